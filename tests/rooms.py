@@ -33,9 +33,9 @@ ROOMS = {
     "report/words": ("words.h",),
     "report/findings": ("findings.h",),
     "report/collect": ("collection.h", "stream_bytes.h"),
+    "report/tables": ("tables.h",),
     "report/write": ("output.h",),
     "report/listen": ("listeners.h",),
-    "report/tables": ("tables.h",),
     "report": ("report.h",),
     "statistics": ("statistics.h",),
 }

@@ -91,7 +91,8 @@ def test_statistics_differ_in_own_lines_only(tshark, tshark_without):
     assert [line for line in ours if not is_own(line)] == others
     assert [line.strip() for line in ours if is_own(line)] == [
         "conv,smcr", "endpoints,smcr", "flow,smcr", "follow,smcr",
-        "smcr,connections", "smcr,fabric", "smcr,fallbacks", "smcr,json", "smcr,links", "smcr,report", "smcr,rmbs", "smcr,srt", "smcr,tree"]
+        "smcr,breaches", "smcr,connections", "smcr,directions", "smcr,fabric", "smcr,fallbacks",
+        "smcr,json", "smcr,links", "smcr,report", "smcr,rmbs", "smcr,srt", "smcr,tree"]
 
 
 def test_decode_as_knows_what_its_dialog_names(tshark):

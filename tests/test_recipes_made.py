@@ -221,10 +221,10 @@ def test_the_finding_is_found(tree, tshark):
 def test_the_table_has_rows(tree, tshark):
     tables = load(tree / "tests" / "statistics" / "report_tables.py")
     name = "rule-add-link"
-    printed = tables.printed(tshark.show(name, "-2", "-q", "-z", "smcr,breaches"))
+    printed = tables.printed(tshark.show(name, "-2", "-q", "-z", "smcr,findings"))
     report = json.loads(tshark.show(name, "-2", "-q", "-z", "smcr,json"))
-    assert len(report["breaches"]) > 3
-    assert list(tables.differences(printed, {"breaches": list(tables.breaches(report))})) == []
+    assert len(report["findings"]) > 3
+    assert list(tables.differences(printed, {"findings": list(tables.findings(report))})) == []
 
 
 def test_the_rule_is_checked(tree, tshark, built, monkeypatch):

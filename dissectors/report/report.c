@@ -16,7 +16,7 @@
 
 #include "host/host.h"
 #include "listen/listeners.h"
-#include "tables/tables.h"
+#include "stat_table.h"
 #include "write/output.h"
 
 #define TEXT_OPTION "smcr,report"
@@ -134,7 +134,7 @@ smcr_report_register(void)
 {
     smcr_listeners_register();
     funnel_register_menu(MENU, REGISTER_PACKET_STAT_GROUP_UNSORTED, chosen, NULL, NULL, FALSE);
-    smcr_tables_register();
+    smcr_report_register_tables();
 }
 
 void

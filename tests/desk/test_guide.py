@@ -68,7 +68,7 @@ def test_section_shows_finding_filter_and_picture(tshark, title):
     text = sections()[title]
     where = first_finding(tshark, capture, "-2")["filter"]
     assert f"captures/real/{capture}.pcapng -z smcr,report" in text
-    assert f"-Y '{where}'" in text.replace("\n", " ")
+    assert f"-Y '{where}'" in " ".join(text.split())
     assert re.search(rf"\b(?:frames?|NAK in frame|In frame|Frame) {frame}\b", text)
     pictures = re.findall(r"\]\(pictures/([a-z-]+)\.png\)", text)
     assert [made_pictures()[name] for name in pictures] == [capture]

@@ -32,7 +32,7 @@ def sum_of(report, path):
 def lacking(truth, report, page):
     """What is not as it should be."""
     findings = report["findings"]
-    look = page.partition("Look at")[2]
+    look = page.partition(" Findings ")[2].partition(" Connections: ")[0]
     grave = [each for each in findings if each["severity"] != "info"]
     first = (findings or [{"kind": None, "text": ""}])[0]
     if ("Nothing is wrong" in page) != (truth["first"] is None and not truth.get("unhealthy")) or bool(grave) != bool(truth["first"]):

@@ -73,7 +73,7 @@ def test_clock_that_goes_back(tshark, scratch, at):
 
 def test_first_packets_in_the_other_order(tshark, scratch):
     """The one with the lower PSN is late. The capture has it."""
-    assert "RoCE packet" not in tshark.show(PLAIN, *REPORT).partition("Look at")[2]
+    assert "RoCE packet" not in tshark.show(PLAIN, *REPORT)
     text = tshark.show(altered(tshark, scratch, PLAIN, swapped(18)), *REPORT)
     assert "the capture lacks 1 RoCE packet that nobody retransmitted, or has it out of order" in " ".join(text.split())
 
@@ -82,7 +82,8 @@ def test_bytes_of_a_connection_without_its_accept(tshark, scratch):
     """RDMA WRITEs to the server belong to nobody: how much the client sent is not known, and not none."""
     accept = tshark.frames(PLAIN, "smcr.clc.type == 2")[0]
     path = altered(tshark, scratch, PLAIN, lambda frames: frames[:accept - 1] + frames[accept:])
-    assert re.search(r"10\.0\.0\.1:\d+ → 10\.0\.0\.2:12345 +\? +5\.0 KiB ", tshark.show(path, *REPORT))
+    page = tshark.show(path, *REPORT)
+    assert re.search(r"10\.0\.0\.1:\d+ → 10\.0\.0\.2:12345 .* \? +\? +\?\n", page) and " 5.0 KiB " in page, page
 
 
 def ends(tshark, scratch, name, frames):
@@ -190,7 +191,7 @@ def test_links_without_roce(tshark, scratch):
     tcp = {packet.frame for packet in wire.packets(tshark.bed.capture(TWO_LINKS)) if isinstance(packet, wire.Segment)}
     path = altered(tshark, scratch, TWO_LINKS, lambda frames: [frame for frame in frames if frame.number in tcp])
     assert links(tshark, path) == 2 * [[None, (None, None)]]
-    assert "type not known" in tshark.show(path, *REPORT)
+    assert "Links: 2 in unknown state" in tshark.show(path, *REPORT)
 
 
 def test_link_that_never_came_up(tshark, scratch):

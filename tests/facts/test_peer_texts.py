@@ -211,19 +211,12 @@ def test_report_as_json(outputs, names):
         assert not unfit("".join(strings(group)))
 
 
-TAPS = ("smcr,report", "smcr,connections", "smcr,links", "smcr,rmbs", "smcr,fallbacks", "smcr,fabric", "smcr,srt", "smcr,tree",
+TAPS = ("smcr,report", "smcr,connections", "smcr,links", "smcr,directions", "smcr,rmbs", "smcr,fallbacks", "smcr,fabric", "smcr,srt", "smcr,tree",
         "expert", "follow,smcr,ascii,0", "conv,smcr", "io,phs")
-
-
-ON_PAGE = 5  # link groups
 
 
 def test_page_and_tables(outputs, names):
     text = outputs.show("-q", *(each for tap in TAPS for each in ("-z", tap)))
-    page = "".join(text.split())  # which breaks lines
-    for name in names[:ON_PAGE]:
-        said = "".join(written(name).split())
-        assert f"EID{said},client{said}(Linux),server{said}(Linux)" in page, name
     for name in names:
         assert f"|{written(name) or '-':<10} |" in text, name  # smcr,links
 

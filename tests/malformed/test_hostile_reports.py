@@ -21,7 +21,8 @@ def check_json(printed):
 
 
 def check_text(printed):
-    assert printed.startswith("Capture\n") and max(map(len, printed.splitlines())) <= 100
+    lines = printed.splitlines()
+    assert "\nFindings\n" in printed and max(map(len, lines)) <= 72 and len(lines) <= 60
 
 
 @pytest.mark.parametrize("arguments, check", [

@@ -11,10 +11,12 @@ TYPES = {"none": "NONE", "single": "SINGLE", "symmetric": "SYM", "asymmetric-pee
 STATES = {"active": "LINK_ACTIVE", "unconfirmed": "LINK_ACTIVATING", "rejected": "rejected", "deleted": "deleted"}
 TITLES = {
     "connections": "SMC-R Connections",
+    "directions": "SMC-R Directions",
     "links": "SMC-R Links",
     "rmbs": "SMC-R RMBs",
     "fallbacks": "SMC-R Fallbacks",
     "fabric": "SMC-R Fabric",
+    "breaches": "SMC-R Breaches",
 }
 
 
@@ -76,30 +78,45 @@ def mode(conn):
     return "TCP" if code is None else f"TCP 0x{code:08x}"
 
 
-PARTS = ("Nothing to write", "Answer", "Buffer full", "Retransmission", "Transfer", "Unknown")
+def lasting(conn):
+    first, last = (None if each is None else decimal.Decimal(each) for each in (conn["first_time"], conn["last_time"]))
+    return seconds(None if first is None or last < first else last - first)
 
 
 def connections(report):
     for conn in report["connections"]:
-        first, last = (None if each is None else decimal.Decimal(each) for each in (conn["first_time"], conn["last_time"]))
-        row = {
+        yield {
             "Stream": text(conn["stream"]), "Client Address": end(conn["client"]), "Server Address": end(conn["server"]),
             "Mode": mode(conn), "Version": text(conn["version"]), "LG-ID": text(conn["link_group"]),
             "Linkid": ",".join("?" if link["number"] is None else str(link["number"]) for link in conn["links"])
                       or NOT_KNOWN,
             "Setup (s)": seconds(conn["setup_s"]),
-            "Time (s)": seconds(None if first is None or last < first else last - first),
+            "Time (s)": lasting(conn), "Bytes →": text(conn["client_to_server"]["bytes"]),
+            "Bytes ←": text(conn["server_to_client"]["bytes"]), "Close": text(conn["close"]),
         }
-        for arrow, name in (("→", "client_to_server"), ("←", "server_to_client")):
-            way = conn[name]
-            row |= {f"Bytes {arrow}": text(way["bytes"]), f"WRITEs {arrow}": text(way["writes"]),
-                    f"CDC {arrow}": text(way["cdc"]), f"Retransmitted {arrow}": text(way["repeated_packets"]),
-                    f"Blocked {arrow}": text(way["blocked_count"]),
-                    f"Window full {arrow}": text(way["window_full_count"]),
-                    **{f"{part} {arrow} (s)": seconds(way["time"] and way["time"][f"{part.lower().replace(' ', '_')}_s"])
-                       for part in PARTS},
-                    f"Unreported {arrow}": text(way["unreported_bytes"])}
-        yield row | {"Close": text(conn["close"])}
+
+
+PARTS = {"Setup": "connecting_s", **{part: f"{part.lower().replace(' ', '_')}_s" for part in (
+    "Nothing to write", "Answer", "Buffer full", "Retransmission", "Transfer", "Unknown")}}
+
+
+def directions(report):
+    for conn in report["connections"]:
+        for writer, reader in (("client", "server"), ("server", "client")):
+            way, ends = conn[f"{writer}_to_{reader}"], [conn[each] for each in (writer, reader)]
+            known = any(each["addr"] for each in ends)
+            ack, read = way["ack_time_s"], way["read_reported_s"]
+            yield {
+                "Stream": text(conn["stream"]),
+                "Writer → reader": " → ".join(map(end, ends)) if known else f"connection {conn['stream']} to the {reader}",
+                "Time (s)": lasting(conn), "Bytes": text(way["bytes"]), "WRITEs": text(way["writes"]),
+                "CDC": text(way["cdc"]), "Retransmitted": text(way["repeated_packets"]),
+                "Buffer": text(conn["buffer_bytes"][reader]), "Blocked": text(way["blocked_count"]),
+                "Window full": text(way["window_full_count"]),
+                **{f"{part} (s)": seconds(way["time"] and way["time"][name]) for part, name in PARTS.items()},
+                "ACK mean (s)": mean(ack), "ACK max (s)": longest(ack), "Read reported mean (s)": mean(read),
+                "Read reported max (s)": longest(read), "Unreported": text(way["unreported_bytes"]),
+                "Urgent": text(way["urgent_count"])}
 
 
 def links(report):
@@ -161,6 +178,12 @@ def fabric(report):
                "CE": text(flow["ecn"]["ce"]), "CNPs": text(flow["cnp"]), "ACK mean (s)": mean(ack),
                "ACK max (s)": longest(ack), "Complete mean (s)": mean(complete), "Complete max (s)": longest(complete),
                "Wrong ICRC": text(flow["icrc"]["bad"] if flow["icrc"] else None)}
+
+
+def breaches(report):
+    for each in report["breaches"]:
+        yield {"Filter": f"smcr.{each['kind']}", "By": text(each["by"]), "Count": text(each["count"]),
+               "First frame": text(each["frame"])}
 
 
 TABLES = {name: globals()[name] for name in TITLES}

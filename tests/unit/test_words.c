@@ -49,9 +49,6 @@ test_units(void)
         g_assert_cmpstr(cases[i].words(scope, cases[i].value), ==, cases[i].text);
     g_assert_cmpstr(smcr_words_things(scope, 1, "packet"), ==, "1 packet");
     g_assert_cmpstr(smcr_words_things(scope, 0, "packet"), ==, "0 packets");
-    g_assert_cmpstr(smcr_words_rate(scope, 1048576, S), ==, "8.4 Mbit/s");
-    g_assert_cmpstr(smcr_words_rate(scope, 1, S), ==, "8 bit/s");
-    g_assert_null(smcr_words_rate(scope, 1, 0));
     g_assert_cmpstr(smcr_words_share(scope, 95, 100), ==, "95 %");
     g_assert_cmpstr(smcr_words_share(scope, 3, 1000), ==, "0.3 %");
     g_assert_cmpstr(smcr_words_share(scope, 1, 100000), ==, "below 0.1 %");

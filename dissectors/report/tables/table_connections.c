@@ -1,12 +1,17 @@
 /* table_connections.c
- * A row for each connection, in the words of smcss.
+ * Connections, in the words of smcss; their directions, and where the time of each went; and the
+ * reasons why connections stayed on TCP.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "table_kinds.h"
+#include "tables.h"
+
+#include <inttypes.h>
 
 #include "report/words/words.h"
+
+/* ---- a row for each connection ---- */
 
 /* "SMCR", "TCP 0x03030002": of TCP, the code of the Decline. */
 static const char *
@@ -41,51 +46,155 @@ links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
     return conn->links.length ? wmem_strbuf_get_str(text) : NULL;
 }
 
-/* Where the time of a direction went. */
-#define PART_OF(way, part) (conn->way.time ? conn->way.time->part : SMCR_FIGURE_UNKNOWN)
-#define PART(SECONDS, title, part) \
-    SECONDS(title " → (s)", 0, PART_OF(client_to_server, part)) \
-    SECONDS(title " ← (s)", 0, PART_OF(server_to_client, part))
-
-#define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
-    NUMBER("Stream", 0, conn->stream) \
-    TEXT("Client Address", 21, smcr_words_endpoint(rows->scope, &conn->client)) \
-    TEXT("Server Address", 21, smcr_words_endpoint(rows->scope, &conn->server)) \
-    TEXT("Mode", 14, mode_of(rows->scope, conn)) \
-    TEXT("Version", 9, smcr_figure_version_words[conn->version]) \
-    NUMBER("LG-ID", 0, conn->link_group) \
-    TEXT("Linkid", 0, links_of(rows->scope, conn)) \
-    SECONDS("Setup (s)", 9, conn->setup_s) \
-    SECONDS("Time (s)", 12, smcr_figure_time_between(conn->first_frame, conn->last_frame)) \
-    NUMBER("Bytes →", 12, conn->client_to_server.bytes) \
-    NUMBER("Bytes ←", 12, conn->server_to_client.bytes) \
-    NUMBER("WRITEs →", 0, conn->client_to_server.writes) \
-    NUMBER("WRITEs ←", 0, conn->server_to_client.writes) \
-    NUMBER("CDC →", 7, conn->client_to_server.cdc) \
-    NUMBER("CDC ←", 7, conn->server_to_client.cdc) \
-    NUMBER("Retransmitted →", 0, conn->client_to_server.repeated_packets) \
-    NUMBER("Retransmitted ←", 0, conn->server_to_client.repeated_packets) \
-    NUMBER("Blocked →", 0, conn->client_to_server.blocked_count) \
-    NUMBER("Blocked ←", 0, conn->server_to_client.blocked_count) \
-    NUMBER("Window full →", 0, conn->client_to_server.window_full_count) \
-    NUMBER("Window full ←", 0, conn->server_to_client.window_full_count) \
-    PART(SECONDS, "Nothing to write", nothing_to_write_s) \
-    PART(SECONDS, "Answer", answer_s) \
-    PART(SECONDS, "Buffer full", buffer_full_s) \
-    PART(SECONDS, "Retransmission", retransmission_s) \
-    PART(SECONDS, "Transfer", transfer_s) \
-    PART(SECONDS, "Unknown", unknown_s) \
-    NUMBER("Unreported →", 0, conn->client_to_server.unreported_bytes) \
-    NUMBER("Unreported ←", 0, conn->server_to_client.unreported_bytes) \
-    TEXT("Close", 7, smcr_figure_close_words[conn->close])
+#define CONNECTION(X)                                                                              \
+    X(NUMBER, "Stream", NULL, 0, conn->stream)                                                     \
+    X(TEXT, "Client Address", NULL, 21, smcr_words_endpoint(taker->scope, &conn->client))          \
+    X(TEXT, "Server Address", NULL, 21, smcr_words_endpoint(taker->scope, &conn->server))          \
+    X(TEXT, "Mode", NULL, 14, mode_of(taker->scope, conn))                                         \
+    X(TEXT, "Version", NULL, 9, smcr_figure_version_words[conn->version])                          \
+    X(NUMBER, "LG-ID", NULL, 0, conn->link_group)                                                  \
+    X(TEXT, "Linkid", NULL, 0, links_of(taker->scope, conn))                                       \
+    X(SECONDS, "Setup (s)", NULL, 9, conn->setup_s)                                                \
+    X(SECONDS, "Time (s)", NULL, 12,                                                               \
+      smcr_figure_time_between(conn->first_frame, conn->last_frame))                               \
+    X(BYTES, "Bytes →", NULL, 12, conn->client_to_server.bytes)                                    \
+    X(BYTES, "Bytes ←", NULL, 12, conn->server_to_client.bytes)                                    \
+    X(TEXT, "Close", NULL, 7, smcr_figure_close_words[conn->close])
 
 static void
-fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
+fill_connections(const smcr_table_taker_t *taker)
 {
-    SMCR_FIGURE_EACH(connection, conn, report->connections) {
-        SMCR_TABLE_CELLS(COLUMNS)
-        smcr_table_row_end(rows);
+    SMCR_FIGURE_EACH(connection, conn, taker->report->connections)
+        SMCR_TABLE_ROW(taker, CONNECTION, 0, 0);
+}
+
+SMCR_TABLE(connections, "SMC-R Connections", CONNECTION, NULL);
+
+/* ---- a row for each direction ---- */
+
+#define PART(X, name, page, part)                                                                  \
+    X(SECONDS, name " (s)", page, 0, way->time ? way->time->part : SMCR_FIGURE_UNKNOWN)
+
+#define DIRECTION(X)                                                                               \
+    X(NUMBER, "Stream", NULL, 0, conn->stream)                                                     \
+    X(TEXT, "Writer → reader", "writer → reader", 33,                                              \
+      smcr_words_direction(taker->scope, conn, to_server))                                         \
+    X(SECONDS, "Time (s)", "time", 12,                                                             \
+      smcr_figure_time_between(conn->first_frame, conn->last_frame))                               \
+    X(BYTES, "Bytes", "data", 12, way->bytes)                                                      \
+    X(COUNT, "WRITEs", NULL, 7, way->writes)                                                       \
+    X(COUNT, "CDC", NULL, 7, way->cdc)                                                             \
+    X(COUNT, "Retransmitted", NULL, 0, way->repeated_packets)                                      \
+    X(BYTES, "Buffer", NULL, 7, to_server ? conn->buffer_bytes.server : conn->buffer_bytes.client) \
+    X(COUNT, "Blocked", NULL, 0, way->blocked_count)                                               \
+    X(COUNT, "Window full", NULL, 0, way->window_full_count)                                       \
+    PART(X, "Setup", NULL, connecting_s)                                                           \
+    PART(X, "Nothing to write", NULL, nothing_to_write_s)                                          \
+    PART(X, "Answer", NULL, answer_s)                                                              \
+    PART(X, "Buffer full", "full", buffer_full_s)                                                  \
+    PART(X, "Retransmission", "retrans.", retransmission_s)                                        \
+    PART(X, "Transfer", NULL, transfer_s)                                                          \
+    PART(X, "Unknown", NULL, unknown_s)                                                            \
+    SMCR_TABLE_SPREAD(X, "ACK", way->ack_time_s)                                                   \
+    SMCR_TABLE_SPREAD(X, "Read reported", way->read_reported_s)                                    \
+    X(BYTES, "Unreported", NULL, 0, way->unreported_bytes)                                         \
+    X(COUNT, "Urgent", NULL, 0, way->urgent_count)
+
+static void
+add_direction(const smcr_table_taker_t *taker, const smcr_entry_connection_t *conn, bool to_server)
+{
+    const smcr_entry_conn_direction_t *way = smcr_figure_direction(conn, to_server);
+    uint64_t lost =
+        way->time ? way->time->retransmission_s : smcr_figure_known(way->repeated_packets);
+
+    SMCR_TABLE_ROW(taker, DIRECTION, 1 + smcr_figure_known(way->bytes),
+                   smcr_figure_waited(way) + lost);
+}
+
+static void
+fill_directions(const smcr_table_taker_t *taker)
+{
+    SMCR_FIGURE_EACH(connection, conn, taker->report->connections) {
+        add_direction(taker, conn, true);
+        add_direction(taker, conn, false);
     }
 }
 
-SMCR_TABLE(connections, "SMC-R Connections");
+/* Each SYN is in the capture, and none has the option. */
+static bool
+has_all_syns(const smcr_figure_list_t *flows)
+{
+    SMCR_FIGURE_EACH(tcp, flow, *flows)
+        if (flow->ecn_initiated == SMCR_FIGURE_MAYBE)
+            return false;
+    return flows->length != 0;
+}
+
+static const char *
+plain_connections(const smcr_table_taker_t *taker)
+{
+    const smcr_figure_list_t *flows = &taker->report->tcp_flows;
+
+    if (!flows->length)
+        return "Connections: none";
+    return wmem_strdup_printf(
+        taker->scope, "Connections: none with SMC-R; %s%s",
+        smcr_words_things(taker->scope, flows->length, "plain TCP connection"),
+        has_all_syns(flows) ? ": no SYN offers SMC-R" : "");
+}
+
+/* How they came out: "Connections: 3 SMC-Rv2, 1 fell back to TCP; 4 closed normally". */
+static const char *
+heading_of_directions(const smcr_table_taker_t *taker)
+{
+    uint64_t outcomes[SMCR_FIGURE_OUTCOME_FALLBACK + 1] = {0};
+    uint64_t closes[SMCR_FIGURE_CLOSE_ABORT + 1] = {0};
+    uint64_t versions[SMCR_FIGURE_IS_SMCR_V2_1 + 1] = {0}; /* of those that went over RDMA */
+
+    if (!taker->report->connections.length)
+        return plain_connections(taker);
+    SMCR_FIGURE_EACH(connection, conn, taker->report->connections) {
+        outcomes[conn->outcome]++;
+        closes[conn->close]++;
+        versions[conn->version] += conn->outcome == SMCR_FIGURE_OUTCOME_SMCR;
+    }
+    return wmem_strdup_printf(
+        taker->scope, "Connections: %s; %s",
+        SMCR_WORDS_COUNTS(
+            taker->scope, {versions[SMCR_FIGURE_IS_SMCR_V1], "SMC-R"},
+            {versions[SMCR_FIGURE_IS_SMCR_V2], "SMC-Rv2"},
+            {versions[SMCR_FIGURE_IS_SMCR_V2_1], "SMC-Rv2.1"},
+            {versions[SMCR_FIGURE_IS_OF_NO_VERSION], "SMC-R of unknown version"},
+            {outcomes[SMCR_FIGURE_OUTCOME_SMCD], "SMC-D"},
+            {outcomes[SMCR_FIGURE_OUTCOME_FALLBACK], "fell back to TCP"},
+            {outcomes[SMCR_FIGURE_OUTCOME_TCP], "stayed on TCP"},
+            {outcomes[SMCR_FIGURE_OUTCOME_NO_CONNECTION], "refused or not answered by TCP"},
+            {outcomes[SMCR_FIGURE_OUTCOME_UNKNOWN], "without an end of the handshake"}),
+        SMCR_WORDS_COUNTS(taker->scope, {closes[SMCR_FIGURE_CLOSE_NORMAL], "closed normally"},
+                          {closes[SMCR_FIGURE_CLOSE_ABORT], "aborted"},
+                          {closes[SMCR_FIGURE_CLOSE_RESET], "reset"},
+                          {closes[SMCR_FIGURE_CLOSE_OPEN], "still open at the end"},
+                          {closes[SMCR_FIGURE_CLOSE_UNKNOWN], "with unknown end"}));
+}
+
+SMCR_TABLE(directions, "SMC-R Directions", DIRECTION, heading_of_directions);
+
+/* ---- a row for each reason why connections stayed on TCP ---- */
+
+#define FALLBACK(X)                                                                                \
+    X(TEXT, "Code", NULL, 10,                                                                      \
+      fallback->code == SMCR_FIGURE_UNKNOWN                                                        \
+          ? NULL                                                                                   \
+          : smcr_figure_hex_text(taker->scope, fallback->code, 4))                                 \
+    X(TEXT, "By", NULL, 6, smcr_figure_role_words[fallback->by])                                   \
+    X(COUNT, "Count", NULL, 0, fallback->count)                                                    \
+    X(TEXT, "Reason", NULL, 0, fallback->reason)
+
+static void
+fill_fallbacks(const smcr_table_taker_t *taker)
+{
+    SMCR_FIGURE_EACH(fallback, fallback, taker->report->fallbacks)
+        SMCR_TABLE_ROW(taker, FALLBACK, 0, 0);
+}
+
+SMCR_TABLE(fallbacks, "SMC-R Fallbacks", FALLBACK, NULL);

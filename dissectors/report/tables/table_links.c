@@ -1,13 +1,17 @@
 /* table_links.c
- * A row for each link, with its link group, in the words of `smcr linkgroup show`. A link group
+ * Links with their link groups, in the words of `smcr linkgroup show`, and RMBs. A link group
  * without links has a row as well.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "table_kinds.h"
+#include "tables.h"
+
+#include <inttypes.h>
 
 #include "report/words/words.h"
+
+/* ---- a row for each link ---- */
 
 /* In the words of smc-tools. These show what a host has now: only we know of links that are gone,
  * or were refused. */
@@ -28,11 +32,11 @@ static const char *const states[] = {
 
 /* Connections by the index of their link group: numbers by numbers. */
 static wmem_map_t *
-count_conns(wmem_allocator_t *scope, const smcr_entry_report_t *report)
+count_conns(const smcr_table_taker_t *taker)
 {
-    wmem_map_t *counts = wmem_map_new(scope, g_direct_hash, g_direct_equal);
+    wmem_map_t *counts = wmem_map_new(taker->scope, g_direct_hash, g_direct_equal);
 
-    SMCR_FIGURE_EACH(connection, conn, report->connections) {
+    SMCR_FIGURE_EACH(connection, conn, taker->report->connections) {
         void *group = GSIZE_TO_POINTER(conn->link_group);
         size_t count = GPOINTER_TO_SIZE(wmem_map_lookup(counts, group));
         wmem_map_insert(counts, group, GSIZE_TO_POINTER(count + 1));
@@ -40,49 +44,147 @@ count_conns(wmem_allocator_t *scope, const smcr_entry_report_t *report)
     return counts;
 }
 
-#define COLUMNS(TEXT, NUMBER, SECONDS, FRAME, QPN) \
-    NUMBER("LG-ID", 0, group->index) \
-    TEXT("Version", 9, smcr_figure_version_words[group->version]) \
-    TEXT("LG-Type", 0, types[group->type]) \
-    NUMBER("VLAN", 0, group->vlan) \
-    TEXT("EID", 10, group->eid) \
-    NUMBER("#Conns", 0, conns) \
-    NUMBER("Linkid", 0, link->number) \
-    TEXT("Link-State", 15, link->index == SMCR_FIGURE_UNKNOWN ? NULL : states[link->state]) \
-    TEXT("Client-GID", 22, link->client.gid) \
-    QPN("Client-QP", 0, link->client.qpn) \
-    TEXT("Server-GID", 22, link->server.gid) \
-    QPN("Server-QP", 0, link->server.qpn) \
-    NUMBER("MTU", 4, link->mtu_bytes) \
-    FRAME("Added in", 0, link->added_frame) \
-    FRAME("Deleted in", 0, link->deleted_frame) \
-    TEXT("Reason", 20, smcr_figure_delete_reason_words[link->delete_reason]) \
-    NUMBER("Moved from", 0, link->moved_from) \
-    NUMBER("Moved to", 0, link->moved_to)
+#define LINK(X)                                                                                    \
+    X(TEXT, NULL, "client → server", 0,                                                            \
+      smcr_words_hosts(taker->scope,                                                               \
+                       smcr_words_queue_pair(taker->scope, link->client.gid, link->client.qpn),    \
+                       smcr_words_queue_pair(taker->scope, link->server.gid, link->server.qpn)))   \
+    X(NUMBER, "LG-ID", "group", 0, group->index)                                                   \
+    X(TEXT, "Version", NULL, 9, smcr_figure_version_words[group->version])                         \
+    X(TEXT, "LG-Type", NULL, 0, types[group->type])                                                \
+    X(NUMBER, "VLAN", NULL, 0, group->vlan)                                                        \
+    X(TEXT, "EID", NULL, 10, group->eid)                                                           \
+    X(COUNT, "#Conns", NULL, 0, conns)                                                             \
+    X(NUMBER, "Linkid", "link", 0, link->number)                                                   \
+    X(TEXT, "Link-State", "state", 15,                                                             \
+      link->index == SMCR_FIGURE_UNKNOWN ? NULL : states[link->state])                             \
+    X(TEXT, "Client-GID", NULL, 22, link->client.gid)                                              \
+    X(TEXT, "Client-QP", NULL, 0, smcr_words_qpn(taker->scope, link->client.qpn))                  \
+    X(TEXT, "Server-GID", NULL, 22, link->server.gid)                                              \
+    X(TEXT, "Server-QP", NULL, 0, smcr_words_qpn(taker->scope, link->server.qpn))                  \
+    X(NUMBER, "MTU", NULL, 4, link->mtu_bytes)                                                     \
+    X(NUMBER, "Added in", NULL, 0, SMCR_TABLE_FRAME(link->added_frame))                            \
+    X(NUMBER, "Deleted in", NULL, 0, SMCR_TABLE_FRAME(link->deleted_frame))                \
+    X(TEXT, "Reason", NULL, 20, smcr_figure_delete_reason_words[link->delete_reason])              \
+    X(COUNT, "Moved from", NULL, 0, link->moved_from)                                              \
+    X(COUNT, "Moved to", NULL, 0, link->moved_to)
 
-static void
-add_row(smcr_table_rows_t *rows, const smcr_entry_link_group_t *group, uint64_t conns,
-        const smcr_entry_link_t *link)
+static uint64_t
+packets_of(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
 {
-    SMCR_TABLE_CELLS(COLUMNS)
-    smcr_table_row_end(rows);
+    const smcr_figure_list_t *flows = &report->rdma_flows;
+    uint64_t packets = 0;
+
+    for (uint32_t i = 0; i < link->flows.length; i++)
+        if (link->flows.numbers[i] < flows->length)
+            packets += ((smcr_entry_rdma_t *)flows->entries[link->flows.numbers[i]])->packets;
+    return packets;
 }
 
 static void
-fill(smcr_table_rows_t *rows, const smcr_entry_report_t *report)
+add_link(const smcr_table_taker_t *taker, const smcr_entry_link_group_t *group, uint64_t conns,
+         const smcr_entry_link_t *link)
 {
-    wmem_map_t *counts = count_conns(rows->scope, report);
+    bool troubled = smcr_words_link_is_lost(link) || smcr_words_link_is_left(link) ||
+                    link->state == SMCR_FIGURE_STATUS_UNCONFIRMED;
+
+    SMCR_TABLE_ROW(taker, LINK, packets_of(taker->report, link), troubled);
+}
+
+static void
+fill_links(const smcr_table_taker_t *taker)
+{
+    wmem_map_t *counts = count_conns(taker);
     smcr_entry_link_t none;
 
     smcr_entry_clear(&none, &smcr_entry_link_description);
     none.moved_from = none.moved_to = SMCR_FIGURE_UNKNOWN;
-    SMCR_FIGURE_EACH(link_group, group, report->link_groups) {
+    SMCR_FIGURE_EACH(link_group, group, taker->report->link_groups) {
         uint64_t conns = GPOINTER_TO_SIZE(wmem_map_lookup(counts, GSIZE_TO_POINTER(group->index)));
         for (uint32_t n = 0; n < group->links.length; n++)
-            add_row(rows, group, conns, group->links.entries[n]);
+            add_link(taker, group, conns, group->links.entries[n]);
         if (group->links.length == 0)
-            add_row(rows, group, conns, &none);
+            add_link(taker, group, conns, &none);
     }
 }
 
-SMCR_TABLE(links, "SMC-R Links");
+/* "Links: 2 active, 1 deleted". One link works, and another one was tried alone: a host has no
+ * second device. */
+static const char *
+heading_of_links(const smcr_table_taker_t *taker)
+{
+    uint64_t counts[SMCR_FIGURE_STATUS_DELETED + 1] = {0}, normal = 0, all = 0;
+
+    SMCR_FIGURE_EACH(link_group, group, taker->report->link_groups) {
+        SMCR_FIGURE_EACH(link, link, group->links) {
+            bool is_normal = link->state == SMCR_FIGURE_STATUS_REJECTED &&
+                             group->type == SMCR_FIGURE_GROUP_SINGLE && group->links.length == 2 &&
+                             smcr_words_link_is_unused(link);
+            *(is_normal ? &normal : &counts[link->state]) += 1;
+            all++;
+        }
+    }
+    if (!all)
+        return NULL;
+    return wmem_strdup_printf(
+        taker->scope, "Links: %s",
+        SMCR_WORDS_COUNTS(taker->scope, {counts[SMCR_FIGURE_STATUS_ACTIVE], "active"},
+                          {counts[SMCR_FIGURE_STATUS_UNCONFIRMED], "never confirmed"},
+                          {counts[SMCR_FIGURE_STATUS_DELETED], "deleted"},
+                          {counts[SMCR_FIGURE_STATUS_REJECTED], "rejected"},
+                          {normal, "rejected (normal with one device)"},
+                          {counts[SMCR_FIGURE_STATUS_UNKNOWN], "in unknown state"}));
+}
+
+SMCR_TABLE(links, "SMC-R Links", LINK, heading_of_links);
+
+/* ---- a row for each RMB of each side ---- */
+
+/* "1:0x00232a55 2:0x00232a6a": link and RKey. */
+static const char *
+rkeys_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
+{
+    wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
+
+    for (uint32_t i = 0; i < rmb->rkeys.length; i++) {
+        const smcr_entry_rmb_rkey_t *rkey = rmb->rkeys.entries[i];
+        wmem_strbuf_append(text, i ? " " : "");
+        if (rkey->link != SMCR_FIGURE_UNKNOWN)
+            wmem_strbuf_append_printf(text, "%" PRIu64 ":", rkey->link);
+        wmem_strbuf_append(text, rkey->rkey);
+    }
+    return rmb->rkeys.length ? wmem_strbuf_get_str(text) : NULL;
+}
+
+/* "0,3,4": numbers of connections. */
+static const char *
+streams_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
+{
+    wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
+
+    for (uint32_t i = 0; i < rmb->streams.length; i++)
+        wmem_strbuf_append_printf(text, "%s%" PRIu64, i ? "," : "", rmb->streams.numbers[i]);
+    return rmb->streams.length ? wmem_strbuf_get_str(text) : NULL;
+}
+
+#define RMB(X)                                                                                     \
+    X(NUMBER, "LG-ID", NULL, 0, group->index)                                                      \
+    X(TEXT, "Owner", NULL, 6, smcr_figure_role_words[rmb->owner])                                  \
+    X(BYTES, "Size", NULL, 7, rmb->size_bytes)                                                     \
+    X(TEXT, "VA", NULL, 18, rmb->va)                                                               \
+    X(TEXT, "RKeys", NULL, 12, rkeys_of(taker->scope, rmb))                                        \
+    X(NUMBER, "Confirmed in", NULL, 0, SMCR_TABLE_FRAME(rmb->confirmed_frame))                     \
+    X(NUMBER, "Deleted in", NULL, 0, SMCR_TABLE_FRAME(rmb->deleted_frame))                         \
+    X(COUNT, "#Conns", NULL, 0, rmb->streams.length)                                               \
+    X(TEXT, "Streams", NULL, 0, streams_of(taker->scope, rmb))
+
+static void
+fill_rmbs(const smcr_table_taker_t *taker)
+{
+    SMCR_FIGURE_EACH(link_group, group, taker->report->link_groups) {
+        SMCR_FIGURE_EACH(rmb, rmb, group->rmbs)
+            SMCR_TABLE_ROW(taker, RMB, 0, 0);
+    }
+}
+
+SMCR_TABLE(rmbs, "SMC-R RMBs", RMB, NULL);

@@ -14,6 +14,8 @@
 
 #include "wire/wire.h"
 
+#define QPN_BYTES 3
+
 #define MINUTE (60 * SMCR_TIME_SECOND)
 #define HOUR (60 * MINUTE)
 
@@ -161,21 +163,7 @@ smcr_words_moment(wmem_allocator_t *scope, uint64_t time)
     return text;
 }
 
-/* ---- rates and shares ---- */
-
-const char *
-smcr_words_rate(wmem_allocator_t *scope, uint64_t bytes, uint64_t time)
-{
-    static const char *const units[] = {"bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"};
-    double rate = time ? 8e9 * (double)bytes / (double)time : 0;
-    unsigned i = 0;
-
-    if (!time)
-        return NULL;
-    for (; i + 1 < G_N_ELEMENTS(units) && rate >= 999.5; i++)
-        rate /= 1000;
-    return with_unit(scope, quotient(scope, rate, 1, i && rate < 99.95 ? 1 : 0), units[i]);
-}
+/* ---- shares ---- */
 
 const char *
 smcr_words_share(wmem_allocator_t *scope, uint64_t part, uint64_t whole)
@@ -257,6 +245,21 @@ smcr_words_and_more(wmem_allocator_t *scope, const char *first, uint64_t count)
         return first;
     return wmem_strdup_printf(scope, "%s and %s", first,
                               smcr_words_things(scope, count - 1, "more connection"));
+}
+
+const char *
+smcr_words_queue_pair(wmem_allocator_t *scope, const char *address, uint64_t qpn)
+{
+    const char *name = address ? address : "?";
+
+    return qpn == SMCR_FIGURE_UNKNOWN ? name
+                                      : wmem_strdup_printf(scope, "%s QP %" PRIu64, name, qpn);
+}
+
+const char *
+smcr_words_qpn(wmem_allocator_t *scope, uint64_t qpn)
+{
+    return qpn == SMCR_FIGURE_UNKNOWN ? NULL : smcr_figure_hex_text(scope, qpn, QPN_BYTES);
 }
 
 const char *

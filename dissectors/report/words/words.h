@@ -46,9 +46,6 @@ const char *smcr_words_duration(wmem_allocator_t *scope, uint64_t time);
 /* Nanoseconds since 1970 as date and time of day: "2026-11-20 13:45:09.646000 UTC". */
 const char *smcr_words_moment(wmem_allocator_t *scope, uint64_t time);
 
-/* Bytes within nanoseconds as a rate: "8.4 Mbit/s"; NULL where no time went by. */
-const char *smcr_words_rate(wmem_allocator_t *scope, uint64_t bytes, uint64_t time);
-
 /* A part of a whole: "95 %", "0.3 %", "below 0.1 %"; `whole` above 0. */
 const char *smcr_words_share(wmem_allocator_t *scope, uint64_t part, uint64_t whole);
 
@@ -69,6 +66,11 @@ const char *smcr_words_connection(wmem_allocator_t *scope, const smcr_entry_conn
 const char *smcr_words_connections(wmem_allocator_t *scope, const smcr_entry_connection_t *first,
                                    uint64_t count);
 const char *smcr_words_and_more(wmem_allocator_t *scope, const char *first, uint64_t count);
+
+/* A queue pair: "10.0.0.1 QP 17", "?"; its number in hexadecimal, or NULL. `qpn` may be
+ * SMCR_FIGURE_UNKNOWN, `address` NULL. */
+const char *smcr_words_queue_pair(wmem_allocator_t *scope, const char *address, uint64_t qpn);
+const char *smcr_words_qpn(wmem_allocator_t *scope, uint64_t qpn);
 
 /* "src → dst" */
 const char *smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst);

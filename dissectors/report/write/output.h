@@ -7,11 +7,15 @@
 
 #pragma once
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "report/figures/figures.h"
 
-/* Appends the page: lines of at most 100 columns in UTF-8, whatever the capture holds. Times are
+#define SMCR_PAGE_WIDTH 72             /* columns */
+#define SMCR_PAGE_MARK  "  %" PRIu32 ". " /* a finding begins with its number */
+
+/* Writes the page: at most 60 lines, and 72 columns in UTF-8, whatever the capture holds. Times are
  * UTC, and nothing depends on the locale. */
 void smcr_text_write(GString *text, const smcr_entry_report_t *report);
 

@@ -1,6 +1,7 @@
 /* text.c
- * Puts the sections of the page together. The first one says what the capture is, and what limits
- * what can be said of it; the last ones are broken rules, and what to look at, worst first.
+ * One page: what the capture is, and what limits what can be said of it; findings, worst first; of
+ * each table the rows that suffered most, and those that carried most. Where it would be longer
+ * than a page, it has fewer rows and findings. Widths are those of characters, not of bytes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,98 +9,162 @@
 #include "output.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
 
+#include "report/tables/tables.h"
 #include "report/words/words.h"
-#include "text_page.h"
+
+#define PAGE_LINES    60
+#define ROWS_MOST     6 /* of a table */
+#define ROWS_COLUMNS  8
+#define FINDINGS_MORE 4 /* than rows */
+#define INDENT        2
+#define BETWEEN       2 /* columns of a table */
+
+typedef struct {
+    GString *text;
+    const smcr_entry_report_t *report;
+    wmem_allocator_t *scope; /* of the page */
+    unsigned most;           /* rows of a table */
+} page_t;
+
+/* ---- lines ---- */
+
+static glong
+width(const char *text)
+{
+    return g_utf8_strlen(text, -1);
+}
+
+static void
+pad(GString *text, glong columns)
+{
+    for (; columns > 0; columns--)
+        g_string_append_c(text, ' ');
+}
+
+/* Bytes of the longest beginning of the text that fits and ends before a space. */
+static size_t
+that_fits(const char *text, glong columns)
+{
+    const char *end = NULL, *at = text;
+
+    if (width(text) <= columns)
+        return strlen(text);
+    for (glong column = 0; column <= columns; column++, at += g_utf8_skip[(uint8_t)*at])
+        if (*at == ' ' && at != text)
+            end = at;
+    return (size_t)((end ? end : g_utf8_prev_char(at)) - text);
+}
+
+/* A line that begins with a mark; what does not fit goes on in further lines, that many columns
+ * in. */
+static void
+write_item(const page_t *page, const char *mark, glong indent, const char *text)
+{
+    glong before = width(mark);
+
+    g_string_append(page->text, mark);
+    while (*text) {
+        size_t length = that_fits(text, SMCR_PAGE_WIDTH - before);
+        g_string_append_len(page->text, text, (gssize)length);
+        g_string_append_c(page->text, '\n');
+        text += length;
+        text += strspn(text, " ");
+        if (*text)
+            pad(page->text, indent);
+        before = indent;
+    }
+}
+
+static void write_line(const page_t *page, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+static void
+write_line(const page_t *page, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    write_item(page, "  ", INDENT, wmem_strdup_vprintf(page->scope, format, arguments));
+    va_end(arguments);
+}
 
 /* ---- the capture ---- */
 
-static void
-write_limits(const smcr_page_t *page, const smcr_entry_capture_t *capture)
-{
-    if (capture->filter)
-        smcr_page_line(page, 2, "only frames that match: %s",
-                       smcr_words_clean(page->scope, capture->filter));
-    if (smcr_figure_known(capture->cut_frames))
-        smcr_page_line(page, 2, "%s cut: the capture has only their beginnings",
-                       smcr_words_things(page->scope, capture->cut_frames, "frame"));
-    if (capture->passes == 1 && page->report->rdma_flows.length)
-        smcr_page_line(page, 2, "read in one pass: two (tshark -2) know more of causes");
-}
-
-static void
-write_copies(const smcr_page_t *page)
+static uint64_t
+copies_of_tcp(const smcr_entry_report_t *report)
 {
     uint64_t copies = 0;
 
-    SMCR_FIGURE_EACH(tcp, flow, page->report->tcp_flows) {
+    SMCR_FIGURE_EACH(tcp, flow, report->tcp_flows)
         copies += smcr_figure_known(flow->up.copies) + smcr_figure_known(flow->down.copies);
-    }
-    if (copies)
-        smcr_page_line(page, 2, "%s of TCP are duplicates, and count once",
-                       smcr_words_things(page->scope, copies, "packet"));
+    return copies;
 }
 
 static void
-write_capture(const smcr_page_t *page)
+write_capture(const page_t *page)
 {
     const smcr_entry_capture_t *capture = &page->report->capture;
     uint64_t first = capture->first_time, last = capture->last_time;
+    const char *when = "";
 
-    g_string_append(page->text, "Capture\n");
-    smcr_page_line(page, 2, "%s, %s", smcr_words_things(page->scope, capture->frames, "frame"),
-                   smcr_words_bytes(page->scope, capture->bytes));
     if (first != SMCR_FIGURE_UNKNOWN && last != SMCR_FIGURE_UNKNOWN)
-        smcr_page_line(page, 2, "from %s to %s, %s", smcr_words_moment(page->scope, first),
-                       smcr_words_moment(page->scope, last),
-                       smcr_words_duration(page->scope, last > first ? last - first : 0));
-    write_limits(page, capture);
-    write_copies(page);
+        when = wmem_strdup_printf(page->scope, ", %s from %s",
+                                  smcr_words_duration(page->scope, last > first ? last - first : 0),
+                                  smcr_words_moment(page->scope, first));
+    write_item(page, "", INDENT,
+               wmem_strdup_printf(page->scope, "%s, %s%s",
+                                  smcr_words_things(page->scope, capture->frames, "frame"),
+                                  smcr_words_bytes(page->scope, capture->bytes), when));
+    if (capture->filter)
+        write_line(page, "only frames that match: %s; findings about what is missing are left out",
+                   smcr_words_clean(page->scope, capture->filter));
+    if (smcr_figure_known(capture->cut_frames))
+        write_line(page, "%s cut: the capture has only their beginnings",
+                   smcr_words_things(page->scope, capture->cut_frames, "frame"));
+    if (capture->passes == 1 && page->report->rdma_flows.length)
+        write_line(page, "read in one pass: two (tshark -2) know more of causes");
+    if (copies_of_tcp(page->report))
+        write_line(page, "%s of TCP are duplicates, and count once",
+                   smcr_words_things(page->scope, copies_of_tcp(page->report), "packet"));
 }
 
 /* ---- findings ---- */
 
-#define FINDING_INDENT 10
-
-static void
-write_breaches(const smcr_page_t *page)
+/* "frame 4, 0.000123 s": since the first frame, as Wireshark's column Time has it. */
+static const char *
+when_of(const page_t *page, const smcr_when_t *when)
 {
-    const smcr_figure_list_t *breaches = &page->report->breaches;
-    smcr_text_table_t table = smcr_text_table_new(page, "rlll");
+    uint64_t first = page->report->capture.first_time, micros;
 
-    if (!breaches->length)
-        return;
-    smcr_page_heading(page, "Breaches of RFC 7609 and of formats");
-    for (uint32_t i = 0; i < breaches->length && i < SMCR_PAGE_MOST; i++) {
-        const smcr_entry_breach_t *breach = breaches->entries[i];
-        const char *by = "";
-        if (breach->by)
-            by = wmem_strdup_printf(page->scope, "by the %s", smcr_figure_role_words[breach->by]);
-        smcr_text_table_row(&table, smcr_words_number(page->scope, breach->count),
-                            wmem_strdup_printf(page->scope, "smcr.%s", breach->kind), by,
-                            smcr_page_when(page, &breach->frame));
-    }
-    smcr_text_table_write(&table);
-    smcr_page_more(page, breaches->length, " kinds: Analyze > Expert Information");
+    if (!when->frame)
+        return "";
+    if (first == SMCR_FIGURE_UNKNOWN || when->time < first)
+        return wmem_strdup_printf(page->scope, "frame %" PRIu32, when->frame);
+    micros = (when->time - first) / SMCR_TIME_MICROSECOND;
+    return wmem_strdup_printf(page->scope, "frame %" PRIu32 ", %" PRIu64 ".%06" PRIu64 " s",
+                              when->frame, micros / 1000000, micros % 1000000);
 }
 
 static void
-write_finding(const smcr_page_t *page, uint32_t number, const smcr_entry_finding_t *finding)
+write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *finding)
 {
-    const char *mark = wmem_strdup_printf(page->scope, "%2" PRIu32 ". %-5s ", number,
+    const char *mark = wmem_strdup_printf(page->scope, SMCR_PAGE_MARK "%-5s ", number,
                                           smcr_figure_severity_words[finding->severity]);
-    const char *when = smcr_page_when(page, &finding->frame);
-    const char *filter =
-        finding->filter ? wmem_strdup_printf(page->scope, "-Y '%s'", finding->filter) : "";
-    const char *both = smcr_page_list(page, "  ", when, filter, NULL);
+    const char *when = when_of(page, &finding->frame), *filter = "";
+    const char *indent = wmem_strdup_printf(page->scope, "%*s", (int)width(mark), "");
 
-    smcr_page_item(page, mark, finding->text);
-    if (g_utf8_strlen(both, -1) <= SMCR_PAGE_WIDTH - FINDING_INDENT) {
-        smcr_page_line(page, FINDING_INDENT, "%s", both);
+    if (finding->filter)
+        filter = wmem_strdup_printf(page->scope, "%s-Y '%s'", *when ? "  " : "", finding->filter);
+    write_item(page, mark, width(mark), finding->text);
+    if (width(mark) + width(when) + width(filter) <= SMCR_PAGE_WIDTH) {
+        write_item(page, indent, width(mark),
+                   wmem_strdup_printf(page->scope, "%s%s", when, filter));
         return;
     }
-    smcr_page_line(page, FINDING_INDENT, "%s", when);
-    smcr_page_line(page, FINDING_INDENT, "%s", filter);
+    write_item(page, indent, width(mark), when);
+    write_item(page, indent, width(mark), filter + strspn(filter, " "));
 }
 
 /* Frames of RoCE that no flow has: of other programs, which nobody has looked at. */
@@ -115,7 +180,7 @@ others(const smcr_entry_report_t *report)
 
 /* Only of what has been looked at. */
 static void
-write_health(const smcr_page_t *page)
+write_health(const page_t *page)
 {
     const smcr_entry_report_t *report = page->report;
     bool all = report->capture.smcr_roce == SMCR_FIGURE_YES;
@@ -124,52 +189,237 @@ write_health(const smcr_page_t *page)
     SMCR_FIGURE_EACH(finding, finding, report->findings)
         if (finding->severity != SMCR_FIGURE_INFO)
             return;
-    if (!report->capture.frames)
-        return;
     if (smcr || report->tcp_flows.length || !others(report))
-        smcr_page_line(page, 2, "Nothing is wrong%s, as far as %s.%s",
-                       all ? "" : smcr ? " with SMC-R and TCP" : " with TCP; no SMC-R is here",
-                       report->capture.filter ? "these frames show" : "this capture shows",
-                       report->findings.length ? " But:" : "");
+        write_line(page, "Nothing is wrong%s, as far as %s.%s",
+                   all ? "" : smcr ? " with SMC-R and TCP" : " with TCP; no SMC-R is here",
+                   report->capture.filter ? "these frames show" : "this capture shows",
+                   report->findings.length ? " But:" : "");
     if (others(report))
-        smcr_page_line(page, 2, "%s%s of other programs %s not looked at: -o smcr.roce:TRUE",
-                       smcr ? "" : "No SMC-R here. ",
-                       smcr_words_things(page->scope, others(report), "RoCE packet"),
-                       others(report) == 1 ? "was" : "were");
+        write_line(page, "%s%s of other programs %s not looked at: -o smcr.roce:TRUE",
+                   smcr ? "" : "No SMC-R here. ",
+                   smcr_words_things(page->scope, others(report), "RoCE packet"),
+                   others(report) == 1 ? "was" : "were");
 }
 
 static void
-write_findings(const smcr_page_t *page)
+write_findings(const page_t *page)
 {
     const smcr_figure_list_t *findings = &page->report->findings;
-    const smcr_entry_capture_t *capture = &page->report->capture;
+    uint32_t most = MIN(findings->length, page->most + FINDINGS_MORE);
 
-    write_breaches(page);
-    smcr_page_heading(page, "Look at");
-    if (!capture->frames)
-        smcr_page_line(page, 2, "No frames.");
-    else if (capture->filter)
-        smcr_page_line(page, 2,
-                       "Findings about what is missing are left out, because of the filter.");
-    write_health(page);
-    for (uint32_t i = 0; i < findings->length; i++)
+    g_string_append(page->text, "\nFindings\n");
+    if (page->report->capture.frames)
+        write_health(page);
+    else
+        write_line(page, "No frames.");
+    for (uint32_t i = 0; i < most; i++)
         write_finding(page, i + 1, findings->entries[i]);
+    if (most < findings->length)
+        write_line(page, "and %" PRIu32 " more: -z smcr,json", findings->length - most);
+}
+
+/* ---- tables ---- */
+
+typedef struct {
+    smcr_table_cell_t cells[ROWS_COLUMNS];
+    uint64_t weights[2]; /* troubled, busy */
+    bool chosen;
+} row_t;
+
+typedef struct {
+    const page_t *page;
+    const smcr_table_kind_t *kind;
+    wmem_array_t *rows; /* row_t */
+    const row_t *chosen[ROWS_MOST];
+    unsigned chosen_count;
+    const smcr_table_column_t *columns[ROWS_COLUMNS]; /* those of the page */
+    glong widths[ROWS_COLUMNS];
+    unsigned count; /* of columns */
+} table_t;
+
+static void
+take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled)
+{
+    table_t *table = context;
+    row_t row = {.weights = {troubled, busy}};
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < table->kind->column_count; i++)
+        if (table->kind->columns[i].page)
+            row.cells[count++] = cells[i];
+    wmem_array_append_one(table->rows, row);
+}
+
+/* Chooses so many rows of most weight, of equals the first, none without. */
+static void
+choose(table_t *table, unsigned weight, unsigned most)
+{
+    row_t *rows = wmem_array_get_raw(table->rows);
+
+    while (table->chosen_count < most) {
+        row_t *best = NULL;
+        for (row_t *row = rows; row < rows + wmem_array_get_count(table->rows); row++)
+            if (!row->chosen && row->weights[weight] > (best ? best->weights[weight] : 0))
+                best = row;
+        if (!best)
+            return;
+        best->chosen = true;
+        table->chosen[table->chosen_count++] = best;
+    }
+}
+
+/* "-": nothing. "?": not known. */
+static const char *
+text_of(const table_t *table, unsigned column, const smcr_table_cell_t *cell)
+{
+    smcr_table_cell_kind_t kind = table->columns[column]->kind;
+    wmem_allocator_t *scope = table->page->scope;
+
+    if (kind == SMCR_TABLE_TEXT)
+        return cell->TEXT ? cell->TEXT : "?";
+    if (cell->NUMBER == SMCR_FIGURE_UNKNOWN)
+        return kind == SMCR_TABLE_NUMBER ? "" : "?";
+    if (kind == SMCR_TABLE_NUMBER)
+        return wmem_strdup_printf(scope, "%" PRIu64, cell->NUMBER);
+    if (!cell->NUMBER)
+        return "-";
+    return kind == SMCR_TABLE_COUNT   ? smcr_words_number(scope, cell->COUNT)
+           : kind == SMCR_TABLE_BYTES ? smcr_words_size(scope, cell->BYTES)
+                                      : smcr_words_duration(scope, cell->SECONDS);
+}
+
+/* The first cell has a line of its own if it is wider than its column. */
+static void
+write_cells(const table_t *table, const char *const *cells)
+{
+    GString *text = table->page->text;
+
+    for (unsigned i = 0; i < table->count; i++) {
+        glong space = table->widths[i] - width(cells[i]);
+        bool is_text = table->columns[i]->kind == SMCR_TABLE_TEXT;
+        if (space < 0) {
+            write_item(table->page, "  ", 2 * INDENT, cells[i]);
+            pad(text, INDENT + table->widths[i]);
+            continue;
+        }
+        pad(text, (is_text ? 0 : space) + (i ? BETWEEN : INDENT));
+        g_string_append(text, cells[i]);
+        pad(text, is_text ? space : 0);
+    }
+    while (text->str[text->len - 1] == ' ')
+        g_string_truncate(text, text->len - 1);
+    g_string_append_c(text, '\n');
+}
+
+/* Makes columns as wide as what stands in them; the first one has what is left of the line. */
+static void
+measure(table_t *table, const char *(*lines)[ROWS_COLUMNS])
+{
+    glong left = SMCR_PAGE_WIDTH - INDENT;
+
+    for (unsigned i = table->count; i-- > 0;) {
+        for (unsigned line = 0; line <= table->chosen_count; line++)
+            table->widths[i] = MAX(table->widths[i], width(lines[line][i]));
+        left -= i ? table->widths[i] + BETWEEN : 0;
+    }
+    table->widths[0] = MIN(table->widths[0], MAX(left, width(lines[0][0])));
+}
+
+static void
+write_rows(table_t *table)
+{
+    const char *lines[1 + ROWS_MOST][ROWS_COLUMNS];
+
+    for (unsigned i = 0; i < table->count; i++) {
+        lines[0][i] = table->columns[i]->page;
+        for (unsigned row = 0; row < table->chosen_count; row++)
+            lines[1 + row][i] = text_of(table, i, &table->chosen[row]->cells[i]);
+    }
+    measure(table, lines);
+    for (unsigned line = 0; line <= table->chosen_count; line++)
+        write_cells(table, lines[line]);
+}
+
+/* The rows that suffered most take half of the room, if there are so many. */
+static void
+write_table(const page_t *page, const smcr_table_kind_t *kind)
+{
+    table_t table = {.page = page,
+                     .kind = kind,
+                     .rows = wmem_array_new(page->scope, sizeof(row_t))};
+    smcr_table_taker_t taker = {page->report, page->scope, take_row, &table};
+    const char *heading = kind->heading ? kind->heading(&taker) : NULL;
+    unsigned more;
+
+    if (!heading)
+        return;
+    for (unsigned i = 0; i < kind->column_count; i++)
+        if (kind->columns[i].page)
+            table.columns[table.count++] = &kind->columns[i];
+    kind->fill(&taker);
+    choose(&table, 0, page->most / 2);
+    choose(&table, 1, page->most);
+    more = wmem_array_get_count(table.rows) - table.chosen_count;
+    g_string_append_c(page->text, '\n');
+    write_item(page, "", INDENT, heading);
+    if (table.chosen_count)
+        write_rows(&table);
+    if (more)
+        write_line(page, table.chosen_count ? "and %s more: -z %s" : "%s not shown: -z %s",
+                   smcr_words_number(page->scope, more), kind->name);
+}
+
+/* ---- TCP ---- */
+
+static void
+write_tcp(const page_t *page)
+{
+    smcr_entry_tcp_direction_t sum = {0};
+    const char *trouble;
+
+    SMCR_FIGURE_EACH(tcp, flow, page->report->tcp_flows) {
+        smcr_entry_join(&sum, &flow->up, &smcr_entry_tcp_direction_description, page->scope);
+        smcr_entry_join(&sum, &flow->down, &smcr_entry_tcp_direction_description, page->scope);
+    }
+    trouble = SMCR_WORDS_COUNTS(page->scope, {sum.repeated_segments, "retransmitted"},
+                                {sum.ce, "marked CE"}, {sum.sce, "marked ECT(1)"},
+                                {sum.ece, "with ECE"}, {sum.cwr, "with CWR"},
+                                {sum.esce, "with NS"});
+    if (!*trouble)
+        return;
+    g_string_append_c(page->text, '\n');
+    write_item(page, "", INDENT,
+               wmem_strdup_printf(page->scope, "TCP: %s; %s",
+                                  smcr_words_things(page->scope, sum.segments, "segment"),
+                                  trouble));
 }
 
 /* ---- the page ---- */
 
+static unsigned
+write_page(GString *text, const smcr_entry_report_t *report, unsigned most)
+{
+    page_t page = {text, report, wmem_allocator_new(WMEM_ALLOCATOR_BLOCK), most};
+    unsigned lines = 0;
+
+    g_string_truncate(text, 0);
+    write_capture(&page);
+    write_findings(&page);
+#define WRITE(name) write_table(&page, &smcr_table_of_##name);
+    SMCR_TABLES(WRITE)
+#undef WRITE
+    write_tcp(&page);
+    wmem_destroy_allocator(page.scope);
+    for (const char *at = text->str; *at; at++)
+        lines += *at == '\n';
+    return lines;
+}
+
 void
 smcr_text_write(GString *text, const smcr_entry_report_t *report)
 {
-    smcr_page_t page = {
-        .text = text, .report = report, .scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK)};
+    unsigned most = ROWS_MOST;
 
-    write_capture(&page);
-    smcr_text_connections(&page);
-    smcr_text_links(&page);
-    smcr_text_waits(&page);
-    smcr_text_fabric(&page);
-    smcr_text_tcp(&page);
-    write_findings(&page);
-    wmem_destroy_allocator(page.scope);
+    while (write_page(text, report, most) > PAGE_LINES && most)
+        most--;
 }

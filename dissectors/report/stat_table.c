@@ -6,13 +6,26 @@
  * table. So rows that are shown are never changed: each round begins with a table of its own, and
  * the former ones stay until Wireshark gives all back.
  *
+ * Every cell is a text: Wireshark's tables know numbers of 32 bits and doubles only, and no number
+ * that is not known. Numbers fill their column from the left with spaces: Wireshark's window sorts
+ * texts by their characters, and so numbers are sorted as numbers.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "tables.h"
+#include "stat_table.h"
 
-#include "report/listen/listeners.h"
-#include "table_kinds.h"
+#include <inttypes.h>
+
+#include "compat.h" /* must come first */
+
+#include <epan/stat_tap_ui.h>
+
+#include "host/host.h"
+#include "listen/listeners.h"
+#include "tables/tables.h"
+
+#define NOT_KNOWN "-"
 
 /* A table, as Wireshark has it. */
 typedef struct {
@@ -36,19 +49,72 @@ shown_table(const table_t *table)
     return tables && tables->len ? g_array_index(tables, stat_tap_table *, 0) : NULL;
 }
 
+/* Rows that are being written. */
+typedef struct {
+    stat_tap_table *shown;
+    const smcr_table_kind_t *kind;
+    wmem_allocator_t *scope;
+    unsigned row;
+} rows_t;
+
+static unsigned
+width_of(const smcr_table_column_t *column)
+{
+    unsigned name = (unsigned)g_utf8_strlen(column->name, -1);
+
+    return MAX(column->width, name);
+}
+
+/* What the user frees finds as its user data. */
+static char *
+text_of(const smcr_table_column_t *column, const smcr_table_cell_t *cell)
+{
+    char number[2 * 20 + 2] = NOT_KNOWN; /* digits of 64 bits */
+    uint64_t value = cell->NUMBER, micros;
+
+    if (column->kind == SMCR_TABLE_TEXT)
+        return g_strdup(cell->TEXT ? cell->TEXT : NOT_KNOWN);
+    if (column->kind == SMCR_TABLE_SECONDS && value != SMCR_FIGURE_UNKNOWN) {
+        micros = (value + SMCR_TIME_MICROSECOND / 2) / SMCR_TIME_MICROSECOND;
+        g_snprintf(number, sizeof number, "%" PRIu64 ".%06" PRIu64, micros / 1000000,
+                   micros % 1000000);
+    } else if (value != SMCR_FIGURE_UNKNOWN) {
+        g_snprintf(number, sizeof number, "%" PRIu64, value);
+    }
+    return g_strdup_printf("%*s", (int)width_of(column), number);
+}
+
+static void
+take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy _U_, uint64_t troubled _U_)
+{
+    rows_t *rows = context;
+    unsigned count = rows->shown->num_fields, field = 0;
+
+    stat_tap_init_table_row(rows->shown, rows->row, count,
+                            wmem_alloc0_array(rows->scope, stat_tap_table_item_type, count));
+    for (unsigned i = 0; i < rows->kind->column_count; i++) {
+        if (!rows->kind->columns[i].name)
+            continue;
+        char *text = text_of(&rows->kind->columns[i], &cells[i]);
+        stat_tap_table_item_type cell = {
+            .type = TABLE_ITEM_STRING, .value.string_value = text, .user_data.ptr_value = text};
+        stat_tap_set_field_data(rows->shown, rows->row, field++, &cell);
+    }
+    rows->row++;
+}
+
 static void
 draw(const smcr_entry_report_t *report, void *context)
 {
     const table_t *table = context;
-    stat_tap_table *shown = shown_table(table);
+    rows_t rows = {.shown = shown_table(table), .kind = table->kind};
+    smcr_table_taker_t taker = {.report = report, .take = take_row, .context = &rows};
 
-    if (!shown || shown->num_elements)
+    if (!rows.shown || rows.shown->num_elements)
         return; /* nobody asks for it, or it has been drawn */
-    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
-    smcr_table_rows_t rows = {.table = shown, .columns = table->kind->columns, .scope = scope};
-
-    table->kind->fill(&rows, report);
-    wmem_destroy_allocator(scope);
+    rows.scope = taker.scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
+    table->kind->fill(&taker);
+    wmem_destroy_allocator(rows.scope);
 }
 
 static void
@@ -123,17 +189,28 @@ free_cell(stat_tap_table *shown _U_, guint row _U_, guint column _U_,
 
 /* ---- registration ---- */
 
+/* Returns how many. */
+static unsigned
+add_fields(const smcr_table_kind_t *kind, stat_tap_table_item *fields)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < kind->column_count; i++) {
+        const smcr_table_column_t *column = &kind->columns[i];
+        bool is_text = column->kind == SMCR_TABLE_TEXT;
+        if (column->name)
+            fields[count++] = (stat_tap_table_item){
+                TABLE_ITEM_STRING, is_text ? TAP_ALIGN_LEFT : TAP_ALIGN_RIGHT, column->name,
+                is_text ? g_strdup_printf("%%-%us", width_of(column)) : "%s"};
+    }
+    return count;
+}
+
 static void
 register_table(table_t *table, const smcr_table_kind_t *kind)
 {
     stat_tap_table_item *fields = g_new(stat_tap_table_item, kind->column_count);
 
-    for (unsigned i = 0; i < kind->column_count; i++) {
-        const smcr_table_column_t *column = &kind->columns[i];
-        fields[i] = (stat_tap_table_item){
-            TABLE_ITEM_STRING, column->is_figure ? TAP_ALIGN_RIGHT : TAP_ALIGN_LEFT, column->name,
-            column->is_figure ? "%s" : g_strdup_printf("%%-%us", smcr_table_column_width(column))};
-    }
     table->kind = kind;
     table->retired = g_ptr_array_new_with_free_func(free_rows);
     table->ui = (stat_tap_table_ui){
@@ -145,14 +222,14 @@ register_table(table_t *table, const smcr_table_kind_t *kind)
         .packet_func = select_frame,
         .stat_tap_free_table_item_cb = free_cell,
         .stat_filter_check_cb = check_argument,
-        .nfields = kind->column_count,
+        .nfields = add_fields(kind, fields),
         .fields = fields,
     };
     register_stat_tap_table_ui(&table->ui);
 }
 
 void
-smcr_tables_register(void)
+smcr_report_register_tables(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
         register_table(&all_tables[i], kinds[i]);
