@@ -51,11 +51,14 @@ OPEN = [
     ("-n-lossy|-loss|-g6-|^cdc-flags$|^nak-loss-smc$", {
         "smcr.cdc.read_of", "smcr.cdc.read_time", "smcr.announced_in", "smcr.window.full", "smcr.window.unread",
         "smcr.window.free", "smcr.window.percent", "smcr.window.offered", "smcr.window.written",
-        "smcr.window.blocked_since", "smcr.window.blocked_time", "blocked_s", "blocked_count", "slow_reader"},
+        "smcr.window.blocked_since", "smcr.window.blocked_time", "smcr.window.opened", "blocked_s", "blocked_count",
+        "slow_reader"},
      "what fills a gap was lost on its way, or its receiver has had it, and the capture lacks the first time: where loss "
      "is real, nothing tells the two apart"),
-    ("-x-idle", {"dead_peer"}, "the DELETE LINK that ended the group is absent"),
-    ("^(peer-|rfc-|.*-h[1-6]-)", {
+    ("-x-idle|-w-smc-unloaded", {"dead_peer"}, "the DELETE LINK that ended the group is absent"),
+    ("^peer-foreign$", {"smcr.stream.offset"}, "a late capture does not tell that cursors begin behind an eyecatcher"),
+    ("-h4-", {"smcr.clc.other_subnet", "clc_other_subnet"}, "behind NAT an address is not that of the host"),
+    ("^(peer-|rfc-|.*-h[1-6]-|.*-g5-)", {
         "smcr.window.unread", "smcr.window.free", "smcr.window.percent", "smcr.window.written", "unreported_bytes",
         "smcr.announced_in", "smcr.cdc.announced", "smcr.cdc.len", "smcr.cdc.read_of", "smcr.cdc.read_time",
         "smcr.cdc.read_too_far", "smcr.conn.moved", "link.moved_from", "link.moved_to", "bytes", "writes"},
@@ -122,7 +125,8 @@ FOUND_OF_CAPTURE = {"no_roce", "one_sided", "not_captured", "late_start", "cut_f
                     *(item.removeprefix("smcr.").replace(".", "_") for item in OF_THE_CAPTURE)}
 # Findings that say less than others of the same: where a stronger one is true, so is the weaker one, and not the reverse.
 SENT_AGAIN = {"repeats", "timeouts", "loss", "no_receive_buffer", "link_group_ended", "link_failed", "dead_peer"}
-SAYS_LESS = {"repeats": SENT_AGAIN, "timeouts": SENT_AGAIN, "failover": {"link_lost"}, "buffer_full": {"slow_reader"}}
+SAYS_LESS = {"repeats": SENT_AGAIN, "timeouts": SENT_AGAIN, "failover": {"link_lost"}, "buffer_full": {"slow_reader"},
+             "tcp_reset": {"reset"}}
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
 TIMES = {"setup_s", "smcr.llc.late_response", "llc_late_response"}
 # What one host had sent when the other one sent something: the capture's order tells.

@@ -57,7 +57,6 @@ typedef struct {
     smcr_collect_writer_t writer[2]; /* by side */
     smcr_when_t begun; /* the first packet; frame 0: there has been none */
     uint32_t gaps;     /* of the link, so far */
-    uint32_t gaps_before; /* the first packet */
 } smcr_collect_division_t;
 
 /* The next packet of the connection on RoCE. `gaps`: places where the capture lacks packets of the
@@ -182,7 +181,8 @@ typedef struct {
     const smcr_exchange_t *asked, *longest_of; /* NULL: none */
     uint64_t longest;          /* between two messages, nanoseconds */
     uint8_t asked_link, longest_link;
-    bool is_unsure;      /* a message is cut, or its time is before that of another */
+    bool is_unsure;      /* a message is cut or absent, or its time is before that of another */
+    bool is_over;        /* it has ended, or data have come */
     bool is_adding;      /* a link that is neither confirmed nor refused nor deleted */
     bool longest_behind; /* its response, which was there before */
 } smcr_collect_contact_t;

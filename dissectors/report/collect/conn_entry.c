@@ -291,7 +291,7 @@ ready(const smcr_collect_counted_conn_t *counted)
 
     if (counted->conn->accept_frame && !counted->conn->first_contact)
         return contact->ready;
-    bool lacks = !contact->asked || contact->is_unsure || counted->division.gaps_before ||
+    bool lacks = !contact->asked || contact->is_unsure ||
                  !is_captured(counted, 0) || !is_captured(counted, 1);
     bool is_open = !counted->on_roce && contact->asked && !contact->asked->response_frame;
     return lacks || is_open ? (smcr_when_t){0} : contact->ready;

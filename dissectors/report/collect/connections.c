@@ -15,12 +15,18 @@
 struct smcr_connections {
     wmem_allocator_t *scope;
     wmem_map_t *by_conn; /* smcr_conn_t -> smcr_collect_counted_conn_t */
-    wmem_map_t *contacts; /* smcr_lgr_t -> that of its first contact, before data */
-    wmem_map_t *gaps;     /* smcr_link_t -> places where packets are absent, so far */
+    wmem_map_t *contacts; /* smcr_lgr_t -> that of its first contact */
+    wmem_map_t *flows;    /* smcr_link_t -> flows_t */
     wmem_map_t *moves;    /* smcr_link_t -> smcr_collect_moves_t */
     smcr_collect_rewritten_t rewritten;
     uint32_t last_frame; /* that has been taken, of any connection or of none */
 };
+
+/* Both flows of a link. */
+typedef struct {
+    uint32_t gaps;    /* places where packets are absent, so far */
+    uint32_t last[2]; /* frame of the last request, by sender; 0: none */
+} flows_t;
 
 smcr_collect_connections_t *
 smcr_collect_connections_new(wmem_allocator_t *scope)
@@ -30,7 +36,7 @@ smcr_collect_connections_new(wmem_allocator_t *scope)
     connections->scope = scope;
     connections->by_conn = wmem_map_new(scope, g_direct_hash, g_direct_equal);
     connections->contacts = wmem_map_new(scope, g_direct_hash, g_direct_equal);
-    connections->gaps = wmem_map_new(scope, g_direct_hash, g_direct_equal);
+    connections->flows = wmem_map_new(scope, g_direct_hash, g_direct_equal);
     connections->moves = wmem_map_new(scope, g_direct_hash, g_direct_equal);
     return connections;
 }
@@ -64,7 +70,6 @@ add_half(smcr_collect_counted_conn_t *counted, const smcr_collect_counted_conn_t
     if (!counted->first.frame || half->first.frame < counted->first.frame) {
         counted->first = half->first;
         counted->division.begun = half->division.begun;
-        counted->division.gaps_before = half->division.gaps_before;
     }
     if (half->last.frame > counted->last.frame)
         counted->last = half->last;
@@ -164,7 +169,7 @@ take_llc(smcr_collect_connections_t *connections, smcr_when_t when, const smcr_t
     smcr_collect_counted_conn_t *counted =
         record->link ? wmem_map_lookup(connections->contacts, record->link->lgr) : NULL;
 
-    if (!counted || record->kind == SMCR_RECORD_ACK ||
+    if (!counted || counted->contact.is_over || record->kind == SMCR_RECORD_ACK ||
         (packet->llc && packet->llc->type == SMCR_LLC_TEST_LINK))
         return;
     smcr_collect_contact_t *contact = &counted->contact;
@@ -173,7 +178,7 @@ take_llc(smcr_collect_connections_t *connections, smcr_when_t when, const smcr_t
     if (!packet->llc)
         return;
     if (when.time > contact->ready.time + SMCR_TIME_SECOND && !is_asked(contact, when.frame)) {
-        wmem_map_remove(connections->contacts, record->link->lgr);
+        contact->is_over = true;
         return;
     }
     contact->ready = when;
@@ -196,14 +201,30 @@ take_llc(smcr_collect_connections_t *connections, smcr_when_t when, const smcr_t
 
 /* Data comes: the connection can carry it, whatever LLC is still at. */
 static void
-end_contact(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *counted,
-            smcr_when_t when)
+end_contact(smcr_collect_counted_conn_t *counted, smcr_when_t when)
 {
-    if (counted->conn->lgr &&
-        wmem_map_lookup(connections->contacts, counted->conn->lgr) == counted)
-        wmem_map_remove(connections->contacts, counted->conn->lgr);
+    counted->contact.is_over = true;
     if (is_asked(&counted->contact, when.frame))
         counted->contact.ready = when;
+}
+
+/* A packet of a link. What is absent before it may belong to a first contact, or may be the first
+ * data, unless a request of its flow came in between. Returns the gaps of the link so far. */
+static uint32_t
+take_link(smcr_collect_connections_t *connections, const smcr_record_t *record, uint32_t frame)
+{
+    flows_t *flows =
+        smcr_figure_of(connections->flows, connections->scope, record->link, sizeof *flows);
+    smcr_collect_counted_conn_t *counted =
+        wmem_map_lookup(connections->contacts, record->link->lgr);
+    uint32_t *last = &flows->last[record->sender == 1];
+
+    flows->gaps += record->missing > 0;
+    if (record->missing && counted && *last <= counted->contact.ready.frame)
+        counted->contact.is_unsure = true;
+    if (record->kind != SMCR_RECORD_ACK && record->kind != SMCR_RECORD_CNP)
+        *last = frame;
+    return flows->gaps;
 }
 
 /* ---- packets ---- */
@@ -258,16 +279,15 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
 
 static void
 count_packet(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *counted,
-             smcr_when_t when, const smcr_tap_t *packet)
+             smcr_when_t when, const smcr_tap_t *packet, uint32_t gaps)
 {
     const smcr_record_t *record = packet->record;
     smcr_collect_direction_t *direction = &counted->direction[record->sender];
 
     if (!counted->on_roce)
-        end_contact(connections, counted, when);
+        end_contact(counted, when);
     counted->on_roce = true;
-    smcr_collect_division_take(&counted->division, connections->scope, when, packet,
-                               GPOINTER_TO_UINT(wmem_map_lookup(connections->gaps, record->link)),
+    smcr_collect_division_take(&counted->division, connections->scope, when, packet, gaps,
                                counted->clc[SMCR_CLC_CONFIRM].frame != 0);
     direction->figures.bytes +=
         smcr_collect_stream_bytes_take(&direction->bytes, connections->scope, record);
@@ -330,12 +350,11 @@ smcr_collect_connections_take(smcr_collect_connections_t *connections, smcr_when
 {
     const smcr_record_t *record = packet->record;
     const smcr_conn_t *conn = record->conn ? record->conn : packet->falls_back;
+    uint32_t gaps = 0;
 
     connections->last_frame = when.frame;
-    if (record->link && record->missing) {
-        uint32_t gaps = GPOINTER_TO_UINT(wmem_map_lookup(connections->gaps, record->link));
-        wmem_map_insert(connections->gaps, record->link, GUINT_TO_POINTER(gaps + 1));
-    }
+    if (record->link)
+        gaps = take_link(connections, record, when.frame);
     if (!conn) {
         take_llc(connections, when, packet);
         return;
@@ -347,7 +366,7 @@ smcr_collect_connections_take(smcr_collect_connections_t *connections, smcr_when
     if (packet->clc)
         count_clc(connections, counted, when, packet->clc, record->direction == 1);
     else if (packet->roce && record->sender >= 0)
-        count_packet(connections, counted, when, packet);
+        count_packet(connections, counted, when, packet, gaps);
 }
 
 smcr_collect_rewritten_t

@@ -278,7 +278,7 @@ static void
 begin(smcr_collect_division_t *division, smcr_when_t when, uint32_t gaps, bool is_whole)
 {
     division->begun = when;
-    division->gaps = division->gaps_before = gaps;
+    division->gaps = gaps;
     for (unsigned side = 0; side < 2; side++) {
         division->writer[side].is_known = is_whole;
         division->writer[side].spent.until = when.time;

@@ -232,7 +232,13 @@ is_reset(const smcr_entry_connection_t *conn)
     return conn->close == SMCR_FIGURE_CLOSE_RESET && conn->outcome == SMCR_FIGURE_OUTCOME_SMCR;
 }
 
-/* Over TCP: that is how programs end in a hurry. */
+static bool
+is_unsure_reset(const smcr_entry_connection_t *conn)
+{
+    return conn->close == SMCR_FIGURE_CLOSE_RESET && conn->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN;
+}
+
+/* Over TCP: that is how programs end in a hurry; or nobody knows. */
 static bool
 is_tcp_reset(const smcr_entry_connection_t *conn)
 {
@@ -299,8 +305,9 @@ find_resets(smcr_finder_t *finder)
                     losses(finder, is_reset), group.count ? undelivered(finder, &group) : "");
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_TCP_RESET, over_tcp.count,
                     group.count ? (smcr_when_t){0} : notice.first,
-                    reset_filter(finder, &over_tcp, &notice), "%s, over TCP, ended with a reset",
-                    name(finder, &over_tcp));
+                    reset_filter(finder, &over_tcp, &notice), "%s%s ended with a TCP reset",
+                    name(finder, &over_tcp),
+                    all_that(finder, is_unsure_reset).count ? "" : ", over TCP,");
 }
 
 /* ---- handshakes ---- */

@@ -210,7 +210,7 @@ smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 /* ---- what the two sides of a connection have sent ---- */
 
 bool
-smcr_evidence_is_current(const smcr_conn_t *conn, int side)
+smcr_evidence_has_messages(const smcr_conn_t *conn, int side)
 {
     const smcr_point_t *last = smcr_evidence_last_to(&conn->side[side]);
     const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
@@ -218,6 +218,14 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
     return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest &&
            flow->in_order > flow->highest && last->qp->too_late <= last->psn;
+}
+
+bool
+smcr_evidence_is_current(const smcr_conn_t *conn, int side)
+{
+    const smcr_stream_t *in = &conn->side[side].in;
+
+    return !(in->known && in->consumed > in->announced) && smcr_evidence_has_messages(conn, side);
 }
 
 /* Whether the capture has all requests to the queue pair since it began. */

@@ -89,8 +89,10 @@ smcr_doubt_t
 smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link)
 {
     bool whole = has_all(&link->qp[0]) && has_all(&link->qp[1]);
+    smcr_doubt_t doubt = doubt_unless(whole, SMCR_DOUBT_ABSENT);
 
-    return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
+    doubt = smcr_doubt_or(doubt, doubt_unless(!arrival->state->is_disordered, SMCR_DOUBT_PLACE));
+    return smcr_doubt_or(smcr_doubt_message(arrival), doubt);
 }
 
 /* `added`: a link that has carried nothing yet; NULL: there is none. */
@@ -172,7 +174,9 @@ smcr_doubt_conn_is_open(const smcr_conn_t *conn, int side)
 smcr_doubt_t
 smcr_doubt_place(const smcr_arrival_t *arrival)
 {
-    return doubt_unless(!arrival->state->several_interfaces, SMCR_DOUBT_PLACE);
+    bool doubtful = arrival->state->several_interfaces || arrival->state->is_disordered;
+
+    return doubt_unless(!doubtful, SMCR_DOUBT_PLACE);
 }
 
 /* ---- what may come later ---- */
@@ -277,6 +281,8 @@ smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const u
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
 
+    if (arrival->state->is_disordered)
+        return doubt_unless(false, SMCR_DOUBT_PLACE);
     return smcr_doubt_next(arrival, smcr_evidence_last_to(sender),
                            smcr_doubt_not_by(when, arrival->when.time + SMCR_TIME_DISORDER));
 }

@@ -27,7 +27,8 @@
  *            connection
  *   clc      SYN, SYN-ACK, and all bytes of CLC that    TCP numbers skip bytes, or are    now
  *            the sender had sent or taken in            not known
- *   place    TCP and RoCE came from one interface       they came from several            now
+ *   place    TCP and RoCE came from one interface, and  they came from several, or one    now
+ *            no request behind its acknowledgement      did
  *   seen     the sender had seen what it ignores: that  it was acknowledged less than a   now
  *            was acknowledged before                    millisecond or round trip before
  *   later    what would make it right has not come on   the flow ends, or goes on behind  later
@@ -205,8 +206,11 @@ smcr_evidence_is_announced(const smcr_arrival_t *arrival, const smcr_conn_t *con
     return heard->qp == arrival->qp && arrival->psn < heard->psn;
 }
 
-/* Whether the capture has all CDC messages to `side` so far: what the other side has read and
- * announced is known. */
+/* Whether the flow lacks no CDC message to `side` so far. */
+bool smcr_evidence_has_messages(const smcr_conn_t *conn, int side);
+
+/* The same, and what the side has read was announced to it in the capture: what the other side has
+ * read and announced is known. */
 bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
 
 /* Whether the capture has the end of what `side` has sent on the connection, if that has one. The
@@ -303,7 +307,8 @@ bool smcr_doubt_lgr_has_conns(const smcr_lgr_t *lgr);
  * when that side has sent a CDC message since. */
 bool smcr_doubt_conn_is_open(const smcr_conn_t *conn, int side);
 
-/* place: TCP and RoCE were captured at one place, so that what comes first was sent first. */
+/* place: TCP and RoCE were captured at one place and in order, so that what comes first was sent
+ * first. */
 smcr_doubt_t smcr_doubt_place(const smcr_arrival_t *arrival);
 
 /* ---- what may come later ---- */

@@ -316,9 +316,11 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     streams_t streams = streams_of(arrival, conn, cdc);
     smcr_stream_t *out = streams.out, *in = streams.in;
     smcr_window_reading_t reading = {in ? in->consumed : 0, in ? smcr_stream_free(in) : 0, false,
-                                     known.current};
+                                     false};
     int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
+
+    known.current = reading.current = smcr_evidence_is_current(conn, !arrival->qp->side);
 
     smcr_rules_cdc(SMCR_RULES_COUNTED, arrival, conn, cdc);
     if (!out)

@@ -109,6 +109,8 @@ judge_request(smcr_arrival_t *arrival)
     tell_above_mtu(arrival);
     smcr_flow_verdict_t verdict =
         smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
+    bool first = verdict.order == SMCR_FLOW_IS_NEXT || verdict.order == SMCR_FLOW_IS_LATE;
+    arrival->state->is_disordered |= first && verdict.psn <= qp->traffic.flow.taken;
     tell_repeat(arrival, &verdict);
     if (verdict.fate == SMCR_FLOW_FATE_TOO_LATE)
         smcr_evidence_pass_over(arrival);

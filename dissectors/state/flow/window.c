@@ -292,7 +292,7 @@ smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
     smcr_when_t announced = take_in_reads(arrival->state, stream, reading->current);
     smcr_record_wait_t read = waited(announced, smcr_evidence_sent(arrival), 0);
 
-    if (view && view->has_len && read.frame) {
+    if (view && view->has_len && read.frame && !arrival->state->is_disordered) {
         view->read_of = read.frame;
         view->read_time = read.time;
     }

@@ -26,6 +26,7 @@ struct smcr_state {
     uint64_t last_time;  /* of the latest packet that has a record, nanoseconds since the epoch */
     uint32_t interface;  /* from which the first packet came */
     bool has_interface, several_interfaces;
+    bool is_disordered; /* a request has come behind its acknowledgement */
     smcr_slab_t entries; /* what smcr_state_alloc0() has allocated */
     /* record.c */
     smcr_slab_t records;

@@ -91,8 +91,13 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stre
                    uint64_t *position)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
-    uint64_t next = earliest(stream, unseen.bytes);
+    uint64_t seen = earliest(stream, 0), next = earliest(stream, unseen.bytes);
     uint64_t forward = smcr_ring_next(&stream->ring, next, extent.offset);
+
+    if (!stream->moved && forward - seen > unseen.bytes) { /* the reader's cursor came too early */
+        next = seen;
+        forward = smcr_ring_next(&stream->ring, next, extent.offset);
+    }
 
     if (extent.offset < stream->ring.base) /* an eyecatcher is no part of the stream */
         return false;
@@ -102,7 +107,7 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stre
     }
     *position = forward;
     if (stream->moved ? !locate_moved(stream, extent, next, unseen, position)
-                      : unseen.bytes && room && unseen.bytes >= forward - next + room)
+                      : unseen.bytes && room && unseen.bytes >= forward - seen + room)
         return false;
     stream->begun = *position;
     stream->located = *position + extent.length;
@@ -139,7 +144,7 @@ smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length)
         piece.rewritten = (uint32_t)(end < stream->written ? length : stream->written - position);
     if (end > stream->written) {
         stream->written = end;
-        stream->moved = false;
+        stream->moved &= end < stream->located; /* by requests that nobody took in */
     }
     return piece;
 }

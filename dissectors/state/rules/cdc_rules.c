@@ -194,7 +194,7 @@ SMCR_RULES_CDC(reader)
 
     if (!in->known || !in->announced || in->consumed <= in->announced ||
         !smcr_stream_can_consume(in, message->cdc->cons) ||
-        !smcr_evidence_is_current(message->conn, reader))
+        !smcr_evidence_has_messages(message->conn, reader))
         return;
     const smcr_rules_goal_t *goal =
         smcr_rules_goal(arrival, message->conn, reader, true, in->consumed);
