@@ -66,6 +66,7 @@ smcr_capture_begin(void)
 {
     end_file();
     capture.state = smcr_state_new(wmem_file_scope());
+    smcr_capture_tell_smcss(capture.state);
 }
 
 nstime_t

@@ -151,7 +151,7 @@ smcr_handshake_claim(packet_info *pinfo, bool from_client)
     conversation_t *conversation = find_or_create_conversation(pinfo);
     smcr_conn_t *conn = smcr_conn_of(smcr_capture_state(), conversation);
 
-    if (conn && conn->socket && !conn->synack && !conn->option_syn && !conn->clc_types) {
+    if (conn && conn->socket && smcr_conn_is_late(conn)) {
         conversation = new_conversation(pinfo, pinfo->num); /* the earlier one is over */
         conn = NULL;
     }

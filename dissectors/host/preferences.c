@@ -23,43 +23,51 @@ static const enum_val_t heuristics[] = {
     {NULL, NULL, -1},
 };
 
+static const struct {
+    const char *name, *title, *text;
+    compat_pref_bool *value;
+} switches[] = {
+    {"dissect_payload", "Dissect the application's data",
+     "Give the bytes of RDMA WRITEs to the dissectors that would have them over TCP",
+     &smcr_preferences.dissect_payload},
+    {"desegment", "Put messages of the application together",
+     "Let dissectors of the application's data ask for the following RDMA WRITEs, as they do for "
+     "TCP segments",
+     &smcr_preferences.desegment},
+    {"builtin_too", "Run the built-in SMC dissector as well",
+     "Show each CLC, LLC and CDC message also as Wireshark's built-in dissector does, so that "
+     "existing smc.* filters go on working",
+     &smcr_preferences.builtin_too},
+    {"check_icrc", "Check the invariant CRC of RoCE packets",
+     "Check the invariant CRC (ICRC) of all RoCE and InfiniBand packets. A packet with a wrong one "
+     "counts as sent, but not as received",
+     &smcr_preferences.check_icrc},
+    {"roce", "Analyse other RoCE packets, too",
+     "Add an \"RDMA connection\" to RoCE packets that are not SMC-R, and recognise RoCE whatever "
+     "its UDP source port",
+     &smcr_preferences.roce},
+    {"strict", "Tell of doubtful and harmless breaches, too",
+     "Also raise expert items for what breaks a rule of RFC 7609 without doing harm, or seems to "
+     "while the capture lacks packets that may explain it",
+     &smcr_items_strict},
+};
+
 void
 smcr_preferences_register(int proto)
 {
     module_t *module = prefs_register_protocol(proto, NULL);
 
-    prefs_register_bool_preference(
-        module, "dissect_payload", "Dissect the application's data",
-        "Give the bytes of RDMA WRITEs to the dissectors that would have them over TCP",
-        &smcr_preferences.dissect_payload);
-    prefs_register_bool_preference(
-        module, "desegment", "Put messages of the application together",
-        "Let dissectors of the application's data ask for the following RDMA WRITEs, as they do "
-        "for TCP segments",
-        &smcr_preferences.desegment);
+    for (unsigned i = 0; i < array_length(switches); i++)
+        prefs_register_bool_preference(module, switches[i].name, switches[i].title,
+                                       switches[i].text, switches[i].value);
     prefs_register_enum_preference(
         module, "heuristics", "Ask heuristics",
         "When the heuristics of TCP are asked about the application's data. Each time they decline "
         "data of an unknown protocol, which is half of what its dissection costs",
         &smcr_preferences.heuristics, heuristics, false);
-    prefs_register_bool_preference(
-        module, "builtin_too", "Run the built-in SMC dissector as well",
-        "Show each CLC, LLC and CDC message also as Wireshark's built-in dissector does, so that "
-        "existing smc.* filters go on working",
-        &smcr_preferences.builtin_too);
-    prefs_register_bool_preference(
-        module, "check_icrc", "Check the invariant CRC of RoCE packets",
-        "Check the invariant CRC (ICRC) of all RoCE and InfiniBand packets. A packet with a wrong "
-        "one counts as sent, but not as received",
-        &smcr_preferences.check_icrc);
-    prefs_register_bool_preference(
-        module, "roce", "Analyse other RoCE packets, too",
-        "Add an \"RDMA connection\" to RoCE packets that are not SMC-R, and recognise RoCE "
-        "whatever its UDP source port",
-        &smcr_preferences.roce);
-    prefs_register_bool_preference(
-        module, "strict", "Tell of doubtful and harmless breaches, too",
-        "Also raise expert items for what breaks a rule of RFC 7609 without doing harm, or seems "
-        "to while the capture lacks packets that may explain it",
-        &smcr_items_strict);
+    prefs_register_filename_preference(
+        module, "smcss", "Output of smcss",
+        "File with what \"smcss -a -d -R -W\" wrote on a host: its tokens name connections that "
+        "began before the capture",
+        &smcr_preferences.smcss, false);
 }

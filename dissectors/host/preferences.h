@@ -21,6 +21,7 @@ typedef struct {
     compat_pref_bool check_icrc;      /* of all RoCE packets */
     compat_pref_bool roce;            /* RoCE packets that are not SMC-R are of interest, too */
     compat_pref_bool builtin_too;     /* also run Wireshark's own `smc`, for its filters */
+    const char *smcss;                /* path of a file that smcss has written; NULL, "": none */
 } smcr_preferences_t;
 
 extern smcr_preferences_t smcr_preferences;

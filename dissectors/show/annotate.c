@@ -100,7 +100,10 @@ show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sen
     if (conn->conversation)
         show_tcp(below, conn, &ends);
     show_handshake(pinfo, below, conn);
-    if (conn->socket)
+    if (conn->socket && !conn->socket->first.frame)
+        proto_item_set_generated(
+            proto_tree_add_item(below, hf_smcr_named_by_file, NULL, 0, 0, ENC_NA));
+    else if (conn->socket)
         smcr_generated_uint(below, hf_smcr_named_in, conn->socket->first.frame);
     if (conn->fallback.kind && conn->fallback.frame < pinfo->num)
         proto_item_set_generated(
@@ -114,7 +117,8 @@ smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
     static const int *const fields[] = {
         &hf_smcr_tcp_stream,  &hf_smcr_client_addr, &hf_smcr_client_port, &hf_smcr_server_addr,
         &hf_smcr_server_port, &hf_smcr_port,        &hf_smcr_proposal_in, &hf_smcr_accept_in,
-        &hf_smcr_confirm_in,  &hf_smcr_named_in,    &hf_smcr_fallback_reason};
+        &hf_smcr_confirm_in,  &hf_smcr_named_in,    &hf_smcr_fallback_reason,
+        &hf_smcr_named_by_file};
 
     if (smcr_show_ends_are_wanted(tree) ||
         smcr_generated_any_wanted(tree, fields, array_length(fields)))

@@ -24,6 +24,7 @@ typedef struct {
     bool has_conn;                     /* CONNINFO: token to tx_flags are known */
     bool has_lgr;                      /* LGRINFO: `is_server` to `device` are known */
     bool has_fallback;                 /* FALLBACK: `reason` and `peer_reason` are known */
+    bool undated;                      /* from a file: when it was so is not known */
     uint16_t port[SMCR_TOLD_ENDS];
     uint8_t address[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* of TCP; IPv4 ones are mapped */
     uint32_t token;                    /* that CDC messages to the host carry */

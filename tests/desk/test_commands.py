@@ -25,6 +25,7 @@ STOOD_FOR = {
     "smcr-capture": "captures on an interface; tests/desk/test_capture.py runs it",
     "rdma": "asks the kernel for RDMA devices",
     "smcr": "asks the kernel for SMC-R",
+    "smcss": "asks the kernel for SMC-R; tests/facts/test_hosts.py makes what it prints",
     "wireshark": "opens a window; tests/desk/test_readme.py opens one",
     "curl": "sends to a server",
     "meson": "builds; tests/test_install.py has it built",

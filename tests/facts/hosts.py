@@ -64,3 +64,28 @@ def told(name, host):
                 own, peer = (int(end.rpartition(":")[2]) for end in ends)
                 ports.add(own if "role=0" in line else peer)
     return ports
+
+
+TITLE = ("State UID Inode Local Address Peer Address Intf Mode Shutd Token Sndbuf Rcvbuf Peerbuf rxprod-Cursor rxcons-Cursor rxFlags "
+         "txprod-Cursor txcons-Cursor txFlags txprep-Cursor txsent-Cursor txfin-Cursor Role IB-device Port Linkid GID Peer-GID")
+
+
+def smcss(name, told):
+    """What `smcss -a -d -R -W` of smc-tools would have printed on these hosts when they were asked."""
+    lines = []
+    for dump in truth(name)["dumps"]:
+        words = {}
+        lines += [TITLE] * (dump["host"] in told)
+        for line in dump["text"] if dump["host"] in told else ():
+            if line.startswith("SOCK "):
+                words = {}
+            words |= dict(word.split("=", 1) for word in line.split() if "=" in word)
+            if line.strip().startswith("LGRINFO"):
+                numbers = [int(words[key], 0) for key in ("token", "sndbuf", "rmbe", "peer_rmbe")]
+                state = words["state"].partition("(")[2].rstrip(")")
+                lines.append(f"{state:14} {0:05} {int(words['inode']):07} {words['src']:23} {words['dst']:23} 0000 SMCR  <->  " +
+                             "".join(f"{number:08x} " for number in numbers) +
+                             "{rx_prod} {rx_cons} {rxpf}:{rxcs}   {tx_prod} {tx_cons} {txpf}:{txcs}   {tx_prep} {tx_sent} {tx_fin} "
+                             .format(**words) + f"{words['role'][2:-1]} {words['ib']:15} {int(words['port']):02x}   "
+                             f"{int(words['link_id']):02x}     {words['gid']:40} {words['peer_gid']}")
+    return lines

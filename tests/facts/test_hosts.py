@@ -7,6 +7,7 @@ import collections
 import hashlib
 import itertools
 import pathlib
+import re
 import zlib
 
 import hosts
@@ -72,11 +73,11 @@ def written(frame):
     return packet[12 + 16 * (packet[0] in (6, 10)):-4]  # the RETH is in FIRST and ONLY
 
 
-def connections(tshark, path, *, two_pass):
+def connections(tshark, path, *, two_pass, options=()):
     """What the capture says of its connections: {smcr.stream: {values}}."""
     found = collections.defaultdict(lambda: collections.defaultdict(set))
     rows = tshark.fields(path, "frame.number", "smcr.stream", "smcr.client.addr", "smcr.client.port", "smcr.server.addr",
-                         "smcr.server.port", "smcr.stream.offset", "smcr.write.len", "ip.src", two_pass=two_pass,
+                         "smcr.server.port", "smcr.stream.offset", "smcr.write.len", "ip.src", two_pass=two_pass, options=options,
                          where="smcr.stream && (smcr.cdc || smcr.write.len)")
     for number, stream, client, client_port, server, server_port, offset, length, source in rows:
         conn = found[int(stream[0])]
@@ -103,10 +104,10 @@ def whole_streams(tshark, name):
     return known
 
 
-def check(tshark, path, name, truth, two_pass=True):
+def check(tshark, path, name, truth, two_pass=True, options=()):
     """Everything that is said is true; returns how much is said."""
     ends = {conn["client"][1]: (*conn["client"], *conn["server"]) for conn in hosts.truth(name)["connections"]}
-    found = connections(tshark, path, two_pass=two_pass)
+    found = connections(tshark, path, two_pass=two_pass, options=options)
     frames = {number: frame for number, frame in enumerate(pcapng.read(path)[1], 1)}
     known = collections.Counter()
     for conn in found.values():
@@ -232,3 +233,98 @@ def test_a_dump_is_on_no_wire(tshark):
     made_dumps.late(whole, late, cut=1, at=1, answers=made_dumps.dump([], 0))
     broken = [len(tshark.frames(path, "smcr.tcp_closed_before", two_pass=True)) for path in (whole, late)]
     assert broken[0] == broken[1] > 0
+
+
+# ---- the saved output of smcss ----
+
+def smcss_file(tshark, name, lines):
+    path = pathlib.Path(tshark.bed.scratch) / f"smcss-{name}"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    path.chmod(0o644)
+    return ("-o", f"smcr.smcss:{path}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_smcss_tells(tshark, name):
+    """A file names what a dump does, from the first frame on, in one pass: with both hosts' files both directions."""
+    truth = whole_streams(tshark, name)
+    path = hosts.write(tshark.bed, hosts.Variant(name, "", "whole"))
+    for told, (both, two_pass) in itertools.product(HOSTS, ((True, True), (False, True), (False, False))):
+        options = smcss_file(tshark, f"{name}-{told}", hosts.smcss(name, told if not both else "AB"))
+        known = check(tshark, path, name, truth, two_pass, options)
+        assert known["named"] == len(hosts.told(name, "A")), (told, both, known)
+        if both:
+            assert known["connections"] == known["named"] + ENDED.get(name, 0)
+            assert ENDED.get(name) or known["placed"] == known["writes"] > 0, known
+
+
+def refused(tshark, path, options):
+    """What items say of the file."""
+    return re.findall(r"The smcss file is not believed\. (.*)", tshark.show(path, "-2", "-V", "-Y", "smcr.told.otherwise", *options))
+
+
+def twice(frames):
+    """The connection with token 1 has ended before that with token 4 begins, whose token is 1 now; there is no TCP."""
+    for frame in frames:
+        data = pcapng.data(frame)
+        at = 14 + 20 + 8 + 12  # behind Ethernet, IPv4, UDP and BTH
+        if data[23] == 17 and data[30:34] == b"\x0a\0\0\1" and data[42] == 4 and data[at:at + 2] == b"\xfe\x2c":
+            data = data[:at + 4] + data[at + 4:at + 8].replace(b"\0\0\0\4", b"\0\0\0\1") + data[at + 8:]
+        if data[23] == 17:
+            yield pcapng.with_data(frame, data)
+
+
+def test_what_contradicts_smcss(tshark):
+    """CLC, a dump, cursors, a token that was used again: the file is not believed, an item says so, and it names nothing."""
+    late, dump, reuse, whole = (hosts.write(tshark.bed, hosts.Variant(name, told, "whole")) for name, told in (
+        ("late-one", ""), ("late-one", "A"), ("late-reuse", ""), ("whole-and-dump", "")))
+    again = reuse.with_name("token-again.pcapng")
+    head, frames = pcapng.read(reuse)
+    pcapng.write(again, head, twice(frames))
+    again.chmod(0o644)
+    line = hosts.smcss("late-one", "A")[1]
+    port = {int(line.split()[3].rpartition(":")[2])}
+    reused = next(line for line in hosts.smcss("late-reuse", "A") if ":40001 " in line).replace(" 00000004 ", " 00000001 ")
+    reused = re.sub("0000:[0-9a-f]{8}", "0000:00000000", reused.partition("CLNT")[0]) + "CLNT" + reused.partition("CLNT")[2]
+
+    def changed(**columns):
+        return [" ".join(columns.get(f"c{at}", column) for at, column in enumerate(line.split()))]
+
+    def named(capture, lines):
+        found = connections(tshark, capture, two_pass=True, options=smcss_file(tshark, "contradicted", lines))
+        return {ends[1] for conn in found.values() for ends in conn["ends"] if ends}
+
+    assert named(late, [line, line]) == port == named(dump, [])
+    cases = [(late, changed(c12="0002:00000000", c13="0000:00000000"), "Cursors are not", set()),
+             (late, changed(c10="00000400", c12="0000:00000001", c16="0000:00000001"), "Cursors are not", set()),
+             (dump, changed(c3="10.0.0.1:7"), "Another socket has", port),
+             (whole, [each.replace("10.0.0.1:5", "10.0.0.1:4") for each in hosts.smcss("whole-and-dump", "A")], "Ends, role", named(whole, [])),
+             (again, [reused], "Two connections have", set())]
+    for capture, lines, text, ports in cases:
+        said = refused(tshark, capture, smcss_file(tshark, "contradicted", lines))
+        assert said and all(each.startswith(text) for each in said) and named(capture, lines) == ports, (capture, text, said)
+
+
+def test_wrong_lines_of_smcss_are_refused(tshark):
+    """Each with its number and the column, where the user sees it; the other lines count."""
+    late = hosts.write(tshark.bed, hosts.Variant("late-one", "", "whole"))
+    title, line = hosts.smcss("late-one", "A")
+    columns = line.split()
+    skipped = [title, "", "LISTEN         00000 0010830 0.0.0.0:12345", line.replace("SMCR", "TCP 0x03010000"), "INIT 0 0"]
+    names = dict(zip((3, 4, 6, 8, 10, 11, 12, 13, 15, 16, 21, 24, 25, 26), (
+        "Local Address", "Peer Address", "Mode", "Token", "Rcvbuf", "Peerbuf", "rxprod-Cursor", "rxcons-Cursor", "txprod-Cursor",
+        "txcons-Cursor", "Role", "Linkid", "GID", "Peer-GID"), strict=True))
+    wrong = ["..", "zz", "\u00e9" * 300]
+    bad = [" ".join([*columns[:at], text, *columns[at + 1:]]) for text in wrong for at in names]
+    bad += [" ".join(columns[:at]) for at in range(1, len(columns))] + [f"{line} 1", "\x01\x02", "State"[:3]]
+    for text in bad if ALL else bad[::3]:
+        said = tshark.start("-n", *smcss_file(tshark, "bad", [*skipped, text, line]), "-r", late, "-Y", "smcr.named_by_file")
+        assert said.returncode == 0 and said.stdout, text
+        assert re.search(r"\nLine 6: column \S.* is missing or wrong\.", said.stderr) and said.stderr.count("\nLine") == 1, (text, said.stderr)
+    for at, name in names.items():
+        options = smcss_file(tshark, "bad", [" ".join([*columns[:at], "..", *columns[at + 1:]])])
+        assert f"\nLine 1: column {name} is" in tshark.start("-n", *options, "-r", late, "-Y", "smcr.named_by_file").stderr
+    for lines, text in (([line, line.replace(":38", ":39")], "Line 2: The smcss file is not believed. Another socket"),):
+        said = tshark.start("-n", *smcss_file(tshark, "bad", lines), "-r", late, "-Y", "smcr.named_by_file")
+        assert text in said.stderr and not said.stdout
+    assert "No such file" in tshark.start("-n", "-o", "smcr.smcss:/nowhere", "-r", late).stderr

@@ -24,6 +24,9 @@ named_text(const smcr_finder_t *finder, const smcr_entry_connection_t *by, uint6
                         : named == count
                             ? "them"
                             : wmem_strdup_printf(finder->scope, "%" PRIu64 " of them", named);
+    if (by->named_frame.frame == 0)
+        return wmem_strdup_printf(finder->scope, "; the smcss file of %s names %s", by->named_by,
+                                  which);
     return wmem_strdup_printf(finder->scope, "; what %s told in frame %u names %s", by->named_by,
                               by->named_frame.frame, which);
 }

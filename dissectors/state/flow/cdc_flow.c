@@ -377,6 +377,6 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     side->cdc_state = cdc->state;
     smcr_rules_cdc(SMCR_RULES_LEARNED, arrival, conn, cdc);
     take_in_state(arrival, conn, side, cdc);
-    if (arrival->state->sockets && !conn->socket)
+    if (arrival->state->sockets)
         smcr_state_told_again(arrival, conn);
 }

@@ -50,7 +50,8 @@ void smcr_state_told_name(const smcr_arrival_t *arrival, smcr_socket_t *socket, 
 void smcr_state_told_check(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                            const smcr_cdc_t *cdc);
 
-/* A message of a connection that no host has named: it may stand now where a host was. */
+/* After a message of a connection: it may stand now where a host was, or where a file says that it
+ * was. */
 void smcr_state_told_again(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
 /* ---- requests and their responses: LLC, and the steps of CLC (RFC 7609 3.5, A.3) ---- */

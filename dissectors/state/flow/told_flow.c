@@ -146,16 +146,26 @@ take_in_ends(smcr_state_t *state, smcr_conn_t *conn, const smcr_told_socket_t *t
                        (const uint16_t[]){told->port[own], told->port[!own]});
 }
 
-/* What `side` receives. Messages that the capture has are newer than what was told. */
+/* What `side` receives. Messages that the capture has are newer than what was told. What a file
+ * tells is of any time: it waits for a message, before which all but a round has been read. */
 static void
-take_in_stream(smcr_conn_t *conn, int side, uint32_t size, smcr_cursor_t prod, smcr_cursor_t cons)
+take_in_stream(smcr_conn_t *conn, int side, const smcr_told_socket_t *told, bool is_own)
 {
     smcr_conn_side_t *reader = &conn->side[side];
     const smcr_conn_side_t *writer = &conn->side[!side];
+    uint32_t size = told->size[is_own ? SMCR_TOLD_OWN : SMCR_TOLD_PEER];
     const smcr_ring_t ring = {size, conn->lgr->base[side]};
+    smcr_cursor_t prod = is_own ? told->rx_prod : told->tx_prod;
+    smcr_cursor_t cons = is_own ? told->tx_cons : told->rx_cons;
 
-    if (reader->size)
+    if (told->undated && reader->cdc_frame && reader->in.known)
+        smcr_stream_consume(&reader->in, reader->cons);
+    if (reader->size || (told->undated && !writer->cdc_frame))
         return; /* CLC has told it */
+    if (told->undated && writer->prod.wrap)
+        cons = (smcr_cursor_t){writer->prod.wrap - 1, writer->prod.count};
+    else if (told->undated)
+        cons = (smcr_cursor_t){0, ring.base};
     reader->size = size;
     smcr_stream_start_told(&reader->in, ring, writer->cdc_frame ? writer->prod : prod,
                            reader->cdc_frame ? reader->cons : cons);
@@ -194,8 +204,8 @@ take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t
     conn->lgr->server = told->is_server ? side : !side;
     if (conn->side[!side].link && !conn->lgr->told[side])
         take_in_link(arrival->state, &conn->side[!side].link->qp[side]);
-    take_in_stream(conn, side, told->size[SMCR_TOLD_OWN], told->rx_prod, told->tx_cons);
-    take_in_stream(conn, !side, told->size[SMCR_TOLD_PEER], told->tx_prod, told->rx_cons);
+    take_in_stream(conn, side, told, true);
+    take_in_stream(conn, !side, told, false);
     smcr_socket_set_conn(arrival->state, socket, conn);
 }
 
@@ -258,9 +268,9 @@ with_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn,
         return conn;
     uint32_t token = socket->mirror->told.token;
     smcr_conn_t *other = smcr_conn_find(state, conn->lgr, !side, token);
-    if (!other)
+    if (!other && !socket->told.undated && !socket->mirror->told.undated)
         smcr_conn_set_token(state, conn, !side, token);
-    else if (go_together(conn, other, side, &socket->told))
+    else if (other && go_together(conn, other, side, &socket->told))
         return join(state, conn, other, side);
     return conn;
 }
@@ -273,28 +283,47 @@ name_conn(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *con
 
 /* ---- what hosts tell ---- */
 
+static const char told_later[] = "The stream stands before where a host has told that it was";
+static const char told_cursors[] = "Cursors are not those of the connection with this token";
+static const char told_others[] = "Ends, role or sizes are not those of the connection";
+
 static void
 tell_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
 {
     socket->is_doubtful = true;
-    smcr_event_add(arrival, SMCR_EVENT_TOLD_OTHERWISE, "%s", text);
+    smcr_event_add(arrival, SMCR_EVENT_TOLD_OTHERWISE, "%s%s",
+                   socket->told.undated ? "The smcss file is not believed. " : "", text);
 }
 
 /* What the host has told is of another time, or of another host: the connection has no name, and
  * how far it has come is not known. */
 static void
-disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket)
+disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
 {
     smcr_conn_t *conn = smcr_conn_now(socket->conn);
 
-    tell_doubt(arrival, socket, "The stream stands before where a host has told that it was");
-    if (!conn || conn->socket != socket)
+    tell_doubt(arrival, socket, text);
+    if (!conn || conn->socket != socket || !smcr_conn_is_late(conn))
         return;
     smcr_socket_drop_conn(arrival->state, socket, conn);
     for (int side = 0; side < 2; side++) {
         conn->side[side].in.known = false;
         conn->side[side].size = 0;
     }
+}
+
+/* Another socket has the token: a file that told of one is of another time, or not of one time. */
+static smcr_socket_t *
+keep_socket(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, uint64_t dump)
+{
+    smcr_socket_t *before =
+        smcr_socket_of_token(arrival->state, told->gid[SMCR_TOLD_OWN], told->token);
+    smcr_socket_t *socket = smcr_socket_keep(arrival->state, told, dump, arrival->when);
+
+    if (before && before != socket && before->told.undated && !before->is_doubtful)
+        disbelieve(arrival, before, "Another socket has this token");
+    socket->is_doubtful |= before && before != socket && told->undated;
+    return socket;
 }
 
 /* A socket of SMC-R, with a token. */
@@ -308,9 +337,9 @@ take_in_told(const smcr_arrival_t *arrival, smcr_socket_t *socket)
     if (!conn)
         return;
     if (!is_like(told, conn, side))
-        tell_doubt(arrival, socket, "Ends, role or sizes are not those of the connection");
+        tell_doubt(arrival, socket, told_others);
     else if (!stands_there(socket, conn, side))
-        tell_doubt(arrival, socket, "Cursors are not those of the connection with this token");
+        tell_doubt(arrival, socket, told_cursors);
     else
         name_conn(arrival, socket, conn, side);
 }
@@ -407,7 +436,7 @@ smcr_state_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
         take_in_fallback(arrival->state,
                          smcr_socket_keep(arrival->state, socket, dump, arrival->when));
     else if (is_socket && socket->mode == SMCR_TOLD_SMCR && socket->has_conn && socket->has_lgr)
-        take_in_told(arrival, smcr_socket_keep(arrival->state, socket, dump, arrival->when));
+        take_in_told(arrival, keep_socket(arrival, socket, dump));
 }
 
 /* ---- what the wire shows after that ---- */
@@ -423,7 +452,7 @@ may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_
     int server = qp->link->lgr->server;
 
     if (ahead < 0 && !socket->is_doubtful)
-        disbelieve(arrival, socket);
+        disbelieve(arrival, socket, told_later);
     return !socket->is_doubtful && ahead >= 0 && ahead <= ring.size &&
            (server == SMCR_LGR_SIDE_UNKNOWN || (server == qp->side) == told->is_server);
 }
@@ -478,7 +507,8 @@ smcr_state_told_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int
 
     *side = qp->side;
     if (socket)
-        return may_follow(arrival, socket, cdc) && !socket->conn ? socket : NULL;
+        return !socket->told.undated && may_follow(arrival, socket, cdc) && !socket->conn ? socket
+                                                                                          : NULL;
     if (!arrival->state->sockets)
         return NULL;
     *side = !qp->side;
@@ -520,7 +550,7 @@ smcr_state_told_check(const smcr_arrival_t *arrival, smcr_conn_t *conn, const sm
 
     if (conn->socket && !sender->cdc_frame && stream->known &&
         smcr_ring_distance(&stream->ring, stream->prod, cdc->prod) < 0)
-        disbelieve(arrival, conn->socket);
+        disbelieve(arrival, conn->socket, told_later);
 }
 
 void
@@ -531,15 +561,60 @@ smcr_state_told_fallback(smcr_conn_t *conn, smcr_conn_t *known)
     conn->joined = known;
 }
 
+/* Whether the message can be of the connection that a file tells of: its cursors lie in the
+ * buffers, and both have come there before the file was written, or both after that. */
+static bool
+is_of_file(const smcr_told_socket_t *told, const smcr_conn_side_t *writer, bool to_host)
+{
+    const smcr_ring_t ring = {told->size[to_host ? SMCR_TOLD_OWN : SMCR_TOLD_PEER], 0};
+    const smcr_ring_t reverse = {told->size[to_host ? SMCR_TOLD_PEER : SMCR_TOLD_OWN], 0};
+    smcr_cursor_t prod = to_host ? told->rx_prod : told->tx_prod;
+    smcr_cursor_t cons = to_host ? told->rx_cons : told->tx_cons;
+
+    return writer->prod.count < ring.size && writer->cons.count < reverse.size &&
+           smcr_socket_agree(smcr_ring_distance(&ring, prod, writer->prod),
+                             smcr_ring_distance(&reverse, cons, writer->cons));
+}
+
+/* What a file tells is of any time, so the token is its proof: one connection has it. Where the
+ * other direction has its name, this one has it when both are one. */
+static void
+compare_with_file(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn)
+{
+    const smcr_told_socket_t *told = &socket->told;
+    int side = arrival->qp->side;
+    bool to_host = !conn->socket || (conn->lgr->server == side) == told->is_server;
+    int host = to_host ? side : !side;
+    bool is_other = socket->conn && smcr_conn_now(socket->conn) != conn;
+    smcr_conn_t *mirror = socket->mirror ? smcr_conn_now(socket->mirror->conn) : NULL;
+
+    if (!is_like(told, conn, host)) {
+        if (!is_other)
+            disbelieve(arrival, socket, told_others);
+    } else if (is_other) {
+        disbelieve(arrival, socket, "Two connections have this token");
+    } else if (!is_of_file(told, &conn->side[!side], to_host)) {
+        disbelieve(arrival, socket, told_cursors);
+    } else if (!mirror || mirror == conn || go_together(conn, mirror, host, told)) {
+        name_conn(arrival, socket, conn, host);
+    }
+}
+
 void
 smcr_state_told_again(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
     const smcr_qp_t *qp = arrival->qp;
     uint32_t token = conn->side[qp->side].token;
-    smcr_socket_t *socket = smcr_socket_of_token(arrival->state, qp->key.gid, token);
+    smcr_socket_t *socket =
+        conn->socket ? conn->socket
+                     : smcr_socket_of_token(arrival->state, qp->key.gid, token);
 
-    if (socket && !socket->conn && !socket->is_doubtful && is_like(&socket->told, conn, qp->side) &&
-        arrival->when.time < socket->time + SMCR_TIME_DISORDER &&
-        stands_there(socket, conn, qp->side))
+    if (!socket || socket->is_doubtful)
+        return;
+    if (socket->told.undated)
+        compare_with_file(arrival, socket, conn);
+    else if (!socket->conn && is_like(&socket->told, conn, qp->side) &&
+             arrival->when.time < socket->time + SMCR_TIME_DISORDER &&
+             stands_there(socket, conn, qp->side))
         name_conn(arrival, socket, conn, qp->side);
 }

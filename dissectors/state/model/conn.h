@@ -127,6 +127,13 @@ smcr_conn_now(smcr_conn_t *conn)
     return conn && conn->joined ? conn->joined : conn;
 }
 
+/* Whether its ends are those that a host has told: the capture has none of its handshake. */
+static inline bool
+smcr_conn_is_late(const smcr_conn_t *conn)
+{
+    return !conn->synack && !conn->option_syn && !conn->clc_types;
+}
+
 /* The connection is one of the group. */
 void smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr);
 

@@ -115,15 +115,18 @@ are_one(const smcr_socket_t *earlier, const smcr_socket_t *later)
     const smcr_told_socket_t *a = &earlier->told, *b = &later->told;
     const smcr_ring_t to_later = {b->size[SMCR_TOLD_OWN], 0};
     const smcr_ring_t to_earlier = {a->size[SMCR_TOLD_OWN], 0};
+    int64_t received = smcr_ring_distance(&to_later, a->tx_prod, b->rx_prod);
+    int64_t sent = smcr_ring_distance(&to_earlier, a->rx_prod, b->tx_prod);
+    bool undated = a->undated || b->undated;
 
     return a->is_server != b->is_server &&
            smcr_gid_is_same(a->gid[SMCR_TOLD_OWN], b->gid[SMCR_TOLD_PEER]) &&
            smcr_gid_is_same(a->gid[SMCR_TOLD_PEER], b->gid[SMCR_TOLD_OWN]) &&
            a->size[SMCR_TOLD_OWN] == b->size[SMCR_TOLD_PEER] &&
            a->size[SMCR_TOLD_PEER] == b->size[SMCR_TOLD_OWN] &&
-           (later->time < earlier->time + SMCR_TIME_DISORDER ||
-            (smcr_ring_distance(&to_later, a->tx_prod, b->rx_prod) >= 0 &&
-             smcr_ring_distance(&to_earlier, a->rx_prod, b->tx_prod) >= 0));
+           (undated ? smcr_socket_agree(received, sent)
+                    : later->time < earlier->time + SMCR_TIME_DISORDER ||
+                          (received >= 0 && sent >= 0));
 }
 
 static void
@@ -163,13 +166,14 @@ smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t d
 
     if (!socket || !equal_ends(&socket->told, told) || socket->told.mode != told->mode) {
         socket = smcr_state_alloc0(state, sizeof *socket);
-        socket->first = when;
         socket->older = sockets->last;
         sockets->last = socket;
     } else if (g_hash_table_lookup(sockets->by_cursor, &socket->told) == socket) {
         g_hash_table_remove(sockets->by_cursor, &socket->told);
     }
     socket->told = *told;
+    if (!socket->first.frame)
+        socket->first = when;
     socket->time = when.time;
     socket->dump = dump;
     socket->has_all = false;

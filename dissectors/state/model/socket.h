@@ -11,7 +11,7 @@
 
 struct smcr_socket {
     smcr_told_socket_t told;     /* as the host has told it last */
-    smcr_when_t first;           /* when it has told of the socket first */
+    smcr_when_t first;           /* when it has told of the socket first; frame 0: in a file */
     uint64_t time;               /* of the last one, nanoseconds since the epoch */
     uint64_t dump;               /* which that was part of */
     smcr_conn_t *conn;           /* NULL: the capture has shown too little of it */
@@ -21,6 +21,13 @@ struct smcr_socket {
     bool has_all;                /* the capture has the end of the dump */
     smcr_socket_t *older;        /* the one that was told of before it; NULL: it was the first */
 };
+
+/* Whether one moment can be so far before two others: neither is before it and the other behind. */
+static inline bool
+smcr_socket_agree(int64_t ahead, int64_t other)
+{
+    return (ahead >= 0 && other >= 0) || (ahead <= 0 && other <= 0);
+}
 
 /* The one that was told of first last; NULL: none was. */
 smcr_socket_t *smcr_socket_last(const smcr_state_t *state);
