@@ -78,7 +78,7 @@ EVERY = [Mutation(*row) for row in (
      "captured < CAPTURED_MIN)", "captured + 1 < CAPTURED_MIN)"),
     (TRUTHS, "writes-are-whole", "dissectors/state/evidence/absent.c",
      "facts/test_truths.py::test_what_was_once_said[WRITEs that a lost CDC message has announced]",
-     ".whole = gap == 0 &&", ".whole = gap != 1 &&"),
+     "whole = gap == 0 &&", "whole = gap != 1 &&"),
     (TRUTHS, "a-reader-is-always-heard", "dissectors/report/collect/conn_entry.c",
      "facts/test_truths.py::test_what_was_once_said[bytes not read, though the reader's last message is lost]",
      "known && cost.reader_known ? cost.unread", "known ? cost.unread"),

@@ -246,7 +246,8 @@ dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
     clc->malformed = tvb_captured_length(tvb) == tvb_reported_length(tvb) &&
                      (!message->whole || !message->consistent || !trailer_right ||
                       (message->exact && !length_right));
-    clc->complete = message->whole && trailer_right && length_right;
+    bool fits = message->exact && message->expected == tvb_reported_length(tvb);
+    clc->complete = message->whole && trailer_right && (length_right || fits);
     clc->cut_usable = clc->header.length == tvb_reported_length(tvb) &&
                       tvb_captured_length(tvb) < tvb_reported_length(tvb) &&
                       tvb_captured_length(tvb) >= SMCR_CLC_CORE_LENGTH;

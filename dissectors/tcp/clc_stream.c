@@ -37,6 +37,14 @@ direction(const packet_info *pinfo)
     return order > 0 || (order == 0 && pinfo->srcport > pinfo->destport);
 }
 
+static bool
+is_eyecatcher(tvbuff_t *tvb, int offset)
+{
+    uint32_t bytes = tvb_get_ntohl(tvb, offset);
+
+    return bytes == SMCR_CLC_EYECATCHER_R || bytes == SMCR_CLC_EYECATCHER_D;
+}
+
 bool
 smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 {
@@ -44,10 +52,8 @@ smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
                                     SMCR_CLC_EYECATCHER_R >> 8 & 0xff};
     int length = tvb_captured_length_remaining(tvb, offset);
 
-    if (length >= SMCR_WIRE_EYECATCHER_LENGTH) {
-        uint32_t eyecatcher = tvb_get_ntohl(tvb, offset);
-        return eyecatcher == SMCR_CLC_EYECATCHER_R || eyecatcher == SMCR_CLC_EYECATCHER_D;
-    }
+    if (length >= SMCR_WIRE_EYECATCHER_LENGTH)
+        return is_eyecatcher(tvb, offset);
     return length > 0 && pinfo->can_desegment &&
            tvb_memeql(tvb, offset, start, (size_t)length) == 0;
 }
@@ -67,13 +73,30 @@ missing_bytes(tvbuff_t *tvb, int offset, int stated)
     return stated > left ? (uint32_t)(stated - left) : 0;
 }
 
-/* Length that the message at `offset` says; 0: it does not, or no message can have that. */
+/* Whether the message ends where the segment does, by its trailer, and not where it says. */
+static bool
+has_wrong_length(tvbuff_t *tvb, int offset, int stated)
+{
+    int left = tvb_captured_length_remaining(tvb, offset);
+    bool ends = stated >= SMCR_CLC_HEADER_LENGTH + SMCR_WIRE_EYECATCHER_LENGTH && stated <= left &&
+                is_eyecatcher(tvb, offset + stated - SMCR_WIRE_EYECATCHER_LENGTH);
+
+    return !ends && left >= SMCR_CLC_DECLINE_LENGTH &&
+           left == tvb_reported_length_remaining(tvb, offset) &&
+           is_eyecatcher(tvb, offset + left - SMCR_WIRE_EYECATCHER_LENGTH);
+}
+
+/* Length of the message at `offset`, as it says; 0: it does not, or no message can have that. */
 static int
 stated_length(tvbuff_t *tvb, int offset)
 {
-    if (tvb_captured_length_remaining(tvb, offset) < SMCR_CLC_HEADER_LENGTH)
+    int left = tvb_captured_length_remaining(tvb, offset);
+
+    if (left < SMCR_CLC_HEADER_LENGTH)
         return 0;
     int stated = tvb_get_ntohs(tvb, offset + SMCR_CLC_LENGTH_AT);
+    if (has_wrong_length(tvb, offset, stated))
+        return left;
     return stated >= SMCR_CLC_HEADER_LENGTH && stated <= SMCR_CLC_LENGTH_MAX ? stated : 0;
 }
 

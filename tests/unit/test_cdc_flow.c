@@ -138,7 +138,7 @@ test_case(gconstpointer data)
             continue;
         g_assert_true(conn->side[step->side].link == capture.record.link);
         if (!(step->flags & F))
-            g_assert_cmpuint(conn->side[step->side].cdc_seq, ==, step->seq);
+            g_assert_cmpuint(conn->side[step->side].cdc_said, ==, step->seq);
     }
     capture_close(&capture);
 }

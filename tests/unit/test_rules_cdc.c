@@ -26,7 +26,7 @@ static const struct {
     {"all in order", "waRwakKRcCt", ""},
     {"announced early", "wae", "ANNOUNCED_EARLY"},
     {"announced early, lossy", "waLe", ""},
-    {"first announced early", "e", ""},
+    {"first announced early", "e", "ANNOUNCED_EARLY"},
     {"read unsent", "waQt", "READ_UNSENT"},
     {"read unsent, not known", "waQ", ""},
     {"read unsent, out of order", "waQwat", ""},

@@ -72,7 +72,7 @@ static const struct {
       {WRITE, 300, 70, 300, 0, 0}}},
     {"rounds missing, the writer's cursor tells", 0,
      {{WRITE, 0, 100, 0, 0, 0}, {PROD, 7, 500, 7 * SIZE + 500, 0, 0},
-      {WRITE, 500, 100, 7 * SIZE + 500, 0, 7 * SIZE + 400}}},
+      {WRITE_ROUNDS, 500, 100, 7 * SIZE + 500, 0, 7 * SIZE + 400}}},
     {"duplicate", 0,
      {{WRITE, 0, 100, 0, 0, 0}, {MOVE, 0, 0, 0, 0, 0}, {WRITE, 0, 100, 0, 100, 0},
       {WRITE, 0, 100, 0, 100, 0}, {WRITE, 100, 100, 100, 0, 0}}},

@@ -18,6 +18,7 @@ typedef enum {
     SMCR_FINDING_BY_ICRC,   /* packets arrive damaged */
     SMCR_FINDING_BY_FORMAT, /* messages that break their format */
     SMCR_FINDING_BY_OVERWRITTEN, /* data is overwritten before it is read */
+    SMCR_FINDING_BY_RULE,   /* messages that break a rule: no correct peer sends them */
     SMCR_FINDING_BY_STOP, /* all between two hosts stops at once */
     SMCR_FINDING_BY_LINK_LOST, /* a link of a group that goes on */
     SMCR_FINDING_BY_REFUSAL, /* NAKs that end a queue pair */
@@ -36,7 +37,6 @@ typedef enum {
     SMCR_FINDING_BY_CONGESTION, /* CE, CNP */
     SMCR_FINDING_BY_SLOW_READER, /* writers wait for readers */
     SMCR_FINDING_BY_SLOW_SETUP, /* a connection takes long to set up */
-    SMCR_FINDING_BY_RULE,   /* messages that break a rule */
     SMCR_FINDING_BY_TCP_LOSS, /* TCP sends segments again */
     SMCR_FINDING_BY_TCP_CONGESTION, /* CE, ECE */
     SMCR_FINDING_BY_TCP_RESET, /* of a connection that is not over RDMA */

@@ -217,7 +217,8 @@ smcr_evidence_has_messages(const smcr_conn_t *conn, int side)
 
     /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
     return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest &&
-           flow->in_order > flow->highest && last->qp->too_late <= last->psn;
+           flow->in_order > flow->highest && last->qp->too_late <= last->psn &&
+           !smcr_conn_side_is_odd(&conn->side[!side]);
 }
 
 bool
@@ -282,7 +283,7 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
     bool replay = sender->moved_frame > sender->cdc_frame; /* after a failover (4.6.1) */
     bool final = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
     bool ended = sender->closed_frame || sender->abort_frame;
-    int16_t step = (int16_t)(uint16_t)(cdc->seq - sender->cdc_seq);
+    int16_t step = smcr_conn_side_step(sender, cdc->seq);
     uint64_t absent = smcr_evidence_absent(heard, qp, arrival->psn);
 
     if (!sender->cdc_frame || replay || cdc->flags & SMCR_CDC_FLAG_FAILOVER)
@@ -338,29 +339,116 @@ last_gap(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
     return frame;
 }
 
+bool
+smcr_evidence_is_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
+    const smcr_point_t *last = smcr_evidence_last_to(&conn->side[arrival->qp->side]);
+    bool begins = !sender->cdc_frame && sender->announced.qp;
+
+    if (sender->moved_frame > sender->cdc_frame || (!sender->cdc_frame && !begins))
+        return false;
+    return last->qp == arrival->qp ? smcr_evidence_absent(last, arrival->qp, arrival->psn) == 0
+                                   : begins && joins(last, arrival->qp);
+}
+
+/* ---- what a CDC message may say ---- */
+
+/* The cursor, for data in the element of `owner`, comes behind `before`, or what the message before
+ * `said`; `next`: nothing is absent in between. What comes behind a move may come again. */
+static smcr_evidence_cursor_t
+judge_cursor(const smcr_conn_t *conn, int owner, const smcr_conn_side_t *sender,
+             smcr_cursor_t before, smcr_cursor_t said, smcr_cursor_t now, bool next)
+{
+    const smcr_conn_side_t *reader = &conn->side[owner];
+    const smcr_stream_t *in = &reader->in;
+    const smcr_ring_t ring =
+        in->known ? in->ring : (smcr_ring_t){reader->size, conn->lgr->base[owner]};
+    bool again = sender->moved_frame > sender->cdc_frame || (!sender->cdc_frame && !next);
+    smcr_evidence_cursor_t cursor = {.fault = smcr_ring_fault(&ring, again ? now : before, now)};
+
+    if (cursor.fault == SMCR_RING_FAULT_ROUND && (!next || smcr_conn_side_is_odd(sender)))
+        cursor.fault = SMCR_RING_FAULT_NONE;
+    cursor.believed = cursor.fault == SMCR_RING_FAULT_NONE;
+    cursor.told = smcr_conn_side_is_odd(sender) &&
+                  smcr_ring_fault(&ring, said, now) == SMCR_RING_FAULT_NONE;
+    cursor.known = cursor.believed && in->known;
+    return cursor;
+}
+
+/* Of one that is known: where in its stream it is, and how far behind `bound`. */
+static void
+place_cursor(smcr_evidence_cursor_t *cursor, const smcr_ring_t *ring, uint64_t position,
+             smcr_cursor_t at, smcr_cursor_t now, uint64_t bound)
+{
+    int64_t step = smcr_ring_distance(ring, at, now);
+
+    cursor->known &= smcr_ring_room(ring) || at.wrap == now.wrap;
+    cursor->end = position + (uint64_t)MAX(step, 0);
+    bool moves = cursor->known && cursor->end > position; /* else it was believed before */
+    cursor->over = moves && cursor->end > bound ? cursor->end - bound : 0;
+}
+
+/* Whether the consumer cursor is that of the message before. */
+static bool
+has_same_cursor(const smcr_conn_side_t *sender, smcr_cursor_t cons)
+{
+    return sender->cdc_frame
+               ? sender->cons.wrap == cons.wrap && sender->cons.count == cons.count
+               : cons.wrap == 0 && cons.count <= SMCR_WIRE_EYECATCHER_LENGTH;
+}
+
 smcr_evidence_cursors_t
 smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                          const smcr_cdc_t *cdc)
 {
-    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
-    const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
+    smcr_qp_t *qp = arrival->qp;
+    const smcr_conn_side_t *sender = &conn->side[!qp->side], *receiver = &conn->side[qp->side];
+    const smcr_stream_t *out = &receiver->in, *in = &sender->in;
     const smcr_point_t *last = smcr_evidence_last_to(receiver);
     bool first = cdc->seq == 1 && receiver->since.qp && sender->announced.qp;
-
-    bool follows = sender->cdc_frame ? (uint16_t)(cdc->seq - sender->cdc_seq) == 1 : first;
-    uint32_t gap = last_gap(last, arrival->qp, arrival->psn);
+    bool next = smcr_evidence_is_next(arrival, conn);
+    bool counts = next && (sender->cdc_frame || !smcr_doubt_group(arrival, conn->lgr).kind);
+    bool odd = smcr_conn_side_is_odd(sender);
+    bool follows = sender->cdc_frame ? smcr_conn_side_step(sender, cdc->seq) == 1 : first;
+    uint32_t gap = last_gap(last, qp, arrival->psn);
+    smcr_evidence_cursor_t prod =
+        judge_cursor(conn, qp->side, sender, sender->prod, sender->said_prod, cdc->prod, next);
+    smcr_evidence_cursor_t cons =
+        judge_cursor(conn, !qp->side, sender, sender->cons, sender->said_cons, cdc->cons, next);
+    bool placed = last->qp == qp && qp->unplaced_psn <= last->psn;
+    bool whole = gap == 0 && !odd && (last->qp != qp || qp->too_late <= last->psn);
+    bool all = whole && placed &&
+               smcr_evidence_unseen_bytes(&receiver->located, qp, arrival->psn) == 0;
+    place_cursor(&prod, &out->ring, out->announced, out->prod, cdc->prod, out->written);
+    place_cursor(&cons, &in->ring, in->consumed, in->cons, cdc->cons, in->announced);
+    prod.believed &= !prod.over || out->moved || !all;
+    cons.believed &= !cons.over || !smcr_evidence_is_current(conn, !qp->side);
 
     return (smcr_evidence_cursors_t){
-        .follows = follows,
-        .same = sender->cdc_frame ? sender->cons.wrap == cdc->cons.wrap &&
-                                        sender->cons.count == cdc->cons.count
-                                  : cdc->cons.wrap == 0 &&
-                                        cdc->cons.count <= SMCR_WIRE_EYECATCHER_LENGTH,
-        .since = follows ? 0 : gap,
-        .current = smcr_evidence_is_current(conn, !arrival->qp->side),
-        .placed = last->qp == arrival->qp && arrival->qp->unplaced_psn <= last->psn,
-        .whole = gap == 0 && (last->qp != arrival->qp || arrival->qp->too_late <= last->psn),
+        .follows = follows && !odd,
+        .prod = prod,
+        .cons = cons,
+        .seq = counts ? (uint16_t)(sender->cdc_seq + 1) : cdc->seq,
+        .same = has_same_cursor(sender, cdc->cons),
+        .since = odd ? sender->odd_frame : follows ? 0 : gap,
+        .current = smcr_evidence_is_current(conn, !qp->side),
+        .placed = placed,
+        .whole = whole,
     };
+}
+
+bool
+smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t skipped,
+                        uint64_t unseen)
+{
+    int side = arrival->qp->side;
+    const smcr_conn_side_t *writer = &conn->side[!side];
+    bool told = writer->moved_frame <= writer->cdc_frame;
+
+    return skipped > unseen && told && conn->accept_frame && conn->confirm_frame &&
+           conn->lgr->base_known[side] &&
+           !smcr_doubt_since(arrival, &conn->side[side].located).kind;
 }
 
 bool

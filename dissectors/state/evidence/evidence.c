@@ -22,8 +22,10 @@ static bool
 is_whole(const smcr_qp_t *qp, smcr_psn_t psn)
 {
     const smcr_flow_t *flow = &qp->traffic.flow;
-    /* the capture has the request behind `psn`, or what is behind that is not known */
-    bool begins = flow->first && psn + 1 >= flow->first && (psn >= flow->first || flow->announced);
+    /* the capture has the request behind `psn`, or what is behind that is not known; 0 is before
+     * all of them */
+    bool begins = flow->first && (psn >= flow->first ||
+                                  (flow->announced && (!psn || psn + 1 == flow->first)));
 
     return begins && qp->too_late <= psn && flow->in_order > flow->highest &&
            flow->taken <= flow->highest &&

@@ -221,6 +221,16 @@ bool smcr_evidence_has_end(const smcr_conn_t *conn, int side);
  * the capture does, as far as is known now: nothing that the reader had sent by then is absent. */
 bool smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame);
 
+/* A cursor of a CDC message, held against what was known before. */
+typedef struct {
+    smcr_ring_fault_t fault;
+    bool believed; /* it can be */
+    bool told;     /* what it goes on from could not be, either */
+    bool known;    /* so are: */
+    uint64_t end;  /* its position in the stream */
+    uint64_t over; /* so many bytes beyond what was written, or, of a consumer cursor, announced */
+} smcr_evidence_cursor_t;
+
 /* What is known of the cursors of the message before, and of the peer's. */
 typedef struct {
     bool follows; /* the capture has the message before this one */
@@ -230,10 +240,21 @@ typedef struct {
     bool current; /* it has all of the peer's so far */
     bool placed;  /* it is known where all RDMA WRITEs go that came since the last message */
     bool whole;   /* and none is absent */
+    uint16_t seq; /* the number that the message has to have: another one is not believed */
+    smcr_evidence_cursor_t prod, cons;
 } smcr_evidence_cursors_t;
+
+/* Whether the CDC message is the next one of its sender: nothing is absent since the one before, or
+ * since CLC, and nothing that was sent on another link may come again. */
+bool smcr_evidence_is_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
 smcr_evidence_cursors_t smcr_evidence_of_cursors(const smcr_arrival_t *arrival,
                                                  const smcr_conn_t *conn, const smcr_cdc_t *cdc);
+
+/* Whether the request goes to a place where none can go: it has `skipped` so many bytes since the
+ * last one, and at most `unseen` can have been written that are in no place. */
+bool smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                             uint64_t skipped, uint64_t unseen);
 
 /* Whether the token is in use again, and the capture lacks the CLC messages that say so. While
  * nothing is absent since the last CDC message, it is not. Else it is where the sender was done

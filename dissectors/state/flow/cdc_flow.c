@@ -264,11 +264,19 @@ streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
         .in = smcr_write_stream(conn, !receiver, cdc->cons.count),
     };
 
-    if (streams.out && !smcr_stream_can_announce(streams.out, cdc->prod))
-        streams.out = NULL;
-    if (streams.in && !smcr_stream_can_consume(streams.in, cdc->cons))
-        streams.in = NULL;
     return streams;
+}
+
+/* What is not believed tells nothing of its stream. */
+static void
+keep_known(streams_t *streams, const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
+{
+    if (streams->out && (!known->prod.believed ||
+                         !smcr_stream_can_announce(streams->out, cdc->prod)))
+        streams->out = NULL;
+    if (streams->in && (!known->cons.believed ||
+                        !smcr_stream_can_consume(streams->in, cdc->cons)))
+        streams->in = NULL;
 }
 
 /* What was written is announced: the numbers begin the view of the message. */
@@ -309,11 +317,10 @@ summarize(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *vi
 /* Bytes announced and read. */
 static void
 take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
-                smcr_evidence_cursors_t known)
+                streams_t streams, smcr_evidence_cursors_t known)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     const smcr_record_t *record = arrival->record;
-    streams_t streams = streams_of(arrival, conn, cdc);
     smcr_stream_t *out = streams.out, *in = streams.in;
     smcr_window_reading_t reading = {in ? in->consumed : 0, in ? smcr_stream_free(in) : 0, false,
                                      false};
@@ -322,8 +329,8 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
 
     known.current = reading.current = smcr_evidence_is_current(conn, !arrival->qp->side);
 
-    smcr_rules_cdc(SMCR_RULES_COUNTED, arrival, conn, cdc);
-    if (!out)
+    smcr_rules_cdc(SMCR_RULES_COUNTED, arrival, conn, cdc, &known);
+    if (!out && known.prod.believed)
         smcr_write_announce(arrival, conn, cdc->prod);
     if (len > 0) {
         smcr_orphan_end(arrival, conn, out, out->announced);
@@ -347,6 +354,28 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
 
 /* ---- the message ---- */
 
+/* What cannot be is not believed: what was known before goes on. */
+static void
+take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smcr_cdc_t *cdc,
+                const smcr_evidence_cursors_t *known)
+{
+    if (!side->first_cdc)
+        side->first_cdc = arrival->when.frame;
+    side->cdc_frame = arrival->when.frame;
+    side->cdc_time = arrival->when.time;
+    side->cdc_seq = known->seq;
+    side->cdc_said = cdc->seq;
+    if (known->prod.believed)
+        side->prod = cdc->prod;
+    if (known->cons.believed)
+        side->cons = cdc->cons;
+    if (known->prod.believed && known->cons.believed)
+        return;
+    side->odd_frame = arrival->when.frame;
+    side->said_prod = cdc->prod;
+    side->said_cons = cdc->cons;
+}
+
 void
 smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
@@ -357,26 +386,24 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     smcr_state_told_check(arrival, conn, cdc);
     if (arrival->roce)
         place_rmb(arrival, conn, cdc);
-    smcr_rules_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc);
+    smcr_rules_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc, NULL);
     place_on_link(arrival, conn, cdc);
-    smcr_evidence_cursors_t known = smcr_evidence_of_cursors(arrival, conn, cdc);
     if (validation) /* nothing else in it counts (A.4) */
         return;
-    smcr_rules_cdc(SMCR_RULES_PLACED, arrival, conn, cdc);
-    if (!side->first_cdc)
-        side->first_cdc = arrival->when.frame;
-    side->cdc_frame = arrival->when.frame;
-    side->cdc_time = arrival->when.time;
-    side->cdc_seq = cdc->seq;
-    side->prod = cdc->prod;
-    side->cons = cdc->cons;
+    streams_t streams = streams_of(arrival, conn, cdc);
+    smcr_evidence_cursors_t known = smcr_evidence_of_cursors(arrival, conn, cdc);
+    smcr_rules_cdc(SMCR_RULES_PLACED, arrival, conn, cdc, &known);
+    take_in_numbers(arrival, side, cdc, &known);
     take_in_update(arrival, side, &conn->side[qp->side], cdc);
-    take_in_cursors(arrival, conn, cdc, known);
+    keep_known(&streams, cdc, &known);
+    take_in_cursors(arrival, conn, cdc, streams, known);
     conn->side[qp->side].heard = smcr_point_at(arrival->qp, arrival->psn);
     side->cdc_flags = cdc->flags;
     side->cdc_state = cdc->state;
-    smcr_rules_cdc(SMCR_RULES_LEARNED, arrival, conn, cdc);
+    smcr_rules_cdc(SMCR_RULES_LEARNED, arrival, conn, cdc, &known);
     take_in_state(arrival, conn, side, cdc);
+    if (smcr_record_has_event(arrival->record, SMCR_EVENT_UNKNOWN_TOKEN))
+        smcr_evidence_pass_over(arrival); /* it may be another one's, with a wrong token */
     if (arrival->state->sockets)
         smcr_state_told_again(arrival, conn);
 }

@@ -197,8 +197,6 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint
         return;
     if (flags & SMCR_CDC_FLAG_URGENT_PRESENT)
         stalls(arrival->state, stream)->urgent = stream->announced;
-    if (known->placed && stream->announced > stream->written)
-        smcr_rules_unseen(arrival, MIN(stream->announced - stream->written, view->len));
     take_in_full(arrival, stream);
     /* a message that is absent may have announced it, unless it was written behind that */
     bool first = view->last_write >= known->since;

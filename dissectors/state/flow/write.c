@@ -139,13 +139,14 @@ smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
 /* Whether it is known how far the stream has come. The capture may have CLC behind the first
  * WRITEs, which then have no place. */
 static bool
-is_seamless(const smcr_qp_t *qp, const smcr_conn_side_t *reader, uint64_t unseen)
+is_seamless(const smcr_qp_t *qp, const smcr_conn_side_t *reader)
 {
-    bool first = reader->located.psn == reader->since.psn;
-    smcr_psn_t unplaced = qp->unplaced_psn + (first ? SMCR_WRITE_UNPLACED_NEAR : 0);
+    bool first = reader->located.qp == reader->since.qp &&
+                 reader->located.psn == reader->since.psn;
+    bool near = qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR > reader->located.psn ||
+                reader->located.qp != qp;
 
-    return reader->located.qp == qp && unseen == 0 && !reader->in.moved &&
-           (!qp->unplaced_psn || unplaced <= reader->located.psn);
+    return (first ? !qp->unplaced_psn || !near : reader->located.qp == qp) && !reader->in.moved;
 }
 
 /* Whether the capture has the request too late: nor is it known where it goes among what came
@@ -159,6 +160,35 @@ is_too_late(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr_
            record->fate == SMCR_FLOW_FATE_TOO_LATE ||
            (record->order == SMCR_FLOW_IS_LATE &&
             reader->in.consumed > smcr_stream_reach(&reader->in));
+}
+
+/* Where in the byte stream a request goes that comes in its turn. A place where it cannot go is not
+ * believed. */
+static void
+locate_next(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
+            smcr_stream_extent_t extent)
+{
+    smcr_qp_t *qp = arrival->qp;
+    smcr_conn_side_t *reader = &conn->side[qp->side];
+    smcr_stream_t *stream = &reader->in;
+    const smcr_stream_t before = *stream;
+    uint64_t bytes = smcr_evidence_unseen_bytes(&reader->located, qp, write->first_psn);
+    smcr_stream_unseen_t unseen = {bytes, !smcr_evidence_is_current(conn, !qp->side)};
+    uint64_t end = smcr_stream_reach(stream);
+
+    write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
+    if (!write->placed)
+        return;
+    if (write->conn && is_seamless(qp, reader) && write->position > end &&
+        smcr_evidence_is_astray(arrival, conn, write->position - end, bytes)) {
+        smcr_rules_write(SMCR_RULES_COUNTED, arrival,
+                         &(smcr_rules_write_t){.conn = conn, .end = end, .length = extent.length,
+                                               .position = write->position});
+        *stream = before;
+        write->placed = false;
+        return;
+    }
+    reader->located = smcr_point_at(qp, write->first_psn + write->packets - 1);
 }
 
 /* Where in the byte stream the request begins. */
@@ -187,17 +217,7 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken
     }
     if (is_too_late(arrival, reader, write->first_psn))
         return;
-    uint64_t bytes = smcr_evidence_unseen_bytes(&reader->located, qp, write->first_psn);
-    smcr_stream_unseen_t unseen = {bytes, !smcr_evidence_is_current(conn, !qp->side)};
-    uint64_t end = smcr_stream_reach(stream);
-    bool goes_on = write->conn && is_seamless(qp, reader, unseen.bytes);
-    write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
-    if (write->placed && goes_on)
-        smcr_rules_write(SMCR_RULES_COUNTED, arrival,
-                         &(smcr_rules_write_t){.conn = conn, .end = end, .length = extent.length,
-                                               .position = write->position});
-    if (write->placed)
-        reader->located = smcr_point_at(qp, last);
+    locate_next(arrival, write, conn, extent);
     if (write->conn)
         smcr_conn_is_alive(conn, qp, last);
 }

@@ -34,12 +34,15 @@ typedef struct {
     smcr_point_t announced; /* when CLC announced this side's element */
     smcr_link_t *link;   /* on which this side sent last */
     uint32_t update;     /* number of an entry: its open request for a cursor update; 0: none */
-    uint16_t cdc_seq;    /* of the last CDC message from this side */
+    uint16_t cdc_seq;    /* the number that the last CDC message from this side had to have, */
+    uint16_t cdc_said;   /* and the one that it had */
     uint32_t first_cdc;  /* frame of the first CDC message from this side; 0: none */
     uint32_t cdc_frame;  /* last CDC message from this side; 0: none */
     uint64_t cdc_time;   /* of that, nanoseconds since the epoch */
-    smcr_cursor_t prod;  /* of that message */
+    uint32_t odd_frame;  /* last CDC message from this side with a cursor that cannot be; 0: none */
+    smcr_cursor_t prod;  /* of the last message in which they can be */
     smcr_cursor_t cons;
+    smcr_cursor_t said_prod, said_cons; /* of the odd message */
     uint8_t cdc_flags, cdc_state;
     uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */
     uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
@@ -203,6 +206,23 @@ static inline bool
 smcr_conn_side_has_ended(const smcr_conn_side_t *side)
 {
     return side->sending_done_frame || side->closed_frame || side->abort_frame;
+}
+
+/* By how much the number of the side's next CDC message grows. Who has counted wrong once may go on
+ * from there. */
+static inline int16_t
+smcr_conn_side_step(const smcr_conn_side_t *sender, uint16_t seq)
+{
+    bool goes_on = seq == (uint16_t)(sender->cdc_said + 1);
+
+    return goes_on ? 1 : (int16_t)(uint16_t)(seq - sender->cdc_seq);
+}
+
+/* Whether the last CDC message of the side has a cursor that cannot be. */
+static inline bool
+smcr_conn_side_is_odd(const smcr_conn_side_t *side)
+{
+    return side->odd_frame && side->odd_frame == side->cdc_frame;
 }
 
 /* The connection is certainly alive where `qp` receives the request with `psn`. */

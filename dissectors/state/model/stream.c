@@ -16,6 +16,20 @@ smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to
     return wraps * (int64_t)smcr_ring_room(ring) + to.count - from.count;
 }
 
+smcr_ring_fault_t
+smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before, smcr_cursor_t now)
+{
+    int16_t wraps = (int16_t)(uint16_t)(now.wrap - before.wrap);
+    bool outside = ring->size && (now.count < ring->base || now.count >= ring->size);
+
+    if (wraps < 0 || (wraps == 0 && now.count < before.count))
+        return SMCR_RING_FAULT_BACK;
+    if ((now.wrap || now.count) && outside)
+        return SMCR_RING_FAULT_OUTSIDE;
+    return wraps > 1 || (wraps == 1 && now.count > before.count) ? SMCR_RING_FAULT_ROUND
+                                                                 : SMCR_RING_FAULT_NONE;
+}
+
 uint64_t
 smcr_ring_next(const smcr_ring_t *ring, uint64_t position, uint32_t offset)
 {
@@ -59,7 +73,7 @@ smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, u
 }
 
 /* What comes next is not before this: bytes that were located, read or announced have been written,
- * even if the capture lacks them. */
+ * even if the capture lacks them. It lacks none that nobody can have sent. */
 static uint64_t
 earliest(const smcr_stream_t *stream, uint64_t unseen)
 {
@@ -67,7 +81,7 @@ earliest(const smcr_stream_t *stream, uint64_t unseen)
     uint64_t consumed = unseen ? stream->consumed : 0;
     uint64_t done = MAX(MAX(consumed, stream->written), stream->located);
 
-    return stream->moved ? done : MAX(done, stream->announced);
+    return stream->moved || !unseen ? done : MAX(done, stream->announced);
 }
 
 /* After a failover: the request goes on at `*position`, or it is one of those that come again, a

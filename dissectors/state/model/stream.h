@@ -30,6 +30,17 @@ smcr_ring_room(const smcr_ring_t *ring)
  * by more than half their range count as behind. */
 int64_t smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to);
 
+/* Why a cursor cannot be, whatever the other side has done. */
+typedef enum {
+    SMCR_RING_FAULT_NONE,
+    SMCR_RING_FAULT_OUTSIDE, /* of the data of its element; one that has never moved may be 0 */
+    SMCR_RING_FAULT_BACK,    /* behind the one before */
+    SMCR_RING_FAULT_ROUND,   /* more than a round ahead of it */
+} smcr_ring_fault_t;
+
+smcr_ring_fault_t smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before,
+                                  smcr_cursor_t now);
+
 /* The first position that is not before `position` and lies at `offset` of the element. */
 uint64_t smcr_ring_next(const smcr_ring_t *ring, uint64_t position, uint32_t offset);
 

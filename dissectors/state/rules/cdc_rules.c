@@ -27,7 +27,7 @@ SMCR_RULES_CDC(number)
  * in between. (R-4.3-2) */
 SMCR_RULES_CDC(step)
 {
-    unsigned before = message->sender->cdc_seq, now = message->cdc->seq;
+    unsigned before = message->sender->cdc_said, now = message->cdc->seq;
 
     if (message->step <= 0 && !message->replayed)
         smcr_event_add(message->arrival, SMCR_EVENT_SEQ_BACKWARDS,
@@ -44,82 +44,41 @@ SMCR_RULES_CDC(step)
 
 /* ---- cursors ---- */
 
-/* A cursor of the message, and that of the message before. */
-typedef struct {
-    const char *name;
-    uint32_t size; /* of the element, bytes; 0: not known */
-    uint32_t base; /* offset of its first byte of data */
-    smcr_cursor_t before, now;
-} cursor_t;
-
-/* A cursor is within its element, behind an eyecatcher. One that has not moved may be 0.
- * (R-A.4-5, R-4.3-3) */
+/* A cursor is within its element, behind an eyecatcher. One that has not moved may be 0. The wrap
+ * count grows by one when the cursor wraps, and only then: a message moves the cursor by one round
+ * at most. No cursor goes back behind that of the message before, whatever the size of its element.
+ * (R-A.4-5, R-4.3-3, R-A.4-7, R-A.4-9) */
 static void
-check_range(const smcr_rules_cdc_t *message, const cursor_t *cursor)
+check_cursor(const smcr_rules_cdc_t *message, const char *name,
+             const smcr_evidence_cursor_t *cursor, int owner, smcr_cursor_t before,
+             smcr_cursor_t now)
 {
-    bool moved = cursor->now.wrap || cursor->now.count;
+    const smcr_conn_t *conn = message->conn;
+    smcr_ring_fault_t fault = cursor->told ? SMCR_RING_FAULT_NONE : cursor->fault;
 
-    if (!moved || !cursor->size || (cursor->now.count >= cursor->base &&
-                                    cursor->now.count < cursor->size))
-        return;
-    smcr_breach(message->arrival, SMCR_EVENT_CURSOR_RANGE, message->follows,
-                "The %s cursor is %u, but the data of the RMB element lie from %u to %u",
-                cursor->name, cursor->now.count, cursor->base, cursor->size - 1);
-}
-
-/* The wrap count grows by one when the cursor wraps, and only then: a message moves the cursor by
- * one round at most. (R-A.4-7) */
-static void
-check_wrap(const smcr_rules_cdc_t *message, const cursor_t *cursor)
-{
-    int16_t wraps = (int16_t)(uint16_t)(cursor->now.wrap - cursor->before.wrap);
-
-    if (wraps <= 0 || (wraps == 1 && cursor->now.count <= cursor->before.count))
-        return;
-    smcr_breach(message->arrival, SMCR_EVENT_CURSOR_WRAP, message->follows,
-                "The %s cursor goes from %u:%u to %u:%u, more than one round", cursor->name,
-                cursor->before.wrap, cursor->before.count, cursor->now.wrap, cursor->now.count);
-}
-
-/* No cursor goes back behind that of the message before, whatever the size of its element.
- * (R-A.4-9) */
-static void
-check_back(const smcr_rules_cdc_t *message, const cursor_t *cursor)
-{
-    int16_t wraps = (int16_t)(uint16_t)(cursor->now.wrap - cursor->before.wrap);
-
-    if (wraps < 0 || (wraps == 0 && cursor->now.count < cursor->before.count))
+    if (fault == SMCR_RING_FAULT_OUTSIDE)
+        smcr_breach(message->arrival, SMCR_EVENT_CURSOR_RANGE, message->follows,
+                    "The %s cursor is %u, but the data of the RMB element lie from %u to %u", name,
+                    now.count, conn->lgr->base[owner], conn->side[owner].size - 1);
+    else if (fault == SMCR_RING_FAULT_BACK)
         smcr_breach(message->arrival, SMCR_EVENT_CURSOR_BACKWARDS,
                     smcr_doubt_message(message->arrival),
-                    "The %s cursor is behind that of the message before", cursor->name);
-}
-
-static void
-check_cursor(const smcr_rules_cdc_t *message, const cursor_t *cursor)
-{
-    check_range(message, cursor);
-    if (!message->sender->cdc_frame || message->replayed)
-        return;
-    check_back(message, cursor);
-    if (message->step == 1)
-        check_wrap(message, cursor);
-}
-
-static uint32_t
-base_of(const smcr_conn_t *conn, int side)
-{
-    return conn->lgr->base_known[side] ? conn->lgr->base[side] : 0;
+                    "The %s cursor is behind that of the message before", name);
+    else if (fault == SMCR_RING_FAULT_ROUND)
+        smcr_breach(message->arrival, SMCR_EVENT_CURSOR_WRAP, message->follows,
+                    "The %s cursor goes from %u:%u to %u:%u, more than one round", name,
+                    before.wrap, before.count, now.wrap, now.count);
 }
 
 SMCR_RULES_CDC(cursors)
 {
     int receiver = message->arrival->qp->side;
-    const smcr_conn_t *conn = message->conn;
+    const smcr_evidence_cursors_t *known = message->known;
 
-    check_cursor(message, &(cursor_t){"producer", message->receiver->size, base_of(conn, receiver),
-                                      message->sender->prod, message->cdc->prod});
-    check_cursor(message, &(cursor_t){"consumer", message->sender->size, base_of(conn, !receiver),
-                                      message->sender->cons, message->cdc->cons});
+    check_cursor(message, "producer", &known->prod, receiver, message->sender->prod,
+                 message->cdc->prod);
+    check_cursor(message, "consumer", &known->cons, !receiver, message->sender->cons,
+                 message->cdc->cons);
 }
 
 /* ---- cursors of the two sides ---- */
@@ -147,14 +106,18 @@ stays(const smcr_conn_t *conn)
 
 /* Data are written before they are announced. RDMA WRITEs before the first message may have come
  * before CLC tells whose they are, where TCP and RoCE were captured at two places. (R-2.1-7) */
-void
-smcr_rules_unseen(const smcr_arrival_t *arrival, uint64_t bytes)
+SMCR_RULES_CDC(unseen)
 {
-    const smcr_conn_t *conn = arrival->record->conn;
-    bool proven = conn && conn->side[arrival->qp->side].heard.qp && stays(conn) &&
-                  !smcr_doubt_conn(arrival, conn).kind;
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_evidence_cursor_t *prod = &message->known->prod;
+    uint64_t announced = message->receiver->in.announced;
+    bool first = !message->receiver->heard.qp;
 
-    if (proven)
+    if (!prod->over || prod->end == announced || (prod->believed && !message->known->placed))
+        return;
+    uint64_t bytes = MIN(prod->over, prod->end - announced);
+    if (stays(message->conn) && !smcr_doubt_conn(arrival, message->conn).kind &&
+        !(first && smcr_doubt_place(arrival).kind))
         smcr_event_add(arrival, SMCR_EVENT_ANNOUNCED_EARLY,
                        "The message announces %" G_GUINT64_FORMAT " bytes before they are written",
                        bytes);
@@ -170,16 +133,16 @@ smcr_rules_unseen(const smcr_arrival_t *arrival, uint64_t bytes)
 SMCR_RULES_CDC(writer)
 {
     const smcr_arrival_t *arrival = message->arrival;
-    const smcr_record_cdc_t *view = arrival->record->view;
+    const smcr_evidence_cursor_t *prod = &message->known->prod;
     const smcr_stream_t *out = &message->receiver->in;
-    uint32_t room = smcr_ring_room(&out->ring);
+    uint64_t limit = out->consumed + smcr_ring_room(&out->ring);
 
-    if (!view || view->len == 0 || !view->has_unread || !room ||
-        out->announced <= out->consumed + room || out->written > out->consumed + room ||
+    if (!prod->known || prod->end == out->announced || !message->known->current ||
+        !smcr_ring_room(&out->ring) || prod->end <= limit || out->written > limit ||
         !stays(message->conn))
         return;
     const smcr_rules_goal_t *goal = smcr_rules_goal(arrival, message->conn, arrival->qp->side,
-                                                    false, out->announced - room);
+                                                    false, prod->end - limit + out->consumed);
     smcr_breach(arrival, SMCR_EVENT_CURSOR_AHEAD,
                 smcr_doubt_other(arrival, message->conn, &goal->when),
                 "The producer cursor passes the consumer cursor of the reader");
@@ -189,15 +152,14 @@ SMCR_RULES_CDC(writer)
 SMCR_RULES_CDC(reader)
 {
     const smcr_arrival_t *arrival = message->arrival;
-    const smcr_stream_t *in = &message->sender->in;
+    const smcr_evidence_cursor_t *cons = &message->known->cons;
     int reader = !arrival->qp->side;
 
-    if (!in->known || !in->announced || in->consumed <= in->announced ||
-        !smcr_stream_can_consume(in, message->cdc->cons) ||
-        !smcr_evidence_has_messages(message->conn, reader))
+    if (!cons->over || cons->told || !smcr_evidence_is_current(message->conn, reader) ||
+        (!message->sender->in.announced && smcr_doubt_conn(arrival, message->conn).kind))
         return;
     const smcr_rules_goal_t *goal =
-        smcr_rules_goal(arrival, message->conn, reader, true, in->consumed);
+        smcr_rules_goal(arrival, message->conn, reader, true, cons->end);
     smcr_doubt_t doubt = smcr_doubt_other(arrival, message->conn, &goal->when);
     if (stays(message->conn) && !doubt.kind)
         smcr_breach(arrival, SMCR_EVENT_READ_UNSENT, doubt,
@@ -329,7 +291,7 @@ goes_on_in(const smcr_arrival_t *arrival, const smcr_lgr_t *other, const smcr_cd
 
     return sender && sender->cdc_frame && conn->confirm_frame &&
            !smcr_conn_side_has_ended(sender) &&
-           cdc->seq == (uint16_t)(sender->cdc_seq + 1);
+           smcr_conn_side_step(sender, cdc->seq) == 1;
 }
 
 /* Whether the message is the first sign of its connection. */
@@ -463,30 +425,30 @@ SMCR_RULES_CDC(reused)
 /* Which messages a check is asked of; see cdc_checks.def. */
 enum { FIRST = 1, NEW = 2, OTHER = 4, BUT_FIRST = NEW | OTHER, ALL = FIRST | BUT_FIRST };
 
-/* Whether it is the sender's next message on the same link. */
+/* Whether it is the sender's next message on the same link, or its first one. */
 static smcr_doubt_t
 doubt_next(const smcr_rules_cdc_t *message)
 {
-    const smcr_conn_side_t *receiver = message->receiver;
-    const smcr_point_t *before =
-        message->sender->cdc_frame ? &receiver->heard : &receiver->since;
+    const smcr_point_t *before = smcr_evidence_last_to(message->receiver);
     smcr_point_t other_link = {0};
 
+    if (!message->sender->cdc_frame && smcr_evidence_is_next(message->arrival, message->conn))
+        return smcr_doubt_message(message->arrival);
     return smcr_doubt_since(message->arrival,
                             before->qp == message->arrival->qp ? before : &other_link);
 }
 
 void
 smcr_rules_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
-               const smcr_cdc_t *cdc)
+               const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     smcr_rules_cdc_t message = {arrival, conn, sender, &conn->side[arrival->qp->side], cdc,
-                                0, false, {SMCR_DOUBT_NONE, NULL}};
+                                known, 0, false, {SMCR_DOUBT_NONE, NULL}};
     unsigned kind = ALL;
 
     if (when == SMCR_RULES_PLACED) {
-        message.step = (int16_t)(uint16_t)(cdc->seq - sender->cdc_seq);
+        message.step = smcr_conn_side_step(sender, cdc->seq);
         message.replayed = sender->moved_frame > sender->cdc_frame;
         message.follows = doubt_next(&message);
         kind = !sender->cdc_frame                         ? FIRST

@@ -16,6 +16,7 @@ typedef struct {
     smcr_conn_t *conn;
     const smcr_conn_side_t *sender, *receiver;
     const smcr_cdc_t *cdc;
+    const smcr_evidence_cursors_t *known; /* ARRIVES: NULL */
     /* SMCR_RULES_PLACED */
     int16_t step;         /* of the sequence number */
     bool replayed;        /* the connection has moved since: messages may come again (4.6.2) */

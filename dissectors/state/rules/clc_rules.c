@@ -291,7 +291,7 @@ SMCR_RULES_CDC(goes_on)
     const smcr_rules_reuse_t *reused = smcr_rules_of_conn(conn)->reused;
     const smcr_conn_t *other = reused ? reused->by : NULL;
     int owner = !arrival->qp->side;
-    bool next = cdc->seq == (uint16_t)(conn->side[owner].cdc_seq + 1);
+    bool next = smcr_conn_side_step(&conn->side[owner], cdc->seq) == 1;
 
     if (!other || owner != reused->side || !next ||
         cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT) ||

@@ -50,11 +50,7 @@ void smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
 /* A CDC message of the connection is taken in. Its checks are the rows of cdc_checks.def. */
 void smcr_rules_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
-                    const smcr_cdc_t *cdc);
-
-/* A CDC message, whose RDMA WRITEs all have a known place, announces `bytes` that nobody has
- * written. */
-void smcr_rules_unseen(const smcr_arrival_t *arrival, uint64_t bytes);
+                    const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known);
 
 /* ---- RDMA WRITEs (RFC 7609 2.1, 4.1, 4.2, 4.7, A.3.7) ---- */
 
@@ -63,8 +59,9 @@ typedef struct {
     const smcr_rmb_rtoken_t *entry; /* ARRIVES: what the RKey names on the link; NULL: nothing */
     smcr_conn_t *conn;  /* that uses the element; NULL: none is known */
     bool is_sure;       /* ARRIVES: it can be no other connection's */
-    uint64_t end, position; /* COUNTED: up to where the stream went, and where the request begins */
-    uint32_t length;    /* COUNTED: of the request, bytes */
+    /* COUNTED: of a request that goes to a place where none can go */
+    uint64_t end, position; /* up to where the stream went, and where the request begins */
+    uint32_t length;        /* bytes */
     const smcr_rmb_t *rmb;     /* PLACED */
     const smcr_place_t *place; /* PLACED, LEARNED: of the packet */
 } smcr_rules_write_t;

@@ -95,42 +95,55 @@ SMCR_RULES_WRITE(size)
 {
     const smcr_place_t *place = write->place;
     uint32_t size = write->rmb->element_size;
+    bool begins = !arrival->roce || arrival->roce->has_reth;
 
-    if (place->index == 0 || (size && place->offset + (uint64_t)place->length > size))
+    if ((place->index == 0 && begins) ||
+        (place->index && size && place->offset + (uint64_t)place->length > size))
         smcr_event_add(arrival, SMCR_EVENT_WRITE_OUTSIDE, NULL);
 }
 
-/* Whether nothing has announced the bytes so far: the element may have a new user. */
+/* Whether nothing more was announced so far: the element may have a new user. */
 SMCR_DOUBT_CLAIM(is_unannounced, const smcr_stream_t *in, in->announced < claim->bound)
+
+/* The WRITE goes over data that were not read. The reader's last message may be the one that the
+ * capture lacks, or has later: its next one tells. (R-2.1-6) */
+static void
+tell_overwritten(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t read)
+{
+    const smcr_rules_goal_t *goal =
+        smcr_rules_goal(arrival, conn, arrival->qp->side, false, read);
+
+    smcr_breach(arrival, SMCR_EVENT_OVERWRITTEN, smcr_doubt_other(arrival, conn, &goal->when),
+                "The RDMA WRITE overwrites data that was not reported as read");
+}
 
 /* WRITEs follow each other, from the producer cursor on. One that goes back looks as if it went
  * round the element: its end is outside of the window. After a move the first message tells how far
- * the old link has got. (R-4.7-5) */
+ * the old link has got. (R-4.7-5, R-2.1-6) */
 SMCR_RULES_WRITE(hole)
 {
-    const smcr_conn_t *conn = write->conn;
-    uint64_t end = write->end, position = write->position, past = position + write->length;
+    smcr_conn_t *conn = write->conn;
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
-    const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
     const smcr_stream_t *in = &reader->in;
-    bool told = writer->moved_frame <= writer->cdc_frame;
-    bool fits = past <= in->consumed + smcr_ring_room(&in->ring);
+    uint32_t room = smcr_ring_room(&in->ring);
+    uint64_t end = write->end, position = write->position, past = position + write->length;
+    bool back = past > in->consumed + room && position >= room;
+    smcr_doubt_proof_t announced = {.has_come = is_unannounced, .about = in, .bound = end + 1};
 
-    if (position <= end || !fits || !told || !conn->accept_frame || !conn->confirm_frame ||
-        !conn->lgr->base_known[arrival->qp->side])
-        return;
-    smcr_doubt_proof_t announced = {.has_come = is_unannounced, .about = in, .bound = past};
     smcr_breach(arrival, SMCR_EVENT_WRITE_HOLE,
                 smcr_doubt_or(smcr_doubt_since(arrival, &reader->located),
                               smcr_doubt_until(arrival, announced)),
-                "The RDMA WRITE leaves out %" PRIu64 " bytes, though no packet is missing",
-                position - end);
+                back ? "The RDMA WRITE goes back by %" PRIu64 " bytes, though no packet is missing"
+                     : "The RDMA WRITE leaves out %" PRIu64 " bytes, though no packet is missing",
+                back ? end - (position - room) : position - end);
+    if (back && MAX(in->consumed, position - room) < MIN(end, past - room) &&
+        smcr_evidence_is_current(conn, !arrival->qp->side))
+        tell_overwritten(arrival, conn, MIN(end, past - room));
 }
 
 /* ---- the window ---- */
 
-/* A writer does not write past the reader's consumer cursor. The reader's last message may be the
- * one that the capture lacks, or has later: its next one tells. (R-2.1-6) */
+/* A writer does not write past the reader's consumer cursor. (R-2.1-6) */
 SMCR_RULES_WRITE(window)
 {
     smcr_conn_t *conn = write->conn;
@@ -138,12 +151,8 @@ SMCR_RULES_WRITE(window)
     uint64_t end = write->place->position + write->place->length;
     uint32_t room = smcr_ring_room(&stream->ring);
 
-    if (!room || end <= stream->consumed + room)
-        return;
-    const smcr_rules_goal_t *goal =
-        smcr_rules_goal(arrival, conn, arrival->qp->side, false, end - room);
-    smcr_breach(arrival, SMCR_EVENT_OVERWRITTEN, smcr_doubt_other(arrival, conn, &goal->when),
-                "The RDMA WRITE overwrites data that was not reported as read");
+    if (room && end > stream->consumed + room)
+        tell_overwritten(arrival, conn, end - room);
 }
 
 /* ---- all WRITEs ---- */

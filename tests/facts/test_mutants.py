@@ -1,0 +1,78 @@
+"""
+A rule that is broken in a real capture is told at its frame, and at no other; nothing false follows, neither an expert
+item nor a figure. See mutants.py. The usual run takes three captures and a few of their messages; `tests/run --all`
+takes all captures and more messages.
+"""
+
+import collections
+import struct
+
+import mutants
+import pytest
+import wire
+from bed import ALL, captures
+
+SAMPLE = ("6.1-v2-h1-two-links-second-fails", "6.1-v2-j-http11", "6.1-v1-h4-two-links-rkeys")
+NOT_HEALTHY = ("lossy", "starts-late", "loss")  # what the capture lacks excuses some
+
+# item: that is raised; of: which frames have such a message; also: other items that the same bytes may break instead;
+# then: true of what follows, since the message is none of its connection
+Mutant = collections.namedtuple("Mutant", "item of label change also then", defaults=((), ()))
+
+
+def put(offset, new):
+    return lambda data: mutants.patched(data, offset, bytes.fromhex(new))
+
+
+def add(offset, form, delta):
+    """The number at `offset` of the message grows."""
+    def change(data):
+        start, size = mutants.start_of(data) + offset, struct.calcsize(form)
+        number = struct.unpack(form, data[start:start + size])[0] + delta
+        return mutants.patched(data, offset, struct.pack(form, number % (1 << 8 * size)))
+    return change
+
+
+CDC, NEXT_CDC, WRITE, NEXT_WRITE = "CDC", "not the first CDC", "WRITE", "not the first WRITE"
+MUTANTS = (
+    Mutant("smcr.cdc.cursor_range", CDC, "producer cursor", put(12, "7fffffff")),
+    Mutant("smcr.cdc.cursor_range", CDC, "consumer cursor", put(20, "7fffffff")),
+    Mutant("smcr.cdc.read_unsent", CDC, "consumer cursor far on", add(20, ">I", 60000), ("smcr.cdc.wrap", "smcr.cdc.cursor_range")),
+    Mutant("smcr.cdc.sequence_skipped", NEXT_CDC, "number", add(2, ">H", 100), ("smcr.cdc.first_number",)),
+    Mutant("smcr.cdc.sequence_backwards", NEXT_CDC, "number again", add(2, ">H", -1), ("smcr.cdc.first_number",)),
+    Mutant("smcr.write.hole", NEXT_WRITE, "address 10 bytes on", add(0, ">Q", 10)),
+    Mutant("smcr.write.outside", WRITE, "address far away", add(0, ">Q", -1 << 30)),
+    Mutant("smcr.cdc.length_invalid", CDC, "length", put(1, "2d"), (), ("smcr.cdc.sequence_gap",)),
+)
+
+
+def frames_of(path):
+    """{kind: frames of such messages}"""
+    cdc = [each.frame for each in wire.roce_messages(path) if each.kind == "cdc"]
+    writes = [each.frame for each in wire.roce(path) if each.opcode == wire.WRITE_ONLY]
+    return {CDC: cdc, NEXT_CDC: cdc[2:], WRITE: writes, NEXT_WRITE: writes[2:]}
+
+
+def chosen(frames):
+    """The first one, one in the middle and the last but one; of all captures some more."""
+    step = max(1, len(frames) // (6 if ALL else 2))
+    return sorted(set(frames[::step][:7]))
+
+
+def faults(tshark, scratch, name):
+    path = captures()[name]
+    before = mutants.shown(tshark, name)
+    for mutant in MUTANTS:
+        for number in chosen(frames_of(path)[mutant.of]):
+            altered = mutants.mutate(path, number, mutant.change, scratch / "altered.pcapng")
+            raised, false, wrong = mutants.differences(before, mutants.shown(tshark, altered), number)
+            false = [each for each in false if each[1] not in mutant.then]
+            if not raised & {mutant.item, *mutant.also} or false or wrong:
+                yield name, number, mutant.label, mutant.item, sorted(raised), false[:3], wrong[:3]
+
+
+def test_a_broken_rule_breaks_nothing_else(tshark, scratch):
+    names = [name for name in captures("real") if not any(word in name for word in NOT_HEALTHY)] if ALL else SAMPLE
+    found = [fault for name in names for fault in faults(tshark, scratch, name)]
+    if found:
+        pytest.fail("\n".join(map(str, found)), pytrace=False)
