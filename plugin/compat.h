@@ -15,6 +15,7 @@
 #include <wireshark.h> /* must come first: GLib, attributes, export macros */
 #include <ws_version.h>
 
+#include <epan/funnel.h>
 #include <epan/packet.h>
 #include <epan/conversation.h>
 #include <epan/conversation_filter.h>
@@ -39,13 +40,16 @@
      (WIRESHARK_VERSION_MAJOR == (major) && WIRESHARK_VERSION_MINOR >= (minor)))
 
 /* Truth values that are gboolean up to 4.2 and bool from 4.4 on, each as its own header has it: the
- * result of a heuristic, of what the end of a memory pool calls; the variable of a preference. */
+ * result of a heuristic, of what the end of a memory pool calls; the variable of a preference; the
+ * result of a button. */
 typedef __typeof__(((heur_dissector_t)NULL)(NULL, NULL, NULL, NULL)) ws_bool;
 typedef __typeof__(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL)) compat_pool_bool;
 typedef __typeof__(_Generic(&prefs_register_bool_preference,
                             void (*)(module_t *, const char *, const char *, const char *, bool *):
                                 (bool)0,
                             default: (gboolean)0)) compat_pref_bool;
+
+typedef __typeof__(((funnel_bt_cb_t)NULL)(NULL, NULL)) compat_button_bool;
 
 #ifndef COMPAT_HAS_TVB_GET_UINT8
 #define tvb_get_uint8 tvb_get_guint8

@@ -100,4 +100,4 @@ def test_picture_is_a_small_png(path):
     data = path.read_bytes()
     width, height = struct.unpack(">II", data[16:24])
     assert data.startswith(b"\x89PNG\r\n\x1a\n") and data[12:16] == b"IHDR" and data.endswith(b"IEND\xaeB`\x82")
-    assert 800 <= width <= 1600 and 200 <= height <= 1000 and len(data) <= LARGEST
+    assert 600 <= width <= 1600 and 200 <= height <= 1000 and len(data) <= LARGEST

@@ -86,8 +86,8 @@ def simple_copy(source, target):
     return target
 
 
-# {(frame, menu): filter}; of each pass; the page of each pass; cells of each row
-Opened = collections.namedtuple("Opened", "menus srt trees report links")
+# {(frame, menu): filter}; of each pass; the page of each pass; cells of each row; what buttons do
+Opened = collections.namedtuple("Opened", "menus srt trees report links pressed")
 
 
 def start(tshark, paths, where="", build="debug", environment=None):
@@ -105,13 +105,15 @@ def window(tshark, paths, where=""):
     for line in result.stdout.splitlines():
         kind, *values = line.split("\t")
         if kind == "file":
-            found.append(Opened({}, [], [], [], []))
+            found.append(Opened({}, [], [], [], [], []))
         elif kind == "menu":
             found[-1].menus[int(values[0]), values[1]] = values[2]
         elif kind == "srt":
             found[-1].srt.append((values[0], values[1], *map(int, values[2:])))
         elif kind == "report":
             found[-1].report.append(values[0])
+        elif kind == "pressed":
+            found[-1].pressed.append(values[0])
         elif kind == "links":
             found[-1].links.append([cell.strip() for cell in values])
         else:

@@ -4,6 +4,7 @@ sanitizers.
 """
 
 import collections
+import json
 
 import pytest
 import printed_statistics as tables
@@ -46,12 +47,24 @@ def test_window_agrees_with_tshark(tshark, files, where):
         assert collections.Counter(row[:3] for row in opened.srt) == rows + rows
 
 
+def pressed(findings):
+    """What the buttons do: next, previous twice, go to the frame, apply the filter, next, save."""
+    count = len(findings)
+    chosen = [2, 1, count] if count > 1 else [count] * 3
+    there = [f"frame {findings[-1]['frame']}", findings[-1]["filter"]] if findings else []
+    return [*(str(number) for number in chosen), *there, str(min(count, 1)), "saved text"]
+
+
 def test_window_of_the_report_and_of_links(tshark, files):
-    """Of one file after the other, in both passes what tshark prints at its end; of links those of the frames selected."""
+    """
+    Of one file after the other, in both passes what tshark prints at its end, with a mark at the chosen finding; of links
+    those of the frames selected.
+    """
     where = "smcr.llc || frame.number > 400"
     for name, path, opened in zip(NAMES, files, tables.window(tshark, files, where), strict=True):
         pages = [tshark.show(path, *options, "-q", "-z", "smcr,report").splitlines() for options in ((), ("-2",))]
-        assert opened.report == [*pages[0], "", *pages[1], ""], name
+        assert opened.report == [line.replace("  1. ", "> 1. ") for line in [*pages[0], "", *pages[1], ""]], name
+        assert opened.pressed == pressed(json.loads(tshark.show(path, "-2", "-q", "-z", "smcr,json"))["findings"]), name
         printed = report_tables.printed(tshark.show(path, "-2", "-q", "-z", f"smcr,links,{where}"))["links"]
         assert opened.links == [list(row.values()) for row in printed], name
 

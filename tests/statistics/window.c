@@ -28,6 +28,7 @@
 #include <epan/epan.h>
 #include <epan/epan_dissect.h>
 #include <epan/funnel.h>
+#include <epan/plugin_if.h>
 #include <epan/srt_table.h>
 #include <epan/stat_tap_ui.h>
 #include <epan/stats_tree_priv.h>
@@ -276,6 +277,65 @@ open_from_menu(const char *name, register_stat_group_t group _U_, funnel_menu_ca
         chosen(data);
 }
 
+/* ---- its buttons ---- */
+
+static funnel_bt_t *buttons[8];
+static unsigned button_count;
+
+static void
+add_button(funnel_text_window_t *window _U_, funnel_bt_t *button, const char *label)
+{
+    require(label[0] && button_count < G_N_ELEMENTS(buttons));
+    buttons[button_count++] = button;
+}
+
+static void
+new_dialog(funnel_ops_id_t *program _U_, const char *title _U_, const char **names _U_,
+           const char **values, funnel_dlg_cb_t accept, void *data, funnel_dlg_cb_data_free_t done)
+{
+    char **answers = g_new0(char *, 2);
+
+    require(g_str_has_suffix(values[0], ".txt"));
+    answers[0] = g_build_filename(g_get_tmp_dir(), "window-saved.txt", NULL);
+    char *path = g_strdup(answers[0]), *text = NULL;
+    accept(answers, data);
+    done(data);
+    require(g_file_get_contents(path, &text, NULL, NULL));
+    printf("pressed\tsaved %s", strchr(text, '\n') ? "text\n" : "nothing\n");
+    require(remove(path) == 0);
+    g_free(path);
+    g_free(text);
+}
+
+static void
+go_to_frame(GHashTable *data)
+{
+    printf("pressed\tframe %u\n", GPOINTER_TO_UINT(g_hash_table_lookup(data, "frame_nr")));
+}
+
+static void
+apply_filter(GHashTable *data)
+{
+    printf("pressed\t%s\n", (const char *)g_hash_table_lookup(data, "filter_string"));
+}
+
+/* The marked line, for each way to another finding; then what the other buttons do. */
+static void
+press_buttons(void)
+{
+    static const unsigned order[] = {1, 0, 0, 2, 3, 1, 4};
+
+    require(button_count == 5);
+    for (unsigned i = 0; i < G_N_ELEMENTS(order); i++) {
+        funnel_bt_t *button = buttons[order[i]];
+        button->func(button->tw, button->data);
+        const char *mark = strstr(page->str, "\n> ");
+        if (order[i] < 2)
+            printf("pressed\t%d\n", mark ? atoi(mark + 3) : 0);
+    }
+    g_string_truncate(page, 0);
+}
+
 static void
 print_report(void)
 {
@@ -325,6 +385,8 @@ start(void)
         .new_text_window = new_text_window,
         .set_text = set_text,
         .set_close_cb = set_close_cb,
+        .add_button = add_button,
+        .new_dialog = new_dialog,
         .retap_packets = retap_packets,
     };
 
@@ -340,6 +402,8 @@ start(void)
     epan_load_settings();
     disable_name_resolution();
     prefs_apply_all();
+    plugin_if_register_gui_cb(PLUGIN_IF_GOTO_FRAME, go_to_frame);
+    plugin_if_register_gui_cb(PLUGIN_IF_FILTER_ACTION_APPLY, apply_filter);
     funnel_set_funnel_ops(&program);
     funnel_register_all_menus(open_from_menu);
 }
@@ -363,6 +427,7 @@ main(int argc, char **argv)
         pass(true);
         draw_tap_listeners(TRUE);
         print_report();
+        press_buttons();
         show_links(filter);
         close_file();
     }
