@@ -55,17 +55,23 @@ smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length)
     return false;
 }
 
+uint64_t
+smcr_layout_number(tvbuff_t *tvb, unsigned offset, unsigned length, unsigned order)
+{
+    uint64_t value = 0;
+
+    for (unsigned i = 0; i < length; i++) {
+        unsigned at = order == ENC_BIG_ENDIAN ? i : length - 1U - i;
+        value = value << 8 | tvb_get_uint8(tvb, (int)(offset + at));
+    }
+    return value;
+}
+
 static uint64_t
 read_integer(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
-    unsigned order = row->peer_order ? walk->order : ENC_BIG_ENDIAN;
-    uint64_t value = 0;
-
-    for (unsigned i = 0; i < row->length; i++) {
-        unsigned at = order == ENC_BIG_ENDIAN ? i : row->length - 1U - i;
-        value = value << 8 | tvb_get_uint8(walk->tvb, (int)(offset + at));
-    }
-    return value;
+    return smcr_layout_number(walk->tvb, offset, row->length,
+                              row->peer_order ? walk->order : ENC_BIG_ENDIAN);
 }
 
 static void

@@ -149,6 +149,9 @@ const char *smcr_layout_fault(const smcr_layout_t *layout, unsigned (*width)(int
 /* Bytes that a field has by its type; 0: any number. */
 unsigned smcr_layout_width(int hf);
 
+/* The integer of `length` bytes; `order` is ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN. */
+uint64_t smcr_layout_number(tvbuff_t *tvb, unsigned offset, unsigned length, unsigned order);
+
 /* Adds a layout to those that are checked; what SMCR_LAYOUT defines is. */
 void smcr_layout_enlist(smcr_layout_t *layout);
 

@@ -23,8 +23,8 @@
 
 /* Lengths and places of the cooked header, nlmsghdr, genlmsghdr, nlattr, smc_diag_msg; codes. */
 enum {
-    FAMILY_AT = 14, COOKED_LENGTH = 16, NLMSG_TYPE_AT = 4, FLAGS_AT = 6, SEQUENCE_AT = 8,
-    PORT_AT = 12, NLMSG_LENGTH = 16, GENL_LENGTH = 4, NLA_LENGTH = 4, NLA_TYPE = 0x3fff,
+    FAMILY_AT = 14, COOKED_LENGTH = 16, NLMSG_TYPE_AT = 4, FLAGS_AT = 6, DUMP_AT = 8,
+    NLMSG_LENGTH = 16, GENL_LENGTH = 4, NLA_LENGTH = 4, NLA_TYPE = 0x3fff,
     OWN_AT = 8, SOCKET_LENGTH = 64, GID_TEXT = 40, AF_SMC = 43, SOCK_DIAG_BY_FAMILY = 20,
 };
 
@@ -40,17 +40,17 @@ typedef struct {
     uint8_t nest, at;
     enum { HOST, WIRE, ASCII, BELOW } kind;
     unsigned more; /* BELOW: the nest. Else what is kept: its place, and its size << 16 */
-} row_t;
+} attribute_t;
 
 #define NOT 0
 #define IN(nest_) IN_##nest_
 #define KEPT(of_) (offsetof(smcr_told_t, u.of_) | sizeof(((smcr_told_t *)NULL)->u.of_) << 16)
 #define TOLD(nest_, at_, kind_, keep, id, ...) SAME(nest_, at_, kind_, keep, told_##id)
 #define SAME(nest_, at_, kind_, keep, id) {&hf_smcr_##id, IN_##nest_, at_, kind_, keep},
-static const row_t rows[] = {
+static const attribute_t rows[] = {
 #include "told.def"
 };
-static const row_t unknown = {.hf = &hf_smcr_netlink_unknown};
+static const attribute_t unknown = {.hf = &hf_smcr_netlink_unknown};
 
 /* A message on its way. */
 typedef struct {
@@ -65,20 +65,9 @@ typedef struct {
 
 /* ---- the walker; each nest and struct has a buffer of its own ---- */
 
-static uint32_t
-read_number(tvbuff_t *tvb, unsigned at, unsigned length, unsigned order)
-{
-    uint32_t value = 0;
-
-    for (unsigned i = 0; i < length; i++)
-        value = value << 8 |
-                tvb_get_uint8(tvb, (int)(order == ENC_BIG_ENDIAN ? at + i : at + length - 1 - i));
-    return value;
-}
-
 /* Shows `length` bytes as the row has it, and keeps what it keeps. GIDs are texts. */
 static void
-show_row(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, const row_t *row, unsigned at,
+show_row(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, const attribute_t *row, unsigned at,
          unsigned length)
 {
     smcr_layout_walk_t step = {
@@ -132,13 +121,13 @@ static void
 show_attribute(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest, unsigned at,
                unsigned length)
 {
-    unsigned type = read_number(tvb, at + 2, 2, walk->order) & NLA_TYPE, i = 0;
+    unsigned type = (unsigned)smcr_layout_number(tvb, at + 2, 2, walk->order) & NLA_TYPE, i = 0;
     tvbuff_t *value =
         tvb_new_subset_length(tvb, (int)(at += NLA_LENGTH), (int)(length -= NLA_LENGTH));
 
     while (i < array_length(rows) && (rows[i].nest != nest || rows[i].at != type))
         i++;
-    const row_t *row = i < array_length(rows) ? &rows[i] : &unknown;
+    const attribute_t *row = i < array_length(rows) ? &rows[i] : &unknown;
     unsigned width = row->kind < ASCII ? MAX(1, smcr_layout_width(*row->hf)) : length;
     if (!length)
         return;
@@ -163,7 +152,7 @@ walk_attributes(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest)
 
     for (unsigned at = 0; at < tvb_reported_length(tvb); at += (length + 3) & ~3U) {
         if (at + NLA_LENGTH <= captured)
-            length = read_number(tvb, at, 2, walk->order);
+            length = (unsigned)smcr_layout_number(tvb, at, 2, walk->order);
         if (length < NLA_LENGTH || at + MAX(length, NLA_LENGTH) > captured) {
             show_row(walk, tvb, tree, &unknown, at, length < NLA_LENGTH ? UINT16_MAX : length);
             walk->flawed = true;
@@ -204,8 +193,7 @@ learn(walk_t *walk, tvbuff_t *tvb, unsigned at)
 
     if (walk->pinfo->fd->visited)
         return;
-    cut.sequence = walk->told.sequence = read_number(tvb, at + SEQUENCE_AT, 4, walk->order);
-    cut.port = walk->told.port = read_number(tvb, at + PORT_AT, 4, walk->order);
+    cut.dump = walk->told.dump = smcr_layout_number(tvb, at + DUMP_AT, 8, walk->order);
     if (walk->flawed || walk->pinfo->fd->cap_len < walk->pinfo->fd->pkt_len)
         smcr_packet_learn_told(walk->pinfo, &cut, nth);
     if (!walk->flawed)
@@ -310,7 +298,7 @@ dissect_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     if (tvb_captured_length(tvb) <= NLMSG_LENGTH || tvb_get_uint8(tvb, NLMSG_LENGTH) != AF_SMC)
         return 0;
     walk_t walk = begin(tvb, pinfo, tree, data);
-    if (!(read_number(tvb, FLAGS_AT, 2, walk.order) & WS_NLM_F_REQUEST))
+    if (!(smcr_layout_number(tvb, FLAGS_AT, 2, walk.order) & WS_NLM_F_REQUEST))
         return finish(&walk, tvb, show_socket(&walk, tvb));
     walk.told.kind = SMCR_TOLD_DONE;
     walk_struct(&walk, tvb_new_subset_remaining(tvb, NLMSG_LENGTH), walk.tree, IN_REQUEST);
@@ -348,7 +336,7 @@ dissect_generic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
         return 0;
     tvbuff_t *message = tvb_new_subset_remaining(tvb_get_ds_tvb(tvb), start);
     walk_t walk = begin(tvb, pinfo, tree, generic->nl_data);
-    bool request = read_number(message, FLAGS_AT, 2, walk.order) & WS_NLM_F_REQUEST;
+    bool request = smcr_layout_number(message, FLAGS_AT, 2, walk.order) & WS_NLM_F_REQUEST;
     proto_tree_add_item(walk.tree, hf_smcr_netlink_command, tvb, 0, 1, ENC_NA);
     proto_tree_add_item(walk.tree, hf_smcr_netlink_version, tvb, 1, 1, ENC_NA);
     walk_attributes(&walk, tvb_new_subset_remaining(tvb, GENL_LENGTH), walk.tree,
@@ -365,14 +353,15 @@ learn_ends(tvbuff_t *tvb, packet_info *pinfo)
 
     if (captured < at + NLMSG_LENGTH || tvb_get_ntohs(tvb, FAMILY_AT) != WS_NETLINK_SOCK_DIAG)
         return;
-    if (read_number(tvb, at, 4, walk.order) > captured)
+    if (smcr_layout_number(tvb, at, 4, walk.order) > captured)
         walk.order = ENC_LITTLE_ENDIAN;
     for (; at + NLMSG_LENGTH <= captured; at += (length + 3) & ~3U) {
-        length = read_number(tvb, at, 4, walk.order);
+        length = (unsigned)smcr_layout_number(tvb, at, 4, walk.order);
         if (length < NLMSG_LENGTH || length > captured - at)
             return;
-        uint32_t error = read_number(tvb, at + NLMSG_LENGTH, length < 20 ? 0 : 4, walk.order);
-        if (read_number(tvb, at + NLMSG_TYPE_AT, 2, walk.order) == WS_NLMSG_DONE && !error)
+        uint64_t error =
+            smcr_layout_number(tvb, at + NLMSG_LENGTH, length < 20 ? 0 : 4, walk.order);
+        if (smcr_layout_number(tvb, at + NLMSG_TYPE_AT, 2, walk.order) == WS_NLMSG_DONE && !error)
             learn(&walk, tvb, at);
     }
 }

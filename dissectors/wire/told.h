@@ -69,7 +69,7 @@ typedef enum {
 /* One of these, as a netlink message tells it. */
 typedef struct {
     smcr_told_kind_t kind;
-    uint32_t sequence, port; /* of the dump: of nlmsghdr */
+    uint64_t dump; /* which it is part of: sequence number and port of nlmsghdr */
     union {
         smcr_told_socket_t socket;
         smcr_told_lgr_t lgr;

@@ -6,6 +6,7 @@ what Follow shows, against what the programs and the hosts said. Each byte of th
 import collections
 import hashlib
 import itertools
+import json
 import pathlib
 import re
 import zlib
@@ -139,6 +140,8 @@ def test_what_hosts_tell(tshark, name):
         if not ended:
             assert known["placed"] == known["writes"], (told, cut, known)
         check(tshark, path, name, truth, two_pass=False)
+        groups = json.loads(tshark.show(path, "-2", "-q", "-z", "smcr,json"))["link_groups"]
+        assert [group["type"] for group in groups] == ["single"], (told, cut)
 
 
 @pytest.mark.parametrize("name", NAMES)

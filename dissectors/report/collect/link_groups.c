@@ -354,8 +354,16 @@ fill_peer(smcr_entry_peer_t *entry, const peer_identity_t *identity, wmem_alloca
 static void
 fill_told(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, int client)
 {
+    static const smcr_figure_group_type_t types[2][5] = { /* by the client, by the server */
+        {[1] = SMCR_FIGURE_GROUP_SINGLE, SMCR_FIGURE_GROUP_SYMMETRIC,
+         SMCR_FIGURE_GROUP_ASYMMETRIC_PEER, SMCR_FIGURE_GROUP_ASYMMETRIC_LOCAL},
+        {[1] = SMCR_FIGURE_GROUP_SINGLE, SMCR_FIGURE_GROUP_SYMMETRIC,
+         SMCR_FIGURE_GROUP_ASYMMETRIC_LOCAL, SMCR_FIGURE_GROUP_ASYMMETRIC_PEER}};
+
     for (int side = 0; side < 2; side++) {
         const smcr_told_lgr_t *told = lgr->told[side];
+        if (told && entry->type == SMCR_FIGURE_GROUP_UNKNOWN && told->type > 0 && told->type < 5)
+            entry->type = types[side != client][told->type];
         smcr_entry_peer_t *peer = side == client ? &entry->peers.server : &entry->peers.client;
         if (told && !peer->host_name && *told->peer_host)
             peer->host_name = told->peer_host;

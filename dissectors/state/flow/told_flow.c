@@ -198,12 +198,13 @@ static void
 take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
     const smcr_told_socket_t *told = &socket->told;
+    smcr_link_t *link = arrival->qp ? arrival->qp->link : conn->side[!side].link;
 
     if (!conn->port[0])
         take_in_ends(arrival->state, conn, told);
     conn->lgr->server = told->is_server ? side : !side;
-    if (conn->side[!side].link && !conn->lgr->told[side])
-        take_in_link(arrival->state, &conn->side[!side].link->qp[side]);
+    if (link && !conn->lgr->told[side])
+        take_in_link(arrival->state, &link->qp[side]);
     take_in_stream(conn, side, told, true);
     take_in_stream(conn, !side, told, false);
     smcr_socket_set_conn(arrival->state, socket, conn);
@@ -383,11 +384,13 @@ end_dump(const smcr_arrival_t *arrival, uint64_t dump)
 {
     smcr_state_t *state = arrival->state;
 
-    smcr_socket_end_dump(state, dump);
     for (smcr_socket_t *socket = smcr_socket_last(state); socket; socket = socket->older) {
-        int side = 0;
+        socket->has_all |= socket->dump == dump;
         if (socket->dump == dump)
             take_in_server(state, socket);
+    }
+    for (smcr_socket_t *socket = smcr_socket_last(state); socket; socket = socket->older) {
+        int side = 0;
         bool asks = socket->dump == dump && !socket->is_doubtful;
         smcr_conn_t *half = asks ? other_half(arrival, socket, &side) : NULL;
         smcr_conn_t *conn = smcr_conn_now(socket->conn);
@@ -417,26 +420,25 @@ take_in_told_link(const smcr_arrival_t *arrival, const smcr_told_link_t *told)
 void
 smcr_state_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
 {
-    uint64_t dump = (uint64_t)told->sequence << 32 | told->port;
     const smcr_told_socket_t *socket = &told->u.socket;
     bool is_socket = told->kind == SMCR_TOLD_SOCKET;
 
     smcr_state_learns(arrival->state, arrival->when.frame);
     if (told->kind == SMCR_TOLD_CUT)
-        smcr_socket_cut_dump(arrival->state, dump);
-    else if (told->kind == SMCR_TOLD_DONE && !smcr_socket_is_cut(arrival->state, dump))
-        end_dump(arrival, dump);
+        smcr_socket_cut_dump(arrival->state, told->dump);
+    else if (told->kind == SMCR_TOLD_DONE && !smcr_socket_is_cut(arrival->state, told->dump))
+        end_dump(arrival, told->dump);
     else if (told->kind == SMCR_TOLD_LGR)
         smcr_socket_keep_lgr(arrival->state, &told->u.lgr);
     else if (told->kind == SMCR_TOLD_LINK)
         take_in_told_link(arrival, &told->u.link);
     if (is_socket && socket->state == SMCR_TOLD_LISTEN)
-        smcr_socket_keep_listener(arrival->state, socket, dump);
+        smcr_socket_keep_listener(arrival->state, socket, told->dump);
     else if (is_socket && socket->mode == SMCR_TOLD_FALLBACK && socket->has_fallback)
         take_in_fallback(arrival->state,
-                         smcr_socket_keep(arrival->state, socket, dump, arrival->when));
+                         smcr_socket_keep(arrival->state, socket, told->dump, arrival->when));
     else if (is_socket && socket->mode == SMCR_TOLD_SMCR && socket->has_conn && socket->has_lgr)
-        take_in_told(arrival, keep_socket(arrival, socket, dump));
+        take_in_told(arrival, keep_socket(arrival, socket, told->dump));
 }
 
 /* ---- what the wire shows after that ---- */

@@ -25,46 +25,37 @@ typedef struct smcr_sockets {
     uint32_t asked_in;                              /* and in this frame */
 } smcr_sockets_t;
 
-/* ---- keys: what was told of a socket, or as much of it as the key needs ---- */
-
-static bool
-is_of_host(const smcr_told_socket_t *a, const smcr_told_socket_t *b)
-{
-    return smcr_gid_is_same(a->gid[SMCR_TOLD_OWN], b->gid[SMCR_TOLD_OWN]);
-}
+/* ---- keys ---- */
 
 static unsigned
-hash_token(const void *key)
+hash_number(const void *key)
 {
-    const smcr_told_socket_t *told = key;
+    const smcr_socket_key_t *number = key;
 
-    return (unsigned)smcr_gid_mix(told->token, told->gid[SMCR_TOLD_OWN]);
+    return (unsigned)smcr_gid_mix(number->number, number->gid);
 }
 
 static gboolean
-equal_tokens(const void *one, const void *other)
+equal_numbers(const void *one, const void *other)
 {
-    const smcr_told_socket_t *a = one, *b = other;
+    const smcr_socket_key_t *a = one, *b = other;
 
-    return a->token == b->token && is_of_host(a, b);
+    return a->number == b->number && smcr_gid_is_same(a->gid, b->gid);
 }
 
-static unsigned
-hash_cursor(const void *key)
+static smcr_socket_key_t
+key_of(const uint8_t gid[SMCR_GID_LENGTH], uint64_t number)
 {
-    const smcr_told_socket_t *told = key;
-    uint64_t cursor = (uint64_t)told->tx_prod.wrap << 32 | told->tx_prod.count;
+    smcr_socket_key_t key = {.number = number};
 
-    return (unsigned)smcr_gid_mix(cursor, told->gid[SMCR_TOLD_OWN]);
+    memcpy(key.gid, gid, SMCR_GID_LENGTH);
+    return key;
 }
 
-static gboolean
-equal_cursors(const void *one, const void *other)
+static uint64_t
+number_of(smcr_cursor_t cursor)
 {
-    const smcr_told_socket_t *a = one, *b = other;
-
-    return a->tx_prod.count == b->tx_prod.count && a->tx_prod.wrap == b->tx_prod.wrap &&
-           is_of_host(a, b);
+    return (uint64_t)cursor.wrap << 32 | cursor.count;
 }
 
 static unsigned
@@ -96,9 +87,9 @@ made(smcr_state_t *state)
     if (sockets)
         return sockets;
     sockets = state->sockets = wmem_new0(state->scope, smcr_sockets_t);
-    sockets->by_token = g_hash_table_new(hash_token, equal_tokens);
+    sockets->by_token = g_hash_table_new(hash_number, equal_numbers);
     sockets->by_ends = g_hash_table_new(hash_ends, equal_ends);
-    sockets->by_cursor = g_hash_table_new(hash_cursor, equal_cursors);
+    sockets->by_cursor = g_hash_table_new(hash_number, equal_numbers);
     sockets->qps = g_ptr_array_new();
     sockets->listeners = g_hash_table_new(g_direct_hash, g_direct_equal);
     sockets->cut_dump = UINT64_MAX;
@@ -147,13 +138,32 @@ set_mirror(const smcr_sockets_t *sockets, smcr_socket_t *socket)
 static void
 keep_cursor(GHashTable *by_cursor, smcr_socket_t *socket)
 {
-    smcr_socket_t *other = g_hash_table_lookup(by_cursor, &socket->told);
+    smcr_socket_t *other = g_hash_table_lookup(by_cursor, &socket->at);
 
     socket->is_one_of_several = other && other != socket && other->dump == socket->dump;
     if (socket->is_one_of_several)
         other->is_one_of_several = true;
     else
-        g_hash_table_replace(by_cursor, &socket->told, socket);
+        g_hash_table_replace(by_cursor, &socket->at, socket);
+}
+
+smcr_socket_t *
+smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH], uint32_t token)
+{
+    const smcr_socket_key_t key = key_of(gid, token);
+
+    return state->sockets ? g_hash_table_lookup(state->sockets->by_token, &key) : NULL;
+}
+
+/* The one with this token and these ends. */
+static smcr_socket_t *
+find(const smcr_state_t *state, const smcr_told_socket_t *told)
+{
+    smcr_socket_t *socket =
+        told->has_conn ? smcr_socket_of_token(state, told->gid[SMCR_TOLD_OWN], told->token)
+                       : g_hash_table_lookup(state->sockets->by_ends, told);
+
+    return socket && equal_ends(&socket->told, told) ? socket : NULL;
 }
 
 smcr_socket_t *
@@ -161,17 +171,19 @@ smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t d
                  smcr_when_t when)
 {
     smcr_sockets_t *sockets = made(state);
-    GHashTable *known = told->has_conn ? sockets->by_token : sockets->by_ends;
-    smcr_socket_t *socket = g_hash_table_lookup(known, told);
+    const uint8_t *gid = told->gid[SMCR_TOLD_OWN];
+    smcr_socket_t *socket = find(state, told);
 
-    if (!socket || !equal_ends(&socket->told, told) || socket->told.mode != told->mode) {
+    if (!socket || socket->told.mode != told->mode) {
         socket = smcr_state_alloc0(state, sizeof *socket);
         socket->older = sockets->last;
         sockets->last = socket;
-    } else if (g_hash_table_lookup(sockets->by_cursor, &socket->told) == socket) {
-        g_hash_table_remove(sockets->by_cursor, &socket->told);
+    } else if (g_hash_table_lookup(sockets->by_cursor, &socket->at) == socket) {
+        g_hash_table_remove(sockets->by_cursor, &socket->at);
     }
     socket->told = *told;
+    socket->key = key_of(gid, told->token);
+    socket->at = key_of(gid, number_of(told->tx_prod));
     if (!socket->first.frame)
         socket->first = when;
     socket->time = when.time;
@@ -180,7 +192,7 @@ smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t d
     g_hash_table_replace(sockets->by_ends, &socket->told, socket);
     if (!told->has_conn)
         return socket;
-    g_hash_table_replace(sockets->by_token, &socket->told, socket);
+    g_hash_table_replace(sockets->by_token, &socket->key, socket);
     keep_cursor(sockets->by_cursor, socket);
     set_mirror(sockets, socket);
     return socket;
@@ -196,15 +208,6 @@ bool
 smcr_socket_is_cut(const smcr_state_t *state, uint64_t dump)
 {
     return state->sockets && state->sockets->cut_dump == dump;
-}
-
-void
-smcr_socket_end_dump(const smcr_state_t *state, uint64_t dump)
-{
-    smcr_socket_t *socket = state->sockets ? state->sockets->last : NULL;
-
-    for (; socket; socket = socket->older)
-        socket->has_all |= socket->dump == dump;
 }
 
 void
@@ -287,32 +290,16 @@ smcr_socket_last(const smcr_state_t *state)
 const smcr_socket_t *
 smcr_socket_of(const smcr_state_t *state, const smcr_told_socket_t *told)
 {
-    const smcr_sockets_t *sockets = state->sockets;
-
-    if (!sockets)
-        return NULL;
-    const smcr_socket_t *socket =
-        g_hash_table_lookup(told->has_conn ? sockets->by_token : sockets->by_ends, told);
-    return socket && equal_ends(&socket->told, told) ? socket : NULL;
-}
-
-smcr_socket_t *
-smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH], uint32_t token)
-{
-    smcr_told_socket_t key = {.token = token};
-
-    memcpy(key.gid[SMCR_TOLD_OWN], gid, SMCR_GID_LENGTH);
-    return state->sockets ? g_hash_table_lookup(state->sockets->by_token, &key) : NULL;
+    return state->sockets ? find(state, told) : NULL;
 }
 
 smcr_socket_t *
 smcr_socket_at(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH], smcr_cursor_t prod)
 {
-    smcr_told_socket_t key = {.tx_prod = prod};
-
-    memcpy(key.gid[SMCR_TOLD_OWN], gid, SMCR_GID_LENGTH);
+    const smcr_socket_key_t key = key_of(gid, number_of(prod));
     smcr_socket_t *socket =
         state->sockets ? g_hash_table_lookup(state->sockets->by_cursor, &key) : NULL;
+
     return socket && socket->has_all && !socket->is_one_of_several ? socket : NULL;
 }
 

@@ -9,7 +9,14 @@
 
 #include "conn.h"
 
+/* A number of the host with this GID: a token, or the producer cursor of a socket. */
+typedef struct {
+    uint64_t number;
+    uint8_t gid[SMCR_GID_LENGTH];
+} smcr_socket_key_t;
+
 struct smcr_socket {
+    smcr_socket_key_t key, at;   /* its token, and how far it has written */
     smcr_told_socket_t told;     /* as the host has told it last */
     smcr_when_t first;           /* when it has told of the socket first; frame 0: in a file */
     uint64_t time;               /* of the last one, nanoseconds since the epoch */
@@ -39,9 +46,6 @@ smcr_socket_t *smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *t
 /* The capture lacks some of what the host tells; whether it does. */
 void smcr_socket_cut_dump(smcr_state_t *state, uint64_t dump);
 bool smcr_socket_is_cut(const smcr_state_t *state, uint64_t dump);
-
-/* All that the host had was told. */
-void smcr_socket_end_dump(const smcr_state_t *state, uint64_t dump);
 
 /* What is kept of that; NULL: nothing, or the token has another socket by now. */
 const smcr_socket_t *smcr_socket_of(const smcr_state_t *state, const smcr_told_socket_t *told);
