@@ -55,6 +55,7 @@ typedef struct {
 
 typedef struct {
     smcr_collect_writer_t writer[2]; /* by side */
+    smcr_collect_writer_t ended[2];  /* at the last frame of the connection */
     smcr_when_t begun; /* the first packet; frame 0: there has been none */
     uint32_t gaps;     /* of the link, so far */
 } smcr_collect_division_t;
@@ -68,9 +69,10 @@ void smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocato
 /* Whether the packet of the frame fills the window, as far as anybody can tell. */
 bool smcr_collect_division_fills(const smcr_record_t *record, uint32_t frame);
 
-/* Settles what was acknowledged before frame `end`. */
-void smcr_collect_division_settle(smcr_collect_division_t *division, wmem_allocator_t *scope,
-                                  uint32_t end);
+/* The connection has no frame behind `last_frame`, though packets may have been acknowledged since,
+ * up to frame `now`. */
+void smcr_collect_division_end(smcr_collect_division_t *division, wmem_allocator_t *scope,
+                               uint32_t last_frame, uint32_t now);
 
 /* The times of a connection: nanoseconds since the epoch. */
 typedef struct {

@@ -19,7 +19,7 @@ struct smcr_connections {
     wmem_map_t *flows;    /* smcr_link_t -> flows_t */
     wmem_map_t *moves;    /* smcr_link_t -> smcr_collect_moves_t */
     smcr_collect_rewritten_t rewritten;
-    uint32_t last_frame; /* that has been taken, of any connection or of none */
+    uint32_t now; /* frame that has been taken last, of any connection or of none */
 };
 
 /* Both flows of a link. */
@@ -352,7 +352,7 @@ smcr_collect_connections_take(smcr_collect_connections_t *connections, smcr_when
     const smcr_conn_t *conn = record->conn ? record->conn : packet->falls_back;
     uint32_t gaps = 0;
 
-    connections->last_frame = when.frame;
+    connections->now = when.frame;
     if (record->link)
         gaps = take_link(connections, record, when.frame);
     if (!conn) {
@@ -424,6 +424,17 @@ gather(void *key, void *value, void *data)
     gathered->all[gathered->count++] = value;
 }
 
+static uint32_t
+last_frame(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_flows_t *flows)
+{
+    const smcr_collect_tcp_facts_t *tcp =
+        counted->conn->conversation
+            ? smcr_collect_tcp_flows_facts(flows, counted->conn->tcp_stream)
+            : NULL;
+
+    return MAX(counted->last.frame, tcp ? tcp->last.frame : 0);
+}
+
 void
 smcr_collect_connections_report(smcr_collect_connections_t *connections,
                                 const smcr_collect_sources_t *sources, smcr_figure_list_t *list,
@@ -444,8 +455,8 @@ smcr_collect_connections_report(smcr_collect_connections_t *connections,
     qsort(gathered.all, gathered.count, sizeof *gathered.all, by_index);
     for (uint32_t i = 0; i < gathered.count; i++) {
         follow_sides(gathered.all[i]);
-        smcr_collect_division_settle(&gathered.all[i]->division, connections->scope,
-                                     connections->last_frame + 1);
+        smcr_collect_division_end(&gathered.all[i]->division, connections->scope,
+                                  last_frame(gathered.all[i], sources->tcp), connections->now);
         smcr_collect_conn_entry_fill(
             smcr_figure_list_add(list, scope, &smcr_entry_connection_description), gathered.all[i],
             sources, scope);

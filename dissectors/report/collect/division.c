@@ -137,6 +137,13 @@ settle(smcr_collect_writer_t *writer, wmem_allocator_t *scope, uint32_t end)
     }
 }
 
+static void
+settle_both(smcr_collect_division_t *division, wmem_allocator_t *scope, uint32_t end)
+{
+    for (unsigned side = 0; side < 2; side++)
+        settle(&division->writer[side], scope, end);
+}
+
 /* ---- retransmissions ---- */
 
 /* What was spent since `before` went into a retransmission. */
@@ -296,7 +303,7 @@ smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *
 
     if (!division->begun.frame)
         begin(division, when, gaps, is_whole);
-    smcr_collect_division_settle(division, scope, when.frame);
+    settle_both(division, scope, when.frame);
     for (unsigned side = 0; side < 2; side++) {
         if (division->gaps != gaps) { /* nobody knows what those said that the capture lacks */
             division->writer[side].gap = division->writer[side].spent;
@@ -321,11 +328,13 @@ smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *
 }
 
 void
-smcr_collect_division_settle(smcr_collect_division_t *division, wmem_allocator_t *scope,
-                             uint32_t end)
+smcr_collect_division_end(smcr_collect_division_t *division, wmem_allocator_t *scope,
+                          uint32_t last_frame, uint32_t now)
 {
+    settle_both(division, scope, last_frame + 1);
     for (unsigned side = 0; side < 2; side++)
-        settle(&division->writer[side], scope, end);
+        division->ended[side] = division->writer[side];
+    settle_both(division, scope, now + 1);
 }
 
 /* ---- the entry ---- */
@@ -334,7 +343,7 @@ smcr_entry_conn_time_t *
 smcr_collect_division_entry(smcr_collect_division_t *division, int side,
                             const smcr_collect_span_t *span, wmem_allocator_t *scope)
 {
-    smcr_collect_writer_t *writer = &division->writer[side];
+    smcr_collect_writer_t *writer = &division->ended[side];
     const uint64_t *part = writer->spent.part;
     uint64_t begun = division->begun.time;
     bool is_ready = span->ready != SMCR_FIGURE_UNKNOWN;
