@@ -70,9 +70,9 @@ def rules: {
         ["unknown", "no-connection", "tcp", "smc-d", "smc-r", "fallback"], "fallback": "own", "link_group": "own",
         "links": "own", "setup_s": "first", "setup": {"of": "conn_setup"}, "setup_longest": "first", "buffer_bytes":
         {"of": "size_pair"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time":
-        "latest", "began_before": "head", "named_by": "first", "named_frame": "null", "named_time": "first",
-        "goes_on": "tail", "close": ["unknown", "open", "normal", "reset", "abort"], "client_to_server": "own",
-        "server_to_client": "own"},
+        "latest", "began_before": "head", "ends": "first", "named_by": "first", "named_frame": "null", "named_time":
+        "first", "goes_on": "tail", "close": ["unknown", "open", "normal", "reset", "abort"], "client_to_server":
+        "own", "server_to_client": "own"},
     "peer": {"peer_id": "first", "host_name": "first", "system": "first"},
     "peers": {"client": {"of": "peer"}, "server": {"of": "peer"}},
     "queue_pair": {"gid": "first", "qpn": "first"},

@@ -140,8 +140,12 @@ def test_what_hosts_tell(tshark, name):
         if not ended:
             assert known["placed"] == known["writes"], (told, cut, known)
         check(tshark, path, name, truth, two_pass=False)
-        groups = json.loads(tshark.show(path, "-2", "-q", "-z", "smcr,json"))["link_groups"]
-        assert [group["type"] for group in groups] == ["single"], (told, cut)
+        report = json.loads(tshark.show(path, "-2", "-q", "-z", "smcr,json"))
+        assert [group["type"] for group in report["link_groups"]] == ["single"], (told, cut)
+        fallen = [set(entry["ends"].split(" ↔ ")) for entry in report["connections"] if entry["ends"]]
+        true = [{"[{}]:{}".format(*end) if ":" in end[0] else "{}:{}".format(*end) for end in (conn["client"], conn["server"])}
+                for conn in hosts.truth(name)["connections"] if conn["expect"] != "SMC-R"]
+        assert all(ends in true for ends in fallen) and (told == "B" or len(fallen) == len(true)), (told, cut, fallen)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -62,6 +62,10 @@ fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
 
     fill_endpoint(&entry->client, conn, 0, scope);
     fill_endpoint(&entry->server, conn, 1, scope);
+    if (conn->conversation && conn->no_roles) {
+        smcr_show_ends_t ends = smcr_show_ends_of(scope, conn);
+        entry->ends = wmem_strdup_printf(scope, "%s ↔ %s", ends.name[0], ends.name[1]);
+    }
     entry->tokens.client = token_text(&conn->side[client], scope);
     entry->tokens.server = token_text(&conn->side[!client], scope);
     if (conn->conversation)

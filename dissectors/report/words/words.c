@@ -212,6 +212,8 @@ name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_se
     if (from->addr || to->addr)
         return smcr_words_hosts(scope, smcr_words_endpoint(scope, from),
                                 smcr_words_endpoint(scope, to));
+    if (conn->ends)
+        return conn->ends;
     if (conn->stream != SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(scope, "connection %" PRIu64 "%s", conn->stream, direction);
     return "a connection";
