@@ -65,12 +65,22 @@ typedef __typeof__(((funnel_bt_cb_t)NULL)(NULL, NULL)) compat_button_bool;
 
 /* 4.2 also wants to know how many streams there are, and has streams within streams. */
 #ifdef COMPAT_HAS_FOLLOW_COUNT
+#define compat_follow_counts(follower) \
+    , get_follow_stream_count_func(follower), get_follow_sub_stream_id_func(follower)
 #define compat_register_follow_stream(proto, tap, conv, index, address, port, packet, count) \
     register_follow_stream(proto, tap, conv, index, address, port, packet, count, NULL)
 #else
 #define compat_register_follow_stream(proto, tap, conv, index, address, port, packet, count) \
     ((void)(count), register_follow_stream(proto, tap, conv, index, address, port, packet))
+#define compat_follow_counts(follower)
 #endif
+
+/* Registers a protocol's Follow Stream once more, with a function in front of its own. */
+#define compat_wrap_follow_stream(follower, conv) \
+    register_follow_stream(get_follow_proto_id(follower), get_follow_tap_string(follower), conv, \
+                           get_follow_index_func(follower), get_follow_address_func(follower), \
+                           get_follow_port_to_display(follower), get_follow_tap_handler(follower) \
+                           compat_follow_counts(follower))
 
 /* 4.4 also tells the dissectors above TCP the number of its stream. */
 #ifdef COMPAT_HAS_TCPINFO_STREAM

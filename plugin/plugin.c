@@ -56,6 +56,7 @@ register_handoffs(void)
     smcr_netlink_handoff();
     smcr_handshake_handoff(); /* behind CLC's */
     smcr_policy_handoff();
+    smcr_follow_handoff();
     smcr_report_handoff();
     smcr_statistics_handoff();
 }

@@ -53,6 +53,17 @@ typedef struct {
  * pairs, and ports that TCP does not have. First pass. */
 smcr_handshake_ends_t *smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn);
 
+/* What the end `sender` sends looks as a segment of TCP does. */
+static inline void
+smcr_handshake_set_ends(packet_info *pinfo, const smcr_handshake_ends_t *ends, unsigned sender)
+{
+    pinfo->src = pinfo->net_src = ends->addr[sender];
+    pinfo->dst = pinfo->net_dst = ends->addr[!sender];
+    pinfo->ptype = PT_TCP;
+    pinfo->srcport = ends->port[sender];
+    pinfo->destport = ends->port[!sender];
+}
+
 /* The dissector of the whole conversation in this frame: one above our claim, or one that it hides.
  * NULL: there is none but ours. */
 dissector_handle_t smcr_handshake_other(conversation_t *conversation, uint32_t frame);

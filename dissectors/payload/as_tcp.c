@@ -65,11 +65,7 @@ become_tcp(packet_info *pinfo, const smcr_handshake_ends_t *ends, unsigned sende
            saved_frame_t *saved)
 {
     *saved = (saved_frame_t){TCP_MEMBERS(SAVE)};
-    pinfo->src = pinfo->net_src = ends->addr[sender];
-    pinfo->dst = pinfo->net_dst = ends->addr[!sender];
-    pinfo->ptype = PT_TCP;
-    pinfo->srcport = ends->port[sender];
-    pinfo->destport = ends->port[!sender];
+    smcr_handshake_set_ends(pinfo, ends, sender);
     if (ends->server_port)
         pinfo->match_uint = ends->server_port;
     pinfo->can_desegment = smcr_preferences.desegment ? 2 : 0;

@@ -16,6 +16,7 @@
 #include "fields.h"
 #include "host/host.h"
 #include "show/show.h"
+#include "talk.h"
 
 #define WAITING_MAX 1024      /* pieces of one direction: what a sender may have under way */
 
@@ -271,4 +272,47 @@ smcr_follow_register(int proto)
 {
     compat_register_follow_stream(proto, SMCR_TAP, conv_filter, index_filter, address_filter,
                                   port_text, follow_packet, stream_count);
+}
+
+/* ---- protocols above TCP, whose functions know only its frames ---- */
+
+static follow_conv_filter_func above_tcp, above_http2; /* from handoff until Wireshark ends */
+
+static char *
+filter_above(follow_conv_filter_func find, epan_dissect_t *edt, packet_info *pinfo,
+             unsigned *stream, unsigned *sub_stream)
+{
+    const smcr_conn_t *conn = pinfo->ptype == PT_TCP ? NULL : smcr_selected_conn(pinfo);
+    packet_info as_tcp = *pinfo;
+
+    if (conn && (conn->flow[0] || conn->flow[1]))
+        smcr_handshake_set_ends(&as_tcp, conn->flow[conn->flow[0] == NULL]->ends, 0);
+    return find(edt, &as_tcp, stream, sub_stream);
+}
+
+static char *
+filter_tcp(epan_dissect_t *edt, packet_info *pinfo, unsigned *stream, unsigned *sub_stream)
+{
+    return filter_above(above_tcp, edt, pinfo, stream, sub_stream);
+}
+
+static char *
+filter_http2(epan_dissect_t *edt, packet_info *pinfo, unsigned *stream, unsigned *sub_stream)
+{
+    return filter_above(above_http2, edt, pinfo, stream, sub_stream);
+}
+
+void
+smcr_follow_handoff(void)
+{
+    static const char *const names[] = {"TLS", "HTTP", "WebSocket", "HTTP2"};
+    register_follow_t *follower = get_follow_by_name("TCP");
+
+    above_tcp = get_follow_conv_func(follower);
+    for (unsigned i = 0; i < array_length(names); i++) {
+        if ((follower = get_follow_by_name(names[i])) == NULL)
+            continue;
+        above_http2 = get_follow_conv_func(follower); /* which is the last one */
+        compat_wrap_follow_stream(follower, above_http2 == above_tcp ? filter_tcp : filter_http2);
+    }
 }

@@ -76,3 +76,6 @@ void smcr_export_register(int proto);
 
 /* `-z follow,smcr,ascii,N`, and the Follow menu. Called once, when protocols register. */
 void smcr_follow_register(int proto);
+
+/* Follow of TLS, HTTP and their like takes RoCE frames. Called once, behind all registrations. */
+void smcr_follow_handoff(void);

@@ -12,6 +12,7 @@ import lossy
 import pcapng
 import programs
 import pytest
+import sharkd
 from bed import TOP, Tshark
 
 TAPS = ("http,tree", "http_req,tree", "http_srv,tree", "http_seq,tree", "http,stat", "ldap,srt", "smb2,srt", "credentials")
@@ -98,3 +99,32 @@ def test_late_as_over_tcp(tshark, scratch):
         assert truth["http.request.uri"]
         assert counts(tshark, late["smcr"], "smcr.stream == 0", "-2") == truth
         assert counts(tshark, late["smcr"], "smcr.stream == 0", "-2", "-d", f"smcr.stream==0,{known}") == truth
+
+
+def followed(tshark, path, stream):
+    """What the window follows from the first message of a stream: of each protocol the filter, and the bytes."""
+    where = {"filter": f"{stream} and (http or tls)"}
+    first = sharkd.ask(tshark, [sharkd.load(path), ("frames", where)])[1][0]["num"]
+    asked = sharkd.ask(tshark, [sharkd.load(path), sharkd.frame(first)])[1]["fol"]
+    filters = {name: each for name, each in asked if name not in ("TCP", "UDP", "SMC-R")}
+    answers = sharkd.ask(tshark, [sharkd.load(path), *(("follow", {"follow": name, "filter": each})
+                                                       for name, each in filters.items())])[1:]
+    return filters, {name: [(part.get("s", 0), part["d"]) for part in answer["payloads"]]
+                     for name, answer in zip(filters, answers, strict=True)}
+
+
+def test_follow_from_roce(tshark, scratch):
+    """From a RoCE frame, TLS and HTTP are followed as from a TCP frame; also where a conversation stands in for TCP's."""
+    for name, known in ("http11", "HTTP"), ("tls12", "TLS"):
+        over_tcp, over_smc = (TOP / "captures" / "applications" / f"{name}-{kind}.pcapng" for kind in ("tcp", "smcr"))
+        truth = followed(Tshark(tshark.bed, "none"), over_tcp, "tcp.stream == 0")
+        assert truth[0][known] == "tcp.stream eq 0" and truth[1][known]
+        found = followed(tshark, over_smc, "smcr.stream == 0")
+        assert found[0] == truth[0]
+        assert {each: [way for way, _ in parts] for each, parts in found[1].items()} == {
+            each: [way for way, _ in parts] for each, parts in truth[1].items()}
+        head, frames = pcapng.read(over_smc)
+        late = scratch / f"{name}.pcapng"
+        pcapng.write(late, head, frames[12:])
+        late.chmod(0o644)
+        assert followed(tshark, late, "smcr.stream == 0")[0][known] == "tcp.stream eq 1000000000"

@@ -86,8 +86,6 @@ place_first_write(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_c
     smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *side = &conn->side[qp->side];
 
-    if (side->in.known && smcr_ring_room(&side->in.ring)) /* a host has told how far it had come */
-        smcr_orphan_claim(arrival, conn, write, cdc->prod);
     if (cdc->prod.wrap != 0 || side->in.known || !smcr_write_has_base(conn, qp->side))
         return; /* how often it has wrapped before is not known for sure */
     uint32_t data = conn->lgr->base[qp->side];
@@ -130,8 +128,8 @@ place_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     write->late->conn = conn;
     smcr_write_learn_base(conn, qp->side, cdc->prod.count);
     smcr_write_learn_base(conn, !qp->side, cdc->cons.count);
+    smcr_orphan_claim(arrival, conn, write, cdc->prod); /* where a host has told */
     place_first_write(arrival, conn, cdc, write);
-    smcr_orphan_hand_on(arrival, conn, write);
 }
 
 smcr_conn_t *

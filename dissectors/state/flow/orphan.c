@@ -265,19 +265,6 @@ smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t 
 }
 
 void
-smcr_orphan_hand_on(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_write_t *write)
-{
-    const smcr_qp_t *qp = arrival->qp;
-
-    for (wmem_list_frame_t *at = qp->orphans ? wmem_list_head(qp->orphans) : NULL; at;
-         at = wmem_list_frame_next(at)) {
-        const smcr_orphan_t *orphan = wmem_list_frame_data(at);
-        if (orphan->psn >= write->first_psn && orphan->psn - write->first_psn < write->packets)
-            smcr_held_hand_on(arrival, smcr_place_rare(orphan->place)->held, conn, !qp->side);
-    }
-}
-
-void
 smcr_orphan_claim(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_write_t *write,
                   smcr_cursor_t prod)
 {
@@ -285,22 +272,26 @@ smcr_orphan_claim(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_w
     smcr_stream_t *stream = &conn->side[qp->side].in;
     wmem_list_frame_t *at = qp->orphans ? wmem_list_head(qp->orphans) : NULL;
     uint64_t begin;
+    bool placed = stream->known && smcr_stream_position_before(stream, prod, write->length, &begin);
 
-    if (!smcr_stream_position_before(stream, prod, write->length, &begin))
-        return;
-    write->late->placed = true;
-    write->late->position = begin;
+    if (placed) {
+        write->late->placed = true;
+        write->late->position = begin;
+        stream->located = MAX(stream->located, begin + write->length);
+        conn->side[qp->side].located = smcr_point_at(qp, arrival->psn);
+    }
     while (at) {
         wmem_list_frame_t *next = wmem_list_frame_next(at);
         smcr_orphan_t *orphan = wmem_list_frame_data(at);
         uint64_t within = (orphan->psn - write->first_psn) * write->packet_length;
         if (orphan->psn >= write->first_psn && orphan->psn - write->first_psn < write->packets) {
-            place_orphan(arrival, orphan, conn, stream, begin + within);
+            if (placed)
+                place_orphan(arrival, orphan, conn, stream, begin + within);
+            else
+                smcr_held_hand_on(arrival, smcr_place_rare(orphan->place)->held, conn, !qp->side);
             wmem_list_remove_frame(qp->orphans, at);
             wmem_free(arrival->state->scope, orphan);
         }
         at = next;
     }
-    stream->located = MAX(stream->located, begin + write->length);
-    conn->side[qp->side].located = smcr_point_at(qp, arrival->psn);
 }

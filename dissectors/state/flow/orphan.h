@@ -47,13 +47,9 @@ void smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write);
 void smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_cursor_t prod);
 
 /* A CDC message of `conn` shows that the request right before it, whose owner was not known, ends
- * at `prod` of a stream whose place is known. */
+ * at `prod` of its stream. The message hands on its bytes. */
 void smcr_orphan_claim(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_write_t *write,
                        smcr_cursor_t prod);
-
-/* The same of the first one in the stream that the capture has: the message hands its bytes on. */
-void smcr_orphan_hand_on(const smcr_arrival_t *arrival, smcr_conn_t *conn,
-                         const smcr_write_t *write);
 
 /*
  * A CDC message of `conn` arrives that announces data up to `position` in `stream`: what came right
