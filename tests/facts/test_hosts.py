@@ -9,6 +9,7 @@ import itertools
 import json
 import pathlib
 import re
+import struct
 import zlib
 
 import hosts
@@ -335,3 +336,53 @@ def test_wrong_lines_of_smcss_are_refused(tshark):
         said = tshark.start("-n", *smcss_file(tshark, "bad", lines), "-r", late, "-Y", "smcr.named_by_file")
         assert text in said.stderr and not said.stdout
     assert "No such file" in tshark.start("-n", "-o", "smcr.smcss:/nowhere", "-r", late).stderr
+
+
+# ---- two link groups between the same devices ----
+
+def other_group(data, token):
+    """The frame of RoCE as another link group would have it: other queue pairs, RKeys and tokens."""
+    bth = 14 + 20 + 8
+    new = bytearray(data)
+    new[bth + 6] ^= 0x40  # destination queue pair
+    new[bth + 9] ^= 0x40  # PSN
+    if data[bth] in (6, 10):  # RDMA WRITE FIRST and ONLY: the RKey
+        new[bth + 12 + 8] ^= 0x40
+    if data[bth] == 4 and data[bth + 12:bth + 14] == b"\xfe\x2c":
+        new[bth + 12 + 4] ^= token
+    return bytes(new)
+
+
+def other_socket(data):
+    """The answer of the host about a socket of that other group, and about the group."""
+    new = bytearray(data)
+    if data[14:16] == b"\0\4" and data[20:22] == b"\x14\0" and data[32] == 43 and len(data) > 300:
+        at = data.index(struct.pack("<HH", 80, 1), 96) + 4
+        new[at + 3] ^= 0x40  # the token, in the host's order
+        client = 36 if data[36:38] != struct.pack(">H", 12345) else 38
+        new[client] ^= 0x40
+        return bytes(new)
+    group = data.find(struct.pack("<HHI", 8, 1, 0x100))
+    if data[14:16] == b"\0\x10" and group > 0:
+        new[group + 5] ^= 2
+        return bytes(new)
+    return None
+
+
+def test_two_link_groups_between_the_same_devices(tshark):
+    """Tokens tell whose a connection is; which of the two groups is which, nobody tells, so nothing is said of them."""
+    base = hosts.write(tshark.bed, hosts.Variant("late-one", "AB", "whole"))
+    head, frames = pcapng.read(base)
+    both = []
+    for frame in frames:
+        data = pcapng.data(frame)
+        other = other_socket(data) if is_told(frame) else other_group(data, 0x40) if data[23] == 17 else None
+        both += [frame, pcapng.with_data(frame, other)] if other else [frame]
+    path = base.with_name("two-groups.pcapng")
+    pcapng.write(path, head, both)
+    path.chmod(0o644)
+    report = json.loads(tshark.show(path, "-2", "-q", "-z", "smcr,json"))
+    port = hosts.truth("late-one")["connections"][0]["client"][1]
+    assert sorted(entry["client"]["port"] for entry in report["connections"]) == sorted([port, port ^ 0x4000])
+    assert len(report["link_groups"]) == 2 and {group["eid"] for group in report["link_groups"]} == {None}
+    assert len({entry["link_group"] for entry in report["connections"]}) == 2

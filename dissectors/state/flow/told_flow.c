@@ -179,6 +179,10 @@ take_in_link(smcr_state_t *state, smcr_qp_t *qp)
     const smcr_socket_link_t *link = smcr_socket_link_of(state, qp);
     smcr_lgr_t *lgr = qp->link->lgr;
 
+    if (!link && lgr->told[qp->side]) { /* it may be that of another group, which came after it */
+        lgr->told[qp->side] = NULL;
+        qp->link->has_number = false;
+    }
     if (!link || qp->link->state == SMCR_LINK_DELETED)
         return;
     lgr->told[qp->side] = link->lgr;
