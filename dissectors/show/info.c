@@ -98,7 +98,7 @@ add_event(wmem_strbuf_t *text, const smcr_record_t *record, smcr_event_id_t even
 void
 smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 {
-    if (!record->events && !record->gap_frame)
+    if (!record->events && !record->gap_frame && !record->ce)
         return;
 #define SMCR_EVENT(id, expert, info) [id] = (info),
     static const char *const words[] = {
@@ -112,6 +112,8 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
             add_event(text, record, event->id, words[event->id]);
     if (record->gap_frame && !record->missing)
         wmem_strbuf_append(text, "[Behind a gap] ");
+    if (record->ce)
+        wmem_strbuf_append(text, "[CE] ");
     if (wmem_strbuf_get_len(text))
         col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "%s", wmem_strbuf_get_str(text));
 }

@@ -133,7 +133,13 @@ def test_what_hosts_tell(lines, tshark):
 
 
 def octets(line):
-    return "".join(line.more).replace(" ", "")
+    """Those of -x; the characters beside them are theirs."""
+    parts = [re.fullmatch(r"((?:[0-9a-f]{2}|--)(?: (?:[0-9a-f]{2}|--)){0,15}) +(\S.*)?", each[:48] + "x") for each in line.more]
+    found = [part[1] for part in parts]
+    for each, shown in zip(line.more, found, strict=True):
+        assert each[49:] == "".join("-" if part == "--" else chr(int(part, 16)) if 0x20 <= int(part, 16) < 0x7f else "."
+                                    for part in shown.split())
+    return "".join(found).replace(" ", "")
 
 
 def written(path):
@@ -274,6 +280,17 @@ def test_count(monitor, bed):
     result = monitor("-r", path, "-c", "5", "cdc", "errors")
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == "".join(everything.splitlines(keepends=True)[:5])
+    whole = [line for line in everything.splitlines()]
+    told = [json.loads(line) for line in monitor("-r", path, "-j", "cdc", "errors").stdout.splitlines()]
+    assert [(each["frame"], each["from"], each["to"]) for each in told] == [
+        (line.frame, line.source, line.target) for line in parsed(everything)] and len(told) == len(whole)
+    long = monitor("-r", path, "-l", "cdc", "errors").stdout.splitlines()
+    for line, each, values in zip(whole, told, long, strict=True):
+        assert each["text"] in line and values.startswith(line)
+        assert all(f" {name}={','.join(value)}" in values for name, value in each.get("values", {}).items())
+    assert all(each["values"]["smcr.cdc.seq"] for each in told if each["class"] == "cdc")
+    periods = [line for line in monitor("-r", path, "-t", "1", "cdc").stdout.splitlines() if line.startswith("       1 s: ")]
+    assert len(periods) == int(float(told[-1]["time"]) - float(told[0]["time"]))
 
 
 class Live:
@@ -428,8 +445,9 @@ def test_file_cut_short(monitor, tshark, bed, scratch):
     (["-q"], "option -q not recognized (-h tells what there is)"),
     (["-r"], "option -r requires argument (-h tells what there is)"),
     (["-c", "0"], "-c needs a number above 0, not 0"),
-    (["-c", "many"], "-c needs a number above 0, not many"),
+    (["-t", "many"], "-t needs a number above 0, not many"),
     (["-i", "lo", "-r", "file"], "-i and -r do not go together"),
+    (["-r", "file", "-f", "tcp"], "-f and -s are of captures, not of files"),
 ])
 def test_usage(monitor, arguments, sentence):
     result = monitor(*arguments)

@@ -122,6 +122,9 @@ def test_columns(desk):
                      ["0", "client to server", "1", "", "87", ""],
                      ["0", "client to server", "1", "CDC", "", cells[3][5]]]
     assert int(cells[3][5]) > 0
+    items = ["-T", "fields", "-e", "_ws.expert.severity", "-Y", "ip.ttl.too_small && !smcr.analysis", "-c", "20"]
+    plain, calm = (desk.show("6.1-v2-j-http11", *profile, *items).split() for profile in ((), ("-C", "SMC-R")))
+    assert "4194304" in plain and set(",".join(calm).split(",")) == {"2097152"}, "TTL 1: a note, and a chat in the profile"
 
 
 def test_columns_have_widths():

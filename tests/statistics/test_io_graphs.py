@@ -14,7 +14,7 @@ from report_runs import REAL, TWO, report  # noqa: E402
 
 CALM = ("--disable-heuristic", "rpcrdma_infiniband")
 PACKED = ["cnp-smc", "ecn-ce-smc", "nak-loss-smc"]
-SIDES = {"client": "client_to_server", "server": "server_to_client"}
+SIDES = {"C→S": "client_to_server", "S→C": "server_to_client"}
 
 
 def rows():
@@ -23,9 +23,10 @@ def rows():
     found = {}
     for line in csv.reader(line for line in lines if not line.startswith("#")):
         on, name, where, color, style, axis, field, average, factor = line
-        assert on == ("Enabled" if name.startswith("Throughput: client") else "Disabled")
+        first = re.fullmatch("(Data|RTT) ... (once|max µs)", name)
+        assert on == ("Enabled" if first else "Disabled") and len(name) <= 15
         assert re.fullmatch("#[0-9a-f]{6}", color) and style in ("Line", "Impulse", "Diamond", "Square", "Plus")
-        assert (average, factor) == ("None", "1")
+        assert (average, factor) == ("None", "1000000" if "µs" in name else "1")
         function = re.fullmatch(r"(SUM|MIN|MAX|AVG)\(Y Field\)", axis)
         assert bool(function) == bool(field) and (function or axis == "Packets")
         found[name] = where, function and function[1], field
@@ -57,15 +58,15 @@ def expected(whole):
     result = {}
     for side, way in SIDES.items():
         ways = [each[way] for each in told]
-        result[f"Throughput: {side}, each byte once"] = sum(
+        result[f"Data {side} once"] = sum(
             way["bytes"] for each, way in zip(told, ways, strict=True) if each["outcome"] == "smc-r")
     if fabric["count"]:
-        result["Repeats: all"] = fabric["repeated"]
-        result["Repeats: after a timeout"] = fabric["repeated_after"]["timeout"]
-        result["Repeats: NAKs"] = sum(fabric["nak"].values()) + fabric["rnr_nak"]
-        result["Congestion: RoCE packets with CE"] = fabric["ecn"]["ce"]
-        result["Congestion: CNPs"] = fabric["cnp"]
-    result["Congestion: TCP segments with CE"] = sum(
+        result["Repeats"] = fabric["repeated"]
+        result["Timeouts"] = fabric["repeated_after"]["timeout"]
+        result["NAKs"] = sum(fabric["nak"].values()) + fabric["rnr_nak"]
+        result["CE RoCE"] = fabric["ecn"]["ce"]
+        result["CNPs"] = fabric["cnp"]
+    result["CE TCP"] = sum(
         whole["summary"]["tcp_flows"][way]["ce"] or 0 for way in ("up", "down")) if whole["tcp_flows"] else 0
     return result
 
@@ -80,5 +81,6 @@ def test_guide_has_the_rows():
     """Each filter and field, of the client where both directions have one."""
     text = (TOP / "docs" / "io-graphs.md").read_text(encoding="utf-8").replace(" or ", " || ")
     for name, (where, _, field) in ROWS.items():
-        if "server" not in name.split(",")[0]:
+        assert f"| {name}" in text or "S" in name, name
+        if not re.search(r"S→C| S\b", name):
             assert f"`{where}`" in text and (not field or f"`{field}`" in text), name

@@ -92,16 +92,6 @@ write_line(const page_t *page, const char *format, ...)
 
 /* ---- the capture ---- */
 
-static uint64_t
-copies_of_tcp(const smcr_entry_report_t *report)
-{
-    uint64_t copies = 0;
-
-    SMCR_FIGURE_EACH(tcp, flow, report->tcp_flows)
-        copies += smcr_figure_known(flow->up.copies) + smcr_figure_known(flow->down.copies);
-    return copies;
-}
-
 static void
 write_capture(const page_t *page)
 {
@@ -125,9 +115,6 @@ write_capture(const page_t *page)
                    smcr_words_things(page->scope, capture->cut_frames, "frame"));
     if (capture->passes == 1 && page->report->rdma_flows.length)
         write_line(page, "read in one pass: two (tshark -2) know more of causes");
-    if (copies_of_tcp(page->report))
-        write_line(page, "%s of TCP are duplicates, and count once",
-                   smcr_words_things(page->scope, copies_of_tcp(page->report), "packet"));
 }
 
 /* ---- findings ---- */
@@ -382,9 +369,9 @@ write_tcp(const page_t *page)
         smcr_entry_join(&sum, &flow->down, &smcr_entry_tcp_direction_description, page->scope);
     }
     trouble = SMCR_WORDS_COUNTS(page->scope, {sum.repeated_segments, "retransmitted"},
-                                {sum.ce, "marked CE"}, {sum.sce, "marked ECT(1)"},
-                                {sum.ece, "with ECE"}, {sum.cwr, "with CWR"},
-                                {sum.esce, "with NS"});
+                                {sum.copies, "that came twice"}, {sum.ce, "marked CE"},
+                                {sum.sce, "marked ECT(1)"}, {sum.ece, "with ECE"},
+                                {sum.cwr, "with CWR"}, {sum.esce, "with NS"});
     if (!*trouble)
         return;
     g_string_append_c(page->text, '\n');
