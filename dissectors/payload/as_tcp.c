@@ -295,7 +295,8 @@ is_for_dissectors(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t 
         !record->conn || (record->is_late && !record->conn->socket) ||
         smcr_payload_sender(record) < 0 || tvb_captured_length(data) != tvb_reported_length(data))
         return false;
-    smcr_payload_is_taped(pinfo, record);
+    if (!record->conn->conversation)
+        smcr_payload_is_taped(pinfo, record);
     return smcr_payload_fresh_bytes(data, record, fresh);
 }
 

@@ -53,10 +53,10 @@ struct smcr_payload_flow *
 smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn, unsigned sender)
 {
     struct smcr_payload_flow *flow = smcr_payload_find_flow(conn, sender);
-    const struct smcr_payload_flow *other = smcr_payload_find_flow(conn, !sender);
 
     if (flow)
         return flow;
+    const struct smcr_payload_flow *other = smcr_payload_find_flow(conn, !sender);
     flow = wmem_new0(wmem_file_scope(), struct smcr_payload_flow);
     flow->ends = other ? other->ends : new_ends(pinfo, conn, sender);
     flow->messages = wmem_tree_new(wmem_file_scope());
