@@ -58,6 +58,21 @@ const value_string smcr_values_told_link_states[] = {
 
 const true_false_string smcr_values_direct = {"direct, same subnet", "through a gateway"};
 
+/* Of a code that is not known, in a class that is. */
+static const char *
+decline_class_text(uint32_t code)
+{
+    switch (code & SMCR_CLC_DECLINE_CLASS) {
+    case SMCR_CLC_DECLINE_NO_DEVICE:
+        return "code not known (of the class: devices, release and limits)";
+    case SMCR_CLC_DECLINE_INTERNAL:
+    case SMCR_CLC_DECLINE_INTERNAL_OLD:
+        return "code not known (of the class: internal error)";
+    default:
+        return "code not known (of a known class)";
+    }
+}
+
 const char *
 smcr_value_decline_text(uint32_t code, unsigned os)
 {
@@ -67,9 +82,9 @@ smcr_value_decline_text(uint32_t code, unsigned os)
         return "defined by the peer, whose operating system is not known";
 
     const char *text = try_val_to_str(code, smcr_values_declines);
-    if (!text)
-        text = try_val_to_str(code & SMCR_CLC_DECLINE_CLASS, smcr_values_declines);
-    if (!text)
-        text = os == SMCR_CLC_OS_LINUX ? "code not known" : "defined by the peer";
-    return text;
+    if (text)
+        return text;
+    if (try_val_to_str(code & SMCR_CLC_DECLINE_CLASS, smcr_values_declines))
+        return decline_class_text(code);
+    return os == SMCR_CLC_OS_LINUX ? "code not known" : "defined by the peer";
 }

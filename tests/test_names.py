@@ -43,7 +43,7 @@ WORDS = {
     "statistics": "arrow conversation graph statistics",
 }
 # The field table's, named as Wireshark names them; the rows of tables of layouts and of columns.
-OTHERS = {".": r"(?:hf|ett|ei|proto)_smcr(?:_\w+)?", "message": "SHOW|KEEP(?:_[A-Z_]+)?|BITS|TEXT|BODY"}
+OTHERS = {".": r"(?:hf|ett|ei|proto)_smcr(?:_\w+)?", "message": "(?:SHOW|KEEP)(?:_[A-Z_]+)?|BITS|TEXT|BODY"}
 FUNCTIONS = ("function", "prototype", "variable")  # an X macro's `body_t smcr_clc_accept;` declares a function
 
 

@@ -38,7 +38,7 @@ SMCR_LAYOUT(cdc_layout, "CDC", SMCR_LLC_LENGTH,
     KEEP(hf_smcr_cdc_cons, 20, 4, smcr_cdc_t, cons.count),
     KEEP_BITS(hf_smcr_cdc_flags, 24, 1, cdc_flags, smcr_cdc_t, flags),
     KEEP_BITS(hf_smcr_cdc_state, 25, 1, cdc_state, smcr_cdc_t, state),
-    SHOW(hf_smcr_reserved, SMCR_CDC_FLAGS_END, SMCR_LLC_LENGTH - SMCR_CDC_FLAGS_END));
+    SHOW_RESERVED(SMCR_CDC_FLAGS_END, SMCR_LLC_LENGTH - SMCR_CDC_FLAGS_END));
 
 /* ---- the summary ---- */
 

@@ -181,9 +181,16 @@ static proto_item *
 show_value(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
     unsigned order = row->peer_order ? walk->order : ENC_BIG_ENDIAN;
-    proto_item *item = proto_tree_add_item(walk->tree, *row->hf, walk->tvb, (int)offset,
-                                           row->length, order);
+    bool split = row->first && tvb_get_uint8(walk->tvb, (int)offset) != 0;
+    int hf = split ? *row->first : *row->hf;
+    proto_item *item = proto_tree_add_item(walk->tree, hf, walk->tvb, (int)offset,
+                                           split ? 1 : row->length, order);
 
+    if (split && row->length > 1)
+        show_value(&(smcr_row_t){.hf = row->hf, .length = (uint16_t)(row->length - 1)}, walk,
+                   offset + 1);
+    if (split)
+        return item;
     if (reserved_row(row, walk, offset))
         smcr_item_raise(walk->pinfo, item, &ei_smcr_reserved);
     if (row->also && proto_field_is_referenced(walk->tree, *row->also))

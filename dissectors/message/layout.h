@@ -28,6 +28,8 @@ typedef struct smcr_layout smcr_layout_t;
 
 typedef struct {
     const int *hf;
+    const int *first;        /* of a reserved row: the field of its first byte, which ANCK,
+                                Alibaba's kernel, sets; NULL: none */
     const int *also;         /* an either-of field that has the value, too: hidden; NULL: none */
     uint16_t offset; /* from the base of the layout */
     uint16_t length;
@@ -80,6 +82,8 @@ struct smcr_layout {
 #define SMCR_ROW_OF(kind_, hf_, offset_, length_) \
     .hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_##kind_
 #define SHOW(hf_, offset_, length_) {SMCR_ROW_OF(SHOW, hf_, offset_, length_)}
+#define SHOW_RESERVED(offset_, length_) \
+    {SMCR_ROW_OF(SHOW, hf_smcr_reserved, offset_, length_), .first = &hf_smcr_credits}
 #define KEEP(hf_, offset_, length_, type_, member_) \
     {SMCR_ROW_OF(SHOW, hf_, offset_, length_), SMCR_LAYOUT_MEMBER(type_, member_)}
 #define KEEP_ALSO(hf_, also_, offset_, length_, type_, member_) \

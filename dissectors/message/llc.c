@@ -82,6 +82,18 @@ SMCR_LAYOUT(test_link, "TEST LINK", BODY(SMCR_LLC_LENGTH),
     KEEP(hf_smcr_llc_user_data, BODY(4), 16, smcr_llc_t, u.test_link.user_data),
     SHOW(hf_smcr_reserved, BODY(20), 24));
 
+/* Of ANCK, Alibaba's kernel: net/smc/smc_llc.c, struct smc_llc_msg_announce_credits */
+SMCR_LAYOUT(announce_credits, "ANNOUNCE CREDITS", BODY(SMCR_LLC_LENGTH),
+    SHOW(hf_smcr_credits, BODY(4), 1),
+    SHOW(hf_smcr_reserved, BODY(5), 39));
+
+unsigned
+smcr_llc_announce_credits(const smcr_message_llc_t *message)
+{
+    return smcr_llc_walk_body(message, &announce_credits) ? SMCR_LLC_LENGTH
+                                                          : SMCR_MESSAGE_LLC_CUT;
+}
+
 unsigned
 smcr_llc_test_link(const smcr_message_llc_t *message)
 {

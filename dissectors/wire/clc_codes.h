@@ -125,6 +125,8 @@
     V(SMCR_CLC_DECLINE_READY_LINK, 0x09990002, "internal error: link did not become ready") \
     V(SMCR_CLC_DECLINE_REGISTER, 0x09990003, \
       "internal error: registration of RDMA buffers failed") \
+    V(SMCR_CLC_DECLINE_CREDITS, 0x09990004, \
+      "internal error: credits could not be announced (ANCK kernels)") \
     V(SMCR_CLC_DECLINE_INTERNAL_OLD, 0x99990000, "internal error (older kernels)")
 
 enum smcr_clc_eyecatcher { SMCR_CLC_EYECATCHERS(SMCR_WIRE_ENUM_ROW) };

@@ -38,6 +38,7 @@ LLC_FLAGS = {
     7: {**RESPONSE, "reserved.bits": 0x7F},
     8: {**RESPONSE, "reserved.bits": 0x5F, "llc.negative": 0x20},
     9: {**RESPONSE, "reserved.bits": 0x5F, "llc.negative": 0x20},
+    10: {**RESPONSE, "reserved.bits": 0x7F},
 }
 REJECTED_V2 = {**RESPONSE, "llc.rejected": 0x40, "reserved.bits": 0x30, "llc.reject_reason": 0x0F}
 ACCEPT_FLAGS = {"clc.version": 0xF0, "clc.first_contact": 0x08, "reserved.bits": 0x04, "clc.path": 0x03}
@@ -45,13 +46,20 @@ DECLINE_FLAGS = {"clc.version": 0xF0, "clc.out_of_sync": 0x08, "reserved.bits": 
 PROPOSAL_FLAGS = {1: {"clc.version": 0xF0, "reserved.bits": 0x0C, "clc.typev1": 0x03},
                   2: {"clc.version": 0xF0, "clc.typev2": 0x0C, "clc.typev1": 0x03}}
 
+# The first reserved byte is credits where ANCK, Alibaba's kernel, sets it: net/smc/smc_cdc.h, smc_clc.h, smc_llc.h there.
 CDC = ("cdc.type 1 cdc.length 1 cdc.seq 2 cdc.token 4 reserved 2 cdc.prod_wrap 2 cdc.prod 4 reserved 2 cdc.cons_wrap 2 "
-       "cdc.cons 4 cdc.flags 1 cdc.state 1 reserved 18")
+       "cdc.cons 4 cdc.flags 1 cdc.state 1 ")
 RTOKEN, OTHER_LINK = "llc.ref_rkey 4 rkey 4 rmb.va 8 ", "llc.link_number 1 rkey 4 rmb.va 8 "
 PROPOSAL, ACCEPT, CONFIRM, DECLINE = 1, 2, 3, 4
 CLC_HEADER = "eyecatcher 4 clc.type 1 clc.length 2 clc.flags 1 "
 PEER_ID = "peer_id.instance 2 peer_id.mac 6 "
 NEITHER = 2  # typev1
+
+
+def reserved_or_credits(data, offset, size):
+    if not data[offset]:
+        return f"reserved {size}"
+    return "credits 1" + (f" reserved {size - 1}" if size > 1 else "")
 
 
 def repeated(layout, count):
@@ -73,8 +81,8 @@ def confirm_link(data, version):
 def add_link(data, version):
     """Figure 32 of the RFC has the GID two bytes earlier than Linux; then its first bytes are not zero."""
     if any(data[10:12]):
-        return "mac 6 llc.gid 16 llc.qpn 3 llc.link_number 1 llc.mtu_byte 1 psn 3 reserved 10"
-    base = "mac 6 reserved 2 llc.gid 16 llc.qpn 3 llc.link_number 1 llc.mtu_byte 1 psn 3 reserved 8 "
+        return "mac 6 llc.gid 16 llc.qpn 3 llc.link_number 1 llc.mtu_byte 1 psn 3 " + reserved_or_credits(data, 34, 10)
+    base = "mac 6 reserved 2 llc.gid 16 llc.qpn 3 llc.link_number 1 llc.mtu_byte 1 psn 3 " + reserved_or_credits(data, 36, 8) + " "
     if len(data) == 44:
         return base
     count = wire.u16(data, 70, order_of(data))
@@ -121,7 +129,12 @@ def delete_rkey(data, version):
     return head + rkeys + unused(len(data) - 8 - 4 * data[4])
 
 
-LLC = {1: confirm_link, 2: add_link, 3: add_link_continuation, 4: delete_link, 5: request_add_link, 6: confirm_rkey,
+def announce_credits(data, version):
+    """Of ANCK: struct smc_llc_msg_announce_credits."""
+    return "credits 1 reserved 39"
+
+
+LLC = {10: announce_credits, 1: confirm_link, 2: add_link, 3: add_link_continuation, 4: delete_link, 5: request_add_link, 6: confirm_rkey,
        7: test_link, 8: confirm_rkey_continuation, 9: delete_rkey}
 LLC_V2 = {0x21, 0x22, 0x24, 0x25, 0x26, 0x27, 0x29}
 
@@ -197,8 +210,8 @@ def accept_or_confirm(data):
         text = "smcd.gid 8 smcd.token 8 smcd.index 1 smcd.size 1 reserved 2 smcd.link_id 4 "
         text += "smcd.chid 2 eid 32 smcd.ext_gid 8 " if version > 1 else "reserved 12 "
     else:
-        text = PEER_ID + ("clc.gid 16 mac 6 clc.qpn 3 rkey 4 rmb.index 1 token 4 clc.sizes 1 reserved 1 rmb.va 8 reserved 1 "
-                          "psn 3 ")
+        text = PEER_ID + ("clc.gid 16 mac 6 clc.qpn 3 rkey 4 rmb.index 1 token 4 clc.sizes 1 "
+                          + reserved_or_credits(data, 51, 1) + " rmb.va 8 reserved 1 psn 3 ")
         text += "eid 32 reserved 8 " if version > 1 else ""
     if version > 1 and first_contact:
         text += first_contact_extension(data, size_of(CLC_HEADER + text))
@@ -232,7 +245,7 @@ def size_of(layout):
 
 def layout_of(message):
     """The layout of a message, and the masks of the fields that depend on its type."""
-    return {"clc": clc, "llc": llc, "cdc": lambda data: (CDC, {})}[message.kind](message.data)
+    return {"clc": clc, "llc": llc, "cdc": lambda data: (CDC + reserved_or_credits(data, 26, 18), {})}[message.kind](message.data)
 
 
 def items(message):

@@ -201,7 +201,7 @@ RULES = {
     "smcr.llc.link_rejected": lambda each: number(each, "llc.rejected") == 1 == number(each, "llc.response"),
     "smcr.llc.negative_response": lambda each: number(each, "llc.negative") == 1 == number(each, "llc.response"),
     "smcr.llc.type_optional": lambda each: each.kind == "llc" and 0x80 <= each.data[0] <= 0xBF,
-    "smcr.llc.type_unknown": lambda each: each.data[0] in (0x0A, 0x2F, 0x3F, 0x40),
+    "smcr.llc.type_unknown": lambda each: each.data[0] in (0x0C, 0x2F, 0x3F, 0x40),
     # that of a rejection is the request's; without first contact it means nothing
     "smcr.mtu_reserved": lambda each: (number(each, "mtu") not in (None, 1, 2, 3, 4, 5) and not is_invitation(each) and
                                        number(each, "llc.rejected") != 1 and number(each, "clc.first_contact") != 0),

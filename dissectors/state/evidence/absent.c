@@ -218,7 +218,7 @@ smcr_evidence_has_messages(const smcr_conn_t *conn, int side)
     /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
     return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest &&
            flow->in_order > flow->highest && last->qp->too_late <= last->psn &&
-           !smcr_conn_side_is_odd(&conn->side[!side]);
+           !smcr_conn_side_is_odd(&conn->side[!side]) && !conn->immediate;
 }
 
 bool
@@ -367,12 +367,13 @@ judge_cursor(const smcr_conn_t *conn, int owner, const smcr_conn_side_t *sender,
     bool again = sender->moved_frame > sender->cdc_frame || (!sender->cdc_frame && !next);
     smcr_evidence_cursor_t cursor = {.fault = smcr_ring_fault(&ring, again ? now : before, now)};
 
-    if (cursor.fault == SMCR_RING_FAULT_ROUND && (!next || smcr_conn_side_is_odd(sender)))
+    if (cursor.fault == SMCR_RING_FAULT_ROUND &&
+        (!next || smcr_conn_side_is_odd(sender) || conn->immediate))
         cursor.fault = SMCR_RING_FAULT_NONE;
     cursor.believed = cursor.fault == SMCR_RING_FAULT_NONE;
     cursor.told = smcr_conn_side_is_odd(sender) &&
                   smcr_ring_fault(&ring, said, now) == SMCR_RING_FAULT_NONE;
-    cursor.known = cursor.believed && in->known;
+    cursor.known = cursor.believed && in->known && !conn->immediate;
     return cursor;
 }
 
@@ -424,6 +425,7 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     place_cursor(&cons, &in->ring, in->consumed, in->cons, cdc->cons, in->announced);
     prod.believed &= !prod.over || out->moved || !all;
     cons.believed &= !cons.over || !smcr_evidence_is_current(conn, !qp->side);
+
 
     return (smcr_evidence_cursors_t){
         .follows = follows && !odd,

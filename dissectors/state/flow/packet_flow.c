@@ -572,8 +572,8 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->kind = SMCR_RECORD_LLC;
-    if (!smcr_state_llc_is_known(llc->type)) /* whatever it is, it changes nothing here */
-        return;
+    if (!smcr_state_llc_is_known(llc->type) || llc->type == SMCR_LLC_ANNOUNCE_CREDITS)
+        return; /* whatever it is, it changes nothing here */
     if (!llc->complete) {
         smcr_evidence_pass_over(arrival);
         return;
