@@ -126,7 +126,7 @@ EVERY = [Mutation(*row) for row in (
      'CHAT(link_active, "link.activated",', 'NOTE(link_active, "link.activated",'),
     (HEALTHY, "payload-in-spite-of-the-preference", "dissectors/payload/as_tcp.c",
      "facts/test_calm.py::test_application_is_painted_unless_switched_off",
-     "smcr_preferences.dissect_payload &&\n           record->conn &&", "record->conn &&\n"),
+     "record->fate != SMCR_FLOW_FATE_TAKE || !smcr_preferences.dissect_payload ||", "record->fate != SMCR_FLOW_FATE_TAKE ||"),
     (RULES, "abort-after-close", "dissectors/state/rules/cdc_rules.c",
      "facts/test_rule_captures.py::test_items_of_the_scene[rule-cdc-after-end]",
      "else if (sender->closed_frame && !aborts && !had_more(message))",

@@ -222,12 +222,12 @@ typedef struct {
     const smcr_table_column_t *columns[ROWS_COLUMNS]; /* those of the page */
     glong widths[ROWS_COLUMNS];
     unsigned count; /* of columns */
-} table_t;
+} columns_t;
 
 static void
 take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled)
 {
-    table_t *table = context;
+    columns_t *table = context;
     row_t row = {.weights = {troubled, busy}};
     unsigned count = 0;
 
@@ -239,7 +239,7 @@ take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t 
 
 /* Chooses so many rows of most weight, of equals the first, none without. */
 static void
-choose(table_t *table, unsigned weight, unsigned most)
+choose(columns_t *table, unsigned weight, unsigned most)
 {
     row_t *rows = wmem_array_get_raw(table->rows);
 
@@ -257,7 +257,7 @@ choose(table_t *table, unsigned weight, unsigned most)
 
 /* "-": nothing. "?": not known. */
 static const char *
-text_of(const table_t *table, unsigned column, const smcr_table_cell_t *cell)
+text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
 {
     smcr_table_cell_kind_t kind = table->columns[column]->kind;
     wmem_allocator_t *scope = table->page->scope;
@@ -277,7 +277,7 @@ text_of(const table_t *table, unsigned column, const smcr_table_cell_t *cell)
 
 /* The first cell has a line of its own if it is wider than its column. */
 static void
-write_cells(const table_t *table, const char *const *cells)
+write_cells(const columns_t *table, const char *const *cells)
 {
     GString *text = table->page->text;
 
@@ -300,7 +300,7 @@ write_cells(const table_t *table, const char *const *cells)
 
 /* Makes columns as wide as what stands in them; the first one has what is left of the line. */
 static void
-measure(table_t *table, const char *(*lines)[ROWS_COLUMNS])
+measure(columns_t *table, const char *(*lines)[ROWS_COLUMNS])
 {
     glong left = SMCR_PAGE_WIDTH - INDENT;
 
@@ -313,7 +313,7 @@ measure(table_t *table, const char *(*lines)[ROWS_COLUMNS])
 }
 
 static void
-write_rows(table_t *table)
+write_rows(columns_t *table)
 {
     const char *lines[1 + ROWS_MOST][ROWS_COLUMNS];
 
@@ -331,7 +331,7 @@ write_rows(table_t *table)
 static void
 write_table(const page_t *page, const smcr_table_kind_t *kind)
 {
-    table_t table = {.page = page,
+    columns_t table = {.page = page,
                      .kind = kind,
                      .rows = wmem_array_new(page->scope, sizeof(row_t))};
     smcr_table_taker_t taker = {page->report, page->scope, take_row, &table};

@@ -210,7 +210,7 @@ smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 /* ---- what the two sides of a connection have sent ---- */
 
 bool
-smcr_evidence_has_messages(const smcr_conn_t *conn, int side)
+smcr_evidence_is_current(const smcr_conn_t *conn, int side)
 {
     const smcr_point_t *last = smcr_evidence_last_to(&conn->side[side]);
     const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
@@ -219,14 +219,6 @@ smcr_evidence_has_messages(const smcr_conn_t *conn, int side)
     return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest &&
            flow->in_order > flow->highest && last->qp->too_late <= last->psn &&
            !smcr_conn_side_is_odd(&conn->side[!side]) && !conn->immediate;
-}
-
-bool
-smcr_evidence_is_current(const smcr_conn_t *conn, int side)
-{
-    const smcr_stream_t *in = &conn->side[side].in;
-
-    return !(in->known && in->consumed > in->announced) && smcr_evidence_has_messages(conn, side);
 }
 
 /* Whether the capture has all requests to the queue pair since it began. */
@@ -271,6 +263,7 @@ bool
 smcr_evidence_knows_reader(const smcr_conn_t *conn, int side)
 {
     return conn->side[side].in.known && smcr_evidence_is_current(conn, side) &&
+           !smcr_conn_side_is_odd(&conn->side[side]) && /* it may have read what is absent */
            conn->side[0].has_token && conn->side[1].has_token;
 }
 

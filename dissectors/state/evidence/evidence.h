@@ -206,11 +206,8 @@ smcr_evidence_is_announced(const smcr_arrival_t *arrival, const smcr_conn_t *con
     return heard->qp == arrival->qp && arrival->psn < heard->psn;
 }
 
-/* Whether the flow lacks no CDC message to `side` so far. */
-bool smcr_evidence_has_messages(const smcr_conn_t *conn, int side);
-
-/* The same, and what the side has read was announced to it in the capture: what the other side has
- * read and announced is known. */
+/* Whether the capture has all CDC messages to `side` so far: what the other side has read and
+ * announced is known. */
 bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
 
 /* Whether the capture has the end of what `side` has sent on the connection, if that has one. The
