@@ -2,7 +2,7 @@
 #
 #     jq -s -f docs/add-reports.jq first.json second.json ...
 #
-# docs/scale.md says which entries are the same, how each member is added up, and what the sum cannot know.
+# docs/report.md says which entries are the same, how each member is added up, and what the sum cannot know.
 #
 # Numbers hold within one file only. So an entry on its way is a part: it has `file`, the number of its report, and
 # is known by its `name`, "FILE/NUMBER". The state of a long `reduce` is flat and changes by plain assignments, one a

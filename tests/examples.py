@@ -1,7 +1,7 @@
 """
 The examples of the documentation: what a command prints stands below it.
 
-An example is part of an indented block of README.md or docs/*.md. It begins with "    $ " and a command; what follows,
+An example is part of an indented block of README.md, docs/*.md or tests/*.md. It begins with "    $ " and a command; what follows,
 up to the next command or the end of the block, is what the command prints. A command may go on in the next line,
 behind a backslash. Bash runs it from a file with the bytes that stand there, without the prompt and without the four
 blanks that make the block: what a reader pastes. As in the reader's terminal, an exclamation mark may mean a command
@@ -25,7 +25,7 @@ TERMINAL = ("-o", "pipefail", "-o", "history", "-o", "histexpand")
 
 def documents():
     """README.md and what is in docs/, as far as they have examples."""
-    every = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+    every = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md")), *sorted((TOP / "tests").glob("*.md"))]
     return [path for path in every if f"\n{PROMPT}" in path.read_text(encoding="utf-8")]
 
 

@@ -1,5 +1,5 @@
 """
-docs/expert-items.md: what each expert item says, when it is raised, and where to see it.
+docs/fields.md: what each expert item says, when it is raised, and where to see it.
 
 The sentence "when" is the comment above the item's row in dissectors/experts.def. What shows the item is found by
 tshark; the document keeps it, so that whoever only checks the document needs not search.
@@ -11,29 +11,10 @@ import shutil
 import fields
 from bed import TOP, captures
 
-DOCUMENT = TOP / "docs" / "expert-items.md"
 FACTS = sorted((TOP / "tests" / "facts").glob("test_*.py"))
 UNIT_TESTS = sorted((TOP / "tests" / "unit").glob("test_*.c"))
 
-INTRODUCTION = """\
-# Expert items
-
-Made by `tests/experts-doc` from `dissectors/experts.def`; do not edit. The capture is one of `captures/`, a small one
-that shows the item; the frame is the first one there. What no capture shows has a test that makes one. See it:
-
-    tshark -2 -r FILE -Y FILTER -V
-
-Captures with a name in *italics* have RoCE that is not SMC-R. See their items:
-
-    tshark -2 -r FILE -o smcr.roce:TRUE -o smcr.check_icrc:TRUE -Y FILTER -V
-
-A severity with *strict* is that of an item which is raised with the preference `smcr.strict` only: add
-`-o smcr.strict:TRUE`.
-
-An item with an arrow (→) tells of a later frame, or that none comes. A single pass over a capture cannot know that:
-use `tshark -2` or the window.
-"""
-
+BEGIN, END = "<!-- expert items: tests/experts-doc -->\n", "<!-- end of the expert items -->"
 HEADER = ("filter", "severity", "what it says", "when it is raised", "capture", "frame")
 ROW = re.compile(r"^\| `(?P<item>[^`]+)`(?: →)? \|.*\| [`*]?(?P<capture>[^|`*]+)[`*]? \| (?P<frame>\d*) \|$", re.MULTILINE)
 COMMENT = re.compile(r"/\* ((?:[^*]|\*(?!/))*?) \*/\n[A-Z_]+\(\w+, \"([^\"]+)\"")
@@ -100,7 +81,7 @@ def find(tshark):
 
 def places():
     """{filter: (capture, frame)} as the document says."""
-    rows = ROW.finditer(DOCUMENT.read_text(encoding="utf-8"))
+    rows = ROW.finditer(fields.DOCUMENT.read_text(encoding="utf-8").split(BEGIN)[1])
     return {row["item"]: (row["capture"], int(row["frame"])) for row in rows if row["frame"]}
 
 
@@ -124,8 +105,8 @@ def test_of(item):
 # ---- the document ----
 
 
-def document(where):
-    """The text; `where` is what find() returns."""
+def document(text, where):
+    """docs/fields.md with the table of expert items made anew; `where` is what find() returns."""
     when = whens()
     rows = []
     for each in fields.experts():
@@ -133,4 +114,4 @@ def document(where):
         rows.append((fields.filter_cell(each.filter), fields.severity_cell(each), each.sentence, when.get(each.filter, ""),
                      f"*{name}*" if is_foreign(name) else f"`{name}`", str(frame)))
     severities = [f"- {severity}: {meaning}" for severity, meaning in fields.SEVERITIES.items()]
-    return "\n".join([INTRODUCTION, *severities, "", *fields.table(HEADER, rows)]) + "\n"
+    return fields.between(text, BEGIN, END, [*severities, "", *fields.table(HEADER, rows)])

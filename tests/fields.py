@@ -78,24 +78,8 @@ def expert_filter(*severities):
 
 # ---- docs/fields.md ----
 
-INTRODUCTION = """\
-# Display fields and expert items
-
-Made by `tests/fields-doc`; do not edit. A field has one name, whatever message carries it. The section is that of
-RFC 7609, or the Linux header that defines what the RFC does not have.
-
-What is marked with an arrow (→) tells of a later frame, or that none comes. A single pass over a capture cannot know
-that: use `tshark -2` or the window. The same holds for an RDMA WRITE that was captured before anything that tells its
-connection.
-
-A value that a line of the frame says has no further line: addresses, ports and TCP stream stand in the line of the
-connection, index and link group in that of the link, length and place in that of the RDMA WRITE; of a RoCE packet,
-the GIDs and the destination queue pair stand in the headers. Such fields are hidden. Filters, columns, `-T fields`
-and JSON find them; `-o protocols.display_hidden_proto_items:TRUE` shows them, in the window Preferences >
-Protocols.
-
-The application's bytes of an RDMA WRITE are those of its TCP connection: `tcp.payload`, as in a frame of TCP.
-"""
+DOCUMENT = TOP / "docs" / "fields.md"
+BEGIN, END = "<!-- fields: tests/fields-doc -->\n", "<!-- end of the fields -->"
 
 SEVERITIES = {
     "ERROR": "bytes that break the format, or data overwritten",
@@ -135,12 +119,13 @@ def table(header, rows):
         yield "| " + " | ".join(map(cell, row)) + " |"
 
 
-def document(tshark):
-    """The text of docs/fields.md."""
-    lines = [INTRODUCTION, "## Fields", ""]
-    lines += table(("filter", "type", "name", "section", "description"), field_rows(tshark.registered_fields()))
-    lines += ["", "## Expert items", "",
-              *(f"- {severity}: {meaning}" for severity, meaning in SEVERITIES.items()), ""]
-    lines += table(("filter", "severity", "sentence"),
-                   ((filter_cell(each.filter), severity_cell(each), each.sentence) for each in experts()))
-    return "\n".join(lines) + "\n"
+def between(text, begin, end, lines):
+    """The text with other lines between two of its lines."""
+    before, rest = text.split(begin)
+    return f"{before}{begin}{''.join(line + chr(10) for line in lines)}{end}{rest.split(end)[1]}"
+
+
+def document(text, tshark):
+    """docs/fields.md with the table of fields made anew."""
+    return between(text, BEGIN, END, table(("filter", "type", "name", "section", "description"),
+                                           field_rows(tshark.registered_fields())))

@@ -17,7 +17,7 @@ SOURCES = sorted(path.relative_to(TOP).as_posix() for folder in ("plugin", "diss
 TABLES = sorted(path.relative_to(TOP).as_posix() for path in (TOP / "dissectors").rglob("*.def"))
 
 
-# What the output says otherwise: docs/info-column.md has its words.
+# What the output says otherwise: docs/fields.md has its words.
 OLD_WORDS = re.compile(r"""\bagain\b|\brepeat(s|ed|ing)?\b|\bovertak|\babsent\b|\bcop(y|ies)\b|\bnews\b|\bcame\ early|\bcome\ yet
     |\bwent\ out|\bunread\b|\bnot\ read\b|\b(data|bytes)\ read\b|\bha(s|ve)\ read\ (all|data)|\bdata\ (that\ )?(was|were)\ read
     |^chat$""", re.IGNORECASE | re.VERBOSE)

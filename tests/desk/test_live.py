@@ -267,7 +267,7 @@ def ring(scratch):
 
 
 def test_ring_of_dumpcap(wire, live, scratch):
-    """docs/scale.md: a report of each file, and the sum is that of all frames."""
+    """docs/report.md: a report of each file, and the sum is that of all frames."""
     dumpcap, = wire.listen(live, ["dumpcap", "-q", "-i", LINK, "-b", "filesize:100", "-b", "files:50",
                                   "-w", scratch / "ring"])
     frames = frames_of(live.bed.capture(FORTY))

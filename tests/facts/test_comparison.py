@@ -1,5 +1,5 @@
 """
-docs/comparison.md keeps its word: every field of Wireshark's own `smc` dissector has its counterpart, and what that
+docs/limits.md keeps its word: every field of Wireshark's own `smc` dissector has its counterpart, and what that
 dissector shows of a message the plugin shows too.
 """
 
@@ -27,7 +27,7 @@ WRONG = {
 @functools.cache
 def counterparts():
     """{built-in field: our fields}, from the table in the documentation."""
-    text = (TOP / "docs" / "comparison.md").read_text(encoding="utf-8")
+    text = (TOP / "docs" / "limits.md").read_text(encoding="utf-8")
     return {row[1]: re.findall(r"smcr\.[\w.]+", row[2]) for row in ROW.finditer(text)}
 
 

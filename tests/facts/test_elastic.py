@@ -1,4 +1,4 @@
-"""Fields in OpenSearch and Elasticsearch: what `tshark -T ek` prints fits the mapping that docs/scale.md makes."""
+"""Fields in OpenSearch and Elasticsearch: what `tshark -T ek` prints fits the mapping that docs/report.md makes."""
 
 import collections
 import ipaddress

@@ -137,7 +137,7 @@ def test_overwritten(tshark):
 
 
 def test_tables_of_the_document(tshark):
-    """docs/slow-reader.md has them as the fields are now."""
+    """docs/guide.md has them as the fields are now."""
     document = slow_reader.DOCUMENT.read_text(encoding="utf-8")
     head, rest = document.split(slow_reader.BEGIN)
     tables, _ = rest.split(slow_reader.END)

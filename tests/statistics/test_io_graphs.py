@@ -1,4 +1,4 @@
-"""The I/O graphs of the profile: Wireshark can draw them, docs/io-graphs.md has them, and they add up to the report."""
+"""The I/O graphs of the profile: Wireshark can draw them, docs/statistics.md has them, and they add up to the report."""
 
 import csv
 import re
@@ -79,7 +79,7 @@ def test_rows_add_up_to_the_report(tshark, name):
 
 def test_guide_has_the_rows():
     """Each filter and field, of the client where both directions have one."""
-    text = (TOP / "docs" / "io-graphs.md").read_text(encoding="utf-8").replace(" or ", " || ")
+    text = (TOP / "docs" / "statistics.md").read_text(encoding="utf-8").replace(" or ", " || ")
     for name, (where, _, field) in ROWS.items():
         assert f"| {name}" in text or "S" in name, name
         if not re.search(r"S→C| S\b", name):
