@@ -26,6 +26,8 @@ SOURCES = ["payload/follow.c", "payload/as_tcp.c", "statistics/conversation_filt
 COUNT = ("epan/follow.h", r"(WS_DLL_PUBLIC\s+void register_follow_stream\([^;]*tap_packet_cb tap_handler)\)",
          r"typedef guint32 (*follow_stream_count_func)(void);\n"
          r"typedef gboolean (*follow_sub_stream_id_func)(guint, guint, gboolean, guint *);\n"
+         r"follow_stream_count_func get_follow_stream_count_func(register_follow_t *follower);\n"
+         r"follow_sub_stream_id_func get_follow_sub_stream_id_func(register_follow_t *follower);\n"
          r"\1, follow_stream_count_func stream_count, follow_sub_stream_id_func sub_stream_id)")
 UINT8 = ("epan/tvbuff.h", r"\btvb_get_guint8\b", "tvb_get_uint8")
 STREAM = ("epan/dissectors/packet-tcp.h", r"(struct tcpinfo \{)", r"\1 guint32 stream;")

@@ -7,9 +7,9 @@ from decimal import Decimal
 
 import cursors
 import pytest
-import slow_reader
 from test_follow import OVER_RDMA
 
+SLOW_READER = ("6.1-v1-d-bulk-slow-reader", "6.1-v2-d-bulk-slow-reader")
 LATE = {"6.1-v1-c2-capture-starts-late"}  # its first connection has no Accept that tells the size
 
 
@@ -54,7 +54,7 @@ def closed_periods(tshark, name):
     return full, blocked
 
 
-@pytest.mark.parametrize("name", slow_reader.CAPTURES)
+@pytest.mark.parametrize("name", SLOW_READER)
 def test_full_and_blocked_periods(tshark, name):
     full, blocked = closed_periods(tshark, name)
     assert len(full) > 100 and len(blocked) > 100
@@ -136,22 +136,19 @@ def test_overwritten(tshark):
                  "smcr.write.offset") == [["3", "500", "16884", "0"]]
 
 
-def test_tables_of_the_document(tshark):
-    """docs/guide.md has them as the fields are now."""
-    document = slow_reader.DOCUMENT.read_text(encoding="utf-8")
-    head, rest = document.split(slow_reader.BEGIN)
-    tables, _ = rest.split(slow_reader.END)
-    assert tables == slow_reader.tables(tshark)
+def sums(tshark, name, kind):
+    """(how often the window was full or the writer blocked, seconds in all, the longest), from the fields."""
+    times = [Decimal(time[0]) for time, in tshark.fields(name, f"smcr.window.{kind}_time", where=f"smcr.window.{kind}_time")]
+    return len(times), sum(times), max(times)
 
 
-@pytest.mark.parametrize("name", slow_reader.CAPTURES)
+@pytest.mark.parametrize("name", SLOW_READER)
 def test_summary_agrees_with_the_cursors(tshark, name):
-    """The sums of the document's first table, from nothing but cursors, flags and the times of frames."""
-    shown, (full, blocked) = slow_reader.summary(tshark, name), closed_periods(tshark, name)
+    """How often and how long, from nothing but cursors, flags and the times of frames."""
     sent = sum(sight.window.len for sight in cursors.sights(tshark, name) if sight.sender == 0)
     size, = {size for (_, side), size in cursors.sizes(tshark, name).items() if side == 1}
-    assert (shown["bytes sent"], shown["RMB element of the reader, bytes"]) == (str(sent), str(size))
-    for periods, words in ((full, "window full"), (blocked, "writer blocked")):
-        assert shown[f"{words}, times"] == str(len(periods))
-        assert shown[f"{words}, s in all"].split(" ")[0] == str(sum(time for _, time in periods.values()))
-    assert shown["longest of them, s"].split(" ")[0] == str(max(time for _, time in blocked.values()))
+    shown = tshark.fields(name, "smcr.cdc.announced", where="smcr.dir == 0 && smcr.cdc.announced")[-1][0][0]
+    assert (shown, tshark.fields(name, "smcr.rmb.size", where="smcr.clc.type == 2")[0][0][0]) == (str(sent), str(size))
+    for periods, kind in zip(closed_periods(tshark, name), ("full", "blocked"), strict=True):
+        times = [time for _, time in periods.values()]
+        assert sums(tshark, name, kind) == (len(times), sum(times), max(times))

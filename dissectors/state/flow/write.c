@@ -173,7 +173,8 @@ locate_next(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *con
     smcr_stream_t *stream = &reader->in;
     const smcr_stream_t before = *stream;
     uint64_t bytes = smcr_evidence_unseen_bytes(&reader->located, qp, write->first_psn);
-    smcr_stream_unseen_t unseen = {bytes, !smcr_evidence_is_current(conn, !qp->side)};
+    smcr_stream_unseen_t unseen = {bytes, !smcr_evidence_is_current(conn, !qp->side),
+                                   arrival->state->is_disordered};
     uint64_t end = smcr_stream_reach(stream);
 
     write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);

@@ -108,11 +108,10 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stre
     uint64_t seen = earliest(stream, 0), next = earliest(stream, unseen.bytes);
     uint64_t forward = smcr_ring_next(&stream->ring, next, extent.offset);
 
-    if (!stream->moved && forward - seen > unseen.bytes) { /* the reader's cursor came too early */
+    if (unseen.early && !stream->moved && forward - seen > unseen.bytes) {
         next = seen;
         forward = smcr_ring_next(&stream->ring, next, extent.offset);
     }
-
     if (extent.offset < stream->ring.base) /* an eyecatcher is no part of the stream */
         return false;
     if (room == 0 && extent.offset != next + stream->ring.base) {
@@ -121,7 +120,7 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stre
     }
     *position = forward;
     if (stream->moved ? !locate_moved(stream, extent, next, unseen, position)
-                      : unseen.bytes && room && unseen.bytes >= forward - seen + room)
+                      : unseen.bytes && room && unseen.bytes >= forward - next + room)
         return false;
     stream->begun = *position;
     stream->located = *position + extent.length;

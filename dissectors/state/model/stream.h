@@ -123,6 +123,7 @@ typedef struct {
 typedef struct {
     uint64_t bytes; /* at most so many were written; UINT64_MAX: no bound is known */
     bool reads;     /* the reader may have read more than its messages in the capture say */
+    bool early;     /* its messages may stand before what they say was read */
 } smcr_stream_unseen_t;
 
 /* Where in the stream a request goes. It goes on where the last one ended; else the capture lacks
