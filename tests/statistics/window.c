@@ -234,9 +234,17 @@ open_windows(const char *filter)
                                    stats_tree_packet, print_tree, NULL));
 }
 
+static text_win_close_cb_t close_report;
+static void *closed_report;
+static funnel_bt_t *buttons[8];
+static unsigned button_count;
+
 static void
 close_windows(void)
 {
+    close_report(closed_report);
+    for (; button_count; button_count--)
+        buttons[button_count - 1]->free_fcn(buttons[button_count - 1]);
     remove_tap_listener(&srt);
     remove_tap_listener(tree);
     free_srt_table(times, srt.srt_array);
@@ -260,8 +268,10 @@ set_text(funnel_text_window_t *window, const char *text)
 }
 
 static void
-set_close_cb(funnel_text_window_t *window _U_, text_win_close_cb_t closed _U_, void *data _U_)
+set_close_cb(funnel_text_window_t *window _U_, text_win_close_cb_t closed, void *data)
 {
+    close_report = closed;
+    closed_report = data;
 }
 
 static void
@@ -278,9 +288,6 @@ open_from_menu(const char *name, register_stat_group_t group _U_, funnel_menu_ca
 }
 
 /* ---- its buttons ---- */
-
-static funnel_bt_t *buttons[8];
-static unsigned button_count;
 
 static void
 add_button(funnel_text_window_t *window _U_, funnel_bt_t *button, const char *label)
