@@ -169,7 +169,7 @@ EVERY = [Mutation(*row) for row in (
      "if (announcement->end > stream->consumed)\n            break;",
      "if (announcement->end >= stream->consumed)\n            break;"),
     (WINDOWS, "window-without-what-is-unread", "dissectors/state/model/stream.c",
-     "facts/test_window.py::test_tables_of_the_document",
+     "facts/test_window.py::test_windows_are_those_of_the_cursors[6.1-v1-d-bulk-slow-reader]",
      "return unread < room ? room - unread : 0;", "return unread < room ? room : 0;"),
     (WINDOWS, "wait-begins-where-it-ends", "dissectors/state/flow/window.c",
      "facts/test_window.py::test_full_and_blocked_periods[6.1-v1-d-bulk-slow-reader]",

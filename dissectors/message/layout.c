@@ -120,7 +120,7 @@ reserved_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned of
 static bool
 reserved_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
-    unsigned other = row->first ? 1 : 0; /* a byte that may be another field */
+    unsigned other = row->first && !walk->flawed ? 1 : 0; /* a byte that may be another field */
 
     return row->kind == SMCR_ROW_SHOW && *row->hf == hf_smcr_reserved &&
            smcr_layout_has_bits(walk->tvb, offset + other, row->length - other);

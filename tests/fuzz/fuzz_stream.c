@@ -62,7 +62,7 @@ write_piece(smcr_stream_t *stream, input_t *input)
     check_ring(&stream->ring, stream->written, offset);
     uint64_t written = stream->written, position;
     uint64_t unseen = input_pick(input, 4) ? 0 : input_extreme(input);
-    smcr_stream_unseen_t lacks = {unseen, input_pick(input, 2) == 0};
+    smcr_stream_unseen_t lacks = {unseen, input_pick(input, 2) == 0, input_pick(input, 2) == 0};
     if (!smcr_stream_locate(stream, (smcr_stream_extent_t){offset, length}, lacks, &position))
         return;
     require(position + (stream->moved ? room : 0U) >= written);
