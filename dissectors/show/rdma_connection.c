@@ -64,6 +64,21 @@ show_frame(packet_info *pinfo, proto_tree *tree, int hf, const smcr_cm_conn_t *c
         smcr_generated_uint(tree, hf, frame);
 }
 
+/* Where the capture does not tell who is the client, of who sends the message. */
+static void
+show_states(proto_tree *tree, const smcr_record_cm_t *note)
+{
+    bool roles = note->conn->roles_known;
+    unsigned one = roles ? SMCR_CM_CLIENT : note->sender;
+
+    if (note->known[one])
+        smcr_generated_uint(tree, roles ? hf_smcr_cm_client_state : hf_smcr_cm_sender_state,
+                            note->states[one]);
+    if (note->known[!one])
+        smcr_generated_uint(tree, roles ? hf_smcr_cm_server_state : hf_smcr_cm_receiver_state,
+                            note->states[!one]);
+}
+
 static void
 show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -81,11 +96,8 @@ show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *recor
         if (note->attribute == SMCR_IB_CM_SIDR_REP)
             smcr_generated_uint(below, hf_smcr_cm_status, note->status);
     }
-    /* States of an end whose role the capture does not tell are not said. */
-    if (conn->roles_known && note->known[SMCR_CM_CLIENT])
-        smcr_generated_uint(below, hf_smcr_cm_client_state, note->states[SMCR_CM_CLIENT]);
-    if (conn->roles_known && note->known[SMCR_CM_SERVER])
-        smcr_generated_uint(below, hf_smcr_cm_server_state, note->states[SMCR_CM_SERVER]);
+    if (conn->roles_known || record->kind == SMCR_RECORD_CM)
+        show_states(below, note);
     if (conn->service_known)
         smcr_generated_uint64(below, hf_smcr_cm_service_id, conn->service_id);
     if (conn->port_known)

@@ -286,9 +286,9 @@ AFTER = {"REQ": (REQ_SENT, REQ_RCVD), "REP": (REP_SENT, REP_RCVD), "RTU": (ESTAB
          "DREQ": (DREQ_SENT, DREQ_RCVD), "DREP": (TIMEWAIT, TIMEWAIT), "REJ": (IDLE, IDLE),
          "SIDR_REQ": (SIDR_REQ_SENT, SIDR_REQ_RCVD), "SIDR_REP": (IDLE, IDLE)}
 # what else each may be when the message repeats one, or when the capture lacks others
-ALSO = {"REQ": ({REP_RCVD, ESTABLISHED}, {REP_SENT, ESTABLISHED}), "REP": ({ESTABLISHED}, {ESTABLISHED}),
+ALSO = {"REQ": (set(), {REP_SENT, ESTABLISHED}), "REP": (set(), {ESTABLISHED}),
         "RTU": ({DREQ_RCVD, DREQ_SENT}, {DREQ_SENT, DREQ_RCVD}),
-        "DREQ": ({DREQ_RCVD, TIMEWAIT}, {DREQ_SENT, TIMEWAIT}), "DREP": ({IDLE}, {DREQ_SENT, IDLE}),
+        "DREQ": ({DREQ_RCVD}, {DREQ_SENT, TIMEWAIT}), "DREP": ({IDLE}, {DREQ_SENT, IDLE}),
         "REJ": ({TIMEWAIT}, {TIMEWAIT}), "SIDR_REQ": ({IDLE}, {IDLE}), "SIDR_REP": (set(), set())}
 
 

@@ -37,13 +37,15 @@ CONGESTION = ["smcr.ecn", "smcr.fecn", "smcr.becn", "smcr.cnp", "smcr.cnp.ce_in"
 REFUSALS = ["smcr.nak.code", "smcr.rnr.timer", "smcr.refuses", "smcr.resent.nak_in", "smcr.resent.wait"]
 ORDER = ["smcr.retransmission", "smcr.resent.cause", "smcr.missing", "smcr.acks", "smcr.ack_time", "smcr.completes",
          "smcr.completion_time"]
-CM = ["smcr.cm.message", "smcr.cm.client_state", "smcr.cm.server_state", "smcr.cm.service_id", "smcr.cm.port",
-      "smcr.cm.reject_reason", "smcr.cm.repeat_of", "smcr.cm.connection"]
+CM = ["smcr.cm.message", "smcr.cm.client_state", "smcr.cm.server_state", "smcr.cm.sender_state",
+      "smcr.cm.receiver_state", "smcr.cm.service_id", "smcr.cm.port", "smcr.cm.reject_reason", "smcr.cm.repeat_of",
+      "smcr.cm.connection"]
 FIELDS = ["infiniband.bth.opcode", "smcr", *RDMA, *CONGESTION, *REFUSALS, *ORDER, *CM, "smcr.icrc.status"]
 EXPERT_ITEM = "_ws.expert.message"
 LATER = {"smcr.rdma.peer", "smcr.src_qpn", "smcr.src_qpn_from", "smcr.ecn.cnp_in", "smcr.resent.cause"}
 BAD = "0"  # of smcr.icrc.status
 STATES = ("smcr.cm.client_state", "smcr.cm.server_state")
+STATES_OF_LATE = ("smcr.cm.sender_state", "smcr.cm.receiver_state")  # where nobody knows who is the client
 TOLERANCE = 1e-9  # seconds
 
 every = pytest.mark.parametrize("name", PATHS)
@@ -674,7 +676,10 @@ def test_states(tshark, name):
     for each in all_connections(name):
         for message, client, server in roce_reader.states(each):
             told = [integer(rows[message.frame], field) for field in STATES]
-            if not (told[0] in client and told[1] in server or not each.request and told == [None, None]):
+            if told == [None, None] and not each.request:
+                told = [integer(rows[message.frame], field) for field in STATES_OF_LATE]
+                told = told if message.src == each.client else told[::-1]
+            if not (told[0] in client and told[1] in server):
                 wrong.append((message.frame, message.attr, told, client, server))
     assert not wrong, f"{len(wrong)} wrong (frame, message, shown, right): {wrong[:15]}"
 
@@ -804,7 +809,7 @@ def assert_states(found, rows):
     """The states do not contradict the message, and each number stands for one connection."""
     messages, numbers = roce_reader.messages(found), {}
     for each in messages:
-        told = {integer(rows[each.frame], field) for field in STATES}
+        told = {integer(rows[each.frame], field) for field in (*STATES, *STATES_OF_LATE)}
         assert told - {None} <= roce_reader.possible_states(each), (each, told)
     for each in roce_reader.connections(messages):
         for message in each.messages:

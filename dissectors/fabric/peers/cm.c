@@ -11,7 +11,6 @@
 
 #include "wire/wire.h"
 
-#define DIGEST_MASK 0x7fffffffU
 #define NO_SIDE (-1)
 
 struct smcr_cm {
@@ -309,7 +308,7 @@ find_requester(const smcr_cm_t *cm, const sending_t *sending)
     const smcr_cm_first_t *first = &conn->first[0][kind_of(sending->message->attribute)];
 
     if (first->frame)
-        return first->digest == (sending->message->digest & DIGEST_MASK) ? end : NULL;
+        return first->digest == sending->message->digest ? end : NULL;
     bool opening = is_opening(end) && is_opening(peer_of(end));
     return opening && is_same_transaction(conn, sending) ? end : NULL;
 }
@@ -419,18 +418,6 @@ take_first(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending,
         verdict->unexpected_received = sent != SMCR_CM_CROSSED;
 }
 
-static void
-take_again(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending, bool lost)
-{
-    smcr_cm_end_sends_again(end, sending->event);
-    if (!sending->packet->received || names_other_qp(other, sending->message))
-        return;
-    if (lost)
-        smcr_cm_end_receives(other, sending->event);
-    else
-        smcr_cm_end_receives_again(other, sending->event);
-}
-
 smcr_cm_verdict_t
 smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
 {
@@ -447,14 +434,15 @@ smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
     smcr_cm_first_t *first = &conn->first[end->side][kind_of(packet->message->attribute)];
     uint32_t digest = packet->message->digest;
 
-    if (first->frame && first->digest == (digest & DIGEST_MASK)) {
+    if (first->frame && first->digest == digest) {
         verdict.repeat_of = first->frame;
-        take_again(end, other, &sending, !first->received);
-        first->received |= packet->received;
+        smcr_cm_end_sends_again(end, sending.event);
+        if (packet->received && !names_other_qp(other, packet->message))
+            smcr_cm_end_receives(other, sending.event);
     } else {
         learn(cm, end, &sending);
         take_first(end, other, &sending, &verdict);
-        *first = (smcr_cm_first_t){packet->when.frame, digest & DIGEST_MASK, packet->received};
+        *first = (smcr_cm_first_t){packet->when.frame, digest};
     }
     verdict.sender = end->side;
     for (unsigned i = 0; i < G_N_ELEMENTS(conn->ends); i++) {

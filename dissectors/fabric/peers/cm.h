@@ -65,8 +65,7 @@ enum smcr_cm_side { SMCR_CM_CLIENT = 0, SMCR_CM_SERVER = 1 };
 /* The newest message of a kind that one end has sent: when it came first. */
 typedef struct {
     uint32_t frame;         /* 0: there has been none */
-    uint32_t digest : 31;
-    uint32_t received : 1;  /* one of its packets reached the other end */
+    uint32_t digest;
 } smcr_cm_first_t;
 #define SMCR_CM_KINDS 7
 
@@ -136,14 +135,12 @@ typedef enum {
 /* The end sends a message for the first time. */
 smcr_cm_move_t smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event);
 
-/* A message reaches the end for the first time. */
+/* A message reaches the end. */
 smcr_cm_move_t smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event);
 
-/* The end sends a message again: it may have answered a repeated request as one that is new. */
+/* The end sends a message again: it still waits for the answer, though the capture may have one; or
+ * it has answered a repeated request as one that is new. */
 void smcr_cm_end_sends_again(smcr_cm_end_t *end, smcr_cm_event_t event);
-
-/* A message reaches the end again: one that was rejected takes a repeated request for a new one. */
-void smcr_cm_end_receives_again(smcr_cm_end_t *end, smcr_cm_event_t event);
 
 /* ---- connections ---- */
 

@@ -212,14 +212,18 @@ smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event)
 void
 smcr_cm_end_sends_again(smcr_cm_end_t *end, smcr_cm_event_t event)
 {
-    if (end->state_known && ((REJECTED | STALE | E(SIDR_REP)) >> event & 1))
-        enter(end, when_sent(event, end->state));
-}
+    static const uint16_t waits[] = {
+        [SMCR_CM_EVENT_REQ] = S(REQ_SENT) | S(MRA_REQ_RCVD),
+        [SMCR_CM_EVENT_REP] = S(REP_SENT) | S(MRA_REP_RCVD),
+        [SMCR_CM_EVENT_DREQ] = S(DREQ_SENT),
+        [SMCR_CM_EVENT_SIDR_REQ] = S(SIDR_REQ_SENT),
+        [SMCR_CM_EVENT_PATH] = 0,
+    };
 
-void
-smcr_cm_end_receives_again(smcr_cm_end_t *end, smcr_cm_event_t event)
-{
-    if (end->state_known && end->state == TO(IDLE) &&
-        (event == SMCR_CM_EVENT_REQ || event == SMCR_CM_EVENT_SIDR_REQ))
-        enter(end, when_received(event, end->state));
+    if (end->last_event && (waits[event] >> end->before & 1) && !(waits[event] >> end->state & 1)) {
+        end->last_event = SMCR_CM_EVENT_NONE; /* it waits for the answer, which did not arrive */
+        enter(end, end->before);
+    } else if (end->state_known && ((REJECTED | STALE | E(SIDR_REP)) >> event & 1)) {
+        enter(end, when_sent(event, end->state));
+    }
 }
