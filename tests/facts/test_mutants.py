@@ -71,8 +71,43 @@ def faults(tshark, scratch, name):
                 yield name, number, mutant.label, mutant.item, sorted(raised), false[:3], wrong[:3]
 
 
+ADD_LINK, CONFIRM_LINK, TYPE_V1 = 2, 1, 0x1F
+RESPONSE, REJECTED = 0x80, 0x40
+
+
+def announcements(path):
+    """
+    [(frame that announces an end of a link, offsets of its GID and queue pair, frame of CONFIRM LINK)]: Accept and Confirm
+    of the first contact, ADD LINK both ways.
+    """
+    llc = [each for each in wire.roce_messages(path) if each.kind == "llc"]
+    confirms = [(each.frame, each.data[29]) for each in llc
+                if each.data[0] & TYPE_V1 == CONFIRM_LINK and not each.data[3] & RESPONSE]
+    ends = [(each.frame, 16, 38, confirm) for each in wire.clc_messages(path) for confirm, _ in confirms[:1]
+            if each.data[4] in (2, 3) and each.frame < confirm]
+    offers = [each for each in llc if each.data[0] & TYPE_V1 == ADD_LINK and not each.data[3] & REJECTED]
+    for offer in offers:
+        behind = [frame for frame, link in confirms if link == offer.data[31] and frame > offer.frame]
+        ends += [(offer.frame, 12, 28, confirm) for confirm in behind[:1]]
+    return ends
+
+
+def announced_elsewhere(tshark, scratch, name):
+    """An end of a link that is another than announced is told at CONFIRM LINK; its traffic is that of the link."""
+    path = captures()[name]
+    before = mutants.shown(tshark, name)
+    for number, gid, qpn, confirm in announcements(path):
+        for change in (put(gid, "fe800000000000000102030405060708"), put(qpn, "0abcde")):
+            altered = mutants.mutate(path, number, change, scratch / "altered.pcapng")
+            raised, false, wrong = mutants.differences(before, mutants.shown(tshark, altered), confirm)
+            false = [each for each in false if each[1] != "smcr.link.fault_accepted"]  # the client confirms it: C.7
+            if raised != {"smcr.link.mismatch"} or false or wrong:
+                yield name, number, confirm, sorted(raised), false[:3], wrong[:3]
+
+
 def test_a_broken_rule_breaks_nothing_else(tshark, scratch):
     names = [name for name in captures("real") if not any(word in name for word in NOT_HEALTHY)] if ALL else SAMPLE
     found = [fault for name in names for fault in faults(tshark, scratch, name)]
+    found += [fault for name in names for fault in announced_elsewhere(tshark, scratch, name)]
     if found:
         pytest.fail("\n".join(map(str, found)), pytrace=False)

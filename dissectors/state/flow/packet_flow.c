@@ -663,6 +663,24 @@ smcr_state_prove(const smcr_arrival_t *arrival)
         adopt_unknown_qp_writes(arrival->state, smcr_link_prove(arrival->state, arrival->roce));
 }
 
+/* CONFIRM LINK flows between the two queue pairs of its link that CLC or ADD LINK announced. With
+ * the PSN that was announced for the first packet it is of no other link, though one of the two is
+ * another: `from` or `to` is NULL then. (R-3.3-5, R-A.3.1-3) */
+static void
+correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
+{
+    smcr_qp_t *other = to && !from ? smcr_qp_peer(to) : from && !to ? smcr_qp_peer(from) : NULL;
+    const smcr_flow_t *flow = other ? &(to ? to : other)->traffic.flow : NULL;
+
+    if (!other || !other->known || !flow->first || flow->seen.used ||
+        (flow->first & SMCR_PSN_MASK) != arrival->roce->psn)
+        return;
+    if (!other->link->confirm_frame) /* else the request has told */
+        smcr_event_add(arrival, SMCR_EVENT_WRONG_LINK,
+                       "One end of the link is another queue pair than was announced");
+    smcr_qp_disown(arrival->state, other);
+}
+
 void
 smcr_state_prove_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
 {
@@ -670,6 +688,7 @@ smcr_state_prove_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
     smcr_ib_qp_key_t sender = smcr_qp_key(roce->source, sender_qpn);
     smcr_qp_t *qp = smcr_qp_find(arrival->state, &sender);
 
+    correct_announced(arrival, qp, smcr_qp_find(arrival->state, &roce->target));
     if (qp)
         smcr_join_links(arrival->state, qp->link, &roce->target);
     if (qp && !smcr_qp_peer(qp)->known && !smcr_qp_find(arrival->state, &roce->target))

@@ -163,6 +163,13 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_k
 }
 
 void
+smcr_qp_disown(smcr_state_t *state, smcr_qp_t *qp)
+{
+    forget_qp(state, qp);
+    qp->known = qp->gid_known = false;
+}
+
+void
 smcr_link_forget(smcr_state_t *state, smcr_link_t *link)
 {
     forget_qp(state, &link->qp[0]);

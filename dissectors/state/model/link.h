@@ -270,6 +270,10 @@ smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
 void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_key_t *key,
                  enum smcr_ground ground);
 
+/* The queue pair is not the one that was announced: which one, is not known. What was announced
+ * stays in `key`. */
+void smcr_qp_disown(smcr_state_t *state, smcr_qp_t *qp);
+
 /* The latest link of the group with that number which is not deleted, else NULL. */
 smcr_link_t *smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number);
 

@@ -108,7 +108,7 @@ is_as_announced(const smcr_exchange_message_t *confirm)
     const smcr_llc_confirm_link_t *says = &confirm->llc->u.confirm_link;
 
     return has_own_mac(confirm) &&
-           (!from->known || smcr_qp_has_key(from, says->gid, says->qpn)) &&
+           (!from->key.qpn || smcr_qp_has_key(from, says->gid, says->qpn)) &&
            (!confirm->link->has_number || confirm->link->number == says->link);
 }
 
