@@ -19,7 +19,6 @@
 #include "report/report.h"
 #include "show/show.h"
 #include "statistics/statistics.h"
-#include "tcp/tcp.h"
 
 WS_DLL_PUBLIC_DEF const char plugin_version[] = SMCR_VERSION;
 WS_DLL_PUBLIC_DEF const int plugin_want_major = WIRESHARK_VERSION_MAJOR;
@@ -37,7 +36,6 @@ register_parts(void)
     smcr_preferences_register(proto_smcr);
     smcr_capture_register();
     smcr_dissector_roce_register();
-    smcr_tcp_segment_register();
     smcr_netlink_register();
     smcr_tap_register();
     smcr_packet_parts_register();
@@ -54,7 +52,6 @@ register_handoffs(void)
 {
     smcr_dissector_tcpopt_handoff();
     smcr_dissector_clc_handoff();
-    smcr_tcp_segment_handoff();
     smcr_dissector_roce_handoff();
     smcr_netlink_handoff();
     smcr_handshake_handoff(); /* behind CLC's */

@@ -125,7 +125,6 @@ describe(packet_info *pinfo, conversation_t *conversation, bool from_client)
     smcr_state_tcp_t described = {
         .conversation = conversation,
         .stream = tcp->stream,
-        .frame = pinfo->num,
         .ipv4 = pinfo->src.type == AT_IPv4 && pinfo->dst.type == AT_IPv4,
         .has_ended = (tcp->conversation_completeness & COMPLETENESS_RST) ||
                      tcp->flow1.closing_initiator || tcp->flow2.closing_initiator,

@@ -53,7 +53,7 @@ begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
 }
 
 static void
-show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends, int sender)
+show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends)
 {
     const int hf_addr[2] = {hf_smcr_client_addr, hf_smcr_server_addr};
     const int hf_port[2] = {hf_smcr_client_port, hf_smcr_server_port};
@@ -65,10 +65,6 @@ show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends
     }
     smcr_generated_hidden_uint(tree, hf_smcr_port, conn->port[0]);
     smcr_generated_hidden_uint(tree, hf_smcr_port, conn->port[1]);
-    if (sender == SMCR_LGR_SIDE_UNKNOWN)
-        return;
-    smcr_generated_hidden_uint(tree, hf_smcr_srcport, conn->port[sender]);
-    smcr_generated_hidden_uint(tree, hf_smcr_dstport, conn->port[!sender]);
 }
 
 /* The last CLC message before the packet has a line, from which the others are found. */
@@ -102,7 +98,7 @@ show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sen
 
     smcr_show_ends(below, &ends, sender);
     if (conn->conversation)
-        show_tcp(below, conn, &ends, sender);
+        show_tcp(below, conn, &ends);
     show_handshake(pinfo, below, conn);
     if (conn->socket && !conn->socket->first.frame)
         proto_item_set_generated(
@@ -120,9 +116,9 @@ smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
 {
     static const int *const fields[] = {
         &hf_smcr_tcp_stream,  &hf_smcr_client_addr, &hf_smcr_client_port, &hf_smcr_server_addr,
-        &hf_smcr_server_port, &hf_smcr_port,        &hf_smcr_srcport,     &hf_smcr_dstport,
-        &hf_smcr_proposal_in, &hf_smcr_accept_in,   &hf_smcr_confirm_in,  &hf_smcr_named_in,
-        &hf_smcr_fallback_reason, &hf_smcr_named_by_file};
+        &hf_smcr_server_port, &hf_smcr_port,        &hf_smcr_proposal_in, &hf_smcr_accept_in,
+        &hf_smcr_confirm_in,  &hf_smcr_named_in,    &hf_smcr_fallback_reason,
+        &hf_smcr_named_by_file};
 
     if (smcr_show_ends_are_wanted(tree) ||
         smcr_generated_any_wanted(tree, fields, array_length(fields)))

@@ -67,10 +67,6 @@ void smcr_show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_
 void smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                         const smcr_record_t *record, const smcr_ib_headers_t *roce);
 
-/* The packet that overtook this one on the network; 0: none. Whether its sender went on from it,
- * which makes it a retransmission, is known in the second pass only. */
-uint32_t smcr_analysis_overtaken_by(const packet_info *pinfo, const smcr_record_t *record);
-
 /* ---- why a connection went back to TCP (RFC 7609 3.6, C) ---- */
 
 /* The reason, a phrase that lives at least as long as `scope`. */

@@ -321,9 +321,9 @@ tap_data(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
                                            .length = (uint32_t)length});
 }
 
-void
-smcr_tcp_show_hidden_names(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                           const smcr_conn_t *conn)
+/* What filters find in data of a connection that fell back. */
+static void
+show_hidden_names(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
     proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
 
@@ -357,7 +357,7 @@ show_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     if (!conn || !conn->fallback.kind || conn->fallback.frame > pinfo->num)
         return;
     tap_data(tvb, offset, pinfo, conn, data);
-    smcr_tcp_show_hidden_names(tvb, pinfo, tree, conn);
+    show_hidden_names(tvb, pinfo, tree, conn);
     if (conn->fallback.frame == pinfo->num && conn->fallback.kind != SMCR_FALLBACK_DECLINED) {
         smcr_show_fallback(pinfo, tree, conn);
         return;

@@ -10,8 +10,6 @@
 #include "compat.h"
 #include "wire/wire.h"
 
-struct smcr_conn;
-
 /* ---- the option (RFC 7609 A.1) ---- */
 
 /* Kinds of options */
@@ -51,15 +49,3 @@ int smcr_tcp_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, vo
 
 /* Called once, after all protocols have registered. */
 void smcr_tcp_clc_handoff(void);
-
-/* ---- segments without a message of ours ---- */
-
-/* What filters find in a segment of the connection that shows nothing of it: hidden, in `tree`. */
-void smcr_tcp_show_hidden_names(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                                const struct smcr_conn *conn);
-
-/* Called once, when protocols register, after TCP. */
-void smcr_tcp_segment_register(void);
-
-/* Called once, after all protocols have registered. */
-void smcr_tcp_segment_handoff(void);

@@ -50,7 +50,6 @@ void smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr
 typedef struct {
     void *conversation; /* Wireshark's */
     uint32_t stream;    /* tcp.stream */
-    uint32_t frame;     /* in which that is told */
     bool ipv4;          /* both addresses are; `gid` has them as ::ffff:a.b.c.d */
     uint8_t gid[2][SMCR_GID_LENGTH];
     uint16_t port[2];

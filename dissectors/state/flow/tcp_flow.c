@@ -23,7 +23,6 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
     smcr_conn_set_conversation(state, conn, tcp->conversation, tcp->stream);
     smcr_conn_set_ends(state, conn, tcp->ipv4, (const uint8_t *[]){tcp->gid[0], tcp->gid[1]},
                        tcp->port);
-    conn->known_from = tcp->frame;
     conn->after_end = tcp->has_ended;
     return conn;
 }
