@@ -173,6 +173,94 @@ test_mirrors(void)
     }
 }
 
+/* ---- two directions, one connection ---- */
+
+enum { OTHER_LINK = 1, OTHER_TOKEN = 2 };
+
+typedef struct {
+    smcr_cursor_t prod, cons;
+} message_t;
+
+/* A message from `side` to a connection that nobody has announced; the links are those of the
+ * hosts' queue pairs 0x10 and 0x20, or of others. */
+static smcr_conn_t *
+play_unknown(capture_t *capture, int side, uint32_t token, message_t message, unsigned how)
+{
+    smcr_ib_qp_key_t target = key_of(HOST(!side), how & OTHER_LINK ? 0x99 : side ? 0x10 : 0x20);
+
+    play_cdc_on(capture, HOST(side), target, AUTO_PSN,
+                (smcr_cdc_t){.seq = 1, .token = token, .prod = message.prod,
+                             .cons = message.cons});
+    return capture->record.conn;
+}
+
+static void
+tell(capture_t *capture, const smcr_told_socket_t *socket, smcr_told_kind_t kind)
+{
+    smcr_told_t told = {.kind = kind, .dump = 1};
+
+    if (socket)
+        told.u.socket = *socket;
+    next_frame(capture, NULL);
+    smcr_state_told(&capture->arrival, &told);
+}
+
+/* What the host tells of its end after these messages. */
+static smcr_told_socket_t
+told_after(bool is_server, smcr_cursor_t by_client, smcr_cursor_t by_server)
+{
+    smcr_told_socket_t told = told_by(is_server, 0, 0);
+
+    told.token = is_server ? 6 : CLIENT_TOKEN;
+    told.size[is_server ? SMCR_TOLD_PEER : SMCR_TOLD_OWN] *= 2;
+    told.rx_prod = is_server ? by_client : by_server;
+    told.tx_prod = is_server ? by_server : by_client;
+    return told;
+}
+
+/* The server's host tells of its socket: which direction goes out from there is proven by where the
+ * socket has written to, and by what either end has read: not more than was written, and not a
+ * whole element less. What the client's host tells proves nothing if CLC has told otherwise. */
+static void
+test_directions(void)
+{
+    static const struct {
+        message_t to_server, to_client;
+        unsigned how;
+        bool is_one;
+    } cases[] = {
+        {{{2, 1000}, {3, 500}}, {{3, 500}, {2, 1000}}, 0, true},
+        {{{2, 1000}, {3, 501}}, {{3, 500}, {2, 1000}}, 0, false},
+        {{{2, 1000}, {3, 500}}, {{3, 500}, {2, 1001}}, 0, false},
+        {{{2, 1000}, {2, 500}}, {{3, 500}, {1, 1000}}, 0, true},
+        {{{2, 1000}, {2, 499}}, {{3, 500}, {1, 1000}}, 0, false},
+        {{{2, 1000}, {2, 500}}, {{3, 500}, {1, 999}}, 0, false},
+        {{{2, 1000}, {3, 500}}, {{3, 500}, {2, 1000}}, OTHER_LINK, false},
+        {{{0, 1000}, {0, 0}}, {{0, 0}, {0, 1000}}, OTHER_TOKEN, false},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        capture_t capture;
+        const smcr_cursor_t sent = cases[i].to_server.prod, got = cases[i].to_client.prod;
+        const smcr_told_socket_t told = told_after(true, sent, got);
+        const smcr_told_socket_t mirror = told_after(false, sent, got);
+        uint32_t token = cases[i].how & OTHER_TOKEN ? CLIENT_TOKEN : 5;
+        capture_open(&capture);
+        first_contact(&capture);
+        smcr_conn_t *one = play_unknown(&capture, CLIENT, 6, cases[i].to_server, 0);
+        smcr_conn_t *other =
+            play_unknown(&capture, SERVER, token, cases[i].to_client, cases[i].how);
+        g_assert_true(one && other && one != other);
+        if (cases[i].how & OTHER_TOKEN)
+            tell(&capture, &mirror, SMCR_TOLD_SOCKET);
+        tell(&capture, &told, SMCR_TOLD_SOCKET);
+        tell(&capture, NULL, SMCR_TOLD_DONE);
+        g_assert_cmpuint(one->port[1], ==, 80);
+        g_assert_cmpint(smcr_conn_now(other) == smcr_conn_now(one), ==, cases[i].is_one);
+        capture_close(&capture);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -183,5 +271,6 @@ main(int argc, char **argv)
     g_test_add_func("/conn/direction", test_direction);
     g_test_add_func("/conn/sockets", test_sockets);
     g_test_add_func("/conn/mirrors", test_mirrors);
+    g_test_add_func("/conn/directions", test_directions);
     return g_test_run();
 }
