@@ -69,6 +69,16 @@ def test_packages_are_named_where_apt_is_missing(scratch):
     assert_one_line(result, "pkg-config", "meson")
 
 
+def test_what_is_installed_is_told_apart_from_what_the_caller_prints(scratch):
+    for name in ("bash", "env"):
+        (scratch / name).symlink_to(shutil.which(name))
+    for name, text in (("apt-get", "echo noise"), ("sudo", 'exec "$@"')):
+        (scratch / name).write_text(f"#!/usr/bin/env bash\n{text}\n", encoding="utf-8")
+        (scratch / name).chmod(0o755)
+    result = run("plugin/install-packages", "meson", env={"PATH": str(scratch)})
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "Installing meson ...\n")
+
+
 def test_other_debians_have_what_the_tests_need():
     """In the roots of tests/versions nobody may install packages while the tests run."""
     run = (TOP / "tests" / "run").read_text(encoding="utf-8")
