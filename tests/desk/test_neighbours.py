@@ -182,7 +182,11 @@ def real_plugins():
 @pytest.mark.parametrize("suite", real_plugins() or ["none"])
 def test_plugin_of_another_system_is_refused(bed, tshark_without, suite):
     """A real one: the library that it needs has another number."""
-    refused(start(bed, f"of-{suite}", real_plugins()[suite].read_bytes()), tshark_without, "Couldn't load plugin",
+    library = re.compile(rb"libwireshark\.so\.\d+")
+    plugin = real_plugins()[suite].read_bytes()
+    if library.search(plugin)[0] == library.search((BUILDS / "debug" / "smcr.so").read_bytes())[0]:
+        pytest.skip(f"{suite} has the same Wireshark as this system")
+    refused(start(bed, f"of-{suite}", plugin), tshark_without, "Couldn't load plugin",
             "libwireshark.so.")
 
 
