@@ -6,6 +6,7 @@
 
 #include "slab.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include <wsutil/wslog.h>
@@ -51,4 +52,22 @@ smcr_slab_new(smcr_slab_t *slab, size_t size)
     void *entry = (uint8_t *)slab->blocks[slab->count - 1] + slab->used;
     slab->used += size;
     return memset(entry, 0, size);
+}
+
+/* Returns false, since it is called once; of the type that this Wireshark has for that. */
+static __typeof__(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL))
+destroy_table(G_GNUC_UNUSED wmem_allocator_t *scope, G_GNUC_UNUSED wmem_cb_event_t event,
+              void *table)
+{
+    g_hash_table_destroy(table);
+    return false;
+}
+
+GHashTable *
+smcr_slab_table(wmem_allocator_t *scope, GHashFunc hash, GEqualFunc is_equal)
+{
+    GHashTable *table = g_hash_table_new(hash, is_equal);
+
+    wmem_register_callback(scope, destroy_table, table);
+    return table;
 }

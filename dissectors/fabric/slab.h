@@ -39,6 +39,10 @@ typedef struct smcr_slab_block {
     uint32_t index; /* in `blocks` */
 } smcr_slab_block_t;
 
+/* A hash table of GLib's, which takes a third of the memory of one of wmem's; it goes with the
+ * scope. */
+GHashTable *smcr_slab_table(wmem_allocator_t *scope, GHashFunc hash, GEqualFunc is_equal);
+
 /* `size` bytes of zeros; the address is a multiple of 4, and of 8 if the sizes of all entries of
  * the slab are. */
 void *smcr_slab_new(smcr_slab_t *slab, size_t size);

@@ -41,8 +41,6 @@ smcr_capture_learn(const packet_info *pinfo)
 static void
 end_file(void)
 {
-    if (capture.state)
-        smcr_state_free(capture.state);
     capture.state = NULL;
     capture.is_read = false;
     capture.last_frame = 0;

@@ -50,21 +50,7 @@ free_key(void *key)
     g_slice_free(part_key_t, key);
 }
 
-static unsigned
-hash_key(const void *data)
-{
-    const part_key_t *key = data;
-
-    return g_direct_hash(key->link) ^ (key->psn * 2 + (unsigned)key->sender);
-}
-
-static gboolean
-equal_keys(const void *one, const void *other)
-{
-    const part_key_t *a = one, *b = other;
-
-    return a->link == b->link && a->sender == b->sender && a->psn == b->psn;
-}
+SMCR_WIRE_KEY(hash_key, equal_keys, sizeof(part_key_t))
 
 void
 smcr_packet_parts_register(void)

@@ -37,16 +37,6 @@ smcr_state_place(smcr_state_t *state, uint32_t interface)
     state->interface = interface;
 }
 
-void
-smcr_state_free(smcr_state_t *state)
-{
-    smcr_rmb_end(state);
-    smcr_conn_end(state);
-    smcr_socket_end(state);
-    if (state->rdma)
-        smcr_rdma_free(state->rdma);
-}
-
 /* ---- senders ---- */
 
 typedef struct {
@@ -56,17 +46,7 @@ typedef struct {
     uint32_t doubted; /* frame of the one that was too many; 0: none was */
 } sender_t;
 
-static unsigned
-hash(const void *key)
-{
-    return wmem_strong_hash(key, SMCR_GID_LENGTH);
-}
-
-static gboolean
-is_equal(const void *one, const void *other)
-{
-    return memcmp(one, other, SMCR_GID_LENGTH) == 0;
-}
+SMCR_WIRE_KEY(hash, is_equal, SMCR_GID_LENGTH)
 
 static const sender_t *
 find(const smcr_state_t *state, const smcr_icrc_t *icrc)

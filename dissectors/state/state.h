@@ -17,14 +17,11 @@
 #include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 
-/* The state of a capture file. `scope` owns almost everything. */
+/* The state of a capture file, which goes with `scope`. */
 smcr_state_t *smcr_state_new(wmem_allocator_t *scope);
 
 /* What is learned next was captured on this interface. */
 void smcr_state_place(smcr_state_t *state, uint32_t interface);
-
-/* Frees what the scope does not own; before the scope goes. */
-void smcr_state_free(smcr_state_t *state);
 
 /* ---- whose ICRCs mean something: where an adapter fills them in, a capture on its own host has
  * something else in their place (docs/fabric.md) ---- */

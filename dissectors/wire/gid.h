@@ -1,5 +1,6 @@
 /* gid.h
- * GIDs, the addresses of RoCE devices. An IPv4 address is mapped: ::ffff:a.b.c.d
+ * GIDs, the addresses of RoCE devices, and hash tables by them or by other keys. An IPv4 address is
+ * mapped: ::ffff:a.b.c.d
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -38,16 +39,30 @@ smcr_gid_is_same(const uint8_t one[SMCR_GID_LENGTH], const uint8_t other[SMCR_GI
     return memcmp(one, other, SMCR_GID_LENGTH) == 0;
 }
 
-/* For hash tables: mixes all bits of the GID into `hash`. Hosts of different networks may have the
- * same last bytes. */
-static inline uint64_t
-smcr_gid_mix(uint64_t hash, const uint8_t gid[SMCR_GID_LENGTH])
+/* For hash tables: mixes all bits of a key of `size` bytes, at least 8. Hosts of different networks
+ * may have GIDs with the same last bytes. */
+static inline unsigned
+smcr_wire_hash(const void *key, size_t size)
 {
-    for (unsigned at = 0; at < SMCR_GID_LENGTH; at += sizeof hash) {
-        uint64_t part;
-        memcpy(&part, gid + at, sizeof part);
+    uint64_t hash = 0, part;
+
+    for (size_t at = 0; at < size; at += sizeof part) {
+        size_t last = size - sizeof part; /* which may begin in the one before */
+        memcpy(&part, (const uint8_t *)key + (at < last ? at : last), sizeof part);
         hash = (hash ^ part) * UINT64_C(0x9e3779b97f4a7c15);
         hash ^= hash >> 32;
     }
-    return hash;
+    return (unsigned)hash;
 }
+
+/* Defines what a hash table needs, both functions, whose entries begin with keys of `size` bytes. A
+ * key has no padding. */
+#define SMCR_WIRE_KEY(hash, is_equal, size) \
+    static unsigned hash(const void *key) \
+    { \
+        return smcr_wire_hash(key, size); \
+    } \
+    static int is_equal(const void *one, const void *other) \
+    { \
+        return memcmp(one, other, size) == 0; \
+    }

@@ -19,14 +19,14 @@ enum { SMCR_TOLD_OWN, SMCR_TOLD_PEER, SMCR_TOLD_ENDS };
 
 /* A socket of AF_SMC: inet_diag_sockid and the attributes of smc_diag_msg. */
 typedef struct {
+    uint8_t address[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* of TCP; IPv4 ones are mapped */
+    uint16_t port[SMCR_TOLD_ENDS];
     uint8_t state;                     /* enum smcr_told_state */
     uint8_t mode;                      /* enum smcr_told_mode */
     bool has_conn;                     /* CONNINFO: token to tx_flags are known */
     bool has_lgr;                      /* LGRINFO: `is_server` to `device` are known */
     bool has_fallback;                 /* FALLBACK: `reason` and `peer_reason` are known */
     bool undated;                      /* from a file: when it was so is not known */
-    uint16_t port[SMCR_TOLD_ENDS];
-    uint8_t address[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* of TCP; IPv4 ones are mapped */
     uint32_t token;                    /* that CDC messages to the host carry */
     uint32_t size[SMCR_TOLD_ENDS];     /* of the element that the end receives in, bytes */
     smcr_cursor_t rx_prod, rx_cons;    /* of the last CDC message that the host has received */

@@ -21,7 +21,6 @@ capture_open(capture_t *capture)
 void
 capture_close(capture_t *capture)
 {
-    smcr_state_free(capture->state);
     wmem_destroy_allocator(capture->scope);
 }
 

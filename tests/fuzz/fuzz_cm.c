@@ -234,7 +234,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (input.left > 0 && model.count < STEPS_MAX)
         step(&model, &input);
     check_queue_pairs(&model);
-    smcr_cm_free(model.cm);
     wmem_destroy_allocator(scope);
     return 0;
 }

@@ -232,7 +232,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             (how & 0x38) == 0 ? send_message : send_packet;
         send(&model, from, to, qpns[how >> 1 & 3], &input);
     }
-    smcr_rdma_free(model.rdma);
     wmem_destroy_allocator(model.scope);
     return 0;
 }

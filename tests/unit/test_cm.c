@@ -327,7 +327,6 @@ test_case(gconstpointer data)
         g_assert_true(memcmp(verdict.conn->ends[verdict.sender].gid,
                              gid_of(routes[steps[i].route][0]), SMCR_GID_LENGTH) == 0);
     }
-    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 

@@ -53,7 +53,6 @@ test_told(void)
     g_assert_cmpuint(smcr_cm_frame(conn, 0, SMCR_IB_CM_RTU), ==, 3);
     g_assert_cmpuint(smcr_cm_frame(conn, 0, SMCR_IB_CM_SIDR_REQ), ==, 0);
     g_assert_cmpuint(smcr_cm_frame(conn, 1, SMCR_IB_CM_DREQ), ==, 0);
-    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 
@@ -71,7 +70,6 @@ test_rejected(void)
     g_assert_true(conn->rejected && !conn->port_known);
     g_assert_cmpuint(conn->reason, ==, SMCR_IB_CM_REASON_INVALID_SERVICE_ID);
     g_assert_cmpuint(conn->ends[1].id, ==, 0);
-    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 
@@ -96,7 +94,6 @@ test_sidr(void)
     conn = take(cm, 4, "ba", &none, true).conn;
     g_assert_cmpuint(conn->index, ==, 1);
     g_assert_false(conn->ends[1].qpn_known);
-    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 
@@ -111,7 +108,6 @@ test_nobody(void)
     g_assert_null(take(cm, 2, "ab", &req, true).conn);
     rej.remote_id = 5;
     g_assert_cmpuint(take(cm, 3, "ab", &rej, true).conn->index, ==, 0);
-    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 
@@ -137,7 +133,6 @@ test_queue_pairs(void)
     next = open_conn(cm, 20, 79, 0x100);
     g_assert_true(smcr_cm_of_qp(cm, gid_of('a'), 0x100) == next);
     g_assert_true(smcr_cm_of_qp(cm, gid_of('b'), 0x101) == next);
-    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 
@@ -158,7 +153,6 @@ test_queue_pair_of_dreq(void)
     dreq.local_id = 8;
     late = take(cm, 9, "ab", &dreq, true).conn;
     g_assert_true(late != conn && smcr_cm_of_qp(cm, gid_of('b'), 0x101) == conn);
-    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 
@@ -180,7 +174,6 @@ test_many(void)
         g_assert_true(smcr_cm_of_qp(cm, gid_of('b'), 2 * i + 3) == conn);
     }
     g_assert_cmpuint(sizeof(smcr_cm_conn_t), <=, 240);
-    smcr_cm_free(cm);
     wmem_destroy_allocator(scope);
 }
 

@@ -378,7 +378,6 @@ test_case(gconstpointer data)
         else
             send_packet(rdma, &steps[i], i + 1, &slab);
     }
-    smcr_rdma_free(rdma);
     wmem_destroy_allocator(scope);
 }
 

@@ -54,9 +54,9 @@ static guint
 hash_id(gconstpointer key)
 {
     const smcr_cm_end_t *end = key;
-    uint64_t of_one = smcr_gid_mix((uint64_t)conn_of(end)->sidr << 32 | end->id, end->gid);
+    guint of_peer = smcr_wire_hash(peer_of(end)->gid, SMCR_GID_LENGTH);
 
-    return (guint)smcr_gid_mix(of_one, peer_of(end)->gid);
+    return (smcr_wire_hash(end->gid, SMCR_GID_LENGTH) * 31 + of_peer) * 31 + end->id;
 }
 
 static gboolean
@@ -69,21 +69,7 @@ equal_ids(gconstpointer one_key, gconstpointer other_key)
            memcmp(peer_of(one)->gid, peer_of(other)->gid, SMCR_GID_LENGTH) == 0;
 }
 
-static guint
-hash_qp(gconstpointer key)
-{
-    const smcr_cm_end_t *end = key;
-
-    return (guint)smcr_gid_mix(end->qpn, end->gid);
-}
-
-static gboolean
-equal_qps(gconstpointer one_key, gconstpointer other_key)
-{
-    const smcr_cm_end_t *one = one_key, *other = other_key;
-
-    return one->qpn == other->qpn && memcmp(one->gid, other->gid, SMCR_GID_LENGTH) == 0;
-}
+SMCR_WIRE_KEY(hash_qp, equal_qps, offsetof(smcr_cm_end_t, id))
 
 smcr_cm_t *
 smcr_cm_new(wmem_allocator_t *scope)
@@ -91,16 +77,9 @@ smcr_cm_new(wmem_allocator_t *scope)
     smcr_cm_t *cm = wmem_new0(scope, smcr_cm_t);
 
     cm->scope = scope;
-    cm->ids = g_hash_table_new(hash_id, equal_ids);
-    cm->qps = g_hash_table_new(hash_qp, equal_qps);
+    cm->ids = smcr_slab_table(scope, hash_id, equal_ids);
+    cm->qps = smcr_slab_table(scope, hash_qp, equal_qps);
     return cm;
-}
-
-void
-smcr_cm_free(smcr_cm_t *cm)
-{
-    g_hash_table_destroy(cm->ids);
-    g_hash_table_destroy(cm->qps);
 }
 
 /* The end at `gid` that has an ID towards `peer`; NULL: there is none, nor has any the ID 0. */

@@ -72,8 +72,8 @@ typedef struct {
 /* One end of a connection. */
 typedef struct {
     uint8_t gid[SMCR_GID_LENGTH];
-    uint32_t id;            /* communication ID; SIDR: the request ID (client). 0: not known */
     uint32_t qpn;           /* with `qpn_known` */
+    uint32_t id;            /* communication ID; SIDR: the request ID (client). 0: not known */
     uint32_t psn;           /* with `psn_known`: first that this end *sends* with */
     uint8_t state;          /* with `state_known`: enum smcr_ib_cm_state, after the last message */
     uint8_t before;         /* state before the last message that moved it when it came */
@@ -168,9 +168,8 @@ typedef struct {
                                  or a DREQ names another queue pair. Never for one that is lost */
 } smcr_cm_verdict_t;
 
-/* A registry without connections. Its tables go with smcr_cm_free(), the rest with `scope`. */
+/* A registry without connections, which goes with `scope`. */
 smcr_cm_t *smcr_cm_new(wmem_allocator_t *scope);
-void smcr_cm_free(smcr_cm_t *cm);
 
 /* The next message of the capture. Frames come in order. */
 smcr_cm_verdict_t smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet);

@@ -34,41 +34,8 @@ struct smcr_rdma {
     uint32_t count;     /* of flows */
 };
 
-static unsigned
-hash_flow(const void *data)
-{
-    const smcr_rdma_flow_t *flow = data;
-    uint64_t of_target = smcr_gid_mix(flow->key.target.qpn, flow->key.target.gid);
-
-    return (unsigned)smcr_gid_mix(of_target, flow->key.source);
-}
-
-static gboolean
-equal_flows(const void *one, const void *other)
-{
-    const smcr_rdma_flow_t *a = one, *b = other;
-
-    return a->key.target.qpn == b->key.target.qpn &&
-           memcmp(a->key.source, b->key.source, SMCR_GID_LENGTH) == 0 &&
-           memcmp(a->key.target.gid, b->key.target.gid, SMCR_GID_LENGTH) == 0;
-}
-
-static unsigned
-hash_pair(const void *data)
-{
-    const smcr_port_pair_t *pair = data;
-
-    return (unsigned)smcr_gid_mix(smcr_gid_mix(pair->port, pair->low), pair->high);
-}
-
-static gboolean
-equal_pairs(const void *one, const void *other)
-{
-    const smcr_port_pair_t *a = one, *b = other;
-
-    return a->port == b->port && memcmp(a->low, b->low, SMCR_GID_LENGTH) == 0 &&
-           memcmp(a->high, b->high, SMCR_GID_LENGTH) == 0;
-}
+SMCR_WIRE_KEY(hash_flow, equal_flows, sizeof((smcr_rdma_flow_t *)NULL)->key)
+SMCR_WIRE_KEY(hash_pair, equal_pairs, offsetof(smcr_port_pair_t, ambiguous))
 
 smcr_rdma_t *
 smcr_rdma_new(wmem_allocator_t *scope)
@@ -76,18 +43,10 @@ smcr_rdma_new(wmem_allocator_t *scope)
     smcr_rdma_t *rdma = wmem_new0(scope, smcr_rdma_t);
 
     rdma->scope = scope;
-    rdma->flows = g_hash_table_new(hash_flow, equal_flows);
-    rdma->pairs = g_hash_table_new(hash_pair, equal_pairs);
+    rdma->flows = smcr_slab_table(scope, hash_flow, equal_flows);
+    rdma->pairs = smcr_slab_table(scope, hash_pair, equal_pairs);
     rdma->cm = smcr_cm_new(scope);
     return rdma;
-}
-
-void
-smcr_rdma_free(smcr_rdma_t *rdma)
-{
-    g_hash_table_destroy(rdma->flows);
-    g_hash_table_destroy(rdma->pairs);
-    smcr_cm_free(rdma->cm);
 }
 
 /* ---- flows ---- */

@@ -53,9 +53,6 @@ typedef struct {
 /* No connections. Lives as long as the scope. */
 smcr_rdma_t *smcr_rdma_new(wmem_allocator_t *scope);
 
-/* Frees what the scope does not own; before the scope goes. */
-void smcr_rdma_free(smcr_rdma_t *rdma);
-
 /* The flow of the next packet of the capture. Its traffic, and that of its peer, are there when
  * they are needed to judge the packet; else the traffic is NULL. */
 smcr_rdma_flow_t *smcr_rdma_take(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers,

@@ -111,11 +111,11 @@ typedef smcr_conn_t *find_t(const smcr_state_t *state, const smcr_qp_t *qp,
 static smcr_conn_t *
 find_alone(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, find_t *find, int *side)
 {
-    const GPtrArray *qps = smcr_socket_qps(arrival->state, told, arrival->when.frame);
+    wmem_list_t *qps = smcr_socket_qps(arrival->state, told, arrival->when.frame);
     smcr_conn_t *found = NULL;
 
-    for (unsigned i = 0; i < qps->len; i++) {
-        const smcr_qp_t *qp = g_ptr_array_index(qps, i);
+    for (wmem_list_frame_t *at = wmem_list_head(qps); at; at = wmem_list_frame_next(at)) {
+        const smcr_qp_t *qp = wmem_list_frame_data(at);
         smcr_conn_t *conn = find(arrival->state, qp, told);
         if (found && conn && conn != found)
             return NULL;
@@ -416,9 +416,9 @@ take_in_told_link(const smcr_arrival_t *arrival, const smcr_told_link_t *told)
 
     smcr_socket_keep_link(arrival->state, told);
     memcpy(ends.gid, told->gid, sizeof ends.gid);
-    const GPtrArray *qps = smcr_socket_qps(arrival->state, &ends, arrival->when.frame);
-    for (unsigned i = 0; i < qps->len; i++)
-        take_in_link(arrival->state, g_ptr_array_index(qps, i));
+    wmem_list_t *qps = smcr_socket_qps(arrival->state, &ends, arrival->when.frame);
+    for (wmem_list_frame_t *at = wmem_list_head(qps); at; at = wmem_list_frame_next(at))
+        take_in_link(arrival->state, wmem_list_frame_data(at));
 }
 
 void

@@ -15,22 +15,7 @@ typedef struct {
     smcr_conn_t *conn;
 } token_t;
 
-static unsigned
-hash_token(const void *data)
-{
-    const token_t *key = data;
-
-    return (key->token * 2654435761U) ^ g_direct_hash(key->lgr) ^ (unsigned)key->side;
-}
-
-static gboolean
-equal_tokens(const void *one, const void *other)
-{
-    const token_t *a = one;
-    const token_t *b = other;
-
-    return a->lgr == b->lgr && a->side == b->side && a->token == b->token;
-}
+SMCR_WIRE_KEY(hash_token, equal_tokens, offsetof(token_t, conn))
 
 smcr_conn_t *
 smcr_conn_new(smcr_state_t *state)
@@ -44,30 +29,13 @@ smcr_conn_new(smcr_state_t *state)
 /* A connection is its own key, by its first member. So the address of a pointer is a key, too. */
 _Static_assert(offsetof(smcr_conn_t, conversation) == 0, "the conversation must come first");
 
-static unsigned
-hash_conversation(const void *key)
-{
-    return g_direct_hash(*(void *const *)key);
-}
-
-static gboolean
-equal_conversations(const void *one, const void *other)
-{
-    return *(void *const *)one == *(void *const *)other;
-}
+SMCR_WIRE_KEY(hash_conversation, equal_conversations, sizeof(void *))
 
 void
 smcr_conn_start(smcr_state_t *state)
 {
-    state->tokens = g_hash_table_new(hash_token, equal_tokens);
-    state->conversations = g_hash_table_new(hash_conversation, equal_conversations);
-}
-
-void
-smcr_conn_end(smcr_state_t *state)
-{
-    g_hash_table_destroy(state->tokens);
-    g_hash_table_destroy(state->conversations);
+    state->tokens = smcr_slab_table(state->scope, hash_token, equal_tokens);
+    state->conversations = smcr_slab_table(state->scope, hash_conversation, equal_conversations);
 }
 
 smcr_conn_t *

@@ -161,9 +161,8 @@ smcr_conn_has_closed(const smcr_conn_t *conn)
  * fallen back. Those before it leave the list. NULL: there is none. */
 smcr_conn_t *smcr_conn_open(smcr_conn_t **at);
 
-/* The tables of conn.c in a new state; and their end, before the scope goes. */
+/* The tables of conn.c in a new state. */
 void smcr_conn_start(smcr_state_t *state);
-void smcr_conn_end(smcr_state_t *state);
 
 /* A new connection with the next index. */
 smcr_conn_t *smcr_conn_new(smcr_state_t *state);

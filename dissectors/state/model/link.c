@@ -17,22 +17,7 @@
 
 /* ---- queue pairs ---- */
 
-static unsigned
-hash_qp(const void *data)
-{
-    const smcr_ib_qp_key_t *key = data;
-
-    return (unsigned)smcr_gid_mix(key->qpn, key->gid);
-}
-
-static gboolean
-equal_qps(const void *one, const void *other)
-{
-    const smcr_ib_qp_key_t *a = one;
-    const smcr_ib_qp_key_t *b = other;
-
-    return a->qpn == b->qpn && memcmp(a->gid, b->gid, SMCR_GID_LENGTH) == 0;
-}
+SMCR_WIRE_KEY(hash_qp, equal_qps, sizeof(smcr_ib_qp_key_t))
 
 wmem_map_t *
 smcr_qp_map_new(wmem_allocator_t *scope)

@@ -8,33 +8,12 @@
 
 #include "store.h"
 
-static unsigned
-hash_rkey(const void *data)
-{
-    const smcr_rmb_rtoken_t *key = data;
-
-    return (key->rkey * 2654435761U) ^ g_direct_hash(key->owner);
-}
-
-static gboolean
-equal_rkeys(const void *one, const void *other)
-{
-    const smcr_rmb_rtoken_t *a = one;
-    const smcr_rmb_rtoken_t *b = other;
-
-    return a->owner == b->owner && a->rkey == b->rkey;
-}
+SMCR_WIRE_KEY(hash_rkey, equal_rkeys, offsetof(smcr_rmb_rtoken_t, next))
 
 void
 smcr_rmb_start(smcr_state_t *state)
 {
-    state->rkeys = g_hash_table_new(hash_rkey, equal_rkeys);
-}
-
-void
-smcr_rmb_end(smcr_state_t *state)
-{
-    g_hash_table_destroy(state->rkeys);
+    state->rkeys = smcr_slab_table(state->scope, hash_rkey, equal_rkeys);
 }
 
 smcr_rmb_rtoken_t *
@@ -53,7 +32,7 @@ smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint
 
     if (!entry || entry->rmb != rmb) { /* the RMB that had the key before keeps its own entry */
         entry = smcr_state_alloc0(state, sizeof(smcr_rmb_rtoken_t));
-        *entry = (smcr_rmb_rtoken_t){smcr_slab_number(rmb->rtokens), rkey, owner, rmb, va};
+        *entry = (smcr_rmb_rtoken_t){owner, rkey, smcr_slab_number(rmb->rtokens), rmb, va};
         rmb->rtokens = entry;
         g_hash_table_replace(state->rkeys, entry, entry);
     }

@@ -14,9 +14,9 @@
 
 /* An RMB on one link. */
 typedef struct {
-    uint32_t next; /* of the same RMB: number of the entry */
-    uint32_t rkey;
     const smcr_qp_t *owner;
+    uint32_t rkey;
+    uint32_t next; /* of the same RMB: number of the entry */
     smcr_rmb_t *rmb;
     uint64_t va; /* of the RMB's first byte */
 } smcr_rmb_rtoken_t;
@@ -97,6 +97,5 @@ void smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner,
 smcr_conn_t *smcr_rmb_conn(const smcr_rmb_t *rmb, unsigned index);
 void smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_conn_t *conn);
 
-/* The table of rmb.c in a new state; and its end, before the scope goes. */
+/* The table of rmb.c in a new state. */
 void smcr_rmb_start(smcr_state_t *state);
-void smcr_rmb_end(smcr_state_t *state);

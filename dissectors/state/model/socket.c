@@ -15,33 +15,20 @@ typedef struct smcr_sockets {
     GHashTable *by_cursor; /* by the host's GID and how far it has written */
     smcr_socket_t *last;
     const smcr_told_lgr_t *lgr; /* that was told last */
-    GArray *links;              /* smcr_socket_link_t */
+    wmem_array_t *links;        /* smcr_socket_link_t */
     GHashTable *listeners;      /* ports at which hosts wait, in the dump of `listen_dump` */
     uint64_t listen_dump;
     uint64_t cut_dump; /* the last one of which the capture lacks some */
-    GQueue named;      /* smcr_conn_t that wait for their conversation */
-    GPtrArray *qps;    /* what smcr_socket_qps() has found last */
+    wmem_queue_t *named; /* smcr_conn_t that wait for their conversation */
+    wmem_list_t *qps;    /* what smcr_socket_qps() has found last */
     uint8_t asked[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* for these GIDs */
     uint32_t asked_in;                              /* and in this frame */
 } smcr_sockets_t;
 
 /* ---- keys ---- */
 
-static unsigned
-hash_number(const void *key)
-{
-    const smcr_socket_key_t *number = key;
-
-    return (unsigned)smcr_gid_mix(number->number, number->gid);
-}
-
-static gboolean
-equal_numbers(const void *one, const void *other)
-{
-    const smcr_socket_key_t *a = one, *b = other;
-
-    return a->number == b->number && smcr_gid_is_same(a->gid, b->gid);
-}
+SMCR_WIRE_KEY(hash_number, equal_numbers, sizeof(smcr_socket_key_t))
+SMCR_WIRE_KEY(hash_ends, equal_ends, offsetof(smcr_told_socket_t, state))
 
 static smcr_socket_key_t
 key_of(const uint8_t gid[SMCR_GID_LENGTH], uint64_t number)
@@ -58,25 +45,6 @@ number_of(smcr_cursor_t cursor)
     return (uint64_t)cursor.wrap << 32 | cursor.count;
 }
 
-static unsigned
-hash_ends(const void *key)
-{
-    const smcr_told_socket_t *told = key;
-    uint64_t ports = (uint64_t)told->port[SMCR_TOLD_OWN] << 16 | told->port[SMCR_TOLD_PEER];
-
-    return (unsigned)smcr_gid_mix(smcr_gid_mix(ports, told->address[SMCR_TOLD_OWN]),
-                                  told->address[SMCR_TOLD_PEER]);
-}
-
-static gboolean
-equal_ends(const void *one, const void *other)
-{
-    const smcr_told_socket_t *a = one, *b = other;
-
-    return memcmp(a->port, b->port, sizeof a->port) == 0 &&
-           memcmp(a->address, b->address, sizeof a->address) == 0;
-}
-
 /* ---- keeping ---- */
 
 static smcr_sockets_t *
@@ -87,14 +55,14 @@ made(smcr_state_t *state)
     if (sockets)
         return sockets;
     sockets = state->sockets = wmem_new0(state->scope, smcr_sockets_t);
-    sockets->by_token = g_hash_table_new(hash_number, equal_numbers);
-    sockets->by_ends = g_hash_table_new(hash_ends, equal_ends);
-    sockets->by_cursor = g_hash_table_new(hash_number, equal_numbers);
-    sockets->qps = g_ptr_array_new();
-    sockets->listeners = g_hash_table_new(g_direct_hash, g_direct_equal);
+    sockets->by_token = smcr_slab_table(state->scope, hash_number, equal_numbers);
+    sockets->by_ends = smcr_slab_table(state->scope, hash_ends, equal_ends);
+    sockets->by_cursor = smcr_slab_table(state->scope, hash_number, equal_numbers);
+    sockets->qps = wmem_list_new(state->scope);
+    sockets->listeners = smcr_slab_table(state->scope, g_direct_hash, g_direct_equal);
     sockets->cut_dump = UINT64_MAX;
-    sockets->links = g_array_new(FALSE, FALSE, sizeof(smcr_socket_link_t));
-    g_queue_init(&sockets->named);
+    sockets->links = wmem_array_new(state->scope, sizeof(smcr_socket_link_t));
+    sockets->named = wmem_queue_new(state->scope);
     return sockets;
 }
 
@@ -246,8 +214,8 @@ smcr_socket_keep_link(smcr_state_t *state, const smcr_told_link_t *told)
     smcr_sockets_t *sockets = made(state);
     smcr_socket_link_t link = {*told, sockets->lgr};
 
-    for (unsigned i = 0; link.lgr && i < sockets->links->len; i++) {
-        smcr_socket_link_t *before = &g_array_index(sockets->links, smcr_socket_link_t, i);
+    for (unsigned i = 0; link.lgr && i < wmem_array_get_count(sockets->links); i++) {
+        smcr_socket_link_t *before = wmem_array_index(sockets->links, i);
         if (before->lgr->id != link.lgr->id || before->told.number != told->number ||
             memcmp(before->told.gid, told->gid, sizeof told->gid) != 0)
             continue;
@@ -255,7 +223,7 @@ smcr_socket_keep_link(smcr_state_t *state, const smcr_told_link_t *told)
         return;
     }
     if (link.lgr)
-        g_array_append_val(sockets->links, link);
+        wmem_array_append_one(sockets->links, link);
 }
 
 const smcr_socket_link_t *
@@ -265,9 +233,8 @@ smcr_socket_link_of(const smcr_state_t *state, const smcr_qp_t *qp)
     const smcr_socket_link_t *found = NULL;
     int server = qp->link->lgr->server;
 
-    for (unsigned i = 0; state->sockets && i < state->sockets->links->len; i++) {
-        const smcr_socket_link_t *link =
-            &g_array_index(state->sockets->links, smcr_socket_link_t, i);
+    for (unsigned i = 0; state->sockets && i < wmem_array_get_count(state->sockets->links); i++) {
+        const smcr_socket_link_t *link = wmem_array_index(state->sockets->links, i);
         if (!smcr_qp_is_at(qp, link->told.gid[SMCR_TOLD_OWN]) ||
             !smcr_qp_is_at(peer, link->told.gid[SMCR_TOLD_PEER]) ||
             (server != SMCR_LGR_SIDE_UNKNOWN && (server == qp->side) != link->lgr->is_server))
@@ -311,13 +278,13 @@ smcr_socket_set_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *co
         return;
     conn->socket = socket;
     if (!conn->conversation)
-        g_queue_push_tail(&state->sockets->named, conn);
+        wmem_queue_push(state->sockets->named, conn);
 }
 
 void
 smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn)
 {
-    g_queue_remove(&state->sockets->named, conn);
+    wmem_list_remove(state->sockets->named, conn);
     smcr_conn_drop_conversation(state, conn);
     socket->conn = NULL;
     conn->socket = NULL;
@@ -326,7 +293,9 @@ smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *c
 smcr_conn_t *
 smcr_socket_next_named(const smcr_state_t *state)
 {
-    return state->sockets ? g_queue_pop_head(&state->sockets->named) : NULL;
+    return state->sockets && wmem_queue_count(state->sockets->named)
+               ? wmem_queue_pop(state->sockets->named)
+               : NULL;
 }
 
 static void
@@ -337,10 +306,10 @@ add_qp(void *key _U_, void *value, void *data)
 
     if (smcr_qp_is_at(qp, sockets->asked[SMCR_TOLD_OWN]) &&
         smcr_qp_is_at(smcr_qp_peer(qp), sockets->asked[SMCR_TOLD_PEER]))
-        g_ptr_array_add(sockets->qps, qp);
+        wmem_list_append(sockets->qps, qp);
 }
 
-const GPtrArray *
+wmem_list_t *
 smcr_socket_qps(const smcr_state_t *state, const smcr_told_socket_t *told, uint32_t frame)
 {
     smcr_sockets_t *sockets = state->sockets;
@@ -350,21 +319,8 @@ smcr_socket_qps(const smcr_state_t *state, const smcr_told_socket_t *told, uint3
         return sockets->qps; /* sockets of a link group mostly follow each other */
     sockets->asked_in = frame;
     memcpy(sockets->asked, told->gid, sizeof sockets->asked);
-    g_ptr_array_set_size(sockets->qps, 0);
+    wmem_destroy_list(sockets->qps);
+    sockets->qps = wmem_list_new(state->scope);
     wmem_map_foreach(state->qps, add_qp, sockets);
     return sockets->qps;
-}
-
-void
-smcr_socket_end(smcr_state_t *state)
-{
-    if (!state->sockets)
-        return;
-    g_hash_table_destroy(state->sockets->by_token);
-    g_hash_table_destroy(state->sockets->by_ends);
-    g_hash_table_destroy(state->sockets->by_cursor);
-    g_hash_table_destroy(state->sockets->listeners);
-    g_ptr_array_free(state->sockets->qps, TRUE);
-    g_array_free(state->sockets->links, TRUE);
-    g_queue_clear(&state->sockets->named);
 }

@@ -87,8 +87,5 @@ void smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn
 smcr_conn_t *smcr_socket_next_named(const smcr_state_t *state);
 
 /* The queue pairs of the host between the socket's GIDs: pointers to smcr_qp_t. */
-const GPtrArray *smcr_socket_qps(const smcr_state_t *state, const smcr_told_socket_t *told,
-                              uint32_t frame);
-
-/* Before the scope goes. */
-void smcr_socket_end(smcr_state_t *state);
+wmem_list_t *smcr_socket_qps(const smcr_state_t *state, const smcr_told_socket_t *told,
+                             uint32_t frame);

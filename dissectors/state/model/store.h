@@ -19,7 +19,6 @@
 
 #define SMCR_STATE_FULL_UNKNOWN_QPS 256
 
-/* Tables with a member for every connection are GLib's: they take a third of wmem's memory. */
 struct smcr_state {
     wmem_allocator_t *scope;
     uint32_t last_frame; /* from which something was learned: frames come in order */
