@@ -204,10 +204,8 @@ take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
  * capture may have the Proposal behind its answer; it then changes nothing. A Decline may follow
  * any message, also one that the capture lacks. */
 static void
-take_in_step(const smcr_rules_clc_t *message)
+take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_clc_t *message)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    smcr_conn_t *conn = message->conn;
     uint8_t type = message->clc->header.type;
     smcr_exchange_t *waiting = smcr_slab_entry(&arrival->state->entries, conn->clc_step);
     bool from_server = smcr_arrival_role(arrival), declines = type == SMCR_CLC_DECLINE;
@@ -236,10 +234,8 @@ take_in_step(const smcr_rules_clc_t *message)
 /* ---- the message ---- */
 
 static void
-take_in_message(const smcr_rules_clc_t *message)
+take_in_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_clc_t *message)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    smcr_conn_t *conn = message->conn;
     const smcr_clc_t *clc = message->clc;
     uint8_t type = clc->header.type;
 
@@ -266,26 +262,24 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     arrival->record->conn = conn;
     arrival->record->direction = from_server;
     smcr_rules_clc_t message = {
-        .arrival = arrival,
-        .conn = conn,
         .clc = clc,
         .proven = smcr_evidence_of_clc(arrival, conn),
         /* only the client sends Proposal and Confirm, and only the server Accept */
         .wrong_sender = smcr_evidence_tcp_knows_client(conn) && type >= SMCR_CLC_PROPOSAL &&
                         type <= SMCR_CLC_CONFIRM && (type == SMCR_CLC_ACCEPT) != from_server,
     };
-    smcr_rules_clc(SMCR_RULES_ARRIVES, &message);
+    smcr_rules_clc(SMCR_RULES_ARRIVES, arrival, conn, &message);
     if (message.wrong_sender) {
         smcr_evidence_tcp_take(arrival, conn);
         return;
     }
-    take_in_step(&message);
+    take_in_step(arrival, conn, &message);
     message.qp = place(arrival, conn, clc);
     if (message.qp)
-        smcr_rules_clc(SMCR_RULES_PLACED, &message);
-    take_in_message(&message);
+        smcr_rules_clc(SMCR_RULES_PLACED, arrival, conn, &message);
+    take_in_message(arrival, conn, &message);
     if (message.qp)
-        smcr_rules_clc(SMCR_RULES_LEARNED, &message);
+        smcr_rules_clc(SMCR_RULES_LEARNED, arrival, conn, &message);
     /* as TCP has it, whatever the link says */
     arrival->record->direction = conn->no_roles ? SMCR_LGR_SIDE_UNKNOWN : from_server;
 }

@@ -14,12 +14,12 @@
  * has counted them (smc_switch_cursor()). (R-4.3-1) */
 SMCR_RULES_CDC(number)
 {
-    smcr_lgr_t *lgr = message->conn->lgr;
+    smcr_lgr_t *lgr = conn->lgr;
 
-    if (message->cdc->seq == 1 || message->sender->announced.qp != message->arrival->qp ||
+    if (message->cdc->seq == 1 || message->sender->announced.qp != arrival->qp ||
         !message->receiver->announced.qp)
         return;
-    smcr_breach(message->arrival, SMCR_EVENT_SEQ_FIRST, smcr_doubt_group(message->arrival, lgr),
+    smcr_breach(arrival, SMCR_EVENT_SEQ_FIRST, smcr_doubt_group(arrival, lgr),
                 "The first CDC message of its sender has sequence number %u", message->cdc->seq);
 }
 
@@ -30,15 +30,15 @@ SMCR_RULES_CDC(step)
     unsigned before = message->sender->cdc_said, now = message->cdc->seq;
 
     if (message->step <= 0 && !message->replayed)
-        smcr_event_add(message->arrival, SMCR_EVENT_SEQ_BACKWARDS,
+        smcr_event_add(arrival, SMCR_EVENT_SEQ_BACKWARDS,
                        "Sequence number %u follows %u, which frame %u had", now, before,
                        message->sender->cdc_frame);
     else if (message->step > 1 && (message->follows.kind || message->replayed))
-        smcr_event_add(message->arrival, SMCR_EVENT_SEQ_GAP,
+        smcr_event_add(arrival, SMCR_EVENT_SEQ_GAP,
                        "Sequence number %u follows %u: CDC messages before this one are missing",
                        now, before);
     else if (message->step > 1)
-        smcr_breach(message->arrival, SMCR_EVENT_SEQ_SKIPPED, message->follows,
+        smcr_breach(arrival, SMCR_EVENT_SEQ_SKIPPED, message->follows,
                     "Sequence number %u follows %u, though no packet is missing", now, before);
 }
 
@@ -49,35 +49,34 @@ SMCR_RULES_CDC(step)
  * at most. No cursor goes back behind that of the message before, whatever the size of its element.
  * (R-A.4-5, R-4.3-3, R-A.4-7, R-A.4-9) */
 static void
-check_cursor(const smcr_rules_cdc_t *message, const char *name,
+check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+             const smcr_rules_cdc_t *message, const char *name,
              const smcr_evidence_cursor_t *cursor, int owner, smcr_cursor_t before,
              smcr_cursor_t now)
 {
-    const smcr_conn_t *conn = message->conn;
     smcr_ring_fault_t fault = cursor->told ? SMCR_RING_FAULT_NONE : cursor->fault;
 
     if (fault == SMCR_RING_FAULT_OUTSIDE)
-        smcr_breach(message->arrival, SMCR_EVENT_CURSOR_RANGE, message->follows,
+        smcr_breach(arrival, SMCR_EVENT_CURSOR_RANGE, message->follows,
                     "The %s cursor is %u, but the data of the RMB element lie from %u to %u", name,
                     now.count, conn->lgr->base[owner], conn->side[owner].size - 1);
     else if (fault == SMCR_RING_FAULT_BACK)
-        smcr_breach(message->arrival, SMCR_EVENT_CURSOR_BACKWARDS,
-                    smcr_doubt_message(message->arrival),
+        smcr_breach(arrival, SMCR_EVENT_CURSOR_BACKWARDS, smcr_doubt_message(arrival),
                     "The %s cursor is behind that of the message before", name);
     else if (fault == SMCR_RING_FAULT_ROUND)
-        smcr_breach(message->arrival, SMCR_EVENT_CURSOR_WRAP, message->follows,
+        smcr_breach(arrival, SMCR_EVENT_CURSOR_WRAP, message->follows,
                     "The %s cursor goes from %u:%u to %u:%u, more than one round", name,
                     before.wrap, before.count, now.wrap, now.count);
 }
 
 SMCR_RULES_CDC(cursors)
 {
-    int receiver = message->arrival->qp->side;
+    int receiver = arrival->qp->side;
     const smcr_evidence_cursors_t *known = message->known;
 
-    check_cursor(message, "producer", &known->prod, receiver, message->sender->prod,
+    check_cursor(arrival, conn, message, "producer", &known->prod, receiver, message->sender->prod,
                  message->cdc->prod);
-    check_cursor(message, "consumer", &known->cons, !receiver, message->sender->cons,
+    check_cursor(arrival, conn, message, "consumer", &known->cons, !receiver, message->sender->cons,
                  message->cdc->cons);
 }
 
@@ -108,7 +107,6 @@ stays(const smcr_conn_t *conn)
  * before CLC tells whose they are, where TCP and RoCE were captured at two places. (R-2.1-7) */
 SMCR_RULES_CDC(unseen)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_evidence_cursor_t *prod = &message->known->prod;
     uint64_t announced = message->receiver->in.announced;
     bool first = !message->receiver->heard.qp;
@@ -116,7 +114,7 @@ SMCR_RULES_CDC(unseen)
     if (!prod->over || prod->end == announced || (prod->believed && !message->known->placed))
         return;
     uint64_t bytes = MIN(prod->over, prod->end - announced);
-    if (stays(message->conn) && !smcr_doubt_conn(arrival, message->conn).kind &&
+    if (stays(conn) && !smcr_doubt_conn(arrival, conn).kind &&
         !(first && smcr_doubt_place(arrival).kind))
         smcr_event_add(arrival, SMCR_EVENT_ANNOUNCED_EARLY,
                        "The message announces %" G_GUINT64_FORMAT " bytes before they are written",
@@ -132,36 +130,31 @@ SMCR_RULES_CDC(unseen)
  * (R-A.4-6) */
 SMCR_RULES_CDC(writer)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_evidence_cursor_t *prod = &message->known->prod;
     const smcr_stream_t *out = &message->receiver->in;
     uint64_t limit = out->consumed + smcr_ring_room(&out->ring);
 
     if (!prod->known || prod->end == out->announced || !message->known->current ||
-        !smcr_ring_room(&out->ring) || prod->end <= limit || out->written > limit ||
-        !stays(message->conn))
+        !smcr_ring_room(&out->ring) || prod->end <= limit || out->written > limit || !stays(conn))
         return;
-    const smcr_rules_goal_t *goal = smcr_rules_goal(arrival, message->conn, arrival->qp->side,
-                                                    false, prod->end - limit + out->consumed);
-    smcr_breach(arrival, SMCR_EVENT_CURSOR_AHEAD,
-                smcr_doubt_other(arrival, message->conn, &goal->when),
+    const smcr_rules_goal_t *goal =
+        smcr_rules_goal(arrival, conn, arrival->qp->side, false, prod->end - limit + out->consumed);
+    smcr_breach(arrival, SMCR_EVENT_CURSOR_AHEAD, smcr_doubt_other(arrival, conn, &goal->when),
                 "The producer cursor passes the consumer cursor of the reader");
 }
 
 /* Nobody reads what was not announced to him. (R-A.4-8) */
 SMCR_RULES_CDC(reader)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_evidence_cursor_t *cons = &message->known->cons;
     int reader = !arrival->qp->side;
 
-    if (!cons->over || cons->told || !smcr_evidence_is_current(message->conn, reader) ||
-        (!message->sender->in.announced && smcr_doubt_conn(arrival, message->conn).kind))
+    if (!cons->over || cons->told || !smcr_evidence_is_current(conn, reader) ||
+        (!message->sender->in.announced && smcr_doubt_conn(arrival, conn).kind))
         return;
-    const smcr_rules_goal_t *goal =
-        smcr_rules_goal(arrival, message->conn, reader, true, cons->end);
-    smcr_doubt_t doubt = smcr_doubt_other(arrival, message->conn, &goal->when);
-    if (stays(message->conn) && !doubt.kind)
+    const smcr_rules_goal_t *goal = smcr_rules_goal(arrival, conn, reader, true, cons->end);
+    smcr_doubt_t doubt = smcr_doubt_other(arrival, conn, &goal->when);
+    if (stays(conn) && !doubt.kind)
         smcr_breach(arrival, SMCR_EVENT_READ_UNSENT, doubt,
                     "The consumer cursor is ahead of the producer cursor");
     else
@@ -179,23 +172,22 @@ note_reached(const smcr_arrival_t *arrival, smcr_rules_goal_t *goal, uint64_t po
 SMCR_RULES_CDC(reached)
 {
     for (int side = 0; side < 2; side++) {
-        const smcr_rules_side_t *kept = smcr_rules_of_side(message->conn, side);
-        const smcr_stream_t *in = &message->conn->side[side].in;
-        note_reached(message->arrival, kept->announced, in->announced);
-        note_reached(message->arrival, kept->consumed, in->consumed);
+        const smcr_rules_side_t *kept = smcr_rules_of_side(conn, side);
+        const smcr_stream_t *in = &conn->side[side].in;
+        note_reached(arrival, kept->announced, in->announced);
+        note_reached(arrival, kept->consumed, in->consumed);
     }
 }
 
 /* Follows one message that announces data, until the reader has read them. */
 SMCR_RULES_CDC(probe)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_record_cdc_t *view = arrival->record->view;
     const smcr_stream_t *out = &message->receiver->in;
 
     if (!arrival->roce || !view || view->len == 0)
         return;
-    smcr_rules_probe_t *probe = &smcr_rules_conn(arrival, message->conn)->probe[arrival->qp->side];
+    smcr_rules_probe_t *probe = &smcr_rules_conn(arrival, conn)->probe[arrival->qp->side];
     if (probe->end && (!probe->sent_message.acked || probe->end > out->consumed))
         return;
     probe->end = out->announced;
@@ -214,7 +206,7 @@ SMCR_RULES_CDC(urgent)
 
     if (present && !again && message->step == 1 && !message->replayed && before.wrap == now.wrap &&
         before.count == now.count)
-        smcr_breach(message->arrival, SMCR_EVENT_URGENT_FLAGS, message->follows,
+        smcr_breach(arrival, SMCR_EVENT_URGENT_FLAGS, message->follows,
                     "Urgent data are present, but the producer cursor is where it was before");
 }
 
@@ -238,7 +230,6 @@ SMCR_RULES_WRITE(urgent)
  * program has read them. The flag may go on behind them. (R-4.7.5-3) */
 SMCR_RULES_CDC(urgent_answer)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_record_cdc_t *view = arrival->record->view;
     int reader = arrival->qp->side;
 
@@ -248,10 +239,9 @@ SMCR_RULES_CDC(urgent_answer)
     uint64_t *answer = smcr_state_alloc0(arrival->state, sizeof *answer);
     smcr_doubt_proof_t claim = smcr_doubt_not_by(answer, deadline);
 
-    smcr_rules_side(arrival, message->conn, reader)->urgent_answer = answer;
+    smcr_rules_side(arrival, conn, reader)->urgent_answer = answer;
     claim.deadline = deadline;
-    smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED,
-                smcr_doubt_answer(arrival, message->conn, reader, claim),
+    smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED, smcr_doubt_answer(arrival, conn, reader, claim),
                 "For a second the reader does not tell that it has the urgent data; Linux waits "
                 "until its program has read them (smc_rx_update_consumer())");
 }
@@ -259,11 +249,10 @@ SMCR_RULES_CDC(urgent_answer)
 /* The reader of urgent data sends something. */
 SMCR_RULES_CDC(heard)
 {
-    uint64_t *answer =
-        smcr_rules_of_side(message->conn, !message->arrival->qp->side)->urgent_answer;
+    uint64_t *answer = smcr_rules_of_side(conn, !arrival->qp->side)->urgent_answer;
 
     if (answer && *answer == 0)
-        *answer = message->arrival->when.time;
+        *answer = arrival->when.time;
 }
 
 /* ---- whose message ---- */
@@ -296,24 +285,22 @@ goes_on_in(const smcr_arrival_t *arrival, const smcr_lgr_t *other, const smcr_cd
 
 /* Whether the message is the first sign of its connection. */
 static bool
-is_first_sign(const smcr_rules_cdc_t *message)
+is_first_sign(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    const smcr_point_t *since = &message->receiver->since;
+    const smcr_point_t *since = &conn->side[arrival->qp->side].since;
 
-    return !message->conn->accept_frame && !message->conn->confirm_frame &&
-           !message->sender->cdc_frame && !message->receiver->cdc_frame &&
-           since->qp == message->arrival->qp && since->psn + 1 == message->arrival->psn;
+    return !conn->accept_frame && !conn->confirm_frame && !conn->side[0].cdc_frame &&
+           !conn->side[1].cdc_frame && since->qp == arrival->qp && since->psn + 1 == arrival->psn;
 }
 
 /* A message travels in the group whose CLC has announced its token. Where the capture has all of a
  * group but lacks CLC of a connection, its first message has number 1. (R-A.4-4) */
 SMCR_RULES_CDC(token)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     wmem_list_t *lgrs = arrival->state->lgrs;
     unsigned found = 0;
 
-    if (message->cdc->seq == 1 || !is_first_sign(message))
+    if (message->cdc->seq == 1 || !is_first_sign(arrival, conn))
         return;
     for (wmem_list_frame_t *at = wmem_list_head(lgrs); at; at = wmem_list_frame_next(at))
         found += goes_on_in(arrival, wmem_list_frame_data(at), message->cdc);
@@ -329,64 +316,49 @@ SMCR_DOUBT_CLAIM(confirm_is_absent, const smcr_conn_t *conn, !conn->confirm_fram
 /* The client sends its Confirm before its data. (R-3.5.2-7) */
 SMCR_RULES_CDC(confirmed)
 {
-    const smcr_conn_t *conn = message->conn;
     smcr_doubt_proof_t claim = {.has_come = confirm_is_absent, .about = conn};
-    int side = message->arrival->qp->side;
+    int side = arrival->qp->side;
 
     if (!conn->accept_frame || conn->confirm_frame || conn->lgr->server != side)
         return;
-    smcr_breach(message->arrival, SMCR_EVENT_DATA_BEFORE_CONFIRM,
-                smcr_doubt_or(smcr_doubt_place(message->arrival),
-                              smcr_doubt_later(message->arrival, conn->lgr, !side, claim)),
+    smcr_breach(arrival, SMCR_EVENT_DATA_BEFORE_CONFIRM,
+                smcr_doubt_or(smcr_doubt_place(arrival),
+                              smcr_doubt_later(arrival, conn->lgr, !side, claim)),
                 "The client sends this before its Confirm, or TCP and RoCE were captured at two "
                 "places");
 }
 
 /* ---- nothing after the end ---- */
 
-/* Whether the reader's element was full when the sender spoke last: Linux goes on with what it has
- * queued, whatever it has said (smc_cdc_msg_recv_action(), smc_tx_pending()). The NOTE
- * smcr.write.after_close tells of it. */
-static bool
-had_more(const smcr_rules_cdc_t *message)
-{
-    return message->receiver->in.filled;
-}
-
-/* After sending done a side writes no more data, so it announces none. (R-4.8.1-1) */
-static void
-check_done(const smcr_rules_cdc_t *message)
-{
-    const smcr_stream_t *in = &message->receiver->in;
-    uint32_t done = message->sender->sending_done_frame;
-
-    if (done && !had_more(message) && in->known &&
-        smcr_ring_distance(&in->ring, message->sender->prod, message->cdc->prod) > 0)
-        smcr_breach(message->arrival, SMCR_EVENT_AFTER_DONE, message->follows,
-                    "The message announces data, though its sender was done in frame %u, as Linux "
-                    "may do (smc_tx_pending())",
-                    done);
-}
-
-/* After connection closed a side sends nothing more but an abort; after that, nothing at all.
- * (R-4.8.1-2, R-4.8.2-3) */
+/* After connection closed a side sends nothing more but an abort; after that, nothing at all. After
+ * sending done it writes no more data, so it announces none. Where the reader's element was full
+ * when the sender spoke last, Linux goes on with what it has queued, whatever it has said
+ * (smc_cdc_msg_recv_action(), smc_tx_pending()): the NOTE smcr.write.after_close tells of that.
+ * (R-4.8.1-1, R-4.8.1-2, R-4.8.2-3) */
 SMCR_RULES_CDC(end)
 {
     const smcr_conn_side_t *sender = message->sender;
+    const smcr_stream_t *in = &message->receiver->in;
     bool aborts = (message->cdc->state & SMCR_CDC_STATE_ABORT) != 0;
 
     if (sender->abort_frame)
-        smcr_breach(message->arrival, SMCR_EVENT_AFTER_ABORT, message->follows,
+        smcr_breach(arrival, SMCR_EVENT_AFTER_ABORT, message->follows,
                     "The sender aborted the connection in frame %u, but goes on, as Linux may do "
                     "(smc_tx_pending())",
                     sender->abort_frame);
-    else if (sender->closed_frame && !aborts && !had_more(message))
-        smcr_breach(message->arrival, SMCR_EVENT_AFTER_CLOSE, message->follows,
+    else if (in->filled)
+        return;
+    else if (sender->closed_frame && !aborts)
+        smcr_breach(arrival, SMCR_EVENT_AFTER_CLOSE, message->follows,
                     "The sender closed the connection in frame %u, but goes on, as Linux may do "
                     "(smc_tx_pending())",
                     sender->closed_frame);
-    else
-        check_done(message);
+    else if (sender->sending_done_frame && in->known &&
+             smcr_ring_distance(&in->ring, sender->prod, message->cdc->prod) > 0)
+        smcr_breach(arrival, SMCR_EVENT_AFTER_DONE, message->follows,
+                    "The message announces data, though its sender was done in frame %u, as Linux "
+                    "may do (smc_tx_pending())",
+                    sender->sending_done_frame);
 }
 
 /* A side does not take back that it is done with sending. (R-4.8.1-7) */
@@ -396,7 +368,7 @@ SMCR_RULES_CDC(flags)
         SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT;
 
     if (message->sender->cdc_state == SMCR_CDC_STATE_SENDING_DONE && !(message->cdc->state & ended))
-        smcr_breach(message->arrival, SMCR_EVENT_FLAG_WITHDRAWN, message->follows,
+        smcr_breach(arrival, SMCR_EVENT_FLAG_WITHDRAWN, message->follows,
                     "The sender takes back that it is done with sending, which frame %u said",
                     message->sender->cdc_frame);
 }
@@ -408,13 +380,12 @@ SMCR_RULES_CDC(reused)
     const smcr_conn_side_t *receiver = message->receiver;
     const smcr_conn_t *next =
         receiver->rmb ? smcr_rmb_conn(receiver->rmb, receiver->rmb_index) : NULL;
-    int writer = !message->arrival->qp->side;
+    int writer = !arrival->qp->side;
 
-    if (!next || next == message->conn || !next->confirm_frame || !next->side[writer].cdc_frame ||
+    if (!next || next == conn || !next->confirm_frame || !next->side[writer].cdc_frame ||
         message->cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT))
         return;
-    smcr_breach(message->arrival, SMCR_EVENT_AFTER_REUSE,
-                smcr_doubt_conn(message->arrival, message->conn),
+    smcr_breach(arrival, SMCR_EVENT_AFTER_REUSE, smcr_doubt_conn(arrival, conn),
                 "The RMB element belongs to connection %u by now, but the sender does not abort, "
                 "as Linux, which does not look (smc_connect_rdma())",
                 next->index);
@@ -427,15 +398,14 @@ enum { FIRST = 1, NEW = 2, OTHER = 4, BUT_FIRST = NEW | OTHER, ALL = FIRST | BUT
 
 /* Whether it is the sender's next message on the same link, or its first one. */
 static smcr_doubt_t
-doubt_next(const smcr_rules_cdc_t *message)
+doubt_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    const smcr_point_t *before = smcr_evidence_last_to(message->receiver);
+    const smcr_point_t *before = smcr_evidence_last_to(&conn->side[arrival->qp->side]);
     smcr_point_t other_link = {0};
 
-    if (!message->sender->cdc_frame && smcr_evidence_is_next(message->arrival, message->conn))
-        return smcr_doubt_message(message->arrival);
-    return smcr_doubt_since(message->arrival,
-                            before->qp == message->arrival->qp ? before : &other_link);
+    if (!conn->side[!arrival->qp->side].cdc_frame && smcr_evidence_is_next(arrival, conn))
+        return smcr_doubt_message(arrival);
+    return smcr_doubt_since(arrival, before->qp == arrival->qp ? before : &other_link);
 }
 
 void
@@ -443,20 +413,20 @@ smcr_rules_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_
                const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
-    smcr_rules_cdc_t message = {arrival, conn, sender, &conn->side[arrival->qp->side], cdc,
-                                known, 0, false, {SMCR_DOUBT_NONE, NULL}};
+    smcr_rules_cdc_t message = {sender, &conn->side[arrival->qp->side], cdc, known, 0,
+                                false,  {SMCR_DOUBT_NONE, NULL}};
     unsigned kind = ALL;
 
     if (when == SMCR_RULES_PLACED) {
         message.step = smcr_conn_side_step(sender, cdc->seq);
         message.replayed = sender->moved_frame > sender->cdc_frame;
-        message.follows = doubt_next(&message);
+        message.follows = doubt_next(arrival, conn);
         kind = !sender->cdc_frame                         ? FIRST
                : message.step <= 0 || sender->moved_frame ? OTHER /* it may come again */
                                                           : NEW;
     }
 #define SMCR_RULES_CDC_CHECK(step, which, check) \
     if (when == SMCR_RULES_##step && kind & (which)) \
-        smcr_rules_cdc_##check(&message);
+        smcr_rules_cdc_##check(arrival, conn, &message);
 #include "cdc_checks.def"
 }

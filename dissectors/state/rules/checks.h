@@ -10,10 +10,8 @@
 #include "rules.h"
 #include "wire/wire.h"
 
-/* A CDC message of a connection, with what its sender has said before. */
+/* A CDC message, with what its sender has said before. */
 typedef struct {
-    const smcr_arrival_t *arrival;
-    smcr_conn_t *conn;
     const smcr_conn_side_t *sender, *receiver;
     const smcr_cdc_t *cdc;
     const smcr_evidence_cursors_t *known; /* ARRIVES: NULL */
@@ -25,7 +23,10 @@ typedef struct {
 
 /* What a check is given: its definition begins with SMCR_RULES_CDC(check) or
  * SMCR_RULES_WRITE(check). */
-#define SMCR_RULES_CDC(check) void smcr_rules_cdc_##check(const smcr_rules_cdc_t *message)
+#define SMCR_RULES_CDC(check) \
+    void smcr_rules_cdc_##check(G_GNUC_UNUSED const smcr_arrival_t *arrival, \
+                                G_GNUC_UNUSED smcr_conn_t *conn, \
+                                G_GNUC_UNUSED const smcr_rules_cdc_t *message)
 #define SMCR_RULES_CDC_CHECK(when, which, check) SMCR_RULES_CDC(check);
 #include "cdc_checks.def"
 

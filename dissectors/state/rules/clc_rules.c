@@ -85,8 +85,6 @@ check_known(const smcr_arrival_t *arrival, const uint8_t *peer_id, const smcr_ib
  * Accept names; in a first contact there is but one. (R-3.5.2-5) */
 SMCR_RULES_CLC(client_qp)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    const smcr_conn_t *conn = message->conn;
     const smcr_clc_accept_t *confirm = &message->clc->u.accept;
     smcr_ib_qp_key_t key = smcr_qp_key(confirm->gid, confirm->qpn);
     smcr_lgr_t *lgr = conn->lgr;
@@ -142,7 +140,7 @@ check_taken(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_conta
 
 SMCR_RULES_CLC(server_qp)
 {
-    const smcr_state_t *state = message->arrival->state;
+    const smcr_state_t *state = arrival->state;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     smcr_ib_qp_key_t key = smcr_qp_key(accept->gid, accept->qpn);
     bool first_contact = is_first_contact(message->clc);
@@ -150,9 +148,9 @@ SMCR_RULES_CLC(server_qp)
     if (!smcr_wire_clc_names_qp(message->clc) ||
         (!first_contact && smcr_qp_of_role(state, &key, true)))
         return;
-    check_taken(message->arrival, smcr_qp_find(state, &key), first_contact);
+    check_taken(arrival, smcr_qp_find(state, &key), first_contact);
     if (!first_contact)
-        check_known(message->arrival, accept->peer_id, &key);
+        check_known(arrival, accept->peer_id, &key);
 }
 
 /* ---- where the peers are ---- */
@@ -198,9 +196,7 @@ is_ipv6(const smcr_conn_t *conn)
 /* Over IPv4 a Proposal has a mask, over IPv6 prefixes. (R-A.2.2-4) */
 SMCR_RULES_CLC(area)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
-    smcr_conn_t *conn = message->conn;
     bool outside = !is_inside(conn, proposal);
 
     if (!message->clc->complete || !proposal->has_ip_area)
@@ -220,11 +216,9 @@ SMCR_RULES_CLC(area)
  * have a second address there. (R-3.5.1.2-2) */
 SMCR_RULES_CLC(subnet)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_t *clc = message->clc;
 
-    if (smcr_wire_clc_names_qp(clc) && is_first_contact(clc) &&
-        smcr_rules_of_conn(message->conn)->outside &&
+    if (smcr_wire_clc_names_qp(clc) && is_first_contact(clc) && smcr_rules_of_conn(conn)->outside &&
         smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION) == 1)
         smcr_breach(arrival, SMCR_EVENT_OTHER_SUBNET, smcr_doubt_message(arrival),
                     "The server accepts, but the address that the client has reached is in no "
@@ -239,7 +233,6 @@ SMCR_DOUBT_CLAIM(rmb_has_gone, const smcr_rmb_t *rmb, !smcr_rmb_is_alive(rmb))
 /* All elements of an RMB have one size. DELETE RKEY may have come in between. (R-2.1-4) */
 SMCR_RULES_CLC(element_size)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     const smcr_qp_t *qp = message->qp;
     const smcr_rmb_t *rmb = smcr_rmb_same(arrival->state, qp, accept->rkey, accept->va);
@@ -267,15 +260,14 @@ note_given(const smcr_arrival_t *arrival, smcr_conn_t *before, const smcr_conn_t
 
 SMCR_RULES_CLC(note_given)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     const smcr_qp_t *qp = message->qp;
     const smcr_rmb_t *rmb = smcr_rmb_same(arrival->state, qp, accept->rkey, accept->va);
 
     if (rmb)
-        note_given(arrival, smcr_rmb_conn(rmb, accept->rmb_index), message->conn, qp->side, false);
+        note_given(arrival, smcr_rmb_conn(rmb, accept->rmb_index), conn, qp->side, false);
     note_given(arrival, smcr_conn_find(arrival->state, qp->link->lgr, qp->side, accept->token),
-               message->conn, qp->side, true);
+               conn, qp->side, true);
 }
 
 /* An owner hands out an element, or an alert token, when its last connection is over. It was not,
@@ -285,8 +277,6 @@ SMCR_RULES_CLC(note_given)
  * (R-3.5.2-3, R-A.2.3-9) */
 SMCR_RULES_CDC(goes_on)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    const smcr_conn_t *conn = message->conn;
     const smcr_cdc_t *cdc = message->cdc;
     const smcr_rules_reuse_t *reused = smcr_rules_of_conn(conn)->reused;
     const smcr_conn_t *other = reused ? reused->by : NULL;
@@ -329,8 +319,6 @@ differ(const uint8_t *one, const uint8_t *other)
  * one if its flow goes on. (R-3.5.1.2-6, R-3.5.2-1) */
 SMCR_RULES_CLC(peer)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    const smcr_conn_t *conn = message->conn;
     const smcr_qp_t *qp = message->qp;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     const smcr_lgr_t *lgr = qp->link->lgr;
@@ -348,8 +336,6 @@ SMCR_RULES_CLC(peer)
 /* The Confirm repeats the EID of the Accept. (R-V2ACC-6) */
 SMCR_RULES_CLC(eid)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    smcr_conn_t *conn = message->conn;
     const smcr_qp_t *qp = message->qp;
     uint32_t eid = smcr_wire_eid_sum(message->clc->u.accept.eid);
     uint32_t before = smcr_rules_of_conn(conn)->eid;

@@ -71,8 +71,6 @@ check_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 /* The message ends the connection, or its sender's data. */
 SMCR_RULES_CDC(close)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    const smcr_conn_t *conn = message->conn;
     const smcr_conn_side_t *sender = message->sender;
     const smcr_cdc_t *cdc = message->cdc;
 
@@ -92,12 +90,9 @@ SMCR_RULES_CDC(close)
 /* Follows the message that closes the connection. */
 SMCR_RULES_CDC(note_closed)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-
     if (!(message->cdc->state & SMCR_CDC_STATE_CLOSED) || message->sender->closed_frame)
         return;
-    smcr_link_sent_message_t *closed =
-        &smcr_rules_conn(arrival, message->conn)->closed[!arrival->qp->side];
+    smcr_link_sent_message_t *closed = &smcr_rules_conn(arrival, conn)->closed[!arrival->qp->side];
     *closed = (smcr_link_sent_message_t){.sent = arrival->when.time};
     if (arrival->roce)
         smcr_arrival_track(arrival, closed);

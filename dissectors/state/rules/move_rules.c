@@ -84,9 +84,7 @@ keep(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
 
 SMCR_RULES_CDC(move)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_conn_side_t *sender = message->sender;
-    smcr_conn_t *conn = message->conn;
     const smcr_cdc_t *cdc = message->cdc;
     const smcr_rules_move_t *move = smcr_rules_of_side(conn, !arrival->qp->side)->move;
     const smcr_link_t *link = arrival->qp->link;

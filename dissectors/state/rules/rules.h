@@ -29,8 +29,6 @@ typedef enum {
 
 /* A CLC message; its direction is known. Its checks are the rows of clc_checks.def. */
 typedef struct {
-    const smcr_arrival_t *arrival;
-    smcr_conn_t *conn;
     const smcr_clc_t *clc;
     smcr_evidence_clc_t proven;
     bool wrong_sender; /* only the other side sends it: it means nothing */
@@ -39,7 +37,10 @@ typedef struct {
 
 /* Asked by smcr_rules_clc(), which knows those of links, too (links.h). The definition of a check
  * begins with SMCR_RULES_CLC(check). */
-#define SMCR_RULES_CLC(check) void smcr_rules_clc_##check(const smcr_rules_clc_t *message)
+#define SMCR_RULES_CLC(check) \
+    void smcr_rules_clc_##check(G_GNUC_UNUSED const smcr_arrival_t *arrival, \
+                                G_GNUC_UNUSED smcr_conn_t *conn, \
+                                G_GNUC_UNUSED const smcr_rules_clc_t *message)
 #define SMCR_RULES_CLC_CHECK(when, types, check) SMCR_RULES_CLC(check);
 #include "clc_checks.def"
 

@@ -18,9 +18,8 @@
 /* The client sends Proposal and Confirm, the server Accept; both may decline. (R-3.2-1) */
 SMCR_RULES_CLC(sender)
 {
-    smcr_breach(message->arrival, SMCR_EVENT_CLC_SENDER, smcr_doubt_message(message->arrival),
-                "Only the %s sends this message",
-                smcr_arrival_role(message->arrival) ? "client" : "server");
+    smcr_breach(arrival, SMCR_EVENT_CLC_SENDER, smcr_doubt_message(arrival),
+                "Only the %s sends this message", smcr_arrival_role(arrival) ? "client" : "server");
 }
 
 static bool
@@ -32,8 +31,6 @@ has_come(const smcr_conn_t *conn, unsigned type)
 /* Each message comes once, and behind the one that it answers. (R-3.2-2) */
 SMCR_RULES_CLC(order)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    const smcr_conn_t *conn = message->conn;
     unsigned type = message->clc->header.type;
     smcr_doubt_t doubt = smcr_doubt_message(arrival);
 
@@ -50,8 +47,6 @@ SMCR_RULES_CLC(order)
  * have cut the option. (R-1-1) */
 SMCR_RULES_CLC(option)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    const smcr_conn_t *conn = message->conn;
     const smcr_clc_t *clc = message->clc;
 
     if (arrival->span && arrival->span->has_syns && !conn->clc_types && clc->complete &&
@@ -84,7 +79,7 @@ check_time(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 SMCR_RULES_CLC(time)
 {
     if (message->proven.is_next)
-        check_time(message->arrival, message->conn);
+        check_time(arrival, conn);
 }
 
 /* ---- errors ---- */
@@ -104,15 +99,13 @@ check_error(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 SMCR_RULES_CLC(error)
 {
     if (message->proven.is_next)
-        check_error(message->arrival, message->conn);
+        check_error(arrival, conn);
 }
 
 /* A reserved value in a first contact leads to a Decline. (R-C.6-3) */
 SMCR_RULES_CLC(reserved)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-
-    if (smcr_rules_of_conn(message->conn)->mtu_reserved)
+    if (smcr_rules_of_conn(conn)->mtu_reserved)
         smcr_breach(arrival, SMCR_EVENT_CLC_ERROR_KEPT, smcr_doubt_message(arrival),
                     "The MTU of the Accept is reserved, but the client goes on, as Linux does "
                     "(smc_ib_modify_qp_rtr())");
@@ -137,16 +130,13 @@ check_agreed(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 /* The sender declines although its previous message was not answered yet. In a first contact either
  * side may decline after the Confirm, too. (R-C.1-1) */
 static void
-check_chase(const smcr_rules_clc_t *message)
+check_chase(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_next)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    const smcr_conn_t *conn = message->conn;
     bool by_server = smcr_arrival_role(arrival);
     bool known = !by_server || conn->accept_frame; /* whether it is a first contact */
 
     if (known && conn->clc_types && !has_come(conn, SMCR_CLC_CONFIRM) &&
-        smcr_rules_of_conn(conn)->last_by_server == by_server &&
-        message->proven.is_next)
+        smcr_rules_of_conn(conn)->last_by_server == by_server && is_next)
         smcr_breach(arrival, SMCR_EVENT_DECLINE_CHASES, smcr_doubt_message(arrival),
                     "The sender has not got an answer to its last message");
 }
@@ -195,22 +185,17 @@ check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 SMCR_RULES_CLC(decline)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    const smcr_conn_t *conn = message->conn;
-
     if (check_agreed(arrival, conn))
         return;
-    check_chase(message);
+    check_chase(arrival, conn, message->proven.is_next);
     if (conn->first_contact && conn->lgr && conn->confirm_frame)
         check_set_up(arrival, conn);
 }
 
 SMCR_RULES_CLC(note_declined)
 {
-    const smcr_conn_t *conn = message->conn;
-
     if (conn->first_contact && conn->lgr && !smcr_rules_of_lgr(conn->lgr)->declined)
-        smcr_rules_lgr(message->arrival, conn->lgr)->declined = message->arrival->when.time;
+        smcr_rules_lgr(arrival, conn->lgr)->declined = arrival->when.time;
 }
 
 /* ---- CLC messages ---- */
@@ -218,12 +203,11 @@ SMCR_RULES_CLC(note_declined)
 /* What later messages are judged by. */
 SMCR_RULES_CLC(note_order)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_t *clc = message->clc;
 
     if (message->proven.is_repeat)
         return;
-    smcr_rules_conn_t *kept = smcr_rules_conn(arrival, message->conn);
+    smcr_rules_conn_t *kept = smcr_rules_conn(arrival, conn);
     if (!message->proven.is_overtaken)
         kept->last_by_server = smcr_arrival_role(arrival);
     if (clc->malformed) {

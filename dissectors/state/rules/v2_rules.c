@@ -31,8 +31,6 @@ is_offered(uint8_t proposal, uint8_t accept, bool smcd)
  * has the version of the Accept. (R-A.2-5, R-V2ACC-4) */
 SMCR_RULES_CLC(path)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    const smcr_conn_t *conn = message->conn;
     const smcr_clc_t *clc = message->clc;
     bool confirm = clc->header.type == SMCR_CLC_CONFIRM;
     uint8_t flags = clc->header.flags;
@@ -134,10 +132,9 @@ offer_of(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
 /* What the Proposal offers; the connection has nothing else so far. */
 SMCR_RULES_CLC(note_offer)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_t *clc = message->clc;
     const smcr_clc_proposal_t *proposal = &clc->u.proposal;
-    smcr_rules_conn_t *kept = smcr_rules_conn(arrival, message->conn);
+    smcr_rules_conn_t *kept = smcr_rules_conn(arrival, conn);
 
     kept->proposal_flags = clc->header.flags;
     kept->offer = clc->complete && proposal->has_v2 ? offer_of(arrival, proposal) : NULL;
@@ -162,12 +159,11 @@ has_terms(const smcr_clc_t *clc)
  * (R-V2ACC-5) */
 SMCR_RULES_CLC(offered)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
 
     if (!is_v2(message->clc))
         return;
-    smcr_rules_conn_t *kept = smcr_rules_conn(arrival, message->conn);
+    smcr_rules_conn_t *kept = smcr_rules_conn(arrival, conn);
     const smcr_rules_offer_t *offer = kept->offer;
     smcr_rules_terms_t now = terms_of(accept);
 
@@ -183,8 +179,7 @@ SMCR_RULES_CLC(offered)
 /* The Confirm repeats what the Accept takes. */
 SMCR_RULES_CLC(repeated)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    const smcr_rules_conn_t *kept = smcr_rules_of_conn(message->conn);
+    const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
     smcr_rules_terms_t now = terms_of(&message->clc->u.accept);
 
     if (!is_v2(message->clc) || !has_terms(message->clc) || !kept->has_terms)
@@ -196,10 +191,10 @@ SMCR_RULES_CLC(repeated)
 /* A first contact makes its terms those of the group. */
 SMCR_RULES_CLC(note_terms)
 {
-    const smcr_rules_conn_t *kept = smcr_rules_of_conn(message->conn);
+    const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
 
-    if (message->conn->first_contact && kept->has_terms)
-        smcr_rules_lgr(message->arrival, message->qp->link->lgr)->terms = kept->terms;
+    if (conn->first_contact && kept->has_terms)
+        smcr_rules_lgr(arrival, message->qp->link->lgr)->terms = kept->terms;
 }
 
 /* ---- connections of a group ---- */
@@ -229,7 +224,6 @@ limits_conns(const smcr_lgr_t *lgr)
  * and not said its end is in it. What tells its end may be under way, or absent. (R-V2ACC-12) */
 SMCR_RULES_CLC(limit)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     smcr_lgr_t *lgr = message->qp->link->lgr;
     smcr_rules_lgr_t *kept = lgr->rules;
     uint64_t now = arrival->when.time;
@@ -262,8 +256,6 @@ close_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 /* A connection is counted from its first message to its first end. */
 SMCR_RULES_CDC(count_open)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    smcr_conn_t *conn = message->conn;
     const smcr_cdc_t *cdc = message->cdc;
     bool ends = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
 

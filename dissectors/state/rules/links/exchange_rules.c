@@ -382,8 +382,6 @@ smcr_rules_waits(const smcr_arrival_t *arrival)
  */
 SMCR_RULES_CLC(declined_late)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-    const smcr_conn_t *conn = message->conn;
     smcr_lgr_t *lgr = conn->lgr;
 
     if (arrival->record->direction != 1 || !conn->first_contact || !conn->confirm_frame ||

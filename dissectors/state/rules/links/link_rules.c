@@ -46,9 +46,7 @@ keep_mac(const smcr_arrival_t *arrival, const smcr_qp_t *qp, const uint8_t *mac)
 /* A queue pair has one MAC. (R-3.5.2-1, R-3.5.2-5) */
 SMCR_RULES_CLC(qp)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
-    const smcr_conn_t *conn = message->conn;
     const smcr_qp_t *qp = message->qp;
     smcr_lgr_t *lgr = qp->link->lgr;
     bool same = smcr_qp_has_key(qp, accept->gid, accept->qpn);

@@ -143,12 +143,11 @@ check_confirmed(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 /* The message names an RMB: no CONFIRM RKEY may have announced it, and it may be one too many. */
 SMCR_RULES_CLC(rmb)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     smcr_lgr_t *lgr = message->qp->link->lgr;
 
     if (!smcr_rmb_find(arrival->state, message->qp, accept->rkey) && lgr->from_start &&
-        !message->conn->first_contact)
+        !conn->first_contact)
         smcr_event_add(arrival, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
     smcr_rules_links(arrival, lgr)->rmb_is_new =
         smcr_rules_new_rmb(arrival, message->qp, accept->rkey, accept->va);
@@ -156,16 +155,15 @@ SMCR_RULES_CLC(rmb)
 
 SMCR_RULES_CLC(rmb_named)
 {
-    const smcr_conn_t *conn = message->conn;
     smcr_rmb_t *rmb = conn->side[message->qp->side].rmb;
     bool is_new = smcr_rules_of_links(rmb->lgr)->rmb_is_new;
 
     if (conn->first_contact || !conn->accept_frame || !rmb->lgr->from_start)
         return;
     if (is_new)
-        check_confirmed(message->arrival, rmb);
+        check_confirmed(arrival, rmb);
     if ((is_new || rmb->confirmed) && !rmb->agreed)
-        check_early(message->arrival, rmb);
+        check_early(arrival, rmb);
 }
 
 /* Which messages a check is asked of; see clc_checks.def. */
@@ -181,7 +179,8 @@ enum {
 };
 
 void
-smcr_rules_clc(smcr_rules_when_t when, const smcr_rules_clc_t *message)
+smcr_rules_clc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
+               const smcr_rules_clc_t *message)
 {
     unsigned type = message->clc->header.type;
     bool known = type >= SMCR_CLC_PROPOSAL && type <= SMCR_CLC_DECLINE;
@@ -189,10 +188,10 @@ smcr_rules_clc(smcr_rules_when_t when, const smcr_rules_clc_t *message)
 
 #define SMCR_RULES_CLC_CHECK(step, types, check) \
     if (when == SMCR_RULES_##step && kind & (types)) \
-        smcr_rules_clc_##check(message);
+        smcr_rules_clc_##check(arrival, conn, message);
 #include "state/rules/clc_checks.def"
 #define SMCR_RULES_CLC_CHECK(step, types, check) \
     if (when == SMCR_RULES_##step && kind & (types)) \
-        smcr_rules_clc_##check(message);
+        smcr_rules_clc_##check(arrival, conn, message);
 #include "links_clc_checks.def"
 }
