@@ -77,7 +77,7 @@ def choices():
     text, found = (FIGURES / "choices.def").read_text(encoding="utf-8"), {}
     for name, rows in re.findall(r"^CHOICE\((\w+)\)$(.*?)^END\(\1\)$", text, re.MULTILINE | re.DOTALL):
         found[name] = re.findall(r'^    WORD\(\w+, "([^"]+)"\)$', rows, re.MULTILINE)
-    codes = "".join((TOP / "dissectors" / "wire" / f"{name}_codes.h").read_text(encoding="utf-8") for name in ("cm", "llc"))
+    codes = "".join((TOP / "dissectors" / "wire" / f"{name}_codes.h").read_text(encoding="utf-8") for name in ("roce", "llc"))
     return found | {"cm_state": re.findall(r'V\(SMCR_IB_CM_STATE_\w+, \d+, "(\w+)"\)', codes),
                     "delete_reason": [*re.findall(r'V\(SMCR_LLC_DELETE_\w+, \w+, "(.+)"\)', codes), "unknown reason"]}
 

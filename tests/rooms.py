@@ -14,7 +14,7 @@ ROOMS = {
     "wire": ("wire.h",),
     "fabric": ("fabric.h",),
     "fabric/peers": ("peers.h",),
-    "state/model": ("store.h", "record.h", "held.h", "join.h", "socket.h", "exchange.h"),
+    "state/model": ("store.h", "record.h", "held.h", "socket.h", "exchange.h"),
     "state/evidence": ("evidence.h",),
     "state/rules": ("rules.h", "memory.h"),
     "state/rules/links": ("links.h",),

@@ -6,8 +6,6 @@
 
 #include "flow.h"
 
-#include "wire/wire.h"
-
 #define FAR_AHEAD 131072 /* PSNs: no capture lacks more and still tells what comes behind */
 #define FAR_BEHIND 16384 /* nobody sends again what is older */
 

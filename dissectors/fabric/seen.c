@@ -4,9 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "seen.h"
-
-#include "wire/wire.h"
+#include "flow.h"
 
 #define SOON 100000 /* nanoseconds: no timer of a sender is that short */
 #define SIZE_FIRST 4

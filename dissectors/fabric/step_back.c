@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "step_back.h"
+#include "flow.h"
 
 #include <string.h>
 

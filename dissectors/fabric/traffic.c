@@ -6,8 +6,6 @@
 
 #include "traffic.h"
 
-#include "wire/wire.h"
-
 /* When the request was sent that a response with `psn` answers: of one within a READ, the READ.
  * Frame 0: not known. */
 static smcr_when_t

@@ -7,13 +7,7 @@
 
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <wireshark.h>
-#include <wsutil/wmem/wmem.h>
-
-#include "sent.h"
+#include "flow.h"
 
 typedef struct {
     struct smcr_unacked_packet *ring; /* in the order of PSNs */

@@ -1,7 +1,8 @@
 /* codes.h
  * What the lists of codes share. A list is an X macro whose rows are V(name, value, text): one list
  * makes the enum here and the texts that Wireshark shows (values.c), so that neither can have an
- * entry that the other lacks.
+ * entry that the other lacks. Sizes and limits that CLC, LLC and CDC messages share (RFC 7609 A.2,
+ * A.3); units of time.
  *
  * Sections are those of RFC 7609; lists with the name of a header come from Linux net/smc.
  *
@@ -30,4 +31,73 @@ static inline uint8_t
 smcr_wire_bits(uint8_t byte, uint8_t mask)
 {
     return (uint8_t)((byte & mask) / (mask & -mask));
+}
+
+#define SMCR_WIRE_MAC_LENGTH 6
+#define SMCR_WIRE_MAC_GROUP 0x01 /* in the first byte: the address of a group */
+#define SMCR_WIRE_PEER_ID_LENGTH 8
+#define SMCR_WIRE_PREFIX_LENGTH 17 /* address and number of bits */
+#define SMCR_WIRE_PREFIXES_MAX 8
+#define SMCR_WIRE_EID_LENGTH 32
+#define SMCR_WIRE_HOST_NAME_LENGTH 32
+#define SMCR_WIRE_EYECATCHER_LENGTH 4 /* in a message, and where an RMB element begins with one */
+
+#define SMCR_WIRE_LINKS_MAX 8  /* of a link group (A.3.5) */
+#define SMCR_WIRE_QPN_MIN 2    /* queue pairs 0 and 1 are for the management of the fabric */
+#define SMCR_WIRE_RMB_INDEX_MAX 255 /* elements of an RMB; they count from 1 */
+#define SMCR_WIRE_PAGE_MASK 0xfffU /* RMBs begin at a page */
+
+/* Nanoseconds: all times are kept in these. */
+#define SMCR_TIME_MICROSECOND UINT64_C(1000)
+#define SMCR_TIME_MILLISECOND UINT64_C(1000000)
+#define SMCR_TIME_SECOND UINT64_C(1000000000)
+/* By how much a capture may have packets of two hosts out of order, or what they tell. */
+#define SMCR_TIME_DISORDER UINT64_C(100000000)
+
+/* A.2.3: one byte holds both codes */
+#define SMCR_MASK_BUFFER_SIZE 0xf0
+#define SMCR_MASK_MTU 0x0f
+
+/* A.2.3; codes above 5 are Linux's (SMC-R: to 15, since 6.11) */
+#define SMCR_BSIZES(V) \
+    V(SMCR_BSIZE_16K, 0, "16 KiB") \
+    V(SMCR_BSIZE_32K, 1, "32 KiB") \
+    V(SMCR_BSIZE_64K, 2, "64 KiB") \
+    V(SMCR_BSIZE_128K, 3, "128 KiB") \
+    V(SMCR_BSIZE_256K, 4, "256 KiB") \
+    V(SMCR_BSIZE_512K, 5, "512 KiB") \
+    V(SMCR_BSIZE_1M, 6, "1 MiB") \
+    V(SMCR_BSIZE_2M, 7, "2 MiB") \
+    V(SMCR_BSIZE_4M, 8, "4 MiB") \
+    V(SMCR_BSIZE_8M, 9, "8 MiB") \
+    V(SMCR_BSIZE_16M, 10, "16 MiB") \
+    V(SMCR_BSIZE_32M, 11, "32 MiB") \
+    V(SMCR_BSIZE_64M, 12, "64 MiB") \
+    V(SMCR_BSIZE_128M, 13, "128 MiB") \
+    V(SMCR_BSIZE_256M, 14, "256 MiB") \
+    V(SMCR_BSIZE_512M, 15, "512 MiB")
+
+/* A.2.3 */
+#define SMCR_MTUS(V) \
+    V(SMCR_MTU_256, 1, "256 bytes") \
+    V(SMCR_MTU_512, 2, "512 bytes") \
+    V(SMCR_MTU_1024, 3, "1024 bytes") \
+    V(SMCR_MTU_2048, 4, "2048 bytes") \
+    V(SMCR_MTU_4096, 5, "4096 bytes")
+
+enum smcr_bsize { SMCR_BSIZES(SMCR_WIRE_ENUM_ROW) };
+enum smcr_mtu { SMCR_MTUS(SMCR_WIRE_ENUM_ROW) };
+
+/* Size in bytes of an RMB element. `code`: enum smcr_bsize */
+static inline uint32_t
+smcr_bsize_bytes(unsigned code)
+{
+    return UINT32_C(16384) << code;
+}
+
+/* MTU in bytes, 0 when it is not known. `code`: enum smcr_mtu */
+static inline int
+smcr_mtu_bytes(unsigned code)
+{
+    return code >= SMCR_MTU_256 && code <= SMCR_MTU_4096 ? 128 << code : 0;
 }

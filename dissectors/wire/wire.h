@@ -8,10 +8,7 @@
 #pragma once
 
 #include "clc_codes.h"
-#include "cm_codes.h"
 #include "gid.h"
 #include "llc_codes.h"
 #include "messages.h"
 #include "roce_codes.h"
-#include "sizes.h"
-#include "told.h"

@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "wire/wire.h"
-
 #define NO_SIDE (-1)
 
 struct smcr_cm {

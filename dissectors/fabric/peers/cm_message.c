@@ -7,8 +7,6 @@
 
 #include "cm.h"
 
-#include "wire/wire.h"
-
 #define AT_CLASS 1 /* of the header */
 #define AT_VERSION 2
 #define AT_METHOD 3

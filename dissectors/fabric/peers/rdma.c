@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-#include "wire/wire.h"
-
 #define PROOF 2 /* responses, one after the other, that answer what was just sent */
 
 /* The flows between two addresses with one port. */

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "message_flow.h"
-#include "state/model/join.h"
 #include "state/model/store.h"
 
 /* ---- place it ---- */

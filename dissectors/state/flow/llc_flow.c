@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "cost.h"
-#include "state/model/join.h"
 #include "state/model/store.h"
 
 /* ---- what a response repeats of its request, as a number ---- */

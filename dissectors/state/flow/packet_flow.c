@@ -17,7 +17,6 @@
 #include "outcome.h"
 #include "message_flow.h"
 #include "state/model/held.h"
-#include "state/model/join.h"
 #include "state/model/store.h"
 #include "wire/wire.h"
 

@@ -17,7 +17,6 @@
 
 #include "message_flow.h"
 #include "state/evidence/evidence.h"
-#include "state/model/join.h"
 #include "state/model/socket.h"
 #include "state/model/store.h"
 #include "write.h"

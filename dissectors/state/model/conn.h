@@ -15,7 +15,7 @@
 typedef struct smcr_exchange smcr_exchange_t;
 
 /* What one side announced in its Accept or Confirm, and what it sent since. What it receives comes
- * first, then what it sends (join.h). */
+ * first, then what it sends (join.c). */
 typedef struct {
     smcr_stream_t in;    /* what this side receives */
     smcr_rmb_t *rmb;     /* in which this side receives; NULL: not known */
@@ -109,7 +109,7 @@ struct smcr_conn {
     bool option_syn : 1, option_synack : 1; /* SYN and SYN-ACK with the option have been seen */
     bool synack : 1;         /* the SYN-ACK, with or without option */
     bool immediate : 1;      /* RDMA WRITEs with immediate data stand for CDC messages (ANCK) */
-    bool flips : 1;          /* its sides have changed places (join.h) */
+    bool flips : 1;          /* its sides have changed places (join.c) */
     uint32_t clc_next[2];    /* by role: number of the byte behind those of CLC so far */
     smcr_fallback_t fallback;
     uint32_t clc_step; /* number of an entry: the message before, which waits for its answer */
@@ -244,3 +244,14 @@ smcr_conn_direction(const smcr_lgr_t *lgr, int side)
 {
     return lgr->server == SMCR_LGR_SIDE_UNKNOWN ? SMCR_LGR_SIDE_UNKNOWN : side == lgr->server;
 }
+
+/* ---- what turns out to be one (join.c). Records of before lead to what they are now ---- */
+
+/* Two directions of a late connection of a group are one: `other` is the direction that goes to
+ * `side`, and means `conn` from now on. */
+void smcr_join_directions(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int side);
+
+/* A message, or an acknowledgement, names the queue pair of `link` that is not known. Where that is
+ * known of another link which began before the capture, and nothing else of it is, both links are
+ * one; so are their groups. */
+void smcr_join_links(smcr_state_t *state, smcr_link_t *link, const smcr_ib_qp_key_t *key);

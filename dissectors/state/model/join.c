@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "join.h"
+#include "conn.h"
 
 #include "store.h"
 
