@@ -135,11 +135,14 @@ lead(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
 /* A packet that is not marked: whom UDP would have asked. Others who claim a conversation do so for
  * all of its frames. Without one, it was exported from another file under our name. */
 static int
-dissect_unmarked(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+dissect_conversation(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
+    bool marked =
+        p_get_proto_data(wmem_file_scope(), pinfo, ports.observer, pinfo->curr_layer_num) != NULL;
     conversation_t *conversation =
-        find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, CONVERSATION_UDP, pinfo->destport,
-                          pinfo->srcport, 0);
+        marked ? NULL
+               : find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, CONVERSATION_UDP,
+                                   pinfo->destport, pinfo->srcport, 0);
 
     if (!conversation)
         return dissector_try_uint(ports.table, pinfo->destport, tvb, pinfo, tree);
@@ -147,14 +150,6 @@ dissect_unmarked(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data
     if (!other || other == ports.conversation)
         return 0;
     return call_dissector_only(other, tvb, pinfo, tree, data);
-}
-
-static int
-dissect_conversation(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
-{
-    if (!p_get_proto_data(wmem_file_scope(), pinfo, ports.observer, pinfo->curr_layer_num))
-        return dissect_unmarked(tvb, pinfo, tree, data);
-    return dissector_try_uint(ports.table, pinfo->destport, tvb, pinfo, tree);
 }
 
 /* ---- the wrapper ---- */

@@ -177,12 +177,21 @@ with_current(action_t *action, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     ENDTRY;
 }
 
-/* What InfiniBand's dissector is called with, and what it returns. */
+/* What the wrapper is called with, and what it returns. */
 typedef struct {
     smcr_hooks_start_t start;
+    tvbuff_t *tvb;
+    packet_info *pinfo;
+    proto_tree *tree;
     void *data;
     int used;
 } call_t;
+
+static int
+call_original(const call_t *call)
+{
+    return smcr_hooks_original(call->start, call->tvb, call->pinfo, call->tree, call->data);
+}
 
 static void
 dissect_ours(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
@@ -190,7 +199,7 @@ dissect_ours(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
 {
     call_t *call = data;
 
-    call->used = smcr_hooks_original(call->start, tvb, pinfo, tree, call->data);
+    call->used = call_original(call);
     if (call->used > 0 && !current->shown)
         show_the_rest(tvb, pinfo, tree, current);
 }
@@ -220,47 +229,45 @@ dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 /* Whether that is enough: there is no tree to show anything in. InfiniBand's dissector finds out
  * who has sent a packet by RDMA-CM only; here it has to be known. */
 static bool
-needs_no_infiniband(smcr_hooks_start_t start, const proto_tree *tree, const smcr_packet_t *packet)
+needs_no_infiniband(const call_t *call, const smcr_packet_t *packet)
 {
-    return COMPAT_INFINIBAND_IS_KNOWN && !tree && start == SMCR_HOOKS_BTH &&
+    return COMPAT_INFINIBAND_IS_KNOWN && !call->tree && call->start == SMCR_HOOKS_BTH &&
            packet->record.sender_known && !smcr_preferences.builtin_too;
 }
 
 /* An acknowledgement that is ours. InfiniBand's dissector offers it to nobody. */
 static int
-dissect_acknowledgement(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo,
-                        proto_tree *tree, void *data, smcr_packet_t *packet)
+dissect_acknowledgement(const call_t *call, smcr_packet_t *packet)
 {
-    bool alone = needs_no_infiniband(start, tree, packet) && packet->roce.has_aeth &&
-                 is_whole(tvb);
+    bool alone = needs_no_infiniband(call, packet) && packet->roce.has_aeth && is_whole(call->tvb);
     nested_packet_t current = {.packet = packet};
-    int used = alone ? call_dissector_only(handles.headers, tvb, pinfo, tree, &current)
-                     : smcr_hooks_original(start, tvb, pinfo, tree, data);
+    int used =
+        alone ? call_dissector_only(handles.headers, call->tvb, call->pinfo, call->tree, &current)
+              : call_original(call);
 
     if (used > 0)
-        smcr_packet_show_empty(tvb, pinfo, tree, packet);
+        smcr_packet_show_empty(call->tvb, call->pinfo, call->tree, packet);
     return used;
 }
 
 /* A packet that is not ours, as far as is known. TRY costs as much as all that found it out, and is
  * only there for a packet of ours around this one. */
 static int
-dissect_foreign(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                void *data)
+dissect_foreign(const call_t *call)
 {
     static nested_packet_t foreign; /* never written: it says that this packet is decided */
-    frame_slot_t *slot = slot_of(pinfo, true);
+    frame_slot_t *slot = slot_of(call->pinfo, true);
     nested_packet_t *outer = slot->current;
     volatile int used = 0;
 
     slot->current = &foreign; /* an exception leaves it; it means nothing after this frame */
     if (!outer || !outer->packet) {
-        used = smcr_hooks_original(start, tvb, pinfo, tree, data);
+        used = call_original(call);
         slot->current = outer;
         return used;
     }
     TRY {
-        used = smcr_hooks_original(start, tvb, pinfo, tree, data);
+        used = call_original(call);
     }
     FINALLY {
         slot->current = outer;
@@ -272,12 +279,11 @@ dissect_foreign(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, pro
 /* The same, and it is not known which queue pair has sent it: somebody quotes it, its ICRC is
  * wrong, or it may turn out to be ours. */
 static int
-dissect_nameless(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                 void *data)
+dissect_nameless(const call_t *call)
 {
-    int used = dissect_foreign(start, tvb, pinfo, tree, data);
+    int used = dissect_foreign(call);
 
-    smcr_show_no_source_port(pinfo);
+    smcr_show_no_source_port(call->pinfo);
     return used;
 }
 
@@ -297,52 +303,41 @@ is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 }
 
 static bool
-ignore(smcr_hooks_start_t start, tvbuff_t *tvb, const packet_info *pinfo)
+ignore(const call_t *call)
 {
-    if (smcr_preferences.check_icrc || smcr_preferences.roce || start != SMCR_HOOKS_BTH ||
-        tvb_captured_length(tvb) < SMCR_IB_BTH_LENGTH)
+    if (smcr_preferences.check_icrc || smcr_preferences.roce || call->start != SMCR_HOOKS_BTH ||
+        tvb_captured_length(call->tvb) < SMCR_IB_BTH_LENGTH)
         return false;
-    const uint8_t *bth = tvb_get_ptr(tvb, 0, SMCR_IB_BTH_LENGTH);
-    if (!is_of_no_interest(pinfo, bth[0], smcr_ib_bth_qpn(bth)))
+    const uint8_t *bth = tvb_get_ptr(call->tvb, 0, SMCR_IB_BTH_LENGTH);
+    if (!is_of_no_interest(call->pinfo, bth[0], smcr_ib_bth_qpn(bth)))
         return false;
-    smcr_hooks_ignore(pinfo);
+    smcr_hooks_ignore(call->pinfo);
     return true;
 }
 
 /* The same, and the user wants to know its RDMA connection, also where InfiniBand's dissector gives
  * up. */
 static int
-dissect_foreign_rdma(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                     void *data, const smcr_packet_t *packet)
+dissect_foreign_rdma(const call_t *call, const smcr_packet_t *packet)
 {
     volatile int used = 0;
 
     TRY {
-        used = dissect_foreign(start, tvb, pinfo, tree, data);
+        used = dissect_foreign(call);
     }
     FINALLY {
-        smcr_packet_show_foreign(tvb, pinfo, tree, packet);
+        smcr_packet_show_foreign(call->tvb, call->pinfo, call->tree, packet);
     }
     ENDTRY;
     return used;
 }
 
-static int
-dissect_not_ours(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                 void *data, const smcr_packet_t *packet)
-{
-    if (packet->record.rdma)
-        return dissect_foreign_rdma(start, tvb, pinfo, tree, data, packet);
-    if (smcr_preferences.roce || packet->record.place)
-        return dissect_nameless(start, tvb, pinfo, tree, data);
-    return dissect_foreign(start, tvb, pinfo, tree, data);
-}
-
 /* A packet whose headers have been read. */
 static int
-dissect_read(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-             void *data, smcr_packet_t *packet)
+dissect_read(call_t *call, smcr_packet_t *packet)
 {
+    tvbuff_t *tvb = call->tvb;
+    packet_info *pinfo = call->pinfo;
     bool manages = packet->roce.opcode == SMCR_UD_SEND_ONLY && smcr_preferences.roce;
 
     /* what has to be known before it is shown */
@@ -353,41 +348,41 @@ dissect_read(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_
             packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
             smcr_packet_hold(pinfo, packet);
         }
-        return dissect_not_ours(start, tvb, pinfo, tree, data, packet);
+        return packet->record.rdma                             ? dissect_foreign_rdma(call, packet)
+               : smcr_preferences.roce || packet->record.place ? dissect_nameless(call)
+                                                               : dissect_foreign(call);
     }
     smcr_udp_ports_watch();
     if (packet->roce.opcode == SMCR_RC_ACK)
-        return dissect_acknowledgement(start, tvb, pinfo, tree, data, packet);
+        return dissect_acknowledgement(call, packet);
     nested_packet_t current = {.packet = packet};
-    call_t call = {.start = start, .data = data};
     if (is_bound_to_show(tvb, packet)) {
-        if (needs_no_infiniband(start, tree, packet))
-            return call_dissector_only(handles.headers, tvb, pinfo, tree, &current);
+        if (needs_no_infiniband(call, packet))
+            return call_dissector_only(handles.headers, tvb, pinfo, call->tree, &current);
         current.hides = col_get_writable(pinfo->cinfo, -1); /* until unhide_columns() */
         col_set_writable(pinfo->cinfo, -1, false);
     }
-    with_current(dissect_ours, tvb, pinfo, tree, &call, &current);
-    return call.used;
+    with_current(dissect_ours, tvb, pinfo, call->tree, call, &current);
+    return call->used;
 }
 
 /* The same, with its ICRC, which is shown even where InfiniBand's dissector gives up. */
 static int
-dissect_checked(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                void *data, smcr_packet_t *packet)
+dissect_checked(call_t *call, smcr_packet_t *packet)
 {
-    smcr_icrc_t icrc = smcr_roce_check_icrc(tvb, pinfo, start, &packet->roce);
+    smcr_icrc_t icrc = smcr_roce_check_icrc(call->tvb, call->pinfo, call->start, &packet->roce);
     volatile int used = 0;
 
-    smcr_packet_learn_icrc(pinfo, packet, &icrc);
+    smcr_packet_learn_icrc(call->pinfo, packet, &icrc);
     TRY {
-        used = dissect_read(start, tvb, pinfo, tree, data, packet);
+        used = dissect_read(call, packet);
     }
     FINALLY {
         icrc.reported = packet->record.kind == SMCR_RECORD_CORRUPT;
-        smcr_roce_show_icrc(tvb, pinfo, tree, &icrc);
+        smcr_roce_show_icrc(call->tvb, call->pinfo, call->tree, &icrc);
         if (!packet->record.link && !packet->record.rdma)
-            smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &packet->record,
-                                                 .stray_icrc = packet->roce.icrc});
+            smcr_tap_packet(call->pinfo, &(smcr_tap_t){.record = &packet->record,
+                                                       .stray_icrc = packet->roce.icrc});
     }
     ENDTRY;
     return used;
@@ -397,20 +392,21 @@ int
 smcr_carrier_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                      void *data)
 {
+    call_t call = {start, tvb, pinfo, tree, data, 0};
+
     if (!smcr_hooks_enabled())
-        return smcr_hooks_original(start, tvb, pinfo, tree, data);
+        return call_original(&call);
     if (pinfo->flags.in_error_pkt)
-        return dissect_nameless(start, tvb, pinfo, tree, data);
+        return dissect_nameless(&call);
     smcr_hooks_note_cut(pinfo);
-    if (ignore(start, tvb, pinfo))
-        return dissect_foreign(start, tvb, pinfo, tree, data);
+    if (ignore(&call))
+        return dissect_foreign(&call);
     smcr_packet_t packet;
     smcr_packet_begin(pinfo, &packet);
     if (!smcr_roce_read(tvb, pinfo, start, &packet.roce))
-        return smcr_hooks_original(start, tvb, pinfo, tree, data);
-    if (smcr_preferences.check_icrc)
-        return dissect_checked(start, tvb, pinfo, tree, data, &packet);
-    return dissect_read(start, tvb, pinfo, tree, data, &packet);
+        return call_original(&call);
+    return smcr_preferences.check_icrc ? dissect_checked(&call, &packet)
+                                       : dissect_read(&call, &packet);
 }
 
 /* ---- without it ---- */

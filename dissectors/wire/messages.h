@@ -124,6 +124,12 @@ typedef struct {
     bool cut_code;   /* the capture has cut off the diagnosis of a Decline */
 } smcr_clc_t;
 
+static inline bool
+smcr_wire_clc_is_first_contact(const smcr_clc_t *clc)
+{
+    return (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
+}
+
 /* Whether the Accept or Confirm, of SMC-R, tells its sender's queue pair, RMB and token. */
 static inline bool
 smcr_wire_clc_names_qp(const smcr_clc_t *clc)

@@ -296,17 +296,6 @@ find_conn(const smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers)
     return conn;
 }
 
-/* Whether the connection began when the flow had packets already: its queue pair number is used
- * again. */
-static bool
-is_newer(const smcr_cm_conn_t *conn, const smcr_rdma_flow_t *flow)
-{
-    uint32_t began = MAX(smcr_cm_frame(conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ),
-                         smcr_cm_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP));
-
-    return conn != flow->conn && began > flow->first.when.frame;
-}
-
 /* What communication management says of the flow. That stays with its connection: a newer one
  * begins a new flow. */
 static void
@@ -355,7 +344,13 @@ flow_of(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers, const smcr_sent_t
     bool is_known = flow && flow->conn_messages == rdma->messages;
     smcr_cm_conn_t *conn = is_known ? flow->conn : find_conn(rdma, headers);
 
-    if (!flow || is_used_again(flow, conn, headers, packet) || (conn && is_newer(conn, flow)))
+    /* the connection began when the flow had packets already: its number is used again */
+    bool is_newer =
+        conn && flow && conn != flow->conn &&
+        MAX(smcr_cm_frame(conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ),
+            smcr_cm_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP)) > flow->first.when.frame;
+
+    if (!flow || is_newer || is_used_again(flow, conn, headers, packet))
         flow = begin(rdma, headers, packet);
     if (flow->conn_messages != rdma->messages)
         take_conn(rdma, flow, conn);

@@ -50,15 +50,15 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     int receiver = arrival->qp->side;
     int side = receiver;
     smcr_socket_t *socket = smcr_state_told_socket(arrival, cdc, &side);
-    smcr_conn_t *told = socket ? smcr_state_told_conn(arrival, socket) : NULL;
-    smcr_conn_t *conn = told || socket ? told : other_half(lgr, receiver, cdc);
+    smcr_conn_t *conn =
+        socket ? smcr_state_told_conn(arrival, socket) : other_half(lgr, receiver, cdc);
 
-    if (told) {
-        wmem_list_remove(lgr->halves, conn);
-    } else if (conn) {
-        smcr_event_add(arrival, SMCR_EVENT_LATE_CONN,
-                       "Token and cursors show that this is the other direction of connection %u",
-                       conn->index);
+    if (conn) {
+        if (!socket)
+            smcr_event_add(
+                arrival, SMCR_EVENT_LATE_CONN,
+                "Token and cursors show that this is the other direction of connection %u",
+                conn->index);
         wmem_list_remove(lgr->halves, conn);
     } else {
         conn = smcr_conn_new(arrival->state);
@@ -191,17 +191,6 @@ take_in_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t 
     smcr_event_add(arrival, event, NULL);
 }
 
-/* What it costs is told once: the other side commonly answers with an abort of its own. */
-static void
-take_in_abort(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side)
-{
-    bool again = conn->side[0].abort_frame || conn->side[1].abort_frame;
-    smcr_cost_t cost = again ? (smcr_cost_t){0} : smcr_cost_of_conn(conn);
-
-    side->abort_frame = arrival->when.frame;
-    smcr_cost_tell(arrival, SMCR_EVENT_ABORTED, "Abnormal close", &cost);
-}
-
 static void
 take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side,
               const smcr_cdc_t *cdc)
@@ -211,8 +200,13 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
     take_in_state_bit(arrival, cdc, SMCR_CDC_STATE_SENDING_DONE, &side->sending_done_frame,
                       SMCR_EVENT_SENDING_DONE);
     take_in_state_bit(arrival, cdc, SMCR_CDC_STATE_CLOSED, &side->closed_frame, SMCR_EVENT_CLOSED);
-    if (cdc->state & SMCR_CDC_STATE_ABORT && !side->abort_frame)
-        take_in_abort(arrival, conn, side);
+    if (cdc->state & SMCR_CDC_STATE_ABORT && !side->abort_frame) {
+        /* what it costs is told once: the other side commonly answers with an abort of its own */
+        bool again = conn->side[0].abort_frame || conn->side[1].abort_frame;
+        smcr_cost_t cost = again ? (smcr_cost_t){0} : smcr_cost_of_conn(conn);
+        side->abort_frame = arrival->when.frame;
+        smcr_cost_tell(arrival, SMCR_EVENT_ABORTED, "Abnormal close", &cost);
+    }
     if (arrival->record->view)
         arrival->record->view->last = smcr_conn_side_has_ended(side) && !had_ended;
 }
@@ -272,8 +266,10 @@ keep_known(streams_t *streams, const smcr_cdc_t *cdc, const smcr_evidence_cursor
     if (streams->out && (!known->prod.believed ||
                          !smcr_stream_can_announce(streams->out, cdc->prod)))
         streams->out = NULL;
-    if (streams->in && (!known->cons.believed ||
-                        !smcr_stream_can_consume(streams->in, cdc->cons)))
+    const smcr_stream_t *in =
+        streams->in; /* of unknown size, a cursor in a later round says less */
+    if (in &&
+        (!known->cons.believed || (!smcr_ring_room(&in->ring) && cdc->cons.wrap != in->cons.wrap)))
         streams->in = NULL;
 }
 

@@ -65,7 +65,7 @@ client_qp_alone(const smcr_arrival_t *arrival, const smcr_clc_t *clc)
     smcr_ib_qp_key_t key = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn);
     smcr_qp_t *qp = smcr_qp_of_role(state, &key, false);
 
-    if (!qp || (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT))
+    if (!qp || smcr_wire_clc_is_first_contact(clc))
         return new_group(state, &key, 0);
     return qp->link->lgr->from_start && !smcr_rmb_find(state, qp, clc->u.accept.rkey) ? NULL : qp;
 }
@@ -114,7 +114,7 @@ place(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
         return NULL;
     if (accepts) {
         conn->accept_frame = arrival->when.frame;
-        conn->first_contact = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
+        conn->first_contact = smcr_wire_clc_is_first_contact(clc);
         qp = server_qp(arrival, conn, clc);
     } else {
         qp = client_qp(arrival, conn, clc);

@@ -21,15 +21,6 @@ rdma_of(smcr_state_t *state)
 
 /* ---- RDMA-CM ---- */
 
-static void
-tell_message(const smcr_arrival_t *arrival, const smcr_cm_verdict_t *verdict)
-{
-    if (verdict->repeat_of)
-        smcr_event_add(arrival, SMCR_EVENT_CM_REPEAT, NULL);
-    if (verdict->unexpected_sent || verdict->unexpected_received)
-        smcr_event_add(arrival, SMCR_EVENT_CM_UNEXPECTED, NULL);
-}
-
 /* The last note of a connection. Returns where its place is. */
 static const smcr_record_cm_t **
 note_of(smcr_state_t *state, const smcr_cm_conn_t *conn)
@@ -68,7 +59,10 @@ take_in_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
         .repeat_of = verdict.repeat_of,
     };
     arrival->record->cm = *note_of(arrival->state, verdict.conn) = note;
-    tell_message(arrival, &verdict);
+    if (verdict.repeat_of)
+        smcr_event_add(arrival, SMCR_EVENT_CM_REPEAT, NULL);
+    if (verdict.unexpected_sent || verdict.unexpected_received)
+        smcr_event_add(arrival, SMCR_EVENT_CM_UNEXPECTED, NULL);
 }
 
 /* ---- data and acknowledgements ---- */
@@ -83,18 +77,6 @@ judge(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
         smcr_event_add(arrival, SMCR_EVENT_RETRANSMISSION, NULL);
     if (verdict.silent)
         smcr_event_add(arrival, SMCR_EVENT_SILENT, NULL);
-}
-
-/* A packet of a reliable or unreliable connection. */
-static void
-take_in_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
-{
-    if (smcr_ib_is_response(arrival->roce->opcode)) {
-        arrival->record->kind = SMCR_RECORD_ACK;
-        smcr_outcome_answer(arrival, smcr_rdma_reverse(flow));
-    }
-    if (flow->traffic)
-        judge(arrival, flow);
 }
 
 static smcr_rdma_flow_t *
@@ -151,6 +133,12 @@ smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message)
     }
     if (flow->traffic)
         smcr_outcome_marks(arrival, flow->traffic, smcr_rdma_reverse(flow));
-    if (arrival->roce->opcode < SMCR_RD)
-        take_in_packet(arrival, flow);
+    if (arrival->roce->opcode >= SMCR_RD) /* no packet of a reliable or unreliable connection */
+        return;
+    if (smcr_ib_is_response(arrival->roce->opcode)) {
+        arrival->record->kind = SMCR_RECORD_ACK;
+        smcr_outcome_answer(arrival, smcr_rdma_reverse(flow));
+    }
+    if (flow->traffic)
+        judge(arrival, flow);
 }

@@ -137,18 +137,6 @@ activate(const smcr_exchange_message_t *message, smcr_link_t *link)
         tell_type(message);
 }
 
-/* A side says for the first time that the link has failed. */
-static void
-take_in_lost(const smcr_exchange_message_t *message, smcr_link_t *link)
-{
-    bool lost = message->llc->u.delete_link.reason == SMCR_LLC_DELETE_LOST_PATH;
-
-    if (lost && !link->lost && link->state == SMCR_LINK_ACTIVE)
-        smcr_event_add(message->arrival, SMCR_EVENT_LINK_LOST, "Link %u is lost", link->number);
-    link->lost |= lost;
-    link->delete_reason = message->llc->u.delete_link.reason;
-}
-
 static void
 delete(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -361,12 +349,18 @@ take_in_delete_link(const smcr_exchange_message_t *message)
         return;
     }
     smcr_link_t *link = smcr_lgr_link(message->lgr, deletion->link);
-    if (link)
-        take_in_lost(message, link);
     if (!link) {
         if (message->lgr->from_start && !by_client)
             smcr_event_add(message->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
-    } else if (by_client) {
+        return;
+    }
+    bool lost = deletion->reason == SMCR_LLC_DELETE_LOST_PATH;
+    if (lost && !link->lost &&
+        link->state == SMCR_LINK_ACTIVE) /* a side says so for the first time */
+        smcr_event_add(message->arrival, SMCR_EVENT_LINK_LOST, "Link %u is lost", link->number);
+    link->lost |= lost;
+    link->delete_reason = deletion->reason;
+    if (by_client) {
         link->is_guess = true;
         smcr_event_add(message->arrival, SMCR_EVENT_LINK_DELETE_ASKED, NULL);
     } else {

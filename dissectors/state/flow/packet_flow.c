@@ -350,16 +350,6 @@ take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
     }
 }
 
-/* What was deferred is sent again: its repeat counts. */
-static void
-forget_deferred(smcr_state_t *state, smcr_qp_t *qp, smcr_psn_t psn)
-{
-    deferred_t *deferred = next_deferred(qp, psn + 1);
-
-    if (deferred)
-        free_deferred(state, deferred);
-}
-
 /* ---- place: WRITEs in the byte stream, packets in their message ---- */
 
 static void
@@ -444,24 +434,15 @@ take_in_request(smcr_arrival_t *arrival)
 {
     if (judge_request(arrival) == SMCR_FLOW_FATE_TAKE) {
         take_in_deferred(arrival, arrival->qp, arrival->psn);
-        forget_deferred(arrival->state, arrival->qp, arrival->psn);
+        deferred_t *before = next_deferred(arrival->qp, arrival->psn + 1);
+        if (before) /* it is sent again: its repeat counts */
+            free_deferred(arrival->state, before);
     }
     smcr_rules_request(arrival);
     if (smcr_ib_is_write(arrival->roce->opcode))
         place_write(arrival);
     else
         place_part(arrival);
-}
-
-/* Everything up to and with `psn` is acknowledged. */
-static void
-take_in_ack(const smcr_arrival_t *arrival, smcr_qp_t *receiver, smcr_psn_t psn)
-{
-    if (!smcr_unacked_covers(&receiver->unacked, psn))
-        return;
-    smcr_when_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
-    *kept = arrival->when;
-    smcr_unacked_settle(&receiver->unacked, psn, kept);
 }
 
 static void
@@ -471,8 +452,11 @@ take_in_response(smcr_arrival_t *arrival)
 
     arrival->record->kind = SMCR_RECORD_ACK;
     smcr_traffic_answer_t answer = smcr_outcome_answer(arrival, &receiver->traffic);
-    if (answer.taken)
-        take_in_ack(arrival, receiver, answer.taken);
+    if (answer.taken && smcr_unacked_covers(&receiver->unacked, answer.taken)) {
+        smcr_when_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
+        *kept = arrival->when;
+        smcr_unacked_settle(&receiver->unacked, answer.taken, kept);
+    }
     smcr_outcome_judge(arrival, &arrival->qp->traffic, &receiver->traffic);
     take_in_deferred(arrival, receiver, receiver->traffic.flow.in_order);
 }
@@ -554,20 +538,13 @@ smcr_state_packet(smcr_arrival_t *arrival)
 
 /* ---- messages ---- */
 
-/* Whether the capture has had the packet before. One with a wrong ICRC tells nothing. */
-static bool
-is_known(const smcr_arrival_t *arrival)
-{
-    uint8_t order = arrival->record->order;
-
-    return order == SMCR_FLOW_IS_COPY ||
-           (order == SMCR_FLOW_IS_REPEAT && !arrival->replaces);
-}
-
 void
 smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     const smcr_qp_t *qp = arrival->qp;
+    uint8_t order = arrival->record->order;
+    bool known = order == SMCR_FLOW_IS_COPY || /* of one with a wrong ICRC nothing is */
+                 (order == SMCR_FLOW_IS_REPEAT && !arrival->replaces);
 
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->kind = SMCR_RECORD_LLC;
@@ -578,7 +555,7 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         return;
     }
     /* an exchange is a matter of first transmissions, whatever becomes of them */
-    bool requested = is_known(arrival) || smcr_state_llc_exchange(arrival, llc);
+    bool requested = known || smcr_state_llc_exchange(arrival, llc);
     take_in_turn(arrival, &(content_t){.llc = llc, .requested = requested});
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }
@@ -668,10 +645,12 @@ smcr_state_prove(const smcr_arrival_t *arrival)
 static void
 correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
 {
-    smcr_qp_t *other = to && !from ? smcr_qp_peer(to) : from && !to ? smcr_qp_peer(from) : NULL;
-    const smcr_flow_t *flow = other ? &(to ? to : other)->traffic.flow : NULL;
+    if (!from == !to)
+        return;
+    smcr_qp_t *other = smcr_qp_peer(to ? to : from);
+    const smcr_flow_t *flow = &(to ? to : other)->traffic.flow;
 
-    if (!other || !other->known || !flow->first || flow->seen.used ||
+    if (!other->known || !flow->first || flow->seen.used ||
         (flow->first & SMCR_PSN_MASK) != arrival->roce->psn)
         return;
     if (!other->link->confirm_frame) /* else the request has told */

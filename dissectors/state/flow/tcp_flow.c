@@ -29,16 +29,6 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
 
 /* ---- fallback ---- */
 
-static unsigned
-last_step(const smcr_conn_t *conn)
-{
-    if (conn->confirm_frame)
-        return SMCR_CLC_CONFIRM;
-    if (conn->accept_frame)
-        return SMCR_CLC_ACCEPT;
-    return conn->proposal_frame ? SMCR_CLC_PROPOSAL : 0;
-}
-
 /* Whether the Proposal proves that the server is not in the client's IPv4 subnet. */
 static bool
 in_other_subnet(const smcr_conn_t *conn)
@@ -57,7 +47,10 @@ fall_back(smcr_conn_t *conn, smcr_fallback_kind_t kind, uint32_t frame)
 {
     conn->fallback.kind = (uint8_t)kind;
     conn->fallback.frame = frame;
-    conn->fallback.step = (uint8_t)last_step(conn);
+    conn->fallback.step = conn->confirm_frame    ? SMCR_CLC_CONFIRM
+                          : conn->accept_frame   ? SMCR_CLC_ACCEPT
+                          : conn->proposal_frame ? SMCR_CLC_PROPOSAL
+                                                 : 0;
     conn->fallback.both_options = conn->option_syn && conn->option_synack;
     conn->fallback.no_roles = conn->no_roles;
 }

@@ -182,10 +182,12 @@ smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int si
            memcmp(one->qp[side].key.gid, other->qp[side].key.gid, SMCR_GID_LENGTH) == 0;
 }
 
-/* The type of a group with its active links, in the words of Linux (net/smc/smc_core.h). */
-static smcr_lgr_type_t
-lgr_type(smcr_lgr_t *lgr)
+/* The type of a group with its active links, in the words of Linux (net/smc/smc_core.h). Returns
+ * whether it changes. */
+static bool
+update_type(smcr_lgr_t *lgr)
 {
+    smcr_lgr_type_t before = lgr->type;
     const smcr_link_t *first = NULL;
 
     lgr->single_side = SMCR_LGR_SIDE_UNKNOWN;
@@ -199,17 +201,9 @@ lgr_type(smcr_lgr_t *lgr)
         if (!first)
             first = link;
     }
-    if (lgr->active_links < 2)
-        return SMCR_LGR_SINGLE;
-    return lgr->single_side == SMCR_LGR_SIDE_UNKNOWN ? SMCR_LGR_SYMMETRIC : SMCR_LGR_ASYMMETRIC;
-}
-
-static bool
-update_type(smcr_lgr_t *lgr)
-{
-    smcr_lgr_type_t before = lgr->type;
-
-    lgr->type = lgr_type(lgr);
+    lgr->type = lgr->active_links < 2                       ? SMCR_LGR_SINGLE
+                : lgr->single_side == SMCR_LGR_SIDE_UNKNOWN ? SMCR_LGR_SYMMETRIC
+                                                            : SMCR_LGR_ASYMMETRIC;
     return lgr->type != before;
 }
 

@@ -162,8 +162,6 @@ next_of(const smcr_state_t *state, const packed_t *packed)
     return smcr_slab_entry(&state->records, next);
 }
 
-/* ---- what records lead to ---- */
-
 /* ---- all of them, by frame ---- */
 
 /* Where the number of the frame's record is that was kept last; NULL when there is no such page. */
@@ -255,15 +253,6 @@ smcr_record_complete(smcr_record_t *record)
         record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
 }
 
-/* In which the request of a late connection has written. */
-static const smcr_stream_t *
-stream_of(const smcr_place_late_t *late)
-{
-    bool flips = late->link && late->link->joined;
-
-    return &smcr_conn_now(late->conn)->side[flips ? late->sender : !late->sender].in;
-}
-
 smcr_stream_piece_t
 smcr_place_piece(const smcr_place_t *place)
 {
@@ -281,7 +270,9 @@ smcr_place_piece(const smcr_place_t *place)
         piece.position = late->position + more->within;
     }
     if (!piece.known && late && late->announced && late->conn) {
-        const smcr_stream_t *stream = stream_of(late);
+        bool flips = late->link && late->link->joined;
+        int reader = flips ? late->sender : !late->sender;
+        const smcr_stream_t *stream = &smcr_conn_now(late->conn)->side[reader].in;
         bool told = smcr_stream_position_before(stream, late->end, late->before - more->within,
                                                 &piece.position);
         piece.known = told && (!place->index || /* else a request before that is absent */

@@ -108,11 +108,6 @@ void smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t leng
 /* Cursors in the first round of an element of unknown size say all. Later ones do not: then nothing
  * is known of the stream any more. Returns whether a producer cursor tells its position. */
 bool smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod);
-static inline bool
-smcr_stream_can_consume(const smcr_stream_t *stream, smcr_cursor_t cons)
-{
-    return smcr_ring_room(&stream->ring) || cons.wrap == stream->cons.wrap;
-}
 
 /* Where in the element a request writes. */
 typedef struct {

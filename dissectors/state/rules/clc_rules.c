@@ -58,12 +58,6 @@ only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
     return found;
 }
 
-static bool
-is_first_contact(const smcr_clc_t *clc)
-{
-    return (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
-}
-
 /* Without first contact flag the server names a queue pair of a link that both sides have. The
  * capture has the beginning of a group with this very server, and all that may have announced
  * another link of it. But the link may be of a group that began before the capture: with another
@@ -143,7 +137,7 @@ SMCR_RULES_CLC(server_qp)
     const smcr_state_t *state = arrival->state;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     smcr_ib_qp_key_t key = smcr_qp_key(accept->gid, accept->qpn);
-    bool first_contact = is_first_contact(message->clc);
+    bool first_contact = smcr_wire_clc_is_first_contact(message->clc);
 
     if (!smcr_wire_clc_names_qp(message->clc) ||
         (!first_contact && smcr_qp_of_role(state, &key, true)))
@@ -218,7 +212,8 @@ SMCR_RULES_CLC(subnet)
 {
     const smcr_clc_t *clc = message->clc;
 
-    if (smcr_wire_clc_names_qp(clc) && is_first_contact(clc) && smcr_rules_of_conn(conn)->outside &&
+    if (smcr_wire_clc_names_qp(clc) && smcr_wire_clc_is_first_contact(clc) &&
+        smcr_rules_of_conn(conn)->outside &&
         smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION) == 1)
         smcr_breach(arrival, SMCR_EVENT_OTHER_SUBNET, smcr_doubt_message(arrival),
                     "The server accepts, but the address that the client has reached is in no "

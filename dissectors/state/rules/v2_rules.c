@@ -149,12 +149,6 @@ is_v2(const smcr_clc_t *clc)
     return clc->complete && !clc->smcd && version_in(clc->header.flags) == 2;
 }
 
-static bool
-has_terms(const smcr_clc_t *clc)
-{
-    return (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
-}
-
 /* The Accept keeps to what the Proposal offers: the server chooses one of the client's EIDs.
  * (R-V2ACC-5) */
 SMCR_RULES_CLC(offered)
@@ -170,9 +164,9 @@ SMCR_RULES_CLC(offered)
     if (offer && offer->eid_count && !has_eid(offer, smcr_wire_eid_sum(accept->eid)))
         smcr_breach(arrival, SMCR_EVENT_EID_WRONG, smcr_doubt_message(arrival),
                     "The EID is none of the Proposal");
-    if (offer && has_terms(message->clc))
+    if (offer && smcr_wire_clc_is_first_contact(message->clc))
         check_terms(arrival, &offer->terms, &now, false);
-    kept->has_terms = has_terms(message->clc);
+    kept->has_terms = smcr_wire_clc_is_first_contact(message->clc);
     kept->terms = now;
 }
 
@@ -182,7 +176,7 @@ SMCR_RULES_CLC(repeated)
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
     smcr_rules_terms_t now = terms_of(&message->clc->u.accept);
 
-    if (!is_v2(message->clc) || !has_terms(message->clc) || !kept->has_terms)
+    if (!is_v2(message->clc) || !smcr_wire_clc_is_first_contact(message->clc) || !kept->has_terms)
         return;
     check_terms(arrival, &kept->terms, &now, true);
     check_direct(arrival, &kept->terms, &now);

@@ -33,10 +33,10 @@ SMCR_RULES_LLC(note_adding)
     smcr_rules_change_t *change = change_of(message);
 
     if (!message->response && message->by_server && add->qpn)
-        *change = (smcr_rules_change_t){.adds = message->arrival->when.time,
-                                      .deletes = change->deletes,
-                                      .on = message->link,
-                                      .number = add->link};
+        *change = (smcr_rules_change_t){.adds = arrival->when.time,
+                                        .deletes = change->deletes,
+                                        .on = message->link,
+                                        .number = add->link};
     else if (message->response && message->llc->flags & SMCR_LLC_FLAG_REJECTED &&
              add->link == change->number)
         *change = (smcr_rules_change_t){.deletes = change->deletes};
@@ -49,7 +49,7 @@ SMCR_RULES_LLC(note_deleting)
     if (message->response)
         change_of(message)->deletes = 0;
     else if (message->by_server)
-        change_of(message)->deletes = message->arrival->when.time;
+        change_of(message)->deletes = arrival->when.time;
 }
 
 /* Before the server confirms the link, both sides have told all. (R-A.3.3-1) */
@@ -61,13 +61,12 @@ SMCR_RULES_LLC(check_told)
         return;
     for (int side = 0; side < 2 && !message->response && message->by_server; side++)
         if (change->countdown[side].left > ADD_ROOM)
-            smcr_breach(
-                message->arrival, SMCR_EVENT_RKEY_COUNT,
-                smcr_doubt_or(smcr_doubt_link(message->arrival, change->on),
-                              smcr_doubt_next(message->arrival, &change->countdown[side].last,
-                                              (smcr_doubt_proof_t){0})),
-                "The %s has not told all its RTokens for link %u yet",
-                side == message->lgr->server ? "server" : "client", change->number);
+            smcr_breach(arrival, SMCR_EVENT_RKEY_COUNT,
+                        smcr_doubt_or(smcr_doubt_link(arrival, change->on),
+                                      smcr_doubt_next(arrival, &change->countdown[side].last,
+                                                      (smcr_doubt_proof_t){0})),
+                        "The %s has not told all its RTokens for link %u yet",
+                        side == message->lgr->server ? "server" : "client", change->number);
     if (message->response)
         *change = (smcr_rules_change_t){.deletes = change->deletes};
 }
@@ -127,8 +126,7 @@ SMCR_RULES_LLC(check_pairs)
     smcr_rules_countdown_t *countdown = &change->countdown[message->from->side];
 
     if (!message->response && message->lgr->server == message->to->side)
-        smcr_breach(message->arrival, SMCR_EVENT_LLC_WRONG_SENDER,
-                    smcr_doubt_message(message->arrival),
+        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival),
                     "Only the server begins ADD LINK CONTINUATION");
     else if (!message->response && message->by_server)
         check_new_link(message);
@@ -161,9 +159,8 @@ SMCR_RULES_LLC(check_unfinished)
 {
     smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
 
-    if (countdown->last.qp == message->arrival->qp && is_unfinished(countdown))
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_COUNT,
-                    smcr_doubt_link(message->arrival, message->link),
+    if (countdown->last.qp == arrival->qp && is_unfinished(countdown))
+        smcr_breach(arrival, SMCR_EVENT_RKEY_COUNT, smcr_doubt_link(arrival, message->link),
                     "The message before has announced more RTokens, which are missing");
     *countdown = now(message, message->llc->u.confirm_rkey.other_links, false);
 }
@@ -185,13 +182,12 @@ SMCR_RULES_LLC(check_countdown)
     unsigned left = message->llc->u.confirm_rkey.other_links;
 
     if (smcr_rules_of_links(message->lgr)->confirm_count[message->from->side] == 0)
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_COUNT,
-                    smcr_doubt_later(message->arrival, message->lgr, message->from->side,
-                                     (smcr_doubt_proof_t){0}),
-                    "The message follows no CONFIRM RKEY");
-    else if (countdown->last.qp == message->arrival->qp && !is_due(countdown, left))
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_COUNT,
-                    smcr_doubt_since(message->arrival, &countdown->last),
+        smcr_breach(
+            arrival, SMCR_EVENT_RKEY_COUNT,
+            smcr_doubt_later(arrival, message->lgr, message->from->side, (smcr_doubt_proof_t){0}),
+            "The message follows no CONFIRM RKEY");
+    else if (countdown->last.qp == arrival->qp && !is_due(countdown, left))
+        smcr_breach(arrival, SMCR_EVENT_RKEY_COUNT, smcr_doubt_since(arrival, &countdown->last),
                     "RTokens left: %u, but %u in the message before", left, countdown->left);
     *countdown = now(message, (uint8_t)left, true);
 }

@@ -27,8 +27,8 @@ SMCR_RULES_LLC(check_reason)
     else if (by_client && !all && reason == SMCR_LLC_DELETE_PROGRAM)
         what = "A client does not delete a link because nobody uses it";
     if (what)
-        smcr_breach(message->arrival, SMCR_EVENT_DELETE_REASON_KIND,
-                    smcr_doubt_message(message->arrival), "%s", what);
+        smcr_breach(arrival, SMCR_EVENT_DELETE_REASON_KIND, smcr_doubt_message(arrival), "%s",
+                    what);
 }
 
 /* Whether the two links use the same device on a side. */
@@ -74,11 +74,9 @@ SMCR_RULES_LLC(check_asymmetric)
     unsigned others = count_others(link, &sharing);
     if (others >= 2 && (sharing || llc->type & SMCR_LLC_TYPE_V2))
         return;
-    smcr_breach(message->arrival, SMCR_EVENT_DELETE_REASON,
-                smcr_doubt_later_of_both(message->arrival, message->lgr, link,
-                                         (smcr_doubt_proof_t){0}),
-                others < 2 ? "No symmetric link replaces link %u"
-                           : "Link %u is no asymmetric one",
+    smcr_breach(arrival, SMCR_EVENT_DELETE_REASON,
+                smcr_doubt_later_of_both(arrival, message->lgr, link, (smcr_doubt_proof_t){0}),
+                others < 2 ? "No symmetric link replaces link %u" : "Link %u is no asymmetric one",
                 link->number);
 }
 
@@ -118,8 +116,7 @@ SMCR_RULES_LLC(check_consent)
     if (message->llc->flags & SMCR_LLC_FLAG_ALL || message->lgr->server != message->to->side ||
         !find_link(message->lgr, consent->link, refuses ? is_deleted_by_server : NULL) == refuses)
         return;
-    smcr_breach(message->arrival, SMCR_EVENT_DELETE_ANSWER,
-                smcr_doubt_group(message->arrival, message->lgr),
+    smcr_breach(arrival, SMCR_EVENT_DELETE_ANSWER, smcr_doubt_group(arrival, message->lgr),
                 refuses ? "Link %u was in use, and the client has not asked to delete it"
                         : "The group never had a link %u; the response does not say so",
                 consent->link);
@@ -134,7 +131,7 @@ SMCR_RULES_LLC(note_unwanted)
     bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
 
     if (link && message->lgr->server == message->to->side && !all)
-        smcr_rules_link(message->arrival, link)->unwanted = message->arrival->when.time;
+        smcr_rules_link(arrival, link)->unwanted = arrival->when.time;
 }
 
 /* Who sends the message and who takes it in use the link no more. */

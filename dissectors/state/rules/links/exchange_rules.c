@@ -284,36 +284,12 @@ check_obeyed(const smcr_exchange_message_t *message, const smcr_rules_exchange_t
 
 /* ---- what comes after a response that does not ---- */
 
-/* Whether a request without response says that its link has failed. */
-static bool
-tests_link(const smcr_exchange_message_t *message)
-{
-    uint8_t type = message->type;
-    bool by_server = message->side == message->lgr->server;
-
-    return type == SMCR_LLC_CONFIRM_LINK || type == SMCR_LLC_ADD_LINK_CONT ||
-           type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_TEST_LINK ||
-           (by_server && (type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_DELETE_LINK));
-}
-
 static bool
 is_unanswered(const smcr_exchange_request_t *request)
 {
     const smcr_exchange_t *exchange = &request->exchange;
 
     return !exchange->response_frame && !exchange->is_doubtful && !exchange->is_optional;
-}
-
-/* Whether the group lacks a second link. */
-static bool
-lacks_link(const smcr_exchange_message_t *message)
-{
-    const smcr_lgr_t *lgr = message->lgr;
-    bool asks = message->type == SMCR_LLC_REQ_ADD_LINK ||
-                (message->type == SMCR_LLC_ADD_LINK && message->llc->u.add_link.qpn == 0);
-
-    return asks && lgr->server == !message->side && lgr->active_links == 1 &&
-           !smcr_rules_of_links(lgr)->adding;
 }
 
 /* Whether the server has answered by now, or has added a link since. */
@@ -336,8 +312,11 @@ expect_link(const smcr_exchange_message_t *message, const smcr_rules_exchange_t 
     smcr_lgr_t *lgr = message->lgr;
     smcr_doubt_proof_t claim = {.has_come = is_answered, .about = exchange->request,
                                 .deadline = arrival->when.time + LONG_WAIT * SMCR_TIME_SECOND};
+    bool asks = message->type == SMCR_LLC_REQ_ADD_LINK ||
+                (message->type == SMCR_LLC_ADD_LINK && message->llc->u.add_link.qpn == 0);
 
-    if (lacks_link(message))
+    if (asks && lgr->server == !message->side && lgr->active_links == 1 &&
+        !smcr_rules_of_links(lgr)->adding)
         smcr_breach(arrival, SMCR_EVENT_WISH_IGNORED,
                     smcr_doubt_later(arrival, lgr, lgr->server, claim),
                     "The server does not add the link that the client asks for");
@@ -347,8 +326,14 @@ static void
 note_wait(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
 {
     const smcr_exchange_request_t *waits = smcr_rules_of_link(message->link)->waits[message->side];
+    uint8_t type = message->type;
+    bool by_server = message->side == message->lgr->server;
+    bool tests_link = /* without response it says that its link has failed */
+        type == SMCR_LLC_CONFIRM_LINK || type == SMCR_LLC_ADD_LINK_CONT ||
+        type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_TEST_LINK ||
+        (by_server && (type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_DELETE_LINK));
 
-    if (tests_link(message) && (!waits || !is_unanswered(waits)))
+    if (tests_link && (!waits || !is_unanswered(waits)))
         smcr_rules_link(message->arrival, message->link)->waits[message->side] = exchange->request;
 }
 

@@ -66,20 +66,14 @@ SMCR_RULES_CLC(qp)
 
 SMCR_RULES_LLC(check_vlan)
 {
-    check_vlan(message->arrival, message->from);
+    check_vlan(arrival, message->from);
 }
 
 /* The MAC address is that of the announcement. (R-3.5.1.5-2) */
-static bool
-has_own_mac(const smcr_exchange_message_t *confirm)
-{
-    return !has_other_mac(confirm->from, confirm->llc->u.confirm_link.mac);
-}
-
 SMCR_RULES_LLC(check_mac)
 {
-    if (!has_own_mac(message))
-        smcr_breach(message->arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(message->arrival),
+    if (has_other_mac(message->from, message->llc->u.confirm_link.mac))
+        smcr_breach(arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(arrival),
                     "The message names another MAC address than was announced for this end");
 }
 
@@ -94,20 +88,9 @@ SMCR_RULES_LLC(check_link_number)
                  !smcr_rules_of_link(link)->confirmed;
 
     if (link->has_number && link->number != number && first)
-        smcr_breach(message->arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(message->arrival),
+        smcr_breach(arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(arrival),
                     "The link number is %u, but the link was announced as %u", number,
                     link->number);
-}
-
-static bool
-is_as_announced(const smcr_exchange_message_t *confirm)
-{
-    const smcr_qp_t *from = confirm->from;
-    const smcr_llc_confirm_link_t *says = &confirm->llc->u.confirm_link;
-
-    return has_own_mac(confirm) &&
-           (!from->key.qpn || smcr_qp_has_key(from, says->gid, says->qpn)) &&
-           (!confirm->link->has_number || confirm->link->number == says->link);
 }
 
 /* A user ID is unique in its peer. Of links of other groups a capture may lack the end.
@@ -117,14 +100,13 @@ SMCR_RULES_LLC(check_user_id)
     int side = message->from->side;
     uint32_t id = message->llc->u.confirm_link.user_id;
 
-    smcr_rules_link(message->arrival, message->link)->qp[side].user_id = id;
+    smcr_rules_link(arrival, message->link)->qp[side].user_id = id;
     if (!smcr_evidence_has_all_links(message->lgr))
         return;
     for (const smcr_link_t *other = message->lgr->all_links; other; other = smcr_link_older(other))
         if (other != message->link && other->state == SMCR_LINK_ACTIVE && id &&
             smcr_rules_of_link(other)->qp[side].user_id == id)
-            smcr_breach(message->arrival, SMCR_EVENT_USER_ID_REUSED,
-                        smcr_doubt_message(message->arrival),
+            smcr_breach(arrival, SMCR_EVENT_USER_ID_REUSED, smcr_doubt_message(arrival),
                         "Link %u has the user ID 0x%08x, too", other->number, id);
 }
 
@@ -134,17 +116,16 @@ SMCR_RULES_LLC(check_maximum)
 {
     smcr_lgr_t *lgr = message->lgr;
     uint8_t maximum = message->llc->u.confirm_link.max_links;
-    uint8_t *max_links = smcr_rules_links(message->arrival, lgr)->max_links;
+    uint8_t *max_links = smcr_rules_links(arrival, lgr)->max_links;
     uint8_t *kept = &max_links[message->from->side];
     uint8_t server = lgr->server == SMCR_LGR_SIDE_UNKNOWN ? 0 : max_links[lgr->server];
 
     if (message->response && server && maximum > server)
-        smcr_breach(message->arrival, SMCR_EVENT_MAX_CHANGED, smcr_doubt_message(message->arrival),
+        smcr_breach(arrival, SMCR_EVENT_MAX_CHANGED, smcr_doubt_message(arrival),
                     "The client has a maximum of %u links, but the server's is %u", maximum,
                     server);
     else if (*kept && maximum && maximum != *kept && maximum != smcr_rules_maximum(lgr))
-        smcr_breach(message->arrival, SMCR_EVENT_MAX_CHANGED,
-                    smcr_doubt_group(message->arrival, lgr),
+        smcr_breach(arrival, SMCR_EVENT_MAX_CHANGED, smcr_doubt_group(arrival, lgr),
                     "The maximum is %u, but was %u before", maximum, *kept);
     if (!*kept)
         *kept = maximum;
@@ -154,8 +135,7 @@ SMCR_RULES_LLC(check_maximum)
 SMCR_RULES_LLC(check_once)
 {
     if (message->link->confirm_frame && message->lgr->server == message->from->side)
-        smcr_breach(message->arrival, SMCR_EVENT_CONFIRMED_TWICE,
-                    smcr_doubt_link(message->arrival, message->link),
+        smcr_breach(arrival, SMCR_EVENT_CONFIRMED_TWICE, smcr_doubt_link(arrival, message->link),
                     "Link %u has been confirmed before", message->link->number);
 }
 
@@ -163,8 +143,7 @@ SMCR_RULES_LLC(check_once)
 SMCR_RULES_LLC(check_parallel)
 {
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_PARALLEL)
-        smcr_breach(message->arrival, SMCR_EVENT_FAULT_ACCEPTED,
-                    smcr_doubt_message(message->arrival),
+        smcr_breach(arrival, SMCR_EVENT_FAULT_ACCEPTED, smcr_doubt_message(arrival),
                     "The server goes on with link %u, which joins the same two devices as another "
                     "one",
                     message->link->number);
@@ -174,17 +153,21 @@ SMCR_RULES_LLC(check_parallel)
 SMCR_RULES_LLC(check_mismatch)
 {
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_MISMATCH &&
-        message->arrival->record->answers)
-        smcr_breach(message->arrival, SMCR_EVENT_FAULT_ACCEPTED,
-                    smcr_doubt_message(message->arrival),
+        arrival->record->answers)
+        smcr_breach(arrival, SMCR_EVENT_FAULT_ACCEPTED, smcr_doubt_message(arrival),
                     "The client confirms a link of which the server has said something else "
                     "before, as Linux does (smcr_clnt_conf_first_link())");
 }
 
 SMCR_RULES_LLC(note_mismatch)
 {
-    if (!is_as_announced(message))
-        smcr_rules_link(message->arrival, message->link)->faults |= SMCR_RULES_FAULT_MISMATCH;
+    const smcr_qp_t *from = message->from;
+    const smcr_llc_confirm_link_t *says = &message->llc->u.confirm_link;
+
+    if (has_other_mac(from, says->mac) ||
+        (from->key.qpn && !smcr_qp_has_key(from, says->gid, says->qpn)) ||
+        (message->link->has_number && message->link->number != says->link))
+        smcr_rules_link(arrival, message->link)->faults |= SMCR_RULES_FAULT_MISMATCH;
 }
 
 /* Both sides have eyecatchers, or neither has. Linux has none, and declines where the other side
@@ -194,21 +177,20 @@ SMCR_RULES_LLC(check_eyecatchers)
     const smcr_lgr_t *lgr = message->lgr;
 
     if (lgr->base_known[0] && lgr->base_known[1] && lgr->base[0] != lgr->base[1])
-        smcr_breach(message->arrival, SMCR_EVENT_EYECATCHER_DIFFERS,
-                    smcr_doubt_message(message->arrival), "%s",
+        smcr_breach(arrival, SMCR_EVENT_EYECATCHER_DIFFERS, smcr_doubt_message(arrival), "%s",
                     lgr->base[lgr->server] ? "The server has eyecatchers, the client has none"
                                            : "The client has eyecatchers, the server has none");
 }
 
 SMCR_RULES_LLC(note_confirmed)
 {
-    smcr_rules_link_t *memory = smcr_rules_link(message->arrival, message->link);
+    smcr_rules_link_t *memory = smcr_rules_link(arrival, message->link);
 
     if (memory->confirmed)
         return;
-    memory->confirmed = message->arrival->when.time;
+    memory->confirmed = arrival->when.time;
     if (message->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
-        smcr_rules_count(message->arrival);
+        smcr_rules_count(arrival);
 }
 
 /* ---- ADD LINK ---- */
@@ -262,7 +244,6 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
  * whether they live. (R-A.3.2-8) */
 SMCR_RULES_LLC(check_add_link)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     const smcr_qp_t *from = message->from;
     bool by_client = message->lgr->server == message->to->side;
@@ -360,7 +341,7 @@ SMCR_RULES_LLC(note_rejection)
         link = smcr_link_older(link);
     if (link && message->llc->flags & SMCR_LLC_FLAG_REJECTED &&
         !smcr_rules_of_link(link)->gone.sent)
-        smcr_arrival_track(message->arrival, &smcr_rules_link(message->arrival, link)->gone);
+        smcr_arrival_track(arrival, &smcr_rules_link(arrival, link)->gone);
 }
 
 /* The link that the message offers, or accepts; NULL: none. */
@@ -379,7 +360,7 @@ SMCR_RULES_LLC(note_mac)
     smcr_link_t *link = new_link(message);
 
     if (link)
-        keep_mac(message->arrival, &link->qp[message->from->side], message->llc->u.add_link.mac);
+        keep_mac(arrival, &link->qp[message->from->side], message->llc->u.add_link.mac);
 }
 
 SMCR_RULES_LLC(check_accepted)
@@ -388,9 +369,9 @@ SMCR_RULES_LLC(check_accepted)
 
     if (!link)
         return;
-    check_devices(message->arrival, link);
-    if (message->arrival->record->answers)
-        await_confirmation(message->arrival, link);
+    check_devices(arrival, link);
+    if (arrival->record->answers)
+        await_confirmation(arrival, link);
 }
 
 SMCR_RULES_LLC(note_named)
@@ -398,6 +379,6 @@ SMCR_RULES_LLC(note_named)
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
         smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->rtokens[i].link);
         if (link)
-            smcr_rules_link(message->arrival, link)->named = true;
+            smcr_rules_link(arrival, link)->named = true;
     }
 }

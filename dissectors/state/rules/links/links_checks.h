@@ -86,7 +86,9 @@ SMCR_RULES_KEPT(links, smcr_lgr_t, owner->links_rules)
 /* ---- checks ---- */
 
 /* What a check is given: its definition begins with SMCR_RULES_LLC(check). */
-#define SMCR_RULES_LLC(check) void smcr_rules_##check(const smcr_exchange_message_t *message)
+#define SMCR_RULES_LLC(check) \
+    void smcr_rules_##check(G_GNUC_UNUSED const smcr_arrival_t *arrival, \
+                            G_GNUC_UNUSED const smcr_exchange_message_t *message)
 #define SMCR_RULES_LLC_CHECK(when, kind, types, check) SMCR_RULES_LLC(check);
 #include "llc_checks.def"
 

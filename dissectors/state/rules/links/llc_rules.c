@@ -25,8 +25,7 @@ SMCR_RULES_LLC(check_sender)
     else if (!by_client && message->type == SMCR_LLC_REQ_ADD_LINK)
         wrong = "Only the client asks for a link";
     if (wrong && message->lgr->from_start)
-        smcr_breach(message->arrival, SMCR_EVENT_LLC_WRONG_SENDER,
-                    smcr_doubt_message(message->arrival), "%s", wrong);
+        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival), "%s", wrong);
 }
 
 /* The server answers a client's DELETE LINK by one of its own. Its response says but one thing:
@@ -35,8 +34,7 @@ SMCR_RULES_LLC(check_deleter)
 {
     if (message->lgr->from_start && message->by_server &&
         message->llc->u.delete_link.reason < SMCR_LLC_DELETE_UNKNOWN_LINK)
-        smcr_breach(message->arrival, SMCR_EVENT_LLC_WRONG_SENDER,
-                    smcr_doubt_message(message->arrival),
+        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival),
                     "Only the client responds to DELETE LINK");
 }
 
@@ -50,8 +48,7 @@ SMCR_RULES_LLC(check_version)
     bool known = lgr->from_start && lgr->version && !message->link->deleted_frame;
 
     if (known && v2 != (lgr->version == 2)) /* else the queue pairs may be another group's */
-        smcr_breach(message->arrival, SMCR_EVENT_LLC_WRONG_VERSION,
-                    smcr_doubt_message(message->arrival),
+        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_VERSION, smcr_doubt_message(arrival),
                     "The message is of version %u, but the link group of version %u", v2 ? 2 : 1,
                     lgr->version);
 }
@@ -65,9 +62,9 @@ SMCR_RULES_LLC(check_order)
 
     if (!now)
         return;
-    uint8_t *before = &smcr_rules_links(message->arrival, message->lgr)->order[message->side];
+    uint8_t *before = &smcr_rules_links(arrival, message->lgr)->order[message->side];
     if (*before && now != *before)
-        smcr_breach(message->arrival, SMCR_EVENT_BYTE_ORDER, smcr_doubt_message(message->arrival),
+        smcr_breach(arrival, SMCR_EVENT_BYTE_ORDER, smcr_doubt_message(arrival),
                     "The length is %s-endian, unlike that of the sender's messages before",
                     now == SMCR_RULES_ORDER_LITTLE ? "little" : "big");
     *before = now;
@@ -86,7 +83,7 @@ SMCR_RULES_LLC(check_limits)
         (confirm->max_conns == terms->max_conns &&
          (leaves || confirm->max_links == terms->max_links)))
         return;
-    smcr_breach(message->arrival, SMCR_EVENT_NOT_NEGOTIATED, smcr_doubt_message(message->arrival),
+    smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, smcr_doubt_message(arrival),
                 "The message has most connections %u and links %u, but CLC agreed on %u and %u",
                 confirm->max_conns, confirm->max_links, terms->max_conns, terms->max_links);
 }
@@ -105,8 +102,7 @@ SMCR_RULES_LLC(note_set_up)
                                         : SMCR_RULES_SET_UP_OFFERED;
 
     if (lgr->from_start && (confirms || offers) && !smcr_rules_of_lgr(lgr)->set_up[step].sent)
-        smcr_arrival_track(message->arrival,
-                           &smcr_rules_lgr(message->arrival, lgr)->set_up[step]);
+        smcr_arrival_track(arrival, &smcr_rules_lgr(arrival, lgr)->set_up[step]);
 }
 
 /* ---- keys ---- */
@@ -162,7 +158,6 @@ is_going(const smcr_doubt_proof_t *claim)
  */
 SMCR_RULES_LLC(check_all_links)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_llc_t *llc = message->llc;
     smcr_lgr_t *lgr = message->lgr;
     bool named[NUMBERS] = {false};
@@ -197,6 +192,6 @@ smcr_rules_llc(smcr_rules_when_t when, const smcr_exchange_message_t *message)
 
 #define SMCR_RULES_LLC_CHECK(step, kind, types, check) \
     if (when == SMCR_RULES_##step && direction & (kind) && type & (types)) \
-        smcr_rules_##check(message);
+        smcr_rules_##check(message->arrival, message);
 #include "llc_checks.def"
 }

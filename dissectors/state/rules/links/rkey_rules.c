@@ -75,19 +75,18 @@ SMCR_RULES_LLC(check_further_rtokens)
 SMCR_RULES_LLC(check_rkey)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
-    const smcr_rmb_rtoken_t *entry =
-        smcr_rmb_find(message->arrival->state, message->from, confirm->rkey);
-    bool is_new = smcr_rules_new_rmb(message->arrival, message->from, confirm->rkey, confirm->va);
+    const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, message->from, confirm->rkey);
+    bool is_new = smcr_rules_new_rmb(arrival, message->from, confirm->rkey, confirm->va);
     const smcr_conn_t *conn = is_new ? NULL : smcr_rules_rmb_user(entry->rmb);
 
-    smcr_rules_links(message->arrival, message->lgr)->confirm_count[message->from->side]++;
+    smcr_rules_links(arrival, message->lgr)->confirm_count[message->from->side]++;
     if (conn)
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_AGAIN,
-                    smcr_doubt_use(message->arrival, conn, message->from->side, NULL),
+        smcr_breach(arrival, SMCR_EVENT_RKEY_AGAIN,
+                    smcr_doubt_use(arrival, conn, message->from->side, NULL),
                     "The RMB is announced already, and connection %u uses it", conn->index);
     check_other_links(message, entry ? entry->rmb : NULL);
     if (entry && smcr_rules_of_rmb(entry->rmb)->refused_frame)
-        smcr_rules_rmb(message->arrival, entry->rmb)->refused_frame = 0;
+        smcr_rules_rmb(arrival, entry->rmb)->refused_frame = 0;
 }
 
 static bool
@@ -142,7 +141,6 @@ check_change(const smcr_exchange_message_t *message)
 
 SMCR_RULES_LLC(check_agreement)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_rmb_rtoken_t *entry =
         smcr_rmb_find(arrival->state, message->to, message->llc->u.confirm_rkey.rkey);
 
@@ -199,14 +197,13 @@ check_deleted(const smcr_exchange_message_t *message, const smcr_rmb_rtoken_t *e
 
 SMCR_RULES_LLC(check_withdrawn)
 {
-    smcr_rules_links_t *memory = smcr_rules_links(message->arrival, message->lgr);
+    smcr_rules_links_t *memory = smcr_rules_links(arrival, message->lgr);
     int side = message->from->side;
 
     memory->has_unknown[side] = false;
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
         uint32_t rkey = message->llc->rtokens[i].rkey;
-        const smcr_rmb_rtoken_t *entry =
-            smcr_rmb_find(message->arrival->state, message->from, rkey);
+        const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, message->from, rkey);
         if (entry) {
             check_deleted(message, entry);
             continue;
@@ -221,13 +218,13 @@ SMCR_RULES_LLC(check_withdrawn)
 /* An unknown RKey makes the response negative. (R-A.3.7-4) */
 SMCR_RULES_LLC(check_withdrawal)
 {
-    smcr_rules_links_t *memory = smcr_rules_links(message->arrival, message->lgr);
+    smcr_rules_links_t *memory = smcr_rules_links(arrival, message->lgr);
     int side = message->to->side;
 
     if (memory->has_unknown[side] && !is_negative(message) &&
         message->lgr->withdrawn[side].count == message->llc->u.delete_rkey.count)
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_UNKNOWN_ACCEPTED,
-                    smcr_doubt_rkey(message->arrival, message->to, memory->unknown[side]),
+        smcr_breach(arrival, SMCR_EVENT_RKEY_UNKNOWN_ACCEPTED,
+                    smcr_doubt_rkey(arrival, message->to, memory->unknown[side]),
                     "RKey 0x%08x was never announced, but the response is positive",
                     memory->unknown[side]);
     memory->has_unknown[side] = false;
@@ -276,11 +273,11 @@ SMCR_RULES_LLC(check_reachable)
         const smcr_conn_t *conn = find_unreachable(link, side);
         if (!conn)
             continue;
-        lack_t *lack = smcr_state_alloc0(message->arrival->state, sizeof *lack);
+        lack_t *lack = smcr_state_alloc0(arrival->state, sizeof *lack);
         *lack = (lack_t){conn->side[side].rmb, &link->qp[side]};
         smcr_doubt_proof_t claim = {.has_come = rtoken_has_come, .about = lack};
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_NOT_ON_LINK,
-                    smcr_doubt_later_adding(message->arrival, message->lgr, NULL, claim),
+        smcr_breach(arrival, SMCR_EVENT_RKEY_NOT_ON_LINK,
+                    smcr_doubt_later_adding(arrival, message->lgr, NULL, claim),
                     "The %s has told no RToken on link %u for its RMB of connection %u",
                     side == message->lgr->server ? "server" : "client", link->number, conn->index);
     }
@@ -302,7 +299,7 @@ is_given_twice(const smcr_llc_t *llc, unsigned at)
 /* Each RKey on a new link names one RMB. (R-A.3.3-6) */
 SMCR_RULES_LLC(check_new_rtokens)
 {
-    const smcr_state_t *state = message->arrival->state;
+    const smcr_state_t *state = arrival->state;
     const smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->u.add_link_cont.link);
 
     for (unsigned i = 0; link && i < message->llc->rtoken_count; i++) {
@@ -311,11 +308,9 @@ SMCR_RULES_LLC(check_new_rtokens)
         const smcr_rmb_rtoken_t *entry =
             smcr_rmb_find(state, &link->qp[message->from->side], rtoken->rkey);
         if (is_given_twice(message->llc, i))
-            smcr_breach(message->arrival, SMCR_EVENT_RKEY_IN_USE,
-                        smcr_doubt_message(message->arrival),
+            smcr_breach(arrival, SMCR_EVENT_RKEY_IN_USE, smcr_doubt_message(arrival),
                         "The message gives RKey 0x%08x to two RMBs", rtoken->rkey);
         else if (known && entry && entry->rmb != known->rmb)
-            smcr_rules_in_use(message->arrival, entry,
-                              link->state == SMCR_LINK_ANNOUNCED ? link : NULL);
+            smcr_rules_in_use(arrival, entry, link->state == SMCR_LINK_ANNOUNCED ? link : NULL);
     }
 }

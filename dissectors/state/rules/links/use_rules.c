@@ -109,17 +109,17 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
 
 SMCR_RULES_LLC(check_deleted)
 {
-    check_deleted(message->arrival);
+    check_deleted(arrival);
 }
 
 SMCR_RULES_LLC(check_usable)
 {
-    check_rejected(message->arrival);
+    check_rejected(arrival);
     if (message->type == SMCR_LLC_CONFIRM_LINK)
         return;
-    check_confirmed(message->arrival, "The link carries another LLC message");
+    check_confirmed(arrival, "The link carries another LLC message");
     if (message->type != SMCR_LLC_DELETE_LINK)
-        check_declined(message->arrival);
+        check_declined(arrival);
 }
 
 /* ---- the second link of a first contact ---- */
@@ -254,14 +254,14 @@ smcr_rules_request(const smcr_arrival_t *arrival)
 SMCR_RULES_LLC(note_second)
 {
     smcr_lgr_t *lgr = message->lgr;
-    smcr_rules_links_t *memory = smcr_rules_links(message->arrival, lgr);
+    smcr_rules_links_t *memory = smcr_rules_links(arrival, lgr);
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     bool adds = message->type == SMCR_LLC_ADD_LINK;
 
     if (!memory->second && adds && !message->response && add->qpn &&
         lgr->server == message->from->side) {
         memory->second = smcr_lgr_link(lgr, add->link);
-        memory->second_asked = message->arrival->when.time;
+        memory->second_asked = arrival->when.time;
     }
     /* the capture has it before its request */
     bool disorder = !memory->second && adds && message->response;
@@ -270,5 +270,5 @@ SMCR_RULES_LLC(note_second)
     bool is_over = second && (kept->confirmed || second->state == SMCR_LINK_REJECTED ||
                               (second->state == SMCR_LINK_DELETED && kept->gone.sent));
     if (!memory->second_over && (disorder || is_over))
-        memory->second_over = message->arrival->when.time;
+        memory->second_over = arrival->when.time;
 }
