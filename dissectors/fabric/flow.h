@@ -72,8 +72,8 @@ smcr_psn_near(smcr_psn_t from, uint32_t psn)
     return from + (smcr_psn_t)(int64_t)smcr_psn_distance((uint32_t)(from & SMCR_PSN_MASK), psn);
 }
 
-/* ---- which frame had a PSN first, and what became of the PSN since: for as many of the newest PSNs
- * as a sender may send again (seen.c) ---- */
+/* ---- which frame had a PSN first, and what became of the PSN since: for as many of the newest
+ * PSNs as a sender may send again (seen.c) ---- */
 
 /* Rarely set members: of packets that came behind a gap, or were sent again. */
 typedef struct {
@@ -198,8 +198,8 @@ smcr_psn_t smcr_reads_find(const smcr_reads_t *reads, smcr_psn_t psn);
 smcr_when_t smcr_reads_sent(const smcr_reads_t *reads, smcr_psn_t psn);
 
 /* ---- steps back: a sender goes back to a PSN and sends everything from there again (go-back-N,
- * InfiniBand Architecture Specification, volume 1, 9.7.5.1; step_back.c). docs/fabric.md defines what
- * belongs to a step and what its cause is ---- */
+ * InfiniBand Architecture Specification, volume 1, 9.7.5.1; step_back.c). docs/fabric.md defines
+ * what belongs to a step and what its cause is ---- */
 
 typedef enum smcr_cause smcr_step_cause_t;
 

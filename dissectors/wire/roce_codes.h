@@ -237,8 +237,8 @@ enum smcr_cause {
 typedef enum { SMCR_IB_ICRC_STATUSES(SMCR_WIRE_ENUM_ROW) } smcr_ib_icrc_status_t;
 
 /* ---- communication management (volume 1, chapter 12): what sets up connections and ends them, in
- * MADs (management datagrams) between queue pairs 1. States, rejections and statuses are as in Linux,
- * include/rdma/ib_cm.h ---- */
+ * MADs (management datagrams) between queue pairs 1. States, rejections and statuses are as in
+ * Linux, include/rdma/ib_cm.h ---- */
 
 /* The header of a MAD (volume 1, 13.4.2) */
 #define SMCR_IB_MAD_LENGTH 256
