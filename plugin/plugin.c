@@ -19,6 +19,7 @@
 #include "report/report.h"
 #include "show/show.h"
 #include "statistics/statistics.h"
+#include "tcp/tcp.h"
 
 WS_DLL_PUBLIC_DEF const char plugin_version[] = SMCR_VERSION;
 WS_DLL_PUBLIC_DEF const int plugin_want_major = WIRESHARK_VERSION_MAJOR;
@@ -36,6 +37,7 @@ register_parts(void)
     smcr_preferences_register(proto_smcr);
     smcr_capture_register();
     smcr_dissector_roce_register();
+    smcr_tcp_segment_register();
     smcr_netlink_register();
     smcr_tap_register();
     smcr_packet_parts_register();

@@ -109,7 +109,7 @@ EVERY = [Mutation(*row) for row in (
      "if (side->has_token && smcr_conn_find(state, conn->lgr, i, side->token) == conn)",
      "if (side->has_token && smcr_conn_find(state, conn->lgr, i, side->token) != conn)"),
     (OWNERS, "records-of-one-frame", "dissectors/state/model/record.c", "unit/test_record.c",
-     ".layer = MIN(layer, LAYER_FOLLOWS) & 0xff,", ".layer = MIN(layer, LAYER_FOLLOWS - 1) & 0xff,"),
+     ".layer = MIN(layer, LAYER_FOLLOWS) & LAYER_FOLLOWS,", ".layer = MIN(layer, LAYER_FOLLOWS - 1) & LAYER_FOLLOWS,"),
     # ---- who is blamed ----
     (LACKING, "late-packets-prove", "dissectors/state/evidence/evidence.c", "unit/test_evidence.c",
      "qp->too_late <= psn && flow->in_order", "flow->in_order"),

@@ -12,7 +12,7 @@ PROPERTIES = [
     ("A SEND on an unknown queue pair proves itself by its bytes", ["facts/test_reserved.py"]),
     ("No text changes unnoticed", ["golden/test_golden.py", "golden/test_report_golden.py", "golden/test_totals.py"]),
     ("Every frame has the right connection, direction, link and place in the stream",
-     ["facts/test_state_streams.py", "facts/test_state_kernel.py", "facts/test_late_clc.py"]),
+     ["facts/test_state_streams.py", "facts/test_state_kernel.py", "facts/test_late_clc.py", "facts/test_filters.py"]),
     ("Nothing gets a wrong owner, whatever a capture lacks", ["facts/test_state_altered.py"]),
     ("What is said of a part of a capture is true of all of it", ["facts/test_truths.py"]),
     ("Nobody is blamed for what a capture lacks", ["facts/test_removal.py", "facts/test_lacking.py"]),

@@ -81,7 +81,7 @@ def test_own_fields_are_all_that_is_counted(tshark, tshark_without):
     counts = [[int(count) for count in number.findall(each.run("-G", "fieldcount"))]
               for each in (tshark, tshark_without)]
     registered, named, again = (ours - others for ours, others in zip(*counts, strict=True))
-    assert (registered - again, named) == (len(rows), len(protocols)) and len(protocols) == 4
+    assert (registered - again, named) == (len(rows), len(protocols)) and len(protocols) == 5
 
 
 def test_statistics_differ_in_own_lines_only(tshark, tshark_without):

@@ -296,7 +296,10 @@ static void
 take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
           smcr_flow_verdict_t *verdict)
 {
+    const smcr_range_t *gap = smcr_ranges_find(&flow->gaps, verdict->psn, verdict->psn + 1);
+
     verdict->order = SMCR_FLOW_IS_LATE;
+    verdict->overtaken_by = gap ? gap->frame : 0;
     if (!packet->corrupt)
         fill_gap(flow, scope, verdict->psn);
     verdict->original = false;

@@ -299,6 +299,7 @@ typedef struct {
                                 else the packet itself */
     bool original;           /* `first` is when it was sent first of all */
     uint32_t gap_frame;      /* behind a gap: the first packet behind it */
+    uint32_t overtaken_by;   /* late: the first packet behind the gap that it was in; 0: in none */
     uint32_t absent;         /* packets that the capture lacks before this one, said once */
     bool taken;              /* repeat: an acknowledgement had covered it before */
     bool refused;            /* repeat: the first packet came behind a gap, and was discarded */

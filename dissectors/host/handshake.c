@@ -15,6 +15,7 @@
 #include "capture.h"
 #include "endpoints.h"
 #include "fields.h"
+#include "hooks.h"
 
 /* of tcp.completeness; the header has no names for them */
 #define COMPLETENESS_SYNS 0x03 /* SYN and SYN-ACK */
@@ -25,6 +26,14 @@ static struct {
     smcr_handshake_tcp_ids_t tcp;
     dissector_handle_t clc;
 } known;
+
+/* In front of TCP's dissector. Handles live as long as the process; `is_wrapped` is as the open
+ * file has it. */
+static struct {
+    int observer; /* in name only below TCP: owns the wrapper */
+    dissector_handle_t wrapper, original;
+    bool is_wrapped;
+} segments;
 
 const smcr_handshake_tcp_ids_t *
 smcr_handshake_tcp_ids(void)
@@ -107,6 +116,31 @@ smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn)
     return ends;
 }
 
+/* ---- TCP's dissector ---- */
+
+int
+smcr_handshake_original(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    return call_dissector_only(segments.original, tvb, pinfo, tree, data);
+}
+
+static void
+watch_segments(void)
+{
+    if (!segments.is_wrapped)
+        segments.original = smcr_hooks_replace("ip.proto", known.tcp.proto, segments.wrapper);
+    segments.is_wrapped = true;
+}
+
+/* Before each file, and before one is dissected anew: TCP is as Wireshark has it. */
+static void
+start_file(void)
+{
+    if (segments.is_wrapped)
+        smcr_hooks_replace("ip.proto", segments.observer, segments.original);
+    segments.is_wrapped = false;
+}
+
 /* ---- the claim ---- */
 
 smcr_conn_t *
@@ -125,6 +159,7 @@ describe(packet_info *pinfo, conversation_t *conversation, bool from_client)
     smcr_state_tcp_t described = {
         .conversation = conversation,
         .stream = tcp->stream,
+        .frame = pinfo->num,
         .ipv4 = pinfo->src.type == AT_IPv4 && pinfo->dst.type == AT_IPv4,
         .has_ended = (tcp->conversation_completeness & COMPLETENESS_RST) ||
                      tcp->flow1.closing_initiator || tcp->flow2.closing_initiator,
@@ -157,6 +192,7 @@ smcr_handshake_claim(packet_info *pinfo, bool from_client)
     }
     if (!conn) {
         smcr_state_tcp_t tcp = describe(pinfo, conversation, from_client);
+        watch_segments();
         conn = smcr_state_tcp(smcr_capture_learn(pinfo), &tcp);
         conversation_set_dissector_from_frame_number(conversation, pinfo->num, known.clc);
     }
@@ -169,6 +205,7 @@ smcr_handshake_adopt(packet_info *pinfo, smcr_conn_t *conn)
     const packet_info saved = *pinfo;
     smcr_state_t *state = smcr_capture_learn(pinfo);
 
+    watch_segments();
     smcr_endpoint_tcp_address(conn, 0, &pinfo->src);
     smcr_endpoint_tcp_address(conn, 1, &pinfo->dst);
     pinfo->srcport = conn->port[0];
@@ -279,6 +316,18 @@ smcr_selected_conn(packet_info *pinfo)
 }
 
 /* ---- registration ---- */
+
+/* A protocol in name only keeps frame.protocols as it is; see smcr_hooks_register(). */
+void
+smcr_handshake_wrap(dissector_t wrapper)
+{
+    segments.observer = proto_register_protocol_in_name_only(
+        "TCP (observed by SMC-R)", "TCP/SMC-R", "smcr.tcp", proto_get_id_by_filter_name("tcp"),
+        FT_BYTES);
+    proto_set_cant_toggle(segments.observer);
+    segments.wrapper = create_dissector_handle(wrapper, segments.observer);
+    register_init_routine(start_file);
+}
 
 void
 smcr_handshake_handoff(void)

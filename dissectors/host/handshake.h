@@ -25,6 +25,13 @@ const smcr_handshake_tcp_ids_t *smcr_handshake_tcp_ids(void);
  * after all protocols have registered. */
 void smcr_handshake_handoff(void);
 
+/* Called once, when protocols register: what is put in front of TCP's dissector while a file is
+ * open, from the first connection on. It calls smcr_handshake_original(). */
+void smcr_handshake_wrap(dissector_t wrapper);
+
+/* Calls TCP's dissector. */
+int smcr_handshake_original(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
+
 /*
  * Around a call of TCP whose bytes are no CLC. In between, the CLC dissector hands on what comes to
  * it, to a dissector that `conversation` may have below our claim. Calls nest within a packet: what

@@ -82,13 +82,25 @@ add_flag(analysis_t *analysis, int hf, bool value)
 
 /* ---- how the packet fared ---- */
 
+uint32_t
+smcr_analysis_overtaken_by(const packet_info *pinfo, const smcr_record_t *record)
+{
+    bool is_sent_again = record->step && record->step->cause != SMCR_CAUSE_NONE;
+
+    return record->order == SMCR_FLOW_IS_LATE && pinfo->fd->visited && !is_sent_again
+               ? record->first_frame
+               : 0;
+}
+
 static void
 add_repeat(analysis_t *analysis, const smcr_record_t *record)
 {
     bool copy = record->order == SMCR_FLOW_IS_COPY;
     const smcr_step_back_t *step = record->step;
 
-    add(analysis, copy ? hf_smcr_duplicate : hf_smcr_retransmission, record->first_frame);
+    if (record->order != SMCR_FLOW_IS_LATE)
+        add(analysis, copy ? hf_smcr_duplicate : hf_smcr_retransmission, record->first_frame);
+    add(analysis, hf_smcr_out_of_order, smcr_analysis_overtaken_by(analysis->pinfo, record));
     if (record->refused)
         add(analysis, hf_smcr_sent_before, record->first_frame);
     if (record->taken)

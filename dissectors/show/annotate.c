@@ -53,7 +53,7 @@ begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
 }
 
 static void
-show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends)
+show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends, int sender)
 {
     const int hf_addr[2] = {hf_smcr_client_addr, hf_smcr_server_addr};
     const int hf_port[2] = {hf_smcr_client_port, hf_smcr_server_port};
@@ -63,8 +63,7 @@ show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends
         smcr_generated_hidden_string(tree, hf_addr[role], ends->address[role]);
         smcr_generated_hidden_uint(tree, hf_port[role], conn->port[role]);
     }
-    smcr_generated_hidden_uint(tree, hf_smcr_port, conn->port[0]);
-    smcr_generated_hidden_uint(tree, hf_smcr_port, conn->port[1]);
+    smcr_show_ports(tree, conn, sender);
 }
 
 /* The last CLC message before the packet has a line, from which the others are found. */
@@ -98,7 +97,7 @@ show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sen
 
     smcr_show_ends(below, &ends, sender);
     if (conn->conversation)
-        show_tcp(below, conn, &ends);
+        show_tcp(below, conn, &ends, sender);
     show_handshake(pinfo, below, conn);
     if (conn->socket && !conn->socket->first.frame)
         proto_item_set_generated(
@@ -111,15 +110,23 @@ show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sen
                                   smcr_show_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
+static unsigned count; /* since Wireshark has begun */
+
+unsigned
+smcr_annotate_count(void)
+{
+    return count;
+}
+
 void
 smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
     static const int *const fields[] = {
         &hf_smcr_tcp_stream,  &hf_smcr_client_addr, &hf_smcr_client_port, &hf_smcr_server_addr,
-        &hf_smcr_server_port, &hf_smcr_port,        &hf_smcr_proposal_in, &hf_smcr_accept_in,
-        &hf_smcr_confirm_in,  &hf_smcr_named_in,    &hf_smcr_fallback_reason,
-        &hf_smcr_named_by_file};
+        &hf_smcr_server_port, &hf_smcr_proposal_in, &hf_smcr_accept_in,   &hf_smcr_confirm_in,
+        &hf_smcr_named_in,    &hf_smcr_named_by_file, &hf_smcr_fallback_reason};
 
+    count++;
     if (smcr_show_ends_are_wanted(tree) ||
         smcr_generated_any_wanted(tree, fields, array_length(fields)))
         show_conn(pinfo, tree, conn, sender);
@@ -235,6 +242,37 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
         smcr_generated_uint(below, hf_smcr_confirm_link_in, link->confirm_frame);
 }
 
+/* For filters and columns. Where the beginning of a connection is absent, it is not known which
+ * frames came before anything named it. */
+static void
+show_times(const packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
+{
+    uint64_t begin = record->conn->begin_time, now = smcr_capture_when(pinfo).time;
+
+    if (smcr_conn_is_late(record->conn) || record->is_late)
+        return;
+    if (now >= begin)
+        proto_item_set_hidden(smcr_generated_time(tree, hf_smcr_time_relative, now - begin));
+    if (record->since)
+        proto_item_set_hidden(smcr_generated_time(tree, hf_smcr_time_delta, record->since - 1));
+}
+
+proto_item *
+smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                      const smcr_conn_t *conn)
+{
+    proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
+
+    count++;
+    if (smcr_show_ends_are_wanted(tree)) {
+        smcr_show_ends_t ends = smcr_show_ends_of(pinfo->pool, conn);
+        int sender = !smcr_handshake_from_client(pinfo, conn);
+        smcr_show_ends(tree, &ends, sender);
+        smcr_show_ports(tree, conn, sender);
+    }
+    return stream;
+}
+
 /* The step is there for filters: the message itself says what it is. */
 static void
 show_answers(proto_tree *tree, const smcr_exchange_t *answers)
@@ -309,8 +347,10 @@ static void
 show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
             const smcr_ib_headers_t *roce)
 {
-    if (record->conn)
+    if (record->conn) {
         smcr_annotate_conn(pinfo, tree, record->conn, smcr_show_sender_role(record->conn, record));
+        show_times(pinfo, tree, record);
+    }
     if (record->direction >= 0)
         smcr_generated_uint(tree, hf_smcr_dir, (uint32_t)record->direction);
     if (record->link)

@@ -80,9 +80,10 @@ smcr_show_sender_role(const smcr_conn_t *conn, const smcr_record_t *record)
 bool
 smcr_show_ends_are_wanted(proto_tree *tree)
 {
-    static const int *const fields[] = {&hf_smcr_endpoint, &hf_smcr_endpoint_src,
-                                        &hf_smcr_endpoint_dst, &hf_smcr_addr,
-                                        &hf_smcr_ip_addr, &hf_smcr_ipv6_addr};
+    static const int *const fields[] = {
+        &hf_smcr_endpoint,  &hf_smcr_endpoint_src, &hf_smcr_endpoint_dst,
+        &hf_smcr_addr,      &hf_smcr_ip_addr,      &hf_smcr_ipv6_addr,
+        &hf_smcr_port,      &hf_smcr_srcport,      &hf_smcr_dstport};
 
     return smcr_generated_any_wanted(tree, fields, array_length(fields));
 }
@@ -114,6 +115,17 @@ smcr_show_ends(proto_tree *tree, const smcr_show_ends_t *ends, int sender)
     }
     for (int role = 0; role < 2; role++)
         show_host(tree, ends, role);
+}
+
+void
+smcr_show_ports(proto_tree *tree, const smcr_conn_t *conn, int sender)
+{
+    smcr_generated_hidden_uint(tree, hf_smcr_port, conn->port[0]);
+    smcr_generated_hidden_uint(tree, hf_smcr_port, conn->port[1]);
+    if (sender == SMCR_LGR_SIDE_UNKNOWN)
+        return;
+    smcr_generated_hidden_uint(tree, hf_smcr_srcport, conn->port[sender]);
+    smcr_generated_hidden_uint(tree, hf_smcr_dstport, conn->port[!sender]);
 }
 
 void

@@ -68,7 +68,7 @@ smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const char *text)
 }
 
 /* 4.6 chooses the unit of a time by its size, those before write seconds: so does this. */
-void
+proto_item *
 smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds)
 {
     nstime_t took = smcr_capture_nstime(nanoseconds);
@@ -80,6 +80,7 @@ smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds)
     smcr_quick_text_put(&to, " seconds");
     set_text(item, hf, text);
     proto_item_set_generated(item);
+    return item;
 }
 
 void

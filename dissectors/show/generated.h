@@ -31,7 +31,7 @@ bool smcr_generated_any_wanted(proto_tree *tree, const int *const fields[], unsi
 proto_item *smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const char *text);
 
 /* Shows how long something took, as field `hf`, of type FT_RELATIVE_TIME. */
-void smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds);
+proto_item *smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds);
 
 /* Shows a frame, if there is one, and how long somebody has waited since then, if that is known. */
 void smcr_generated_wait(proto_tree *tree, int hf_frame, int hf_time,

@@ -98,7 +98,9 @@ add_event(wmem_strbuf_t *text, const smcr_record_t *record, smcr_event_id_t even
 void
 smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 {
-    if (!record->events && !record->gap_frame && !record->ce)
+    bool is_overtaken = smcr_analysis_overtaken_by(pinfo, record);
+
+    if (!record->events && !record->gap_frame && !record->ce && !is_overtaken)
         return;
 #define SMCR_EVENT(id, expert, info) [id] = (info),
     static const char *const words[] = {
@@ -110,6 +112,8 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
     for (const smcr_event_t *event = record->events; event; event = event->next)
         if (words[event->id] && smcr_show_event_holds(pinfo, record, event))
             add_event(text, record, event->id, words[event->id]);
+    if (is_overtaken)
+        wmem_strbuf_append(text, "[Out-Of-Order] ");
     if (record->gap_frame && !record->missing)
         wmem_strbuf_append(text, "[Behind a gap] ");
     if (record->ce)

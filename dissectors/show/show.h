@@ -21,6 +21,14 @@ void smcr_show_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
  * the packet: 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN. */
 void smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender);
 
+/* The same of a segment of TCP that has no message: its number, and hidden below `tree` what
+ * Conversations and Endpoints need. Returns the item of the number. */
+proto_item *smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                                  const smcr_conn_t *conn);
+
+/* How often either was called: tells whether a dissector that is called shows a connection. */
+unsigned smcr_annotate_count(void);
+
 /* All that the record says, below `tree`, with its events at the item of `tree`. `roce`: headers of
  * the packet, NULL: TCP carries it. */
 void smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
@@ -66,6 +74,10 @@ void smcr_show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_
  * there is nothing to say. `roce`: headers of the packet, NULL: TCP carries it. */
 void smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                         const smcr_record_t *record, const smcr_ib_headers_t *roce);
+
+/* The packet that overtook this one on the network; 0: none. Whether its sender went on from it,
+ * which makes it a retransmission, is known in the second pass only. */
+uint32_t smcr_analysis_overtaken_by(const packet_info *pinfo, const smcr_record_t *record);
 
 /* ---- why a connection went back to TCP (RFC 7609 3.6, C) ---- */
 
@@ -161,12 +173,16 @@ const char *smcr_show_name_of_link(wmem_allocator_t *scope, const smcr_link_t *l
  * 1. SMCR_LGR_SIDE_UNKNOWN: not known. */
 int smcr_show_sender_role(const smcr_conn_t *conn, const smcr_record_t *record);
 
-/* Whether somebody asks for a field of smcr_show_ends(). */
+/* Whether somebody asks for a field of smcr_show_ends() or smcr_show_ports(). */
 bool smcr_show_ends_are_wanted(proto_tree *tree);
 
 /* Names and addresses of both ends, hidden, for filters. `sender`: a role, or
  * SMCR_LGR_SIDE_UNKNOWN. */
 void smcr_show_ends(proto_tree *tree, const smcr_show_ends_t *ends, int sender);
+
+/* The ports of a connection whose TCP connection is known, hidden, for filters. `sender`:
+ * likewise. */
+void smcr_show_ports(proto_tree *tree, const smcr_conn_t *conn, int sender);
 
 /* The link's name, hidden, for filters. */
 void smcr_show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link);
@@ -177,14 +193,15 @@ void smcr_show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t
 
 #define SMCR_TAP "smcr" /* its name, for register_tap_listener() */
 
-/* A segment of TCP that is no CLC message: of the handshake, with our option, or with data after
- * the connection has gone back to TCP. */
+/* A segment of a connection's TCP: of the handshake, with our option; with data after the
+ * connection has gone back to TCP; or any other. It may have CLC messages, which are told, too. */
 typedef struct {
     const smcr_conn_t *conn;
     bool from_server;
     bool has_option;
     uint32_t seq;    /* of the application's data, as TCP's dissector tells it */
-    uint32_t length; /* of them, bytes; TCP may have put together what came in several segments */
+    uint32_t length; /* of them, bytes; TCP may have put together what came in several segments. 0:
+                        of no interest but to whoever counts packets */
 } smcr_tap_segment_t;
 
 /* What listeners get. It lives until the frame is done with. Listeners change nothing. */
@@ -207,6 +224,9 @@ void smcr_tap_register(void);
 
 /* Export Objects has a tap whose name Wireshark chooses; it gets the same. */
 void smcr_tap_add(int tap);
+
+/* Whether there is a listener. */
+bool smcr_tap_is_heard(void);
 
 /* Hands it to all listeners. */
 void smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet);

@@ -27,6 +27,15 @@ smcr_tap_register(void)
     smcr_tap_add(register_tap(SMCR_TAP));
 }
 
+bool
+smcr_tap_is_heard(void)
+{
+    for (unsigned i = 0; i < taps.count; i++)
+        if (have_tap_listener(taps.tap[i]))
+            return true;
+    return false;
+}
+
 /* A copy that lives as long as the frame is dissected. */
 static const smcr_tap_t *
 keep(const packet_info *pinfo, const smcr_tap_t *packet)

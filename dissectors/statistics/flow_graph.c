@@ -335,7 +335,7 @@ take_tcp(const passage_t *passage)
         draw(passage, smcr_arrow_text_fallback(scope, conn));
     else if (packet->segment && packet->segment->has_option)
         draw(passage, smcr_arrow_text_segment(scope, packet->segment));
-    else if (packet->segment)
+    else if (packet->segment && packet->segment->length)
         take_data(passage);
     else if (packet->clc && !declines)
         draw(passage, smcr_arrow_text_clc(scope, packet->clc, passage->share.sender,

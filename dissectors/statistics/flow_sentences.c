@@ -111,13 +111,14 @@ smcr_arrow_text_t
 smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record, const char *subject)
 {
     const char *cause = cause_text(scope, record->step);
+    uint32_t first = record->order == SMCR_FLOW_IS_LATE ? 0 : record->first_frame;
 
-    if (record->first_frame && !record->step)
+    if (first && !record->step)
         return say(scope, "Retransmission", "%s retransmits the packet of frame %u", subject,
-                   record->first_frame);
-    if (record->first_frame)
+                   first);
+    if (first)
         return say(scope, "Retransmission", "%s retransmits from the packet of frame %u on%s",
-                   subject, record->first_frame, cause);
+                   subject, first, cause);
     return say(scope, "Retransmission",
                "%s retransmits packets%s; the capture has them for the first time", subject, cause);
 }

@@ -321,19 +321,6 @@ tap_data(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
                                            .length = (uint32_t)length});
 }
 
-/* What filters find in data of a connection that fell back. */
-static void
-show_hidden_names(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
-{
-    proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
-
-    smcr_item_hide(stream);
-    if (!smcr_show_ends_are_wanted(tree))
-        return;
-    smcr_show_ends_t ends = smcr_show_ends_of(pinfo->pool, conn);
-    smcr_show_ends(tree, &ends, !smcr_handshake_from_client(pinfo, conn));
-}
-
 /* What rules say of the first bytes of the application. */
 static void
 show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
@@ -342,7 +329,7 @@ show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t
 
     if (!conn || !smcr_packet_learned_data(pinfo, &record))
         return;
-    proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
+    proto_item *stream = smcr_annotate_segment(tvb, pinfo, tree, conn);
     proto_item_set_generated(stream);
     smcr_show_events(pinfo, stream, &record);
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record});
@@ -357,7 +344,7 @@ show_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     if (!conn || !conn->fallback.kind || conn->fallback.frame > pinfo->num)
         return;
     tap_data(tvb, offset, pinfo, conn, data);
-    show_hidden_names(tvb, pinfo, tree, conn);
+    smcr_item_hide(smcr_annotate_segment(tvb, pinfo, tree, conn));
     if (conn->fallback.frame == pinfo->num && conn->fallback.kind != SMCR_FALLBACK_DECLINED) {
         smcr_show_fallback(pinfo, tree, conn);
         return;

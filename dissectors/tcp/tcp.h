@@ -49,3 +49,8 @@ int smcr_tcp_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, vo
 
 /* Called once, after all protocols have registered. */
 void smcr_tcp_clc_handoff(void);
+
+/* ---- segments without a message of ours ---- */
+
+/* Called once, when protocols register, after TCP. */
+void smcr_tcp_segment_register(void);

@@ -62,12 +62,18 @@ def test_every_fallback_of_the_kernels_is_tested():
 
 
 @every_fallback
-def test_connection_filter_finds_the_data(tshark, name):
-    """smcr.stream is on the frames with the option or CLC messages, and on all later ones with data."""
-    with_data = tshark.frames(name, "tcp.len > 0", two_pass=True)
-    with_option = tshark.frames(name, "smcr.option", two_pass=True)
-    assert set(tshark.frames(name, "smcr.stream == 0", two_pass=True)) - {FALLBACKS[name].frame} == {
-        *with_data, *with_option} - {FALLBACKS[name].frame}
+def test_connection_filter_finds_all_segments(tshark, name):
+    """smcr.stream, endpoints and ports are on all segments of its TCP, with data and without: as tcp.stream and tcp.port."""
+    rows = traffic.rows(tshark, name, "frame.number", "tcp.stream", "smcr.stream", "smcr.endpoint.src", "ip.src", "ipv6.src", "tcp.srcport",
+                        "tcp.dstport", "smcr.srcport", "smcr.dstport", where="tcp && !icmp && !icmpv6")
+    stream = next(row["tcp.stream"] for row in rows if row["smcr.stream"] == ["0"])
+    found = [row for row in rows if row["tcp.stream"] == stream]
+    assert len(found) > len(tshark.frames(name, "smcr.stream == 0 && tcp.len > 0", two_pass=True)) + 1
+    assert {row["frame.number"][0] for row in rows if row["smcr.stream"] == ["0"]} == {row["frame.number"][0] for row in found}
+    for row in found:
+        address = row["ip.src"][0] if row["ip.src"] else f"[{row['ipv6.src'][0]}]"
+        assert row["smcr.endpoint.src"] == [f"{address}:{row['tcp.srcport'][0]}"]
+        assert (row["smcr.srcport"], row["smcr.dstport"]) == (row["tcp.srcport"], row["tcp.dstport"])
 
 
 @every_fallback

@@ -59,7 +59,7 @@ new_conn(capture_t *capture)
                        &(smcr_state_syn_t){.answer = role == SERVER,
                                            .option = true,
                                            .first = UINT32_MAX,
-                                           .frame = capture->frame});
+                                           .when.frame = capture->frame});
     return conn;
 }
 

@@ -142,7 +142,7 @@ play_step(capture_t *capture, smcr_conn_t *conn, int step)
         smcr_state_syn(capture->state, conn,
                        &(smcr_state_syn_t){.answer = step != SYN,
                                            .option = step == SYN || step == SYNACK,
-                                           .frame = capture->frame});
+                                           .when.frame = capture->frame});
 }
 
 static void

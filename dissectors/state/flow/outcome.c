@@ -83,7 +83,7 @@ smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffi
     record->fate = verdict.fate & 0x3;
     record->taken = verdict.taken;
     record->refused = verdict.refused;
-    record->first_frame = before ? verdict.first.frame : 0;
+    record->first_frame = before ? verdict.first.frame : verdict.overtaken_by;
     record->missing = verdict.absent;
     record->gap_frame = verdict.gap_frame;
     record->step = verdict.step;

@@ -50,6 +50,7 @@ void smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr
 typedef struct {
     void *conversation; /* Wireshark's */
     uint32_t stream;    /* tcp.stream */
+    uint32_t frame;     /* in which that is told */
     bool ipv4;          /* both addresses are; `gid` has them as ::ffff:a.b.c.d */
     uint8_t gid[2][SMCR_GID_LENGTH];
     uint16_t port[2];
@@ -63,7 +64,7 @@ smcr_conn_t *smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp);
 typedef struct smcr_state_syn {
     bool answer, option;
     uint32_t first; /* number of the first byte of what its sender sends, as Wireshark counts */
-    uint32_t frame;
+    smcr_when_t when;
 } smcr_state_syn_t;
 
 /* A SYN-ACK without the option answers that of the SYN with a fallback, unless there was one with

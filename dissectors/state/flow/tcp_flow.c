@@ -23,6 +23,7 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
     smcr_conn_set_conversation(state, conn, tcp->conversation, tcp->stream);
     smcr_conn_set_ends(state, conn, tcp->ipv4, (const uint8_t *[]){tcp->gid[0], tcp->gid[1]},
                        tcp->port);
+    conn->known_from = tcp->frame;
     conn->after_end = tcp->has_ended;
     return conn;
 }
@@ -100,14 +101,16 @@ smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *s
 {
     bool again = conn->synack;
 
-    smcr_state_learns(state, syn->frame);
+    smcr_state_learns(state, syn->when.frame);
+    if (syn->option)
+        smcr_conn_pass(conn, syn->when);
     if (!conn->clc_types) /* else it is of an earlier handshake, seen again */
         smcr_evidence_tcp_begins(conn, syn->answer, syn->first);
     conn->synack |= syn->answer;
     conn->option_synack |= syn->option && syn->answer;
     conn->option_syn |= syn->option && !syn->answer;
     if (syn->answer && !syn->option && !again && conn->option_syn && !conn->fallback.kind)
-        fall_back(conn, SMCR_FALLBACK_NO_OPTION, syn->frame);
+        fall_back(conn, SMCR_FALLBACK_NO_OPTION, syn->when.frame);
 }
 
 void

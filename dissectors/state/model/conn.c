@@ -91,6 +91,19 @@ smcr_conn_each(const smcr_state_t *state, void (*visit)(const smcr_conn_t *conn,
         visit(conn, data);
 }
 
+uint64_t
+smcr_conn_pass(smcr_conn_t *conn, smcr_when_t when)
+{
+    const smcr_when_t before = conn->passed;
+    bool is_next = before.frame > (conn->lgr ? conn->lgr->unowned_frame : 0) &&
+                   before.frame != when.frame && when.time >= before.time;
+
+    if (!before.frame)
+        conn->begin_time = when.time;
+    conn->passed = when;
+    return is_next ? when.time - before.time + 1 : 0;
+}
+
 uint32_t
 smcr_conn_count(const smcr_state_t *state)
 {

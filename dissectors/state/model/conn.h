@@ -88,6 +88,8 @@ struct smcr_conn {
     uint32_t tcp_stream;
     uint32_t known_from;    /* frame from which on its conversation has been known */
     uint32_t index;         /* smcr.stream */
+    uint64_t begin_time;    /* of its first frame, nanoseconds since the epoch */
+    smcr_when_t passed;     /* its last frame so far: see smcr_conn_pass() */
     uint32_t clc_end[2];    /* per direction of the TCP stream, in Wireshark's order: frame in
                                which CLC ended; 0: not yet. What follows is the application's */
     uint32_t proposal_frame, accept_frame, confirm_frame, decline_frame; /* 0: not seen */
@@ -160,6 +162,11 @@ smcr_conn_has_closed(const smcr_conn_t *conn)
 /* The first connection from `*at` on, along `next_open`, that is neither closed nor aborted nor
  * fallen back. Those before it leave the list. NULL: there is none. */
 smcr_conn_t *smcr_conn_open(smcr_conn_t **at);
+
+/* A SYN with the option, a message or a packet on RoCE of the connection goes by. Returns how long
+ * it is since the one before in another frame, nanoseconds plus 1; 0: there was none, the clock of
+ * the capture goes back, or a packet in between may be of the connection. */
+uint64_t smcr_conn_pass(smcr_conn_t *conn, smcr_when_t when);
 
 /* The tables of conn.c in a new state. */
 void smcr_conn_start(smcr_state_t *state);

@@ -166,6 +166,7 @@ struct smcr_lgr {
     unsigned unasked_count;
     smcr_conn_t *conns;   /* the last one that has joined */
     smcr_conn_t *open;    /* the same, but those that have ended are left out in time */
+    uint32_t unowned_frame; /* last RDMA WRITE of which no connection was known then; 0: none */
     uint32_t lacking_clc; /* connections with CLC messages that the capture lacks so far */
     bool refused;         /* its first contact was declined */
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */

@@ -17,7 +17,7 @@
 /* ---- one record, packed ---- */
 
 /* Members that take room only where they are there: addresses, kept as numbers of entries, and
- * values. Most of `acks` is mostly zero, and one half of its time. Each has a bit. */
+ * values. Most of `acks` is mostly zero, and one half of a time. Each has a bit. */
 enum {
 #define MEMBER(type, name) BIT_OF_##name,
     SMCR_RECORD_ENTRIES(MEMBER) SMCR_RECORD_SOMETIMES(MEMBER)
@@ -26,22 +26,24 @@ enum {
     BIT_OF_acks_ambiguous,
     BIT_OF_acks_low,
     BIT_OF_acks_high,
+    BIT_OF_since_low,
+    BIT_OF_since_high,
     MEMBERS,
 };
 
-#define HAS_NEXT 0x800000U /* the frame has another packet */
-#define HAS_MASK 0xffffffU
-#define LAYER_FOLLOWS 0xffU /* it takes more than a byte, as those of CLC messages do */
+#define HAS_NEXT 0x4000000U /* the frame has another packet */
+#define HAS_MASK 0x7ffffffU
+#define LAYER_FOLLOWS 31U /* it takes more than 5 bits, as those of CLC messages do */
 
 /* What every packed record has. Behind it are, where they are there: the layer; the number of the
  * record of another packet of the frame; and the members. */
 typedef struct {
-    uint32_t has : 24;  /* bits of the members that are there; HAS_NEXT */
-    uint32_t layer : 8; /* tells the packets of one frame apart; LAYER_FOLLOWS */
+    uint32_t has : 27;  /* bits of the members that are there; HAS_NEXT */
+    uint32_t layer : 5; /* tells the packets of one frame apart; LAYER_FOLLOWS */
     smcr_record_always_t always;
 } packed_t;
 
-_Static_assert(MEMBERS <= 23, "a record has more members than bits for them");
+_Static_assert(MEMBERS <= 26, "a record has more members than bits for them");
 _Static_assert(sizeof(packed_t) == 8, "this is half of what is kept of most records");
 
 /* All members are written out below, not looped over: the compiler then compares and copies words
@@ -61,7 +63,7 @@ pack_members(const smcr_record_t *record, uint8_t **at)
 {
     static const smcr_record_t zeros;
     uint8_t *end = *at;
-    uint32_t has = 0, time[2];
+    uint32_t has = 0, time[2], since[2];
 
 #define MEMBER(type, name) \
     uint32_t number_of_##name = smcr_slab_number(record->name); \
@@ -72,10 +74,13 @@ pack_members(const smcr_record_t *record, uint8_t **at)
     SMCR_RECORD_SOMETIMES(MEMBER)
 #undef MEMBER
     memcpy(time, &record->acks.time, sizeof time);
+    memcpy(since, &record->since, sizeof since);
     KEEP(acks_frame, record->acks.frame)
     KEEP(acks_ambiguous, record->acks.is_ambiguous)
     KEEP(acks_low, time[0])
     KEEP(acks_high, time[1])
+    KEEP(since_low, since[0])
+    KEEP(since_high, since[1])
     *at = end;
     return has;
 }
@@ -96,7 +101,7 @@ pack(smcr_state_t *state, const smcr_record_t *record, uint16_t layer, uint32_t 
     }
     uint32_t has = pack_members(record, &end) | (next ? HAS_NEXT : 0);
     packed_t *packed = smcr_slab_new(&state->records, sizeof *packed + (size_t)(end - members));
-    *packed = (packed_t){.has = has & HAS_MASK, .layer = MIN(layer, LAYER_FOLLOWS) & 0xff,
+    *packed = (packed_t){.has = has & HAS_MASK, .layer = MIN(layer, LAYER_FOLLOWS) & LAYER_FOLLOWS,
                          .always = record->always};
     memcpy(packed + 1, members, (size_t)(end - members));
     return smcr_slab_number(packed);
@@ -130,7 +135,7 @@ static void
 unpack(const smcr_state_t *state, const packed_t *packed, smcr_record_t *record)
 {
     const uint8_t *from = behind_layer(packed);
-    uint32_t time[2] = {0, 0};
+    uint32_t time[2] = {0, 0}, since[2] = {0, 0};
 
     smcr_record_begin(record);
     record->always = packed->always;
@@ -149,7 +154,10 @@ unpack(const smcr_state_t *state, const packed_t *packed, smcr_record_t *record)
     TAKE(acks_ambiguous, record->acks.is_ambiguous)
     TAKE(acks_low, time[0])
     TAKE(acks_high, time[1])
+    TAKE(since_low, since[0])
+    TAKE(since_high, since[1])
     memcpy(&record->acks.time, time, sizeof time);
+    memcpy(&record->since, since, sizeof since);
 }
 
 static const packed_t *
@@ -195,12 +203,17 @@ void
 smcr_record_keep(const smcr_arrival_t *arrival, uint16_t layer)
 {
     uint32_t frame = arrival->when.frame;
+    smcr_record_t *record = arrival->record;
 
     if (!slot_of(arrival->state, frame))
         add_page(arrival->state, frame);
     uint32_t *slot = slot_of(arrival->state, frame);
+    if (record->conn)
+        record->since = smcr_conn_pass(record->conn, arrival->when);
+    else if (record->kind == SMCR_RECORD_WRITE && record->link)
+        record->link->lgr->unowned_frame = frame;
     arrival->state->last_time = MAX(arrival->state->last_time, arrival->when.time);
-    *slot = pack(arrival->state, arrival->record, layer, *slot);
+    *slot = pack(arrival->state, record, layer, *slot);
 }
 
 bool

@@ -203,7 +203,8 @@ typedef struct smcr_event {
     MEMBER(uint32_t, refuses)           /* NAK, RNR NAK: frame that first had its PSN */ \
     MEMBER(smcr_step_back_t *, step)    /* that the packet belongs to */ \
     MEMBER(uint32_t *, discarded)       /* behind a gap: see smcr_flow_verdict_t */ \
-    MEMBER(uint32_t, first_frame)       /* that had this PSN before; 0: none */ \
+    MEMBER(uint32_t, first_frame)       /* that had this PSN before; late: that overtook it; \
+                                           0: none */ \
     MEMBER(uint32_t, missing)           /* packets that are absent before this one */ \
     MEMBER(uint32_t, gap_frame)         /* behind a gap: the first packet behind it */ \
     MEMBER(smcr_record_part_t, part)    /* SEND in several packets */ \
@@ -229,6 +230,7 @@ typedef struct {
     SMCR_RECORD_SOMETIMES(SMCR_RECORD_DECLARE_SOMETIMES)
     smcr_record_wait_t acks; /* ACK: the packet that it answers; how long that took, unless it was
                                 acknowledged before. A record keeps of it what is not zero */
+    uint64_t since; /* of one of a connection: as smcr_conn_pass() says, likewise */
 } smcr_record_t;
 
 /* A record that knows nothing; made in place, since it is large. */
