@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "notices.h"
+#include "compat.h"
 #include "report/figures/figures.h"
 #include "show/show.h"
 

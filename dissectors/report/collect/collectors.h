@@ -1,6 +1,6 @@
 /* collectors.h
  * What collects a report: where the time of connections went, RDMA flows, TCP flows, connections,
- * link groups. What each has is of one report; all of them live as long as the scope.
+ * link groups, expert items; and what they keep.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,6 +12,29 @@
 #include "report/figures/figures.h"
 #include "show/show.h"
 #include "stream_bytes.h"
+
+/* All of it lives as long as the scope. What a map or a list holds is a type of the file that the
+ * comment names; keys are addresses. */
+typedef struct {
+    wmem_allocator_t *scope; /* NULL: nothing has come yet */
+    smcr_entry_capture_t capture; /* up to `passes`; the rest is for others */
+    smcr_entry_ip_t ip;
+    wmem_array_t *times; /* smcr_when_t: frames that may be asked for, in their order */
+    uint32_t now; /* frame of the packet that has been taken last */
+    wmem_array_t *tcp; /* tcp_flows.c: pointers, by number of the stream; NULL: no segment of it */
+    wmem_map_t *rdma;  /* rdma_flows.c: flows, by what they are */
+    smcr_figure_list_t rdma_list; /* the same in the order of their first packets */
+    smcr_entry_icrcs_t stray_icrcs; /* of packets in no flow */
+    wmem_map_t *conns; /* smcr_conn_t -> smcr_collect_counted_conn_t */
+    wmem_map_t *contacts;   /* smcr_lgr_t -> that of its first contact */
+    wmem_map_t *link_flows; /* connections.c: smcr_link_t -> both of its flows */
+    wmem_map_t *moves;      /* smcr_link_t -> smcr_collect_moves_t; none: never */
+    wmem_map_t *groups;     /* link_groups.c: smcr_lgr_t -> group */
+    smcr_figure_list_t group_list; /* the same in the order of their first packets */
+    wmem_array_t *kinds, *claimed; /* notices.c: kinds of items, and what later packets have to
+                                      bear out */
+    wmem_array_t *pending; /* notices.c: items of the frame; NULL: none */
+} smcr_collect_t;
 
 /* ---- where the time of a connection went: exclusive parts of each direction (docs/report.md,
  * "Where the time went") ---- */
@@ -88,37 +111,23 @@ smcr_entry_conn_time_t *smcr_collect_division_entry(smcr_collect_division_t *div
 
 /* ---- RDMA flows: those of SMC-R's links; where the user wants it, all others ---- */
 
-typedef struct smcr_rdma_flows smcr_collect_rdma_flows_t; /* of one report */
-
-/* No flows. They live as long as the scope. */
-smcr_collect_rdma_flows_t *smcr_collect_rdma_flows_new(wmem_allocator_t *scope);
-
 /* A packet of RoCE or InfiniBand. */
-void smcr_collect_rdma_flows_take(smcr_collect_rdma_flows_t *flows, smcr_when_t when,
+void smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
                                   const smcr_tap_t *packet);
 
 /* The ICRC of a packet in no flow, as smcr_ib_headers_t.icrc. */
-void smcr_collect_rdma_flows_stray(smcr_collect_rdma_flows_t *flows, uint8_t icrc);
-
-/* The first packet with the mark CE, and the first NAK for another reason than the order of PSNs;
- * frame 0: there has been none. */
-typedef struct {
-    smcr_when_t ce, refusal;
-} smcr_collect_rdma_firsts_t;
-smcr_collect_rdma_firsts_t smcr_collect_rdma_flows_firsts(const smcr_collect_rdma_flows_t *flows);
+void smcr_collect_rdma_flows_stray(smcr_collect_t *collection, uint8_t icrc);
 
 /* Adds the flows to `list`, each with its index and that of the other direction. What is added
  * lives as long as `scope`. */
-void smcr_collect_rdma_flows_report(smcr_collect_rdma_flows_t *flows, const smcr_state_t *state,
-                                    smcr_figure_list_t *list, wmem_allocator_t *scope);
+void smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *list,
+                                    wmem_allocator_t *scope);
 
 /* The index of the flow to a queue pair of a link, as in the last report; SMCR_FIGURE_UNKNOWN: it
  * has none. */
-uint64_t smcr_collect_rdma_flows_index(const smcr_collect_rdma_flows_t *flows, const smcr_qp_t *to);
+uint64_t smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const smcr_qp_t *to);
 
 /* ---- TCP connections of a capture, whatever they carry ---- */
-
-typedef struct smcr_tcp_flows smcr_collect_tcp_flows_t;
 
 /* What is known of a TCP connection besides its entry. `up` is the direction of the first segment
  * that was seen. */
@@ -132,7 +141,6 @@ typedef struct {
     uint16_t up_port;        /* from which `up` comes */
     bool lacks;              /* the capture may lack bytes of either stream */
     bool lacks_end;          /* of one it lacks the newest bytes, or all: it may have a FIN */
-    smcr_when_t ce;          /* first segment with the mark CE that counts; frame 0: none */
     uint32_t syns;           /* of the client */
     bool is_connected;       /* there are segments other than these and RST */
     smcr_figure_syn_sign_t syn_sign[2]; /* of the SYN, and of the SYN-ACK */
@@ -140,24 +148,18 @@ typedef struct {
     uint64_t payload[2];     /* bytes of the streams up (0) and down (1), each once */
 } smcr_collect_tcp_facts_t;
 
-/* No flows; lives as long as the scope. */
-smcr_collect_tcp_flows_t *smcr_collect_tcp_flows_new(wmem_allocator_t *scope);
-
 /* A segment, as Wireshark's tap `tcp` hands it over, while its frame is dissected. */
-void smcr_collect_tcp_flows_take(smcr_collect_tcp_flows_t *flows, const packet_info *pinfo,
+void smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo,
                                  const struct tcpheader *tcp);
 
-/* Numbers of TCP streams are below this. */
-uint32_t smcr_collect_tcp_flows_count(const smcr_collect_tcp_flows_t *flows);
-
-/* The connection that Wireshark calls tcp.stream `tcp_stream`; NULL: no segment of it has been
- * taken. It lives as long as the flows, and goes on changing with them. */
-const smcr_collect_tcp_facts_t *smcr_collect_tcp_flows_facts(const smcr_collect_tcp_flows_t *flows,
-                                                             uint32_t tcp_stream);
+/* The connection that Wireshark calls tcp.stream `tcp_stream`, SMCR_FIGURE_UNKNOWN among others;
+ * NULL: no segment of it has been taken. It goes on changing with the collection. */
+const smcr_collect_tcp_facts_t *smcr_collect_tcp_flows_facts(const smcr_collect_t *collection,
+                                                             uint64_t tcp_stream);
 
 /* Adds the flows to `list`, in ascending order of tcp.stream. The entries live as long as
  * `scope`. */
-void smcr_collect_tcp_flows_report(const smcr_collect_tcp_flows_t *flows, smcr_figure_list_t *list,
+void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
                                    wmem_allocator_t *scope);
 
 /* ---- connections of SMC-R: what each carried, and how long its ends waited for each other ---- */
@@ -204,72 +206,81 @@ typedef struct {
     bool flips;                       /* the sides are those of smcr_conn_t.flips */
 } smcr_collect_counted_conn_t;
 
-typedef struct smcr_connections smcr_collect_connections_t; /* of one report */
-
-/* What else tells of connections and link groups. */
-typedef struct {
-    const smcr_state_t *state;
-    const smcr_collect_connections_t *connections;
-    const smcr_collect_rdma_flows_t *flows; /* they have been reported before */
-    const smcr_collect_tcp_flows_t *tcp;
-    wmem_array_t *times; /* smcr_when_t: frames that may be asked for, in their order */
-} smcr_collect_sources_t;
-
-/* No connections. They live as long as the scope. */
-smcr_collect_connections_t *smcr_collect_connections_new(wmem_allocator_t *scope);
-
 /* A packet or message of a connection; others are left alone. */
-void smcr_collect_connections_take(smcr_collect_connections_t *connections, smcr_when_t when,
+void smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
                                    const smcr_tap_t *packet);
 
 /* Adds the connections to `list`, in the order of their indices. What is added lives as long as
  * `scope`. */
-void smcr_collect_connections_report(smcr_collect_connections_t *connections,
-                                     const smcr_collect_sources_t *sources,
-                                     smcr_figure_list_t *list, wmem_allocator_t *scope);
+void smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *list,
+                                     wmem_allocator_t *scope);
 
-/* What was written again after a connection had moved: in how many bytes, and where first. */
-typedef struct {
-    smcr_when_t first; /* frame 0: nothing was */
-    uint64_t bytes;
-} smcr_collect_rewritten_t;
-smcr_collect_rewritten_t
-smcr_collect_connections_rewritten(const smcr_collect_connections_t *connections);
-
-/* How often connections have moved away from the link, and to it; NULL: never. */
+/* How often connections have moved away from a link, and to it. */
 typedef struct {
     uint64_t from, to;
 } smcr_collect_moves_t;
-const smcr_collect_moves_t *
-smcr_collect_connections_moves(const smcr_collect_connections_t *connections,
-                               const smcr_link_t *link);
 
-/* Fills in the entry, whose texts live as long as `scope`. */
+/* Fills in the entry, whose texts live as long as `scope`. `tcp`: of its TCP connection; NULL: not
+ * known. */
 void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                                   smcr_collect_counted_conn_t *counted,
-                                  const smcr_collect_sources_t *sources,
-                                  wmem_allocator_t *scope);
+                                  const smcr_collect_tcp_facts_t *tcp,
+                                  const smcr_collect_t *collection, wmem_allocator_t *scope);
 
 /* The number of a link group in the report: its index. Groups that are not proven to be one of
  * their own come behind all others; the oldest link tells them apart. */
-uint64_t smcr_collect_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr);
+uint64_t smcr_collect_lgr_number(const smcr_lgr_t *lgr);
 
-/* The frame with its time, of the sources' `times`; frame 0 where that is not known. */
-smcr_when_t smcr_collect_when(wmem_array_t *times, uint32_t frame);
+/* The frame with its time, one of those that may be asked for; frame 0 where that is not known. */
+smcr_when_t smcr_collect_when(const smcr_collect_t *collection, uint32_t frame);
 
 /* ---- link groups: their links and what became of these, RMBs that messages announce ---- */
 
-typedef struct smcr_link_groups smcr_collect_link_groups_t; /* of one report */
-
-/* No groups. They live as long as the scope. */
-smcr_collect_link_groups_t *smcr_collect_link_groups_new(wmem_allocator_t *scope);
-
 /* A packet or message of a link. `vlan`: of its frame; 0: none. */
-void smcr_collect_link_groups_take(smcr_collect_link_groups_t *groups, smcr_when_t when,
+void smcr_collect_link_groups_take(smcr_collect_t *collection, smcr_when_t when,
                                    const smcr_tap_t *packet, uint32_t vlan);
 
 /* Adds the groups to `list`, in the order of their indices. What is added lives as long as
+ * `scope`. RDMA flows have been reported before. */
+void smcr_collect_link_groups_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
+                                     wmem_allocator_t *scope);
+
+/* ---- the expert items of the plugin, counted by kind and by who has caused them ---- */
+
+/* Nothing has been counted. */
+void smcr_collect_notices_begin(smcr_collect_t *collection);
+
+/* An expert item of the frame; others than those of the plugin are left alone. */
+void smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pinfo,
+                               const expert_info_t *item);
+
+/* Counts `number` of what a display filter selects, at `first`: it is no expert item, and has the
+ * severity 0. */
+void smcr_collect_notices_note(smcr_collect_t *collection, const char *filter, smcr_when_t first,
+                               uint64_t number);
+
+/* The packet or message that the items since the last one are about. */
+void smcr_collect_notices_blame(smcr_collect_t *collection, const smcr_tap_t *packet);
+
+/* The same packet, in the first pass over the capture: what later packets have to bear out counts
+ * once they do. */
+void smcr_collect_notices_claim(smcr_collect_t *collection, const packet_info *pinfo,
+                                const smcr_tap_t *packet);
+
+/* The frame is done with. */
+void smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pinfo);
+
+/* All of them: smcr_figure_notice_t, in the order in which they came first. They live as long as
  * `scope`. */
-void smcr_collect_link_groups_report(const smcr_collect_link_groups_t *groups,
-                                     const smcr_collect_sources_t *sources,
-                                     smcr_figure_list_t *list, wmem_allocator_t *scope);
+wmem_array_t *smcr_collect_notices_all(const smcr_collect_t *collection,
+                                       wmem_allocator_t *scope);
+
+/* Adds to `list` what breaks a format or a rule. What is added lives as long as `scope`. */
+void smcr_collect_notices_report_breaches(const smcr_collect_t *collection,
+                                          smcr_figure_list_t *list, wmem_allocator_t *scope);
+
+/* Counts an ICMP error of `frame` that quotes a packet of RoCE or TCP; `error` is its own IP
+ * header. Its notice has severity 0, a filter that begins with "icmp", and the hosts of the quoted
+ * packet. */
+void smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *pinfo,
+                                      smcr_host_bytes_t frame, const smcr_host_ip_packet_t *error);

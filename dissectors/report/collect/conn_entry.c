@@ -14,8 +14,10 @@
 #include "wire/wire.h"
 
 uint64_t
-smcr_collect_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr)
+smcr_collect_lgr_number(const smcr_lgr_t *lgr)
 {
+    const smcr_state_t *state = smcr_capture_state();
+
     if (lgr->index != SMCR_LGR_NO_INDEX || !lgr->all_links || !state)
         return lgr->index;
     return (uint64_t)smcr_lgr_count(state) + lgr->first_link;
@@ -24,8 +26,9 @@ smcr_collect_lgr_number(const smcr_state_t *state, const smcr_lgr_t *lgr)
 SMCR_FIGURE_ORDER(by_frame, smcr_when_t, when, when->frame)
 
 smcr_when_t
-smcr_collect_when(wmem_array_t *times, uint32_t frame)
+smcr_collect_when(const smcr_collect_t *collection, uint32_t frame)
 {
+    wmem_array_t *times = collection->times;
     smcr_when_t key = {frame, 0};
     const smcr_when_t *found =
         bsearch(&key, wmem_array_get_raw(times), wmem_array_get_count(times), sizeof key, by_frame);
@@ -115,8 +118,8 @@ is_guess(const smcr_fallback_t *fallback)
 
 static void
 fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
-              const smcr_collect_tcp_facts_t *tcp, wmem_array_t *times, const char *offered_eids,
-              wmem_allocator_t *scope)
+              const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
+              const char *offered_eids, wmem_allocator_t *scope)
 {
     const smcr_fallback_t *fallback = &conn->fallback;
     /* without a handshake and without Proposal, Accept and Confirm a Decline may be of any side */
@@ -132,7 +135,7 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
         entry->fallback->code = fallback->code;
     if (knows_roles && !fallback->lacks_clc)
         entry->fallback->by = fallback_by(fallback);
-    entry->fallback->frame = smcr_collect_when(times, fallback->frame);
+    entry->fallback->frame = smcr_collect_when(collection, fallback->frame);
     entry->fallback->offered_eids = offered_eids;
     if (tcp)
         entry->fallback->syn_sign = tcp->syn_sign[fallback->kind == SMCR_FALLBACK_NO_OPTION];
@@ -392,11 +395,10 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *co
 void
 smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                              smcr_collect_counted_conn_t *counted,
-                             const smcr_collect_sources_t *sources, wmem_allocator_t *scope)
+                             const smcr_collect_tcp_facts_t *tcp,
+                             const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
     const smcr_conn_t *conn = counted->conn;
-    const smcr_collect_tcp_facts_t *tcp =
-        conn->conversation ? smcr_collect_tcp_flows_facts(sources->tcp, conn->tcp_stream) : NULL;
 
     entry->stream = conn->index;
     fill_ends(entry, conn, tcp, scope);
@@ -407,9 +409,9 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
             counted->version || !conn->socket || !conn->lgr ? counted->version : conn->lgr->version,
             smcr_lgr_release(conn->lgr));
     entry->outcome = outcome_of(counted, tcp);
-    fill_fallback(entry, conn, tcp, sources->times, counted->offered_eids, scope);
+    fill_fallback(entry, conn, tcp, collection, counted->offered_eids, scope);
     if (conn->lgr && !conn->fallback.kind)
-        entry->link_group = smcr_collect_lgr_number(sources->state, conn->lgr);
+        entry->link_group = smcr_collect_lgr_number(conn->lgr);
     for (const smcr_collect_link_use_t *use = counted->first_use; use; use = use->next) {
         smcr_entry_conn_link_t *used =
             smcr_figure_list_add(&entry->links, scope, &smcr_entry_conn_link_description);

@@ -12,34 +12,11 @@
 #include "message/message.h"
 #include "wire/wire.h"
 
-struct smcr_connections {
-    wmem_allocator_t *scope;
-    wmem_map_t *by_conn; /* smcr_conn_t -> smcr_collect_counted_conn_t */
-    wmem_map_t *contacts; /* smcr_lgr_t -> that of its first contact */
-    wmem_map_t *flows;    /* smcr_link_t -> flows_t */
-    wmem_map_t *moves;    /* smcr_link_t -> smcr_collect_moves_t */
-    smcr_collect_rewritten_t rewritten;
-    uint32_t now; /* frame that has been taken last, of any connection or of none */
-};
-
 /* Both flows of a link. */
 typedef struct {
     uint32_t gaps;    /* places where packets are absent, so far */
     uint32_t last[2]; /* frame of the last request, by sender; 0: none */
 } flows_t;
-
-smcr_collect_connections_t *
-smcr_collect_connections_new(wmem_allocator_t *scope)
-{
-    smcr_collect_connections_t *connections = wmem_new0(scope, smcr_collect_connections_t);
-
-    connections->scope = scope;
-    connections->by_conn = wmem_map_new(scope, g_direct_hash, g_direct_equal);
-    connections->contacts = wmem_map_new(scope, g_direct_hash, g_direct_equal);
-    connections->flows = wmem_map_new(scope, g_direct_hash, g_direct_equal);
-    connections->moves = wmem_map_new(scope, g_direct_hash, g_direct_equal);
-    return connections;
-}
 
 /* The sides of the connection may have changed places since. */
 static void
@@ -81,12 +58,12 @@ add_half(smcr_collect_counted_conn_t *counted, const smcr_collect_counted_conn_t
 }
 
 static smcr_collect_counted_conn_t *
-get(smcr_collect_connections_t *connections, const smcr_conn_t *conn)
+get(smcr_collect_t *collection, const smcr_conn_t *conn)
 {
     smcr_collect_counted_conn_t *counted =
-        smcr_figure_of(connections->by_conn, connections->scope, conn, sizeof *counted);
+        smcr_figure_of(collection->conns, collection->scope, conn, sizeof *counted);
     smcr_collect_counted_conn_t *half =
-        conn->half ? wmem_map_remove(connections->by_conn, conn->half) : NULL;
+        conn->half ? wmem_map_remove(collection->conns, conn->half) : NULL;
 
     counted->conn = conn;
     follow_sides(counted);
@@ -100,15 +77,15 @@ get(smcr_collect_connections_t *connections, const smcr_conn_t *conn)
 /* ---- links ---- */
 
 static smcr_collect_moves_t *
-moves_of(smcr_collect_connections_t *connections, const smcr_link_t *link)
+moves_of(smcr_collect_t *collection, const smcr_link_t *link)
 {
-    return smcr_figure_of(connections->moves, connections->scope, link,
+    return smcr_figure_of(collection->moves, collection->scope, link,
                           sizeof(smcr_collect_moves_t));
 }
 
 /* What `side` sends goes on this link now. */
 static void
-note_link(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *counted, int side,
+note_link(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted, int side,
           const smcr_link_t *link, smcr_when_t when)
 {
     if (!link || counted->direction[side].link == link)
@@ -116,13 +93,13 @@ note_link(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *
     counted->direction[side].link = link;
     if (counted->last_use && counted->last_use->link == link)
         return;
-    smcr_collect_link_use_t *use = wmem_new0(connections->scope, smcr_collect_link_use_t);
+    smcr_collect_link_use_t *use = wmem_new0(collection->scope, smcr_collect_link_use_t);
     use->link = link;
     use->from = when;
     if (counted->last_use) {
         counted->last_use->next = use;
-        moves_of(connections, counted->last_use->link)->from++;
-        moves_of(connections, link)->to++;
+        moves_of(collection, counted->last_use->link)->from++;
+        moves_of(collection, link)->to++;
     } else {
         counted->first_use = use;
     }
@@ -163,11 +140,11 @@ adds_link(const smcr_llc_t *llc, const smcr_record_t *record, bool before)
 /* A message of LLC belongs to the first contact if it comes soon after the one before, or while a
  * request waits for its response. */
 static void
-take_llc(smcr_collect_connections_t *connections, smcr_when_t when, const smcr_tap_t *packet)
+take_llc(smcr_collect_t *collection, smcr_when_t when, const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
     smcr_collect_counted_conn_t *counted =
-        record->link ? wmem_map_lookup(connections->contacts, record->link->lgr) : NULL;
+        record->link ? wmem_map_lookup(collection->contacts, record->link->lgr) : NULL;
 
     if (!counted || counted->contact.is_over || record->kind == SMCR_RECORD_ACK ||
         (packet->llc && packet->llc->type == SMCR_LLC_TEST_LINK))
@@ -211,12 +188,12 @@ end_contact(smcr_collect_counted_conn_t *counted, smcr_when_t when)
 /* A packet of a link. What is absent before it may belong to a first contact, or may be the first
  * data, unless a request of its flow came in between. Returns the gaps of the link so far. */
 static uint32_t
-take_link(smcr_collect_connections_t *connections, const smcr_record_t *record, uint32_t frame)
+take_link(smcr_collect_t *collection, const smcr_record_t *record, uint32_t frame)
 {
     flows_t *flows =
-        smcr_figure_of(connections->flows, connections->scope, record->link, sizeof *flows);
+        smcr_figure_of(collection->link_flows, collection->scope, record->link, sizeof *flows);
     smcr_collect_counted_conn_t *counted =
-        wmem_map_lookup(connections->contacts, record->link->lgr);
+        wmem_map_lookup(collection->contacts, record->link->lgr);
     uint32_t *last = &flows->last[record->sender == 1];
 
     flows->gaps += record->missing > 0;
@@ -230,7 +207,7 @@ take_link(smcr_collect_connections_t *connections, const smcr_record_t *record, 
 /* ---- packets ---- */
 
 static void
-count_write(smcr_collect_connections_t *connections, smcr_collect_direction_t *direction,
+count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
             smcr_when_t when, const smcr_tap_t *packet)
 {
     const smcr_place_t *place = packet->record->place;
@@ -239,9 +216,8 @@ count_write(smcr_collect_connections_t *connections, smcr_collect_direction_t *d
     if (!place)
         return;
     uint32_t rewritten = smcr_place_piece(place).rewritten;
-    if (rewritten && !connections->rewritten.first.frame)
-        connections->rewritten.first = when;
-    connections->rewritten.bytes += rewritten;
+    if (rewritten)
+        smcr_collect_notices_note(collection, "smcr.stream.rewritten", when, rewritten);
     if (place->length)
         direction->is_blocked = false;
 }
@@ -278,7 +254,7 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
 }
 
 static void
-count_packet(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *counted,
+count_packet(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
              smcr_when_t when, const smcr_tap_t *packet, uint32_t gaps)
 {
     const smcr_record_t *record = packet->record;
@@ -287,10 +263,10 @@ count_packet(smcr_collect_connections_t *connections, smcr_collect_counted_conn_
     if (!counted->on_roce)
         end_contact(counted, when);
     counted->on_roce = true;
-    smcr_collect_division_take(&counted->division, connections->scope, when, packet, gaps,
+    smcr_collect_division_take(&counted->division, collection->scope, when, packet, gaps,
                                counted->clc[SMCR_CLC_CONFIRM].frame != 0);
     direction->figures.bytes +=
-        smcr_collect_stream_bytes_take(&direction->bytes, connections->scope, record);
+        smcr_collect_stream_bytes_take(&direction->bytes, collection->scope, record);
     if (record->order == SMCR_FLOW_IS_COPY)
         return;
     count_meaning(direction, &counted->direction[!record->sender], record, when.frame);
@@ -299,9 +275,9 @@ count_packet(smcr_collect_connections_t *connections, smcr_collect_counted_conn_
         direction->figures.repeated_bytes += (uint64_t)packet->roce->payload_length;
         return;
     }
-    note_link(connections, counted, record->sender, record->link, when);
+    note_link(collection, counted, record->sender, record->link, when);
     if (record->kind == SMCR_RECORD_WRITE)
-        count_write(connections, direction, when, packet);
+        count_write(collection, direction, when, packet);
     else if (record->kind == SMCR_RECORD_CDC)
         count_cdc(direction, packet);
 }
@@ -322,7 +298,7 @@ offered_eids(wmem_allocator_t *scope, const smcr_clc_proposal_t *proposal)
 }
 
 static void
-count_clc(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *counted,
+count_clc(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
           smcr_when_t when, const smcr_clc_t *clc, bool from_server)
 {
     uint8_t type = clc->header.type;
@@ -333,11 +309,11 @@ count_clc(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *
         if (type == SMCR_CLC_CONFIRM && !counted->on_roce) {
             counted->contact.ready = counted->contact.step = when;
             if (counted->conn->first_contact && counted->conn->lgr)
-                wmem_map_insert(connections->contacts, counted->conn->lgr, counted);
+                wmem_map_insert(collection->contacts, counted->conn->lgr, counted);
         }
     }
     if (type == SMCR_CLC_PROPOSAL)
-        counted->offered_eids = offered_eids(connections->scope, &clc->u.proposal);
+        counted->offered_eids = offered_eids(collection->scope, &clc->u.proposal);
     if (!smcr_wire_clc_agrees(type))
         return;
     counted->version = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION);
@@ -345,120 +321,92 @@ count_clc(smcr_collect_connections_t *connections, smcr_collect_counted_conn_t *
 }
 
 void
-smcr_collect_connections_take(smcr_collect_connections_t *connections, smcr_when_t when,
+smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
                               const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
     const smcr_conn_t *conn = record->conn ? record->conn : packet->falls_back;
     uint32_t gaps = 0;
 
-    connections->now = when.frame;
+    collection->now = when.frame;
     if (record->link)
-        gaps = take_link(connections, record, when.frame);
+        gaps = take_link(collection, record, when.frame);
     if (!conn) {
-        take_llc(connections, when, packet);
+        take_llc(collection, when, packet);
         return;
     }
-    smcr_collect_counted_conn_t *counted = get(connections, conn);
+    smcr_collect_counted_conn_t *counted = get(collection, conn);
     if (!counted->first.frame)
         counted->first = when;
     counted->last = when;
     if (packet->clc)
-        count_clc(connections, counted, when, packet->clc, record->direction == 1);
+        count_clc(collection, counted, when, packet->clc, record->direction == 1);
     else if (packet->roce && record->sender >= 0)
-        count_packet(connections, counted, when, packet, gaps);
-}
-
-smcr_collect_rewritten_t
-smcr_collect_connections_rewritten(const smcr_collect_connections_t *connections)
-{
-    return connections->rewritten;
-}
-
-const smcr_collect_moves_t *
-smcr_collect_connections_moves(const smcr_collect_connections_t *connections,
-                               const smcr_link_t *link)
-{
-    return wmem_map_lookup(connections->moves, link);
+        count_packet(collection, counted, when, packet, gaps);
 }
 
 /* ---- reporting ---- */
 
 /* Connections are found by their TCP stream, too: one that falls back early is on no other tap. */
-typedef struct {
-    smcr_collect_connections_t *connections;
-    const smcr_collect_sources_t *sources;
-} finder_t;
-
 static void
-find_by_stream(const smcr_conn_t *conn, void *data)
+find_by_stream(const smcr_conn_t *conn, void *collection)
 {
-    const finder_t *finder = data;
-
-    if (smcr_collect_tcp_flows_facts(finder->sources->tcp, conn->tcp_stream))
-        get(finder->connections, conn);
-}
-
-static void
-find_joined(void *key, void *value _U_, void *data)
-{
-    const smcr_conn_t *conn = key;
-
-    if (conn->joined)
-        wmem_array_append_one((wmem_array_t *)data, conn->joined);
+    if (smcr_collect_tcp_flows_facts(collection, conn->tcp_stream))
+        get(collection, conn);
 }
 
 SMCR_FIGURE_ORDER(by_index, smcr_collect_counted_conn_t *const, counted, (*counted)->conn->index)
 
-typedef struct {
-    smcr_collect_counted_conn_t **all;
-    uint32_t count;
-} gathered_t;
-
 static void
-gather(void *key, void *value, void *data)
+gather(void *key _U_, void *value, void *all)
 {
-    gathered_t *gathered = data;
-
-    (void)key;
-    gathered->all[gathered->count++] = value;
+    wmem_array_append_one((wmem_array_t *)all, value);
 }
 
-static uint32_t
-last_frame(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_flows_t *flows)
+/* smcr_collect_counted_conn_t *, in the order of their indices. */
+static wmem_array_t *
+all_of(const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
-    const smcr_collect_tcp_facts_t *tcp =
-        counted->conn->conversation
-            ? smcr_collect_tcp_flows_facts(flows, counted->conn->tcp_stream)
-            : NULL;
+    wmem_array_t *all = wmem_array_new(scope, sizeof(smcr_collect_counted_conn_t *));
 
-    return MAX(counted->last.frame, tcp ? tcp->last.frame : 0);
+    wmem_map_foreach(collection->conns, gather, all);
+    wmem_array_sort(all, by_index);
+    return all;
+}
+
+static void
+report_conn(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
+            smcr_figure_list_t *list, wmem_allocator_t *scope)
+{
+    const smcr_conn_t *conn = counted->conn;
+    const smcr_collect_tcp_facts_t *tcp =
+        conn->conversation ? smcr_collect_tcp_flows_facts(collection, conn->tcp_stream) : NULL;
+
+    follow_sides(counted);
+    smcr_collect_division_end(&counted->division, collection->scope,
+                              MAX(counted->last.frame, tcp ? tcp->last.frame : 0),
+                              collection->now);
+    smcr_collect_conn_entry_fill(
+        smcr_figure_list_add(list, scope, &smcr_entry_connection_description), counted, tcp,
+        collection, scope);
 }
 
 void
-smcr_collect_connections_report(smcr_collect_connections_t *connections,
-                                const smcr_collect_sources_t *sources, smcr_figure_list_t *list,
+smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *list,
                                 wmem_allocator_t *scope)
 {
-    finder_t finder = {connections, sources};
-    gathered_t gathered = {.count = 0};
+    wmem_array_t *all = all_of(collection, scope);
+    const smcr_state_t *state = smcr_capture_state();
 
-    wmem_array_t *joined = wmem_array_new(scope, sizeof(smcr_conn_t *));
-    wmem_map_foreach(connections->by_conn, find_joined, joined);
-    for (unsigned i = 0; i < wmem_array_get_count(joined); i++)
-        get(connections, *(smcr_conn_t **)wmem_array_index(joined, i));
-    if (sources->state)
-        smcr_conn_each(sources->state, find_by_stream, &finder);
-    gathered.all = wmem_alloc_array(scope, smcr_collect_counted_conn_t *,
-                                    wmem_map_size(connections->by_conn) + 1);
-    wmem_map_foreach(connections->by_conn, gather, &gathered);
-    qsort(gathered.all, gathered.count, sizeof *gathered.all, by_index);
-    for (uint32_t i = 0; i < gathered.count; i++) {
-        follow_sides(gathered.all[i]);
-        smcr_collect_division_end(&gathered.all[i]->division, connections->scope,
-                                  last_frame(gathered.all[i], sources->tcp), connections->now);
-        smcr_collect_conn_entry_fill(
-            smcr_figure_list_add(list, scope, &smcr_entry_connection_description), gathered.all[i],
-            sources, scope);
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
+        const smcr_conn_t *conn = (*(smcr_collect_counted_conn_t **)wmem_array_index(all, i))->conn;
+        if (conn->joined)
+            get(collection, conn->joined);
     }
+    if (state)
+        smcr_conn_each(state, find_by_stream, collection);
+    all = all_of(collection, scope);
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++)
+        report_conn(collection, *(smcr_collect_counted_conn_t **)wmem_array_index(all, i), list,
+                    scope);
 }

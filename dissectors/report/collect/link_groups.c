@@ -31,36 +31,20 @@ typedef struct {
     peer_identity_t identity[2]; /* by side */
 } gathered_group_t;
 
-struct smcr_link_groups {
-    wmem_allocator_t *scope;
-    wmem_map_t *groups;      /* smcr_lgr_t -> gathered_group_t */
-    smcr_figure_list_t list; /* gathered_group_t */
-};
-
-smcr_collect_link_groups_t *
-smcr_collect_link_groups_new(wmem_allocator_t *scope)
-{
-    smcr_collect_link_groups_t *groups = wmem_new0(scope, smcr_collect_link_groups_t);
-
-    groups->scope = scope;
-    groups->groups = wmem_map_new(scope, g_direct_hash, g_direct_equal);
-    return groups;
-}
-
 /* ---- gathering ---- */
 
 static gathered_group_t *
-group_of(smcr_collect_link_groups_t *groups, const smcr_lgr_t *lgr, smcr_when_t when)
+group_of(smcr_collect_t *collection, const smcr_lgr_t *lgr, smcr_when_t when)
 {
     static const smcr_figure_description_t size = {sizeof(gathered_group_t), 0, NULL};
-    gathered_group_t *group = wmem_map_lookup(groups->groups, lgr);
+    gathered_group_t *group = wmem_map_lookup(collection->groups, lgr);
 
     if (group)
         return group;
-    group = smcr_figure_list_add(&groups->list, groups->scope, &size);
+    group = smcr_figure_list_add(&collection->group_list, collection->scope, &size);
     group->lgr = lgr;
     group->first = when;
-    wmem_map_insert(groups->groups, lgr, group);
+    wmem_map_insert(collection->groups, lgr, group);
     return group;
 }
 
@@ -86,14 +70,14 @@ take_clc(gathered_group_t *group, const smcr_tap_t *packet)
 }
 
 void
-smcr_collect_link_groups_take(smcr_collect_link_groups_t *groups, smcr_when_t when,
+smcr_collect_link_groups_take(smcr_collect_t *collection, smcr_when_t when,
                               const smcr_tap_t *packet, uint32_t vlan)
 {
     const smcr_record_t *record = packet->record;
 
     if (!record->link)
         return;
-    gathered_group_t *group = group_of(groups, record->link->lgr, when);
+    gathered_group_t *group = group_of(collection, record->link->lgr, when);
     if (vlan && packet->roce)
         group->vlan = vlan;
     if (packet->clc && record->sender >= 0)
@@ -132,7 +116,7 @@ fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, wmem_alloca
 
 /* What is read while groups are reported. */
 typedef struct {
-    const smcr_collect_sources_t *sources;
+    const smcr_collect_t *collection;
     wmem_map_t *named_rmbs; /* smcr_rmb_t -> named_t */
     wmem_allocator_t *scope;
 } reporter_t;
@@ -140,9 +124,9 @@ typedef struct {
 static void
 fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
 {
-    const smcr_collect_sources_t *sources = reporter->sources;
+    const smcr_collect_t *collection = reporter->collection;
     wmem_allocator_t *scope = reporter->scope;
-    const smcr_collect_moves_t *moves = smcr_collect_connections_moves(sources->connections, link);
+    const smcr_collect_moves_t *moves = wmem_map_lookup(collection->moves, link);
     int client = smcr_lgr_client_side(link->lgr);
     uint8_t mtu = MIN(link->qp[0].mtu, link->qp[1].mtu);
 
@@ -154,9 +138,9 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
         entry->mtu_bytes = (uint64_t)smcr_mtu_bytes(mtu);
     fill_queue_pair(&entry->client, &link->qp[client], scope);
     fill_queue_pair(&entry->server, &link->qp[!client], scope);
-    entry->added_frame = smcr_collect_when(sources->times, link->added_frame);
+    entry->added_frame = smcr_collect_when(collection, link->added_frame);
     if (entry->state)
-        entry->deleted_frame = smcr_collect_when(sources->times, link->deleted_frame);
+        entry->deleted_frame = smcr_collect_when(collection, link->deleted_frame);
     if (entry->state && link->deleted_frame && link->delete_reason)
         entry->delete_reason = smcr_figure_delete_reason_of(link->delete_reason);
     if (moves) {
@@ -164,7 +148,7 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
         entry->moved_to = moves->to;
     }
     for (unsigned side = 0; side < 2; side++) {
-        uint64_t flow = smcr_collect_rdma_flows_index(sources->flows, &link->qp[side]);
+        uint64_t flow = smcr_collect_rdma_flows_index(collection, &link->qp[side]);
         if (flow != SMCR_FIGURE_UNKNOWN)
             smcr_figure_numbers_add(&entry->flows, scope, flow);
     }
@@ -203,7 +187,7 @@ typedef struct {
 static bool
 has_seen(const reporter_t *reporter, uint32_t frame)
 {
-    return frame && smcr_collect_when(reporter->sources->times, frame).frame;
+    return frame && smcr_collect_when(reporter->collection, frame).frame;
 }
 
 SMCR_FIGURE_ORDER(by_frame, rmb_use_t, use, use->frame)
@@ -263,8 +247,8 @@ report_rmb(const reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_list_t
     if (smcr_evidence_knows_server(rmb->lgr))
         entry->owner =
             rmb->side == rmb->lgr->server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
-    entry->confirmed_frame = smcr_collect_when(reporter->sources->times, rmb->confirm_frame);
-    entry->deleted_frame = smcr_collect_when(reporter->sources->times, rmb->delete_frame);
+    entry->confirmed_frame = smcr_collect_when(reporter->collection, rmb->confirm_frame);
+    entry->deleted_frame = smcr_collect_when(reporter->collection, rmb->delete_frame);
     if (named) {
         entry->size_bytes = named->size;
         entry->streams = named->streams;
@@ -375,7 +359,6 @@ fill_told(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, int client)
 static void
 report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_figure_list_t *list)
 {
-    const smcr_collect_sources_t *sources = reporter->sources;
     wmem_allocator_t *scope = reporter->scope;
     const smcr_lgr_t *lgr = group->lgr;
 
@@ -385,7 +368,7 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
         smcr_figure_list_add(list, scope, &smcr_entry_link_group_description);
     int client = smcr_lgr_client_side(lgr);
 
-    entry->index = smcr_collect_lgr_number(sources->state, lgr);
+    entry->index = smcr_collect_lgr_number(lgr);
     entry->version = smcr_figure_version_of(group->version ? group->version : lgr->version,
                                             smcr_lgr_release(lgr));
     entry->type = type_of(lgr);
@@ -396,7 +379,7 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
     if (group->vlan)
         entry->vlan = group->vlan;
     entry->first_frame = group->first;
-    entry->ended_frame = smcr_collect_when(sources->times, lgr->ended_frame);
+    entry->ended_frame = smcr_collect_when(reporter->collection, lgr->ended_frame);
     fill_links(entry, lgr, reporter);
     report_rmbs(lgr, reporter, &entry->rmbs);
 }
@@ -404,20 +387,19 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
 SMCR_FIGURE_ORDER(by_index, gathered_group_t *const, group, (*group)->lgr->index)
 
 void
-smcr_collect_link_groups_report(const smcr_collect_link_groups_t *groups,
-                                const smcr_collect_sources_t *sources, smcr_figure_list_t *list,
+smcr_collect_link_groups_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
                                 wmem_allocator_t *scope)
 {
-    uint32_t count = groups->list.length;
+    uint32_t count = collection->group_list.length;
     reporter_t reporter = {
-        .sources = sources,
+        .collection = collection,
         .named_rmbs = wmem_map_new(scope, g_direct_hash, g_direct_equal),
         .scope = scope,
     };
 
     if (!count)
         return;
-    void **sorted = wmem_memdup(scope, groups->list.entries, count * sizeof *sorted);
+    void **sorted = wmem_memdup(scope, collection->group_list.entries, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, by_index);
     for (uint32_t i = 0; i < count; i++)
         report_group(sorted[i], &reporter, list);

@@ -7,13 +7,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "notices.h"
+#include "collectors.h"
 
 #include <string.h>
 
 #include <epan/ipproto.h>
 
-#include "collectors.h"
 #include "message/message.h"
 
 #define PREFIX "smcr."
@@ -33,41 +32,31 @@ typedef struct {
     counted_items_t kind;
 } claimed_t;
 
-struct smcr_notices {
-    wmem_allocator_t *scope;
-    wmem_array_t *kinds;   /* counted_items_t */
-    wmem_array_t *claimed; /* claimed_t */
-    counted_items_t *pending;       /* items of the frame */
-    unsigned pending_count, pending_room;
-};
+static const smcr_figure_subject_t nothing = {SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN,
+                                              SMCR_FIGURE_UNKNOWN, NULL, NULL};
 
-smcr_collect_notices_t *
-smcr_collect_notices_new(wmem_allocator_t *scope)
+void
+smcr_collect_notices_begin(smcr_collect_t *collection)
 {
-    smcr_collect_notices_t *notices = wmem_new0(scope, smcr_collect_notices_t);
-
-    notices->scope = scope;
-    notices->kinds = wmem_array_new(scope, sizeof(counted_items_t));
-    notices->claimed = wmem_array_new(scope, sizeof(claimed_t));
-    return notices;
+    collection->kinds = wmem_array_new(collection->scope, sizeof(counted_items_t));
+    collection->claimed = wmem_array_new(collection->scope, sizeof(claimed_t));
 }
 
 /* The hosts of the frame. */
 static smcr_figure_subject_t
-hosts_of(const smcr_collect_notices_t *notices, const packet_info *pinfo)
+hosts_of(const smcr_collect_t *collection, const packet_info *pinfo)
 {
-    smcr_figure_subject_t hosts = {SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN,
-                                   NULL, NULL};
+    smcr_figure_subject_t hosts = nothing;
 
     if (pinfo->net_src.type == AT_NONE || pinfo->net_dst.type == AT_NONE)
         return hosts;
-    hosts.src = address_to_str(notices->scope, &pinfo->net_src);
-    hosts.dst = address_to_str(notices->scope, &pinfo->net_dst);
+    hosts.src = address_to_str(collection->scope, &pinfo->net_src);
+    hosts.dst = address_to_str(collection->scope, &pinfo->net_dst);
     return hosts;
 }
 
 void
-smcr_collect_notices_take(smcr_collect_notices_t *notices, const packet_info *pinfo,
+smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pinfo,
                           const expert_info_t *item)
 {
     const header_field_info *field =
@@ -75,14 +64,12 @@ smcr_collect_notices_take(smcr_collect_notices_t *notices, const packet_info *pi
 
     if (!field || strncmp(field->abbrev, PREFIX, strlen(PREFIX)) != 0)
         return;
-    if (notices->pending_count == notices->pending_room) {
-        notices->pending_room = 2 * notices->pending_room + 4;
-        notices->pending = wmem_realloc(notices->scope, notices->pending,
-                                        notices->pending_room * sizeof(counted_items_t));
-    }
-    notices->pending[notices->pending_count++] = (counted_items_t){
+    if (!collection->pending)
+        collection->pending = wmem_array_new(collection->scope, sizeof(counted_items_t));
+    counted_items_t one = {
         .notice = {field->abbrev, item->severity, item->group, SMCR_FIGURE_ROLE_NONE, 1,
                    smcr_capture_when(pinfo), pinfo->num, field->name, NULL, NULL}};
+    wmem_array_append_one(collection->pending, one);
 }
 
 /* The role of who has sent the packet. */
@@ -109,14 +96,17 @@ blame(counted_items_t *item, const smcr_record_t *record)
 }
 
 void
-smcr_collect_notices_blame(smcr_collect_notices_t *notices, const smcr_tap_t *packet)
+smcr_collect_notices_blame(smcr_collect_t *collection, const smcr_tap_t *packet)
 {
-    for (unsigned i = notices->pending_count; i > 0 && !notices->pending[i - 1].blamed; i--)
-        blame(&notices->pending[i - 1], packet->record);
+    counted_items_t *items = collection->pending ? wmem_array_get_raw(collection->pending) : NULL;
+
+    for (unsigned i = items ? wmem_array_get_count(collection->pending) : 0;
+         i > 0 && !items[i - 1].blamed; i--)
+        blame(&items[i - 1], packet->record);
 }
 
 void
-smcr_collect_notices_claim(smcr_collect_notices_t *notices, const packet_info *pinfo,
+smcr_collect_notices_claim(smcr_collect_t *collection, const packet_info *pinfo,
                            const smcr_tap_t *packet)
 {
     for (const smcr_event_t *event = packet->record->events; event; event = event->next) {
@@ -125,9 +115,9 @@ smcr_collect_notices_claim(smcr_collect_notices_t *notices, const packet_info *p
         if (!event->claim || event->id == SMCR_EVENT_SILENT) /* which the first pass shows */
             continue;
         blame(&claimed.kind, packet->record);
-        claimed.kind.hosts = hosts_of(notices, pinfo);
+        claimed.kind.hosts = hosts_of(collection, pinfo);
         claimed.kind.notice.first = smcr_capture_when(pinfo);
-        wmem_array_append_one(notices->claimed, claimed);
+        wmem_array_append_one(collection->claimed, claimed);
     }
 }
 
@@ -165,14 +155,27 @@ count(wmem_array_t *kinds, const counted_items_t *one)
 }
 
 void
-smcr_collect_notices_end_frame(smcr_collect_notices_t *notices, const packet_info *pinfo)
+smcr_collect_notices_note(smcr_collect_t *collection, const char *filter, smcr_when_t first,
+                          uint64_t number)
 {
-    for (unsigned i = 0; i < notices->pending_count; i++) {
-        counted_items_t *first = count(notices->kinds, &notices->pending[i]);
+    counted_items_t item = {.notice = {.filter = filter, .count = number, .first = first},
+                            .hosts = nothing};
+
+    count(collection->kinds, &item);
+}
+
+void
+smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pinfo)
+{
+    if (!collection->pending)
+        return;
+    for (unsigned i = 0; i < wmem_array_get_count(collection->pending); i++) {
+        counted_items_t *first = count(collection->kinds, wmem_array_index(collection->pending, i));
         if (first)
-            first->hosts = hosts_of(notices, pinfo);
+            first->hosts = hosts_of(collection, pinfo);
     }
-    notices->pending_count = 0;
+    wmem_destroy_array(collection->pending);
+    collection->pending = NULL;
 }
 
 /* ---- ICMP errors ---- */
@@ -221,7 +224,7 @@ address_of(wmem_allocator_t *scope, smcr_host_bytes_t frame, const smcr_host_ip_
 }
 
 void
-smcr_collect_notices_undelivered(smcr_collect_notices_t *notices, const packet_info *pinfo,
+smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *pinfo,
                                  smcr_host_bytes_t frame, const smcr_host_ip_packet_t *error)
 {
     const uint8_t *icmp = &frame.bytes[error->offset + error->header_length];
@@ -241,15 +244,15 @@ smcr_collect_notices_undelivered(smcr_collect_notices_t *notices, const packet_i
         .notice = {.filter = wmem_strdup_printf(pinfo->pool, "icmp %s %s %s", from, to, text),
                    .count = 1,
                    .first = smcr_capture_when(pinfo)}};
-    counted_items_t *first = count(notices->kinds, &item);
+    counted_items_t *first = count(collection->kinds, &item);
 
     if (!first)
         return;
-    first->notice.filter = wmem_strdup(notices->scope, item.notice.filter);
-    first->notice.kind = wmem_strdup(notices->scope, text);
-    first->hosts = (smcr_figure_subject_t){
-        SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN,
-        wmem_strdup(notices->scope, from), wmem_strdup(notices->scope, to)};
+    first->notice.filter = wmem_strdup(collection->scope, item.notice.filter);
+    first->notice.kind = wmem_strdup(collection->scope, text);
+    first->hosts = nothing;
+    first->hosts.src = wmem_strdup(collection->scope, from);
+    first->hosts.dst = wmem_strdup(collection->scope, to);
 }
 
 /* ---- reporting ---- */
@@ -283,7 +286,7 @@ with_subject(const counted_items_t *kind, wmem_allocator_t *scope)
     if (kind->conn)
         subject->stream = kind->conn->index;
     if (kind->link) {
-        subject->group = smcr_collect_lgr_number(smcr_capture_state(), kind->link->lgr);
+        subject->group = smcr_collect_lgr_number(kind->link->lgr);
         if (kind->link->has_number)
             subject->link = kind->link->number;
     }
@@ -291,37 +294,36 @@ with_subject(const counted_items_t *kind, wmem_allocator_t *scope)
     return notice;
 }
 
-const smcr_figure_notice_t *
-smcr_collect_notices_all(const smcr_collect_notices_t *notices, wmem_allocator_t *scope,
-                         uint32_t *number)
+wmem_array_t *
+smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
     wmem_array_t *kinds = wmem_array_new(scope, sizeof(counted_items_t));
     wmem_array_t *all = wmem_array_new(scope, sizeof(smcr_figure_notice_t));
-    unsigned claims = wmem_array_get_count(notices->claimed);
+    unsigned claims = wmem_array_get_count(collection->claimed);
 
-    if (wmem_array_get_count(notices->kinds))
-        wmem_array_append(kinds, wmem_array_get_raw(notices->kinds),
-                          wmem_array_get_count(notices->kinds));
+    if (wmem_array_get_count(collection->kinds))
+        wmem_array_append(kinds, wmem_array_get_raw(collection->kinds),
+                          wmem_array_get_count(collection->kinds));
     for (unsigned i = 0; i < claims; i++)
-        count_claimed(kinds, wmem_array_index(notices->claimed, i));
+        count_claimed(kinds, wmem_array_index(collection->claimed, i));
     if (claims)
         wmem_array_sort(kinds, by_frame);
-    *number = wmem_array_get_count(kinds);
-    for (uint32_t i = 0; i < *number; i++) {
+    for (unsigned i = 0; i < wmem_array_get_count(kinds); i++) {
         smcr_figure_notice_t notice = with_subject(wmem_array_index(kinds, i), scope);
         wmem_array_append_one(all, notice);
     }
-    return wmem_array_get_raw(all);
+    return all;
 }
 
 void
-smcr_collect_notices_report_breaches(const smcr_collect_notices_t *notices,
+smcr_collect_notices_report_breaches(const smcr_collect_t *collection,
                                      smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
-    uint32_t number;
-    const smcr_figure_notice_t *notice = smcr_collect_notices_all(notices, scope, &number);
+    wmem_array_t *notices = smcr_collect_notices_all(collection, scope);
 
-    for (uint32_t i = 0; i < number; i++, notice++) {
+    for (unsigned i = 0; i < wmem_array_get_count(notices); i++) {
+        const smcr_figure_notice_t *notice = wmem_array_index(notices, i);
+
         if (!smcr_item_is_breach(notice->group, notice->severity))
             continue;
         smcr_entry_breach_t *entry =

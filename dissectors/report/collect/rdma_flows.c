@@ -40,41 +40,23 @@ typedef struct {
 /* What is odd about a packet. */
 typedef enum { NOT_ODD, LATE, DAMAGED, ASKS_FOR_DAMAGED } odd_t;
 
-struct smcr_rdma_flows {
-    wmem_allocator_t *scope;
-    wmem_map_t *flows; /* by the address of what it is */
-    smcr_figure_list_t list; /* followed_t, in the order of their first packets */
-    smcr_entry_icrcs_t stray; /* of packets in no flow */
-    smcr_collect_rdma_firsts_t firsts;
-};
-
-smcr_collect_rdma_flows_t *
-smcr_collect_rdma_flows_new(wmem_allocator_t *scope)
-{
-    smcr_collect_rdma_flows_t *flows = wmem_new0(scope, smcr_collect_rdma_flows_t);
-
-    flows->scope = scope;
-    flows->flows = wmem_map_new(scope, g_direct_hash, g_direct_equal);
-    return flows;
-}
-
 /* ---- finding ---- */
 
 /* The flow to a queue pair of a link, or the foreign one; NULL: neither is known. It is made when
  * it has had no packet yet. */
 static followed_t *
-follow(smcr_collect_rdma_flows_t *flows, const smcr_qp_t *to, const smcr_rdma_flow_t *foreign)
+follow(smcr_collect_t *collection, const smcr_qp_t *to, const smcr_rdma_flow_t *foreign)
 {
     static const smcr_figure_description_t size = {sizeof(followed_t), 0, NULL};
     const void *which = to ? (const void *)to : foreign;
-    followed_t *flow = which ? wmem_map_lookup(flows->flows, which) : NULL;
+    followed_t *flow = which ? wmem_map_lookup(collection->rdma, which) : NULL;
 
     if (which && !flow) {
-        flow = smcr_figure_list_add(&flows->list, flows->scope, &size);
+        flow = smcr_figure_list_add(&collection->rdma_list, collection->scope, &size);
         smcr_entry_clear(&flow->figures, &smcr_entry_rdma_description);
         flow->to = to;
         flow->foreign = foreign;
-        wmem_map_insert(flows->flows, which, flow);
+        wmem_map_insert(collection->rdma, which, flow);
     }
     return flow;
 }
@@ -95,11 +77,11 @@ receiver_of(const smcr_tap_t *packet)
 
 /* The flow that the packet is in; NULL: none that is known. */
 static followed_t *
-flow_of(smcr_collect_rdma_flows_t *flows, const smcr_tap_t *packet)
+flow_of(smcr_collect_t *collection, const smcr_tap_t *packet)
 {
     const smcr_qp_t *to = packet->record->link ? receiver_of(packet) : NULL;
 
-    return follow(flows, to, to ? NULL : packet->record->rdma);
+    return follow(collection, to, to ? NULL : packet->record->rdma);
 }
 
 static const smcr_qp_t *
@@ -110,18 +92,18 @@ sender_of(const followed_t *flow)
 
 /* The opposite flow, if it has had packets; NULL: not known. */
 static followed_t *
-peer_of(const smcr_collect_rdma_flows_t *flows, const followed_t *flow)
+peer_of(const smcr_collect_t *collection, const followed_t *flow)
 {
     const smcr_qp_t *from = sender_of(flow);
 
-    return wmem_map_lookup(flows->flows, from ? (const void *)from : flow->foreign->peer);
+    return wmem_map_lookup(collection->rdma, from ? (const void *)from : flow->foreign->peer);
 }
 
 /* ---- counting ---- */
 
 /* RoCEv1 and InfiniBand have no IP header, and of fragments it is not found. */
 static void
-count_ecn(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
+count_ecn(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
           const smcr_ib_headers_t *roce)
 {
     smcr_entry_codepoints_t *ecn = &flow->figures.ecn;
@@ -136,8 +118,8 @@ count_ecn(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
     if (!roce->has_ecn)
         return;
     (*counts[roce->ecn & SMCR_MASK_ECN])++;
-    if (roce->ecn == SMCR_WIRE_ECN_CE && !flows->firsts.ce.frame)
-        flows->firsts.ce = when;
+    if (roce->ecn == SMCR_WIRE_ECN_CE)
+        smcr_collect_notices_note(collection, "smcr.ecn == 3", when, 1);
 }
 
 static odd_t
@@ -148,20 +130,20 @@ odd_of(const followed_t *flow, uint32_t frame)
 }
 
 static void
-set_odd(const smcr_collect_rdma_flows_t *flows, followed_t *flow, uint32_t frame, odd_t odd)
+set_odd(const smcr_collect_t *collection, followed_t *flow, uint32_t frame, odd_t odd)
 {
     if (!flow->odd)
-        flow->odd = wmem_map_new(flows->scope, g_direct_hash, g_direct_equal);
+        flow->odd = wmem_map_new(collection->scope, g_direct_hash, g_direct_equal);
     wmem_map_insert(flow->odd, GUINT_TO_POINTER(frame), GUINT_TO_POINTER(odd));
 }
 
 static void
-count_nak(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
+count_nak(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
           const smcr_tap_t *packet)
 {
     const smcr_ib_headers_t *roce = packet->roce;
     smcr_entry_rdma_t *figures = &flow->figures;
-    followed_t *requests = peer_of(flows, flow);
+    followed_t *requests = peer_of(collection, flow);
     unsigned kind = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
     uint64_t *const counts[] = {
         [SMCR_IB_NAK_PSN_SEQUENCE] = &figures->nak.psn_sequence,
@@ -182,10 +164,9 @@ count_nak(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
         odd_t odd = odd_of(requests, packet->record->refuses); /* of what it asks for */
         requests->figures.late_naks += odd == LATE;
         if (odd == DAMAGED)
-            set_odd(flows, requests, when.frame, ASKS_FOR_DAMAGED);
-    } else if (kind == SMCR_IB_SYNDROME_NAK && code != SMCR_IB_NAK_PSN_SEQUENCE &&
-             !flows->firsts.refusal.frame) {
-        flows->firsts.refusal = when;
+            set_odd(collection, requests, when.frame, ASKS_FOR_DAMAGED);
+    } else if (kind == SMCR_IB_SYNDROME_NAK && code != SMCR_IB_NAK_PSN_SEQUENCE) {
+        smcr_collect_notices_note(collection, "smcr.nak.code > 0", when, 1);
     }
 }
 
@@ -227,18 +208,18 @@ count_repeat(followed_t *flow, const followed_t *requests, const smcr_step_back_
 }
 
 static void
-count_order(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
+count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
             const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
     smcr_entry_rdma_t *figures = &flow->figures;
     bool is_response = smcr_ib_is_response(packet->roce->opcode);
-    const followed_t *requests = is_response ? peer_of(flows, flow) : NULL;
+    const followed_t *requests = is_response ? peer_of(collection, flow) : NULL;
 
     if (packet->roce->icrc == SMCR_IB_ICRC_BAD + 1)
-        set_odd(flows, flow, when.frame, DAMAGED);
+        set_odd(collection, flow, when.frame, DAMAGED);
     else if (record->order == SMCR_FLOW_IS_LATE)
-        set_odd(flows, flow, when.frame, LATE);
+        set_odd(collection, flow, when.frame, LATE);
     flow->asks_again |= !is_response && record->step;
     figures->gaps += record->missing > 0;
     figures->missing += record->missing;
@@ -264,7 +245,7 @@ count_icrc(smcr_entry_icrcs_t *icrc, uint8_t checked)
 }
 
 static void
-count_packet(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t when,
+count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
              const smcr_tap_t *packet)
 {
     const smcr_ib_headers_t *roce = packet->roce;
@@ -282,10 +263,10 @@ count_packet(smcr_collect_rdma_flows_t *flows, followed_t *flow, smcr_when_t whe
     else if (packet->record->kind == SMCR_RECORD_LLC)
         figures->llc_bytes += (uint64_t)roce->payload_length;
     figures->cnp += roce->opcode == SMCR_IB_CNP;
-    smcr_figure_opcodes_count(&figures->opcodes, flows->scope, roce->opcode, 1);
-    count_ecn(flows, flow, when, roce);
-    count_nak(flows, flow, when, packet);
-    count_order(flows, flow, when, packet);
+    smcr_figure_opcodes_count(&figures->opcodes, collection->scope, roce->opcode, 1);
+    count_ecn(collection, flow, when, roce);
+    count_nak(collection, flow, when, packet);
+    count_order(collection, flow, when, packet);
     count_icrc(&flow->icrc, roce->icrc);
     if (packet->record->cm)
         flow->cm = packet->record->cm;
@@ -315,27 +296,27 @@ count_answer(smcr_entry_rdma_t *requests, smcr_when_t when, const smcr_record_t 
 }
 
 void
-smcr_collect_rdma_flows_stray(smcr_collect_rdma_flows_t *flows, uint8_t icrc)
+smcr_collect_rdma_flows_stray(smcr_collect_t *collection, uint8_t icrc)
 {
-    count_icrc(&flows->stray, icrc);
+    count_icrc(&collection->stray_icrcs, icrc);
 }
 
 void
-smcr_collect_rdma_flows_take(smcr_collect_rdma_flows_t *flows, smcr_when_t when,
+smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
                              const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
-    followed_t *flow = flow_of(flows, packet);
+    followed_t *flow = flow_of(collection, packet);
 
     if (!flow) {
-        smcr_collect_rdma_flows_stray(flows, packet->roce->icrc);
+        smcr_collect_rdma_flows_stray(collection, packet->roce->icrc);
         return;
     }
-    count_packet(flows, flow, when, packet);
+    count_packet(collection, flow, when, packet);
     if (!record->acks.frame && !record->completes && !record->cnp)
         return;
     followed_t *requests =
-        follow(flows, sender_of(flow), flow->foreign ? flow->foreign->peer : NULL);
+        follow(collection, sender_of(flow), flow->foreign ? flow->foreign->peer : NULL);
     if (requests)
         count_answer(&requests->figures, when, record);
 }
@@ -410,8 +391,9 @@ name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocat
 /* The queue pair that turned out to be one of a link whose beginning the capture lacks; NULL: the
  * flow is of no link. */
 static const smcr_qp_t *
-link_of_foreign(const smcr_state_t *state, const smcr_rdma_flow_t *foreign)
+link_of_foreign(const smcr_rdma_flow_t *foreign)
 {
+    const smcr_state_t *state = smcr_capture_state();
     const smcr_qp_t *to = state ? smcr_qp_find(state, &foreign->key.target) : NULL;
 
     if (!to || foreign->conn || to->link->lgr->from_start)
@@ -422,19 +404,20 @@ link_of_foreign(const smcr_state_t *state, const smcr_rdma_flow_t *foreign)
 
 /* What such a flow counted before is the link's. */
 static void
-merge(smcr_collect_rdma_flows_t *flows, const smcr_state_t *state, followed_t *flow)
+merge(smcr_collect_t *collection, followed_t *flow)
 {
-    const smcr_qp_t *to = flow->foreign ? link_of_foreign(state, flow->foreign) : NULL;
-    followed_t *into = to ? wmem_map_lookup(flows->flows, to) : NULL;
+    const smcr_qp_t *to = flow->foreign ? link_of_foreign(flow->foreign) : NULL;
+    followed_t *into = to ? wmem_map_lookup(collection->rdma, to) : NULL;
 
     flow->merged = flow->merged || into;
     if (!into || !flow->figures.packets)
         return;
-    smcr_entry_join(&into->figures, &flow->figures, &smcr_entry_rdma_description, flows->scope);
+    smcr_entry_join(&into->figures, &flow->figures, &smcr_entry_rdma_description,
+                    collection->scope);
     if (!into->figures.first_frame.frame ||
         flow->figures.first_frame.frame < into->figures.first_frame.frame)
         into->figures.first_frame = flow->figures.first_frame;
-    smcr_entry_join(&into->icrc, &flow->icrc, &smcr_entry_icrcs_description, flows->scope);
+    smcr_entry_join(&into->icrc, &flow->icrc, &smcr_entry_icrcs_description, collection->scope);
     into->lacks_ecn |= flow->lacks_ecn;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
         count_cause(&into->figures.repeated_after, flow, &flow->steps[i]);
@@ -497,36 +480,30 @@ is_reported(const followed_t *flow)
 }
 
 void
-smcr_collect_rdma_flows_report(smcr_collect_rdma_flows_t *flows, const smcr_state_t *state,
-                               smcr_figure_list_t *list, wmem_allocator_t *scope)
+smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *list,
+                               wmem_allocator_t *scope)
 {
-    for (uint32_t i = 0; i < flows->list.length; i++)
-        merge(flows, state, flows->list.entries[i]);
-    for (uint32_t i = 0; i < flows->list.length; i++)
-        if (is_reported(flows->list.entries[i]))
-            report_flow(flows->list.entries[i], list, scope);
-    for (uint32_t i = 0; i < flows->list.length; i++) {
-        const followed_t *flow = flows->list.entries[i];
+    for (uint32_t i = 0; i < collection->rdma_list.length; i++)
+        merge(collection, collection->rdma_list.entries[i]);
+    for (uint32_t i = 0; i < collection->rdma_list.length; i++)
+        if (is_reported(collection->rdma_list.entries[i]))
+            report_flow(collection->rdma_list.entries[i], list, scope);
+    for (uint32_t i = 0; i < collection->rdma_list.length; i++) {
+        const followed_t *flow = collection->rdma_list.entries[i];
 
         if (!is_reported(flow))
             continue;
-        const followed_t *peer = peer_of(flows, flow);
+        const followed_t *peer = peer_of(collection, flow);
         if (is_reported(peer))
             ((smcr_entry_rdma_t *)list->entries[flow->index])->peer = peer->index;
     }
-    report_stray(&flows->stray, list, scope);
-}
-
-smcr_collect_rdma_firsts_t
-smcr_collect_rdma_flows_firsts(const smcr_collect_rdma_flows_t *flows)
-{
-    return flows->firsts;
+    report_stray(&collection->stray_icrcs, list, scope);
 }
 
 uint64_t
-smcr_collect_rdma_flows_index(const smcr_collect_rdma_flows_t *flows, const smcr_qp_t *to)
+smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const smcr_qp_t *to)
 {
-    const followed_t *flow = wmem_map_lookup(flows->flows, to);
+    const followed_t *flow = wmem_map_lookup(collection->rdma, to);
 
     return is_reported(flow) ? flow->index : SMCR_FIGURE_UNKNOWN;
 }

@@ -208,28 +208,13 @@ enum { UP, DOWN };       /* directions */
 enum { CLIENT, SERVER }; /* ends */
 
 typedef struct {
-    smcr_collect_tcp_facts_t facts;
+    smcr_collect_tcp_facts_t facts; /* the first member: others have its address */
     address end[2]; /* who sends up and down */
     uint16_t port[2];
     smcr_figure_maybe_t ecn_initiated, ecn_accepted;
     offsets_t offsets[2];
     smcr_congestion_tcp_direction_t direction[2];
 } tcp_conn_t;
-
-struct smcr_tcp_flows {
-    wmem_allocator_t *scope;
-    tcp_conn_t **flows; /* by number of the stream; NULL: no segment of it */
-    uint32_t count, room;
-};
-
-smcr_collect_tcp_flows_t *
-smcr_collect_tcp_flows_new(wmem_allocator_t *scope)
-{
-    smcr_collect_tcp_flows_t *flows = wmem_new0(scope, smcr_collect_tcp_flows_t);
-
-    flows->scope = scope;
-    return flows;
-}
 
 /* ---- flows: finding ---- */
 
@@ -251,22 +236,15 @@ new_flow(wmem_allocator_t *scope, const struct tcpheader *tcp, smcr_when_t when)
 }
 
 static tcp_conn_t *
-get_flow(smcr_collect_tcp_flows_t *flows, const struct tcpheader *tcp, smcr_when_t when)
+get_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t when)
 {
-    uint32_t room = MAX(flows->room, 16);
+    static tcp_conn_t *const none;
 
-    if (tcp->th_stream > UINT32_MAX / 4)
-        return NULL;
-    while (room <= tcp->th_stream)
-        room *= 2;
-    if (room > flows->room)
-        flows->flows = wmem_realloc(flows->scope, flows->flows, room * sizeof(tcp_conn_t *));
-    flows->room = room;
-    while (flows->count <= tcp->th_stream)
-        flows->flows[flows->count++] = NULL;
-    tcp_conn_t **flow = &flows->flows[tcp->th_stream];
+    while (wmem_array_get_count(collection->tcp) <= tcp->th_stream)
+        wmem_array_append_one(collection->tcp, none);
+    tcp_conn_t **flow = wmem_array_index(collection->tcp, tcp->th_stream);
     if (!*flow)
-        *flow = new_flow(flows->scope, tcp, when);
+        *flow = new_flow(collection->scope, tcp, when);
     return *flow;
 }
 
@@ -338,8 +316,6 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
     facts->lacks = smcr_congestion_tcp_direction_lacks(&flow->direction[UP]) ||
                    smcr_congestion_tcp_direction_lacks(&flow->direction[DOWN]);
     facts->payload[direction] = flow->direction[direction].payload;
-    if (!facts->ce.frame && flow->direction[direction].counts.ce)
-        facts->ce = when;
     if (segment->flags & SMCR_CONGESTION_TCP_RST) {
         facts->reset = facts->reset.frame ? facts->reset : when;
         facts->is_connected |= end_of(facts, direction) == CLIENT; /* it may have had an answer */
@@ -354,43 +330,30 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
 }
 
 void
-smcr_collect_tcp_flows_take(smcr_collect_tcp_flows_t *flows, const packet_info *pinfo,
+smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo,
                             const struct tcpheader *tcp)
 {
     smcr_when_t when = smcr_capture_when(pinfo);
-    tcp_conn_t *flow = get_flow(flows, tcp, when);
-    smcr_congestion_tcp_segment_t segment;
-    unsigned direction;
+    tcp_conn_t *flow = get_flow(collection, tcp, when);
+    unsigned direction = direction_of(flow, tcp);
+    uint64_t ce = flow->direction[direction].counts.ce;
+    smcr_congestion_tcp_segment_t segment = segment_of(pinfo, tcp, &flow->offsets[direction]);
 
-    if (!flow)
-        return;
-    direction = direction_of(flow, tcp);
-    segment = segment_of(pinfo, tcp, &flow->offsets[direction]);
     smcr_congestion_tcp_direction_take(&flow->direction[direction], &flow->direction[!direction],
-                                       flows->scope, &segment);
+                                       collection->scope, &segment);
+    if (flow->direction[direction].counts.ce > ce)
+        smcr_collect_notices_note(collection, "ip.dsfield.ecn == 3 && tcp", when, 1);
     take_facts(flow, direction, &segment, when);
 }
 
 /* ---- flows: reporting ---- */
 
-uint32_t
-smcr_collect_tcp_flows_count(const smcr_collect_tcp_flows_t *flows)
-{
-    return flows->count;
-}
-
-static const tcp_conn_t *
-find_flow(const smcr_collect_tcp_flows_t *flows, uint32_t stream)
-{
-    return stream < flows->count ? flows->flows[stream] : NULL;
-}
-
 const smcr_collect_tcp_facts_t *
-smcr_collect_tcp_flows_facts(const smcr_collect_tcp_flows_t *flows, uint32_t tcp_stream)
+smcr_collect_tcp_flows_facts(const smcr_collect_t *collection, uint64_t tcp_stream)
 {
-    const tcp_conn_t *flow = find_flow(flows, tcp_stream);
-
-    return flow ? &flow->facts : NULL;
+    if (tcp_stream >= wmem_array_get_count(collection->tcp))
+        return NULL;
+    return *(void **)wmem_array_index(collection->tcp, (unsigned)tcp_stream);
 }
 
 static void
@@ -411,16 +374,15 @@ report_flow(const tcp_conn_t *flow, smcr_entry_tcp_t *entry, wmem_allocator_t *s
 }
 
 void
-smcr_collect_tcp_flows_report(const smcr_collect_tcp_flows_t *flows, smcr_figure_list_t *list,
+smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
                               wmem_allocator_t *scope)
 {
-    for (uint32_t stream = 0; stream < flows->count; stream++) {
-        const tcp_conn_t *flow = find_flow(flows, stream);
-        smcr_entry_tcp_t *entry;
+    for (unsigned stream = 0; stream < wmem_array_get_count(collection->tcp); stream++) {
+        const tcp_conn_t *flow = *(tcp_conn_t **)wmem_array_index(collection->tcp, stream);
 
         if (!flow)
             continue;
-        entry = smcr_figure_list_add(list, scope, &smcr_entry_tcp_description);
+        smcr_entry_tcp_t *entry = smcr_figure_list_add(list, scope, &smcr_entry_tcp_description);
         entry->tcp_stream = stream;
         report_flow(flow, entry, scope);
     }
