@@ -70,33 +70,30 @@ set_text(address *to, const char *text)
     set_address(to, AT_STRINGZ, (int)strlen(text) + 1, text);
 }
 
-static smcr_conversation_row_t *
-new_row(wmem_allocator_t *scope, const smcr_conn_t *conn)
+/* What is kept of the key, `size` bytes: zeros if it is new. */
+static void *
+kept_of(smcr_statistics_kept_t *kept, wmem_map_t **map, const void *key, size_t size)
 {
-    smcr_conversation_row_t *row = wmem_new0(scope, smcr_conversation_row_t);
-    smcr_show_ends_t ends = smcr_show_ends_of(scope, conn);
-
-    row->conn = conn;
-    for (unsigned i = 0; i < 2; i++) {
-        row->role[i] = smcr_endpoint_role(conn, (int)i);
-        set_text(&row->name[i], ends.name[i]);
-        copy_address_wmem(scope, &row->host[i], &ends.host[i]);
-    }
-    return row;
+    if (!*map)
+        *map = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
+    return smcr_figure_of(*map, kept->scope, key, size);
 }
 
 smcr_conversation_row_t *
 smcr_conversation_rows_make(smcr_statistics_kept_t *kept, const smcr_conn_t *conn)
 {
     smcr_conversation_rows_t *rows = kept->data;
+    smcr_conversation_row_t *row = kept_of(kept, &rows->rows, conn, sizeof *row);
 
-    if (!rows->rows)
-        rows->rows = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
-    smcr_conversation_row_t *row = wmem_map_lookup(rows->rows, conn);
-    if (row)
+    if (row->conn)
         return row;
-    row = new_row(kept->scope, conn);
-    wmem_map_insert(rows->rows, conn, row);
+    smcr_show_ends_t ends = smcr_show_ends_of(kept->scope, conn);
+    row->conn = conn;
+    for (unsigned i = 0; i < 2; i++) {
+        row->role[i] = smcr_endpoint_role(conn, (int)i);
+        set_text(&row->name[i], ends.name[i]);
+        copy_address_wmem(kept->scope, &row->host[i], &ends.host[i]);
+    }
     return row;
 }
 
@@ -105,14 +102,10 @@ smcr_conversation_rows_link(smcr_statistics_kept_t *kept, const smcr_link_t *lin
 {
     smcr_conversation_rows_t *rows = kept->data;
 
-    if (!rows->links)
-        rows->links = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
-    address *name = wmem_map_lookup(rows->links, link);
-    if (name)
-        return name;
-    name = wmem_new(kept->scope, address);
-    set_text(name, smcr_show_name_of_link(kept->scope, link));
-    wmem_map_insert(rows->links, link, name);
+    address *name = kept_of(kept, &rows->links, link, sizeof *name);
+
+    if (!name->data)
+        set_text(name, smcr_show_name_of_link(kept->scope, link));
     return name;
 }
 

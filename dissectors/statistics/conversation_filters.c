@@ -19,15 +19,24 @@
 
 /* What Wireshark asks: whether the packet has what a filter finds, and for the filter; NULL: it has
  * none. */
-#define FILTER(name, is_there, filter) \
-    static compat_filter_bool has_##name(compat_conversation_filter_arguments) \
-    { \
-        return is_there; \
-    } \
+#define FILTER(name, filter) \
     static char *name##_filter(compat_conversation_filter_arguments) \
     { \
         return filter; \
+    } \
+    static compat_filter_bool has_##name(compat_conversation_filter_arguments) \
+    { \
+        return is_there(filter); \
     }
+
+static bool
+is_there(char *filter)
+{
+    bool there = filter != NULL;
+
+    g_free(filter);
+    return there;
+}
 
 /* ---- connection ---- */
 
@@ -43,7 +52,7 @@ filter_of_conn(packet_info *pinfo)
     return g_strdup_printf("smcr.stream eq %u || tcp.stream eq %u", conn->index, conn->tcp_stream);
 }
 
-FILTER(conn, smcr_selected_conn(pinfo) != NULL, filter_of_conn(pinfo))
+FILTER(conn, filter_of_conn(pinfo))
 
 /* ---- link and link group ---- */
 
@@ -79,26 +88,19 @@ filter_of_link(packet_info *pinfo)
                            links.link[1]->index);
 }
 
-FILTER(link, links_of(pinfo).link[0] != NULL, filter_of_link(pinfo))
-
-/* NULL: it is in none that has an index. */
-static const smcr_lgr_t *
-group_of(packet_info *pinfo)
-{
-    const smcr_link_t *link = links_of(pinfo).link[0];
-
-    return link && link->lgr->index != SMCR_LGR_NO_INDEX ? link->lgr : NULL;
-}
+FILTER(link, filter_of_link(pinfo))
 
 static char *
 filter_of_group(packet_info *pinfo)
 {
-    const smcr_lgr_t *group = group_of(pinfo);
+    const smcr_link_t *link = links_of(pinfo).link[0];
 
-    return group ? g_strdup_printf("smcr.lgr eq %u", group->index) : NULL;
+    return link && link->lgr->index != SMCR_LGR_NO_INDEX
+               ? g_strdup_printf("smcr.lgr eq %u", link->lgr->index)
+               : NULL;
 }
 
-FILTER(group, group_of(pinfo) != NULL, filter_of_group(pinfo))
+FILTER(group, filter_of_group(pinfo))
 
 /* ---- RMBs ---- */
 
@@ -212,8 +214,8 @@ filter_of_rmb(packet_info *pinfo, int role)
     return g_string_free(filter, FALSE);
 }
 
-FILTER(client_rmb, rmb_of(smcr_selected_conn(pinfo), 0) != NULL, filter_of_rmb(pinfo, 0))
-FILTER(server_rmb, rmb_of(smcr_selected_conn(pinfo), 1) != NULL, filter_of_rmb(pinfo, 1))
+FILTER(client_rmb, filter_of_rmb(pinfo, 0))
+FILTER(server_rmb, filter_of_rmb(pinfo, 1))
 
 void
 smcr_conversation_filters_register(void)

@@ -1,17 +1,164 @@
 /* flow_graph.c
  * Decides which packets have an arrow: those that begin, change, delay or end a connection, and the
- * messages of its link group. Data have few of them.
+ * messages of its link group. Data have few of them. The hosts of a connection are those of TCP, so
+ * that its RoCE addresses make no columns of their own.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "statistics.h"
 
+#include "conn_rows.h"
 #include "flow_arrows.h"
+#include "host/host.h"
 #include "report/figures/figures.h"
 #include "report/words/words.h"
 
 #define LOOKED_AT 64 /* connections of a link group: one of them tells its hosts */
+
+/* A packet on its way into the graph. */
+typedef struct {
+    seq_analysis_info_t *graph;
+    packet_info *pinfo;
+    smcr_statistics_kept_t *kept;
+    const smcr_tap_t *packet;
+    smcr_conversation_share_t share;
+    struct runs *runs;   /* by role, of its connection; NULL: it is of none */
+    const char *subject; /* who sends it */
+} passage_t;
+
+/* ---- where an arrow goes ---- */
+
+typedef struct {
+    const address *from, *to; /* NULL: as the packet has them */
+    uint16_t ports[2];        /* source, destination; 0: none that is known and fits */
+    uint16_t conv;            /* low 16 bits of smcr.stream, as TCP's flow graph has tcp.stream */
+} ends_t;
+
+/* Wireshark's graph has 16 bits for it, and says 65535 where it does not know. */
+static uint16_t
+fitting(uint32_t port)
+{
+    return port < UINT16_MAX ? (uint16_t)port : 0;
+}
+
+static const address *
+known(const address *host)
+{
+    return host->type != AT_NONE ? host : NULL;
+}
+
+/* What the sender of a packet of the connection sends to the other end. */
+static ends_t
+ends_of_conn(const smcr_conversation_row_t *row, unsigned sender)
+{
+    ends_t ends = {
+        known(&row->host[sender]), known(&row->host[!sender]), {0, 0}, (uint16_t)row->conn->index};
+
+    for (unsigned i = 0; i < 2; i++) {
+        address host;
+        uint32_t port = 0;
+        if (smcr_endpoint_address(row->conn, i ? !sender : sender, &host, &port))
+            ends.ports[i] = fitting(port);
+    }
+    return ends;
+}
+
+/* What a packet sends on its link. `row`: a connection of its link group, whose hosts stand for the
+ * RoCE addresses; NULL: none is known. */
+static ends_t
+ends_of_link(const smcr_conversation_row_t *row, const smcr_record_t *record)
+{
+    const smcr_link_t *link = record->link;
+    ends_t ends = {.from = NULL};
+
+    if (record->sender < 0)
+        return ends;
+    for (unsigned i = 0; i < 2; i++) {
+        const smcr_qp_t *qp = &link->qp[i ? !record->sender : record->sender];
+        ends.ports[i] = qp->known ? fitting(qp->key.qpn) : 0;
+    }
+    if (!row)
+        return ends;
+    ends.from = known(&row->host[row->role[record->sender]]);
+    ends.to = known(&row->host[row->role[!record->sender]]);
+    ends.conv = (uint16_t)row->conn->index;
+    return ends;
+}
+
+/* ---- arrows ---- */
+
+static void
+set_host(address *host, const address *to)
+{
+    if (!to)
+        return;
+    free_address(host);
+    copy_address(host, to);
+}
+
+/* Other words for an arrow. */
+static void
+say(seq_analysis_item_t *arrow, smcr_arrow_text_t said)
+{
+    g_free(arrow->frame_label);
+    g_free(arrow->comment);
+    arrow->frame_label = g_strdup(said.label);
+    arrow->comment = g_strdup(said.sentence);
+}
+
+/* With addresses of any kind Wireshark makes an arrow only of a packet that has network addresses.
+ * One of RoCEv1 has none: those that the packet list shows take their place. */
+static seq_analysis_item_t *
+make_arrow(packet_info *pinfo, seq_analysis_info_t *graph)
+{
+    const address of_network[] = {pinfo->net_src, pinfo->net_dst};
+
+    if (of_network[0].type == AT_NONE)
+        copy_address_shallow(&pinfo->net_src, &pinfo->src);
+    if (of_network[1].type == AT_NONE)
+        copy_address_shallow(&pinfo->net_dst, &pinfo->dst);
+    seq_analysis_item_t *arrow = sequence_analysis_create_sai_with_addresses(pinfo, graph);
+    pinfo->net_src = of_network[0];
+    pinfo->net_dst = of_network[1];
+    return arrow;
+}
+
+/* NULL: the packet has no addresses. The arrow is the graph's. */
+static seq_analysis_item_t *
+add_arrow(const passage_t *passage, ends_t ends, smcr_arrow_text_t said)
+{
+    seq_analysis_item_t *arrow = make_arrow(passage->pinfo, passage->graph);
+
+    if (!arrow)
+        return NULL;
+    arrow->frame_number = passage->pinfo->num;
+    set_host(&arrow->src_addr, ends.from);
+    set_host(&arrow->dst_addr, ends.to);
+    arrow->port_src = ends.ports[0];
+    arrow->port_dst = ends.ports[1];
+    arrow->conv_num = ends.conv;
+    arrow->line_style = 1;
+    sequence_analysis_use_color_filter(passage->pinfo, arrow);
+    arrow->display = true;
+    say(arrow, said);
+    g_queue_push_tail(passage->graph->items, arrow);
+    return arrow;
+}
+
+static void
+remove_arrow(seq_analysis_info_t *graph, GList *link)
+{
+    seq_analysis_item_t *arrow = link->data;
+
+    g_queue_delete_link(graph->items, link);
+    g_free(arrow->frame_label);
+    g_free(arrow->time_str);
+    g_free(arrow->comment);
+    free_address(&arrow->src_addr);
+    free_address(&arrow->dst_addr);
+    g_free(arrow);
+}
 
 /* ---- data: the first ones of a direction have an arrow; what follows has one for all of it, which
  * stands at the last packet, until something happens that has an arrow of its own ---- */
@@ -23,7 +170,7 @@ typedef struct {
 } run_t;
 
 /* A direction. All zeros: it has carried nothing. */
-typedef struct {
+typedef struct runs {
     seq_analysis_item_t *arrow; /* the last one; NULL: none */
     GList *link;                /* of it in the graph, while more data may join it; else NULL */
     run_t run;                  /* that it stands for */
@@ -34,58 +181,46 @@ typedef struct {
     bool over_tcp;
 } runs_t;
 
-static const char *
-first_sentence(const runs_t *runs, wmem_allocator_t *scope, const char *subject, bool is_last)
+static smcr_arrow_text_t
+text_of(const runs_t *runs, const passage_t *passage, bool is_last)
 {
-    const char *which = is_last ? "its first and last data" : "its first data";
+    wmem_allocator_t *scope = passage->pinfo->pool;
+    const char *which;
 
-    if (!runs->from_start)
+    if (!runs->is_first)
+        return (smcr_arrow_text_t){
+            is_last ? "Last data" : "Data",
+            wmem_strdup_printf(
+                scope,
+                is_last ? "%s sends its last data: %s bytes in %s since frame %u, %s in all%s"
+                        : "%s sends %s bytes more in %s since frame %u, %s so far%s",
+                passage->subject, smcr_words_number(scope, runs->run.bytes),
+                smcr_words_things(scope, runs->run.packets, "packet"), runs->run.from,
+                smcr_words_number(scope, runs->total),
+                runs->over_tcp ? ", over TCP" : "")};
+    if (runs->from_start)
+        which = is_last ? "its first and last data" : "its first data";
+    else
         which = is_last ? "its last data" : "data, the first of this direction here";
-    return wmem_strdup_printf(scope, "%s sends %s%s: %s", subject, which,
-                              runs->over_tcp ? " over TCP" : "",
-                              smcr_words_things(scope, runs->run.bytes, "byte"));
-}
-
-static const char *
-later_sentence(const runs_t *runs, wmem_allocator_t *scope, const char *subject, bool is_last)
-{
-    const char *bytes = smcr_words_number(scope, runs->run.bytes);
-    const char *packets = smcr_words_things(scope, runs->run.packets, "packet");
-    const char *total = smcr_words_number(scope, runs->total);
-
-    return wmem_strdup_printf(
-        scope,
-        is_last ? "%s sends its last data: %s bytes in %s since frame %u, %s in all%s"
-                : "%s sends %s bytes more in %s since frame %u, %s so far%s",
-        subject, bytes, packets, runs->run.from, total, runs->over_tcp ? ", over TCP" : "");
-}
-
-static const char *
-sentence_of(const runs_t *runs, wmem_allocator_t *scope, const char *subject, bool is_last)
-{
-    return runs->is_first ? first_sentence(runs, scope, subject, is_last)
-                          : later_sentence(runs, scope, subject, is_last);
-}
-
-static const char *
-label_of(const runs_t *runs, bool is_last)
-{
-    if (is_last)
-        return "Last data";
-    return runs->is_first ? "First data" : "Data";
+    return (smcr_arrow_text_t){
+        is_last ? "Last data" : "First data",
+        wmem_strdup_printf(scope, "%s sends %s%s: %s", passage->subject, which,
+                           runs->over_tcp ? " over TCP" : "",
+                           smcr_words_things(scope, runs->run.bytes, "byte"))};
 }
 
 /* The run goes on with this packet, or begins. */
 static void
-count(runs_t *runs, const smcr_conversation_share_t *share, const smcr_tap_t *packet,
-      uint32_t frame)
+count(runs_t *runs, const passage_t *passage)
 {
+    const smcr_conversation_share_t *share = &passage->share;
+    const smcr_tap_t *packet = passage->packet;
     smcr_stream_piece_t piece = {.known = false};
 
     if (packet->record->place)
         piece = smcr_place_piece(packet->record->place);
     if (!runs->link)
-        runs->run = (run_t){.from = frame};
+        runs->run = (run_t){.from = passage->pinfo->num};
     if (!runs->arrow)
         runs->from_start = packet->segment || (piece.known && piece.position == 0);
     runs->is_first = !runs->arrow;
@@ -97,34 +232,23 @@ count(runs_t *runs, const smcr_conversation_share_t *share, const smcr_tap_t *pa
         runs->end = MAX(runs->end, piece.position + packet->record->place->length);
 }
 
-/* New data, as `share` says. `subject`: who sends. The arrow of a run moves to its last packet, so
- * that a graph does not grow with the data. */
+/* New data. The arrow of a run moves to its last packet, so that a graph does not grow with the
+ * data. */
 static void
-add_data(runs_t *runs, const smcr_arrow_drawing_t *drawing,
-         const smcr_conversation_share_t *share, const smcr_tap_t *packet,
-                    const char *subject)
+add_data(runs_t *runs, const passage_t *passage)
 {
-    smcr_arrow_ends_t ends = smcr_arrow_of_conn(share->row, share->sender);
     GList *before = runs->link;
 
-    count(runs, share, packet, drawing->pinfo->num);
+    count(runs, passage);
     seq_analysis_item_t *arrow =
-        smcr_arrow_draw(drawing, &ends, label_of(runs, false),
-                        sentence_of(runs, drawing->pinfo->pool, subject, false));
+        add_arrow(passage, ends_of_conn(passage->share.row, passage->share.sender),
+                  text_of(runs, passage, false));
     if (!arrow)
         return;
     if (before)
-        smcr_arrow_remove(drawing->graph, before);
+        remove_arrow(passage->graph, before);
     runs->arrow = arrow;
-    runs->link = runs->is_first ? NULL : g_queue_peek_tail_link(drawing->graph->items);
-}
-
-/* The sender has said that its stream ends at position `end`. */
-static void
-end_data(runs_t *runs, wmem_allocator_t *scope, uint64_t end, const char *subject)
-{
-    if (runs->arrow && runs->end == end)
-        smcr_arrow_say(runs->arrow, label_of(runs, true), sentence_of(runs, scope, subject, true));
+    runs->link = runs->is_first ? NULL : g_queue_peek_tail_link(passage->graph->items);
 }
 
 /* ---- what is kept ---- */
@@ -137,16 +261,6 @@ typedef struct {
     wmem_map_t *steps;  /* smcr_step_back_t: those that have an arrow */
 } graph_t;
 
-/* A packet on its way into the graph. */
-typedef struct {
-    smcr_arrow_drawing_t drawing;
-    smcr_statistics_kept_t *kept;
-    const smcr_tap_t *packet;
-    smcr_conversation_share_t share;
-    runs_t *runs; /* by role, of its connection; NULL: it is of none */
-    const char *subject;     /* who sends it */
-} passage_t;
-
 static void
 begin(const smcr_statistics_kept_t *kept)
 {
@@ -157,14 +271,6 @@ begin(const smcr_statistics_kept_t *kept)
     graph->runs = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
     graph->groups = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
     graph->steps = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
-}
-
-static runs_t *
-runs_of(const smcr_statistics_kept_t *kept, const smcr_conn_t *conn)
-{
-    const graph_t *graph = kept->data;
-
-    return smcr_figure_of(graph->runs, kept->scope, conn, 2 * sizeof(runs_t));
 }
 
 /* The connection is one of its link group. The first one that has an arrow tells the hosts of the
@@ -203,17 +309,17 @@ static void
 draw(const passage_t *passage, smcr_arrow_text_t said)
 {
     const smcr_record_t *record = passage->packet->record;
-    smcr_arrow_ends_t ends;
+    ends_t ends;
 
     if (!said.sentence || (!passage->runs && !record->link))
         return;
     if (passage->runs) {
-        ends = smcr_arrow_of_conn(passage->share.row, passage->share.sender);
+        ends = ends_of_conn(passage->share.row, passage->share.sender);
         passage->runs[0].link = passage->runs[1].link = NULL;
     } else {
-        ends = smcr_arrow_of_link(row_of_group(passage, record->link->lgr), record);
+        ends = ends_of_link(row_of_group(passage, record->link->lgr), record);
     }
-    smcr_arrow_draw(&passage->drawing, &ends, said.label, said.sentence);
+    add_arrow(passage, ends, said);
 }
 
 /* ---- packets ---- */
@@ -254,14 +360,14 @@ take_repeat(const passage_t *passage)
         return;
     if (step)
         wmem_map_insert(graph->steps, step, graph);
-    draw(passage, smcr_arrow_text_resent(passage->drawing.pinfo->pool, record, passage->subject));
+    draw(passage, smcr_arrow_text_resent(passage->pinfo->pool, record, passage->subject));
 }
 
 static void
 take_events(const passage_t *passage)
 {
     const smcr_record_t *record = passage->packet->record;
-    wmem_allocator_t *scope = passage->drawing.pinfo->pool;
+    wmem_allocator_t *scope = passage->pinfo->pool;
 
     for (const smcr_event_t *event = record->events; event; event = event->next)
         draw(passage, smcr_arrow_text_event(scope, event, passage->packet, passage->subject));
@@ -283,22 +389,21 @@ take_wait(const passage_t *passage)
         wait = &view->blocked;
     if (wait && wait->frame)
         draw(passage,
-             smcr_arrow_text_unblocked(passage->drawing.pinfo->pool, wait, passage->subject));
+             smcr_arrow_text_unblocked(passage->pinfo->pool, wait, passage->subject));
 }
 
 static void
 take_data(const passage_t *passage)
 {
-    const smcr_conversation_share_t *share = &passage->share;
     const smcr_record_cdc_t *view = passage->packet->record->view;
 
-    if (!share->row)
+    if (!passage->runs)
         return;
-    runs_t *runs = &passage->runs[share->sender];
-    if (share->bytes > 0)
-        add_data(runs, &passage->drawing, share, passage->packet, passage->subject);
-    if (view && view->last)
-        end_data(runs, passage->drawing.pinfo->pool, view->announced, passage->subject);
+    runs_t *runs = &passage->runs[passage->share.sender];
+    if (passage->share.bytes > 0)
+        add_data(runs, passage);
+    if (view && view->last && runs->arrow && runs->end == view->announced)
+        say(runs->arrow, text_of(runs, passage, true));
 }
 
 static void
@@ -315,7 +420,7 @@ take_roce(const passage_t *passage)
     take_data(passage);
     if (packet->llc && order != SMCR_FLOW_IS_REPEAT)
         draw(passage, smcr_arrow_text_llc(
-                          passage->drawing.pinfo->pool, packet->llc, passage->subject,
+                          passage->pinfo->pool, packet->llc, passage->subject,
                           knows_roles(passage) ? is_by_server(passage) : SMCR_LGR_SIDE_UNKNOWN));
     take_events(passage);
 }
@@ -324,12 +429,12 @@ static void
 take_tcp(const passage_t *passage)
 {
     const smcr_tap_t *packet = passage->packet;
-    wmem_allocator_t *scope = passage->drawing.pinfo->pool;
+    wmem_allocator_t *scope = passage->pinfo->pool;
     const smcr_conn_t *conn = passage->share.row->conn;
     /* a Decline that makes the connection fall back is told as that */
     bool declines = packet->clc && packet->clc->header.type == SMCR_CLC_DECLINE &&
                     conn->fallback.kind == SMCR_FALLBACK_DECLINED &&
-                    conn->fallback.frame == passage->drawing.pinfo->num;
+                    conn->fallback.frame == passage->pinfo->num;
 
     if (packet->falls_back)
         draw(passage, smcr_arrow_text_fallback(scope, conn));
@@ -349,7 +454,8 @@ take(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
 {
     seq_analysis_info_t *info = graph;
     passage_t passage = {
-        .drawing = {info, pinfo},
+        .graph = info,
+        .pinfo = pinfo,
         .kept = smcr_statistics_kept_of(info, g_queue_is_empty(info->items), sizeof(graph_t)),
         .packet = data,
     };
@@ -358,7 +464,8 @@ take(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
     begin(passage.kept);
     passage.share = smcr_conversation_rows_take(passage.kept, pinfo, data, flags);
     if (passage.share.row) {
-        passage.runs = runs_of(passage.kept, passage.share.row->conn);
+        passage.runs = smcr_figure_of(((graph_t *)passage.kept->data)->runs, passage.kept->scope,
+                                      passage.share.row->conn, 2 * sizeof(runs_t));
         note_group(&passage);
     }
     passage.subject = smcr_arrow_subject(knows_roles(&passage), is_by_server(&passage));
