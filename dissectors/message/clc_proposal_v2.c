@@ -171,18 +171,6 @@ check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, c
                                  "The list has the EID before");
 }
 
-static void
-dissect_eid(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
-            smcr_clc_proposal_t *proposal, unsigned start)
-{
-    eid_t eid = {{0}};
-
-    if (!smcr_clc_walk(message, walk, &eid_layout, start, &eid))
-        return;
-    check_eid(walk, proposal, &eid);
-    keep_eid(proposal, &eid);
-}
-
 /* ---- SMCv2 extension: checks ---- */
 
 #define CONNS_MIN 16 /* Linux: SMC_CONN_PER_LGR_MIN */
@@ -295,8 +283,14 @@ dissect_eids(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
     unsigned count = smcr_clc_count(message, walk, hf_smcr_clc_eid_count, start,
                                     SMCR_WIRE_EID_LENGTH, proposal->eid_count);
 
-    for (unsigned i = 0; i < count && message->whole; i++)
-        dissect_eid(message, walk, proposal, start + i * SMCR_WIRE_EID_LENGTH);
+    for (unsigned i = 0; i < count; i++) {
+        eid_t eid = {{0}};
+
+        if (!smcr_clc_walk(message, walk, &eid_layout, start + i * SMCR_WIRE_EID_LENGTH, &eid))
+            break;
+        check_eid(walk, proposal, &eid);
+        keep_eid(proposal, &eid);
+    }
     smcr_clc_subtree_end(message, walk, start + count * SMCR_WIRE_EID_LENGTH);
     proto_item_append_text(walk->tree, ": SMCv2.%u, %u EID%s", smcr_clc_release(proposal), count,
                            count == 1 ? "" : "s");

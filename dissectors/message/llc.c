@@ -183,11 +183,9 @@ check_length(const smcr_message_llc_t *message, tvbuff_t *payload)
         message->llc->little_endian = little && !big;
         message->llc->big_endian = big && !little;
     }
-    if (!right && message->walk.flawed)
-        *message->walk.flawed = true;
-    else if (!right)
-        smcr_say_note(&message->walk, message->v2 ? hf_smcr_llc_length : hf_smcr_llc_length_v1,
-                      &ei_smcr_llc_length);
+    if (!right)
+        smcr_llc_count_fault(message, message->v2 ? hf_smcr_llc_length : hf_smcr_llc_length_v1,
+                             &ei_smcr_llc_length);
     return right;
 }
 
@@ -271,58 +269,48 @@ dissect_known(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *pay
         length_is_right && whole && tvb_captured_length(message->walk.tvb) == message->end;
 }
 
-/* Begins a message of a known type: its bytes, and the order of those in the peer's order. */
-static void
-begin(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *payload)
+/* Returns whether its type is known. */
+static bool
+dissect(smcr_message_llc_t *message, tvbuff_t *payload)
 {
+    const llc_kind_t *kind = kind_of_type(tvb_get_uint8(payload, 0));
+
+    memset(message->llc, 0, sizeof *message->llc);
+    message->walk.tvb = payload;
+    message->walk.order = ENC_BIG_ENDIAN;
+    message->end = tvb_reported_length(payload);
+    message->llc->type = tvb_get_uint8(payload, 0);
+    if (!kind && !message->walk.flawed)
+        dissect_unknown(message);
+    if (!kind)
+        return false;
     message->v2 = kind->type & SMCR_LLC_TYPE_V2;
-    message->walk.order = message->v2 ? length_order(payload) : ENC_BIG_ENDIAN;
+    if (message->v2)
+        message->walk.order = length_order(payload);
     message->end = message_length(payload, message->v2, message->walk.order);
     message->walk.tvb = tvb_new_subset_length(payload, 0, (int)message->end);
+    dissect_known(message, kind, payload);
+    return true;
 }
 
 proto_tree *
 smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc)
 {
     proto_item *top = smcr_item_top(tree, tvb, "SMC-R");
-    const llc_kind_t *kind = kind_of_type(tvb_get_uint8(tvb, 0));
     smcr_message_llc_t message = {
-        .walk = {
-            .pinfo = pinfo,
-            .tvb = tvb,
-            .top = top,
-            .order = ENC_BIG_ENDIAN,
-            .shown = &message.shown,
-        },
-        .end = tvb_reported_length(tvb),
-        .llc = llc,
-    };
+        .walk = {.pinfo = pinfo, .top = top, .shown = &message.shown}, .llc = llc};
 
-    memset(llc, 0, sizeof *llc);
     message.walk.tree = proto_item_add_subtree(top, ett_smcr);
     smcr_item_kind(message.walk.tree, hf_smcr_llc, tvb);
-    if (!kind) {
-        dissect_unknown(&message);
-        return message.walk.tree;
-    }
-    begin(&message, kind, tvb);
-    dissect_known(&message, kind, tvb);
+    dissect(&message, tvb);
     return message.walk.tree;
 }
 
 bool
 smcr_llc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_llc_t *llc)
 {
-    uint8_t type = tvb_get_uint8(tvb, 0);
-    const llc_kind_t *kind = kind_of_type(type);
     bool flawed = false;
     smcr_message_llc_t message = {.walk = {.pinfo = pinfo, .flawed = &flawed}, .llc = llc};
 
-    memset(llc, 0, sizeof *llc);
-    llc->type = type;
-    if (!kind)
-        return false;
-    begin(&message, kind, tvb);
-    dissect_known(&message, kind, tvb);
-    return !flawed;
+    return dissect(&message, tvb) && !flawed;
 }
