@@ -14,8 +14,6 @@
 #include <epan/stat_tap_ui.h>
 
 #include "listen/listeners.h"
-#include "stat_table.h"
-#include "report_window.h"
 #include "write/output.h"
 
 #define TEXT_OPTION "smcr,report"

@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "report_window.h"
+#include "report.h"
 
 #include <errno.h>
 #include <string.h>

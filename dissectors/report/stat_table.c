@@ -13,7 +13,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "stat_table.h"
+#include "report.h"
 
 #include <inttypes.h>
 

@@ -255,14 +255,6 @@ smcr_figure_sum(uint64_t one, uint64_t other)
 }
 
 static void
-join_opcodes(smcr_figure_opcodes_t *opcodes, const smcr_figure_opcodes_t *other,
-             wmem_allocator_t *scope)
-{
-    for (unsigned i = 0; i < other->length; i++)
-        smcr_figure_opcodes_count(opcodes, scope, other->counts[i].opcode, other->counts[i].count);
-}
-
-static void
 join_maybe(const smcr_figure_member_t *member, void **into, void *const *from,
            wmem_allocator_t *scope)
 {
@@ -279,6 +271,8 @@ static void
 join_member(const smcr_figure_member_t *member, void *into, const void *from,
             wmem_allocator_t *scope)
 {
+    const smcr_figure_opcodes_t *opcodes = from;
+
     switch (member->kind) {
     case SMCR_FIGURE_KIND_COUNT:
     case SMCR_FIGURE_KIND_SECONDS:
@@ -289,7 +283,9 @@ join_member(const smcr_figure_member_t *member, void *into, const void *from,
         join_distribution(into, from);
         break;
     case SMCR_FIGURE_KIND_OPCODES:
-        join_opcodes(into, from, scope);
+        for (unsigned i = 0; i < opcodes->length; i++)
+            smcr_figure_opcodes_count(into, scope, opcodes->counts[i].opcode,
+                                      opcodes->counts[i].count);
         break;
     case SMCR_FIGURE_KIND_OBJECT:
         smcr_entry_join(into, from, member->of, scope);

@@ -32,42 +32,24 @@ static const struct {
 #include "report/figures/finding_kinds.def"
 };
 
-static void
-add(smcr_finder_t *finder, smcr_figure_finding_t kind, smcr_entry_finding_t entry,
-    const char *format, va_list arguments)
+void
+smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_finding_t kind, int severity, uint64_t count,
+                   smcr_when_t when, const char *filter, const char *format, ...)
 {
-    if (!entry.count)
+    smcr_entry_finding_t entry = {.kind = smcr_figure_finding_words[kind],
+                                  .count = count,
+                                  .frame = when,
+                                  .filter = filter};
+    va_list arguments;
+
+    if (!count)
         return;
-    entry.kind = smcr_figure_finding_words[kind];
+    entry.severity = severity == SMCR_FINDER_OF_ROW ? kinds[kind].severity
+                                                    : (smcr_figure_severity_t)severity;
+    va_start(arguments, format);
     entry.text = wmem_strdup_vprintf(finder->scope, format, arguments);
+    va_end(arguments);
     smcr_finder_add_item(finder, kinds[kind].place, entry);
-}
-
-void
-smcr_finder_add(smcr_finder_t *finder, smcr_figure_finding_t kind, uint64_t count, smcr_when_t when,
-                const char *filter, const char *format, ...)
-{
-    smcr_entry_finding_t entry = {
-        .severity = kinds[kind].severity, .count = count, .frame = when, .filter = filter};
-    va_list arguments;
-
-    va_start(arguments, format);
-    add(finder, kind, entry, format, arguments);
-    va_end(arguments);
-}
-
-void
-smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_finding_t kind,
-                   smcr_figure_severity_t severity, uint64_t count, smcr_when_t when,
-                   const char *filter, const char *format, ...)
-{
-    smcr_entry_finding_t entry = {
-        .severity = severity, .count = count, .frame = when, .filter = filter};
-    va_list arguments;
-
-    va_start(arguments, format);
-    add(finder, kind, entry, format, arguments);
-    va_end(arguments);
 }
 
 static int

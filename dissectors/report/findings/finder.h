@@ -73,15 +73,13 @@ typedef struct {
 } smcr_finder_t;
 
 /* A finding with its sentence, unless `count` is 0. `when`: the first frame; frame 0: not known.
- * `filter`: what selects the frames; NULL: nothing does. */
-void smcr_finder_add(smcr_finder_t *finder, smcr_figure_finding_t kind, uint64_t count,
-                     smcr_when_t when, const char *filter, const char *format, ...)
-    G_GNUC_PRINTF(6, 7);
-
-/* The same, of another severity than that of the row. */
-void smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_finding_t kind,
-                        smcr_figure_severity_t severity, uint64_t count, smcr_when_t when,
-                        const char *filter, const char *format, ...) G_GNUC_PRINTF(7, 8);
+ * `filter`: what selects the frames; NULL: nothing does. `severity`: that of the row, or another. */
+#define SMCR_FINDER_OF_ROW (-1)
+#define smcr_finder_add(finder, kind, ...)                                                         \
+    smcr_finder_add_as(finder, kind, SMCR_FINDER_OF_ROW, __VA_ARGS__)
+void smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_finding_t kind, int severity,
+                        uint64_t count, smcr_when_t when, const char *filter, const char *format,
+                        ...) G_GNUC_PRINTF(7, 8);
 
 /* An expert item that nothing explains; its kind is its name. */
 void smcr_finder_add_item(smcr_finder_t *finder, smcr_finding_rank_t place,
@@ -118,9 +116,6 @@ const char *smcr_finder_either(const smcr_finder_t *finder, const char *one, con
 bool smcr_finding_is_timeout(uint64_t code);
 
 /* ---- which trouble of a flow has which cause ---- */
-
-/* Before any other question about a flow: finds out to which link and link group each belongs. */
-void smcr_finding_flows_find_owners(smcr_finder_t *finder);
 
 /* The flow in the other direction; NULL: not known. */
 const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,

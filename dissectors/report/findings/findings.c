@@ -16,9 +16,9 @@ smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *noti
                             .notices = notices,
                             .notice_count = notice_count,
                             .scope = scope,
-                            .found = wmem_array_new(scope, sizeof(smcr_finding_t))};
+                            .found = wmem_array_new(scope, sizeof(smcr_finding_t)),
+                            .owners = smcr_figure_flow_owners(report, scope)};
 
-    smcr_finding_flows_find_owners(&finder);
     smcr_finding_on_links(&finder);
     smcr_finding_on_fabric(&finder);
     smcr_finding_on_connections(&finder);

@@ -46,12 +46,6 @@ smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_
 
 /* ---- links on which nobody answers ---- */
 
-void
-smcr_finding_flows_find_owners(smcr_finder_t *finder)
-{
-    finder->owners = smcr_figure_flow_owners(finder->report, finder->scope);
-}
-
 /* Who acknowledges has got something; who sends anything but a SEND knows that the link works. */
 static bool
 only_sends(const smcr_entry_rdma_t *flow)

@@ -121,12 +121,6 @@ find_lack(smcr_finder_t *finder)
 
 /* ---- one direction alone ---- */
 
-static const char *
-direction_of(const smcr_finder_t *finder, const char *src, const char *dst)
-{
-    return wmem_strdup_printf(finder->scope, "%s %s", src, dst);
-}
-
 /* Who acknowledges has got packets, and the capture has none of them. */
 static bool
 is_one_sided(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_entry_rdma_t *flow)
@@ -139,7 +133,7 @@ is_one_sided(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_ent
     for (unsigned i = 0; i < flow->opcodes.length; i++)
         acknowledges |= flow->opcodes.counts[i].opcode == SMCR_RC_ACK;
     return acknowledges &&
-           !wmem_map_contains(directions, direction_of(finder, flow->dst, flow->src));
+           !wmem_map_contains(directions, smcr_words_hosts(finder->scope, flow->dst, flow->src));
 }
 
 static void
@@ -151,7 +145,7 @@ find_one_sided(smcr_finder_t *finder)
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
         if (flow->src && flow->dst)
-            wmem_map_insert(directions, direction_of(finder, flow->src, flow->dst), flow);
+            wmem_map_insert(directions, smcr_words_hosts(finder->scope, flow->src, flow->dst), flow);
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
         if (!first && is_one_sided(finder, directions, flow))
             first = flow;
@@ -236,7 +230,7 @@ pair_of(const smcr_finder_t *finder, wmem_map_t *by_hosts, const char *one, cons
     if (!one || !other)
         return NULL;
     bool up = strcmp(one, other) < 0;
-    const char *key = direction_of(finder, up ? one : other, up ? other : one);
+    const char *key = smcr_words_hosts(finder->scope, up ? one : other, up ? other : one);
 
     return smcr_figure_of(by_hosts, finder->scope, key, sizeof(host_pair_t));
 }

@@ -20,93 +20,41 @@
 
 #define PREFIX "smcr."
 
-/* The item says what another finding says, or follows from it. SMCR_FINDING_RANKS: figures say
- * it. */
-static const struct {
-    const char *filter;
-    smcr_finding_rank_t cause;
-} consequences[] = {
-    /* what figures say, if it is worth a finding */
-    {"smcr.icrc.bad", SMCR_FINDING_RANKS},
-    {"smcr.nak", SMCR_FINDING_RANKS},
-    {"smcr.rnr_nak", SMCR_FINDING_RANKS},
-    {"smcr.congestion", SMCR_FINDING_RANKS},
-    {"smcr.packet_retransmitted", SMCR_FINDING_RANKS},
-    {"smcr.packet_duplicated", SMCR_FINDING_RANKS},
-    {"smcr.peer_silent", SMCR_FINDING_RANKS},
-    {"smcr.cm.rejected", SMCR_FINDING_RANKS},
-    {"smcr.cm.repeat", SMCR_FINDING_RANKS},
-    {"smcr.window.writer_blocked", SMCR_FINDING_RANKS},
-    {"smcr.window.full", SMCR_FINDING_RANKS},
-    {"smcr.fallback", SMCR_FINDING_RANKS},
-    {"smcr.conn.aborted", SMCR_FINDING_RANKS},
-    {"smcr.lgr.connections_lost", SMCR_FINDING_RANKS},
-    {"smcr.no_roce", SMCR_FINDING_RANKS},
-    {"smcr.cut_short", SMCR_FINDING_RANKS},
-    {"smcr.conn.began_before", SMCR_FINDING_BY_LATE_START},
-    {"smcr.window.late_update", SMCR_FINDING_BY_SLOW_READER},
-    {"smcr.window.late_update", SMCR_FINDING_BY_LOSS},
-    /* a lost link */
-    {"smcr.link.lost", SMCR_FINDING_BY_LINK_LOST},
-    {"smcr.conn.moved", SMCR_FINDING_BY_LINK_LOST},
-    {"smcr.llc.second_answer", SMCR_FINDING_BY_LINK_LOST},
-    {"smcr.link.number_unknown", SMCR_FINDING_BY_LINK_LOST},
-    {"smcr.no_response", SMCR_FINDING_BY_LINK_LOST},
-    /* a link that never came up */
-    {"smcr.llc.second_answer", SMCR_FINDING_BY_LINK_FAILED},
-    {"smcr.link.not_confirmed", SMCR_FINDING_BY_LINK_FAILED},
-    {"smcr.link.number_unknown", SMCR_FINDING_BY_LINK_FAILED},
-    {"smcr.no_response", SMCR_FINDING_BY_LINK_FAILED},
-    /* a peer that is gone */
-    {"smcr.no_response", SMCR_FINDING_BY_DEAD_PEER},
-    {"smcr.tcp_reset_before", SMCR_FINDING_BY_DEAD_PEER},
-    {"smcr.tcp_reset_before", SMCR_FINDING_BY_RESET},
-    /* a fallback */
-    {"smcr.clc.declined", SMCR_FINDING_BY_FALLBACK},
-    {"smcr.clc.out_of_sync_decline", SMCR_FINDING_BY_FALLBACK},
-    {"smcr.no_response", SMCR_FINDING_BY_FALLBACK},
-    {"smcr.no_roce", SMCR_FINDING_BY_FALLBACK},
-    /* lost packets */
-    {"smcr.packet_ahead", SMCR_FINDING_BY_LOSS},
-    {"smcr.write.no_start", SMCR_FINDING_BY_LOSS},
-    {"smcr.cdc.sequence_gap", SMCR_FINDING_BY_LOSS},
-    {"smcr.cdc.unseen_data", SMCR_FINDING_BY_LOSS},
-    {"smcr.cdc.read_too_far", SMCR_FINDING_BY_LOSS},
-    {"smcr.no_response", SMCR_FINDING_BY_LOSS},
-    {"smcr.llc.late_response", SMCR_FINDING_BY_LOSS},
-    {"smcr.cdc.unseen_data", SMCR_FINDING_BY_ICRC},
-    {"smcr.cdc.sequence_gap", SMCR_FINDING_BY_ICRC},
-    {"smcr.packet_ahead", SMCR_FINDING_BY_ICRC},
-    /* a capture that lacks packets */
-    {"smcr.packet_ahead", SMCR_FINDING_BY_LACK},
-    {"smcr.write.no_start", SMCR_FINDING_BY_LACK},
-    {"smcr.cdc.sequence_gap", SMCR_FINDING_BY_LACK},
-    {"smcr.cdc.unseen_data", SMCR_FINDING_BY_LACK},
-    {"smcr.cdc.read_too_far", SMCR_FINDING_BY_LACK},
-    {"smcr.cdc.token_unknown", SMCR_FINDING_BY_LACK},
-    {"smcr.llc.no_request", SMCR_FINDING_BY_LACK},
-    {"smcr.no_response", SMCR_FINDING_BY_LACK},
-    {"smcr.cm.unexpected", SMCR_FINDING_BY_LACK},
-    /* a capture that begins late */
-    {"smcr.cdc.token_unknown", SMCR_FINDING_BY_LATE_START},
-    {"smcr.write.no_start", SMCR_FINDING_BY_LATE_START},
-    {"smcr.cdc.unseen_data", SMCR_FINDING_BY_LATE_START},
-    {"smcr.cdc.read_too_far", SMCR_FINDING_BY_LATE_START},
-    {"smcr.llc.no_request", SMCR_FINDING_BY_LATE_START},
-    {"smcr.cm.unexpected", SMCR_FINDING_BY_LATE_START},
-    {"smcr.clc.confirm_without_accept", SMCR_FINDING_BY_LATE_START},
+/* Items, without their prefix, that say what a finding with this place says, or follow from it.
+ * SMCR_FINDING_RANKS: figures say it, if it is worth a finding. */
+static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {
+    [SMCR_FINDING_RANKS] = {"icrc.bad", "nak", "rnr_nak", "congestion", "packet_retransmitted",
+        "packet_duplicated", "peer_silent", "cm.rejected", "cm.repeat", "window.writer_blocked",
+        "window.full", "fallback", "conn.aborted", "lgr.connections_lost", "no_roce", "cut_short"},
+    [SMCR_FINDING_BY_LATE_START] = {"conn.began_before", "cdc.token_unknown", "write.no_start",
+        "cdc.unseen_data", "cdc.read_too_far", "llc.no_request", "cm.unexpected",
+        "clc.confirm_without_accept"},
+    [SMCR_FINDING_BY_SLOW_READER] = {"window.late_update"},
+    [SMCR_FINDING_BY_LOSS] = {"window.late_update", "packet_ahead", "write.no_start",
+        "cdc.sequence_gap", "cdc.unseen_data", "cdc.read_too_far", "no_response",
+        "llc.late_response"},
+    [SMCR_FINDING_BY_LINK_LOST] = {"link.lost", "conn.moved", "llc.second_answer",
+        "link.number_unknown", "no_response"},
+    [SMCR_FINDING_BY_LINK_FAILED] = {"llc.second_answer", "link.not_confirmed",
+        "link.number_unknown", "no_response"},
+    [SMCR_FINDING_BY_DEAD_PEER] = {"no_response", "tcp_reset_before"},
+    [SMCR_FINDING_BY_RESET] = {"tcp_reset_before"},
+    [SMCR_FINDING_BY_FALLBACK] = {"clc.declined", "clc.out_of_sync_decline", "no_response",
+        "no_roce"},
+    [SMCR_FINDING_BY_ICRC] = {"cdc.unseen_data", "cdc.sequence_gap", "packet_ahead"},
+    [SMCR_FINDING_BY_LACK] = {"packet_ahead", "write.no_start", "cdc.sequence_gap",
+        "cdc.unseen_data", "cdc.read_too_far", "cdc.token_unknown", "llc.no_request", "no_response",
+        "cm.unexpected"},
 };
 
+/* `name`: of the item, without its prefix. */
 static bool
-is_explained(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
+is_explained(const smcr_finder_t *finder, const char *name)
 {
-    for (size_t i = 0; i < G_N_ELEMENTS(consequences); i++) {
-        smcr_finding_rank_t cause = consequences[i].cause;
-        if (strcmp(consequences[i].filter, notice->filter) != 0)
-            continue;
-        if (cause == SMCR_FINDING_RANKS || finder->has[cause])
+    for (unsigned cause = 0; cause <= SMCR_FINDING_RANKS; cause++)
+        if ((cause == SMCR_FINDING_RANKS || finder->has[cause]) &&
+            g_strv_contains(consequences[cause], name))
             return true;
-    }
     return false;
 }
 
@@ -142,26 +90,26 @@ place_of(const smcr_figure_notice_t *notice)
 /* Notes that do no harm: peers do so as a rule, or Linux does, and nothing comes of it. A warning
  * with the same name is told. */
 static const char *const harmless[] = {
-    "smcr.llc.collision",
-    "smcr.link.deleted",
-    "smcr.link.delete_asked",
-    "smcr.move.old_link",
-    "smcr.tcp_closed_before",
-    "smcr.cdc.after_close",
-    "smcr.cdc.after_done",
-    "smcr.cdc.after_abort",
-    "smcr.write.after_close",
-    "smcr.write.after_end",
-    "smcr.window.small_update",
-    "smcr.window.small_write",
-    "smcr.llc.rfc_layout",
-    "smcr.llc.reason_missing",
-    "smcr.llc.link_number_unneeded",
-    "smcr.llc.type_optional",
-    "smcr.rmb.bsize_reserved",
-    "smcr.clc.os_unknown",
-    "smcr.clc.release_unknown",
-    "smcr.clc.direct_differs",
+    "llc.collision",
+    "link.deleted",
+    "link.delete_asked",
+    "move.old_link",
+    "tcp_closed_before",
+    "cdc.after_close",
+    "cdc.after_done",
+    "cdc.after_abort",
+    "write.after_close",
+    "write.after_end",
+    "window.small_update",
+    "window.small_write",
+    "llc.rfc_layout",
+    "llc.reason_missing",
+    "llc.link_number_unneeded",
+    "llc.type_optional",
+    "rmb.bsize_reserved",
+    "clc.os_unknown",
+    "clc.release_unknown",
+    "clc.direct_differs",
     NULL,
 };
 
@@ -192,9 +140,8 @@ static void
 find_notice(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
     smcr_figure_notice_t sum = smcr_finder_notice(finder, notice->filter);
-    bool ours = strncmp(notice->filter, PREFIX, strlen(PREFIX)) == 0;
     /* the name of the item, as a word: "smcr.cdc.after_close" is "cdc_after_close" */
-    char *kind = wmem_strdup(finder->scope, notice->filter + (ours ? strlen(PREFIX) : 0));
+    char *kind = wmem_strdup(finder->scope, notice->filter + strlen(PREFIX));
     smcr_entry_finding_t finding = {.severity = severity_of(notice),
                                     .kind = g_strdelimit(kind, ".", '_'),
                                     .frame = sum.first,
@@ -218,11 +165,13 @@ smcr_finding_on_notices(smcr_finder_t *finder)
 
     for (uint32_t i = 0; i < finder->notice_count; i++) {
         const smcr_figure_notice_t *notice = &finder->notices[i];
-        bool is_harmless = severity_of(notice) < SMCR_FIGURE_WARN &&
-                           g_strv_contains(harmless, notice->filter);
-        if (severity_of(notice) > SMCR_FIGURE_INFO && !is_harmless &&
-            !is_explained(finder, notice) && !wmem_map_contains(told, notice->filter))
+        if (severity_of(notice) <= SMCR_FIGURE_INFO) /* others than ours are among these */
+            continue;
+        const char *name = notice->filter + strlen(PREFIX);
+        bool is_harmless =
+            severity_of(notice) < SMCR_FIGURE_WARN && g_strv_contains(harmless, name);
+        if (!is_harmless && !is_explained(finder, name) && !wmem_map_contains(told, name))
             find_notice(finder, notice);
-        wmem_map_insert(told, notice->filter, NULL);
+        wmem_map_insert(told, name, NULL);
     }
 }

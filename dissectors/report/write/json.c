@@ -147,12 +147,6 @@ write_bool(writer_t *writer, smcr_figure_maybe_t value)
     json_dumper_value_anyf(&writer->dumper, "%s", words[value]);
 }
 
-static void
-write_ratio(writer_t *writer, double value)
-{
-    json_dumper_value_double(&writer->dumper, value);
-}
-
 /* `unit`: nanoseconds for times, 1 for what has no unit. */
 static void
 write_spread(writer_t *writer, const smcr_distribution_t *spread, uint64_t unit)
@@ -166,7 +160,8 @@ write_spread(writer_t *writer, const smcr_distribution_t *spread, uint64_t unit)
     write_name(writer, "sum");
     write(writer, spread->sum);
     write_name(writer, "sum_of_squares");
-    write_ratio(writer, spread->sum_of_squares / ((double)unit * (double)unit));
+    json_dumper_value_double(&writer->dumper,
+                             spread->sum_of_squares / ((double)unit * (double)unit));
     write_name(writer, "min");
     write(writer, any ? spread->min : SMCR_FIGURE_UNKNOWN);
     write_name(writer, "max");
@@ -232,7 +227,7 @@ write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *va
         write_time(writer, *(const uint64_t *)value);
         break;
     default:
-        write_ratio(writer, *(const double *)value);
+        json_dumper_value_double(&writer->dumper, *(const double *)value);
         break;
     }
 }
