@@ -73,7 +73,8 @@ typedef struct {
 } smcr_finder_t;
 
 /* A finding with its sentence, unless `count` is 0. `when`: the first frame; frame 0: not known.
- * `filter`: what selects the frames; NULL: nothing does. `severity`: that of the row, or another. */
+ * `filter`: what selects the frames; NULL: nothing does. `severity`: that of the row, or another
+ * one. */
 #define SMCR_FINDER_OF_ROW (-1)
 #define smcr_finder_add(finder, kind, ...)                                                         \
     smcr_finder_add_as(finder, kind, SMCR_FINDER_OF_ROW, __VA_ARGS__)
