@@ -145,7 +145,8 @@ find_one_sided(smcr_finder_t *finder)
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
         if (flow->src && flow->dst)
-            wmem_map_insert(directions, smcr_words_hosts(finder->scope, flow->src, flow->dst), flow);
+            wmem_map_insert(directions, smcr_words_hosts(finder->scope, flow->src, flow->dst),
+                            flow);
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
         if (!first && is_one_sided(finder, directions, flow))
             first = flow;
