@@ -19,7 +19,7 @@ PARTS = ("meson.build", "plugin", "dissectors", "tests/unit", "tests/fabric", "t
 
 # The sources that use what differs between versions.
 SOURCES = ["payload/follow.c", "payload/as_tcp.c", "statistics/conversation_filters.c",
-           "statistics/message_tree.c", "statistics/flow_arrows.c", "report/report.c", "host/preferences.c",
+           "statistics/message_tree.c", "statistics/flow_graph.c", "report/report.c", "host/preferences.c",
            "host/heuristic.c", "roce/headers.c"]
 
 # What a later version has instead of 4.0: (header, expression, replacement).

@@ -146,7 +146,7 @@ find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
 {
     const smcr_entry_conn_fallback_t *fallback = group->first->fallback;
 
-    smcr_finder_add_as(finder, SMCR_FIGURE_FOUND_FALLBACK, severity_of_fallback(fallback),
+    smcr_finder_add_as(finder, SMCR_FIGURE_FOUND_FALLBACK, (int)severity_of_fallback(fallback),
                        group->count, fallback->frame, filter_of_all(finder, group, "smcr.fallback"),
                        "%s %s: %s%s%s", name(finder, group),
                        group->first->outcome == SMCR_FIGURE_OUTCOME_TCP ? "stayed on TCP"

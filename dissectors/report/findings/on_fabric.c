@@ -316,7 +316,7 @@ find_repeats(smcr_finder_t *finder)
         is_proven(causes)  ? SMCR_FIGURE_FOUND_LOSS
         : causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS
                           : SMCR_FIGURE_FOUND_REPEATS,
-        severity_of_repeats(&trouble, causes), trouble.count,
+        (int)severity_of_repeats(&trouble, causes), trouble.count,
         smcr_finder_first(finder, "smcr.nak", "smcr.packet_retransmitted"),
         "smcr.nak || smcr.retransmission", "%s", text_of_repeats(finder, &trouble, &sum, naks));
 }
