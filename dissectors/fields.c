@@ -17,7 +17,8 @@ int proto_smcr = -1;
 #define TREE(ett) int ett = -1;
 #include "fields.def"
 
-#define EXPERT(ei, filter, group, severity, sentence) expert_field ei = EI_INIT;
+#define EXPERT(ei, filter, group, severity, sentence) \
+    expert_field ei_smcr_##ei = EI_INIT;
 #include "experts.def"
 
 /* ---- what registers them ---- */
@@ -36,7 +37,7 @@ static int *const subtrees[] = {
 };
 
 #define EXPERT(ei, filter, group, severity, sentence) \
-    {&ei, {filter, group, severity, sentence, EXPFILL}},
+    {&ei_smcr_##ei, {filter, group, severity, sentence, EXPFILL}},
 static ei_register_info experts[] = {
 #include "experts.def"
 };

@@ -15,7 +15,8 @@ extern int proto_smcr;
 #define TREE(ett) extern int ett;
 #include "fields.def"
 
-#define EXPERT(ei, filter, group, severity, sentence) extern expert_field ei;
+#define EXPERT(ei, filter, group, severity, sentence) \
+    extern expert_field ei_smcr_##ei;
 #include "experts.def"
 
 /* Registers the protocol with its fields, subtrees and expert items; called once at start. */

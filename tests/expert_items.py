@@ -85,19 +85,11 @@ def places():
     return {row["item"]: (row["capture"], int(row["frame"])) for row in rows if row["frame"]}
 
 
-def event_of(item):
-    """What the state calls the item, as its unit tests do; None: it is not the state that raises it."""
-    variable = next(name for name, each in fields.expert_variables().items() if each == item)
-    events = (TOP / "dissectors" / "state" / "model" / "events.def").read_text(encoding="utf-8")
-    found = re.search(rf"^SMCR_EVENT\(SMCR_EVENT_(\w+), {variable},", events, re.MULTILINE)
-    return found and found[1]
-
-
 def test_of(item):
     """The test that has the item shown, where no capture does; empty: there is none."""
-    named = [(path, rf'"{re.escape(item)}"') for path in FACTS]
-    if event := event_of(item):
-        named += [(path, rf"\b(?:SMCR_EVENT_)?{event}\b") for path in UNIT_TESTS]
+    event = next(name for name, each in fields.expert_variables().items() if each == item)
+    named = [*((path, rf'"{re.escape(item)}"') for path in FACTS),
+             *((path, rf'SMCR_EVENT_{event}\b|"[\w ]*\b{event}\b[\w ]*"') for path in UNIT_TESTS)]
     found = (path for path, name in named if re.search(name, path.read_text(encoding="utf-8")))
     return next((path.relative_to(TOP).as_posix() for path in found), "")
 

@@ -9,7 +9,8 @@ from bed import TOP
 DISSECTORS = TOP / "dissectors"
 
 # From the bottom up. A room includes only the doors of rooms that come before it; the head of the first door says what the
-# room knows. The field table lies between; the entries, at the top of dissectors/, come last.
+# room knows. The field table lies below the state, which tells of its expert items; the entries, at the top of
+# dissectors/, come last.
 ROOMS = {
     "wire": ("wire.h",),
     "fabric": ("fabric.h",),
@@ -87,7 +88,7 @@ def place_of(path):
 def order():
     """All rooms and what stands at the top, from the bottom up."""
     rooms = list(ROOMS)
-    between, top = rooms.index("message"), rooms.index("report/figures")
+    between, top = rooms.index("state/model"), rooms.index("report/figures")
     return [*rooms[:between], FIELD_TABLE, *rooms[between:top], ENTRIES, *rooms[top:]]
 
 

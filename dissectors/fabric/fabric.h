@@ -12,4 +12,3 @@
 #include "ranges.h"
 #include "slab.h"
 #include "traffic.h"
-#include "unacked.h"

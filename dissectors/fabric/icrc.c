@@ -13,40 +13,33 @@
 
 enum { UDP_LENGTH = 8, UDP_CHECKSUM = 6, BTH_CONGESTION = 4 };
 
-/* Sets `count` bytes to ones. */
-static void
-mask(uint8_t *bytes, size_t count)
-{
-    memset(bytes, 0xff, count);
-}
-
 /* The headers of IPv6 and the GRH have the same form. */
 static void
 mask_global(uint8_t *header)
 {
     header[0] |= 0x0f; /* traffic class and flow label, to byte 3 */
-    mask(header + 1, 3);
-    mask(header + 7, 1); /* hop limit */
+    memset(header + 1, 0xff, 3);
+    memset(header + 7, 0xff, 1); /* hop limit */
 }
 
 static void
 mask_headers(smcr_icrc_start_t start, uint8_t *headers, size_t bth)
 {
     if (start == SMCR_ICRC_IPV4) {
-        mask(headers + 1, 1);  /* type of service: DSCP and ECN */
-        mask(headers + 8, 1);  /* time to live */
-        mask(headers + 10, 2); /* header checksum */
+        memset(headers + 1, 0xff, 1);  /* type of service: DSCP and ECN */
+        memset(headers + 8, 0xff, 1);  /* time to live */
+        memset(headers + 10, 0xff, 2); /* header checksum */
     } else if (start == SMCR_ICRC_LRH && bth <= SMCR_IB_LRH_LENGTH) {
         headers[0] |= 0xf0; /* within a subnet the virtual lane alone changes */
     } else if (start == SMCR_ICRC_LRH) {
-        mask(headers, SMCR_IB_LRH_LENGTH); /* a router makes a new one */
+        memset(headers, 0xff, SMCR_IB_LRH_LENGTH); /* a router makes a new one */
         mask_global(headers + SMCR_IB_LRH_LENGTH);
     } else {
         mask_global(headers);
     }
     if (start == SMCR_ICRC_IPV4 || start == SMCR_ICRC_IPV6)
-        mask(headers + bth - UDP_LENGTH + UDP_CHECKSUM, 2);
-    mask(headers + bth + BTH_CONGESTION, 1);
+        memset(headers + bth - UDP_LENGTH + UDP_CHECKSUM, 0xff, 2);
+    memset(headers + bth + BTH_CONGESTION, 0xff, 1);
 }
 
 uint32_t

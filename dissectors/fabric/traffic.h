@@ -42,6 +42,25 @@ const smcr_ecn_ce_t *smcr_ecn_take_ce(smcr_ecn_marks_t *marks, const smcr_ecn_ma
  * known. */
 smcr_ecn_cnp_t smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t when);
 
+/* ---- acknowledgements ---- */
+
+/* RDMA WRITE packets that wait for theirs (InfiniBand Architecture Specification, volume 1, 9.7.5):
+ * one acknowledgement covers all packets up to its PSN. */
+typedef struct {
+    struct smcr_unacked_packet *ring; /* in the order of PSNs */
+    uint32_t slots;                   /* of the ring */
+    uint32_t first, count;
+} smcr_unacked_t;
+
+/* `*acked`, which lives as long as `scope`, is to say when `psn` is acknowledged. PSNs come in
+ * order. */
+void smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn_t psn,
+                      const smcr_when_t **acked);
+
+/* All packets up to `psn` are acknowledged. When, is kept in the slab. */
+void smcr_unacked_settle(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t psn,
+                         smcr_when_t when);
+
 /* ---- all of it ---- */
 
 /* All zeros: nothing has been received. */

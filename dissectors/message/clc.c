@@ -130,12 +130,6 @@ dissect_unknown(smcr_message_clc_t *message)
     smcr_say_both(walk, " of unknown type %u", message->clc->header.type);
 }
 
-static bool
-is_eyecatcher(uint32_t value)
-{
-    return value == SMCR_CLC_EYECATCHER_R || value == SMCR_CLC_EYECATCHER_D;
-}
-
 /* Bytes of the message before its trailer. When the length field is impossible, the trailer is
  * where the bytes end, if it is one. */
 static unsigned
@@ -149,7 +143,7 @@ body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
     if (header->length == length)
         return body;
     bool captured = tvb_captured_length(tvb) == length;
-    return captured && is_eyecatcher(tvb_get_ntohl(tvb, (int)body)) ? body : length;
+    return captured && smcr_wire_is_eyecatcher(tvb_get_ntohl(tvb, (int)body)) ? body : length;
 }
 
 /* Shows the trailer behind the body and returns whether it is one. Linux takes either eyecatcher
@@ -169,7 +163,7 @@ dissect_trailer(smcr_message_clc_t *message, tvbuff_t *tvb)
         message->whole = false;
         return false;
     }
-    bool is_trailer = is_eyecatcher(trailer.eyecatcher);
+    bool is_trailer = smcr_wire_is_eyecatcher(trailer.eyecatcher);
     if (!is_trailer)
         smcr_say_note(&walk, hf_smcr_clc_trailer, &ei_smcr_clc_trailer);
     else if (trailer.eyecatcher != message->clc->header.eyecatcher) /* (R-A.2-2) */

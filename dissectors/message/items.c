@@ -63,7 +63,8 @@ smcr_item_peer_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned leng
 
 compat_pref_bool smcr_items_strict = false;
 
-#define ROW_OF(ei, filter, group, severity, strict) {&(ei), filter, group, severity, strict},
+#define ROW_OF(ei, filter, group, severity, strict) \
+    {&ei_smcr_##ei, filter, group, severity, strict},
 #define EXPERT(ei, filter, group, severity, sentence) ROW_OF(ei, filter, group, severity, false)
 #define EXPERT_STRICT(ei, filter, group, severity, sentence) \
     ROW_OF(ei, filter, group, severity, true)

@@ -218,7 +218,7 @@ finish(walk_t *walk, tvbuff_t *tvb, const char *text)
     smcr_item_hide(proto_tree_add_string(walk->tree, hf_smcr_told, tvb, 0, 0, text));
     if (walk->told.kind != SMCR_TOLD_DONE)
         learn(walk, tvb, 0);
-    if (smcr_packet_learned_told(pinfo, shown->count, &record))
+    if (smcr_packet_learned(pinfo, SMCR_PACKET_TOLD, shown->count, &record))
         smcr_show_events(pinfo, walk->top, &record);
     if (walk->told.kind == SMCR_TOLD_SOCKET)
         smcr_show_socket(tvb, pinfo, walk->tree,

@@ -12,10 +12,9 @@
 #include "message/message.h"
 #include "wire/wire.h"
 
-#define CLC_LAYERS 0x100 /* of records of CLC messages, above those of packets */
-#define CLC_MAX 1024     /* messages in one frame; nobody sends as many */
-#define TOLD_LAYERS 0x1000 /* of records of what hosts tell */
-#define TOLD_MAX 0x8000    /* netlink messages in one frame */
+/* In one frame; nobody sends as many. */
+#define CLC_MAX (SMCR_PACKET_DATA - SMCR_PACKET_CLC)
+#define TOLD_MAX 0x8000 /* netlink messages */
 
 static bool
 is_first_pass(const packet_info *pinfo)
@@ -45,10 +44,7 @@ recognise(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arrival_t 
     if (!smcr_ib_is_whole_send(packet->roce.opcode) || !smcr_packet_has_bytes(packet) ||
         !smcr_message_recognise(packet->payload, pinfo, &packet->roce, &sender))
         return false;
-    if (sender)
-        smcr_state_prove_link(arrival, sender);
-    else
-        smcr_state_prove(arrival);
+    smcr_state_prove(arrival, sender);
     return true;
 }
 
@@ -72,11 +68,10 @@ learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     const smcr_conn_t *conn = arrival->record->conn;
     unsigned role = smcr_endpoint_role(conn, !arrival->qp->side);
+    bool by_reset = smcr_handshake_was_reset(conn);
 
-    if (smcr_handshake_was_reset(conn))
-        smcr_state_tcp_reset(arrival, cdc);
-    else if (smcr_handshake_began_to_close(conn, role))
-        smcr_state_tcp_closed(arrival, cdc);
+    if (by_reset || smcr_handshake_began_to_close(conn, role))
+        smcr_state_tcp_ended(arrival, cdc, by_reset);
 }
 
 /* Hosts have named connections: they get their TCP conversations. */
@@ -144,7 +139,8 @@ find_message(packet_info *pinfo, smcr_packet_t *packet)
     if (!smcr_ib_is_send(opcode) || !packet->record.has_part)
         return NULL;
     packet->parts = smcr_packet_parts_add(packet->payload, pinfo, &packet->record, more);
-    return smcr_packet_parts_message(packet->parts, pinfo);
+    bool ends = packet->parts && packet->parts->reassembled_in == pinfo->num;
+    return ends ? packet->parts->tvb_data : NULL;
 }
 
 bool
@@ -196,7 +192,21 @@ smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icr
     packet->roce.corrupt = icrc->status == SMCR_IB_ICRC_BAD && smcr_senders_trust(state, icrc);
 }
 
-/* ---- CLC ---- */
+/* ---- CLC, the bytes behind it, and what hosts tell ---- */
+
+static uint16_t
+layer_of(smcr_packet_layer_t kind, unsigned nth)
+{
+    return (uint16_t)(kind + nth % TOLD_MAX);
+}
+
+bool
+smcr_packet_learned(const packet_info *pinfo, smcr_packet_layer_t kind, unsigned nth,
+                    smcr_record_t *record)
+{
+    return (kind != SMCR_PACKET_CLC || nth < CLC_MAX) &&
+           smcr_record_find(smcr_capture_state(), pinfo->num, layer_of(kind, nth), record);
+}
 
 void
 smcr_packet_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc,
@@ -210,14 +220,7 @@ smcr_packet_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_cl
     arrive(pinfo, &record, &arrival);
     arrival.span = span;
     smcr_state_clc(&arrival, conn, clc, from_server);
-    smcr_record_keep(&arrival, (uint16_t)(CLC_LAYERS + nth));
-}
-
-bool
-smcr_packet_learned_clc(const packet_info *pinfo, unsigned nth, smcr_record_t *record)
-{
-    return nth < CLC_MAX && smcr_record_find(smcr_capture_state(), pinfo->num,
-                                             (uint16_t)(CLC_LAYERS + nth), record);
+    smcr_record_keep(&arrival, layer_of(SMCR_PACKET_CLC, nth));
 }
 
 void
@@ -231,16 +234,8 @@ smcr_packet_learn_data(const packet_info *pinfo, smcr_conn_t *conn, bool from_se
     arrival.span = span;
     smcr_state_tcp_data(&arrival, conn, from_server);
     if (record.events)
-        smcr_record_keep(&arrival, CLC_LAYERS + CLC_MAX);
+        smcr_record_keep(&arrival, SMCR_PACKET_DATA);
 }
-
-bool
-smcr_packet_learned_data(const packet_info *pinfo, smcr_record_t *record)
-{
-    return smcr_record_find(smcr_capture_state(), pinfo->num, CLC_LAYERS + CLC_MAX, record);
-}
-
-/* ---- what hosts tell ---- */
 
 void
 smcr_packet_learn_told(packet_info *pinfo, const smcr_told_t *told, unsigned nth)
@@ -252,12 +247,5 @@ smcr_packet_learn_told(packet_info *pinfo, const smcr_told_t *told, unsigned nth
     smcr_state_told(&arrival, told);
     adopt_named(&arrival, pinfo);
     if (record.events)
-        smcr_record_keep(&arrival, (uint16_t)(TOLD_LAYERS + nth % TOLD_MAX));
-}
-
-bool
-smcr_packet_learned_told(const packet_info *pinfo, unsigned nth, smcr_record_t *record)
-{
-    return smcr_record_find(smcr_capture_state(), pinfo->num,
-                            (uint16_t)(TOLD_LAYERS + nth % TOLD_MAX), record);
+        smcr_record_keep(&arrival, layer_of(SMCR_PACKET_TOLD, nth));
 }

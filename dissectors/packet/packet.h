@@ -62,18 +62,20 @@ void smcr_packet_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const sm
 void smcr_packet_learn_data(const packet_info *pinfo, smcr_conn_t *conn, bool from_server,
                             const smcr_arrival_span_t *span);
 
-/* The record of those bytes. Returns false where nothing is said about them. */
-bool smcr_packet_learned_data(const packet_info *pinfo, smcr_record_t *record);
-
 /* First pass: learns what a host tells about itself; number `nth` in the frame, from 0. */
 void smcr_packet_learn_told(packet_info *pinfo, const smcr_told_t *told, unsigned nth);
 
-/* The record of that. Returns false when there is nothing to say about it. */
-bool smcr_packet_learned_told(const packet_info *pinfo, unsigned nth, smcr_record_t *record);
+/* What has a record beside the packets of the fabric. */
+typedef enum {
+    SMCR_PACKET_CLC = 0x100,   /* messages, above the layers of packets */
+    SMCR_PACKET_DATA = 0x500,  /* the first bytes of the application */
+    SMCR_PACKET_TOLD = 0x1000, /* what hosts tell */
+} smcr_packet_layer_t;
 
-/* The record of that message. Returns false when there is none: it speaks of no connection of
- * ours. */
-bool smcr_packet_learned_clc(const packet_info *pinfo, unsigned nth, smcr_record_t *record);
+/* The record of that, number `nth` in the frame. Returns false when there is none: nothing is said
+ * about it, or it speaks of no connection of ours. */
+bool smcr_packet_learned(const packet_info *pinfo, smcr_packet_layer_t kind, unsigned nth,
+                         smcr_record_t *record);
 
 /*
  * ---- show ----
@@ -113,9 +115,7 @@ void smcr_packet_parts_register(void);
 fragment_head *smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo,
                                      const smcr_record_t *record, bool more);
 
-/* The whole message in its last packet, else NULL. */
-tvbuff_t *smcr_packet_parts_message(const fragment_head *parts, const packet_info *pinfo);
-
-/* Shows below `tree` which packets belong together. Returns the message as above, on `payload`. */
+/* Shows below `tree` which packets belong together. Returns the whole message in its last packet,
+ * on `payload`, else NULL. */
 tvbuff_t *smcr_packet_parts_show(fragment_head *parts, tvbuff_t *payload, packet_info *pinfo,
                                  proto_tree *tree);

@@ -75,12 +75,6 @@ smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t
 }
 
 tvbuff_t *
-smcr_packet_parts_message(const fragment_head *parts, const packet_info *pinfo)
-{
-    return parts && parts->reassembled_in == pinfo->num ? parts->tvb_data : NULL;
-}
-
-tvbuff_t *
 smcr_packet_parts_show(fragment_head *parts, tvbuff_t *payload, packet_info *pinfo,
                        proto_tree *tree)
 {

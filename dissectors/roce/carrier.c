@@ -1,7 +1,7 @@
 /* carrier.c
  * Learns a packet, has InfiniBand's dissector show the headers, and shows the rest, when the
  * payload is offered to our heuristic or, if it is not, afterwards. InfiniBand's dissector stands
- * between: what our heuristic needs to know of the packet goes along with the frame (cell_t).
+ * between: what our heuristic needs to know of the packet goes along with the frame (slot_of()).
  *
  * Borrowed from its inside: it offers no acknowledgement and no cut packet; when it offers a
  * payload it has counted its layer; it sets `ptype` and `destport` only, as dissect_headers() does
@@ -37,22 +37,17 @@ typedef struct {
     bool hides; /* InfiniBand's dissector writes no column: what is shown takes their place */
 } nested_packet_t;
 
-/* Packets of a frame may lie within others: this is the innermost; NULL: none that we have seen. */
-typedef struct {
-    nested_packet_t *current;
-} frame_slot_t;
-
 #define SLOT 0 /* key of p_add_proto_data() */
 
-/* The frame's cell, made if that is wanted; else NULL where there is none. */
-static frame_slot_t *
+/* Packets of a frame may lie within others: where the innermost is; NULL: none that we have seen.
+ * Made if that is wanted; else NULL where there is no such place. */
+static nested_packet_t **
 slot_of(packet_info *pinfo, bool make)
 {
-    frame_slot_t *slot = p_get_proto_data(pinfo->pool, pinfo, proto_smcr, SLOT);
+    nested_packet_t **slot = p_get_proto_data(pinfo->pool, pinfo, proto_smcr, SLOT);
 
     if (!slot && make) {
-        slot = wmem_new(pinfo->pool, frame_slot_t);
-        slot->current = NULL;
+        slot = wmem_new0(pinfo->pool, nested_packet_t *);
         p_add_proto_data(pinfo->pool, pinfo, proto_smcr, SLOT, slot);
     }
     return slot;
@@ -61,9 +56,9 @@ slot_of(packet_info *pinfo, bool make)
 static nested_packet_t *
 current_of(packet_info *pinfo)
 {
-    const frame_slot_t *slot = smcr_hooks_stand_aside(pinfo) ? NULL : slot_of(pinfo, false);
+    nested_packet_t **slot = smcr_hooks_stand_aside(pinfo) ? NULL : slot_of(pinfo, false);
 
-    return slot ? slot->current : NULL;
+    return slot ? *slot : NULL;
 }
 
 /* ---- showing ---- */
@@ -159,19 +154,19 @@ static void
 with_current(action_t *action, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
              nested_packet_t *current)
 {
-    frame_slot_t *slot = slot_of(pinfo, true);
-    nested_packet_t *outer = slot->current;
+    nested_packet_t **slot = slot_of(pinfo, true);
+    nested_packet_t *outer = *slot;
     smcr_gate_t gate;
 
     smcr_gate_close(&gate);
     current->gate = &gate;
-    slot->current = current;
+    *slot = current;
     TRY {
         action(tvb, pinfo, tree, data, current);
     }
     FINALLY {
         smcr_gate_open(&gate);
-        slot->current = outer;
+        *slot = outer;
         unhide_columns(pinfo, current);
     }
     ENDTRY;
@@ -256,21 +251,21 @@ static int
 dissect_foreign(const call_t *call)
 {
     static nested_packet_t foreign; /* never written: it says that this packet is decided */
-    frame_slot_t *slot = slot_of(call->pinfo, true);
-    nested_packet_t *outer = slot->current;
+    nested_packet_t **slot = slot_of(call->pinfo, true);
+    nested_packet_t *outer = *slot;
     volatile int used = 0;
 
-    slot->current = &foreign; /* an exception leaves it; it means nothing after this frame */
+    *slot = &foreign; /* an exception leaves it; it means nothing after this frame */
     if (!outer || !outer->packet) {
         used = call_original(call);
-        slot->current = outer;
+        *slot = outer;
         return used;
     }
     TRY {
         used = call_original(call);
     }
     FINALLY {
-        slot->current = outer;
+        *slot = outer;
     }
     ENDTRY;
     return used;

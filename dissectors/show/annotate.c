@@ -288,9 +288,9 @@ show_answers(proto_tree *tree, const smcr_exchange_t *answers)
 /* ---- events ---- */
 
 /* The expert item of each event. */
-#define SMCR_EVENT(id, expert, info) [id] = &(expert),
+#define EXPERT(ei, filter, group, severity, sentence) [SMCR_EVENT_##ei] = &ei_smcr_##ei,
 static expert_field *const experts[] = {
-#include "state/model/events.def"
+#include "experts.def"
 };
 
 bool
@@ -299,17 +299,18 @@ smcr_show_event_holds(const packet_info *pinfo, const smcr_record_t *record,
 {
     smcr_event_id_t id = event->id;
     /* whether it depends on how far the reader has read */
-    bool is_of_window = id == SMCR_EVENT_BLOCKED || id == SMCR_EVENT_WINDOW_FULL ||
-                        id == SMCR_EVENT_WINDOW_OPENED || id == SMCR_EVENT_SMALL_WRITE ||
-                        id == SMCR_EVENT_SMALL_UPDATE || id == SMCR_EVENT_NEEDLESS_UPDATE ||
-                        id == SMCR_EVENT_LATE_UPDATE;
+    bool is_of_window = id == SMCR_EVENT_window_blocked || id == SMCR_EVENT_window_full ||
+                        id == SMCR_EVENT_window_opened || id == SMCR_EVENT_window_small_write ||
+                        id == SMCR_EVENT_window_small_update ||
+                        id == SMCR_EVENT_window_needless_update ||
+                        id == SMCR_EVENT_window_late_update;
 
     if (is_of_window && !smcr_evidence_hears_reader(record, pinfo->num))
         return false;
     if (!event->claim)
         return true;
     return pinfo->fd->visited ? smcr_doubt_proof_holds(smcr_capture_state(), event->claim)
-                              : id == SMCR_EVENT_SILENT; /* what turns out false is taken back */
+                              : id == SMCR_EVENT_silent; /* what turns out false is taken back */
 }
 
 const expert_field *
@@ -324,7 +325,7 @@ text_of(packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *eve
 {
     const smcr_socket_t *socket = record->conn ? record->conn->socket : NULL;
 
-    if (event->id != SMCR_EVENT_LATE_CONN || !socket)
+    if (event->id != SMCR_EVENT_conn_late || !socket)
         return event->text;
     return wmem_strdup_printf(pinfo->pool,
                               "The capture lacks how the connection began: "

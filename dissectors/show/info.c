@@ -79,7 +79,7 @@ cause_of(const smcr_record_t *record, smcr_event_id_t event)
         [SMCR_CAUSE_READ] = "READ re-requested",
         [SMCR_CAUSE_TIMEOUT] = "timeout",
     };
-    bool again = event == SMCR_EVENT_RETRANSMISSION || event == SMCR_EVENT_SENT_TO_NOBODY;
+    bool again = event == SMCR_EVENT_retransmission || event == SMCR_EVENT_sent_to_nobody;
 
     return again && record->step ? causes[record->step->cause] : NULL;
 }
@@ -102,9 +102,20 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 
     if (!record->events && !record->gap_frame && !record->ce && !is_overtaken)
         return;
-#define SMCR_EVENT(id, expert, info) [id] = (info),
-    static const char *const words[] = {
-#include "state/model/events.def"
+    static const char *const words[SMCR_EVENTS] = {
+        [SMCR_EVENT_lgr_lost] = "Connections lost",
+        [SMCR_EVENT_conn_moved] = "Failover",
+        [SMCR_EVENT_retransmission] = "Retransmission",
+        [SMCR_EVENT_icrc_bad] = "ICRC wrong",
+        [SMCR_EVENT_sent_to_nobody] = "Retransmission",
+        [SMCR_EVENT_copy] = "Duplicate",
+        [SMCR_EVENT_absent] = "Previous packets not captured",
+        [SMCR_EVENT_silent] = "Peer silent",
+        [SMCR_EVENT_cnp] = "Congestion notification",
+        [SMCR_EVENT_cm_repeat] = "Retransmission",
+        [SMCR_EVENT_window_overwritten] = "Data overwritten",
+        [SMCR_EVENT_window_full] = "Window full",
+        [SMCR_EVENT_window_opened] = "Window update",
     };
 
     wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");

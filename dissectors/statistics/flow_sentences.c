@@ -180,29 +180,29 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
                       const char *subject)
 {
     switch (event->id) {
-    case SMCR_EVENT_MOVED:
+    case SMCR_EVENT_conn_moved:
         return say_moved(scope, event, subject);
-    case SMCR_EVENT_SENDING_DONE:
+    case SMCR_EVENT_conn_sending_done:
         return say(scope, "Sending done", "%s says that it will write no more data", subject);
-    case SMCR_EVENT_CLOSED:
+    case SMCR_EVENT_conn_closed:
         return say(scope, "Closed", "%s is done with the connection and closes it", subject);
-    case SMCR_EVENT_ABORTED:
+    case SMCR_EVENT_conn_aborted:
         return say(scope, "Abort", "%s aborts the connection%s", subject, details_of(event));
-    case SMCR_EVENT_WINDOW_FULL:
+    case SMCR_EVENT_window_full:
         return say(scope, "Window full",
                    "%s has filled the window: the receiver's buffer has no free space", subject);
-    case SMCR_EVENT_WINDOW_OPENED:
+    case SMCR_EVENT_window_opened:
         return say_opened(scope, packet->record->view, subject);
-    case SMCR_EVENT_BLOCKED:
+    case SMCR_EVENT_window_blocked:
         return say(scope, "Writer blocked", "%s cannot write: it waits for space in the buffer",
                    subject);
-    case SMCR_EVENT_NAK:
-    case SMCR_EVENT_RNR_NAK:
+    case SMCR_EVENT_nak:
+    case SMCR_EVENT_rnr_nak:
         return say_refusal(scope, packet, subject);
-    case SMCR_EVENT_SILENT:
+    case SMCR_EVENT_silent:
         return say(scope, "No answer", "%s gets no answer: it sends the packet for the fourth time",
                    subject);
-    case SMCR_EVENT_LGR_LOST:
+    case SMCR_EVENT_lgr_lost:
         return say(scope, "Connections lost", "The link group ends with open connections%s",
                    details_of(event));
     default:

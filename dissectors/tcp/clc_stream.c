@@ -40,9 +40,7 @@ direction(const packet_info *pinfo)
 static bool
 is_eyecatcher(tvbuff_t *tvb, int offset)
 {
-    uint32_t bytes = tvb_get_ntohl(tvb, offset);
-
-    return bytes == SMCR_CLC_EYECATCHER_R || bytes == SMCR_CLC_EYECATCHER_D;
+    return smcr_wire_is_eyecatcher(tvb_get_ntohl(tvb, offset));
 }
 
 bool
@@ -180,7 +178,7 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr
 {
     smcr_clc_t clc;
     smcr_record_t record;
-    bool learned = smcr_packet_learned_clc(pinfo, nth, &record);
+    bool learned = smcr_packet_learned(pinfo, SMCR_PACKET_CLC, nth, &record);
     unsigned release = learned && record.link ? record.link->lgr->release : 0;
     proto_tree *below = smcr_clc_dissect(message, pinfo, tree, release, &clc);
 
@@ -298,7 +296,7 @@ dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, vo
         return (int)tvb_captured_length(tvb);
     }
     smcr_record_t first;
-    if (smcr_packet_learned_clc(pinfo, 0, &first))
+    if (smcr_packet_learned(pinfo, SMCR_PACKET_CLC, 0, &first))
         keep_info(pinfo); /* TCP has put the message of this frame together from two */
     return call_hidden(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
 }
@@ -327,7 +325,7 @@ show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t
 {
     smcr_record_t record;
 
-    if (!conn || !smcr_packet_learned_data(pinfo, &record))
+    if (!conn || !smcr_packet_learned(pinfo, SMCR_PACKET_DATA, 0, &record))
         return;
     proto_item *stream = smcr_annotate_segment(tvb, pinfo, tree, conn);
     proto_item_set_generated(stream);

@@ -125,6 +125,12 @@ typedef struct {
 } smcr_clc_t;
 
 static inline bool
+smcr_wire_is_eyecatcher(uint32_t value)
+{
+    return value == SMCR_CLC_EYECATCHER_R || value == SMCR_CLC_EYECATCHER_D;
+}
+
+static inline bool
 smcr_wire_clc_is_first_contact(const smcr_clc_t *clc)
 {
     return (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;

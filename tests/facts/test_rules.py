@@ -19,8 +19,6 @@ SENTENCE_WORDS = 30
 
 EVERY = rules.rules()
 BY_ID = {each.id: each for each in EVERY}
-EVENTS = dict(re.findall(r"^SMCR_EVENT\((\w+), (\w+),", (
-    TOP / "dissectors" / "state" / "model" / "events.def").read_text(encoding="utf-8"), re.MULTILINE))
 VARIABLES = fields.expert_variables()
 
 
@@ -30,7 +28,7 @@ def severities():
 
 def names_in_tests(item):
     """What a test may call the item: its filter, or its event."""
-    return [item, *(event for event, variable in EVENTS.items() if VARIABLES.get(variable) == item)]
+    return [item, *(f"SMCR_EVENT_{name}" for name, each in VARIABLES.items() if each == item)]
 
 
 # ---- the rows ----

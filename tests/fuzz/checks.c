@@ -44,14 +44,10 @@ capture_next(capture_t *capture, const smcr_ib_headers_t *roce)
 static void
 check_events(const smcr_record_t *packet)
 {
-    static const smcr_event_id_t ids[] = {
-#define SMCR_EVENT(id, expert, info) id,
-#include "state/model/events.def"
-    };
     unsigned count = 0;
 
     for (const smcr_event_t *event = packet->events; event; event = event->next) {
-        require(event->id > SMCR_EVENT_NONE && event->id <= ids[G_N_ELEMENTS(ids) - 1]);
+        require(event->id > SMCR_EVENT_NONE && event->id < SMCR_EVENTS);
         require(++count <= EVENTS_MAX);
     }
 }

@@ -82,11 +82,11 @@ check_peer(const smcr_rdma_flow_t *flow)
 }
 
 static void
-check_flow(model_t *model, const smcr_rdma_flow_t *flow, const smcr_rdma_headers_t *headers)
+check_flow(model_t *model, const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce)
 {
-    require(flow == smcr_rdma_find(model->rdma, headers->source, headers->target));
-    require(memcmp(flow->key.source, headers->source, SMCR_GID_LENGTH) == 0);
-    require(memcmp(&flow->key.target, headers->target, sizeof *headers->target) == 0);
+    require(flow == smcr_rdma_find(model->rdma, roce->source, &roce->target));
+    require(memcmp(flow->key.source, roce->source, SMCR_GID_LENGTH) == 0);
+    require(memcmp(&flow->key.target, &roce->target, sizeof roce->target) == 0);
     require(flow->index < STEPS_MAX);
     require(!model->flows[flow->index] || model->flows[flow->index] == flow);
     model->flows[flow->index] = flow;
@@ -153,7 +153,6 @@ static void
 send_packet(model_t *model, unsigned from, unsigned to, uint32_t qpn, input_t *input)
 {
     uint8_t how = input_byte(input), what = input_byte(input);
-    smcr_ib_qp_key_t target = {.qpn = qpn};
     uint32_t frame = ++model->count;
     smcr_sent_t packet = {
         .when = {frame, frame},
@@ -165,23 +164,23 @@ send_packet(model_t *model, unsigned from, unsigned to, uint32_t qpn, input_t *i
         .dma_length = 1024,
         .ip_id = how & 0x20 ? (int32_t)frame : 1,
     };
-    smcr_rdma_headers_t headers = {
-        .source = gid_of(from),
-        .target = &target,
+    smcr_ib_headers_t roce = {
+        .target.qpn = qpn,
+        .opcode = packet.opcode,
         .src_qpn = qpns[how >> 3 & 3],
         .has_src_qpn = packet.opcode == SMCR_UD_SEND_ONLY,
         .port = ports[how & 7],
-        .is_marked = packet.opcode == SMCR_IB_CNP,
     };
 
     packet.psn &= SMCR_PSN_MASK;
-    memcpy(target.gid, gid_of(to), SMCR_GID_LENGTH);
-    smcr_rdma_flow_t *flow = smcr_rdma_take(model->rdma, &headers, &packet);
+    memcpy(roce.source, gid_of(from), SMCR_GID_LENGTH);
+    memcpy(roce.target.gid, gid_of(to), SMCR_GID_LENGTH);
+    smcr_rdma_flow_t *flow = smcr_rdma_take(model->rdma, &roce, &packet);
     model->sent[frame].flow = flow;
     model->sent[frame].psn = packet.psn;
     model->sent[frame].opcode = packet.opcode;
     model->sent[frame].complete = false;
-    check_flow(model, flow, &headers);
+    check_flow(model, flow, &roce);
     judge(model, flow, &packet);
 }
 

@@ -143,10 +143,7 @@ play_send(capture_t *capture, const smcr_ib_headers_t *roce, uint8_t how)
     capture->known = smcr_state_packet(&capture->arrival);
     if (capture->known || (how & 0x40))
         return capture->known;
-    if (how & 0x20)
-        smcr_state_prove_link(&capture->arrival, qp_of(0, how % QPNS).qpn);
-    else
-        smcr_state_prove(&capture->arrival);
+    smcr_state_prove(&capture->arrival, how & 0x20 ? qp_of(0, how % QPNS).qpn : 0);
     capture->known = smcr_state_packet(&capture->arrival);
     return capture->known;
 }
@@ -234,7 +231,7 @@ play_cdc(capture_t *capture, input_t *input)
         return;
     smcr_state_cdc(&capture->arrival, &cdc);
     if ((cdc.state & 7) == 7)
-        smcr_state_tcp_reset(&capture->arrival, &cdc);
+        smcr_state_tcp_ended(&capture->arrival, &cdc, true);
 }
 
 int

@@ -37,50 +37,52 @@ static const struct {
         {CLIENT, 1, 0, 0, 0, 0, ""}, {SERVER, 1, 0, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 0, 0, ""},
         {SERVER, 2, 0, 0, 0, 0, ""}, STOP}},
     {"sequence wraps", {
-        {CLIENT, 65534, 0, 0, 0, 0, "DOUBTFUL"}, {CLIENT, 65535, 0, 0, 0, 0, ""},
+        {CLIENT, 65534, 0, 0, 0, 0, "breach_doubtful"}, {CLIENT, 65535, 0, 0, 0, 0, ""},
         {CLIENT, 0, 0, 0, 0, 0, ""}, {CLIENT, 1, 0, 0, 0, 0, ""}, STOP}},
     {"sequence gap", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, "SEQ_SKIPPED"},
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, "cdc_seq_skipped"},
         {CLIENT, 4, 0, 0, 0, 0, ""}, STOP}},
     {"gap behind a failover", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 1, F, 0, 1, 0, "MOVED"},
-        {CLIENT, 3, 0, 0, 1, 0, "SEQ_GAP"}, STOP}},
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 1, F, 0, 1, 0, "conn_moved"},
+        {CLIENT, 3, 0, 0, 1, 0, "cdc_seq_gap"}, STOP}},
     {"gap over the wrap", {
-        {CLIENT, 65535, 0, 0, 0, 0, "DOUBTFUL"}, {CLIENT, 1, 0, 0, 0, 0, "SEQ_SKIPPED"}, STOP}},
+        {CLIENT, 65535, 0, 0, 0, 0, "breach_doubtful"},
+        {CLIENT, 1, 0, 0, 0, 0, "cdc_seq_skipped"}, STOP}},
     {"sequence backwards", {
-        {CLIENT, 5, 0, 0, 0, 0, "DOUBTFUL"}, {CLIENT, 5, 0, 0, 0, 0, "SEQ_BACKWARDS"},
-        {CLIENT, 4, 0, 0, 0, 0, "SEQ_BACKWARDS"}, {CLIENT, 5, 0, 0, 0, 0, ""}, STOP}},
+        {CLIENT, 5, 0, 0, 0, 0, "breach_doubtful"}, {CLIENT, 5, 0, 0, 0, 0, "cdc_seq_backwards"},
+        {CLIENT, 4, 0, 0, 0, 0, "cdc_seq_backwards"}, {CLIENT, 5, 0, 0, 0, 0, ""}, STOP}},
     {"behind a gap", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 1, "ABSENT"},
-        {CLIENT, 2, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, "RETRANSMISSION"}, STOP}},
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 1, "absent"},
+        {CLIENT, 2, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, "retransmission"}, STOP}},
     {"failover", {
         {CLIENT, 1, 0, 0, 0, 0, ""}, {SERVER, 1, 0, 0, 0, 0, ""},
-        {CLIENT, 1, F, 0, 1, 0, "MOVED"}, {SERVER, 1, F, 0, 1, 0, "MOVED"},
+        {CLIENT, 1, F, 0, 1, 0, "conn_moved"}, {SERVER, 1, F, 0, 1, 0, "conn_moved"},
         {CLIENT, 2, 0, 0, 1, 0, ""}, {SERVER, 2, 0, 0, 1, 0, ""}, STOP}},
     {"failover before anything was sent", {
-        {CLIENT, 0, F, 0, 1, 0, "MOVED"}, {CLIENT, 1, 0, 0, 1, 0, ""}, STOP}},
+        {CLIENT, 0, F, 0, 1, 0, "conn_moved"}, {CLIENT, 1, 0, 0, 1, 0, ""}, STOP}},
     {"replay after failover", {
         {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, ""},
-        {CLIENT, 1, F, 0, 1, 0, "MOVED"}, {CLIENT, 2, 0, 0, 1, 0, ""},
-        {CLIENT, 3, 0, 0, 1, 0, ""}, {CLIENT, 3, 0, 0, 1, 0, "SEQ_BACKWARDS"}, STOP}},
+        {CLIENT, 1, F, 0, 1, 0, "conn_moved"}, {CLIENT, 2, 0, 0, 1, 0, ""},
+        {CLIENT, 3, 0, 0, 1, 0, ""}, {CLIENT, 3, 0, 0, 1, 0, "cdc_seq_backwards"}, STOP}},
     {"validation without move", {
         {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 1, F, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 0, 0, ""},
         STOP}},
     {"moved without validation", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 1, 0, "DOUBTFUL MOVED"}, STOP}},
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 1, 0, "breach_doubtful conn_moved"}, STOP}},
     {"begun on another link than CLC named", {
         {CLIENT, 1, 0, 0, 1, 0, ""}, {CLIENT, 2, 0, 0, 1, 0, ""}, STOP}},
     {"each direction closes by itself", {
-        {CLIENT, 1, 0, DONE, 0, 0, "SENDING_DONE"}, {SERVER, 1, 0, 0, 0, 0, ""},
-        {SERVER, 2, 0, DONE | CLOSED, 0, 0, "SENDING_DONE CLOSED"},
-        {CLIENT, 2, 0, DONE | CLOSED, 0, 0, "CLOSED"},
-        {CLIENT, 3, 0, DONE | CLOSED, 0, 0, "AFTER_CLOSE"}, STOP}},
-    {"abnormal close", {{CLIENT, 1, 0, ABORT, 0, 0, "ABORTED"}, STOP}},
+        {CLIENT, 1, 0, DONE, 0, 0, "conn_sending_done"}, {SERVER, 1, 0, 0, 0, 0, ""},
+        {SERVER, 2, 0, DONE | CLOSED, 0, 0, "conn_sending_done conn_closed"},
+        {CLIENT, 2, 0, DONE | CLOSED, 0, 0, "conn_closed"},
+        {CLIENT, 3, 0, DONE | CLOSED, 0, 0, "cdc_after_close"}, STOP}},
+    {"abnormal close", {{CLIENT, 1, 0, ABORT, 0, 0, "conn_aborted"}, STOP}},
     {"goes on after close", {
-        {CLIENT, 1, 0, CLOSED, 0, 0, "CLOSED"}, {CLIENT, 2, 0, 0, 0, 0, "AFTER_CLOSE"}, STOP}},
+        {CLIENT, 1, 0, CLOSED, 0, 0, "conn_closed"},
+        {CLIENT, 2, 0, 0, 0, 0, "cdc_after_close"}, STOP}},
     {"close replayed after failover", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 2, 0, CLOSED, 0, 0, "CLOSED"},
-        {CLIENT, 0, F, 0, 1, 0, "MOVED"}, {CLIENT, 1, 0, 0, 1, 0, ""},
+        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 2, 0, CLOSED, 0, 0, "conn_closed"},
+        {CLIENT, 0, F, 0, 1, 0, "conn_moved"}, {CLIENT, 1, 0, 0, 1, 0, ""},
         {CLIENT, 2, 0, CLOSED, 1, 0, ""}, STOP}},
 };
 
@@ -242,7 +244,7 @@ test_unknown_token(void)
     smcr_conn_t *conn = first_contact(&capture);
     confirm_first_link(&capture);
     play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 1, .token = 0x999});
-    g_assert_cmpstr(events(&capture), ==, "UNKNOWN_TOKEN");
+    g_assert_cmpstr(events(&capture), ==, "cdc_unknown_token");
     const smcr_conn_t *unknown = capture.record.conn;
     g_assert_true(unknown && unknown != conn);
     play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 2, .token = 0x999});
@@ -297,7 +299,7 @@ test_half(gconstpointer data)
     for (unsigned n = 0; n < 2 && halves[i].writers[n].token; n++) {
         play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 7, .token = halves[i].writers[n].token,
                                                 .prod = halves[i].writers[n].prod});
-        g_assert_cmpstr(events(&capture), ==, "LATE_CONN");
+        g_assert_cmpstr(events(&capture), ==, "conn_late");
         conns[n] = capture.record.conn;
         g_assert_cmpuint(conns[n]->index, ==, n);
     }
@@ -309,7 +311,7 @@ test_half(gconstpointer data)
         g_assert_true(found == conns[halves[i].conn]);
     else
         g_assert_true(found != conns[0] && found != conns[1]);
-    g_assert_cmpstr(events(&capture), ==, "LATE_CONN");
+    g_assert_cmpstr(events(&capture), ==, "conn_late");
     g_assert_null(found->conversation);
     capture_close(&capture);
 }

@@ -27,7 +27,7 @@ typedef struct {
     int lgr, link;    /* indices in the record; -1: none */
 } step_t;
 
-#define UNCONFIRMED "RKEY_NOT_CONFIRMED RKEY_CLC_EARLY"
+#define UNCONFIRMED "rkey_not_confirmed rkey_clc_early"
 
 static const struct {
     const char *name;
@@ -35,59 +35,59 @@ static const struct {
 } cases[] = {
     {"first contact", {
         {PROPOSAL, 0, 0, 0, 0, 0, "", -1, -1},
-        {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
+        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0}}},
     {"equal numbers on both hosts", {
-        {ACCEPT, 1, 0, B, 7, 1, "FIRST_CONTACT", 0, 0},
+        {ACCEPT, 1, 0, B, 7, 1, "lgr_first_contact", 0, 0},
         {CONFIRM, 0, 0, A, 7, 1, "", 0, 0}}},
     {"one host talks to itself", {
-        {ACCEPT, 1, 0, B, 7, 1, "FIRST_CONTACT", 0, 0},
+        {ACCEPT, 1, 0, B, 7, 1, "lgr_first_contact", 0, 0},
         {CONFIRM, 0, 0, B, 8, 2, "", 0, 0}}},
     {"both ends on one queue pair", {
-        {ACCEPT, 1, 0, B, 7, 1, "FIRST_CONTACT", 0, 0},
-        {CONFIRM, 0, 0, B, 7, 2, "WRONG_LINK", 0, 0}}},
+        {ACCEPT, 1, 0, B, 7, 1, "lgr_first_contact", 0, 0},
+        {CONFIRM, 0, 0, B, 7, 2, "link_mismatch", 0, 0}}},
     {"subsequent contact", {
-        {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
+        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
         {ACCEPT, 0, 1, B, 2, 3, UNCONFIRMED, 0, 0},
         {CONFIRM, 0, 1, A, 1, 4, UNCONFIRMED, 0, 0}}},
     {"the same RKey and token again", {
-        {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
+        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {ACCEPT, 0, 1, B, 2, 1, "TOKEN_REUSED", 0, 0},
-        {CONFIRM, 0, 1, A, 1, 2, "TOKEN_REUSED", 0, 0}}},
+        {ACCEPT, 0, 1, B, 2, 1, "token_reused", 0, 0},
+        {CONFIRM, 0, 1, A, 1, 2, "token_reused", 0, 0}}},
     {"Confirm from another queue pair", {
-        {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
+        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
         {ACCEPT, 0, 1, B, 2, 3, UNCONFIRMED, 0, 0},
-        {CONFIRM, 0, 1, A, 9, 4, "DOUBTFUL " UNCONFIRMED, 0, 0}}}, /* a link may be absent */
+        {CONFIRM, 0, 1, A, 9, 4, "breach_doubtful " UNCONFIRMED, 0, 0}}}, /* a link may be absent */
     {"Confirm without Accept", {
-        {CONFIRM, 0, 0, A, 1, 2, "CONFIRM_WITHOUT_ACCEPT", 0, 0}}},
+        {CONFIRM, 0, 0, A, 1, 2, "clc_confirm_without_accept", 0, 0}}},
     {"Confirm without Accept, of a known link", {
-        {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
+        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {CONFIRM, 0, 1, A, 1, 2, "CONFIRM_WITHOUT_ACCEPT TOKEN_REUSED", 0, 0}}},
+        {CONFIRM, 0, 1, A, 1, 2, "clc_confirm_without_accept token_reused", 0, 0}}},
     {"Confirm without Accept, of an RMB that the link does not have", {
-        {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
+        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {CONFIRM, 0, 1, A, 1, 4, "CONFIRM_WITHOUT_ACCEPT", -1, -1}}},
+        {CONFIRM, 0, 1, A, 1, 4, "clc_confirm_without_accept", -1, -1}}},
     {"Confirm without Accept, from a server's queue pair", {
-        {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
+        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {CONFIRM, 0, 1, B, 2, 4, "CONFIRM_WITHOUT_ACCEPT", 1, 1}}},
+        {CONFIRM, 0, 1, B, 2, 4, "clc_confirm_without_accept", 1, 1}}},
     {"Accept without Confirm", {
-        {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
+        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
         {ACCEPT, 0, 1, B, 2, 3, UNCONFIRMED, 0, 0},
         {CONFIRM, 0, 1, A, 1, 4, UNCONFIRMED, 0, 0}}},
     {"queue pairs set up again", {
-        {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
+        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {ACCEPT, 1, 1, B, 2, 1, "FIRST_CONTACT", 1, 1},
+        {ACCEPT, 1, 1, B, 2, 1, "lgr_first_contact", 1, 1},
         {CONFIRM, 0, 1, A, 1, 2, "", 1, 1},
         {ACCEPT, 0, 2, B, 2, 3, UNCONFIRMED, 1, 1}}},
     {"two clients of one server", {
-        {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
-        {ACCEPT, 1, 1, B, 3, 1, "FIRST_CONTACT", 1, 1},
+        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
+        {ACCEPT, 1, 1, B, 3, 1, "lgr_first_contact", 1, 1},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
         {CONFIRM, 0, 1, A2, 1, 2, "", 1, 1}}},
     {"capture begins late", {
@@ -95,22 +95,22 @@ static const struct {
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
         {ACCEPT, 0, 1, B, 2, 3, "", 0, 0}}},
     {"no first contact on an unknown queue pair of a known server", {
-        {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
-        {ACCEPT, 0, 1, B, 9, 1, "DOUBTFUL", 1, 1}}}, /* likewise */
+        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
+        {ACCEPT, 0, 1, B, 9, 1, "breach_doubtful", 1, 1}}}, /* likewise */
     {"roles changed", { /* A's queue pair has been set up again, and the capture lacks how */
-        {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
+        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
         {ACCEPT, 0, 1, A, 1, 3, "", 1, 1},
         {CONFIRM, 0, 1, B, 2, 4, "", 1, 1}}},
     {"the link is gone", {
-        {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
+        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
         {DELETE, 0, 0, B, 2, 0, "", -1, -1},
         {ACCEPT, 0, 1, B, 2, 3, "", 1, 1},
         {CONFIRM, 0, 1, A, 1, 4, "", 1, 1}}},
     {"Decline alone", {{DECLINE, 0, 0, 0, 0, 0, "", -1, -1}}},
     {"Decline after Confirm frees the tokens", {
-        {ACCEPT, 1, 0, B, 2, 1, "FIRST_CONTACT", 0, 0},
+        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
         {DECLINE, 0, 0, 0, 0, 0, "", -1, -1},
         {ACCEPT, 0, 1, B, 2, 1, "", 0, 0}}},
@@ -238,7 +238,7 @@ test_mtu(void)
     static const struct {
         uint8_t accept, confirm;
         const char *events;
-    } mtus[] = {{3, 3, ""}, {3, 2, ""}, {3, 4, ""}, {0, 4, "CLC_ERROR_KEPT"}};
+    } mtus[] = {{3, 3, ""}, {3, 2, ""}, {3, 4, ""}, {0, 4, "clc_error_kept"}};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(mtus); i++) {
         capture_t capture;

@@ -80,7 +80,7 @@ test_abort(gconstpointer data)
     play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = (uint16_t)(seq + 1), .token = SERVER_TOKEN,
                                             .prod = {0, cases[i].announced},
                                             .state = SMCR_CDC_STATE_ABORT});
-    check(said(&capture, SMCR_EVENT_ABORTED), "Abnormal close", cases[i].cost);
+    check(said(&capture, SMCR_EVENT_conn_aborted), "Abnormal close", cases[i].cost);
     capture_close(&capture);
 }
 
@@ -98,11 +98,11 @@ test_group(gconstpointer data)
         begin(&capture, i);
         play_llc(&capture, SERVER, ends[end]);
         if (cases[i].lossy) { /* it may have closed */
-            g_assert_null(said(&capture, SMCR_EVENT_LGR_LOST));
+            g_assert_null(said(&capture, SMCR_EVENT_lgr_lost));
             capture_close(&capture);
             continue;
         }
-        check(said(&capture, SMCR_EVENT_LGR_LOST), "The link group ends with 1 open connection",
+        check(said(&capture, SMCR_EVENT_lgr_lost), "The link group ends with 1 open connection",
               cases[i].cost);
         capture_close(&capture);
     }
@@ -123,7 +123,7 @@ test_closed(void)
     play_llc(&capture, SERVER, (smcr_llc_t){.type = SMCR_LLC_DELETE_LINK,
                                             .flags = SMCR_LLC_FLAG_ALL,
                                             .u.delete_link = {0, 0x30000}});
-    g_assert_cmpstr(events(&capture), ==, "LGR_ENDED");
+    g_assert_cmpstr(events(&capture), ==, "lgr_ended");
     capture_close(&capture);
 }
 
@@ -138,10 +138,10 @@ test_silence(gconstpointer data)
     begin(&capture, i);
     uint32_t psn = play(&capture, HOST(CLIENT), target, AUTO_PSN, ping);
     for (unsigned again = 0; again < 3; again++) {
-        g_assert_null(said(&capture, SMCR_EVENT_SILENT));
+        g_assert_null(said(&capture, SMCR_EVENT_silent));
         play(&capture, HOST(CLIENT), target, psn, ping);
     }
-    check(said(&capture, SMCR_EVENT_SILENT),
+    check(said(&capture, SMCR_EVENT_silent),
           "The peer has stopped answering: the packet is sent for the fourth time",
           cases[i].cost);
     capture_close(&capture);

@@ -89,7 +89,7 @@ test_before_first(void)
     smcr_rmb_announce(capture.state, &conn->side[SERVER].link->qp[SERVER], RKEY, VA);
     smcr_link_activate(conn->side[SERVER].link);
     play(&capture, HOST(CLIENT), qp_of_side(SERVER), CLIENT_PSN + 1, middle);
-    g_assert_cmpstr(events(&capture), ==, "ABSENT WRITE_NO_START");
+    g_assert_cmpstr(events(&capture), ==, "absent write_no_start");
     const smcr_place_t *second = capture.record.place;
     play(&capture, HOST(CLIENT), qp_of_side(SERVER), CLIENT_PSN + 2, last);
     const smcr_place_t *third = capture.record.place;
@@ -193,7 +193,7 @@ test_claim(void)
                 g_assert_cmpuint(late->position, ==, 2 * ELEMENT + 1000);
         }
         g_assert_cmpuint(capture.record.conn->port[1], ==, cases[i].port);
-        g_assert_true((strstr(events(&capture), "TOLD_OTHERWISE") == NULL) == !!cases[i].port);
+        g_assert_true((strstr(events(&capture), "told_otherwise") == NULL) == !!cases[i].port);
         capture_close(&capture);
     }
 }

@@ -332,18 +332,16 @@ check_complete(const step_t *step, smcr_traffic_t *requests, const smcr_sent_t *
 static void
 send_packet(smcr_rdma_t *rdma, const step_t *step, uint32_t frame, smcr_slab_t *slab)
 {
-    smcr_ib_qp_key_t target = {.qpn = step->qpn};
-    smcr_rdma_headers_t headers = {
-        .source = gid_of(step->route[0]),
-        .target = &target,
+    smcr_ib_headers_t roce = {
+        .target.qpn = step->qpn,
+        .opcode = opcode_of(step->what),
         .src_qpn = step->source,
         .has_src_qpn = step->what == DATAGRAM,
         .port = step->port,
-        .is_marked = step->what == CNP,
     };
     smcr_sent_t packet = {
         .when = {frame, frame},
-        .opcode = opcode_of(step->what),
+        .opcode = roce.opcode,
         .has_aeth = step->what >= ACK && step->what <= RESPONSE,
         .syndrome = step->what == NAK ? 0x60 : 0x1f,
         .psn = step->psn,
@@ -351,9 +349,10 @@ send_packet(smcr_rdma_t *rdma, const step_t *step, uint32_t frame, smcr_slab_t *
         .ip_id = step->id ? step->id : SMCR_SENT_NO_IP_ID,
     };
 
-    memcpy(target.gid, gid_of(step->route[1]), SMCR_GID_LENGTH);
-    smcr_rdma_flow_t *flow = smcr_rdma_take(rdma, &headers, &packet);
-    g_assert_true(smcr_rdma_find(rdma, headers.source, &target) == flow);
+    memcpy(roce.source, gid_of(step->route[0]), SMCR_GID_LENGTH);
+    memcpy(roce.target.gid, gid_of(step->route[1]), SMCR_GID_LENGTH);
+    smcr_rdma_flow_t *flow = smcr_rdma_take(rdma, &roce, &packet);
+    g_assert_true(smcr_rdma_find(rdma, roce.source, &roce.target) == flow);
     check(step, flow);
     if (!flow->traffic || packet.opcode >= SMCR_RD)
         return;

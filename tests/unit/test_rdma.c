@@ -54,38 +54,38 @@ static const struct {
         {LAST, 3, 0, 0, 1024, 0, NEXT, 1, 3072, 0, ""}}},
     {"a MIDDLE lost by the capture", 0, {
         {FIRST, 0, KEY, 0, 1024, 4096, NEXT, 1, 0, 0, ""},
-        {MIDDLE, 2, 0, 0, 1024, 0, NEXT, 1, 2048, 0, "ABSENT"},
+        {MIDDLE, 2, 0, 0, 1024, 0, NEXT, 1, 2048, 0, "absent"},
         {LAST, 3, 0, 0, 1024, 0, NEXT, 1, 3072, 0, ""}}},
     {"retransmitted", 0, {
         {FIRST, 0, KEY, 0, 1024, 2048, NEXT, 1, 0, 0, ""},
         {LAST, 1, 0, 0, 1024, 0, NEXT, 1, 1024, 0, ""},
-        {FIRST, 0, KEY, 0, 1024, 2048, REPEAT, 1, 0, 0, "RETRANSMISSION"},
-        {LAST, 1, 0, 0, 1024, 0, REPEAT, 1, 1024, 0, "RETRANSMISSION"},
+        {FIRST, 0, KEY, 0, 1024, 2048, REPEAT, 1, 0, 0, "retransmission"},
+        {LAST, 1, 0, 0, 1024, 0, REPEAT, 1, 1024, 0, "retransmission"},
         {ONLY, 2, KEY, 2048, 1, 0, NEXT, 1, 2048, 0, ""},
-        {LAST, 1, 0, 0, 1024, 0, REPEAT, 1, 1024, 0, "RETRANSMISSION"}}},
+        {LAST, 1, 0, 0, 1024, 0, REPEAT, 1, 1024, 0, "retransmission"}}},
     {"lost on the wire", 0, {
         {ONLY, 0, KEY, 0, 10, 0, NEXT, 1, 0, 0, ""},
         {ACK, 0, 0, 0, 0, 0, 0, 0, 0, 0, ""},
-        {FIRST, 2, KEY, 20, 1024, 2048, BEHIND, 1, 20, 0, "ABSENT"},
+        {FIRST, 2, KEY, 20, 1024, 2048, BEHIND, 1, 20, 0, "absent"},
         {LAST, 3, 0, 0, 1024, 0, BEHIND, 1, 1044, 0, ""},
-        {NAK, 1, 0, 0, 0, 0, 0, 0, 0, 0, "NAK"},
+        {NAK, 1, 0, 0, 0, 0, 0, 0, 0, 0, "nak"},
         {ONLY, 1, KEY, 10, 10, 0, LATE, 1, 10, 0, ""},
-        {FIRST, 2, KEY, 20, 1024, 2048, REPEAT, 1, 20, 0, "RETRANSMISSION"},
-        {LAST, 3, 0, 0, 1024, 0, REPEAT, 1, 1044, 0, "RETRANSMISSION"}}},
+        {FIRST, 2, KEY, 20, 1024, 2048, REPEAT, 1, 20, 0, "retransmission"},
+        {LAST, 3, 0, 0, 1024, 0, REPEAT, 1, 1044, 0, "retransmission"}}},
     {"a NAK acknowledges what is before", 0, {
         {ONLY, 0, KEY, 0, 10, 0, NEXT, 1, 0, 0, ""},
         {ACK, 0, 0, 0, 0, 0, 0, 0, 0, 0, ""},
-        {ONLY, 2, KEY, 20, 10, 0, BEHIND, 1, 20, 0, "ABSENT"},
-        {NAK, 3, 0, 0, 0, 0, 0, 0, 0, 0, "NAK"},
+        {ONLY, 2, KEY, 20, 10, 0, BEHIND, 1, 20, 0, "absent"},
+        {NAK, 3, 0, 0, 0, 0, 0, 0, 0, 0, "nak"},
         {ONLY, 3, KEY, 30, 10, 0, NEXT, 1, 30, 0, ""}}},
     {"no receive buffer", 0, {
         {ONLY, 0, KEY, 0, 10, 0, NEXT, 1, 0, 0, ""},
-        {RNR, 0, 0, 0, 0, 0, 0, 0, 0, 0, "RNR_NAK"},
-        {ONLY, 0, KEY, 0, 10, 0, REPEAT, 1, 0, 0, "RETRANSMISSION"}}},
+        {RNR, 0, 0, 0, 0, 0, 0, 0, 0, 0, "rnr_nak"},
+        {ONLY, 0, KEY, 0, 10, 0, REPEAT, 1, 0, 0, "retransmission"}}},
     {"unknown RKey", 0, {
-        {ONLY, 0, 0x999, 0, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN, "UNKNOWN_RKEY"}}},
+        {ONLY, 0, 0x999, 0, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN, "write_unknown_rkey"}}},
     {"the writer's own RKey", 0, {
-        {ONLY, 0, SERVER_RKEY, 0, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN, "UNKNOWN_RKEY"}}},
+        {ONLY, 0, SERVER_RKEY, 0, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN, "write_unknown_rkey"}}},
     {"element 2", 0, {
         {ONLY, 0, KEY, ELEMENT, 10, 0, NEXT, 2, 0, 1, ""},
         {FIRST, 1, KEY, ELEMENT + 10, 1024, 2048, NEXT, 2, 10, 1, ""},
@@ -94,28 +94,28 @@ static const struct {
         {ONLY, 0, KEY, ELEMENT - 10, 10, 0, NEXT, 1, ELEMENT - 10, 0, ""}}},
     {"over the end of the element", 0, {
         {ONLY, 0, KEY, ELEMENT - 10, 11, 0, NEXT, 1, ELEMENT - 10, 0,
-         "WRITE_OUTSIDE"}}},
+         "write_outside"}}},
     {"element without connection", 0, {
-        {ONLY, 0, KEY, 2 * ELEMENT, 10, 0, NEXT, 3, 0, NO_CONN, "WRITE_OUTSIDE"}}},
+        {ONLY, 0, KEY, 2 * ELEMENT, 10, 0, NEXT, 3, 0, NO_CONN, "write_outside"}}},
     {"before the RMB", 0, {
-        {ONLY, 0, KEY, -1, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN, "WRITE_OUTSIDE"}}},
+        {ONLY, 0, KEY, -1, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN, "write_outside"}}},
     {"far behind the RMB", 0, {
         {ONLY, 0, KEY, INT64_C(255) * ELEMENT, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN,
-         "WRITE_OUTSIDE"},
-        {ONLY, 1, KEY, INT64_C(1) << 40, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN, "WRITE_OUTSIDE"}}},
+         "write_outside"},
+        {ONLY, 1, KEY, INT64_C(1) << 40, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN, "write_outside"}}},
     {"MIDDLE without FIRST", 0, {
-        {MIDDLE, 0, 0, 0, 1024, 0, NEXT, 0, NOT_PLACED, NO_CONN, "WRITE_NO_START"}}},
+        {MIDDLE, 0, 0, 0, 1024, 0, NEXT, 0, NOT_PLACED, NO_CONN, "write_no_start"}}},
     {"LAST behind its request", 0, {
         {FIRST, 0, KEY, 0, 1024, 2048, NEXT, 1, 0, 0, ""},
-        {LAST, 2, 0, 0, 1024, 0, NEXT, 0, NOT_PLACED, NO_CONN, "ABSENT WRITE_NO_START"}}},
+        {LAST, 2, 0, 0, 1024, 0, NEXT, 0, NOT_PLACED, NO_CONN, "absent write_no_start"}}},
     {"LAST behind an ONLY", 0, {
         {ONLY, 0, KEY, 0, 1024, 0, NEXT, 1, 0, 0, ""},
-        {LAST, 1, 0, 0, 1024, 0, NEXT, 0, NOT_PLACED, NO_CONN, "WRITE_NO_START"}}},
+        {LAST, 1, 0, 0, 1024, 0, NEXT, 0, NOT_PLACED, NO_CONN, "write_no_start"}}},
     {"FIRST without payload", 0, {
         {FIRST, 0, KEY, 0, 0, 2048, NEXT, 1, 0, 0, ""}}},
     {"another request with the same PSN", 0, {
         {ONLY, 0, KEY, 0, 10, 0, NEXT, 1, 0, 0, ""},
-        {ONLY, 0, KEY, 70, 10, 0, REPEAT, 1, 70, 0, "RETRANSMISSION"}}},
+        {ONLY, 0, KEY, 70, 10, 0, REPEAT, 1, 70, 0, "retransmission"}}},
 };
 
 static void
@@ -201,7 +201,7 @@ test_deleted_rmb(void)
     first_contact(&capture);
     confirm_first_link(&capture);
     play_write(&capture, SERVER, CLIENT_RKEY, CLIENT_VA, 10);
-    g_assert_cmpstr(events(&capture), ==, "NO_SECOND");
+    g_assert_cmpstr(events(&capture), ==, "link_no_second");
     smcr_llc_t withdrawal = {.type = SMCR_LLC_DELETE_RKEY,
                              .u.delete_rkey = {.count = 1},
                              .rtoken_count = 1,
@@ -219,7 +219,7 @@ test_deleted_rmb(void)
     withdrawal.flags = SMCR_LLC_FLAG_RESPONSE;
     play_llc(&capture, SERVER, withdrawal);
     play_write(&capture, SERVER, CLIENT_RKEY, CLIENT_VA + 30, 10);
-    g_assert_cmpstr(events(&capture), ==, "WRITE_DELETED");
+    g_assert_cmpstr(events(&capture), ==, "write_deleted");
     capture_close(&capture);
 }
 

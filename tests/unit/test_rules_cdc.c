@@ -24,52 +24,52 @@ static const struct {
     const char *breaches; /* events, of those that are looked at */
 } cases[] = {
     {"all in order", "waRwakKRcCt", ""},
-    {"announced early", "wae", "ANNOUNCED_EARLY"},
+    {"announced early", "wae", "cdc_announced_early"},
     {"announced early, lossy", "waLe", ""},
-    {"first announced early", "e", "ANNOUNCED_EARLY"},
-    {"read unsent", "waQt", "READ_UNSENT"},
+    {"first announced early", "e", "cdc_announced_early"},
+    {"read unsent", "waQt", "cdc_read_unsent"},
     {"read unsent, not known", "waQ", ""},
     {"read unsent, out of order", "waQwat", ""},
     {"urgent, answered", "wuPwat", ""},
-    {"urgent, overrun", "wuw=aPt", "URGENT_OVERRUN"},
+    {"urgent, overrun", "wuw=aPt", "cdc_urgent_overrun"},
     {"urgent, out of order", "wuwaPt", ""},
     {"urgent, overrun, lossy", "wulw=aPt", ""},
-    {"urgent, unanswered", "wut", "CDC_UNANSWERED"},
+    {"urgent, unanswered", "wut", "cdc_unanswered"},
     {"urgent, unanswered, lossy", "wult", ""},
-    {"done, then a WRITE", "wadwt", "WRITE_AFTER_CLOSE"},
+    {"done, then a WRITE", "wadwt", "write_after_close"},
     {"done, then a WRITE, not known", "wadw", ""},
-    {"closed, then a WRITE", "wacwt", "WRITE_AFTER_CLOSE"},
-    {"both closed, then a WRITE", "wacCwt", "WRITE_AFTER_END"},
-    {"aborted, then a WRITE", "waxXwt", "WRITE_AFTER_END"},
+    {"closed, then a WRITE", "wacwt", "write_after_close"},
+    {"both closed, then a WRITE", "wacCwt", "write_after_end"},
+    {"aborted, then a WRITE", "waxXwt", "write_after_end"},
     {"aborted, then a WRITE, lossy", "waxXLwt", ""},
     {"reader closed, WRITE under way", "waRCwt", ""},
-    {"reader closed, WRITE", "waRCK_wt", "WRITE_AFTER_CLOSE"},
-    {"closed unread", "wak_C", "CLOSED_UNREAD"},
+    {"reader closed, WRITE", "waRCK_wt", "write_after_close"},
+    {"closed unread", "wak_C", "cdc_closed_unread"},
     {"closed unread, not acknowledged", "wa_C", ""},
     {"closed unread, on its way", "wakC", ""},
     {"closed unread, some of it", "wakRwa_C", ""},
     {"closed, all read", "wak_RC", ""},
     {"aborted unread", "wak_Xx", ""},
-    {"closed unannounced", "wc", "CLOSED_UNANNOUNCED"},
-    {"done unannounced", "wawd", "CLOSED_UNANNOUNCED"},
-    {"done withdrawn", "dp", "FLAG_WITHDRAWN"},
+    {"closed unannounced", "wc", "cdc_closed_unannounced"},
+    {"done unannounced", "wawd", "cdc_closed_unannounced"},
+    {"done withdrawn", "dp", "cdc_flag_withdrawn"},
     {"done, then closed", "dc", ""},
-    {"abort unanswered", "xt", "CDC_UNANSWERED"},
+    {"abort unanswered", "xt", "cdc_unanswered"},
     {"abort unanswered, lossy", "xlt", ""},
     {"abort answered", "xXt", ""},
     {"abort of who was done", "Dxt", ""},
 };
 
 static const smcr_event_id_t looked_at[] = {
-    SMCR_EVENT_ANNOUNCED_EARLY,   SMCR_EVENT_READ_UNSENT,    SMCR_EVENT_URGENT_OVERRUN,
-    SMCR_EVENT_CDC_UNANSWERED,    SMCR_EVENT_FLAG_WITHDRAWN, SMCR_EVENT_CLOSED_UNREAD,
-    SMCR_EVENT_CLOSED_UNANNOUNCED, SMCR_EVENT_WRITE_AFTER_END, SMCR_EVENT_WRITE_AFTER_CLOSE,
-    SMCR_EVENT_AFTER_CLOSE,       SMCR_EVENT_AFTER_DONE,     SMCR_EVENT_CURSOR_AHEAD,
+    SMCR_EVENT_cdc_announced_early, SMCR_EVENT_cdc_read_unsent, SMCR_EVENT_cdc_urgent_overrun,
+    SMCR_EVENT_cdc_unanswered, SMCR_EVENT_cdc_flag_withdrawn, SMCR_EVENT_cdc_closed_unread,
+    SMCR_EVENT_cdc_closed_unannounced, SMCR_EVENT_write_after_end, SMCR_EVENT_write_after_close,
+    SMCR_EVENT_cdc_after_close, SMCR_EVENT_cdc_after_done, SMCR_EVENT_cdc_cursor_ahead,
 };
 
-#define SMCR_EVENT(id, expert, info) [id] = #id,
+#define EXPERT(ei, filter, group, severity, sentence) [SMCR_EVENT_##ei] = #ei,
 static const char *const names[] = {
-#include "state/model/events.def"
+#include "experts.def"
 };
 
 typedef struct {
@@ -202,7 +202,7 @@ found(const scene_t *scene)
         if (event->claim && !smcr_doubt_proof_holds(scene->capture.state, event->claim))
             continue;
         g_string_append_printf(text, "%s%s", text->len ? " " : "",
-                               names[event->id] + strlen("SMCR_EVENT_"));
+                               names[event->id]);
     }
     return g_string_free(text, FALSE);
 }

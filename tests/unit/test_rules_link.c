@@ -31,7 +31,7 @@ test_number_of_response(void)
     play_llc(&capture, SERVER, confirm_link(SERVER, 1));
     g_assert_cmpstr(events(&capture), ==, "");
     play_llc(&capture, CLIENT, confirm_link(CLIENT, 3));
-    g_assert_cmpstr(events(&capture), ==, "NOT_ECHOED WRONG_LINK LINK_ACTIVE");
+    g_assert_cmpstr(events(&capture), ==, "llc_not_echoed link_mismatch link_active");
     capture_close(&capture);
 }
 
@@ -60,7 +60,7 @@ test_first_packet(void)
         if (confirmed)
             confirm_first_link(&capture);
         play_llc(&capture, CLIENT, (smcr_llc_t){.type = SMCR_LLC_TEST_LINK});
-        g_assert_cmpstr(events(&capture), ==, confirmed ? "" : "BEFORE_CONFIRM");
+        g_assert_cmpstr(events(&capture), ==, confirmed ? "" : "link_before_confirm");
         capture_close(&capture);
     }
 }

@@ -79,7 +79,7 @@ test_reason(gconstpointer data)
 
     begin(&capture);
     play_llc(&capture, reasons[i].side, delete_link(reasons[i].flags, 9, reasons[i].reason));
-    g_assert_true(has_event(&capture, "DELETE_REASON_KIND") == reasons[i].kind);
+    g_assert_true(has_event(&capture, "delete_link_reason_kind") == reasons[i].kind);
     capture_close(&capture);
 }
 
@@ -95,9 +95,9 @@ test_unwanted(void)
     capture.time += MILLISECOND;
     play_llc(&capture, SERVER, confirm_rkey(0, 2));
     play_llc(&capture, CLIENT, confirm_rkey(SMCR_LLC_FLAG_RESPONSE, 1));
-    g_assert_false(has_event(&capture, "LLC_ON_UNWANTED"));
+    g_assert_false(has_event(&capture, "llc_on_unwanted"));
     play_llc(&capture, CLIENT, confirm_rkey(SMCR_LLC_FLAG_RESPONSE, 2));
-    g_assert_true(has_event(&capture, "LLC_ON_UNWANTED"));
+    g_assert_true(has_event(&capture, "llc_on_unwanted"));
     capture_close(&capture);
 }
 
@@ -113,7 +113,7 @@ play_wish(bool adds, bool goes_on, bool ignored)
 
     begin(&capture);
     play_llc(&capture, CLIENT, offer);
-    g_assert_true(has_event(&capture, "WISH_IGNORED"));
+    g_assert_true(has_event(&capture, "llc_wish_ignored"));
     const smcr_doubt_proof_t *claim = capture.record.events->claim;
     offer.u.add_link.qpn = 0x30;
     offer.u.add_link.link = 2;
@@ -149,7 +149,7 @@ play_overlap(unsigned later, bool proven)
     const smcr_flow_t *flow = &smcr_qp_find(capture.state, &client)->traffic.flow;
     play_ack(&capture, CLIENT, (uint32_t)(flow->highest & SMCR_PSN_MASK));
     play_llc(&capture, SERVER, confirm_rkey(0, 2));
-    g_assert_true(has_event(&capture, "LLC_OVERLAP"));
+    g_assert_true(has_event(&capture, "llc_overlap"));
     const smcr_doubt_proof_t *claim = capture.record.events->claim;
     g_assert_false(smcr_doubt_proof_holds(capture.state, claim));
     if (later) {

@@ -27,7 +27,7 @@ typedef struct {
     const char *events;
 } step_t;
 
-#define MOVE "MOVE_NOT_VALIDATED MOVED" /* in doubt until the receiver has gone on */
+#define MOVE "move_not_validated conn_moved" /* in doubt until the receiver has gone on */
 
 static const struct {
     const char *name;
@@ -36,21 +36,23 @@ static const struct {
 } cases[] = {
     {"receiver goes on", {
         {CLIENT, 1, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 1, MOVE}, {SERVER, 1, 0, 0, 0, ""},
-        {SERVER, 2, F, 0, 1, "MOVED"}, STOP}, true},
+        {SERVER, 2, F, 0, 1, "conn_moved"}, STOP}, true},
     {"receiver says nothing on one link", {
         {CLIENT, 1, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 1, MOVE}, {SERVER, 1, 0, 0, 0, ""}, STOP},
         false},
     {"receiver has closed", {
         {CLIENT, 1, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 1, MOVE},
-        {SERVER, 1, 0, CLOSED, 0, "CLOSED"}, {SERVER, 1, F, 0, 1, "MOVED"}, STOP}, false},
+        {SERVER, 1, 0, CLOSED, 0, "conn_closed"}, {SERVER, 1, F, 0, 1, "conn_moved"}, STOP}, false},
     {"closed before, as Linux moves it", {
-        {CLIENT, 1, 0, DONE, 0, "SENDING_DONE"}, {CLIENT, 2, 0, DONE, 1, "MOVED"}, STOP}, false},
+        {CLIENT, 1, 0, DONE, 0, "conn_sending_done"},
+        {CLIENT, 2, 0, DONE, 1, "conn_moved"}, STOP}, false},
     {"validated", {
-        {CLIENT, 1, 0, 0, 0, ""}, {CLIENT, 1, F, 0, 1, "MOVED"}, {CLIENT, 2, 0, 0, 1, ""}, STOP},
+        {CLIENT, 1, 0, 0, 0, ""}, {CLIENT, 1, F, 0, 1, "conn_moved"},
+        {CLIENT, 2, 0, 0, 1, ""}, STOP},
         false},
     {"validated with what is still to come", {
-        {CLIENT, 1, 0, 0, 0, ""}, {CLIENT, 2, F, 0, 1, "MOVED"},
-        {CLIENT, 2, 0, 0, 1, "MOVE_NUMBER"}, {CLIENT, 3, 0, 0, 1, ""}, STOP}, false},
+        {CLIENT, 1, 0, 0, 0, ""}, {CLIENT, 2, F, 0, 1, "conn_moved"},
+        {CLIENT, 2, 0, 0, 1, "move_number"}, {CLIENT, 3, 0, 0, 1, ""}, STOP}, false},
 };
 
 /* A second link, of which the capture has all requests. */

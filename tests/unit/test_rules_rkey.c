@@ -90,11 +90,11 @@ test_number(void)
     confirm_rkey(&scene, CLIENT, 0, RKEY + 1000, 1);
     g_assert_cmpstr(events(&scene.capture), ==, "");
     confirm_rkey(&scene, CLIENT, 0, RKEY + 1001, 1);
-    g_assert_cmpstr(events(&scene.capture), ==, "RKEY_TOO_MANY");
+    g_assert_cmpstr(events(&scene.capture), ==, "rkey_too_many");
     const smcr_event_t *event = scene.capture.record.events;
-    g_assert_false(says(&scene, event, SMCR_EVENT_RKEY_TOO_MANY));
+    g_assert_false(says(&scene, event, SMCR_EVENT_rkey_too_many));
     go_on(&scene);
-    g_assert_true(says(&scene, event, SMCR_EVENT_RKEY_TOO_MANY));
+    g_assert_true(says(&scene, event, SMCR_EVENT_rkey_too_many));
     capture_close(&scene.capture);
 }
 
@@ -106,10 +106,10 @@ test_again(void)
 
     begin(&scene);
     confirm_rkey(&scene, CLIENT, 0, CLIENT_RKEY, CLIENT_VA);
-    g_assert_cmpstr(events(&scene.capture), ==, "RKEY_AGAIN");
+    g_assert_cmpstr(events(&scene.capture), ==, "rkey_again");
     const smcr_event_t *event = scene.capture.record.events;
     go_on(&scene);
-    g_assert_true(says(&scene, event, SMCR_EVENT_RKEY_AGAIN));
+    g_assert_true(says(&scene, event, SMCR_EVENT_rkey_again));
     capture_close(&scene.capture);
 }
 
@@ -123,13 +123,13 @@ test_ended(void)
 
     begin(&scene);
     confirm_rkey(&scene, CLIENT, 0, CLIENT_RKEY, CLIENT_VA + 1);
-    g_assert_cmpstr(events(&scene.capture), ==, "RKEY_IN_USE");
+    g_assert_cmpstr(events(&scene.capture), ==, "rkey_in_use");
     const smcr_event_t *event = scene.capture.record.events;
     play_cdc(&scene.capture, CLIENT, closed);
     go_on(&scene);
-    g_assert_true(says(&scene, event, SMCR_EVENT_RKEY_IN_USE));
+    g_assert_true(says(&scene, event, SMCR_EVENT_rkey_in_use));
     scene.conn->side[SERVER].heard.qp = &scene.lgr->all_links->qp[CLIENT];
-    g_assert_false(says(&scene, event, SMCR_EVENT_RKEY_IN_USE));
+    g_assert_false(says(&scene, event, SMCR_EVENT_rkey_in_use));
     capture_close(&scene.capture);
 
     begin(&scene);
@@ -149,16 +149,16 @@ test_retry(gconstpointer data)
     begin(&scene);
     confirm_rkey(&scene, CLIENT, 0, RKEY, 1);
     confirm_rkey(&scene, SERVER, REFUSED, RKEY, 1);
-    g_assert_cmpstr(events(&scene.capture), ==, "RKEY_NOT_RETRIED");
+    g_assert_cmpstr(events(&scene.capture), ==, "rkey_not_retried");
     const smcr_event_t *event = scene.capture.record.events;
     if (retried)
         confirm_rkey(&scene, CLIENT, 0, RKEY, 1);
     scene.capture.time += 4 * SECOND;
     go_on(&scene);
-    g_assert_false(says(&scene, event, SMCR_EVENT_RKEY_NOT_RETRIED));
+    g_assert_false(says(&scene, event, SMCR_EVENT_rkey_not_retried));
     scene.capture.time += 2 * SECOND;
     go_on(&scene);
-    g_assert_true(says(&scene, event, SMCR_EVENT_RKEY_NOT_RETRIED) == !retried);
+    g_assert_true(says(&scene, event, SMCR_EVENT_rkey_not_retried) == !retried);
     capture_close(&scene.capture);
 }
 
@@ -177,7 +177,7 @@ test_change(gconstpointer data)
     scene.capture.time += late ? 3 * SECOND : 0;
     confirm_rkey(&scene, SERVER, RESPONSE, RKEY, 1);
     bool said = scene.capture.record.events &&
-                scene.capture.record.events->id == SMCR_EVENT_RKEY_ACCEPTED_IN_CHANGE;
+                scene.capture.record.events->id == SMCR_EVENT_rkey_accepted_in_change;
     g_assert_true(said == !late);
     capture_close(&scene.capture);
 }
@@ -198,12 +198,12 @@ test_early(gconstpointer data)
         confirm_rkey(&scene, CLIENT, RESPONSE, RKEY, accept.va);
     play_accept(&scene.capture, smcr_conn_new(scene.capture.state), false, &accept);
     const smcr_event_t *event = scene.capture.record.events;
-    while (event && event->id != SMCR_EVENT_RKEY_CLC_EARLY)
+    while (event && event->id != SMCR_EVENT_rkey_clc_early)
         event = event->next;
     scene.capture.time += SECOND;
     if (early)
         confirm_rkey(&scene, CLIENT, RESPONSE, RKEY, accept.va);
-    g_assert_true(says(&scene, event, SMCR_EVENT_RKEY_CLC_EARLY) == early);
+    g_assert_true(says(&scene, event, SMCR_EVENT_rkey_clc_early) == early);
     capture_close(&scene.capture);
 }
 

@@ -6,7 +6,7 @@
 
 #include <glib.h>
 
-#include "fabric/unacked.h"
+#include "fabric/fabric.h"
 
 #define PACKETS 20000 /* more than are kept */
 #define KEPT 8192
@@ -14,12 +14,14 @@
 static const smcr_when_t *acked[PACKETS];
 static wmem_allocator_t *scope;
 static smcr_unacked_t unacked;
+static smcr_slab_t slab;
 
 static void
 start(void)
 {
     scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
     unacked = (smcr_unacked_t){.count = 0};
+    slab = (smcr_slab_t){.scope = scope};
     for (unsigned i = 0; i < PACKETS; i++)
         acked[i] = NULL;
 }
@@ -34,10 +36,7 @@ add(unsigned from, unsigned to, uint32_t first_psn)
 static void
 settle(uint32_t psn, uint32_t frame)
 {
-    static smcr_when_t times[100];
-
-    times[frame] = (smcr_when_t){frame, frame * 10};
-    smcr_unacked_settle(&unacked, psn, &times[frame]);
+    smcr_unacked_settle(&unacked, &slab, psn, (smcr_when_t){frame, frame * 10});
 }
 
 static void

@@ -39,8 +39,8 @@ events(const capture_t *capture)
 {
     static const char *const names[] = {
         [SMCR_EVENT_NONE] = "NONE",
-#define SMCR_EVENT(id, expert, info) [id] = &#id[sizeof "SMCR_EVENT_" - 1],
-#include "state/model/events.def"
+#define EXPERT(ei, filter, group, severity, sentence) [SMCR_EVENT_##ei] = #ei,
+#include "experts.def"
     };
     wmem_strbuf_t *text = wmem_strbuf_new(capture->scope, "");
 
@@ -167,7 +167,7 @@ play_send(capture_t *capture, uint8_t host, smcr_ib_qp_key_t target, uint32_t ps
     next_frame(capture, &all);
     capture->known = smcr_state_packet(&capture->arrival);
     if (!capture->known) {
-        smcr_state_prove(&capture->arrival);
+        smcr_state_prove(&capture->arrival, 0);
         capture->known = smcr_state_packet(&capture->arrival);
     }
 }

@@ -60,12 +60,12 @@ smcr_rdma_find(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
 }
 
 static smcr_rdma_flow_t *
-begin(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers, const smcr_sent_t *packet)
+begin(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
 {
     smcr_rdma_flow_t *flow = wmem_new0(rdma->scope, smcr_rdma_flow_t);
 
-    memcpy(flow->key.source, headers->source, SMCR_GID_LENGTH);
-    flow->key.target = *headers->target;
+    memcpy(flow->key.source, roce->source, SMCR_GID_LENGTH);
+    flow->key.target = roce->target;
     flow->index = rdma->count++;
     flow->first = *packet;
     flow->conn_messages = UINT32_MAX;
@@ -285,13 +285,13 @@ was_over(const smcr_cm_conn_t *conn, uint32_t frame)
 
 /* The connection between the two addresses that the queue pair belongs to; NULL: none is known. */
 static smcr_cm_conn_t *
-find_conn(const smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers)
+find_conn(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
 {
-    const smcr_ib_qp_key_t *target = headers->target;
+    const smcr_ib_qp_key_t *target = &roce->target;
     smcr_cm_conn_t *conn = smcr_cm_of_qp(rdma->cm, target->gid, target->qpn);
     int side = conn && !conn->sidr ? smcr_cm_side_of_qp(conn, target->gid, target->qpn) : -1;
 
-    if (side < 0 || memcmp(conn->ends[!side].gid, headers->source, SMCR_GID_LENGTH) != 0)
+    if (side < 0 || memcmp(conn->ends[!side].gid, roce->source, SMCR_GID_LENGTH) != 0)
         return NULL;
     return conn;
 }
@@ -327,10 +327,10 @@ smcr_rdma_manage(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet)
  * port: somebody uses its queue pair again. */
 static bool
 is_used_again(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
-              const smcr_rdma_headers_t *headers, const smcr_sent_t *packet)
+              const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
 {
     const smcr_cm_conn_t *own = flow->conn ? flow->conn : conn;
-    bool changes = is_judged(packet) && headers->port && flow->port && headers->port != flow->port;
+    bool changes = is_judged(packet) && roce->port && flow->port && roce->port != flow->port;
     bool is_over = own && was_over(own, packet->when.frame) &&
                    !was_over(own, flow->first.when.frame);
 
@@ -338,11 +338,11 @@ is_used_again(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
 }
 
 static smcr_rdma_flow_t *
-flow_of(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers, const smcr_sent_t *packet)
+flow_of(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
 {
-    smcr_rdma_flow_t *flow = smcr_rdma_find(rdma, headers->source, headers->target);
+    smcr_rdma_flow_t *flow = smcr_rdma_find(rdma, roce->source, &roce->target);
     bool is_known = flow && flow->conn_messages == rdma->messages;
-    smcr_cm_conn_t *conn = is_known ? flow->conn : find_conn(rdma, headers);
+    smcr_cm_conn_t *conn = is_known ? flow->conn : find_conn(rdma, roce);
 
     /* the connection began when the flow had packets already: its number is used again */
     bool is_newer =
@@ -350,8 +350,8 @@ flow_of(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers, const smcr_sent_t
         MAX(smcr_cm_frame(conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ),
             smcr_cm_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP)) > flow->first.when.frame;
 
-    if (!flow || is_newer || is_used_again(flow, conn, headers, packet))
-        flow = begin(rdma, headers, packet);
+    if (!flow || is_newer || is_used_again(flow, conn, roce, packet))
+        flow = begin(rdma, roce, packet);
     if (flow->conn_messages != rdma->messages)
         take_conn(rdma, flow, conn);
     flow->conn_messages = rdma->messages;
@@ -360,14 +360,14 @@ flow_of(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers, const smcr_sent_t
 
 /* The port of the flow, and the opposite flow that has the same. */
 static void
-take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_rdma_headers_t *headers,
+take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
           const smcr_sent_t *packet)
 {
-    if (!headers->port || !is_judged(packet))
+    if (!roce->port || !is_judged(packet))
         return;
-    if (flow->port != headers->port)
+    if (flow->port != roce->port)
         leave_pair(flow);
-    flow->port = headers->port;
+    flow->port = roce->port;
     if (flow->ground != SMCR_GROUND_NONE || flow->conn || flow->mixed)
         return;
     smcr_rdma_flow_t *opposite = join_pair(rdma, flow);
@@ -384,15 +384,16 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_rdma_headers_t *
 }
 
 smcr_rdma_flow_t *
-smcr_rdma_take(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers, const smcr_sent_t *packet)
+smcr_rdma_take(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
 {
-    smcr_rdma_flow_t *flow = flow_of(rdma, headers, packet);
+    smcr_rdma_flow_t *flow = flow_of(rdma, roce, packet);
     bool is_first = flow->first.when.frame == packet->when.frame;
+    bool is_marked = roce->ecn == SMCR_WIRE_ECN_CE || roce->opcode == SMCR_IB_CNP;
 
-    if (headers->has_src_qpn)
-        take_datagram(rdma, flow, headers->src_qpn);
-    take_port(rdma, flow, headers, packet);
-    if (flow->peer || headers->is_marked || (!is_first && is_judged(packet)))
+    if (roce->has_src_qpn)
+        take_datagram(rdma, flow, roce->src_qpn);
+    take_port(rdma, flow, roce, packet);
+    if (flow->peer || is_marked || (!is_first && is_judged(packet)))
         judge_first(rdma, flow, !is_first);
     if (flow->peer)
         judge_first(rdma, flow->peer, true);

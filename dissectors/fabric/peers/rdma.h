@@ -40,22 +40,12 @@ struct smcr_rdma_flow {
     smcr_traffic_t *traffic; /* NULL: the first packet is not judged yet */
 };
 
-/* Headers of a packet, beside smcr_sent_t. */
-typedef struct {
-    const uint8_t *source;        /* GID of the sender */
-    const smcr_ib_qp_key_t *target; /* queue pair that receives it */
-    uint32_t src_qpn;             /* with `has_src_qpn`: of the DETH */
-    bool has_src_qpn;
-    uint16_t port;                /* UDP source port; 0: none */
-    bool is_marked;               /* it is a congestion notification, or has the codepoint CE */
-} smcr_rdma_headers_t;
-
 /* No connections. Lives as long as the scope. */
 smcr_rdma_t *smcr_rdma_new(wmem_allocator_t *scope);
 
-/* The flow of the next packet of the capture. Its traffic, and that of its peer, are there when
- * they are needed to judge the packet; else the traffic is NULL. */
-smcr_rdma_flow_t *smcr_rdma_take(smcr_rdma_t *rdma, const smcr_rdma_headers_t *headers,
+/* The flow of the capture's next packet, which has the headers `roce`. Its traffic, and that of its
+ * peer, are there when they are needed to judge the packet; else the traffic is NULL. */
+smcr_rdma_flow_t *smcr_rdma_take(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce,
                                  const smcr_sent_t *packet);
 
 /* The newest flow of `source` to `target`; NULL: there is none. */

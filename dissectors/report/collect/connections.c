@@ -246,9 +246,9 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
         return;
     direction->figures.window_full_count += smcr_collect_division_fills(record, frame);
     direction->figures.urgent_count += view->urgent;
-    bool ends = smcr_record_has_event(record, SMCR_EVENT_SENDING_DONE) ||
-                smcr_record_has_event(record, SMCR_EVENT_CLOSED) ||
-                smcr_record_has_event(record, SMCR_EVENT_ABORTED);
+    bool ends = smcr_record_has_event(record, SMCR_EVENT_conn_sending_done) ||
+                smcr_record_has_event(record, SMCR_EVENT_conn_closed) ||
+                smcr_record_has_event(record, SMCR_EVENT_conn_aborted);
     if (view->read_of && !ends) /* the reader may have been idle before it closed */
         smcr_distribution_add(&reverse->figures.read_reported_s, view->read_time);
 }

@@ -222,7 +222,7 @@ take_write(smcr_collect_division_t *division, wmem_allocator_t *scope, const smc
 bool
 smcr_collect_division_fills(const smcr_record_t *record, uint32_t frame)
 {
-    return smcr_record_has_event(record, SMCR_EVENT_WINDOW_FULL) &&
+    return smcr_record_has_event(record, SMCR_EVENT_window_full) &&
            smcr_evidence_hears_reader(record, frame);
 }
 

@@ -112,7 +112,7 @@ smcr_collect_notices_claim(smcr_collect_t *collection, const packet_info *pinfo,
     for (const smcr_event_t *event = packet->record->events; event; event = event->next) {
         claimed_t claimed = {.event = event};
 
-        if (!event->claim || event->id == SMCR_EVENT_SILENT) /* which the first pass shows */
+        if (!event->claim || event->id == SMCR_EVENT_silent) /* which the first pass shows */
             continue;
         blame(&claimed.kind, packet->record);
         claimed.kind.hosts = hosts_of(collection, pinfo);

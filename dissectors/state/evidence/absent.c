@@ -76,7 +76,7 @@ is_unseen(const smcr_link_t *link)
            link->qp[1].known;
 }
 
-/* Whether the flow lacks a request between two frames. */
+/* Whether the flow lacks a request between two frames, or around one. */
 static bool
 lacks_between(const smcr_flow_t *flow, uint32_t from, uint32_t to)
 {
@@ -286,16 +286,6 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
     return absent && (step <= 0 || (heard->qp == qp && (uint64_t)step > arrival->psn - heard->psn));
 }
 
-/* Whether a request is absent that was sent around `frame`. */
-static bool
-is_absent_at(const smcr_flow_t *flow, uint32_t frame)
-{
-    for (unsigned i = flow->gaps.count; i-- > 0 && flow->gaps.list[i].frame > frame;)
-        if (flow->gaps.list[i].after < frame)
-            return true;
-    return flow->taken > flow->highest && flow->newest < frame;
-}
-
 bool
 smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
 {
@@ -305,8 +295,9 @@ smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
     if (!link || side < 0)
         return true;
     const smcr_link_t *other = record->conn ? record->conn->side[!side].link : NULL;
-    return !is_absent_at(&link->qp[side].traffic.flow, frame) &&
-           (!other || other == link || !is_absent_at(&other->qp[side].traffic.flow, frame));
+    return !lacks_between(&link->qp[side].traffic.flow, frame, frame) &&
+           (!other || other == link ||
+            !lacks_between(&other->qp[side].traffic.flow, frame, frame));
 }
 
 /* The first frame behind the last request that is absent, or came too late, between the point and
@@ -418,8 +409,6 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     place_cursor(&cons, &in->ring, in->consumed, in->cons, cdc->cons, in->announced);
     prod.believed &= !prod.over || out->moved || !all;
     cons.believed &= !cons.over || !smcr_evidence_is_current(conn, !qp->side);
-
-
     return (smcr_evidence_cursors_t){
         .follows = follows && !odd,
         .prod = prod,

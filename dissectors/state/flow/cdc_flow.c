@@ -12,7 +12,6 @@
 #include "cost.h"
 #include "orphan.h"
 #include "state/model/store.h"
-#include "window.h"
 #include "write.h"
 #include "wire/wire.h"
 
@@ -56,7 +55,7 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     if (conn) {
         if (!socket)
             smcr_event_add(
-                arrival, SMCR_EVENT_LATE_CONN,
+                arrival, SMCR_EVENT_conn_late,
                 "Token and cursors show that this is the other direction of connection %u",
                 conn->index);
         wmem_list_remove(lgr->halves, conn);
@@ -69,7 +68,7 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
             lgr->lacks_halves = true;
         }
         smcr_event_add(arrival,
-                       lgr->from_start ? SMCR_EVENT_UNKNOWN_TOKEN : SMCR_EVENT_LATE_CONN, NULL);
+                       lgr->from_start ? SMCR_EVENT_cdc_unknown_token : SMCR_EVENT_conn_late, NULL);
     }
     smcr_conn_set_token(arrival->state, conn, receiver, cdc->token);
     smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
@@ -155,10 +154,11 @@ tell_moved(const smcr_arrival_t *arrival, const smcr_link_t *from, bool validate
     const char *without = validated ? "" : ", without failover validation";
 
     if (from->has_number && to->has_number)
-        smcr_event_add(arrival, SMCR_EVENT_MOVED, "The connection moves from link %u to link %u%s",
-                       from->number, to->number, without);
+        smcr_event_add(arrival, SMCR_EVENT_conn_moved,
+                       "The connection moves from link %u to link %u%s", from->number, to->number,
+                       without);
     else
-        smcr_event_add(arrival, SMCR_EVENT_MOVED, "The connection moves to another link%s",
+        smcr_event_add(arrival, SMCR_EVENT_conn_moved, "The connection moves to another link%s",
                        without);
 }
 
@@ -198,14 +198,15 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
     bool had_ended = smcr_conn_side_has_ended(side);
 
     take_in_state_bit(arrival, cdc, SMCR_CDC_STATE_SENDING_DONE, &side->sending_done_frame,
-                      SMCR_EVENT_SENDING_DONE);
-    take_in_state_bit(arrival, cdc, SMCR_CDC_STATE_CLOSED, &side->closed_frame, SMCR_EVENT_CLOSED);
+                      SMCR_EVENT_conn_sending_done);
+    take_in_state_bit(arrival, cdc, SMCR_CDC_STATE_CLOSED, &side->closed_frame,
+                      SMCR_EVENT_conn_closed);
     if (cdc->state & SMCR_CDC_STATE_ABORT && !side->abort_frame) {
         /* what it costs is told once: the other side commonly answers with an abort of its own */
         bool again = conn->side[0].abort_frame || conn->side[1].abort_frame;
         smcr_cost_t cost = again ? (smcr_cost_t){0} : smcr_cost_of_conn(conn);
         side->abort_frame = arrival->when.frame;
-        smcr_cost_tell(arrival, SMCR_EVENT_ABORTED, "Abnormal close", &cost);
+        smcr_cost_tell(arrival, SMCR_EVENT_conn_aborted, "Abnormal close", &cost);
     }
     if (arrival->record->view)
         arrival->record->view->last = smcr_conn_side_has_ended(side) && !had_ended;
@@ -396,7 +397,7 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     side->cdc_state = cdc->state;
     smcr_rules_cdc(SMCR_RULES_LEARNED, arrival, conn, cdc, &known);
     take_in_state(arrival, conn, side, cdc);
-    if (smcr_record_has_event(arrival->record, SMCR_EVENT_UNKNOWN_TOKEN))
+    if (smcr_record_has_event(arrival->record, SMCR_EVENT_cdc_unknown_token))
         smcr_evidence_pass_over(arrival); /* it may be another one's, with a wrong token */
     if (arrival->state->sockets)
         smcr_state_told_again(arrival, conn);

@@ -50,7 +50,7 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
     qp->link->lgr->from_start = conn->first_contact;
     if (conn->first_contact) {
         take_in_initial_psn(qp, clc);
-        smcr_event_add(arrival, SMCR_EVENT_FIRST_CONTACT, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_lgr_first_contact, NULL);
     }
     return qp;
 }
@@ -79,7 +79,7 @@ client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *cl
     smcr_state_t *state = arrival->state;
 
     if (!conn->accept_frame) {
-        smcr_event_add(arrival, SMCR_EVENT_CONFIRM_WITHOUT_ACCEPT, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_clc_confirm_without_accept, NULL);
         return client_qp_alone(arrival, clc);
     }
     smcr_link_t *link = conn->side[conn->lgr->server].link;
@@ -138,7 +138,7 @@ tell_token_reuse(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const s
     bool ended = before && (smcr_conn_has_closed(before) || before->decline_frame);
 
     if (before && before != conn && !ended)
-        smcr_event_add(arrival, SMCR_EVENT_TOKEN_REUSED,
+        smcr_event_add(arrival, SMCR_EVENT_token_reused,
                        "Connection %u had this alert token, and the capture does not show its end",
                        before->index);
 }
@@ -183,9 +183,7 @@ take_in_proposal(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cl
     const smcr_clc_proposal_t *proposal = &clc->u.proposal;
 
     conn->proposal_frame = arrival->when.frame;
-    conn->has_subnet = clc->complete && proposal->has_ip_area;
-    memcpy(conn->subnet, proposal->subnet, sizeof conn->subnet);
-    conn->subnet_length = proposal->subnet_length;
+    conn->outside = clc->complete && proposal->has_ip_area && !smcr_conn_is_inside(conn, proposal);
 }
 
 static void

@@ -85,5 +85,5 @@ smcr_cost_tell_end(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
         return;
     snprintf(what, sizeof what, "The link group ends with %u open connection%s", cost.open,
                cost.open == 1 ? "" : "s");
-    smcr_cost_tell(arrival, SMCR_EVENT_LGR_LOST, what, &cost);
+    smcr_cost_tell(arrival, SMCR_EVENT_lgr_lost, what, &cost);
 }

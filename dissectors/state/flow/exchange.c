@@ -171,7 +171,7 @@ crosses_server(const smcr_exchange_message_t *message)
     const smcr_exchange_request_t *open = find(lgr, &wanted, &count);
     if (!open || !crosses(arrival, open))
         return false;
-    smcr_event_add(arrival, SMCR_EVENT_COLLISION,
+    smcr_event_add(arrival, SMCR_EVENT_llc_collision,
                    "Both sides send this request at the same time, the server in frame %u",
                    open->exchange.request_frame);
     return true;
@@ -197,7 +197,7 @@ tell_collision(const smcr_exchange_message_t *message)
         if (!collide || is_late || open->requester == message->side || !crosses(arrival, open) ||
             !smcr_evidence_is_first_answer(arrival, &open->answered)) /* it may have a response */
             continue;
-        smcr_event_add(arrival, SMCR_EVENT_COLLISION,
+        smcr_event_add(arrival, SMCR_EVENT_llc_collision,
                        "Crosses the request in frame %u, which has no response so far",
                        open->exchange.request_frame);
         return;
@@ -350,7 +350,7 @@ is_second_answer(const smcr_exchange_message_t *message)
     again->llc_type = before->exchange.llc_type;
     again->step = smcr_wire_llc_step(again->llc_type, true);
     smcr_state_exchange_close(arrival, again);
-    smcr_event_add(arrival, SMCR_EVENT_SECOND_ANSWER,
+    smcr_event_add(arrival, SMCR_EVENT_llc_second_answer,
                    "ADD LINK of frame %u was accepted in frame %u, and is rejected now",
                    before->exchange.request_frame, before->exchange.response_frame);
     return true;

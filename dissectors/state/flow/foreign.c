@@ -6,7 +6,7 @@
 
 #include "packet_flow.h"
 
-#include "outcome.h"
+#include "message_flow.h"
 #include "state/model/store.h"
 
 static smcr_rdma_t *
@@ -60,9 +60,9 @@ take_in_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
     };
     arrival->record->cm = *note_of(arrival->state, verdict.conn) = note;
     if (verdict.repeat_of)
-        smcr_event_add(arrival, SMCR_EVENT_CM_REPEAT, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_cm_repeat, NULL);
     if (verdict.unexpected_sent || verdict.unexpected_received)
-        smcr_event_add(arrival, SMCR_EVENT_CM_UNEXPECTED, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_cm_unexpected, NULL);
 }
 
 /* ---- data and acknowledgements ---- */
@@ -74,26 +74,9 @@ judge(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
         smcr_outcome_judge(arrival, flow->traffic, smcr_rdma_reverse(flow));
 
     if (verdict.order == SMCR_FLOW_IS_REPEAT && !smcr_ib_is_response(arrival->roce->opcode))
-        smcr_event_add(arrival, SMCR_EVENT_RETRANSMISSION, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_retransmission, NULL);
     if (verdict.silent)
-        smcr_event_add(arrival, SMCR_EVENT_SILENT, NULL);
-}
-
-static smcr_rdma_flow_t *
-place(const smcr_arrival_t *arrival)
-{
-    const smcr_ib_headers_t *roce = arrival->roce;
-    smcr_sent_t sent = smcr_outcome_sent(arrival);
-    smcr_rdma_headers_t headers = {
-        .source = roce->source,
-        .target = &roce->target,
-        .src_qpn = roce->src_qpn,
-        .has_src_qpn = roce->has_src_qpn,
-        .port = roce->port,
-        .is_marked = roce->ecn == SMCR_WIRE_ECN_CE || roce->opcode == SMCR_IB_CNP,
-    };
-
-    return smcr_rdma_take(rdma_of(arrival->state), &headers, &sent);
+        smcr_event_add(arrival, SMCR_EVENT_silent, NULL);
 }
 
 /* Any byte of the packet may be what is wrong: nothing is learned from it but how it fared. */
@@ -107,7 +90,7 @@ judge_corrupt(smcr_arrival_t *arrival)
         return;
     arrival->record->kind = SMCR_RECORD_CORRUPT;
     arrival->record->rdma = flow;
-    smcr_event_add(arrival, SMCR_EVENT_CORRUPT, NULL);
+    smcr_event_add(arrival, SMCR_EVENT_icrc_bad, NULL);
     if (flow->traffic && roce->opcode < SMCR_RD)
         judge(arrival, flow);
 }
@@ -122,7 +105,8 @@ smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message)
     }
     if (message)
         take_in_message(arrival, message);
-    smcr_rdma_flow_t *flow = place(arrival);
+    smcr_sent_t sent = smcr_outcome_sent(arrival);
+    smcr_rdma_flow_t *flow = smcr_rdma_take(rdma_of(arrival->state), arrival->roce, &sent);
 
     arrival->record->rdma = flow;
     if (flow->conn && !arrival->record->cm)

@@ -73,19 +73,6 @@ key_user_data(const smcr_llc_t *llc)
     return key;
 }
 
-static uint32_t
-key_of(const smcr_llc_t *llc)
-{
-    switch (llc->type) {
-#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, ...) \
-    case SMCR_LLC_##name: \
-        return key_##key(llc);
-#include "wire/llc.def"
-    default:
-        return 0;
-    }
-}
-
 static smcr_exchange_message_t
 message_of(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
@@ -120,7 +107,7 @@ tell_type(const smcr_exchange_message_t *message)
                              ? ", the server has a single device"
                              : ", the client has a single device";
 
-    smcr_event_add(message->arrival, SMCR_EVENT_LGR_TYPE,
+    smcr_event_add(message->arrival, SMCR_EVENT_lgr_type,
                    "The link group is of type %s now%s", names[lgr->type],
                    lgr->server == SMCR_LGR_SIDE_UNKNOWN ? "" : single);
 }
@@ -132,7 +119,7 @@ activate(const smcr_exchange_message_t *message, smcr_link_t *link)
     bool changed = smcr_link_activate(link);
 
     if (!before && link->state == SMCR_LINK_ACTIVE)
-        smcr_event_add(message->arrival, SMCR_EVENT_LINK_ACTIVE, NULL);
+        smcr_event_add(message->arrival, SMCR_EVENT_link_active, NULL);
     if (changed)
         tell_type(message);
 }
@@ -148,7 +135,7 @@ delete(const smcr_exchange_message_t *message, smcr_link_t *link)
     bool changed = smcr_link_delete(link, message->arrival->when.frame);
 
     if (before)
-        smcr_event_add(message->arrival, SMCR_EVENT_LINK_DELETED, "Link %u is deleted",
+        smcr_event_add(message->arrival, SMCR_EVENT_link_deleted, "Link %u is deleted",
                        link->number);
     if (changed)
         tell_type(message);
@@ -169,7 +156,7 @@ take_in_confirm_link(const smcr_exchange_message_t *message)
     if (!from->known && same_device)
         smcr_qp_set(message->arrival->state, message->link, from->side, &key, SMCR_GROUND_LLC);
     else if (!same_device || key.qpn != from->key.qpn)
-        smcr_event_add(message->arrival, SMCR_EVENT_WRONG_LINK,
+        smcr_event_add(message->arrival, SMCR_EVENT_link_mismatch,
                        "The message names another queue pair than the link has at this end");
     bool eyecatcher = smcr_wire_bits(message->llc->flags, SMCR_MASK_NO_EYECATCHER) !=
                       SMCR_LLC_EYECATCHER_NOT_IN_RMB;
@@ -190,7 +177,7 @@ static void
 tell_unknown_rkeys(const smcr_exchange_message_t *message, unsigned unknown)
 {
     if (unknown && message->lgr->from_start)
-        smcr_event_add(message->arrival, SMCR_EVENT_RKEY_UNKNOWN,
+        smcr_event_add(message->arrival, SMCR_EVENT_rkey_unknown,
                        "RKeys that name no RMB of the sender on this link, as far as the capture "
                        "shows: %u",
                        unknown);
@@ -281,7 +268,7 @@ take_in_add_link(const smcr_exchange_message_t *message)
         return;
     }
     if (message->response && !announced && message->lgr->from_start)
-        smcr_event_add(message->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
+        smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
     take_in_new_qp(message, announce_link(message, add, link), add);
 }
 
@@ -293,7 +280,7 @@ take_in_add_link_cont(const smcr_exchange_message_t *message)
     if (link)
         take_in_new_rtokens(message, link);
     else if (message->lgr->from_start)
-        smcr_event_add(message->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
+        smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
 }
 
 static void
@@ -314,7 +301,7 @@ end_group(const smcr_exchange_message_t *message)
     smcr_state_exchange_end(lgr);
     if (!alive)
         return;
-    smcr_event_add(message->arrival, SMCR_EVENT_LGR_ENDED, NULL);
+    smcr_event_add(message->arrival, SMCR_EVENT_lgr_ended, NULL);
     if (certain)
         smcr_cost_tell_end(message->arrival, message->lgr);
 }
@@ -327,7 +314,7 @@ ask_for_end(const smcr_exchange_message_t *message)
 
     for (wmem_list_frame_t *at = wmem_list_head(links); at; at = wmem_list_frame_next(at))
         ((smcr_link_t *)wmem_list_frame_data(at))->is_guess = true;
-    smcr_event_add(message->arrival, SMCR_EVENT_LINK_DELETE_ASKED,
+    smcr_event_add(message->arrival, SMCR_EVENT_link_delete_asked,
                    "The client asks the server to delete all links");
 }
 
@@ -351,18 +338,18 @@ take_in_delete_link(const smcr_exchange_message_t *message)
     smcr_link_t *link = smcr_lgr_link(message->lgr, deletion->link);
     if (!link) {
         if (message->lgr->from_start && !by_client)
-            smcr_event_add(message->arrival, SMCR_EVENT_UNKNOWN_LINK, NULL);
+            smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
         return;
     }
     bool lost = deletion->reason == SMCR_LLC_DELETE_LOST_PATH;
     if (lost && !link->lost &&
         link->state == SMCR_LINK_ACTIVE) /* a side says so for the first time */
-        smcr_event_add(message->arrival, SMCR_EVENT_LINK_LOST, "Link %u is lost", link->number);
+        smcr_event_add(message->arrival, SMCR_EVENT_link_lost, "Link %u is lost", link->number);
     link->lost |= lost;
     link->delete_reason = deletion->reason;
     if (by_client) {
         link->is_guess = true;
-        smcr_event_add(message->arrival, SMCR_EVENT_LINK_DELETE_ASKED, NULL);
+        smcr_event_add(message->arrival, SMCR_EVENT_link_delete_asked, NULL);
     } else {
         delete(message, link);
     }
@@ -380,7 +367,7 @@ take_in_other_rtokens(const smcr_exchange_message_t *message, smcr_rmb_t *rmb)
             smcr_rmb_add_rtoken(message->arrival->state, rmb, &link->qp[rmb->side], rtoken->rkey,
                                 rtoken->va);
         else if (message->lgr->from_start)
-            smcr_event_add(message->arrival, SMCR_EVENT_UNKNOWN_LINK,
+            smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number,
                            "The link group has no link with number %u, as far as the capture shows",
                            rtoken->link);
     }
@@ -511,26 +498,31 @@ take_in_nothing(G_GNUC_UNUSED const smcr_exchange_message_t *message)
 {
 }
 
-typedef void handler_t(const smcr_exchange_message_t *message);
-
-/* What becomes of a message of the type; NULL: that is not known. */
-static handler_t *
-handler_of(uint8_t of_type)
-{
-    switch (of_type) {
-#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, ...) \
-    case SMCR_LLC_##name: \
-        return take_in_##handler;
+static const struct {
+    uint8_t type;
+    void (*take_in)(const smcr_exchange_message_t *message);
+    uint32_t (*key)(const smcr_llc_t *llc);
+} kinds[] = {
+#define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, ...) \
+    {SMCR_LLC_##name, take_in_##handler, key_##key},
 #include "wire/llc.def"
-    default:
-        return NULL;
-    }
+};
+
+/* Index of a type that is known. */
+static unsigned
+kind_of(uint8_t type)
+{
+    unsigned kind = 0;
+
+    while (kind < G_N_ELEMENTS(kinds) && kinds[kind].type != type)
+        kind++;
+    return kind;
 }
 
 bool
 smcr_state_llc_is_known(uint8_t type)
 {
-    return handler_of(type) != NULL;
+    return kind_of(type) < G_N_ELEMENTS(kinds);
 }
 
 bool
@@ -538,7 +530,7 @@ smcr_state_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     smcr_exchange_message_t message = message_of(arrival, llc);
 
-    message.key = key_of(llc);
+    message.key = kinds[kind_of(llc->type)].key(llc);
     if (message.response)
         return smcr_state_exchange_response(&message);
     smcr_state_exchange_request(&message);
@@ -552,6 +544,6 @@ smcr_state_llc_take_in(const smcr_arrival_t *arrival, const smcr_llc_t *llc, boo
 
     message.requested = requested;
     smcr_rules_llc(SMCR_RULES_ARRIVES, &message);
-    handler_of(llc->type)(&message);
+    kinds[kind_of(llc->type)].take_in(&message);
     smcr_rules_llc(SMCR_RULES_LEARNED, &message);
 }

@@ -1,5 +1,6 @@
 /* message_flow.h
- * What packet_flow.c hands messages to, and what they have in common: exchanges.
+ * What the files of this room ask each other: how packets fared, what messages change, what they
+ * have in common, and who waits.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,6 +11,28 @@
 #include "state/model/record.h"
 #include "state/rules/links/links.h"
 #include "state/rules/rules.h"
+
+/* ---- how packets fared, for their records: what fabric/ says, on any RDMA connection ---- */
+
+/* The packet, as fabric/ wants it. */
+smcr_sent_t smcr_outcome_sent(const smcr_arrival_t *arrival);
+
+/* A response to `requests`, NULL where these are not known: what it acknowledges, refuses and
+ * completes. Asked before smcr_outcome_judge(). */
+smcr_traffic_answer_t smcr_outcome_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests);
+
+/* A request or response in `traffic`; `reverse` is what the peer receives, NULL where that is not
+ * known. Writes the verdict to the record, to `arrival->psn` and `arrival->sent`. */
+smcr_flow_verdict_t smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic,
+                                       smcr_traffic_t *reverse);
+
+/* A congestion notification in `traffic`; `reverse` as above. */
+void smcr_outcome_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
+                      smcr_traffic_t *reverse);
+
+/* Any packet but a congestion notification: notes its ECN mark, CE. */
+void smcr_outcome_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
+                        const smcr_traffic_t *reverse);
 
 /* ---- LLC messages (RFC 7609 3.5.1, 3.5.5, A.3) ---- */
 
@@ -79,3 +102,25 @@ void smcr_state_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *e
 /* A Decline arrives. (A.2.5) */
 void smcr_state_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                          const smcr_clc_t *decline);
+
+/* ---- who waits for whom: the writer for free space, the reader for data, and for how long
+ * (RFC 7609 4.5, 4.6): fed with what is written, announced and read of one stream ---- */
+
+/* A WRITE packet's bytes are in the stream: `place` waits for the CDC message that announces it. */
+void smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place);
+
+/* A CDC message with these flags has announced up to stream->announced. */
+void smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint8_t flags,
+                           const smcr_evidence_cursors_t *known);
+
+/* What a CDC message of the reader is for. */
+typedef struct {
+    uint64_t consumed_before;
+    uint64_t free_before; /* space that the writer had before it */
+    bool alone;           /* it tells nothing but that the reader has read on */
+    bool current;         /* the capture has all messages of the writer before it */
+} smcr_window_reading_t;
+
+/* A CDC message says that the reader has come to stream->consumed. */
+void smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
+                          const smcr_window_reading_t *reading);

@@ -149,29 +149,40 @@ arrival_of(const smcr_arrival_t *now, const smcr_orphan_t *orphan, smcr_record_t
                             .when = orphan->when, .sent = orphan->when, .record = gone};
 }
 
+/* Takes out the first packet of the request, in the order of PSNs; NULL: there is none. The caller
+ * frees it. */
+static smcr_orphan_t *
+next_of(smcr_qp_t *qp, const smcr_write_t *write)
+{
+    wmem_list_frame_t *at = qp->orphans ? wmem_list_head(qp->orphans) : NULL;
+
+    for (; at; at = wmem_list_frame_next(at)) {
+        smcr_orphan_t *orphan = wmem_list_frame_data(at);
+        if (orphan->psn < write->first_psn || orphan->psn - write->first_psn >= write->packets)
+            continue;
+        wmem_list_remove_frame(qp->orphans, at);
+        return orphan;
+    }
+    return NULL;
+}
+
 void
 smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
     smcr_qp_t *qp = arrival->qp;
-    wmem_list_frame_t *at = qp->orphans ? wmem_list_head(qp->orphans) : NULL;
+    smcr_orphan_t *orphan;
 
-    while (at) {
-        wmem_list_frame_t *next = wmem_list_frame_next(at);
-        smcr_orphan_t *orphan = wmem_list_frame_data(at);
-        if (orphan->psn >= write->first_psn && orphan->psn - write->first_psn < write->packets) {
-            smcr_record_t gone;
-            smcr_arrival_t then = arrival_of(arrival, orphan, &gone);
-            smcr_write_place(&then, write);
-            smcr_place_late_t *late = smcr_place_late(orphan->place);
-            late->conn = gone.conn ? gone.conn : late->conn;
-            late->link = qp->link;
-            late->sender = !qp->side;
-            if (orphan->psn < qp->traffic.flow.in_order && orphan->psn != arrival->psn)
-                smcr_write_hold(&then, write);
-            wmem_list_remove_frame(qp->orphans, at);
-            wmem_free(arrival->state->scope, orphan);
-        }
-        at = next;
+    while ((orphan = next_of(qp, write)) != NULL) {
+        smcr_record_t gone;
+        smcr_arrival_t then = arrival_of(arrival, orphan, &gone);
+        smcr_write_place(&then, write);
+        smcr_place_late_t *late = smcr_place_late(orphan->place);
+        late->conn = gone.conn ? gone.conn : late->conn;
+        late->link = qp->link;
+        late->sender = !qp->side;
+        if (orphan->psn < qp->traffic.flow.in_order && orphan->psn != arrival->psn)
+            smcr_write_hold(&then, write);
+        wmem_free(arrival->state->scope, orphan);
     }
     smcr_write_take_in_held(arrival, write);
 }
@@ -270,7 +281,7 @@ smcr_orphan_claim(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_w
 {
     smcr_qp_t *qp = arrival->qp;
     smcr_stream_t *stream = &conn->side[qp->side].in;
-    wmem_list_frame_t *at = qp->orphans ? wmem_list_head(qp->orphans) : NULL;
+    smcr_orphan_t *orphan;
     uint64_t begin;
     bool placed = stream->known && smcr_stream_position_before(stream, prod, write->length, &begin);
 
@@ -280,18 +291,12 @@ smcr_orphan_claim(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_w
         stream->located = MAX(stream->located, begin + write->length);
         conn->side[qp->side].located = smcr_point_at(qp, arrival->psn);
     }
-    while (at) {
-        wmem_list_frame_t *next = wmem_list_frame_next(at);
-        smcr_orphan_t *orphan = wmem_list_frame_data(at);
+    while ((orphan = next_of(qp, write)) != NULL) {
         uint64_t within = (orphan->psn - write->first_psn) * write->packet_length;
-        if (orphan->psn >= write->first_psn && orphan->psn - write->first_psn < write->packets) {
-            if (placed)
-                place_orphan(arrival, orphan, conn, stream, begin + within);
-            else
-                smcr_held_hand_on(arrival, smcr_place_rare(orphan->place)->held, conn, !qp->side);
-            wmem_list_remove_frame(qp->orphans, at);
-            wmem_free(arrival->state->scope, orphan);
-        }
-        at = next;
+        if (placed)
+            place_orphan(arrival, orphan, conn, stream, begin + within);
+        else
+            smcr_held_hand_on(arrival, smcr_place_rare(orphan->place)->held, conn, !qp->side);
+        wmem_free(arrival->state->scope, orphan);
     }
 }

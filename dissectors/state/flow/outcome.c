@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "outcome.h"
+#include "message_flow.h"
 
 #include "state/model/store.h"
 
@@ -40,12 +40,12 @@ tell_nak(const smcr_arrival_t *arrival)
     if (arrival->roce->opcode != SMCR_RC_ACK || !arrival->roce->has_aeth)
         return;
     if (kind == SMCR_IB_SYNDROME_NAK)
-        smcr_event_add(arrival, SMCR_EVENT_NAK, "NAK, %s: the receiver %s PSN %u",
+        smcr_event_add(arrival, SMCR_EVENT_nak, "NAK, %s: the receiver %s PSN %u",
                        reasons[code] ? reasons[code] : "unknown reason",
                        code == SMCR_IB_NAK_PSN_SEQUENCE ? "waits for" : "refuses",
                        arrival->roce->psn);
     else if (kind == SMCR_IB_SYNDROME_RNR_NAK)
-        smcr_event_add(arrival, SMCR_EVENT_RNR_NAK, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_rnr_nak, NULL);
 }
 
 smcr_traffic_answer_t
@@ -92,9 +92,9 @@ smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffi
     arrival->replaces = verdict.replaces;
     arrival->sent = verdict.original ? verdict.first : (smcr_when_t){0, 0};
     if (verdict.order == SMCR_FLOW_IS_COPY)
-        smcr_event_add(arrival, SMCR_EVENT_COPY, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_copy, NULL);
     if (verdict.absent)
-        smcr_event_add(arrival, SMCR_EVENT_ABSENT, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_absent, NULL);
     return verdict;
 }
 
@@ -117,5 +117,5 @@ smcr_outcome_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_tr
     *cnp = smcr_ecn_take_cnp(&traffic->marks, reverse ? &reverse->marks : NULL, arrival->when);
     arrival->record->kind = SMCR_RECORD_CNP;
     arrival->record->cnp = cnp;
-    smcr_event_add(arrival, SMCR_EVENT_CNP, NULL);
+    smcr_event_add(arrival, SMCR_EVENT_cnp, NULL);
 }

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "cost.h"
-#include "outcome.h"
 #include "message_flow.h"
 #include "state/model/held.h"
 #include "state/model/store.h"
@@ -40,7 +39,7 @@ tell_silence(const smcr_arrival_t *arrival)
         snprintf(what, sizeof what, "%s; on %u connections of the link group", text, cost.open);
     else
         g_strlcpy(what, text, sizeof what);
-    smcr_cost_tell(arrival, SMCR_EVENT_SILENT, what, &cost)->claim = smcr_doubt_heard(arrival);
+    smcr_cost_tell(arrival, SMCR_EVENT_silent, what, &cost)->claim = smcr_doubt_heard(arrival);
 }
 
 static void
@@ -50,7 +49,7 @@ tell_repeat(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
 
     if (verdict->order == SMCR_FLOW_IS_REPEAT)
         smcr_event_add(arrival,
-                       lgr->ended_frame ? SMCR_EVENT_SENT_TO_NOBODY : SMCR_EVENT_RETRANSMISSION,
+                       lgr->ended_frame ? SMCR_EVENT_sent_to_nobody : SMCR_EVENT_retransmission,
                        NULL);
     if (verdict->silent && !lgr->ended_frame)
         tell_silence(arrival);
@@ -65,7 +64,7 @@ tell_above_mtu(const smcr_arrival_t *arrival)
 
     /* later its queue pairs may be somebody else's */
     if (mtu && arrival->roce->payload_length > mtu && !qp->link->deleted_frame)
-        smcr_event_add(arrival, SMCR_EVENT_ABOVE_MTU,
+        smcr_event_add(arrival, SMCR_EVENT_above_mtu,
                        "The packet has %d bytes, but the MTU of the link is %d",
                        arrival->roce->payload_length, mtu);
 }
@@ -80,7 +79,7 @@ tell_initial_psn(const smcr_arrival_t *arrival)
     int32_t ahead = smcr_psn_distance(announced, arrival->roce->psn);
 
     if (flow->first && !flow->seen.used && (ahead < 0 || ahead > ABSENT_MAX))
-        smcr_event_add(arrival, SMCR_EVENT_INITIAL_PSN,
+        smcr_event_add(arrival, SMCR_EVENT_psn_wrong,
                        "The first packet has PSN %u, but its sender announced %u",
                        arrival->roce->psn, announced);
 }
@@ -95,7 +94,7 @@ judge_corrupt(smcr_arrival_t *arrival)
         smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
 
     arrival->record->kind = SMCR_RECORD_CORRUPT;
-    smcr_event_add(arrival, SMCR_EVENT_CORRUPT, NULL);
+    smcr_event_add(arrival, SMCR_EVENT_icrc_bad, NULL);
     tell_repeat(arrival, &verdict);
 }
 
@@ -386,7 +385,7 @@ place_write(const smcr_arrival_t *arrival)
     if (begun)
         smcr_orphan_place(arrival, write);
     if (!write)
-        smcr_event_add(arrival, SMCR_EVENT_WRITE_NO_START, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_write_no_start, NULL);
     if (!write || !write->rmb)
         smcr_orphan_add(arrival);
     bool placed = write && smcr_write_place(arrival, write);
@@ -452,11 +451,7 @@ take_in_response(smcr_arrival_t *arrival)
 
     arrival->record->kind = SMCR_RECORD_ACK;
     smcr_traffic_answer_t answer = smcr_outcome_answer(arrival, &receiver->traffic);
-    if (answer.taken && smcr_unacked_covers(&receiver->unacked, answer.taken)) {
-        smcr_when_t *kept = smcr_state_alloc0(arrival->state, sizeof *kept);
-        *kept = arrival->when;
-        smcr_unacked_settle(&receiver->unacked, answer.taken, kept);
-    }
+    smcr_unacked_settle(&receiver->unacked, &arrival->state->entries, answer.taken, arrival->when);
     smcr_outcome_judge(arrival, &arrival->qp->traffic, &receiver->traffic);
     take_in_deferred(arrival, receiver, receiver->traffic.flow.in_order);
 }
@@ -574,26 +569,21 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     take_in_turn(arrival, &(content_t){.cdc = cdc, .conn = arrival->record->conn});
 }
 
-void
-smcr_state_tcp_reset(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
-{
-    bool ends = (cdc->state & (SMCR_CDC_STATE_ABORT | SMCR_CDC_STATE_CLOSED)) != 0;
-
-    if (arrival->record->fate == SMCR_FLOW_FATE_TAKE && !ends)
-        smcr_event_add(arrival, SMCR_EVENT_TCP_ENDED, NULL);
-}
-
 /* SMC is closed before TCP. (R-4.8.1-8) */
 void
-smcr_state_tcp_closed(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+smcr_state_tcp_ended(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset)
 {
     const smcr_conn_side_t *sender = &arrival->record->conn->side[!arrival->qp->side];
+    bool ends = (cdc->state & (SMCR_CDC_STATE_ABORT | SMCR_CDC_STATE_CLOSED)) != 0;
     bool open = !cdc->state && !smcr_conn_side_has_ended(sender);
-    bool first = arrival->record->fate == SMCR_FLOW_FATE_TAKE && smcr_doubt_is_new(arrival);
 
-    if (open && first && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) &&
-        !smcr_doubt_place(arrival).kind)
-        smcr_event_add(arrival, SMCR_EVENT_TCP_CLOSED, NULL);
+    if (arrival->record->fate != SMCR_FLOW_FATE_TAKE)
+        return;
+    if (by_reset && !ends)
+        smcr_event_add(arrival, SMCR_EVENT_tcp_ended, NULL);
+    if (!by_reset && open && smcr_doubt_is_new(arrival) &&
+        !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) && !smcr_doubt_place(arrival).kind)
+        smcr_event_add(arrival, SMCR_EVENT_tcp_closed_before, NULL);
 }
 
 /* ---- queue pairs that nobody announced ---- */
@@ -626,19 +616,6 @@ adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp)
         wmem_destroy_list(writes);
 }
 
-void
-smcr_state_prove(const smcr_arrival_t *arrival)
-{
-    smcr_qp_t *before = smcr_qp_find(arrival->state, &arrival->roce->target);
-
-    if (before && is_of_other_life(before, arrival->roce)) {
-        smcr_link_forget(arrival->state, before->link);
-        before = NULL;
-    }
-    if (!before)
-        adopt_unknown_qp_writes(arrival->state, smcr_link_prove(arrival->state, arrival->roce));
-}
-
 /* CONFIRM LINK flows between the two queue pairs of its link that CLC or ADD LINK announced. With
  * the PSN that was announced for the first packet it is of no other link, though one of the two is
  * another: `from` or `to` is NULL then. (R-3.3-5, R-A.3.1-3) */
@@ -654,13 +631,14 @@ correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
         (flow->first & SMCR_PSN_MASK) != arrival->roce->psn)
         return;
     if (!other->link->confirm_frame) /* else the request has told */
-        smcr_event_add(arrival, SMCR_EVENT_WRONG_LINK,
+        smcr_event_add(arrival, SMCR_EVENT_link_mismatch,
                        "One end of the link is another queue pair than was announced");
     smcr_qp_disown(arrival->state, other);
 }
 
-void
-smcr_state_prove_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
+/* Returns whether the link of the sender has the queue pair to which its CONFIRM LINK goes. */
+static bool
+completes_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
     smcr_ib_qp_key_t sender = smcr_qp_key(roce->source, sender_qpn);
@@ -669,8 +647,22 @@ smcr_state_prove_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
     correct_announced(arrival, qp, smcr_qp_find(arrival->state, &roce->target));
     if (qp)
         smcr_join_links(arrival->state, qp->link, &roce->target);
-    if (qp && !smcr_qp_peer(qp)->known && !smcr_qp_find(arrival->state, &roce->target))
-        smcr_qp_set(arrival->state, qp->link, !qp->side, &roce->target, SMCR_GROUND_LLC);
-    else
-        smcr_state_prove(arrival);
+    if (!qp || smcr_qp_peer(qp)->known || smcr_qp_find(arrival->state, &roce->target))
+        return false;
+    smcr_qp_set(arrival->state, qp->link, !qp->side, &roce->target, SMCR_GROUND_LLC);
+    return true;
+}
+
+void
+smcr_state_prove(const smcr_arrival_t *arrival, uint32_t sender_qpn)
+{
+    if (sender_qpn && completes_link(arrival, sender_qpn))
+        return;
+    smcr_qp_t *before = smcr_qp_find(arrival->state, &arrival->roce->target);
+    if (before && is_of_other_life(before, arrival->roce)) {
+        smcr_link_forget(arrival->state, before->link);
+        before = NULL;
+    }
+    if (!before)
+        adopt_unknown_qp_writes(arrival->state, smcr_link_prove(arrival->state, arrival->roce));
 }

@@ -24,18 +24,14 @@ void smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 /* The CDC message of a SEND that smcr_state_packet() has seen. (RFC 7609 4.7, A.4) */
 void smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
 
-/* The TCP connection of this CDC message's connection was reset before; `cdc` ought to say so. */
-void smcr_state_tcp_reset(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
+/* The TCP connection of this CDC message's connection was reset before, or else its sender has
+ * closed it: `cdc` ought to say so. (4.8.1) */
+void smcr_state_tcp_ended(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset);
 
-/* The same, and its sender has closed the TCP connection before. (4.8.1) */
-void smcr_state_tcp_closed(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
-
-/* A message has proven that the queue pair to which the packet goes carries SMC-R. */
-void smcr_state_prove(const smcr_arrival_t *arrival);
-
-/* The same for CONFIRM LINK, which names the queue pair `sender_qpn` from which it comes: it may be
- * one queue pair of a link whose other one the capture has not shown. */
-void smcr_state_prove_link(const smcr_arrival_t *arrival, uint32_t sender_qpn);
+/* A message has proven that the queue pair to which the packet goes carries SMC-R. `sender_qpn`:
+ * from which it comes, as CONFIRM LINK says; 0: it does not tell. That may be one queue pair of a
+ * link whose other one the capture has not shown. */
+void smcr_state_prove(const smcr_arrival_t *arrival, uint32_t sender_qpn);
 
 /* ---- CLC messages (RFC 7609 3.5.1, 3.5.2, A.2) ---- */
 

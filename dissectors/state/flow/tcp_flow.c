@@ -30,19 +30,6 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
 
 /* ---- fallback ---- */
 
-/* Whether the Proposal proves that the server is not in the client's IPv4 subnet. */
-static bool
-in_other_subnet(const smcr_conn_t *conn)
-{
-    unsigned bits = conn->subnet_length;
-
-    if (!conn->has_subnet || !conn->ipv4 || bits == 0 || bits > 32)
-        return false;
-    uint32_t mask = UINT32_MAX << (32 - bits);
-    uint64_t network = smcr_wire_number(smcr_conn_subnet(conn, conn->subnet, bits), sizeof mask);
-    return (network & mask) != (smcr_wire_number(conn->addr.ipv4[1], sizeof mask) & mask);
-}
-
 static void
 fall_back(smcr_conn_t *conn, smcr_fallback_kind_t kind, uint32_t frame)
 {
@@ -72,7 +59,7 @@ smcr_state_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr
                        ? smcr_wire_bits(message->os, SMCR_MASK_OS)
                        : 0;
     fallback->by_server = smcr_arrival_role(arrival);
-    fallback->other_subnet = in_other_subnet(conn);
+    fallback->other_subnet = conn->ipv4 && conn->outside;
     fallback->no_roce = smcr_evidence_lacks_roce(conn);
 }
 

@@ -295,7 +295,7 @@ static void
 tell_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
 {
     socket->is_doubtful = true;
-    smcr_event_add(arrival, SMCR_EVENT_TOLD_OTHERWISE, "%s%s",
+    smcr_event_add(arrival, SMCR_EVENT_told_otherwise, "%s%s",
                    socket->told.undated ? "The smcss file is not believed. " : "", text);
 }
 

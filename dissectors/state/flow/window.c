@@ -4,11 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "window.h"
+#include "message_flow.h"
 
-#include "state/evidence/evidence.h"
 #include "state/model/store.h"
-#include "state/rules/rules.h"
 
 #define LATE (500 * SMCR_TIME_MILLISECOND) /* for a reader whose writer is blocked */
 #define SMALL 10 /* what is less than this part of the element is not worth a message (4.5.1) */
@@ -153,11 +151,11 @@ take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         now->is_full = true;
         now->full = view->has_len ? smcr_evidence_sent(arrival) : (smcr_when_t){0};
         now->full_at = smcr_point_now(smcr_qp_peer(arrival->qp));
-        smcr_event_add(arrival, SMCR_EVENT_WINDOW_FULL, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_window_full, NULL);
     }
     bool small = filled && view->has_len && stream->filled && is_small(stream, view->len);
     if (small && stream->filled_small)
-        smcr_event_add(arrival, SMCR_EVENT_SMALL_WRITE, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_window_small_write, NULL);
     stream->filled_small = small;
     stream->filled = filled;
 }
@@ -180,7 +178,7 @@ take_in_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool block
         now->blocked_at = smcr_point_at(arrival->qp, arrival->psn);
         bool may_fill = smcr_ring_room(&stream->ring) && !arrival->record->view->has_unread;
         if (!may_fill && !fills(arrival->record->view, stream)) /* which take_in_full() tells */
-            smcr_event_add(arrival, SMCR_EVENT_BLOCKED, NULL);
+            smcr_event_add(arrival, SMCR_EVENT_window_blocked, NULL);
     }
 }
 
@@ -259,10 +257,10 @@ tell_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
         return;
     if (!is_small(stream, stream->consumed - reading->consumed_before)) {
         if (!now.is_blocked && reading->free_before * 2 >= smcr_ring_room(&stream->ring))
-            smcr_event_add(arrival, SMCR_EVENT_NEEDLESS_UPDATE, NULL);
+            smcr_event_add(arrival, SMCR_EVENT_window_needless_update, NULL);
         return;
     }
-    smcr_event_add(arrival, SMCR_EVENT_SMALL_UPDATE,
+    smcr_event_add(arrival, SMCR_EVENT_window_small_update,
                    now.is_blocked ? "Less than a tenth is freed, and the writer is blocked" : NULL);
 }
 
@@ -280,9 +278,9 @@ take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     stream->stalls->is_full = false;
     if (absent) /* another message may have done so */
         return;
-    smcr_event_add(arrival, SMCR_EVENT_WINDOW_OPENED, NULL);
+    smcr_event_add(arrival, SMCR_EVENT_window_opened, NULL);
     if (before.is_blocked && waited(before.blocked, sent, absent).time > LATE)
-        smcr_event_add(arrival, SMCR_EVENT_LATE_UPDATE, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_window_late_update, NULL);
 }
 
 void

@@ -7,11 +7,9 @@
 
 #include "write.h"
 
-#include "state/evidence/evidence.h"
+#include "message_flow.h"
 #include "state/model/held.h"
 #include "state/model/store.h"
-#include "state/rules/rules.h"
-#include "window.h"
 #include "wire/wire.h"
 
 #define WRITES_KEPT 64 /* requests of a queue pair */

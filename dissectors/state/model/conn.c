@@ -181,12 +181,42 @@ smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr)
     conn->lgr = lgr;
 }
 
-const uint8_t *
-smcr_conn_subnet(const smcr_conn_t *conn, const uint8_t *told, unsigned bits)
+/* The network of the client's address, IPv4, that the Proposal has `told` with a mask of so many
+ * bits, at most 32; the client's address where it tells the mask alone. What the client says is
+ * what counts: a router may have given it another address (NAT). */
+static const uint8_t *
+subnet_of(const smcr_conn_t *conn, const uint8_t *told, unsigned bits)
 {
     uint32_t mask = bits ? UINT32_MAX << (32 - bits) : 0;
 
     return smcr_wire_number(told, sizeof mask) == mask ? conn->addr.ipv4[0] : told;
+}
+
+static bool
+has_bits(const uint8_t *one, const uint8_t *other, unsigned bits)
+{
+    unsigned bytes = bits / 8;
+    uint8_t rest = (uint8_t)(0xff00 >> bits % 8);
+
+    return memcmp(one, other, bytes) == 0 && (!rest || !((one[bytes] ^ other[bytes]) & rest));
+}
+
+bool
+smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
+{
+    unsigned count = proposal->prefixes_kept, at = 0;
+
+    if (conn->ipv4)
+        return proposal->subnet_length > 32 ||
+               has_bits(subnet_of(conn, proposal->subnet, proposal->subnet_length),
+                        conn->addr.ipv4[1], proposal->subnet_length);
+    if (!conn->conversation || count < proposal->prefix_count || count == 0)
+        return true;
+    while (at < count && (proposal->prefixes[at][SMCR_GID_LENGTH] > 128 ||
+                          !has_bits(proposal->prefixes[at], conn->addr.ipv6[1],
+                                    proposal->prefixes[at][SMCR_GID_LENGTH])))
+        at++;
+    return at < count;
 }
 
 void

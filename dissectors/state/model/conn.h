@@ -93,14 +93,12 @@ struct smcr_conn {
     uint32_t clc_end[2];    /* per direction of the TCP stream, in Wireshark's order: frame in
                                which CLC ended; 0: not yet. What follows is the application's */
     uint32_t proposal_frame, accept_frame, confirm_frame, decline_frame; /* 0: not seen */
-    uint8_t subnet[4];       /* network address (Linux) or mask (RFC) */
-    uint8_t subnet_length;   /* bits */
     uint8_t clc_asked;       /* CLC type of `clc_step` */
     uint8_t accept_flags;    /* byte 7 of the Accept */
     uint8_t clc_types;       /* that have come: bit 1 is type 1 */
     uint8_t clc_whole;       /* bit by role: the capture has all bytes of CLC so far (absent.c) */
     bool knows_client : 1;   /* the SYN or SYN-ACK came before CLC: it tells who is who */
-    bool has_subnet : 1;     /* the Proposal tells the client's IPv4 subnet */
+    bool outside : 1;        /* the server is in no subnet or prefix of the Proposal */
     bool first_contact : 1;
     bool has_clc : 1;        /* Accept and Confirm, or the Decline: counted in its group */
     bool clc_from_server : 1; /* who sent `clc_step` */
@@ -143,10 +141,9 @@ smcr_conn_is_late(const smcr_conn_t *conn)
 /* The connection is one of the group. */
 void smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr);
 
-/* The network of the client's address, IPv4, that the Proposal has `told` with a mask of so many
- * bits, at most 32; the client's address where it tells the mask alone. What the client says is
- * what counts: a router may have given it another address (NAT). */
-const uint8_t *smcr_conn_subnet(const smcr_conn_t *conn, const uint8_t *told, unsigned bits);
+/* Whether one of the prefixes of the Proposal, or the subnet of the client's address, has the
+ * server's address. What the Proposal does not tell is taken for right. */
+bool smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal);
 
 /* A CLC message of the connection has come. */
 void smcr_conn_take_clc(smcr_conn_t *conn);

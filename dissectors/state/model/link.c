@@ -138,7 +138,7 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_k
         forget_qp(state, smcr_qp_peer(before));
     /* the sender of what the peer receives: acknowledgements that went to it before were not taken
      * for such */
-    smcr_unacked_forget(&smcr_qp_peer(qp)->unacked);
+    smcr_qp_peer(qp)->unacked.count = 0;
     smcr_traffic_skip_all(&smcr_qp_peer(qp)->traffic);
     qp->known = true;
     qp->gid_known = true;

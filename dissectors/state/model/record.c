@@ -303,18 +303,12 @@ smcr_arrival_track(const smcr_arrival_t *arrival, smcr_link_sent_message_t *mess
     smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &message->acked);
 }
 
-enum {
-#define SMCR_EVENT(...) +1
-    EVENT_KINDS = 1
-#include "events.def"
-};
-
 /* What all packets share that have one event of this kind, without a text, and no other. */
 static smcr_event_t **
 lone_event(smcr_state_t *state, smcr_event_id_t id)
 {
     if (!state->events)
-        state->events = wmem_alloc0_array(state->scope, smcr_event_t *, EVENT_KINDS);
+        state->events = wmem_alloc0_array(state->scope, smcr_event_t *, SMCR_EVENTS);
     return &state->events[id];
 }
 

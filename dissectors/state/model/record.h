@@ -146,10 +146,12 @@ typedef struct {
     uint32_t repeat_of; /* frame of the first packet of the same message; 0: this is the first */
 } smcr_record_cm_t;
 
+/* What the state tells the user: an expert item of the same name is made of it. */
 typedef enum {
     SMCR_EVENT_NONE,
-#define SMCR_EVENT(id, expert, info) id,
-#include "events.def"
+#define EXPERT(ei, filter, group, severity, sentence) SMCR_EVENT_##ei,
+#include "experts.def"
+    SMCR_EVENTS,
 } smcr_event_id_t;
 
 typedef struct smcr_doubt_proof smcr_doubt_proof_t;

@@ -20,7 +20,7 @@ smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t d
     char *text = g_strdup_vprintf(format, arguments);
     va_end(arguments);
     smcr_event_t *kept =
-        doubt.kind ? smcr_event_add(arrival, SMCR_EVENT_DOUBTFUL,
+        doubt.kind ? smcr_event_add(arrival, SMCR_EVENT_breach_doubtful,
                                     "%s; but the capture lacks packets that may explain it", text)
                    : smcr_event_add(arrival, event, "%s", text);
     kept->claim = doubt.claim;

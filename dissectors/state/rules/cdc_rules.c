@@ -19,7 +19,7 @@ SMCR_RULES_CDC(number)
     if (message->cdc->seq == 1 || message->sender->announced.qp != arrival->qp ||
         !message->receiver->announced.qp)
         return;
-    smcr_breach(arrival, SMCR_EVENT_SEQ_FIRST, smcr_doubt_group(arrival, lgr),
+    smcr_breach(arrival, SMCR_EVENT_cdc_first_number, smcr_doubt_group(arrival, lgr),
                 "The first CDC message of its sender has sequence number %u", message->cdc->seq);
 }
 
@@ -30,15 +30,15 @@ SMCR_RULES_CDC(step)
     unsigned before = message->sender->cdc_said, now = message->cdc->seq;
 
     if (message->step <= 0 && !message->replayed)
-        smcr_event_add(arrival, SMCR_EVENT_SEQ_BACKWARDS,
+        smcr_event_add(arrival, SMCR_EVENT_cdc_seq_backwards,
                        "Sequence number %u follows %u, which frame %u had", now, before,
                        message->sender->cdc_frame);
     else if (message->step > 1 && (message->follows.kind || message->replayed))
-        smcr_event_add(arrival, SMCR_EVENT_SEQ_GAP,
+        smcr_event_add(arrival, SMCR_EVENT_cdc_seq_gap,
                        "Sequence number %u follows %u: CDC messages before this one are missing",
                        now, before);
     else if (message->step > 1)
-        smcr_breach(arrival, SMCR_EVENT_SEQ_SKIPPED, message->follows,
+        smcr_breach(arrival, SMCR_EVENT_cdc_seq_skipped, message->follows,
                     "Sequence number %u follows %u, though no packet is missing", now, before);
 }
 
@@ -57,14 +57,14 @@ check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     smcr_ring_fault_t fault = cursor->told ? SMCR_RING_FAULT_NONE : cursor->fault;
 
     if (fault == SMCR_RING_FAULT_OUTSIDE)
-        smcr_breach(arrival, SMCR_EVENT_CURSOR_RANGE, message->follows,
+        smcr_breach(arrival, SMCR_EVENT_cdc_cursor_range, message->follows,
                     "The %s cursor is %u, but the data of the RMB element lie from %u to %u", name,
                     now.count, conn->lgr->base[owner], conn->side[owner].size - 1);
     else if (fault == SMCR_RING_FAULT_BACK)
-        smcr_breach(arrival, SMCR_EVENT_CURSOR_BACKWARDS, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_cdc_cursor_backwards, smcr_doubt_message(arrival),
                     "The %s cursor is behind that of the message before", name);
     else if (fault == SMCR_RING_FAULT_ROUND)
-        smcr_breach(arrival, SMCR_EVENT_CURSOR_WRAP, message->follows,
+        smcr_breach(arrival, SMCR_EVENT_cdc_wrap, message->follows,
                     "The %s cursor goes from %u:%u to %u:%u, more than one round", name,
                     before.wrap, before.count, now.wrap, now.count);
 }
@@ -116,11 +116,11 @@ SMCR_RULES_CDC(unseen)
     uint64_t bytes = MIN(prod->over, prod->end - announced);
     if (stays(conn) && !smcr_doubt_conn(arrival, conn).kind &&
         !(first && smcr_doubt_place(arrival).kind))
-        smcr_event_add(arrival, SMCR_EVENT_ANNOUNCED_EARLY,
+        smcr_event_add(arrival, SMCR_EVENT_cdc_announced_early,
                        "The message announces %" G_GUINT64_FORMAT " bytes before they are written",
                        bytes);
     else
-        smcr_event_add(arrival, SMCR_EVENT_UNSEEN_DATA,
+        smcr_event_add(arrival, SMCR_EVENT_cdc_unseen_data,
                        "No RDMA WRITE so far carries %" G_GUINT64_FORMAT
                        " of the bytes that the message announces",
                        bytes);
@@ -139,7 +139,7 @@ SMCR_RULES_CDC(writer)
         return;
     const smcr_rules_goal_t *goal =
         smcr_rules_goal(arrival, conn, arrival->qp->side, false, prod->end - limit + out->consumed);
-    smcr_breach(arrival, SMCR_EVENT_CURSOR_AHEAD, smcr_doubt_other(arrival, conn, &goal->when),
+    smcr_breach(arrival, SMCR_EVENT_cdc_cursor_ahead, smcr_doubt_other(arrival, conn, &goal->when),
                 "The producer cursor passes the consumer cursor of the reader");
 }
 
@@ -155,10 +155,10 @@ SMCR_RULES_CDC(reader)
     const smcr_rules_goal_t *goal = smcr_rules_goal(arrival, conn, reader, true, cons->end);
     smcr_doubt_t doubt = smcr_doubt_other(arrival, conn, &goal->when);
     if (stays(conn) && !doubt.kind)
-        smcr_breach(arrival, SMCR_EVENT_READ_UNSENT, doubt,
+        smcr_breach(arrival, SMCR_EVENT_cdc_read_unsent, doubt,
                     "The consumer cursor is ahead of the producer cursor");
     else
-        smcr_event_add(arrival, SMCR_EVENT_READ_TOO_FAR, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_cdc_read_too_far, NULL);
 }
 
 static void
@@ -206,7 +206,7 @@ SMCR_RULES_CDC(urgent)
 
     if (present && !again && message->step == 1 && !message->replayed && before.wrap == now.wrap &&
         before.count == now.count)
-        smcr_breach(arrival, SMCR_EVENT_URGENT_FLAGS, message->follows,
+        smcr_breach(arrival, SMCR_EVENT_cdc_urgent_flags, message->follows,
                     "Urgent data are present, but the producer cursor is where it was before");
 }
 
@@ -222,7 +222,7 @@ SMCR_RULES_WRITE(urgent)
 
     if (answer && *answer == 0 && place->position >= stream->stalls->urgent &&
         smcr_place_piece(place).rewritten == 0 && stays(conn))
-        smcr_breach(arrival, SMCR_EVENT_URGENT_OVERRUN, smcr_doubt_other(arrival, conn, answer),
+        smcr_breach(arrival, SMCR_EVENT_cdc_urgent_overrun, smcr_doubt_other(arrival, conn, answer),
                     "The writer does not wait until its urgent data have been taken");
 }
 
@@ -241,7 +241,7 @@ SMCR_RULES_CDC(urgent_answer)
 
     smcr_rules_side(arrival, conn, reader)->urgent_answer = answer;
     claim.deadline = deadline;
-    smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED, smcr_doubt_answer(arrival, conn, reader, claim),
+    smcr_breach(arrival, SMCR_EVENT_cdc_unanswered, smcr_doubt_answer(arrival, conn, reader, claim),
                 "For a second the reader does not tell that it has the urgent data; Linux waits "
                 "until its program has read them (smc_rx_update_consumer())");
 }
@@ -305,7 +305,7 @@ SMCR_RULES_CDC(token)
     for (wmem_list_frame_t *at = wmem_list_head(lgrs); at; at = wmem_list_frame_next(at))
         found += goes_on_in(arrival, wmem_list_frame_data(at), message->cdc);
     if (found == 1)
-        smcr_breach(arrival, SMCR_EVENT_OTHER_GROUP,
+        smcr_breach(arrival, SMCR_EVENT_cdc_other_group,
                     smcr_doubt_group(arrival, arrival->qp->link->lgr),
                     "The connection with this token belongs to another link group of the hosts");
 }
@@ -321,7 +321,7 @@ SMCR_RULES_CDC(confirmed)
 
     if (!conn->accept_frame || conn->confirm_frame || conn->lgr->server != side)
         return;
-    smcr_breach(arrival, SMCR_EVENT_DATA_BEFORE_CONFIRM,
+    smcr_breach(arrival, SMCR_EVENT_cdc_before_confirm,
                 smcr_doubt_or(smcr_doubt_place(arrival),
                               smcr_doubt_later(arrival, conn->lgr, !side, claim)),
                 "The client sends this before its Confirm, or TCP and RoCE were captured at two "
@@ -342,20 +342,20 @@ SMCR_RULES_CDC(end)
     bool aborts = (message->cdc->state & SMCR_CDC_STATE_ABORT) != 0;
 
     if (sender->abort_frame)
-        smcr_breach(arrival, SMCR_EVENT_AFTER_ABORT, message->follows,
+        smcr_breach(arrival, SMCR_EVENT_cdc_after_abort, message->follows,
                     "The sender aborted the connection in frame %u, but goes on, as Linux may do "
                     "(smc_tx_pending())",
                     sender->abort_frame);
     else if (in->filled)
         return;
     else if (sender->closed_frame && !aborts)
-        smcr_breach(arrival, SMCR_EVENT_AFTER_CLOSE, message->follows,
+        smcr_breach(arrival, SMCR_EVENT_cdc_after_close, message->follows,
                     "The sender closed the connection in frame %u, but goes on, as Linux may do "
                     "(smc_tx_pending())",
                     sender->closed_frame);
     else if (sender->sending_done_frame && in->known &&
              smcr_ring_distance(&in->ring, sender->prod, message->cdc->prod) > 0)
-        smcr_breach(arrival, SMCR_EVENT_AFTER_DONE, message->follows,
+        smcr_breach(arrival, SMCR_EVENT_cdc_after_done, message->follows,
                     "The message announces data, though its sender was done in frame %u, as Linux "
                     "may do (smc_tx_pending())",
                     sender->sending_done_frame);
@@ -368,7 +368,7 @@ SMCR_RULES_CDC(flags)
         SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT;
 
     if (message->sender->cdc_state == SMCR_CDC_STATE_SENDING_DONE && !(message->cdc->state & ended))
-        smcr_breach(arrival, SMCR_EVENT_FLAG_WITHDRAWN, message->follows,
+        smcr_breach(arrival, SMCR_EVENT_cdc_flag_withdrawn, message->follows,
                     "The sender takes back that it is done with sending, which frame %u said",
                     message->sender->cdc_frame);
 }
@@ -385,7 +385,7 @@ SMCR_RULES_CDC(reused)
     if (!next || next == conn || !next->confirm_frame || !next->side[writer].cdc_frame ||
         message->cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT))
         return;
-    smcr_breach(arrival, SMCR_EVENT_AFTER_REUSE, smcr_doubt_conn(arrival, conn),
+    smcr_breach(arrival, SMCR_EVENT_cdc_after_reuse, smcr_doubt_conn(arrival, conn),
                 "The RMB element belongs to connection %u by now, but the sender does not abort, "
                 "as Linux, which does not look (smc_connect_rdma())",
                 next->index);

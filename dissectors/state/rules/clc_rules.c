@@ -68,7 +68,7 @@ check_known(const smcr_arrival_t *arrival, const uint8_t *peer_id, const smcr_ib
     smcr_lgr_t *lgr = only_group_with(arrival->state, peer_id);
 
     if (lgr)
-        smcr_breach(arrival, SMCR_EVENT_FIRST_CONTACT_FLAG,
+        smcr_breach(arrival, SMCR_EVENT_clc_first_contact_wrong,
                     doubt_qp(arrival, lgr, lgr->server, key),
                     "This is no first contact, but link group %u has no such queue pair, nor has "
                     "the capture another group with this server",
@@ -94,7 +94,7 @@ SMCR_RULES_CLC(client_qp)
     smcr_doubt_t doubt = conn->first_contact ? smcr_doubt_message(arrival)
                                              : doubt_qp(arrival, lgr, !lgr->server, &key);
 
-    smcr_breach(arrival, SMCR_EVENT_WRONG_LINK, doubt,
+    smcr_breach(arrival, SMCR_EVENT_link_mismatch, doubt,
                 "The queue pair is not the client's end of an active link of the group");
 }
 
@@ -123,7 +123,7 @@ check_taken(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_conta
         return;
     smcr_doubt_t doubt = active ? smcr_doubt_group(arrival, link->lgr)
                                 : smcr_doubt_message(arrival); /* it has no packets */
-    smcr_breach(arrival, SMCR_EVENT_QP_TAKEN, doubt,
+    smcr_breach(arrival, SMCR_EVENT_clc_qp_taken, doubt,
                 "Link group %u has this queue pair%s, and the capture does not show the end of "
                 "the link",
                 link->lgr->index,
@@ -150,35 +150,6 @@ SMCR_RULES_CLC(server_qp)
 /* ---- where the peers are ---- */
 
 static bool
-has_bits(const uint8_t *one, const uint8_t *other, unsigned bits)
-{
-    unsigned bytes = bits / 8;
-    uint8_t rest = (uint8_t)(0xff00 >> bits % 8);
-
-    return memcmp(one, other, bytes) == 0 && (!rest || !((one[bytes] ^ other[bytes]) & rest));
-}
-
-/* Whether one of the prefixes, or the subnet of the client's address, has the server's address.
- * What the Proposal does not tell is taken for right. */
-static bool
-is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
-{
-    unsigned count = proposal->prefixes_kept, at = 0;
-
-    if (conn->ipv4)
-        return proposal->subnet_length > 32 ||
-               has_bits(smcr_conn_subnet(conn, proposal->subnet, proposal->subnet_length),
-                        conn->addr.ipv4[1], proposal->subnet_length);
-    if (!conn->conversation || count < proposal->prefix_count || count == 0)
-        return true;
-    while (at < count && (proposal->prefixes[at][SMCR_GID_LENGTH] > 128 ||
-                          !has_bits(proposal->prefixes[at], conn->addr.ipv6[1],
-                                    proposal->prefixes[at][SMCR_GID_LENGTH])))
-        at++;
-    return at < count;
-}
-
-static bool
 is_ipv6(const smcr_conn_t *conn)
 {
     static const uint8_t other[SMCR_GID_IPV4_AT] = {0}; /* addresses that are none of IP */
@@ -191,17 +162,14 @@ is_ipv6(const smcr_conn_t *conn)
 SMCR_RULES_CLC(area)
 {
     const smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
-    bool outside = !is_inside(conn, proposal);
 
     if (!message->clc->complete || !proposal->has_ip_area)
         return;
-    if (outside != smcr_rules_of_conn(conn)->outside)
-        smcr_rules_conn(arrival, conn)->outside = outside;
     if (conn->ipv4 && proposal->prefix_count)
-        smcr_breach(arrival, SMCR_EVENT_AREA_WRONG, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_area_wrong, smcr_doubt_message(arrival),
                     "The connection is one of IPv4, but the Proposal has prefixes of IPv6");
     else if (is_ipv6(conn) && (proposal->subnet_length || !proposal->prefix_count))
-        smcr_breach(arrival, SMCR_EVENT_AREA_WRONG, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_area_wrong, smcr_doubt_message(arrival),
                     "The connection is one of IPv6, but the Proposal has %s",
                     proposal->subnet_length ? "a subnet of IPv4" : "no prefix");
 }
@@ -213,9 +181,8 @@ SMCR_RULES_CLC(subnet)
     const smcr_clc_t *clc = message->clc;
 
     if (smcr_wire_clc_names_qp(clc) && smcr_wire_clc_is_first_contact(clc) &&
-        smcr_rules_of_conn(conn)->outside &&
-        smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION) == 1)
-        smcr_breach(arrival, SMCR_EVENT_OTHER_SUBNET, smcr_doubt_message(arrival),
+        conn->outside && smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION) == 1)
+        smcr_breach(arrival, SMCR_EVENT_clc_other_subnet, smcr_doubt_message(arrival),
                     "The server accepts, but the address that the client has reached is in no "
                     "subnet or prefix of the Proposal");
 }
@@ -237,7 +204,7 @@ SMCR_RULES_CLC(element_size)
         return;
     smcr_doubt_proof_t claim = {.has_come = rmb_has_gone, .about = rmb};
     smcr_doubt_t doubt = smcr_doubt_later(arrival, qp->link->lgr, qp->side, claim);
-    smcr_breach(arrival, SMCR_EVENT_RMB_CHANGED, smcr_doubt_or(smcr_doubt_place(arrival), doubt),
+    smcr_breach(arrival, SMCR_EVENT_rmb_changed, smcr_doubt_or(smcr_doubt_place(arrival), doubt),
                 "The elements of this RMB had %u bytes, now they have %u", rmb->element_size, size);
 }
 
@@ -286,7 +253,7 @@ SMCR_RULES_CDC(goes_on)
     smcr_doubt_t doubt = {SMCR_DOUBT_NONE, NULL};
     if (arrival->when.time <= reused->time + QUEUED)
         doubt.kind = SMCR_DOUBT_UNSEEN;
-    smcr_breach(arrival, reused->token ? SMCR_EVENT_TOKEN_IN_USE : SMCR_EVENT_ELEMENT_IN_USE,
+    smcr_breach(arrival, reused->token ? SMCR_EVENT_token_in_use : SMCR_EVENT_rmb_element_in_use,
                 smcr_doubt_or(smcr_doubt_place(arrival), doubt),
                 "The sender has given its %s to connection %u, but goes on with this one",
                 reused->token ? "alert token" : "RMB element", other->index);
@@ -320,10 +287,10 @@ SMCR_RULES_CLC(peer)
     bool later = !conn->first_contact && lgr->from_start;
 
     if (qp->side != lgr->server && differ(smcr_rules_of_conn(conn)->proposed_id, accept->peer_id))
-        smcr_breach(arrival, SMCR_EVENT_PEER_CHANGED, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_peer_changed, smcr_doubt_message(arrival),
                     "The peer ID is not that of its Proposal");
     else if (later && differ(lgr->peer_id[qp->side], accept->peer_id))
-        smcr_breach(arrival, SMCR_EVENT_PEER_CHANGED,
+        smcr_breach(arrival, SMCR_EVENT_clc_peer_changed,
                     smcr_doubt_later_on(arrival, qp->link, qp->side, (smcr_doubt_proof_t){0}),
                     "The peer ID is not that of its link group");
 }
@@ -340,6 +307,6 @@ SMCR_RULES_CLC(eid)
     if (qp->side == qp->link->lgr->server)
         smcr_rules_conn(arrival, conn)->eid = eid;
     else if (conn->accept_frame)
-        smcr_breach(arrival, SMCR_EVENT_EID_WRONG, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_eid_wrong, smcr_doubt_message(arrival),
                     "The EID is not that of the Accept");
 }

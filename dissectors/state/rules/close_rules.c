@@ -19,7 +19,7 @@ check_read(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
     if (!in->known || urgent || probe->end <= in->consumed)
         return;
-    smcr_breach(arrival, SMCR_EVENT_CLOSED_UNREAD,
+    smcr_breach(arrival, SMCR_EVENT_cdc_closed_unread,
                 smcr_doubt_or(smcr_doubt_conn(arrival, conn),
                               smcr_doubt_seen_new(arrival, &probe->sent_message)),
                 "The sender closes the connection, but has not reported %" G_GUINT64_FORMAT
@@ -37,7 +37,7 @@ check_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_place_t *first = last ? smcr_slab_entry(entries, last->next) : NULL;
 
     if (first)
-        smcr_breach(arrival, SMCR_EVENT_CLOSED_UNANNOUNCED,
+        smcr_breach(arrival, SMCR_EVENT_cdc_closed_unannounced,
                     smcr_doubt_conn(arrival, conn),
                     "The sender is done with sending, but has not announced what frame %u wrote",
                     first->frame);
@@ -62,7 +62,7 @@ check_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     };
 
     if (!smcr_conn_side_has_ended(other))
-        smcr_breach(arrival, SMCR_EVENT_CDC_UNANSWERED,
+        smcr_breach(arrival, SMCR_EVENT_cdc_unanswered,
                     smcr_doubt_answer(arrival, conn, arrival->qp->side, claim),
                     "The other side does not answer the abort; Linux waits until its program "
                     "closes (smc_close_active())");
@@ -137,7 +137,7 @@ check_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
     if (!writer->abort_frame && !(writer->closed_frame && reader->closed_frame))
         return false;
-    smcr_breach(arrival, SMCR_EVENT_WRITE_AFTER_END, doubt_whose(arrival, conn),
+    smcr_breach(arrival, SMCR_EVENT_write_after_end, doubt_whose(arrival, conn),
                 "The RDMA WRITE is one of connection %u, which its sender %s in frame %u, as Linux "
                 "may do (smc_tx_pending())",
                 conn->index, writer->abort_frame ? "aborted" : "closed", frame);
@@ -151,7 +151,7 @@ check_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
     uint32_t done = writer->closed_frame ? writer->closed_frame : writer->sending_done_frame;
 
-    smcr_breach(arrival, SMCR_EVENT_WRITE_AFTER_CLOSE, doubt_whose(arrival, conn),
+    smcr_breach(arrival, SMCR_EVENT_write_after_close, doubt_whose(arrival, conn),
                 "The RDMA WRITE is one of connection %u, whose sender was done in frame %u, as "
                 "Linux does when a program ends early (smc_close_active())",
                 conn->index, done);
@@ -165,7 +165,7 @@ check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
     const smcr_link_sent_message_t *closed = &smcr_rules_of_conn(conn)->closed[arrival->qp->side];
 
-    smcr_breach(arrival, SMCR_EVENT_WRITE_AFTER_CLOSE,
+    smcr_breach(arrival, SMCR_EVENT_write_after_close,
                 smcr_doubt_or(smcr_doubt_seen_new(arrival, closed),
                               doubt_whose(arrival, conn)),
                 "The RDMA WRITE comes after its reader closed the connection in frame %u, as Linux "

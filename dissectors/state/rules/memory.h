@@ -94,7 +94,6 @@ struct smcr_rules_conn {
     smcr_rules_terms_t terms; /* of the Accept, if it `has_terms` */
     uint8_t proposal_flags;   /* byte 7 of the Proposal; 0: there is none */
     bool has_terms : 1;       /* the Accept has a first contact extension */
-    bool outside : 1;         /* the server is in no subnet or prefix of the Proposal */
     bool malformed_by_server : 1;
     bool last_by_server : 1;  /* who sent the last CLC message */
     bool mtu_reserved : 1;    /* of the Accept, which came last */

@@ -25,7 +25,7 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     if (sender->moved_frame || smcr_rules_of_side(conn, !arrival->qp->side)->strayed_frame ||
         smcr_conn_side_has_ended(sender) || smcr_conn_side_has_ended(receiver))
         return;
-    smcr_breach(arrival, SMCR_EVENT_MOVE_NOT_VALIDATED,
+    smcr_breach(arrival, SMCR_EVENT_move_not_validated,
                 smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
                 "The connection moves from link %u to link %u, but no failover validation comes "
                 "first",
@@ -40,7 +40,7 @@ static void
 check_old_link(const smcr_arrival_t *arrival, const smcr_rules_move_t *move)
 {
     smcr_breach(
-        arrival, SMCR_EVENT_MOVE_OLD_LINK,
+        arrival, SMCR_EVENT_move_old_link,
         smcr_doubt_or(smcr_doubt_message(arrival),
                       smcr_doubt_seen(arrival, move->sent_message.sent, move->sent_message.acked)),
         "The connection left link %u in frame %u, and still sends on it, as Linux may do "
@@ -56,7 +56,7 @@ check_number(const smcr_arrival_t *arrival, const smcr_rules_move_t *move, const
     int16_t step = (int16_t)(uint16_t)(cdc->seq - move->seq);
 
     if (step <= 0)
-        smcr_breach(arrival, SMCR_EVENT_MOVE_NUMBER, smcr_doubt_since(arrival, &move->at),
+        smcr_breach(arrival, SMCR_EVENT_move_number, smcr_doubt_since(arrival, &move->at),
                     "Sequence number %u follows the failover validation of number %u in frame %u",
                     cdc->seq, move->seq, move->frame);
 }

@@ -18,7 +18,7 @@
 /* The client sends Proposal and Confirm, the server Accept; both may decline. (R-3.2-1) */
 SMCR_RULES_CLC(sender)
 {
-    smcr_breach(arrival, SMCR_EVENT_CLC_SENDER, smcr_doubt_message(arrival),
+    smcr_breach(arrival, SMCR_EVENT_clc_wrong_sender, smcr_doubt_message(arrival),
                 "Only the %s sends this message", smcr_arrival_role(arrival) ? "client" : "server");
 }
 
@@ -37,9 +37,9 @@ SMCR_RULES_CLC(order)
     if (type < SMCR_CLC_PROPOSAL || type > SMCR_CLC_CONFIRM || !message->proven.is_next)
         return;
     if (has_come(conn, type))
-        smcr_breach(arrival, SMCR_EVENT_CLC_ORDER, doubt, "This message was sent before");
+        smcr_breach(arrival, SMCR_EVENT_clc_order, doubt, "This message was sent before");
     else if (type != SMCR_CLC_PROPOSAL && !has_come(conn, type - 1))
-        smcr_breach(arrival, SMCR_EVENT_CLC_ORDER, doubt, "No %s precedes this message",
+        smcr_breach(arrival, SMCR_EVENT_clc_order, doubt, "No %s precedes this message",
                     type == SMCR_CLC_ACCEPT ? "Proposal" : "Accept");
 }
 
@@ -51,7 +51,7 @@ SMCR_RULES_CLC(option)
 
     if (arrival->span && arrival->span->has_syns && !conn->clc_types && clc->complete &&
         clc->header.type != SMCR_CLC_DECLINE && !(conn->option_syn && conn->option_synack))
-        smcr_breach(arrival, SMCR_EVENT_CLC_NO_OPTION, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_no_option, smcr_doubt_message(arrival),
                     "The %s has no SMC-R option", conn->option_syn ? "SYN-ACK" : "SYN");
 }
 
@@ -68,7 +68,7 @@ check_time(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     if (asked && arrival->when.time > asked->request_time)
         time = arrival->when.time - asked->request_time;
     if (time > PATIENCE)
-        smcr_breach(arrival, SMCR_EVENT_CLC_LATE, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_late, smcr_doubt_message(arrival),
                     "The connection goes on %u.%u seconds after the message in frame %u; Linux "
                     "ends it after 6",
                     (unsigned)(time / SMCR_TIME_SECOND),
@@ -91,7 +91,7 @@ check_error(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
 
     if (kept->malformed_frame && kept->malformed_by_server != smcr_arrival_role(arrival))
-        smcr_breach(arrival, SMCR_EVENT_CLC_ERROR_KEPT, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_error_kept, smcr_doubt_message(arrival),
                     "The message in frame %u is malformed, but its receiver goes on",
                     kept->malformed_frame);
 }
@@ -106,7 +106,7 @@ SMCR_RULES_CLC(error)
 SMCR_RULES_CLC(reserved)
 {
     if (smcr_rules_of_conn(conn)->mtu_reserved)
-        smcr_breach(arrival, SMCR_EVENT_CLC_ERROR_KEPT, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_error_kept, smcr_doubt_message(arrival),
                     "The MTU of the Accept is reserved, but the client goes on, as Linux does "
                     "(smc_ib_modify_qp_rtr())");
 }
@@ -122,7 +122,7 @@ check_agreed(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
     if (!last || !conn->accept_frame || conn->first_contact)
         return false;
-    smcr_breach(arrival, SMCR_EVENT_DECLINE_LATE, smcr_doubt_message(arrival),
+    smcr_breach(arrival, SMCR_EVENT_clc_decline_late, smcr_doubt_message(arrival),
                 "The sender agreed in frame %u, on a link that both sides have", last);
     return true;
 }
@@ -137,7 +137,7 @@ check_chase(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_next
 
     if (known && conn->clc_types && !has_come(conn, SMCR_CLC_CONFIRM) &&
         smcr_rules_of_conn(conn)->last_by_server == by_server && is_next)
-        smcr_breach(arrival, SMCR_EVENT_DECLINE_CHASES, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_decline_chases, smcr_doubt_message(arrival),
                     "The sender has not got an answer to its last message");
 }
 
@@ -170,15 +170,15 @@ check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                    arrival->when.time >= last->sent + ADD_LINK_WAIT;
 
     if (!doubt_told(arrival, last).kind && gave_up)
-        smcr_breach(arrival, SMCR_EVENT_NO_RECOVERY, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_message(arrival),
                     "ADD LINK has no response: the server declines, as Linux before 5.8 does "
                     "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");
     else if (!doubt_told(arrival, last).kind)
-        smcr_breach(arrival, SMCR_EVENT_DECLINE_LATE, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_decline_late, smcr_doubt_message(arrival),
                     "The %s for the second link was taken in before",
                     by_server ? "ADD LINK request" : "ADD LINK response");
     else
-        smcr_breach(arrival, SMCR_EVENT_DECLINE_CONFIRMED,
+        smcr_breach(arrival, SMCR_EVENT_clc_decline_confirmed,
                     doubt_told(arrival, &sent_message[SMCR_RULES_SET_UP_CONFIRMED]),
                     "CONFIRM LINK has completed before");
 }
@@ -230,7 +230,7 @@ check_switch(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     uint32_t last = MAX(conn->side[0].cdc_frame, conn->side[1].cdc_frame);
 
     if (!conn->fallback.kind && last)
-        smcr_breach(arrival, SMCR_EVENT_DATA_AFTER_SWITCH, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_data_after_switch, smcr_doubt_message(arrival),
                     "The connection has used RDMA, last in frame %u", last);
 }
 
@@ -244,7 +244,7 @@ check_due(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                                                         : "The answer to the Proposal";
 
     if (has_come(conn, SMCR_CLC_PROPOSAL) && conn->option_syn && conn->option_synack)
-        smcr_breach(arrival, SMCR_EVENT_DATA_INSTEAD, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_data_instead, smcr_doubt_message(arrival),
                     "%s, or a Decline, has to come first", due);
 }
 

@@ -41,11 +41,11 @@ SMCR_RULES_CLC(path)
     if (!other || version < 1 || version > 2)
         return;
     if (confirm ? version != other : version > other)
-        smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, doubt,
+        smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, doubt,
                     "The %s has version %u, and the %s %u", confirm ? "Accept" : "Proposal", other,
                     confirm ? "Confirm" : "Accept", version);
     else if (!confirm && !is_offered(before, flags, clc->smcd))
-        smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, doubt,
+        smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, doubt,
                     "The Proposal does not offer SMC-%cv%u", clc->smcd ? 'D' : 'R', version);
 }
 
@@ -63,7 +63,7 @@ check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, un
             bool repeats)
 {
     if (now > before || (repeats && now != before))
-        smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
                     "The message has %s %u, but the one before %u", what, now, before);
 }
 
@@ -79,7 +79,7 @@ check_terms(const smcr_arrival_t *arrival, const smcr_rules_terms_t *before,
     check_value(arrival, "most connections", before->max_conns, now->max_conns, repeats);
     check_value(arrival, "most links", before->max_links, now->max_links, repeats);
     if (now->features & ~before->features)
-        smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
                     "The message has features 0x%04x, but the one before 0x%04x", now->features,
                     before->features);
 }
@@ -91,7 +91,7 @@ check_direct(const smcr_arrival_t *arrival, const smcr_rules_terms_t *accept,
              const smcr_rules_terms_t *confirm)
 {
     if (accept->direct != confirm->direct)
-        smcr_breach(arrival, SMCR_EVENT_DIRECT_DIFFERS, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_direct_differs, smcr_doubt_message(arrival),
                     "The %s has a direct route, but the %s has not",
                     accept->direct ? "server" : "client", accept->direct ? "client" : "server");
 }
@@ -162,7 +162,7 @@ SMCR_RULES_CLC(offered)
     smcr_rules_terms_t now = terms_of(accept);
 
     if (offer && offer->eid_count && !has_eid(offer, smcr_wire_eid_sum(accept->eid)))
-        smcr_breach(arrival, SMCR_EVENT_EID_WRONG, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_eid_wrong, smcr_doubt_message(arrival),
                     "The EID is none of the Proposal");
     if (offer && smcr_wire_clc_is_first_contact(message->clc))
         check_terms(arrival, &offer->terms, &now, false);
@@ -229,7 +229,7 @@ SMCR_RULES_CLC(limit)
     *kept->crowd = (smcr_crowd_t){.lgr = lgr, .since = now};
     smcr_doubt_proof_t claim = {
         .has_come = has_ended, .about = kept->crowd, .deadline = now + SMCR_TIME_SECOND};
-    smcr_breach(arrival, SMCR_EVENT_TOO_MANY_CONNS,
+    smcr_breach(arrival, SMCR_EVENT_lgr_too_many_conns,
                 smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
                 "The link group has %u connections already, of %u that it may have",
                 kept->open_conns, kept->terms.max_conns);

@@ -18,7 +18,7 @@ check_withdrawn(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
     const smcr_point_t *deleted = rmb->more ? &rmb->more->deleted : NULL;
 
     if (deleted && deleted->qp == smcr_qp_peer(arrival->qp)) /* which gave it on this link */
-        smcr_breach(arrival, SMCR_EVENT_WRITE_DELETED, smcr_doubt_since(arrival, deleted),
+        smcr_breach(arrival, SMCR_EVENT_write_deleted, smcr_doubt_since(arrival, deleted),
                     "The RDMA WRITE goes to an RMB that was deleted in frame %u",
                     rmb->deleted_frame);
 }
@@ -35,7 +35,7 @@ check_refused(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
     const smcr_rules_rmb_t *kept = smcr_rules_of_rmb(rmb);
 
     if (smcr_point_is_before(&kept->refused, arrival->qp, arrival->psn))
-        smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY,
+        smcr_breach(arrival, SMCR_EVENT_write_unknown_rkey,
                     smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
                     "The RDMA WRITE goes to an RMB that its writer has refused in frame %u",
                     kept->refused_frame);
@@ -49,7 +49,8 @@ SMCR_RULES_WRITE(rkey)
     uint32_t rkey = arrival->roce->rkey;
 
     if (!entry)
-        smcr_breach(arrival, SMCR_EVENT_UNKNOWN_RKEY, smcr_doubt_rkey(arrival, arrival->qp, rkey),
+        smcr_breach(arrival, SMCR_EVENT_write_unknown_rkey,
+                    smcr_doubt_rkey(arrival, arrival->qp, rkey),
                     "RKey 0x%08x names no RMB that the receiver has announced on this link", rkey);
     else if (entry->rmb->deleted_frame)
         check_withdrawn(arrival, entry->rmb);
@@ -72,7 +73,7 @@ SMCR_RULES_WRITE(element)
     if (write->conn || !rmb->element_size || index == 0)
         return;
     smcr_doubt_proof_t claim = {.has_come = conn_has_come, .about = rmb, .key = index};
-    smcr_breach(arrival, SMCR_EVENT_WRITE_OUTSIDE,
+    smcr_breach(arrival, SMCR_EVENT_write_outside,
                 smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
                 "The RDMA WRITE goes to RMB element %u, which no connection uses", index);
 }
@@ -86,7 +87,7 @@ SMCR_RULES_WRITE(eyecatcher)
 
     if (write->place->index && rmb->element_size && lgr->base_known[rmb->side] &&
         write->place->offset < lgr->base[rmb->side])
-        smcr_breach(arrival, SMCR_EVENT_WRITE_OUTSIDE, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_write_outside, smcr_doubt_message(arrival),
                     "The RDMA WRITE goes to the eyecatcher of its RMB element");
 }
 
@@ -99,7 +100,7 @@ SMCR_RULES_WRITE(size)
 
     if ((place->index == 0 && begins) ||
         (place->index && size && place->offset + (uint64_t)place->length > size))
-        smcr_event_add(arrival, SMCR_EVENT_WRITE_OUTSIDE, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_write_outside, NULL);
 }
 
 /* Whether nothing more was announced so far: the element may have a new user. */
@@ -113,7 +114,8 @@ tell_overwritten(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t read
     const smcr_rules_goal_t *goal =
         smcr_rules_goal(arrival, conn, arrival->qp->side, false, read);
 
-    smcr_breach(arrival, SMCR_EVENT_OVERWRITTEN, smcr_doubt_other(arrival, conn, &goal->when),
+    smcr_breach(arrival, SMCR_EVENT_window_overwritten,
+                smcr_doubt_other(arrival, conn, &goal->when),
                 "The RDMA WRITE overwrites data that was not reported as read");
 }
 
@@ -130,7 +132,7 @@ SMCR_RULES_WRITE(hole)
     bool back = past > in->consumed + room && position >= room;
     smcr_doubt_proof_t announced = {.has_come = is_unannounced, .about = in, .bound = end + 1};
 
-    smcr_breach(arrival, SMCR_EVENT_WRITE_HOLE,
+    smcr_breach(arrival, SMCR_EVENT_write_hole,
                 smcr_doubt_or(smcr_doubt_since(arrival, &reader->located),
                               smcr_doubt_until(arrival, announced)),
                 back ? "The RDMA WRITE goes back by %" PRIu64 " bytes, though no packet is missing"

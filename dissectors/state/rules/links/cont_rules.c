@@ -61,7 +61,7 @@ SMCR_RULES_LLC(check_told)
         return;
     for (int side = 0; side < 2 && !message->response && message->by_server; side++)
         if (change->countdown[side].left > ADD_ROOM)
-            smcr_breach(arrival, SMCR_EVENT_RKEY_COUNT,
+            smcr_breach(arrival, SMCR_EVENT_rkey_count,
                         smcr_doubt_or(smcr_doubt_link(arrival, change->on),
                                       smcr_doubt_next(arrival, &change->countdown[side].last,
                                                       (smcr_doubt_proof_t){0})),
@@ -86,14 +86,14 @@ check_new_link(const smcr_exchange_message_t *message)
     unsigned number = message->llc->u.add_link_cont.link;
 
     if (!change->on)
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_WRONG_LINK, doubt,
+        smcr_breach(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
                     "The message is about link %u, but no link is being added", number);
     else if (change->number != number)
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_WRONG_LINK, doubt,
+        smcr_breach(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
                     "The message is about link %u, but link %u is being added", number,
                     change->number);
     else if (change->on != message->link)
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_WRONG_LINK, doubt,
+        smcr_breach(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
                     "The message flows over link %u, but ADD LINK over link %u",
                     message->link->number, change->on->number);
 }
@@ -110,12 +110,12 @@ check_pairs(const smcr_exchange_message_t *message, const smcr_rules_countdown_t
     if (countdown->last.qp != message->arrival->qp || left == due)
         return;
     if (left < ADD_ROOM && left < due)
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_COUNT_SHORT, doubt,
+        smcr_breach(message->arrival, SMCR_EVENT_rkey_count_short, doubt,
                     "RTokens left: %u, though %u were due, as Linux does "
                     "(smc_llc_add_link_cont())",
                     left, due);
     else
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_COUNT, doubt,
+        smcr_breach(message->arrival, SMCR_EVENT_rkey_count, doubt,
                     "RTokens left: %u, but %u after the message before", left, due);
 }
 
@@ -126,7 +126,7 @@ SMCR_RULES_LLC(check_pairs)
     smcr_rules_countdown_t *countdown = &change->countdown[message->from->side];
 
     if (!message->response && message->lgr->server == message->to->side)
-        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_llc_wrong_sender, smcr_doubt_message(arrival),
                     "Only the server begins ADD LINK CONTINUATION");
     else if (!message->response && message->by_server)
         check_new_link(message);
@@ -160,7 +160,7 @@ SMCR_RULES_LLC(check_unfinished)
     smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
 
     if (countdown->last.qp == arrival->qp && is_unfinished(countdown))
-        smcr_breach(arrival, SMCR_EVENT_RKEY_COUNT, smcr_doubt_link(arrival, message->link),
+        smcr_breach(arrival, SMCR_EVENT_rkey_count, smcr_doubt_link(arrival, message->link),
                     "The message before has announced more RTokens, which are missing");
     *countdown = now(message, message->llc->u.confirm_rkey.other_links, false);
 }
@@ -183,11 +183,11 @@ SMCR_RULES_LLC(check_countdown)
 
     if (smcr_rules_of_links(message->lgr)->confirm_count[message->from->side] == 0)
         smcr_breach(
-            arrival, SMCR_EVENT_RKEY_COUNT,
+            arrival, SMCR_EVENT_rkey_count,
             smcr_doubt_later(arrival, message->lgr, message->from->side, (smcr_doubt_proof_t){0}),
             "The message follows no CONFIRM RKEY");
     else if (countdown->last.qp == arrival->qp && !is_due(countdown, left))
-        smcr_breach(arrival, SMCR_EVENT_RKEY_COUNT, smcr_doubt_since(arrival, &countdown->last),
+        smcr_breach(arrival, SMCR_EVENT_rkey_count, smcr_doubt_since(arrival, &countdown->last),
                     "RTokens left: %u, but %u in the message before", left, countdown->left);
     *countdown = now(message, (uint8_t)left, true);
 }

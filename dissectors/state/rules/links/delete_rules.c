@@ -27,7 +27,7 @@ SMCR_RULES_LLC(check_reason)
     else if (by_client && !all && reason == SMCR_LLC_DELETE_PROGRAM)
         what = "A client does not delete a link because nobody uses it";
     if (what)
-        smcr_breach(arrival, SMCR_EVENT_DELETE_REASON_KIND, smcr_doubt_message(arrival), "%s",
+        smcr_breach(arrival, SMCR_EVENT_delete_link_reason_kind, smcr_doubt_message(arrival), "%s",
                     what);
 }
 
@@ -74,7 +74,7 @@ SMCR_RULES_LLC(check_asymmetric)
     unsigned others = count_others(link, &sharing);
     if (others >= 2 && (sharing || llc->type & SMCR_LLC_TYPE_V2))
         return;
-    smcr_breach(arrival, SMCR_EVENT_DELETE_REASON,
+    smcr_breach(arrival, SMCR_EVENT_delete_link_reason,
                 smcr_doubt_later_of_both(arrival, message->lgr, link, (smcr_doubt_proof_t){0}),
                 others < 2 ? "No symmetric link replaces link %u" : "Link %u is no asymmetric one",
                 link->number);
@@ -116,7 +116,7 @@ SMCR_RULES_LLC(check_consent)
     if (message->llc->flags & SMCR_LLC_FLAG_ALL || message->lgr->server != message->to->side ||
         !find_link(message->lgr, consent->link, refuses ? is_deleted_by_server : NULL) == refuses)
         return;
-    smcr_breach(arrival, SMCR_EVENT_DELETE_ANSWER, smcr_doubt_group(arrival, message->lgr),
+    smcr_breach(arrival, SMCR_EVENT_delete_link_answer, smcr_doubt_group(arrival, message->lgr),
                 refuses ? "Link %u was in use, and the client has not asked to delete it"
                         : "The group never had a link %u; the response does not say so",
                 consent->link);

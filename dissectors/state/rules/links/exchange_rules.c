@@ -78,7 +78,7 @@ check_open(const smcr_exchange_message_t *message, smcr_exchange_request_t *open
     smcr_doubt_proof_t claim = {.has_come = may_be_over,
                                 .about = SMCR_RULES_MADE(arrival, &open->rules),
                                 .bound = arrival->when.time + ORDER};
-    smcr_breach(arrival, SMCR_EVENT_LLC_OVERLAP,
+    smcr_breach(arrival, SMCR_EVENT_llc_overlap,
                 smcr_doubt_or(smcr_doubt_link(arrival, open->asked.qp->link),
                               smcr_doubt_until(arrival, claim)),
                 "The exchange that began in frame %u is not over",
@@ -200,9 +200,9 @@ check_unasked(const smcr_exchange_message_t *message, const smcr_rules_exchange_
     smcr_doubt_t doubt = smcr_doubt_later(arrival, lgr, !message->side, claim);
     if (!exchange->came || doubt.kind || needs_no_request(message) ||
         waits_for_any(message))
-        smcr_event_add(arrival, SMCR_EVENT_NO_REQUEST, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_llc_no_request, NULL);
     else
-        smcr_breach(arrival, SMCR_EVENT_LLC_UNREQUESTED, doubt,
+        smcr_breach(arrival, SMCR_EVENT_llc_unrequested, doubt,
                     "Nobody has asked for this response");
 }
 
@@ -222,7 +222,7 @@ check_link(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *
 
     if (exchange->came && request->acked && now < request->exchange.request_time + GIVEN_UP &&
         !link->lost && !link->deleted_frame)
-        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_LINK,
+        smcr_breach(arrival, SMCR_EVENT_llc_wrong_link,
                     smcr_doubt_later(arrival, link->lgr, request->requester, claim),
                     "The request in frame %u flowed over link %u",
                     request->exchange.request_frame, link->number);
@@ -239,7 +239,7 @@ check_unwanted(const smcr_exchange_message_t *message, const smcr_rules_exchange
     if (message->side == !message->lgr->server && unwanted &&
         message->type != SMCR_LLC_DELETE_LINK && message->type != SMCR_LLC_TEST_LINK &&
         exchange->request->exchange.request_time > unwanted + ORDER)
-        smcr_breach(arrival, SMCR_EVENT_LLC_ON_UNWANTED, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_llc_on_unwanted, smcr_doubt_message(arrival),
                     "The client has asked to delete this link before");
 }
 
@@ -252,7 +252,7 @@ check_time(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *
     unsigned limit = request->type == SMCR_LLC_CONFIRM_LINK && further ? LONG_WAIT : WAIT;
 
     if (smcr_exchange_time(&request->exchange) > limit * SMCR_TIME_SECOND)
-        smcr_event_add(message->arrival, SMCR_EVENT_LATE_RESPONSE,
+        smcr_event_add(message->arrival, SMCR_EVENT_llc_late_response,
                        "The response comes later than the %u seconds that Linux waits", limit);
 }
 
@@ -264,7 +264,7 @@ check_echo(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *
     const smcr_arrival_t *arrival = message->arrival;
 
     if (exchange->request->key != message->key)
-        smcr_breach(arrival, SMCR_EVENT_NOT_ECHOED,
+        smcr_breach(arrival, SMCR_EVENT_llc_not_echoed,
                     smcr_doubt_link(arrival, message->link),
                     "The response does not echo what the request in frame %u says",
                     exchange->request->exchange.request_frame);
@@ -278,7 +278,7 @@ check_obeyed(const smcr_exchange_message_t *message, const smcr_rules_exchange_t
 
     if (request->type == SMCR_LLC_DELETE_LINK && !request->orderly &&
         smcr_exchange_time(&request->exchange) > WAIT * SMCR_TIME_SECOND)
-        smcr_event_add(message->arrival, SMCR_EVENT_LATE_RESPONSE,
+        smcr_event_add(message->arrival, SMCR_EVENT_llc_late_response,
                        "More than %u seconds after the client has asked for it", WAIT);
 }
 
@@ -317,7 +317,7 @@ expect_link(const smcr_exchange_message_t *message, const smcr_rules_exchange_t 
 
     if (asks && lgr->server == !message->side && lgr->active_links == 1 &&
         !smcr_rules_of_links(lgr)->adding)
-        smcr_breach(arrival, SMCR_EVENT_WISH_IGNORED,
+        smcr_breach(arrival, SMCR_EVENT_llc_wish_ignored,
                     smcr_doubt_later(arrival, lgr, lgr->server, claim),
                     "The server does not add the link that the client asks for");
 }
@@ -355,7 +355,7 @@ smcr_rules_waits(const smcr_arrival_t *arrival)
     if (is_unanswered(request) && !late)
         return;
     if (is_unanswered(request) && request->type != SMCR_LLC_CONFIRM_LINK)
-        smcr_breach(arrival, SMCR_EVENT_NO_RECOVERY, smcr_doubt_link(arrival, link),
+        smcr_breach(arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_link(arrival, link),
                     "The sender goes on, though its request in frame %u has no response",
                     request->exchange.request_frame);
     smcr_rules_link(arrival, link)->waits[side] = NULL;
@@ -376,7 +376,7 @@ SMCR_RULES_CLC(declined_late)
     const smcr_exchange_request_t *request = smcr_rules_of_link(link)->waits[lgr->server];
     if (request && request->type == SMCR_LLC_CONFIRM_LINK && is_unanswered(request) &&
         request->acked && arrival->when.time > request->exchange.request_time + GIVEN_UP)
-        smcr_breach(arrival, SMCR_EVENT_NO_RECOVERY, smcr_doubt_link(arrival, link),
+        smcr_breach(arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_link(arrival, link),
                     "CONFIRM LINK has no response: the server declines, as Linux does "
                     "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");
 }

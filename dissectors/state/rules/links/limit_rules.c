@@ -121,16 +121,16 @@ smcr_rules_count(const smcr_arrival_t *arrival)
              asymmetric = count_asymmetric(lgr, now);
 
     if (symmetric > maximum)
-        smcr_breach(arrival, SMCR_EVENT_TOO_MANY_LINKS,
+        smcr_breach(arrival, SMCR_EVENT_link_too_many,
                     doubt_excess(arrival, has_fewer_symmetric, maximum + 1),
                     "The group has %u symmetric links, but its maximum is %u", symmetric,
                     maximum);
     if (asymmetric > 1)
-        smcr_breach(arrival, SMCR_EVENT_TOO_MANY_LINKS,
+        smcr_breach(arrival, SMCR_EVENT_link_too_many,
                     doubt_excess(arrival, has_fewer_asymmetric, 2),
                     "The group has %u asymmetric links, but may have one", asymmetric);
     else if (asymmetric && symmetric > 1)
-        smcr_breach(arrival, SMCR_EVENT_ASYMMETRIC_KEPT,
+        smcr_breach(arrival, SMCR_EVENT_link_asymmetric_kept,
                     doubt_excess(arrival, has_fewer_asymmetric, 1),
                     "An asymmetric link stays beside %u symmetric ones", symmetric);
 }
@@ -147,7 +147,7 @@ smcr_rules_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish)
         if (memcmp(link->qp[!lgr->server].key.gid, wish->gid, SMCR_GID_LENGTH) == 0)
             return;
     if (count_symmetric(lgr, arrival->when.time) >= maximum)
-        smcr_breach(arrival, SMCR_EVENT_TOO_MANY_LINKS,
+        smcr_breach(arrival, SMCR_EVENT_link_too_many,
                     doubt_excess(arrival, has_fewer_symmetric, maximum),
                     "The client asks for a link, but the group has the maximum of %u", maximum);
 }

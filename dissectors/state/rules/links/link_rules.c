@@ -22,7 +22,7 @@ check_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
     bool routed = !qp->gid_known || qp->key.gid[0] != 0xfe || qp->key.gid[1] != 0x80;
 
     if (arrival->vlan && vlan && arrival->vlan != vlan && !routed)
-        smcr_breach(arrival, SMCR_EVENT_VLAN, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_link_vlan, smcr_doubt_message(arrival),
                     "The message is on VLAN %u, but the group on VLAN %u", arrival->vlan, vlan);
 }
 
@@ -53,7 +53,7 @@ SMCR_RULES_CLC(qp)
     bool known = smcr_rules_of_link(qp->link)->qp[qp->side].has_mac;
 
     if (same && lgr->from_start && has_other_mac(qp, accept->mac))
-        smcr_breach(arrival, SMCR_EVENT_PEER_CHANGED, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_clc_peer_changed, smcr_doubt_message(arrival),
                     "The MAC is not that of the queue pair");
     if (conn->first_contact || (same && !known))
         keep_mac(arrival, qp, accept->mac);
@@ -73,7 +73,7 @@ SMCR_RULES_LLC(check_vlan)
 SMCR_RULES_LLC(check_mac)
 {
     if (has_other_mac(message->from, message->llc->u.confirm_link.mac))
-        smcr_breach(arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_link_mismatch, smcr_doubt_message(arrival),
                     "The message names another MAC address than was announced for this end");
 }
 
@@ -88,7 +88,7 @@ SMCR_RULES_LLC(check_link_number)
                  !smcr_rules_of_link(link)->confirmed;
 
     if (link->has_number && link->number != number && first)
-        smcr_breach(arrival, SMCR_EVENT_WRONG_LINK, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_link_mismatch, smcr_doubt_message(arrival),
                     "The link number is %u, but the link was announced as %u", number,
                     link->number);
 }
@@ -106,7 +106,7 @@ SMCR_RULES_LLC(check_user_id)
     for (const smcr_link_t *other = message->lgr->all_links; other; other = smcr_link_older(other))
         if (other != message->link && other->state == SMCR_LINK_ACTIVE && id &&
             smcr_rules_of_link(other)->qp[side].user_id == id)
-            smcr_breach(arrival, SMCR_EVENT_USER_ID_REUSED, smcr_doubt_message(arrival),
+            smcr_breach(arrival, SMCR_EVENT_link_user_id_reused, smcr_doubt_message(arrival),
                         "Link %u has the user ID 0x%08x, too", other->number, id);
 }
 
@@ -121,11 +121,11 @@ SMCR_RULES_LLC(check_maximum)
     uint8_t server = lgr->server == SMCR_LGR_SIDE_UNKNOWN ? 0 : max_links[lgr->server];
 
     if (message->response && server && maximum > server)
-        smcr_breach(arrival, SMCR_EVENT_MAX_CHANGED, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_link_max_changed, smcr_doubt_message(arrival),
                     "The client has a maximum of %u links, but the server's is %u", maximum,
                     server);
     else if (*kept && maximum && maximum != *kept && maximum != smcr_rules_maximum(lgr))
-        smcr_breach(arrival, SMCR_EVENT_MAX_CHANGED, smcr_doubt_group(arrival, lgr),
+        smcr_breach(arrival, SMCR_EVENT_link_max_changed, smcr_doubt_group(arrival, lgr),
                     "The maximum is %u, but was %u before", maximum, *kept);
     if (!*kept)
         *kept = maximum;
@@ -135,7 +135,8 @@ SMCR_RULES_LLC(check_maximum)
 SMCR_RULES_LLC(check_once)
 {
     if (message->link->confirm_frame && message->lgr->server == message->from->side)
-        smcr_breach(arrival, SMCR_EVENT_CONFIRMED_TWICE, smcr_doubt_link(arrival, message->link),
+        smcr_breach(arrival, SMCR_EVENT_link_confirmed_twice,
+                    smcr_doubt_link(arrival, message->link),
                     "Link %u has been confirmed before", message->link->number);
 }
 
@@ -143,7 +144,7 @@ SMCR_RULES_LLC(check_once)
 SMCR_RULES_LLC(check_parallel)
 {
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_PARALLEL)
-        smcr_breach(arrival, SMCR_EVENT_FAULT_ACCEPTED, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
                     "The server goes on with link %u, which joins the same two devices as another "
                     "one",
                     message->link->number);
@@ -154,7 +155,7 @@ SMCR_RULES_LLC(check_mismatch)
 {
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_MISMATCH &&
         arrival->record->answers)
-        smcr_breach(arrival, SMCR_EVENT_FAULT_ACCEPTED, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
                     "The client confirms a link of which the server has said something else "
                     "before, as Linux does (smcr_clnt_conf_first_link())");
 }
@@ -177,7 +178,7 @@ SMCR_RULES_LLC(check_eyecatchers)
     const smcr_lgr_t *lgr = message->lgr;
 
     if (lgr->base_known[0] && lgr->base_known[1] && lgr->base[0] != lgr->base[1])
-        smcr_breach(arrival, SMCR_EVENT_EYECATCHER_DIFFERS, smcr_doubt_message(arrival), "%s",
+        smcr_breach(arrival, SMCR_EVENT_link_eyecatcher_differs, smcr_doubt_message(arrival), "%s",
                     lgr->base[lgr->server] ? "The server has eyecatchers, the client has none"
                                            : "The client has eyecatchers, the server has none");
 }
@@ -209,7 +210,7 @@ check_number(const smcr_arrival_t *arrival, uint8_t number)
             (link->state == SMCR_LINK_ACTIVE || smcr_rules_of_link(link)->confirmed))
             same = link;
     if (same && count < NUMBERS_SURE)
-        smcr_breach(arrival, SMCR_EVENT_NUMBER_REUSED, smcr_doubt_group(arrival, lgr),
+        smcr_breach(arrival, SMCR_EVENT_link_number_reused, smcr_doubt_group(arrival, lgr),
                     "Number %u is that of a link which the group has had since frame %u", number,
                     same->added_frame);
 }
@@ -229,12 +230,12 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     if (smcr_mtu_bytes(code))
         return;
     if (!(llc->flags & SMCR_LLC_FLAG_REJECTED))
-        smcr_breach(arrival, SMCR_EVENT_FAULT_ACCEPTED, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
                     "The client accepts the undefined MTU code %u, as Linux does above 0 "
                     "(smc_llc_cli_add_link())",
                     code);
     else if (!v2 && reason != SMCR_LLC_REJECT_INVALID_MTU)
-        smcr_breach(arrival, SMCR_EVENT_FAULT_ACCEPTED, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
                     "The client rejects the undefined MTU code %u with reason %u instead of 2, as "
                     "Linux does (smc_llc_cli_add_link())",
                     code, reason);
@@ -255,7 +256,7 @@ SMCR_RULES_LLC(check_add_link)
         return;
     }
     if (!rejects && from->known && smcr_qp_has_key(from, add->gid, add->qpn))
-        smcr_breach(arrival, SMCR_EVENT_QPN_IN_USE, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_link_qpn_in_use, smcr_doubt_message(arrival),
                     "The queue pair 0x%06x has sent this message", add->qpn);
     if (message->response)
         check_mtu_answer(arrival, message->llc);
@@ -302,7 +303,7 @@ check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
             !smcr_link_shares_device(link, other, 0) || !smcr_link_shares_device(link, other, 1))
             continue;
         doubt = doubt_alive(arrival, other);
-        smcr_breach(arrival, SMCR_EVENT_PARALLEL, doubt,
+        smcr_breach(arrival, SMCR_EVENT_link_parallel, doubt,
                     "Link %u joins the same two devices as link %u", link->number, other->number);
         if (!doubt.kind)
             smcr_rules_link(arrival, link)->faults |= SMCR_RULES_FAULT_PARALLEL;
@@ -324,7 +325,7 @@ await_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
                                 .about = link,
                                 .deadline = arrival->when.time + SETTLED_IN * SMCR_TIME_SECOND};
 
-    smcr_breach(arrival, SMCR_EVENT_NOT_CONFIRMED,
+    smcr_breach(arrival, SMCR_EVENT_link_not_confirmed,
                 smcr_doubt_later_on(arrival, arrival->qp->link, link->lgr->server, claim),
                 "Link %u is accepted, but for %u seconds the capture has neither its confirmation "
                 "nor DELETE LINK for it",

@@ -25,7 +25,7 @@ SMCR_RULES_LLC(check_sender)
     else if (!by_client && message->type == SMCR_LLC_REQ_ADD_LINK)
         wrong = "Only the client asks for a link";
     if (wrong && message->lgr->from_start)
-        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival), "%s", wrong);
+        smcr_breach(arrival, SMCR_EVENT_llc_wrong_sender, smcr_doubt_message(arrival), "%s", wrong);
 }
 
 /* The server answers a client's DELETE LINK by one of its own. Its response says but one thing:
@@ -34,7 +34,7 @@ SMCR_RULES_LLC(check_deleter)
 {
     if (message->lgr->from_start && message->by_server &&
         message->llc->u.delete_link.reason < SMCR_LLC_DELETE_UNKNOWN_LINK)
-        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_SENDER, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_llc_wrong_sender, smcr_doubt_message(arrival),
                     "Only the client responds to DELETE LINK");
 }
 
@@ -48,7 +48,7 @@ SMCR_RULES_LLC(check_version)
     bool known = lgr->from_start && lgr->version && !message->link->deleted_frame;
 
     if (known && v2 != (lgr->version == 2)) /* else the queue pairs may be another group's */
-        smcr_breach(arrival, SMCR_EVENT_LLC_WRONG_VERSION, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_llc_wrong_version, smcr_doubt_message(arrival),
                     "The message is of version %u, but the link group of version %u", v2 ? 2 : 1,
                     lgr->version);
 }
@@ -64,7 +64,7 @@ SMCR_RULES_LLC(check_order)
         return;
     uint8_t *before = &smcr_rules_links(arrival, message->lgr)->order[message->side];
     if (*before && now != *before)
-        smcr_breach(arrival, SMCR_EVENT_BYTE_ORDER, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_llc_byte_order, smcr_doubt_message(arrival),
                     "The length is %s-endian, unlike that of the sender's messages before",
                     now == SMCR_RULES_ORDER_LITTLE ? "little" : "big");
     *before = now;
@@ -83,7 +83,7 @@ SMCR_RULES_LLC(check_limits)
         (confirm->max_conns == terms->max_conns &&
          (leaves || confirm->max_links == terms->max_links)))
         return;
-    smcr_breach(arrival, SMCR_EVENT_NOT_NEGOTIATED, smcr_doubt_message(arrival),
+    smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
                 "The message has most connections %u and links %u, but CLC agreed on %u and %u",
                 confirm->max_conns, confirm->max_links, terms->max_conns, terms->max_links);
 }
@@ -163,7 +163,7 @@ SMCR_RULES_LLC(check_all_links)
     bool named[NUMBERS] = {false};
 
     if (mark_links(arrival, llc, named))
-        smcr_breach(arrival, SMCR_EVENT_RKEY_LINK_TWICE, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_rkey_link_twice, smcr_doubt_message(arrival),
                     "The message names a link twice, or the link that carries it");
     const smcr_link_t *missing = find_missing(lgr, named);
     if (!missing || lgr->server == SMCR_LGR_SIDE_UNKNOWN ||
@@ -171,7 +171,7 @@ SMCR_RULES_LLC(check_all_links)
         return;
     smcr_doubt_proof_t claim = {
         .has_come = is_going, .about = missing, .deadline = arrival->when.time + GONE_WAIT};
-    smcr_breach(arrival, SMCR_EVENT_RKEY_LINK_MISSING,
+    smcr_breach(arrival, SMCR_EVENT_rkey_link_missing,
                 smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
                 "The message has no RToken for link %u", missing->number);
 }

@@ -42,7 +42,7 @@ check_number(const smcr_exchange_message_t *message, uint8_t number)
         return;
     smcr_doubt_t doubt = smcr_doubt_later(message->arrival, lgr, lgr->server, claim);
     if (!doubt.kind)
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_WRONG_LINK, doubt,
+        smcr_breach(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
                     "The link group never had a link %u", number);
 }
 
@@ -81,7 +81,7 @@ SMCR_RULES_LLC(check_rkey)
 
     smcr_rules_links(arrival, message->lgr)->confirm_count[message->from->side]++;
     if (conn)
-        smcr_breach(arrival, SMCR_EVENT_RKEY_AGAIN,
+        smcr_breach(arrival, SMCR_EVENT_rkey_again,
                     smcr_doubt_use(arrival, conn, message->from->side, NULL),
                     "The RMB is announced already, and connection %u uses it", conn->index);
     check_other_links(message, entry ? entry->rmb : NULL);
@@ -110,7 +110,7 @@ check_retry(const smcr_exchange_message_t *message)
                                 .key = counts[message->to->side],
                                 .deadline = arrival->when.time + RETRY_WAIT};
 
-    smcr_breach(arrival, SMCR_EVENT_RKEY_NOT_RETRIED,
+    smcr_breach(arrival, SMCR_EVENT_rkey_not_retried,
                 smcr_doubt_later(arrival, message->lgr, message->to->side, claim),
                 "No CONFIRM RKEY follows within 5 seconds, as Linux does "
                 "(smc_llc_do_confirm_rkey())");
@@ -132,7 +132,7 @@ check_change(const smcr_exchange_message_t *message)
 
     if (message->from->side == message->lgr->server &&
         (adds || is_open_still(message, change->deletes)))
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_ACCEPTED_IN_CHANGE,
+        smcr_breach(message->arrival, SMCR_EVENT_rkey_accepted_in_change,
                     smcr_doubt_group(message->arrival, message->lgr),
                     "The server is %s a link, but agrees, as Linux does "
                     "(smc_llc_rmt_conf_rkey())",
@@ -174,12 +174,12 @@ check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
     while (other && !smcr_rmb_find(message->arrival->state, &other->qp[message->from->side], rkey))
         other = smcr_link_older(other);
     if (other)
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_NOT_ANNOUNCED, doubt,
+        smcr_breach(message->arrival, SMCR_EVENT_rkey_not_announced, doubt,
                     "RKey 0x%08x names an RMB on link %u, but none on the link that carries the "
                     "message",
                     rkey, other->number);
     else
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_NOT_ANNOUNCED, doubt,
+        smcr_breach(message->arrival, SMCR_EVENT_rkey_not_announced, doubt,
                     "RKey 0x%08x was never announced on this link", rkey);
 }
 
@@ -190,7 +190,7 @@ check_deleted(const smcr_exchange_message_t *message, const smcr_rmb_rtoken_t *e
     const smcr_conn_t *conn = smcr_rules_rmb_user(entry->rmb);
 
     if (conn)
-        smcr_breach(message->arrival, SMCR_EVENT_RKEY_DELETED_IN_USE,
+        smcr_breach(message->arrival, SMCR_EVENT_rkey_deleted_in_use,
                     smcr_doubt_use(message->arrival, conn, message->from->side, NULL),
                     "Connection %u uses the RMB with RKey 0x%08x", conn->index, entry->rkey);
 }
@@ -223,7 +223,7 @@ SMCR_RULES_LLC(check_withdrawal)
 
     if (memory->has_unknown[side] && !is_negative(message) &&
         message->lgr->withdrawn[side].count == message->llc->u.delete_rkey.count)
-        smcr_breach(arrival, SMCR_EVENT_RKEY_UNKNOWN_ACCEPTED,
+        smcr_breach(arrival, SMCR_EVENT_rkey_unknown_accepted,
                     smcr_doubt_rkey(arrival, message->to, memory->unknown[side]),
                     "RKey 0x%08x was never announced, but the response is positive",
                     memory->unknown[side]);
@@ -276,7 +276,7 @@ SMCR_RULES_LLC(check_reachable)
         lack_t *lack = smcr_state_alloc0(arrival->state, sizeof *lack);
         *lack = (lack_t){conn->side[side].rmb, &link->qp[side]};
         smcr_doubt_proof_t claim = {.has_come = rtoken_has_come, .about = lack};
-        smcr_breach(arrival, SMCR_EVENT_RKEY_NOT_ON_LINK,
+        smcr_breach(arrival, SMCR_EVENT_rkey_not_on_link,
                     smcr_doubt_later_adding(arrival, message->lgr, NULL, claim),
                     "The %s has told no RToken on link %u for its RMB of connection %u",
                     side == message->lgr->server ? "server" : "client", link->number, conn->index);
@@ -308,7 +308,7 @@ SMCR_RULES_LLC(check_new_rtokens)
         const smcr_rmb_rtoken_t *entry =
             smcr_rmb_find(state, &link->qp[message->from->side], rtoken->rkey);
         if (is_given_twice(message->llc, i))
-            smcr_breach(arrival, SMCR_EVENT_RKEY_IN_USE, smcr_doubt_message(arrival),
+            smcr_breach(arrival, SMCR_EVENT_rkey_in_use, smcr_doubt_message(arrival),
                         "The message gives RKey 0x%08x to two RMBs", rtoken->rkey);
         else if (known && entry && entry->rmb != known->rmb)
             smcr_rules_in_use(arrival, entry, link->state == SMCR_LINK_ANNOUNCED ? link : NULL);

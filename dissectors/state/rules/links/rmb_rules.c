@@ -35,7 +35,7 @@ smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
     const smcr_conn_t *conn = smcr_rules_rmb_user(entry->rmb);
 
     if (conn)
-        smcr_breach(arrival, SMCR_EVENT_RKEY_IN_USE,
+        smcr_breach(arrival, SMCR_EVENT_rkey_in_use,
                     smcr_doubt_use(arrival, conn, entry->rmb->side, added),
                     "RKey 0x%08x is that of another RMB, which connection %u uses", entry->rkey,
                     conn->index);
@@ -75,7 +75,7 @@ check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, 
         if (!entry || entry->va != va || !smcr_rules_rmb_user(entry->rmb))
             continue;
         smcr_doubt_proof_t claim = {.has_come = is_free, .about = entry->rmb};
-        smcr_breach(arrival, SMCR_EVENT_RKEY_IN_USE,
+        smcr_breach(arrival, SMCR_EVENT_rkey_in_use,
                     smcr_doubt_later(arrival, lgr, entry->rmb->side, claim),
                     "RKey 0x%08x at this address is an RMB of link group %u as well", rkey,
                     lgr->index);
@@ -98,7 +98,7 @@ smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t 
         return entry->va != va || smcr_rules_of_rmb(entry->rmb)->refused_frame;
     check_shared(arrival, qp, rkey, va);
     if (qp->link->lgr->rmb_count[qp->side] >= SMCR_RMBS_MAX)
-        smcr_breach(arrival, SMCR_EVENT_RKEY_TOO_MANY,
+        smcr_breach(arrival, SMCR_EVENT_rkey_too_many,
                     smcr_doubt_later_adding(arrival, qp->link->lgr, NULL, (smcr_doubt_proof_t){0}),
                     "The sender has %u RMBs in the link group already", (unsigned)SMCR_RMBS_MAX);
     return true;
@@ -121,7 +121,7 @@ check_early(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
                                 .about = smcr_rules_rmb(arrival, rmb),
                                 .bound = arrival->when.time + SMCR_TIME_DISORDER};
 
-    smcr_breach(arrival, SMCR_EVENT_RKEY_CLC_EARLY, smcr_doubt_until(arrival, claim),
+    smcr_breach(arrival, SMCR_EVENT_rkey_clc_early, smcr_doubt_until(arrival, claim),
                 "The CONFIRM RKEY of this RMB is answered later, in the time of the capture");
 }
 
@@ -136,7 +136,7 @@ check_confirmed(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
     smcr_doubt_t doubt = smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim);
 
     if (!doubt.kind)
-        smcr_breach(arrival, SMCR_EVENT_RKEY_NOT_ANNOUNCED, doubt,
+        smcr_breach(arrival, SMCR_EVENT_rkey_not_announced, doubt,
                     "No CONFIRM RKEY announces the RMB");
 }
 
@@ -148,7 +148,7 @@ SMCR_RULES_CLC(rmb)
 
     if (!smcr_rmb_find(arrival->state, message->qp, accept->rkey) && lgr->from_start &&
         !conn->first_contact)
-        smcr_event_add(arrival, SMCR_EVENT_RKEY_NOT_CONFIRMED, NULL);
+        smcr_event_add(arrival, SMCR_EVENT_rkey_not_confirmed, NULL);
     smcr_rules_links(arrival, lgr)->rmb_is_new =
         smcr_rules_new_rmb(arrival, message->qp, accept->rkey, accept->va);
 }

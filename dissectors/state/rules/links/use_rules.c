@@ -37,7 +37,7 @@ check_deleted(const smcr_arrival_t *arrival)
     const smcr_link_t *link = arrival->qp->link;
 
     if (link->deleted_frame)
-        smcr_breach(arrival, SMCR_EVENT_DELETED_LINK, doubt_gone(arrival, link),
+        smcr_breach(arrival, SMCR_EVENT_link_after_delete, doubt_gone(arrival, link),
                     "The link was deleted in frame %u", link->deleted_frame);
 }
 
@@ -49,7 +49,7 @@ check_rejected(const smcr_arrival_t *arrival)
     smcr_link_t *link = arrival->qp->link;
 
     if (link->state == SMCR_LINK_REJECTED && link->qp[0].known && link->qp[1].known)
-        smcr_breach(arrival, SMCR_EVENT_REFUSED_USED,
+        smcr_breach(arrival, SMCR_EVENT_link_refused_used,
                     smcr_doubt_or(doubt_gone(arrival, link), smcr_doubt_link(arrival, link)),
                     "Link %u was rejected", link->number);
 }
@@ -65,7 +65,7 @@ check_declined(const smcr_arrival_t *arrival)
 
     if (declined && arrival->when.time > declined + SMCR_TIME_SECOND && lgr->conns &&
         !lgr->conns->next_of_group)
-        smcr_breach(arrival, SMCR_EVENT_REFUSED_USED, smcr_doubt_link(arrival, link),
+        smcr_breach(arrival, SMCR_EVENT_link_refused_used, smcr_doubt_link(arrival, link),
                     "The first contact of the link group was declined in frame %u",
                     lgr->conns->decline_frame);
 }
@@ -80,7 +80,7 @@ check_out_of_sync(const smcr_arrival_t *arrival)
 
     if (kept->out_of_sync_time && arrival->qp->side != kept->out_of_sync_side &&
         arrival->when.time > kept->out_of_sync_time + CLEAN_UP)
-        smcr_breach(arrival, SMCR_EVENT_OUT_OF_SYNC,
+        smcr_breach(arrival, SMCR_EVENT_link_out_of_sync,
                     smcr_doubt_or(smcr_doubt_link(arrival, link), smcr_doubt_place(arrival)),
                     "The sender was told to end the link group");
 }
@@ -99,7 +99,7 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
         !link->lgr->from_start || link->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
         return;
     smcr_doubt_proof_t claim = awaited(arrival, &smcr_rules_link(arrival, link)->confirmed);
-    smcr_breach(arrival, SMCR_EVENT_BEFORE_CONFIRM,
+    smcr_breach(arrival, SMCR_EVENT_link_before_confirm,
                 arrival->qp->side == client ? smcr_doubt_later_on(arrival, link, client, claim)
                                             : smcr_doubt_before(arrival),
                 "%s before the response to CONFIRM LINK", what);
@@ -135,7 +135,7 @@ check_offered(const smcr_arrival_t *arrival)
 
     if (smcr_rules_of_link(link)->confirmed && memory->max_links[0] != 1 &&
         memory->max_links[1] != 1)
-        smcr_breach(arrival, SMCR_EVENT_NO_SECOND,
+        smcr_breach(arrival, SMCR_EVENT_link_no_second,
                     smcr_doubt_later_on(arrival, link, lgr->server,
                                         awaited(arrival, &memory->second_asked)),
                     "Data flow before the server has offered a second link");
@@ -167,7 +167,7 @@ check_settled(const smcr_arrival_t *arrival)
     smcr_doubt_proof_t claim = awaited(arrival, &smcr_rules_of_links(lgr)->second_over);
 
     if (second->state == SMCR_LINK_DELETED)
-        smcr_breach(arrival, SMCR_EVENT_NOT_CONFIRMED,
+        smcr_breach(arrival, SMCR_EVENT_link_not_confirmed,
                     smcr_doubt_later_on(arrival, link, client, claim),
                     "Data flow before the response to DELETE LINK for link %u, as with Linux "
                     "(%s())",
@@ -175,7 +175,7 @@ check_settled(const smcr_arrival_t *arrival)
                     arrival->qp->side == client ? "smc_llc_srv_conf_link"
                                                 : "smc_llc_cli_add_link");
     else if (!has_given_up(arrival, lgr))
-        smcr_breach(arrival, SMCR_EVENT_DATA_EARLY,
+        smcr_breach(arrival, SMCR_EVENT_link_data_early,
                     second->qp[client].known ? smcr_doubt_later(arrival, lgr, client, claim)
                                              : smcr_doubt_later_on(arrival, link, client, claim),
                     "Data flow before link %u is set up, or has failed", second->number);
@@ -213,10 +213,10 @@ check_operation(const smcr_arrival_t *arrival)
         link->deleted_frame)
         return; /* the last two: its queue pairs may be somebody else's */
     if (fetches)
-        smcr_breach(arrival, SMCR_EVENT_OPERATION, smcr_doubt_message(arrival),
+        smcr_breach(arrival, SMCR_EVENT_rdma_operation, smcr_doubt_message(arrival),
                     "SMC-R uses RDMA WRITE and SEND only");
     else
-        smcr_breach(arrival, SMCR_EVENT_IMMEDIATE, smcr_doubt_message(arrival), "%s",
+        smcr_breach(arrival, SMCR_EVENT_rdma_immediate, smcr_doubt_message(arrival), "%s",
                     opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE
                         ? "The SEND invalidates an RKey, which SMC-R does not do"
                         : "The packet has immediate data, which SMC-R does not use");
