@@ -9,7 +9,7 @@ from smcsynth.llc import llc_add_link
 from smcsynth.story import MTU_1024, linux_two_devices
 
 EXPECTED = {"smcr.link.confirmed_twice": [100], "smcr.link.fault_accepted": [70, 78], "smcr.link.not_confirmed": [16],
-            "smcr.link.number_unknown": [94], "smcr.llc.flags_invalid": [84], "smcr.llc.not_echoed": [94],
+            "smcr.llc.flags_invalid": [84], "smcr.llc.not_echoed": [94],
             "smcr.mtu_reserved": [68, 76], "smcr.packet_ahead": [43], "smcr.qpn_reserved": [68]}
 
 

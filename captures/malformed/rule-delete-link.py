@@ -13,7 +13,7 @@ EXPECTED = {
     "smcr.delete_link.answer_wrong": [81, 126],
     "smcr.delete_link.reason_wrong": [34],
     "smcr.link.delete_asked": [206, 247, 286],
-    "smcr.link.deleted": [34, 79, 169, 249, 288, 341, 394],
+    "smcr.link.deleted": [34, 79, 169, 208, 249, 288, 341, 394],
     "smcr.link.lost": [247, 286],
     "smcr.link.number_unknown": [124, 447],
     "smcr.llc.late_response": [249],

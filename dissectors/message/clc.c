@@ -219,6 +219,17 @@ say_name(const smcr_layout_walk_t *walk, const char *type)
     smcr_say_line(walk, ", CLC %s", type);
 }
 
+/* The version whose layout the message has: of an unknown one, that which has its length. */
+static unsigned
+format_of(const smcr_clc_header_t *header)
+{
+    unsigned version = smcr_wire_bits(header->flags, SMCR_MASK_VERSION);
+    unsigned longest = header->type == SMCR_CLC_DECLINE ? SMCR_CLC_DECLINE_LENGTH
+                                                        : SMCR_CLC_ACCEPT_LENGTH;
+
+    return version == 2 || (version > 2 && header->length > longest) ? 2 : 1;
+}
+
 /* A message whose header is there. */
 static void
 dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
@@ -227,7 +238,7 @@ dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
     unsigned length = body_length(tvb, &clc->header);
     unsigned version = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION);
 
-    message->format = version >= 2 ? 2 : 1;
+    message->format = format_of(&clc->header);
     message->walk.tvb = tvb_new_subset_length_caplen(
         tvb, 0, (int)MIN(length, tvb_captured_length(tvb)), (int)length);
     say_name(&message->walk, val_to_str_const(clc->header.type, smcr_values_clc_types, "message"));
@@ -242,9 +253,8 @@ dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
                       (message->exact && !length_right));
     bool fits = message->exact && message->expected == tvb_reported_length(tvb);
     clc->complete = message->whole && trailer_right && (length_right || fits);
-    clc->cut_usable = clc->header.length == tvb_reported_length(tvb) &&
-                      tvb_captured_length(tvb) < tvb_reported_length(tvb) &&
-                      tvb_captured_length(tvb) >= SMCR_CLC_CORE_LENGTH;
+    clc->bytes = tvb_reported_length(tvb);
+    clc->usable = tvb_captured_length(tvb) >= SMCR_CLC_CORE_LENGTH;
     clc->cut_psn = tvb_captured_length(tvb) < SMCR_CLC_PSN_LENGTH;
     clc->cut_code = tvb_captured_length(tvb) < SMCR_CLC_CODE_LENGTH &&
                     tvb_captured_length(tvb) < tvb_reported_length(tvb);

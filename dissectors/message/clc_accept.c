@@ -18,6 +18,7 @@
 
 #define SIZES_AT 50
 #define DMB_SIZE_AT 25     /* SMC-D */
+#define FCE_LENGTH 52      /* first contact extension of SMC-R */
 #define GID_COUNT_LENGTH 4 /* with the reserved bytes behind it */
 
 /* ---- layouts ---- */
@@ -121,15 +122,27 @@ is_first_contact(const smcr_message_clc_t *message)
     return message->clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT;
 }
 
+/* Whether Accepts of SMC-R have the length, in one of the two versions. */
+static bool
+has_length_of_smcr(const smcr_clc_header_t *header)
+{
+    unsigned fixed = (header->flags & SMCR_CLC_FLAG_FIRST_CONTACT ? FCE_LENGTH : 0) +
+                     smcr_v2.length + SMCR_CLC_TRAILER_LENGTH;
+
+    return smcr_wire_bits(header->flags, SMCR_MASK_VERSION) == 1
+               ? header->length == SMCR_CLC_ACCEPT_LENGTH
+               : header->length >= fixed;
+}
+
 /* Whether the message is of SMC-D: as Linux by the type in byte 7, and by the eyecatcher where
- * that is neither SMC-R nor SMC-D. */
+ * that is neither SMC-R nor SMC-D, or where the length is none of SMC-D. */
 static bool
 speaks_of_smcd(const smcr_message_clc_t *message)
 {
     const smcr_clc_header_t *header = &message->clc->header;
     unsigned type = smcr_wire_bits(header->flags, SMCR_MASK_TYPE_V1);
 
-    if (type == SMCR_CLC_TYPE_R || type == SMCR_CLC_TYPE_D)
+    if (type == SMCR_CLC_TYPE_R || (type == SMCR_CLC_TYPE_D && !has_length_of_smcr(header)))
         return type == SMCR_CLC_TYPE_D;
     return header->eyecatcher == SMCR_CLC_EYECATCHER_D;
 }
@@ -149,10 +162,7 @@ check_path(const smcr_message_clc_t *message)
 static void
 check_address(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
 {
-    uint64_t size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
-    uint64_t last = size * accept->rmb_index - 1; /* of the element, from the RMB's first byte */
-
-    if (accept->rmb_index && accept->va > UINT64_MAX - last)
+    if (smcr_wire_clc_is_beyond(accept))
         smcr_say_note(&message->walk, hf_smcr_rmb_va, &ei_smcr_rmb_address);
 }
 

@@ -173,7 +173,6 @@ check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, c
 
 /* ---- SMCv2 extension: checks ---- */
 
-#define CONNS_MIN 16 /* Linux: SMC_CONN_PER_LGR_MIN */
 
 /* What SMC-R needs: a GID, and in release 1 room for 16 connections and a link. Linux declines
  * else, smc_clc_srv_v2x_features_validate(). (R-V2CLC-12, R-V2CLC-14, R-V2CLC-15) */
@@ -185,10 +184,10 @@ check_smcr_offer(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *prop
     if (smcr_clc_is_zero(proposal->roce_gid, SMCR_GID_LENGTH))
         smcr_say_note_format(walk, hf_smcr_gid, &ei_smcr_clc_offer,
                              "The Proposal offers SMC-Rv2 without a GID");
-    if (v21 && proposal->max_conns < CONNS_MIN)
+    if (v21 && proposal->max_conns < SMCR_CLC_CONNS_MIN)
         smcr_say_note_format(walk, hf_smcr_max_conns, &ei_smcr_clc_offer,
                              "The client allows %u connections, less than %u", proposal->max_conns,
-                             CONNS_MIN);
+                             SMCR_CLC_CONNS_MIN);
     if (v21 && !proposal->max_links)
         smcr_say_note_format(walk, hf_smcr_max_links, &ei_smcr_clc_offer,
                              "The client allows no link");

@@ -126,6 +126,15 @@ show_rtoken(const smcr_message_llc_t *message, smcr_message_rtoken_format_t form
     return true;
 }
 
+void
+smcr_llc_drop_empty(smcr_llc_t *llc)
+{
+    const smcr_rtoken_t *last = llc->rtokens + llc->rtoken_count;
+
+    for (; llc->rtoken_count && !last[-1].rkey && !last[-1].ref_rkey && !last[-1].va; last--)
+        llc->rtoken_count--;
+}
+
 unsigned
 smcr_llc_show_rtokens(const smcr_message_llc_t *message, smcr_message_rtoken_format_t format,
                       unsigned base, unsigned count, uint8_t link)
@@ -149,5 +158,6 @@ smcr_llc_show_rtokens(const smcr_message_llc_t *message, smcr_message_rtoken_for
             return SMCR_MESSAGE_LLC_CUT;
         llc->rtokens[llc->rtoken_count++] = rtoken;
     }
+    smcr_llc_drop_empty(llc);
     return base;
 }

@@ -68,6 +68,9 @@ unsigned smcr_llc_show_rtokens(const smcr_message_llc_t *message,
                                smcr_message_rtoken_format_t format, unsigned base, unsigned count,
                                uint8_t link);
 
+/* Leaves out what is empty at the end of the list: its count is too high. */
+void smcr_llc_drop_empty(smcr_llc_t *llc);
+
 /* RTokens that fit between `base` and the end of the message. */
 unsigned smcr_llc_rtoken_room(const smcr_message_llc_t *message,
                               smcr_message_rtoken_format_t format, unsigned base);

@@ -206,6 +206,8 @@ smcr_llc_delete_rkey(const smcr_message_llc_t *message)
         DELETE_RKEYS_AT + deleted_rkey.length * llc->u.delete_rkey.count;
     unsigned count = rkeys_are_zeroed(message) ? 0 : llc->u.delete_rkey.count;
     unsigned next = show_rkeys(message, MIN(count, rkey_room(message)));
+    if (count > rkey_room(message))
+        smcr_llc_drop_empty(message->llc);
     if (llc->rtoken_count == 1 && count == 1)
         smcr_say(&message->walk, "RKey", "RKey", "0x%08x", llc->rtokens[0].rkey);
     else

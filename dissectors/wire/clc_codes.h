@@ -26,6 +26,8 @@
 #define SMCR_CLC_TRAILER_LENGTH 4
 #define SMCR_CLC_BASE_LENGTH 40      /* Proposal: up to and with the IP area offset */
 #define SMCR_CLC_SMCD_AREA_LENGTH 40 /* Proposal: right behind, when it is there */
+#define SMCR_CLC_CONNS_MIN 16         /* of release 1; Linux: SMC_CONN_PER_LGR_MIN */
+#define SMCR_CLC_ACCEPT_LENGTH 68    /* of version 1, and of its Confirm */
 #define SMCR_CLC_CORE_LENGTH 60      /* Accept, Confirm: up to and with the RMB's address */
 #define SMCR_CLC_PSN_LENGTH 64       /* and with the initial PSN */
 #define SMCR_CLC_CODE_LENGTH 20      /* of a Decline, with the diagnosis */

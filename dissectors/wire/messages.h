@@ -111,6 +111,7 @@ typedef struct {
 
 typedef struct {
     smcr_clc_header_t header;
+    uint32_t bytes; /* that the message has, whatever its length says */
     bool complete; /* all of it was captured, and its length and its trailer are right */
     bool malformed; /* all of it was captured, but its length, its trailer or a count is wrong */
     bool smcd;     /* Accept or Confirm of SMC-D: only the header is kept */
@@ -119,9 +120,9 @@ typedef struct {
         smcr_clc_accept_t accept; /* Confirm too */
         smcr_clc_decline_t decline;
     } u;
-    bool cut_usable; /* the capture cuts it, but of an Accept or Confirm all but the PSN is there */
-    bool cut_psn;    /* `cut_usable`, and the PSN is not there */
-    bool cut_code;   /* the capture has cut off the diagnosis of a Decline */
+    bool usable;   /* of an Accept or Confirm all but the PSN is there, whatever comes behind */
+    bool cut_psn;  /* the PSN is not there */
+    bool cut_code; /* the capture has cut off the diagnosis of a Decline */
 } smcr_clc_t;
 
 static inline bool
@@ -136,11 +137,21 @@ smcr_wire_clc_is_first_contact(const smcr_clc_t *clc)
     return (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
 }
 
+/* Whether the element of the Accept or Confirm goes on behind the highest address. */
+static inline bool
+smcr_wire_clc_is_beyond(const smcr_clc_accept_t *accept)
+{
+    uint64_t size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
+    uint64_t last = size * accept->rmb_index - 1; /* of the element, from the RMB's first byte */
+
+    return accept->rmb_index && accept->va > UINT64_MAX - last;
+}
+
 /* Whether the Accept or Confirm, of SMC-R, tells its sender's queue pair, RMB and token. */
 static inline bool
 smcr_wire_clc_names_qp(const smcr_clc_t *clc)
 {
-    return (clc->complete || clc->cut_usable) && !clc->smcd;
+    return clc->usable && !clc->smcd;
 }
 
 /* ---- LLC (RFC 7609 A.3, net/smc/smc_llc.c) ---- */
@@ -210,6 +221,7 @@ typedef struct {
     bool little_endian; /* version 2: the length is right in this byte order only */
     bool big_endian;    /* version 2: the length is right in this one only */
     bool complete; /* the whole message was captured and its length is right */
+    bool lacks_flag; /* the state has found out: it is a response, but its flags do not say so */
     union {
         smcr_llc_confirm_link_t confirm_link;
         smcr_llc_add_link_t add_link;

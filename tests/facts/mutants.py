@@ -64,13 +64,66 @@ def patched(data, offset, new):
     return with_icrc(out) if is_roce(data) else out
 
 
-def mutate(capture, number, change, path):
-    """Writes the capture with one frame changed."""
+def replaced(data, message):
+    """The frame with another message, of any length; the headers say so."""
+    at, start = layers(data), start_of(data)
+    roce = is_roce(data)
+    pad = -len(message) % 4 if roce else 0
+    out = bytearray(data[:start] + message + bytes(pad + (wire.ICRC if roce else 0)) + data[at.end:])
+    grown = start + len(message) + pad + (wire.ICRC if roce else 0) - at.end
+    length = at.ip + (4 if at.ipv6 else 2)
+    out[length:length + 2] = (wire.u16(data, length) + grown).to_bytes(2, "big")
+    if roce:
+        out[at.transport + 4:at.transport + 6] = (wire.u16(data, at.transport + 4) + grown).to_bytes(2, "big")
+        out[at.payload + 1] = out[at.payload + 1] & 0xCF | pad << 4
+    if not at.ipv6:
+        out[at.ip + 10:at.ip + 12] = bytes(2)
+        words = sum(wire.u16(out, offset) for offset in range(at.ip, at.transport, 2))
+        while words > 0xFFFF:
+            words = (words & 0xFFFF) + (words >> 16)
+        out[at.ip + 10:at.ip + 12] = (~words & 0xFFFF).to_bytes(2, "big")
+    return with_icrc(bytes(out)) if roce else bytes(out)
+
+
+def ends(data):
+    """TCP's addresses and ports, and where its numbers are; None of other frames."""
+    if wire.u16(data, 12) not in (wire.VLAN, wire.IPV4, wire.IPV6):
+        return None
+    at = layers(data)
+    if at.ipv6 and data[at.ip + 6] != wire.TCP or not at.ipv6 and data[at.ip + 9] != wire.TCP:
+        return None
+    source = data[at.ip + 8:at.ip + 24] if at.ipv6 else data[at.ip + 12:at.ip + 16]
+    target = data[at.ip + 24:at.ip + 40] if at.ipv6 else data[at.ip + 16:at.ip + 20]
+    return (source, data[at.transport:at.transport + 2]), (target, data[at.transport + 2:at.transport + 4]), at.transport
+
+
+def moved(data, sender, receiver, grown):
+    """A later frame of a TCP connection of which one direction has grown."""
+    found = ends(data)
+    if not found or found[:2] not in ((sender, receiver), (receiver, sender)):
+        return data
+    at = found[2] + (4 if found[0] == sender else 8)
+    number = int.from_bytes(data[at:at + 4], "big") + grown & 0xFFFFFFFF
+    return data[:at] + number.to_bytes(4, "big") + data[at + 4:]
+
+
+def mutate_all(capture, changes, path):
+    """Writes the capture with frames changed: [(number, change)]. Where TCP carries more bytes, later frames count them."""
     head, frames = pcapng.read(capture)
-    frames = [pcapng.with_data(frame, change(pcapng.data(frame))) if frame.number == number else frame
-              for frame in frames]
+    for number, change in changes:
+        old = pcapng.data(frames[number - 1])
+        new, tcp = change(old), ends(old)
+        frames[number - 1] = pcapng.with_data(frames[number - 1], new)
+        if tcp and len(new) != len(old):
+            frames[number:] = [pcapng.with_data(frame, moved(pcapng.data(frame), *tcp[:2], len(new) - len(old)))
+                               for frame in frames[number:]]
     pcapng.write(path, head, frames)
     return path
+
+
+def mutate(capture, number, change, path):
+    """The same with one frame."""
+    return mutate_all(capture, [(number, change)], path)
 
 
 # ---- what is shown ----
@@ -98,5 +151,5 @@ def differences(before, after, number):
     raised = after[number][0] - before[number][0]
     false = [(frame, item) for frame in after if frame != number for item in sorted(after[frame][0] - before[frame][0])]
     wrong = [(frame, name, before[frame][1][name], value) for frame in after if frame > number
-             for name, value in after[frame][1].items() if value and value != before[frame][1][name]]
+             for name, value in after[frame][1].items() if set(value) - set(before[frame][1][name])]
     return raised, false, wrong

@@ -148,7 +148,10 @@ def right_of_collisions(messages, right):
 
 
 def right_of_clc(capture, right):
-    """An Accept answers the Proposal before it, a Confirm the Accept. A Decline answers the one that waits."""
+    """
+    An Accept answers the Proposal before it, a Confirm the Accept. A Decline answers the one that waits. A second one of the
+    same kind asks nothing: the first is read.
+    """
     talks = collections.defaultdict(list)
     for clc in capture.clc:
         talks[frozenset(clc.ends)].append(clc)
@@ -162,7 +165,7 @@ def right_of_clc(capture, right):
                 right.allow("smcr.response_in", waiting.frame, clc.frame)
                 right.allow("smcr.response_time", clc.frame, capture.times[clc.frame] - capture.times[waiting.frame])
                 waiting = None
-            if kind in (PROPOSAL, ACCEPT):
+            if kind in (PROPOSAL, ACCEPT) and not (waiting and waiting.ends == clc.ends and waiting.data[4] == kind):
                 if waiting:
                     right.allow("smcr.no_response", waiting.frame, 1)
                 waiting = clc

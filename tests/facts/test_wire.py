@@ -21,6 +21,7 @@ STRUCTURES = {"smcr.peer_id", "smcr.clc.ip_area", "smcr.clc.smcd_area", "smcr.cl
 
 # Frames whose message the reader does not find: {capture: frames}.
 UNREAD = {
+    "rule-clc-order": {16},  # an Accept that came before
     "vectors": {48},  # an Accept whose length is 0
     "roce-odd": {42, 44},  # SENDs with immediate data, and with an RKey to invalidate
     "rule-cdc-token": {64, 66},  # types of LLC that the RFC does not define

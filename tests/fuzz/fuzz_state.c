@@ -66,7 +66,7 @@ play_clc(capture_t *capture, input_t *input)
     smcr_clc_t clc = {
         .header = {.type = how % 5, .flags = (uint8_t)(how & 0x08 ? 0x18 : 0x20)},
         .complete = (how & 0x30) != 0x30,
-        .cut_usable = (how & 0x40) != 0,
+        .usable = (how & 0x70) != 0x70,
         .smcd = how == 0xff,
     };
 

@@ -68,7 +68,8 @@ play_message(capture_t *capture, smcr_conn_t *conn, const message_t *message)
 {
     uint32_t first = UINT32_MAX + message->nth * LENGTH; /* numbers wrap around */
     smcr_arrival_span_t span = {first, first + LENGTH, UINT32_MAX + message->taken * LENGTH, true};
-    smcr_clc_t clc = {.header = {.type = message->type, .flags = 0x10}, .complete = true};
+    smcr_clc_t clc = {
+        .header = {.type = message->type, .flags = 0x10}, .complete = true, .usable = true};
 
     next_frame(capture, NULL);
     capture->arrival.span = &span;

@@ -107,7 +107,7 @@ static void
 play_message(capture_t *capture, smcr_conn_t *conn, int step)
 {
     bool from_server = step == ACCEPT || step == SERVER_DECLINES;
-    smcr_clc_t clc = {.header = {.flags = 0x18}, .complete = true};
+    smcr_clc_t clc = {.header = {.flags = 0x18}, .complete = true, .usable = true};
 
     if (step == PROPOSAL) {
         clc.header.type = SMCR_CLC_PROPOSAL;

@@ -94,6 +94,8 @@ play_clc(capture_t *capture, smcr_conn_t *conn, uint8_t type, bool is_first,
     smcr_clc_t clc = {
         .header = {0xe2d4c3d9, type, 68, (uint8_t)(0x10 | (is_first ? 0x08 : 0))},
         .complete = true,
+        .bytes = 68,
+        .usable = true,
     };
 
     if (accept)

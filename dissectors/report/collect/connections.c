@@ -303,7 +303,7 @@ count_clc(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
 {
     uint8_t type = clc->header.type;
 
-    counted->clc_bytes[from_server] += clc->header.length;
+    counted->clc_bytes[from_server] += clc->bytes;
     if (type < G_N_ELEMENTS(counted->clc) && !counted->clc[type].frame) {
         counted->clc[type] = when;
         if (type == SMCR_CLC_CONFIRM && !counted->on_roce) {

@@ -283,6 +283,8 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
         return false;
     if (ended && !final && (absent || step != 1))
         return true;
+    if (conn->lgr->lacking_clc == 0 && conn->accept_frame && conn->confirm_frame)
+        return false; /* no CLC has given the token to another one */
     return absent && (step <= 0 || (heard->qp == qp && (uint64_t)step > arrival->psn - heard->psn));
 }
 

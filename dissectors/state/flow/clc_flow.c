@@ -44,7 +44,7 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
     smcr_ib_qp_key_t key = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn);
     smcr_qp_t *qp = smcr_qp_of_role(arrival->state, &key, true);
 
-    if (!conn->first_contact && qp)
+    if (qp && (!conn->first_contact || qp->link->lgr == conn->lgr)) /* the latter came before */
         return qp;
     qp = new_group(arrival->state, &key, 1);
     qp->link->lgr->from_start = conn->first_contact;
@@ -143,6 +143,15 @@ tell_token_reuse(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const s
                        before->index);
 }
 
+/* 0: none of 1 and 2. */
+static uint8_t
+known_version(uint8_t flags)
+{
+    unsigned version = smcr_wire_bits(flags, SMCR_MASK_VERSION);
+
+    return version <= 2 ? (uint8_t)version : 0;
+}
+
 /* What Accept and Confirm say of the side that sends them. */
 static void
 take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_t *clc)
@@ -159,16 +168,20 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
         lgr->release = (uint8_t)smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
     }
     if (conn->first_contact)
-        lgr->version = (uint8_t)smcr_wire_bits(conn->accept_flags, SMCR_MASK_VERSION);
+        lgr->version = known_version(conn->accept_flags);
     if (conn->first_contact || !lgr->from_start) /* later it means nothing, but Linux repeats it */
         qp->mtu = smcr_wire_bits(accept->sizes, SMCR_MASK_MTU);
     side->size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
-    side->rmb_index = accept->rmb_index;
+    side->rmb_index = accept->rmb_index ? accept->rmb_index : 1; /* most RMBs have one element */
     side->since = side->sure = side->located = smcr_point_now(qp);
     side->announced = smcr_point_now(smcr_qp_peer(qp));
     side->rmb = smcr_rmb_announce(state, qp, accept->rkey, accept->va);
+    uint32_t before = side->rmb->element_size; /* all elements have one size */
+    if (before && before != side->size && smcr_evidence_holds(&side->rmb->since))
+        side->size = before;
     side->rmb->element_size = side->size;
-    smcr_rmb_set_conn(state, side->rmb, accept->rmb_index, conn);
+    side->rmb->misplaced = smcr_wire_clc_is_beyond(accept);
+    smcr_rmb_set_conn(state, side->rmb, side->rmb_index, conn);
     tell_token_reuse(arrival, conn, qp, accept->token);
     smcr_conn_set_token(state, conn, qp->side, accept->token);
     conn->side[0].link = conn->side[1].link = qp->link;
@@ -208,7 +221,8 @@ take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_
     bool from_server = smcr_arrival_role(arrival), declines = type == SMCR_CLC_DECLINE;
     uint8_t next = conn->clc_asked == SMCR_CLC_PROPOSAL ? SMCR_CLC_ACCEPT : SMCR_CLC_CONFIRM;
 
-    if (type == SMCR_CLC_PROPOSAL && conn->accept_frame)
+    bool again = waiting && conn->clc_asked == type && conn->clc_from_server == from_server;
+    if (again || (type == SMCR_CLC_PROPOSAL && conn->accept_frame))
         return;
     bool answers =
         waiting && conn->clc_from_server != from_server && (declines || type == next);
@@ -230,6 +244,28 @@ take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_
 
 /* ---- the message ---- */
 
+/* The type of what its sender is to send next: a message of an unknown type stands in its place. */
+static unsigned
+due(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    if (smcr_arrival_role(arrival))
+        return SMCR_CLC_ACCEPT;
+    return conn->clc_types & 1U << SMCR_CLC_PROPOSAL ? SMCR_CLC_CONFIRM : SMCR_CLC_PROPOSAL;
+}
+
+/* Whether an Accept or Confirm of the wrong side is the other one of the two, which is due: it has
+ * come where that has to come, and does not name a queue pair of the other side. */
+static bool
+is_due(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    smcr_ib_qp_key_t key = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn);
+    unsigned before = 1U << (due(arrival, conn) - 1), types = conn->clc_types;
+
+    return smcr_wire_clc_agrees(clc->header.type) && smcr_wire_clc_names_qp(clc) &&
+           types & before && !(types & before << 1) &&
+           !smcr_qp_of_role(arrival->state, &key, !smcr_arrival_role(arrival));
+}
+
 static void
 take_in_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_clc_t *message)
 {
@@ -237,7 +273,7 @@ take_in_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rul
     uint8_t type = clc->header.type;
 
     if (!message->proven.is_repeat) {
-        conn->clc_types |= type <= SMCR_CLC_DECLINE ? (uint8_t)(1U << type) : 0;
+        conn->clc_types |= (uint8_t)(1U << (type <= SMCR_CLC_DECLINE ? type : due(arrival, conn)));
         smcr_evidence_tcp_take(arrival, conn);
     }
     if (type == SMCR_CLC_PROPOSAL)
@@ -254,6 +290,7 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
                bool from_server)
 {
     uint8_t type = clc->header.type;
+    smcr_clc_t meant;
 
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->conn = conn;
@@ -266,9 +303,16 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
                         type <= SMCR_CLC_CONFIRM && (type == SMCR_CLC_ACCEPT) != from_server,
     };
     smcr_rules_clc(SMCR_RULES_ARRIVES, arrival, conn, &message);
-    if (message.wrong_sender) {
+    if (message.wrong_sender && !is_due(arrival, conn, clc)) {
         smcr_evidence_tcp_take(arrival, conn);
         return;
+    }
+    if (message.wrong_sender) { /* but for its type */
+        meant = *clc;
+        meant.header.type = (uint8_t)due(arrival, conn);
+        message.clc = clc = &meant;
+        message.wrong_sender = false;
+        smcr_rules_clc(SMCR_RULES_ARRIVES, arrival, conn, &message);
     }
     take_in_step(arrival, conn, &message);
     message.qp = place(arrival, conn, clc);

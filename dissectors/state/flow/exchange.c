@@ -256,7 +256,7 @@ came_before(const smcr_exchange_message_t *message)
          * order, and the response not repeat what it should */
         if (alike && unasked->came && now < unasked->time + SMCR_TIME_MILLISECOND)
             *unasked->came = true;
-        if (!alike || !unasked->is_open || is_given_up(now, unasked->time) ||
+        if (!alike || !unasked->is_open || now > unasked->time + SMCR_TIME_SECOND ||
             unasked->key != message->key || (unasked->link && unasked->link != message->link))
             continue;
         unasked->is_open = false;
@@ -357,6 +357,33 @@ is_second_answer(const smcr_exchange_message_t *message)
 }
 
 /* ---- responses ---- */
+
+bool
+smcr_state_exchange_lacks_flag(const smcr_exchange_message_t *message)
+{
+    const smcr_lgr_t *lgr = message->lgr;
+    const smcr_llc_t *llc = message->llc;
+    wanted_t wanted = {.type = message->type,
+                       .requester = lgr->server,
+                       .key = &message->key,
+                       .qp = message->arrival->qp};
+    bool is_servers = message->type == SMCR_LLC_CONFIRM_LINK ||
+                      message->type == SMCR_LLC_ADD_LINK_CONT ||
+                      (message->type == SMCR_LLC_ADD_LINK && llc->u.add_link.qpn);
+    unsigned count;
+
+    return !message->response && is_servers && lgr->server == !message->side &&
+           find(lgr, &wanted, &count);
+}
+
+const smcr_exchange_request_t *
+smcr_state_exchange_answered(const smcr_exchange_message_t *message)
+{
+    const wmem_list_frame_t *at = wmem_list_tail(message->lgr->answered);
+    const smcr_exchange_request_t *last = at ? wmem_list_frame_data(at) : NULL;
+
+    return last && message->arrival->record->answers == &last->exchange ? last : NULL;
+}
 
 /* The response may be that of any of these: nobody will know. */
 static void

@@ -88,7 +88,7 @@ message_of(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         .side = !qp->side,
         .link = qp->link,
         .lgr = qp->link->lgr,
-        .response = (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0,
+        .response = llc->lacks_flag || (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0,
         .by_server = qp->link->lgr->server == !qp->side,
         .all_links = type == SMCR_LLC_DELETE_LINK && llc->flags & SMCR_LLC_FLAG_ALL,
         .rejects = type == SMCR_LLC_ADD_LINK && llc->flags & SMCR_LLC_FLAG_REJECTED,
@@ -155,7 +155,8 @@ take_in_confirm_link(const smcr_exchange_message_t *message)
     smcr_join_links(message->arrival->state, message->link, &key);
     if (!from->known && same_device)
         smcr_qp_set(message->arrival->state, message->link, from->side, &key, SMCR_GROUND_LLC);
-    else if (!same_device || key.qpn != from->key.qpn)
+    else if ((!from->known || from->key.qpn >= SMCR_WIRE_QPN_MIN) &&
+             (!same_device || key.qpn != from->key.qpn))
         smcr_event_add(message->arrival, SMCR_EVENT_link_mismatch,
                        "The message names another queue pair than the link has at this end");
     bool eyecatcher = smcr_wire_bits(message->llc->flags, SMCR_MASK_NO_EYECATCHER) !=
@@ -325,8 +326,10 @@ take_in_delete_link(const smcr_exchange_message_t *message)
 {
     const smcr_llc_delete_link_t *deletion = &message->llc->u.delete_link;
     bool by_client = message->lgr->server == message->to->side;
+    bool deletes = !message->response || (message->by_server && message->lgr->from_start);
 
-    if (message->response || deletion->reason >= SMCR_LLC_DELETE_UNKNOWN_LINK)
+    if (!deletes || deletion->reason == SMCR_LLC_DELETE_UNKNOWN_LINK ||
+        deletion->reason == SMCR_LLC_DELETE_UNKNOWN_GROUP)
         return;
     if (message->llc->flags & SMCR_LLC_FLAG_ALL) {
         if (!by_client)
@@ -526,15 +529,24 @@ smcr_state_llc_is_known(uint8_t type)
 }
 
 bool
-smcr_state_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc)
 {
     smcr_exchange_message_t message = message_of(arrival, llc);
 
     message.key = kinds[kind_of(llc->type)].key(llc);
-    if (message.response)
-        return smcr_state_exchange_response(&message);
-    smcr_state_exchange_request(&message);
-    return false;
+    llc->lacks_flag = smcr_state_exchange_lacks_flag(&message);
+    message.response |= llc->lacks_flag;
+    if (!message.response) {
+        smcr_state_exchange_request(&message);
+        return false;
+    }
+    bool requested = smcr_state_exchange_response(&message);
+    const smcr_exchange_request_t *asked = smcr_state_exchange_answered(&message);
+    if (asked && message.type == SMCR_LLC_ADD_LINK) /* the link is that of the request */
+        llc->u.add_link.link = (uint8_t)asked->key;
+    if (asked && message.type == SMCR_LLC_CONFIRM_LINK)
+        llc->u.confirm_link.link = (uint8_t)asked->key;
+    return requested;
 }
 
 void

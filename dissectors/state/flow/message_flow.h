@@ -40,8 +40,8 @@ void smcr_outcome_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
 bool smcr_state_llc_is_known(uint8_t type);
 
 /* The message is sent for the first time: a request, or a response. Returns whether the capture has
- * the request of a response. */
-bool smcr_state_llc_exchange(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
+ * the request of a response, and sets right what that says of the response. */
+bool smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc);
 
 /* The receiver has taken the message in. `requested`: as returned above. */
 void smcr_state_llc_take_in(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested);
@@ -88,6 +88,13 @@ void smcr_state_exchange_request(const smcr_exchange_message_t *message);
 /* A response: closes the exchange that it answers, where that is known for sure. Returns whether
  * the capture has a request that it may answer. */
 bool smcr_state_exchange_response(const smcr_exchange_message_t *message);
+
+/* Whether the client answers an open request of the server, but for the flag of responses. */
+bool smcr_state_exchange_lacks_flag(const smcr_exchange_message_t *message);
+
+/* The request that the message has answered; NULL: none. */
+const smcr_exchange_request_t *
+smcr_state_exchange_answered(const smcr_exchange_message_t *message);
 
 /* The link group ends, and with it what is open. */
 void smcr_state_exchange_end(const smcr_lgr_t *lgr);

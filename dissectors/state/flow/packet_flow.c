@@ -438,6 +438,8 @@ take_in_request(smcr_arrival_t *arrival)
             free_deferred(arrival->state, before);
     }
     smcr_rules_request(arrival);
+    if (smcr_ib_is_fetch(arrival->roce->opcode))
+        smcr_evidence_pass_over(arrival); /* it may be a WRITE, with a wrong operation */
     if (smcr_ib_is_write(arrival->roce->opcode))
         place_write(arrival);
     else
@@ -550,8 +552,9 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         return;
     }
     /* an exchange is a matter of first transmissions, whatever becomes of them */
-    bool requested = known || smcr_state_llc_exchange(arrival, llc);
-    take_in_turn(arrival, &(content_t){.llc = llc, .requested = requested});
+    smcr_llc_t meant = *llc;
+    bool requested = known || smcr_state_llc_exchange(arrival, &meant);
+    take_in_turn(arrival, &(content_t){.llc = &meant, .requested = requested});
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }
 
@@ -630,7 +633,8 @@ correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
     if (!other->known || !flow->first || flow->seen.used ||
         (flow->first & SMCR_PSN_MASK) != arrival->roce->psn)
         return;
-    if (!other->link->confirm_frame) /* else the request has told */
+    bool possible = other->key.qpn >= SMCR_WIRE_QPN_MIN; /* else CLC or ADD LINK has told */
+    if (possible && !other->link->confirm_frame) /* else the request has told */
         smcr_event_add(arrival, SMCR_EVENT_link_mismatch,
                        "One end of the link is another queue pair than was announced");
     smcr_qp_disown(arrival->state, other);

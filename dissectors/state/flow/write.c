@@ -227,7 +227,11 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken
 static void
 find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
-    const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, arrival->qp, write->rkey);
+    smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, arrival->qp, write->rkey);
+    if (entry && entry->rmb->misplaced) { /* RMBs begin at a page, and data at their begin */
+        entry->va = write->va & ~(uint64_t)SMCR_WIRE_PAGE_MASK;
+        entry->rmb->misplaced = false;
+    }
     unsigned index = entry ? element_of(entry->rmb, entry->va, write->va) : 0;
     bool alive = entry && smcr_rmb_is_alive(entry->rmb);
     smcr_conn_t *before = alive ? smcr_rmb_conn(entry->rmb, index) : NULL;

@@ -212,9 +212,9 @@ smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal
                         conn->addr.ipv4[1], proposal->subnet_length);
     if (!conn->conversation || count < proposal->prefix_count || count == 0)
         return true;
-    while (at < count && (proposal->prefixes[at][SMCR_GID_LENGTH] > 128 ||
-                          !has_bits(proposal->prefixes[at], conn->addr.ipv6[1],
-                                    proposal->prefixes[at][SMCR_GID_LENGTH])))
+    while (at < count && proposal->prefixes[at][SMCR_GID_LENGTH] <= 128 &&
+           !has_bits(proposal->prefixes[at], conn->addr.ipv6[1],
+                     proposal->prefixes[at][SMCR_GID_LENGTH]))
         at++;
     return at < count;
 }

@@ -36,6 +36,7 @@ struct smcr_rmb {
     smcr_conn_t *only;      /* the connection of element 1, the only one that Linux uses */
     smcr_rmb_rare_t *more;  /* NULL: nothing */
     smcr_point_t since;     /* it was announced behind this point of the flow to its owner */
+    bool misplaced; /* its address cannot be right: the first WRITE tells it */
     uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
     uint32_t confirm_frame; /* of `first`: the first CONFIRM RKEY request; 0: none */
     uint32_t delete_frame;  /* of `first`: the DELETE RKEY request; 0: none */

@@ -306,7 +306,7 @@ SMCR_RULES_CLC(eid)
         return;
     if (qp->side == qp->link->lgr->server)
         smcr_rules_conn(arrival, conn)->eid = eid;
-    else if (conn->accept_frame)
+    else if (conn->accept_frame && !smcr_rules_of_conn(conn)->eid_is_wrong)
         smcr_breach(arrival, SMCR_EVENT_clc_eid_wrong, smcr_doubt_message(arrival),
                     "The EID is not that of the Accept");
 }

@@ -81,7 +81,8 @@ SMCR_RULES_CDC(close)
             check_answer(arrival, conn);
         return;
     }
-    if (cdc->state & SMCR_CDC_STATE_CLOSED && !sender->closed_frame)
+    if (cdc->state & SMCR_CDC_STATE_CLOSED && !sender->closed_frame &&
+        message->known->cons.believed)
         check_read(arrival, conn);
     if (!smcr_conn_side_has_ended(sender))
         check_announced(arrival, conn);

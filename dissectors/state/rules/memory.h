@@ -93,7 +93,8 @@ struct smcr_rules_conn {
     uint32_t malformed_frame; /* the last CLC message that was; 0: none */
     smcr_rules_terms_t terms; /* of the Accept, if it `has_terms` */
     uint8_t proposal_flags;   /* byte 7 of the Proposal; 0: there is none */
-    bool has_terms : 1;       /* the Accept has a first contact extension */
+    bool has_terms : 1;       /* the Accept has a first contact extension, and it is right */
+    bool eid_is_wrong : 1;    /* of the Accept */
     bool malformed_by_server : 1;
     bool last_by_server : 1;  /* who sent the last CLC message */
     bool mtu_reserved : 1;    /* of the Accept, which came last */

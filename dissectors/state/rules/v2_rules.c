@@ -38,7 +38,7 @@ SMCR_RULES_CLC(path)
     unsigned version = version_in(flags), other = version_in(before); /* 0: not captured */
     smcr_doubt_t doubt = smcr_doubt_message(arrival);
 
-    if (!other || version < 1 || version > 2)
+    if (other < 1 || other > 2 || version < 1 || version > 2)
         return;
     if (confirm ? version != other : version > other)
         smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, doubt,
@@ -58,30 +58,39 @@ has_eid(const smcr_rules_offer_t *offer, uint32_t eid)
     return false;
 }
 
-static void
+/* Returns whether the value is right. */
+static bool
 check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, unsigned now,
             bool repeats)
 {
-    if (now > before || (repeats && now != before))
+    bool right = now <= before && (!repeats || now == before);
+
+    if (!right)
         smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
                     "The message has %s %u, but the one before %u", what, now, before);
+    return right;
 }
 
 /* Release, connections and links of an Accept do not exceed the Proposal's, and the Confirm repeats
  * them. Nobody adds a feature. (R-V2ACC-8, R-V2ACC-9, R-V2ACC-10, R-V2ACC-11) */
-static void
+static bool
 check_terms(const smcr_arrival_t *arrival, const smcr_rules_terms_t *before,
             const smcr_rules_terms_t *now, bool repeats)
 {
-    check_value(arrival, "release", before->release, now->release, repeats);
+    bool right = check_value(arrival, "release", before->release, now->release, repeats);
+
     if (!before->release || !now->release) /* the others are of release 1 */
-        return;
-    check_value(arrival, "most connections", before->max_conns, now->max_conns, repeats);
-    check_value(arrival, "most links", before->max_links, now->max_links, repeats);
-    if (now->features & ~before->features)
-        smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
-                    "The message has features 0x%04x, but the one before 0x%04x", now->features,
-                    before->features);
+        return right;
+    right &= !before->max_conns ||
+             check_value(arrival, "most connections", before->max_conns, now->max_conns, repeats);
+    right &= !before->max_links ||
+             check_value(arrival, "most links", before->max_links, now->max_links, repeats);
+    if (!(now->features & ~before->features))
+        return right;
+    smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+                "The message has features 0x%04x, but the one before 0x%04x", now->features,
+                before->features);
+    return false;
 }
 
 /* Both sides have a direct route to each other, or neither has. Linux declines where it sees a
@@ -119,7 +128,8 @@ offer_of(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
 
     offer->terms = (smcr_rules_terms_t){
         .release = (uint8_t)smcr_wire_bits(proposal->v2_flags, SMCR_MASK_V2_RELEASE),
-        .max_conns = proposal->max_conns,
+        /* 0: not known, where nobody may offer so few */
+        .max_conns = proposal->max_conns < SMCR_CLC_CONNS_MIN ? 0 : proposal->max_conns,
         .max_links = proposal->max_links,
         .features = proposal->features,
     };
@@ -161,12 +171,14 @@ SMCR_RULES_CLC(offered)
     const smcr_rules_offer_t *offer = kept->offer;
     smcr_rules_terms_t now = terms_of(accept);
 
-    if (offer && offer->eid_count && !has_eid(offer, smcr_wire_eid_sum(accept->eid)))
+    kept->eid_is_wrong = offer && offer->eid_count &&
+                         !has_eid(offer, smcr_wire_eid_sum(accept->eid));
+    if (kept->eid_is_wrong)
         smcr_breach(arrival, SMCR_EVENT_clc_eid_wrong, smcr_doubt_message(arrival),
                     "The EID is none of the Proposal");
-    if (offer && smcr_wire_clc_is_first_contact(message->clc))
-        check_terms(arrival, &offer->terms, &now, false);
     kept->has_terms = smcr_wire_clc_is_first_contact(message->clc);
+    if (offer && kept->has_terms) /* what is wrong in the Accept counts no further */
+        kept->has_terms = check_terms(arrival, &offer->terms, &now, false);
     kept->terms = now;
 }
 

@@ -12,11 +12,11 @@
 
 /* The message is the last one of its sender's list so far. */
 static smcr_rules_countdown_t
-now(const smcr_exchange_message_t *message, uint8_t left, bool continues)
+now(const smcr_exchange_message_t *message, unsigned left, bool continues)
 {
     smcr_point_t at = smcr_point_at(message->arrival->qp, message->arrival->psn);
 
-    return (smcr_rules_countdown_t){at, left, continues};
+    return (smcr_rules_countdown_t){at, (uint8_t)left, continues};
 }
 
 /* ---- what the server changes ---- */
@@ -99,8 +99,8 @@ check_new_link(const smcr_exchange_message_t *message)
 }
 
 /* The number of RTokens that are left counts down by two. Linux counts connections: it ends early
- * where it has fewer RMBs. (R-A.3.3-2) */
-static void
+ * where it has fewer RMBs. Returns how many are left, as far as that is believed. (R-A.3.3-2) */
+static unsigned
 check_pairs(const smcr_exchange_message_t *message, const smcr_rules_countdown_t *countdown)
 {
     unsigned left = message->llc->u.add_link_cont.rtokens_left;
@@ -108,7 +108,7 @@ check_pairs(const smcr_exchange_message_t *message, const smcr_rules_countdown_t
     smcr_doubt_t doubt = smcr_doubt_link(message->arrival, message->link);
 
     if (countdown->last.qp != message->arrival->qp || left == due)
-        return;
+        return left;
     if (left < ADD_ROOM && left < due)
         smcr_breach(message->arrival, SMCR_EVENT_rkey_count_short, doubt,
                     "RTokens left: %u, though %u were due, as Linux does "
@@ -117,24 +117,21 @@ check_pairs(const smcr_exchange_message_t *message, const smcr_rules_countdown_t
     else
         smcr_breach(message->arrival, SMCR_EVENT_rkey_count, doubt,
                     "RTokens left: %u, but %u after the message before", left, due);
+    return MIN(left, due);
 }
 
-/* The server asks, the client answers. (R-A.3.3-1) */
 SMCR_RULES_LLC(check_pairs)
 {
     smcr_rules_change_t *change = change_of(message);
     smcr_rules_countdown_t *countdown = &change->countdown[message->from->side];
 
-    if (!message->response && message->lgr->server == message->to->side)
-        smcr_breach(arrival, SMCR_EVENT_llc_wrong_sender, smcr_doubt_message(arrival),
-                    "Only the server begins ADD LINK CONTINUATION");
-    else if (!message->response && message->by_server)
+    if (!message->response && message->by_server)
         check_new_link(message);
     if (change->on != message->link || change->number != message->llc->u.add_link_cont.link)
         return;
-    if (countdown->last.qp)
-        check_pairs(message, countdown);
-    *countdown = now(message, message->llc->u.add_link_cont.rtokens_left, true);
+    unsigned left = countdown->last.qp ? check_pairs(message, countdown)
+                                       : message->llc->u.add_link_cont.rtokens_left;
+    *countdown = now(message, left, true);
 }
 
 /* ---- CONFIRM RKEY ---- */
@@ -162,7 +159,8 @@ SMCR_RULES_LLC(check_unfinished)
     if (countdown->last.qp == arrival->qp && is_unfinished(countdown))
         smcr_breach(arrival, SMCR_EVENT_rkey_count, smcr_doubt_link(arrival, message->link),
                     "The message before has announced more RTokens, which are missing");
-    *countdown = now(message, message->llc->u.confirm_rkey.other_links, false);
+    unsigned others = message->llc->u.confirm_rkey.other_links;
+    *countdown = now(message, others < SMCR_WIRE_LINKS_MAX ? others : 0, false);
 }
 
 /* How many RTokens may be left in a continuation of what was told so far. */

@@ -87,7 +87,7 @@ SMCR_RULES_LLC(check_link_number)
     bool first = message->response || link->confirm_frame ||
                  !smcr_rules_of_link(link)->confirmed;
 
-    if (link->has_number && link->number != number && first)
+    if (link->has_number && link->number != number && first && !message->requested)
         smcr_breach(arrival, SMCR_EVENT_link_mismatch, smcr_doubt_message(arrival),
                     "The link number is %u, but the link was announced as %u", number,
                     link->number);
@@ -127,7 +127,8 @@ SMCR_RULES_LLC(check_maximum)
     else if (*kept && maximum && maximum != *kept && maximum != smcr_rules_maximum(lgr))
         smcr_breach(arrival, SMCR_EVENT_link_max_changed, smcr_doubt_group(arrival, lgr),
                     "The maximum is %u, but was %u before", maximum, *kept);
-    if (!*kept)
+    if (!*kept && maximum <= SMCR_WIRE_LINKS_MAX &&
+        (maximum > 1 || message->llc->type & SMCR_LLC_TYPE_V2))
         *kept = maximum;
 }
 
@@ -166,7 +167,7 @@ SMCR_RULES_LLC(note_mismatch)
     const smcr_llc_confirm_link_t *says = &message->llc->u.confirm_link;
 
     if (has_other_mac(from, says->mac) ||
-        (from->key.qpn && !smcr_qp_has_key(from, says->gid, says->qpn)) ||
+        (from->key.qpn >= SMCR_WIRE_QPN_MIN && !smcr_qp_has_key(from, says->gid, says->qpn)) ||
         (message->link->has_number && message->link->number != says->link))
         smcr_rules_link(arrival, message->link)->faults |= SMCR_RULES_FAULT_MISMATCH;
 }

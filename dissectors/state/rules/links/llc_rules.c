@@ -12,13 +12,18 @@
 /* ---- who may send it ---- */
 
 /* The server begins CONFIRM LINK, and offers links; a client that wants one names no queue pair, or
- * asks by REQUEST ADD LINK, as no server does. (R-3.5.1.5-1, R-A.3.2-3, R-V2LLC-11) */
+ * asks by REQUEST ADD LINK, as no server does. (R-3.5.1.5-1, R-A.3.2-3,
+ * R-A.3.3-1, R-V2LLC-11) */
 SMCR_RULES_LLC(check_sender)
 {
     bool by_client = message->lgr->server == message->to->side;
     const char *wrong = NULL;
 
-    if (by_client && message->type == SMCR_LLC_CONFIRM_LINK)
+    if (message->response && !message->llc->lacks_flag)
+        return;
+    if (by_client && message->type == SMCR_LLC_ADD_LINK_CONT)
+        wrong = "Only the server begins ADD LINK CONTINUATION";
+    else if (by_client && message->type == SMCR_LLC_CONFIRM_LINK)
         wrong = "Only the server begins CONFIRM LINK";
     else if (by_client && message->type == SMCR_LLC_ADD_LINK && message->llc->u.add_link.qpn != 0)
         wrong = "Only the server may offer a link";
