@@ -82,7 +82,7 @@ typedef struct {
                             acknowledged on the old one may come again */
     bool filled;         /* the window was full after the writer's last announcement */
     bool filled_small;   /* with a few bytes only, which were all that had been free */
-    /* who waits for whom (window.h) */
+    /* who waits for whom (window.c) */
     uint32_t unannounced;          /* tail of a circular list: WRITE packets that wait to be
                                       announced; 0: there is none */
     smcr_stream_announcement_t *unread; /* tail of a circular list: announced, not read yet */
