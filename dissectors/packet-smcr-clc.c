@@ -46,7 +46,6 @@ smcr_dissector_clc_handoff(void)
     /* With a name: Export PDU writes the name of the dissector of a conversation. */
     clc = register_dissector("smcr", smcr_tcp_clc_dissect, proto_smcr);
     builtin = find_dissector("smc");
-    smcr_tcp_clc_handoff();
     dissector_add_for_decode_as("tcp.port", clc);
     heuristic = smcr_heuristic_add("tcp", dissect_clc_heuristic, "SMC-R CLC over TCP", "smcr_clc");
 }

@@ -19,15 +19,6 @@
 #include "show/show.h"
 #include "values.h"
 
-/* Set when protocols register. */
-static dissector_handle_t builtin; /* Wireshark's own `smc`; NULL when it has none */
-
-void
-smcr_tcp_clc_handoff(void)
-{
-    builtin = find_dissector("smc");
-}
-
 /* Index for the per-direction members of a connection. */
 static unsigned
 direction(const packet_info *pinfo)
@@ -188,7 +179,9 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr
     }
     if (clc.header.type == SMCR_CLC_DECLINE)
         show_decline(pinfo, below, conn);
-    if (smcr_preferences.builtin_too && builtin)
+    /* Wireshark's own; NULL when it has none */
+    dissector_handle_t builtin = smcr_preferences.builtin_too ? find_dissector("smc") : NULL;
+    if (builtin)
         call_dissector(builtin, message, pinfo, tree);
     return clc.header.type;
 }

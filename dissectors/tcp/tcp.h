@@ -47,9 +47,6 @@ bool smcr_tcp_clc_plausible(tvbuff_t *tvb);
  * TCP expects of a dissector. */
 int smcr_tcp_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/* Called once, after all protocols have registered. */
-void smcr_tcp_clc_handoff(void);
-
 /* ---- segments without a message of ours ---- */
 
 /* Called once, when protocols register, after TCP. */
