@@ -218,7 +218,7 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
     return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest &&
            flow->in_order > flow->highest && last->qp->too_late <= last->psn &&
-           !smcr_conn_side_is_odd(&conn->side[!side]) && !conn->immediate;
+           !smcr_conn_side_is_odd(&conn->side[!side]) && !conn->lgr->immediate;
 }
 
 /* Whether the capture has all requests to the queue pair since it began. */
@@ -354,12 +354,12 @@ judge_cursor(const smcr_conn_t *conn, int owner, const smcr_conn_side_t *sender,
     smcr_evidence_cursor_t cursor = {.fault = smcr_ring_fault(&ring, again ? now : before, now)};
 
     if (cursor.fault == SMCR_RING_FAULT_ROUND &&
-        (!next || smcr_conn_side_is_odd(sender) || conn->immediate))
+        (!next || smcr_conn_side_is_odd(sender) || conn->lgr->immediate))
         cursor.fault = SMCR_RING_FAULT_NONE;
     cursor.believed = cursor.fault == SMCR_RING_FAULT_NONE;
     cursor.told = smcr_conn_side_is_odd(sender) &&
                   smcr_ring_fault(&ring, said, now) == SMCR_RING_FAULT_NONE;
-    cursor.known = cursor.believed && in->known && !conn->immediate;
+    cursor.known = cursor.believed && in->known && !conn->lgr->immediate;
     return cursor;
 }
 

@@ -257,7 +257,7 @@ streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
         .in = smcr_write_stream(conn, !receiver, cdc->cons.count),
     };
 
-    return conn->immediate ? (streams_t){0} : streams;
+    return conn->lgr->immediate ? (streams_t){0} : streams;
 }
 
 /* What is not believed tells nothing of its stream. */
@@ -325,7 +325,7 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     known.current = reading.current = smcr_evidence_is_current(conn, !arrival->qp->side);
 
     smcr_rules_cdc(SMCR_RULES_COUNTED, arrival, conn, cdc, &known);
-    if (!out && known.prod.believed && !conn->immediate)
+    if (!out && known.prod.believed && !conn->lgr->immediate)
         smcr_write_announce(arrival, conn, cdc->prod);
     if (len > 0) {
         smcr_orphan_end(arrival, conn, out, out->announced);

@@ -374,6 +374,7 @@ place_write(const smcr_arrival_t *arrival)
 
     record->kind = SMCR_RECORD_WRITE;
     smcr_link_activate(qp->link);
+    qp->link->lgr->immediate |= smcr_ib_has_immediate(arrival->roce->opcode);
     if (!record->place)
         record->place = smcr_state_alloc0(arrival->state, sizeof *record->place);
     record->place->length = (uint32_t)arrival->roce->payload_length & SMCR_PLACE_LENGTH_MASK;

@@ -108,7 +108,6 @@ struct smcr_conn {
     bool after_end : 1;      /* TCP had ended before: that was another connection of its ports */
     bool option_syn : 1, option_synack : 1; /* SYN and SYN-ACK with the option have been seen */
     bool synack : 1;         /* the SYN-ACK, with or without option */
-    bool immediate : 1;      /* RDMA WRITEs with immediate data stand for CDC messages (ANCK) */
     bool flips : 1;          /* its sides have changed places (join.c) */
     uint32_t clc_next[2];    /* by role: number of the byte behind those of CLC so far */
     smcr_fallback_t fallback;

@@ -102,6 +102,7 @@ move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
     for (wmem_list_frame_t *at = wmem_list_head(lgr->halves); at; at = wmem_list_frame_next(at))
         wmem_list_append(now->halves, wmem_list_frame_data(at));
     now->lacks_halves |= lgr->lacks_halves;
+    now->immediate |= lgr->immediate;
     if (now->server == SMCR_LGR_SIDE_UNKNOWN && lgr->server != SMCR_LGR_SIDE_UNKNOWN)
         now->server = !lgr->server;
     for (int side = 0; side < 2; side++) {

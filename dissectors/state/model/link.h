@@ -171,6 +171,7 @@ struct smcr_lgr {
     bool refused;         /* its first contact was declined */
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
     bool lacks_halves;    /* the oldest of very many are forgotten */
+    bool immediate;       /* RDMA WRITEs with immediate data stand for CDC messages (ANCK) */
     bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
     bool *base_doubtful;  /* or else, what the capture has shown may lie behind an eyecatcher */
     uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
