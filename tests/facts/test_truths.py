@@ -30,6 +30,7 @@ ONCE_SAID = [
     ("a request that has no response, though it may be lost", "6.1-v1-h3-asymmetric-links", range(1, 31)),
     ("the end of a group, though a link that is not confirmed is used", "6.1-v1-h3-asymmetric-links", [13]),
     ("a wrap too much, though WRITEs with immediate data move cursors", "anck", range(1, 21)),
+    ("a wrap too much, though messages on the link before are absent", "rfc-peer", range(15, 115)),
     ("SMC-R, though data follows on TCP", "6.1-v1-f6-decline-confirm-link-timeout", [12, 16]),
 ]
 # The same of other alterations: (what, capture, kind, label)

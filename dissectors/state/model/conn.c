@@ -244,8 +244,8 @@ smcr_conn_is_alive(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
 {
     smcr_conn_side_t *reader = &conn->side[qp->side];
 
-    if (reader->since.qp != qp) /* it comes from another link */
-        reader->since = smcr_point_at(qp, psn - 1);
+    if (reader->since.qp != qp) /* it comes from another link, or before all that is known of it */
+        reader->since = smcr_point_at(qp, reader->since.qp ? 0 : psn - 1);
     if (reader->sure.qp != qp || reader->sure.psn < psn)
         reader->sure = smcr_point_at(qp, psn);
 }
