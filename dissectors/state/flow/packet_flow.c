@@ -374,7 +374,6 @@ place_write(const smcr_arrival_t *arrival)
 
     record->kind = SMCR_RECORD_WRITE;
     smcr_link_activate(qp->link);
-    qp->link->lgr->immediate |= smcr_ib_has_immediate(arrival->roce->opcode);
     if (!record->place)
         record->place = smcr_state_alloc0(arrival->state, sizeof *record->place);
     record->place->length = (uint32_t)arrival->roce->payload_length & SMCR_PLACE_LENGTH_MASK;
@@ -390,6 +389,8 @@ place_write(const smcr_arrival_t *arrival)
     if (!write || !write->rmb)
         smcr_orphan_add(arrival);
     bool placed = write && smcr_write_place(arrival, write);
+    if (!record->conn)
+        qp->link->lgr->immediate |= smcr_ib_has_immediate(arrival->roce->opcode);
     if (!placed)
         leave_unplaced(arrival, write);
     if (placed || record->fate == SMCR_FLOW_FATE_WAIT)
