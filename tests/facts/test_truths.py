@@ -43,6 +43,16 @@ ONCE_SAID_OF = [
     ("an RMB withdrawn, though it was announced again since the request", "6.1-v2-q-forty-conns", "30 %", "seed 2"),
     ("a round too much, though the reader's cursor is before the WRITE", "ecn-ce-smc", "shuffled", "seed 0"),
 ]
+# The same of links: states, types of groups, and a link that never came up
+LINKS = {"link.state", "group.type", "link_failed"}
+ONCE_SAID_OF_LINKS = [
+    ("never up, though the client's direction is absent", "llc-delete-link-reasons", "one host", "all frames of 02:00:00:00:05 only"),
+    ("not confirmed, though the client's direction is absent", "cnp-smc", "one host", "all frames of 52:54:00:bb only"),
+    ("active, though a response tells of DELETE LINK", "peer-delete-link", "block", "without 30 to 39"),
+    ("active, though the link that is deleted may be this one", "peer-replay", "start", "without 1 to 12"),
+    ("active, though DELETE LINK is cut", "llc-v2-byte-order", "snap", "88 bytes"),
+    ("deleted, though what rejects it came too late", "6.1-v2-h6-late-second-link-asymmetric", "delayed", "seed 2"),
+]
 LATER = "30 years later"  # times are not compared
 UNALTERED = alterations.Case("whole", list)
 CAPTURES = ("6.1-v1-c-three-conns", "6.1-v1-f6-decline-confirm-link-timeout", "6.1-v2-g1-server-killed")
@@ -50,13 +60,13 @@ EACH = None if os.environ.get("SMCR_TEST_TRUTHS") == "all" else 2 if ALL else 1 
 SHOWN_OF_WRAPPED = 0.9  # a wrapped capture tells as much, but for the bytes of headers
 
 
-def wrong_of(tshark, scratch, name, kind, cases):
-    """Lines of what contradicts, and of wrapped captures that tell too little."""
+def wrong_of(tshark, scratch, name, kind, cases, strict=()):
+    """Lines of what contradicts, and of wrapped captures that tell too little. `strict`: what is never OPEN."""
     truth = truths.truth_of(tshark, name)
     for case in cases:
         found = truths.statements(tshark, truth, case, scratch)
         yield from (truths.line(name, kind, case.label, each) for each in found
-                    if not each.is_true and not truths.is_open(name, each))
+                    if not each.is_true and (each.what in strict or not truths.is_open(name, each)))
         if kind == "wrapped" and case.label != LATER:
             whole = truths.statements(tshark, truth, UNALTERED, scratch)
             if len(found) < SHOWN_OF_WRAPPED * len(whole):
@@ -89,6 +99,16 @@ def test_what_was_once_said_of(tshark, scratch, name, kind, label):
     cases = [case for case in truths.cases_of(truths.truth_of(tshark, name), kind) if case.label == label]
     assert len(cases) == 1
     fail_on(list(wrong_of(tshark, scratch, name, kind, cases)))
+
+
+def test_what_was_once_said_of_links(tshark, scratch):
+    scratch.chmod(0o777)
+    lines = []
+    for _, name, kind, label in ONCE_SAID_OF_LINKS:
+        cases = [case for case in truths.cases_of(truths.truth_of(tshark, name), kind) if case.label == label]
+        assert len(cases) == 1
+        lines += wrong_of(tshark, scratch, name, kind, cases, LINKS)
+    fail_on(lines)
 
 
 # ---- the reader ----

@@ -44,7 +44,7 @@ def kinds_of(name):
 LINKS_LACK_LLC = "messages of LLC are absent that say what became of a link"
 OPEN = [
     ("", {"link.state", "group.type", "link.delete_reason", "link.mtu_bytes", "smcr.link.lost", "smcr.llc.collision",
-          "link_failed", "smcr.lgr.type_changed"}, LINKS_LACK_LLC),
+          "smcr.lgr.type_changed"}, LINKS_LACK_LLC),
     ("", {"smcr.request_in", "smcr.response_in", "smcr.response_time"},
      "both an answer and the next request are absent"),
     ("", {"close"}, "what TCP has not shown to be its last segment may be"),

@@ -93,9 +93,11 @@ group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to)
     bool seen = false;
 
     for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link)) {
-        if (is_unseen(link) || lacks_between(&link->qp[side].traffic.flow, from, to))
+        const smcr_qp_t *qp = &link->qp[side];
+        if (is_unseen(link) || lacks_between(&qp->traffic.flow, from, to) ||
+            (qp->too_late_frame && qp->too_late_frame >= from)) /* or it was cut */
             return true;
-        seen |= link->packet_count > 0;
+        seen |= smcr_evidence_has_packets_to(qp);
     }
     return !seen;
 }
@@ -104,15 +106,15 @@ bool
 smcr_evidence_knows_link(const smcr_link_t *link)
 {
     const smcr_lgr_t *lgr = link->lgr;
-    uint32_t used = MAX(link->qp[0].traffic.flow.newest, link->qp[1].traffic.flow.newest);
+    uint32_t used = MIN(link->qp[0].traffic.flow.newest, link->qp[1].traffic.flow.newest);
     bool guess = link->is_guess || link->state == SMCR_LINK_ANNOUNCED;
     uint32_t from = guess ? link->added_frame : used;
     uint32_t to = link->settled_frame ? link->settled_frame : UINT32_MAX;
 
     if (!guess && link->state != SMCR_LINK_ACTIVE)
         return true;
-    if (guess && !lgr->from_start && link->index == lgr->first_link) /* CLC names it, but late */
-        return false;
+    if (guess && !lgr->from_start && (link->index == lgr->first_link || !link->has_number))
+        return false; /* CLC names it, but late */
     bool lacks[] = {group_lacks(lgr, 0, from, to), group_lacks(lgr, 1, from, to)};
     if (guess) /* a Decline says that nothing came of the group */
         return lgr->refused || (!lacks[0] && !lacks[1]);

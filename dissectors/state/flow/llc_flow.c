@@ -307,16 +307,18 @@ end_group(const smcr_exchange_message_t *message)
         smcr_cost_tell_end(message->arrival, message->lgr);
 }
 
-/* The server's request, if the capture has it, says what becomes of the links. */
+/* The server's request, if the capture has it, says what becomes of the links that DELETE LINK is
+ * about. One whose number is not known may be among them. */
 static void
-ask_for_end(const smcr_exchange_message_t *message)
+doubt_links(const smcr_exchange_message_t *message)
 {
     wmem_list_t *links = message->lgr->links;
 
-    for (wmem_list_frame_t *at = wmem_list_head(links); at; at = wmem_list_frame_next(at))
-        ((smcr_link_t *)wmem_list_frame_data(at))->is_guess = true;
-    smcr_event_add(message->arrival, SMCR_EVENT_link_delete_asked,
-                   "The client asks the server to delete all links");
+    for (wmem_list_frame_t *at = wmem_list_head(links); at; at = wmem_list_frame_next(at)) {
+        smcr_link_t *link = wmem_list_frame_data(at);
+        link->is_guess |= message->llc->flags & SMCR_LLC_FLAG_ALL || !link->has_number ||
+                          link->number == message->llc->u.delete_link.link;
+    }
 }
 
 /* The server deletes links, and ends the group; a client's request tells it that a link has failed,
@@ -327,7 +329,10 @@ take_in_delete_link(const smcr_exchange_message_t *message)
     const smcr_llc_delete_link_t *deletion = &message->llc->u.delete_link;
     bool by_client = message->lgr->server == message->to->side;
     bool deletes = !message->response || (message->by_server && message->lgr->from_start);
+    smcr_link_t *link = smcr_lgr_link(message->lgr, deletion->link);
 
+    if ((message->response && !message->requested) || (!message->response && (by_client || !link)))
+        doubt_links(message);
     if (!deletes || deletion->reason == SMCR_LLC_DELETE_UNKNOWN_LINK ||
         deletion->reason == SMCR_LLC_DELETE_UNKNOWN_GROUP)
         return;
@@ -335,10 +340,10 @@ take_in_delete_link(const smcr_exchange_message_t *message)
         if (!by_client)
             end_group(message);
         else if (!message->lgr->ended_frame)
-            ask_for_end(message);
+            smcr_event_add(message->arrival, SMCR_EVENT_link_delete_asked,
+                           "The client asks the server to delete all links");
         return;
     }
-    smcr_link_t *link = smcr_lgr_link(message->lgr, deletion->link);
     if (!link) {
         if (message->lgr->from_start && !by_client)
             smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
@@ -350,12 +355,10 @@ take_in_delete_link(const smcr_exchange_message_t *message)
         smcr_event_add(message->arrival, SMCR_EVENT_link_lost, "Link %u is lost", link->number);
     link->lost |= lost;
     link->delete_reason = deletion->reason;
-    if (by_client) {
-        link->is_guess = true;
+    if (by_client)
         smcr_event_add(message->arrival, SMCR_EVENT_link_delete_asked, NULL);
-    } else {
+    else
         delete(message, link);
-    }
 }
 
 /* ---- RMBs ---- */
