@@ -17,10 +17,6 @@
 
 #define SCHEMA "smcr-report/1"
 
-struct smcr_collection {
-    smcr_collect_t all;
-};
-
 /* ---- how much a capture holds, and how much of it is neither TCP nor RoCE ---- */
 
 /* Protocols; dissectors have registered before. */
@@ -106,8 +102,8 @@ smcr_collection_new(void)
 void
 smcr_collection_empty(smcr_collection_t *collection)
 {
-    if (collection->all.scope)
-        wmem_destroy_allocator(collection->all.scope);
+    if (collection->scope)
+        wmem_destroy_allocator(collection->scope);
     memset(collection, 0, sizeof *collection);
 }
 
@@ -119,9 +115,8 @@ smcr_collection_free(smcr_collection_t *collection)
 }
 
 static smcr_collect_t *
-begin(smcr_collection_t *collection)
+begin(smcr_collect_t *all)
 {
-    smcr_collect_t *all = &collection->all;
     wmem_map_t **const maps[] = {&all->rdma,       &all->conns, &all->contacts,
                                  &all->link_flows, &all->moves, &all->groups};
 
@@ -296,8 +291,8 @@ const smcr_figure_notice_t *
 smcr_collection_notices(const smcr_collection_t *collection, const smcr_entry_report_t *report,
                         wmem_allocator_t *scope, uint32_t *count)
 {
-    wmem_array_t *notices = smcr_collect_notices_all(&collection->all, scope);
-    smcr_figure_notice_t reset = resets(&collection->all, report);
+    wmem_array_t *notices = smcr_collect_notices_all(collection, scope);
+    smcr_figure_notice_t reset = resets(collection, report);
 
     if (reset.count)
         wmem_array_append_one(notices, reset);

@@ -15,7 +15,7 @@
 
 /* All of it lives as long as the scope. What a map or a list holds is a type of the file that the
  * comment names; keys are addresses. */
-typedef struct {
+typedef struct smcr_collection {
     wmem_allocator_t *scope; /* NULL: nothing has come yet */
     smcr_entry_capture_t capture; /* up to `passes`; the rest is for others */
     smcr_entry_ip_t ip;

@@ -328,7 +328,8 @@ fill_peer(smcr_entry_peer_t *entry, const peer_identity_t *identity, wmem_alloca
 {
     if (!identity->known)
         return;
-    entry->peer_id = smcr_figure_bytes_text(scope, identity->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
+    entry->peer_id = wmem_strdup_printf(
+        scope, "0x%s", bytes_to_str(scope, identity->peer_id, SMCR_WIRE_PEER_ID_LENGTH));
     entry->host_name = name_of(scope, identity->host_name, SMCR_WIRE_HOST_NAME_LENGTH);
     if (identity->os != SMCR_CLC_OS_UNSET)
         entry->system = val_to_str_const(identity->os, smcr_values_os_types, "unknown");

@@ -75,15 +75,6 @@ receiver_of(const smcr_tap_t *packet)
     return NULL;
 }
 
-/* The flow that the packet is in; NULL: none that is known. */
-static followed_t *
-flow_of(smcr_collect_t *collection, const smcr_tap_t *packet)
-{
-    const smcr_qp_t *to = packet->record->link ? receiver_of(packet) : NULL;
-
-    return follow(collection, to, to ? NULL : packet->record->rdma);
-}
-
 static const smcr_qp_t *
 sender_of(const followed_t *flow)
 {
@@ -306,7 +297,8 @@ smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
                              const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
-    followed_t *flow = flow_of(collection, packet);
+    const smcr_qp_t *to = record->link ? receiver_of(packet) : NULL;
+    followed_t *flow = follow(collection, to, to ? NULL : record->rdma);
 
     if (!flow) {
         smcr_collect_rdma_flows_stray(collection, packet->roce->icrc);

@@ -331,16 +331,6 @@ smcr_figure_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned bytes)
     return wmem_strdup_printf(scope, "0x%0*" PRIx64, (int)(2 * bytes), number);
 }
 
-const char *
-smcr_figure_bytes_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
-{
-    uint64_t number = 0;
-
-    for (unsigned i = 0; i < length; i++)
-        number = number << 8 | bytes[i];
-    return smcr_figure_hex_text(scope, number, length);
-}
-
 smcr_figure_version_t
 smcr_figure_version_of(unsigned version, int release)
 {

@@ -159,6 +159,7 @@ add_refused(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow, trou
     trouble->flows += count != 0;
 }
 
+/* A PSN sequence error is none of them: it ends no queue pair. */
 static const char *
 reasons(const smcr_finder_t *finder)
 {
@@ -166,8 +167,10 @@ reasons(const smcr_finder_t *finder)
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
         smcr_entry_join(&sum, &flow->nak, &smcr_entry_naks_description, finder->scope);
-    sum.psn_sequence = 0; /* which ends no queue pair */
-    return smcr_words_naks(finder->scope, &sum);
+    return SMCR_WORDS_COUNTS(finder->scope, {sum.invalid_request, "for an invalid request"},
+                             {sum.remote_access, "for a remote access error"},
+                             {sum.remote_operational, "for a remote operational error"},
+                             {sum.invalid_rd, "for an invalid RD request"});
 }
 
 static void

@@ -49,16 +49,6 @@ smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t *counts, siz
     return wmem_strbuf_finalize(text);
 }
 
-const char *
-smcr_words_naks(wmem_allocator_t *scope, const smcr_entry_naks_t *naks)
-{
-    return SMCR_WORDS_COUNTS(scope, {naks->psn_sequence, "for a PSN sequence error"},
-                             {naks->invalid_request, "for an invalid request"},
-                             {naks->remote_access, "for a remote access error"},
-                             {naks->remote_operational, "for a remote operational error"},
-                             {naks->invalid_rd, "for an invalid RD request"});
-}
-
 /* number / unit, with that many decimals, 0 to 2, rounded. */
 static const char *
 quotient(wmem_allocator_t *scope, double number, double unit, unsigned decimals)

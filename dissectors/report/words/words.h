@@ -31,9 +31,6 @@ const char *smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t 
     smcr_words_counts(scope, (const smcr_words_count_t[]){__VA_ARGS__},                            \
                       G_N_ELEMENTS(((const smcr_words_count_t[]){__VA_ARGS__})))
 
-/* NAKs by what they are for. */
-const char *smcr_words_naks(wmem_allocator_t *scope, const smcr_entry_naks_t *naks);
-
 /* Bytes in a sentence: exact below 100,000 ("20,000 bytes"), else "1.5 MiB". */
 const char *smcr_words_bytes(wmem_allocator_t *scope, uint64_t bytes);
 

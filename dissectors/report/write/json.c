@@ -92,7 +92,7 @@ write_number(writer_t *writer, uint64_t number)
         json_dumper_value_anyf(&writer->dumper, "%" PRIu64, number);
 }
 
-/* `quote`: around the number. */
+/* `quote`: around the number. A time of day has one: few readers of JSON keep so many digits. */
 static void
 write_decimal(writer_t *writer, uint64_t time, const char *quote)
 {
@@ -107,13 +107,6 @@ static void
 write_seconds(writer_t *writer, uint64_t time)
 {
     write_decimal(writer, time, "");
-}
-
-/* A time of day: as a string, since few readers of JSON keep so many digits. */
-static void
-write_time(writer_t *writer, uint64_t time)
-{
-    write_decimal(writer, time, "\"");
 }
 
 static void
@@ -135,7 +128,7 @@ write_when(writer_t *writer, const smcr_when_t *when, const char *name)
     g_snprintf(time_name, sizeof time_name, "%.*stime", (int)(strlen(name) - strlen("frame")),
                name);
     write_name(writer, time_name);
-    write_time(writer, when->frame ? when->time : SMCR_FIGURE_UNKNOWN);
+    write_decimal(writer, when->frame ? when->time : SMCR_FIGURE_UNKNOWN, "\"");
 }
 
 static void
@@ -224,7 +217,7 @@ write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *va
         write_when(writer, value, member->name);
         break;
     case SMCR_FIGURE_KIND_TIME:
-        write_time(writer, *(const uint64_t *)value);
+        write_decimal(writer, *(const uint64_t *)value, "\"");
         break;
     default:
         json_dumper_value_double(&writer->dumper, *(const double *)value);
