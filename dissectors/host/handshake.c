@@ -258,6 +258,14 @@ smcr_handshake_has_syns(const smcr_conn_t *conn)
     return had(conn, COMPLETENESS_SYNS);
 }
 
+const nstime_t *
+smcr_handshake_initial_rtt(const smcr_conn_t *conn)
+{
+    const struct tcp_analysis *tcp = analysis_of(conn);
+
+    return tcp && !nstime_is_zero(&tcp->ts_first_rtt) ? &tcp->ts_first_rtt : NULL;
+}
+
 /* Wireshark's first flow is that of the higher address; of the higher port where they are equal. */
 bool
 smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role)

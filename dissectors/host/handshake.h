@@ -99,6 +99,9 @@ bool smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role);
 /* First pass: whether the capture has had the SYN and the SYN-ACK. */
 bool smcr_handshake_has_syns(const smcr_conn_t *conn);
 
+/* From the client's SYN to the acknowledgement of the SYN-ACK; NULL: not known. */
+const nstime_t *smcr_handshake_initial_rtt(const smcr_conn_t *conn);
+
 /* Whether the connection's client sends this TCP packet. */
 bool smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn);
 

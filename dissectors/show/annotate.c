@@ -89,6 +89,22 @@ show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
     }
 }
 
+/* So far, or of the whole capture in the second pass. */
+static unsigned
+completeness(const smcr_conn_t *conn)
+{
+    const smcr_conn_side_t *a = &conn->side[0], *b = &conn->side[1];
+    const bool bits[] = {
+        conn->option_syn,   conn->option_synack,         conn->proposal_frame,
+        conn->accept_frame, conn->confirm_frame,         a->first_cdc || b->first_cdc,
+        a->closed_frame || b->closed_frame, a->abort_frame || b->abort_frame, conn->decline_frame};
+    unsigned sum = 0;
+
+    for (unsigned i = 0; i < array_length(bits); i++)
+        sum |= (unsigned)bits[i] << i;
+    return sum;
+}
+
 static void
 show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
@@ -99,6 +115,10 @@ show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sen
     if (conn->conversation)
         show_tcp(below, conn, &ends, sender);
     show_handshake(pinfo, below, conn);
+    smcr_generated_hidden_uint(below, hf_smcr_completeness, completeness(conn));
+    const nstime_t *rtt = smcr_handshake_initial_rtt(conn);
+    if (rtt)
+        smcr_item_hide(proto_tree_add_time(below, hf_smcr_initial_rtt, NULL, 0, 0, rtt));
     if (conn->socket && !conn->socket->first.frame)
         proto_item_set_generated(
             proto_tree_add_item(below, hf_smcr_named_by_file, NULL, 0, 0, ENC_NA));
@@ -124,7 +144,8 @@ smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
     static const int *const fields[] = {
         &hf_smcr_tcp_stream,  &hf_smcr_client_addr, &hf_smcr_client_port, &hf_smcr_server_addr,
         &hf_smcr_server_port, &hf_smcr_proposal_in, &hf_smcr_accept_in,   &hf_smcr_confirm_in,
-        &hf_smcr_named_in,    &hf_smcr_named_by_file, &hf_smcr_fallback_reason};
+        &hf_smcr_named_in,    &hf_smcr_completeness, &hf_smcr_initial_rtt,
+        &hf_smcr_named_by_file, &hf_smcr_fallback_reason};
 
     count++;
     if (smcr_show_ends_are_wanted(tree) ||

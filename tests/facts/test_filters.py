@@ -92,6 +92,32 @@ def test_ports_on_roce(tshark):
     assert wrong == [] and told > 1000
 
 
+def kinds(option, acknowledges, types, cdc, closed, abort):
+    """The bits of what a frame has of its connection."""
+    flags = [option and "1" not in acknowledges, option and "1" in acknowledges, *(kind in types for kind in "123"), cdc,
+             "1" in closed, "1" in abort, "4" in types]
+    return sum(bool(flag) << bit for bit, flag in enumerate(flags))
+
+
+def test_completeness(tshark):
+    """A bit for each kind that a connection has in the capture; and the round trip of its TCP handshake."""
+    wrong, sums, trips = [], set(), 0
+    for name in captures("real"):
+        expected, trip, told = {}, {}, []
+        for streams, rtt, shown, ours, *seen in tshark.fields(
+                name, "smcr.stream", "tcp.analysis.initial_rtt", "smcr.completeness", "smcr.initial_rtt", "smcr.option", "tcp.flags.ack",
+                "smcr.clc.type", "smcr.cdc", "smcr.cdc.closed", "smcr.cdc.abort", where="smcr.stream", two_pass=True):
+            for stream in set(streams):
+                expected[stream] = expected.get(stream, 0) | kinds(*seen)
+            if len(set(streams)) == 1:
+                trip.setdefault(streams[0], set()).update(rtt)
+                told += [(streams[0], int(each, 16), set(ours)) for each in shown]
+        sums |= set(expected.values())
+        trips += sum(bool(ours) for *_, ours in told)
+        wrong += [(name, stream, *row) for stream, *row in told if row != [expected[stream], trip.get(stream, set())]]
+    assert wrong == [] and len(sums) > 7 and trips > 1000, (wrong, sums, trips)
+
+
 def path_of(scratch, name):
     """A capture of the project, unpacked."""
     found = captures("real", CAUSES)
