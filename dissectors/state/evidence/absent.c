@@ -94,8 +94,8 @@ group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to)
 
     for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link)) {
         const smcr_qp_t *qp = &link->qp[side];
-        if (is_unseen(link) || lacks_between(&qp->traffic.flow, from, to) ||
-            (qp->too_late_frame && qp->too_late_frame >= from)) /* or it was cut */
+        bool late = qp->too_late_frame && qp->too_late_frame >= from; /* or cut */
+        if (is_unseen(link) || late || lacks_between(&qp->traffic.flow, from, to))
             return true;
         seen |= smcr_evidence_has_packets_to(qp);
     }

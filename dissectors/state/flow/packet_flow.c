@@ -389,7 +389,8 @@ place_write(const smcr_arrival_t *arrival)
     if (!write || !write->rmb)
         smcr_orphan_add(arrival);
     bool placed = write && smcr_write_place(arrival, write);
-    if (!record->conn)
+    bool absent = smcr_doubt_is_in_time(arrival) && smcr_doubt_before(arrival).kind;
+    if (!record->conn || absent) /* else a place that is not believed is wrong */
         qp->link->lgr->immediate |= smcr_ib_has_immediate(arrival->roce->opcode);
     if (!placed)
         leave_unplaced(arrival, write);
