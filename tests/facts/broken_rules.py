@@ -7,13 +7,13 @@ there is the reason.
 import collections
 import functools
 import re
-import struct
 
 import layouts
 import mutants
 import pcapng
 import wire
 from bed import captures
+from mutants import add, put
 
 # rules: ids; of: frames with such a message; at: where it shows, if behind the changed frame; nth: of those frames;
 # also: {item: why it is true of the same bytes, or of frames behind them}; echo: (frames, change) of the answer that repeats
@@ -162,19 +162,6 @@ def message(data):
     at = mutants.layers(data)
     pad = data[at.payload + 1] >> 4 & 3 if mutants.is_roce(data) else 0
     return data[mutants.start_of(data):at.end - (wire.ICRC + pad if mutants.is_roce(data) else 0)]
-
-
-def put(offset, new):
-    return lambda data: mutants.patched(data, offset, bytes.fromhex(new))
-
-
-def add(offset, form, delta):
-    """The number at `offset` of the message grows."""
-    def change(data):
-        start, size = mutants.start_of(data) + offset, struct.calcsize(form)
-        number = struct.unpack(form, data[start:start + size])[0] + delta
-        return mutants.patched(data, offset, struct.pack(form, number % (1 << 8 * size)))
-    return change
 
 
 def bits(offset, on=0, off=0):

@@ -4,6 +4,7 @@ computed (the ICRC; TCP's checksum is not looked at), and is compared with the c
 """
 
 import collections
+import struct
 import sys
 
 import fields
@@ -62,6 +63,20 @@ def patched(data, offset, new):
     start = start_of(data) + offset
     out = data[:start] + new + data[start + len(new):]
     return with_icrc(out) if is_roce(data) else out
+
+
+def put(offset, new):
+    """A change of a frame: these bytes, in hex, at `offset` of its message."""
+    return lambda data: patched(data, offset, bytes.fromhex(new))
+
+
+def add(offset, form, delta):
+    """The number at `offset` of the message grows."""
+    def change(data):
+        start, size = start_of(data) + offset, struct.calcsize(form)
+        number = struct.unpack(form, data[start:start + size])[0] + delta
+        return patched(data, offset, struct.pack(form, number % (1 << 8 * size)))
+    return change
 
 
 def replaced(data, message):

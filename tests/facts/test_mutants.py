@@ -5,12 +5,12 @@ takes all captures and more messages.
 """
 
 import collections
-import struct
 
 import mutants
 import pytest
 import wire
 from bed import ALL, captures
+from mutants import add, put
 
 SAMPLE = ("6.1-v2-h1-two-links-second-fails", "6.1-v2-j-http11", "6.1-v1-h4-two-links-rkeys")
 NOT_HEALTHY = ("lossy", "starts-late", "loss")  # what the capture lacks excuses some
@@ -18,19 +18,6 @@ NOT_HEALTHY = ("lossy", "starts-late", "loss")  # what the capture lacks excuses
 # item: that is raised; of: which frames have such a message; also: other items that the same bytes may break instead;
 # then: true of what follows, since the message is none of its connection
 Mutant = collections.namedtuple("Mutant", "item of label change also then", defaults=((), ()))
-
-
-def put(offset, new):
-    return lambda data: mutants.patched(data, offset, bytes.fromhex(new))
-
-
-def add(offset, form, delta):
-    """The number at `offset` of the message grows."""
-    def change(data):
-        start, size = mutants.start_of(data) + offset, struct.calcsize(form)
-        number = struct.unpack(form, data[start:start + size])[0] + delta
-        return mutants.patched(data, offset, struct.pack(form, number % (1 << 8 * size)))
-    return change
 
 
 CDC, NEXT_CDC, WRITE, NEXT_WRITE = "CDC", "not the first CDC", "WRITE", "not the first WRITE"
