@@ -173,7 +173,6 @@ check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, c
 
 /* ---- SMCv2 extension: checks ---- */
 
-
 /* What SMC-R needs: a GID, and in release 1 room for 16 connections and a link. Linux declines
  * else, smc_clc_srv_v2x_features_validate(). (R-V2CLC-12, R-V2CLC-14, R-V2CLC-15) */
 static void

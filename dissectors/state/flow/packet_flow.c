@@ -389,9 +389,10 @@ place_write(const smcr_arrival_t *arrival)
     if (!write || !write->rmb)
         smcr_orphan_add(arrival);
     bool placed = write && smcr_write_place(arrival, write);
-    bool absent = smcr_doubt_is_in_time(arrival) && smcr_doubt_before(arrival).kind;
-    if (!record->conn || absent) /* else a place that is not believed is wrong */
-        qp->link->lgr->immediate |= smcr_ib_has_immediate(arrival->roce->opcode);
+    if (smcr_ib_has_immediate(arrival->roce->opcode) &&
+        (!record->conn || /* or absent: else a place that is not believed is wrong */
+         (smcr_doubt_is_in_time(arrival) && smcr_doubt_before(arrival).kind)))
+        qp->link->lgr->immediate = true;
     if (!placed)
         leave_unplaced(arrival, write);
     if (placed || record->fate == SMCR_FLOW_FATE_WAIT)
