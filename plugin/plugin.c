@@ -44,6 +44,7 @@ register_parts(void)
     smcr_decode_as_register(proto_smcr);
     smcr_follow_register(proto_smcr);
     smcr_export_register(proto_smcr);
+    smcr_export_segments_register();
     smcr_report_register();
     smcr_statistics_register(proto_smcr);
 }

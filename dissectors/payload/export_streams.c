@@ -205,5 +205,5 @@ forget(void)
 void
 smcr_export_register(int proto)
 {
-    smcr_tap_add(register_export_object(proto, export_packet, forget));
+    smcr_tap_add(register_export_object(proto, export_packet, forget), NULL);
 }

@@ -1,6 +1,6 @@
 /* payload.h
- * Knows the application's bytes: dissected as over TCP, Follow Stream, Export Objects. Does not
- * know what carried them. Called by packet/ only.
+ * Knows the application's bytes: dissected as over TCP, Follow Stream, Export Objects, Export PDUs.
+ * Does not know what carried them. Called by packet/ only.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -71,6 +71,12 @@ void smcr_decode_as_register(int proto);
  * (`--export-objects smcr,FOLDER`, File > Export Objects > SMC-R). Registers the type of object;
  * called once, when protocols register. */
 void smcr_export_register(int proto);
+
+/* ---- Export PDUs ---- */
+
+/* The connections as segments of TCP (`-U "SMC-R as TCP" -w FILE`, File > Export PDUs to File).
+ * Called once, behind smcr_tap_register(). */
+void smcr_export_segments_register(void);
 
 /* ---- Follow Stream ---- */
 

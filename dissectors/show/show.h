@@ -199,6 +199,7 @@ typedef struct {
     const smcr_conn_t *conn;
     bool from_server;
     bool has_option;
+    uint8_t flags;   /* TCP's, of a segment that is told for its headers; 0: not told */
     uint32_t seq;    /* of the application's data, as TCP's dissector tells it */
     uint32_t length; /* of them, bytes; TCP may have put together what came in several segments. 0:
                         of no interest but to whoever counts packets */
@@ -222,8 +223,11 @@ typedef struct {
 /* Called once, when protocols register. */
 void smcr_tap_register(void);
 
-/* Export Objects has a tap whose name Wireshark chooses; it gets the same. */
-void smcr_tap_add(int tap);
+/* Makes of a packet what another tap's listeners get, and queues that. */
+typedef void (*smcr_tap_queue_t)(packet_info *pinfo, const smcr_tap_t *packet);
+
+/* A tap with another name. `queue` NULL: it gets the same. */
+void smcr_tap_add(int tap, smcr_tap_queue_t queue);
 
 /* Whether there is a listener. */
 bool smcr_tap_is_heard(void);

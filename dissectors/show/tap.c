@@ -10,21 +10,23 @@
 
 /* Set when protocols register. */
 static struct {
-    int tap[2];
+    int tap[3];
+    smcr_tap_queue_t queue[3];
     unsigned count;
 } taps;
 
 void
-smcr_tap_add(int tap)
+smcr_tap_add(int tap, smcr_tap_queue_t queue)
 {
     ws_assert(taps.count < array_length(taps.tap));
-    taps.tap[taps.count++] = tap;
+    taps.tap[taps.count] = tap;
+    taps.queue[taps.count++] = queue;
 }
 
 void
 smcr_tap_register(void)
 {
-    smcr_tap_add(register_tap(SMCR_TAP));
+    smcr_tap_add(register_tap(SMCR_TAP), NULL);
 }
 
 bool
@@ -76,6 +78,9 @@ smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet)
             continue;
         if (!kept)
             kept = keep(pinfo, packet);
-        tap_queue_packet(taps.tap[i], pinfo, kept);
+        if (taps.queue[i])
+            taps.queue[i](pinfo, kept);
+        else
+            tap_queue_packet(taps.tap[i], pinfo, kept);
     }
 }

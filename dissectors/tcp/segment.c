@@ -13,6 +13,8 @@
 #include "message/message.h"
 #include "show/show.h"
 
+#define TCP_FLAGS 13 /* where they are in its header */
+
 static int
 dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -28,7 +30,8 @@ dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
         return used;
     smcr_tap_segment(pinfo, &(smcr_tap_segment_t){
                                 .conn = conn,
-                                .from_server = !smcr_handshake_from_client(pinfo, conn)});
+                                .from_server = !smcr_handshake_from_client(pinfo, conn),
+                                .flags = tvb_get_uint8(tvb, TCP_FLAGS)});
     if (is_wanted && shown == smcr_annotate_count())
         smcr_item_hide(smcr_annotate_segment(tvb, pinfo, tree, conn));
     return used;
