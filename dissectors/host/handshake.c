@@ -304,7 +304,7 @@ smcr_selected_record(const packet_info *pinfo, smcr_record_t *record)
 
     if (!state || !smcr_record_find(state, pinfo->num, SMCR_RECORD_OUTERMOST, record))
         return false;
-    smcr_record_complete(record);
+    smcr_record_complete(state, record);
     return true;
 }
 

@@ -170,7 +170,7 @@ smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
             learn_message(pinfo, message, &arrival);
         smcr_record_keep(&arrival, packet->layer);
     }
-    smcr_record_complete(&packet->record);
+    smcr_record_complete(smcr_capture_state(), &packet->record);
     return packet->record.link != NULL;
 }
 

@@ -65,6 +65,10 @@ def memories(name):
     return {key: find(key) for key in names}
 
 
+def is_acknowledgement(packet):
+    return isinstance(packet, wire.Packet) and packet.opcode == wire.ACKNOWLEDGE and packet.payload[0] & wire.NAK == 0
+
+
 Known = collections.namedtuple("Known", "connections rmbs")
 
 
@@ -75,7 +79,7 @@ def read(name):
     also says which connections use it: {name: (frames, connections)}.
     """
     connections, rmbs = collections.defaultdict(set), collections.defaultdict(lambda: (set(), set()))
-    users, tokens, written, last = {}, {}, {}, {}
+    users, tokens, written, last, carried = {}, {}, {}, {}, {}
     said = {message.frame: message for message in message_reader.said(name)}
     for packet in wire.packets(message_reader.path_of(name)):
         message = said.get(packet.frame)
@@ -90,7 +94,9 @@ def read(name):
             rmbs[rmb][1].add(connection)
             tokens[message.sender, values(message, "smcr.token")[0]] = connection
         if message and message.kind == "cdc":
-            connections[tokens[1 - message.sender, values(message, "smcr.cdc.token")[0]]].add(packet.frame)
+            connection = tokens[1 - message.sender, values(message, "smcr.cdc.token")[0]]
+            connections[connection].add(packet.frame)
+            carried[packet.ends, packet.psn] = connection
         if isinstance(packet, wire.Packet) and packet.opcode in WRITES:
             key = packet.ends, packet.qpn
             if packet.opcode in (wire.WRITE_FIRST, wire.WRITE_ONLY):
@@ -102,6 +108,9 @@ def read(name):
             written[*key, packet.psn] = last[key] = place
             rmbs[place[0]][0].add(packet.frame)
             connections[place[1]].add(packet.frame)
+            carried[packet.ends, packet.psn] = place[1]
+        if is_acknowledgement(packet) and (connection := carried.get((packet.ends[::-1], packet.psn))):
+            connections[connection].add(packet.frame)
     return Known(dict(connections), dict(rmbs))
 
 

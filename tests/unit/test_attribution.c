@@ -182,7 +182,7 @@ test_case(gconstpointer data)
                 conns);
     }
     for (unsigned i = 0; i < STEPS_MAX && steps[i].what != END; i++) {
-        smcr_record_complete(&records[i]);
+        smcr_record_complete(capture.state, &records[i]);
         if (steps[i].later)
             check(&steps[i], &records[i], conns);
     }

@@ -325,7 +325,8 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
                               const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
-    const smcr_conn_t *conn = record->conn ? record->conn : packet->falls_back;
+    bool is_ack = record->kind == SMCR_RECORD_ACK; /* which the figures of its link count */
+    const smcr_conn_t *conn = record->conn && !is_ack ? record->conn : packet->falls_back;
     uint32_t gaps = 0;
 
     collection->now = when.frame;

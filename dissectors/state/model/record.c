@@ -244,9 +244,25 @@ smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
     record->has_number = link->has_number;
 }
 
-void
-smcr_record_complete(smcr_record_t *record)
+/* Of an acknowledgement: the connection of the packet that it answers. */
+static void
+take_acknowledged(const smcr_state_t *state, smcr_record_t *record)
 {
+    smcr_record_t answered;
+
+    if (record->kind != SMCR_RECORD_ACK || !record->acks.frame ||
+        !smcr_record_find(state, record->acks.frame, SMCR_RECORD_OUTERMOST, &answered))
+        return;
+    smcr_record_complete(state, &answered);
+    record->conn = answered.conn;
+    if (record->conn && record->sender >= 0)
+        record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
+}
+
+void
+smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
+{
+    take_acknowledged(state, record);
     const smcr_place_late_t *late = record->place ? smcr_place_late(record->place) : NULL;
 
     if (late && !record->conn && late->conn) {

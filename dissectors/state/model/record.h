@@ -282,9 +282,10 @@ bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
                       smcr_record_t *record);
 
 /* Completes the record with what has turned out since its packet went by: the connection, and which
- * link it is, of a WRITE that came before anything named them. `is_late` says that the connection
- * was not known then. Late answers are looked up here and in smcr_place_piece() only. */
-void smcr_record_complete(smcr_record_t *record);
+ * link it is, of a WRITE that came before anything named them, and so of its acknowledgement.
+ * `is_late` says that the connection was not known then. Late answers are looked up here and in
+ * smcr_place_piece() only. */
+void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 
 /* The heuristics are not asked about the bytes of this WRITE packet, in no pass. */
 static inline void
