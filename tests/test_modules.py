@@ -20,6 +20,7 @@ EXPERTS = "experts.def"  # a part of it that needs nothing of Wireshark: the sta
 ENTRIES = {"packet-smcr-tcpopt.c", "packet-smcr-clc.c", "packet-smcr-roce.c"}
 MOST_MODULES = 16  # of a folder
 LONGEST_ENTRY = 125  # lines
+WIRESHARK = {"glib.h", "inttypes.h", "stdbool.h", "stddef.h", "stdint.h", "string.h", "wireshark.h", "wsutil/wmem/wmem.h"}  # what its wireshark.h brings
 
 
 def module(path):
@@ -112,6 +113,35 @@ def test_rooms_include_downwards_by_doors(room):
             if where not in order[:order.index(room)] or other.name not in ROOMS[where]:
                 wrong.append((path.name, other.relative_to(DISSECTORS).as_posix()))
     assert wrong == []
+
+
+def foreign(path):
+    """What a file includes that is not in dissectors/, by name. What needs Wireshark has all of wireshark.h."""
+    names = set(re.findall(r'#include [<"]((?:[a-z]+/)*[a-z0-9_-]+\.h)[>"]', path.read_text(encoding="utf-8")))
+    names -= {each.relative_to(base).as_posix() for each in includes(path) for base in (DISSECTORS, each.parent)}
+    return names | WIRESHARK if names & {"compat.h", "wireshark.h"} else names
+
+
+@functools.cache
+def brought(path, of_room):
+    """What comes with a header: own headers as paths, others by name; `of_room`: as the headers of its room say themselves."""
+    own = {each for each in includes(path) if each.suffix == ".h"}
+    further = (brought(each, of_room) for each in own if not of_room or each.parent == path.parent)
+    return foreign(path).union(own, *further)
+
+
+def test_no_file_includes_again_what_headers_bring():
+    again = {}
+    for path in DISSECTORS.rglob("*.[ch]"):
+        text = path.read_text(encoding="utf-8")
+        own = [each for each in includes(path) if each.suffix == ".h"]
+        by_room = set().union(*(brought(each, True) for each in own if each.parent == path.parent))
+        by_others = set().union(*(brought(each, False) for each in own)) & WIRESHARK
+        said = set(re.findall(r"#include <(.*)>", text)).union(own) & (by_room | by_others)
+        is_list = not re.search(r"[;(]$", text, re.MULTILINE)  # a door that is nothing but its headers
+        if said and not is_list:
+            again[module(path)] = said
+    assert again == {}
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -15,9 +15,6 @@
 
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "ranges.h"
 #include "wire/wire.h"
 

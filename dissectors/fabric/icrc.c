@@ -6,8 +6,6 @@
 
 #include "icrc.h"
 
-#include <string.h>
-
 #include <wsutil/ws_assert.h>
 #include <zlib.h>
 

@@ -7,9 +7,7 @@
 
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "wire/wire.h"
 

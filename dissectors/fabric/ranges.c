@@ -7,8 +7,6 @@
 
 #include "ranges.h"
 
-#include <string.h>
-
 /* The first range that ends at `end` or above it. */
 static unsigned
 first_to(const smcr_ranges_t *ranges, uint64_t end)

@@ -7,11 +7,7 @@
 
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include <wireshark.h>
-#include <wsutil/wmem/wmem.h>
 
 #define SMCR_RANGES_OF_STREAM 16 /* at most, of the bytes of a stream */
 

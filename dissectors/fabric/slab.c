@@ -6,9 +6,6 @@
 
 #include "slab.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 #include <wsutil/wslog.h>
 
 #define BLOCKS_MAX (UINT32_MAX / SMCR_SLAB_UNITS)

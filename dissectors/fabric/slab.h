@@ -9,11 +9,7 @@
 
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include <wireshark.h>
-#include <wsutil/wmem/wmem.h>
 
 #ifndef SMCR_SLAB_SIZE /* fuzzers want small ones, so that the ends of blocks are seen */
 #define SMCR_SLAB_SIZE 32768 /* bytes of a block: a power of two */

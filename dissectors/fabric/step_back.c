@@ -6,8 +6,6 @@
 
 #include "flow.h"
 
-#include <string.h>
-
 /* ---- NAKs ---- */
 
 static smcr_step_nak_t *

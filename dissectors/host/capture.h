@@ -8,8 +8,6 @@
 
 #include "compat.h"
 
-#include <epan/funnel.h>
-
 #include "state/state.h"
 
 /* What is known; NULL while no file is open. */

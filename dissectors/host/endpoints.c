@@ -6,8 +6,6 @@
 
 #include "endpoints.h"
 
-#include <string.h>
-
 void
 smcr_endpoint_tcp_address(const smcr_conn_t *conn, unsigned role, address *addr)
 {

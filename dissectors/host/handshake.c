@@ -10,8 +10,6 @@
 
 #include "handshake.h"
 
-#include <string.h>
-
 #include "capture.h"
 #include "endpoints.h"
 #include "fields.h"

@@ -6,8 +6,6 @@
 
 #include "ip_packet.h"
 
-#include <string.h>
-
 #define ICMP_HEADER 8 /* bytes of an error before what it quotes */
 #define IPV4_FRAGMENT 0x3fff /* more fragments, or an offset */
 

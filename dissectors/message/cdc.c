@@ -7,8 +7,6 @@
 
 #include "message.h"
 
-#include <string.h>
-
 #include "summary.h"
 
 static int *const cdc_flags[] = {

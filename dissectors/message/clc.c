@@ -10,8 +10,6 @@
 
 #include "message.h"
 
-#include <string.h>
-
 #include "clc_messages.h"
 
 /* ---- layouts ---- */

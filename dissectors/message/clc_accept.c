@@ -11,9 +11,6 @@
 
 #include "clc_messages.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "items.h"
 
 #define SIZES_AT 50

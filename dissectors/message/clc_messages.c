@@ -7,8 +7,6 @@
 
 #include "clc_messages.h"
 
-#include <string.h>
-
 #include "items.h"
 
 /* Peer ID, RFC 7609 A.2.1 */

@@ -10,8 +10,6 @@
 
 #include "clc_messages.h"
 
-#include <string.h>
-
 #define IP_AREA_LENGTH 8    /* without the prefixes */
 
 /* ---- layouts ---- */

@@ -10,9 +10,6 @@
 
 #include "clc_messages.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #define V2_OFFSET_FROM 52      /* end of the field "SMCv2 extension offset" */
 #define V2_EXTENSION_LENGTH 40 /* without the EIDs */
 #define V2_FLAGS_AT 3          /* in the extension: the release and flags */

@@ -6,8 +6,6 @@
 
 #include "layout.h"
 
-#include <string.h>
-
 #include <wsutil/ws_assert.h>
 
 #include "items.h"

@@ -10,8 +10,6 @@
 
 #include "message.h"
 
-#include <string.h>
-
 #include "llc_messages.h"
 #include "values.h"
 

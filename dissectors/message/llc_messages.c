@@ -8,8 +8,6 @@
 
 #include "llc_messages.h"
 
-#include <inttypes.h>
-
 #include "items.h"
 
 bool

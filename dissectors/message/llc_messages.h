@@ -9,7 +9,6 @@
 
 #include <limits.h>
 
-#include "layout.h"
 #include "summary.h"
 #include "wire/wire.h"
 

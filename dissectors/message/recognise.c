@@ -11,8 +11,6 @@
 
 #include "message.h"
 
-#include <string.h>
-
 #define CAPTURED_MIN 30 /* bytes that tell a message: CDC flags, and all that the rules read */
 
 /* ---- rules ---- */

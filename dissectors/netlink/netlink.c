@@ -9,8 +9,6 @@
 
 #include "netlink.h"
 
-#include <stddef.h>
-
 #include <wsutil/inet_addr.h>
 #include <wsutil/utf8_entities.h>
 

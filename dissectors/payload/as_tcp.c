@@ -15,13 +15,10 @@
 
 #include "payload.h"
 
-#include <string.h>
-
 #include <epan/exceptions.h>
 
 #include "fields.h"
 #include "talk.h"
-#include "host/host.h"
 #include "message/message.h"
 
 /* The members of packet_info that a dissector above TCP reads and changes. */

@@ -15,7 +15,6 @@
 
 #include "host/host.h"
 #include "pieces.h"
-#include "show/show.h"
 
 /* What a packet tells of a stream. */
 typedef struct {

@@ -8,14 +8,9 @@
 
 #include "payload.h"
 
-#include <string.h>
-
 #include <epan/follow.h>
-#include <wsutil/wmem/wmem.h>
 
 #include "fields.h"
-#include "host/host.h"
-#include "show/show.h"
 #include "talk.h"
 
 #define WAITING_MAX 1024      /* pieces of one direction: what a sender may have under way */

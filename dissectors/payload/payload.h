@@ -10,7 +10,6 @@
 #include "compat.h"
 #include "heuristic_policy.h"
 #include "show/show.h"
-#include "state/state.h"
 
 /* ---- dissected as over TCP ---- */
 

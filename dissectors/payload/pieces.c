@@ -6,8 +6,6 @@
 
 #include "pieces.h"
 
-#include <string.h>
-
 #define EFFORT_MIN (UINT64_C(1) << 30)
 #define EFFORT_PER_BYTE 16
 #define EFFORT_PER_RUN 16

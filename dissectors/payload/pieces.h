@@ -7,11 +7,6 @@
 
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <glib.h>
-
 #include "fabric/fabric.h"
 
 /* All zeros: nothing is there yet. */

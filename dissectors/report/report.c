@@ -7,8 +7,6 @@
 
 #include "report.h"
 
-#include <string.h>
-
 #include "compat.h" /* must come first */
 
 #include <epan/stat_tap_ui.h>

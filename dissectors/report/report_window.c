@@ -11,7 +11,6 @@
 #include "report.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "compat.h" /* must come first */
 

@@ -15,8 +15,6 @@
 
 #include "report.h"
 
-#include <inttypes.h>
-
 #include "compat.h" /* must come first */
 
 #include <epan/stat_tap_ui.h>

@@ -16,7 +16,6 @@
 #include <epan/exceptions.h>
 
 #include "headers.h"
-#include "host/host.h"
 #include "message/message.h"
 #include "packet/packet.h"
 #include "show/show.h"

@@ -8,8 +8,6 @@
 
 #include "headers.h"
 
-#include <string.h>
-
 enum { IPV4_AND_UDP = 28, IPV6_AND_UDP = 48, UDP_LENGTH = 8, IP_UDP = 17 };
 
 /* Extension headers of IPv6 (RFC 8200, 4). */

@@ -7,8 +7,6 @@
 
 #include "headers.h"
 
-#include <string.h>
-
 #include "fields.h"
 
 #define LRH_WORDS_MASK 0x07ff /* bytes 4 and 5 of the LRH: length in words of 4 bytes */

@@ -7,8 +7,6 @@
 
 #include "show.h"
 
-#include <string.h>
-
 #include "generated.h"
 
 /* Whether there is such a frame, before this one. */

@@ -6,8 +6,6 @@
 
 #include "quick_text.h"
 
-#include <string.h>
-
 #include <glib.h>
 
 #include "wire/wire.h"

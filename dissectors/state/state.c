@@ -7,8 +7,6 @@
 
 #include "state.h"
 
-#include <string.h>
-
 #include "state/model/store.h"
 
 #define WRONG_MAX 4       /* of a sender without a right one: what comes then has another reason */

@@ -6,8 +6,6 @@
 
 #include "conn_rows.h"
 
-#include <string.h>
-
 #include "host/host.h"
 
 #define FIRST (UINT64_C(1) << 62) /* so high that no sequence number can fall below 0 */

@@ -6,8 +6,6 @@
 
 #include "flow_arrows.h"
 
-#include <string.h>
-
 #include "report/figures/figures.h"
 #include "report/words/words.h"
 #include "values.h"

@@ -9,8 +9,6 @@
 
 #include "tcp.h"
 
-#include <string.h>
-
 #include <epan/exceptions.h>
 
 #include "host/host.h"

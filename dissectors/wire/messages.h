@@ -7,9 +7,6 @@
 
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "clc_codes.h"
 #include "gid.h"
 

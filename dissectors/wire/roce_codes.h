@@ -8,7 +8,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "codes.h"
 

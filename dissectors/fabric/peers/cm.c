@@ -6,9 +6,6 @@
 
 #include "cm.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #define NO_SIDE (-1)
 
 struct smcr_cm {

@@ -7,8 +7,6 @@
 
 #include "cm.h"
 
-#include <wireshark.h>
-
 #define NOTHING 0xff /* is proved */
 #define STAY 0xfe    /* in the same state */
 

@@ -9,8 +9,6 @@
 
 #include "rdma.h"
 
-#include <string.h>
-
 #define PROOF 2 /* responses, one after the other, that answer what was just sent */
 
 /* The flows between two addresses with one port. */

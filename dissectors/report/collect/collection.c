@@ -7,11 +7,8 @@
 
 #include "collection.h"
 
-#include <string.h>
-
 #include <epan/epan_dissect.h>
 
-#include "host/host.h"
 #include "collectors.h"
 #include "wire/wire.h"
 

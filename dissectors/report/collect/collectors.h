@@ -9,7 +9,6 @@
 
 #include "compat.h"
 #include "host/host.h"
-#include "report/figures/figures.h"
 #include "show/show.h"
 #include "stream_bytes.h"
 

@@ -8,8 +8,6 @@
 
 #include <stdlib.h>
 
-#include "host/host.h"
-#include "show/show.h"
 #include "values.h"
 #include "wire/wire.h"
 

@@ -8,7 +8,6 @@
 #include "collectors.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "message/message.h"
 #include "values.h"

@@ -9,8 +9,6 @@
 
 #include "collectors.h"
 
-#include <string.h>
-
 #include <epan/ipproto.h>
 
 #include "message/message.h"

@@ -7,9 +7,6 @@
 
 #include "collectors.h"
 
-#include <string.h>
-
-#include "report/figures/figures.h"
 #include "values.h"
 #include "wire/wire.h"
 

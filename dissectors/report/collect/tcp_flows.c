@@ -7,9 +7,6 @@
 
 #include "collectors.h"
 
-#include <string.h>
-
-#include "host/host.h"
 #include "report/congestion/congestion.h"
 
 #define SHORTEST 20 /* bytes of a header without options */

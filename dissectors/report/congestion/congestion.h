@@ -8,9 +8,6 @@
 
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "fabric/fabric.h"
 #include "report/figures/figures.h"
 #include "wire/wire.h"

@@ -6,8 +6,6 @@
 
 #include "congestion.h"
 
-#include <string.h>
-
 #define ANSWERED UINT64_MAX
 #define FEW 64 /* entries: so many may be kept for nothing, since answers overtake each other */
 

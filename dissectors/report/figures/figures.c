@@ -6,9 +6,7 @@
 
 #include "figures.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include <wsutil/inet_addr.h>
 

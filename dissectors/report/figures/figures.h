@@ -9,13 +9,6 @@
 
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <wireshark.h>
-#include <wsutil/wmem/wmem.h>
-
 #include "fabric/fabric.h"
 #include "wire/wire.h"
 

@@ -6,9 +6,7 @@
 
 #include "finder.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "report/words/words.h"
 #include "wire/wire.h"

@@ -7,9 +7,6 @@
 
 #include "finder.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "report/words/words.h"
 #include "wire/wire.h"
 

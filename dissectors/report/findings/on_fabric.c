@@ -6,9 +6,6 @@
 
 #include "finder.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "report/words/words.h"
 
 /* What one kind of trouble adds up to over the flows that it concerns. */

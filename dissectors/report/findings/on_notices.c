@@ -6,8 +6,6 @@
 
 #include "finder.h"
 
-#include <string.h>
-
 #include "report/words/words.h"
 
 /* Severities and groups of Wireshark's expert items (epan/proto.h). */

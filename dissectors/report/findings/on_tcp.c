@@ -6,8 +6,6 @@
 
 #include "finder.h"
 
-#include <inttypes.h>
-
 #include "report/words/words.h"
 
 typedef struct {

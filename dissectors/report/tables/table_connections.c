@@ -7,8 +7,6 @@
 
 #include "tables.h"
 
-#include <inttypes.h>
-
 #include "report/words/words.h"
 
 /* ---- a row for each connection ---- */

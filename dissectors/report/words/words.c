@@ -9,9 +9,6 @@
 
 #include "words.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "wire/wire.h"
 
 #define QPN_BYTES 3

@@ -6,9 +6,7 @@
 
 #include "output.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include <wsutil/json_dumper.h>
 

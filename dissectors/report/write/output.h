@@ -7,7 +7,6 @@
 
 #pragma once
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "report/figures/figures.h"

@@ -8,9 +8,7 @@
 
 #include "output.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "report/tables/tables.h"
 #include "report/words/words.h"

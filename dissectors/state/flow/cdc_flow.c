@@ -12,7 +12,6 @@
 #include "cost.h"
 #include "orphan.h"
 #include "state/model/store.h"
-#include "write.h"
 #include "wire/wire.h"
 
 #define HALVES_MAX 256 /* late connections of a group that wait for their other direction */

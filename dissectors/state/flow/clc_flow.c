@@ -9,8 +9,6 @@
 
 #include "packet_flow.h"
 
-#include <string.h>
-
 #include "message_flow.h"
 #include "state/model/store.h"
 

@@ -9,8 +9,6 @@
 
 #include "message_flow.h"
 
-#include <string.h>
-
 #include "cost.h"
 #include "state/model/store.h"
 

@@ -6,8 +6,6 @@
 
 #include "orphan.h"
 
-#include <string.h>
-
 #include "state/model/held.h"
 #include "state/model/store.h"
 #include "wire/wire.h"

@@ -11,7 +11,6 @@
 #include "packet_flow.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "cost.h"
 #include "message_flow.h"

@@ -13,13 +13,9 @@
 
 #include "packet_flow.h"
 
-#include <string.h>
-
 #include "message_flow.h"
-#include "state/evidence/evidence.h"
 #include "state/model/socket.h"
 #include "state/model/store.h"
-#include "write.h"
 
 #define SOCKETS_MAX 4096 /* that are looked at for a message */
 

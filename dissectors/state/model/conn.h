@@ -8,7 +8,6 @@
 
 #pragma once
 
-#include "link.h"
 #include "rmb.h"
 #include "stream.h"
 

@@ -6,8 +6,6 @@
 
 #include "link.h"
 
-#include <string.h>
-
 #include "store.h"
 
 #define LGRS_MAX 256  /* that are searched by peer */

@@ -11,8 +11,6 @@
 
 #pragma once
 
-#include <string.h>
-
 #include "wire/wire.h"
 
 #include "fabric/fabric.h"

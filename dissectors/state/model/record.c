@@ -8,7 +8,6 @@
 #include "record.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 #include "store.h"
 

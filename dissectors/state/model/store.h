@@ -8,11 +8,6 @@
 
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <wireshark.h>
-#include <wsutil/wmem/wmem.h>
 #include <wsutil/ws_assert.h>
 
 #include "fabric/fabric.h"

@@ -7,9 +7,6 @@
 
 #pragma once
 
-#include <wireshark.h>
-#include <wsutil/wmem/wmem.h>
-
 #include "link.h"
 
 /* ---- an RMB element as a ring: offsets and cursors to positions, which never wrap ---- */

@@ -6,8 +6,6 @@
 
 #include "checks.h"
 
-#include <string.h>
-
 /* ---- sequence numbers ---- */
 
 /* They begin at 1. On another link than that of CLC the first ones may have failed before: Linux

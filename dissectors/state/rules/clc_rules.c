@@ -6,8 +6,6 @@
 
 #include "checks.h"
 
-#include <string.h>
-
 #define QUEUED SMCR_TIME_SECOND /* no adapter holds a message back for longer */
 
 /* ---- queue pairs of a group ---- */

@@ -7,8 +7,6 @@
 
 #include "checks.h"
 
-#include <string.h>
-
 /* ---- CLC ---- */
 
 static unsigned

@@ -7,8 +7,6 @@
 
 #include "checks.h"
 
-#include <inttypes.h>
-
 /* ---- RMBs ---- */
 
 /* Nobody writes to an RMB behind its own consent to the withdrawal. (R-3.5.5.2.2-2, R-A.3.7-6) */

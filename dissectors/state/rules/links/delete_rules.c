@@ -6,8 +6,6 @@
 
 #include "links_checks.h"
 
-#include <string.h>
-
 /* ---- reasons ---- */
 
 /*

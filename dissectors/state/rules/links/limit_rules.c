@@ -6,8 +6,6 @@
 
 #include "links_checks.h"
 
-#include <string.h>
-
 #define CHANGED_IN (5 * SMCR_TIME_SECOND) /* a link that is too much is deleted */
 #define LINKS_KNOWN 32 /* of a group, that are counted */
 

@@ -6,8 +6,6 @@
 
 #include "links_checks.h"
 
-#include <string.h>
-
 #define SETTLED_IN 10 /* seconds: both sides of Linux give up after 5 (smc_llc.h) */
 #define NUMBERS_SURE 128 /* of links: a server may have used as many that it never told */
 

@@ -6,8 +6,6 @@
 
 #include "links_checks.h"
 
-#include <string.h>
-
 #define LATE (1000 * SMCR_TIME_MILLISECOND) /* RoCE may be captured later than TCP */
 
 /* ---- RMBs in use ---- */
