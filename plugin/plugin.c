@@ -14,9 +14,9 @@
 #include "fields.h"
 #include "message/message.h"
 #include "netlink/netlink.h"
-#include "packet-smcr.h"
 #include "packet/packet.h"
 #include "report/report.h"
+#include "roce/roce.h"
 #include "show/show.h"
 #include "statistics/statistics.h"
 #include "tcp/tcp.h"
@@ -36,7 +36,7 @@ register_parts(void)
     smcr_layouts_check();
     smcr_preferences_register(proto_smcr);
     smcr_capture_register();
-    smcr_dissector_roce_register();
+    smcr_roce_register();
     smcr_tcp_segment_register();
     smcr_netlink_register();
     smcr_tap_register();
@@ -53,9 +53,9 @@ register_parts(void)
 static void
 register_handoffs(void)
 {
-    smcr_dissector_tcpopt_handoff();
-    smcr_dissector_clc_handoff();
-    smcr_dissector_roce_handoff();
+    smcr_tcp_option_handoff();
+    smcr_tcp_clc_handoff();
+    smcr_roce_handoff();
     smcr_netlink_handoff();
     smcr_handshake_handoff(); /* behind CLC's */
     smcr_policy_handoff();

@@ -9,8 +9,7 @@ from bed import TOP
 DISSECTORS = TOP / "dissectors"
 
 # From the bottom up. A room includes only the doors of rooms that come before it; the head of the first door says what the
-# room knows. The field table lies below the state, which tells of its expert items; the entries, at the top of
-# dissectors/, come last.
+# room knows. The field table, at the top of dissectors/, lies below the state, which tells of its expert items.
 ROOMS = {
     "wire": ("wire.h",),
     "fabric": ("fabric.h",),
@@ -40,7 +39,7 @@ ROOMS = {
     "report": ("report.h",),
     "statistics": ("statistics.h",),
 }
-FIELD_TABLE, ENTRIES = "(field table)", "(entries)"  # files at the top
+FIELD_TABLE = "(field table)"  # the files at the top
 DOCUMENT = TOP / "docs" / "architecture.md"
 BEGIN, END = "<!-- rooms: tests/rooms-doc -->\n", "<!-- end of the rooms -->"
 
@@ -79,17 +78,15 @@ def head(room):
 
 
 def place_of(path):
-    """The room of a file, or which of the files at the top it is."""
-    if room_of(path) != ".":
-        return room_of(path)
-    return ENTRIES if path.name.startswith("packet-") else FIELD_TABLE
+    """The room of a file."""
+    return FIELD_TABLE if room_of(path) == "." else room_of(path)
 
 
 def order():
-    """All rooms and what stands at the top, from the bottom up."""
+    """All rooms and the field table, from the bottom up."""
     rooms = list(ROOMS)
-    between, top = rooms.index("state/model"), rooms.index("report/figures")
-    return [*rooms[:between], FIELD_TABLE, *rooms[between:top], ENTRIES, *rooms[top:]]
+    between = rooms.index("state/model")
+    return [*rooms[:between], FIELD_TABLE, *rooms[between:]]
 
 
 def neighbours():

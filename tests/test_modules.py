@@ -17,9 +17,7 @@ from rooms import DISSECTORS, ROOMS, head, includes, room_of, sources, tags
 PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/evidence", "state/rules", "state/rules/links", "state/flow", "state", "report/figures", "report/congestion", "report/words", "report/findings", "report/tables")  # no epan
 FIELDS = {"fields.h", "values.h", "fields.def", "told.def", "experts.def"}  # THE table: for all rooms from message/ on
 EXPERTS = "experts.def"  # a part of it that needs nothing of Wireshark: the state tells of these items
-ENTRIES = {"packet-smcr-tcpopt.c", "packet-smcr-clc.c", "packet-smcr-roce.c"}
 MOST_MODULES = 16  # of a folder
-LONGEST_ENTRY = 125  # lines
 WIRESHARK = {"glib.h", "inttypes.h", "stdbool.h", "stddef.h", "stdint.h", "string.h", "wireshark.h", "wsutil/wmem/wmem.h"}  # what its wireshark.h brings
 
 
@@ -171,10 +169,8 @@ def test_plain_rooms_know_no_epan(room):
     assert wrong == []
 
 
-def test_three_thin_entries():
-    assert {path.name for path in DISSECTORS.rglob("packet-*.c")} == ENTRIES
-    for name in ENTRIES:
-        assert len((DISSECTORS / name).read_text(encoding="utf-8").splitlines()) <= LONGEST_ENTRY
+def test_field_table_alone_stands_at_the_top():
+    assert {path.stem for path in sources(".")} == {pathlib.Path(name).stem for name in FIELDS}
 
 
 def types(*paths):
@@ -220,7 +216,7 @@ def test_first_pass_is_asked_once_in_each_dissector():
     """Whether a frame has been visited; what is shown in the second pass only, and TCP's tables, are no learning."""
     asks = {path.name: path.read_text(encoding="utf-8").count("fd->visited") for path in DISSECTORS.rglob("*.c")}
     assert {name: count for name, count in asks.items() if count} == {
-        "packet-smcr-tcpopt.c": 1, "clc_stream.c": 1, "learn.c": 1, "netlink.c": 1,  # the four dissectors
+        "option.c": 1, "clc_stream.c": 1, "learn.c": 1, "netlink.c": 1,  # the four dissectors
         "capture.c": 1,  # asserts it
         "udp_ports.c": 1,  # marks frames
         "as_tcp.c": 5,  # TCP's table of messages, bytes that are held, bytes of before a host named their connection

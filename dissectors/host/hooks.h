@@ -9,6 +9,13 @@
 
 #include "heuristic.h"
 
+/* A dissector of Wireshark's form, dissect_<name>(), that is called with a value before. */
+#define SMCR_HOOKS_WRAPPER(name, function, value)                                                  \
+    static int dissect_##name(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)     \
+    {                                                                                              \
+        return function(value, tvb, pinfo, tree, data);                                            \
+    }
+
 /* Which header a packet begins with. */
 typedef enum {
     SMCR_HOOKS_BTH, /* RoCEv2: UDP carries the base transport header */

@@ -1,7 +1,9 @@
 /* carrier.c
- * Learns a packet, has InfiniBand's dissector show the headers, and shows the rest, when the
- * payload is offered to our heuristic or, if it is not, afterwards. InfiniBand's dissector stands
- * between: what our heuristic needs to know of the packet goes along with the frame (slot_of()).
+ * A wrapper in front of InfiniBand's dissector learns a packet, has that dissector show the
+ * headers, and shows the rest, when the payload is offered to our heuristic or, if it is not,
+ * afterwards. InfiniBand's dissector stands between: what our heuristic needs to know of the packet
+ * goes along with the frame (slot_of()). Where the wrapper has stepped aside or does not reach, the
+ * heuristic decides itself (hooks.c).
  *
  * Borrowed from its inside: it offers no acknowledgement and no cut packet; when it offers a
  * payload it has counted its layer; it sets `ptype` and `destport` only, as dissect_headers() does
@@ -382,9 +384,10 @@ dissect_checked(call_t *call, smcr_packet_t *packet)
     return used;
 }
 
-int
-smcr_carrier_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                     void *data)
+/* A packet that begins with the header `start` says, in front of InfiniBand's dissector. */
+static int
+dissect_packet(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+               void *data)
 {
     call_t call = {start, tvb, pinfo, tree, data, 0};
 
@@ -414,8 +417,8 @@ dissect_unwrapped(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *dat
 
 /* A payload that comes to our heuristic, though the wrapper has not seen the packet: that has
  * stepped aside, or the packet is in an encapsulation that is not wrapped. */
-ws_bool
-smcr_carrier_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+static ws_bool
+dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     const struct infinibandinfo *infiniband = data;
     nested_packet_t *decided = current_of(pinfo);
@@ -445,8 +448,8 @@ smcr_carrier_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
 
 /* The built-in's heuristic may come before ours, and takes whatever has the length and one of the
  * types of LLC. */
-ws_bool
-smcr_carrier_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+static ws_bool
+dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     const struct infinibandinfo *infiniband = data;
 
@@ -464,10 +467,27 @@ smcr_carrier_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
     return smcr_hooks_builtin(tvb, pinfo, tree, data);
 }
 
+/* ---- hooks ---- */
+
+SMCR_HOOKS_WRAPPER(bth, dissect_packet, SMCR_HOOKS_BTH)
+SMCR_HOOKS_WRAPPER(grh, dissect_packet, SMCR_HOOKS_GRH)
+SMCR_HOOKS_WRAPPER(lrh, dissect_packet, SMCR_HOOKS_LRH)
+
 void
-smcr_carrier_handoff(void)
+smcr_roce_register(void)
+{
+    static const dissector_t wrappers[SMCR_HOOKS_STARTS] = {dissect_bth, dissect_grh, dissect_lrh};
+
+    smcr_hooks_register(wrappers);
+    smcr_udp_ports_register();
+}
+
+void
+smcr_roce_handoff(void)
 {
     handles.payload = create_dissector_handle(show_current, proto_smcr);
     handles.headers =
         create_dissector_handle(dissect_headers, proto_get_id_by_filter_name("infiniband"));
+    smcr_hooks_handoff(dissect_payload, dissect_builtin);
+    smcr_udp_ports_handoff();
 }

@@ -4,6 +4,9 @@
  * without us. A Decline is still expected after Confirm: until CONFIRM LINK has completed either
  * side may change its mind (RFC 7609 C.3).
  *
+ * Connections whose SYN has the option are claimed (handshake.c); a heuristic and Decode As serve
+ * the others.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
@@ -16,6 +19,12 @@
 #include "packet/packet.h"
 #include "show/show.h"
 #include "values.h"
+
+/* Set when protocols register. */
+static struct {
+    dissector_handle_t clc, builtin; /* ours; Wireshark's own `smc`, NULL when it has none */
+    heur_dtbl_entry_t *heuristic;
+} handles;
 
 /* Index for the per-direction members of a connection. */
 static unsigned
@@ -32,8 +41,9 @@ is_eyecatcher(tvbuff_t *tvb, int offset)
     return smcr_wire_is_eyecatcher(tvb_get_ntohl(tvb, offset));
 }
 
-bool
-smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
+/* Whether the bytes at `offset` are an eyecatcher; the beginning of one if TCP can give more. */
+static bool
+clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 {
     static const uint8_t start[] = {SMCR_CLC_EYECATCHER_R >> 24, SMCR_CLC_EYECATCHER_R >> 16 & 0xff,
                                     SMCR_CLC_EYECATCHER_R >> 8 & 0xff};
@@ -121,7 +131,7 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
     smcr_clc_t clc = {0};
     int offset = 0;
 
-    for (unsigned nth = 0; smcr_tcp_clc_begins(tvb, offset, pinfo); nth++) {
+    for (unsigned nth = 0; clc_begins(tvb, offset, pinfo); nth++) {
         uint32_t missing;
         tvbuff_t *message = message_at(tvb, offset, pinfo, &missing);
         if (!message)
@@ -178,9 +188,8 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr
     if (clc.header.type == SMCR_CLC_DECLINE)
         show_decline(pinfo, below, conn);
     /* Wireshark's own; NULL when it has none */
-    dissector_handle_t builtin = smcr_preferences.builtin_too ? find_dissector("smc") : NULL;
-    if (builtin)
-        call_dissector(builtin, message, pinfo, tree);
+    if (handles.builtin && smcr_preferences.builtin_too)
+        call_dissector(handles.builtin, message, pinfo, tree);
     return clc.header.type;
 }
 
@@ -191,7 +200,7 @@ show_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_co
 {
     int offset = 0;
 
-    for (unsigned nth = 0; smcr_tcp_clc_begins(tvb, offset, pinfo); nth++) {
+    for (unsigned nth = 0; clc_begins(tvb, offset, pinfo); nth++) {
         uint32_t missing;
         tvbuff_t *message = message_at(tvb, offset, pinfo, &missing);
         if (!message) {
@@ -344,8 +353,10 @@ show_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     smcr_item_hide(reason);
 }
 
-bool
-smcr_tcp_clc_plausible(tvbuff_t *tvb)
+/* Whether the header of the message that begins here, as far as it is there, is one that a CLC
+ * message can have. */
+static bool
+is_plausible(tvbuff_t *tvb)
 {
     unsigned captured = tvb_captured_length(tvb);
 
@@ -361,7 +372,7 @@ smcr_tcp_clc_plausible(tvbuff_t *tvb)
 static smcr_conn_t *
 learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct tcpinfo *data)
 {
-    if (!conn && smcr_tcp_clc_begins(tvb, 0, pinfo) && smcr_tcp_clc_plausible(tvb)) {
+    if (!conn && clc_begins(tvb, 0, pinfo) && is_plausible(tvb)) {
         bool accepts = tvb_captured_length(tvb) > SMCR_CLC_TYPE_AT &&
                        tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT) == SMCR_CLC_ACCEPT;
         conn = smcr_handshake_claim(pinfo, !accepts);
@@ -371,8 +382,9 @@ learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct tcpinfo
     return conn;
 }
 
-int
-smcr_tcp_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+/* Dissects bytes of a TCP connection: CLC first, and what follows it as without us. */
+static int
+dissect_clc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     conversation_t *bypass = smcr_handshake_bypass();
 
@@ -397,4 +409,40 @@ smcr_tcp_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
     show_fallback(tvb, offset, pinfo, tree, conn, data);
     show_data(tvb, pinfo, tree, conn);
     return dissect_rest(tvb, offset, pinfo, tree, data);
+}
+
+/* ---- hooks ---- */
+
+/*
+ * For connections whose handshake was not captured. Text in EBCDIC may begin with the eyecatcher,
+ * too; Wireshark's own dissector takes that for SMC, and it would come before us from then on, so
+ * it is given to that one from here.
+ */
+static ws_bool
+dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    heur_dtbl_entry_t *heuristic = handles.heuristic;
+
+    if (tvb_captured_length(tvb) < SMCR_WIRE_EYECATCHER_LENGTH || !clc_begins(tvb, 0, pinfo) ||
+        smcr_handshake_bypass() || !smcr_heuristic_enabled(heuristic))
+        return false;
+    bool is_layer = heuristic->protocol != NULL; /* an earlier packet is not done with yet */
+    smcr_heuristic_takes(heuristic, pinfo);
+    pinfo->can_desegment = pinfo->saved_can_desegment;
+    if (!is_plausible(tvb) && !smcr_handshake_find(pinfo))
+        return handles.builtin && call_dissector_with_data(handles.builtin, tvb, pinfo, tree, data);
+    if (is_layer)
+        return dissect_clc(tvb, pinfo, tree, data) != 0;
+    return call_dissector_only(handles.clc, tvb, pinfo, tree, data) != 0;
+}
+
+void
+smcr_tcp_clc_handoff(void)
+{
+    /* With a name: Export PDU writes the name of the dissector of a conversation. */
+    handles.clc = register_dissector("smcr", dissect_clc, proto_smcr);
+    handles.builtin = find_dissector("smc");
+    dissector_add_for_decode_as("tcp.port", handles.clc);
+    handles.heuristic =
+        smcr_heuristic_add("tcp", dissect_heuristic, "SMC-R CLC over TCP", "smcr_clc");
 }

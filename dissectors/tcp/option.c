@@ -1,6 +1,11 @@
 /* option.c
- * A SYN with the option makes a connection, and claims the TCP conversation for CLC from that frame
- * on. A SYN-ACK without it sends the connection back to TCP.
+ * The TCP option by which a host says that it can use SMC-R (RFC 7609 A.1). A SYN with the option
+ * makes a connection, and claims the TCP conversation for CLC from that frame on. A SYN-ACK without
+ * it sends the connection back to TCP.
+ *
+ * Wireshark has one dissector for the experimental options 253 and 254. It runs as it would without
+ * us, and ours is added below when the 32-bit ExID matches. The maximum segment size is wrapped,
+ * too: it is in every SYN-ACK, with our option or without.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,6 +18,9 @@
 
 #define KIND_END 0
 #define KIND_NOP 1
+#define KIND_MSS 2
+#define KIND_EXPERIMENT_1 253
+#define KIND_EXPERIMENT_2 254
 #define OPTION_LENGTH 6
 #define TCP_HEADER_MIN 20
 
@@ -22,8 +30,9 @@ SMCR_LAYOUT(option_layout, "SMC-R option", OPTION_LENGTH,
     SHOW(hf_smcr_option_length, 1, 1),
     SHOW(hf_smcr_option_exid, 2, 4));
 
-bool
-smcr_tcp_option_is_ours(tvbuff_t *tvb)
+/* The experimental option. */
+static bool
+is_ours(tvbuff_t *tvb)
 {
     return tvb_captured_length(tvb) >= OPTION_LENGTH &&
            tvb_get_ntohl(tvb, 2) == SMCR_CLC_EYECATCHER_R;
@@ -40,8 +49,8 @@ learn_syn(packet_info *pinfo, smcr_conn_t *conn, const struct tcpheader *tcp, bo
                                        .when = smcr_capture_when(pinfo)});
 }
 
-void
-smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
+static void
+learn_option(packet_info *pinfo, const struct tcpheader *tcp)
 {
     if (tcp->th_flags & TH_SYN)
         learn_syn(pinfo, smcr_handshake_claim(pinfo, !(tcp->th_flags & TH_ACK)), tcp, true);
@@ -63,9 +72,9 @@ check_sender(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn,
                              "The server has the option, although the client's SYN has not");
 }
 
-void
-smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                     const struct tcpheader *tcp)
+/* `tcp`: NULL: not known. */
+static void
+show_option(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const struct tcpheader *tcp)
 {
     proto_item *item = proto_tree_add_item(tree, hf_smcr_option, tvb, 0, -1, ENC_NA);
     smcr_layout_walk_t walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN};
@@ -78,7 +87,7 @@ smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         smcr_item_raise(pinfo, item, &ei_smcr_option_length);
     }
     const smcr_conn_t *conn = smcr_handshake_find(pinfo);
-    if (tvb_get_uint8(tvb, 0) != SMCR_TCP_EXPERIMENT_2) /* (R-3.1-1) */
+    if (tvb_get_uint8(tvb, 0) != KIND_EXPERIMENT_2) /* (R-3.1-1) */
         smcr_item_raise_text(pinfo, item, &ei_smcr_option_unusual,
                              "The kind of the option is not 254");
     if (!conn)
@@ -104,7 +113,7 @@ option_follows(tvbuff_t *tvb, const struct tcpheader *tcp)
 
         if (kind == KIND_END || length == 0)
             return false;
-        if ((kind == SMCR_TCP_EXPERIMENT_1 || kind == SMCR_TCP_EXPERIMENT_2) &&
+        if ((kind == KIND_EXPERIMENT_1 || kind == KIND_EXPERIMENT_2) &&
             length >= OPTION_LENGTH &&
             tvb_captured_length_remaining(frame, offset) >= OPTION_LENGTH &&
             tvb_get_ntohl(frame, offset + 2) == SMCR_CLC_EYECATCHER_R)
@@ -114,8 +123,9 @@ option_follows(tvbuff_t *tvb, const struct tcpheader *tcp)
     return false;
 }
 
-void
-smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp)
+/* A SYN-ACK that lacks our option is seen by its maximum segment size. */
+static void
+learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp)
 {
     const uint16_t synack = TH_SYN | TH_ACK;
     smcr_conn_t *conn = (tcp->th_flags & synack) == synack ? smcr_handshake_find(pinfo) : NULL;
@@ -124,8 +134,9 @@ smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcphea
         learn_syn(pinfo, conn, tcp, option_follows(tvb, tcp));
 }
 
-void
-smcr_tcp_option_show_mss(packet_info *pinfo, proto_tree *tree)
+/* Says so, if the segment proves that the connection does not use SMC-R. */
+static void
+show_mss(packet_info *pinfo, proto_tree *tree)
 {
     const smcr_conn_t *conn = smcr_handshake_find(pinfo);
 
@@ -134,4 +145,52 @@ smcr_tcp_option_show_mss(packet_info *pinfo, proto_tree *tree)
         return;
     smcr_annotate_conn(pinfo, tree, conn, 1);
     smcr_show_fallback(pinfo, tree, conn);
+}
+
+/* ---- hooks ---- */
+
+/* The options that are wrapped, and their own dissectors, saved when protocols register. */
+enum { MSS, EXPERIMENT_1, EXPERIMENT_2, WRAPPED };
+static const unsigned kinds[WRAPPED] = {KIND_MSS, KIND_EXPERIMENT_1, KIND_EXPERIMENT_2};
+static dissector_handle_t original[WRAPPED];
+
+static int
+dissect_option(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    bool learns = !pinfo->fd->visited && !pinfo->flags.in_error_pkt;
+    bool enabled = proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
+    bool ours = enabled && which != MSS && is_ours(tvb);
+    bool tells = enabled && which == MSS && data;
+
+    if (learns && ours && data)
+        learn_option(pinfo, data);
+    else if (learns && tells)
+        learn_mss(tvb, pinfo, data);
+    int used = call_dissector_with_data(original[which], tvb, pinfo, tree, data);
+    if (ours)
+        show_option(tvb, pinfo, tree, data);
+    else if (tells)
+        show_mss(pinfo, tree);
+    return used;
+}
+
+SMCR_HOOKS_WRAPPER(mss, dissect_option, MSS)
+SMCR_HOOKS_WRAPPER(experiment_1, dissect_option, EXPERIMENT_1)
+SMCR_HOOKS_WRAPPER(experiment_2, dissect_option, EXPERIMENT_2)
+
+void
+smcr_tcp_option_handoff(void)
+{
+    static const dissector_t wrappers[WRAPPED] = {dissect_mss, dissect_experiment_1,
+                                                  dissect_experiment_2};
+    dissector_table_t table = find_dissector_table("tcp.option");
+
+    for (unsigned i = 0; i < WRAPPED; i++) {
+        original[i] = dissector_get_uint_handle(table, kinds[i]);
+        if (!original[i])
+            continue;
+        /* Under the original's protocol, so that the line of options reads as before. */
+        int proto = dissector_handle_get_protocol_index(original[i]);
+        dissector_add_uint("tcp.option", kinds[i], create_dissector_handle(wrappers[i], proto));
+    }
 }
