@@ -375,7 +375,7 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
         smcr_generated_uint(tree, hf_smcr_dir, (uint32_t)record->direction);
     if (record->link)
         show_link(pinfo, tree, record, roce);
-    if (record->answers)
+    if (record->answers && record->answers->response_frame)
         show_answers(tree, record->answers);
     if (record->asks && record->asks->response_frame)
         smcr_generated_uint(tree, hf_smcr_response_in, record->asks->response_frame);

@@ -43,15 +43,23 @@ ONCE_SAID_OF = [
     ("an RMB withdrawn, though it was announced again since the request", "6.1-v2-q-forty-conns", "30 %", "seed 2"),
     ("a round too much, though the reader's cursor is before the WRITE", "ecn-ce-smc", "shuffled", "seed 0"),
 ]
-# The same of links: states, types of groups, and a link that never came up
-LINKS = {"link.state", "group.type", "link_failed"}
-ONCE_SAID_OF_LINKS = [
+# The same of links, and of requests and their responses: never OPEN
+NEVER_OPEN = {"link.state", "group.type", "link_failed", "smcr.request_in", "smcr.response_in"}
+ONCE_SAID_OF_LLC = [
     ("never up, though the client's direction is absent", "llc-delete-link-reasons", "one host", "all frames of 02:00:00:00:05 only"),
     ("not confirmed, though the client's direction is absent", "cnp-smc", "one host", "all frames of 52:54:00:bb only"),
     ("active, though a response tells of DELETE LINK", "peer-delete-link", "block", "without 30 to 39"),
     ("active, though the link that is deleted may be this one", "peer-replay", "start", "without 1 to 12"),
     ("active, though DELETE LINK is cut", "llc-v2-byte-order", "snap", "88 bytes"),
     ("deleted, though what rejects it came too late", "6.1-v2-h6-late-second-link-asymmetric", "delayed", "seed 2"),
+    ("a request's response on another link", "peer-rkeys", "30 %", "seed 0"),
+    ("an answer, though what answers came before", "llc-delete-link-reasons", "30 %", "seed 0"),
+    ("a response, though its own is acknowledged, and comes too late", "6.1-v2-x-idle-630s", "shuffled", "seed 2"),
+    ("a response, though its own came before", "6.1-v1-i-testlink", "shuffled", "seed 1"),
+    ("a response to what came too late", "6.1-v2-h6-late-second-link-asymmetric", "shuffled", "seed 3, times too"),
+    ("a response, though the request before it comes too late", "6.1-v1-h1-two-links-second-fails", "shuffled", "seed 0"),
+    ("an answer, though the flow may have begun before", "llc-v2-byte-order", "30 %", "seed 3"),
+    ("an update that was asked for later", "window-analysis", "delayed", "seed 0"),
 ]
 LATER = "30 years later"  # times are not compared
 UNALTERED = alterations.Case("whole", list)
@@ -101,13 +109,13 @@ def test_what_was_once_said_of(tshark, scratch, name, kind, label):
     fail_on(list(wrong_of(tshark, scratch, name, kind, cases)))
 
 
-def test_what_was_once_said_of_links(tshark, scratch):
+def test_what_was_once_said_of_llc(tshark, scratch):
     scratch.chmod(0o777)
     lines = []
-    for _, name, kind, label in ONCE_SAID_OF_LINKS:
+    for _, name, kind, label in ONCE_SAID_OF_LLC:
         cases = [case for case in truths.cases_of(truths.truth_of(tshark, name), kind) if case.label == label]
         assert len(cases) == 1
-        lines += wrong_of(tshark, scratch, name, kind, cases, LINKS)
+        lines += wrong_of(tshark, scratch, name, kind, cases, NEVER_OPEN)
     fail_on(lines)
 
 

@@ -45,8 +45,6 @@ LINKS_LACK_LLC = "messages of LLC are absent that say what became of a link"
 OPEN = [
     ("", {"link.state", "group.type", "link.delete_reason", "link.mtu_bytes", "smcr.link.lost", "smcr.llc.collision",
           "smcr.lgr.type_changed"}, LINKS_LACK_LLC),
-    ("", {"smcr.request_in", "smcr.response_in", "smcr.response_time"},
-     "both an answer and the next request are absent"),
     ("", {"close"}, "what TCP has not shown to be its last segment may be"),
     ("-n-lossy|-loss|-g6-|^cdc-flags$|^nak-loss-smc$", {
         "smcr.cdc.read_of", "smcr.cdc.read_time", "smcr.announced_in", "smcr.window.full", "smcr.window.unread",
@@ -63,8 +61,7 @@ OPEN = [
         "smcr.announced_in", "smcr.cdc.announced", "smcr.cdc.len", "smcr.cdc.read_of", "smcr.cdc.read_time",
         "smcr.cdc.read_too_far", "smcr.conn.moved", "link.moved_from", "link.moved_to", "bytes", "writes"},
      "the last messages on a link that is left are absent, and no number tells"),
-    ("^clc-split-segments$", {"smcr.fallback.reason", "smcr.fallback", "smcr.request_in", "smcr.proposal_in",
-                              "smcr.response_time"},
+    ("^clc-split-segments$", {"smcr.fallback.reason", "smcr.fallback", "smcr.proposal_in", "smcr.response_time"},
      "a part of a Proposal in several segments is no CLC for itself"),
     ("^clc-decline-http", {"smcr.clc.declined"}, "a Decline in one segment with data comes behind its acknowledgement"),
     ("^roce-odd$", {"flow.repeated"}, "datagrams: nothing tells a copy from a repeat"),

@@ -28,12 +28,21 @@ smcr_evidence_holds(const smcr_point_t *point)
            smcr_evidence_absent(point, point->qp, point->qp->traffic.flow.highest) == 0;
 }
 
+smcr_point_t
+smcr_evidence_sent_by(smcr_qp_t *qp)
+{
+    return smcr_point_at(qp, MAX(qp->traffic.flow.highest, qp->traffic.flow.taken));
+}
+
 /* From the point on, which is in the flow of another link, and on the link of `qp`, the capture has
  * all requests. */
 static bool
 joins(const smcr_point_t *point, const smcr_qp_t *qp)
 {
-    return smcr_evidence_holds(point) && qp->traffic.flow.gaps.count == 0;
+    const smcr_flow_t *before = point->qp ? &point->qp->traffic.flow : NULL;
+
+    return smcr_evidence_holds(point) && before->taken <= before->highest &&
+           qp->traffic.flow.announced && qp->traffic.flow.gaps.count == 0;
 }
 
 uint64_t
@@ -130,8 +139,7 @@ smcr_evidence_is_first_answer(const smcr_arrival_t *arrival, const smcr_point_t 
 
     if (asked->qp != qp)
         return joins(asked, qp);
-    return asked->psn ? smcr_evidence_absent(asked, qp, arrival->psn) == 0
-                      : arrival->psn == qp->traffic.flow.first;
+    return arrival->psn > asked->psn && smcr_evidence_absent(asked, qp, arrival->psn) == 0;
 }
 
 bool

@@ -221,17 +221,18 @@ all_read(const smcr_conn_side_t *writer, const smcr_conn_side_t *reader)
 }
 
 /* A consumer cursor update that the peer has asked for, or that the sender asks for (4.5.1). Every
- * CDC message has the cursor, so the next one is the answer. */
+ * CDC message has the cursor, so the next one is the answer: the one that `follows`. */
 static void
 take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_conn_side_t *peer,
-               const smcr_cdc_t *cdc)
+               const smcr_cdc_t *cdc, bool follows)
 {
     const smcr_slab_t *entries = &arrival->state->entries;
+    bool disordered = arrival->state->is_disordered;
 
-    if (peer->update)
+    if (peer->update && follows && !disordered)
         smcr_state_exchange_close(arrival, smcr_slab_entry(entries, peer->update));
     peer->update = 0;
-    if (!(cdc->flags & SMCR_CDC_FLAG_UPDATE) || all_read(sender, peer))
+    if (!(cdc->flags & SMCR_CDC_FLAG_UPDATE) || disordered || all_read(sender, peer))
         return;
     if (!sender->update)
         sender->update = smcr_slab_number(smcr_state_exchange_open(arrival));
@@ -388,7 +389,7 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     smcr_evidence_cursors_t known = smcr_evidence_of_cursors(arrival, conn, cdc);
     smcr_rules_cdc(SMCR_RULES_PLACED, arrival, conn, cdc, &known);
     take_in_numbers(arrival, side, cdc, &known);
-    take_in_update(arrival, side, &conn->side[qp->side], cdc);
+    take_in_update(arrival, side, &conn->side[qp->side], cdc, known.follows);
     keep_known(&streams, cdc, &known);
     take_in_cursors(arrival, conn, cdc, streams, known);
     conn->side[qp->side].heard = smcr_point_at(arrival->qp, arrival->psn);

@@ -75,7 +75,8 @@ find(const smcr_lgr_t *lgr, const wanted_t *wanted, unsigned *count)
 
 /* What the message answers; NULL when that is not known for sure. A host begins no exchange before
  * the one before it is over. So requests that are open side by side are told apart by their link;
- * but where they have waited for too long, the last one counts. */
+ * but where they have waited for too long, the last one counts. On another link nothing but a wish
+ * is answered (3.3), unless the capture shows that no request is absent on this one. */
 static smcr_exchange_request_t *
 find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32_t *key,
               bool same_link)
@@ -86,6 +87,7 @@ find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32
     unsigned count;
     smcr_exchange_request_t *request = find(lgr, &wanted, &count);
 
+    same_link |= message->response && smcr_doubt_link(arrival, message->link).kind;
     if (count == 0 && !same_link) {
         wanted.qp = NULL;
         request = find(lgr, &wanted, &count);
@@ -95,8 +97,11 @@ find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32
         request = find(lgr, &wanted, &count);
         count = 1;
     }
-    return request && count == 1 && smcr_evidence_is_first_answer(arrival, &request->answered)
-               ? request : NULL;
+    bool told = request && count == 1 && !request->exchange.is_doubtful;
+    /* a link has one CONFIRM LINK */
+    bool only = type == SMCR_LLC_CONFIRM_LINK && told && request->answered.qp == arrival->qp;
+    return only || (told && smcr_evidence_is_first_answer(arrival, &request->answered)) ? request
+                                                                                        : NULL;
 }
 
 static void
@@ -123,23 +128,38 @@ answer(const smcr_exchange_message_t *message, smcr_exchange_request_t *request,
     smcr_rules_exchange(what, message, &(smcr_rules_exchange_t){request, came});
 }
 
-/* A client's DELETE LINK and its two ways to ask for a link have no response: the server begins
- * the exchange itself. */
+/* The message may answer any of these: nobody will know. */
 static void
-answer_client(const smcr_exchange_message_t *message)
+give_up(const smcr_exchange_message_t *message, uint8_t type)
 {
-    const smcr_lgr_t *lgr = message->lgr;
+    wmem_list_t *pending = message->lgr->pending;
+    wanted_t wanted = {.type = type, .requester = !message->side};
+
+    for (wmem_list_frame_t *at = wmem_list_head(pending), *next; at; at = next) {
+        smcr_exchange_request_t *request = wmem_list_frame_data(at);
+        next = wmem_list_frame_next(at);
+        if (!fits(request, &wanted))
+            continue;
+        request->exchange.is_doubtful = true;
+        if (request->key == message->key || !message->response)
+            wmem_list_remove_frame(pending, at);
+    }
+}
+
+/* A client's DELETE LINK and its two ways to ask for a link have no response: the server begins
+ * the exchange itself. `doubtful`: or it has begun that before. */
+static void
+answer_client(const smcr_exchange_message_t *message, bool doubtful)
+{
+    const uint8_t wishes[] = {message->type, SMCR_LLC_REQ_ADD_LINK};
+    unsigned count = message->type == SMCR_LLC_ADD_LINK ? 2 : message->type == SMCR_LLC_DELETE_LINK;
     smcr_exchange_request_t *asked = NULL;
 
-    if (lgr->server != message->side)
-        return;
-    if (message->type == SMCR_LLC_DELETE_LINK)
-        asked = find_answered(message, SMCR_LLC_DELETE_LINK, NULL, false);
-    if (message->type == SMCR_LLC_ADD_LINK) {
-        asked = find_answered(message, SMCR_LLC_ADD_LINK, NULL, false);
-        if (!asked)
-            asked = find_answered(message, SMCR_LLC_REQ_ADD_LINK, NULL, false);
-    }
+    for (unsigned i = 0; i < count && !asked && message->lgr->server == message->side; i++)
+        if (doubtful)
+            give_up(message, wishes[i]);
+        else
+            asked = find_answered(message, wishes[i], NULL, false);
     if (asked)
         answer(message, asked, SMCR_RULES_OBEYED, NULL);
 }
@@ -194,7 +214,8 @@ tell_collision(const smcr_exchange_message_t *message)
             (changes_links && smcr_exchange_changes_rkeys(open->type)) ||
             (changes_rkeys && smcr_exchange_changes_links(open->type));
         bool is_late = arrival->when.time > open->exchange.request_time + SMCR_TIME_DISORDER;
-        if (!collide || is_late || open->requester == message->side || !crosses(arrival, open) ||
+        bool by_peer = open->requester != message->side && !open->exchange.is_doubtful;
+        if (!collide || is_late || !by_peer || !crosses(arrival, open) ||
             !smcr_evidence_is_first_answer(arrival, &open->answered)) /* it may have a response */
             continue;
         smcr_event_add(arrival, SMCR_EVENT_llc_collision,
@@ -242,11 +263,13 @@ keep_unasked(const smcr_exchange_message_t *message, const smcr_link_t *link)
     return came;
 }
 
-/* Whether the response may have come before the request, in the capture. */
+/* Whether the response may have come before the request, in the capture: a moment before, or at any
+ * time where the capture is in disorder. */
 static bool
 came_before(const smcr_exchange_message_t *message)
 {
     smcr_lgr_t *lgr = message->lgr;
+    bool disordered = message->arrival->state->is_disordered;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(lgr->unasked); i++) {
         smcr_lgr_unasked_t *unasked = &lgr->unasked[i];
@@ -256,7 +279,8 @@ came_before(const smcr_exchange_message_t *message)
          * order, and the response not repeat what it should */
         if (alike && unasked->came && now < unasked->time + SMCR_TIME_MILLISECOND)
             *unasked->came = true;
-        if (!alike || !unasked->is_open || now > unasked->time + SMCR_TIME_SECOND ||
+        if (!alike || !unasked->is_open ||
+            (now > unasked->time + SMCR_TIME_SECOND && !disordered) ||
             unasked->key != message->key || (unasked->link && unasked->link != message->link))
             continue;
         unasked->is_open = false;
@@ -279,18 +303,30 @@ smcr_state_exchange_end(const smcr_lgr_t *lgr)
     }
 }
 
-void
-smcr_state_exchange_request(const smcr_exchange_message_t *message)
+/* The request has come too late. What is taken for the answer to one behind it may be its own. */
+static void
+doubt_answers(const smcr_exchange_message_t *message)
+{
+    const smcr_arrival_t *arrival = message->arrival;
+    const wmem_list_frame_t *at = wmem_list_head(message->lgr->answered);
+
+    for (; at; at = wmem_list_frame_next(at)) {
+        smcr_exchange_request_t *request = wmem_list_frame_data(at);
+        if (request->type != message->type || request->asked.qp != arrival->qp ||
+            request->asked.psn < arrival->psn)
+            continue;
+        request->exchange.is_doubtful = true;
+        request->exchange.response_frame = 0;
+    }
+}
+
+static smcr_exchange_request_t *
+new_request(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     bool by_client = message->lgr->server == !message->side;
-
-    if (crosses_server(message) || came_before(message) || answers_deletion(message))
-        return;
-    answer_client(message);
-    tell_collision(message);
-
     smcr_exchange_request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
+
     *request = (smcr_exchange_request_t){
         .exchange = {.request_frame = arrival->when.frame,
                      .request_time = arrival->when.time,
@@ -298,7 +334,7 @@ smcr_state_exchange_request(const smcr_exchange_message_t *message)
         .type = message->type,
         .requester = (int8_t)message->side,
         .asked = smcr_point_at(arrival->qp, arrival->psn),
-        .answered = smcr_point_now(smcr_qp_peer(arrival->qp)),
+        .answered = smcr_evidence_sent_by(smcr_qp_peer(arrival->qp)),
         .key = message->key,
         .orderly = message->type == SMCR_LLC_DELETE_LINK &&
                    message->llc->flags & SMCR_LLC_FLAG_ORDERLY,
@@ -308,12 +344,35 @@ smcr_state_exchange_request(const smcr_exchange_message_t *message)
     request->exchange.is_optional = (message->all_links && !by_client) ||
                                     message->type == SMCR_LLC_REQ_ADD_LINK ||
                                     (message->type == SMCR_LLC_ADD_LINK && by_client);
+    keep_last(message->lgr->pending, request, PENDING_MAX);
+    return request;
+}
+
+void
+smcr_state_exchange_request(const smcr_exchange_message_t *message)
+{
+    const smcr_arrival_t *arrival = message->arrival;
+    bool disordered = arrival->state->is_disordered;
+
+    if (crosses_server(message))
+        return;
+    bool answered = came_before(message) || (disordered && !smcr_doubt_is_in_time(arrival));
+    if (!answered && answers_deletion(message))
+        return;
+    answer_client(message, answered);
+    if (answered && disordered) /* or its response is still to come: nobody knows whose it is */
+        new_request(message)->exchange.is_doubtful = true;
+    if (answered) {
+        doubt_answers(message);
+        return;
+    }
+    tell_collision(message);
+    smcr_exchange_request_t *request = new_request(message);
     arrival->record->asks = &request->exchange;
     if (arrival->record->fate == SMCR_FLOW_FATE_TAKE)
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
                          &request->acked);
     smcr_rules_exchange(SMCR_RULES_ASKED, message, &(smcr_rules_exchange_t){request, NULL});
-    keep_last(message->lgr->pending, request, PENDING_MAX);
 }
 
 /* ---- second answers ---- */
@@ -385,24 +444,6 @@ smcr_state_exchange_answered(const smcr_exchange_message_t *message)
     return last && message->arrival->record->answers == &last->exchange ? last : NULL;
 }
 
-/* The response may be that of any of these: nobody will know. */
-static void
-give_up(const smcr_exchange_message_t *message)
-{
-    wmem_list_t *pending = message->lgr->pending;
-    wanted_t wanted = {.type = message->type, .requester = !message->side};
-
-    for (wmem_list_frame_t *at = wmem_list_head(pending), *next; at; at = next) {
-        smcr_exchange_request_t *request = wmem_list_frame_data(at);
-        next = wmem_list_frame_next(at);
-        if (!fits(request, &wanted))
-            continue;
-        request->exchange.is_doubtful = true;
-        if (request->key == message->key)
-            wmem_list_remove_frame(pending, at);
-    }
-}
-
 /* Whether another response of this kind, whose request is not known, has come just now: the two
  * may be mixed up. */
 static bool
@@ -441,7 +482,7 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message)
     }
     if (!again) { /* the capture has no request that the response certainly answers */
         bool another = is_another_unasked(message);
-        give_up(message);
+        give_up(message, message->type);
         const bool *came = keep_unasked(message, NULL);
         unclear.came = another ? NULL : came;
     }

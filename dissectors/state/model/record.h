@@ -32,7 +32,7 @@ typedef enum {
 struct smcr_exchange {
     uint64_t request_time, response_time;   /* nanoseconds since the epoch */
     uint32_t request_frame, response_frame; /* 0: not seen */
-    bool is_doubtful; /* a response has come that may be its own */
+    bool is_doubtful; /* what its response is will never be known */
     uint8_t llc_type; /* of the request: enum smcr_llc_type; 0: it is none of LLC */
     uint8_t step; /* answered: enum smcr_clc_step, or smcr_wire_llc_step() of LLC; else 0 */
     bool is_optional; /* a correct peer may give none */
