@@ -138,6 +138,7 @@ ACCEPTED = llc(2, 0x22, response=True, more=lambda data: not data[3] & 0x40)
 REJECTED_V1 = llc(2, response=True, more=lambda data: data[3] & 0x40)
 ADD_LINK_CONT, DELETE_LINK = llc(3, response=False), llc(4, 0x24, response=False)
 CONFIRM_RKEY, CONFIRM_RKEY_ANSWER = llc(6, 0x26, response=False), llc(6, 0x26, response=True)
+ONE_WAY = llc(3, more=lambda data: data[5] > 4)  # in a capture whose servers send nothing for long
 DELETE_RKEY, DELETE_RKEY_ANSWER = llc(9, 0x29, response=False), llc(9, 0x29, response=True)
 TEST_LINK, TEST_LINK_ANSWER = llc(7, 0x27, response=False), llc(7, 0x27, response=True)
 LLC_V1 = matches("llc", set(range(1, 0x20)))
@@ -362,6 +363,8 @@ MUTATIONS = (
     Broken("R-A.3.3-1 R-A.3.3-2", "smcr.rkey.count_wrong", second_continuation, put(5, "09")),
     Broken("R-3.5.5.2.3-1 R-A.3.3-4", "smcr.rkey.wrong_link", ADD_LINK_CONT, put(4, "01"),
            echo=(llc(3, response=True), put(4, "01"))),
+    Broken("R-2.2-2", "smcr.rkey.not_on_link", having(ONE_WAY, ADD_LINK_CONT),
+           lambda data: mutants.patched(data, 24, message(data)[8:24]), at=CONFIRM_LINK_ANSWER),
     Broken("R-V2LLC-5", "smcr.llc.count_invalid", llc(0x22, more=lambda data: len(data) > 72), pairs(255)),
     Broken("R-V2LLC-6", "smcr.llc.limit_exceeded", llc(0x22, more=lambda data: len(data) > 72), pairs(256),
            also={"smcr.llc.count_invalid": "the message has no room for them"}),
@@ -371,7 +374,8 @@ MUTATIONS = (
     Broken("R-A.3.4-3", "smcr.llc.reason_unknown", DELETE_LINK, put(5, "00770000"),
            also={"smcr.link.lost": "the other side is the first to say so"}),
     Broken("R-A.3.4-4", "smcr.llc.not_echoed", llc(4, 0x24, response=True), put(4, "09")),
-    Broken("R-3.5.5.1.4-3", "smcr.llc.wrong_sender", SERVER_DELETES, bits(3, 0x80)),
+    Broken("R-3.5.5.1.4-3", "smcr.llc.wrong_sender", SERVER_DELETES, bits(3, 0x80),
+           also={"smcr.llc.no_request": "nobody has asked for it"}),
     # RKeys
     Broken("R-3.5.5.2-1", "smcr.rkey.link_missing", having(SERVER_DELETES, OTHER_LINKS), both(put(4, "00"), put(17, "00" * 13)),
            also=NOT_THERE, echo=(CONFIRM_RKEY_ANSWER, both(put(4, "00"), put(17, "00" * 13)))),
@@ -395,6 +399,9 @@ MUTATIONS = (
     Broken("R-V2LLC-8", "smcr.llc.error_mask_invalid", llc(0x29, response=True), put(5, "40")),
     Broken("R-A.2.3-10 R-A.3.5-8", "smcr.rkey.in_use", having(lambda path: CONFIRM_RKEY(path)[40:], CONFIRM_RKEY), copied(CONFIRM_RKEY, 5, 4, 5), nth=2,
            also={"smcr.rkey_not_confirmed": "CLC names the RKey that it had"},
+           echo=(CONFIRM_RKEY_ANSWER, copied(CONFIRM_RKEY, 5, 4, 5))),
+    Broken("R-A.3.5-8", "smcr.rkey.in_use", having(ONE_WAY, CONFIRM_RKEY), copied(CONFIRM_RKEY, 5, 4, 5), nth=2, also={
+        "smcr.rkey_not_confirmed": "CLC names the RKey that it had", "smcr.rkey.not_announced": "the same"},
            echo=(CONFIRM_RKEY_ANSWER, copied(CONFIRM_RKEY, 5, 4, 5))),
     # LLC in general
     Broken("R-3.3-1 R-V2LLC-15", "smcr.llc.length_invalid", LLC_V1, put(1, "2d"), also=UNHEARD),
@@ -509,7 +516,6 @@ REASONS = {
     "R-2.1-1 smcr.rkey.too_many": Absent(lambda path: CONFIRM_RKEY(path)[254:]),
     "R-2.1-4 smcr.rmb.changed": Absent(later_of_rmb),
     "R-2.1-6 smcr.window.overwritten": READERS,
-    "R-2.2-2 smcr.rkey.not_on_link": STATE,
     "R-2.2.1-1 smcr.link.parallel": STATE,
     "R-2.2.2-5 smcr.link.too_many": STATE,
     "R-2.2.2-6 smcr.link.too_many": STATE,

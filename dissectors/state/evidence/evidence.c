@@ -356,7 +356,8 @@ typedef struct {
 } use_t;
 
 /* Whether the connection may have ended before the message, though the capture has that behind it.
- * Only what its owner sends behind the message, on the same link, was certainly sent later. */
+ * Only what its owner sends behind the message, on the same link, was certainly sent later. What
+ * its owner never uses may not have begun. */
 static bool
 has_ended(const smcr_doubt_proof_t *claim)
 {
@@ -367,7 +368,8 @@ has_ended(const smcr_doubt_proof_t *claim)
     if (owner->closed_frame || owner->abort_frame)
         return !use->at.qp || !peer->heard.qp || peer->heard.qp != use->at.qp ||
                peer->heard.psn <= use->at.psn;
-    return peer->closed_frame || peer->abort_frame || use->conn->decline_frame;
+    return !owner->cdc_frame || peer->closed_frame || peer->abort_frame ||
+           use->conn->decline_frame;
 }
 
 smcr_doubt_t

@@ -223,17 +223,32 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken
 
 /* ---- a new request ---- */
 
+/* Whether a connection that has not ended has the address in its element there. */
+static bool
+is_used_at(const smcr_rmb_rtoken_t *entry, uint64_t va)
+{
+    unsigned index = entry->rmb->element_size ? element_of(entry->rmb, entry->va, va) : 0;
+    const smcr_conn_t *conn = index ? smcr_rmb_conn(entry->rmb, index) : NULL;
+
+    return conn && !smcr_conn_has_closed(conn) && !entry->rmb->deleted_frame;
+}
+
 /* The RMB is known for sure unless a connection has it that may be over. */
 static void
 find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
     smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, arrival->qp, write->rkey);
+    /* its owner has given the key to another RMB, too: the address tells which of the two it is */
+    bool is_before = entry && entry->before && !is_used_at(entry, write->va) &&
+                     is_used_at(entry->before, write->va);
+    if (is_before)
+        entry = entry->before;
     if (entry && entry->rmb->misplaced) { /* RMBs begin at a page, and data at their begin */
         entry->va = write->va & ~(uint64_t)SMCR_WIRE_PAGE_MASK;
         entry->rmb->misplaced = false;
     }
     unsigned index = entry ? element_of(entry->rmb, entry->va, write->va) : 0;
-    bool alive = entry && smcr_rmb_is_alive(entry->rmb);
+    bool alive = entry && (is_before || smcr_rmb_is_alive(entry->rmb));
     smcr_conn_t *before = alive ? smcr_rmb_conn(entry->rmb, index) : NULL;
 
     write->conn = alive ? owner_of(arrival, entry, index) : NULL;

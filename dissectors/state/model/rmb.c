@@ -28,11 +28,13 @@ void
 smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint32_t rkey,
                     uint64_t va)
 {
-    smcr_rmb_rtoken_t *entry = smcr_rmb_find(state, owner, rkey);
+    smcr_rmb_rtoken_t *before = smcr_rmb_find(state, owner, rkey), *entry = before;
 
     if (!entry || entry->rmb != rmb) { /* the RMB that had the key before keeps its own entry */
         entry = smcr_state_alloc0(state, sizeof(smcr_rmb_rtoken_t));
-        *entry = (smcr_rmb_rtoken_t){owner, rkey, smcr_slab_number(rmb->rtokens), rmb, va};
+        if (before && before->va == va)
+            before = before->before;
+        *entry = (smcr_rmb_rtoken_t){owner, rkey, smcr_slab_number(rmb->rtokens), rmb, va, before};
         rmb->rtokens = entry;
         g_hash_table_replace(state->rkeys, entry, entry);
     }

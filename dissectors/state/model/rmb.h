@@ -13,12 +13,13 @@
 #define SMCR_RMBS_MAX 255     /* of a side of a link group (2.1) */
 
 /* An RMB on one link. */
-typedef struct {
+typedef struct smcr_rmb_rtoken {
     const smcr_qp_t *owner;
     uint32_t rkey;
     uint32_t next; /* of the same RMB: number of the entry */
     smcr_rmb_t *rmb;
     uint64_t va; /* of the RMB's first byte */
+    struct smcr_rmb_rtoken *before; /* what the key stood for at another address; NULL: nothing */
 } smcr_rmb_rtoken_t;
 
 /* Rarely set members, allocated on demand. */

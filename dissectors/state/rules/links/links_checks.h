@@ -112,8 +112,8 @@ void smcr_rules_waits(const smcr_arrival_t *arrival);
 
 /* ---- RMBs in use (RFC 7609 2.1, 3.5.2, 3.5.3, A.2.3) ---- */
 
-/* A connection that uses the RMB for sure, as its owner has shown by a CDC message; NULL: there is
- * none. */
+/* A connection that is open for sure, and has an element of the RMB; NULL: there is none.
+ * Its owner has used it where it has sent a CDC message (smcr_doubt_use()). */
 const smcr_conn_t *smcr_rules_rmb_user(const smcr_rmb_t *rmb);
 
 /* The message that arrives gives the RKey of the entry to another RMB. `added`: as in

@@ -232,14 +232,25 @@ SMCR_RULES_LLC(check_withdrawal)
 
 /* ---- links ---- */
 
-/* That an RMB has no RToken for a queue pair. */
+/* That the RMB of a connection has no RToken for a queue pair, by this frame. */
 typedef struct {
     const smcr_rmb_t *rmb;
+    const smcr_conn_side_t *user;
     const smcr_qp_t *owner;
+    uint32_t frame;
 } lack_t;
 
-SMCR_DOUBT_CLAIM(rtoken_has_come, const lack_t *lack,
-                 smcr_rmb_rtoken(lack->rmb, lack->owner) || !smcr_rmb_is_alive(lack->rmb))
+/* Whether the RToken has come by now, or the owner has not shown that it used the connection still:
+ * by a message behind that frame, or by one before it and an RMB that stays. */
+static bool
+may_be_right(const smcr_doubt_proof_t *claim)
+{
+    const lack_t *lack = claim->about;
+    uint32_t shown = lack->user->cdc_frame;
+
+    return smcr_rmb_rtoken(lack->rmb, lack->owner) ||
+           !(smcr_rmb_is_alive(lack->rmb) ? shown : shown > lack->frame);
+}
 
 /* A connection that began before the link was added, but whose RMB of `side` cannot be reached over
  * it; NULL: there is none. */
@@ -251,8 +262,7 @@ find_unreachable(const smcr_link_t *link, int side)
 
     for (; conn; conn = smcr_conn_open(&conn->next_open)) {
         const smcr_rmb_t *rmb = conn->side[side].rmb;
-        if (rmb && conn->side[side].cdc_frame &&
-            MAX(conn->accept_frame, conn->confirm_frame) < link->added_frame &&
+        if (rmb && MAX(conn->accept_frame, conn->confirm_frame) < link->added_frame &&
             smcr_rmb_is_alive(rmb) && !smcr_rmb_rtoken(rmb, &link->qp[side]) &&
             smcr_doubt_conn_is_open(conn, side))
             break;
@@ -274,10 +284,11 @@ SMCR_RULES_LLC(check_reachable)
         if (!conn)
             continue;
         lack_t *lack = smcr_state_alloc0(arrival->state, sizeof *lack);
-        *lack = (lack_t){conn->side[side].rmb, &link->qp[side]};
-        smcr_doubt_proof_t claim = {.has_come = rtoken_has_come, .about = lack};
+        *lack = (lack_t){conn->side[side].rmb, &conn->side[side], &link->qp[side],
+                         arrival->when.frame};
+        smcr_doubt_proof_t claim = {.has_come = may_be_right, .about = lack};
         smcr_breach(arrival, SMCR_EVENT_rkey_not_on_link,
-                    smcr_doubt_later_adding(arrival, message->lgr, NULL, claim),
+                    smcr_doubt_later_adding(arrival, message->lgr, link, claim),
                     "The %s has told no RToken on link %u for its RMB of connection %u",
                     side == message->lgr->server ? "server" : "client", link->number, conn->index);
     }

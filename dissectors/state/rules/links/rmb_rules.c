@@ -10,13 +10,12 @@
 
 /* ---- RMBs in use ---- */
 
-/* Whether the connection is open, as the owner of the RMB has shown by a CDC message. */
 static bool
 is_open(const smcr_conn_t *conn, const void *data)
 {
     const smcr_rmb_t *rmb = data;
 
-    return conn->side[rmb->side].cdc_frame && smcr_doubt_conn_is_open(conn, rmb->side);
+    return smcr_doubt_conn_is_open(conn, rmb->side);
 }
 
 const smcr_conn_t *
@@ -41,8 +40,15 @@ smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
 
 /* ---- RMBs of other groups ---- */
 
-/* Whether nobody uses the RMB any more. */
-SMCR_DOUBT_CLAIM(is_free, const smcr_rmb_t *rmb, !smcr_rules_rmb_user(rmb))
+/* Whether nobody uses the RMB any more, or its owner has not shown that it does. */
+static bool
+is_free(const smcr_doubt_proof_t *claim)
+{
+    const smcr_rmb_t *rmb = claim->about;
+    const smcr_conn_t *conn = smcr_rules_rmb_user(rmb);
+
+    return !conn || !conn->side[rmb->side].cdc_frame;
+}
 
 /* What the RKey stands for in the group at the device of `qp`; NULL: nothing. */
 static const smcr_rmb_rtoken_t *
