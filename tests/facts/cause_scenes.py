@@ -302,6 +302,15 @@ def device_gone(capture):
         unreachable(capture, len(capture.frames), code=3, sender=SERVER, receiver=CLIENT)
 
 
+def undelivered(capture):
+    """The server's host answers one packet with an ICMP error, and all goes on."""
+    connection = begun(capture)
+    talk(connection)
+    unreachable(capture, burst(connection, 1000)[0], code=3, sender=SERVER, receiver=CLIENT)
+    connection.group.links[1].ack("server")
+    end(connection)
+
+
 def dead_module(capture):
     """The server's module is unloaded under open connections."""
     first = begun(capture)
@@ -481,7 +490,7 @@ SCENES = {each: globals()[each] for each in (
     "loss_one_direction", "reordering_path", "corruption", "corruption_unchecked", "lost_behind_capture",
     "acknowledgements_lost", "congestion", "dead_port", "dead_port_v1", "dead_port_two_links", "only_tcp_goes_on",
     "idle_pool", "one_connection_pauses", "programs_pause", "programs_pause_v1", "dead_host", "device_gone",
-    "dead_module", "eid", "eid_both_versions", "no_device_v1", "subnet", "firewall_option",
+    "undelivered", "dead_module", "eid", "eid_both_versions", "no_device_v1", "subnet", "firewall_option",
     "firewall_option_at_server", "plain_server", "fast_open_server", "fast_open_client", "firewall_syn", "refused",
     "firewall_roce", "firewall_roce_icmp", "firewall_roce_icmpv6", "doubled_capture", "late_capture", "early_end",
     "other_programs")}

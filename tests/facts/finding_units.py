@@ -117,6 +117,7 @@ UNITS = {
     "one_sided": A_FRAME,
     "cut_frames": A_FRAME,
     "no_roce": Terms("smcr.no_roce"),
+    "undelivered": A_FRAME,
     "tcp_loss": A_FRAME,  # with as many of Wireshark's names for it as there are
     "tcp_congestion": Terms(Term("frame.number", "ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3"),
                             Term("frame.number", "tcp.flags.ece == 1")),

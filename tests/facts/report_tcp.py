@@ -13,7 +13,7 @@ SEQUENCES = 1 << 32
 COUNTS = ("packets", "segments", "data_segments", "ip_bytes", "acks", "acked_bytes", "sacked_bytes", "ce", "sce",
           "esce", "ece", "cwr", "esce_acked_bytes", "repeated_segments", "late_segments", "gaps", "gap_bytes",
           "duplicate_acks", "copies")
-SOON, RECENT = 100_000, 4  # nanoseconds; segments among which the one before a copy is
+SOON, RECENT = 100_000, 16  # nanoseconds; segments among which the one before a copy is
 TIMES = ("rtt_s", "tsval_rtt_s", "ipg_s", "sce_ipg_s")
 
 
@@ -55,7 +55,8 @@ class Way:
             return False
         self.identified = True
         key = (segment.seq, segment.ack, segment.length, segment.flags, timestamps(segment), segment.ip_id)
-        if any(key == other and 0 <= segment.frame.time - time <= SOON for other, time in self.recent):
+        told = timestamps(segment) is not None and (segment.ip_id or segment.flags & SYN)
+        if any(key == other and (told or 0 <= segment.frame.time - time <= SOON) for other, time in self.recent):
             return True
         self.recent.append((key, segment.frame.time))
         return False

@@ -7,7 +7,10 @@ import json
 import pathlib
 import re
 
+import alterations
+import pcapng
 import pytest
+import wire
 from bed import APPLICATIONS, CAUSES, PACKED, TOP, captures
 from test_findings import OPTIONS
 
@@ -27,6 +30,14 @@ def known(names):
 SUBJECT = re.compile(r"\d+\.\d+\.\d+\.\d+|[0-9a-f]*::[0-9a-f]|[Ll]ink group \d|[Cc]onnection \d|\bcapture\b|\bcut:")
 
 
+def both(tshark, path):
+    """Findings of the JSON, and the page."""
+    printed = tshark.show(path, *OPTIONS, "-2", "-q", "-z", "smcr,json", "-z", "smcr,report")
+    start = printed.index("{")
+    report, end = json.JSONDecoder().raw_decode(printed, start)
+    return report["findings"], printed[:start] + printed[end:]
+
+
 @pytest.fixture(scope="module")
 def reports(tshark):
     """Both reports of a capture, (findings, text), made once."""
@@ -35,10 +46,7 @@ def reports(tshark):
     def make(name):
         if name not in made:
             path = tshark.bed.root / "captures" / PATHS[name].relative_to(TOP / "captures")
-            printed = tshark.show(path, *OPTIONS, "-2", "-q", "-z", "smcr,json", "-z", "smcr,report")
-            start = printed.index("{")
-            report, end = json.JSONDecoder().raw_decode(printed, start)
-            made[name] = report["findings"], printed[:start] + printed[end:]
+            made[name] = both(tshark, path)
         return made[name]
 
     return make
@@ -63,3 +71,57 @@ def test_first_finding_is_the_truth(reports, name):
 def test_findings_have_a_subject(reports, name):
     findings, _ = reports(name)
     assert [each["text"] for each in findings if not SUBJECT.search(each["text"])] == []
+
+
+# ---- the same captures, made otherwise ----
+
+
+def doubled(delay):
+    """Each frame twice, the second time so many microseconds later."""
+    def double(frames, path):
+        return sorted([*frames, *(pcapng.at_time(frame, pcapng.time(frame) + delay) for frame in frames)], key=pcapng.time)
+    return double
+
+
+def without_roce(frames, path, but=b""):
+    """But the packets of the host whose MAC addresses begin so."""
+    roce = {packet.frame for packet in wire.roce(path)}
+    return [frame for frame in frames if frame.number not in roce or but and alterations.host(frame) == but]
+
+
+def roce_of(nth):
+    """RoCE of one host only."""
+    return lambda frames, path: without_roce(frames, path, sorted(set(map(alterations.host, frames)))[nth])
+
+
+def without_acknowledgements(frames, path):
+    bare = {packet.frame for packet in wire.roce(path) if packet.opcode == 17}
+    return [frame for frame in frames if frame.number not in bare]
+
+
+# capture, how it is altered, kind of the first finding (None: nothing is wrong), what the findings do not say
+ALTERED = [
+    ("6.1-v2-c-three-conns", doubled(300), None, []),
+    ("6.1-v2-q-forty-conns", doubled(5000), None, []),
+    ("6.1-v1-h4-two-links-rkeys", without_roce, "no_roce", ["RKey", "number"]),
+    ("6.1-v2-g1-server-killed", roce_of(0), "abort", ["server aborted", "client aborted"]),
+    ("6.1-v2-g1-server-killed", roce_of(1), "abort", ["server aborted", "client aborted"]),
+    ("6.1-v2-d-bulk-slow-reader", without_acknowledgements, "buffer_full", ["slowly", "round trip"]),
+    ("6.1-v2-w-smc-unloaded-server", lambda frames, path: alterations.snapped(frames, 96), "handshake_unfinished", []),
+]
+
+
+def test_altered_captures_blame_nobody(tshark, scratch):
+    wrong = {}
+    for number, (name, alter, kind, unsaid) in enumerate(ALTERED):
+        head, frames = pcapng.read(PATHS[name])
+        path = scratch / f"{number}.pcapng"
+        pcapng.write(path, head, alter(frames, PATHS[name]))
+        path.chmod(0o644)
+        findings, text = both(tshark, path)
+        told = [each["text"] for each in findings]
+        grave = [each["kind"] for each in findings if each["severity"] != "info"]
+        if (grave or [None])[0] != kind or ("Nothing is wrong" in text) != (kind is None) or any(
+                word in each for word in unsaid for each in told):
+            wrong[name, number] = told
+    assert wrong == {}

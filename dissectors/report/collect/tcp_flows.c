@@ -333,13 +333,16 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
     smcr_when_t when = smcr_capture_when(pinfo);
     tcp_conn_t *flow = get_flow(collection, tcp, when);
     unsigned direction = direction_of(flow, tcp);
-    uint64_t ce = flow->direction[direction].counts.ce;
+    const smcr_entry_tcp_direction_t *counts = &flow->direction[direction].counts;
+    uint64_t ce = counts->ce, repeated = counts->repeated_segments;
     smcr_congestion_tcp_segment_t segment = segment_of(pinfo, tcp, &flow->offsets[direction]);
 
     smcr_congestion_tcp_direction_take(&flow->direction[direction], &flow->direction[!direction],
                                        collection->scope, &segment);
-    if (flow->direction[direction].counts.ce > ce)
+    if (counts->ce > ce)
         smcr_collect_notices_note(collection, "ip.dsfield.ecn == 3 && tcp", when, 1);
+    if (counts->repeated_segments > repeated)
+        smcr_collect_notices_note(collection, "tcp.analysis.retransmission", when, 1);
     take_facts(flow, direction, &segment, when);
 }
 

@@ -44,7 +44,7 @@ bool smcr_congestion_sent_times_take(smcr_congestion_sent_times_t *times, uint64
 #define SMCR_CONGESTION_TCP_CWR 0x080
 #define SMCR_CONGESTION_TCP_NS 0x100
 
-#define SMCR_CONGESTION_TCP_RECENT 4 /* segments among which a copy is looked for */
+#define SMCR_CONGESTION_TCP_RECENT 16 /* segments among which a copy is looked for */
 #define SMCR_CONGESTION_TCP_SACKS 4 /* as many blocks as TCP's options can hold */
 
 /* A segment. Sequence numbers as they are on the wire, in host byte order. */

@@ -317,19 +317,22 @@ identity_of(const smcr_congestion_tcp_segment_t *segment)
     return identity;
 }
 
-/* `copies`: the network or the capture has doubled a segment that came a moment ago, since nobody
- * sends it again so soon. They count as packets, and nowhere else. */
+/* `copies`: the network or the capture has doubled a segment. What its sender sends again has
+ * another time stamp, and another identification; a moment ago, nobody has sent it. They count as
+ * packets, and nowhere else. */
 static bool
 is_copy(smcr_congestion_tcp_direction_t *direction, const smcr_congestion_tcp_segment_t *segment)
 {
     const uint64_t soon = 100000; /* nanoseconds */
+    bool told = segment->timestamps && (segment->ip_id > 0 ||
+                                        segment->flags & SMCR_CONGESTION_TCP_SYN);
     smcr_congestion_tcp_recent_t now = {segment->time, identity_of(segment)};
 
     direction->any_identity |= now.identity != 0;
     for (unsigned i = 0; now.identity && i < SMCR_CONGESTION_TCP_RECENT; i++) {
         const smcr_congestion_tcp_recent_t *before = &direction->recent[i];
-        if (before->identity == now.identity && now.time >= before->time &&
-            now.time - before->time <= soon)
+        if (before->identity == now.identity &&
+            (told || (now.time >= before->time && now.time - before->time <= soon)))
             return true;
     }
     direction->recent[direction->newest++ % SMCR_CONGESTION_TCP_RECENT] = now;

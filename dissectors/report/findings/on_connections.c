@@ -269,7 +269,8 @@ find_aborted(smcr_finder_t *finder)
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.conn.aborted");
     const char *text = name(finder, &group);
 
-    if (group.count == 1 && notice.by)
+    /* the other one may have done so before in what the capture lacks */
+    if (group.count == 1 && notice.by && !finder->has[SMCR_FINDING_BY_LACK])
         text = wmem_strdup_printf(finder->scope, "The %s aborted %s",
                                   smcr_figure_role_words[notice.by], text);
     else

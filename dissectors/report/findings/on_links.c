@@ -214,15 +214,36 @@ find_group_end(smcr_finder_t *finder)
 
 /* ---- a peer that stopped answering ---- */
 
-/* The flow to which nothing has come back for the longest time; NULL: not known. */
+/* Whether all connections of its link group had ended before the frame. */
+static bool
+is_over(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint32_t frame)
+{
+    const smcr_entry_link_group_t *group = finder->owners[flow->index].group;
+    unsigned ended = 0;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        if (!group || conn->link_group != group->index)
+            continue;
+        if (conn->close == SMCR_FIGURE_CLOSE_OPEN || conn->close == SMCR_FIGURE_CLOSE_UNKNOWN ||
+            conn->last_frame.frame >= frame)
+            return false;
+        ended++;
+    }
+    return ended != 0;
+}
+
+/* The flow to which nothing has come back for the longest time, one that somebody needs (`*needed`)
+ * before others; NULL: not known. */
 static const smcr_entry_rdma_t *
-silent_flow(const smcr_finder_t *finder, uint64_t *silence)
+silent_flow(const smcr_finder_t *finder, uint32_t frame, uint64_t *silence, bool *needed)
 {
     const smcr_entry_rdma_t *silent = NULL;
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
         uint64_t time = smcr_finding_flow_unanswered(finder, flow);
-        if (time > *silence) {
+        bool is_needed = time && !is_over(finder, flow, frame);
+        if (is_needed > *needed || (is_needed == *needed && time > *silence)) {
+            *needed = is_needed;
             *silence = time;
             silent = flow;
         }
@@ -246,7 +267,8 @@ find_dead_peer(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.peer_silent");
     uint64_t silence = 0;
-    const smcr_entry_rdma_t *flow = silent_flow(finder, &silence);
+    bool needed = false;
+    const smcr_entry_rdma_t *flow = silent_flow(finder, notice.first.frame, &silence, &needed);
     const char *text = wmem_strdup_printf(
         finder->scope, "%s: the same packets are retransmitted, and nobody answers",
         smcr_finder_subject(finder, notice.subject));
@@ -257,17 +279,19 @@ find_dead_peer(smcr_finder_t *finder)
         text = wmem_strdup_printf(
             finder->scope,
             "%s stopped answering: %s from %s retransmitted, and no packet came back on RoCE "
-            "for %s%s",
+            "for %s%s%s",
             flow->dst, smcr_words_things(finder->scope, flow->repeated, "packet"), flow->src,
             smcr_words_duration(finder->scope, silence),
+            needed ? "" : "; the connections had ended before",
             smcr_finder_undelivered(finder, flow->src, flow->dst));
     /* what a host that has reset its connections does is no cause of that */
     smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
-    smcr_finder_add(finder,
-                    reset.frame && reset.frame < notice.first.frame ? SMCR_FIGURE_FOUND_DEAD_AFTER
-                                                                    : SMCR_FIGURE_FOUND_DEAD_PEER,
-                    notice.count, notice.first,
-                    "smcr.peer_silent || smcr.retransmission", "%s", text);
+    smcr_finder_add_as(
+        finder,
+        reset.frame && reset.frame < notice.first.frame ? SMCR_FIGURE_FOUND_DEAD_AFTER
+                                                        : SMCR_FIGURE_FOUND_DEAD_PEER,
+        flow && !needed ? SMCR_FIGURE_INFO : SMCR_FIGURE_WARN, notice.count, notice.first,
+        "smcr.peer_silent || smcr.retransmission", "%s", text);
 }
 
 void

@@ -18,15 +18,21 @@
 
 #define PREFIX "smcr."
 
+/* As far as a capture shows that lacks packets, or parts of them. */
+#define OF_LACK                                                                                    \
+    "cdc.token_unknown", "write.no_start", "cdc.unseen_data", "cdc.read_too_far",                  \
+        "llc.no_request", "cm.unexpected", "clc.confirm_without_accept", "rkey_unknown",           \
+        "rkey_not_confirmed", "link.number_unknown", "token_reused"
+
 /* Items, without their prefix, that say what a finding with this place says, or follow from it.
  * SMCR_FINDING_RANKS: figures say it, if it is worth a finding. */
 static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {
     [SMCR_FINDING_RANKS] = {"icrc.bad", "nak", "rnr_nak", "congestion", "packet_retransmitted",
         "packet_duplicated", "peer_silent", "cm.rejected", "cm.repeat", "window.writer_blocked",
         "window.full", "fallback", "conn.aborted", "lgr.connections_lost", "no_roce", "cut_short"},
-    [SMCR_FINDING_BY_LATE_START] = {"conn.began_before", "cdc.token_unknown", "write.no_start",
-        "cdc.unseen_data", "cdc.read_too_far", "llc.no_request", "cm.unexpected",
-        "clc.confirm_without_accept"},
+    [SMCR_FINDING_BY_LATE_START] = {"conn.began_before", OF_LACK},
+    [SMCR_FINDING_BY_CUT] = {OF_LACK},
+    [SMCR_FINDING_BY_NO_ROCE] = {OF_LACK},
     [SMCR_FINDING_BY_SLOW_READER] = {"window.late_update"},
     [SMCR_FINDING_BY_LOSS] = {"window.late_update", "packet_ahead", "write.no_start",
         "cdc.sequence_gap", "cdc.unseen_data", "cdc.read_too_far", "no_response",
@@ -40,9 +46,7 @@ static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {
     [SMCR_FINDING_BY_FALLBACK] = {"clc.declined", "clc.out_of_sync_decline", "no_response",
         "no_roce"},
     [SMCR_FINDING_BY_ICRC] = {"cdc.unseen_data", "cdc.sequence_gap", "packet_ahead"},
-    [SMCR_FINDING_BY_LACK] = {"packet_ahead", "write.no_start", "cdc.sequence_gap",
-        "cdc.unseen_data", "cdc.read_too_far", "cdc.token_unknown", "llc.no_request", "no_response",
-        "cm.unexpected"},
+    [SMCR_FINDING_BY_LACK] = {"packet_ahead", "cdc.sequence_gap", "no_response", OF_LACK},
 };
 
 /* `name`: of the item, without its prefix. */
@@ -156,6 +160,26 @@ find_notice(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
     smcr_finder_add_item(finder, place_of(notice), finding);
 }
 
+/* An ICMP error that no finding quotes. */
+static void
+find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
+{
+    const smcr_figure_subject_t *hosts = notice->subject;
+    const char *error = wmem_strdup_printf(finder->scope, "; ICMP (frame %" PRIu32 ") of %s",
+                                           notice->first.frame, notice->kind);
+
+    for (unsigned i = 0; i < wmem_array_get_count(finder->found); i++) {
+        const smcr_finding_t *found = wmem_array_index(finder->found, i);
+        if (strstr(found->entry.text, error))
+            return;
+    }
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_UNDELIVERED, notice->count, notice->first,
+                    strchr(hosts->src, ':') ? "icmpv6.type == 1" : "icmp.type == 3",
+                    "%s: not delivered, %s of %s",
+                    smcr_words_hosts(finder->scope, hosts->src, hosts->dst),
+                    smcr_words_things(finder->scope, notice->count, "ICMP error"), notice->kind);
+}
+
 void
 smcr_finding_on_notices(smcr_finder_t *finder)
 {
@@ -163,6 +187,8 @@ smcr_finding_on_notices(smcr_finder_t *finder)
 
     for (uint32_t i = 0; i < finder->notice_count; i++) {
         const smcr_figure_notice_t *notice = &finder->notices[i];
+        if (strncmp(notice->filter, "icmp", 4) == 0)
+            find_undelivered(finder, notice);
         if (severity_of(notice) <= SMCR_FIGURE_INFO) /* others than ours are among these */
             continue;
         const char *name = notice->filter + strlen(PREFIX);

@@ -8,9 +8,11 @@
 
 #include "report/words/words.h"
 
+#define A_FEW 3 /* a timer that was early sends again what had arrived */
+
 typedef struct {
     uint64_t all, segments, again, marked, echoed; /* `segments`: with data */
-    unsigned flows;                                /* with congestion */
+    unsigned flows, repeaters;                     /* with congestion; with repeats */
     const smcr_entry_tcp_t *first, *repeats;       /* with congestion; with repeats */
 } tcp_sum_t;
 
@@ -21,7 +23,6 @@ add_direction(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
 
     /* what has an older time stamp was sent before what came before it: it is only late */
     sum->again += again - MIN(again, smcr_figure_known(direction->late_segments));
-    sum->all += smcr_figure_known(direction->segments);
     sum->segments += smcr_figure_known(direction->data_segments);
     sum->marked += smcr_figure_known(direction->ce);
     sum->echoed += smcr_figure_known(direction->ece);
@@ -36,8 +37,11 @@ sum_up(const smcr_finder_t *finder)
         uint64_t before = sum.marked + sum.echoed, again = sum.again;
         add_direction(&sum, &flow->up);
         add_direction(&sum, &flow->down);
-        if (sum.again > again && !sum.repeats)
-            sum.repeats = flow;
+        if (sum.again > again) {
+            sum.repeats = sum.repeats ? sum.repeats : flow;
+            sum.repeaters++;
+            sum.all += smcr_figure_known(smcr_figure_sum(flow->up.segments, flow->down.segments));
+        }
         if (sum.marked + sum.echoed == before)
             continue;
         sum.flows++;
@@ -78,13 +82,15 @@ find_repeats(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
     if (!sum->repeats || sum->again * 500 < sum->segments) /* SYN and FIN count, too */
         return;
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_TCP_LOSS, sum->again,
-                    smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
-                    "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
-                    "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order",
-                    "TCP, first %s: %s of %s retransmitted", name(finder, sum->repeats, 1),
-                    smcr_words_number(finder->scope, sum->again),
-                    smcr_words_things(finder->scope, sum->all, "segment"));
+    smcr_finder_add_as(finder, SMCR_FIGURE_FOUND_TCP_LOSS,
+                       sum->again < A_FEW ? SMCR_FIGURE_INFO : SMCR_FIGURE_NOTE, sum->again,
+                       smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
+                       "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
+                       "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order",
+                       "TCP, %s: %s of %s retransmitted",
+                       name(finder, sum->repeats, sum->repeaters),
+                       smcr_words_number(finder->scope, sum->again),
+                       smcr_words_things(finder->scope, sum->all, "segment"));
 }
 
 void

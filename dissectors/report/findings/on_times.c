@@ -66,7 +66,7 @@ waits_long(const wait_t *wait)
 static bool
 is_slow(const wait_t *wait)
 {
-    return !wait->is_lossy && wait->figures->drain_time_s.count &&
+    return !wait->is_lossy && wait->trip && wait->figures->drain_time_s.count &&
            wait->drain >= MAX(3 * wait->trip, SMCR_TIME_MILLISECOND) &&
            wait->reader * 10 >= wait->full * 6 &&
            wait->full >= 3 * wait->figures->time->transfer_s;
@@ -126,7 +126,7 @@ cause(const smcr_finder_t *finder, const wait_t *wait)
         return wmem_strdup_printf(scope, "; half free after %s, round trip %s",
                                   smcr_words_duration(scope, wait->drain),
                                   smcr_words_duration(scope, wait->trip));
-    if (wait->reader * 10 >= wait->full * 6 || wait->buffer == SMCR_FIGURE_UNKNOWN)
+    if (!wait->trip || wait->reader * 10 >= wait->full * 6 || wait->buffer == SMCR_FIGURE_UNKNOWN)
         return "";
     return wmem_strdup_printf(
         scope, ", below rate × round trip (%s): %s would do",

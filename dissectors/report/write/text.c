@@ -174,14 +174,16 @@ write_health(const page_t *page)
     SMCR_FIGURE_EACH(finding, finding, report->findings)
         if (finding->severity != SMCR_FIGURE_INFO)
             return;
-    if (smcr || report->tcp_flows.length || !others(report))
+    bool looked = smcr || report->tcp_flows.length || !others(report);
+
+    if (looked)
         write_line(page, "Nothing is wrong%s, as far as %s.%s",
                    all ? "" : smcr ? " with SMC-R and TCP" : " with TCP; no SMC-R is here",
                    report->capture.filter ? "these frames show" : "this capture shows",
                    report->findings.length ? " But:" : "");
     if (others(report))
         write_line(page, "%s%s of other programs %s not looked at: -o smcr.roce:TRUE",
-                   smcr ? "" : "No SMC-R here. ",
+                   looked ? "" : "No SMC-R here. ",
                    smcr_words_things(page->scope, others(report), "RoCE packet"),
                    others(report) == 1 ? "was" : "were");
 }
