@@ -9,8 +9,6 @@
 
 #include "payload.h"
 
-#include <string.h>
-
 #include <epan/exported_pdu.h>
 #include <epan/in_cksum.h>
 #include <wiretap/wtap.h>

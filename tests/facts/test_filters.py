@@ -55,10 +55,10 @@ def test_times(tshark):
     wrong, told, without = [], 0, 0
     for name in captures("real", "synthetic"):
         first_of, last_of = {}, {}
-        for number, now, streams, exid, clc, psn, relative, delta in tshark.fields(
-                name, "frame.number", "frame.time_epoch", "smcr.stream", "smcr.option", "smcr.clc", "infiniband.bth.psn", "smcr.time_relative",
-                "smcr.time_delta", where="smcr.stream", two_pass=True):
-            if not (exid or clc or psn) or len(set(streams)) != 1:
+        for number, now, streams, exid, clc, psn, acks, relative, delta in tshark.fields(
+                name, "frame.number", "frame.time_epoch", "smcr.stream", "smcr.option", "smcr.clc", "infiniband.bth.psn", "smcr.acks",
+                "smcr.time_relative", "smcr.time_delta", where="smcr.stream", two_pass=True):
+            if not (exid or clc or psn) or acks or len(set(streams)) != 1:
                 continue
             stream, now = streams[0], decimal.Decimal(now[0])
             if (clc or psn) and relative:
