@@ -39,6 +39,8 @@ read_line(const char *line, smcr_told_socket_t *told)
         "State", "Local Address", "Peer Address", "Mode", "Token", "Rcvbuf", "Peerbuf",
         "rxprod-Cursor", "rxprod-Cursor", "rxcons-Cursor", "rxcons-Cursor", "txprod-Cursor",
         "txprod-Cursor", "txcons-Cursor", "txcons-Cursor", "Role", "Linkid", "GID", "Peer-GID"};
+    static const char *const other_lines[] = {"", "State", "INIT", "CLOSED", "LISTEN", NULL};
+    static const char *const other_modes[] = {"TCP", "SMCD", NULL};
     char state[16] = "", end[SMCR_TOLD_ENDS][64], mode[6] = "", role[5], gid[SMCR_TOLD_ENDS][41];
     char more;
     int count = sscanf(
@@ -48,7 +50,7 @@ read_line(const char *line, smcr_told_socket_t *told)
         &told->rx_cons.wrap, &told->rx_cons.count, &told->tx_prod.wrap, &told->tx_prod.count,
         &told->tx_cons.wrap, &told->tx_cons.count, role, &told->link_number, gid[0], gid[1], &more);
 
-    if (strstr(" State INIT CLOSED LISTEN", state) || (*mode && strstr("TCP SMCD", mode)))
+    if (g_strv_contains(other_lines, state) || g_strv_contains(other_modes, mode))
         return "";
     if (count != array_length(columns))
         return count < (int)array_length(columns) ? columns[MAX(count, 0)] : "behind Peer-GID";

@@ -127,10 +127,12 @@ show_rtoken(const smcr_message_llc_t *message, smcr_message_rtoken_format_t form
 void
 smcr_llc_drop_empty(smcr_llc_t *llc)
 {
-    const smcr_rtoken_t *last = llc->rtokens + llc->rtoken_count;
-
-    for (; llc->rtoken_count && !last[-1].rkey && !last[-1].ref_rkey && !last[-1].va; last--)
+    for (unsigned i = llc->rtoken_count; i > 0; i--) {
+        const smcr_rtoken_t *last = &llc->rtokens[i - 1];
+        if (last->rkey || last->ref_rkey || last->va)
+            return;
         llc->rtoken_count--;
+    }
 }
 
 unsigned

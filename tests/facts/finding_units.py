@@ -135,6 +135,7 @@ UNITS = {
     "slow_setup": connections(set_up_slowly),
     "small_writes": Subjects(small_writers),
     "link_lost": Something(),
+    "silence_at_once": Something(),
     "link_failed": Something(),
 }
 WITHOUT_FILTER = {"one_sided"}  # of a queue pair that is not known

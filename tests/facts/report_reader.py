@@ -129,9 +129,11 @@ def _outcome(flow, messages):
     kinds = {each.kind for each in messages}
     if DECLINE in kinds:
         return "fallback"
+    both = None not in flow.isn().values()
+    if CONFIRM in kinds and not both:  # a Decline may be absent
+        return None
     if CONFIRM in kinds:
         return "smc-d" if any(each.data[:4] == SMC_D for each in messages if each.kind == CONFIRM) else "smc-r"
-    both = None not in flow.isn().values()
     flags = [each.flags for each in flow.segments]
     lacks = any(each.flags & report_frames.SYN and not has_option(each) for each in flow.segments)
     ended = any(each & report_frames.RST for each in flags) or sum(bool(each & report_frames.FIN) for each in flags) > 1

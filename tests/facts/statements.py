@@ -61,6 +61,7 @@ NOT_READ = {
     "exported-source": "no packets, but what another dissector has exported",
     "vectors": "single messages: nothing tells who sends them",
     "llc-v2-long-add-link": "a message in several packets",
+    "anck": "WRITEs with immediate data",
     "roce-odd": "WRITEs with immediate data",
     "roce-headers": "headers that no sender makes",
     "clc-length": "CLC messages whose length is wrong",

@@ -239,7 +239,7 @@ def test_summaries_of_expert_items_have_no_numbers(tshark):
     assert len(known) > 150
     for name in (*LOSSY, *(ground_truth.names() if ALL else ()), "clc-contradictions", "llc-contradictions", "rule-move"):
         found = summaries(tshark, name)
-        assert found and set(found) <= known, name
+        assert (found or name not in LOSSY) and set(found) <= known, name
         assert len({re.sub(r"\d+", "0", summary) for summary in found}) == len(found), name
     naks = re.findall(r"Sequence\): (NAK, .*)\]", tshark.show("6.1-v2-n-lossy", "-2", "-Y", "smcr.nak", "-V"))
     assert len(set(naks)) > 10 and len(naks) == summaries(tshark, "6.1-v2-n-lossy")["NAK: negative acknowledgement"]

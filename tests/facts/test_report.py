@@ -139,7 +139,10 @@ def test_capture(tshark, name, run):
     found = dict(report(tshark, name, run)["capture"])
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*", found.pop("wireshark"))
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*", found.pop("plugin"))
-    assert_same(found, expected_capture(name, run))
+    expected = expected_capture(name, run)
+    if name in NO_IP:  # nor InfiniBand's
+        del found["roce_frames"], expected["roce_frames"]
+    assert_same(found, expected)
 
 
 @every_run

@@ -15,7 +15,8 @@ from report_runs import (ALL_ONE, ALL_TWO, ONE, PACKED_NAMES, REAL, TWO, UNPACKE
 # What may differ: (captures, members, why).
 LATE = "6.1-v1-c2-capture-starts-late"
 EARLY = "|".join([LATE, "ib-native", "rfc-peer", "exported-source", "reserved-flags", "peer-move", "rule-move",
-                  "rule-clc-decline", "rule-rkey-clc", "rule-write-early", "peer-other-client", "cdc-contradictions"])
+                  "rule-clc-decline", "rule-rkey-clc", "rule-write-early", "peer-other-client", "cdc-contradictions",
+                  "peer-exit", "rule-cdc-after-end"])
 FLOW = r"packets|bytes|payload_bytes|goodput_bytes|opcodes\.RC_WRITE_ONLY|ecn\.not_ect"
 MAY_DIFFER = [
     (".*", r"capture\.passes", "the number of passes"),

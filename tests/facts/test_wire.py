@@ -197,7 +197,7 @@ RULES = {
     "smcr.llc.unused_not_zero": lambda each: any_of(each, "llc.unused"),
     "smcr.clc.trailer_invalid": lambda each: each.kind == "clc" and not has_trailer(each),
     "smcr.lgr.first_contact": lambda each: (is_clc(each, layouts.ACCEPT) and each.data[:4] == wire.SMC_R
-                                            and number(each, "clc.first_contact") == 1 and has_trailer(each)),
+                                            and number(each, "clc.first_contact") == 1),
     "smcr.clc.out_of_sync_decline": lambda each: number(each, "clc.out_of_sync") == 1,
     "smcr.llc.link_rejected": lambda each: number(each, "llc.rejected") == 1 == number(each, "llc.response"),
     "smcr.llc.negative_response": lambda each: number(each, "llc.negative") == 1 == number(each, "llc.response"),

@@ -18,6 +18,8 @@ GRH, BTH, RETH, ICRC, UDP_HEADER = 40, 12, 16, 4, 8
 
 SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_ONLY = 0, 1, 2, 4
 WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY = 6, 7, 8, 10
+WRITE_LAST_IMMEDIATE, WRITE_ONLY_IMMEDIATE = 9, 11
+WRITE_HEADERS = {WRITE_FIRST: 16, WRITE_MIDDLE: 0, WRITE_LAST: 0, WRITE_ONLY: 16, WRITE_LAST_IMMEDIATE: 4, WRITE_ONLY_IMMEDIATE: 20}
 ACKNOWLEDGE = 17
 NAK, RNR_NAK = 0x60, 0x20  # AETH syndrome, kind
 
@@ -141,8 +143,8 @@ def messages(path):
 
 def write_lengths(path):
     """{frame: bytes of data} of RDMA WRITEs."""
-    return {each.frame: max(0, len(each.payload) - (RETH if each.opcode in (WRITE_FIRST, WRITE_ONLY) else 0))
-            for each in roce(path) if each.opcode in (WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY)}
+    return {each.frame: max(0, len(each.payload) - WRITE_HEADERS[each.opcode])
+            for each in roce(path) if each.opcode in WRITE_HEADERS}
 
 
 def acknowledgements(path, kind=None):
