@@ -121,7 +121,6 @@ static void
 add_write(analysis_t *analysis, const smcr_record_t *record)
 {
     const smcr_place_t *place = record->place;
-    const smcr_place_rare_t *rare = smcr_place_rare(place);
 
     if (smcr_evidence_hears_reader(record, analysis->pinfo->num))
         add(analysis, hf_smcr_window_written, place->used);
@@ -131,9 +130,6 @@ add_write(analysis_t *analysis, const smcr_record_t *record)
         smcr_record_wait_t acked = wait_for(place->acked->frame, sent, place->acked->time);
         add_wait(analysis, hf_smcr_write_acked_in, hf_smcr_write_ack_time, &acked);
     }
-    if (rare)
-        add_wait(analysis, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time,
-                 &rare->blocked);
 }
 
 /* ---- what a response says ---- */

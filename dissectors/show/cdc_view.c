@@ -67,7 +67,7 @@ show_announced(proto_tree *tree, const smcr_record_cdc_t *view)
 static void
 show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
 {
-    const smcr_record_cdc_rare_t *rare = smcr_record_cdc_rare(view);
+    smcr_record_wait_t wait = smcr_record_cdc_wait(view);
 
     sum_up_sent(proto_tree_get_parent(tree), view, heard);
     show_announced(tree, view);
@@ -78,9 +78,7 @@ show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
         smcr_generated_uint(tree, hf_smcr_window_percent,
                             (uint32_t)((uint64_t)smcr_record_cdc_free(view) * 100 / view->size));
     }
-    if (rare)
-        smcr_generated_wait(tree, hf_smcr_window_blocked_since, hf_smcr_window_blocked_time,
-                            &rare->blocked);
+    smcr_generated_wait(tree, hf_smcr_window_wait_until, hf_smcr_window_wait_time, &wait);
 }
 
 /* ---- what the sender reads: `offers`: it is known how much space it has left ---- */
@@ -90,7 +88,6 @@ show_received(proto_tree *tree, const smcr_record_cdc_t *view, bool offers)
 {
     proto_item *item = proto_tree_get_parent(tree);
     smcr_record_wait_t read = {.frame = view->read_of, .time = view->read_time};
-    const smcr_record_cdc_rare_t *rare = smcr_record_cdc_rare(view);
 
     if (view->has_read) {
         proto_item_append_text(item, ": %u bytes reported as read", view->read);
@@ -99,8 +96,6 @@ show_received(proto_tree *tree, const smcr_record_cdc_t *view, bool offers)
     if (view->has_consumed)
         smcr_generated_uint64(tree, hf_smcr_cdc_consumed, view->consumed);
     smcr_generated_wait(tree, hf_smcr_cdc_read_of, hf_smcr_cdc_read_time, &read);
-    if (rare)
-        smcr_generated_wait(tree, hf_smcr_window_full_since, hf_smcr_window_full_time, &rare->full);
     if (offers) {
         proto_item_append_text(item, "%s %u bytes free", view->has_read ? "," : ":", view->offered);
         smcr_generated_uint(tree, hf_smcr_window_offered, view->offered);

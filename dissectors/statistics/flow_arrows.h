@@ -41,7 +41,3 @@ smcr_arrow_text_t smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_even
 /* The first packet of those that the sender sends again. */
 smcr_arrow_text_t smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record,
                                          const char *subject);
-
-/* The writer was blocked, and goes on with this packet. */
-smcr_arrow_text_t smcr_arrow_text_unblocked(wmem_allocator_t *scope, const smcr_record_wait_t *wait,
-                                            const char *subject);

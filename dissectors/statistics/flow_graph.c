@@ -373,25 +373,6 @@ take_events(const passage_t *passage)
         draw(passage, smcr_arrow_text_event(scope, event, passage->packet, passage->subject));
 }
 
-/* The writer goes on after it was blocked. */
-static void
-take_wait(const passage_t *passage)
-{
-    const smcr_record_t *record = passage->packet->record;
-    const smcr_record_wait_t *wait = NULL;
-
-    const smcr_place_rare_t *place = record->place ? smcr_place_rare(record->place) : NULL;
-    const smcr_record_cdc_rare_t *view = record->view ? smcr_record_cdc_rare(record->view) : NULL;
-
-    if (place)
-        wait = &place->blocked;
-    else if (view)
-        wait = &view->blocked;
-    if (wait && wait->frame)
-        draw(passage,
-             smcr_arrow_text_unblocked(passage->pinfo->pool, wait, passage->subject));
-}
-
 static void
 take_data(const passage_t *passage)
 {
@@ -416,7 +397,6 @@ take_roce(const passage_t *passage)
         return;
     if (packet->record->step || order == SMCR_FLOW_IS_REPEAT)
         take_repeat(passage);
-    take_wait(passage);
     take_data(passage);
     if (packet->llc && order != SMCR_FLOW_IS_REPEAT)
         draw(passage, smcr_arrow_text_llc(

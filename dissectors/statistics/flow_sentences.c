@@ -159,18 +159,16 @@ say_moved(wmem_allocator_t *scope, const smcr_event_t *event, const char *subjec
                from ? from : " to another link");
 }
 
-/* The reader's message after which the writer may go on. */
-static smcr_arrow_text_t
-say_opened(wmem_allocator_t *scope, const smcr_record_cdc_t *view, const char *subject)
+/* " for 5.2 ms, until frame 40": so long the writer waits for space after this message. */
+static const char *
+wait_of(wmem_allocator_t *scope, const smcr_record_cdc_t *view)
 {
-    const smcr_record_cdc_rare_t *rare = view ? smcr_record_cdc_rare(view) : NULL;
-    const smcr_record_wait_t *full = rare ? &rare->full : NULL;
+    smcr_record_wait_t wait = view ? smcr_record_cdc_wait(view) : (smcr_record_wait_t){0};
 
-    if (full && full->frame && full->time != SMCR_RECORD_NO_TIME)
-        return say(scope, "Window open",
-                   "%s reports data as read: the window was full for %s, since frame %u", subject,
-                   smcr_words_duration(scope, full->time), full->frame);
-    return say(scope, "Window open", "%s reports data as read: the window is open", subject);
+    if (!wait.frame || wait.time == SMCR_RECORD_NO_TIME)
+        return "";
+    return wmem_strdup_printf(scope, " for %s, until frame %u",
+                              smcr_words_duration(scope, wait.time), wait.frame);
 }
 
 smcr_arrow_text_t
@@ -188,12 +186,13 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
         return say(scope, "Abort", "%s aborts the connection%s", subject, details_of(event));
     case SMCR_EVENT_window_full:
         return say(scope, "Window full",
-                   "%s has filled the window: the receiver's buffer has no free space", subject);
+                   "%s has filled the window: the receiver's buffer has no free space%s", subject,
+                   wait_of(scope, packet->record->view));
     case SMCR_EVENT_window_opened:
-        return say_opened(scope, packet->record->view, subject);
+        return say(scope, "Window open", "%s reports data as read: the window is open", subject);
     case SMCR_EVENT_window_blocked:
-        return say(scope, "Writer blocked", "%s cannot write: it waits for space in the buffer",
-                   subject);
+        return say(scope, "Writer blocked", "%s cannot write: it waits for space in the buffer%s",
+                   subject, wait_of(scope, packet->record->view));
     case SMCR_EVENT_nak:
     case SMCR_EVENT_rnr_nak:
         return say_refusal(scope, packet, subject);
@@ -206,17 +205,4 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
     default:
         return (smcr_arrow_text_t){NULL, NULL};
     }
-}
-
-smcr_arrow_text_t
-smcr_arrow_text_unblocked(wmem_allocator_t *scope, const smcr_record_wait_t *wait,
-                          const char *subject)
-{
-    const char *time =
-        wait->time != SMCR_RECORD_NO_TIME
-            ? wmem_strdup_printf(scope, " for %s", smcr_words_duration(scope, wait->time))
-            : "";
-
-    return say(scope, "Writer goes on", "%s goes on: it was blocked%s, since frame %u", subject,
-               time, wait->frame);
 }

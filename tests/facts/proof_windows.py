@@ -7,7 +7,9 @@ it; so a number that depends on what the other side has said is a range between 
 """
 
 import bisect
+import itertools
 
+import rc_reader
 from proof_packets import NEVER, Right
 from proof_streams import (Cdc, Write, right_of_cursors, right_of_lacking, right_of_starts, right_of_updates,
                            right_of_writes, streams)
@@ -119,9 +121,6 @@ def right_of_blocked(capture, connection, side, right):
             continue
         if since:
             waits.append((since, event.first))
-            right.allow("smcr.window.blocked_since", event.first, since.first)
-            right.allow("smcr.window.blocked_time", event.first,
-                        capture.times[event.first] - capture.times[since.first])
         since = None
     if since:
         waits.append((since, NEVER))
@@ -131,7 +130,7 @@ def right_of_blocked(capture, connection, side, right):
             right.allow("smcr.window.late_update", cdc.first, 1)
 
 
-def right_of_full(capture, connection, side, right):
+def right_of_full(connection, side, right):
     """
     A window is full from the message that leaves no space to the first of the other side that frees some.
     """
@@ -148,9 +147,37 @@ def right_of_full(capture, connection, side, right):
         if opened and opened[1] > cdc.first:
             for frame in opened[2].sent.moments:
                 right.allow("smcr.window.opened", frame, 1)
-                for start in cdc.sent.moments:
-                    right.allow("smcr.window.full_since", frame, start)
-                    right.allow("smcr.window.full_time", frame, capture.times[frame] - capture.times[start])
+
+
+def first_acknowledgement(sent):
+    """The frame of the first acknowledgement that covers what was sent, or NEVER."""
+    return next((event.header.frame for event in sent.life.events
+                 if event.header.frame > sent.first and not isinstance(event, rc_reader.Request)
+                 and event.psn is not None and event.covers >= sent.psn), NEVER)
+
+
+def right_of_waits(capture, connection, side, right):
+    """
+    A writer that says so, or leaves no space, waits until the first message of the reader that frees some is
+    acknowledged, or until it goes on.
+    Where packets are lost, either may be said to happen when it was sent or when its receiver took it.
+    """
+    stream, back = connection.streams[side], connection.streams[1 - side]
+    frees = [cdc for cdc in back.cdcs() if cdc.read is not None and cdc.read > (cdc.before.read or 0 if cdc.before else 0)]
+    element = connection.data_of(1 - side)
+    for cdc in stream.cdcs():
+        reads = {0, *(each.read for each in frees if each.first < cdc.first)}
+        if not cdc.blocked and not (element and cdc.end is not None and cdc.end - element.size in reads):
+            continue
+        ends = set()
+        for moment in (lambda sent: sent.first, lambda sent: sent.delivered):
+            later = sorted((each for each in stream.events if moment(each.sent) > cdc.first), key=lambda each: moment(each.sent))
+            ends |= next((each.sent.moments for each in later if isinstance(each, Write)), set())
+            ends |= next((each.sent.moments for each in later if isinstance(each, Cdc) and not each.blocked), set())
+            ends |= {first_acknowledgement(each.sent) for each in [each for each in frees if moment(each.sent) > cdc.first][:1]}
+        for frame, end in itertools.product(cdc.frames, ends - {NEVER}):
+            right.allow("smcr.window.wait_until", frame, end)
+            right.allow("smcr.window.wait_time", frame, capture.times[end] - capture.times[cdc.first])
 
 
 def right_of_streams(capture):
@@ -165,6 +192,7 @@ def right_of_streams(capture):
             right_of_written(connection, side, right)
             right_of_reading(capture, connection, side, right)
             right_of_blocked(capture, connection, side, right)
-            right_of_full(capture, connection, side, right)
+            right_of_full(connection, side, right)
+            right_of_waits(capture, connection, side, right)
             right_of_updates(capture, connection, side, right)
     return right

@@ -42,8 +42,7 @@ KINDS = {
     "unread": ["smcr.window.unread", "smcr.window.free", "smcr.window.percent", "smcr.window.offered",
                "smcr.window.written"],
     "blocked": ["smcr.window.writer_blocked", "smcr.window.full", "smcr.window.opened", "smcr.window.late_update"],
-    "since": ["smcr.window.blocked_since", "smcr.window.blocked_time", "smcr.window.full_since",
-              "smcr.window.full_time"],
+    "waits": ["smcr.window.wait_until", "smcr.window.wait_time"],
 }
 FIELDS = [field for fields in KINDS.values() for field in fields]
 OF_PACKETS = {*KINDS["repeat"], *KINDS["missing"], "smcr.acks", "smcr.ack_time"}

@@ -20,7 +20,7 @@ CAPTURES = ["6.1-v1-c-three-conns", "6.1-v1-d-bulk-slow-reader", "6.1-v1-h1-two-
 ENDS = ("smcr.conn.sending_done", "smcr.conn.closed", "smcr.conn.aborted")
 FIELDS = ["frame.number", "smcr.src_qpn", "smcr.stream", "smcr.dir", "smcr.retransmission",
           "smcr.duplicate", "smcr.missing", "smcr.ack_time", "smcr.completion_time", "smcr.cnp.ce_time", "smcr.write.len",
-          "smcr.cdc.seq", "smcr.cdc.read_time", *ENDS, "smcr.window.blocked_time", "smcr.window.full_time",
+          "smcr.cdc.seq", "smcr.cdc.read_time", *ENDS,
           "ip.src", "ipv6.src", "ip.dst", "ipv6.dst", "infiniband.grh.sgid", "infiniband.grh.dgid",
           "infiniband.bth.destqp", "infiniband.bth.opcode"]
 # SMC-R only, and nothing was sent again.

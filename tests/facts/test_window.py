@@ -3,12 +3,15 @@ Window analysis: windows agree with the cursors on the wire at each CDC message;
 what its scenario did.
 """
 
+import collections
 from decimal import Decimal
 
 import cursors
 import pytest
+from report_runs import TWO, report
 from test_follow import OVER_RDMA
 
+WAITS = ("6.1-v1-d-bulk-slow-reader", "6.1-v2-d-bulk-slow-reader", "cdc-flags", "peer-window", "window-analysis")
 SLOW_READER = ("6.1-v1-d-bulk-slow-reader", "6.1-v2-d-bulk-slow-reader")
 LATE = {"6.1-v1-c2-capture-starts-late"}  # its first connection has no Accept that tells the size
 
@@ -26,42 +29,52 @@ def test_windows_are_those_of_the_cursors(tshark, name):
     assert {frame: (got.get(frame), window) for frame, window in expected.items() if got.get(frame) != window} == {}
 
 
-def closed_periods(tshark, name):
+def waits(tshark, name):
     """
-    When the client's window was full, from the message that leaves no space to the one that frees some, and when the
-    client was blocked, from the message that says so to its next WRITE: {last frame: (first frame, time)} of each.
+    How long the client waited for space: from its message that leaves none, or that says so, to the acknowledgement of
+    the server's next message that frees some, or to its own next WRITE: {first frame: (last frame, time)}.
     """
-    full, since = {}, {}
-    blocked_since, blocked = None, {}
-    writes = [(int(number[0]), Decimal(time[0])) for number, time in tshark.fields(
-        name, "frame.number", "frame.time_relative", where="smcr.write.len && smcr.dir == 0")]
-    sights = [sight for sight in cursors.sights(tshark, name)]
-    events = sorted([(frame, time, None) for frame, time in writes] +
-                    [(sight.frame, Decimal(sight.time), sight) for sight in sights])
-    for frame, time, sight in events:
-        if sight is None:
-            if blocked_since:
-                blocked[frame] = (blocked_since[0], time - blocked_since[1])
-                blocked_since = None
-        elif sight.sender == 0:
-            if sight.window.len and not sight.window.free:
-                since[0] = frame, time
-            if sight.blocked and not blocked_since:
-                blocked_since = frame, time
-        elif sight.window.read and since and sight.window.offered:
-            start = since.pop(0)
-            full[frame] = (start[0], time - start[1])
-    return full, blocked
+    (server_qp,), *_ = tshark.fields(name, "infiniband.bth.destqp", where="smcr.write.len && smcr.dir == 0")[0]
+    events = [(int(frame[0]), Decimal(time[0]), None, int(psn[0]), opcode[0] == "17") for frame, time, psn, opcode in tshark.fields(
+        name, "frame.number", "frame.time_relative", "infiniband.bth.psn", "infiniband.bth.opcode",
+        where=f"(smcr.write.len || infiniband.bth.opcode == 17) && infiniband.bth.destqp == {server_qp}")]
+    psns = {int(frame[0]): int(psn[0]) for frame, psn in tshark.fields(name, "frame.number", "infiniband.bth.psn", where="smcr.cdc.seq")}
+    events += [(sight.frame, Decimal(sight.time), sight, psns[sight.frame], False) for sight in cursors.sights(tshark, name)]
+    found, since, freed = {}, None, None
+    for frame, time, sight, psn, is_ack in sorted(events, key=lambda each: each[0]):
+        if sight and sight.sender == 0 and (sight.blocked or sight.window.len and not sight.window.free):
+            since = since or (frame, time)
+        elif sight and sight.sender == 1 and since and sight.window.read:
+            freed = freed or psn
+        elif since and not sight and (not is_ack or freed and psn >= freed):
+            found[since[0]] = frame, time - since[1]
+            since = freed = None
+    return found
 
 
 @pytest.mark.parametrize("name", SLOW_READER)
-def test_full_and_blocked_periods(tshark, name):
-    full, blocked = closed_periods(tshark, name)
-    assert len(full) > 100 and len(blocked) > 100
-    for expected, fields in ((full, "full"), (blocked, "blocked")):
-        rows = tshark.fields(name, "frame.number", f"smcr.window.{fields}_since", f"smcr.window.{fields}_time",
-                             where=f"smcr.window.{fields}_time && smcr.dir == {int(fields == 'full')}")
-        assert {int(row[0][0]): (int(row[1][0]), Decimal(row[2][0])) for row in rows} == expected
+def test_waits_for_space(tshark, name):
+    """Frame by frame, and in all as the report divides the time."""
+    expected = waits(tshark, name)
+    rows = tshark.fields(name, "frame.number", "smcr.window.wait_until", "smcr.window.wait_time", two_pass=True,
+                         where="smcr.window.wait_time")
+    assert len(expected) > 100 and {int(row[0][0]): (int(row[1][0]), Decimal(row[2][0])) for row in rows} == expected
+
+
+def test_waits_are_the_part_of_the_report(tshark):
+    """Of all captures in which nothing was retransmitted."""
+    summed = 0
+    for name in WAITS:
+        times = collections.Counter()
+        for stream, way, time in tshark.fields(name, "smcr.stream", "smcr.dir", "smcr.window.wait_time", two_pass=True,
+                                               where="smcr.window.wait_time"):
+            times[int(stream[0]), int(way[0])] += Decimal(time[0])
+        for connection in report(tshark, name, TWO)["connections"]:
+            for way, figures in enumerate((connection["client_to_server"], connection["server_to_client"])):
+                if figures["time"] and not figures["time"]["retransmission_s"]:
+                    assert times[connection["stream"], way] == Decimal(repr(figures["time"]["buffer_full_s"]))
+                    summed += times[connection["stream"], way] > 0
+    assert summed >= 5
 
 
 SYNTHETIC = "window-analysis"
@@ -73,11 +86,11 @@ def found(tshark, where, *fields):
 
 
 def test_update_late_and_window_open_again(tshark):
-    (full, opened), = found(tshark, "smcr.window.late_update", "smcr.window.full_since", "frame.number")
+    (opened,), = found(tshark, "smcr.window.late_update", "frame.number")
     assert opened in sum(found(tshark, "smcr.window.opened", "frame.number"), [])
-    (since, time), = found(tshark, "smcr.window.blocked_time && smcr.stream == 0", "smcr.window.blocked_since",
-                           "smcr.window.blocked_time")
-    assert since == full and Decimal("0.7") < Decimal(time) < Decimal("0.71")
+    (until, time), = found(tshark, "smcr.window.wait_time && smcr.stream == 0", "smcr.window.wait_until",
+                           "smcr.window.wait_time")
+    assert int(until) == int(opened) + 1 and Decimal("0.7") < Decimal(time) < Decimal("0.71")
 
 
 def test_each_write_has_its_acknowledgement(tshark):
@@ -123,9 +136,9 @@ def test_updates_asked_for(tshark):
 def test_small_windows(tshark):
     """One update while the window is open, four to a blocked writer, who fills the second to the fourth of them again;
     the urgent byte is no reason for a note."""
-    updates = found(tshark, "smcr.window.small_update", "smcr.stream", "smcr.cdc.read", "smcr.window.full_since")
+    updates = found(tshark, "smcr.window.small_update", "smcr.stream", "smcr.cdc.read", "smcr.window.opened")
     assert [row[:2] for row in updates] == [["2", "100"]] * 5
-    assert [bool(full) for *_, full in updates] == [False, True, True, True, True]
+    assert [bool(opened) for *_, opened in updates] == [False, True, True, True, True]
     writes = found(tshark, "smcr.window.small_write", "smcr.stream", "smcr.cdc.len", "smcr.window.free")
     assert writes == [["2", "100", "0"]] * 3
 
@@ -136,12 +149,6 @@ def test_overwritten(tshark):
                  "smcr.write.offset") == [["3", "500", "16884", "0"]]
 
 
-def sums(tshark, name, kind):
-    """(how often the window was full or the writer blocked, seconds in all, the longest), from the fields."""
-    times = [Decimal(time[0]) for time, in tshark.fields(name, f"smcr.window.{kind}_time", where=f"smcr.window.{kind}_time")]
-    return len(times), sum(times), max(times)
-
-
 @pytest.mark.parametrize("name", SLOW_READER)
 def test_summary_agrees_with_the_cursors(tshark, name):
     """How often and how long, from nothing but cursors, flags and the times of frames."""
@@ -149,6 +156,3 @@ def test_summary_agrees_with_the_cursors(tshark, name):
     size, = {size for (_, side), size in cursors.sizes(tshark, name).items() if side == 1}
     shown = tshark.fields(name, "smcr.cdc.announced", where="smcr.dir == 0 && smcr.cdc.announced")[-1][0][0]
     assert (shown, tshark.fields(name, "smcr.rmb.size", where="smcr.clc.type == 2")[0][0][0]) == (str(sent), str(size))
-    for periods, kind in zip(closed_periods(tshark, name), ("full", "blocked"), strict=True):
-        times = [time for _, time in periods.values()]
-        assert sums(tshark, name, kind) == (len(times), sum(times), max(times))

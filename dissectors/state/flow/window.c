@@ -43,11 +43,11 @@ stalls(smcr_state_t *state, smcr_stream_t *stream)
 }
 
 /* How long somebody has waited since `from`, until what was sent at `to`. It is not known where the
- * capture lacks the packet that began it, or one that may have ended it before (`absent`). */
+ * capture lacks the packet that began it. */
 static smcr_record_wait_t
-waited(smcr_when_t from, smcr_when_t to, uint64_t absent)
+waited(smcr_when_t from, smcr_when_t to)
 {
-    if (!from.frame || !to.frame || absent || to.time < from.time)
+    if (!from.frame || !to.frame || to.time < from.time)
         return (smcr_record_wait_t){0};
     return (smcr_record_wait_t){.frame = from.frame, .time = to.time - from.time};
 }
@@ -60,16 +60,61 @@ fills(const smcr_record_cdc_t *view, const smcr_stream_t *stream)
            smcr_stream_free(stream) == 0;
 }
 
-static smcr_record_wait_t
-end_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream)
+/* Whether a wait is over: the writer has gone on, or its host knows of space. */
+static bool
+is_over(const smcr_record_cdc_rare_t *wait, uint32_t frame)
 {
-    smcr_stream_stalls_t before = stalls_of(stream);
+    return wait->goes_on.frame || (wait->freed && *wait->freed && (*wait->freed)->frame < frame);
+}
 
-    if (!before.is_blocked)
-        return (smcr_record_wait_t){0};
-    stream->stalls->is_blocked = false;
-    return waited(before.blocked, smcr_evidence_sent(arrival),
-                  smcr_evidence_absent(&before.blocked_at, arrival->qp, arrival->psn));
+/* The writer waits for space from this message on, unless it does so already. It is not known since
+ * when where a message that is absent may have said it, or where the message itself came late. */
+static void
+begin_wait(const smcr_arrival_t *arrival, smcr_stream_t *stream)
+{
+    smcr_record_cdc_t *view = arrival->record->view;
+    smcr_stream_stalls_t *now = stalls(arrival->state, stream);
+    smcr_record_cdc_rare_t *before = now->wait;
+
+    if (before && !is_over(before, arrival->when.frame))
+        return;
+    now->wait = smcr_record_cdc_make_rare(arrival->state, view);
+    if (view->has_len && arrival->sent.frame == arrival->when.frame)
+        now->wait->waits = smcr_evidence_sent(arrival);
+    now->wait->before = before && !before->freed ? before : NULL;
+    now->wait_at[0] = smcr_point_at(arrival->qp, arrival->psn);
+    if (!now->wait->before)
+        now->wait_at[1] = smcr_point_now(smcr_qp_peer(arrival->qp));
+}
+
+/* The writer goes on with this packet. */
+static void
+go_on(const smcr_arrival_t *arrival, smcr_stream_t *stream)
+{
+    smcr_stream_stalls_t *now = stream->stalls;
+
+    if (!now || !now->wait || now->wait->goes_on.frame)
+        return;
+    now->wait->goes_on = smcr_evidence_sent(arrival);
+    if (!now->wait->goes_on.frame ||
+        smcr_evidence_absent(&now->wait_at[0], arrival->qp, arrival->psn))
+        now->wait->waits.frame = 0;
+}
+
+/* The reader frees space, for the first time since the wait began. */
+static void
+free_space(const smcr_arrival_t *arrival, smcr_stream_t *stream)
+{
+    smcr_stream_stalls_t *now = stream->stalls;
+
+    if (!now || !now->wait || now->wait->freed)
+        return;
+    uint64_t absent = smcr_evidence_absent(&now->wait_at[1], arrival->qp, arrival->psn);
+    for (smcr_record_cdc_rare_t *wait = now->wait; wait; wait = wait->before) {
+        wait->freed = &arrival->record->view->acked;
+        if (absent)
+            wait->waits.frame = 0;
+    }
 }
 
 void
@@ -84,17 +129,15 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     if (current)
         smcr_rules_write(SMCR_RULES_LEARNED, arrival,
                          &(smcr_rules_write_t){.conn = conn, .place = place});
-    smcr_record_wait_t blocked = {0};
-    if (smcr_place_piece(place).rewritten < place->length)
-        blocked = end_blocked(arrival, stream);
-    if (arrival->record->place == place) { /* else its frame has gone by */
-        bool goes_on = arrival->sent.frame == arrival->when.frame; /* else it did so before */
-        if (blocked.frame && goes_on)
-            smcr_place_make_rare(arrival->state, place)->blocked = blocked;
+    if (smcr_place_piece(place).rewritten < place->length) {
+        go_on(arrival, stream);
+        if (stream->stalls)
+            stream->stalls->is_blocked = false;
+    }
+    if (arrival->record->place == place) /* else its frame has gone by */
         place->used = current && stream->written > stream->consumed
                           ? (uint32_t)(stream->written - stream->consumed)
                           : 0;
-    }
     if (conn && smcr_evidence_is_announced(arrival, conn))
         return;
     if (arrival->record->order == SMCR_FLOW_IS_LATE)
@@ -149,7 +192,6 @@ take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     if (filled) {
         smcr_stream_stalls_t *now = stalls(arrival->state, stream);
         now->is_full = true;
-        now->full = view->has_len ? smcr_evidence_sent(arrival) : (smcr_when_t){0};
         now->full_at = smcr_point_now(smcr_qp_peer(arrival->qp));
         smcr_event_add(arrival, SMCR_EVENT_window_full, NULL);
     }
@@ -165,17 +207,16 @@ take_in_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool block
 {
     bool before = stalls_of(stream).is_blocked;
 
-    if (!blocked && before) {
-        smcr_record_wait_t wait = end_blocked(arrival, stream);
-        if (wait.frame)
-            smcr_record_cdc_make_rare(arrival->state, arrival->record->view)->blocked = wait;
-    } else if (blocked && !before) {
-        smcr_stream_stalls_t *now = stalls(arrival->state, stream);
-        now->is_blocked = true;
-        now->blocked = (smcr_when_t){0};
+    if (blocked || fills(arrival->record->view, stream))
+        begin_wait(arrival, stream);
+    else if (before)
+        go_on(arrival, stream);
+    if (blocked != before)
+        stalls(arrival->state, stream)->is_blocked = blocked;
+    if (blocked && !before) {
+        stream->stalls->blocked = (smcr_when_t){0};
         if (arrival->record->view->has_len) /* else a message that is absent may have said it */
-            now->blocked = smcr_evidence_sent(arrival);
-        now->blocked_at = smcr_point_at(arrival->qp, arrival->psn);
+            stream->stalls->blocked = smcr_evidence_sent(arrival);
         bool may_fill = smcr_ring_room(&stream->ring) && !arrival->record->view->has_unread;
         if (!may_fill && !fills(arrival->record->view, stream)) /* which take_in_full() tells */
             smcr_event_add(arrival, SMCR_EVENT_window_blocked, NULL);
@@ -268,18 +309,12 @@ static void
 take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
     smcr_stream_stalls_t before = stalls_of(stream);
-    smcr_record_cdc_t *view = arrival->record->view;
-    uint64_t absent = smcr_evidence_absent(&before.full_at, arrival->qp, arrival->psn);
-    smcr_when_t sent = smcr_evidence_sent(arrival);
-    smcr_record_wait_t full = waited(before.full, sent, absent);
 
-    if (view && full.frame)
-        smcr_record_cdc_make_rare(arrival->state, view)->full = full;
     stream->stalls->is_full = false;
-    if (absent) /* another message may have done so */
-        return;
+    if (smcr_evidence_absent(&before.full_at, arrival->qp, arrival->psn))
+        return; /* another message may have done so */
     smcr_event_add(arrival, SMCR_EVENT_window_opened, NULL);
-    if (before.is_blocked && waited(before.blocked, sent, absent).time > LATE)
+    if (before.is_blocked && waited(before.blocked, smcr_evidence_sent(arrival)).time > LATE)
         smcr_event_add(arrival, SMCR_EVENT_window_late_update, NULL);
 }
 
@@ -289,7 +324,7 @@ smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
 {
     smcr_record_cdc_t *view = arrival->record->view;
     smcr_when_t announced = take_in_reads(arrival->state, stream, reading->current);
-    smcr_record_wait_t read = waited(announced, smcr_evidence_sent(arrival), 0);
+    smcr_record_wait_t read = waited(announced, smcr_evidence_sent(arrival));
 
     if (view && view->has_len && read.frame && !arrival->state->is_disordered) {
         view->read_of = read.frame;
@@ -297,6 +332,8 @@ smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
     }
     if (reading->alone)
         tell_small_update(arrival, stream, reading);
+    if (view && view->read)
+        free_space(arrival, stream);
     if (reading->free_before == 0 && smcr_stream_free(stream) > 0 && stalls_of(stream).is_full)
         take_in_opened(arrival, stream);
 }

@@ -360,6 +360,22 @@ smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *fo
     return event;
 }
 
+smcr_record_wait_t
+smcr_record_cdc_wait(const smcr_record_cdc_t *view)
+{
+    const smcr_record_cdc_rare_t *rare = smcr_record_cdc_rare(view);
+    const smcr_when_t *end = rare && rare->freed ? *rare->freed : NULL;
+
+    if (!rare || !rare->waits.frame || !rare->freed)
+        return (smcr_record_wait_t){0};
+    if (!end || (rare->goes_on.frame && rare->goes_on.frame < end->frame))
+        end = &rare->goes_on;
+    return (smcr_record_wait_t){.frame = end->frame,
+                                .time = end->time >= rare->waits.time
+                                            ? end->time - rare->waits.time
+                                            : SMCR_RECORD_NO_TIME};
+}
+
 smcr_place_rare_t *
 smcr_place_make_rare(smcr_state_t *state, smcr_place_t *place)
 {

@@ -71,7 +71,6 @@ typedef struct {
     bool is_taped;
     bool fills;            /* a gap: it may have been sent before what is behind it */
     bool gap_is_seen;      /* its bytes are in packets whose place was not known when they came */
-    smcr_record_wait_t blocked; /* the writer was, until this packet */
     smcr_held_t *held;     /* its bytes are (held.h); NULL: they are not */
 } smcr_place_rare_t;
 
@@ -100,9 +99,11 @@ struct smcr_place {
 #define SMCR_RECORD_NOT_KNOWN UINT32_MAX
 
 /* Rarely set members of the view of a CDC message, allocated on demand. */
-typedef struct {
-    smcr_record_wait_t blocked; /* the writer was, until this message */
-    smcr_record_wait_t full; /* the window was, until this message */
+typedef struct smcr_record_cdc_rare {
+    smcr_when_t waits;   /* the writer does, for space, since this message; frame 0: not known */
+    smcr_when_t goes_on; /* it does; frame 0: not yet */
+    const smcr_when_t *const *freed; /* the acknowledgement of what freed space; NULL: nothing */
+    struct smcr_record_cdc_rare *before; /* a wait of which nothing had, either; NULL: none */
 } smcr_record_cdc_rare_t;
 
 /* What a CDC message means for its connection. */
@@ -376,6 +377,10 @@ void smcr_record_keep(const smcr_arrival_t *arrival, uint16_t layer);
 smcr_event_t *smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id,
                              const char *format, ...)
     G_GNUC_PRINTF(3, 4);
+
+/* How long the reader's buffer was full since this message, and the frame that ends it: part
+ * `buffer_full_s` of docs/report.md. Known in the second pass. */
+smcr_record_wait_t smcr_record_cdc_wait(const smcr_record_cdc_t *view);
 
 /* The rarely set members, allocated when they are first asked for. */
 smcr_place_rare_t *smcr_place_make_rare(smcr_state_t *state, smcr_place_t *place);

@@ -57,9 +57,10 @@ typedef struct smcr_stream_announcement smcr_stream_announcement_t;
 typedef struct {
     bool is_blocked;          /* the writer is */
     bool is_full;             /* the window is */
-    smcr_when_t blocked, full; /* since when; frame 0: not known */
-    smcr_point_t blocked_at;  /* in the writer's flow */
-    smcr_point_t full_at;     /* in the reader's */
+    smcr_when_t blocked;      /* since when; frame 0: not known */
+    smcr_point_t full_at;     /* in the reader's flow */
+    struct smcr_record_cdc_rare *wait; /* of the writer for space, the last one; NULL: none */
+    smcr_point_t wait_at[2];  /* in its flow, and in the reader's */
     uint64_t urgent;          /* position after the last urgent data; 0: none */
     uint64_t unsure;          /* data before may have been urgent: a message is absent; 0: none */
 } smcr_stream_stalls_t;
