@@ -13,7 +13,7 @@ from bed import ALL, FOLDERS, PACKED, captures
 SHARES = {
     "facts/test_calm.py": 3,
     "facts/test_comparison.py": 4,
-    "facts/test_counts.py": 2,
+    "facts/test_counts.py": 3,
     "facts/test_elastic.py": 3,
     "facts/test_fabric.py::test_disorder": 4,
     "facts/test_findings.py::test_report_of": 2,

@@ -9,7 +9,7 @@ import struct
 import pcapng
 from bed import ALL, APPLICATIONS, LATE, Tshark, captures
 from follow import REPORT, follow, raw, streams
-from test_export import LOST, lost_packet
+from test_export import LOST
 from test_follow import FELL_BACK, OVER_RDMA
 
 # A lossy fabric, IPv6, a link that fails, half-close, an abort, a device that goes, urgent data, many connections
@@ -79,11 +79,7 @@ def test_programs_said(tshark, scratch):
     for name in [*(OVER_RDMA if ALL else SOME), captures(LATE)["http.pcapng"]]:
         check(tshark, scratch / "segments.pcapng", name)
     assert export(tshark, scratch / "none.pcapng", FELL_BACK[0]) == []
-
-
-def test_one_connection(tshark, scratch):
-    """A display filter chooses the connection."""
-    name, number, _ = LOST
+    name, number, _ = LOST  # a display filter chooses the connection
     every = export(tshark, scratch / "all.pcapng", name)
     one = export(tshark, scratch / "one.pcapng", name, "-Y", f"smcr.stream == {number - 1}")
     assert 10 < len(one) < len(every) and one == [each for each in every if {*each[:2]} == {*one[0][:2]}]

@@ -82,8 +82,8 @@ static const struct {
     {"queue pairs set up again", {
         {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
         {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {ACCEPT, 1, 1, B, 2, 1, "lgr_first_contact", 1, 1},
-        {CONFIRM, 0, 1, A, 1, 2, "", 1, 1},
+        {ACCEPT, 1, 1, B, 2, 1, "lgr_first_contact breach_doubtful", 1, 1},
+        {CONFIRM, 0, 1, A, 1, 2, "breach_doubtful", 1, 1},
         {ACCEPT, 0, 2, B, 2, 3, UNCONFIRMED, 1, 1}}},
     {"two clients of one server", {
         {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},

@@ -143,7 +143,8 @@ static const struct {
         {CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 0,
          "llc_unrequested link_unknown_number"},
         {SERVER, CONFIRM_OF(0, SERVER_2), 1, 0, ""},
-        {CLIENT, CONFIRM_OF(R, CLIENT_2), 1, 2, "link_active lgr_type"}, STOP},
+        /* of what the absent request may have told */
+        {CLIENT, CONFIRM_OF(R, CLIENT_2), 1, 2, "rkey_not_on_link link_active lgr_type"}, STOP},
         2, SMCR_LINK_ACTIVE, 0, {{CLIENT, 2, 0x101, CLIENT_RKEY, 0}}},
     {"a client asks for a link (v1)", {
         {CLIENT, ADD(0, 0x11, 0), 0, 0, "llc_wish_ignored"},
@@ -179,7 +180,7 @@ static const struct {
         {SERVER, RKEY_CONT(0, TOKENS({2, 0, 0x301, 0x5000})), 0, 0, "rkey_count"}, STOP},
         2, SMCR_LINK_ACTIVE, 0, {{SERVER, 2, 0x301, 0, 0}}},
     {"DELETE RKEY", {LINK_2, /* one link's RKey frees the RMB on all */
-        {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, ""},
+        {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, "rkey_deleted_in_use"},
         {CLIENT, DELETE_RKEY(R, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 5, ""}, STOP},
         2, SMCR_LINK_ACTIVE, 0, {
         {SERVER, 1, SERVER_RKEY, SERVER_RKEY, 1}, {SERVER, 2, 0x201, SERVER_RKEY, 1},
@@ -189,7 +190,7 @@ static const struct {
          "rkey_not_announced rkey_unknown"}, STOP}, 1, 0, 0, {
         {SERVER, 1, SERVER_RKEY, SERVER_RKEY, 0}}},
     {"RKey used again", {
-        {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, ""},
+        {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, "rkey_deleted_in_use"},
         {CLIENT, DELETE_RKEY(R, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 1, ""},
         {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, "rkey_unknown"},
         {SERVER, RKEY(0, SERVER_RKEY), 0, 0, ""}, STOP},
