@@ -313,6 +313,25 @@ def test_what_contradicts_smcss(tshark):
         assert said and all(each.startswith(text) for each in said) and named(capture, lines) == ports, (capture, text, said)
 
 
+def test_a_line_of_smcss_with_another_role(tshark):
+    """One of several lines says client where the others of its link group say server: what is named is right, or nothing is."""
+    path = hosts.write(tshark.bed, hosts.Variant("late-many", "", "whole"))
+    lines = hosts.smcss("late-many", "A")
+
+    def named(lines):
+        found = connections(tshark, path, two_pass=True, options=smcss_file(tshark, "swapped", lines))
+        return {ends for conn in found.values() for ends in conn["ends"] if ends}
+
+    truth = named(lines)
+    told = [at for at, line in enumerate(lines) if not line.startswith("State")]
+    assert len(truth) > 2 and len(told) > 2
+    for at in told:
+        line = lines[at].replace("CLNT", "else").replace("SERV", "CLNT").replace("else", "SERV")
+        swapped = [*lines[:at], line, *lines[at + 1:]]
+        assert named(swapped) <= truth, line
+        assert refused(tshark, path, smcss_file(tshark, "swapped", swapped)), line
+
+
 def test_wrong_lines_of_smcss_are_refused(tshark):
     """Each with its number and the column, where the user sees it; the other lines count."""
     late = hosts.write(tshark.bed, hosts.Variant("late-one", "", "whole"))

@@ -135,10 +135,39 @@ def exchanges(seeds):
         seeds.add("rdma", b"\1" + b"".join(b"\1" + each for each in exchange))
 
 
+# What hosts tell, of the harness "told" (told.c): the sender 0 is the client; 2 and 3 are the tokens 5 and 6. A cursor is its
+# round and kilobytes << 2.
+def socket(server, token, received, written):
+    return bytes([server, token, received, written, written, received])
+
+
+def answers(*sockets, ended=0x20):
+    return bytes([0, len(sockets) + 1 | ended]) + b"".join(sockets)
+
+
+def message(sender, token, prod, cons):
+    return bytes([1, sender, token, prod, cons, 0])
+
+
+LINKED, LINE, LINES = 1, 0x09, 0x1A  # how a capture and a file of smcss begin
+SERVERS, CLIENTS = socket(1, 3, 0x26, 0x13), socket(0, 2, 0x13, 0x26)
+TALK = message(0, 3, 0x26, 0x13) + message(1, 2, 0x13, 0x26)
+ON = message(0, 3, 0x2A, 0x13) + message(1, 2, 0x17, 0x2A)
+TOLD = [b"\0" + bytes([linked]) + records for linked in (0, LINKED) for records in (
+    TALK + answers(SERVERS) + ON, TALK + answers(CLIENTS) + ON, answers(SERVERS) + TALK + ON,
+    TALK + answers(SERVERS, ended=0) + ON, answers(SERVERS) + answers(CLIENTS) + TALK + ON,
+    answers(SERVERS) + ON + TALK, TALK + answers(SERVERS) + answers(SERVERS))]
+WRITTEN = [bytes([how]) + lines + bytes([linked]) + TALK + more
+           for linked in (0, LINKED) for more in (b"", ON, answers(SERVERS) + ON)
+           for how, lines in ((LINE, SERVERS), (LINES, SERVERS + CLIENTS), (LINES, SERVERS + SERVERS))]
+
+
 def main(folder, one_of=1):
     """All seeds, or one of so many."""
     seeds = Seeds(folder, one_of)
     exchanges(seeds)
+    for data in (*TOLD, *WRITTEN):
+        seeds.add("told", data)
     for path in bed.captures().values():
         linktype, frames = alter.read(path)
         for frame in frames[:FRAMES_MAX]:

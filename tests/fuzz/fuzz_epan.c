@@ -11,6 +11,7 @@
 #include "frames.h"
 #include "rdma.h"
 #include "session.h"
+#include "told.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -279,6 +280,22 @@ play_rdma(input_t *input)
             rdma_send(input);
 }
 
+/* What hosts tell beside traffic, with a link of which CLC has told or without. */
+static void
+play_told(input_t *input)
+{
+    static void (*const sends[])(input_t *input) = {
+        told_send_answers, told_send_message, told_send_answers, told_send_message,
+        told_send_message, send_write, send_netlink, send_anything};
+
+    if (input_byte(input) & 1)
+        frames_link();
+    announce_family();
+    session_end_prelude();
+    for (unsigned count = 0; count < PACKETS_MAX && input->left > 0; count++)
+        sends[input_byte(input) & 7](input);
+}
+
 /* Plays the input. Returns whether the layers below our messages are sound in every frame. */
 static bool
 play(const char *target, input_t *input)
@@ -299,6 +316,8 @@ play(const char *target, input_t *input)
             play_clc(input, type);
     if (strcmp(target, "rdma") == 0)
         play_rdma(input);
+    if (strcmp(target, "told") == 0)
+        play_told(input);
     if (strcmp(target, "netlink") == 0)
         announce_family();
     bool sound = strcmp(target, "llc") == 0 || strcmp(target, "cdc") == 0;
@@ -322,6 +341,8 @@ LLVMFuzzerInitialize(int *argc _U_, char ***argv _U_)
         session_prefer("smcr.roce:TRUE");
         session_prefer("smcr.check_icrc:TRUE");
     }
+    if (strcmp(TARGET, "told") == 0)
+        told_start();
     return 0;
 }
 
@@ -330,6 +351,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     input_t input = {data, size};
 
+    if (strcmp(TARGET, "told") == 0)
+        told_write_file(&input, session_next());
     frames_open(size % 4 == 0);
     bool sound = play(TARGET, &input);
     frames_close(sound);

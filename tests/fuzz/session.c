@@ -104,6 +104,12 @@ renew_file(void)
 }
 
 unsigned
+session_next(void)
+{
+    return capture_count % CAPTURES_PER_FILE;
+}
+
+unsigned
 session_open(bool tree)
 {
     if (capture_count % CAPTURES_PER_FILE == 0)

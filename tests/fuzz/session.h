@@ -22,6 +22,9 @@ void session_prefer(const char *preference);
  * number to make them from: below 65536, and not that of a capture which may be remembered. */
 unsigned session_open(bool tree);
 
+/* The number of the capture that session_open() begins next. */
+unsigned session_next(void);
+
 /* The next frame of the capture, Ethernet: `length` bytes on the wire, the first `captured` of
  * them in `bytes`. First pass. */
 void session_frame(const uint8_t *bytes, uint32_t captured, uint32_t length);

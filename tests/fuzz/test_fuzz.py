@@ -13,7 +13,8 @@ from bed import BUILDS
 PROGRAMS = BUILDS / "fuzz" / "tests" / "fuzz"
 PLAIN = {"flow": 50_000, "cm": 50_000, "peers": 50_000, "stream": 50_000, "state": 10_000, "layout": 30_000}  # executions
 EPAN = dict.fromkeys(
-    ("option", "proposal", "accept", "confirm", "decline", "llc", "cdc", "write", "roce", "late", "rdma", "frames"), 600)
+    ("option", "proposal", "accept", "confirm", "decline", "llc", "cdc", "write", "roce", "late", "rdma", "netlink", "told",
+     "frames"), 600)
 SEEDS = 150
 
 pytestmark = pytest.mark.skipif(not (PROGRAMS / "fuzz-state").exists(), reason="tests/build fuzz has not been run")

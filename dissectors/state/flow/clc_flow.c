@@ -120,8 +120,7 @@ place(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
     }
     if (!qp)
         return NULL;
-    if (qp->link->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
-        qp->link->lgr->server = accepts ? qp->side : !qp->side;
+    smcr_lgr_set_server(qp->link->lgr, accepts ? qp->side : !qp->side);
     smcr_lgr_prove(arrival->state, qp->link->lgr);
     return qp;
 }

@@ -164,8 +164,7 @@ take_in_confirm_link(const smcr_exchange_message_t *message)
     if (!message->link->has_number)
         message->link->number = confirm->link;
     message->link->has_number = true;
-    if (message->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
-        message->lgr->server = message->response ? message->to->side : from->side;
+    smcr_lgr_set_server(message->lgr, message->response ? message->to->side : from->side);
     if (!message->response && !message->link->confirm_frame)
         message->link->confirm_frame = message->arrival->when.frame;
     if (message->response)
@@ -252,8 +251,8 @@ take_in_add_link(const smcr_exchange_message_t *message)
 
     if (!message->response && add->qpn == 0) /* a client's wish for a link (A.3.2) */
         return;
-    if (message->lgr->server == SMCR_LGR_SIDE_UNKNOWN && !rejected)
-        message->lgr->server = server;
+    if (!rejected)
+        smcr_lgr_set_server(message->lgr, server);
     if (message->lgr->server == !server) /* only servers offer links */
         return;
     smcr_link_t *link = smcr_lgr_link(message->lgr, add->link);

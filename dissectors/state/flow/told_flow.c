@@ -60,14 +60,20 @@ has_end(const smcr_conn_t *conn, unsigned role, const uint8_t *address, uint16_t
                       : smcr_gid_is_same(conn->addr.ipv6[role], address);
 }
 
+/* Whether the host that has `side` has its role. A file loses against all others. */
+static bool
+has_role(const smcr_lgr_t *lgr, const smcr_told_socket_t *told, int side)
+{
+    return lgr->server == SMCR_LGR_SIDE_UNKNOWN || (lgr->server_of_file && !told->undated) ||
+           (lgr->server == side) == told->is_server;
+}
+
 /* Whether ends, roles and sizes are those of the connection of which the host has `side`, as far as
  * the capture tells them. */
 static bool
 is_like(const smcr_told_socket_t *told, const smcr_conn_t *conn, int side)
 {
-    int server = conn->lgr->server;
-
-    if (server != SMCR_LGR_SIDE_UNKNOWN && (server == side) != told->is_server)
+    if (!has_role(conn->lgr, told, side))
         return false;
     for (unsigned end = 0; end < SMCR_TOLD_ENDS; end++) {
         unsigned role = end == SMCR_TOLD_OWN ? told->is_server : !told->is_server;
@@ -182,6 +188,7 @@ take_in_link(smcr_state_t *state, smcr_qp_t *qp)
         return;
     lgr->told[qp->side] = link->lgr;
     lgr->server = link->lgr->is_server ? qp->side : !qp->side;
+    lgr->server_of_file = NULL;
     if (!qp->link->has_number)
         qp->link->number = link->told.number;
     qp->link->has_number = true;
@@ -201,6 +208,10 @@ take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t
 
     if (!conn->port[0])
         take_in_ends(arrival->state, conn, told);
+    if (!told->undated)
+        conn->lgr->server_of_file = NULL;
+    else if (conn->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+        conn->lgr->server_of_file = socket;
     conn->lgr->server = told->is_server ? side : !side;
     if (link && !conn->lgr->told[side])
         take_in_link(arrival->state, &link->qp[side]);
@@ -303,6 +314,10 @@ disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *tex
     smcr_conn_t *conn = smcr_conn_now(socket->conn);
 
     tell_doubt(arrival, socket, text);
+    if (conn && conn->lgr->server_of_file == socket) { /* who tells the same says so again */
+        conn->lgr->server_of_file = NULL;
+        conn->lgr->server = SMCR_LGR_SIDE_UNKNOWN;
+    }
     if (!conn || conn->socket != socket || !smcr_conn_is_late(conn))
         return;
     smcr_socket_drop_conn(arrival->state, socket, conn);
@@ -450,12 +465,11 @@ may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_
     const smcr_told_socket_t *told = &socket->told;
     const smcr_ring_t ring = {told->size[SMCR_TOLD_OWN], 0};
     int64_t ahead = smcr_ring_distance(&ring, told->rx_prod, cdc->prod);
-    int server = qp->link->lgr->server;
 
     if (ahead < 0 && !socket->is_doubtful)
         disbelieve(arrival, socket, told_later);
     return !socket->is_doubtful && ahead >= 0 && ahead <= ring.size &&
-           (server == SMCR_LGR_SIDE_UNKNOWN || (server == qp->side) == told->is_server);
+           has_role(qp->link->lgr, told, qp->side);
 }
 
 /* Whether the host of the socket had written up to the message, but for RDMA WRITEs that come right
@@ -584,13 +598,18 @@ compare_with_file(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_con
 {
     const smcr_told_socket_t *told = &socket->told;
     int side = arrival->qp->side;
-    bool to_host = !conn->socket || (conn->lgr->server == side) == told->is_server;
+    bool to_host = !conn->socket || conn->lgr->server == SMCR_LGR_SIDE_UNKNOWN
+                       ? smcr_gid_is_same(told->gid[SMCR_TOLD_OWN], arrival->qp->key.gid)
+                       : (conn->lgr->server == side) == told->is_server;
     int host = to_host ? side : !side;
     bool is_other = socket->conn && smcr_conn_now(socket->conn) != conn;
     smcr_conn_t *mirror = socket->mirror ? smcr_conn_now(socket->mirror->conn) : NULL;
 
     if (!is_like(told, conn, host)) {
-        if (!is_other)
+        smcr_socket_t *other = conn->lgr->server_of_file;
+        if (other && !has_role(conn->lgr, told, host)) /* nobody knows which line is right */
+            disbelieve(arrival, other, told_others);
+        if (!is_other && other != socket)
             disbelieve(arrival, socket, told_others);
     } else if (is_other) {
         disbelieve(arrival, socket, "Two connections have this token");

@@ -103,8 +103,10 @@ move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
         wmem_list_append(now->halves, wmem_list_frame_data(at));
     now->lacks_halves |= lgr->lacks_halves;
     now->immediate |= lgr->immediate;
-    if (now->server == SMCR_LGR_SIDE_UNKNOWN && lgr->server != SMCR_LGR_SIDE_UNKNOWN)
+    if (now->server == SMCR_LGR_SIDE_UNKNOWN && lgr->server != SMCR_LGR_SIDE_UNKNOWN) {
         now->server = !lgr->server;
+        now->server_of_file = lgr->server_of_file;
+    }
     for (int side = 0; side < 2; side++) {
         if (!now->base_known[side])
             now->base[side] = lgr->base[!side];

@@ -85,6 +85,15 @@ smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr)
     }
 }
 
+void
+smcr_lgr_set_server(smcr_lgr_t *lgr, int side)
+{
+    if (lgr->server != SMCR_LGR_SIDE_UNKNOWN && !lgr->server_of_file)
+        return;
+    lgr->server = side;
+    lgr->server_of_file = NULL;
+}
+
 smcr_link_t *
 smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
 {

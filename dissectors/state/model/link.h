@@ -146,6 +146,7 @@ typedef enum { SMCR_LGR_SINGLE, SMCR_LGR_SYMMETRIC, SMCR_LGR_ASYMMETRIC } smcr_l
 struct smcr_lgr {
     uint32_t index;       /* within the capture, from 0; SMCR_LGR_NO_INDEX while not proven */
     int server;           /* side, or SMCR_LGR_SIDE_UNKNOWN */
+    smcr_socket_t *server_of_file; /* in a file: which alone tells `server`; NULL: others do */
     bool from_start;      /* the capture has its first contact */
     bool has_release;     /* the next one is known */
     uint8_t release;      /* of SMC version 2, as its first contact says */
@@ -235,6 +236,9 @@ uint32_t smcr_lgr_count(const smcr_state_t *state);
 
 /* Gives a link group its index; it now is known to be one of its own. */
 void smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr);
+
+/* CLC or LLC says which side the server has, unless they have before. */
+void smcr_lgr_set_server(smcr_lgr_t *lgr, int side);
 
 /* The side of the group's client; side 0 where that, or the group, is not known. */
 static inline int
