@@ -320,7 +320,7 @@ EVERY = [Mutation(*row) for row in (
      "bool\nsmcr_capture_is_read(void)\n{\n    return capture.is_read;",
      "bool\nsmcr_capture_is_read(void)\n{\n    return capture.state != NULL;"),
     (FIGURES, "nobody-draws", "dissectors/report/listen/listeners.c", "facts/test_report_live.py::test_json_on_interrupt",
-     "tap == FRAME && !listeners->selection;", "tap == FRAME && listeners->selection;"),
+     "tap == SMCR_COLLECTION_FRAME && !listeners->selection;", "tap == SMCR_COLLECTION_FRAME && listeners->selection;"),
     (DESK, "monitor-shifts-bytes", "plugin/monitor", "desk/test_monitor.py::test_bytes_are_those_of_the_wire[reserved-flags]",
      "start, size = int(item.get(\"pos\")), int(item.get(\"size\"))\n    found",
      "start, size = int(item.get(\"pos\")) + 1, int(item.get(\"size\"))\n    found"),

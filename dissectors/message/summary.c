@@ -8,21 +8,6 @@
 
 #include "items.h"
 
-/* Adds `text` to both, each with its own beginning; NULL: not there. */
-static void
-add(const smcr_layout_walk_t *walk, const char *info, const char *line, const char *text)
-{
-    column_info *cinfo = walk->pinfo->cinfo;
-
-    if (info) {
-        if (*info)
-            col_append_str(cinfo, COL_INFO, info);
-        col_append_str(cinfo, COL_INFO, text);
-    }
-    if (line && walk->top)
-        proto_item_append_text(walk->top, "%s%s", line, text);
-}
-
 /* The text of the caller's format and arguments; returns where nobody is to see it. */
 #define TEXT_OF(walk_, format_, text_, seen_) \
     if ((walk_)->flawed || !(seen_)) \
@@ -33,24 +18,18 @@ add(const smcr_layout_walk_t *walk, const char *info, const char *line, const ch
     va_end(arguments)
 
 void
-smcr_say_info(const smcr_layout_walk_t *walk, const char *format, ...)
+smcr_say_behind(const smcr_layout_walk_t *walk, const char *info, const char *line,
+                const char *format, ...)
 {
-    TEXT_OF(walk, format, text, walk->pinfo->cinfo);
-    add(walk, "", NULL, text);
-}
+    column_info *cinfo = walk->pinfo->cinfo;
+    TEXT_OF(walk, format, text, (info && cinfo) || (line && walk->top));
 
-void
-smcr_say_line(const smcr_layout_walk_t *walk, const char *format, ...)
-{
-    TEXT_OF(walk, format, text, walk->top);
-    add(walk, NULL, "", text);
-}
-
-void
-smcr_say_both(const smcr_layout_walk_t *walk, const char *format, ...)
-{
-    TEXT_OF(walk, format, text, true);
-    add(walk, "", "", text);
+    if (info && *info)
+        col_append_str(cinfo, COL_INFO, info);
+    if (info)
+        col_append_str(cinfo, COL_INFO, text);
+    if (line && walk->top)
+        proto_item_append_text(walk->top, "%s%s", line, text);
 }
 
 void
@@ -73,13 +52,6 @@ smcr_say_trouble(const smcr_layout_walk_t *walk, const char *text)
 {
     if (!walk->flawed)
         col_prepend_fence_fstr(walk->pinfo->cinfo, COL_INFO, "[%s] ", text);
-}
-
-void
-smcr_say_remark(const smcr_layout_walk_t *walk, const char *format, ...)
-{
-    TEXT_OF(walk, format, text, true);
-    add(walk, " ", ", ", text);
 }
 
 void

@@ -9,12 +9,16 @@
 
 #include "layout.h"
 
-/* A text for the Info column alone, and one for the line alone. */
-void smcr_say_info(const smcr_layout_walk_t *walk, const char *format, ...) G_GNUC_PRINTF(2, 3);
-void smcr_say_line(const smcr_layout_walk_t *walk, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* A text, in the Info column behind `info`, in the line behind `line`; NULL: it is not there. */
+void smcr_say_behind(const smcr_layout_walk_t *walk, const char *info, const char *line,
+                     const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* The same text for both. */
-void smcr_say_both(const smcr_layout_walk_t *walk, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* A text for the Info column alone, one for the line alone, and the same text for both. A remark:
+ * " text" in the Info column, ", text" in the line. */
+#define smcr_say_info(walk, ...) smcr_say_behind(walk, "", NULL, __VA_ARGS__)
+#define smcr_say_line(walk, ...) smcr_say_behind(walk, NULL, "", __VA_ARGS__)
+#define smcr_say_both(walk, ...) smcr_say_behind(walk, "", "", __VA_ARGS__)
+#define smcr_say_remark(walk, ...) smcr_say_behind(walk, " ", ", ", __VA_ARGS__)
 
 /* A value: " key=value" in the Info column, ", words value" in the line. */
 void smcr_say(const smcr_layout_walk_t *walk, const char *key, const char *words,
@@ -22,9 +26,6 @@ void smcr_say(const smcr_layout_walk_t *walk, const char *key, const char *words
 
 /* Trouble: "[text] " before all else in the Info column, where no later text removes it. */
 void smcr_say_trouble(const smcr_layout_walk_t *walk, const char *text);
-
-/* A remark: " text" in the Info column, ", text" in the line. */
-void smcr_say_remark(const smcr_layout_walk_t *walk, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* An expert item at what the message has last shown of field `hf`; with the sentence of the table
  * of expert items, or with one of its own. */

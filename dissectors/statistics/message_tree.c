@@ -314,7 +314,7 @@ take(stats_tree *tree, packet_info *pinfo, epan_dissect_t *edt _U_, const void *
 }
 
 void
-smcr_statistics_message_tree_handoff(void)
+smcr_statistics_handoff(void)
 {
     stats_tree_register_plugin(SMCR_TAP, "smcr", "SMC-R" COMPAT_MENU "Messages", 0, take, begin,
                                NULL);

@@ -1,5 +1,5 @@
 /* statistics.c
- * Registers each of them.
+ * Registers what stands in the menus.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,10 +16,4 @@ smcr_statistics_register(int proto)
     smcr_graph_register(proto);
     smcr_statistics_response_times_register(proto);
     smcr_conversation_filters_register();
-}
-
-void
-smcr_statistics_handoff(void)
-{
-    smcr_statistics_message_tree_handoff();
 }

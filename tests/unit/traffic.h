@@ -13,7 +13,6 @@
 #include "wire/clc_codes.h"
 #include "wire/llc_codes.h"
 #include "wire/roce_codes.h"
-#include "state/flow/orphan.h"
 #include "state/state.h"
 #include "state/model/store.h"
 

@@ -111,14 +111,14 @@ smcr_collection_free(smcr_collection_t *collection)
     g_free(collection);
 }
 
-static smcr_collect_t *
+static void
 begin(smcr_collect_t *all)
 {
     wmem_map_t **const maps[] = {&all->rdma,       &all->conns, &all->contacts,
                                  &all->link_flows, &all->moves, &all->groups};
 
     if (all->scope)
-        return all;
+        return;
     all->scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
     find_protos();
     smcr_entry_clear(&all->capture, &smcr_entry_capture_description);
@@ -129,29 +129,13 @@ begin(smcr_collect_t *all)
     for (unsigned i = 0; i < array_length(maps); i++)
         *maps[i] = wmem_map_new(all->scope, g_direct_hash, g_direct_equal);
     smcr_collect_notices_begin(all);
-    return all;
 }
 
 /* ---- taking ---- */
 
-void
-smcr_collection_take_tcp(smcr_collection_t *collection, packet_info *pinfo,
-                         const struct tcpheader *tcp)
+static void
+take_frame(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt)
 {
-    smcr_collect_tcp_flows_take(begin(collection), pinfo, tcp);
-}
-
-void
-smcr_collection_take_expert(smcr_collection_t *collection, packet_info *pinfo,
-                            const expert_info_t *item)
-{
-    smcr_collect_notices_take(begin(collection), pinfo, item);
-}
-
-void
-smcr_collection_take_frame(smcr_collection_t *collection, packet_info *pinfo, epan_dissect_t *edt)
-{
-    smcr_collect_t *all = begin(collection);
     layers_t layers = layers_of(pinfo);
 
     count_frame(&all->capture, pinfo);
@@ -173,12 +157,10 @@ is_noted(const smcr_tap_t *packet, uint32_t frame)
            (link && link->added_frame == frame);
 }
 
-void
-smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
-                          const smcr_tap_t *packet)
+static void
+take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *packet)
 {
     smcr_when_t when = smcr_capture_when(pinfo);
-    smcr_collect_t *all = begin(collection);
 
     smcr_collect_rdma_flows_stray(all, packet->stray_icrc);
     if (packet->segment || packet->stray_icrc) /* of a segment the tap `tcp` tells */
@@ -192,6 +174,21 @@ smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
     smcr_collect_notices_blame(all, packet);
     if (packet->first_pass)
         smcr_collect_notices_claim(all, pinfo, packet);
+}
+
+void
+smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap, packet_info *pinfo,
+                     epan_dissect_t *edt, const void *data)
+{
+    begin(collection);
+    if (tap == SMCR_COLLECTION_FRAME)
+        take_frame(collection, pinfo, edt);
+    else if (tap == SMCR_COLLECTION_TCP)
+        smcr_collect_tcp_flows_take(collection, pinfo, data);
+    else if (tap == SMCR_COLLECTION_SMCR)
+        take_packet(collection, pinfo, data);
+    else
+        smcr_collect_notices_take(collection, pinfo, data);
 }
 
 /* ---- reporting ---- */
@@ -220,8 +217,7 @@ fallback_of(smcr_entry_report_t *report, const smcr_entry_conn_fallback_t *fallb
             g_strcmp0(entry->reason, fallback->reason) == 0)
             return entry;
     }
-    smcr_entry_fallback_t *entry =
-        smcr_figure_list_add(&report->fallbacks, scope, &smcr_entry_fallback_description);
+    smcr_entry_fallback_t *entry = SMCR_FIGURE_ADD(fallback, &report->fallbacks, scope);
     entry->code = fallback->code;
     entry->by = fallback->by;
     entry->reason = fallback->reason;
@@ -248,8 +244,9 @@ smcr_entry_report_t *
 smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_allocator_t *scope)
 {
     smcr_entry_report_t *report = wmem_new(scope, smcr_entry_report_t);
-    smcr_collect_t *all = begin(collection);
+    smcr_collect_t *all = collection;
 
+    begin(all);
     smcr_entry_clear(report, &smcr_entry_report_description);
     report->schema = SCHEMA;
     fill_capture(report, all, filter);

@@ -21,17 +21,18 @@ void smcr_collection_free(smcr_collection_t *collection);
 /* Forgets everything: the frames come again, or another file does. */
 void smcr_collection_empty(smcr_collection_t *collection);
 
-/* What Wireshark's taps of the same names hand over; that of `frame` comes last for each frame. */
-void smcr_collection_take_tcp(smcr_collection_t *collection, packet_info *pinfo,
-                              const struct tcpheader *tcp);
-void smcr_collection_take_expert(smcr_collection_t *collection, packet_info *pinfo,
-                                 const expert_info_t *item);
-void smcr_collection_take_frame(smcr_collection_t *collection, packet_info *pinfo,
-                                epan_dissect_t *edt);
+/* Wireshark's taps of these names, and our own. */
+typedef enum {
+    SMCR_COLLECTION_FRAME, /* comes last for each frame */
+    SMCR_COLLECTION_TCP,
+    SMCR_COLLECTION_SMCR,
+    SMCR_COLLECTION_EXPERT,
+    SMCR_COLLECTION_TAPS
+} smcr_collection_tap_t;
 
-/* What our own tap does. */
-void smcr_collection_take_smcr(smcr_collection_t *collection, packet_info *pinfo,
-                               const smcr_tap_t *packet);
+/* What a tap hands over. */
+void smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap,
+                          packet_info *pinfo, epan_dissect_t *edt, const void *data);
 
 /* What has been seen, as a report without findings. It lives as long as `scope`, and no longer than
  * until more is taken or forgotten. `filter`: of what was seen; NULL: everything. */

@@ -411,8 +411,7 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
     if (conn->lgr && !conn->fallback.kind)
         entry->link_group = smcr_collect_lgr_number(conn->lgr);
     for (const smcr_collect_link_use_t *use = counted->first_use; use; use = use->next) {
-        smcr_entry_conn_link_t *used =
-            smcr_figure_list_add(&entry->links, scope, &smcr_entry_conn_link_description);
+        smcr_entry_conn_link_t *used = SMCR_FIGURE_ADD(conn_link, &entry->links, scope);
         used->number = use->link->has_number ? use->link->number : SMCR_FIGURE_UNKNOWN;
         used->from_frame = use->from;
     }

@@ -387,9 +387,8 @@ report_conn(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
     smcr_collect_division_end(&counted->division, collection->scope,
                               MAX(counted->last.frame, tcp ? tcp->last.frame : 0),
                               collection->now);
-    smcr_collect_conn_entry_fill(
-        smcr_figure_list_add(list, scope, &smcr_entry_connection_description), counted, tcp,
-        collection, scope);
+    smcr_collect_conn_entry_fill(SMCR_FIGURE_ADD(connection, list, scope), counted, tcp, collection,
+                                 scope);
 }
 
 void

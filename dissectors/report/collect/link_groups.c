@@ -162,9 +162,8 @@ fill_links(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, const reporter
     for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
         wmem_array_append_one(links, link);
     for (unsigned i = wmem_array_get_count(links); i > 0; i--)
-        fill_link(
-            smcr_figure_list_add(&entry->links, reporter->scope, &smcr_entry_link_description),
-            *(const smcr_link_t **)wmem_array_index(links, i - 1), reporter);
+        fill_link(SMCR_FIGURE_ADD(link, &entry->links, reporter->scope),
+                  *(const smcr_link_t **)wmem_array_index(links, i - 1), reporter);
 }
 
 /* ---- RMBs: RFC 7609 4.2, A.3.3, A.3.5 to A.3.7 ---- */
@@ -228,8 +227,7 @@ report_rkeys(const reporter_t *reporter, const smcr_rmb_rtoken_t *rtoken, smcr_e
         entry->va = smcr_figure_hex_text(reporter->scope, rtoken->va, 8);
     if (link->state == SMCR_LINK_REJECTED)
         return; /* it never was one */
-    smcr_entry_rmb_rkey_t *rkey =
-        smcr_figure_list_add(&entry->rkeys, reporter->scope, &smcr_entry_rmb_rkey_description);
+    smcr_entry_rmb_rkey_t *rkey = SMCR_FIGURE_ADD(rmb_rkey, &entry->rkeys, reporter->scope);
     rkey->link = link->has_number ? link->number : SMCR_FIGURE_UNKNOWN;
     rkey->rkey = smcr_figure_hex_text(reporter->scope, rtoken->rkey, 4);
 }
@@ -241,8 +239,7 @@ report_rmb(const reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_list_t
 
     if (!named && !has_seen(reporter, rmb->confirm_frame))
         return;
-    smcr_entry_rmb_t *entry =
-        smcr_figure_list_add(list, reporter->scope, &smcr_entry_rmb_description);
+    smcr_entry_rmb_t *entry = SMCR_FIGURE_ADD(rmb, list, reporter->scope);
     if (smcr_evidence_knows_server(rmb->lgr))
         entry->owner =
             rmb->side == rmb->lgr->server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
@@ -364,8 +361,7 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
 
     if (!lgr->all_links) /* it has turned out to be another */
         return;
-    smcr_entry_link_group_t *entry =
-        smcr_figure_list_add(list, scope, &smcr_entry_link_group_description);
+    smcr_entry_link_group_t *entry = SMCR_FIGURE_ADD(link_group, list, scope);
     int client = smcr_lgr_client_side(lgr);
 
     entry->index = smcr_collect_lgr_number(lgr);

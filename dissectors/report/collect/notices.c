@@ -324,8 +324,7 @@ smcr_collect_notices_report_breaches(const smcr_collect_t *collection,
 
         if (!smcr_item_is_breach(notice->group, notice->severity))
             continue;
-        smcr_entry_breach_t *entry =
-            smcr_figure_list_add(list, scope, &smcr_entry_breach_description);
+        smcr_entry_breach_t *entry = SMCR_FIGURE_ADD(breach, list, scope);
         entry->kind = notice->filter + strlen(PREFIX);
         entry->by = notice->by;
         entry->count = notice->count;

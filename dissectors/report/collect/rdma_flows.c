@@ -432,7 +432,7 @@ forget_ecn(smcr_entry_codepoints_t *ecn)
 static void
 report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
-    smcr_entry_rdma_t *rest = smcr_figure_list_add(list, scope, &smcr_entry_rdma_description);
+    smcr_entry_rdma_t *rest = SMCR_FIGURE_ADD(rdma, list, scope);
 
     rest->copies = SMCR_FIGURE_UNKNOWN;
     forget_ecn(&rest->ecn);
@@ -444,7 +444,7 @@ report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allo
 static void
 report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
-    smcr_entry_rdma_t *entry = smcr_figure_list_add(list, scope, &smcr_entry_rdma_description);
+    smcr_entry_rdma_t *entry = SMCR_FIGURE_ADD(rdma, list, scope);
 
     *entry = flow->figures;
     entry->index = flow->index = list->length - 1;

@@ -382,7 +382,7 @@ smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list
 
         if (!flow)
             continue;
-        smcr_entry_tcp_t *entry = smcr_figure_list_add(list, scope, &smcr_entry_tcp_description);
+        smcr_entry_tcp_t *entry = SMCR_FIGURE_ADD(tcp, list, scope);
         entry->tcp_stream = stream;
         report_flow(flow, entry, scope);
     }

@@ -175,6 +175,8 @@ void *smcr_figure_of(wmem_map_t *map, wmem_allocator_t *scope, const void *key, 
 /* A cleared entry at the end of the list. */
 void *smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
                            const smcr_figure_description_t *description);
+#define SMCR_FIGURE_ADD(kind, list, scope)                                                         \
+    ((smcr_entry_##kind##_t *)smcr_figure_list_add(list, scope, &smcr_entry_##kind##_description))
 
 /* So many more packets with this opcode. */
 void smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope,

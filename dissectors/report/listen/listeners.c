@@ -14,17 +14,15 @@
 #include "host/host.h"
 #include "report/findings/findings.h"
 
-enum { FRAME, TCP, SMCR, EXPERT, TAPS };
-
 /* Wireshark finds a listener by its address. */
 typedef struct {
     smcr_listeners_t *owner;
-    unsigned tap;
+    smcr_collection_tap_t tap;
 } listener_t;
 
 /* What a tap has brought. */
 typedef struct {
-    unsigned tap;
+    smcr_collection_tap_t tap;
     const void *data; /* of Wireshark; it lives until the frame is done with */
 } brought_t;
 
@@ -37,7 +35,7 @@ typedef struct {
 } selection_t;
 
 struct smcr_listeners {
-    listener_t listener[TAPS];
+    listener_t listener[SMCR_COLLECTION_TAPS];
     unsigned registered; /* of them */
     selection_t *selection; /* NULL: all frames that pass `filter` */
     smcr_collection_t *collection;
@@ -86,28 +84,6 @@ draw_selected(void *listener)
 
 /* ---- taking ---- */
 
-static void
-collect(smcr_listeners_t *listeners, unsigned tap, packet_info *pinfo, epan_dissect_t *edt,
-        const void *data)
-{
-    smcr_collection_t *collection = listeners->collection;
-
-    switch (tap) {
-    case FRAME:
-        smcr_collection_take_frame(collection, pinfo, edt);
-        break;
-    case TCP:
-        smcr_collection_take_tcp(collection, pinfo, data);
-        break;
-    case SMCR:
-        smcr_collection_take_smcr(collection, pinfo, data);
-        break;
-    case EXPERT:
-        smcr_collection_take_expert(collection, pinfo, data);
-        break;
-    }
-}
-
 /* The frame is over: takes what waits of it if it was selected. */
 static void
 end_frame(smcr_listeners_t *listeners, packet_info *pinfo, epan_dissect_t *edt)
@@ -116,7 +92,7 @@ end_frame(smcr_listeners_t *listeners, packet_info *pinfo, epan_dissect_t *edt)
 
     for (unsigned i = 0; selection->selected == pinfo->num && i < selection->waiting->len; i++) {
         const brought_t *brought = &g_array_index(selection->waiting, brought_t, i);
-        collect(listeners, brought->tap, pinfo, edt, brought->data);
+        smcr_collection_take(listeners->collection, brought->tap, pinfo, edt, brought->data);
     }
     g_array_set_size(selection->waiting, 0);
     if (selection->selected && pinfo->num == smcr_host_windows_last_frame())
@@ -127,16 +103,16 @@ static tap_packet_status
 take(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data, tap_flags_t flags)
 {
     smcr_listeners_t *listeners = ((listener_t *)listener)->owner;
-    unsigned tap = ((listener_t *)listener)->tap;
+    smcr_collection_tap_t tap = ((listener_t *)listener)->tap;
     brought_t brought = {tap, data};
 
     (void)flags;
     if (!listeners->selection) {
-        collect(listeners, tap, pinfo, edt, data);
-        return tap == FRAME ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
+        smcr_collection_take(listeners->collection, tap, pinfo, edt, data);
+        return tap == SMCR_COLLECTION_FRAME ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
     }
     g_array_append_val(listeners->selection->waiting, brought);
-    if (tap == FRAME)
+    if (tap == SMCR_COLLECTION_FRAME)
         end_frame(listeners, pinfo, edt);
     return TAP_PACKET_DONT_REDRAW;
 }
@@ -161,15 +137,15 @@ reset(void *listener)
 
 /* Returns whether it succeeded. One of the taps resets and draws for all. */
 static bool
-listen(smcr_listeners_t *listeners, unsigned tap, char **error)
+listen(smcr_listeners_t *listeners, smcr_collection_tap_t tap, char **error)
 {
-    static const char *const names[TAPS] = {"frame", "tcp", SMCR_TAP, "expert"};
-    bool draws = tap == FRAME && !listeners->selection;
+    static const char *const names[SMCR_COLLECTION_TAPS] = {"frame", "tcp", SMCR_TAP, "expert"};
+    bool draws = tap == SMCR_COLLECTION_FRAME && !listeners->selection;
 
     listeners->listener[tap] = (listener_t){listeners, tap};
     GString *message = register_tap_listener(
         names[tap], &listeners->listener[tap], listeners->filter, TL_REQUIRES_NOTHING,
-        tap == FRAME ? reset : NULL, take, draws ? draw : NULL, NULL);
+        tap == SMCR_COLLECTION_FRAME ? reset : NULL, take, draws ? draw : NULL, NULL);
 
     if (message)
         *error = g_string_free(message, FALSE);
@@ -189,9 +165,10 @@ begin(const char *filter, selection_t *selection, smcr_listeners_draw_t *draw_en
     listeners->draw = draw_entries;
     listeners->context = context;
     live.all = g_slist_prepend(live.all, listeners);
-    while (listeners->registered < TAPS && listen(listeners, listeners->registered, error))
+    while (listeners->registered < SMCR_COLLECTION_TAPS &&
+           listen(listeners, listeners->registered, error))
         listeners->registered++;
-    if (listeners->registered == TAPS)
+    if (listeners->registered == SMCR_COLLECTION_TAPS)
         return listeners;
     smcr_listeners_free(listeners);
     return NULL;

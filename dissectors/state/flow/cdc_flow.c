@@ -9,11 +9,6 @@
 
 #include "message_flow.h"
 
-#include "cost.h"
-#include "orphan.h"
-#include "state/model/store.h"
-#include "wire/wire.h"
-
 #define HALVES_MAX 256 /* late connections of a group that wait for their other direction */
 
 /* ---- which connection ---- */

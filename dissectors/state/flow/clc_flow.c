@@ -10,7 +10,6 @@
 #include "packet_flow.h"
 
 #include "message_flow.h"
-#include "state/model/store.h"
 
 /* ---- place it ---- */
 

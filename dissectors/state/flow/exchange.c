@@ -8,8 +8,6 @@
 
 #include "message_flow.h"
 
-#include "state/model/store.h"
-
 #define PENDING_MAX 64  /* open exchanges of a link group */
 #define ANSWERED_MAX 8 /* the last ones of a link group that are over */
 #define WAIT 5 /* seconds: the longest time that Linux waits (smc_llc.h) */

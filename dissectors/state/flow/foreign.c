@@ -7,7 +7,6 @@
 #include "packet_flow.h"
 
 #include "message_flow.h"
-#include "state/model/store.h"
 
 static smcr_rdma_t *
 rdma_of(smcr_state_t *state)

@@ -9,9 +9,6 @@
 
 #include "message_flow.h"
 
-#include "cost.h"
-#include "state/model/store.h"
-
 /* ---- what a response repeats of its request, as a number ---- */
 
 /* Requests of a type that has no such thing follow each other. */

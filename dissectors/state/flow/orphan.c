@@ -4,11 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "orphan.h"
+#include "packet_flow.h"
 
-#include "state/model/held.h"
-#include "state/model/store.h"
-#include "wire/wire.h"
+#include "message_flow.h"
 
 #define UNKNOWN_QPS_MAX 1024      /* queue pairs */
 #define UNKNOWN_QP_PACKETS_MAX 64 /* of one of them */

@@ -6,8 +6,6 @@
 
 #include "message_flow.h"
 
-#include "state/model/store.h"
-
 smcr_sent_t
 smcr_outcome_sent(const smcr_arrival_t *arrival)
 {

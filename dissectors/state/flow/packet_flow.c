@@ -12,11 +12,7 @@
 
 #include <stdio.h>
 
-#include "cost.h"
 #include "message_flow.h"
-#include "state/model/held.h"
-#include "state/model/store.h"
-#include "wire/wire.h"
 
 #define DEFERRED_MAX 8192 /* of one queue pair: what a sender may have under way */
 #define ABSENT_MAX 131072 /* packets that the capture may lack before the first one */

@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "orphan.h"
+#include "state/model/record.h"
 
 /* ---- packets of SMC-R, and their messages ---- */
 
@@ -32,6 +32,21 @@ void smcr_state_tcp_ended(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, 
  * from which it comes, as CONFIRM LINK says; 0: it does not tell. That may be one queue pair of a
  * link whose other one the capture has not shown. */
 void smcr_state_prove(const smcr_arrival_t *arrival, uint32_t sender_qpn);
+
+/* ---- RDMA WRITE packets that come before anything that names their connection ---- */
+
+/* Whether a packet that is no SEND can tell nothing, so that there is no need to read it: no queue
+ * pair of SMC-R is known yet, and it is no WRITE to keep until one is. It goes to queue pair `qpn`;
+ * `address` are the last four bytes of the address or GID. */
+bool smcr_state_ignores(const smcr_state_t *state, uint8_t opcode, const uint8_t address[4],
+                        uint32_t qpn);
+
+/*
+ * A WRITE packet on an unknown queue pair. Gives the record its place, to be completed when the
+ * queue pair turns out to carry SMC-R. Returns false when it is no WRITE, or when this queue pair
+ * has had so many packets that it will hardly be SMC-R.
+ */
+bool smcr_state_unknown_qp_write(const smcr_arrival_t *arrival);
 
 /* ---- CLC messages (RFC 7609 3.5.1, 3.5.2, A.2) ---- */
 

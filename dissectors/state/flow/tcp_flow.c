@@ -8,8 +8,6 @@
 #include "packet_flow.h"
 
 #include "message_flow.h"
-#include "state/model/store.h"
-#include "wire/wire.h"
 
 /* ---- the handshake ---- */
 

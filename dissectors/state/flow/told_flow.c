@@ -14,8 +14,8 @@
 #include "packet_flow.h"
 
 #include "message_flow.h"
+
 #include "state/model/socket.h"
-#include "state/model/store.h"
 
 #define SOCKETS_MAX 4096 /* that are looked at for a message */
 

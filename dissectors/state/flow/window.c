@@ -6,8 +6,6 @@
 
 #include "message_flow.h"
 
-#include "state/model/store.h"
-
 #define LATE (500 * SMCR_TIME_MILLISECOND) /* for a reader whose writer is blocked */
 #define SMALL 10 /* what is less than this part of the element is not worth a message (4.5.1) */
 

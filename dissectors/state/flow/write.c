@@ -5,12 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "write.h"
-
 #include "message_flow.h"
-#include "state/model/held.h"
-#include "state/model/store.h"
-#include "wire/wire.h"
 
 #define WRITES_KEPT 64 /* requests of a queue pair */
 

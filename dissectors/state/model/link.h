@@ -43,11 +43,11 @@ typedef struct {
     uint32_t unplaced;     /* WRITE packets whose place in a stream is not known */
     smcr_psn_t unplaced_psn; /* of the last of them; 0: there has been none */
     smcr_psn_t unplaced_from; /* of the first one of those that lie close together */
-    smcr_write_t *writes;  /* ring of the last RDMA WRITEs that it received (write.h) */
+    smcr_write_t *writes;  /* ring of the last RDMA WRITEs that it received */
     uint32_t write_count;
     bool has_likely;       /* of some of them it is likely whose they are, but not sure */
     smcr_unacked_t unacked; /* WRITE packets that it has taken in, not acknowledged yet */
-    wmem_list_t *orphans;  /* WRITE packets whose request has not come (orphan.h) */
+    wmem_list_t *orphans;  /* WRITE packets whose request has not come */
     wmem_list_t *deferred; /* messages behind a gap, until the receiver acknowledges them */
 } smcr_qp_t;
 

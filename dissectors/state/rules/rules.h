@@ -9,7 +9,7 @@
 #pragma once
 
 #include "state/evidence/evidence.h"
-#include "state/model/exchange.h"
+#include "state/model/record.h"
 
 /* The packet breaks a rule: tells the user. Where requests are absent, it says that they may
  * explain it; where it is doubtful for another reason, it says nothing. */

@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "state/model/exchange.h"
+#include "state/model/record.h"
 #include "state/rules/rules.h"
 
 /* ---- LLC messages (RFC 7609 2.2, 3.5, 4.2, A.3) ---- */
