@@ -286,32 +286,27 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
                bool from_server)
 {
     uint8_t type = clc->header.type;
-    smcr_clc_t meant;
+    smcr_clc_t meant = *clc;
 
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->conn = conn;
     arrival->record->direction = from_server;
-    smcr_rules_clc_t message = {
-        .clc = clc,
-        .proven = smcr_evidence_of_clc(arrival, conn),
-        /* only the client sends Proposal and Confirm, and only the server Accept */
-        .wrong_sender = smcr_evidence_tcp_knows_client(conn) && type >= SMCR_CLC_PROPOSAL &&
-                        type <= SMCR_CLC_CONFIRM && (type == SMCR_CLC_ACCEPT) != from_server,
-    };
+    /* only the client sends Proposal and Confirm, and only the server Accept */
+    bool wrong_sender = smcr_evidence_tcp_knows_client(conn) && type >= SMCR_CLC_PROPOSAL &&
+                        type <= SMCR_CLC_CONFIRM && (type == SMCR_CLC_ACCEPT) != from_server;
+    bool means_it = !wrong_sender || is_due(arrival, conn, clc); /* but for its type */
+    if (wrong_sender)
+        meant.header.type = (uint8_t)due(arrival, conn);
+    smcr_rules_clc_t message = {.clc = means_it ? &meant : NULL,
+                                .proven = smcr_evidence_of_clc(arrival, conn),
+                                .wrong_sender = wrong_sender};
     smcr_rules_clc(SMCR_RULES_ARRIVES, arrival, conn, &message);
-    if (message.wrong_sender && !is_due(arrival, conn, clc)) {
+    if (!means_it) {
         smcr_evidence_tcp_take(arrival, conn);
         return;
     }
-    if (message.wrong_sender) { /* but for its type */
-        meant = *clc;
-        meant.header.type = (uint8_t)due(arrival, conn);
-        message.clc = clc = &meant;
-        message.wrong_sender = false;
-        smcr_rules_clc(SMCR_RULES_ARRIVES, arrival, conn, &message);
-    }
     take_in_step(arrival, conn, &message);
-    message.qp = place(arrival, conn, clc);
+    message.qp = place(arrival, conn, &meant);
     if (message.qp)
         smcr_rules_clc(SMCR_RULES_PLACED, arrival, conn, &message);
     take_in_message(arrival, conn, &message);

@@ -29,9 +29,9 @@ typedef enum {
 
 /* A CLC message; its direction is known. Its checks are the rows of clc_checks.def. */
 typedef struct {
-    const smcr_clc_t *clc;
+    const smcr_clc_t *clc; /* with the type that is meant; NULL: it means nothing */
     smcr_evidence_clc_t proven;
-    bool wrong_sender; /* only the other side sends it: it means nothing */
+    bool wrong_sender; /* only the other side sends its type */
     smcr_qp_t *qp;     /* PLACED, LEARNED: an Accept or Confirm, and this one is its sender's */
 } smcr_rules_clc_t;
 

@@ -186,9 +186,12 @@ void
 smcr_rules_clc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
                const smcr_rules_clc_t *message)
 {
-    unsigned type = message->clc->header.type;
+    unsigned type = message->clc ? message->clc->header.type : 0;
     bool known = type >= SMCR_CLC_PROPOSAL && type <= SMCR_CLC_DECLINE;
-    unsigned kind = message->wrong_sender ? WRONG_SENDER : known ? 1U << type : OTHER;
+    unsigned kind = message->wrong_sender ? WRONG_SENDER : 0;
+
+    if (message->clc)
+        kind |= known ? 1U << type : OTHER;
 
 #define SMCR_RULES_CLC_CHECK(step, types, check) \
     if (when == SMCR_RULES_##step && kind & (types)) \
