@@ -125,6 +125,13 @@ smcr_packet_begin(const packet_info *pinfo, smcr_packet_t *packet)
     smcr_endpoint_gid(&pinfo->dst, packet->roce.target.gid);
 }
 
+static bool
+is_cut(const smcr_packet_t *packet)
+{
+    return !packet->payload ||
+           tvb_captured_length(packet->payload) < tvb_reported_length(packet->payload);
+}
+
 /* The LLC or CDC message that ends in this packet; NULL: none does. */
 static tvbuff_t *
 find_message(packet_info *pinfo, smcr_packet_t *packet)
@@ -166,6 +173,8 @@ smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
         return false;
     tvbuff_t *message = find_message(pinfo, packet);
     if (first_pass) {
+        if (packet->record.has_part && is_cut(packet))
+            smcr_evidence_pass_over(&arrival);
         if (message && packet->record.link && packet->record.kind != SMCR_RECORD_CORRUPT)
             learn_message(pinfo, message, &arrival);
         smcr_record_keep(&arrival, packet->layer);

@@ -43,8 +43,9 @@ def kinds_of(name):
 # What still contradicts: captures, what is said, why.
 LINKS_LACK_LLC = "messages of LLC are absent that say what became of a link"
 OPEN = [
-    ("", {"link.state", "group.type", "link.delete_reason", "link.mtu_bytes", "smcr.link.lost", "smcr.llc.collision",
-          "smcr.lgr.type_changed"}, LINKS_LACK_LLC),
+    ("", {"link.delete_reason", "link.mtu_bytes", "smcr.link.lost", "smcr.llc.collision", "smcr.lgr.type_changed"},
+     LINKS_LACK_LLC),
+    ("^peer-rkeys$", {"link.state", "group.type"}, "all is absent of a link behind its CONFIRM LINK request"),
     ("", {"close"}, "what TCP has not shown to be its last segment may be"),
     ("-n-lossy|-loss|-g6-|^cdc-flags$|^nak-loss-smc$", {
         "smcr.cdc.read_of", "smcr.cdc.read_time", "smcr.announced_in", "smcr.window.full", "smcr.window.unread",
@@ -293,6 +294,12 @@ def whole_links(report):
     return {key: pairs[0] for key, pairs in found.items() if len(pairs) == 1}
 
 
+def last_frame(report, group, numbers):
+    """The last frame on the links of a group, as the whole capture numbers it."""
+    frames = [report["rdma_flows"][flow]["last_frame"] for link in group["links"] for flow in link["flows"]]
+    return max((numbers[frame - 1] for frame in frames if frame), default=0)
+
+
 def by_rkeys(group):
     """{(link, RKey): RMB}, of RKeys that mean one RMB."""
     found = collections.defaultdict(list)
@@ -308,7 +315,9 @@ def of_groups(before, after, numbers):
     times = 2 if any(None in conn["tokens"].values() for conn in after["connections"]) else 1
     for key in truth.keys() & found.keys():
         (whole_group, whole_link), (group, link) = truth[key], found[key]
-        yield from same(whole_link, link, SAME["link"], "link.")
+        # a link whose group has no frame behind DELETE LINK is what it was before
+        is_open = (whole_link["deleted_frame"] or 0) > last_frame(after, group, numbers)
+        yield from same(whole_link, link, [name for name in SAME["link"] if name != "state" or not is_open], "link.")
         yield from no_more(whole_link, link, "link.", times)
         groups.setdefault(group["index"], (whole_group, group))
     for whole_group, group in groups.values():

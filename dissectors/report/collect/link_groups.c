@@ -300,7 +300,7 @@ type_of(const smcr_lgr_t *lgr)
         second = first;
         first = link;
     }
-    if (!second && !lgr->from_start && !lgr->refused)
+    if (!second && smcr_evidence_may_lack_link(lgr))
         return SMCR_FIGURE_GROUP_UNKNOWN;
     if (!second)
         return first ? SMCR_FIGURE_GROUP_SINGLE : SMCR_FIGURE_GROUP_NONE;

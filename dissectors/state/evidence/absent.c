@@ -92,7 +92,9 @@ lacks_between(const smcr_flow_t *flow, uint32_t from, uint32_t to)
     for (unsigned i = 0; i < flow->gaps.count; i++)
         if (flow->gaps.list[i].frame > from && flow->gaps.list[i].after < to)
             return true;
-    return flow->taken > flow->highest && flow->newest < to;
+    bool waits = flow->seen.used && flow->in_order <= flow->highest;
+
+    return (flow->taken > flow->highest && flow->newest < to) || (waits && to == UINT32_MAX);
 }
 
 /* Whether the capture may lack what was sent to the side of the group between two frames. */
@@ -112,6 +114,28 @@ group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to)
 }
 
 bool
+smcr_evidence_may_lack_link(const smcr_lgr_t *lgr)
+{
+    bool lacks = group_lacks(lgr, 0, 0, UINT32_MAX) && group_lacks(lgr, 1, 0, UINT32_MAX);
+
+    return !lgr->never_up && (!lgr->from_start || lacks);
+}
+
+/* Whether a DELETE LINK behind the frame may be about the link, though it was sent on one of which
+ * nobody knows that it has the same group. */
+static bool
+may_be_deleted(const smcr_link_t *link, uint32_t frame)
+{
+    const uint32_t *deletions = link->lgr->state->deletions;
+    unsigned number = link->number;
+
+    while (!link->has_number && ++number < 256 && deletions[number] <= frame)
+        continue;
+    return (deletions[0] > frame || (number < 256 && deletions[number] > frame)) &&
+           smcr_evidence_may_lack_link(link->lgr);
+}
+
+bool
 smcr_evidence_knows_link(const smcr_link_t *link)
 {
     const smcr_lgr_t *lgr = link->lgr;
@@ -122,12 +146,12 @@ smcr_evidence_knows_link(const smcr_link_t *link)
 
     if (!guess && link->state != SMCR_LINK_ACTIVE)
         return true;
+    if (link->state == SMCR_LINK_ACTIVE && (link->is_doubtful || may_be_deleted(link, used)))
+        return false;
     if (guess && !lgr->from_start && (link->index == lgr->first_link || !link->has_number))
         return false; /* CLC names it, but late */
-    bool lacks[] = {group_lacks(lgr, 0, from, to), group_lacks(lgr, 1, from, to)};
-    if (guess) /* a Decline says that nothing came of the group */
-        return lgr->refused || (!lacks[0] && !lacks[1]);
-    return !lacks[0] || !lacks[1]; /* a request and its response */
+    bool lacks = group_lacks(lgr, 0, from, to) || group_lacks(lgr, 1, from, to);
+    return (guess && lgr->never_up) || (!lacks && !(guess && lgr->state->is_disordered));
 }
 
 /* ---- answers ---- */

@@ -169,6 +169,10 @@ smcr_evidence_lacks_roce(const smcr_conn_t *conn)
 
 /* ---- what the two sides of a connection have sent ---- */
 
+/* Whether the group may have a link of which the capture does not show that it is the group's: both
+ * ADD LINK and its response may be absent. */
+bool smcr_evidence_may_lack_link(const smcr_lgr_t *lgr);
+
 /* Whether the state of the link is certain: the capture may lack what has confirmed, rejected or
  * deleted it. */
 bool smcr_evidence_knows_link(const smcr_link_t *link);

@@ -257,7 +257,8 @@ take_in_add_link(const smcr_exchange_message_t *message)
     if (rejected) {
         if (announced) { /* shows the requester's data (wire echo): nothing to learn */
             link->state = SMCR_LINK_REJECTED;
-            link->is_guess |= !message->requested;
+            /* it may have been deleted before its acceptance is taken back */
+            link->is_guess |= !message->requested || link->qp[message->from->side].known;
             link->settled_frame = message->arrival->when.frame;
         }
         return;
@@ -301,17 +302,25 @@ end_group(const smcr_exchange_message_t *message)
         smcr_cost_tell_end(message->arrival, message->lgr);
 }
 
-/* The server's request, if the capture has it, says what becomes of the links that DELETE LINK is
- * about. One whose number is not known may be among them. */
+/* Something becomes of links that DELETE LINK is about, which the server's request says if the
+ * capture has it. One whose number is not known may be among them. So may one of another group that
+ * began before the capture, where this one may lack the link: the two may be the same. */
 static void
-doubt_links(const smcr_exchange_message_t *message)
+doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
 {
-    wmem_list_t *links = message->lgr->links;
+    const smcr_llc_t *llc = message->llc;
+    const smcr_arrival_t *arrival = message->arrival;
+    bool all = llc->flags & SMCR_LLC_FLAG_ALL, unasked = message->response && !message->requested;
+    uint32_t *deletions = arrival->state->deletions;
 
-    for (wmem_list_frame_t *at = wmem_list_head(links); at; at = wmem_list_frame_next(at)) {
+    if (lacks_link)
+        deletions[all ? 0 : llc->u.delete_link.link] = arrival->when.frame;
+    for (wmem_list_frame_t *at = wmem_list_head(message->lgr->links); at;
+         at = wmem_list_frame_next(at)) {
         smcr_link_t *link = wmem_list_frame_data(at);
-        link->is_guess |= message->llc->flags & SMCR_LLC_FLAG_ALL || !link->has_number ||
-                          link->number == message->llc->u.delete_link.link;
+        bool meant = all || !link->has_number || link->number == llc->u.delete_link.link;
+        link->is_guess |= meant;
+        link->is_doubtful |= meant && unasked;
     }
 }
 
@@ -326,7 +335,7 @@ take_in_delete_link(const smcr_exchange_message_t *message)
     smcr_link_t *link = smcr_lgr_link(message->lgr, deletion->link);
 
     if ((message->response && !message->requested) || (!message->response && (by_client || !link)))
-        doubt_links(message);
+        doubt_links(message, !link && smcr_doubt_group(message->arrival, message->lgr).kind);
     if (!deletes || deletion->reason == SMCR_LLC_DELETE_UNKNOWN_LINK ||
         deletion->reason == SMCR_LLC_DELETE_UNKNOWN_GROUP)
         return;

@@ -546,6 +546,10 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     arrival->record->kind = SMCR_RECORD_LLC;
     if (!smcr_state_llc_is_known(llc->type) || llc->type == SMCR_LLC_ANNOUNCE_CREDITS)
         return; /* whatever it is, it changes nothing here */
+    bool taken = llc->complete && (arrival->record->fate == SMCR_FLOW_FATE_TAKE ||
+                                   arrival->record->fate == SMCR_FLOW_FATE_DROP);
+    if ((llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_DELETE_LINK && !taken)
+        arrival->state->deletions[0] = arrival->when.frame;
     if (!llc->complete) {
         smcr_evidence_pass_over(arrival);
         return;

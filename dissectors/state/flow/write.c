@@ -104,7 +104,7 @@ smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
     lgr->base[side] = lgr->base_known[side] && offset == SMCR_WIRE_EYECATCHER_LENGTH
                           ? SMCR_WIRE_EYECATCHER_LENGTH
                           : 0;
-    *lgr->base_doubtful |= !lgr->base_known[side];
+    lgr->state->base_doubtful |= !lgr->base_known[side];
 }
 
 bool
@@ -113,7 +113,7 @@ smcr_write_has_base(const smcr_conn_t *conn, int side)
     const smcr_lgr_t *lgr = conn->lgr;
     bool like_peer = lgr->base_known[!side] && lgr->base[!side] != 0;
 
-    return lgr->base_known[side] || !(*lgr->base_doubtful || like_peer);
+    return lgr->base_known[side] || !(lgr->state->base_doubtful || like_peer);
 }
 
 smcr_stream_t *

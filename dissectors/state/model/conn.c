@@ -227,6 +227,9 @@ smcr_conn_take_clc(smcr_conn_t *conn)
     if (conn->lgr) {
         conn->lgr->lacking_clc -= complete && !conn->has_clc;
         conn->lgr->refused |= conn->first_contact && conn->decline_frame;
+        conn->lgr->never_up |= conn->first_contact && conn->decline_frame &&
+                               !conn->fallback.no_code &&
+                               conn->fallback.code != SMCR_CLC_DECLINE_TIMEOUT_AL;
     }
     conn->has_clc |= complete;
 }

@@ -64,7 +64,7 @@ smcr_lgr_new(smcr_state_t *state)
     lgr->pending = wmem_list_new(state->scope);
     lgr->answered = wmem_list_new(state->scope);
     lgr->halves = wmem_list_new(state->scope);
-    lgr->base_doubtful = &state->base_doubtful;
+    lgr->state = state;
     return lgr;
 }
 

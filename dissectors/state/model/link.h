@@ -72,6 +72,7 @@ struct smcr_link {
     smcr_qp_t qp[2]; /* by side */
     smcr_link_state_t state;
     bool is_guess;    /* that is: it holds where the capture lacks nothing of the group before */
+    bool is_doubtful; /* a response tells of its end: it may be active no more */
     uint32_t settled_frame; /* the message that says so; 0: none has */
     bool lost;        /* a side has said so */
     uint32_t packet_count;    /* of both directions, in the capture */
@@ -145,6 +146,7 @@ typedef enum { SMCR_LGR_SINGLE, SMCR_LGR_SYMMETRIC, SMCR_LGR_ASYMMETRIC } smcr_l
 
 struct smcr_lgr {
     uint32_t index;       /* within the capture, from 0; SMCR_LGR_NO_INDEX while not proven */
+    smcr_state_t *state;
     int server;           /* side, or SMCR_LGR_SIDE_UNKNOWN */
     smcr_socket_t *server_of_file; /* in a file: which alone tells `server`; NULL: others do */
     bool from_start;      /* the capture has its first contact */
@@ -168,11 +170,11 @@ struct smcr_lgr {
     uint32_t unowned_frame; /* last RDMA WRITE of which no connection was known then; 0: none */
     uint32_t lacking_clc; /* connections with CLC messages that the capture lacks so far */
     bool refused;         /* its first contact was declined */
+    bool never_up;        /* and that for a cause that comes before its link is confirmed */
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
     bool lacks_halves;    /* the oldest of very many are forgotten */
     bool immediate;       /* RDMA WRITEs with immediate data stand for CDC messages (ANCK) */
     bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
-    bool *base_doubtful;  /* or else, what the capture has shown may lie behind an eyecatcher */
     uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
     smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
     smcr_lgr_withdrawal_t withdrawn[2]; /* by side: of its last DELETE RKEY request */

@@ -34,7 +34,9 @@ struct smcr_state {
     uint32_t lgr_count, link_count;
     wmem_list_t *lgrs;       /* smcr_lgr_t that have an index, the last ones */
     wmem_map_t *qps;         /* smcr_ib_qp_key_t -> smcr_qp_t */
-    bool base_doubtful;      /* in any link group */
+    bool base_doubtful;      /* without CONFIRM LINK data may lie behind an eyecatcher */
+    uint32_t deletions[256]; /* by link number: frame of the last DELETE LINK whose group may lack
+                                the link; 0: of the last one for all links */
     wmem_list_t *half_known; /* smcr_link_t: one of the two queue pairs is not known yet */
     /* rmb.c */
     GHashTable *rkeys; /* smcr_rmb_rtoken_t, by the owner's queue pair and RKey */
