@@ -12,7 +12,6 @@
 #include <epan/exported_pdu.h>
 #include <epan/in_cksum.h>
 #include <wiretap/wtap.h>
-#include <wsutil/pint.h>
 
 #include "host/host.h"
 
@@ -52,6 +51,14 @@ is_exported(const smcr_conn_t *conn)
     return conn && conn->conversation && !conn->fallback.kind;
 }
 
+/* A number of `size` bytes, in the order of the wire. */
+static void
+put(uint8_t *to, unsigned size, uint32_t number)
+{
+    for (; size > 0; number >>= 8)
+        to[--size] = (uint8_t)number;
+}
+
 /* The headers of a segment from ends[0] to ends[1], in front of its data, of which `captured` bytes
  * of `length` are there. */
 static void
@@ -66,19 +73,19 @@ write_headers(uint8_t *tcp, const address ends[2], const uint16_t ports[2], unsi
                            {tcp, (int)(TCP_HEADER + captured)}};
 
     ip[0] = ipv4 ? 0x45 : 0x60;
-    phton16(ip + (ipv4 ? 2 : 4), (uint16_t)(TCP_HEADER + length + (ipv4 ? IPV4_HEADER : 0)));
+    put(ip + (ipv4 ? 2 : 4), 2, TCP_HEADER + length + (ipv4 ? IPV4_HEADER : 0));
     ip[ipv4 ? 8 : 7] = HOPS;
     ip[ipv4 ? 9 : 6] = TCP;
     for (unsigned i = 0; i < 2; i++) {
         memcpy(tcp - (2 - i) * addresses, ends[i].data, addresses);
-        phton16(tcp + 2 * i, ports[i]);
-        phton32(tcp + 4 + 4 * i, numbers[i]);
+        put(tcp + 2 * i, 2, ports[i]);
+        put(tcp + 4 + 4 * i, 4, numbers[i]);
     }
     tcp[12] = TCP_HEADER / 4 << 4;
     tcp[13] = (uint8_t)flags;
-    phton16(tcp + 14, UINT16_MAX); /* the window, of which nothing is told */
-    phton32(pseudo, TCP_HEADER + length);
-    pseudo[7] = TCP;
+    put(tcp + 14, 2, UINT16_MAX); /* the window, of which nothing is told */
+    pseudo[3] = TCP;
+    put(pseudo + 4, 4, TCP_HEADER + length);
     uint16_t sum = (uint16_t)in_cksum(parts, array_length(parts)); /* in the order of the wire */
     memcpy(tcp + 16, &sum, sizeof sum);
     sum = ip_checksum(ip, IPV4_HEADER);

@@ -95,7 +95,7 @@ def test_ends_and_acknowledgements(tshark, scratch):
         fields = ("smcr.srcport", "smcr.cdc.sending_done", "smcr.cdc.closed", "smcr.cdc.abort", "smcr.cdc.announced",
                   "smcr.cdc.consumed")
         for port, *said, announced, consumed in tshark.fields(name, *fields, where="smcr.cdc and smcr.stream", two_pass=True):
-            done, closed, aborts = (value == ["1"] for value in said)
+            done, closed, aborts = (value in (["1"], ["True"]) for value in said)
             if done or closed or aborts:
                 ended.setdefault(int(port[0]), (RST if aborts else FIN, int(announced[0]) + 1))
             if consumed:

@@ -94,8 +94,9 @@ def test_ports_on_roce(tshark):
 
 def kinds(option, acknowledges, types, cdc, closed, abort):
     """The bits of what a frame has of its connection."""
-    flags = [option and "1" not in acknowledges, option and "1" in acknowledges, *(kind in types for kind in "123"), cdc,
-             "1" in closed, "1" in abort, "4" in types]
+    acknowledges, closed, abort = (bool({"1", "True"} & set(each)) for each in (acknowledges, closed, abort))  # 4.0, 4.4
+    flags = [option and not acknowledges, option and acknowledges, *(kind in types for kind in "123"), cdc, closed, abort,
+             "4" in types]
     return sum(bool(flag) << bit for bit, flag in enumerate(flags))
 
 
