@@ -131,7 +131,7 @@ def found(tshark, path, setting, two_pass):
     where = " or ".join(MESSAGES)
     rows = tshark.fields(path, "frame.number", "frame.protocols", "smcr.data_of", where=f"smcr and ({where})",
                          two_pass=two_pass, options=("-o", f"smcr.heuristics:{setting}"))
-    return {protocol: {int((of or frame)[0]) for frame, (layers,), of in rows if protocol in layers.split(":")}
+    return {protocol: {int((of or frame)[-1]) for frame, (layers,), of in rows if protocol in layers.split(":")}
             for protocol in MESSAGES}
 
 
