@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #define SMCR_WIRE_ENUM_ROW(name, value, text) name = (value),
+#define SMCR_WIRE_TEXT_ROW(name, value, text) [value] = (text),
 
 /* The number in `length` bytes, at most 8, in network order. */
 static inline uint64_t

@@ -11,33 +11,37 @@
 
 #include "codes.h"
 
-/* Opcodes of the reliable connection service (RC). Its upper three bits are zero; those of the
- * other services are enum smcr_ib_service, and the lower five mean the same. */
+/* Opcodes of the reliable connection service (RC), by the names of table 38. Its upper three bits
+ * are zero; those of the other services are enum smcr_ib_service, and the lower five mean the same.
+ * 13 to 18 answer requests. */
+#define SMCR_RC_OPERATIONS(V) \
+    V(SMCR_RC_SEND_FIRST, 0, "SEND_FIRST") \
+    V(SMCR_RC_SEND_MIDDLE, 1, "SEND_MIDDLE") \
+    V(SMCR_RC_SEND_LAST, 2, "SEND_LAST") \
+    V(SMCR_RC_SEND_LAST_IMMEDIATE, 3, "SEND_LAST_IMM") \
+    V(SMCR_RC_SEND_ONLY, 4, "SEND_ONLY") \
+    V(SMCR_RC_SEND_ONLY_IMMEDIATE, 5, "SEND_ONLY_IMM") \
+    V(SMCR_RC_WRITE_FIRST, 6, "WRITE_FIRST") \
+    V(SMCR_RC_WRITE_MIDDLE, 7, "WRITE_MIDDLE") \
+    V(SMCR_RC_WRITE_LAST, 8, "WRITE_LAST") \
+    V(SMCR_RC_WRITE_LAST_IMMEDIATE, 9, "WRITE_LAST_IMM") \
+    V(SMCR_RC_WRITE_ONLY, 10, "WRITE_ONLY") \
+    V(SMCR_RC_WRITE_ONLY_IMMEDIATE, 11, "WRITE_ONLY_IMM") \
+    V(SMCR_RC_READ_REQUEST, 12, "READ_REQ") \
+    V(SMCR_RC_READ_RESPONSE_FIRST, 13, "READ_RESP_FIRST") \
+    V(SMCR_RC_READ_RESPONSE_MIDDLE, 14, "READ_RESP_MIDDLE") \
+    V(SMCR_RC_READ_RESPONSE_LAST, 15, "READ_RESP_LAST") \
+    V(SMCR_RC_READ_RESPONSE_ONLY, 16, "READ_RESP_ONLY") \
+    V(SMCR_RC_ACK, 17, "ACK") \
+    V(SMCR_RC_ATOMIC_ACK, 18, "ATOMIC_ACK") \
+    V(SMCR_RC_CMP_SWAP, 19, "CMP_SWAP") \
+    V(SMCR_RC_FETCH_ADD, 20, "FETCH_ADD") \
+    V(SMCR_RC_SEND_LAST_INVALIDATE, 22, "SEND_LAST_INV") \
+    V(SMCR_RC_SEND_ONLY_INVALIDATE, 23, "SEND_ONLY_INV")
+
 enum smcr_ib_opcode {
-    SMCR_RC_SEND_FIRST = 0,
-    SMCR_RC_SEND_MIDDLE = 1,
-    SMCR_RC_SEND_LAST = 2,
-    SMCR_RC_SEND_LAST_IMMEDIATE = 3,
-    SMCR_RC_SEND_ONLY = 4,
-    SMCR_RC_SEND_ONLY_IMMEDIATE = 5,
-    SMCR_RC_WRITE_FIRST = 6,
-    SMCR_RC_WRITE_MIDDLE = 7,
-    SMCR_RC_WRITE_LAST = 8,
-    SMCR_RC_WRITE_LAST_IMMEDIATE = 9,
-    SMCR_RC_WRITE_ONLY = 10,
-    SMCR_RC_WRITE_ONLY_IMMEDIATE = 11,
-    SMCR_RC_READ_REQUEST = 12,
-    SMCR_RC_READ_RESPONSE_FIRST = 13, /* 13 to 18 answer requests */
-    SMCR_RC_READ_RESPONSE_MIDDLE = 14,
-    SMCR_RC_READ_RESPONSE_LAST = 15,
-    SMCR_RC_READ_RESPONSE_ONLY = 16,
-    SMCR_RC_ACK = 17,
-    SMCR_RC_ATOMIC_ACK = 18,
-    SMCR_RC_CMP_SWAP = 19,
-    SMCR_RC_FETCH_ADD = 20,
+    SMCR_RC_OPERATIONS(SMCR_WIRE_ENUM_ROW)
     SMCR_RC_UNUSED = 21, /* RESYNC, of another service */
-    SMCR_RC_SEND_LAST_INVALIDATE = 22,
-    SMCR_RC_SEND_ONLY_INVALIDATE = 23,
     SMCR_RC_OPCODES = 0x20,
     SMCR_UC_SEND_ONLY = 0x24,
     SMCR_UC_WRITE_ONLY = 0x2a,

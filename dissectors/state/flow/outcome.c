@@ -26,12 +26,11 @@ smcr_outcome_sent(const smcr_arrival_t *arrival)
 
 /* ---- responses ---- */
 
-#define TEXT_ROW(name, value, text) [value] = (text),
-
 static void
 tell_nak(const smcr_arrival_t *arrival)
 {
-    static const char *const reasons[SMCR_MASK_SYNDROME_CODE + 1] = {SMCR_IB_NAK_CODES(TEXT_ROW)};
+    static const char *const reasons[SMCR_MASK_SYNDROME_CODE + 1] = {
+        SMCR_IB_NAK_CODES(SMCR_WIRE_TEXT_ROW)};
     int kind = smcr_wire_bits(arrival->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
     unsigned code = smcr_wire_bits(arrival->roce->syndrome, SMCR_MASK_SYNDROME_CODE);
 
