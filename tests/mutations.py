@@ -103,7 +103,7 @@ EVERY = [Mutation(*row) for row in (
     (OWNERS, "any-gap-keeps-the-owner", "dissectors/state/evidence/absent.c", "unit/test_attribution.c",
      "return absent <= ABSENT_MAX && !smcr_conn_side_has_ended(reader)", "return !smcr_conn_side_has_ended(reader)"),
     (OWNERS, "peer-is-somebody-else", "dissectors/state/flow/packet_flow.c", "unit/test_rdma.c",
-     "if (other->gid_known && memcmp(other->key.gid, roce->source, SMCR_GID_LENGTH) != 0)",
+     "if (other->gid_known && !smcr_gid_is_same(other->key.gid, roce->source))",
      "if (other->gid_known && memcmp(other->key.gid, roce->source, SMCR_GID_IPV4_AT) != 0)"),
     (OWNERS, "tokens-outlive-their-connection", "dissectors/state/model/conn.c", "unit/test_clc_flow.c",
      "if (side->has_token && smcr_conn_find(state, conn->lgr, i, side->token) == conn)",

@@ -290,7 +290,7 @@ smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
     smcr_endpoint_tcp_address(conn, 0, &end);
     smcr_endpoint_gid(&end, client);
     smcr_endpoint_gid(&pinfo->src, source); /* of a type of its own, if the capture lacks it */
-    return pinfo->srcport == conn->port[0] && memcmp(source, client, SMCR_GID_LENGTH) == 0;
+    return pinfo->srcport == conn->port[0] && smcr_gid_is_same(source, client);
 }
 
 /* ---- the selected packet, as it was learned in the first pass ---- */

@@ -47,7 +47,7 @@ PROOF(rkeys, llc->u.delete_rkey.count >= 1 && llc->u.delete_rkey.count <= SMCR_L
 
 /* The sender names its own device. */
 PROOF(own_gid, llc->u.confirm_link.link != 0 &&
-               memcmp(llc->u.confirm_link.gid, roce->source, SMCR_GID_LENGTH) == 0)
+               smcr_gid_is_same(llc->u.confirm_link.gid, roce->source))
 
 /* A GID of the kinds that RoCE devices have: link-local, global, unique local, IPv4-mapped. */
 static bool

@@ -60,8 +60,8 @@ equal_ids(gconstpointer one_key, gconstpointer other_key)
     const smcr_cm_end_t *one = one_key, *other = other_key;
 
     return one->id == other->id && conn_of(one)->sidr == conn_of(other)->sidr &&
-           memcmp(one->gid, other->gid, SMCR_GID_LENGTH) == 0 &&
-           memcmp(peer_of(one)->gid, peer_of(other)->gid, SMCR_GID_LENGTH) == 0;
+           smcr_gid_is_same(one->gid, other->gid) &&
+           smcr_gid_is_same(peer_of(one)->gid, peer_of(other)->gid);
 }
 
 SMCR_WIRE_KEY(hash_qp, equal_qps, offsetof(smcr_cm_end_t, id))
@@ -441,7 +441,7 @@ smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH
 {
     for (int i = 0; i < 2; i++)
         if (conn->ends[i].qpn_known && conn->ends[i].qpn == qpn &&
-            memcmp(conn->ends[i].gid, gid, SMCR_GID_LENGTH) == 0)
+            smcr_gid_is_same(conn->ends[i].gid, gid))
             return i;
     return NO_SIDE;
 }

@@ -171,7 +171,7 @@ join_pair(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow)
     smcr_port_pair_t *pair = flow->pair;
     int from = direction(flow);
 
-    if (memcmp(flow->key.source, flow->key.target.gid, SMCR_GID_LENGTH) == 0)
+    if (smcr_gid_is_same(flow->key.source, flow->key.target.gid))
         return NULL; /* a host talks to itself: the directions look alike */
     if (!pair || pair->port != flow->port) {
         leave_pair(flow);
@@ -289,7 +289,7 @@ find_conn(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
     smcr_cm_conn_t *conn = smcr_cm_of_qp(rdma->cm, target->gid, target->qpn);
     int side = conn && !conn->sidr ? smcr_cm_side_of_qp(conn, target->gid, target->qpn) : -1;
 
-    if (side < 0 || memcmp(conn->ends[!side].gid, roce->source, SMCR_GID_LENGTH) != 0)
+    if (side < 0 || !smcr_gid_is_same(conn->ends[!side].gid, roce->source))
         return NULL;
     return conn;
 }

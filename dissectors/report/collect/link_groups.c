@@ -282,7 +282,7 @@ static bool
 share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
 {
     return one->qp[side].gid_known && other->qp[side].gid_known &&
-           memcmp(one->qp[side].key.gid, other->qp[side].key.gid, SMCR_GID_LENGTH) == 0;
+           smcr_gid_is_same(one->qp[side].key.gid, other->qp[side].key.gid);
 }
 
 /* Of a group that has ended, the last one. A late capture may lack a second link. */

@@ -388,7 +388,7 @@ link_of_foreign(const smcr_rdma_flow_t *foreign)
     if (!to || foreign->conn || to->link->lgr->from_start)
         return NULL;
     const smcr_qp_t *from = &to->link->qp[!to->side];
-    return memcmp(from->key.gid, foreign->key.source, SMCR_GID_LENGTH) == 0 ? to : NULL;
+    return smcr_gid_is_same(from->key.gid, foreign->key.source) ? to : NULL;
 }
 
 /* What such a flow counted before is the link's. */

@@ -313,13 +313,12 @@ const char *
 smcr_figure_gid_text(wmem_allocator_t *scope, const uint8_t gid[SMCR_GID_LENGTH])
 {
     static const uint8_t zeros[SMCR_GID_LENGTH];
-    static const uint8_t mapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     char *text = wmem_alloc(scope, WS_INET6_ADDRSTRLEN);
 
-    if (memcmp(gid, zeros, sizeof zeros) == 0)
+    if (smcr_gid_is_same(gid, zeros))
         return NULL;
-    if (memcmp(gid, mapped, sizeof mapped) == 0)
-        return ws_inet_ntop4(gid + sizeof mapped, text, WS_INET6_ADDRSTRLEN);
+    if (smcr_gid_is_ipv4(gid))
+        return ws_inet_ntop4(gid + SMCR_GID_IPV4_AT, text, WS_INET6_ADDRSTRLEN);
     return ws_inet_ntop6(gid, text, WS_INET6_ADDRSTRLEN);
 }
 

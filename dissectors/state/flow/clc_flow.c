@@ -81,8 +81,7 @@ client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *cl
     }
     smcr_link_t *link = conn->side[conn->lgr->server].link;
     smcr_qp_t *expected = &link->qp[!conn->lgr->server];
-    bool same_device = !expected->gid_known ||
-                       memcmp(expected->key.gid, key->gid, SMCR_GID_LENGTH) == 0;
+    bool same_device = !expected->gid_known || smcr_gid_is_same(expected->key.gid, key->gid);
     if (same_device)
         smcr_join_links(state, link, key);
     if (same_device)

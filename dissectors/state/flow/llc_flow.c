@@ -145,7 +145,7 @@ take_in_confirm_link(const smcr_exchange_message_t *message)
     const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
     smcr_ib_qp_key_t key = smcr_qp_key(confirm->gid, confirm->qpn);
     smcr_qp_t *from = message->from;
-    bool same_device = !from->gid_known || memcmp(key.gid, from->key.gid, SMCR_GID_LENGTH) == 0;
+    bool same_device = !from->gid_known || smcr_gid_is_same(key.gid, from->key.gid);
 
     smcr_join_links(message->arrival->state, message->link, &key);
     if (!from->known && same_device)

@@ -497,7 +497,7 @@ receiver_of(const smcr_arrival_t *arrival)
     if (!qp)
         return NULL;
     const smcr_qp_t *other = smcr_qp_peer(qp);
-    if (other->gid_known && memcmp(other->key.gid, roce->source, SMCR_GID_LENGTH) != 0)
+    if (other->gid_known && !smcr_gid_is_same(other->key.gid, roce->source))
         return NULL; /* the number is known, but its peer is somebody else */
     return is_of_other_life(qp, roce) ? NULL : qp;
 }
@@ -604,7 +604,7 @@ adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp)
     for (wmem_list_frame_t *at = writes ? wmem_list_head(writes) : NULL; at;
          at = wmem_list_frame_next(at)) {
         const smcr_orphan_t *orphan = wmem_list_frame_data(at);
-        if (memcmp(orphan->roce.source, sender->key.gid, SMCR_GID_LENGTH) != 0)
+        if (!smcr_gid_is_same(orphan->roce.source, sender->key.gid))
             continue; /* of an earlier life of this queue pair */
         smcr_record_t gone = smcr_record_new();
         gone.kind = SMCR_RECORD_WRITE;

@@ -186,7 +186,7 @@ bool
 smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int side)
 {
     return one->qp[side].known && other->qp[side].known &&
-           memcmp(one->qp[side].key.gid, other->qp[side].key.gid, SMCR_GID_LENGTH) == 0;
+           smcr_gid_is_same(one->qp[side].key.gid, other->qp[side].key.gid);
 }
 
 /* The type of a group with its active links, in the words of Linux (net/smc/smc_core.h). Returns

@@ -34,7 +34,7 @@ static bool
 share_device(const smcr_link_t *one, const smcr_link_t *other)
 {
     for (int side = 0; side < 2; side++)
-        if (memcmp(one->qp[side].key.gid, other->qp[side].key.gid, SMCR_GID_LENGTH) == 0)
+        if (smcr_gid_is_same(one->qp[side].key.gid, other->qp[side].key.gid))
             return true;
     return false;
 }

@@ -15,7 +15,7 @@ share(const smcr_link_t *one, const smcr_link_t *other, int side)
     const smcr_rules_qp_t *a = &smcr_rules_of_link(one)->qp[side];
     const smcr_rules_qp_t *b = &smcr_rules_of_link(other)->qp[side];
 
-    return memcmp(one->qp[side].key.gid, other->qp[side].key.gid, SMCR_GID_LENGTH) == 0 ||
+    return smcr_gid_is_same(one->qp[side].key.gid, other->qp[side].key.gid) ||
            (a->has_mac && b->has_mac && memcmp(a->mac, b->mac, SMCR_WIRE_MAC_LENGTH) == 0);
 }
 
@@ -142,7 +142,7 @@ smcr_rules_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish)
     unsigned maximum = smcr_rules_maximum(lgr);
 
     for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link))
-        if (memcmp(link->qp[!lgr->server].key.gid, wish->gid, SMCR_GID_LENGTH) == 0)
+        if (smcr_gid_is_same(link->qp[!lgr->server].key.gid, wish->gid))
             return;
     if (count_symmetric(lgr, arrival->when.time) >= maximum)
         smcr_breach(arrival, SMCR_EVENT_link_too_many,

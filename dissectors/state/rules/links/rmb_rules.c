@@ -58,8 +58,7 @@ find_at_device(const smcr_state_t *state, smcr_lgr_t *lgr, const smcr_qp_t *qp, 
 
     for (smcr_link_t *link = lgr->all_links; link && !found; link = smcr_link_older(link))
         for (int side = 0; side < 2 && !found; side++)
-            if (link->qp[side].known &&
-                memcmp(link->qp[side].key.gid, qp->key.gid, SMCR_GID_LENGTH) == 0)
+            if (link->qp[side].known && smcr_gid_is_same(link->qp[side].key.gid, qp->key.gid))
                 found = smcr_rmb_find(state, &link->qp[side], rkey);
     return found;
 }
