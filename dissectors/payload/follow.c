@@ -271,7 +271,8 @@ smcr_follow_register(int proto)
 
 /* ---- protocols above TCP, whose functions know only its frames ---- */
 
-static follow_conv_filter_func above_tcp, above_http2; /* from handoff until Wireshark ends */
+enum { ABOVE = 4 };
+static follow_conv_filter_func above[ABOVE]; /* from handoff until Wireshark ends */
 
 static char *
 filter_above(follow_conv_filter_func find, epan_dissect_t *edt, packet_info *pinfo,
@@ -285,29 +286,29 @@ filter_above(follow_conv_filter_func find, epan_dissect_t *edt, packet_info *pin
     return find(edt, &as_tcp, stream, sub_stream);
 }
 
-static char *
-filter_tcp(epan_dissect_t *edt, packet_info *pinfo, unsigned *stream, unsigned *sub_stream)
-{
-    return filter_above(above_tcp, edt, pinfo, stream, sub_stream);
-}
-
-static char *
-filter_http2(epan_dissect_t *edt, packet_info *pinfo, unsigned *stream, unsigned *sub_stream)
-{
-    return filter_above(above_http2, edt, pinfo, stream, sub_stream);
-}
+/* Of each protocol: Wireshark does not say which one it asks about. */
+#define FILTER_ABOVE(i) \
+    static char *filter_##i(epan_dissect_t *edt, packet_info *pinfo, unsigned *stream, \
+                            unsigned *sub_stream) \
+    { \
+        return filter_above(above[i], edt, pinfo, stream, sub_stream); \
+    }
+FILTER_ABOVE(0)
+FILTER_ABOVE(1)
+FILTER_ABOVE(2)
+FILTER_ABOVE(3)
 
 void
 smcr_follow_handoff(void)
 {
-    static const char *const names[] = {"TLS", "HTTP", "WebSocket", "HTTP2"};
-    register_follow_t *follower = get_follow_by_name("TCP");
+    static const char *const names[ABOVE] = {"TLS", "HTTP", "WebSocket", "HTTP2"};
+    static const follow_conv_filter_func filters[ABOVE] = {filter_0, filter_1, filter_2, filter_3};
 
-    above_tcp = get_follow_conv_func(follower);
-    for (unsigned i = 0; i < array_length(names); i++) {
-        if ((follower = get_follow_by_name(names[i])) == NULL)
+    for (unsigned i = 0; i < ABOVE; i++) {
+        register_follow_t *follower = get_follow_by_name(names[i]);
+        if (!follower)
             continue;
-        above_http2 = get_follow_conv_func(follower); /* which is the last one */
-        compat_wrap_follow_stream(follower, above_http2 == above_tcp ? filter_tcp : filter_http2);
+        above[i] = get_follow_conv_func(follower);
+        compat_wrap_follow_stream(follower, filters[i]);
     }
 }
