@@ -32,6 +32,7 @@ ONCE_SAID = [
     ("a wrap too much, though WRITEs with immediate data move cursors", "anck", range(1, 21)),
     ("a wrap too much, though messages on the link before are absent", "rfc-peer", range(15, 115)),
     ("SMC-R, though data follows on TCP", "6.1-v1-f6-decline-confirm-link-timeout", [12, 16]),
+    ("nothing to write, though a lost packet hides that the writer is blocked", "6.1-v2-d-bulk-slow-reader", [425]),
 ]
 # The same of other alterations: (what, capture, kind, label)
 ONCE_SAID_OF = [

@@ -11,6 +11,7 @@ fewer; all else is the same or is absent. What speaks of the capture itself is l
 
 import argparse
 import collections
+import decimal
 import functools
 import pathlib
 import re
@@ -40,6 +41,8 @@ def kinds_of(name):
     return WITHOUT_LOSS if name in RULES_BROKEN else KINDS
 
 
+# Parts of the time of a direction, of which a capture that lacks packets does not have more.
+IDLE = {"idle_s": ("nothing_to_write_s", "answer_s"), "buffer_full_s": ("buffer_full_s",)}
 # What still contradicts: captures, what is said, why.
 LINKS_LACK_LLC = "messages of LLC are absent that say what became of a link"
 OPEN = [
@@ -50,10 +53,11 @@ OPEN = [
     ("-n-lossy|-loss|-g6-|^cdc-flags$|^nak-loss-smc$", {
         "smcr.cdc.read_of", "smcr.cdc.read_time", "smcr.announced_in", "smcr.window.full", "smcr.window.unread",
         "smcr.window.free", "smcr.window.percent", "smcr.window.offered", "smcr.window.written",
-        "smcr.window.opened", "blocked_s", "blocked_count",
+        "smcr.window.opened", *IDLE, "blocked_count",
         "slow_reader"},
      "what fills a gap was lost on its way, or its receiver has had it, and the capture lacks the first time: where loss "
      "is real, nothing tells the two apart"),
+    ("-h[1-6]-", {"idle_s"}, "RDMA WRITEs over a link whose RKeys are absent are nobody's"),
     ("-x-idle|-w-smc-unloaded", {"dead_peer"}, "the DELETE LINK that ended the group is absent"),
     ("^peer-foreign$", {"smcr.stream.offset"}, "a late capture does not tell that cursors begin behind an eyecatcher"),
     ("-h4-", {"smcr.clc.other_subnet", "clc_other_subnet"}, "behind NAT an address is not that of the host"),
@@ -127,16 +131,16 @@ SENT_AGAIN = {"repeats", "timeouts", "loss", "no_receive_buffer", "link_group_en
 SAYS_LESS = {"repeats": SENT_AGAIN, "timeouts": SENT_AGAIN, "failover": {"link_lost"}, "buffer_full": {"slow_reader"},
              "tcp_reset": {"reset"}}
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
-TIMES = {"setup_s", "smcr.llc.late_response", "llc_late_response"}
+TIMES = {*IDLE, "setup_s", "smcr.llc.late_response", "llc_late_response"}
 # What one host had sent when the other one sent something: the capture's order tells.
 OF_ORDER = {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "smcr.window.offered", "smcr.window.written",
             "smcr.window.full", "smcr.window.opened", "smcr.window.small_update", "smcr.window.small_write",
             "smcr.window.late_update", "smcr.cdc.read_too_far", "smcr.llc.collision", "smcr.tcp_reset_before",
             "smcr.tcp_closed_before", "smcr.move.old_link", "move.old_link", "move_old_link", "smcr.link.after_delete", "link.after_delete", "link_after_delete",
-            "blocked_count", "window_full_count", "tcp_loss"}
+            "blocked_count", "window_full_count", "tcp_loss", *IDLE}
 # A copy that comes later than that may be a repeat (docs/report.md), where no identification tells.
 COPIED_SOON = 100  # microseconds
-OF_LATE_COPIES = {"repeated_packets", "repeated_bytes", "flow.repeated", "repeats", "timeouts", "tcp_loss",
+OF_LATE_COPIES = {*IDLE, "repeated_packets", "repeated_bytes", "flow.repeated", "repeats", "timeouts", "tcp_loss",
                   "link_group_ended", "smcr.packet_retransmitted.ended"}
 # Of the end of the capture, and a share of its time.
 UP_TO_THE_END = {"outcome", "unreported_bytes", "unannounced_bytes", "close", "state", "type", "slow_reader"}
@@ -264,6 +268,20 @@ def no_more(before, after, prefix="", times=1):
             yield prefix + name, before[name], after[name], after[name] <= times * before[name]
 
 
+def of_times(before, after):
+    """Where the time went: it adds up, and nobody was idle, or waited for space, for longer than in the whole capture."""
+    for name in DIRECTIONS:
+        one, other = before[name]["time"], after[name]["time"]
+        if not one or not other:
+            continue
+        parts = sum(decimal.Decimal(repr(part)) for part in other.values() if part is not None)
+        span = decimal.Decimal(after["last_time"]) - decimal.Decimal(after["first_time"])
+        yield f"{name}.time", span, parts, abs(span - parts) <= decimal.Decimal("1e-9")
+        for what, members in IDLE.items():
+            limit, part = (sum(time[member] for member in members) for time in (one, other))
+            yield f"{name}.{what}", limit, part, part <= limit + 1e-9
+
+
 def of_connection(before, after):
     yield from same(before, after, SAME["connection"])
     yield "client", ends_of(before), ends_of(after), ends_of(before) == ends_of(after)
@@ -278,6 +296,7 @@ def of_connection(before, after):
     for direction in DIRECTIONS:
         yield from same(before[direction], after[direction], SAME["direction"], f"{direction}.")
         yield from no_more(before[direction], after[direction], f"{direction}.")
+    yield from of_times(before, after)
 
 
 def queue_pairs(link):

@@ -60,6 +60,7 @@ typedef struct {
 typedef struct {
     smcr_collect_spent_t spent;
     smcr_collect_spent_t repeated; /* up to the last retransmission */
+    smcr_collect_spent_t seen[2];  /* up to the last packet of each side */
     smcr_collect_spent_t gap;      /* up to the last packet before absent ones */
     smcr_collect_part_t at;
     uint64_t since;    /* it is at that */
@@ -79,11 +80,11 @@ typedef struct {
     smcr_collect_writer_t writer[2]; /* by side */
     smcr_collect_writer_t ended[2];  /* at the last frame of the connection */
     smcr_when_t begun; /* the first packet; frame 0: there has been none */
-    uint32_t gaps;     /* of the link, so far */
+    uint32_t gaps[2];  /* of its flow so far and 1, by sender; 0: it has sent nothing */
 } smcr_collect_division_t;
 
-/* The next packet of the connection on RoCE. `gaps`: places where the capture lacks packets of the
- * link, so far. `is_whole`: the capture has the beginning of the connection. */
+/* The next packet of the connection on RoCE. `gaps`: places where the capture lacks packets of its
+ * flow, so far. `is_whole`: the capture has the beginning of the connection. */
 void smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *scope,
                                 smcr_when_t when, const smcr_tap_t *packet, uint32_t gaps,
                                 bool is_whole);

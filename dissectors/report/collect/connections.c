@@ -14,7 +14,7 @@
 
 /* Both flows of a link. */
 typedef struct {
-    uint32_t gaps;    /* places where packets are absent, so far */
+    uint32_t gaps[2]; /* places where packets of each sender are absent, so far */
     uint32_t last[2]; /* frame of the last request, by sender; 0: none */
 } flows_t;
 
@@ -186,7 +186,7 @@ end_contact(smcr_collect_counted_conn_t *counted, smcr_when_t when)
 }
 
 /* A packet of a link. What is absent before it may belong to a first contact, or may be the first
- * data, unless a request of its flow came in between. Returns the gaps of the link so far. */
+ * data, unless a request of its flow came in between. Returns the gaps of its flow so far. */
 static uint32_t
 take_link(smcr_collect_t *collection, const smcr_record_t *record, uint32_t frame)
 {
@@ -194,14 +194,14 @@ take_link(smcr_collect_t *collection, const smcr_record_t *record, uint32_t fram
         smcr_figure_of(collection->link_flows, collection->scope, record->link, sizeof *flows);
     smcr_collect_counted_conn_t *counted =
         wmem_map_lookup(collection->contacts, record->link->lgr);
-    uint32_t *last = &flows->last[record->sender == 1];
+    uint32_t *last = &flows->last[record->sender == 1], *gaps = &flows->gaps[record->sender == 1];
 
-    flows->gaps += record->missing > 0;
+    *gaps += record->missing > 0;
     if (record->missing && counted && *last <= counted->contact.ready.frame)
         counted->contact.is_unsure = true;
     if (record->kind != SMCR_RECORD_ACK && record->kind != SMCR_RECORD_CNP)
         *last = frame;
-    return flows->gaps;
+    return *gaps;
 }
 
 /* ---- packets ---- */

@@ -146,19 +146,25 @@ settle_both(smcr_collect_division_t *division, wmem_allocator_t *scope, uint32_t
 
 /* ---- retransmissions ---- */
 
-/* What was spent since `before` went into a retransmission. */
+/* What was spent since `before` was something else, unless it went into a retransmission. */
 static void
-repeat_since(smcr_collect_writer_t *writer, const smcr_collect_spent_t *before)
+all_was(smcr_collect_writer_t *writer, const smcr_collect_spent_t *before, smcr_collect_part_t part)
 {
     uint64_t until = writer->spent.until;
 
     if (writer->repeated.until > before->until)
         before = &writer->repeated;
     writer->spent = *before;
-    writer->spent.part[SMCR_COLLECT_IS_REPEATING] += until - before->until;
+    writer->spent.part[part] += until - before->until;
     writer->spent.until = until;
-    writer->repeated = writer->spent;
     writer->since = until;
+}
+
+static void
+repeat_since(smcr_collect_writer_t *writer, const smcr_collect_spent_t *before)
+{
+    all_was(writer, before, SMCR_COLLECT_IS_REPEATING);
+    writer->repeated = writer->spent;
 }
 
 /* A packet that its peer sent first at `first` comes again: space or an answer came late. */
@@ -205,7 +211,7 @@ take_write(smcr_collect_division_t *division, wmem_allocator_t *scope, const smc
     smcr_collect_writer_t *peer = &division->writer[!record->sender];
     uint8_t opcode = packet->roce->opcode;
 
-    writer->is_known = true;
+    writer->is_known |= !sent.waits;
     if (!record->place || !record->place->length)
         return;
     was_idle(writer, SMCR_COLLECT_IS_SILENT);
@@ -260,7 +266,7 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
     bool blocked = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
     bool filled = smcr_collect_division_fills(record, when.frame);
 
-    writer->is_known = true;
+    writer->is_known = !sent.waits; /* else nobody knows yet what it says */
     sent.acked = view ? &view->acked : NULL;
     sent.is_data = view && view->len;
     add(writer, scope, sent);
@@ -282,14 +288,33 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
 }
 
 static void
-begin(smcr_collect_division_t *division, smcr_when_t when, uint32_t gaps, bool is_whole)
+begin(smcr_collect_division_t *division, smcr_when_t when, bool is_whole)
 {
     division->begun = when;
-    division->gaps = gaps;
     for (unsigned side = 0; side < 2; side++) {
         division->writer[side].is_known = is_whole;
         division->writer[side].spent.until = when.time;
         look(&division->writer[side]);
+        division->writer[side].seen[0] = division->writer[side].seen[1] =
+            division->writer[side].spent;
+    }
+}
+
+/* Nobody knows what the absent packets of a sender said: what it was at, and whether they freed
+ * space for the other one. */
+static void
+take_gap(smcr_collect_division_t *division, unsigned sender)
+{
+    for (unsigned side = 0; side < 2; side++) {
+        smcr_collect_writer_t *writer = &division->writer[side];
+        const smcr_collect_spent_t *seen = &writer->seen[sender];
+
+        if (side != sender && writer->spent.part[SMCR_COLLECT_IS_FULL] ==
+                                  seen->part[SMCR_COLLECT_IS_FULL])
+            continue;
+        writer->gap = *seen;
+        all_was(writer, seen, SMCR_COLLECT_IS_UNKNOWN);
+        writer->is_known = writer->is_full = false;
     }
 }
 
@@ -302,16 +327,13 @@ smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *
     unacked_t sent = {.when = when, .is_data = true, .waits = record->fate == SMCR_FLOW_FATE_WAIT};
 
     if (!division->begun.frame)
-        begin(division, when, gaps, is_whole);
+        begin(division, when, is_whole);
     settle_both(division, scope, when.frame);
-    for (unsigned side = 0; side < 2; side++) {
-        if (division->gaps != gaps) { /* nobody knows what those said that the capture lacks */
-            division->writer[side].gap = division->writer[side].spent;
-            division->writer[side].at = SMCR_COLLECT_IS_UNKNOWN;
-        }
+    for (unsigned side = 0; side < 2; side++)
         advance(&division->writer[side], when.time);
-    }
-    division->gaps = gaps;
+    if (division->gaps[record->sender] && division->gaps[record->sender] != gaps + 1)
+        take_gap(division, (unsigned)record->sender);
+    division->gaps[record->sender] = gaps + 1;
     if (record->order == SMCR_FLOW_IS_REPEAT)
         take_repeat(division, record);
     else if (record->order == SMCR_FLOW_IS_LATE && writer->gap.until)
@@ -323,8 +345,10 @@ smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *
         else if (record->kind == SMCR_RECORD_CDC)
             take_cdc(division, scope, when, packet, sent);
     }
-    for (unsigned side = 0; side < 2; side++)
+    for (unsigned side = 0; side < 2; side++) {
         look(&division->writer[side]);
+        division->writer[side].seen[record->sender] = division->writer[side].spent;
+    }
 }
 
 void

@@ -41,9 +41,9 @@ typedef enum {
     SMCR_FINDING_BY_TCP_CONGESTION, /* CE, ECE */
     SMCR_FINDING_BY_TCP_RESET, /* of a connection that is not over RDMA */
     SMCR_FINDING_BY_NO_OPTION, /* one side does not offer SMC-R */
-    SMCR_FINDING_BY_UNFINISHED, /* a handshake without end */
     SMCR_FINDING_BY_NO_ROCE, /* the capture lacks the path of RoCE */
     SMCR_FINDING_BY_LACK,   /* the capture lacks packets */
+    SMCR_FINDING_BY_UNFINISHED, /* a handshake without end */
     SMCR_FINDING_BY_LATE_START, /* the capture begins late */
     SMCR_FINDING_BY_NOTICE, /* an expert item that nothing else speaks of */
     SMCR_FINDING_BY_ICRC_DOUBTED, /* ICRCs that mean nothing */

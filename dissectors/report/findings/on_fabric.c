@@ -297,9 +297,11 @@ text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble, const smc
             slowest(finder, trouble));
     }
     return wmem_strdup_printf(finder->scope, "%s retransmitted %s%s", what,
-                              sum->repeated_after.timeout
-                                  ? "without a NAK, as when a timer runs out"
-                                  : "for a cause that is not known",
+                              !sum->repeated_after.timeout ? "for a cause that is not known"
+                              /* the identification of IPv4 tells copies, however late */
+                              : trouble->at->src && strchr(trouble->at->src, ':')
+                                  ? "without a NAK, as when a timer runs out, or captured twice"
+                                  : "without a NAK, as when a timer runs out",
                               trouble->slowest >= STALL ? slowest(finder, trouble) : "");
 }
 

@@ -113,10 +113,12 @@ find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
     const char *filter =
         wmem_strdup_printf(finder->scope, "smcr.link.index == %" PRIu64, place->link->index);
 
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_LINK_FAILED, smcr_figure_known(flow->packets),
-                    flow->first_frame, filter, "%s never came up: %s got no answer to %s%s",
-                    name_of(place), flow->src ? flow->src : "one side",
-                    smcr_words_things(finder->scope, flow->packets, "packet"),
+    uint64_t packets = smcr_figure_known(flow->packets) - smcr_figure_known(flow->copies);
+
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_LINK_FAILED, packets, flow->first_frame, filter,
+                    "%s never came up: %s got no answer to %s%s", name_of(place),
+                    flow->src ? flow->src : "one side",
+                    smcr_words_things(finder->scope, packets, "packet"),
                     smcr_finder_undelivered(finder, flow->src, flow->dst));
 }
 

@@ -185,10 +185,11 @@ smcr_finding_on_notices(smcr_finder_t *finder)
 {
     wmem_map_t *told = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
 
+    for (uint32_t i = 0; i < finder->notice_count; i++)
+        if (strncmp(finder->notices[i].filter, "icmp", 4) == 0)
+            find_undelivered(finder, &finder->notices[i]);
     for (uint32_t i = 0; i < finder->notice_count; i++) {
         const smcr_figure_notice_t *notice = &finder->notices[i];
-        if (strncmp(notice->filter, "icmp", 4) == 0)
-            find_undelivered(finder, notice);
         if (severity_of(notice) <= SMCR_FIGURE_INFO) /* others than ours are among these */
             continue;
         const char *name = notice->filter + strlen(PREFIX);
