@@ -127,7 +127,8 @@ smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent, const smcr_when_t 
     uint64_t round_trip = acked && acked->time > sent ? acked->time - sent : 0;
     bool seen = acked && arrival->when.time > acked->time + MAX(round_trip, SMCR_TIME_MILLISECOND);
 
-    return doubt_unless(seen, SMCR_DOUBT_UNSEEN);
+    return smcr_doubt_or(doubt_unless(seen, SMCR_DOUBT_UNSEEN),
+                         doubt_unless(!arrival->state->is_disordered, SMCR_DOUBT_PLACE));
 }
 
 smcr_doubt_t

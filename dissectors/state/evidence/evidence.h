@@ -30,7 +30,9 @@
  *   place    TCP and RoCE came from one interface, and  they came from several, or one    now
  *            no request behind its acknowledgement      did
  *   seen     the sender had seen what it ignores: that  it was acknowledged less than a   now
- *            was acknowledged before                    millisecond or round trip before
+ *            was acknowledged before                    millisecond or round trip before,
+ *                                                       or a request came behind its
+ *                                                       acknowledgement
  *   later    what would make it right has not come on   the flow ends, or goes on behind  later
  *            the flows of its sender, which go on       a gap
  *   until    it has not come until its time was over    the capture ends before           later
@@ -310,7 +312,8 @@ smcr_doubt_t smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
 /* seen: its sender has seen the message that was sent at `sent` (nanoseconds since the epoch). An
  * acknowledgement shows that the sender's adapter had it; the software sees it a moment later. One
  * that was acknowledged more than a millisecond or one round trip before, whichever is longer, had
- * been seen. `acked`: when it was; NULL: it has not been. */
+ * been seen. Once a request has come behind its acknowledgement, times prove nothing. `acked`: when
+ * it was; NULL: it has not been. */
 smcr_doubt_t smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent,
                              const smcr_when_t *acked);
 

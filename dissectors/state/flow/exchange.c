@@ -167,7 +167,8 @@ answer_client(const smcr_exchange_message_t *message, bool doubtful)
 static bool
 crosses(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open)
 {
-    return smcr_doubt_seen(arrival, open->exchange.request_time, open->acked).kind != 0;
+    return smcr_doubt_seen(arrival, open->exchange.request_time, open->acked).kind ==
+           SMCR_DOUBT_UNSEEN;
 }
 
 /* A client's wish that crosses with the server's request for the very same thing: the request is
