@@ -304,6 +304,20 @@ summarize(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *vi
     view->urgent = cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT && out->announced > 0;
 }
 
+/* All that comes behind the cursor lies there, or behind it. What the capture lacks before it may
+ * have been written. */
+static void
+locate_cursor(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
+{
+    uint64_t unseen = smcr_evidence_unseen_bytes(&reader->located, arrival->qp, arrival->psn);
+    smcr_stream_t *stream = &reader->in;
+
+    if (!stream->moved)
+        stream->located += MIN(stream->announced - stream->located, unseen);
+    stream->begun = stream->announced;
+    reader->located = smcr_point_at(arrival->qp, arrival->psn);
+}
+
 /* Bytes announced and read. */
 static void
 take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
@@ -326,10 +340,8 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
         smcr_orphan_end(arrival, conn, out, out->announced);
         smcr_write_end(arrival, conn, out);
     }
-    if (out && len >= 0 && out->located <= out->announced) {
-        out->begun = out->announced; /* all that comes behind a cursor lies there, or behind it */
-        conn->side[arrival->qp->side].located = smcr_point_at(arrival->qp, arrival->psn);
-    }
+    if (out && len >= 0 && out->located <= out->announced)
+        locate_cursor(arrival, &conn->side[arrival->qp->side]);
     if (out)
         take_in_announced(arrival, &streams, cdc, len, read, known);
     /* it tells nothing that its sender has not told before, but for the consumer cursor */
