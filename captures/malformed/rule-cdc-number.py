@@ -8,7 +8,7 @@ from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, Connection, linux
 
 EXPECTED = {"smcr.cdc.cursor_backwards": [104], "smcr.cdc.cursor_range": [81, 150], "smcr.cdc.first_number": [35], "smcr.cdc.sequence_skipped": [58],
             "smcr.cdc.wrap": [127], "smcr.packet_ahead": [194, 217, 240, 263, 286, 309]}
-UNPROVEN = {"smcr.cdc.cursor_backwards": [263], "smcr.cdc.cursor_ahead": [286, 309]}
+UNPROVEN = {"smcr.cdc.cursor_backwards": [263], "smcr.cdc.cursor_ahead": [127, 286, 309], "smcr.cdc.wrap": [150]}
 SIZE = 16384
 FLAWS = ({"seq": 2}, {"seq": 3}, {"prod": (0, SIZE)}, {"cons": (0, 2)}, {"prod": (1, 40)}, {"prod": (2, 0)})
 

@@ -7,6 +7,7 @@ from smcsynth.clc import clc_decline
 from smcsynth.story import Connection, clc_conversation, linux_connection, linux_halves
 
 EXPECTED = {"smcr.clc.decline_late": [51, 70], "smcr.clc.wrong_sender": [26, 35], "smcr.fallback": [51, 70]}
+UNPROVEN = {"smcr.clc.order": [35]}
 
 
 def scene(capture):

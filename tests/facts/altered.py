@@ -63,7 +63,7 @@ PASSES = {"once": "one pass", "twice": "two passes"}
 # A capture that is not altered. second: frames before the second part; once, twice: {frame: what it shows}; packets:
 # {frame: Identity}
 Whole = collections.namedtuple("Whole", "name path head frames second once twice packets")
-Identity = collections.namedtuple("Identity", "part ends qpn psn acknowledges")
+Identity = collections.namedtuple("Identity", "part ends qpn psn")
 Finding = collections.namedtuple("Finding", "label passes frame what before after")
 Outcome = collections.namedtuple("Outcome", "label passes frames wrong lost new")
 
@@ -78,7 +78,7 @@ def facts(frames, rows):
         values = iter(texts)
         shown = {what: tuple(value for _ in fields for value in next(values).split(",") if value)
                  for what, fields in GROUPS.items()}
-        for what in (*FRAMES, *REPEATS):
+        for what in (*FRAMES, *REPEATS, HANDED_ON):
             shown[what] = tuple(frames[int(number) - 1].number for number in shown[what])
         shown["direction"] = tuple(NAMED.get(value, value) for value in shown["direction"])
         found.append(shown)
@@ -110,7 +110,7 @@ def look_once(tshark, path):
 
 def identities(path, part=0):
     """{frame: what two frames with the same RoCE packet share}."""
-    return {packet.frame: Identity(part, packet.ends, packet.qpn, packet.psn, packet.opcode == wire.ACKNOWLEDGE)
+    return {packet.frame: Identity(part, packet.ends, packet.qpn, packet.psn)
             for packet in wire.roce(path)}
 
 
@@ -138,7 +138,7 @@ def whole(tshark, name):
 def of_second_part(shown, count):
     """What a frame of a second part shows: its connections and links are not those of the first."""
     moved = {what: tuple(f"{value} of the second" for value in shown[what]) for what in INDEXES}
-    moved |= {what: tuple(count + number for number in shown[what]) for what in (*FRAMES, *REPEATS)}
+    moved |= {what: tuple(count + number for number in shown[what]) for what in (*FRAMES, *REPEATS, HANDED_ON)}
     return {**shown, **moved}
 
 
@@ -175,13 +175,20 @@ def others(tshark, name):
 # ---- comparison ----
 
 
+def owners(base, numbers):
+    """Connections of these frames in the whole capture."""
+    return {owner for number in numbers for owner in base.twice[number]["connection"]}
+
+
 def wrong_of(base, number, before, after, meant):
     """What is wrong of one frame: (what, before, after). `meant`: what indexes of the altered capture stand for."""
-    packet = base.packets.get(number)
     for what in INDEXES:
-        if what == "connection" and after[HANDED_ON] and packet and packet.acknowledges:
-            continue
-        if before[what] and after[what]:
+        if what == "connection" and (before[HANDED_ON] or after[HANDED_ON]):
+            known = {owner for index in after[what] for owner in meant.get((what, (index,)), ())}
+            right = owners(base, (number, *before[HANDED_ON], *after[HANDED_ON]))
+            if before[what] and not known <= right:
+                yield what, sorted(right), sorted(known)
+        elif before[what] and after[what]:
             known = meant.setdefault((what, after[what]), before[what])
             if known != before[what]:
                 yield what, before[what], known

@@ -290,6 +290,7 @@ ALSO = {"REQ": (set(), {REP_SENT, ESTABLISHED}), "REP": (set(), {ESTABLISHED}),
         "RTU": ({DREQ_RCVD, DREQ_SENT}, {DREQ_SENT, DREQ_RCVD}),
         "DREQ": ({DREQ_RCVD}, {DREQ_SENT, TIMEWAIT}), "DREP": ({IDLE}, {DREQ_SENT, IDLE}),
         "REJ": ({TIMEWAIT}, {TIMEWAIT}), "SIDR_REQ": ({IDLE}, {IDLE}), "SIDR_REP": (set(), set())}
+OVERTAKEN = {"REQ": {REP_RCVD}}  # and what else when its answer stands before it in the capture
 
 
 def states(connection):
@@ -306,5 +307,7 @@ def states(connection):
 
 
 def possible_states(each):
-    """The states of either side that do not contradict a message, whatever the capture lacks."""
-    return set(AFTER[each.attr]) | set().union(*ALSO[each.attr]) if each.attr in AFTER else set(range(16))
+    """The states of either side that do not contradict a message, whatever the capture lacks or has out of order."""
+    if each.attr not in AFTER:
+        return set(range(16))
+    return set(AFTER[each.attr]).union(*ALSO[each.attr], OVERTAKEN.get(each.attr, ()))

@@ -113,10 +113,13 @@ def test_one_frame_is_missing(tshark, scratch):
 
 
 def is_in_order(pieces, stream):
-    for whose, every in pieces.items():
+    """Of one connection. Without its Accept or Confirm, one direction of it has a number of its own."""
+    of_way = {way: data for (_, way), data in stream.items()}
+    assert len(of_way) == len(stream) and len({way for _, way in pieces}) == len(pieces)
+    for (_, way), every in pieces.items():
         at = 0
         for piece in every:
-            at = stream[whose].find(piece, at)
+            at = of_way[way].find(piece, at)
             if at < 0:
                 return False
             at += len(piece)

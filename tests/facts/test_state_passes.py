@@ -70,8 +70,10 @@ def differences(one, other, ignore):
 
 
 def is_late(tree, seen_later):
-    """Whether this is an RDMA WRITE that came before whatever tells its connection."""
-    return any(node[0] == "smcr.write.len" for node in seen_later) and all(node[0] != "smcr.stream" for node in tree)
+    """Whether this is an RDMA WRITE that came before whatever tells its connection, or its place: then its data waits."""
+    now, later = ({node[0] for node in each} for each in (tree, seen_later))
+    return "smcr.write.len" in later and ("smcr.stream" not in now or
+                                          ("smcr.write.data_in" in later and "smcr.stream.offset" not in now))
 
 
 # What depends on how far the reader is. A first pass says it; where a gap in what the reader sends shows later, a second
