@@ -15,29 +15,48 @@ from mutants import add, put
 SAMPLE = ("6.1-v2-h1-two-links-second-fails", "6.1-v2-j-http11", "6.1-v1-h4-two-links-rkeys")
 NOT_HEALTHY = ("lossy", "starts-late", "loss")  # what the capture lacks excuses some
 
+ADD_LINK, CONFIRM_LINK, TYPE_V1, DELETE_LINK = 2, 1, 0x1F, (4, 0x24)
+RESPONSE, REJECTED = 0x80, 0x40
+
 # item: that is raised; of: which frames have such a message; also: other items that the same bytes may break instead;
 # then: true of what follows, since the message is none of its connection
 Mutant = collections.namedtuple("Mutant", "item of label change also then", defaults=((), ()))
 
 
-CDC, NEXT_CDC, WRITE, NEXT_WRITE = "CDC", "not the first CDC", "WRITE", "not the first WRITE"
+CDC, NEXT_CDC, WRITE, NEXT_WRITE = "CDC", "not the first CDC of its connection", "WRITE", "not the first WRITE"
+ANSWERED = "CDC before the last request of the other side, and before a link is lost"
 MUTANTS = (
     Mutant("smcr.cdc.cursor_range", CDC, "producer cursor", put(12, "7fffffff")),
     Mutant("smcr.cdc.cursor_range", CDC, "consumer cursor", put(20, "7fffffff")),
-    Mutant("smcr.cdc.read_unsent", CDC, "consumer cursor far on", add(20, ">I", 60000), ("smcr.cdc.wrap", "smcr.cdc.cursor_range")),
-    Mutant("smcr.cdc.sequence_skipped", NEXT_CDC, "number", add(2, ">H", 100), ("smcr.cdc.first_number",)),
-    Mutant("smcr.cdc.sequence_backwards", NEXT_CDC, "number again", add(2, ">H", -1), ("smcr.cdc.first_number",)),
+    Mutant("smcr.cdc.read_unsent", ANSWERED, "consumer cursor far on", add(20, ">I", 60000),
+           ("smcr.cdc.wrap", "smcr.cdc.cursor_range")),
+    Mutant("smcr.cdc.sequence_skipped", NEXT_CDC, "number", add(2, ">H", 100)),
+    Mutant("smcr.cdc.sequence_backwards", NEXT_CDC, "number again", add(2, ">H", -1)),
     Mutant("smcr.write.hole", NEXT_WRITE, "address 10 bytes on", add(0, ">Q", 10)),
     Mutant("smcr.write.outside", WRITE, "address far away", add(0, ">Q", -1 << 30)),
     Mutant("smcr.cdc.length_invalid", CDC, "length", put(1, "2d"), (), ("smcr.cdc.sequence_gap",)),
 )
 
 
+def sent_once(path):
+    """The requests that repeat none. What a repeat says is not looked at: its receiver has had the packet."""
+    requests = [each for each in wire.roce(path) if each.opcode < wire.ACKNOWLEDGE]
+    return list({(each.ends, each.qpn, each.psn): each for each in reversed(requests)}.values())[::-1]
+
+
 def frames_of(path):
-    """{kind: frames of such messages}"""
-    cdc = [each.frame for each in wire.roce_messages(path) if each.kind == "cdc"]
-    writes = [each.frame for each in wire.roce(path) if each.opcode == wire.WRITE_ONLY]
-    return {CDC: cdc, NEXT_CDC: cdc[2:], WRITE: writes, NEXT_WRITE: writes[2:]}
+    """{kind: frames of such messages}. Of what a peer sends that is silent behind them, or on a lost link, nobody knows."""
+    once, messages = sent_once(path), wire.roce_messages(path)
+    of_cdc = {each.frame for each in messages if each.kind == "cdc"}
+    cdc = [each for each in once if each.frame in of_cdc]
+    writes = [each.frame for each in once if each.opcode == wire.WRITE_ONLY]
+    first = {(each.ends, each.qpn, each.payload[4:8]): each.frame for each in reversed(cdc)}
+    last = {each.ends[::-1]: each.frame for each in once}  # the last request of the other side
+    lost = min((each.frame for each in messages if each.data[0] in DELETE_LINK), default=1 << 32)
+    return {CDC: [each.frame for each in cdc],
+            NEXT_CDC: [each.frame for each in cdc if each.frame not in first.values()],
+            ANSWERED: [each.frame for each in cdc if each.frame < min(last.get(each.ends, 0), lost)],
+            WRITE: writes, NEXT_WRITE: writes[2:]}
 
 
 def chosen(frames):
@@ -58,8 +77,6 @@ def faults(tshark, scratch, name):
                 yield name, number, mutant.label, mutant.item, sorted(raised), false[:3], wrong[:3]
 
 
-ADD_LINK, CONFIRM_LINK, TYPE_V1 = 2, 1, 0x1F
-RESPONSE, REJECTED = 0x80, 0x40
 
 
 def announcements(path):
