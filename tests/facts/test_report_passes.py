@@ -37,7 +37,7 @@ OF_ALTERED = "|".join([
     r"connections\[\]\.\w+_to_\w+\.(bytes|writes|ack_time_s\.\w+|repeated_(packets|bytes)|blocked_count)",
     r"connections\[\]\.(links\[\]\.from|first)_(frame|time)",
     # that a packet of the reader is absent shows later
-    r"connections\[\]\.\w+_to_\w+\.(window_full_count|time\.\w+|(reader|drain)_time_s\.\w+)",
+    r"connections\[\]\.\w+_to_\w+\.(window_full_count|time(\.\w+)?|(reader|drain)_time_s\.\w+)",
     # LLC on a link that nothing has named yet
     r"connections\[\]\.setup(_s|\.llc_s|_longest)",
     # packets before the first sign of SMC-R
