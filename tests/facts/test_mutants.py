@@ -45,17 +45,20 @@ def sent_once(path):
 
 
 def frames_of(path):
-    """{kind: frames of such messages}. Of what a peer sends that is silent behind them, or on a lost link, nobody knows."""
+    """
+    {kind: frames of such messages}. Of what a peer sends that is silent behind them, or on a lost link, nobody knows; nor
+    what the first message of a connection on its next link goes on from.
+    """
     once, messages = sent_once(path), wire.roce_messages(path)
     of_cdc = {each.frame for each in messages if each.kind == "cdc"}
     cdc = [each for each in once if each.frame in of_cdc]
     writes = [each.frame for each in once if each.opcode == wire.WRITE_ONLY]
     first = {(each.ends, each.qpn, each.payload[4:8]): each.frame for each in reversed(cdc)}
-    last = {each.ends[::-1]: each.frame for each in once}  # the last request of the other side
     lost = min((each.frame for each in messages if each.data[0] in DELETE_LINK), default=1 << 32)
-    return {CDC: [each.frame for each in cdc],
+    last = {each.ends[::-1]: each.frame for each in once if each.frame < lost}  # the last request of the other side
+    return {CDC: [each.frame for each in cdc if each.frame < lost or each.frame not in first.values()],
             NEXT_CDC: [each.frame for each in cdc if each.frame not in first.values()],
-            ANSWERED: [each.frame for each in cdc if each.frame < min(last.get(each.ends, 0), lost)],
+            ANSWERED: [each.frame for each in cdc if each.frame < last.get(each.ends, 0)],
             WRITE: writes, NEXT_WRITE: writes[2:]}
 
 
