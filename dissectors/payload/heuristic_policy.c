@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "heuristic_policy.h"
+#include "payload.h"
 
 #include <epan/exported_pdu.h>
 

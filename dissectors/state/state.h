@@ -9,9 +9,7 @@
 #pragma once
 
 #include "state/evidence/evidence.h"
-#include "state/flow/cost.h"
 #include "state/flow/packet_flow.h"
-#include "state/model/held.h"
 #include "state/model/record.h"
 #include "state/model/socket.h"
 #include "state/rules/links/links.h"

@@ -7,6 +7,10 @@
  * us, and ours is added below when the 32-bit ExID matches. The maximum segment size is wrapped,
  * too: it is in every SYN-ACK, with our option or without.
  *
+ * The segments that carry neither option nor message of ours, acknowledgements, FIN and RST, are of
+ * the connection all the same: a filter for it finds them, and its rows count them. Nothing hands
+ * such a segment on to a dissector, so that of TCP is wrapped.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
@@ -193,4 +197,36 @@ smcr_tcp_option_handoff(void)
         int proto = dissector_handle_get_protocol_index(original[i]);
         dissector_add_uint("tcp.option", kinds[i], create_dissector_handle(wrappers[i], proto));
     }
+}
+
+/* ---- all segments ---- */
+
+#define TCP_FLAGS 13 /* where they are in its header */
+
+static int
+dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    unsigned shown = smcr_annotate_count();
+    int used = smcr_handshake_original(tvb, pinfo, tree, data);
+    bool is_wanted = tree && (proto_field_is_referenced(tree, hf_smcr_stream) ||
+                             smcr_show_ends_are_wanted(tree));
+    bool asked = (is_wanted || smcr_tap_is_heard()) && !pinfo->flags.in_error_pkt &&
+                 pinfo->ptype == PT_TCP;
+    const smcr_conn_t *conn = asked ? smcr_handshake_find(pinfo) : NULL;
+
+    if (!conn || pinfo->num < conn->known_from)
+        return used;
+    smcr_tap_segment(pinfo, &(smcr_tap_segment_t){
+                                .conn = conn,
+                                .from_server = !smcr_handshake_from_client(pinfo, conn),
+                                .flags = tvb_get_uint8(tvb, TCP_FLAGS)});
+    if (is_wanted && shown == smcr_annotate_count())
+        smcr_item_hide(smcr_annotate_segment(tvb, pinfo, tree, conn));
+    return used;
+}
+
+void
+smcr_tcp_segment_register(void)
+{
+    smcr_handshake_wrap(dissect_segment);
 }

@@ -22,7 +22,7 @@ SETTINGS = ("always", "adaptive")
 UNKNOWN = b"0123456789" * 6
 LONG = [name for name, path in beds.captures("real", "synthetic").items() if path.stat().st_size > 64 * 1024]
 MTU = 1024  # of Link
-AT_ONCE = 16  # refusals after which the policy begins (payload/heuristic_policy.h)
+AT_ONCE = 16  # refusals after which the policy begins (payload/payload.h)
 
 SIP = b"OPTIONS sip:a@b.example SIP/2.0\r\nVia: SIP/2.0/TCP c.example;branch=z9hG4bK1\r\nContent-Length: 0\r\n\r\n"
 MESSAGES = {

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "fabric/peers/peers.h"
+#include "fabric/peers/rdma.h"
 #include "input.h"
 #include "wire/wire.h"
 

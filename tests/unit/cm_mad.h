@@ -13,7 +13,7 @@
 
 #include <glib.h>
 
-#include "fabric/peers/peers.h"
+#include "fabric/peers/rdma.h"
 #include "wire/wire.h"
 
 typedef struct {

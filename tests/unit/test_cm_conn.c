@@ -8,7 +8,7 @@
 #include <glib.h>
 
 #include "cm_mad.h"
-#include "fabric/peers/peers.h"
+#include "fabric/peers/rdma.h"
 #include "wire/wire.h"
 
 /* Rows name only what is not zero. */

@@ -1,14 +1,6 @@
 /* rdma.h
- * The RDMA connections of a capture: which flow is opposite to which, and which queue pair sends
- * it. RoCE packets carry the number of the queue pair that receives them only.
- *
- * A flow is what goes from one address to a queue pair of another. Its source queue pair is known
- * from communication management (cm.h), from the datagram header (DETH), or from the UDP source
- * port: Linux (rdma_get_udp_sport()) gives both flows of a connection the same one. Two opposite
- * flows, alone with their port, are a pair when one answers a PSN of the other.
- *
- * A queue pair number that communication management sets up again begins new flows. So does another
- * port, where a pair is known by its port or communication management has ended the connection.
+ * Knows who talks to whom where no CLC says so: flows, source queue pairs and their grounds,
+ * RDMA-CM and its states. Knows nothing of SMC-R or Wireshark. Called by the state only.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,7 +13,16 @@ typedef struct smcr_rdma smcr_rdma_t; /* of one capture */
 typedef struct smcr_rdma_flow smcr_rdma_flow_t;
 typedef struct smcr_port_pair smcr_port_pair_t;
 
-/* A flow. Read by all; written in the first pass only. */
+/* A flow is what goes from one address to a queue pair of another: RoCE packets carry the number of
+ * the queue pair that receives them only. Its source queue pair is known from communication
+ * management (cm.h), from the datagram header (DETH), or from the UDP source port: Linux
+ * (rdma_get_udp_sport()) gives both flows of a connection the same one. Two opposite flows, alone
+ * with their port, are a pair when one answers a PSN of the other.
+ *
+ * A queue pair number that communication management sets up again begins new flows. So does another
+ * port, where a pair is known by its port or communication management has ended the connection.
+ *
+ * Read by all; written in the first pass only. */
 struct smcr_rdma_flow {
     struct {
         uint8_t source[SMCR_GID_LENGTH];

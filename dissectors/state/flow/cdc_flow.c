@@ -8,6 +8,7 @@
  */
 
 #include "message_flow.h"
+#include "packet_flow.h"
 
 #define HALVES_MAX 256 /* late connections of a group that wait for their other direction */
 

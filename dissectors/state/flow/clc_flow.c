@@ -1,15 +1,51 @@
 /* clc_flow.c
- * What CLC messages tell: which queue pairs make a link, which RMBs and tokens a connection has
- * (RFC 7609 3.5.1, 3.5.2, A.2). Judge the message: may its sender send it, and what is absent
- * before it? Place it: an Accept or Confirm at the queue pair of its sender. Take it in: what its
- * sender has, and which step it is. Tell what is worth it. Rules are asked in between.
+ * What TCP and CLC messages tell: which queue pairs make a link, which RMBs and tokens a connection
+ * has, or that it goes back to TCP (RFC 7609 3.5.1, 3.5.2, 3.6, A.1, A.2, C). Judge the message:
+ * may its sender send it, and what is absent before it? Place it: an Accept or Confirm at the queue
+ * pair of its sender. Take it in: what its sender has, and which step it is. Tell what is worth it.
+ * Rules are asked in between.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include "message_flow.h"
 #include "packet_flow.h"
 
-#include "message_flow.h"
+/* ---- why a connection does not use SMC-R: decided once, in the frame that proves it ---- */
+
+static void
+fall_back(smcr_conn_t *conn, smcr_fallback_kind_t kind, uint32_t frame)
+{
+    conn->fallback.kind = (uint8_t)kind;
+    conn->fallback.frame = frame;
+    conn->fallback.step = conn->confirm_frame    ? SMCR_CLC_CONFIRM
+                          : conn->accept_frame   ? SMCR_CLC_ACCEPT
+                          : conn->proposal_frame ? SMCR_CLC_PROPOSAL
+                                                 : 0;
+    conn->fallback.both_options = conn->option_syn && conn->option_synack;
+    conn->fallback.no_roles = conn->no_roles;
+}
+
+/* A Decline arrives. (A.2.5) */
+static void
+fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *decline)
+{
+    const smcr_clc_decline_t *message = &decline->u.decline;
+    smcr_fallback_t *fallback = &conn->fallback;
+
+    if (fallback->kind)
+        return;
+    fall_back(conn, SMCR_FALLBACK_DECLINED, arrival->when.frame);
+    fallback->lacks_clc = conn->cut_clc || !smcr_evidence_tcp_is_whole(arrival, conn);
+    fallback->no_code = decline->cut_code;
+    fallback->code = message->diagnosis;
+    fallback->os = smcr_wire_bits(decline->header.flags, SMCR_MASK_VERSION) >= 2
+                       ? smcr_wire_bits(message->os, SMCR_MASK_OS)
+                       : 0;
+    fallback->by_server = smcr_arrival_role(arrival);
+    fallback->other_subnet = conn->ipv4 && conn->outside;
+    fallback->no_roce = smcr_evidence_lacks_roce(conn);
+}
 
 /* ---- place it ---- */
 
@@ -138,15 +174,6 @@ tell_token_reuse(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const s
                        before->index);
 }
 
-/* 0: none of 1 and 2. */
-static uint8_t
-known_version(uint8_t flags)
-{
-    unsigned version = smcr_wire_bits(flags, SMCR_MASK_VERSION);
-
-    return version <= 2 ? (uint8_t)version : 0;
-}
-
 /* What Accept and Confirm say of the side that sends them. */
 static void
 take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_t *clc)
@@ -155,6 +182,7 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
     smcr_state_t *state = arrival->state;
     smcr_lgr_t *lgr = qp->link->lgr;
     smcr_conn_side_t *side = &conn->side[qp->side];
+    uint8_t version = smcr_wire_bits(conn->accept_flags, SMCR_MASK_VERSION);
 
     smcr_conn_join(conn, lgr);
     memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
@@ -163,7 +191,7 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
         lgr->release = (uint8_t)smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
     }
     if (conn->first_contact)
-        lgr->version = known_version(conn->accept_flags);
+        lgr->version = version <= 2 ? version : 0;
     if (conn->first_contact || !lgr->from_start) /* later it means nothing, but Linux repeats it */
         qp->mtu = smcr_wire_bits(accept->sizes, SMCR_MASK_MTU);
     side->size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
@@ -202,7 +230,7 @@ take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
     smcr_conn_leave(arrival->state, conn);
     conn->no_roles |= !smcr_evidence_clc_knows_client(conn) &&
                       !smcr_evidence_tcp_knows_client(conn);
-    smcr_state_declined(arrival, conn, clc);
+    fall_back_declined(arrival, conn, clc);
 }
 
 /* Each message but the last answers that of the other side before, and waits for its own answer. A
@@ -313,4 +341,63 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
         smcr_rules_clc(SMCR_RULES_LEARNED, arrival, conn, &message);
     /* as TCP has it, whatever the link says */
     arrival->record->direction = conn->no_roles ? SMCR_LGR_SIDE_UNKNOWN : from_server;
+}
+
+/* ---- TCP: the handshake, and what follows CLC ---- */
+
+smcr_conn_t *
+smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
+{
+    smcr_conn_t *conn = smcr_conn_new(state);
+
+    smcr_conn_set_conversation(state, conn, tcp->conversation, tcp->stream);
+    smcr_conn_set_ends(state, conn, tcp->ipv4, (const uint8_t *[]){tcp->gid[0], tcp->gid[1]},
+                       tcp->port);
+    conn->known_from = tcp->frame;
+    conn->after_end = tcp->has_ended;
+    return conn;
+}
+
+void
+smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *syn)
+{
+    bool again = conn->synack;
+
+    smcr_state_learns(state, syn->when.frame);
+    if (syn->option)
+        smcr_conn_pass(conn, syn->when);
+    if (!conn->clc_types) /* else it is of an earlier handshake, seen again */
+        smcr_evidence_tcp_begins(conn, syn->answer, syn->first);
+    conn->synack |= syn->answer;
+    conn->option_synack |= syn->option && syn->answer;
+    conn->option_syn |= syn->option && !syn->answer;
+    if (syn->answer && !syn->option && !again && conn->option_syn && !conn->fallback.kind)
+        fall_back(conn, SMCR_FALLBACK_NO_OPTION, syn->when.frame);
+}
+
+void
+smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, unsigned direction,
+                     uint32_t frame)
+{
+    smcr_state_learns(state, frame);
+    if (conn->clc_end[direction] == 0)
+        conn->clc_end[direction] = frame;
+}
+
+void
+smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server)
+{
+    bool asked = conn->proposal_frame || conn->accept_frame;
+
+    smcr_state_learns(arrival->state, arrival->when.frame);
+    arrival->record->direction = from_server;
+    smcr_rules_tcp_data(arrival, conn);
+    bool whole = !conn->cut_clc && smcr_evidence_tcp_is_whole(arrival, conn);
+    bool declined = conn->confirm_frame && arrival->span && !whole && !conn->side[0].cdc_frame &&
+                    !conn->side[1].cdc_frame;
+    if (conn->fallback.kind || (conn->confirm_frame && !declined))
+        return;
+    fall_back(conn, asked || declined ? SMCR_FALLBACK_NO_ANSWER : SMCR_FALLBACK_NO_CLC,
+              arrival->when.frame);
+    conn->fallback.lacks_clc = !whole;
 }

@@ -4,9 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "packet_flow.h"
-
 #include "message_flow.h"
+#include "packet_flow.h"
 
 static smcr_rdma_t *
 rdma_of(smcr_state_t *state)

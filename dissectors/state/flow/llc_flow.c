@@ -8,6 +8,7 @@
  */
 
 #include "message_flow.h"
+#include "packet_flow.h"
 
 /* ---- what a response repeats of its request, as a number ---- */
 

@@ -7,9 +7,7 @@
 
 #pragma once
 
-#include "cost.h"
 #include "state/evidence/evidence.h"
-#include "state/model/held.h"
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
 #include "state/rules/rules.h"
@@ -217,12 +215,6 @@ void smcr_state_exchange_end(const smcr_lgr_t *lgr);
  * arrives begins it, or ends it. */
 smcr_exchange_t *smcr_state_exchange_open(const smcr_arrival_t *arrival);
 void smcr_state_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchange);
-
-/* ---- CLC messages ---- */
-
-/* A Decline arrives. (A.2.5) */
-void smcr_state_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn,
-                         const smcr_clc_t *decline);
 
 /* ---- who waits for whom: the writer for free space, the reader for data, and for how long
  * (RFC 7609 4.5, 4.6): fed with what is written, announced and read of one stream ---- */

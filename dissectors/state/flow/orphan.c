@@ -4,9 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "packet_flow.h"
-
 #include "message_flow.h"
+#include "packet_flow.h"
 
 #define UNKNOWN_QPS_MAX 1024      /* queue pairs */
 #define UNKNOWN_QP_PACKETS_MAX 64 /* of one of them */

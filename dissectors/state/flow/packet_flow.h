@@ -103,3 +103,35 @@ void smcr_state_told(const smcr_arrival_t *arrival, const smcr_told_t *told);
 /* A packet that is no packet of a link, as far as is known. `message` is that of RDMA-CM which it
  * carries, NULL when it carries none. Fills in the record. */
 void smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message);
+
+/* ---- what the end of a connection or of a link group costs: bytes that are on their way ---- */
+
+typedef struct {
+    bool known;           /* the capture lacks nothing that would change the numbers */
+    bool reader_known;    /* of one direction: nor what its reader has sent, which `unread` needs */
+    unsigned open;        /* connections that neither side has ended */
+    uint64_t unread;      /* bytes announced and not read, of both directions */
+    uint64_t unannounced; /* bytes written and not announced */
+} smcr_cost_t;
+
+/* Of what one connection sends to `side`; `open` says nothing. */
+smcr_cost_t smcr_cost_of_direction(const smcr_conn_t *conn, int side);
+
+/* Of one connection, and of all open ones of a group. */
+smcr_cost_t smcr_cost_of_conn(const smcr_conn_t *conn);
+smcr_cost_t smcr_cost_of_group(smcr_lgr_t *lgr);
+
+/* Whether it is known, and not nothing. */
+static inline bool
+smcr_cost_is_loss(const smcr_cost_t *cost)
+{
+    return cost->known && (cost->unread || cost->unannounced);
+}
+
+/* Tells the user that something has happened, and what it costs where that is known. `what`: the
+ * beginning of the sentence. Returns what was kept. */
+smcr_event_t *smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,
+                             const smcr_cost_t *cost);
+
+/* The group has no link any more: tells the user of its open connections, which are lost. */
+void smcr_cost_tell_end(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);

@@ -14,7 +14,7 @@
 typedef struct smcr_exchange smcr_exchange_t;
 
 /* What one side announced in its Accept or Confirm, and what it sent since. What it receives comes
- * first, then what it sends (join.c). */
+ * first, then what it sends (conn.c). */
 typedef struct {
     smcr_stream_t in;    /* what this side receives */
     smcr_rmb_t *rmb;     /* in which this side receives; NULL: not known */
@@ -107,7 +107,7 @@ struct smcr_conn {
     bool after_end : 1;      /* TCP had ended before: that was another connection of its ports */
     bool option_syn : 1, option_synack : 1; /* SYN and SYN-ACK with the option have been seen */
     bool synack : 1;         /* the SYN-ACK, with or without option */
-    bool flips : 1;          /* its sides have changed places (join.c) */
+    bool flips : 1;          /* its sides have changed places (conn.c) */
     uint32_t clc_next[2];    /* by role: number of the byte behind those of CLC so far */
     smcr_fallback_t fallback;
     uint32_t clc_step; /* number of an entry: the message before, which waits for its answer */
@@ -197,9 +197,6 @@ smcr_conn_t *smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, in
 /* From now on `token` means this connection. */
 void smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t token);
 
-/* Its tokens mean nothing in its group any more. */
-void smcr_conn_forget_tokens(smcr_state_t *state, const smcr_conn_t *conn);
-
 /* The connection has left SMC: its tokens and RMB elements mean nothing any more. */
 void smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn);
 
@@ -247,7 +244,7 @@ smcr_conn_direction(const smcr_lgr_t *lgr, int side)
     return lgr->server == SMCR_LGR_SIDE_UNKNOWN ? SMCR_LGR_SIDE_UNKNOWN : side == lgr->server;
 }
 
-/* ---- what turns out to be one (join.c). Records of before lead to what they are now ---- */
+/* ---- what turns out to be one (conn.c). Records of before lead to what they are now ---- */
 
 /* Two directions of a late connection of a group are one: `other` is the direction that goes to
  * `side`, and means `conn` from now on. */

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "held.h"
+#include "record.h"
 
 #include "store.h"
 

@@ -83,7 +83,7 @@ struct smcr_link {
     struct smcr_rules_links_link *rules; /* what rules remember of it; NULL: nothing */
     smcr_link_t *next_of_group; /* the one that came before it; NULL: it was the first */
     smcr_link_t *joined; /* the link that it has turned out to be, with the sides in each other's
-                            place (join.c); NULL: it is one of its own */
+                            place (conn.c); NULL: it is one of its own */
 };
 
 /* A point in the flow to a queue pair: what was known then holds while no packet is absent behind

@@ -39,6 +39,3 @@ typedef struct {
  * reached before this packet; it will say when it has. */
 const smcr_rules_goal_t *smcr_rules_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                                          int side, bool announced, uint64_t end);
-
-/* Whether the side of a connection that a claim is about has ended it by now. */
-bool smcr_rules_side_has_ended(const smcr_doubt_proof_t *claim);

@@ -59,15 +59,14 @@ SMCR_RULES_CLC(option)
 
 /* A timer guards the handshake. When it runs out the connection ends: it does not go on, neither
  * with SMC-R nor without. (R-C.5-1, R-C.5-2) */
-static void
-check_time(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+SMCR_RULES_CLC(time)
 {
     const smcr_exchange_t *asked = smcr_slab_entry(&arrival->state->entries, conn->clc_step);
     uint64_t time = 0;
 
     if (asked && arrival->when.time > asked->request_time)
         time = arrival->when.time - asked->request_time;
-    if (time > PATIENCE)
+    if (time > PATIENCE && message->proven.is_next)
         smcr_breach(arrival, SMCR_EVENT_clc_late, smcr_doubt_message(arrival),
                     "The connection goes on %u.%u seconds after the message in frame %u; Linux "
                     "ends it after 6",
@@ -76,30 +75,18 @@ check_time(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                     asked->request_frame);
 }
 
-SMCR_RULES_CLC(time)
-{
-    if (message->proven.is_next)
-        check_time(arrival, conn);
-}
-
 /* ---- errors ---- */
 
 /* Who receives a malformed message ends the connection. (R-C.6-2) */
-static void
-check_error(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+SMCR_RULES_CLC(error)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
 
-    if (kept->malformed_frame && kept->malformed_by_server != smcr_arrival_role(arrival))
+    if (message->proven.is_next && kept->malformed_frame &&
+        kept->malformed_by_server != smcr_arrival_role(arrival))
         smcr_breach(arrival, SMCR_EVENT_clc_error_kept, smcr_doubt_message(arrival),
                     "The message in frame %u is malformed, but its receiver goes on",
                     kept->malformed_frame);
-}
-
-SMCR_RULES_CLC(error)
-{
-    if (message->proven.is_next)
-        check_error(arrival, conn);
 }
 
 /* A reserved value in a first contact leads to a Decline. (R-C.6-3) */
@@ -251,9 +238,10 @@ check_due(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 void
 smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
+    const smcr_rules_clc_t data = {.proven = smcr_evidence_of_clc(arrival, conn)};
     smcr_lgr_t *lgr = conn->lgr;
 
-    if (!smcr_evidence_of_clc(arrival, conn).is_next)
+    if (!data.proven.is_next)
         return;
     if (smcr_rules_of_conn(conn)->out_of_sync && lgr &&
         conn->fallback.by_server != smcr_arrival_role(arrival) &&
@@ -262,10 +250,10 @@ smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
         kept->out_of_sync_time = arrival->when.time; /* the receiver has seen the Decline */
         kept->out_of_sync_side = smcr_arrival_role(arrival) ? lgr->server : !lgr->server;
     }
-    check_error(arrival, conn);
+    smcr_rules_clc_error(arrival, conn, &data);
     if (has_come(conn, SMCR_CLC_DECLINE))
         return;
-    check_time(arrival, conn);
+    smcr_rules_clc_time(arrival, conn, &data);
     if (has_come(conn, SMCR_CLC_CONFIRM))
         check_switch(arrival, conn);
     else

@@ -92,9 +92,6 @@ SMCR_RULES_KEPT(links, smcr_lgr_t, owner->links_rules)
 #define SMCR_RULES_LLC_CHECK(when, kind, types, check) SMCR_RULES_LLC(check);
 #include "llc_checks.def"
 
-#define SMCR_RULES_CLC_CHECK(when, types, check) SMCR_RULES_CLC(check);
-#include "links_clc_checks.def"
-
 /* ---- links ---- */
 
 /* The maximum of links that both sides have agreed on; UINT_MAX: it is not known. */

@@ -196,8 +196,4 @@ smcr_rules_clc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_
     if (when == SMCR_RULES_##step && kind & (types)) \
         smcr_rules_clc_##check(arrival, conn, message);
 #include "state/rules/clc_checks.def"
-#define SMCR_RULES_CLC_CHECK(step, types, check) \
-    if (when == SMCR_RULES_##step && kind & (types)) \
-        smcr_rules_clc_##check(arrival, conn, message);
-#include "links_clc_checks.def"
 }
