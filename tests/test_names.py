@@ -17,7 +17,7 @@ WORDS = {
     "fabric": "completion ecn flow icrc id psn range read response seen sent slab step traffic unacked when",
     "fabric/peers": "cm port_pair rdma",
     "state": "state sender",
-    "state/model": "arrival conn event exchange fallback held join lgr link place point qp record ring rmb socket stream",
+    "state/model": "arrival conn event exchange fallback held join lgr link list place point qp record ring rmb socket stream",
     "state/evidence": "doubt evidence",
     "state/rules": "breach rules",
     "state/rules/links": "",

@@ -53,13 +53,6 @@ learn_syn(packet_info *pinfo, smcr_conn_t *conn, const struct tcpheader *tcp, bo
                                        .when = smcr_capture_when(pinfo)});
 }
 
-static void
-learn_option(packet_info *pinfo, const struct tcpheader *tcp)
-{
-    if (tcp->th_flags & TH_SYN)
-        learn_syn(pinfo, smcr_handshake_claim(pinfo, !(tcp->th_flags & TH_ACK)), tcp, true);
-}
-
 /* A server has the option only where the client has it, and only in its SYN-ACK. (R-3.5.1.1-1,
  * R-3.5.1.1-2) */
 static void
@@ -161,13 +154,14 @@ static dissector_handle_t original[WRAPPED];
 static int
 dissect_option(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
+    const struct tcpheader *tcp = data;
     bool learns = !pinfo->fd->visited && !pinfo->flags.in_error_pkt;
     bool enabled = proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
     bool ours = enabled && which != MSS && is_ours(tvb);
     bool tells = enabled && which == MSS && data;
 
-    if (learns && ours && data)
-        learn_option(pinfo, data);
+    if (learns && ours && tcp && tcp->th_flags & TH_SYN)
+        learn_syn(pinfo, smcr_handshake_claim(pinfo, !(tcp->th_flags & TH_ACK)), tcp, true);
     else if (learns && tells)
         learn_mss(tvb, pinfo, data);
     int used = call_dissector_with_data(original[which], tvb, pinfo, tree, data);

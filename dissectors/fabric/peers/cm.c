@@ -396,6 +396,7 @@ smcr_cm_verdict_t
 smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
 {
     sending_t sending = sending_of(packet);
+    const smcr_cm_message_t *message = packet->message;
     smcr_cm_verdict_t verdict = {.conn = NULL};
 
     if (!sending.own_id && (!sending.other_id || is_request(&sending)))
@@ -405,19 +406,21 @@ smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
     smcr_cm_end_t *end = known ? known : begin(cm, &sending);
     smcr_cm_conn_t *conn = verdict.conn = conn_of(end);
     smcr_cm_end_t *other = peer_of(end);
-    smcr_cm_first_t *first = &conn->first[end->side][kind_of(packet->message->attribute)];
-    uint32_t digest = packet->message->digest;
+    smcr_cm_first_t *first = &conn->first[end->side][kind_of(message->attribute)];
 
-    if (first->frame && first->digest == digest) {
+    if (first->frame && first->digest == message->digest) {
         verdict.repeat_of = first->frame;
         smcr_cm_end_sends_again(end, sending.event);
-        if (packet->received && !names_other_qp(other, packet->message))
+        if (packet->received && !names_other_qp(other, message))
             smcr_cm_end_receives(other, sending.event);
     } else {
         learn(cm, end, &sending);
         take_first(end, other, &sending, &verdict);
-        *first = (smcr_cm_first_t){packet->when.frame, digest};
+        *first = (smcr_cm_first_t){packet->when.frame, message->digest};
     }
+    verdict.attribute = message->attribute;
+    verdict.status = message->status;
+    verdict.reason = message->reason;
     verdict.sender = end->side;
     for (unsigned i = 0; i < G_N_ELEMENTS(conn->ends); i++) {
         verdict.known[i] = conn->ends[i].state_known;

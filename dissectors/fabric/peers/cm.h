@@ -159,6 +159,8 @@ typedef struct {
                              the capture lacks messages, or it is an error. Never for a repeat */
     bool unexpected_received; /* the receiver, in the state that the capture shows, would refuse it,
                                  or a DREQ names another queue pair. Never for one that is lost */
+    uint8_t attribute, status; /* of the message, as is the next */
+    uint16_t reason;
 } smcr_cm_verdict_t;
 
 /* A registry without connections, which goes with `scope`. */

@@ -134,17 +134,8 @@ next_of(const transition_t *transitions, unsigned count, smcr_cm_event_t event, 
     return NOTHING;
 }
 
-static uint8_t
-when_sent(smcr_cm_event_t event, uint8_t state)
-{
-    return next_of(sent, G_N_ELEMENTS(sent), event, state);
-}
-
-static uint8_t
-when_received(smcr_cm_event_t event, uint8_t state)
-{
-    return next_of(received, G_N_ELEMENTS(received), event, state);
-}
+#define WHEN(transitions, event, state) \
+    next_of(transitions, G_N_ELEMENTS(transitions), event, state)
 
 static void
 enter(smcr_cm_end_t *end, uint8_t state)
@@ -159,11 +150,11 @@ enter(smcr_cm_end_t *end, uint8_t state)
 static bool
 crosses(smcr_cm_end_t *end, smcr_cm_event_t event)
 {
-    uint8_t next = end->last_event ? when_sent(event, end->before) : NOTHING;
+    uint8_t next = end->last_event ? WHEN(sent, event, end->before) : NOTHING;
 
     if (next == NOTHING)
         return false;
-    uint8_t then = when_received((smcr_cm_event_t)end->last_event, next);
+    uint8_t then = WHEN(received, (smcr_cm_event_t)end->last_event, next);
     end->before = next;
     enter(end, then == NOTHING ? next : then);
     return true;
@@ -172,7 +163,7 @@ crosses(smcr_cm_end_t *end, smcr_cm_event_t event)
 smcr_cm_move_t
 smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event)
 {
-    uint8_t next = end->state_known ? when_sent(event, end->state) : proved[event].sent;
+    uint8_t next = end->state_known ? WHEN(sent, event, end->state) : proved[event].sent;
     bool ruled = !end->state_known || next != NOTHING;
 
     if (!ruled && crosses(end, event))
@@ -192,7 +183,7 @@ smcr_cm_move_t
 smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event)
 {
     bool known = end->state_known;
-    uint8_t next = known ? when_received(event, end->state) : proved[event].received;
+    uint8_t next = known ? WHEN(received, event, end->state) : proved[event].received;
     bool ruled = !known || next != NOTHING;
     uint8_t proof = proved[event].received;
 
@@ -222,6 +213,6 @@ smcr_cm_end_sends_again(smcr_cm_end_t *end, smcr_cm_event_t event)
         end->last_event = SMCR_CM_EVENT_NONE; /* it waits for the answer, which did not arrive */
         enter(end, end->before);
     } else if (end->state_known && ((REJECTED | STALE | E(SIDR_REP)) >> event & 1)) {
-        enter(end, when_sent(event, end->state));
+        enter(end, WHEN(sent, event, end->state));
     }
 }

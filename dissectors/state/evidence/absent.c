@@ -269,8 +269,7 @@ is_seamless(const smcr_qp_t *qp)
 static bool
 has_ended_half(const smcr_lgr_t *lgr, int side)
 {
-    for (wmem_list_frame_t *at = wmem_list_head(lgr->halves); at; at = wmem_list_frame_next(at)) {
-        const smcr_conn_t *half = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(const smcr_conn_t *, half, lgr->halves) {
         if (half->side[side].has_token &&
             (half->side[!side].closed_frame || half->side[!side].abort_frame))
             return true;

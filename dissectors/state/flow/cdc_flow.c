@@ -23,8 +23,7 @@ other_half(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
 {
     smcr_conn_t *found = NULL;
 
-    for (wmem_list_frame_t *at = wmem_list_head(lgr->halves); at; at = wmem_list_frame_next(at)) {
-        smcr_conn_t *half = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(smcr_conn_t *, half, lgr->halves) {
         const smcr_conn_side_t *writer = &half->side[receiver];
         const smcr_conn_side_t *reader = &half->side[!receiver];
         if (writer->has_token || !reader->has_token || cdc->cons.count == 0 ||
@@ -57,11 +56,7 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     } else {
         conn = smcr_conn_new(arrival->state);
         smcr_conn_join(conn, lgr);
-        wmem_list_append(lgr->halves, conn);
-        if (wmem_list_count(lgr->halves) > HALVES_MAX) {
-            wmem_list_remove_frame(lgr->halves, wmem_list_head(lgr->halves));
-            lgr->lacks_halves = true;
-        }
+        lgr->lacks_halves |= smcr_list_keep(lgr->halves, conn, HALVES_MAX);
         smcr_event_add(arrival,
                        lgr->from_start ? SMCR_EVENT_cdc_unknown_token : SMCR_EVENT_conn_late, NULL);
     }

@@ -61,8 +61,7 @@ find(const smcr_lgr_t *lgr, const wanted_t *wanted, unsigned *count)
     smcr_exchange_request_t *found = NULL;
 
     *count = 0;
-    for (wmem_list_frame_t *at = wmem_list_tail(lgr->pending); at; at = wmem_list_frame_prev(at)) {
-        smcr_exchange_request_t *request = wmem_list_frame_data(at);
+    SMCR_LIST_EACH_BACK(smcr_exchange_request_t *, request, lgr->pending) {
         if (!fits(request, wanted))
             continue;
         found = found ? found : request;
@@ -102,14 +101,6 @@ find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32
                                                                                         : NULL;
 }
 
-static void
-keep_last(wmem_list_t *list, smcr_exchange_request_t *request, unsigned count)
-{
-    wmem_list_append(list, request);
-    if (wmem_list_count(list) > count)
-        wmem_list_remove_frame(list, wmem_list_head(list));
-}
-
 /* The message that arrives ends the exchange; `what` it does, and `came`, are for the rules. */
 static void
 answer(const smcr_exchange_message_t *message, smcr_exchange_request_t *request,
@@ -122,7 +113,7 @@ answer(const smcr_exchange_message_t *message, smcr_exchange_request_t *request,
     request->exchange.step = smcr_wire_llc_step(request->exchange.llc_type, by_response);
     request->rejected = message->rejects;
     wmem_list_remove(lgr->pending, request);
-    keep_last(lgr->answered, request, ANSWERED_MAX);
+    smcr_list_keep(lgr->answered, request, ANSWERED_MAX);
     smcr_rules_exchange(what, message, &(smcr_rules_exchange_t){request, came});
 }
 
@@ -133,14 +124,12 @@ give_up(const smcr_exchange_message_t *message, uint8_t type)
     wmem_list_t *pending = message->lgr->pending;
     wanted_t wanted = {.type = type, .requester = !message->side};
 
-    for (wmem_list_frame_t *at = wmem_list_head(pending), *next; at; at = next) {
-        smcr_exchange_request_t *request = wmem_list_frame_data(at);
-        next = wmem_list_frame_next(at);
+    SMCR_LIST_EACH(smcr_exchange_request_t *, request, pending) {
         if (!fits(request, &wanted))
             continue;
         request->exchange.is_doubtful = true;
         if (request->key == message->key || !message->response)
-            wmem_list_remove_frame(pending, at);
+            wmem_list_remove(pending, request);
     }
 }
 
@@ -206,9 +195,7 @@ tell_collision(const smcr_exchange_message_t *message)
     bool changes_links = smcr_exchange_changes_links(message->type);
     bool changes_rkeys = smcr_exchange_changes_rkeys(message->type);
 
-    for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at;
-         at = wmem_list_frame_next(at)) {
-        const smcr_exchange_request_t *open = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(const smcr_exchange_request_t *, open, lgr->pending) {
         bool collide =
             (changes_links && smcr_exchange_changes_rkeys(open->type)) ||
             (changes_rkeys && smcr_exchange_changes_links(open->type));
@@ -296,8 +283,7 @@ came_before(const smcr_exchange_message_t *message)
 void
 smcr_state_exchange_end(const smcr_lgr_t *lgr)
 {
-    for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at; at = wmem_list_frame_next(at)) {
-        smcr_exchange_request_t *request = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(smcr_exchange_request_t *, request, lgr->pending) {
         request->exchange.is_optional = true;
     }
 }
@@ -307,10 +293,7 @@ static void
 doubt_answers(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
-    const wmem_list_frame_t *at = wmem_list_head(message->lgr->answered);
-
-    for (; at; at = wmem_list_frame_next(at)) {
-        smcr_exchange_request_t *request = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(smcr_exchange_request_t *, request, message->lgr->answered) {
         if (request->type != message->type || request->asked.qp != arrival->qp ||
             request->asked.psn < arrival->psn)
             continue;
@@ -343,7 +326,7 @@ new_request(const smcr_exchange_message_t *message)
     request->exchange.is_optional = (message->all_links && !by_client) ||
                                     message->type == SMCR_LLC_REQ_ADD_LINK ||
                                     (message->type == SMCR_LLC_ADD_LINK && by_client);
-    keep_last(message->lgr->pending, request, PENDING_MAX);
+    smcr_list_keep(message->lgr->pending, request, PENDING_MAX);
     return request;
 }
 
@@ -384,8 +367,7 @@ find_answered_before(const smcr_exchange_message_t *message)
     const smcr_lgr_t *lgr = message->lgr;
     wanted_t wanted = {.type = message->type, .requester = !message->side, .key = &message->key};
 
-    for (wmem_list_frame_t *at = wmem_list_tail(lgr->answered); at; at = wmem_list_frame_prev(at)) {
-        const smcr_exchange_request_t *request = wmem_list_frame_data(at);
+    SMCR_LIST_EACH_BACK(const smcr_exchange_request_t *, request, lgr->answered) {
         if (fits(request, &wanted))
             return smcr_evidence_holds(&request->asked) ? request : NULL;
     }

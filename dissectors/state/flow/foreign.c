@@ -46,16 +46,7 @@ take_in_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
     if (!verdict.conn)
         return;
     smcr_record_cm_t *note = smcr_state_alloc0(arrival->state, sizeof *note);
-    *note = (smcr_record_cm_t){
-        .conn = verdict.conn,
-        .attribute = message->attribute,
-        .sender = verdict.sender,
-        .states = {verdict.states[0], verdict.states[1]},
-        .known = {verdict.known[0], verdict.known[1]},
-        .reason = message->reason,
-        .status = message->status,
-        .repeat_of = verdict.repeat_of,
-    };
+    *note = verdict;
     arrival->record->cm = *note_of(arrival->state, verdict.conn) = note;
     if (verdict.repeat_of)
         smcr_event_add(arrival, SMCR_EVENT_cm_repeat, NULL);

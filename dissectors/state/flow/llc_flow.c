@@ -286,9 +286,7 @@ end_group(const smcr_exchange_message_t *message)
     smcr_lgr_t *lgr = message->lgr;
     bool certain = !smcr_doubt_group(message->arrival, lgr).kind, alive = !lgr->ended_frame;
 
-    for (wmem_list_frame_t *at = wmem_list_head(lgr->links), *next; at; at = next) {
-        smcr_link_t *link = wmem_list_frame_data(at);
-        next = wmem_list_frame_next(at);
+    SMCR_LIST_EACH(smcr_link_t *, link, lgr->links) {
         link->is_guess = link->state == SMCR_LINK_ANNOUNCED;
         link->settled_frame = message->arrival->when.frame;
         link->delete_reason = message->llc->u.delete_link.reason;
@@ -316,9 +314,7 @@ doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
 
     if (lacks_link)
         deletions[all ? 0 : llc->u.delete_link.link] = arrival->when.frame;
-    for (wmem_list_frame_t *at = wmem_list_head(message->lgr->links); at;
-         at = wmem_list_frame_next(at)) {
-        smcr_link_t *link = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(smcr_link_t *, link, message->lgr->links) {
         bool meant = all || !link->has_number || link->number == llc->u.delete_link.link;
         link->is_guess |= meant;
         link->is_doubtful |= meant && unasked;

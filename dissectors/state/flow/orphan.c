@@ -149,13 +149,10 @@ arrival_of(const smcr_arrival_t *now, const smcr_orphan_t *orphan, smcr_record_t
 static smcr_orphan_t *
 next_of(smcr_qp_t *qp, const smcr_write_t *write)
 {
-    wmem_list_frame_t *at = qp->orphans ? wmem_list_head(qp->orphans) : NULL;
-
-    for (; at; at = wmem_list_frame_next(at)) {
-        smcr_orphan_t *orphan = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(smcr_orphan_t *, orphan, qp->orphans) {
         if (orphan->psn < write->first_psn || orphan->psn - write->first_psn >= write->packets)
             continue;
-        wmem_list_remove_frame(qp->orphans, at);
+        wmem_list_remove(qp->orphans, orphan);
         return orphan;
     }
     return NULL;

@@ -385,7 +385,8 @@ place_write(const smcr_arrival_t *arrival)
         smcr_orphan_add(arrival);
     bool placed = write && smcr_write_place(arrival, write);
     if (smcr_ib_has_immediate(arrival->roce->opcode) &&
-        (!record->conn || /* or absent: else a place that is not believed is wrong */
+        (!record->conn || (placed && record->fate == SMCR_FLOW_FATE_TAKE) ||
+         /* or absent: else a place that is not believed is wrong */
          (smcr_doubt_is_in_time(arrival) && smcr_doubt_before(arrival).kind)))
         qp->link->lgr->immediate = true;
     if (!placed)
@@ -601,9 +602,7 @@ adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp)
     const smcr_qp_t *sender = smcr_qp_peer(qp);
     wmem_list_t *writes = smcr_orphan_take_unknown_qp(state, &qp->key);
 
-    for (wmem_list_frame_t *at = writes ? wmem_list_head(writes) : NULL; at;
-         at = wmem_list_frame_next(at)) {
-        const smcr_orphan_t *orphan = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(const smcr_orphan_t *, orphan, writes) {
         if (!smcr_gid_is_same(orphan->roce.source, sender->key.gid))
             continue; /* of an earlier life of this queue pair */
         smcr_record_t gone = smcr_record_new();

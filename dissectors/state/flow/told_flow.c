@@ -113,8 +113,7 @@ find_alone(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, find_t
     wmem_list_t *qps = smcr_socket_qps(arrival->state, told, arrival->when.frame);
     smcr_conn_t *found = NULL;
 
-    for (wmem_list_frame_t *at = wmem_list_head(qps); at; at = wmem_list_frame_next(at)) {
-        const smcr_qp_t *qp = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(const smcr_qp_t *, qp, qps) {
         smcr_conn_t *conn = find(arrival->state, qp, told);
         if (found && conn && conn != found)
             return NULL;
@@ -245,8 +244,7 @@ half_at(const smcr_state_t *state, const smcr_qp_t *qp, const smcr_told_socket_t
     smcr_conn_t *found = NULL;
 
     (void)state;
-    for (wmem_list_frame_t *at = wmem_list_head(halves); at; at = wmem_list_frame_next(at)) {
-        smcr_conn_t *half = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(smcr_conn_t *, half, halves) {
         const smcr_conn_side_t *writer = &half->side[qp->side];
         if (writer->has_token || !writer->cdc_frame || smcr_conn_has_closed(half) ||
             writer->prod.count != told->tx_prod.count || writer->prod.wrap != told->tx_prod.wrap)
@@ -425,8 +423,8 @@ take_in_told_link(const smcr_arrival_t *arrival, const smcr_told_link_t *told)
     smcr_socket_keep_link(arrival->state, told);
     memcpy(ends.gid, told->gid, sizeof ends.gid);
     wmem_list_t *qps = smcr_socket_qps(arrival->state, &ends, arrival->when.frame);
-    for (wmem_list_frame_t *at = wmem_list_head(qps); at; at = wmem_list_frame_next(at))
-        take_in_link(arrival->state, wmem_list_frame_data(at));
+    SMCR_LIST_EACH(smcr_qp_t *, qp, qps)
+        take_in_link(arrival->state, qp);
 }
 
 void

@@ -123,9 +123,6 @@ void
 smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
 {
     smcr_conn_t *conn = arrival->record->conn;
-
-    if (conn && arrival->roce)
-        conn->lgr->immediate |= smcr_ib_has_immediate(arrival->roce->opcode);
     bool current = conn && smcr_evidence_is_current(conn, !arrival->qp->side);
 
     if (current)

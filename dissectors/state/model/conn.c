@@ -344,8 +344,8 @@ move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
         next_rmb = rmb->older;
         move_rmb(state, rmb, moved);
     }
-    for (wmem_list_frame_t *at = wmem_list_head(lgr->halves); at; at = wmem_list_frame_next(at))
-        wmem_list_append(now->halves, wmem_list_frame_data(at));
+    SMCR_LIST_EACH(smcr_conn_t *, half, lgr->halves)
+        wmem_list_append(now->halves, half);
     now->lacks_halves |= lgr->lacks_halves;
     now->immediate |= lgr->immediate;
     if (now->server == SMCR_LGR_SIDE_UNKNOWN && lgr->server != SMCR_LGR_SIDE_UNKNOWN) {

@@ -79,9 +79,7 @@ smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr)
 {
     if (lgr->index == SMCR_LGR_NO_INDEX) {
         lgr->index = state->lgr_count++;
-        wmem_list_append(state->lgrs, lgr);
-        if (wmem_list_count(state->lgrs) > LGRS_MAX)
-            wmem_list_remove_frame(state->lgrs, wmem_list_head(state->lgrs));
+        smcr_list_keep(state->lgrs, lgr, LGRS_MAX);
     }
 }
 
@@ -117,9 +115,7 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
         link->qp[side].link = link;
         link->qp[side].side = side;
     }
-    wmem_list_append(lgr->links, link);
-    if (wmem_list_count(lgr->links) > LINKS_MAX)
-        wmem_list_remove_frame(lgr->links, wmem_list_head(lgr->links));
+    smcr_list_keep(lgr->links, link, LINKS_MAX);
     return link;
 }
 
@@ -173,8 +169,7 @@ smcr_link_forget(smcr_state_t *state, smcr_link_t *link)
 smcr_link_t *
 smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
 {
-    for (wmem_list_frame_t *at = wmem_list_tail(lgr->links); at; at = wmem_list_frame_prev(at)) {
-        smcr_link_t *link = wmem_list_frame_data(at);
+    SMCR_LIST_EACH_BACK(smcr_link_t *, link, lgr->links) {
         if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED &&
             link->state != SMCR_LINK_REJECTED)
             return link;
@@ -198,8 +193,7 @@ update_type(smcr_lgr_t *lgr)
     const smcr_link_t *first = NULL;
 
     lgr->single_side = SMCR_LGR_SIDE_UNKNOWN;
-    for (wmem_list_frame_t *at = wmem_list_head(lgr->links); at; at = wmem_list_frame_next(at)) {
-        const smcr_link_t *link = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(const smcr_link_t *, link, lgr->links) {
         if (link->state != SMCR_LINK_ACTIVE)
             continue;
         for (int side = 0; first && side < 2; side++)
@@ -228,8 +222,7 @@ smcr_link_activate(smcr_link_t *link)
 static bool
 has_user(const smcr_lgr_t *lgr)
 {
-    for (wmem_list_frame_t *at = wmem_list_head(lgr->links); at; at = wmem_list_frame_next(at)) {
-        const smcr_link_t *link = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(const smcr_link_t *, link, lgr->links) {
         if (link->state == SMCR_LINK_ANNOUNCED && link->packet_count > 0)
             return true;
     }
@@ -263,9 +256,7 @@ smcr_link_prove(smcr_state_t *state, const smcr_ib_headers_t *roce)
     memcpy(sender->key.gid, roce->source, SMCR_GID_LENGTH);
     sender->gid_known = true;
     smcr_link_activate(link);
-    wmem_list_append(state->half_known, link);
-    if (wmem_list_count(state->half_known) > HALF_KNOWN_MAX)
-        wmem_list_remove_frame(state->half_known, wmem_list_head(state->half_known));
+    smcr_list_keep(state->half_known, link, HALF_KNOWN_MAX);
     return &link->qp[1];
 }
 
@@ -295,9 +286,7 @@ smcr_link_of_ack(const smcr_state_t *state, const smcr_ib_headers_t *roce, smcr_
 {
     smcr_link_t *found = NULL;
 
-    for (wmem_list_frame_t *at = wmem_list_head(state->half_known); at;
-         at = wmem_list_frame_next(at)) {
-        smcr_link_t *link = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(smcr_link_t *, link, state->half_known) {
         if (!acknowledges(link, roce, when))
             continue;
         if (found)

@@ -23,6 +23,29 @@ typedef struct smcr_conn smcr_conn_t;
 typedef struct smcr_socket smcr_socket_t;
 typedef struct smcr_write smcr_write_t;
 
+/* A loop over the items of a list, from its head on or, BACK, from its tail on; a list that is NULL
+ * has none. An item may leave the list in its own round. */
+#define SMCR_LIST_EACH(type, item, list) SMCR_LIST_WALK(type, item, list, head, next)
+#define SMCR_LIST_EACH_BACK(type, item, list) SMCR_LIST_WALK(type, item, list, tail, prev)
+#define SMCR_LIST_WALK(type, item, list, from, on) \
+    for (wmem_list_frame_t *item##_at = (list) ? wmem_list_##from(list) : NULL, *item##_next; \
+         item##_at; item##_at = NULL) \
+        for (type item; item##_at && ((item = wmem_list_frame_data(item##_at)), \
+                                      (item##_next = wmem_list_frame_##on(item##_at)), true); \
+             item##_at = item##_next)
+
+/* Appends an item. Where the list has more than `most` then, the first one leaves it. Returns
+ * whether it does. */
+static inline bool
+smcr_list_keep(wmem_list_t *list, void *item, unsigned most)
+{
+    wmem_list_append(list, item);
+    if (wmem_list_count(list) <= most)
+        return false;
+    wmem_list_remove_frame(list, wmem_list_head(list));
+    return true;
+}
+
 #define SMCR_LGR_SIDE_UNKNOWN (-1)
 #define SMCR_LGR_NO_INDEX UINT32_MAX
 

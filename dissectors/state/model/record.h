@@ -136,16 +136,7 @@ typedef struct {
 } smcr_record_part_t;
 
 /* A message of RDMA-CM, and the state of its connection after it. */
-typedef struct {
-    const smcr_cm_conn_t *conn;
-    uint8_t attribute;  /* enum smcr_ib_cm_attribute */
-    uint8_t sender;     /* side */
-    uint8_t states[2];  /* by side, where they are known: enum smcr_ib_cm_state */
-    bool known[2];
-    uint16_t reason;    /* REJ: enum smcr_ib_cm_reason */
-    uint8_t status;     /* SIDR_REP: enum smcr_ib_cm_sidr_status */
-    uint32_t repeat_of; /* frame of the first packet of the same message; 0: this is the first */
-} smcr_record_cm_t;
+typedef smcr_cm_verdict_t smcr_record_cm_t;
 
 /* What the state tells the user: an expert item of the same name is made of it. */
 typedef enum {

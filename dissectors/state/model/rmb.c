@@ -152,7 +152,7 @@ smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_con
         rmb->only = conn;
         return;
     }
-    if (index == 0 || index >= SMCR_RMB_ELEMENTS)
+    if (index == 0 || index > SMCR_WIRE_RMB_INDEX_MAX)
         return;
     if (!element) {
         element = smcr_state_alloc0(state, sizeof *element);

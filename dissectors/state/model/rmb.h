@@ -9,7 +9,6 @@
 
 #include "link.h"
 
-#define SMCR_RMB_ELEMENTS 256 /* the index is one byte, from 1 */
 #define SMCR_RMBS_MAX 255     /* of a side of a link group (2.1) */
 
 /* An RMB on one link. */

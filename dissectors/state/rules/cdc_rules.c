@@ -295,13 +295,12 @@ is_first_sign(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
  * group but lacks CLC of a connection, its first message has number 1. (R-A.4-4) */
 SMCR_RULES_CDC(token)
 {
-    wmem_list_t *lgrs = arrival->state->lgrs;
     unsigned found = 0;
 
     if (message->cdc->seq == 1 || !is_first_sign(arrival, conn))
         return;
-    for (wmem_list_frame_t *at = wmem_list_head(lgrs); at; at = wmem_list_frame_next(at))
-        found += goes_on_in(arrival, wmem_list_frame_data(at), message->cdc);
+    SMCR_LIST_EACH(const smcr_lgr_t *, lgr, arrival->state->lgrs)
+        found += goes_on_in(arrival, lgr, message->cdc);
     if (found == 1)
         smcr_breach(arrival, SMCR_EVENT_cdc_other_group,
                     smcr_doubt_group(arrival, arrival->qp->link->lgr),

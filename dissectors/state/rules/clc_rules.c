@@ -44,8 +44,7 @@ only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
 {
     smcr_lgr_t *found = NULL;
 
-    for (wmem_list_frame_t *at = wmem_list_head(state->lgrs); at; at = wmem_list_frame_next(at)) {
-        smcr_lgr_t *lgr = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(smcr_lgr_t *, lgr, state->lgrs) {
         if (lgr->ended_frame || lgr->server == SMCR_LGR_SIDE_UNKNOWN ||
             memcmp(lgr->peer_id[lgr->server], peer_id, SMCR_WIRE_PEER_ID_LENGTH) != 0)
             continue;

@@ -82,7 +82,7 @@ typedef struct {
     uint32_t strayed_frame;  /* WRITE that went to another link before any of them; 0: none */
 } smcr_rules_side_t;
 
-struct smcr_rules_conn {
+typedef struct smcr_rules_conn {
     uint8_t proposed_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the Proposal; zeros: it has none */
     const smcr_rules_offer_t *offer; /* of the Proposal; NULL: it has no SMCv2 extension */
     smcr_rules_reuse_t *reused; /* NULL: nobody has been given what this one uses */
@@ -100,7 +100,7 @@ struct smcr_rules_conn {
     bool mtu_reserved : 1;    /* of the Accept, which came last */
     bool out_of_sync : 1;     /* a Decline has the S flag */
     bool opened : 1, ended : 1; /* counted among the group's open ones; and not any more */
-};
+} smcr_rules_conn_t;
 
 /* Messages that make a link group. */
 enum {
@@ -110,7 +110,7 @@ enum {
     SMCR_RULES_SET_UP_STEPS
 };
 
-struct smcr_rules_lgr {
+typedef struct smcr_rules_lgr {
     smcr_rules_terms_t terms; /* of its first contact; zeros: version 1, or not known */
     uint64_t declined;        /* when its first contact was, nanoseconds since the epoch; 0: it was
                                  not */
@@ -120,19 +120,14 @@ struct smcr_rules_lgr {
     uint64_t out_of_sync_time; /* since when a side has known that the group has to end,
                                   nanoseconds since the epoch; 0: neither does */
     int out_of_sync_side;
-};
+} smcr_rules_lgr_t;
 
-typedef struct smcr_rules_conn smcr_rules_conn_t;
-typedef struct smcr_rules_lgr smcr_rules_lgr_t;
-
-struct smcr_rules_rmb {
+typedef struct smcr_rules_rmb {
     smcr_point_t refused;   /* when it was, in the flow to its owner */
     uint32_t refused_frame; /* the negative response to CONFIRM RKEY; 0: none */
     uint64_t agreed; /* it was named before its CONFIRM RKEY was answered: when it was, nanoseconds
                         since the epoch; 0: not yet */
-};
-
-typedef struct smcr_rules_rmb smcr_rules_rmb_t;
+} smcr_rules_rmb_t;
 
 SMCR_RULES_KEPT(conn, smcr_conn_t, owner->rules)
 SMCR_RULES_KEPT(lgr, smcr_lgr_t, owner->rules)

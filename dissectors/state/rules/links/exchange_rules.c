@@ -14,6 +14,12 @@
     (100 * SMCR_TIME_MILLISECOND) /* software has seen by then what its adapter has taken in */
 #define ORDER SMCR_TIME_MILLISECOND       /* a capture mixes up no frames that lie further apart */
 
+/* What a check is given; see the table below. */
+#define CHECK(check) \
+    static void check(G_GNUC_UNUSED const smcr_arrival_t *arrival, \
+                      G_GNUC_UNUSED const smcr_exchange_message_t *message, \
+                      G_GNUC_UNUSED const smcr_rules_exchange_t *exchange)
+
 /* ---- exchanges that change the link group ---- */
 
 /* Whether a request of this type and side begins such an exchange: a client only asks for links to
@@ -90,17 +96,14 @@ check_open(const smcr_exchange_message_t *message, smcr_exchange_request_t *open
  * link is confirmed or rejected, DELETE LINK, CONFIRM RKEY and DELETE RKEY until their responses. A
  * host may have given up an exchange, or have begun its own before it saw the other. (R-3.5.5.3-1)
  */
-static void
-check_overlap(const smcr_exchange_message_t *message,
-              G_GNUC_UNUSED const smcr_rules_exchange_t *exchange)
+CHECK(check_overlap)
 {
     const smcr_lgr_t *lgr = message->lgr;
     smcr_exchange_request_t *adding = smcr_rules_of_links(lgr)->adding;
 
     if (lgr->server == SMCR_LGR_SIDE_UNKNOWN || !changes_group(lgr, message->type, message->side))
         return;
-    for (wmem_list_frame_t *at = wmem_list_head(lgr->pending); at; at = wmem_list_frame_next(at)) {
-        smcr_exchange_request_t *open = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(smcr_exchange_request_t *, open, lgr->pending) {
         if (open != adding)
             check_open(message, open);
     }
@@ -116,19 +119,15 @@ end(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 }
 
 /* ADD LINK goes on when it has been accepted. */
-static void
-note_end(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
+CHECK(note_end)
 {
     if (exchange->request->type != SMCR_LLC_ADD_LINK || exchange->request->rejected)
-        end(message->arrival, exchange->request);
+        end(arrival, exchange->request);
 }
 
 /* It does until the new link is confirmed or rejected. */
-static void
-note_added_link(const smcr_exchange_message_t *message,
-                G_GNUC_UNUSED const smcr_rules_exchange_t *exchange)
+CHECK(note_added_link)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     smcr_lgr_t *lgr = message->lgr;
     const smcr_exchange_request_t *adding = smcr_rules_of_links(lgr)->adding;
     bool confirms = adding && message->type == SMCR_LLC_CONFIRM_LINK && message->key == adding->key;
@@ -140,10 +139,8 @@ note_added_link(const smcr_exchange_message_t *message,
 }
 
 /* Where DELETE LINK ends ADD LINK, the capture may lack that it was over before. */
-static void
-note_adding(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
+CHECK(note_adding)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     smcr_lgr_t *lgr = message->lgr;
     const smcr_exchange_request_t *adding = smcr_rules_of_links(lgr)->adding;
 
@@ -165,10 +162,7 @@ SMCR_DOUBT_CLAIM(request_has_come, const bool *came, *came)
 static bool
 waits_for_any(const smcr_exchange_message_t *message)
 {
-    const wmem_list_frame_t *at = wmem_list_head(message->lgr->pending);
-
-    for (; at; at = wmem_list_frame_next(at)) {
-        const smcr_exchange_request_t *open = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(const smcr_exchange_request_t *, open, message->lgr->pending) {
         if (open->type == message->type && open->requester != message->side)
             return true;
     }
@@ -188,10 +182,8 @@ needs_no_request(const smcr_exchange_message_t *message)
 }
 
 /* A response has a request before it. (R-3.3-4) */
-static void
-check_unasked(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
+CHECK(check_unasked)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     smcr_lgr_t *lgr = message->lgr;
     smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = exchange->came};
 
@@ -211,10 +203,8 @@ check_unasked(const smcr_exchange_message_t *message, const smcr_rules_exchange_
  * has failed; so the request had been taken in shortly before, over a link that goes on.
  * (R-3.3-7)
  */
-static void
-check_link(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
+CHECK(check_link)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     const smcr_exchange_request_t *request = exchange->request;
     const smcr_link_t *link = request->asked.qp->link;
     smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = exchange->came};
@@ -230,10 +220,8 @@ check_link(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *
 
 /* A client that asks to delete a link ignores what the server asks for over that link. It does no
  * harm. (R-C.7-10) */
-static void
-check_unwanted(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
+CHECK(check_unwanted)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     uint64_t unwanted = smcr_rules_of_link(message->link)->unwanted;
 
     if (message->side == !message->lgr->server && unwanted &&
@@ -244,25 +232,21 @@ check_unwanted(const smcr_exchange_message_t *message, const smcr_rules_exchange
 }
 
 /* Later than Linux waits, which is 5 seconds for further links, 2 for all else. (R-C.7-1) */
-static void
-check_time(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
+CHECK(check_time)
 {
     const smcr_exchange_request_t *request = exchange->request;
     bool further = request->asked.qp->link->next_of_group != NULL;
     unsigned limit = request->type == SMCR_LLC_CONFIRM_LINK && further ? LONG_WAIT : WAIT;
 
     if (smcr_exchange_time(&request->exchange) > limit * SMCR_TIME_SECOND)
-        smcr_event_add(message->arrival, SMCR_EVENT_llc_late_response,
+        smcr_event_add(arrival, SMCR_EVENT_llc_late_response,
                        "The response comes later than the %u seconds that Linux waits", limit);
 }
 
 /* A response repeats what its request says: the number of the link, the RKeys, the user data.
  * Another request, which it does repeat, may be absent. (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1) */
-static void
-check_echo(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
+CHECK(check_echo)
 {
-    const smcr_arrival_t *arrival = message->arrival;
-
     if (exchange->request->key != message->key)
         smcr_breach(arrival, SMCR_EVENT_llc_not_echoed,
                     smcr_doubt_link(arrival, message->link),
@@ -271,14 +255,13 @@ check_echo(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *
 }
 
 /* The server deletes at once a link that the client calls lost. (R-3.5.5.1.4-2) */
-static void
-check_obeyed(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
+CHECK(check_obeyed)
 {
     const smcr_exchange_request_t *request = exchange->request;
 
     if (request->type == SMCR_LLC_DELETE_LINK && !request->orderly &&
         smcr_exchange_time(&request->exchange) > WAIT * SMCR_TIME_SECOND)
-        smcr_event_add(message->arrival, SMCR_EVENT_llc_late_response,
+        smcr_event_add(arrival, SMCR_EVENT_llc_late_response,
                        "More than %u seconds after the client has asked for it", WAIT);
 }
 
@@ -305,10 +288,8 @@ is_answered(const smcr_doubt_proof_t *claim)
 
 /* A server whose group has one link adds another one when the client asks for it, if it can.
  * (R-3.5.5.1.2-2) */
-static void
-expect_link(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
+CHECK(expect_link)
 {
-    const smcr_arrival_t *arrival = message->arrival;
     smcr_lgr_t *lgr = message->lgr;
     smcr_doubt_proof_t claim = {.has_come = is_answered, .about = exchange->request,
                                 .deadline = arrival->when.time + LONG_WAIT * SMCR_TIME_SECOND};
@@ -322,8 +303,7 @@ expect_link(const smcr_exchange_message_t *message, const smcr_rules_exchange_t 
                     "The server does not add the link that the client asks for");
 }
 
-static void
-note_wait(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange)
+CHECK(note_wait)
 {
     const smcr_exchange_request_t *waits = smcr_rules_of_link(message->link)->waits[message->side];
     uint8_t type = message->type;
@@ -334,7 +314,7 @@ note_wait(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *e
         (by_server && (type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_DELETE_LINK));
 
     if (tests_link && (!waits || !is_unanswered(waits)))
-        smcr_rules_link(message->arrival, message->link)->waits[message->side] = exchange->request;
+        smcr_rules_link(arrival, message->link)->waits[message->side] = exchange->request;
 }
 
 /*
@@ -385,7 +365,8 @@ SMCR_RULES_CLC(declined_late)
 
 static const struct {
     smcr_rules_happening_t what;
-    void (*check)(const smcr_exchange_message_t *message, const smcr_rules_exchange_t *exchange);
+    void (*check)(const smcr_arrival_t *arrival, const smcr_exchange_message_t *message,
+                  const smcr_rules_exchange_t *exchange);
 } checks[] = {
     {SMCR_RULES_ASKED, check_overlap},
     {SMCR_RULES_ASKED, note_adding},
@@ -411,5 +392,5 @@ smcr_rules_exchange(smcr_rules_happening_t what, const smcr_exchange_message_t *
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(checks); i++)
         if (checks[i].what == what)
-            checks[i].check(message, exchange);
+            checks[i].check(message->arrival, message, exchange);
 }

@@ -70,8 +70,7 @@ check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, 
 {
     const smcr_state_t *state = arrival->state;
 
-    for (wmem_list_frame_t *at = wmem_list_head(state->lgrs); at; at = wmem_list_frame_next(at)) {
-        smcr_lgr_t *lgr = wmem_list_frame_data(at);
+    SMCR_LIST_EACH(smcr_lgr_t *, lgr, state->lgrs) {
         const smcr_rmb_rtoken_t *entry =
             lgr == qp->link->lgr || lgr->ended_frame ? NULL
                                                      : find_at_device(state, lgr, qp, rkey);

@@ -420,10 +420,9 @@ SMCR_RULES_LLC(note_deleted)
     if (lgr->server == message->to->side ||
         message->llc->u.delete_link.reason >= SMCR_LLC_DELETE_UNKNOWN_LINK)
         return;
-    for (wmem_list_frame_t *at = all ? wmem_list_head(lgr->links) : NULL; at;
-         at = wmem_list_frame_next(at)) {
-        note_deletion(message, wmem_list_frame_data(at));
-        note_gone(message, wmem_list_frame_data(at));
+    SMCR_LIST_EACH(smcr_link_t *, each, all ? lgr->links : NULL) {
+        note_deletion(message, each);
+        note_gone(message, each);
     }
     if (!all && link)
         note_deletion(message, link);
