@@ -309,7 +309,7 @@ EVERY = [Mutation(*row) for row in (
      "malformed/test_hostile_reports.py::test_as_they_are[cdc-contradictions]",
      "that_fits(text, SMCR_PAGE_WIDTH - before)", "that_fits(text, SMCR_PAGE_WIDTH)"),
     (HOSTILE, "kept-of-a-closed-file", "dissectors/statistics/conn_rows.c", "statistics/test_sanitized.py::test_files_one_after_the_other",
-     "        g_hash_table_destroy(all.tables);\n    all.tables = NULL;", "        g_hash_table_destroy(all.tables);"),
+     "        g_hash_table_destroy(all_kept);\n    all_kept = NULL;", "        g_hash_table_destroy(all_kept);"),
     (LIVE, "no-roce-yet", "dissectors/show/annotate.c",
      "desk/test_live.py::test_one_pass_does_not_lie[6.1-v2-h1-two-links-second-fails]",
      "conn->confirm_frame == pinfo->num && pinfo->fd->visited &&", "conn->confirm_frame == pinfo->num &&"),

@@ -1,27 +1,231 @@
 /* report.c
  * The reports of the command line: -z smcr,report and -z smcr,json, each with a display filter
- * behind another comma if that is wanted; and the window.
+ * behind another comma if that is wanted; and the window, which Wireshark draws anew while packets
+ * come in. There one finding is chosen, and has a mark; the buttons go to others, to its frame, and
+ * to its display filter.
+ *
+ * A window of Wireshark ends before its buttons do, and a dialog may outlive both: so these own
+ * what they need.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "report.h"
 
+#include <errno.h>
+
 #include "compat.h" /* must come first */
 
+#include <epan/plugin_if.h>
 #include <epan/stat_tap_ui.h>
+#include <wsutil/report_message.h>
 
+#include "host/host.h"
 #include "listen/listeners.h"
 #include "write/output.h"
 
 #define TEXT_OPTION "smcr,report"
 #define JSON_OPTION "smcr,json"
 #define MENU "SMC-R Report"
+#define TITLE "SMC-R report"
+#define FILE_NAME "smcr-report.txt"
+#define MARK '>'
+
+/* ---- the window ---- */
+
+typedef struct {
+    uint32_t frame; /* 0: none */
+    char *filter;   /* NULL: none */
+} target_t;
+
+typedef struct {
+    funnel_text_window_t *window;
+    smcr_listeners_t *listeners;
+    GString *text;
+    GArray *targets; /* target_t, of all findings */
+    unsigned chosen; /* of them */
+} window_t;
+
+static void
+free_target(void *target)
+{
+    g_free(((target_t *)target)->filter);
+}
+
+/* NULL: there is no finding. */
+static const target_t *
+target_of(const window_t *window)
+{
+    return window->chosen < window->targets->len
+               ? &g_array_index(window->targets, target_t, window->chosen)
+               : NULL;
+}
+
+/* The mark stands in the place of the space before the number. */
+static void
+show(const window_t *window)
+{
+    char *before = g_strdup_printf("\n" SMCR_PAGE_MARK, window->chosen + 1);
+    char *at = strstr(window->text->str, before);
+
+    if (at)
+        at[1] = MARK;
+    funnel_get_funnel_ops()->set_text(window->window, window->text->str);
+    if (at)
+        at[1] = ' ';
+    g_free(before);
+}
+
+static void
+draw(const smcr_entry_report_t *report, void *context)
+{
+    window_t *window = context;
+
+    smcr_text_write(window->text, report);
+    g_array_set_size(window->targets, 0);
+    SMCR_FIGURE_EACH(finding, finding, report->findings) {
+        target_t target = {finding->frame.frame, g_strdup(finding->filter)};
+        g_array_append_val(window->targets, target);
+    }
+    if (window->chosen >= window->targets->len)
+        window->chosen = 0;
+    show(window);
+}
+
+/* ---- buttons ---- */
+
+static gboolean
+choose(window_t *window, int step)
+{
+    int count = (int)window->targets->len;
+
+    if (count)
+        window->chosen = (unsigned)(((int)window->chosen + count + step) % count);
+    show(window);
+    return TRUE;
+}
+
+static compat_button_bool
+previous(funnel_text_window_t *shown _U_, void *data)
+{
+    return choose(data, -1);
+}
+
+static compat_button_bool
+next(funnel_text_window_t *shown _U_, void *data)
+{
+    return choose(data, 1);
+}
+
+static compat_button_bool
+go_to_frame(funnel_text_window_t *shown _U_, void *data)
+{
+    const target_t *target = target_of(data);
+
+    if (target && target->frame)
+        plugin_if_goto_frame(target->frame);
+    return TRUE;
+}
+
+static compat_button_bool
+apply_filter(funnel_text_window_t *shown _U_, void *data)
+{
+    const target_t *target = target_of(data);
+    char *filter = target ? g_strdup(target->filter) : NULL; /* it draws anew */
+
+    if (filter)
+        plugin_if_apply_filter(filter, TRUE);
+    g_free(filter);
+    return TRUE;
+}
+
+/* `answers`: the name of the file. */
+static void
+save_as(char **answers, void *text)
+{
+    if (answers && answers[0] && !g_file_set_contents(answers[0], text, -1, NULL))
+        report_write_failure(answers[0], errno);
+    g_strfreev(answers);
+}
+
+static compat_button_bool
+save(funnel_text_window_t *shown _U_, void *data)
+{
+    const funnel_ops_t *ops = funnel_get_funnel_ops();
+    char *path = g_build_filename(g_get_home_dir(), FILE_NAME, NULL);
+    const char *names[] = {"File", NULL}, *values[] = {path, NULL};
+
+    ops->new_dialog(ops->ops_id, TITLE, names, values, save_as,
+                    g_strdup(((window_t *)data)->text->str), g_free);
+    g_free(path);
+    return TRUE;
+}
+
+static void
+add_buttons(const funnel_ops_t *ops, window_t *window)
+{
+    static const struct {
+        const char *label;
+        funnel_bt_cb_t pressed;
+    } buttons[] = {{"Previous", previous},
+                   {"Next", next},
+                   {"Go to Frame", go_to_frame},
+                   {"Apply Filter", apply_filter},
+                   {"Save As…", save}};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(buttons); i++) {
+        funnel_bt_t *button = g_new0(funnel_bt_t, 1);
+        *button = (funnel_bt_t){
+            .tw = window->window, .func = buttons[i].pressed, .data = window, .free_fcn = g_free};
+        ops->add_button(window->window, button, buttons[i].label);
+    }
+}
+
+/* ---- beginning and end ---- */
+
+static void
+closed(void *data)
+{
+    window_t *window = data;
+
+    if (window->listeners)
+        smcr_listeners_free(window->listeners);
+    g_array_free(window->targets, TRUE);
+    g_string_free(window->text, TRUE);
+    g_free(window);
+}
+
+/* Opens a window with the report of what `filter` selects (NULL: of everything). Returns false
+ * where there are no windows, or where the filter is none. */
+static bool
+open_window(const char *filter)
+{
+    const funnel_ops_t *ops = smcr_host_window_ops();
+    char *error = NULL;
+
+    if (!ops)
+        return false;
+    window_t *window = g_new0(window_t, 1);
+    window->text = g_string_new(NULL);
+    window->targets = g_array_new(FALSE, FALSE, sizeof(target_t));
+    g_array_set_clear_func(window->targets, free_target);
+    window->listeners = smcr_listeners_new(filter, draw, window, &error);
+    if (!window->listeners) {
+        g_free(error);
+        closed(window);
+        return false;
+    }
+    window->window = ops->new_text_window(ops->ops_id, TITLE);
+    ops->set_close_cb(window->window, closed, window);
+    add_buttons(ops, window);
+    ops->retap_packets(ops->ops_id); /* those that were read before */
+    return true;
+}
 
 static void
 chosen(void *data _U_)
 {
-    smcr_report_open_window(NULL);
+    open_window(NULL);
 }
 
 /* ---- the command line ---- */
@@ -53,11 +257,11 @@ filter_of(const char *argument, const char *option)
 
 /* Returns whether it succeeded. */
 static bool
-begin(const char *filter, const char *option, smcr_listeners_draw_t *draw)
+begin(const char *filter, const char *option, smcr_listeners_draw_t *print)
 {
     char *error = NULL;
 
-    if (smcr_listeners_new(filter, draw, NULL, &error))
+    if (smcr_listeners_new(filter, print, NULL, &error))
         return true;
     fprintf(stderr, "Couldn't register %s: %s\n", option, error);
     g_free(error);
@@ -70,8 +274,7 @@ begin_text(const char *argument, void *data _U_)
 {
     const char *filter = filter_of(argument, TEXT_OPTION);
 
-    compat_end_stat_init(smcr_report_open_window(filter) ||
-                         begin(filter, TEXT_OPTION, print_text));
+    compat_end_stat_init(open_window(filter) || begin(filter, TEXT_OPTION, print_text));
 }
 
 static compat_stat_result

@@ -7,8 +7,6 @@
 
 #pragma once
 
-#include <stdbool.h>
-
 /* Called once, while Wireshark registers protocols. */
 void smcr_report_register(void);
 
@@ -16,10 +14,6 @@ void smcr_report_register(void);
 void smcr_report_handoff(void);
 
 /* ---- called by those above ---- */
-
-/* Opens a window with the report of what `filter` selects (NULL: of everything). Returns false
- * where there are no windows, or where the filter is none. */
-bool smcr_report_open_window(const char *filter);
 
 /* Registers the tables of a report as Wireshark's tables (Statistics > SMC-R ..., -z
  * smcr,connections). Called once, while Wireshark registers protocols. */

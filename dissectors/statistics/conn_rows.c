@@ -12,10 +12,7 @@
 
 /* ---- what is kept ---- */
 
-/* Of the open file; NULL: nothing is kept. */
-static struct {
-    GHashTable *tables;
-} all;
+static GHashTable *all_kept; /* of the open file, by table; NULL: nothing is kept */
 
 static void
 free_kept(void *data)
@@ -29,9 +26,9 @@ free_kept(void *data)
 smcr_statistics_kept_t *
 smcr_statistics_kept_of(const void *table, bool is_empty, size_t size)
 {
-    if (!all.tables)
-        all.tables = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, free_kept);
-    smcr_statistics_kept_t *kept = g_hash_table_lookup(all.tables, table);
+    if (!all_kept)
+        all_kept = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, free_kept);
+    smcr_statistics_kept_t *kept = g_hash_table_lookup(all_kept, table);
     if (kept && !is_empty)
         return kept;
     if (kept) {
@@ -39,7 +36,7 @@ smcr_statistics_kept_of(const void *table, bool is_empty, size_t size)
     } else {
         kept = g_new(smcr_statistics_kept_t, 1);
         kept->scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
-        g_hash_table_insert(all.tables, (void *)(uintptr_t)table, kept);
+        g_hash_table_insert(all_kept, (void *)(uintptr_t)table, kept);
     }
     kept->data = wmem_alloc0(kept->scope, size);
     return kept;
@@ -49,9 +46,9 @@ smcr_statistics_kept_of(const void *table, bool is_empty, size_t size)
 static void
 forget(void)
 {
-    if (all.tables)
-        g_hash_table_destroy(all.tables);
-    all.tables = NULL;
+    if (all_kept)
+        g_hash_table_destroy(all_kept);
+    all_kept = NULL;
 }
 
 void

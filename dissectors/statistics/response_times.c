@@ -5,6 +5,8 @@
  * an answer whose request is not known. A second answer that takes back the first one
  * is a sample of its own.
  *
+ * Registers what stands in the menus.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
@@ -12,8 +14,8 @@
 
 #include <epan/srt_table.h>
 
+#include "conn_rows.h"
 #include "host/host.h"
-#include "show/show.h"
 #include "values.h"
 
 enum { CLC, LLC, CDC, TABLES };
@@ -68,7 +70,11 @@ take(void *data, packet_info *pinfo, epan_dissect_t *edt _U_, const void *tapped
 }
 
 void
-smcr_statistics_response_times_register(int proto)
+smcr_statistics_register(int proto)
 {
+    smcr_statistics_kept_register();
+    smcr_conversations_register(proto);
+    smcr_graph_register(proto);
     register_srt_table(proto, SMCR_TAP, TABLES, take, begin, NULL);
+    smcr_conversation_filters_register();
 }

@@ -10,18 +10,16 @@
 
 #include "compat.h"
 
-/* Called once, while Wireshark registers protocols. `proto`: SMC-R. */
+/* Called once, while Wireshark registers protocols. `proto`: SMC-R. Service Response Time says how
+ * long the steps of the CLC handshake take, LLC requests, and cursor updates that somebody has
+ * asked for in CDC. */
 void smcr_statistics_register(int proto);
 
 /* Called once, after all protocols have registered. The stats tree of messages, by type, version,
  * direction and outcome, comes that late so that sharkd has it, too. */
 void smcr_statistics_handoff(void);
 
-/* ---- what stands in the menus: registered by those above ---- */
-
-/* Service Response Time: how long the steps of the CLC handshake take, LLC requests, and cursor
- * updates that somebody has asked for in CDC. */
-void smcr_statistics_response_times_register(int proto);
+/* ---- what else stands in the menus: registered by those above ---- */
 
 /* Statistics > Conversations, and `tshark -z conv,smcr`: the connections of SMC-R. Statistics >
  * Endpoints, and `tshark -z endpoints,smcr`: hosts and links. */

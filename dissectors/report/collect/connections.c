@@ -253,6 +253,26 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
         smcr_distribution_add(&reverse->figures.read_reported_s, view->read_time);
 }
 
+uint32_t
+smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope,
+                               const smcr_record_t *record)
+{
+    const smcr_place_t *place = record->place;
+
+    if (record->kind != SMCR_RECORD_WRITE || !place || record->order == SMCR_FLOW_IS_COPY)
+        return 0;
+    smcr_stream_piece_t piece = smcr_place_piece(place);
+    /* A repeat counts only where all places are known: else its first packet may have been counted
+     * without one. */
+    if (record->order == SMCR_FLOW_IS_REPEAT && (bytes->has_unplaced || !piece.known))
+        return 0;
+    bytes->has_unplaced |= !piece.known;
+    if (!piece.known)
+        return place->length;
+    return (uint32_t)smcr_ranges_add(&bytes->positions, scope, SMCR_RANGES_OF_STREAM,
+                                     piece.position, piece.position + place->length);
+}
+
 static void
 count_packet(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
              smcr_when_t when, const smcr_tap_t *packet, uint32_t gaps)

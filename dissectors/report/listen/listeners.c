@@ -44,10 +44,7 @@ struct smcr_listeners {
     void *context;
 };
 
-/* All that there are. */
-static struct {
-    GSList *all;
-} live;
+static GSList *all_listeners; /* that there are */
 
 /* ---- drawing ---- */
 
@@ -100,13 +97,13 @@ end_frame(smcr_listeners_t *listeners, packet_info *pinfo, epan_dissect_t *edt)
 }
 
 static tap_packet_status
-take(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data, tap_flags_t flags)
+take(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
+     tap_flags_t flags _U_)
 {
     smcr_listeners_t *listeners = ((listener_t *)listener)->owner;
     smcr_collection_tap_t tap = ((listener_t *)listener)->tap;
     brought_t brought = {tap, data};
 
-    (void)flags;
     if (!listeners->selection) {
         smcr_collection_take(listeners->collection, tap, pinfo, edt, data);
         return tap == SMCR_COLLECTION_FRAME ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
@@ -164,7 +161,7 @@ begin(const char *filter, selection_t *selection, smcr_listeners_draw_t *draw_en
     listeners->filter = g_strdup(filter);
     listeners->draw = draw_entries;
     listeners->context = context;
-    live.all = g_slist_prepend(live.all, listeners);
+    all_listeners = g_slist_prepend(all_listeners, listeners);
     while (listeners->registered < SMCR_COLLECTION_TAPS &&
            listen(listeners, listeners->registered, error))
         listeners->registered++;
@@ -219,7 +216,7 @@ smcr_listeners_free(smcr_listeners_t *listeners)
         g_array_free(listeners->selection->waiting, TRUE);
         g_free(listeners->selection);
     }
-    live.all = g_slist_remove(live.all, listeners);
+    all_listeners = g_slist_remove(all_listeners, listeners);
     smcr_collection_free(listeners->collection);
     g_free(listeners->filter);
     g_free(listeners);
@@ -229,7 +226,7 @@ smcr_listeners_free(smcr_listeners_t *listeners)
 static void
 end_file(void)
 {
-    for (GSList *at = live.all; at; at = at->next)
+    for (GSList *at = all_listeners; at; at = at->next)
         forget(at->data);
 }
 

@@ -7,9 +7,7 @@
 
 #pragma once
 
-
 #include "report/collect/collection.h"
-#include "compat.h"
 
 typedef struct smcr_listeners smcr_listeners_t;
 
