@@ -32,9 +32,10 @@ const value_string smcr_values_llc_steps[] = {
     {0, NULL},
 };
 
-/* Who sends, as the TCP connection has it */
+/* Who sends, as the TCP connection has it; and for a column */
 const value_string smcr_values_directions[] = {
     {0, "client to server"}, {1, "server to client"}, {0, NULL}};
+const value_string smcr_values_arrows[] = {{0, "C→S"}, {1, "S→C"}, {0, NULL}};
 
 /* linux/smc.h, linux/smc_diag.h, net/smc/smc_core.h */
 const value_string smcr_values_netlink_commands[] = {

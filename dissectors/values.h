@@ -33,7 +33,7 @@
 #define SMCR_VALUES_DECLARED(table, list) extern const value_string smcr_values_##table[];
 SMCR_VALUES(SMCR_VALUES_DECLARED)
 extern const value_string smcr_values_clc_types[], smcr_values_llc_types[];
-extern const value_string smcr_values_llc_steps[], smcr_values_directions[];
+extern const value_string smcr_values_llc_steps[], smcr_values_directions[], smcr_values_arrows[];
 extern const value_string smcr_values_netlink_commands[];
 extern const value_string smcr_values_told_states[], smcr_values_told_modes[];
 extern const value_string smcr_values_told_roles[], smcr_values_told_lgr_types[];

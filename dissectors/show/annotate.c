@@ -372,7 +372,8 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
         show_times(pinfo, tree, record);
     }
     if (record->direction >= 0)
-        smcr_generated_uint(tree, hf_smcr_dir, (uint32_t)record->direction);
+        smcr_generated_text(tree, hf_smcr_dir, (uint32_t)record->direction,
+                            smcr_values_directions[record->direction].strptr);
     if (record->link)
         show_link(pinfo, tree, record, roce);
     if (record->answers && record->answers->response_frame)

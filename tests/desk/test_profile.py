@@ -117,10 +117,10 @@ def test_columns(desk):
         "6.1-v2-j-http11", "-C", "SMC-R", "-T", "tabs").splitlines()]
     cells = [[rows[frame - 1][titles.index(title)].strip() for title in (
         "Conn", "Dir", "Link", "Message", "Bytes", "Send window")] for frame in (5, 7, 15, 16)]
-    assert cells == [["0", "server to client", "", "Accept", "", ""],
-                     ["", "server to client", "1", "CONFIRM LINK v2", "", ""],
-                     ["0", "client to server", "1", "", "87", ""],
-                     ["0", "client to server", "1", "CDC", "", cells[3][5]]]
+    assert cells == [["0", "S→C", "", "Accept", "", ""],
+                     ["", "S→C", "1", "CONFIRM LINK v2", "", ""],
+                     ["0", "C→S", "1", "", "87", ""],
+                     ["0", "C→S", "1", "CDC", "", cells[3][5]]]
     assert int(cells[3][5]) > 0
     items = ["-T", "fields", "-e", "_ws.expert.severity", "-Y", "ip.ttl.too_small && !smcr.analysis", "-c", "20"]
     plain, calm = (desk.show("6.1-v2-j-http11", *profile, *items).split() for profile in ((), ("-C", "SMC-R")))
@@ -132,6 +132,19 @@ def test_columns_have_widths():
     cells = next(csv.reader([lines("recent")[0].removeprefix("column.width: ")], skipinitialspace=True))
     formats = [where.removesuffix(":0:R") for _, where in columns()]
     assert cells[::2] == formats and all(40 <= int(width) <= 700 for width in cells[1::2])
+
+
+def test_columns_are_wide_enough(tshark):
+    """For the longest of the words that they show: 8 pixels a character of Wireshark's font, and 8 around them."""
+    cells = next(csv.reader([lines("recent")[0].removeprefix("column.width: ")], skipinitialspace=True))
+    width = {title: int(cells[2 * place + 1]) for place, (title, _) in enumerate(columns())}
+    words = {"Dir": [], "Message": []}
+    for row in tshark.run("-G", "values").splitlines():
+        for title, fields in (("Dir", {"smcr.dir"}), ("Message", {"smcr.clc.type", "smcr.llc.type", "smcr.cdc.type"})):
+            words[title] += row.split("\t")[3:] if row.startswith("V") and row.split("\t")[1] in fields else []
+    assert words["Dir"] == ["C→S", "S→C"] and "CONFIRM RKEY CONTINUATION" in words["Message"]
+    for title, texts in words.items():
+        assert 8 * max(map(len, texts)) + 8 <= width[title], title
 
 
 def test_graphs_name_each_row_once():
@@ -195,6 +208,25 @@ def test_newer_files_take_the_place_of_older_ones(place):
     source.write_text('"newer" smcr\n')
     assert place.install() == "" and (place.folder / "dfilters").read_text() == '"newer" smcr\n'
     assert place.remove() == f"Removed {place.folder}\n"
+
+
+def test_where_it_is_after_each_way_to_install():
+    """As docs/building.md says: plugin/run and the archive ask plugin/place; the package has a folder of its own."""
+    text = (TOP / "docs" / "building.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text[text.index("| installed by |"):].split(
+        "\n\n")[0].splitlines()[2:]]
+    said = {way: (folder.removeprefix("the "), switches == "yes") for way, _, folder, switches in rows}
+
+    def folder(number):
+        told = "Personal configuration:\\t/of/user\\nGlobal configuration:\\t/of/system\\n"
+        script = f'id() {{ echo {number}; }}; tshark() {{ printf "{told}"; }}; . {TOP}/plugin/place; profile_folder'
+        return subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.split("/")[2]
+
+    package = (TOP / "plugin" / "package").read_text(encoding="utf-8")
+    assert all("place_profile " in (TOP / "plugin" / name).read_text(encoding="utf-8") for name in ("run", "archive/install"))
+    place = {"`plugin/run`": folder(1000), "`plugin/run` as root": folder(0), "archive, `./install`": folder(1000),
+             "package": "system" if '"$root/usr/share/wireshark/profiles/SMC-R"' in package else "user"}
+    assert said == {way: (where, where == "user") for way, where in place.items()}
 
 
 def test_another_profile_of_this_name_stays(place):

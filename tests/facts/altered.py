@@ -52,7 +52,7 @@ REPEATS = {"sent before": ["smcr.retransmission", "smcr.sent_before"]}
 HANDED_ON = "handed on"  # the frame has data of earlier ones, and is found by their connection, too
 GROUPS = {**INDEXES, **SAME, **OF_LINK, **FRAMES, **REPEATS, HANDED_ON: ["smcr.data_of"]}
 FIELDS = [field for group in GROUPS.values() for field in group]
-NAMED = {"client to server": "0", "server to client": "1"}  # sharkd shows names where tshark shows numbers
+NAMED = {"C→S": "0", "S→C": "1"}  # sharkd shows names where tshark shows numbers
 
 LOST = ("connection", "addresses", "direction", "link", "RMB offset", "stream offset", "request", "response")
 CRASH = "Wireshark crashes"
