@@ -83,7 +83,7 @@ smcr_host_window_ops(void)
     const funnel_ops_t *ops = funnel_get_funnel_ops();
 
     return ops && ops->ops_id && ops->new_text_window && ops->set_text &&
-                   ops->add_button && ops->new_dialog
+                   ops->append_text && ops->add_button && ops->new_dialog
                ? ops
                : NULL;
 }

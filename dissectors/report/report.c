@@ -30,6 +30,7 @@
 #define TITLE "SMC-R report"
 #define FILE_NAME "smcr-report.txt"
 #define MARK '>'
+#define INDENT "      " /* of the further lines of a finding */
 
 /* ---- the window ---- */
 
@@ -61,16 +62,28 @@ target_of(const window_t *window)
                : NULL;
 }
 
-/* The mark stands in the place of the space before the number. */
+/* The mark stands in the place of the space before the number. A text window has no call to scroll.
+ * But what is appended is shown below the end of what was there, which it scrolls to first: so the
+ * text that is set ends with the chosen finding, whose further lines are indented. */
 static void
 show(const window_t *window)
 {
+    const funnel_ops_t *ops = funnel_get_funnel_ops();
     char *before = g_strdup_printf("\n" SMCR_PAGE_MARK, window->chosen + 1);
-    char *at = strstr(window->text->str, before);
+    char *at = strstr(window->text->str, before), *end = at;
 
+    do
+        end = end ? strchr(end + 1, '\n') : NULL;
+    while (end && g_str_has_prefix(end + 1, INDENT));
     if (at)
         at[1] = MARK;
-    funnel_get_funnel_ops()->set_text(window->window, window->text->str);
+    if (end)
+        end[0] = '\0';
+    ops->set_text(window->window, window->text->str);
+    if (end) {
+        end[0] = '\n';
+        ops->append_text(window->window, end);
+    }
     if (at)
         at[1] = ' ';
     g_free(before);

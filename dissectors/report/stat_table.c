@@ -24,6 +24,7 @@
 #include "tables/tables.h"
 
 #define NOT_KNOWN "-"
+#define NO_ROW "none in these frames"
 
 /* A table, as Wireshark has it. */
 typedef struct {
@@ -82,6 +83,7 @@ text_of(const smcr_table_column_t *column, const smcr_table_cell_t *cell)
     return g_strdup_printf("%*s", (int)width_of(column), number);
 }
 
+/* `cells`: NULL: the table has no row. */
 static void
 take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy _U_, uint64_t troubled _U_)
 {
@@ -93,7 +95,8 @@ take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy _U_, uint6
     for (unsigned i = 0; i < rows->kind->column_count; i++) {
         if (!rows->kind->columns[i].name)
             continue;
-        char *text = text_of(&rows->kind->columns[i], &cells[i]);
+        char *text = cells ? text_of(&rows->kind->columns[i], &cells[i])
+                           : g_strdup(field ? "" : NO_ROW);
         stat_tap_table_item_type cell = {
             .type = TABLE_ITEM_STRING, .value.string_value = text, .user_data.ptr_value = text};
         stat_tap_set_field_data(rows->shown, rows->row, field++, &cell);
@@ -112,6 +115,8 @@ draw(const smcr_entry_report_t *report, void *context)
         return; /* nobody asks for it, or it has been drawn */
     rows.scope = taker.scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
     table->kind->fill(&taker);
+    if (!rows.row && smcr_host_window_ops())
+        take_row(&rows, NULL, 0, 0);
     wmem_destroy_allocator(rows.scope);
 }
 

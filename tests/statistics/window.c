@@ -60,6 +60,7 @@ static register_srt_t *times;
 static srt_data_t srt;
 static stats_tree *tree;
 static GString *page; /* what the report's window shows */
+static size_t scrolled_to; /* length of what was set: Wireshark scrolls there and appends the rest */
 
 /* ---- the file ---- */
 
@@ -265,6 +266,13 @@ static void
 set_text(funnel_text_window_t *window, const char *text)
 {
     g_string_assign((GString *)(void *)window, text);
+    scrolled_to = page->len;
+}
+
+static void
+append_text(funnel_text_window_t *window, const char *text)
+{
+    g_string_append((GString *)(void *)window, text);
 }
 
 static void
@@ -326,6 +334,17 @@ apply_filter(GHashTable *data)
     printf("pressed\t%s\n", (const char *)g_hash_table_lookup(data, "filter_string"));
 }
 
+/* The marked finding, all its lines, is the last that is seen of what the window scrolls to. */
+static void
+require_scrolled(const char *mark)
+{
+    const char *end = strchr(mark + 1, '\n');
+
+    while (g_str_has_prefix(end + 1, "      "))
+        end = strchr(end + 1, '\n');
+    require(end == page->str + scrolled_to);
+}
+
 /* The marked line, for each way to another finding; then what the other buttons do. */
 static void
 press_buttons(void)
@@ -337,6 +356,8 @@ press_buttons(void)
         funnel_bt_t *button = buttons[order[i]];
         button->func(button->tw, button->data);
         const char *mark = strstr(page->str, "\n> ");
+        if (mark)
+            require_scrolled(mark);
         if (order[i] < 2)
             printf("pressed\t%d\n", mark ? atoi(mark + 3) : 0);
     }
@@ -391,6 +412,7 @@ start(void)
         .ops_id = (funnel_ops_id_t *)(void *)&capture,
         .new_text_window = new_text_window,
         .set_text = set_text,
+        .append_text = append_text,
         .set_close_cb = set_close_cb,
         .add_button = add_button,
         .new_dialog = new_dialog,
