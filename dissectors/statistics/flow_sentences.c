@@ -70,7 +70,7 @@ smcr_arrow_text_clc(wmem_allocator_t *scope, const smcr_clc_t *clc, bool from_se
         return say(scope, "CLC Proposal", "%s asks for SMC-R (Proposal)", subject);
     case SMCR_CLC_ACCEPT:
         return say(scope, "CLC Accept", "%s accepts, %s (Accept, %s)", subject,
-                   first ? "with a new link group" : "in a link group that they have", version);
+                   first ? "with a new link group" : "in an existing link group", version);
     case SMCR_CLC_CONFIRM:
         return say(scope, "CLC Confirm", "%s confirms (Confirm, %s)", subject, version);
     case SMCR_CLC_DECLINE:
@@ -256,8 +256,8 @@ reason(const llc_words_t *of, uint32_t code, const value_string *texts)
 ARROW_OF_LINK(confirm_link, "asks to confirm link %u", "confirms link %u")
 ARROW_OF_LINK(add_link_cont, "tells the RKeys of its RMBs on link %u",
               "answers with the RKeys of its RMBs on link %u")
-ARROW(req_add_link, "asks for another link", "answers to that")
-ARROW(confirm_rkey_cont, "tells more RKeys of its RMB", "takes note of them")
+ARROW(req_add_link, "asks for another link", "answers the request")
+ARROW(confirm_rkey_cont, "tells more RKeys of its RMB", "confirms them")
 ARROW(test_link, "tests whether the link works", "answers: the link works")
 
 static const char *
@@ -284,7 +284,7 @@ arrow_delete_link(const llc_words_t *of)
     const char *why = reason(of, link->reason, smcr_values_delete_reasons);
 
     if (of->response)
-        return words(of, "agrees that %s goes", all ? "the link group" : what);
+        return words(of, "agrees to delete %s", all ? "the link group" : what);
     if (of->role == SMCR_LGR_SIDE_UNKNOWN)
         return words(of, "deletes %s, or asks for that%s", what, why);
     return words(of, of->role ? "deletes %s%s" : "asks to delete %s%s", what, why);
@@ -295,7 +295,7 @@ arrow_confirm_rkey(const llc_words_t *of)
 {
     if (of->response)
         return words(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "refuses the RMB"
-                                                                 : "takes note of the RMB");
+                                                                 : "confirms the RMB");
     return words(of, "announces an RMB with RKey 0x%08x", of->llc->u.confirm_rkey.rkey);
 }
 
@@ -305,8 +305,8 @@ arrow_delete_rkey(const llc_words_t *of)
     unsigned count = of->llc->u.delete_rkey.count;
 
     if (of->response)
-        return words(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "does not know all of them"
-                                                                 : "takes note of that");
+        return words(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "does not know all RKeys"
+                                                                 : "confirms the withdrawal");
     return words(of, count == 1 ? "withdraws %u RKey" : "withdraws %u RKeys", count);
 }
 

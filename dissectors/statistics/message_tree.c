@@ -2,10 +2,10 @@
  * What each packet of SMC-R is, counted once:
  *
  *   CLC, LLC, CDC, RDMA-CM   messages, by type; below the type by version, direction and outcome.
- *                            One that was sent again is not counted there, but under "Sent again"
- *                            or "Duplicate, made by the network"; so is an RDMA WRITE
+ *                            A retransmission is counted under "Retransmitted" only, a duplicate
+ *                            under "Duplicate, made by the network"; so is an RDMA WRITE
  *   RDMA WRITE               packets: the first ones of requests, and those that follow them
- *   Acknowledgement, CNP     every one, repeats and copies as well
+ *   Acknowledgement, CNP     every one, retransmissions and duplicates as well
  *
  * The members `cdc` and `writes` of a report count so, too: they are CDC below its types, and
  * "First packet of a request", as far as the connection is known. Its `nak`, `rnr_nak` and `cnp`
@@ -92,7 +92,7 @@ clc_outcome(const smcr_clc_t *clc)
     return smcr_value_decline_text(decline->diagnosis, smcr_wire_bits(decline->os, SMCR_MASK_OS));
 }
 
-/* TCP does not bring what was sent again. */
+/* TCP does not bring what was retransmitted. */
 static void
 count_clc(node_t top, const smcr_tap_t *packet)
 {

@@ -18,7 +18,7 @@ from sharkd_tables import ask_all, conversations, request, taps
 CLC = {1: "asks for SMC-R", 2: "accepts", 3: "confirms", 4: "declines"}
 LLC = {1: "CONFIRM LINK", 2: "ADD LINK", 3: "ADD LINK CONTINUATION", 4: "DELETE LINK", 5: "REQUEST ADD LINK",
        6: "CONFIRM RKEY", 7: "TEST LINK", 8: "CONFIRM RKEY CONTINUATION", 9: "DELETE RKEY"}
-ANSWERS = re.compile(r"confirms|rejects|accepts|agrees|takes note|refuses|answers|does not know")
+ANSWERS = re.compile(r"confirms|rejects|accepts|agrees|refuses|answers|does not know")
 DONE, CLOSED, ABORT = 0x80, 0x40, 0x20  # bits of byte 25 of a CDC message: sending done, closed, abnormal close
 WRITES = range(6, 12)
 FORBIDDEN = re.compile(r"\((65535|4294967295|-\d+)\)")

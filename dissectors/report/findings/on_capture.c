@@ -307,8 +307,8 @@ find_stop(smcr_finder_t *finder, const host_pair_t *pair)
     smcr_finder_add(
         finder, SMCR_FIGURE_FOUND_SILENCE_AT_ONCE, pair->count, pair->last,
         wmem_strdup_printf(finder->scope, "frame.number >= %" PRIu32, pair->first.frame),
-        "%s and %s fall silent at once, %s before the end (%s): port, cable or host down, or the "
-        "programs pause%s",
+        "%s and %s fall silent at the same time, %s before the end (%s): port, cable or host "
+        "down, or the programs pause%s",
         one->client.addr, one->server.addr,
         smcr_words_duration(finder->scope, finder->report->capture.last_time - pair->last.time),
         smcr_words_connections(finder->scope, one, pair->count),
@@ -343,7 +343,7 @@ find_silence(smcr_finder_t *finder)
         smcr_finder_add(
             finder, SMCR_FIGURE_FOUND_SILENT_END, idle.count, idle.last,
             wmem_strdup_printf(finder->scope, "frame.number >= %" PRIu32, idle.first.frame),
-            "%s: open and silent in the last %s; idle, or cut off without a word",
+            "%s: open and silent in the last %s: idle, or the path is down",
             smcr_words_connections(finder->scope, idle.one, idle.count),
             smcr_words_duration(finder->scope,
                                 finder->report->capture.last_time - idle.last.time));

@@ -81,7 +81,7 @@ static const char *const signs[] = {
     [SMCR_FIGURE_SIGN_NOPS] =
         "; six NOPs in a row: a firewall may have overwritten it",
     [SMCR_FIGURE_SIGN_FAST_OPEN] =
-        "; the handshake has TCP Fast Open, for which Linux gives SMC-R up",
+        "; the handshake has TCP Fast Open, with which Linux uses no SMC-R",
 };
 
 /* What else the code may mean, by what the Proposal offered. Where no EID is common, Linux gives

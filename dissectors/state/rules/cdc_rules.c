@@ -366,7 +366,7 @@ SMCR_RULES_CDC(flags)
 
     if (message->sender->cdc_state == SMCR_CDC_STATE_SENDING_DONE && !(message->cdc->state & ended))
         smcr_breach(arrival, SMCR_EVENT_cdc_flag_withdrawn, message->follows,
-                    "The sender takes back that it is done with sending, which frame %u said",
+                    "Sending done was set in frame %u, and is no longer set",
                     message->sender->cdc_frame);
 }
 
