@@ -409,6 +409,14 @@ def refused(capture):
     tcp.segment("server", "RA")
 
 
+def client_gave_up(capture):
+    """The SYN-ACK comes when the client's program has closed its socket."""
+    tcp = TcpConversation(capture, CLIENT, SERVER, sport=41000, dport=8080)
+    tcp.handshake()
+    del capture.frames[2:]
+    tcp.segment("client", "R")
+
+
 def firewall_roce(capture, error=None, **options):
     """RoCE does not get through: CONFIRM LINK goes out again and again; seen at the server."""
     connection = linux_connection(capture, version=2, **options)
@@ -492,5 +500,5 @@ SCENES = {each: globals()[each] for each in (
     "idle_pool", "one_connection_pauses", "programs_pause", "programs_pause_v1", "dead_host", "device_gone",
     "undelivered", "dead_module", "eid", "eid_both_versions", "no_device_v1", "subnet", "firewall_option",
     "firewall_option_at_server", "plain_server", "fast_open_server", "fast_open_client", "firewall_syn", "refused",
-    "firewall_roce", "firewall_roce_icmp", "firewall_roce_icmpv6", "doubled_capture", "late_capture", "early_end",
+    "client_gave_up", "firewall_roce", "firewall_roce_icmp", "firewall_roce_icmpv6", "doubled_capture", "late_capture", "early_end",
     "other_programs")}

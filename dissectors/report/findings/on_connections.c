@@ -349,7 +349,7 @@ smcr_finding_on_connections(smcr_finder_t *finder)
     find_resets(finder);
     find_fallbacks(finder);
     find_alike(finder, is_plain_tcp, SMCR_FIGURE_FOUND_NO_OPTION,
-               " stayed on TCP: one side did not offer SMC-R");
+               " stayed on TCP: one side did not offer SMC-R, or TCP ended before CLC");
     find_alike(finder, is_refused, SMCR_FIGURE_FOUND_NO_CONNECTION,
                ": TCP refused the connection: nobody listens, or a firewall answers");
     find_alike(finder, is_unanswered, SMCR_FIGURE_FOUND_NO_CONNECTION,
