@@ -29,6 +29,7 @@ OTHERS = {
     "tests/test_hermetic.py in_hostile_home": "that is what it is for",
     "tests/test_install.py start_as_user": "the environment is that of bed.user()",
     "tests/test_scripts.py run": "the scripts print their usage, or refuse",
+    "tests/desk/test_profile.py folder": "a function of the script takes the place of tshark",
     "tests/test_recipes_made.py tree": BUILDS_ONLY,
     "tests/golden/test_totals.py test_totals": "tests/oracle, which has a bed of its own",
     "tests/test_recipes_made.py test_the_figure_is_counted": "tests/figures-doc writes documents",
