@@ -96,9 +96,10 @@ show_option(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const struct tc
                                 .conn = conn, .from_server = from_server, .has_option = true});
 }
 
-/* Whether one of the options from `tvb` to the end of the TCP header is ours. */
+/* Whether none of the options from `tvb` to the end of the TCP header is ours. That is not known
+ * where the capture has cut them. */
 static bool
-option_follows(tvbuff_t *tvb, const struct tcpheader *tcp)
+lacks_option(tvbuff_t *tvb, const struct tcpheader *tcp)
 {
     tvbuff_t *frame = tvb_get_ds_tvb(tvb);
     int offset = tvb_raw_offset(tvb);
@@ -109,15 +110,15 @@ option_follows(tvbuff_t *tvb, const struct tcpheader *tcp)
         uint8_t length = kind == KIND_NOP ? 1 : tvb_get_uint8(frame, offset + 1);
 
         if (kind == KIND_END || length == 0)
-            return false;
+            return true;
         if ((kind == KIND_EXPERIMENT_1 || kind == KIND_EXPERIMENT_2) &&
             length >= OPTION_LENGTH &&
-            tvb_captured_length_remaining(frame, offset) >= OPTION_LENGTH &&
-            tvb_get_ntohl(frame, offset + 2) == SMCR_CLC_EYECATCHER_R)
-            return true;
+            (tvb_captured_length_remaining(frame, offset) < OPTION_LENGTH ||
+             tvb_get_ntohl(frame, offset + 2) == SMCR_CLC_EYECATCHER_R))
+            return false;
         offset += length;
     }
-    return false;
+    return offset >= end || tvb_captured_length(frame) == tvb_reported_length(frame);
 }
 
 /* A SYN-ACK that lacks our option is seen by its maximum segment size. */
@@ -127,8 +128,8 @@ learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp)
     const uint16_t synack = TH_SYN | TH_ACK;
     smcr_conn_t *conn = (tcp->th_flags & synack) == synack ? smcr_handshake_find(pinfo) : NULL;
 
-    if (conn)
-        learn_syn(pinfo, conn, tcp, option_follows(tvb, tcp));
+    if (conn && lacks_option(tvb, tcp))
+        learn_syn(pinfo, conn, tcp, false);
 }
 
 /* Says so, if the segment proves that the connection does not use SMC-R. */

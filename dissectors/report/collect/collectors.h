@@ -80,13 +80,13 @@ typedef struct {
     smcr_collect_writer_t writer[2]; /* by side */
     smcr_collect_writer_t ended[2];  /* at the last frame of the connection */
     smcr_when_t begun; /* the first packet; frame 0: there has been none */
-    uint32_t gaps[2];  /* of its flow so far and 1, by sender; 0: it has sent nothing */
+    uint32_t gaps[2];  /* that are counted, by sender */
 } smcr_collect_division_t;
 
-/* The next packet of the connection on RoCE. `gaps`: places where the capture lacks packets of its
- * flow, so far. `is_whole`: the capture has the beginning of the connection. */
+/* The next packet of the connection on RoCE. `gaps`: places where the capture lacks packets of
+ * its flow, so far, by sender. `is_whole`: the capture has the beginning of the connection. */
 void smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *scope,
-                                smcr_when_t when, const smcr_tap_t *packet, uint32_t gaps,
+                                smcr_when_t when, const smcr_tap_t *packet, const uint32_t *gaps,
                                 bool is_whole);
 
 /* Whether the packet of the frame fills the window, as far as anybody can tell. */

@@ -186,22 +186,22 @@ end_contact(smcr_collect_counted_conn_t *counted, smcr_when_t when)
 }
 
 /* A packet of a link. What is absent before it may belong to a first contact, or may be the first
- * data, unless a request of its flow came in between. Returns the gaps of its flow so far. */
-static uint32_t
+ * data, unless a request of its flow came in between. Returns the gaps of both flows so far. */
+static const uint32_t *
 take_link(smcr_collect_t *collection, const smcr_record_t *record, uint32_t frame)
 {
     flows_t *flows =
         smcr_figure_of(collection->link_flows, collection->scope, record->link, sizeof *flows);
     smcr_collect_counted_conn_t *counted =
         wmem_map_lookup(collection->contacts, record->link->lgr);
-    uint32_t *last = &flows->last[record->sender == 1], *gaps = &flows->gaps[record->sender == 1];
+    uint32_t *last = &flows->last[record->sender == 1];
 
-    *gaps += record->missing > 0;
+    flows->gaps[record->sender == 1] += record->missing > 0;
     if (record->missing && counted && *last <= counted->contact.ready.frame)
         counted->contact.is_unsure = true;
     if (record->kind != SMCR_RECORD_ACK && record->kind != SMCR_RECORD_CNP)
         *last = frame;
-    return *gaps;
+    return flows->gaps;
 }
 
 /* ---- packets ---- */
@@ -275,7 +275,7 @@ smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocato
 
 static void
 count_packet(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
-             smcr_when_t when, const smcr_tap_t *packet, uint32_t gaps)
+             smcr_when_t when, const smcr_tap_t *packet, const uint32_t *gaps)
 {
     const smcr_record_t *record = packet->record;
     smcr_collect_direction_t *direction = &counted->direction[record->sender];
@@ -347,7 +347,7 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
     const smcr_record_t *record = packet->record;
     bool is_ack = record->kind == SMCR_RECORD_ACK; /* which the figures of its link count */
     const smcr_conn_t *conn = record->conn && !is_ack ? record->conn : packet->falls_back;
-    uint32_t gaps = 0;
+    const uint32_t *gaps = NULL;
 
     collection->now = when.frame;
     if (record->link)
@@ -362,7 +362,7 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
     counted->last = when;
     if (packet->clc)
         count_clc(collection, counted, when, packet->clc, record->direction == 1);
-    else if (packet->roce && record->sender >= 0)
+    else if (gaps && packet->roce && record->sender >= 0)
         count_packet(collection, counted, when, packet, gaps);
 }
 

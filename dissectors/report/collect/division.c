@@ -288,10 +288,11 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
 }
 
 static void
-begin(smcr_collect_division_t *division, smcr_when_t when, bool is_whole)
+begin(smcr_collect_division_t *division, smcr_when_t when, const uint32_t *gaps, bool is_whole)
 {
     division->begun = when;
     for (unsigned side = 0; side < 2; side++) {
+        division->gaps[side] = gaps[side];
         division->writer[side].is_known = is_whole;
         division->writer[side].spent.until = when.time;
         look(&division->writer[side]);
@@ -320,20 +321,21 @@ take_gap(smcr_collect_division_t *division, unsigned sender)
 
 void
 smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *scope,
-                           smcr_when_t when, const smcr_tap_t *packet, uint32_t gaps, bool is_whole)
+                           smcr_when_t when, const smcr_tap_t *packet, const uint32_t *gaps,
+                           bool is_whole)
 {
     const smcr_record_t *record = packet->record;
     smcr_collect_writer_t *writer = &division->writer[record->sender];
     unacked_t sent = {.when = when, .is_data = true, .waits = record->fate == SMCR_FLOW_FATE_WAIT};
 
     if (!division->begun.frame)
-        begin(division, when, is_whole);
+        begin(division, when, gaps, is_whole);
     settle_both(division, scope, when.frame);
     for (unsigned side = 0; side < 2; side++)
         advance(&division->writer[side], when.time);
-    if (division->gaps[record->sender] && division->gaps[record->sender] != gaps + 1)
+    if (division->gaps[record->sender] != gaps[record->sender])
         take_gap(division, (unsigned)record->sender);
-    division->gaps[record->sender] = gaps + 1;
+    division->gaps[record->sender] = gaps[record->sender];
     if (record->order == SMCR_FLOW_IS_REPEAT)
         take_repeat(division, record);
     else if (record->order == SMCR_FLOW_IS_LATE && writer->gap.until)
