@@ -70,8 +70,13 @@ def differences(one, other, ignore):
 
 
 def is_late(tree, seen_later):
-    """Whether this is an RDMA WRITE that came before whatever tells its connection, or its place: then its data waits."""
+    """
+    Whether this is an RDMA WRITE that came before whatever tells its connection, or its place: then its data waits. Or
+    what acknowledges one.
+    """
     now, later = ({node[0] for node in each} for each in (tree, seen_later))
+    if "smcr.acks" in later:
+        return not {"smcr.stream", "smcr.dir"} <= now
     return "smcr.write.len" in later and ("smcr.stream" not in now or
                                           ("smcr.write.data_in" in later and "smcr.stream.offset" not in now))
 

@@ -129,7 +129,7 @@ FOUND_OF_CAPTURE = {"no_roce", "one_sided", "not_captured", "late_start", "cut_f
 # Findings that say less than others of the same: where a stronger one is true, so is the weaker one, and not the reverse.
 SENT_AGAIN = {"repeats", "timeouts", "loss", "no_receive_buffer", "link_group_ended", "link_failed", "dead_peer"}
 SAYS_LESS = {"repeats": SENT_AGAIN, "timeouts": SENT_AGAIN, "failover": {"link_lost"}, "buffer_full": {"slow_reader"},
-             "tcp_reset": {"reset"}}
+             "tcp_reset": {"reset"}, "undelivered": {"reset", "dead_peer"}}
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
 TIMES = {*IDLE, "setup_s", "smcr.llc.late_response", "llc_late_response"}
 # What one host had sent when the other one sent something: the capture's order tells.

@@ -333,9 +333,11 @@ smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *
     settle_both(division, scope, when.frame);
     for (unsigned side = 0; side < 2; side++)
         advance(&division->writer[side], when.time);
-    if (division->gaps[record->sender] != gaps[record->sender])
-        take_gap(division, (unsigned)record->sender);
-    division->gaps[record->sender] = gaps[record->sender];
+    for (unsigned side = 0; side < 2; side++) {
+        if (division->gaps[side] != gaps[side])
+            take_gap(division, side);
+        division->gaps[side] = gaps[side];
+    }
     if (record->order == SMCR_FLOW_IS_REPEAT)
         take_repeat(division, record);
     else if (record->order == SMCR_FLOW_IS_LATE && writer->gap.until)
