@@ -57,14 +57,13 @@ OPEN = [
         "slow_reader"},
      "what fills a gap was lost on its way, or its receiver has had it, and the capture lacks the first time: where loss "
      "is real, nothing tells the two apart"),
-    ("-h[1-6]-", {"idle_s"}, "RDMA WRITEs over a link whose RKeys are absent are nobody's"),
     ("-x-idle|-w-smc-unloaded", {"dead_peer"}, "the DELETE LINK that ended the group is absent"),
     ("^peer-foreign$", {"smcr.stream.offset"}, "a late capture does not tell that cursors begin behind an eyecatcher"),
     ("-h4-", {"smcr.clc.other_subnet", "clc_other_subnet"}, "behind NAT an address is not that of the host"),
     ("^(peer-|rfc-|.*-h[1-6]-|.*-g5-)", {
         "smcr.window.unread", "smcr.window.free", "smcr.window.percent", "smcr.window.written", "unreported_bytes",
         "smcr.announced_in", "smcr.cdc.announced", "smcr.cdc.len", "smcr.cdc.read_of", "smcr.cdc.read_time",
-        "smcr.cdc.read_too_far", "smcr.conn.moved", "link.moved_from", "link.moved_to", "bytes", "writes"},
+        "smcr.cdc.read_too_far", "smcr.conn.moved", "link.moved_from", "link.moved_to", "bytes", "writes", "idle_s"},
      "the last messages on a link that is left are absent, and no number tells"),
     ("^clc-split-segments$", {"smcr.fallback.reason", "smcr.fallback", "smcr.proposal_in", "smcr.response_time"},
      "a part of a Proposal in several segments is no CLC for itself"),
