@@ -26,7 +26,6 @@ MAY_DIFFER = [
      "the same, or it comes behind a gap"),
     (EARLY, r"connections\[\]\.(links\[\]\.from|first)_(frame|time)", "the same"),
     (EARLY, r"findings\[\]\.(frame|time|filter)", "the same"),
-    (".*lossy.*", r"findings\[\]\.text", "it says these times"),
     (LATE, r"(link_groups|rdma_flows)\[\]\.first_(frame|time)", "the same"),
     (LATE, rf"(summary\.rdma_flows|rdma_flows\[\])\.({FLOW})", "the same, and its flow is not known as SMC-R"),
 ]
