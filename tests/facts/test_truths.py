@@ -46,7 +46,9 @@ ONCE_SAID_OF = [
     ("a round too much, though the reader's cursor is before the WRITE", "ecn-ce-smc", "shuffled", "seed 0"),
 ]
 # The same of links, and of requests and their responses: never OPEN
-NEVER_OPEN = {"link.state", "group.type", "link_failed", "smcr.request_in", "smcr.response_in"}
+NEVER_OPEN = {"link.state", "link.delete_reason", "link.mtu_bytes", "group.type",
+              "link_failed", "smcr.llc.collision", "smcr.lgr.type_changed", "smcr.request_in",
+              "smcr.response_in"}
 ONCE_SAID_OF_LLC = [
     ("never up, though the client's direction is absent", "llc-delete-link-reasons", "one host", "all frames of 02:00:00:00:05 only"),
     ("not confirmed, though the client's direction is absent", "cnp-smc", "one host", "all frames of 52:54:00:bb only"),
@@ -70,6 +72,11 @@ ONCE_SAID_OF_LLC = [
     ("a response, though the request before it comes too late", "6.1-v1-h1-two-links-second-fails", "shuffled", "seed 0"),
     ("an answer, though the flow may have begun before", "llc-v2-byte-order", "30 %", "seed 3"),
     ("an update that was asked for later", "window-analysis", "delayed", "seed 0"),
+    ("the MTU that CLC of a later contact tells", "peer-foreign", "start", "without 1 to 12"),
+    ("deleted for the cause of the group, though its own DELETE LINK is absent", "peer-foreign", "block",
+     "without 136 to 235"),
+    ("a new type, though a link before may be absent", "peer-rkeys", "30 %", "seed 1"),
+    ("requests that cross, though the response may be absent", "llc-delete-link-reasons", "30 %", "seed 1"),
 ]
 LATER = "30 years later"  # times are not compared
 UNALTERED = alterations.Case("whole", list)

@@ -46,8 +46,7 @@ IDLE = {"idle_s": ("nothing_to_write_s", "answer_s"), "buffer_full_s": ("buffer_
 # What still contradicts: captures, what is said, why.
 LINKS_LACK_LLC = "messages of LLC are absent that say what became of a link"
 OPEN = [
-    ("", {"link.delete_reason", "link.mtu_bytes", "smcr.link.lost", "smcr.llc.collision", "smcr.lgr.type_changed"},
-     LINKS_LACK_LLC),
+    ("^peer-foreign$", {"link.mtu_bytes"}, "its packets, and CLC of later contacts, have another MTU than ADD LINK"),
     ("^peer-rkeys$", {"link.state", "group.type"}, "all is absent of a link behind its CONFIRM LINK request"),
     ("", {"close"}, "what TCP has not shown to be its last segment may be"),
     ("-n-lossy|-loss|-g6-|^cdc-flags$|^nak-loss-smc$", {
@@ -104,7 +103,7 @@ OF_THE_CAPTURE = {"smcr.packet_ahead", "smcr.no_roce", "smcr.conn.began_before",
                   "smcr.link.delete_asked", "smcr.packet_duplicated", "smcr.packet_retransmitted", "smcr.peer_silent"}
 # Items that tell of the first of something, where the capture may lack the first.
 FIRST = {"smcr.link.activated", "smcr.clc.declined", "smcr.fallback", "smcr.conn.moved", "smcr.lgr.first_contact",
-         "smcr.tcp_reset_before", "smcr.lgr.ended"}
+         "smcr.tcp_reset_before", "smcr.lgr.ended", "smcr.link.lost"}
 # Items that tell of the first message with a flag: what they say is in the message.
 OF_FLAGS = {"smcr.conn.sending_done": "smcr.cdc.sending_done", "smcr.conn.closed": "smcr.cdc.closed",
             "smcr.conn.aborted": "smcr.cdc.abort", "smcr.window.writer_blocked": "smcr.cdc.writer_blocked"}

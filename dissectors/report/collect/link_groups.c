@@ -127,14 +127,14 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
     wmem_allocator_t *scope = reporter->scope;
     const smcr_collect_moves_t *moves = wmem_map_lookup(collection->moves, link);
     int client = smcr_lgr_client_side(link->lgr);
-    uint8_t mtu = MIN(link->qp[0].mtu, link->qp[1].mtu);
+    int mtu = smcr_link_mtu(link);
 
     entry->index = link->index;
     if (link->has_number)
         entry->number = link->number;
     entry->state = state_of(link);
-    if (smcr_mtu_bytes(mtu))
-        entry->mtu_bytes = (uint64_t)smcr_mtu_bytes(mtu);
+    if (mtu)
+        entry->mtu_bytes = (uint64_t)mtu;
     fill_queue_pair(&entry->client, &link->qp[client], scope);
     fill_queue_pair(&entry->server, &link->qp[!client], scope);
     entry->added_frame = smcr_collect_when(collection, link->added_frame);
@@ -278,13 +278,6 @@ was_active(const smcr_link_t *link)
            (lgr->ended_frame && link->deleted_frame == lgr->ended_frame && link->packet_count);
 }
 
-static bool
-share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
-{
-    return one->qp[side].gid_known && other->qp[side].gid_known &&
-           smcr_gid_is_same(one->qp[side].key.gid, other->qp[side].key.gid);
-}
-
 /* Of a group that has ended, the last one. A late capture may lack a second link. */
 static smcr_figure_group_type_t
 type_of(const smcr_lgr_t *lgr)
@@ -304,10 +297,10 @@ type_of(const smcr_lgr_t *lgr)
         return SMCR_FIGURE_GROUP_UNKNOWN;
     if (!second)
         return first ? SMCR_FIGURE_GROUP_SINGLE : SMCR_FIGURE_GROUP_NONE;
-    if (share_device(first, second, client))
+    if (smcr_link_shares_device(first, second, client))
         return SMCR_FIGURE_GROUP_ASYMMETRIC_LOCAL;
-    return share_device(first, second, !client) ? SMCR_FIGURE_GROUP_ASYMMETRIC_PEER
-                                                : SMCR_FIGURE_GROUP_SYMMETRIC;
+    return smcr_link_shares_device(first, second, !client) ? SMCR_FIGURE_GROUP_ASYMMETRIC_PEER
+                                                           : SMCR_FIGURE_GROUP_SYMMETRIC;
 }
 
 /* NULL where the bytes are padding only. */

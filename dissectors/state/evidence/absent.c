@@ -154,6 +154,16 @@ smcr_evidence_knows_link(const smcr_link_t *link)
     return (guess && lgr->never_up) || (!lacks && !(guess && lgr->state->is_disordered));
 }
 
+bool
+smcr_evidence_knows_links(const smcr_lgr_t *lgr)
+{
+    const smcr_link_t *link = lgr->all_links;
+
+    while (link && smcr_evidence_knows_link(link))
+        link = smcr_link_older(link);
+    return !link && !smcr_evidence_may_lack_link(lgr);
+}
+
 /* ---- answers ---- */
 
 bool

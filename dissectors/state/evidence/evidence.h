@@ -179,6 +179,9 @@ bool smcr_evidence_may_lack_link(const smcr_lgr_t *lgr);
  * deleted it. */
 bool smcr_evidence_knows_link(const smcr_link_t *link);
 
+/* Whether that is so of all links that the group may have. */
+bool smcr_evidence_knows_links(const smcr_lgr_t *lgr);
+
 /* Whether all links that the group has had are known: it has not had so many that the oldest are
  * forgotten. */
 static inline bool

@@ -192,8 +192,11 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
     }
     if (conn->first_contact)
         lgr->version = version <= 2 ? version : 0;
-    if (conn->first_contact || !lgr->from_start) /* later it means nothing, but Linux repeats it */
+    /* later it means nothing, but Linux repeats it */
+    if (conn->first_contact || (!lgr->from_start && !qp->mtu)) {
         qp->mtu = smcr_wire_bits(accept->sizes, SMCR_MASK_MTU);
+        qp->mtu_repeated = !conn->first_contact;
+    }
     side->size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     side->rmb_index = accept->rmb_index ? accept->rmb_index : 1; /* most RMBs have one element */
     side->since = side->sure = side->located = smcr_point_now(qp);

@@ -152,12 +152,13 @@ answer_client(const smcr_exchange_message_t *message, bool doubtful)
 }
 
 /* Whether the message that arrives crosses the open request: its sender had not seen that when it
- * sent. */
+ * sent, nor answered it in a message that the capture lacks. */
 static bool
 crosses(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open)
 {
     return smcr_doubt_seen(arrival, open->exchange.request_time, open->acked).kind ==
-           SMCR_DOUBT_UNSEEN;
+               SMCR_DOUBT_UNSEEN &&
+           smcr_evidence_is_first_answer(arrival, &open->answered);
 }
 
 /* A client's wish that crosses with the server's request for the very same thing: the request is
@@ -201,8 +202,7 @@ tell_collision(const smcr_exchange_message_t *message)
             (changes_rkeys && smcr_exchange_changes_links(open->type));
         bool is_late = arrival->when.time > open->exchange.request_time + SMCR_TIME_DISORDER;
         bool by_peer = open->requester != message->side && !open->exchange.is_doubtful;
-        if (!collide || is_late || !by_peer || !crosses(arrival, open) ||
-            !smcr_evidence_is_first_answer(arrival, &open->answered)) /* it may have a response */
+        if (!collide || is_late || !by_peer || !crosses(arrival, open))
             continue;
         smcr_event_add(arrival, SMCR_EVENT_llc_collision,
                        "Crosses the request in frame %u, which has no response so far",

@@ -103,9 +103,10 @@ tell_type(const smcr_exchange_message_t *message)
                              ? ", the server has a single device"
                              : ", the client has a single device";
 
-    smcr_event_add(message->arrival, SMCR_EVENT_lgr_type,
-                   "The link group is of type %s now%s", names[lgr->type],
-                   lgr->server == SMCR_LGR_SIDE_UNKNOWN ? "" : single);
+    if (smcr_evidence_knows_links(lgr))
+        smcr_event_add(message->arrival, SMCR_EVENT_lgr_type,
+                       "The link group is of type %s now%s", names[lgr->type],
+                       lgr->server == SMCR_LGR_SIDE_UNKNOWN ? "" : single);
 }
 
 static void
@@ -236,6 +237,7 @@ take_in_new_qp(const smcr_exchange_message_t *message, smcr_link_t *link,
                                                                          this */
         smcr_qp_set(message->arrival->state, link, qp->side, &key, SMCR_GROUND_LLC);
     qp->mtu = smcr_wire_bits(add->mtu, SMCR_MASK_MTU);
+    qp->mtu_repeated = false;
     smcr_flow_start(&smcr_qp_peer(qp)->traffic.flow, add->psn);
     take_in_new_rtokens(message, link);
 }
@@ -287,9 +289,10 @@ end_group(const smcr_exchange_message_t *message)
     bool certain = !smcr_doubt_group(message->arrival, lgr).kind, alive = !lgr->ended_frame;
 
     SMCR_LIST_EACH(smcr_link_t *, link, lgr->links) {
+        bool known = smcr_evidence_knows_link(link); /* else it may have been deleted before */
         link->is_guess = link->state == SMCR_LINK_ANNOUNCED;
         link->settled_frame = message->arrival->when.frame;
-        link->delete_reason = message->llc->u.delete_link.reason;
+        link->delete_reason = known ? message->llc->u.delete_link.reason : 0;
         smcr_link_delete(link, message->arrival->when.frame);
     }
     lgr->ended_frame = message->arrival->when.frame;

@@ -54,8 +54,7 @@ static void
 tell_above_mtu(const smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
-    uint8_t code = MIN(qp->mtu, smcr_qp_peer(qp)->mtu);
-    int mtu = smcr_mtu_bytes(code);
+    int mtu = smcr_link_mtu(qp->link);
 
     /* later its queue pairs may be somebody else's */
     if (mtu && arrival->roce->payload_length > mtu && !qp->link->deleted_frame)

@@ -50,6 +50,16 @@ smcr_qp_mtu(const smcr_qp_t *qp)
     return agreed ? MAX(agreed, qp->traffic.flow.mtu) : MTU_MAX;
 }
 
+int
+smcr_link_mtu(const smcr_link_t *link)
+{
+    const smcr_qp_t *qp = link->qp;
+    int agreed = smcr_mtu_bytes(MIN(qp[0].mtu, qp[1].mtu));
+    int full = (int)MAX(qp[0].traffic.flow.mtu, qp[1].traffic.flow.mtu);
+
+    return (qp[0].mtu_repeated || qp[1].mtu_repeated) && full != agreed ? 0 : agreed;
+}
+
 /* ---- link groups and links ---- */
 
 smcr_lgr_t *

@@ -58,6 +58,7 @@ typedef struct {
     smcr_ib_qp_key_t key;
     uint8_t ground;        /* enum smcr_ground: what `key` is known from */
     uint8_t mtu;           /* code that it announced, 0: none */
+    bool mtu_repeated;     /* in CLC of a later contact, where it means nothing */
     smcr_traffic_t traffic; /* that it receives */
     smcr_psn_t too_late;   /* highest request that came too late, or was cut; 0: none has */
     uint32_t too_late_frame; /* of the last of them that is no WRITE; 0: there has been none */
@@ -245,6 +246,10 @@ smcr_qp_t *smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *ke
 
 /* At least the payload of the largest packet that the queue pair receives, bytes. */
 uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
+
+/* The smaller of the MTUs that both ends announced, bytes; 0: not known. What only a later contact
+ * repeats counts where full packets have that length. RFC 7609, A.2.3 */
+int smcr_link_mtu(const smcr_link_t *link);
 
 /* The other queue pair of the same link. */
 static inline smcr_qp_t *
