@@ -25,7 +25,6 @@ MAY_DIFFER = [
     (f"{EARLY}|.*lossy.*", r"(summary\.connections|connections\[\])\.\w+_to_\w+\.(time|(reader|drain)_time_s)\.\w+",
      "the same, or it comes behind a gap"),
     (EARLY, r"connections\[\]\.(links\[\]\.from|first)_(frame|time)", "the same"),
-    (EARLY, r"findings\[\]\.(frame|time|filter)", "the same"),
     (LATE, r"(link_groups|rdma_flows)\[\]\.first_(frame|time)", "the same"),
     (LATE, rf"(summary\.rdma_flows|rdma_flows\[\])\.({FLOW})", "the same, and its flow is not known as SMC-R"),
 ]

@@ -46,8 +46,8 @@ ONCE_SAID_OF = [
     ("a round too much, though the reader's cursor is before the WRITE", "ecn-ce-smc", "shuffled", "seed 0"),
 ]
 # The same of links, and of requests and their responses: never OPEN
-NEVER_OPEN = {"link.state", "link.delete_reason", "link.mtu_bytes", "group.type",
-              "link_failed", "smcr.llc.collision", "smcr.lgr.type_changed", "smcr.request_in",
+NEVER_OPEN = {"link.state", "link.delete_reason", "link.mtu_bytes", "link.moved_from", "link.moved_to", "group.type",
+              "link_failed", "smcr.announced_in", "smcr.llc.collision", "smcr.lgr.type_changed", "smcr.request_in",
               "smcr.response_in"}
 ONCE_SAID_OF_LLC = [
     ("never up, though the client's direction is absent", "llc-delete-link-reasons", "one host", "all frames of 02:00:00:00:05 only"),
@@ -77,6 +77,9 @@ ONCE_SAID_OF_LLC = [
      "without 136 to 235"),
     ("a new type, though a link before may be absent", "peer-rkeys", "30 %", "seed 1"),
     ("requests that cross, though the response may be absent", "llc-delete-link-reasons", "30 %", "seed 1"),
+    ("moved back, though a WRITE comes late", "rfc-peer", "delayed", "seed 0"),
+    ("moved back, though a message comes late", "rfc-peer", "delayed", "seed 2"),
+    ("announced behind a move, though the last message before it may be absent", "rfc-failover-new-seq", "shuffled", "seed 4"),
 ]
 LATER = "30 years later"  # times are not compared
 UNALTERED = alterations.Case("whole", list)

@@ -62,7 +62,7 @@ OPEN = [
     ("^(peer-|rfc-|.*-h[1-6]-|.*-g5-)", {
         "smcr.window.unread", "smcr.window.free", "smcr.window.percent", "smcr.window.written", "unreported_bytes",
         "smcr.announced_in", "smcr.cdc.announced", "smcr.cdc.len", "smcr.cdc.read_of", "smcr.cdc.read_time",
-        "smcr.cdc.read_too_far", "smcr.conn.moved", "link.moved_from", "link.moved_to", "bytes", "writes", "idle_s"},
+        "smcr.cdc.read_too_far", "smcr.conn.moved", "bytes", "writes", "idle_s"},
      "the last messages on a link that is left are absent, and no number tells"),
     ("^clc-split-segments$", {"smcr.fallback.reason", "smcr.fallback", "smcr.proposal_in", "smcr.response_time"},
      "a part of a Proposal in several segments is no CLC for itself"),

@@ -83,25 +83,30 @@ moves_of(smcr_collect_t *collection, const smcr_link_t *link)
                           sizeof(smcr_collect_moves_t));
 }
 
-/* What `side` sends goes on this link now. */
+/* Each side begins on a link, and CDC moves it. Other packets on another link come late. */
 static void
-note_link(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted, int side,
-          const smcr_link_t *link, smcr_when_t when)
+note_link(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
+          const smcr_record_t *record, smcr_when_t when)
 {
-    if (!link || counted->direction[side].link == link)
-        return;
-    counted->direction[side].link = link;
-    if (counted->last_use && counted->last_use->link == link)
+    const smcr_link_t *link = record->link;
+    const smcr_link_t *last = counted->last_use ? counted->last_use->link : NULL;
+    bool begins = !counted->direction[record->sender].link;
+    bool moves = smcr_record_has_event(record, SMCR_EVENT_conn_moved);
+
+    if (link)
+        counted->direction[record->sender].link = link;
+    if (!link || link == last || !(begins || moves))
         return;
     smcr_collect_link_use_t *use = wmem_new0(collection->scope, smcr_collect_link_use_t);
     use->link = link;
     use->from = when;
-    if (counted->last_use) {
+    if (last)
         counted->last_use->next = use;
-        moves_of(collection, counted->last_use->link)->from++;
-        moves_of(collection, link)->to++;
-    } else {
+    else
         counted->first_use = use;
+    if (last && moves) {
+        moves_of(collection, last)->from++;
+        moves_of(collection, link)->to++;
     }
     counted->last_use = use;
 }
@@ -295,7 +300,7 @@ count_packet(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
         direction->figures.repeated_bytes += (uint64_t)packet->roce->payload_length;
         return;
     }
-    note_link(collection, counted, record->sender, record->link, when);
+    note_link(collection, counted, record, when);
     if (record->kind == SMCR_RECORD_WRITE)
         count_write(collection, direction, when, packet);
     else if (record->kind == SMCR_RECORD_CDC)

@@ -440,8 +440,11 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     bool next = smcr_evidence_is_next(arrival, conn);
     bool counts = next && (sender->cdc_frame || !smcr_doubt_group(arrival, conn->lgr).kind);
     bool odd = smcr_conn_side_is_odd(sender);
-    bool follows = sender->cdc_frame ? smcr_conn_side_step(sender, cdc->seq) == 1 : first;
+    int step = sender->cdc_frame ? smcr_conn_side_step(sender, cdc->seq) : first;
+    bool follows = step == 1, moves = last->qp && last->qp != qp;
     uint32_t gap = last_gap(last, qp, arrival->psn);
+    if (moves && step > 1) /* the capture may lack the last messages on the link that was left */
+        gap = MAX(gap, sender->moved_frame);
     smcr_evidence_cursor_t prod =
         judge_cursor(conn, qp->side, sender, sender->prod, sender->said_prod, cdc->prod, next);
     smcr_evidence_cursor_t cons =

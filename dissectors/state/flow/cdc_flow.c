@@ -381,6 +381,11 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     smcr_conn_side_t *side = &conn->side[!qp->side];
     bool validation = (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0;
 
+    if (side->moved_frame && side->link != qp->link && !validation &&
+        smcr_conn_side_step(side, cdc->seq) < 0) { /* the link was left: the message comes late */
+        smcr_evidence_pass_over(arrival);
+        return;
+    }
     smcr_state_told_check(arrival, conn, cdc);
     if (arrival->roce)
         place_rmb(arrival, conn, cdc);
