@@ -289,7 +289,8 @@ end_group(const smcr_exchange_message_t *message)
     bool certain = !smcr_doubt_group(message->arrival, lgr).kind, alive = !lgr->ended_frame;
 
     SMCR_LIST_EACH(smcr_link_t *, link, lgr->links) {
-        bool known = smcr_evidence_knows_link(link); /* else it may have been deleted before */
+        /* else it may have been deleted before */
+        bool known = link == message->link || smcr_evidence_knows_link(link);
         link->is_guess = link->state == SMCR_LINK_ANNOUNCED;
         link->settled_frame = message->arrival->when.frame;
         link->delete_reason = known ? message->llc->u.delete_link.reason : 0;
