@@ -248,19 +248,12 @@ smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn_t ps
     *slot(unacked, unacked->count++) = (packet_t){psn, acked};
 }
 
-/* Whether an acknowledgement of everything up to and including `psn` is one of any of them. */
-static bool
-covers(const smcr_unacked_t *unacked, smcr_psn_t psn)
-{
-    return unacked->count && slot(unacked, 0)->psn <= psn;
-}
-
 void
 smcr_unacked_settle(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t psn, smcr_when_t when)
 {
     smcr_when_t *kept = NULL;
 
-    while (covers(unacked, psn)) {
+    while (unacked->count && slot(unacked, 0)->psn <= psn) {
         if (!kept) {
             kept = smcr_slab_new(slab, sizeof *kept);
             *kept = when;

@@ -99,18 +99,13 @@ free_stream(void *data)
     g_free(stream);
 }
 
-static void
-free_listing(void *data)
-{
-    g_hash_table_destroy(data);
-}
-
 /* Not every program says when it begins anew, but then its list is empty. */
 static GHashTable *
 find_listing(export_object_list_t *list)
 {
     if (!listings)
-        listings = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, free_listing);
+        listings = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL,
+                                         (GDestroyNotify)g_hash_table_destroy);
     GHashTable *listing = g_hash_table_lookup(listings, list);
     if (!listing || !list->get_entry(list->gui_data, 0)) {
         listing = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, free_stream);

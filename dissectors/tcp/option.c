@@ -34,12 +34,12 @@ SMCR_LAYOUT(option_layout, "SMC-R option", OPTION_LENGTH,
     SHOW(hf_smcr_option_length, 1, 1),
     SHOW(hf_smcr_option_exid, 2, 4));
 
-/* The experimental option. */
+/* Whether the experimental option at `offset` is ours. */
 static bool
-is_ours(tvbuff_t *tvb)
+is_ours(tvbuff_t *tvb, int offset)
 {
-    return tvb_captured_length(tvb) >= OPTION_LENGTH &&
-           tvb_get_ntohl(tvb, 2) == SMCR_CLC_EYECATCHER_R;
+    return tvb_captured_length_remaining(tvb, offset) >= OPTION_LENGTH &&
+           tvb_get_ntohl(tvb, offset + 2) == SMCR_CLC_EYECATCHER_R;
 }
 
 /* A SYN or SYN-ACK of the connection, with our option or without. */
@@ -114,7 +114,7 @@ lacks_option(tvbuff_t *tvb, const struct tcpheader *tcp)
         if ((kind == KIND_EXPERIMENT_1 || kind == KIND_EXPERIMENT_2) &&
             length >= OPTION_LENGTH &&
             (tvb_captured_length_remaining(frame, offset) < OPTION_LENGTH ||
-             tvb_get_ntohl(frame, offset + 2) == SMCR_CLC_EYECATCHER_R))
+             is_ours(frame, offset)))
             return false;
         offset += length;
     }
@@ -158,7 +158,7 @@ dissect_option(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     const struct tcpheader *tcp = data;
     bool learns = !pinfo->fd->visited && !pinfo->flags.in_error_pkt;
     bool enabled = proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
-    bool ours = enabled && which != MSS && is_ours(tvb);
+    bool ours = enabled && which != MSS && is_ours(tvb, 0);
     bool tells = enabled && which == MSS && data;
 
     if (learns && ours && tcp && tcp->th_flags & TH_SYN)

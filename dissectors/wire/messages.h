@@ -193,10 +193,6 @@ typedef struct {
 } smcr_llc_delete_link_t;
 
 typedef struct {
-    uint8_t gid_count;
-} smcr_llc_req_add_link_t;
-
-typedef struct {
     uint8_t other_links; /* RTokens for other links, those of continuations included */
     uint32_t rkey;
     uint64_t va;
@@ -206,10 +202,6 @@ typedef struct {
     uint8_t count;
     uint8_t errors; /* v1: mask, first RKey in the most significant bit; v2: their number */
 } smcr_llc_delete_rkey_t;
-
-typedef struct {
-    uint8_t user_data[16];
-} smcr_llc_test_link_t;
 
 typedef struct {
     uint8_t type;    /* enum smcr_llc_type */
@@ -224,10 +216,14 @@ typedef struct {
         smcr_llc_add_link_t add_link;
         smcr_llc_add_link_cont_t add_link_cont;
         smcr_llc_delete_link_t delete_link;
-        smcr_llc_req_add_link_t req_add_link;
+        struct {
+            uint8_t gid_count;
+        } req_add_link;
         smcr_llc_confirm_rkey_t confirm_rkey; /* the continuation too: other_links alone */
         smcr_llc_delete_rkey_t delete_rkey;
-        smcr_llc_test_link_t test_link;
+        struct {
+            uint8_t user_data[16];
+        } test_link;
     } u;
     unsigned rtoken_count; /* RTokens or, in DELETE RKEY, RKeys that are really in the message */
     smcr_rtoken_t *rtokens;

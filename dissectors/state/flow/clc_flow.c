@@ -217,15 +217,6 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
 }
 
 static void
-take_in_proposal(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
-{
-    const smcr_clc_proposal_t *proposal = &clc->u.proposal;
-
-    conn->proposal_frame = arrival->when.frame;
-    conn->outside = clc->complete && proposal->has_ip_area && !smcr_conn_is_inside(conn, proposal);
-}
-
-static void
 take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     if (!conn->decline_frame)
@@ -302,8 +293,11 @@ take_in_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rul
         conn->clc_types |= (uint8_t)(1U << (type <= SMCR_CLC_DECLINE ? type : due(arrival, conn)));
         smcr_evidence_tcp_take(arrival, conn);
     }
-    if (type == SMCR_CLC_PROPOSAL)
-        take_in_proposal(arrival, conn, clc);
+    if (type == SMCR_CLC_PROPOSAL) {
+        conn->proposal_frame = arrival->when.frame;
+        conn->outside = clc->complete && clc->u.proposal.has_ip_area &&
+                        !smcr_conn_is_inside(conn, &clc->u.proposal);
+    }
     if (message->qp)
         take_in_side(arrival, conn, message->qp, clc);
     if (type == SMCR_CLC_DECLINE)

@@ -43,6 +43,7 @@ typedef struct {
     const uint32_t *key;  /* NULL: any */
     const smcr_qp_t *qp;  /* of the requester, on the link that carried it; NULL: on any */
     uint64_t now;         /* those that were given up by then do not count; 0: all do */
+    unsigned count;       /* how many there are; find() tells */
 } wanted_t;
 
 static bool
@@ -54,18 +55,18 @@ fits(const smcr_exchange_request_t *request, const wanted_t *wanted)
            !is_given_up(wanted->now, request->exchange.request_time);
 }
 
-/* The last open exchange that is wanted, NULL: there is none. `*count` is how many there are. */
+/* The last open exchange that is wanted, NULL: there is none. */
 static smcr_exchange_request_t *
-find(const smcr_lgr_t *lgr, const wanted_t *wanted, unsigned *count)
+find(const smcr_lgr_t *lgr, wanted_t *wanted)
 {
     smcr_exchange_request_t *found = NULL;
 
-    *count = 0;
+    wanted->count = 0;
     SMCR_LIST_EACH_BACK(smcr_exchange_request_t *, request, lgr->pending) {
         if (!fits(request, wanted))
             continue;
         found = found ? found : request;
-        ++*count;
+        wanted->count++;
     }
     return found;
 }
@@ -80,21 +81,20 @@ find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_lgr_t *lgr = message->lgr;
-    wanted_t wanted = {type, !message->side, key, arrival->qp, arrival->when.time};
-    unsigned count;
-    smcr_exchange_request_t *request = find(lgr, &wanted, &count);
+    wanted_t wanted = {type, !message->side, key, arrival->qp, arrival->when.time, 0};
+    smcr_exchange_request_t *request = find(lgr, &wanted);
 
     same_link |= message->response && smcr_doubt_link(arrival, message->link).kind;
-    if (count == 0 && !same_link) {
+    if (wanted.count == 0 && !same_link) {
         wanted.qp = NULL;
-        request = find(lgr, &wanted, &count);
+        request = find(lgr, &wanted);
     }
-    if (count == 0) {
+    if (wanted.count == 0) {
         wanted.now = 0;
-        request = find(lgr, &wanted, &count);
-        count = 1;
+        request = find(lgr, &wanted);
+        wanted.count = 1;
     }
-    bool told = request && count == 1 && !request->exchange.is_doubtful;
+    bool told = request && wanted.count == 1 && !request->exchange.is_doubtful;
     /* a link has one CONFIRM LINK */
     bool only = type == SMCR_LLC_CONFIRM_LINK && told && request->answered.qp == arrival->qp;
     return only || (told && smcr_evidence_is_first_answer(arrival, &request->answered)) ? request
@@ -176,8 +176,7 @@ crosses_server(const smcr_exchange_message_t *message)
         .type = wants_link ? SMCR_LLC_ADD_LINK : SMCR_LLC_DELETE_LINK,
         .requester = lgr->server,
     };
-    unsigned count;
-    const smcr_exchange_request_t *open = find(lgr, &wanted, &count);
+    const smcr_exchange_request_t *open = find(lgr, &wanted);
     if (!open || !crosses(arrival, open))
         return false;
     smcr_event_add(arrival, SMCR_EVENT_llc_collision,
@@ -410,19 +409,8 @@ smcr_state_exchange_lacks_flag(const smcr_exchange_message_t *message)
     bool is_servers = message->type == SMCR_LLC_CONFIRM_LINK ||
                       message->type == SMCR_LLC_ADD_LINK_CONT ||
                       (message->type == SMCR_LLC_ADD_LINK && llc->u.add_link.qpn);
-    unsigned count;
 
-    return !message->response && is_servers && lgr->server == !message->side &&
-           find(lgr, &wanted, &count);
-}
-
-const smcr_exchange_request_t *
-smcr_state_exchange_answered(const smcr_exchange_message_t *message)
-{
-    const wmem_list_frame_t *at = wmem_list_tail(message->lgr->answered);
-    const smcr_exchange_request_t *last = at ? wmem_list_frame_data(at) : NULL;
-
-    return last && message->arrival->record->answers == &last->exchange ? last : NULL;
+    return !message->response && is_servers && lgr->server == !message->side && find(lgr, &wanted);
 }
 
 /* Whether another response of this kind, whose request is not known, has come just now: the two
@@ -443,18 +431,19 @@ is_another_unasked(const smcr_exchange_message_t *message)
 }
 
 bool
-smcr_state_exchange_response(const smcr_exchange_message_t *message)
+smcr_state_exchange_response(const smcr_exchange_message_t *message,
+                             const smcr_exchange_request_t **answered)
 {
     smcr_exchange_request_t *request =
         find_answered(message, message->type, &message->key, false);
     wanted_t wanted = {.type = message->type, .requester = !message->side, .key = &message->key};
     smcr_rules_exchange_t unclear = {NULL, NULL};
-    unsigned count;
-    bool open = find(message->lgr, &wanted, &count) != NULL;
+    bool open = find(message->lgr, &wanted) != NULL;
     bool again = !request && !open && is_second_answer(message);
 
     if (!request && !open && !again) /* or one on its link that it does not repeat */
         request = find_answered(message, message->type, NULL, true);
+    *answered = request;
     if (request) {
         bool elsewhere = request->asked.qp->link != message->link;
         answer(message, request, SMCR_RULES_ANSWERED,

@@ -246,7 +246,7 @@ static void
 take_in_add_link(const smcr_exchange_message_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
-    bool rejected = message->response && (message->llc->flags & SMCR_LLC_FLAG_REJECTED) != 0;
+    bool rejected = message->response && message->rejects;
     int server = message->response ? message->to->side : message->from->side;
 
     if (!message->response && add->qpn == 0) /* a client's wish for a link (A.3.2) */
@@ -313,7 +313,7 @@ doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
 {
     const smcr_llc_t *llc = message->llc;
     const smcr_arrival_t *arrival = message->arrival;
-    bool all = llc->flags & SMCR_LLC_FLAG_ALL, unasked = message->response && !message->requested;
+    bool all = message->all_links, unasked = message->response && !message->requested;
     uint32_t *deletions = arrival->state->deletions;
 
     if (lacks_link)
@@ -340,7 +340,7 @@ take_in_delete_link(const smcr_exchange_message_t *message)
     if (!deletes || deletion->reason == SMCR_LLC_DELETE_UNKNOWN_LINK ||
         deletion->reason == SMCR_LLC_DELETE_UNKNOWN_GROUP)
         return;
-    if (message->llc->flags & SMCR_LLC_FLAG_ALL) {
+    if (message->all_links) {
         if (!by_client)
             end_group(message);
         else if (!message->lgr->ended_frame)
@@ -547,8 +547,8 @@ smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc)
         smcr_state_exchange_request(&message);
         return false;
     }
-    bool requested = smcr_state_exchange_response(&message);
-    const smcr_exchange_request_t *asked = smcr_state_exchange_answered(&message);
+    const smcr_exchange_request_t *asked;
+    bool requested = smcr_state_exchange_response(&message, &asked);
     if (asked && message.type == SMCR_LLC_ADD_LINK) /* the link is that of the request */
         llc->u.add_link.link = (uint8_t)asked->key;
     if (asked && message.type == SMCR_LLC_CONFIRM_LINK)

@@ -197,16 +197,13 @@ void smcr_state_told_again(const smcr_arrival_t *arrival, smcr_conn_t *conn);
  */
 void smcr_state_exchange_request(const smcr_exchange_message_t *message);
 
-/* A response: closes the exchange that it answers, where that is known for sure. Returns whether
- * the capture has a request that it may answer. */
-bool smcr_state_exchange_response(const smcr_exchange_message_t *message);
+/* A response: closes the exchange that it answers, where that is known for sure: `*answered`, else
+ * NULL. Returns whether the capture has a request that it may answer. */
+bool smcr_state_exchange_response(const smcr_exchange_message_t *message,
+                                  const smcr_exchange_request_t **answered);
 
 /* Whether the client answers an open request of the server, but for the flag of responses. */
 bool smcr_state_exchange_lacks_flag(const smcr_exchange_message_t *message);
-
-/* The request that the message has answered; NULL: none. */
-const smcr_exchange_request_t *
-smcr_state_exchange_answered(const smcr_exchange_message_t *message);
 
 /* The link group ends, and with it what is open. */
 void smcr_state_exchange_end(const smcr_lgr_t *lgr);

@@ -39,9 +39,7 @@ stalls_of(const smcr_stream_t *stream)
 static smcr_stream_stalls_t *
 stalls(smcr_state_t *state, smcr_stream_t *stream)
 {
-    if (!stream->stalls)
-        stream->stalls = smcr_state_alloc0(state, sizeof *stream->stalls);
-    return stream->stalls;
+    return SMCR_STATE_MADE(state, &stream->stalls);
 }
 
 /* How long somebody has waited since `from`, until what was sent at `to`. It is not known where the

@@ -426,7 +426,7 @@ smcr_exchange_changes_rkeys(uint8_t type)
     return type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_DELETE_RKEY;
 }
 
-/* ---- bytes of RDMA WRITE packets that are held (held.c), until a later frame proves that their
+/* ---- bytes of RDMA WRITE packets that are held, until a later frame proves that their
  * receiver has taken them in, and whose they are. That frame hands them to the application's
  * dissectors: so these get each byte once, in the receiver's order, in every pass ---- */
 

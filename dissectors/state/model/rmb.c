@@ -94,9 +94,7 @@ smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va
 smcr_rmb_rare_t *
 smcr_rmb_rare(smcr_state_t *state, smcr_rmb_t *rmb)
 {
-    if (!rmb->more)
-        rmb->more = smcr_state_alloc0(state, sizeof *rmb->more);
-    return rmb->more;
+    return SMCR_STATE_MADE(state, &rmb->more);
 }
 
 void

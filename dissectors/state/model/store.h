@@ -27,7 +27,6 @@ struct smcr_state {
     uint32_t **pages; /* numbers of records by frame */
     uint32_t page_count;
     struct smcr_event **events; /* by kind: see smcr_event_add(); NULL: there have been none */
-    /* held.c */
     wmem_map_t *held;    /* what packets hand on; NULL: nothing so far */
     uint64_t held_bytes; /* that are held, or were handed on */
     /* link.c */
@@ -46,7 +45,7 @@ struct smcr_state {
     GHashTable *conversations; /* smcr_conn_t, by conversation */
     /* socket.c */
     struct smcr_sockets *sockets; /* that hosts have told of; NULL: none */
-    /* foreign.c */
+    /* outcome.c */
     struct smcr_rdma *rdma;   /* NULL: nobody has asked */
     wmem_array_t *cm_notes;   /* const smcr_record_cm_t *: of each connection the last, by index */
     /* orphan.c */
@@ -65,6 +64,10 @@ smcr_state_alloc0(smcr_state_t *state, size_t size)
 {
     return smcr_slab_new(&state->entries, (size + 7) & ~(size_t)7);
 }
+
+/* What `*kept` points to; such an entry, made where that is NULL. */
+#define SMCR_STATE_MADE(state, kept) \
+    (*(kept) ? *(kept) : (*(kept) = smcr_state_alloc0(state, sizeof **(kept))))
 
 /* Called by whatever changes the state, with the number of the frame that it learns from: asserts
  * that this is the first pass, in which frames come in order. */

@@ -256,9 +256,7 @@ keep(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
     const smcr_link_t *link = arrival->qp->link, *from = conn->side[!arrival->qp->side].link;
     smcr_rules_side_t *kept = smcr_rules_side(arrival, conn, !arrival->qp->side);
 
-    if (!kept->move)
-        kept->move = smcr_state_alloc0(arrival->state, sizeof *kept->move);
-    *kept->move = (smcr_rules_move_t){
+    *SMCR_STATE_MADE(arrival->state, &kept->move) = (smcr_rules_move_t){
         .from = from != link ? from : NULL,
         .at = smcr_point_at(arrival->qp, arrival->psn),
         .frame = arrival->when.frame,

@@ -10,10 +10,6 @@
 #include "state/model/record.h"
 #include "state/model/store.h"
 
-/* What `*kept` points to; made where that is NULL. */
-#define SMCR_RULES_MADE(arrival, kept) \
-    (*(kept) ? *(kept) : (*(kept) = smcr_state_alloc0((arrival)->state, sizeof **(kept))))
-
 /* What `kept`, a member of `owner`, points to, a smcr_rules_NAME_t: smcr_rules_of_NAME() is for
  * reading, and gives zeros where there is nothing; smcr_rules_NAME() is for changes, and makes it
  * there. */
@@ -26,7 +22,7 @@
     static inline smcr_rules_##name##_t *smcr_rules_##name(const smcr_arrival_t *arrival, \
                                                            owner_t *owner) \
     { \
-        return SMCR_RULES_MADE(arrival, &(kept)); \
+        return SMCR_STATE_MADE((arrival)->state, &(kept)); \
     }
 
 /* What peers of SMC version 2 agree on in a first contact. */
@@ -144,7 +140,7 @@ smcr_rules_of_side(const smcr_conn_t *conn, int side)
 static inline smcr_rules_side_t *
 smcr_rules_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side)
 {
-    return SMCR_RULES_MADE(arrival, &smcr_rules_conn(arrival, conn)->side[side]);
+    return SMCR_STATE_MADE((arrival)->state, &smcr_rules_conn(arrival, conn)->side[side]);
 }
 
 static inline const smcr_rules_rmb_t *
@@ -158,5 +154,5 @@ smcr_rules_of_rmb(const smcr_rmb_t *rmb)
 static inline smcr_rules_rmb_t *
 smcr_rules_rmb(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
 {
-    return SMCR_RULES_MADE(arrival, &smcr_rmb_rare(arrival->state, rmb)->rules);
+    return SMCR_STATE_MADE((arrival)->state, &smcr_rmb_rare(arrival->state, rmb)->rules);
 }

@@ -177,10 +177,6 @@ SMCR_RULES_CLC(decline)
     check_chase(arrival, conn, message->proven.is_next);
     if (conn->first_contact && conn->lgr && conn->confirm_frame)
         check_set_up(arrival, conn);
-}
-
-SMCR_RULES_CLC(note_declined)
-{
     if (conn->first_contact && conn->lgr && !smcr_rules_of_lgr(conn->lgr)->declined)
         smcr_rules_lgr(arrival, conn->lgr)->declined = arrival->when.time;
 }

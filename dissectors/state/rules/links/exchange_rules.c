@@ -82,7 +82,7 @@ check_open(const smcr_exchange_message_t *message, smcr_exchange_request_t *open
         !is_known(arrival, open, message->side))
         return;
     smcr_doubt_proof_t claim = {.has_come = may_be_over,
-                                .about = SMCR_RULES_MADE(arrival, &open->rules),
+                                .about = SMCR_STATE_MADE(arrival->state, &open->rules),
                                 .bound = arrival->when.time + ORDER};
     smcr_breach(arrival, SMCR_EVENT_llc_overlap,
                 smcr_doubt_or(smcr_doubt_link(arrival, open->asked.qp->link),

@@ -247,14 +247,14 @@ SMCR_RULES_LLC(check_add_link)
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     const smcr_qp_t *from = message->from;
     bool by_client = message->lgr->server == message->to->side;
-    bool rejects = message->response && message->llc->flags & SMCR_LLC_FLAG_REJECTED;
 
     if (!(message->response ? by_client : message->by_server)) {
         if (!message->response && !add->qpn && by_client)
             smcr_rules_wish(arrival, add);
         return;
     }
-    if (!rejects && from->known && smcr_qp_has_key(from, add->gid, add->qpn))
+    if (!(message->response && message->rejects) && from->known &&
+        smcr_qp_has_key(from, add->gid, add->qpn))
         smcr_breach(arrival, SMCR_EVENT_link_qpn_in_use, smcr_doubt_message(arrival),
                     "The queue pair 0x%06x has sent this message", add->qpn);
     if (message->response)
@@ -339,8 +339,7 @@ SMCR_RULES_LLC(note_rejection)
     while (link && (link->state != SMCR_LINK_REJECTED ||
                     link->number != message->llc->u.add_link.link))
         link = smcr_link_older(link);
-    if (link && message->llc->flags & SMCR_LLC_FLAG_REJECTED &&
-        !smcr_rules_of_link(link)->gone.sent)
+    if (link && message->rejects && !smcr_rules_of_link(link)->gone.sent)
         smcr_arrival_track(arrival, &smcr_rules_link(arrival, link)->gone);
 }
 
@@ -350,7 +349,7 @@ new_link(const smcr_exchange_message_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     smcr_link_t *link = smcr_lgr_link(message->lgr, add->link);
-    bool rejected = message->response && message->llc->flags & SMCR_LLC_FLAG_REJECTED;
+    bool rejected = message->response && message->rejects;
 
     return add->qpn && link && link->state == SMCR_LINK_ANNOUNCED && !rejected ? link : NULL;
 }

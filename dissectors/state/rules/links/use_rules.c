@@ -278,13 +278,12 @@ SMCR_RULES_LLC(note_second)
 SMCR_RULES_LLC(check_reason)
 {
     uint32_t reason = message->llc->u.delete_link.reason;
-    bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
     bool by_client = message->lgr->server == message->to->side;
     const char *what = NULL;
 
     if (reason == SMCR_LLC_DELETE_UNKNOWN_LINK || reason == SMCR_LLC_DELETE_UNKNOWN_GROUP)
         what = "This is a reason for a response";
-    else if (by_client && !all && reason == SMCR_LLC_DELETE_PROGRAM)
+    else if (by_client && !message->all_links && reason == SMCR_LLC_DELETE_PROGRAM)
         what = "A client does not delete a link because nobody uses it";
     if (what)
         smcr_breach(arrival, SMCR_EVENT_delete_link_reason_kind, smcr_doubt_message(arrival), "%s",
@@ -328,7 +327,7 @@ SMCR_RULES_LLC(check_asymmetric)
     const smcr_link_t *link = smcr_lgr_link(message->lgr, llc->u.delete_link.link);
     unsigned sharing;
 
-    if (!link || link->state != SMCR_LINK_ACTIVE || llc->flags & SMCR_LLC_FLAG_ALL ||
+    if (!link || link->state != SMCR_LINK_ACTIVE || message->all_links ||
         llc->u.delete_link.reason != SMCR_LLC_DELETE_ASYMMETRIC)
         return;
     unsigned others = count_others(link, &sharing);
@@ -373,7 +372,7 @@ SMCR_RULES_LLC(check_consent)
     const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
     bool refuses = consent->reason == SMCR_LLC_DELETE_UNKNOWN_LINK;
 
-    if (message->llc->flags & SMCR_LLC_FLAG_ALL || message->lgr->server != message->to->side ||
+    if (message->all_links || message->lgr->server != message->to->side ||
         !find_link(message->lgr, consent->link, refuses ? is_deleted_by_server : NULL) == refuses)
         return;
     smcr_breach(arrival, SMCR_EVENT_delete_link_answer, smcr_doubt_group(arrival, message->lgr),
@@ -388,9 +387,8 @@ SMCR_RULES_LLC(check_consent)
 SMCR_RULES_LLC(note_unwanted)
 {
     smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->u.delete_link.link);
-    bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
 
-    if (link && message->lgr->server == message->to->side && !all)
+    if (link && message->lgr->server == message->to->side && !message->all_links)
         smcr_rules_link(arrival, link)->unwanted = arrival->when.time;
 }
 
@@ -415,16 +413,15 @@ SMCR_RULES_LLC(note_deleted)
 {
     const smcr_lgr_t *lgr = message->lgr;
     smcr_link_t *link = smcr_lgr_link(lgr, message->llc->u.delete_link.link);
-    bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
 
     if (lgr->server == message->to->side ||
         message->llc->u.delete_link.reason >= SMCR_LLC_DELETE_UNKNOWN_LINK)
         return;
-    SMCR_LIST_EACH(smcr_link_t *, each, all ? lgr->links : NULL) {
+    SMCR_LIST_EACH(smcr_link_t *, each, message->all_links ? lgr->links : NULL) {
         note_deletion(message, each);
         note_gone(message, each);
     }
-    if (!all && link)
+    if (!message->all_links && link)
         note_deletion(message, link);
 }
 
