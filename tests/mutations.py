@@ -161,7 +161,7 @@ EVERY = [Mutation(*row) for row in (
      "uint8_t length = tvb_get_uint8(frame, offset + 1);"),
     (STATEMENTS, "acknowledged-one-too-few", "dissectors/fabric/traffic.c",
      "facts/test_statements.py::test_statements[6.1-v1-c-three-conns]",
-     "return unacked->count && slot(unacked, 0)->psn <= psn;", "return unacked->count && slot(unacked, 0)->psn < psn;"),
+     "while (unacked->count && slot(unacked, 0)->psn <= psn) {", "while (unacked->count && slot(unacked, 0)->psn < psn) {"),
     (STATEMENTS, "refused-is-not-acknowledged", "dissectors/fabric/flow.c",
      "facts/test_statements.py::test_statements[6.1-v2-n-lossy]",
      "kind == SMCR_IB_SYNDROME_ACK ? psn : psn - 1, kind};", "psn, kind};"),

@@ -92,24 +92,6 @@ sequence_number(uint64_t position)
     return 1 + (uint32_t)position; /* as Wireshark's relative ones */
 }
 
-/* TCP's flow is that of our bytes, until leave_flow(). They come in the order of the receiver:
- * without a list of early segments TCP looks for no other (tcp.reassemble_out_of_order). */
-static void
-enter_flow(const struct smcr_payload_flow *own, tcp_flow_t *flow)
-{
-    flow->multisegment_pdus = own->messages;
-    flow->flags = own->flags;
-    flow->ooo_segments = NULL;
-}
-
-/* It is that of the TCP connection again. */
-static void
-leave_flow(struct smcr_payload_flow *own, tcp_flow_t *flow, const tcp_flow_t *as_it_was)
-{
-    own->flags = flow->flags;
-    *flow = *as_it_was;
-}
-
 /* A message that lasts until the end of the stream is kept by TCP as one that goes on and on
  * (DESEGMENT_UNTIL_FIN). TCP ends it at a FIN; here it is cut off behind the last byte, `seq`, so
  * that an empty segment completes it. Returns false when there is no such message. */
@@ -144,7 +126,11 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
     become_tcp(pinfo, ends, sender, &saved);
     struct tcp_analysis *tcpd = get_tcp_conversation_data(ends->conversation, pinfo);
     tcp_flow_t *flow = tcpd->fwd, as_it_was = *flow;
-    enter_flow(own, flow);
+    /* TCP's flow is that of our bytes. They come in the order of the receiver: without a list of
+     * early segments TCP looks for no other (tcp.reassemble_out_of_order) */
+    flow->multisegment_pdus = own->messages;
+    flow->flags = own->flags;
+    flow->ooo_segments = NULL;
     compat_tcpinfo_set_stream(&tcpinfo, ends->stream);
     conversation_t *outer = smcr_handshake_begin_bypass(ends->conversation);
     TRY {
@@ -156,7 +142,8 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
     }
     FINALLY {
         smcr_handshake_end_bypass(outer);
-        leave_flow(own, flow, &as_it_was);
+        own->flags = flow->flags;
+        *flow = as_it_was; /* that of the TCP connection again */
         restore(pinfo, &saved);
     }
     ENDTRY;

@@ -508,31 +508,20 @@ take_in_nothing(G_GNUC_UNUSED const smcr_exchange_message_t *message)
 {
 }
 
+/* By type; of one that is not known there is nothing. */
 static const struct {
-    uint8_t type;
     void (*take_in)(const smcr_exchange_message_t *message);
     uint32_t (*key)(const smcr_llc_t *llc);
-} kinds[] = {
+} kinds[UINT8_MAX + 1] = {
 #define SMCR_LLC_MESSAGE(name, type, text, header, body, response_flags, handler, key, ...) \
-    {SMCR_LLC_##name, take_in_##handler, key_##key},
+    [SMCR_LLC_##name] = {take_in_##handler, key_##key},
 #include "wire/llc.def"
 };
-
-/* Index of a type that is known. */
-static unsigned
-kind_of(uint8_t type)
-{
-    unsigned kind = 0;
-
-    while (kind < G_N_ELEMENTS(kinds) && kinds[kind].type != type)
-        kind++;
-    return kind;
-}
 
 bool
 smcr_state_llc_is_known(uint8_t type)
 {
-    return kind_of(type) < G_N_ELEMENTS(kinds);
+    return kinds[type].take_in != NULL;
 }
 
 bool
@@ -540,7 +529,7 @@ smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc)
 {
     smcr_exchange_message_t message = message_of(arrival, llc);
 
-    message.key = kinds[kind_of(llc->type)].key(llc);
+    message.key = kinds[llc->type].key(llc);
     llc->lacks_flag = smcr_state_exchange_lacks_flag(&message);
     message.response |= llc->lacks_flag;
     if (!message.response) {
@@ -563,6 +552,6 @@ smcr_state_llc_take_in(const smcr_arrival_t *arrival, const smcr_llc_t *llc, boo
 
     message.requested = requested;
     smcr_rules_llc(SMCR_RULES_ARRIVES, &message);
-    kinds[kind_of(llc->type)].take_in(&message);
+    kinds[llc->type].take_in(&message);
     smcr_rules_llc(SMCR_RULES_LEARNED, &message);
 }

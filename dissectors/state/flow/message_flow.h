@@ -15,9 +15,6 @@
 
 /* ---- how packets fared, for their records: what fabric/ says, on any RDMA connection ---- */
 
-/* The packet, as fabric/ wants it. */
-smcr_sent_t smcr_outcome_sent(const smcr_arrival_t *arrival);
-
 /* A response to `requests`, NULL where these are not known: what it acknowledges, refuses and
  * completes. Asked before smcr_outcome_judge(). */
 smcr_traffic_answer_t smcr_outcome_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests);

@@ -8,8 +8,9 @@
 #include "message_flow.h"
 #include "packet_flow.h"
 
-smcr_sent_t
-smcr_outcome_sent(const smcr_arrival_t *arrival)
+/* The packet, as fabric/ wants it. */
+static smcr_sent_t
+sent_of(const smcr_arrival_t *arrival)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
 
@@ -51,7 +52,7 @@ smcr_traffic_answer_t
 smcr_outcome_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests)
 {
     smcr_record_t *record = arrival->record;
-    smcr_sent_t sent = smcr_outcome_sent(arrival);
+    smcr_sent_t sent = sent_of(arrival);
     smcr_traffic_answer_t answer = {.taken = 0};
 
     tell_nak(arrival);
@@ -74,7 +75,7 @@ smcr_flow_verdict_t
 smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t *reverse)
 {
     smcr_record_t *record = arrival->record;
-    smcr_sent_t sent = smcr_outcome_sent(arrival);
+    smcr_sent_t sent = sent_of(arrival);
     smcr_flow_verdict_t verdict = smcr_traffic_take(traffic, reverse, arrival->state->scope, &sent);
     bool before = verdict.order == SMCR_FLOW_IS_REPEAT || verdict.order == SMCR_FLOW_IS_COPY;
 
@@ -208,7 +209,7 @@ smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message)
     }
     if (message)
         take_in_message(arrival, message);
-    smcr_sent_t sent = smcr_outcome_sent(arrival);
+    smcr_sent_t sent = sent_of(arrival);
     smcr_rdma_flow_t *flow = smcr_rdma_take(rdma_of(arrival->state), arrival->roce, &sent);
 
     arrival->record->rdma = flow;

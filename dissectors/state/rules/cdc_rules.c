@@ -390,7 +390,7 @@ SMCR_RULES_CDC(reused)
 
 /* ---- all messages ---- */
 
-/* Which messages a check is asked of; see cdc_checks.def. */
+/* Which messages a check is asked of; see check_rows.def. */
 enum { FIRST = 1, NEW = 2, OTHER = 4, BUT_FIRST = NEW | OTHER, ALL = FIRST | BUT_FIRST };
 
 /* Whether it is the sender's next message on the same link, or its first one. */
@@ -425,5 +425,5 @@ smcr_rules_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_
 #define SMCR_RULES_CDC_CHECK(step, which, check) \
     if (when == SMCR_RULES_##step && kind & (which)) \
         smcr_rules_cdc_##check(arrival, conn, &message);
-#include "cdc_checks.def"
+#include "check_rows.def"
 }

@@ -27,13 +27,11 @@ typedef struct {
     void smcr_rules_cdc_##check(G_GNUC_UNUSED const smcr_arrival_t *arrival, \
                                 G_GNUC_UNUSED smcr_conn_t *conn, \
                                 G_GNUC_UNUSED const smcr_rules_cdc_t *message)
-#define SMCR_RULES_CDC_CHECK(when, which, check) SMCR_RULES_CDC(check);
-#include "cdc_checks.def"
-
 #define SMCR_RULES_WRITE(check) \
     void smcr_rules_write_##check(const smcr_arrival_t *arrival, const smcr_rules_write_t *write)
+#define SMCR_RULES_CDC_CHECK(when, which, check) SMCR_RULES_CDC(check);
 #define SMCR_RULES_WRITE_CHECK(when, check) SMCR_RULES_WRITE(check);
-#include "write_checks.def"
+#include "check_rows.def"
 
 /* What a cursor of the stream to the side, the announced or the consumed position, ought to have
  * reached before this packet; it will say when it has. */

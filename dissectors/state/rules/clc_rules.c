@@ -258,18 +258,14 @@ SMCR_RULES_CDC(goes_on)
 
 /* ---- who it is ---- */
 
-static bool
-is_set(const uint8_t *peer_id)
-{
-    static const uint8_t none[SMCR_WIRE_PEER_ID_LENGTH] = {0};
-
-    return memcmp(peer_id, none, SMCR_WIRE_PEER_ID_LENGTH) != 0;
-}
-
+/* Whether two peer IDs that are known, so not all zeros, are not the same. */
 static bool
 differ(const uint8_t *one, const uint8_t *other)
 {
-    return is_set(one) && is_set(other) && memcmp(one, other, SMCR_WIRE_PEER_ID_LENGTH) != 0;
+    static const uint8_t none[SMCR_WIRE_PEER_ID_LENGTH] = {0};
+
+    return memcmp(one, none, sizeof none) != 0 && memcmp(other, none, sizeof none) != 0 &&
+           memcmp(one, other, sizeof none) != 0;
 }
 
 /* The client's Confirm repeats the peer ID of its Proposal; a later contact has those of its group.

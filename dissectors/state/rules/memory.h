@@ -22,7 +22,7 @@
     static inline smcr_rules_##name##_t *smcr_rules_##name(const smcr_arrival_t *arrival, \
                                                            owner_t *owner) \
     { \
-        return SMCR_STATE_MADE((arrival)->state, &(kept)); \
+        return SMCR_STATE_MADE(arrival->state, &(kept)); \
     }
 
 /* What peers of SMC version 2 agree on in a first contact. */
@@ -140,7 +140,7 @@ smcr_rules_of_side(const smcr_conn_t *conn, int side)
 static inline smcr_rules_side_t *
 smcr_rules_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side)
 {
-    return SMCR_STATE_MADE((arrival)->state, &smcr_rules_conn(arrival, conn)->side[side]);
+    return SMCR_STATE_MADE(arrival->state, &smcr_rules_conn(arrival, conn)->side[side]);
 }
 
 static inline const smcr_rules_rmb_t *
@@ -154,5 +154,5 @@ smcr_rules_of_rmb(const smcr_rmb_t *rmb)
 static inline smcr_rules_rmb_t *
 smcr_rules_rmb(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
 {
-    return SMCR_STATE_MADE((arrival)->state, &smcr_rmb_rare(arrival->state, rmb)->rules);
+    return SMCR_STATE_MADE(arrival->state, &smcr_rmb_rare(arrival->state, rmb)->rules);
 }

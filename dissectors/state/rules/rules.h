@@ -27,7 +27,7 @@ typedef enum {
 
 /* ---- CLC messages, and the application's bytes on TCP (RFC 7609 1, 3.2, 3.5, A.2, C) ---- */
 
-/* A CLC message; its direction is known. Its checks are the rows of clc_checks.def. */
+/* A CLC message; its direction is known. Its checks are the rows of check_rows.def. */
 typedef struct {
     const smcr_clc_t *clc; /* with the type that is meant; NULL: it means nothing */
     smcr_evidence_clc_t proven;
@@ -42,14 +42,14 @@ typedef struct {
                                 G_GNUC_UNUSED smcr_conn_t *conn, \
                                 G_GNUC_UNUSED const smcr_rules_clc_t *message)
 #define SMCR_RULES_CLC_CHECK(when, types, check) SMCR_RULES_CLC(check);
-#include "clc_checks.def"
+#include "check_rows.def"
 
 /* The first bytes of the application arrive in a direction; nothing has been learned of them. */
 void smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
 /* ---- CDC messages (RFC 7609 2.3, 4.3 to 4.8, A.4) ---- */
 
-/* A CDC message of the connection is taken in. Its checks are the rows of cdc_checks.def. */
+/* A CDC message of the connection is taken in. Its checks are the rows of check_rows.def. */
 void smcr_rules_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
                     const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known);
 
@@ -68,6 +68,6 @@ typedef struct {
 } smcr_rules_write_t;
 
 /* COUNTED: all that came since the last request is known. LEARNED: all messages of the reader are.
- * The checks are the rows of write_checks.def. */
+ * The checks are the rows of check_rows.def. */
 void smcr_rules_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
                       const smcr_rules_write_t *write);

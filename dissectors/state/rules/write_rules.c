@@ -164,5 +164,5 @@ smcr_rules_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
 #define SMCR_RULES_WRITE_CHECK(step, check) \
     if (when == SMCR_RULES_##step) \
         smcr_rules_write_##check(arrival, write);
-#include "write_checks.def"
+#include "check_rows.def"
 }

@@ -50,6 +50,6 @@ void smcr_rules_use(const smcr_arrival_t *arrival);
 
 /* ---- CLC messages (RFC 7609 2.1, 3.5, A.2, C) ---- */
 
-/* Asks all checks of a CLC message: the rows of clc_checks.def. */
+/* Asks all checks of a CLC message: the rows of check_rows.def. */
 void smcr_rules_clc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
                     const smcr_rules_clc_t *message);

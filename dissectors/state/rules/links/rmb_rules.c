@@ -168,7 +168,7 @@ SMCR_RULES_CLC(rmb_named)
         check_early(arrival, rmb);
 }
 
-/* Which messages a check is asked of; see clc_checks.def. */
+/* Which messages a check is asked of; see check_rows.def. */
 enum {
     WRONG_SENDER = 1,
     PROPOSAL = 1 << SMCR_CLC_PROPOSAL,
@@ -194,5 +194,5 @@ smcr_rules_clc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_
 #define SMCR_RULES_CLC_CHECK(step, types, check) \
     if (when == SMCR_RULES_##step && kind & (types)) \
         smcr_rules_clc_##check(arrival, conn, message);
-#include "state/rules/clc_checks.def"
+#include "state/rules/check_rows.def"
 }
