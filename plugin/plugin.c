@@ -39,7 +39,7 @@ register_parts(void)
     smcr_roce_register();
     smcr_tcp_segment_register();
     smcr_netlink_register();
-    smcr_tap_register();
+    smcr_tap_add(register_tap(SMCR_TAP), NULL);
     smcr_packet_parts_register();
     smcr_decode_as_register(proto_smcr);
     smcr_follow_register(proto_smcr);

@@ -20,10 +20,6 @@ smcr_state_t *smcr_capture_learn(const packet_info *pinfo);
  * one file call it for each. */
 void smcr_capture_begin(void);
 
-/* Tells a new state what the file of the preference `smcss` says of sockets, and the user which of
- * its lines are wrong. */
-void smcr_capture_tell_smcss(smcr_state_t *state);
-
 /* Whether every frame of the file has been dissected once: taps then get what a second pass finds.
  * It is false while a file is read, and in tshark with one pass. */
 bool smcr_capture_is_read(void);

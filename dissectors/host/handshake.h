@@ -33,15 +33,36 @@ void smcr_handshake_wrap(dissector_t wrapper);
 int smcr_handshake_original(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
 /*
- * Around a call of TCP whose bytes are no CLC. In between, the CLC dissector hands on what comes to
- * it, to a dissector that `conversation` may have below our claim. Calls nest within a packet: what
- * the first returns, the second takes. An exception must not pass by the second.
+ * Before and after a call of TCP whose bytes are no CLC. In between, the CLC dissector hands on
+ * what comes to it, to a dissector that `conversation` may have below our claim. Calls nest within
+ * a packet: what the first returns, the second takes. An exception must not pass by the second.
  */
-conversation_t *smcr_handshake_begin_bypass(conversation_t *conversation);
-void smcr_handshake_end_bypass(conversation_t *outer);
+conversation_t *smcr_handshake_set_bypass(conversation_t *conversation);
 
 /* The conversation of the innermost such call, NULL outside of one. */
 conversation_t *smcr_handshake_bypass(void);
+
+/* ---- the two ends of a connection ---- */
+
+/* The address of the TCP connection's client (`role` 0) or server (1), which must be known. It
+ * lives as long as the connection. */
+void smcr_endpoint_tcp_address(const smcr_conn_t *conn, unsigned role, address *addr);
+
+/*
+ * The same and the port. Where the TCP connection is not known: GID and queue pair number of the
+ * link's queue pair, as InfiniBand has it; then 0 is side 0 while it is not known which the client
+ * is. Returns false when that is not known either.
+ */
+bool smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uint32_t *port);
+
+/* Which role the connection's side has: 0 client, 1 server; the side itself while not known. */
+unsigned smcr_endpoint_role(const smcr_conn_t *conn, int side);
+
+/* The address that a GID is; it points into the GID. */
+void smcr_endpoint_of_gid(const uint8_t gid[SMCR_GID_LENGTH], address *addr);
+
+/* Writes an address as a GID; addresses that are none become all zeros. */
+void smcr_endpoint_gid(const address *from, uint8_t gid[SMCR_GID_LENGTH]);
 
 /* Whose bytes dissectors above TCP see: those of a TCP connection, from client and server, or of
  * what stands in for one that is not known, from sides as they were before they changed places. */
@@ -70,6 +91,8 @@ smcr_handshake_set_ends(packet_info *pinfo, const smcr_handshake_ends_t *ends, u
     pinfo->srcport = ends->port[sender];
     pinfo->destport = ends->port[!sender];
 }
+
+/* ---- the connection of a TCP packet ---- */
 
 /* The dissector of the whole conversation in this frame: one above our claim, or one that it hides.
  * NULL: there is none but ours. */

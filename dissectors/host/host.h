@@ -8,7 +8,6 @@
 #pragma once
 
 #include "capture.h"
-#include "endpoints.h"
 #include "handshake.h"
 #include "heuristic.h"
 #include "hooks.h"

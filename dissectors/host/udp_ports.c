@@ -18,7 +18,7 @@
 #include "hooks.h"
 
 #include "capture.h"
-#include "endpoints.h"
+#include "handshake.h"
 #include "preferences.h"
 #include "wire/wire.h"
 

@@ -7,8 +7,6 @@
 
 #include "message.h"
 
-#include "summary.h"
-
 static int *const cdc_flags[] = {
 #define SMCR_CDC_FLAG(name, mask, field, words) &hf_smcr_cdc_##field,
 #define SMCR_CDC_STATE(name, mask, field, words)

@@ -155,14 +155,6 @@ check_path(const smcr_message_clc_t *message)
         smcr_say_note(&message->walk, hf_smcr_clc_path, &ei_smcr_clc_path);
 }
 
-/* The RMB has all bytes of the element below the end of the address space. (R-A.2.3-8) */
-static void
-check_address(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
-{
-    if (smcr_wire_clc_is_beyond(accept))
-        smcr_say_note(&message->walk, hf_smcr_rmb_va, &ei_smcr_rmb_address);
-}
-
 static void
 check_smcr(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
 {
@@ -179,7 +171,9 @@ check_smcr(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
         !try_val_to_str(smcr_wire_bits(accept->sizes, SMCR_MASK_MTU), smcr_values_mtus))
         smcr_say_note(walk, hf_smcr_mtu, &ei_smcr_mtu);
     smcr_clc_check_mac(message, accept->mac);
-    check_address(message, accept);
+    /* The RMB has all bytes of the element below the end of the address space. (R-A.2.3-8) */
+    if (smcr_wire_clc_is_beyond(accept))
+        smcr_say_note(walk, hf_smcr_rmb_va, &ei_smcr_rmb_address);
 }
 
 /* Shows what the size code in the byte `hf`, which is at `offset`, stands for. */

@@ -156,11 +156,9 @@ smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_
 bool
 smcr_clc_is_zero(const uint8_t *bytes, unsigned length)
 {
-    unsigned set = 0;
+    static const uint8_t zeros[SMCR_GID_LENGTH];
 
-    while (set < length && !bytes[set])
-        set++;
-    return set == length;
+    return memcmp(bytes, zeros, length) == 0;
 }
 
 void

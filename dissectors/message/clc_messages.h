@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "summary.h"
+#include "layout.h"
 #include "values.h"
 #include "wire/wire.h"
 
@@ -74,7 +74,7 @@ unsigned smcr_clc_count(smcr_message_clc_t *message, const smcr_layout_walk_t *w
 /* Says whose peer ID it is when the sender had none of its own; `peer_id` has 8 bytes. */
 void smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_id);
 
-/* Whether all `length` bytes are zero. */
+/* Whether all `length` bytes, those of a GID at most, are zero. */
 bool smcr_clc_is_zero(const uint8_t *bytes, unsigned length);
 
 /* A MAC is that of one host: neither zero nor that of a group. (R-A.2.2-8) */

@@ -1,6 +1,7 @@
 /* layout.h
  * Message layouts as tables, and the one walker that shows a message and stores what the state
- * needs of it, so that both read the same bytes. The walker knows no message.
+ * needs of it, so that both read the same bytes; and what is said of a message. The walker knows no
+ * message.
  *
  * A table has a row for every byte of its message, reserved ones too, in wire order. Parts whose
  * place or number depends on the message (prefixes, EIDs, RKey lists) are tables of their own,
@@ -140,6 +141,42 @@ bool smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length);
 /* Adds the expert item for bytes [.., end) of walk->tvb that are not there: cut off by the
  * capture, or not in the message. */
 void smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *item, unsigned end);
+
+/*
+ * ---- what is said of a message ----
+ *
+ * Its text in the Info column, that of its line in the tree, and expert items. Texts are added to
+ * the end. Where the walk only examines the message nothing is said.
+ */
+
+/* A text, in the Info column behind `info`, in the line behind `line`; NULL: it is not there. */
+void smcr_say_behind(const smcr_layout_walk_t *walk, const char *info, const char *line,
+                     const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+/* A text for the Info column alone, one for the line alone, and the same text for both. A remark:
+ * " text" in the Info column, ", text" in the line. */
+#define smcr_say_info(walk, ...) smcr_say_behind(walk, "", NULL, __VA_ARGS__)
+#define smcr_say_line(walk, ...) smcr_say_behind(walk, NULL, "", __VA_ARGS__)
+#define smcr_say_both(walk, ...) smcr_say_behind(walk, "", "", __VA_ARGS__)
+#define smcr_say_remark(walk, ...) smcr_say_behind(walk, " ", ", ", __VA_ARGS__)
+
+/* A value: " key=value" in the Info column, ", words value" in the line. */
+void smcr_say(const smcr_layout_walk_t *walk, const char *key, const char *words,
+              const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+/* Trouble: "[text] " before all else in the Info column, where no later text removes it. */
+void smcr_say_trouble(const smcr_layout_walk_t *walk, const char *text);
+
+/* An expert item at what the message has last shown of field `hf`; with the sentence of the table
+ * of expert items, or with one of its own. */
+void smcr_say_note(const smcr_layout_walk_t *walk, int hf, expert_field *expert);
+void smcr_say_note_format(const smcr_layout_walk_t *walk, int hf, expert_field *expert,
+                          const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+/* What follows the message in the payload, from a byte on, and an expert item, if anything does. */
+void smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned from);
+
+/* ---- layouts themselves ---- */
 
 /*
  * What is wrong with a layout: a hole, an overlap, a length that is not its field's width, bits

@@ -124,13 +124,7 @@ kind_of_type(uint8_t type)
 
 /* ---- length ---- */
 
-static unsigned
-distance(unsigned a, unsigned b)
-{
-    return a > b ? a - b : b - a;
-}
-
-static unsigned
+static int
 length_v2(tvbuff_t *payload, unsigned order)
 {
     return order == ENC_BIG_ENDIAN ? tvb_get_ntohs(payload, SMCR_LLC_LENGTH_AT)
@@ -142,12 +136,12 @@ length_v2(tvbuff_t *payload, unsigned order)
 static unsigned
 length_order(tvbuff_t *payload)
 {
-    unsigned present = tvb_reported_length(payload);
+    int present = (int)tvb_reported_length(payload);
 
     if (tvb_captured_length(payload) < SMCR_LLC_FLAGS_AT)
         return ENC_BIG_ENDIAN;
-    return distance(length_v2(payload, ENC_LITTLE_ENDIAN), present) <
-                   distance(length_v2(payload, ENC_BIG_ENDIAN), present)
+    return ABS(length_v2(payload, ENC_LITTLE_ENDIAN) - present) <
+                   ABS(length_v2(payload, ENC_BIG_ENDIAN) - present)
                ? ENC_LITTLE_ENDIAN
                : ENC_BIG_ENDIAN;
 }
@@ -160,7 +154,7 @@ message_length(tvbuff_t *payload, bool v2, unsigned order)
     unsigned length = SMCR_LLC_LENGTH;
 
     if (v2 && tvb_captured_length(payload) >= SMCR_LLC_FLAGS_AT)
-        length = MAX(length, length_v2(payload, order));
+        length = MAX(length, (unsigned)length_v2(payload, order));
     else if (v2)
         length = present;
     return MIN(length, present);
@@ -176,8 +170,8 @@ check_length(const smcr_message_llc_t *message, tvbuff_t *payload)
                      : length == SMCR_LLC_LENGTH;
 
     if (message->v2 && tvb_captured_length(payload) >= SMCR_LLC_FLAGS_AT) {
-        bool little = length_v2(payload, ENC_LITTLE_ENDIAN) == present;
-        bool big = length_v2(payload, ENC_BIG_ENDIAN) == present;
+        bool little = length_v2(payload, ENC_LITTLE_ENDIAN) == (int)present;
+        bool big = length_v2(payload, ENC_BIG_ENDIAN) == (int)present;
         message->llc->little_endian = little && !big;
         message->llc->big_endian = big && !little;
     }

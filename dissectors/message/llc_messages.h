@@ -9,7 +9,7 @@
 
 #include <limits.h>
 
-#include "summary.h"
+#include "layout.h"
 #include "wire/wire.h"
 
 /* Bodies are walked from the end of the header; BODY() lets their tables say offsets in the

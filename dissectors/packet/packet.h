@@ -114,8 +114,3 @@ void smcr_packet_parts_register(void);
  * the message; NULL: this packet is cut, or the message is not whole yet in the first pass. */
 fragment_head *smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo,
                                      const smcr_record_t *record, bool more);
-
-/* Shows below `tree` which packets belong together. Returns the whole message in its last packet,
- * on `payload`, else NULL. */
-tvbuff_t *smcr_packet_parts_show(fragment_head *parts, tvbuff_t *payload, packet_info *pinfo,
-                                 proto_tree *tree);

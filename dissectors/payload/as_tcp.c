@@ -132,7 +132,7 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
     flow->flags = own->flags;
     flow->ooo_segments = NULL;
     compat_tcpinfo_set_stream(&tcpinfo, ends->stream);
-    conversation_t *outer = smcr_handshake_begin_bypass(ends->conversation);
+    conversation_t *outer = smcr_handshake_set_bypass(ends->conversation);
     TRY {
         if (!last || end_message(tcpd, pinfo, seq)) {
             add_tcp_stream(fresh, below, ends);
@@ -141,7 +141,7 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
         }
     }
     FINALLY {
-        smcr_handshake_end_bypass(outer);
+        smcr_handshake_set_bypass(outer);
         own->flags = flow->flags;
         *flow = as_it_was; /* that of the TCP connection again */
         restore(pinfo, &saved);

@@ -119,7 +119,7 @@ void smcr_export_register(int proto);
 /* ---- Export PDUs ---- */
 
 /* The connections as segments of TCP (`-U "SMC-R as TCP" -w FILE`, File > Export PDUs to File).
- * Called once, behind smcr_tap_register(). */
+ * Called once, behind the tap SMCR_TAP. */
 void smcr_export_segments_register(void);
 
 /* ---- Follow Stream ---- */

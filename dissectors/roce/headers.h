@@ -28,16 +28,6 @@ void smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
  * captured. NULL: its opcode carries none. */
 tvbuff_t *smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_ib_headers_t *roce);
 
-/*
- * Finds the IP header of the packet whose UDP payload begins at `offset` of `tvb`; that may lie
- * before the buffer. It is looked for right before UDP's, and has the innermost source address.
- *
- * Returns false when it is not there: IP has put fragments together, IPv6 has extension headers,
- * or there is no UDP.
- */
-bool smcr_roce_find_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo,
-                       smcr_host_ip_packet_t *ip);
-
 /* ---- the ICRC ---- */
 
 /*

@@ -16,6 +16,82 @@ is_before(const packet_info *pinfo, uint32_t frame)
     return frame && frame < pinfo->num;
 }
 
+/* ---- the ends of connections, and links, in hidden fields, for filters ---- */
+
+/* Who sends a packet of the connection: 0 client, 1 server, as far as that is known; else side 0 or
+ * 1. SMCR_LGR_SIDE_UNKNOWN: not known. */
+static int
+sender_role(const smcr_conn_t *conn, const smcr_record_t *record)
+{
+    if (record->direction >= 0)
+        return record->direction;
+    return record->sender >= 0 ? (int)smcr_endpoint_role(conn, record->sender)
+                               : SMCR_LGR_SIDE_UNKNOWN;
+}
+
+bool
+smcr_show_ends_are_wanted(proto_tree *tree)
+{
+    static const int *const fields[] = {
+        &hf_smcr_endpoint,  &hf_smcr_endpoint_src, &hf_smcr_endpoint_dst,
+        &hf_smcr_addr,      &hf_smcr_ip_addr,      &hf_smcr_ipv6_addr,
+        &hf_smcr_port,      &hf_smcr_srcport,      &hf_smcr_dstport};
+
+    return smcr_generated_any_wanted(tree, fields, array_length(fields));
+}
+
+static void
+show_host(proto_tree *tree, const smcr_show_ends_t *ends, int role)
+{
+    const address *host = &ends->host[role];
+
+    if (host->type == AT_NONE)
+        return;
+    smcr_generated_hidden_string(tree, hf_smcr_addr, ends->address[role]);
+    if (host->type == AT_IPv6)
+        smcr_item_hide(proto_tree_add_ipv6(tree, hf_smcr_ipv6_addr, NULL, 0, 0, host->data));
+    else
+        smcr_item_hide(proto_tree_add_ipv4(tree, hf_smcr_ip_addr, NULL, 0, 0,
+                                           *(const ws_in4_addr *)host->data));
+}
+
+/* Names and addresses of both ends. `sender`: a role, or SMCR_LGR_SIDE_UNKNOWN. */
+static void
+show_ends(proto_tree *tree, const smcr_show_ends_t *ends, int sender)
+{
+    for (int role = 0; role < 2; role++) {
+        smcr_generated_hidden_string(tree, hf_smcr_endpoint, ends->name[role]);
+        if (sender != SMCR_LGR_SIDE_UNKNOWN)
+            smcr_generated_hidden_string(
+                tree, role == sender ? hf_smcr_endpoint_src : hf_smcr_endpoint_dst,
+                ends->name[role]);
+    }
+    for (int role = 0; role < 2; role++)
+        show_host(tree, ends, role);
+}
+
+/* The ports of a connection whose TCP connection is known. `sender`: likewise. */
+static void
+show_ports(proto_tree *tree, const smcr_conn_t *conn, int sender)
+{
+    smcr_generated_hidden_uint(tree, hf_smcr_port, conn->port[0]);
+    smcr_generated_hidden_uint(tree, hf_smcr_port, conn->port[1]);
+    if (sender == SMCR_LGR_SIDE_UNKNOWN)
+        return;
+    smcr_generated_hidden_uint(tree, hf_smcr_srcport, conn->port[sender]);
+    smcr_generated_hidden_uint(tree, hf_smcr_dstport, conn->port[!sender]);
+}
+
+static void
+show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link)
+{
+    if (proto_field_is_referenced(tree, hf_smcr_endpoint))
+        smcr_generated_hidden_string(tree, hf_smcr_endpoint,
+                                     smcr_show_name_of_link(pinfo->pool, link));
+}
+
+/* ---- connections ---- */
+
 /* "0 (10.0.0.1:54558 to 10.0.0.2:8080, TCP stream 3)" */
 static const char *
 tcp_text(packet_info *pinfo, const smcr_conn_t *conn, const smcr_show_ends_t *ends)
@@ -61,7 +137,7 @@ show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends
         smcr_generated_hidden_string(tree, hf_addr[role], ends->address[role]);
         smcr_generated_hidden_uint(tree, hf_port[role], conn->port[role]);
     }
-    smcr_show_ports(tree, conn, sender);
+    show_ports(tree, conn, sender);
 }
 
 /* The last CLC message before the packet has a line, from which the others are found. */
@@ -109,7 +185,7 @@ show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sen
     smcr_show_ends_t ends = smcr_show_ends_of(pinfo->pool, conn);
     proto_tree *below = begin_conn(pinfo, tree, conn, &ends);
 
-    smcr_show_ends(below, &ends, sender);
+    show_ends(below, &ends, sender);
     if (conn->conversation)
         show_tcp(below, conn, &ends, sender);
     show_handshake(pinfo, below, conn);
@@ -245,7 +321,7 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
     proto_tree *below = begin_link(tree, record);
 
     if (roce)
-        smcr_show_link_name(pinfo, below, link);
+        show_link_name(pinfo, below, link);
     if (!smcr_generated_any_wanted(tree, fields, array_length(fields)))
         return;
     if (record->has_number)
@@ -286,8 +362,8 @@ smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     if (smcr_show_ends_are_wanted(tree)) {
         smcr_show_ends_t ends = smcr_show_ends_of(pinfo->pool, conn);
         int sender = !smcr_handshake_from_client(pinfo, conn);
-        smcr_show_ends(tree, &ends, sender);
-        smcr_show_ports(tree, conn, sender);
+        show_ends(tree, &ends, sender);
+        show_ports(tree, conn, sender);
     }
     return stream;
 }
@@ -304,63 +380,6 @@ show_answers(proto_tree *tree, const smcr_exchange_t *answers)
         smcr_generated_hidden_uint(tree, hf_step, answers->step);
 }
 
-/* ---- events ---- */
-
-/* The expert item of each event. */
-#define EXPERT(ei, filter, group, severity, sentence) [SMCR_EVENT_##ei] = &ei_smcr_##ei,
-static expert_field *const experts[] = {
-#include "experts.def"
-};
-
-bool
-smcr_show_event_holds(const packet_info *pinfo, const smcr_record_t *record,
-                      const smcr_event_t *event)
-{
-    smcr_event_id_t id = event->id;
-    /* whether it depends on how far the reader has read */
-    bool is_of_window = id == SMCR_EVENT_window_blocked || id == SMCR_EVENT_window_full ||
-                        id == SMCR_EVENT_window_opened || id == SMCR_EVENT_window_small_write ||
-                        id == SMCR_EVENT_window_small_update ||
-                        id == SMCR_EVENT_window_needless_update ||
-                        id == SMCR_EVENT_window_late_update;
-
-    if (is_of_window && !smcr_evidence_hears_reader(record, pinfo->num))
-        return false;
-    if (!event->claim)
-        return true;
-    return pinfo->fd->visited ? smcr_doubt_proof_holds(smcr_capture_state(), event->claim)
-                              : id == SMCR_EVENT_silent; /* what turns out false is taken back */
-}
-
-const expert_field *
-smcr_show_event_expert(const smcr_event_t *event)
-{
-    return experts[event->id];
-}
-
-/* The event's sentence; NULL: that of its expert item. */
-static const char *
-text_of(packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
-{
-    const smcr_socket_t *socket = record->conn ? record->conn->socket : NULL;
-
-    if (event->id != SMCR_EVENT_conn_late || !socket)
-        return event->text;
-    return wmem_strdup_printf(pinfo->pool,
-                              "The capture lacks how the connection began: "
-                              "a host names it in frame %u",
-                              socket->first.frame);
-}
-
-void
-smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
-{
-    for (const smcr_event_t *event = record->events; event; event = event->next) {
-        if (smcr_show_event_holds(pinfo, record, event))
-            smcr_item_raise_text(pinfo, item, experts[event->id], text_of(pinfo, record, event));
-    }
-}
-
 /* ---- all of it ---- */
 
 static void
@@ -368,7 +387,7 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
             const smcr_ib_headers_t *roce)
 {
     if (record->conn) {
-        smcr_annotate_conn(pinfo, tree, record->conn, smcr_show_sender_role(record->conn, record));
+        smcr_annotate_conn(pinfo, tree, record->conn, sender_role(record->conn, record));
         show_times(pinfo, tree, record);
     }
     if (record->direction >= 0)
@@ -380,9 +399,19 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
         show_answers(tree, record->answers);
     if (record->asks && record->asks->response_frame)
         smcr_generated_uint(tree, hf_smcr_response_in, record->asks->response_frame);
-    if (record->view)
-        smcr_show_cdc_view(pinfo, tree, record);
     smcr_analysis_show(tvb, pinfo, tree, record, roce);
+}
+
+/* What the cursors of a CDC message mean, in the Info column. */
+static void
+say_cdc(packet_info *pinfo, const smcr_record_t *record)
+{
+    const smcr_record_cdc_t *view = record->view;
+
+    if (view->has_len)
+        col_append_str_uint(pinfo->cinfo, COL_INFO, "Len", view->len, " ");
+    if (view->offered != SMCR_RECORD_NOT_KNOWN && smcr_evidence_hears_reader(record, pinfo->num))
+        col_append_str_uint(pinfo->cinfo, COL_INFO, "Win", view->offered, " ");
 }
 
 void
@@ -392,7 +421,7 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     proto_item *item = proto_tree_get_parent(tree);
 
     if (record->view)
-        smcr_show_cdc_summary(pinfo, record);
+        say_cdc(pinfo, record);
     if (proto_field_is_referenced(tree, proto_smcr)) /* by any field of it */
         show_fields(tvb, pinfo, tree, record, roce);
     /* What answers this message is known in the second pass only. */

@@ -1,6 +1,6 @@
 /* end_names.c
- * Names the ends of connections, and links, in hidden fields; and who sends a packet: RoCE does not
- * name the queue pair, the record does.
+ * Names the ends of connections, and links; and who sends a packet: RoCE does not name the queue
+ * pair, the record does.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -62,76 +62,6 @@ smcr_show_name_of_link(wmem_allocator_t *scope, const smcr_link_t *link)
     smcr_quick_text_put_number(&text, "link ", link->number);
     smcr_quick_text_put_number(&text, " of group ", link->lgr->index);
     return wmem_strdup(scope, name);
-}
-
-int
-smcr_show_sender_role(const smcr_conn_t *conn, const smcr_record_t *record)
-{
-    if (record->direction >= 0)
-        return record->direction;
-    return record->sender >= 0 ? (int)smcr_endpoint_role(conn, record->sender)
-                               : SMCR_LGR_SIDE_UNKNOWN;
-}
-
-/* ---- fields ---- */
-
-bool
-smcr_show_ends_are_wanted(proto_tree *tree)
-{
-    static const int *const fields[] = {
-        &hf_smcr_endpoint,  &hf_smcr_endpoint_src, &hf_smcr_endpoint_dst,
-        &hf_smcr_addr,      &hf_smcr_ip_addr,      &hf_smcr_ipv6_addr,
-        &hf_smcr_port,      &hf_smcr_srcport,      &hf_smcr_dstport};
-
-    return smcr_generated_any_wanted(tree, fields, array_length(fields));
-}
-
-static void
-show_host(proto_tree *tree, const smcr_show_ends_t *ends, int role)
-{
-    const address *host = &ends->host[role];
-
-    if (host->type == AT_NONE)
-        return;
-    smcr_generated_hidden_string(tree, hf_smcr_addr, ends->address[role]);
-    if (host->type == AT_IPv6)
-        smcr_item_hide(proto_tree_add_ipv6(tree, hf_smcr_ipv6_addr, NULL, 0, 0, host->data));
-    else
-        smcr_item_hide(proto_tree_add_ipv4(tree, hf_smcr_ip_addr, NULL, 0, 0,
-                                           *(const ws_in4_addr *)host->data));
-}
-
-void
-smcr_show_ends(proto_tree *tree, const smcr_show_ends_t *ends, int sender)
-{
-    for (int role = 0; role < 2; role++) {
-        smcr_generated_hidden_string(tree, hf_smcr_endpoint, ends->name[role]);
-        if (sender != SMCR_LGR_SIDE_UNKNOWN)
-            smcr_generated_hidden_string(
-                tree, role == sender ? hf_smcr_endpoint_src : hf_smcr_endpoint_dst,
-                ends->name[role]);
-    }
-    for (int role = 0; role < 2; role++)
-        show_host(tree, ends, role);
-}
-
-void
-smcr_show_ports(proto_tree *tree, const smcr_conn_t *conn, int sender)
-{
-    smcr_generated_hidden_uint(tree, hf_smcr_port, conn->port[0]);
-    smcr_generated_hidden_uint(tree, hf_smcr_port, conn->port[1]);
-    if (sender == SMCR_LGR_SIDE_UNKNOWN)
-        return;
-    smcr_generated_hidden_uint(tree, hf_smcr_srcport, conn->port[sender]);
-    smcr_generated_hidden_uint(tree, hf_smcr_dstport, conn->port[!sender]);
-}
-
-void
-smcr_show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link)
-{
-    if (proto_field_is_referenced(tree, hf_smcr_endpoint))
-        smcr_generated_hidden_string(tree, hf_smcr_endpoint,
-                                     smcr_show_name_of_link(pinfo->pool, link));
 }
 
 /* ---- the queue pair that sends a packet ---- */

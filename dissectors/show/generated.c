@@ -83,16 +83,6 @@ smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds)
     return item;
 }
 
-void
-smcr_generated_wait(proto_tree *tree, int hf_frame, int hf_time, const smcr_record_wait_t *wait)
-{
-    if (!wait || !wait->frame)
-        return;
-    smcr_generated_uint(tree, hf_frame, wait->frame);
-    if (wait->time != SMCR_RECORD_NO_TIME)
-        smcr_generated_time(tree, hf_time, wait->time);
-}
-
 proto_tree *
 smcr_generated_tree(proto_tree *tree, int hf, int ett, const char *text)
 {

@@ -33,9 +33,5 @@ proto_item *smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const 
 /* Shows how long something took, as field `hf`, of type FT_RELATIVE_TIME. */
 proto_item *smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds);
 
-/* Shows a frame, if there is one, and how long somebody has waited since then, if that is known. */
-void smcr_generated_wait(proto_tree *tree, int hf_frame, int hf_time,
-                         const smcr_record_wait_t *wait);
-
 /* A subtree of field `hf`, of type FT_NONE, whose line begins with `text`; NULL: with its name. */
 proto_tree *smcr_generated_tree(proto_tree *tree, int hf, int ett, const char *text);

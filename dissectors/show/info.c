@@ -1,5 +1,6 @@
 /* info.c
- * The Info column: trouble, whose the packet is, what an acknowledgement answers.
+ * What the state tells the user: expert items. The Info column: trouble, whose the packet is, what
+ * an acknowledgement answers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,6 +11,64 @@
 #include <wsutil/utf8_entities.h>
 
 #include "generated.h"
+
+/* ---- events ---- */
+
+/* The expert item of each event. */
+#define EXPERT(ei, filter, group, severity, sentence) [SMCR_EVENT_##ei] = &ei_smcr_##ei,
+static expert_field *const experts[] = {
+#include "experts.def"
+};
+
+/* Whether the event is to be told: what comes later may have to bear it out, which is known in the
+ * second pass only. */
+static bool
+event_holds(const packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
+{
+    smcr_event_id_t id = event->id;
+    /* whether it depends on how far the reader has read */
+    bool is_of_window = id == SMCR_EVENT_window_blocked || id == SMCR_EVENT_window_full ||
+                        id == SMCR_EVENT_window_opened || id == SMCR_EVENT_window_small_write ||
+                        id == SMCR_EVENT_window_small_update ||
+                        id == SMCR_EVENT_window_needless_update ||
+                        id == SMCR_EVENT_window_late_update;
+
+    if (is_of_window && !smcr_evidence_hears_reader(record, pinfo->num))
+        return false;
+    if (!event->claim)
+        return true;
+    return pinfo->fd->visited ? smcr_doubt_proof_holds(smcr_capture_state(), event->claim)
+                              : id == SMCR_EVENT_silent; /* what turns out false is taken back */
+}
+
+const expert_field *
+smcr_show_event_expert(const smcr_event_t *event)
+{
+    return experts[event->id];
+}
+
+/* The event's sentence; NULL: that of its expert item. */
+static const char *
+text_of(packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
+{
+    const smcr_socket_t *socket = record->conn ? record->conn->socket : NULL;
+
+    if (event->id != SMCR_EVENT_conn_late || !socket)
+        return event->text;
+    return wmem_strdup_printf(pinfo->pool,
+                              "The capture lacks how the connection began: "
+                              "a host names it in frame %u",
+                              socket->first.frame);
+}
+
+void
+smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record)
+{
+    for (const smcr_event_t *event = record->events; event; event = event->next) {
+        if (event_holds(pinfo, record, event))
+            smcr_item_raise_text(pinfo, item, experts[event->id], text_of(pinfo, record, event));
+    }
+}
 
 /* ---- whose ---- */
 
@@ -121,7 +180,7 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
     wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
 
     for (const smcr_event_t *event = record->events; event; event = event->next)
-        if (words[event->id] && smcr_show_event_holds(pinfo, record, event))
+        if (words[event->id] && event_holds(pinfo, record, event))
             add_event(text, record, event->id, words[event->id]);
     if (is_overtaken)
         wmem_strbuf_append(text, "[Out-Of-Order] ");

@@ -116,28 +116,21 @@ smcr_show_rejection(const smcr_record_cm_t *note)
     return NULL;
 }
 
-static void
-show_rejection(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *note)
-{
-    const char *reason = smcr_show_rejection(note);
-
-    if (!reason || note->repeat_of)
-        return;
-    smcr_item_raise(pinfo, item, &ei_smcr_cm_rejected);
-    col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Rejected: %s] ", reason);
-}
-
 /* Which of the connections that are set up at the same time the message is about. */
 static void
 show_message(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *note)
 {
     const smcr_cm_conn_t *conn = note->conn;
     bool asks = note->attribute == SMCR_IB_CM_REQ || note->attribute == SMCR_IB_CM_SIDR_REQ;
+    const char *reason = smcr_show_rejection(note);
 
     col_append_fstr(pinfo->cinfo, COL_INFO, " Connection=%u", conn->index);
     if (asks && conn->port_known)
         col_append_fstr(pinfo->cinfo, COL_INFO, " Port=%u", conn->port);
-    show_rejection(pinfo, item, note);
+    if (!reason || note->repeat_of)
+        return;
+    smcr_item_raise(pinfo, item, &ei_smcr_cm_rejected);
+    col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Rejected: %s] ", reason);
 }
 
 /* ---- all of it ---- */

@@ -26,6 +26,9 @@ void smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t 
 proto_item *smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                                   const smcr_conn_t *conn);
 
+/* Whether somebody asks for what Conversations and Endpoints need. */
+bool smcr_show_ends_are_wanted(proto_tree *tree);
+
 /* How often either was called: tells whether a dissector that is called shows a connection. */
 unsigned smcr_annotate_count(void);
 
@@ -47,31 +50,19 @@ void smcr_annotate_target(proto_tree *tree, const smcr_ib_qp_key_t *key, bool in
 /* The expert items of the record's events, at `item`. */
 void smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *record);
 
-/* Whether the event is to be told: what comes later may have to bear it out, which is known in the
- * second pass only. */
-bool smcr_show_event_holds(const packet_info *pinfo, const smcr_record_t *record,
-                           const smcr_event_t *event);
-
 /* The event's expert item. */
 const expert_field *smcr_show_event_expert(const smcr_event_t *event);
 
 /* Why a connection of RDMA-CM does not come about, or ends; NULL: the message does not say that. */
 const char *smcr_show_rejection(const smcr_record_cm_t *note);
 
-/* ---- the cursors of a CDC message ---- */
-
-/* What they mean, in the Info column. The record has a view. */
-void smcr_show_cdc_summary(packet_info *pinfo, const smcr_record_t *record);
-
-/* A subtree per direction, below `tree`: bytes announced and read, free space, and who waited for
- * whom. The record has a view. */
-void smcr_show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record);
-
 /* ---- analysis ---- */
 
-/* The subtree [SMC-R analysis], or [RDMA analysis] on other connections, below `tree`: how the
- * packet fared on its way, what became of its data, and what a response answers. Nothing where
- * there is nothing to say. `roce`: headers of the packet, NULL: TCP carries it. */
+/* Below `tree`: what the cursors of a CDC message mean, a subtree per direction, with bytes
+ * announced and read, free space, and who waited for whom; and the subtree [SMC-R analysis], or
+ * [RDMA analysis] on other connections: how the packet fared on its way, what became of its data,
+ * and what a response answers. Nothing where there is nothing to say. `roce`: headers of the
+ * packet, NULL: TCP carries it. */
 void smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                         const smcr_record_t *record, const smcr_ib_headers_t *roce);
 
@@ -169,24 +160,6 @@ smcr_show_ends_t smcr_show_ends_of(wmem_allocator_t *scope, const smcr_conn_t *c
  * as long as `scope`. */
 const char *smcr_show_name_of_link(wmem_allocator_t *scope, const smcr_link_t *link);
 
-/* Who sends a packet of the connection: 0 client, 1 server, as far as that is known; else side 0 or
- * 1. SMCR_LGR_SIDE_UNKNOWN: not known. */
-int smcr_show_sender_role(const smcr_conn_t *conn, const smcr_record_t *record);
-
-/* Whether somebody asks for a field of smcr_show_ends() or smcr_show_ports(). */
-bool smcr_show_ends_are_wanted(proto_tree *tree);
-
-/* Names and addresses of both ends, hidden, for filters. `sender`: a role, or
- * SMCR_LGR_SIDE_UNKNOWN. */
-void smcr_show_ends(proto_tree *tree, const smcr_show_ends_t *ends, int sender);
-
-/* The ports of a connection whose TCP connection is known, hidden, for filters. `sender`:
- * likewise. */
-void smcr_show_ports(proto_tree *tree, const smcr_conn_t *conn, int sender);
-
-/* The link's name, hidden, for filters. */
-void smcr_show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link);
-
 /* ---- the tap `smcr`: what is known of each packet, for whoever counts, collects or lists ----
  *
  * Nothing of ours counts in the dissection path. Without a listener a tap costs a comparison. */
@@ -220,13 +193,11 @@ typedef struct {
     bool first_pass; /* over the capture, which knows nothing of later packets; set by the tap */
 } smcr_tap_t;
 
-/* Called once, when protocols register. */
-void smcr_tap_register(void);
-
 /* Makes of a packet what another tap's listeners get, and queues that. */
 typedef void (*smcr_tap_queue_t)(packet_info *pinfo, const smcr_tap_t *packet);
 
-/* A tap with another name. `queue` NULL: it gets the same. */
+/* Adds a tap, SMCR_TAP or one with another name, when protocols register. `queue` NULL: its
+ * listeners get an smcr_tap_t. */
 void smcr_tap_add(int tap, smcr_tap_queue_t queue);
 
 /* Whether there is a listener. */

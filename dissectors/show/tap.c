@@ -23,12 +23,6 @@ smcr_tap_add(int tap, smcr_tap_queue_t queue)
     taps.queue[taps.count++] = queue;
 }
 
-void
-smcr_tap_register(void)
-{
-    smcr_tap_add(register_tap(SMCR_TAP), NULL);
-}
-
 bool
 smcr_tap_is_heard(void)
 {

@@ -269,13 +269,13 @@ dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tre
     conversation_t *conversation = find_or_create_conversation(pinfo);
 
     keep_info(pinfo);
-    conversation_t *outer = smcr_handshake_begin_bypass(conversation);
+    conversation_t *outer = smcr_handshake_set_bypass(conversation);
     TRY {
         decode_tcp_ports(tvb, offset, pinfo, tree, (int)pinfo->srcport, (int)pinfo->destport,
                          get_tcp_conversation_data(conversation, pinfo), data);
     }
     FINALLY {
-        smcr_handshake_end_bypass(outer);
+        smcr_handshake_set_bypass(outer);
     }
     ENDTRY;
     trim_info(pinfo);
