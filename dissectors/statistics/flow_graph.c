@@ -8,7 +8,7 @@
 
 #include "statistics.h"
 
-#include "conn_rows.h"
+#include "conversations.h"
 #include "flow_arrows.h"
 #include "host/host.h"
 #include "report/figures/figures.h"

@@ -14,8 +14,8 @@
 
 #include <epan/srt_table.h>
 
-#include "conn_rows.h"
 #include "host/host.h"
+#include "show/show.h"
 #include "values.h"
 
 enum { CLC, LLC, CDC, TABLES };
@@ -72,7 +72,6 @@ take(void *data, packet_info *pinfo, epan_dissect_t *edt _U_, const void *tapped
 void
 smcr_statistics_register(int proto)
 {
-    smcr_statistics_kept_register();
     smcr_conversations_register(proto);
     smcr_graph_register(proto);
     register_srt_table(proto, SMCR_TAP, TABLES, take, begin, NULL);

@@ -43,8 +43,7 @@ count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
     capture->passes = smcr_capture_is_read() ? 2 : 1;
     if (!pinfo->fd->has_ts)
         return;
-    if (capture->first_time == SMCR_FIGURE_UNKNOWN || time < capture->first_time)
-        capture->first_time = time;
+    capture->first_time = MIN(capture->first_time, time); /* what is not known is above all */
     if (capture->last_time == SMCR_FIGURE_UNKNOWN || time > capture->last_time)
         capture->last_time = time;
 }

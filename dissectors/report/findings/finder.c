@@ -1,6 +1,5 @@
 /* finder.c
- * Collects findings and orders them: by severity, then by place, then as they were found. Tells
- * causes apart by what a flow and its reverse flow have counted.
+ * Collects findings. Tells causes apart by what a flow and its reverse flow have counted.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -49,45 +48,6 @@ smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_finding_t kind, int severi
     entry.text = wmem_strdup_vprintf(finder->scope, format, arguments);
     va_end(arguments);
     smcr_finder_add_item(finder, kinds[kind].place, entry);
-}
-
-static int
-compare_found(const void *one, const void *other)
-{
-    const smcr_finding_t *a = one, *b = other;
-
-    if (a->entry.severity != b->entry.severity)
-        return a->entry.severity > b->entry.severity ? -1 : 1;
-    if (a->place != b->place)
-        return a->place < b->place ? -1 : 1;
-    return a->turn < b->turn ? -1 : 1;
-}
-
-/* A sentence, whatever it begins with. Addresses and display filters stay as they are. */
-static const char *
-capitalized(const smcr_finder_t *finder, const char *text)
-{
-    char *sentence = wmem_strdup(finder->scope, text);
-    size_t length = strcspn(text, " ");
-
-    if (length && !memchr(text, ':', length) && !memchr(text, '.', length))
-        sentence[0] = g_ascii_toupper(sentence[0]);
-    return sentence;
-}
-
-void
-smcr_finder_close(smcr_finder_t *finder)
-{
-    uint32_t count = MIN(wmem_array_get_count(finder->found), SMCR_FINDINGS_MOST);
-
-    wmem_array_sort(finder->found, compare_found);
-    for (uint32_t i = 0; i < count; i++) {
-        const smcr_finding_t *found = wmem_array_index(finder->found, i);
-        smcr_entry_finding_t *entry =
-            SMCR_FIGURE_ADD(finding, &finder->report->findings, finder->scope);
-        *entry = found->entry;
-        entry->text = capitalized(finder, entry->text);
-    }
 }
 
 const char *
@@ -230,21 +190,4 @@ smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma
         return false;
     return link && link->state && link->state != SMCR_FIGURE_STATUS_ACTIVE &&
            link->added_frame.frame && link->added_frame.frame < flow->first_frame.frame;
-}
-
-uint64_t
-smcr_finding_flow_repeats(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
-{
-    const smcr_entry_causes_t *causes = &flow->repeated_after;
-    /* after the end of a link group its last packets go out again: nobody takes them any more */
-    smcr_figure_notice_t ended = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
-    uint64_t needless = flow->last_frame.frame >= ended.first.frame ? ended.count : 0;
-    uint64_t repeats = smcr_figure_known(causes->nak) + smcr_figure_known(causes->read) +
-                       smcr_figure_known(causes->timeout) + smcr_figure_known(causes->unknown);
-
-    if (smcr_finding_flow_is_damaged(finder, flow) || smcr_finding_flow_is_dead_end(finder, flow))
-        return 0;
-    if (smcr_finding_flow_unanswered(finder, flow) && !smcr_figure_known(causes->nak))
-        return 0;
-    return repeats > needless ? repeats - needless : 0;
 }

@@ -86,9 +86,6 @@ void smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_finding_t kind, int s
 void smcr_finder_add_item(smcr_finder_t *finder, smcr_finding_rank_t place,
                           smcr_entry_finding_t entry);
 
-/* Orders the findings and puts the first ones into the report. */
-void smcr_finder_close(smcr_finder_t *finder);
-
 /* The notices with this filter added up, of whatever side; its text and side are those of the
  * first. Its count is 0 where there are none. */
 smcr_figure_notice_t smcr_finder_notice(const smcr_finder_t *finder, const char *filter);
@@ -133,17 +130,12 @@ bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_
  * a link that was announced in the capture, and that nobody has used. */
 bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
-/* Packets sent again, but for causes that findings of their own explain: receive buffers, wrong
- * ICRCs, a peer or a link that is dead, a link group that has ended. */
-uint64_t smcr_finding_flow_repeats(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
-
 /* ---- who finds ---- */
 
 void smcr_finding_on_connections(smcr_finder_t *finder);
 void smcr_finding_on_times(smcr_finder_t *finder);
 void smcr_finding_on_links(smcr_finder_t *finder);
 void smcr_finding_on_fabric(smcr_finder_t *finder);
-void smcr_finding_on_tcp(smcr_finder_t *finder);
 void smcr_finding_on_capture(smcr_finder_t *finder);
 
 /* After all others: notices that no finding so far explains. */

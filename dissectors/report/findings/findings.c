@@ -1,5 +1,6 @@
 /* findings.c
- * Asks each of those who find.
+ * Asks each of those who find, and orders the findings: by severity, then by place, then as they
+ * were found.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,6 +8,46 @@
 #include "findings.h"
 
 #include "finder.h"
+
+static int
+compare_found(const void *one, const void *other)
+{
+    const smcr_finding_t *a = one, *b = other;
+
+    if (a->entry.severity != b->entry.severity)
+        return a->entry.severity > b->entry.severity ? -1 : 1;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    return a->turn < b->turn ? -1 : 1;
+}
+
+/* A sentence, whatever it begins with. Addresses and display filters stay as they are. */
+static const char *
+capitalized(const smcr_finder_t *finder, const char *text)
+{
+    char *sentence = wmem_strdup(finder->scope, text);
+    size_t length = strcspn(text, " ");
+
+    if (length && !memchr(text, ':', length) && !memchr(text, '.', length))
+        sentence[0] = g_ascii_toupper(sentence[0]);
+    return sentence;
+}
+
+/* Orders the findings and puts the first ones into the report. */
+static void
+close_list(smcr_finder_t *finder)
+{
+    uint32_t count = MIN(wmem_array_get_count(finder->found), SMCR_FINDINGS_MOST);
+
+    wmem_array_sort(finder->found, compare_found);
+    for (uint32_t i = 0; i < count; i++) {
+        const smcr_finding_t *found = wmem_array_index(finder->found, i);
+        smcr_entry_finding_t *entry =
+            SMCR_FIGURE_ADD(finding, &finder->report->findings, finder->scope);
+        *entry = found->entry;
+        entry->text = capitalized(finder, entry->text);
+    }
+}
 
 void
 smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
@@ -24,7 +65,6 @@ smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *noti
     smcr_finding_on_capture(&finder);
     smcr_finding_on_connections(&finder);
     smcr_finding_on_times(&finder);
-    smcr_finding_on_tcp(&finder);
     smcr_finding_on_notices(&finder);
-    smcr_finder_close(&finder);
+    close_list(&finder);
 }

@@ -1,6 +1,6 @@
 /* on_connections.c
  * How connections began and ended: over TCP instead of RDMA, with an abort, with a reset, or with
- * a handshake that leads nowhere.
+ * a handshake that leads nowhere. How TCP fared: segments sent again, marks of congestion.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,6 +13,25 @@
 #define MOST_REASONS 3 /* for which connections fell back, each in a finding */
 
 typedef bool is_t(const smcr_entry_connection_t *conn);
+
+/* What connections may have in common. */
+#define IS(name, condition) \
+    static bool is_##name(const smcr_entry_connection_t *conn) \
+    { \
+        return condition; \
+    }
+#define CLOSE(word) (conn->close == SMCR_FIGURE_CLOSE_##word)
+#define OUTCOME(word) (conn->outcome == SMCR_FIGURE_OUTCOME_##word)
+IS(plain_tcp, OUTCOME(TCP) && !conn->fallback)
+IS(aborted, CLOSE(ABORT))
+IS(reset, CLOSE(RESET) && OUTCOME(SMCR))
+IS(unsure_reset, CLOSE(RESET) && OUTCOME(UNKNOWN))
+/* Over TCP: that is how programs end in a hurry; or nobody knows. */
+IS(tcp_reset, CLOSE(RESET) && !OUTCOME(SMCR) && !OUTCOME(NO_CONNECTION))
+IS(refused, CLOSE(RESET) && OUTCOME(NO_CONNECTION))
+IS(unanswered, !CLOSE(RESET) && OUTCOME(NO_CONNECTION))
+IS(unfinished, OUTCOME(UNKNOWN) && conn->began_before != SMCR_FIGURE_YES &&
+               conn->tcp_stream != SMCR_FIGURE_UNKNOWN)
 
 /* Connections with the same trouble. */
 typedef struct {
@@ -207,41 +226,7 @@ find_fallbacks(smcr_finder_t *finder)
     find_other_fallbacks(finder, groups, MOST_REASONS);
 }
 
-/* ---- no option ---- */
-
-static bool
-is_plain_tcp(const smcr_entry_connection_t *conn)
-{
-    return conn->outcome == SMCR_FIGURE_OUTCOME_TCP && !conn->fallback;
-}
-
 /* ---- ends ---- */
-
-static bool
-is_aborted(const smcr_entry_connection_t *conn)
-{
-    return conn->close == SMCR_FIGURE_CLOSE_ABORT;
-}
-
-static bool
-is_reset(const smcr_entry_connection_t *conn)
-{
-    return conn->close == SMCR_FIGURE_CLOSE_RESET && conn->outcome == SMCR_FIGURE_OUTCOME_SMCR;
-}
-
-static bool
-is_unsure_reset(const smcr_entry_connection_t *conn)
-{
-    return conn->close == SMCR_FIGURE_CLOSE_RESET && conn->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN;
-}
-
-/* Over TCP: that is how programs end in a hurry; or nobody knows. */
-static bool
-is_tcp_reset(const smcr_entry_connection_t *conn)
-{
-    return conn->close == SMCR_FIGURE_CLOSE_RESET && conn->outcome != SMCR_FIGURE_OUTCOME_SMCR &&
-           conn->outcome != SMCR_FIGURE_OUTCOME_NO_CONNECTION;
-}
 
 /* What readers have not reported as read of what was announced, and what was not even announced. */
 static const char *
@@ -310,26 +295,6 @@ find_resets(smcr_finder_t *finder)
 
 /* ---- handshakes ---- */
 
-static bool
-is_refused(const smcr_entry_connection_t *conn)
-{
-    return conn->outcome == SMCR_FIGURE_OUTCOME_NO_CONNECTION &&
-           conn->close == SMCR_FIGURE_CLOSE_RESET;
-}
-
-static bool
-is_unanswered(const smcr_entry_connection_t *conn)
-{
-    return conn->outcome == SMCR_FIGURE_OUTCOME_NO_CONNECTION && !is_refused(conn);
-}
-
-static bool
-is_unfinished(const smcr_entry_connection_t *conn)
-{
-    return conn->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN && conn->began_before != SMCR_FIGURE_YES &&
-           conn->tcp_stream != SMCR_FIGURE_UNKNOWN;
-}
-
 /* What all of them have in common. A filter of the report may hide how they went on. */
 static void
 find_alike(smcr_finder_t *finder, is_t *is, smcr_figure_finding_t kind, const char *what)
@@ -342,9 +307,98 @@ find_alike(smcr_finder_t *finder, is_t *is, smcr_figure_finding_t kind, const ch
                         "%s%s%s", name(finder, &group), what, undelivered(finder, &group));
 }
 
+/* ---- TCP ---- */
+
+#define A_FEW 3 /* a timer that was early sends again what had arrived */
+
+typedef struct {
+    uint64_t all, segments, again, marked, echoed; /* `segments`: with data */
+    unsigned flows, repeaters;                     /* with congestion; with repeats */
+    const smcr_entry_tcp_t *first, *repeats;       /* with congestion; with repeats */
+} tcp_sum_t;
+
+static void
+add_segments(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
+{
+    uint64_t again = smcr_figure_known(direction->repeated_segments);
+
+    /* what has an older time stamp was sent before what came before it: it is only late */
+    sum->again += again - MIN(again, smcr_figure_known(direction->late_segments));
+    sum->segments += smcr_figure_known(direction->data_segments);
+    sum->marked += smcr_figure_known(direction->ce);
+    sum->echoed += smcr_figure_known(direction->ece);
+}
+
+static tcp_sum_t
+sum_up(const smcr_finder_t *finder)
+{
+    tcp_sum_t sum = {0};
+
+    SMCR_FIGURE_EACH(tcp, flow, finder->report->tcp_flows) {
+        uint64_t before = sum.marked + sum.echoed, again = sum.again;
+        add_segments(&sum, &flow->up);
+        add_segments(&sum, &flow->down);
+        if (sum.again > again) {
+            sum.repeats = sum.repeats ? sum.repeats : flow;
+            sum.repeaters++;
+            sum.all += smcr_figure_known(smcr_figure_sum(flow->up.segments, flow->down.segments));
+        }
+        if (sum.marked + sum.echoed == before)
+            continue;
+        sum.flows++;
+        if (!sum.first)
+            sum.first = flow;
+    }
+    return sum;
+}
+
+/* "10.0.0.1:46464 → 10.0.0.2:80 and 2 more connections" */
+static const char *
+name_of_flow(const smcr_finder_t *finder, const smcr_entry_tcp_t *flow, uint64_t count)
+{
+    smcr_entry_connection_t conn = {.client = {flow->src, flow->src_port},
+                                    .server = {flow->dst, flow->dst_port}};
+
+    return smcr_words_connections(finder->scope, &conn, count);
+}
+
+static void
+find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
+{
+    if (!sum->first)
+        return;
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_TCP_CONGESTION, sum->marked + sum->echoed,
+                    smcr_finder_notice(finder, "ip.dsfield.ecn == 3 && tcp").first,
+                    "tcp.flags.syn == 0 && tcp.flags.fin == 0 && "
+                    "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)",
+                    "Congestion of TCP, %s: of %s, %s marked CE, %s with its echo (ECE)",
+                    name_of_flow(finder, sum->first, sum->flows),
+                    smcr_words_things(finder->scope, sum->segments, "data segment"),
+                    smcr_words_things(finder->scope, sum->marked, "segment"),
+                    smcr_words_things(finder->scope, sum->echoed, "segment"));
+}
+
+static void
+find_tcp_repeats(smcr_finder_t *finder, const tcp_sum_t *sum)
+{
+    if (!sum->repeats || sum->again * 500 < sum->segments) /* SYN and FIN count, too */
+        return;
+    smcr_finder_add_as(finder, SMCR_FIGURE_FOUND_TCP_LOSS,
+                       sum->again < A_FEW ? SMCR_FIGURE_INFO : SMCR_FIGURE_NOTE, sum->again,
+                       smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
+                       "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
+                       "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order",
+                       "TCP, %s: %s of %s retransmitted",
+                       name_of_flow(finder, sum->repeats, sum->repeaters),
+                       smcr_words_number(finder->scope, sum->again),
+                       smcr_words_things(finder->scope, sum->all, "segment"));
+}
+
 void
 smcr_finding_on_connections(smcr_finder_t *finder)
 {
+    tcp_sum_t sum = sum_up(finder);
+
     find_aborted(finder);
     find_resets(finder);
     find_fallbacks(finder);
@@ -356,4 +410,6 @@ smcr_finding_on_connections(smcr_finder_t *finder)
                ": no answer to SYNs with the SMC-R option: a dead host, or a firewall");
     find_alike(finder, is_unfinished, SMCR_FIGURE_FOUND_HANDSHAKE_UNFINISHED,
                ": the capture does not show how the handshake ended");
+    find_tcp_repeats(finder, &sum);
+    find_tcp_congestion(finder, &sum);
 }

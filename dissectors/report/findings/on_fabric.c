@@ -214,10 +214,29 @@ find_waited(smcr_finder_t *finder)
 
 /* ---- lost packets ---- */
 
+/* Packets sent again, but for causes that findings of their own explain: receive buffers, wrong
+ * ICRCs, a peer or a link that is dead, a link group that has ended. */
+static uint64_t
+repeats_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_causes_t *causes = &flow->repeated_after;
+    /* after the end of a link group its last packets go out again: nobody takes them any more */
+    smcr_figure_notice_t ended = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
+    uint64_t needless = flow->last_frame.frame >= ended.first.frame ? ended.count : 0;
+    uint64_t repeats = smcr_figure_known(causes->nak) + smcr_figure_known(causes->read) +
+                       smcr_figure_known(causes->timeout) + smcr_figure_known(causes->unknown);
+
+    if (smcr_finding_flow_is_damaged(finder, flow) || smcr_finding_flow_is_dead_end(finder, flow))
+        return 0;
+    if (smcr_finding_flow_unanswered(finder, flow) && !smcr_figure_known(causes->nak))
+        return 0;
+    return repeats > needless ? repeats - needless : 0;
+}
+
 static void
 add_repeats(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, trouble_t *trouble)
 {
-    add_trouble(trouble, flow, smcr_finding_flow_repeats(finder, flow), 0);
+    add_trouble(trouble, flow, repeats_of(finder, flow), 0);
 }
 
 /* The flows that have repeats, added up; `*naks`: for a PSN sequence error, that answer them. */
@@ -228,7 +247,7 @@ sum_repeated(const smcr_finder_t *finder, uint64_t *naks)
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
         const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
-        if (!smcr_finding_flow_repeats(finder, flow))
+        if (!repeats_of(finder, flow))
             continue;
         smcr_entry_join(&sum, flow, &smcr_entry_rdma_description, finder->scope);
         *naks += peer ? smcr_figure_known(peer->nak.psn_sequence) : 0;

@@ -21,8 +21,87 @@ name_of(const link_place_t *place)
     return smcr_words_link(place->finder->scope, place->group->index, place->link->number);
 }
 
+/* ---- lost links: where their connections went, and what that has cost ---- */
+
+typedef struct {
+    unsigned moved; /* connections that went to another link */
+    uint64_t to;    /* number of that link; SMCR_FIGURE_UNKNOWN: several, or not known */
+    uint64_t still; /* longest interruption of a moved connection, nanoseconds; 0: unknown */
+    smcr_when_t first_move;
+} failover_t;
+
+/* When the link has last carried packets in both directions; 0: not known. */
+static uint64_t
+last_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
+{
+    uint64_t last = 0;
+
+    for (uint32_t i = 0; i < link->flows.length; i++) {
+        uint64_t index = link->flows.numbers[i];
+        const smcr_entry_rdma_t *flow =
+            index < report->rdma_flows.length ? report->rdma_flows.entries[index] : NULL;
+        if (flow && flow->last_frame.frame && (!last || flow->last_frame.time < last))
+            last = flow->last_frame.time;
+    }
+    return last;
+}
+
+/* Adds a connection that has gone on to another link; `last`: when the old one was alive. */
+static void
+add_move(failover_t *failover, const smcr_entry_conn_link_t *next, uint64_t last)
+{
+    bool first = !failover->first_move.frame || next->from_frame.frame < failover->first_move.frame;
+
+    failover->to =
+        !failover->moved || failover->to == next->number ? next->number : SMCR_FIGURE_UNKNOWN;
+    failover->moved++;
+    if (next->from_frame.frame && first)
+        failover->first_move = next->from_frame;
+    if (last && next->from_frame.frame && next->from_frame.time > last)
+        failover->still = MAX(failover->still, next->from_frame.time - last);
+}
+
+/* The connections that left the link, and where they went. */
+static failover_t
+failover_of(const link_place_t *place)
+{
+    failover_t failover = {.to = SMCR_FIGURE_UNKNOWN};
+    uint64_t last = last_time(place->finder->report, place->link);
+
+    SMCR_FIGURE_EACH(connection, conn, place->finder->report->connections) {
+        if (conn->link_group != place->group->index)
+            continue;
+        uint32_t before = failover.moved;
+        for (uint32_t j = 0; j + 1 < conn->links.length; j++) {
+            const smcr_entry_conn_link_t *from = conn->links.entries[j];
+            if (from->number == place->link->number)
+                add_move(&failover, conn->links.entries[j + 1], last);
+        }
+        failover.moved = MIN(failover.moved, before + 1); /* however often it moved */
+    }
+    return failover;
+}
+
+/* "3 connections moved to link 1, 4.1 ms after the last message on it"; "" where none has moved. */
 static const char *
-filter_of_moves(const link_place_t *place, const smcr_words_failover_t *failover)
+failover_text(wmem_allocator_t *scope, const failover_t *failover)
+{
+    wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
+
+    if (!failover->moved)
+        return "";
+    wmem_strbuf_append_printf(text, "%s moved",
+                              smcr_words_things(scope, failover->moved, "connection"));
+    if (failover->to != SMCR_FIGURE_UNKNOWN)
+        wmem_strbuf_append_printf(text, " to link %" PRIu64, failover->to);
+    if (failover->still)
+        wmem_strbuf_append_printf(text, ", %s after the last message on it",
+                                  smcr_words_duration(scope, failover->still));
+    return wmem_strbuf_finalize(text);
+}
+
+static const char *
+filter_of_moves(const link_place_t *place, const failover_t *failover)
 {
     smcr_finder_t *finder = place->finder;
     const char *group =
@@ -43,12 +122,11 @@ static void
 find_left(const link_place_t *place)
 {
     smcr_finder_t *finder = place->finder;
-    smcr_words_failover_t failover =
-        smcr_words_failover_of(finder->report, place->group, place->link);
+    failover_t failover = failover_of(place);
 
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_FAILOVER, failover.moved, failover.first_move,
                     filter_of_moves(place, &failover), "%s is left: %s", name_of(place),
-                    smcr_words_failover(finder->scope, &failover));
+                    failover_text(finder->scope, &failover));
 }
 
 /* What the connections wrote again, of all links. */
@@ -67,8 +145,7 @@ static void
 find_lost(const link_place_t *place)
 {
     smcr_finder_t *finder = place->finder;
-    smcr_words_failover_t failover =
-        smcr_words_failover_of(finder->report, place->group, place->link);
+    failover_t failover = failover_of(place);
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.link.lost");
     /* one link: where the notice is; of several, where each was deleted */
     smcr_when_t when = notice.count == 1                  ? notice.first
@@ -86,7 +163,7 @@ find_lost(const link_place_t *place)
         place->group->index, frame);
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_LINK_LOST, 1, when, filter, "%s is lost%s%s%s",
                     name_of(place), failover.moved ? ": " : "",
-                    smcr_words_failover(finder->scope, &failover),
+                    failover_text(finder->scope, &failover),
                     failover.moved ? rewritten(finder) : "");
 }
 
