@@ -208,15 +208,6 @@ body_of(uint8_t of_type)
     }
 }
 
-/* Begins the summary. */
-static void
-say_name(const smcr_layout_walk_t *walk, const char *type)
-{
-    if (!walk->flawed)
-        col_append_fstr(walk->pinfo->cinfo, COL_INFO, "CLC %s", type);
-    smcr_say_line(walk, ", CLC %s", type);
-}
-
 /* The version whose layout the message has: of an unknown one, that which has its length. */
 static unsigned
 format_of(const smcr_clc_header_t *header)
@@ -239,7 +230,8 @@ dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
     message->format = format_of(&clc->header);
     message->walk.tvb = tvb_new_subset_length_caplen(
         tvb, 0, (int)MIN(length, tvb_captured_length(tvb)), (int)length);
-    say_name(&message->walk, val_to_str_const(clc->header.type, smcr_values_clc_types, "message"));
+    smcr_say_name(&message->walk, "CLC %s",
+                  val_to_str_const(clc->header.type, smcr_values_clc_types, "message"));
     body_of(clc->header.type)(message);
     smcr_clc_show_other_bytes(message);
     bool trailer_right = dissect_trailer(message, tvb);
@@ -301,7 +293,7 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned r
     if (has_header) {
         dissect_message(&message, tvb);
     } else {
-        say_name(&message.walk, "message");
+        smcr_say_name(&message.walk, "CLC message");
         smcr_layout_walk(&unknown_layout, &message.walk, 0, NULL);
         smcr_say_both(&message.walk, " (incomplete)");
     }

@@ -341,8 +341,7 @@ smcr_clc_accept(smcr_message_clc_t *message)
         message->exact = false;
 
     const char *kind = kind_text(message, first_contact);
-    smcr_say_info(walk, " %s", kind);
-    smcr_say_line(walk, ": %s", kind);
+    smcr_say_behind(walk, " ", ": ", "%s", kind);
     if (fixed && smcd) {
         smcr_say(walk, "GID", "ISM GID", "0x%016" PRIx64, smcd_accept.gid);
         smcr_say_info(walk, " Token=0x%016" PRIx64, smcd_accept.token);

@@ -154,35 +154,6 @@ smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_
 }
 
 bool
-smcr_clc_is_zero(const uint8_t *bytes, unsigned length)
-{
-    static const uint8_t zeros[SMCR_GID_LENGTH];
-
-    return memcmp(bytes, zeros, length) == 0;
-}
-
-void
-smcr_clc_check_mac(const smcr_message_clc_t *message, const uint8_t *mac)
-{
-    if ((mac[0] & SMCR_WIRE_MAC_GROUP) || smcr_clc_is_zero(mac, SMCR_WIRE_MAC_LENGTH))
-        smcr_say_note(&message->walk, hf_smcr_mac, &ei_smcr_mac);
-}
-
-void
-smcr_clc_check_release(const smcr_layout_walk_t *walk, int hf, unsigned release)
-{
-    if (release > SMCR_CLC_RELEASE_1)
-        smcr_say_note(walk, hf, &ei_smcr_clc_release);
-}
-
-void
-smcr_clc_check_os(const smcr_layout_walk_t *walk, unsigned code)
-{
-    if (!try_val_to_str(code, smcr_values_os_types))
-        smcr_say_note(walk, hf_smcr_clc_os, &ei_smcr_clc_os);
-}
-
-bool
 smcr_clc_place_is_possible(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                            unsigned start, unsigned length)
 {

@@ -75,16 +75,37 @@ unsigned smcr_clc_count(smcr_message_clc_t *message, const smcr_layout_walk_t *w
 void smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_id);
 
 /* Whether all `length` bytes, those of a GID at most, are zero. */
-bool smcr_clc_is_zero(const uint8_t *bytes, unsigned length);
+static inline bool
+smcr_clc_is_zero(const uint8_t *bytes, unsigned length)
+{
+    static const uint8_t zeros[SMCR_GID_LENGTH];
+
+    return memcmp(bytes, zeros, length) == 0;
+}
 
 /* A MAC is that of one host: neither zero nor that of a group. (R-A.2.2-8) */
-void smcr_clc_check_mac(const smcr_message_clc_t *message, const uint8_t *mac);
+static inline void
+smcr_clc_check_mac(const smcr_message_clc_t *message, const uint8_t *mac)
+{
+    if ((mac[0] & SMCR_WIRE_MAC_GROUP) || smcr_clc_is_zero(mac, SMCR_WIRE_MAC_LENGTH))
+        smcr_say_note(&message->walk, hf_smcr_mac, &ei_smcr_mac);
+}
 
 /* Notes a release that is newer than this dissector. */
-void smcr_clc_check_release(const smcr_layout_walk_t *walk, int hf, unsigned release);
+static inline void
+smcr_clc_check_release(const smcr_layout_walk_t *walk, int hf, unsigned release)
+{
+    if (release > SMCR_CLC_RELEASE_1)
+        smcr_say_note(walk, hf, &ei_smcr_clc_release);
+}
 
 /* Notes an operating system that is not in the list. `code`: enum smcr_clc_os_type */
-void smcr_clc_check_os(const smcr_layout_walk_t *walk, unsigned code);
+static inline void
+smcr_clc_check_os(const smcr_layout_walk_t *walk, unsigned code)
+{
+    if (!try_val_to_str(code, smcr_values_os_types))
+        smcr_say_note(walk, hf_smcr_clc_os, &ei_smcr_clc_os);
+}
 
 /* What a Proposal offers (enum smcr_clc_smc_type); version 1 has reserved bits for the second. */
 static inline unsigned

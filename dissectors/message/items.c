@@ -25,13 +25,6 @@ smcr_item_kind(proto_tree *tree, int hf, tvbuff_t *tvb)
         proto_item_set_hidden(proto_tree_add_item(tree, hf, tvb, 0, -1, ENC_NA));
 }
 
-void
-smcr_item_hide(proto_item *item)
-{
-    proto_item_set_generated(item);
-    proto_item_set_hidden(item);
-}
-
 proto_item *
 smcr_item_bytes(packet_info *pinfo, proto_tree *tree, int hf, tvbuff_t *tvb, unsigned start,
                 unsigned length)
@@ -80,12 +73,6 @@ smcr_item_expert_row(const expert_field *expert)
     while (row->expert != expert)
         row++;
     return row;
-}
-
-bool
-smcr_item_is_breach(int group, int severity)
-{
-    return (group == PI_PROTOCOL || group == PI_MALFORMED) && severity >= PI_WARN;
 }
 
 /* Adds smcr.breach beside the item. Returns false when nobody is to be told. */

@@ -16,7 +16,12 @@ proto_item *smcr_item_top(proto_tree *tree, tvbuff_t *tvb, const char *name);
 void smcr_item_kind(proto_tree *tree, int hf, tvbuff_t *tvb);
 
 /* Hides an item that no byte of the frame says. */
-void smcr_item_hide(proto_item *item);
+static inline void
+smcr_item_hide(proto_item *item)
+{
+    proto_item_set_generated(item);
+    proto_item_set_hidden(item);
+}
 
 /* Shows `length` captured bytes at `start` as field `hf`, of type FT_BYTES. The text has no more
  * than their beginning. */
@@ -44,7 +49,11 @@ typedef struct {
 const smcr_item_expert_row_t *smcr_item_expert_row(const expert_field *expert);
 
 /* Whether an expert item of this group and severity says that a peer breaks a format or a rule. */
-bool smcr_item_is_breach(int group, int severity);
+static inline bool
+smcr_item_is_breach(int group, int severity)
+{
+    return (group == PI_PROTOCOL || group == PI_MALFORMED) && severity >= PI_WARN;
+}
 
 /* The one way to raise an expert item of ours, at `item`. `text` is what the tree says instead of
  * the sentence of the row; it may be NULL. What only strict users want to know of is left out for

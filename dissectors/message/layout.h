@@ -153,11 +153,13 @@ void smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *ite
 void smcr_say_behind(const smcr_layout_walk_t *walk, const char *info, const char *line,
                      const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* A text for the Info column alone, one for the line alone, and the same text for both. A remark:
- * " text" in the Info column, ", text" in the line. */
+/* A text for the Info column alone, one for the line alone, and the same text for both. The name of
+ * the message: "text" in the Info column, ", text" in the line. A remark: " text" in the Info
+ * column, ", text" in the line. */
 #define smcr_say_info(walk, ...) smcr_say_behind(walk, "", NULL, __VA_ARGS__)
 #define smcr_say_line(walk, ...) smcr_say_behind(walk, NULL, "", __VA_ARGS__)
 #define smcr_say_both(walk, ...) smcr_say_behind(walk, "", "", __VA_ARGS__)
+#define smcr_say_name(walk, ...) smcr_say_behind(walk, "", ", ", __VA_ARGS__)
 #define smcr_say_remark(walk, ...) smcr_say_behind(walk, " ", ", ", __VA_ARGS__)
 
 /* A value: " key=value" in the Info column, ", words value" in the line. */

@@ -192,16 +192,6 @@ show_tail(const smcr_message_llc_t *message, tvbuff_t *payload, unsigned next)
     smcr_say_extra_bytes(&message->walk, payload, next);
 }
 
-/* Begins the message in the Info column, and the message's line. */
-static void
-say_name(const smcr_message_llc_t *message, const char *name)
-{
-    if (message->walk.flawed)
-        return;
-    col_append_str(message->walk.pinfo->cinfo, COL_INFO, name);
-    smcr_say_line(&message->walk, ", %s", name);
-}
-
 /* Shows a message whose type is not known. */
 static void
 dissect_unknown(const smcr_message_llc_t *message)
@@ -210,9 +200,8 @@ dissect_unknown(const smcr_message_llc_t *message)
 
     smcr_layout_walk(&unknown, &message->walk, 0, message->llc);
     bool optional = (message->llc->type & SMCR_LLC_CLASS) == SMCR_LLC_CLASS_OPTIONAL;
-    say_name(message, wmem_strdup_printf(message->walk.pinfo->pool,
-                                         "LLC message of unknown type 0x%02x%s",
-                                         message->llc->type, optional ? " (optional)" : ""));
+    smcr_say_name(&message->walk, "LLC message of unknown type 0x%02x%s", message->llc->type,
+                  optional ? " (optional)" : "");
     smcr_say_note(&message->walk, hf_smcr_llc_type,
                   optional ? &ei_smcr_llc_optional : &ei_smcr_llc_type);
     if (captured > 1)
@@ -237,12 +226,11 @@ dissect_known(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *pay
     if (message->rejected)
         header = kind->header->rejection;
     llc->type = kind->type;
-    say_name(message, wmem_strdup_printf(message->walk.pinfo->pool, "LLC %s%s",
-                                         val_to_str_const(llc->type, smcr_values_llc_types,
-                                                          "message"),
-                                         !has_flags          ? ""
-                                         : message->response ? " response"
-                                                             : " request"));
+    smcr_say_name(&message->walk, "LLC %s%s",
+                  val_to_str_const(llc->type, smcr_values_llc_types, "message"),
+                  !has_flags          ? ""
+                  : message->response ? " response"
+                                      : " request");
     if (!smcr_layout_walk(header, &message->walk, 0, llc))
         return;
 

@@ -10,12 +10,6 @@
 
 #include "items.h"
 
-bool
-smcr_llc_walk_body(const smcr_message_llc_t *message, const smcr_layout_t *layout)
-{
-    return smcr_layout_walk(layout, &message->walk, SMCR_LLC_HEADER, message->llc);
-}
-
 void
 smcr_llc_count_fault(const smcr_message_llc_t *message, int hf, expert_field *expert)
 {

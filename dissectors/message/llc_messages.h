@@ -42,7 +42,11 @@ DIAG_OFF(redundant-decls) /* messages of both versions share bodies */
 DIAG_ON(redundant-decls)
 
 /* Walks the layout of the message's body, keeping members of smcr_llc_t. False: cut short. */
-bool smcr_llc_walk_body(const smcr_message_llc_t *message, const smcr_layout_t *layout);
+static inline bool
+smcr_llc_walk_body(const smcr_message_llc_t *message, const smcr_layout_t *layout)
+{
+    return smcr_layout_walk(layout, &message->walk, SMCR_LLC_HEADER, message->llc);
+}
 
 /* As smcr_say_note(), for a count that does not fit the message or the protocol. */
 void smcr_llc_count_fault(const smcr_message_llc_t *message, int hf, expert_field *expert);

@@ -24,18 +24,6 @@ smcr_generated_uint64(proto_tree *tree, int hf, uint64_t value)
     return item;
 }
 
-void
-smcr_generated_hidden_uint(proto_tree *tree, int hf, uint32_t value)
-{
-    smcr_item_hide(proto_tree_add_uint(tree, hf, NULL, 0, 0, value));
-}
-
-void
-smcr_generated_hidden_string(proto_tree *tree, int hf, const char *text)
-{
-    smcr_item_hide(proto_tree_add_string(tree, hf, NULL, 0, 0, text));
-}
-
 bool
 smcr_generated_any_wanted(proto_tree *tree, const int *const fields[], unsigned count)
 {

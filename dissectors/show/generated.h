@@ -19,10 +19,18 @@ proto_item *smcr_generated_uint64(proto_tree *tree, int hf, uint64_t value);
 
 /* The same, of a value that another line of the frame says: hidden. Filters, columns and JSON find
  * it. */
-void smcr_generated_hidden_uint(proto_tree *tree, int hf, uint32_t value);
+static inline void
+smcr_generated_hidden_uint(proto_tree *tree, int hf, uint32_t value)
+{
+    smcr_item_hide(proto_tree_add_uint(tree, hf, NULL, 0, 0, value));
+}
 
 /* The same of a text. */
-void smcr_generated_hidden_string(proto_tree *tree, int hf, const char *text);
+static inline void
+smcr_generated_hidden_string(proto_tree *tree, int hf, const char *text)
+{
+    smcr_item_hide(proto_tree_add_string(tree, hf, NULL, 0, 0, text));
+}
 
 /* Whether somebody sees the tree, or asks for one of the fields, as a filter does. */
 bool smcr_generated_any_wanted(proto_tree *tree, const int *const fields[], unsigned count);

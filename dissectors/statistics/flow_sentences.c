@@ -11,10 +11,7 @@
 #include "report/words/words.h"
 #include "values.h"
 
-static smcr_arrow_text_t say(wmem_allocator_t *scope, const char *label, const char *format, ...)
-    G_GNUC_PRINTF(3, 4);
-
-static smcr_arrow_text_t
+static G_GNUC_PRINTF(3, 4) smcr_arrow_text_t
 say(wmem_allocator_t *scope, const char *label, const char *format, ...)
 {
     va_list arguments;
@@ -219,10 +216,8 @@ typedef struct {
     bool response;
 } llc_words_t;
 
-static const char *words(const llc_words_t *of, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
 /* The subject, what it does, and the message's name. */
-static const char *
+static G_GNUC_PRINTF(2, 3) const char *
 words(const llc_words_t *of, const char *format, ...)
 {
     va_list arguments;

@@ -203,53 +203,12 @@ smcr_figure_flow_owners(const smcr_entry_report_t *report, wmem_allocator_t *sco
     return owners;
 }
 
-const smcr_entry_conn_direction_t *
-smcr_figure_direction(const smcr_entry_connection_t *conn, bool to_server)
-{
-    return to_server ? &conn->client_to_server : &conn->server_to_client;
-}
-
-uint64_t
-smcr_figure_waited(const smcr_entry_conn_direction_t *direction)
-{
-    return direction->time ? direction->time->buffer_full_s : 0;
-}
-
-smcr_when_t
-smcr_figure_when_earlier(smcr_when_t one, smcr_when_t other)
-{
-    if (!one.frame || (other.frame && other.frame < one.frame))
-        return other;
-    return one;
-}
-
-uint64_t
-smcr_figure_time_between(smcr_when_t from, smcr_when_t to)
-{
-    return from.frame && to.frame && to.time >= from.time ? to.time - from.time
-                                                          : SMCR_FIGURE_UNKNOWN;
-}
-
-uint64_t
-smcr_figure_known(uint64_t count)
-{
-    return count == SMCR_FIGURE_UNKNOWN ? 0 : count;
-}
-
 uint64_t
 smcr_figure_naks_count(const smcr_entry_naks_t *naks)
 {
     return smcr_figure_known(naks->psn_sequence) + smcr_figure_known(naks->invalid_request) +
            smcr_figure_known(naks->remote_access) + smcr_figure_known(naks->remote_operational) +
            smcr_figure_known(naks->invalid_rd);
-}
-
-uint64_t
-smcr_figure_sum(uint64_t one, uint64_t other)
-{
-    if (one == SMCR_FIGURE_UNKNOWN)
-        return other;
-    return other == SMCR_FIGURE_UNKNOWN ? one : one + other;
 }
 
 static void

@@ -187,13 +187,23 @@ void smcr_figure_numbers_add(smcr_figure_numbers_t *numbers, wmem_allocator_t *s
                              uint64_t number);
 
 /* A count that may be unknown, as a number: unknown is none. */
-uint64_t smcr_figure_known(uint64_t count);
+static inline uint64_t
+smcr_figure_known(uint64_t count)
+{
+    return count == SMCR_FIGURE_UNKNOWN ? 0 : count;
+}
 
 /* Of all codes. RNR NAKs are none of them. */
 uint64_t smcr_figure_naks_count(const smcr_entry_naks_t *naks);
 
 /* A count or sum that may be unknown, and one that is added to it. Unknown ones do not count. */
-uint64_t smcr_figure_sum(uint64_t one, uint64_t other);
+static inline uint64_t
+smcr_figure_sum(uint64_t one, uint64_t other)
+{
+    if (one == SMCR_FIGURE_UNKNOWN)
+        return other;
+    return other == SMCR_FIGURE_UNKNOWN ? one : one + other;
+}
 
 /* The link whose direction a flow is; NULL: none is known. */
 typedef struct {
@@ -206,18 +216,36 @@ const smcr_figure_flow_owner_t *smcr_figure_flow_owners(const smcr_entry_report_
                                                         wmem_allocator_t *scope);
 
 /* What the client of a connection sends, or the server. */
-const smcr_entry_conn_direction_t *smcr_figure_direction(const smcr_entry_connection_t *conn,
-                                                         bool to_server);
+static inline const smcr_entry_conn_direction_t *
+smcr_figure_direction(const smcr_entry_connection_t *conn, bool to_server)
+{
+    return to_server ? &conn->client_to_server : &conn->server_to_client;
+}
 
 /* How long the receive buffer of a direction was full, nanoseconds; 0 where nobody knows. */
-uint64_t smcr_figure_waited(const smcr_entry_conn_direction_t *direction);
+static inline uint64_t
+smcr_figure_waited(const smcr_entry_conn_direction_t *direction)
+{
+    return direction->time ? direction->time->buffer_full_s : 0;
+}
 
 /* The earlier one of two; frame 0 is none. */
-smcr_when_t smcr_figure_when_earlier(smcr_when_t one, smcr_when_t other);
+static inline smcr_when_t
+smcr_figure_when_earlier(smcr_when_t one, smcr_when_t other)
+{
+    if (!one.frame || (other.frame && other.frame < one.frame))
+        return other;
+    return one;
+}
 
 /* Nanoseconds from one frame to the other. SMCR_FIGURE_UNKNOWN: one of them is none, or the clock
  * of the capture goes back in between. */
-uint64_t smcr_figure_time_between(smcr_when_t from, smcr_when_t to);
+static inline uint64_t
+smcr_figure_time_between(smcr_when_t from, smcr_when_t to)
+{
+    return from.frame && to.frame && to.time >= from.time ? to.time - from.time
+                                                          : SMCR_FIGURE_UNKNOWN;
+}
 
 /* Adds to `into` what can be added up of `from`: counts, sums, distributions, also those of entries
  * within it, but not those of lists. */

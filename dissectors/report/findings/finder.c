@@ -80,12 +80,6 @@ smcr_finder_undelivered(const smcr_finder_t *finder, const char *one, const char
     return wmem_strbuf_finalize(text);
 }
 
-bool
-smcr_finder_is_filtered(const smcr_finder_t *finder)
-{
-    return finder->report->capture.filter != NULL;
-}
-
 smcr_figure_notice_t
 smcr_finder_notice(const smcr_finder_t *finder, const char *filter)
 {
@@ -121,12 +115,6 @@ smcr_finder_either(const smcr_finder_t *finder, const char *one, const char *oth
     if (!one || count >= SMCR_FINDING_FILTERS_MOST)
         return NULL;
     return wmem_strdup_printf(finder->scope, "%s || %s", one, other);
-}
-
-bool
-smcr_finding_is_timeout(uint64_t code)
-{
-    return code == SMCR_CLC_DECLINE_TIMEOUT_CL || code == SMCR_CLC_DECLINE_TIMEOUT_AL;
 }
 
 /* ---- which trouble of a flow has which cause ---- */

@@ -103,7 +103,11 @@ const char *smcr_finder_undelivered(const smcr_finder_t *finder, const char *one
 
 /* Whether the report counts only frames that a display filter selects. Then nobody knows whether
  * what is absent was there. */
-bool smcr_finder_is_filtered(const smcr_finder_t *finder);
+static inline bool
+smcr_finder_is_filtered(const smcr_finder_t *finder)
+{
+    return finder->report->capture.filter != NULL;
+}
 
 /* The display filter `one` or, behind `count` others, also `other`; NULL: too many for a filter. */
 const char *smcr_finder_either(const smcr_finder_t *finder, const char *one, const char *other,
@@ -111,7 +115,11 @@ const char *smcr_finder_either(const smcr_finder_t *finder, const char *one, con
 
 /* Whether the diagnosis code of a Decline says that RoCE did not get through: a timeout waiting for
  * CONFIRM LINK or ADD LINK (Linux, net/smc/smc_clc.h). */
-bool smcr_finding_is_timeout(uint64_t code);
+static inline bool
+smcr_finding_is_timeout(uint64_t code)
+{
+    return code == SMCR_CLC_DECLINE_TIMEOUT_CL || code == SMCR_CLC_DECLINE_TIMEOUT_AL;
+}
 
 /* ---- which trouble of a flow has which cause ---- */
 

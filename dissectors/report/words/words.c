@@ -18,11 +18,9 @@
 const char *
 smcr_words_number(wmem_allocator_t *scope, uint64_t number)
 {
-    const char *upper;
-
     if (number < 1000)
         return wmem_strdup_printf(scope, "%" PRIu64, number);
-    upper = smcr_words_number(scope, number / 1000);
+    const char *upper = smcr_words_number(scope, number / 1000);
     return wmem_strdup_printf(scope, "%s,%03" PRIu64, upper, number % 1000);
 }
 
@@ -276,22 +274,4 @@ smcr_words_link(wmem_allocator_t *scope, uint64_t group, uint64_t link)
     if (group == SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(scope, "link %" PRIu64, link);
     return wmem_strdup_printf(scope, "link %" PRIu64 " of %s", link, name);
-}
-
-bool
-smcr_words_link_is_lost(const smcr_entry_link_t *link)
-{
-    return link->delete_reason == SMCR_FIGURE_FOR_SMCR_LLC_DELETE_LOST_PATH;
-}
-
-bool
-smcr_words_link_is_left(const smcr_entry_link_t *link)
-{
-    return link->moved_from && link->moved_from != SMCR_FIGURE_UNKNOWN;
-}
-
-bool
-smcr_words_link_is_unused(const smcr_entry_link_t *link)
-{
-    return !link->flows.length && !smcr_words_link_is_left(link);
 }

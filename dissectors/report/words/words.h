@@ -87,8 +87,21 @@ const char *smcr_words_link(wmem_allocator_t *scope, uint64_t group, uint64_t li
 /* ---- what became of links ---- */
 
 /* Whether a side has given the link up since its path is lost; whether connections have left it. */
-bool smcr_words_link_is_lost(const smcr_entry_link_t *link);
-bool smcr_words_link_is_left(const smcr_entry_link_t *link);
+static inline bool
+smcr_words_link_is_lost(const smcr_entry_link_t *link)
+{
+    return link->delete_reason == SMCR_FIGURE_FOR_SMCR_LLC_DELETE_LOST_PATH;
+}
+
+static inline bool
+smcr_words_link_is_left(const smcr_entry_link_t *link)
+{
+    return link->moved_from && link->moved_from != SMCR_FIGURE_UNKNOWN;
+}
 
 /* Whether the capture has no packet and no connection of the link: there is nothing to move. */
-bool smcr_words_link_is_unused(const smcr_entry_link_t *link);
+static inline bool
+smcr_words_link_is_unused(const smcr_entry_link_t *link)
+{
+    return !link->flows.length && !smcr_words_link_is_left(link);
+}

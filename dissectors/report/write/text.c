@@ -76,9 +76,7 @@ write_item(const page_t *page, const char *mark, glong indent, const char *text)
     }
 }
 
-static void write_line(const page_t *page, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static void
+static G_GNUC_PRINTF(2, 3) void
 write_line(const page_t *page, const char *format, ...)
 {
     va_list arguments;
