@@ -17,7 +17,7 @@ from mutants import add, put
 
 # rules: ids; of: frames with such a message; at: where it shows, if behind the changed frame; nth: of those frames;
 # also: {item: why it is true of the same bytes, or of frames behind them}; echo: (frames, change) of the answer that repeats
-# the message, the first one behind it
+# the message, the first one behind it; or what tells [(frame, change)] of the capture and the frame
 Broken = collections.namedtuple("Broken", "rules item of change at nth also echo", defaults=(None, 0, {}, None))
 NOT_HEALTHY = ("lossy", "starts-late", "loss", "timeout", "asymmetric")  # what the capture lacks excuses some
 
@@ -123,6 +123,47 @@ def behind(first, then):
     return frames
 
 
+def first_and_this(path, frame):
+    """The first CLC message of the capture that has the type of this frame's, and this one's."""
+    this = next(each.data for each in wire.clc_messages(path) if each.frame == frame)
+    return next(each.data for each in wire.clc_messages(path) if each.data[4] == this[4]), this
+
+
+def cdc_of(path, clc_message):
+    """RoCE packets with CDC messages to who sends this Accept or Confirm, by its queue pair and alert token."""
+    name = int.from_bytes(clc_message[38:41], "big"), clc_message[46:50]
+    return [each for each in wire.roce(path) if each.payload[:1] == b"\xfe" and (each.qpn, each.payload[4:8]) == name]
+
+
+def goes_on(path, frame):
+    """
+    The first message of the capture's first connection from the same side that comes more than a second later. The frames
+    before it are of one interface: else their order proves nothing.
+    """
+    first, _ = first_and_this(path, frame)
+    answered = next(each.data for each in wire.clc_messages(path) if each.data[4] == ACCEPT + CONFIRM - first[4])
+    _, frames = pcapng.read(path)
+    late = pcapng.time(frames[frame - 1]) + 1_000_000  # microseconds
+    told = min((each.frame for each in cdc_of(path, answered)
+                if pcapng.time(frames[each.frame - 1]) > late and not each.payload[25]), default=0)
+    seen = {pcapng.interface_of(frames[each.frame - 1]) for each in wire.packets(path) if each.frame <= told}
+    return told if len(seen) == 1 else None
+
+
+def with_token(path, frame):
+    """The peer names the first connection's token instead of that of this Accept or Confirm."""
+    first, this = first_and_this(path, frame)
+    return [(each.frame, put(4, first[46:50].hex())) for each in cdc_of(path, this) if each.frame > frame]
+
+
+def with_element(path, frame):
+    """The peer writes to the first connection's element instead of that of this Accept or Confirm."""
+    first, this = first_and_this(path, frame)
+    moved = int.from_bytes(first[52:60], "big") - int.from_bytes(this[52:60], "big")
+    return [(each.frame, both(put(8, first[41:45].hex()), add(0, ">Q", moved))) for each in wire.roce(path)
+            if each.frame > frame and each.opcode in (wire.WRITE_FIRST, wire.WRITE_ONLY) and each.payload[8:12] == this[41:45]]
+
+
 PROPOSAL, ACCEPT, CONFIRM, DECLINE = 1, 2, 3, 4
 PROPOSAL_V1 = clc(PROPOSAL, more=lambda data: data[7] & 3 != 2)  # has an IP area
 IPV4_AREA = clc(PROPOSAL, more=lambda data: data[7] & 3 != 2 and not data[87])
@@ -217,6 +258,12 @@ def copied(of, start=0, size=None, to=0):
     return change
 
 
+def copied_element(of):
+    """RKey, index and address of the first other message."""
+    key, address = copied(of, 41, 5, 41), copied(of, 52, 8, 52)
+    return lambda data, path: address(key(data, path), path)
+
+
 def swapped(data):
     """The other link becomes the one that carries the message, of links 1 and 2."""
     return mutants.patched(data, 17, bytes([3 - data[mutants.start_of(data) + 17]]))
@@ -248,6 +295,12 @@ NOT_THERE = {**NOWHERE, "smcr.rkey.not_announced": "the RKey is on no link, or n
 MISSING = {**NOT_THERE, "smcr.link.number_unknown": "the same link", "smcr.rkey.link_missing": "the place was another link's"}
 LIST = {**KEPT, "smcr.clc.length_invalid": "it does not count so many"}
 UNHEARD = {"smcr.llc.no_request": "the request cannot be read"}
+TOKENS = {"smcr.token_in_use": "each message with which the connection goes on",
+          "smcr.token_reused": "the token was the other connection's before"}
+ELEMENTS = {"smcr.rmb.element_in_use": "each message with which the connection goes on",
+            "smcr.cdc.after_reuse": "the peer, which is offered an element in use, does not abort",
+            "smcr.write.rmb_deleted": "the other connection's end deletes the RMB",
+            "smcr.rkey.deleted_in_use": "the same"}
 EXTRA = "5a5a5a5a"
 FAR, UNKNOWN = "0102030405060708", "0badcafe"
 
@@ -333,6 +386,10 @@ MUTATIONS = (
     Broken("R-V2ACC-13", "smcr.clc.count_invalid", clc(CONFIRM, 2, True), put(156, "07"), also=LIST),
     Broken("R-V2ACC-13", "smcr.clc.limit_exceeded", clc(CONFIRM, 2, True, lambda data: len(data) == 180), both(
         longer(-5, "".join(f"00000000000000000000ffff0a0a0a{digit:02x}" for digit in range(1, 9))), put(156, "09"))),
+    *(Broken("R-A.2.3-9", "smcr.token_in_use", later, copied(first, 46, 4, 46), at=goes_on, also=TOKENS, echo=with_token)
+      for first, later in ((FIRST_ACCEPT, LATER_ACCEPT), (FIRST_CONFIRM, LATER_CONFIRM))),
+    *(Broken("R-3.5.2-3", "smcr.rmb.element_in_use", later, copied_element(first), at=goes_on, also=ELEMENTS, echo=with_element)
+      for first, later in ((FIRST_ACCEPT, LATER_ACCEPT), (FIRST_CONFIRM, LATER_CONFIRM))),
     # CONFIRM LINK
     Broken("R-2.2.2-1", "smcr.max_links_invalid", llc(1, response=False), put(34, "01")),
     Broken("R-2.2.2-1 R-V2LLC-9", "smcr.max_links_invalid", llc(0x21, response=False), put(34, "09")),
@@ -464,7 +521,9 @@ def found(of):
 def changes_of(broken, path, number):
     """[(frame, change)]"""
     every = [(number, broken.change)]
-    if broken.echo:
+    if callable(broken.echo):
+        every += broken.echo(path, number)
+    elif broken.echo:
         every.append((min(each for each in broken.echo[0](path) if each > number), broken.echo[1]))
     return [(frame, change if change.__code__.co_argcount == 1 else functools.partial(change, path=path))
             for frame, change in every]
@@ -500,7 +559,6 @@ PLACE = "it takes a message that goes over another link than it has gone over"
 STATE = "it takes several messages that are changed alike: connections, links or RMBs that the capture does not have at once"
 READERS = "the readers of all captures free the space within 100 ms, which is an excuse"
 OTHERS = "each long packet breaks it, and a smaller MTU makes all of them long"
-TWICE = "the messages of two connections have one name then; whose they are is not known any more"
 LOST = "the captures of such a move lack packets of the link that has failed"
 ALONE = "both sides of a response are told by one item: smcr.llc.not_echoed"
 Absent = collections.namedtuple("Absent", "of")  # no capture of `sized()` has such a message
@@ -528,7 +586,6 @@ REASONS = {
     "R-3.5.1.6-9 smcr.link.refused_used": STATE,
     "R-3.5.1.6.4-2 smcr.link.refused_used": TIME,
     "R-3.5.2-2 smcr.rkey.not_announced": STATE,
-    "R-3.5.2-3 smcr.rmb.element_in_use": TWICE,
     "R-3.5.3-1 smcr.rkey.in_use": STATE,
     "R-3.5.4-2 smcr.link.after_delete": TIME,
     "R-3.5.4-4 smcr.lgr.connections_lost": STATE,
@@ -540,7 +597,6 @@ REASONS = {
     "R-4.6.1-1 smcr.move.not_validated": LOST,
     "R-4.7.5-2 smcr.cdc.urgent_overrun": TIME,
     "R-A.2.3-6 smcr.packet_above_mtu": OTHERS,
-    "R-A.2.3-9 smcr.token_in_use": TWICE,
     "R-A.2.5-2 smcr.link.out_of_sync": Absent(clc(DECLINE, more=lambda data: data[7] & 8)),
     "R-A.3.3-6 smcr.rkey.in_use": STATE,
     "R-A.3.6-1 smcr.rkey.count_wrong": Absent(llc(8)),

@@ -51,6 +51,11 @@ def time(frame):
     return high << 32 | low
 
 
+def interface_of(frame):
+    """The number of the interface."""
+    return HEADER.unpack_from(frame.block)[2]
+
+
 def at_time(frame, moment):
     """The same frame with another timestamp."""
     kind, length, interface, _, _, captured, wire = HEADER.unpack_from(frame.block)

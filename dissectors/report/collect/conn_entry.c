@@ -218,14 +218,18 @@ close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fact
 
 /* ---- what it carried ---- */
 
-/* Whether the capture has packets that the side has sent, on the connection's last link. */
+/* Whether the capture has packets that the side has sent, on the connection's last link, and they
+ * cannot be those of another connection. */
 static bool
 is_captured(const smcr_collect_counted_conn_t *counted, int sender)
 {
     const smcr_link_t *link = counted->last_use ? counted->last_use->link : NULL;
+    const smcr_conn_side_t *receiver = &counted->conn->side[!sender];
 
-    return counted->on_roce && (counted->direction[sender].link || !link ||
-                                smcr_evidence_has_packets_to(&link->qp[!sender]));
+    if (!counted->on_roce || receiver->shares_element || receiver->shares_token)
+        return false;
+    return counted->direction[sender].link || !link ||
+           smcr_evidence_has_packets_to(&link->qp[!sender]);
 }
 
 static void

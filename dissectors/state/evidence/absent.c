@@ -262,7 +262,8 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
     return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest &&
            flow->in_order > flow->highest && last->qp->too_late <= last->psn &&
-           !smcr_conn_side_is_odd(&conn->side[!side]) && !conn->lgr->immediate;
+           !smcr_conn_side_is_odd(&conn->side[!side]) && !conn->lgr->immediate &&
+           !conn->side[side].shares_token;
 }
 
 /* Whether the capture has all requests to the queue pair since it began. */
@@ -402,7 +403,7 @@ judge_cursor(const smcr_conn_t *conn, int owner, const smcr_conn_side_t *sender,
     cursor.believed = cursor.fault == SMCR_RING_FAULT_NONE;
     cursor.told = smcr_conn_side_is_odd(sender) &&
                   smcr_ring_fault(&ring, said, now) == SMCR_RING_FAULT_NONE;
-    cursor.known = cursor.believed && in->known && !conn->lgr->immediate;
+    cursor.known = cursor.believed && in->known && smcr_conn_owns_element(conn, owner);
     return cursor;
 }
 

@@ -101,7 +101,7 @@ place_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     const smcr_conn_side_t *writer = &conn->side[!qp->side];
     bool moved = !writer->cdc_frame || writer->prod.count != cdc->prod.count ||
                  writer->prod.wrap != cdc->prod.wrap;
-    bool known = side->rmb && smcr_rmb_is_alive(side->rmb);
+    bool known = side->shares_element || (side->rmb && smcr_rmb_is_alive(side->rmb));
 
     if (known || !write || !moved || write->rmb)
         return;
@@ -132,6 +132,8 @@ smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
         bool since = conn && smcr_point_is_before(&conn->side[qp->side].since, qp, arrival->psn);
         return since ? conn : NULL; /* the token may have meant another one then */
     }
+    if (conn && conn->side[qp->side].shares_token)
+        return NULL;
     return conn && !smcr_evidence_is_over(arrival, conn, cdc) ? conn : late_conn(arrival, cdc);
 }
 
@@ -243,12 +245,13 @@ static streams_t
 streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
     int receiver = arrival->qp->side;
-    streams_t streams = {
-        .out = smcr_write_stream(conn, receiver, cdc->prod.count),
-        .in = smcr_write_stream(conn, !receiver, cdc->cons.count),
-    };
+    smcr_stream_t *out = smcr_write_stream(conn, receiver, cdc->prod.count);
+    smcr_stream_t *in = smcr_write_stream(conn, !receiver, cdc->cons.count);
 
-    return conn->lgr->immediate ? (streams_t){0} : streams;
+    return (streams_t){
+        .out = smcr_conn_owns_element(conn, receiver) ? out : NULL,
+        .in = smcr_conn_owns_element(conn, !receiver) ? in : NULL,
+    };
 }
 
 /* What is not believed tells nothing of its stream. */
@@ -330,7 +333,7 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     known.current = reading.current = smcr_evidence_is_current(conn, !arrival->qp->side);
 
     smcr_rules_cdc(SMCR_RULES_COUNTED, arrival, conn, cdc, &known);
-    if (!out && known.prod.believed && !conn->lgr->immediate)
+    if (!out && known.prod.believed && smcr_conn_owns_element(conn, arrival->qp->side))
         smcr_write_announce(arrival, conn, cdc->prod);
     if (len > 0) {
         smcr_orphan_end(arrival, conn, out, out->announced);

@@ -161,17 +161,39 @@ place(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 
 /* ---- take it in ---- */
 
-static void
-tell_token_reuse(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_qp_t *qp,
-                 uint32_t token)
+/* Whether `before` has what `conn` is given as well, and is open for sure. Whose the data or the
+ * messages are that come with it is not known any more. */
+static bool
+is_shared(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_conn_t *before,
+          int side)
 {
-    smcr_conn_t *before = smcr_conn_find(arrival->state, conn->lgr, qp->side, token);
-    bool ended = before && (smcr_conn_has_closed(before) || before->decline_frame);
+    return before && before != conn && smcr_doubt_conn_is_open(before, side) &&
+           !smcr_doubt_conn(arrival, before).kind;
+}
 
-    if (before && before != conn && !ended)
+static void
+give_element(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner)
+{
+    smcr_conn_side_t *side = &conn->side[owner];
+    smcr_conn_t *before = smcr_rmb_conn(side->rmb, side->rmb_index);
+
+    if (is_shared(arrival, conn, before, owner))
+        side->shares_element = before->side[owner].shares_element = true;
+    smcr_rmb_set_conn(arrival->state, side->rmb, side->rmb_index, conn);
+}
+
+static void
+give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t token)
+{
+    smcr_conn_t *before = smcr_conn_find(arrival->state, conn->lgr, owner, token);
+
+    if (before && before != conn && !smcr_conn_has_closed(before) && !before->decline_frame)
         smcr_event_add(arrival, SMCR_EVENT_token_reused,
                        "Connection %u had this alert token, and the capture does not show its end",
                        before->index);
+    if (is_shared(arrival, conn, before, owner))
+        conn->side[owner].shares_token = before->side[owner].shares_token = true;
+    smcr_conn_set_token(arrival->state, conn, owner, token);
 }
 
 /* What Accept and Confirm say of the side that sends them. */
@@ -207,9 +229,8 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
         side->size = before;
     side->rmb->element_size = side->size;
     side->rmb->misplaced = smcr_wire_clc_is_beyond(accept);
-    smcr_rmb_set_conn(state, side->rmb, side->rmb_index, conn);
-    tell_token_reuse(arrival, conn, qp, accept->token);
-    smcr_conn_set_token(state, conn, qp->side, accept->token);
+    give_element(arrival, conn, qp->side);
+    give_token(arrival, conn, qp->side, accept->token);
     conn->side[0].link = conn->side[1].link = qp->link;
     if (clc->header.type == SMCR_CLC_CONFIRM && conn->first_contact)
         take_in_initial_psn(qp, clc);

@@ -245,6 +245,8 @@ take_in(const smcr_arrival_t *arrival, const content_t *content)
 {
     smcr_stream_t *stream;
 
+    if (!content->conn && !content->llc) /* a message of one of two connections */
+        return;
     if (content->cdc)
         smcr_state_cdc_take_in(arrival, content->conn, content->cdc);
     else if (content->llc)

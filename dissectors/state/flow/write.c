@@ -246,6 +246,11 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
     bool alive = entry && (is_before || smcr_rmb_is_alive(entry->rmb));
     smcr_conn_t *before = alive ? smcr_rmb_conn(entry->rmb, index) : NULL;
 
+    if (before && before->side[arrival->qp->side].shares_element) {
+        write->rmb = entry->rmb;
+        write->rmb_va = entry->va;
+        return;
+    }
     write->conn = alive ? owner_of(arrival, entry, index) : NULL;
     smcr_rules_write(SMCR_RULES_ARRIVES, arrival,
                      &(smcr_rules_write_t){

@@ -24,6 +24,7 @@ typedef struct {
     smcr_point_t located; /* the latest request in `in` whose position is known */
     smcr_point_t heard;   /* the last CDC message to this side */
     uint8_t rmb_index;   /* element, from 1 */
+    bool shares_element, shares_token; /* which another open connection was given, too */
     bool has_token;
     uint8_t declined;    /* how often heuristics declined what this side receives, in a row; at
                             most what smcr_conn_decline() was told */
@@ -222,6 +223,14 @@ static inline bool
 smcr_conn_side_is_odd(const smcr_conn_side_t *side)
 {
     return side->odd_frame && side->odd_frame == side->cdc_frame;
+}
+
+/* Whether data in the element of `side` is the connection's, and CDC tells its place in the stream:
+ * not where WRITEs announce themselves, nor where two connections have the element. */
+static inline bool
+smcr_conn_owns_element(const smcr_conn_t *conn, int side)
+{
+    return !conn->lgr->immediate && !conn->side[side].shares_element;
 }
 
 /* The connection is certainly alive where `qp` receives the request with `psn`. */

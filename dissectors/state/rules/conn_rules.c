@@ -15,11 +15,12 @@
 static void
 check_read(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    const smcr_stream_t *in = &conn->side[!arrival->qp->side].in;
+    const smcr_conn_side_t *reader = &conn->side[!arrival->qp->side];
+    const smcr_stream_t *in = &reader->in;
     const smcr_rules_probe_t *probe = &smcr_rules_of_conn(conn)->probe[!arrival->qp->side];
     bool urgent = in->stalls && in->stalls->urgent;
 
-    if (!in->known || urgent || probe->end <= in->consumed)
+    if (!in->known || reader->shares_element || urgent || probe->end <= in->consumed)
         return;
     smcr_breach(arrival, SMCR_EVENT_cdc_closed_unread,
                 smcr_doubt_or(smcr_doubt_conn(arrival, conn),
