@@ -1,12 +1,12 @@
 /* fields.c
- * Expands fields.def and experts.def into variables, and registers them with Wireshark.
+ * Expands fields.def and experts.def into variables, and registers them with Wireshark. The texts
+ * of the lists in wire/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "fields.h"
 
-#include "values.h"
 #include "wire/wire.h"
 
 int proto_smcr = -1;
@@ -50,4 +50,89 @@ smcr_fields_register(void)
     proto_register_subtree_array(subtrees, array_length(subtrees));
     expert_register_field_array(expert_register_protocol(proto_smcr), experts,
                                 array_length(experts));
+}
+
+/* ---- texts of codes ---- */
+
+#define TEXT_ROW(name, value, text) {(value), (text)},
+#define VALUE_TEXTS(table, list) \
+    const value_string smcr_values_##table[] = {list(TEXT_ROW){0, NULL}};
+SMCR_VALUES(VALUE_TEXTS)
+
+const value_string smcr_values_clc_types[] = {
+#define SMCR_CLC_MESSAGE(name, type, text, body) {SMCR_CLC_##name, text},
+#include "wire/clc.def"
+    {0, NULL},
+};
+
+const value_string smcr_values_llc_types[] = {
+#define SMCR_LLC_MESSAGE(name, type, text, ...) {SMCR_LLC_##name, text},
+#include "wire/llc.def"
+    SMCR_CDC_TYPES(TEXT_ROW)
+    {0, NULL},
+};
+
+const value_string smcr_values_llc_steps[] = {
+#define SMCR_LLC_MESSAGE(name, type, text, ...) {SMCR_LLC_##name, text},
+#include "wire/llc.def"
+    SMCR_LLC_REQUEST_STEPS(TEXT_ROW)
+    {0, NULL},
+};
+
+/* Who sends, as the TCP connection has it; and for a column */
+const value_string smcr_values_directions[] = {
+    {0, "client to server"}, {1, "server to client"}, {0, NULL}};
+const value_string smcr_values_arrows[] = {{0, "C→S"}, {1, "S→C"}, {0, NULL}};
+
+/* linux/smc.h, linux/smc_diag.h, net/smc/smc_core.h */
+const value_string smcr_values_netlink_commands[] = {
+    {1, "GET_SYS_INFO"}, {2, "GET_LGR_SMCR"}, {3, "GET_LINK_SMCR"}, {4, "GET_LGR_SMCD"},
+    {5, "GET_DEV_SMCD"}, {6, "GET_DEV_SMCR"}, {7, "GET_STATS"}, {8, "GET_FBACK_STATS"},
+    {9, "DUMP_UEID"}, {10, "ADD_UEID"}, {11, "REMOVE_UEID"}, {12, "FLUSH_UEID"},
+    {13, "DUMP_SEID"}, {14, "ENABLE_SEID"}, {15, "DISABLE_SEID"}, {16, "DUMP_HS_LIMITATION"},
+    {17, "ENABLE_HS_LIMITATION"}, {18, "DISABLE_HS_LIMITATION"}, {0, NULL}};
+const value_string smcr_values_told_states[] = {
+    {1, "ACTIVE"}, {2, "INIT"}, {7, "CLOSED"}, {10, "LISTEN"}, {20, "PEERCLOSEWAIT1"},
+    {21, "PEERCLOSEWAIT2"}, {22, "APPCLOSEWAIT1"}, {23, "APPCLOSEWAIT2"}, {24, "APPFINCLOSEWAIT"},
+    {25, "PEERFINCLOSEWAIT"}, {26, "PEERABORTWAIT"}, {27, "PROCESSABORT"}, {0, NULL}};
+const value_string smcr_values_told_modes[] = {
+    {0, "SMC-R"}, {1, "fallback to TCP"}, {2, "SMC-D"}, {0, NULL}};
+const value_string smcr_values_told_roles[] = {{0, "client"}, {1, "server"}, {0, NULL}};
+const value_string smcr_values_told_lgr_types[] = {
+    {0, "none"}, {1, "single"}, {2, "symmetric"}, {3, "asymmetric, peer has one link"},
+    {4, "asymmetric, this host has one link"}, {0, NULL}};
+const value_string smcr_values_told_link_states[] = {
+    {0, "unused"}, {1, "inactive"}, {2, "activating"}, {3, "active"}, {0, NULL}};
+
+const true_false_string smcr_values_direct = {"direct, same subnet", "through a gateway"};
+
+/* Of a code that is not known, in a class that is. */
+static const char *
+decline_class_text(uint32_t code)
+{
+    switch (code & SMCR_CLC_DECLINE_CLASS) {
+    case SMCR_CLC_DECLINE_NO_DEVICE:
+        return "code not known (of the class: devices, release and limits)";
+    case SMCR_CLC_DECLINE_INTERNAL:
+    case SMCR_CLC_DECLINE_INTERNAL_OLD:
+        return "code not known (of the class: internal error)";
+    default:
+        return "code not known (of a known class)";
+    }
+}
+
+const char *
+smcr_value_decline_text(uint32_t code, unsigned os)
+{
+    if (os == SMCR_CLC_OS_ZOS || os == SMCR_CLC_OS_AIX)
+        return os == SMCR_CLC_OS_ZOS ? "defined by z/OS" : "defined by AIX";
+    if (os != SMCR_CLC_OS_UNSET && os != SMCR_CLC_OS_LINUX)
+        return "defined by the peer, whose operating system is not known";
+
+    const char *text = try_val_to_str(code, smcr_values_declines);
+    if (text)
+        return text;
+    if (try_val_to_str(code & SMCR_CLC_DECLINE_CLASS, smcr_values_declines))
+        return decline_class_text(code);
+    return os == SMCR_CLC_OS_LINUX ? "code not known" : "defined by the peer";
 }

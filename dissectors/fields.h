@@ -1,6 +1,6 @@
 /* fields.h
  * What fields.def and experts.def declare: indices of fields, subtrees and expert items. The
- * protocol that has them.
+ * protocol that has them. The texts of codes: Wireshark's tables, made of the lists in wire/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,3 +21,46 @@ extern int proto_smcr;
 
 /* Registers the protocol with its fields, subtrees and expert items; called once at start. */
 void smcr_fields_register(void);
+
+/* ---- texts of codes ---- */
+
+/* V(table, its list) of those that have one. */
+#define SMCR_VALUES(V) \
+    V(eyecatchers, SMCR_CLC_EYECATCHERS) \
+    V(smc_types, SMCR_CLC_SMC_TYPES) \
+    V(clc_steps, SMCR_CLC_STEPS) \
+    V(buffer_sizes, SMCR_BSIZES) \
+    V(mtus, SMCR_MTUS) \
+    V(os_types, SMCR_CLC_OS_TYPES) \
+    V(releases, SMCR_CLC_RELEASES) \
+    V(reject_reasons, SMCR_LLC_REJECT_REASONS) \
+    V(delete_reasons, SMCR_LLC_DELETE_REASONS) \
+    V(no_eyecatcher, SMCR_LLC_NO_EYECATCHER) \
+    V(causes, SMCR_CAUSES) \
+    V(nak_codes, SMCR_IB_NAK_CODES) \
+    V(ecn_codepoints, SMCR_WIRE_ECN_CODEPOINTS) \
+    V(grounds, SMCR_GROUNDS) \
+    V(icrc_statuses, SMCR_IB_ICRC_STATUSES) \
+    V(cm_attributes, SMCR_IB_CM_ATTRIBUTES) \
+    V(cm_states, SMCR_IB_CM_STATES) \
+    V(cm_reasons, SMCR_IB_CM_REASONS) \
+    V(cm_sidr_statuses, SMCR_IB_CM_SIDR_STATUSES) \
+    V(declines, SMCR_CLC_DECLINE_CODES)
+#define SMCR_VALUES_DECLARED(table, list) extern const value_string smcr_values_##table[];
+SMCR_VALUES(SMCR_VALUES_DECLARED)
+extern const value_string smcr_values_clc_types[], smcr_values_llc_types[];
+extern const value_string smcr_values_llc_steps[], smcr_values_directions[], smcr_values_arrows[];
+extern const value_string smcr_values_netlink_commands[];
+extern const value_string smcr_values_told_states[], smcr_values_told_modes[];
+extern const value_string smcr_values_told_roles[], smcr_values_told_lgr_types[];
+extern const value_string smcr_values_told_link_states[];
+extern const true_false_string smcr_values_direct;
+
+/*
+ * The words for a Decline's diagnosis.
+ *
+ * code: as on the wire, host order. os: the sender's operating system (enum smcr_clc_os_type), 0
+ * when it does not say. Codes are known for Linux only; other systems define their own.
+ * Returns a static text, never NULL. (RFC 7609 A.2.5, net/smc/smc_clc.h)
+ */
+const char *smcr_value_decline_text(uint32_t code, unsigned os);

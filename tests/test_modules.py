@@ -15,7 +15,7 @@ from bed import BUILDS
 from rooms import DISSECTORS, ROOMS, head, includes, room_of, sources, tags
 
 PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/evidence", "state/rules", "state/rules/links", "state/flow", "state", "report/figures", "report/congestion", "report/words", "report/findings", "report/tables")  # no epan
-FIELDS = {"fields.h", "values.h", "fields.def", "told.def", "experts.def"}  # THE table: for all rooms from message/ on
+FIELDS = {"fields.h", "fields.def", "told.def", "experts.def"}  # THE table: for all rooms from message/ on
 EXPERTS = "experts.def"  # a part of it that needs nothing of Wireshark: the state tells of these items
 MOST_MODULES = 16  # of a folder
 WIRESHARK = {"glib.h", "inttypes.h", "stdbool.h", "stddef.h", "stdint.h", "string.h", "wireshark.h", "wsutil/wmem/wmem.h"}  # what its wireshark.h brings

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "layout.h"
-#include "values.h"
 #include "wire/wire.h"
 
 /* The header of every table, RFC 7609 A.2; what byte 7 means depends on type and version. */

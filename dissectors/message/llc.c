@@ -11,7 +11,6 @@
 #include "message.h"
 
 #include "llc_messages.h"
-#include "values.h"
 
 /* ---- headers: they differ in the flags, and between the versions ---- */
 

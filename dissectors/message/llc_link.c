@@ -6,7 +6,6 @@
  */
 
 #include "llc_messages.h"
-#include "values.h"
 
 /* A v2 ADD LINK goes on with an extension and its RTokens */
 #define EXTENSION_AT SMCR_LLC_LENGTH

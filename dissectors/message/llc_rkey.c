@@ -6,7 +6,6 @@
  */
 
 #include "llc_messages.h"
-#include "values.h"
 
 #define MAX_OTHER_LINKS (SMCR_WIRE_LINKS_MAX - 1)
 

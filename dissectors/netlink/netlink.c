@@ -17,7 +17,6 @@
 #include "message/message.h"
 #include "packet/packet.h"
 #include "show/show.h"
-#include "values.h"
 
 /* Lengths and places of the cooked header, nlmsghdr, genlmsghdr, nlattr, smc_diag_msg; codes. */
 enum {

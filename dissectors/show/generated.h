@@ -11,7 +11,6 @@
 #include "message/message.h"
 #include "quick_text.h"
 #include "state/state.h"
-#include "values.h"
 
 /* Show a value as field `hf`, of 32 bits or less, or of 64. */
 proto_item *smcr_generated_uint(proto_tree *tree, int hf, uint32_t value);

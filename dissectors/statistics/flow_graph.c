@@ -9,7 +9,6 @@
 #include "statistics.h"
 
 #include "conversations.h"
-#include "flow_arrows.h"
 #include "host/host.h"
 #include "report/figures/figures.h"
 #include "report/words/words.h"

@@ -5,11 +5,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "flow_arrows.h"
+#include "statistics.h"
 
 #include "report/figures/figures.h"
 #include "report/words/words.h"
-#include "values.h"
+#include "fields.h"
 
 static G_GNUC_PRINTF(3, 4) smcr_arrow_text_t
 say(wmem_allocator_t *scope, const char *label, const char *format, ...)

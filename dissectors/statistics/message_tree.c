@@ -19,8 +19,6 @@
 #include <epan/stats_tree.h>
 
 #include "fields.h"
-#include "show/show.h"
-#include "values.h"
 
 /* A node that has counted the packet. */
 typedef struct {

@@ -15,8 +15,7 @@
 #include <epan/srt_table.h>
 
 #include "host/host.h"
-#include "show/show.h"
-#include "values.h"
+#include "fields.h"
 
 enum { CLC, LLC, CDC, TABLES };
 

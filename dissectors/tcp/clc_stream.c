@@ -18,7 +18,7 @@
 #include "message/message.h"
 #include "packet/packet.h"
 #include "show/show.h"
-#include "values.h"
+#include "fields.h"
 
 /* Set when protocols register. */
 static struct {

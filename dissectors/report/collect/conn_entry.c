@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "values.h"
+#include "fields.h"
 #include "wire/wire.h"
 
 uint64_t

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "message/message.h"
-#include "values.h"
+#include "fields.h"
 #include "wire/wire.h"
 
 /* What one side says of itself. */

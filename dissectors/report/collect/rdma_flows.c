@@ -7,7 +7,7 @@
 
 #include "collectors.h"
 
-#include "values.h"
+#include "fields.h"
 #include "wire/wire.h"
 
 #define STEPS_KEPT 4 /* steps back whose cause may still turn out */
