@@ -141,7 +141,7 @@ def test_columns_are_wide_enough(tshark):
     words = {"Dir": [], "Message": []}
     for row in tshark.run("-G", "values").splitlines():
         for title, fields in (("Dir", {"smcr.dir"}), ("Message", {"smcr.clc.type", "smcr.llc.type", "smcr.cdc.type"})):
-            words[title] += row.split("\t")[3:] if row.startswith("V") and row.split("\t")[1] in fields else []
+            words[title] += row.split("\t")[3:] if row.startswith("V\t") and row.split("\t")[1] in fields else []
     assert words["Dir"] == ["C→S", "S→C"] and "CONFIRM RKEY CONTINUATION" in words["Message"]
     for title, texts in words.items():
         assert 8 * max(map(len, texts)) + 8 <= width[title], title
