@@ -52,8 +52,6 @@ smcr_fields_register(void)
                                 array_length(experts));
 }
 
-/* ---- texts of codes ---- */
-
 #define TEXT_ROW(name, value, text) {(value), (text)},
 #define VALUE_TEXTS(table, list) \
     const value_string smcr_values_##table[] = {list(TEXT_ROW){0, NULL}};

@@ -32,9 +32,7 @@ void smcr_conversation_filters_register(void);
 /* Statistics > Flow Graph, and `tshark -z flow,smcr,standard`: the life of connections. */
 void smcr_graph_register(int proto);
 
-/* ---- what the arrows of Wireshark's flow graph say ---- */
-
-/* All texts are of the scope. */
+/* ---- what the arrows of Wireshark's flow graph say; all texts are of the scope ---- */
 
 /* A label of 18 characters or less, and a sentence. NULL: there is nothing to say. */
 typedef struct {

@@ -39,6 +39,7 @@ ONCE_SAID_OF = [
     ("a normal end, though an abort would be on RoCE", "6.1-v2-g1-server-killed", "part", "TCP only"),
     ("a reason that the snap length cuts off", "6.1-v1-f6-decline-confirm-link-timeout", "snap", "76 bytes"),
     ("a step that the snap length cuts off", "6.1-v1-f6-decline-confirm-link-timeout", "snap", "92 bytes"),
+    ("no option, though the snap length cuts off the options", "llc-v2-long-add-link", "snap", "60 bytes"),
     ("bytes left out, though their WRITE is before the Confirm", "6.1-v1-j-http11", "shuffled", "seed 2, times too"),
     ("how long a setup took, though the snap length cuts off a message of it", "llc-v2-byte-order", "snap", "160 bytes"),
     ("an RMB withdrawn, though it was announced again since the request", "6.1-v2-q-forty-conns", "30 %", "seed 2"),

@@ -330,6 +330,9 @@ void
 smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo,
                             const struct tcpheader *tcp)
 {
+    /* its options are cut: Wireshark 4.0 does not tap such a segment */
+    if (tcp->th_have_seglen && pinfo->fd->cap_len + tcp->th_seglen < pinfo->fd->pkt_len)
+        return;
     smcr_when_t when = smcr_capture_when(pinfo);
     tcp_conn_t *flow = get_flow(collection, tcp, when);
     unsigned direction = direction_of(flow, tcp);
