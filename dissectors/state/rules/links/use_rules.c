@@ -290,16 +290,6 @@ SMCR_RULES_LLC(check_reason)
                     what);
 }
 
-/* Whether the two links use the same device on a side. */
-static bool
-share_device(const smcr_link_t *one, const smcr_link_t *other)
-{
-    for (int side = 0; side < 2; side++)
-        if (smcr_gid_is_same(one->qp[side].key.gid, other->qp[side].key.gid))
-            return true;
-    return false;
-}
-
 /* How many other active links the group of the link has; how many of them have a device of it. */
 static unsigned
 count_others(const smcr_link_t *link, unsigned *sharing)
@@ -311,7 +301,8 @@ count_others(const smcr_link_t *link, unsigned *sharing)
         if (each == link || each->state != SMCR_LINK_ACTIVE)
             continue;
         count++;
-        *sharing += share_device(link, each);
+        *sharing +=
+            smcr_link_shares_device(link, each, 0) || smcr_link_shares_device(link, each, 1);
     }
     return count;
 }
