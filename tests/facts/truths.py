@@ -70,7 +70,6 @@ OPEN = [
     ("^peer-asymmetric-link$", {"smcr.lgr.type_changed"}, "where CONFIRM LINK comes late, the links were others by then"),
     ("^clc-split-segments$", {"smcr.fallback.reason", "smcr.fallback", "smcr.proposal_in", "smcr.response_time"},
      "a part of a Proposal in several segments is no CLC for itself"),
-    ("^clc-decline-http", {"smcr.clc.declined"}, "a Decline in one segment with data comes behind its acknowledgement"),
     ("^roce-odd$", {"flow.repeated"}, "datagrams: nothing tells a copy from a repeat"),
     ("^(clc-ipv6|rule-clc-subnet|exported-source)", {"tcp_loss"},
      "without time stamps and identifications nothing tells copies"),
@@ -108,6 +107,8 @@ OF_THE_CAPTURE = {"smcr.packet_ahead", "smcr.no_roce", "smcr.conn.began_before",
 # Items that tell of the first of something, where the capture may lack the first.
 FIRST = {"smcr.link.activated", "smcr.clc.declined", "smcr.fallback", "smcr.conn.moved", "smcr.lgr.first_contact",
          "smcr.tcp_reset_before", "smcr.lgr.ended", "smcr.link.lost"}
+# Items that say less than another one of the same frame, which takes their place.
+SAID_WITHIN = {"smcr.clc.declined": "smcr.fallback"}
 # Items that tell of the first message with a flag: what they say is in the message.
 OF_FLAGS = {"smcr.conn.sending_done": "smcr.cdc.sending_done", "smcr.conn.closed": "smcr.cdc.closed",
             "smcr.conn.aborted": "smcr.cdc.abort", "smcr.window.writer_blocked": "smcr.cdc.writer_blocked"}
@@ -227,7 +228,7 @@ def of_frames(before, after, but, packets):
             elif field in NUMBERS:
                 right = texts <= truth.get(field, set()) or (field not in truth and field not in MEANS_MORE)
             else:
-                right = field in OF_THE_CAPTURE or field in truth or begun.get(field, frame) < frame
+                right = field in OF_THE_CAPTURE or field in truth or SAID_WITHIN.get(field) in truth or begun.get(field, frame) < frame
             yield Statement(f"frame {frame}", field, sorted(truth.get(field, ())), sorted(texts), right)
 
 
