@@ -40,6 +40,7 @@ ONCE_SAID_OF = [
     ("a reason that the snap length cuts off", "6.1-v1-f6-decline-confirm-link-timeout", "snap", "76 bytes"),
     ("a step that the snap length cuts off", "6.1-v1-f6-decline-confirm-link-timeout", "snap", "92 bytes"),
     ("no option, though the snap length cuts off the options", "llc-v2-long-add-link", "snap", "60 bytes"),
+    ("all read at once, though CLC came between", "clc-port5201", "delayed", "seed 4"),  # where Wireshark shows it
     ("bytes left out, though their WRITE is before the Confirm", "6.1-v1-j-http11", "shuffled", "seed 2, times too"),
     ("how long a setup took, though the snap length cuts off a message of it", "llc-v2-byte-order", "snap", "160 bytes"),
     ("an RMB withdrawn, though it was announced again since the request", "6.1-v2-q-forty-conns", "30 %", "seed 2"),
@@ -128,6 +129,16 @@ def test_what_was_once_said_of(tshark, scratch, name, kind, label):
     cases = [case for case in truths.cases_of(truths.truth_of(tshark, name), kind) if case.label == label]
     assert len(cases) == 1
     fail_on(list(wrong_of(tshark, scratch, name, kind, cases)))
+
+
+def test_of_clc_behind_the_first_data(tshark, scratch):
+    """Its Accept and Confirm come behind a WRITE, which has no owner then, and the connection moves to another link."""
+    clc, last = {64, 65, 70, 71}, 75
+
+    def later(frames):
+        return sorted(frames, key=lambda frame: last + 0.5 if frame.number in clc else frame.number)
+    scratch.chmod(0o777)
+    fail_on(list(wrong_of(tshark, scratch, "rule-move", "later", [alterations.Case("CLC", later)])))
 
 
 def test_what_was_once_said_of_llc(tshark, scratch):

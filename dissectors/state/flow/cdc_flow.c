@@ -254,9 +254,11 @@ streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
     };
 }
 
-/* What is not believed tells nothing of its stream. */
+/* What is not believed tells nothing of its stream. The reader's messages before may have come
+ * before the Accept or Confirm that tells of its stream. */
 static void
-keep_known(streams_t *streams, const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
+keep_known(streams_t *streams, const smcr_conn_side_t *sender, const smcr_cdc_t *cdc,
+           const smcr_evidence_cursors_t *known)
 {
     if (streams->out && (!known->prod.believed ||
                          !smcr_stream_can_announce(streams->out, cdc->prod)))
@@ -266,6 +268,8 @@ keep_known(streams_t *streams, const smcr_cdc_t *cdc, const smcr_evidence_cursor
     if (in &&
         (!known->cons.believed || (!smcr_ring_room(&in->ring) && cdc->cons.wrap != in->cons.wrap)))
         streams->in = NULL;
+    if (streams->in && sender->cdc_frame)
+        smcr_stream_consume(streams->in, sender->cons);
 }
 
 /* What was written is announced: the numbers begin the view of the message. */
@@ -399,9 +403,9 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     streams_t streams = streams_of(arrival, conn, cdc);
     smcr_evidence_cursors_t known = smcr_evidence_of_cursors(arrival, conn, cdc);
     smcr_rules_cdc(SMCR_RULES_PLACED, arrival, conn, cdc, &known);
+    keep_known(&streams, side, cdc, &known);
     take_in_numbers(arrival, side, cdc, &known);
     take_in_update(arrival, side, &conn->side[qp->side], cdc, known.follows);
-    keep_known(&streams, cdc, &known);
     take_in_cursors(arrival, conn, cdc, streams, known);
     conn->side[qp->side].heard = smcr_point_at(arrival->qp, arrival->psn);
     side->cdc_flags = cdc->flags;

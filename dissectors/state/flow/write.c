@@ -129,17 +129,24 @@ smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
     return receiver->in.known ? &receiver->in : NULL;
 }
 
-/* Whether it is known how far the stream has come. The capture may have CLC behind the first
- * WRITEs, which then have no place. */
+/* Whether a WRITE without a place may be the connection's, and its CLC came behind it. */
+static bool
+has_unplaced(const smcr_qp_t *qp, const smcr_point_t *began)
+{
+    return qp && qp->unplaced_psn &&
+           (began->qp != qp || qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR > began->psn);
+}
+
+/* Whether it is known how far the stream has come. */
 static bool
 is_seamless(const smcr_qp_t *qp, const smcr_conn_side_t *reader)
 {
-    bool first = reader->located.qp == reader->since.qp &&
-                 reader->located.psn == reader->since.psn;
-    bool near = qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR > reader->located.psn ||
-                reader->located.qp != qp;
+    const smcr_point_t *located = &reader->located;
+    bool first = located->qp == reader->since.qp && located->psn == reader->since.psn;
+    bool whole = first ? !has_unplaced(qp, located) && !has_unplaced(located->qp, located)
+                       : located->qp == qp;
 
-    return (first ? !qp->unplaced_psn || !near : reader->located.qp == qp) && !reader->in.moved;
+    return whole && !reader->in.moved;
 }
 
 /* Whether the capture has the request too late: nor is it known where it goes among what came
