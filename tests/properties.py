@@ -18,7 +18,7 @@ PROPERTIES = [
     ("Nobody is blamed for what a capture lacks", ["facts/test_removal.py", "facts/test_lacking.py"]),
     ("A healthy capture has nothing above CHAT, and no stock colour", ["facts/test_healthy.py", "facts/test_calm.py"]),
     ("A broken rule is told of where it is broken",
-     ["facts/test_rules.py", "facts/test_rule_captures.py", "facts/test_mutants.py", "facts/test_broken_rules.py", "facts/test_breach.py",
+     ["facts/test_rules.py", "facts/test_rule_captures.py", "facts/test_mutants.py", "facts/test_lies.py", "facts/test_broken_rules.py", "facts/test_breach.py",
       "facts/test_harmless.py",
       "facts/test_strict_links.py", "facts/test_report_breaches.py"]),
     ("Requests, responses and steps of CLC find each other",

@@ -14,13 +14,6 @@
 
 /* ---- layouts ---- */
 
-/* Header, RFC 7609 A.2; walked without a tree to learn which message it is. */
-SMCR_LAYOUT(header_layout, "CLC header", SMCR_CLC_HEADER_LENGTH,
-    KEEP(hf_smcr_eyecatcher, 0, SMCR_WIRE_EYECATCHER_LENGTH, smcr_clc_header_t, eyecatcher),
-    KEEP(hf_smcr_clc_type, SMCR_CLC_TYPE_AT, 1, smcr_clc_header_t, type),
-    KEEP(hf_smcr_clc_length, SMCR_CLC_LENGTH_AT, 2, smcr_clc_header_t, length),
-    KEEP(hf_smcr_clc_flags, SMCR_CLC_FLAGS_AT, 1, smcr_clc_header_t, flags));
-
 static int *const unknown_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_other_flags, NULL};
 SMCR_LAYOUT(unknown_layout, "CLC message", SMCR_CLC_HEADER_LENGTH,
     SMCR_MESSAGE_CLC_HEADER_ROWS(unknown_bits));
@@ -138,10 +131,10 @@ body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
 
     if (body < SMCR_CLC_HEADER_LENGTH)
         return length;
-    if (header->length == length)
-        return body;
-    bool captured = tvb_captured_length(tvb) == length;
-    return captured && smcr_wire_is_eyecatcher(tvb_get_ntohl(tvb, (int)body)) ? body : length;
+    bool ends = header->length == length ||
+                (tvb_captured_length(tvb) == length &&
+                 smcr_wire_is_eyecatcher(tvb_get_ntohl(tvb, (int)body)));
+    return ends ? body : length;
 }
 
 /* Shows the trailer behind the body and returns whether it is one. Linux takes either eyecatcher
@@ -171,27 +164,21 @@ dissect_trailer(smcr_message_clc_t *message, tvbuff_t *tvb)
     return is_trailer;
 }
 
-/* Whether the length field is right, as far as the message's contents tell. */
-static bool
+/* Tells of a length field that is wrong, as far as the message's contents tell. */
+static void
 check_length(const smcr_message_clc_t *message)
 {
     const smcr_layout_walk_t *walk = &message->walk;
     unsigned length = message->clc->header.length;
     unsigned expected = message->expected;
 
-    if (message->exact && length != expected)
+    if (message->exact ? length != expected : length < expected)
         smcr_say_note_format(walk, hf_smcr_clc_length, &ei_smcr_clc_length,
-                             "The length is %u, but this message has %u bytes", length, expected);
-    else if (length < expected)
-        smcr_say_note_format(walk, hf_smcr_clc_length, &ei_smcr_clc_length,
-                             "The length is %u, but this message has at least %u bytes", length,
-                             expected);
+                             "The length is %u, but this message has %s%u bytes", length,
+                             message->exact ? "" : "at least ", expected);
     else if (length > SMCR_CLC_LENGTH_MAX)
         smcr_say_note_format(walk, hf_smcr_clc_length, &ei_smcr_clc_length,
                              "The length is %u, which no CLC message reaches", length);
-    else
-        return message->exact;
-    return false;
 }
 
 /* What decodes all of a message but its trailer. */
@@ -224,70 +211,67 @@ static void
 dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
 {
     smcr_clc_t *clc = message->clc;
+    unsigned captured = tvb_captured_length(tvb), bytes = tvb_reported_length(tvb);
     unsigned length = body_length(tvb, &clc->header);
     unsigned version = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION);
 
     message->format = format_of(&clc->header);
-    message->walk.tvb = tvb_new_subset_length_caplen(
-        tvb, 0, (int)MIN(length, tvb_captured_length(tvb)), (int)length);
+    message->walk.tvb =
+        tvb_new_subset_length_caplen(tvb, 0, (int)MIN(length, captured), (int)length);
     smcr_say_name(&message->walk, "CLC %s",
                   val_to_str_const(clc->header.type, smcr_values_clc_types, "message"));
     body_of(clc->header.type)(message);
     smcr_clc_show_other_bytes(message);
     bool trailer_right = dissect_trailer(message, tvb);
-    bool length_right = check_length(message) && clc->header.length == tvb_reported_length(tvb);
+    check_length(message);
     if (version < 1 || version > 2)
         smcr_say_note(&message->walk, hf_smcr_clc_version, &ei_smcr_clc_version);
-    clc->malformed = tvb_captured_length(tvb) == tvb_reported_length(tvb) &&
-                     (!message->whole || !message->consistent || !trailer_right ||
-                      (message->exact && !length_right));
-    bool fits = message->exact && message->expected == tvb_reported_length(tvb);
-    clc->complete = message->whole && trailer_right && (length_right || fits);
-    clc->bytes = tvb_reported_length(tvb);
-    clc->usable = tvb_captured_length(tvb) >= SMCR_CLC_CORE_LENGTH;
-    clc->cut_psn = tvb_captured_length(tvb) < SMCR_CLC_PSN_LENGTH;
-    clc->cut_code = tvb_captured_length(tvb) < SMCR_CLC_CODE_LENGTH &&
-                    tvb_captured_length(tvb) < tvb_reported_length(tvb);
+    bool fits = message->exact && message->expected == bytes;
+    bool lies = message->exact && !(fits && clc->header.length == bytes);
+    clc->complete = message->whole && trailer_right && fits;
+    clc->malformed = captured == bytes && (!message->whole || !message->consistent || lies ||
+                                           !trailer_right);
+    clc->bytes = bytes;
+    clc->expected = message->expected;
+    clc->exact = message->exact;
+    clc->usable = captured >= SMCR_CLC_CORE_LENGTH;
+    clc->cut_psn = captured < SMCR_CLC_PSN_LENGTH;
+    clc->cut_code = captured < MIN(SMCR_CLC_CODE_LENGTH, bytes);
     if (!message->whole)
         smcr_say_both(&message->walk, " (incomplete)");
 }
 
-/* Reads the header without showing it. Returns false when it is not there. */
+/* Reads the header without showing it, RFC 7609 A.2. Returns false when it is not there. */
 static bool
-read_header(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc)
+read_header(tvbuff_t *tvb, smcr_clc_t *clc)
 {
-    bool flawed = false;
-    const smcr_layout_walk_t walk = {
-        .pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN, .flawed = &flawed};
-
     memset(clc, 0, sizeof *clc);
-    return tvb_captured_length(tvb) >= SMCR_CLC_HEADER_LENGTH &&
-           smcr_layout_walk(&header_layout, &walk, 0, &clc->header);
+    if (tvb_captured_length(tvb) < SMCR_CLC_HEADER_LENGTH)
+        return false;
+    clc->header = (smcr_clc_header_t){.eyecatcher = tvb_get_ntohl(tvb, 0),
+                                      .type = tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT),
+                                      .length = tvb_get_ntohs(tvb, SMCR_CLC_LENGTH_AT),
+                                      .flags = tvb_get_uint8(tvb, SMCR_CLC_FLAGS_AT)};
+    return true;
 }
 
 proto_tree *
 smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned release,
                  smcr_clc_t *clc)
 {
-    bool has_header = read_header(tvb, pinfo, clc);
+    bool has_header = read_header(tvb, clc);
     const char *name = clc->header.eyecatcher == SMCR_CLC_EYECATCHER_D ? "SMC-D" : "SMC-R";
     proto_item *item = smcr_item_top(tree, tvb, name);
     proto_tree *below = proto_item_add_subtree(item, ett_smcr);
     smcr_message_clc_t message = {
-        .walk = {
-            .pinfo = pinfo,
-            .tvb = tvb,
-            .top = item,
-            .order = ENC_BIG_ENDIAN,
-            .shown = &message.shown,
-        },
+        .walk = {.pinfo = pinfo, .tvb = tvb, .tree = below, .top = item, .order = ENC_BIG_ENDIAN,
+                 .shown = &message.shown},
         .clc = clc,
         .release = release,
         .whole = true,
         .consistent = true,
     };
 
-    message.walk.tree = below;
     smcr_item_kind(below, hf_smcr_clc, tvb);
     col_set_str(pinfo->cinfo, COL_PROTOCOL, name);
     if (has_header) {
@@ -311,6 +295,6 @@ smcr_clc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc)
         .consistent = true,
     };
 
-    if (read_header(tvb, pinfo, clc))
+    if (read_header(tvb, clc))
         dissect_message(&message, tvb);
 }

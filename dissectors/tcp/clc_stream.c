@@ -57,62 +57,76 @@ clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 
 /* ---- messages in the byte stream ---- */
 
-/* The bytes that the message at `offset` still needs, 0 when it is all there. Of a segment that
- * completes the header and goes on, 4.0 loses the rest in its second pass if it was asked for the
- * header only. */
-static uint32_t
-missing_bytes(tvbuff_t *tvb, int offset, int stated)
+/* Whether a message can have the length. */
+static bool
+is_possible(int length)
+{
+    return length >= SMCR_CLC_HEADER_LENGTH && length <= SMCR_CLC_LENGTH_MAX;
+}
+
+/* Whether a message of this length has its trailer, or, if that is wrong, another one behind it. */
+static bool
+ends_at(tvbuff_t *tvb, int offset, int length)
+{
+    int left = tvb_captured_length_remaining(tvb, offset);
+    int next = offset + length;
+
+    return is_possible(length) &&
+           ((length <= left && is_eyecatcher(tvb, next - SMCR_WIRE_EYECATCHER_LENGTH)) ||
+            (length + SMCR_CLC_TYPE_AT < left && is_eyecatcher(tvb, next) &&
+             try_val_to_str(tvb_get_uint8(tvb, next + SMCR_CLC_TYPE_AT), smcr_values_clc_types)));
+}
+
+/* Length of the message at `offset` by its trailer: `stated`; if that is wrong, up to the first
+ * trailer that is there. 0: there is none. */
+static int
+length_by_trailer(tvbuff_t *tvb, int offset, int stated)
+{
+    int left = tvb_captured_length_remaining(tvb, offset);
+
+    if (ends_at(tvb, offset, stated))
+        return stated;
+    for (int length = SMCR_CLC_DECLINE_LENGTH; length <= MIN(left, SMCR_CLC_LENGTH_MAX); length++)
+        if (is_eyecatcher(tvb, offset + length - SMCR_WIRE_EYECATCHER_LENGTH))
+            return length;
+    return 0;
+}
+
+/* Length of the message at `offset`; 0: TCP can give more of it, `*missing` bytes. Where neither
+ * its trailer nor its contents tell, and its length field cannot be, it is everything that is left.
+ */
+static int
+length_of(tvbuff_t *tvb, int offset, packet_info *pinfo, uint32_t *missing)
 {
     int left = tvb_reported_length_remaining(tvb, offset);
+    bool more = pinfo->can_desegment;
+    smcr_clc_t clc = {0};
 
-    if (left < SMCR_CLC_HEADER_LENGTH)
-        return DESEGMENT_ONE_MORE_SEGMENT;
-    return stated > left ? (uint32_t)(stated - left) : 0;
-}
-
-/* Whether the message ends where the segment does, by its trailer, and not where it says. */
-static bool
-has_wrong_length(tvbuff_t *tvb, int offset, int stated)
-{
-    int left = tvb_captured_length_remaining(tvb, offset);
-    bool ends = stated >= SMCR_CLC_HEADER_LENGTH + SMCR_WIRE_EYECATCHER_LENGTH && stated <= left &&
-                is_eyecatcher(tvb, offset + stated - SMCR_WIRE_EYECATCHER_LENGTH);
-
-    return !ends && left >= SMCR_CLC_DECLINE_LENGTH &&
-           left == tvb_reported_length_remaining(tvb, offset) &&
-           is_eyecatcher(tvb, offset + left - SMCR_WIRE_EYECATCHER_LENGTH);
-}
-
-/* Length of the message at `offset`, as it says; 0: it does not, or no message can have that. */
-static int
-stated_length(tvbuff_t *tvb, int offset)
-{
-    int left = tvb_captured_length_remaining(tvb, offset);
-
-    if (left < SMCR_CLC_HEADER_LENGTH)
-        return 0;
+    *missing = DESEGMENT_ONE_MORE_SEGMENT;
+    if (tvb_captured_length_remaining(tvb, offset) < SMCR_CLC_HEADER_LENGTH)
+        return more ? 0 : left;
     int stated = tvb_get_ntohs(tvb, offset + SMCR_CLC_LENGTH_AT);
-    if (has_wrong_length(tvb, offset, stated))
-        return left;
-    return stated >= SMCR_CLC_HEADER_LENGTH && stated <= SMCR_CLC_LENGTH_MAX ? stated : 0;
+    int length = length_by_trailer(tvb, offset, stated);
+    if (!length && more)
+        smcr_clc_decode(tvb_new_subset_remaining(tvb, offset), pinfo, &clc);
+    int expected = (int)clc.expected;
+    if (clc.exact && expected > left)
+        *missing = (uint32_t)(expected - left);
+    if (length || expected > left)
+        return length;
+    if (!is_possible(stated) || (clc.exact && expected == left))
+        return more && !clc.exact ? 0 : left;
+    return stated > left && more ? 0 : stated;
 }
 
-/*
- * The CLC message at `offset`. NULL: TCP can give more of it, `*missing` bytes. A length field that
- * no message can have makes everything that is left the message.
- */
+/* The CLC message at `offset`. NULL: TCP can give more of it, `*missing` bytes. */
 static tvbuff_t *
-message_at(tvbuff_t *tvb, int offset, const packet_info *pinfo, uint32_t *missing)
+message_at(tvbuff_t *tvb, int offset, packet_info *pinfo, uint32_t *missing)
 {
-    int length = stated_length(tvb, offset);
-
-    *missing = missing_bytes(tvb, offset, length);
-    if (*missing && pinfo->can_desegment)
-        return NULL;
-    if (!length)
-        length = tvb_reported_length_remaining(tvb, offset);
+    int length = length_of(tvb, offset, pinfo, missing);
     int captured = MIN(length, tvb_captured_length_remaining(tvb, offset));
-    return tvb_new_subset_length_caplen(tvb, offset, captured, length);
+
+    return length ? tvb_new_subset_length_caplen(tvb, offset, captured, length) : NULL;
 }
 
 /* ---- first pass ---- */
@@ -347,10 +361,8 @@ show_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
         smcr_show_fallback(pinfo, tree, conn);
         return;
     }
-    proto_item *reason =
-        proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0,
-                              smcr_show_fallback_reason(pinfo->pool, &conn->fallback));
-    smcr_item_hide(reason);
+    smcr_item_hide(proto_tree_add_string(tree, hf_smcr_fallback_reason, tvb, 0, 0,
+                                         smcr_show_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
 /* Whether the header of the message that begins here, as far as it is there, is one that a CLC
@@ -363,7 +375,9 @@ is_plausible(tvbuff_t *tvb)
     if (captured > SMCR_CLC_TYPE_AT &&
         !try_val_to_str(tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT), smcr_values_clc_types))
         return false;
-    return captured < SMCR_CLC_HEADER_LENGTH || stated_length(tvb, 0);
+    int stated = captured < SMCR_CLC_HEADER_LENGTH ? SMCR_CLC_HEADER_LENGTH
+                                                   : tvb_get_ntohs(tvb, SMCR_CLC_LENGTH_AT);
+    return is_possible(stated) || length_by_trailer(tvb, 0, stated);
 }
 
 /* First pass: returns the connection, NULL when there is none. Where the handshake was not

@@ -109,6 +109,8 @@ typedef struct {
 typedef struct {
     smcr_clc_header_t header;
     uint32_t bytes; /* that the message has, whatever its length says */
+    unsigned expected; /* bytes that it has by its type and counts; not `exact`: or more */
+    bool exact;
     bool complete; /* all of it was captured, and its length and its trailer are right */
     bool malformed; /* all of it was captured, but its length, its trailer or a count is wrong */
     bool smcd;     /* Accept or Confirm of SMC-D: only the header is kept */
