@@ -371,21 +371,24 @@ SMCR_RULES_CDC(flags)
 }
 
 /* Who is offered an element in use aborts the connection that had it. That its sender knows of the
- * offer is proven by what it has sent on the next connection of the element. (R-4.4.2-2) */
+ * offer is proven by what it has sent on the next connection of the element. Told once of each.
+ * (R-4.4.2-2) */
 SMCR_RULES_CDC(reused)
 {
-    const smcr_conn_side_t *receiver = message->receiver;
-    const smcr_conn_t *next =
-        receiver->rmb ? smcr_rmb_conn(receiver->rmb, receiver->rmb_index) : NULL;
-    int writer = !arrival->qp->side;
+    const smcr_conn_side_t *of = message->receiver;
+    const smcr_conn_t *next = of->rmb ? smcr_rmb_conn(of->rmb, of->rmb_index) : NULL;
+    int reader = arrival->qp->side;
+    smcr_doubt_t doubt = smcr_doubt_conn(arrival, conn);
 
-    if (!next || next == conn || !next->confirm_frame || !next->side[writer].cdc_frame ||
-        message->cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT))
+    if (!next || next == conn || !next->confirm_frame || !next->side[!reader].cdc_frame ||
+        message->cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT) ||
+        smcr_rules_of_side(conn, reader)->next == next)
         return;
-    smcr_breach(arrival, SMCR_EVENT_cdc_after_reuse, smcr_doubt_conn(arrival, conn),
+    if (!doubt.kind)
+        smcr_rules_side(arrival, conn, reader)->next = next;
+    smcr_breach(arrival, SMCR_EVENT_cdc_after_reuse, doubt,
                 "The RMB element belongs to connection %u by now, but the sender does not abort, "
-                "as Linux, which does not look (smc_connect_rdma())",
-                next->index);
+                "as Linux, which does not look (smc_connect_rdma())", next->index);
 }
 
 /* ---- all messages ---- */

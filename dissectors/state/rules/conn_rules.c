@@ -59,11 +59,8 @@ static void
 check_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *other = &conn->side[arrival->qp->side];
-    smcr_doubt_proof_t claim = {
-        .has_come = side_has_ended,
-        .about = other,
-        .deadline = arrival->when.time + 2 * SMCR_TIME_SECOND,
-    };
+    smcr_doubt_proof_t claim = {.has_come = side_has_ended, .about = other,
+                                .deadline = arrival->when.time + 2 * SMCR_TIME_SECOND};
 
     if (!smcr_conn_side_has_ended(other))
         smcr_breach(arrival, SMCR_EVENT_cdc_unanswered,
@@ -122,12 +119,9 @@ static smcr_doubt_t
 doubt_whose(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_qp_t *qp = arrival->qp;
-    smcr_doubt_proof_t claim = {
-        .has_come = next_has_come,
-        .about = conn,
-        .key = (uint32_t)qp->side,
-        .deadline = arrival->when.time + SMCR_TIME_SECOND,
-    };
+    smcr_doubt_proof_t claim = {.has_come = next_has_come, .about = conn,
+                                .key = (uint32_t)qp->side,
+                                .deadline = arrival->when.time + SMCR_TIME_SECOND};
 
     return smcr_doubt_later(arrival, conn->lgr, !qp->side, claim);
 }

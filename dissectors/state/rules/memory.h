@@ -75,6 +75,7 @@ typedef struct {
     smcr_rules_goal_t *announced, *consumed; /* of its cursors, the last ones; NULL: none */
     uint64_t *urgent_answer; /* when it sent something after urgent data came, nanoseconds since the
                                 epoch; 0: not yet. NULL: none came */
+    const smcr_conn_t *next; /* that its element is told to belong to by now; NULL: none */
     uint32_t strayed_frame;  /* WRITE that went to another link before any of them; 0: none */
 } smcr_rules_side_t;
 
