@@ -53,13 +53,11 @@ free_target(void *target)
     g_free(((target_t *)target)->filter);
 }
 
-/* NULL: there is no finding. */
-static const target_t *
+/* Where there is no finding, that of the array's end: no frame, no filter. */
+static target_t
 target_of(const window_t *window)
 {
-    return window->chosen < window->targets->len
-               ? &g_array_index(window->targets, target_t, window->chosen)
-               : NULL;
+    return g_array_index(window->targets, target_t, window->chosen);
 }
 
 /* The mark stands in the place of the space before the number. A text window has no call to scroll.
@@ -110,10 +108,9 @@ draw(const smcr_entry_report_t *report, void *context)
 static gboolean
 choose(window_t *window, int step)
 {
-    int count = (int)window->targets->len;
+    unsigned count = MAX(window->targets->len, 1);
 
-    if (count)
-        window->chosen = (unsigned)(((int)window->chosen + count + step) % count);
+    window->chosen = (window->chosen + count + (unsigned)step) % count;
     show(window);
     return TRUE;
 }
@@ -133,18 +130,24 @@ next(funnel_text_window_t *shown _U_, void *data)
 static compat_button_bool
 go_to_frame(funnel_text_window_t *shown _U_, void *data)
 {
-    const target_t *target = target_of(data);
+    const uint32_t frame = target_of(data).frame;
+    ws_info_t *now = NULL;
 
-    if (target && target->frame)
-        plugin_if_goto_frame(target->frame);
+    if (!frame)
+        return TRUE;
+    plugin_if_goto_frame(frame);
+    plugin_if_get_ws_info(&now);
+    if (now->cf_framenr != frame) { /* the display filter hides it */
+        plugin_if_apply_filter("", TRUE);
+        plugin_if_goto_frame(frame);
+    }
     return TRUE;
 }
 
 static compat_button_bool
 apply_filter(funnel_text_window_t *shown _U_, void *data)
 {
-    const target_t *target = target_of(data);
-    char *filter = target ? g_strdup(target->filter) : NULL; /* it draws anew */
+    char *filter = g_strdup(target_of(data).filter); /* it draws anew */
 
     if (filter)
         plugin_if_apply_filter(filter, TRUE);
@@ -156,7 +159,9 @@ apply_filter(funnel_text_window_t *shown _U_, void *data)
 static void
 save_as(char **answers, void *text)
 {
-    if (answers && answers[0] && !g_file_set_contents(answers[0], text, -1, NULL))
+    if (answers && answers[0] && g_file_test(answers[0], G_FILE_TEST_EXISTS))
+        report_write_failure(answers[0], EEXIST);
+    else if (answers && answers[0] && !g_file_set_contents(answers[0], text, -1, NULL))
         report_write_failure(answers[0], errno);
     g_strfreev(answers);
 }
@@ -220,7 +225,7 @@ open_window(const char *filter)
         return false;
     window_t *window = g_new0(window_t, 1);
     window->text = g_string_new(NULL);
-    window->targets = g_array_new(FALSE, FALSE, sizeof(target_t));
+    window->targets = g_array_new(TRUE, FALSE, sizeof(target_t));
     g_array_set_clear_func(window->targets, free_target);
     window->listeners = smcr_listeners_new(filter, draw, window, &error);
     if (!window->listeners) {
@@ -307,11 +312,10 @@ smcr_report_register(void)
 void
 smcr_report_handoff(void)
 {
-    static stat_tap_ui text = {
-        REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, TEXT_OPTION, begin_text, 0, NULL};
-    static stat_tap_ui json = {
-        REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, JSON_OPTION, begin_json, 0, NULL};
+    static stat_tap_ui reports[] = {
+        {REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, TEXT_OPTION, begin_text, 0, NULL},
+        {REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, JSON_OPTION, begin_json, 0, NULL}};
 
-    register_stat_tap_ui(&text, NULL);
-    register_stat_tap_ui(&json, NULL);
+    register_stat_tap_ui(&reports[0], NULL);
+    register_stat_tap_ui(&reports[1], NULL);
 }

@@ -48,11 +48,12 @@ def test_window_agrees_with_tshark(tshark, files, where):
 
 
 def pressed(findings):
-    """What the buttons do: next, previous twice, go to the frame, apply the filter, next, save."""
+    """What the buttons do: next, previous twice, go to the frame, before and behind its filter that hides it, next, save twice."""
     count = len(findings)
     chosen = [2, 1, count] if count > 1 else [count] * 3
-    there = [f"frame {findings[-1]['frame']}", findings[-1]["filter"]] if findings else []
-    return [*(str(number) for number in chosen), *there, str(min(count, 1)), "saved text"]
+    frame = f"frame {findings[-1]['frame']}" if findings else None
+    there = [frame, findings[-1]["filter"], frame, "", frame] if findings else []
+    return [*(str(number) for number in chosen), *there, str(min(count, 1)), "refused: File exists", "saved text"]
 
 
 def test_window_of_the_report_and_of_links(tshark, files):

@@ -35,6 +35,7 @@
 #include <epan/timestamp.h>
 #include <wiretap/wtap.h>
 #include <wsutil/privileges.h>
+#include <wsutil/report_message.h>
 #include <wsutil/wslog.h>
 
 #include "input.h"
@@ -304,6 +305,14 @@ add_button(funnel_text_window_t *window _U_, funnel_bt_t *button, const char *la
     buttons[button_count++] = button;
 }
 
+/* The file that is there stays. */
+static void
+refuse(const char *path _U_, int error)
+{
+    printf("pressed\trefused: %s\n", g_strerror(error));
+}
+
+/* Asked twice: the second time the file is there. */
 static void
 new_dialog(funnel_ops_id_t *program _U_, const char *title _U_, const char **names _U_,
            const char **values, funnel_dlg_cb_t accept, void *data, funnel_dlg_cb_data_free_t done)
@@ -312,8 +321,9 @@ new_dialog(funnel_ops_id_t *program _U_, const char *title _U_, const char **nam
 
     require(g_str_has_suffix(values[0], ".txt"));
     answers[0] = g_build_filename(g_get_tmp_dir(), "window-saved.txt", NULL);
-    char *path = g_strdup(answers[0]), *text = NULL;
+    char *path = g_strdup(answers[0]), *text = NULL, **again = g_strdupv(answers);
     accept(answers, data);
+    accept(again, data);
     done(data);
     require(g_file_get_contents(path, &text, NULL, NULL));
     printf("pressed\tsaved %s", strchr(text, '\n') ? "text\n" : "nothing\n");
@@ -322,16 +332,34 @@ new_dialog(funnel_ops_id_t *program _U_, const char *title _U_, const char **nam
     g_free(text);
 }
 
+static ws_info_t main_window;
+static bool hidden; /* a display filter hides the frames of findings */
+
 static void
 go_to_frame(GHashTable *data)
 {
-    printf("pressed\tframe %u\n", GPOINTER_TO_UINT(g_hash_table_lookup(data, "frame_nr")));
+    uint32_t frame = GPOINTER_TO_UINT(g_hash_table_lookup(data, "frame_nr"));
+
+    printf("pressed\tframe %u\n", frame);
+    main_window.cf_framenr = hidden ? 0 : frame;
 }
 
 static void
 apply_filter(GHashTable *data)
 {
-    printf("pressed\t%s\n", (const char *)g_hash_table_lookup(data, "filter_string"));
+    const char *filter = g_hash_table_lookup(data, "filter_string");
+
+    printf("pressed\t%s\n", filter);
+    hidden = *filter;
+    main_window.cf_framenr = 0;
+}
+
+static void
+tell_main_window(GHashTable *data)
+{
+    ws_info_t *asked = g_hash_table_lookup(data, "ws_info");
+
+    asked->cf_framenr = main_window.cf_framenr;
 }
 
 /* The marked finding, all its lines, is the last that is seen of what the window scrolls to. */
@@ -349,7 +377,7 @@ require_scrolled(const char *mark)
 static void
 press_buttons(void)
 {
-    static const unsigned order[] = {1, 0, 0, 2, 3, 1, 4};
+    static const unsigned order[] = {1, 0, 0, 2, 3, 2, 1, 4};
 
     require(button_count == 5);
     for (unsigned i = 0; i < G_N_ELEMENTS(order); i++) {
@@ -418,6 +446,7 @@ start(void)
         .new_dialog = new_dialog,
         .retap_packets = retap_packets,
     };
+    static const struct report_message_routines messages = {.report_write_failure = refuse};
 
     g_setenv("WIRESHARK_ABORT_ON_DISSECTOR_BUG", "1", TRUE);
     init_process_policies();
@@ -433,6 +462,8 @@ start(void)
     prefs_apply_all();
     plugin_if_register_gui_cb(PLUGIN_IF_GOTO_FRAME, go_to_frame);
     plugin_if_register_gui_cb(PLUGIN_IF_FILTER_ACTION_APPLY, apply_filter);
+    plugin_if_register_gui_cb(PLUGIN_IF_GET_WS_INFO, tell_main_window);
+    init_report_message("window", &messages);
     funnel_set_funnel_ops(&program);
     funnel_register_all_menus(open_from_menu);
 }
