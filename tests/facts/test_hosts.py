@@ -127,6 +127,15 @@ def check(tshark, path, name, truth, two_pass=True, options=()):
     return known
 
 
+def check_fallen(tshark, path, entries):
+    """A connection whose ends have no roles has the frame that tells of it, and one row in each table, which names both ends."""
+    printed = [tshark.show(path, "-2", "-q", "-z", f"smcr,{table}") for table in ("connections", "directions")] if entries else []
+    for entry in entries:
+        found = tshark.fields(path, "frame.number", where=f"smcr.stream == {entry['stream']} && smcr.fallback", two_pass=True)
+        assert entry["fallback"]["frame"] == int(found[0][0][0]), entry
+        assert [page.count(entry["ends"]) for page in printed] == [1, 1], entry
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_hosts_tell(tshark, name):
     """With a dump of either host, or of both: each open connection has its name, and each WRITE its place in two passes."""
@@ -147,6 +156,7 @@ def test_what_hosts_tell(tshark, name):
         true = [{"[{}]:{}".format(*end) if ":" in end[0] else "{}:{}".format(*end) for end in (conn["client"], conn["server"])}
                 for conn in hosts.truth(name)["connections"] if conn["expect"] != "SMC-R"]
         assert all(ends in true for ends in fallen) and (told == "B" or len(fallen) == len(true)), (told, cut, fallen)
+        check_fallen(tshark, path, [entry for entry in report["connections"] if entry["ends"]])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -133,7 +133,9 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
         entry->fallback->code = fallback->code;
     if (knows_roles && !fallback->lacks_clc)
         entry->fallback->by = fallback_by(fallback);
-    entry->fallback->frame = smcr_collect_when(collection, fallback->frame);
+    entry->fallback->frame = fallback->kind == SMCR_FALLBACK_TOLD
+                                 ? entry->named_frame
+                                 : smcr_collect_when(collection, fallback->frame);
     entry->fallback->offered_eids = offered_eids;
     if (tcp)
         entry->fallback->syn_sign = tcp->syn_sign[fallback->kind == SMCR_FALLBACK_NO_OPTION];

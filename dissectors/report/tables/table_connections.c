@@ -46,7 +46,8 @@ links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 
 #define CONNECTION(X)                                                                              \
     X(NUMBER, "Stream", NULL, 0, conn->stream)                                                     \
-    X(TEXT, "Client Address", NULL, 21, smcr_words_endpoint(taker->scope, &conn->client))          \
+    X(TEXT, "Client Address", NULL, 21,                                                            \
+      conn->ends ? conn->ends : smcr_words_endpoint(taker->scope, &conn->client))                  \
     X(TEXT, "Server Address", NULL, 21, smcr_words_endpoint(taker->scope, &conn->server))          \
     X(TEXT, "Mode", NULL, 14, mode_of(taker->scope, conn))                                         \
     X(TEXT, "Version", NULL, 9, smcr_figure_version_words[conn->version])                          \
@@ -114,7 +115,8 @@ fill_directions(const smcr_table_taker_t *taker)
 {
     SMCR_FIGURE_EACH(connection, conn, taker->report->connections) {
         add_direction(taker, conn, true);
-        add_direction(taker, conn, false);
+        if (!conn->ends) /* else neither direction has a name */
+            add_direction(taker, conn, false);
     }
 }
 

@@ -106,10 +106,11 @@ long_duration(wmem_allocator_t *scope, uint64_t time)
 }
 
 /* At least two digits, where the unit has them. */
-static unsigned
-decimals_of(uint64_t time, uint64_t unit)
+static const char *
+in_unit(wmem_allocator_t *scope, uint64_t time, uint64_t unit, unsigned decimals, const char *name)
 {
-    return time < 10 * unit ? 1 : 0;
+    decimals += time < 10 * unit;
+    return with_unit(scope, quotient(scope, (double)time, (double)unit, decimals), name);
 }
 
 const char *
@@ -118,15 +119,9 @@ smcr_words_duration(wmem_allocator_t *scope, uint64_t time)
     if (time < SMCR_TIME_MILLISECOND)
         return with_unit(scope, quotient(scope, (double)time, SMCR_TIME_MICROSECOND, 0), "µs");
     if (time < SMCR_TIME_SECOND)
-        return with_unit(scope,
-                         quotient(scope, (double)time, SMCR_TIME_MILLISECOND,
-                                  decimals_of(time, SMCR_TIME_MILLISECOND)),
-                         "ms");
+        return in_unit(scope, time, SMCR_TIME_MILLISECOND, 0, "ms");
     if (time < 2 * MINUTE)
-        return with_unit(scope,
-                         quotient(scope, (double)time, SMCR_TIME_SECOND,
-                                  decimals_of(time, SMCR_TIME_SECOND) + 1),
-                         "s");
+        return in_unit(scope, time, SMCR_TIME_SECOND, 1, "s");
     return long_duration(scope, time);
 }
 
@@ -134,15 +129,14 @@ const char *
 smcr_words_moment(wmem_allocator_t *scope, uint64_t time)
 {
     GDateTime *moment = g_date_time_new_from_unix_utc((gint64)(time / SMCR_TIME_SECOND));
-    const char *text;
 
     if (!moment)
         return wmem_strdup_printf(scope, "%" PRIu64 " s after 1970", time / SMCR_TIME_SECOND);
-    text = wmem_strdup_printf(scope, "%04d-%02d-%02d %02d:%02d:%02d.%06" PRIu64 " UTC",
-                              g_date_time_get_year(moment), g_date_time_get_month(moment),
-                              g_date_time_get_day_of_month(moment), g_date_time_get_hour(moment),
-                              g_date_time_get_minute(moment), g_date_time_get_second(moment),
-                              time % SMCR_TIME_SECOND / 1000);
+    const char *text = wmem_strdup_printf(
+        scope, "%04d-%02d-%02d %02d:%02d:%02d.%06" PRIu64 " UTC", g_date_time_get_year(moment),
+        g_date_time_get_month(moment), g_date_time_get_day_of_month(moment),
+        g_date_time_get_hour(moment), g_date_time_get_minute(moment),
+        g_date_time_get_second(moment), time % SMCR_TIME_SECOND / 1000);
     g_date_time_unref(moment);
     return text;
 }
@@ -177,11 +171,10 @@ const char *
 smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoint_t *endpoint)
 {
     const char *addr = endpoint->addr ? endpoint->addr : "?";
-    bool colons = strchr(addr, ':') != NULL;
 
     if (endpoint->port == SMCR_FIGURE_UNKNOWN)
         return addr;
-    return wmem_strdup_printf(scope, "%s%s%s:%" PRIu64, colons ? "[" : "", addr, colons ? "]" : "",
+    return wmem_strdup_printf(scope, strchr(addr, ':') ? "[%s]:%" PRIu64 : "%s:%" PRIu64, addr,
                               endpoint->port);
 }
 
@@ -190,12 +183,11 @@ static const char *
 name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server,
         const char *direction)
 {
-    const smcr_entry_endpoint_t *from = to_server ? &conn->client : &conn->server;
-    const smcr_entry_endpoint_t *to = to_server ? &conn->server : &conn->client;
+    const smcr_entry_endpoint_t *ends[] = {&conn->server, &conn->client};
 
-    if (from->addr || to->addr)
-        return smcr_words_hosts(scope, smcr_words_endpoint(scope, from),
-                                smcr_words_endpoint(scope, to));
+    if (conn->client.addr || conn->server.addr)
+        return smcr_words_hosts(scope, smcr_words_endpoint(scope, ends[to_server]),
+                                smcr_words_endpoint(scope, ends[!to_server]));
     if (conn->ends)
         return conn->ends;
     if (conn->stream != SMCR_FIGURE_UNKNOWN)
