@@ -7,7 +7,7 @@
 #include "flow.h"
 
 #define FAR_AHEAD 131072 /* PSNs: no capture lacks more and still tells what comes behind */
-#define FAR_BEHIND 16384 /* nobody sends again what is older */
+#define FAR_BEHIND 16384 /* nobody retransmits what is older */
 
 static smcr_seen_packet_t *
 remember(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, const smcr_sent_t *packet)
@@ -472,7 +472,7 @@ unwrap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     verdict->psn = smcr_psn_near(flow->highest, packet->psn);
 }
 
-/* Whether `psn` comes behind the highest, or, in what is sent again, behind the request before. */
+/* Whether `psn` comes behind the highest, or, of a retransmission, behind the request before. */
 static bool
 comes_next(const smcr_flow_t *flow, smcr_psn_t psn)
 {

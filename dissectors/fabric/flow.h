@@ -3,7 +3,7 @@
  * connections; InfiniBand Architecture Specification, volume 1, 9.7 and 9.8).
  *
  * docs/fabric.md defines every verdict, and says what proves it. A reliable connection delivers in
- * the order of PSNs: a packet behind a gap is thrown away by the receiver and sent again. So what
+ * the order of PSNs: a packet behind a gap is discarded by the receiver, and retransmitted. So what
  * the receiver has taken in is not what the capture shows, and everything that depends on order
  * asks here first.
  *
@@ -70,9 +70,9 @@ smcr_psn_near(smcr_psn_t from, uint32_t psn)
 }
 
 /* ---- which frame had a PSN first, and what became of the PSN since: for as many of the newest
- * PSNs as a sender may send again (seen.c) ---- */
+ * PSNs as a sender may retransmit them (seen.c) ---- */
 
-/* Rarely set members: of packets that came behind a gap, or were sent again. */
+/* Rarely set members: of packets that came behind a gap, or were retransmitted. */
 typedef struct {
     uint32_t *proof;     /* see smcr_flow_verdict_t.discarded; NULL: it came in order */
     uint32_t last_frame; /* of its last packet that is not corrupt */
@@ -117,7 +117,7 @@ uint16_t smcr_seen_last_id(const smcr_seen_packet_t *packet);
 /* Another packet with the PSN has come, which is not corrupt. */
 void smcr_seen_again(smcr_seen_packet_t *seen, wmem_allocator_t *scope, const smcr_sent_t *packet);
 
-/* Whether `now` is so soon behind `before` that nobody sends the same again of his own accord. */
+/* Whether `now` is so soon behind `before` that nobody retransmits of his own accord. */
 bool smcr_seen_is_soon(smcr_when_t before, smcr_when_t now);
 
 /* A slot for `psn`, which `packet` is the first to have; NULL when a newer PSN has it. What the
@@ -194,7 +194,7 @@ smcr_psn_t smcr_reads_find(const smcr_reads_t *reads, smcr_psn_t psn);
 /* When the READ whose first PSN is `psn` was first sent; frame 0: not known. */
 smcr_when_t smcr_reads_sent(const smcr_reads_t *reads, smcr_psn_t psn);
 
-/* ---- steps back: a sender goes back to a PSN and sends everything from there again (go-back-N,
+/* ---- steps back: a sender goes back to a PSN and retransmits all from there on (go-back-N,
  * InfiniBand Architecture Specification, volume 1, 9.7.5.1; step_back.c). docs/fabric.md defines
  * what belongs to a step and what its cause is ---- */
 
@@ -254,7 +254,7 @@ typedef struct {
     uint32_t frame;
     uint32_t step, candidate_step; /* numbers of steps in which the PSN was sent last; 0: in none */
     bool repeat, late;   /* both false: new, above the highest PSN */
-    bool proven;         /* its identification shows that a repeat was sent again */
+    bool proven;         /* its identification shows that a repeat was retransmitted */
     bool read;           /* an RDMA READ, of a PSN that an RDMA READ had before */
     bool within;         /* and not as its first one */
     bool reverse_has_carried; /* the reverse flow has carried something */

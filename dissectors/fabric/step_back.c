@@ -50,8 +50,8 @@ is_asked_now(smcr_steps_t *steps, smcr_psn_t psn)
     return nak && nak->fresh;
 }
 
-/* The NAK that makes the sender send the request again: it names its PSN, or one before that is
- * still to be sent again. NULL: there is none. */
+/* The NAK that makes the sender retransmit the request: it names its PSN, or one before that is
+ * still to be retransmitted. NULL: there is none. */
 static const smcr_step_nak_t *
 find_nak(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -115,7 +115,7 @@ may_overtake(const smcr_steps_t *steps, const smcr_step_request_t *request)
     return false;
 }
 
-/* Of a request that is certainly sent again. */
+/* Of a request that is certainly retransmitted. */
 static smcr_step_cause_t
 cause_of(const smcr_steps_t *steps, const smcr_step_request_t *request, const smcr_step_nak_t *nak)
 {
@@ -144,7 +144,7 @@ asked_at(const smcr_step_nak_t *nak, const smcr_step_request_t *request)
     return nak && nak->psn == request->psn ? nak->when : (smcr_when_t){0, 0};
 }
 
-/* Nothing but the sender's going on from here can prove a late packet to be sent again, or a repeat
+/* Only the sender's going on from here can prove a late packet to be retransmitted, or a repeat
  * to be no copy. */
 static smcr_step_back_t *
 begin_candidate(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request)

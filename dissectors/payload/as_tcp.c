@@ -269,7 +269,7 @@ dissect_fresh(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tree 
     }
 }
 
-/* What comes behind a gap may be discarded and sent again, and dissectors need it in order. Where
+/* What comes behind a gap may be discarded, then retransmitted; dissectors need it in order. Where
  * the connection has turned out late, a later frame hands the bytes on, unless a host tells it. */
 static bool
 is_for_dissectors(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record,

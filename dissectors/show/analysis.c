@@ -323,7 +323,7 @@ smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     add_repeat(&analysis, record);
     add(&analysis, hf_smcr_missing, record->missing);
     add_first(&analysis, hf_smcr_behind_gap, record->gap_frame);
-    if (record->discarded) /* may turn out later, as may why it was sent again */
+    if (record->discarded) /* may turn out later, as may why it was retransmitted */
         add(&analysis, hf_smcr_discarded, *record->discarded);
     if (record->place)
         add_write(&analysis, record);

@@ -346,7 +346,7 @@ is_by_server(const passage_t *passage)
     return knows_roles(passage) ? record->sender == record->link->lgr->server : record->sender == 1;
 }
 
-/* A packet that is sent again: the first one of its step back, or of none. The network may also
+/* A packet that is retransmitted: the first one of its step back, or of none. The network may also
  * have brought it late. */
 static void
 take_repeat(const passage_t *passage)

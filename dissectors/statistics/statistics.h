@@ -62,6 +62,6 @@ smcr_arrow_text_t smcr_arrow_text_fallback(wmem_allocator_t *scope, const smcr_c
 smcr_arrow_text_t smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event,
                                         const smcr_tap_t *packet, const char *subject);
 
-/* The first packet of those that the sender sends again. */
+/* The first packet of those that the sender retransmits. */
 smcr_arrow_text_t smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record,
                                          const char *subject);

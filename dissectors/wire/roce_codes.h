@@ -219,7 +219,7 @@ enum smcr_ground {
     SMCR_GROUNDS(SMCR_WIRE_ENUM_ROW)
 };
 
-/* Why packets are sent again; codes of our own */
+/* Why packets are retransmitted; codes of our own */
 #define SMCR_CAUSES(ROW) \
     ROW(SMCR_CAUSE_UNKNOWN, 1, "unknown") \
     ROW(SMCR_CAUSE_RNR, 2, "RNR NAK") \

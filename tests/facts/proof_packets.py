@@ -1,6 +1,6 @@
 """
 What the bytes of a capture prove of its packets, told without the plugin: who sent each, in which order, which are
-sent again, and which packet an acknowledgement means. Definitions: docs/fabric.md.
+retransmitted, and which packet an acknowledgement means. Definitions: docs/fabric.md.
 
 What is right is a table, {field: {frame: values}}. Any of these values may be shown in this frame, and nothing else.
 """
@@ -320,7 +320,7 @@ def sent_in_order(capture):
     return sorted(every, key=lambda each: (each.turn, each.psn))
 
 
-# ---- what is right of packets that are sent again, or missing ----
+# ---- what is right of packets that are retransmitted, or missing ----
 
 
 def discarded_frames(capture):

@@ -271,7 +271,7 @@ class Life:
         return self.highest + distance(psn, self.highest)
 
     def comes_next(self, request):
-        """Has it the PSN behind the highest, or, sent again, that behind the request before it?"""
+        """Has it the PSN behind the highest, or, retransmitted, that behind the request before it?"""
         if request.start == self.highest + 1:
             return True
         last = next((each for each in reversed(self.events) if isinstance(each, Request)), None)

@@ -1,6 +1,6 @@
 """
 What a report says of TCP connections (`tcp_flows`), by a reader of its own: how congestion was marked and echoed,
-what was acknowledged, sent again, and how long it took. The definitions are scetrace's, without its errors.
+what was acknowledged, retransmitted, and how long it took. The definitions are scetrace's, without its errors.
 """
 
 import collections

@@ -218,7 +218,7 @@ def service_port(service_id):
 
 
 def same_message(one):
-    """What a message shares with the same one sent again."""
+    """What a message shares with the same one retransmitted."""
     return one.src, one.dst, one.attr, one.tid, tuple(one.fields.items())
 
 

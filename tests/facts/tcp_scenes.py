@@ -161,7 +161,7 @@ def wrapping():
 
 
 def disorder():
-    """A gap, what fills it late, what is sent again, a keep-alive, an ACK that is older than the last."""
+    """A gap, what fills it late, what is retransmitted, a keep-alive, an ACK that is older than the last."""
     scene = Scene()
     scene.open(options=timestamps(100, 0))
     scene.tcp(A, B, 1001, 5001, ACK, bytes(100), timestamps(200, 100))
@@ -196,7 +196,7 @@ def ports_again():
 
 
 def answered_only():
-    """The capture begins with the SYN-ACK, which is sent again."""
+    """The capture begins with the SYN-ACK, which is retransmitted."""
     scene = Scene()
     for _ in range(2):
         scene.tcp(B, A, 5000, 1001, SYN | ACK | ECE | CWR)
@@ -219,7 +219,7 @@ def in_the_middle():
 
 
 def repeated_ends():
-    """SYN and FIN come again; a FIN comes behind a gap; a byte is sent again to keep the connection alive."""
+    """SYN and FIN come again; a FIN comes behind a gap; a byte is retransmitted to keep the connection alive."""
     scene = Scene()
     scene.tcp(A, B, 1000, 0, SYN)
     scene.open(flags=(SYN, SYN | ACK))

@@ -103,7 +103,7 @@ def test_repeated_psns(name):
 
 @pytest.mark.parametrize("name", FABRIC)
 def test_repeats_are_what_the_truth_counts(name):
-    """Nothing was lost, doubled or put out of order before these captures: all that comes again was sent again."""
+    """Nothing was lost, doubled or put out of order before these captures: all that comes again was retransmitted."""
     headers = read(name)[0]
     verdicts = [verdict for header, verdict in zip(headers, rc_reader.judge(headers)) if rc_reader.is_request(header)]
     assert {verdict.verdict for verdict in verdicts} <= {"next", "repeat"}

@@ -23,7 +23,7 @@ FIELDS = ["frame.number", "smcr.src_qpn", "smcr.stream", "smcr.dir", "smcr.retra
           "smcr.cdc.seq", "smcr.cdc.read_time", *ENDS,
           "ip.src", "ipv6.src", "ip.dst", "ipv6.dst", "infiniband.grh.sgid", "infiniband.grh.dgid",
           "infiniband.bth.destqp", "infiniband.bth.opcode"]
-# SMC-R only, and nothing was sent again.
+# SMC-R only, and nothing was retransmitted.
 WITHOUT_LOSS = ["6.1-v1-a-first-contact-ipv4", "6.1-v1-c-three-conns", "6.1-v1-h4-two-links-rkeys",
                 "6.1-v2-c-three-conns", "6.1-v2-j-http11", "6.1-v2-q-forty-conns", "rocev1-vlan", "roce-ipv6",
                 "window-analysis"]
@@ -107,7 +107,7 @@ def repeats(tshark, name):
 
 @every
 def test_repeats_and_copies(tshark, name):
-    """Of all flows: what the fields say is sent again, doubled, absent; and the causes."""
+    """Of all flows: what the fields say is retransmitted, doubled, absent; and the causes."""
     found = collections.defaultdict(lambda: None)
     for flow in report(tshark, name, ALL_TWO)["rdma_flows"]:
         each = {member: flow[member] for member in ("repeated", "copies", "gaps", "missing")}
@@ -188,7 +188,7 @@ def test_every_message_is_completed_once(tshark, name):
 
 @every
 def test_goodput(tshark, name):
-    """Where nothing was sent again and nothing doubled, all payload came for the first time."""
+    """Where nothing was retransmitted and nothing doubled, all payload came for the first time."""
     flows = report(tshark, name, ALL_TWO)["rdma_flows"]
     fail_on([(f"rdma_flows[{flow['index']}].goodput_bytes", flow["goodput_bytes"], flow["payload_bytes"])
              for flow in flows if flow["goodput_bytes"] > flow["payload_bytes"]
@@ -225,7 +225,7 @@ def test_read_times(tshark, name):
 
 @every
 def test_requests_and_messages(tshark, name):
-    """Packets that are sent again count apart."""
+    """Packets that are retransmitted count apart."""
     counts = collections.defaultdict(collections.Counter)
     for row in rows(tshark, name):
         way, again = way_of(row), "smcr.retransmission" in row

@@ -250,7 +250,7 @@ def judged(name):
 
 @pytest.mark.parametrize("name", [name for name in PACKED_NAMES if PATHS[name].parent.name == "fabric"])
 def test_repeats(tshark, name):
-    """Requests and READ responses sent again; the causes of requests."""
+    """Requests and READ responses retransmitted; the causes of requests."""
     found = added_up(report(tshark, name, ALL_TWO)["rdma_flows"], ("repeated", "repeated_after", "gaps", "missing"))
     expected = judged(name)
     wrong = []

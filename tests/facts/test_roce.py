@@ -475,7 +475,7 @@ def refused(name):
 
 def resent_for(name):
     """
-    {first packet sent again because of a NAK or RNR NAK: (frame of the last that named its PSN, time since)}. A sender
+    {first packet retransmitted because of a NAK or RNR NAK: (frame of the last that named its PSN, time since)}. A sender
     that waits because of an RNR NAK goes on waiting when a NAK names the same PSN.
     """
     found = {}

@@ -54,7 +54,7 @@ def seen(request, tshark):
 
 
 def test_pointers_go_both_ways(seen):
-    """A request points at its response, that points back; so does a response that was sent again, and a second one."""
+    """A request points at its response, that points back; so does a response that was retransmitted, and a second one."""
     for at, row in seen.llc.items():
         if answer := one(row, "smcr.response_in"):
             assert not is_response(row) and answer > at

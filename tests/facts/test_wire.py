@@ -217,7 +217,7 @@ FIELDS = ("frame.number", "smcr.write.len", "infiniband.bth.opcode", "smcr.nak",
 
 
 def test_expert_items_of_the_bytes(seen):
-    """They are on the frames whose bytes ask for them, and on no other. A message that is sent again has none."""
+    """They are on the frames whose bytes ask for them, and on no other. A message that is retransmitted has none."""
     if seen.name in LIES | NOT_OURS:
         pytest.skip("its messages have no layout")
     again = set(frames(seen, "smcr.retransmission")) | UNREAD.get(seen.name, set())

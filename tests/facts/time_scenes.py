@@ -204,14 +204,14 @@ def small_writes():
 
 
 def again(play, when, sender, first, count):
-    """Frames `first` on, count of them, are sent again."""
+    """Frames `first` on, count of them, are retransmitted."""
     for _, frame in play.capture.frames[first:first + count]:
         play.at(when)
         play.capture.add(frame)
 
 
 def timeout():
-    """A WRITE and its CDC message are lost; they are sent again after 500 ms."""
+    """A WRITE and its CDC message are lost; they are retransmitted after 500 ms."""
     play = Play()
     first = len(play.capture.frames)
     play.write(10, "client", 1000)

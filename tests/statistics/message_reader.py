@@ -1,6 +1,6 @@
 """
 Who says what to whom, and when, straight from the bytes of a real capture: messages with their senders and times, which
-of them were sent again, and which answer which. It knows neither the plugin nor Wireshark.
+of them were retransmitted, and which answer which. It knows neither the plugin nor Wireshark.
 
 In the real captures the client is host .1, with MAC addresses 52:54:00:aa:..., the server host .2, with ...:bb:...
 """

@@ -61,7 +61,7 @@ def expected(whole):
         result[f"Data {side} once"] = sum(
             way["bytes"] for each, way in zip(told, ways, strict=True) if each["outcome"] == "smc-r")
     if fabric["count"]:
-        result["Repeats"] = fabric["repeated"]
+        result["Retrans."] = fabric["repeated"]
         result["Timeouts"] = fabric["repeated_after"]["timeout"]
         result["NAKs"] = sum(fabric["nak"].values()) + fabric["rnr_nak"]
         result["CE RoCE"] = fabric["ecn"]["ce"]

@@ -137,7 +137,7 @@ def total(counts, *path):
 
 
 def types(counts, protocol):
-    """{type: messages, with those that were sent again}"""
+    """{type: messages, with those that were retransmitted}"""
     found = collections.Counter()
     for path, count in counts.items():
         if len(path) == 3 and path[1] == protocol and path[2] not in AGAIN:

@@ -51,7 +51,7 @@ smcr_entry_rdma_t *flow(scene_t *scene, const char *src, const char *dst);
 /* Flows of 10.0.0.1 and 10.0.0.2 to each other. */
 pair_t pair(scene_t *scene);
 
-/* 30 packets of the flow are lost and sent again. */
+/* 30 packets of the flow are lost and retransmitted. */
 void lose(smcr_entry_rdma_t *data);
 
 /* A link of link group 0. */

@@ -25,7 +25,7 @@ typedef struct {
     uint16_t seq;
     uint8_t flags, state;
     bool on_second;  /* over link 2 */
-    bool behind_gap; /* sent again later, for the receiver has missed the packet before */
+    bool behind_gap; /* retransmitted later, for the receiver has missed the packet before */
     const char *events;
 } step_t;
 

@@ -411,7 +411,7 @@ send(smcr_flow_t *flow, wmem_allocator_t *scope, uint32_t psn, uint32_t frame)
     return smcr_flow_take(flow, NULL, scope, &packet);
 }
 
-/* Many packets under way: each is still known when the whole window is sent again. */
+/* Many packets under way: each is still known when the whole window is retransmitted. */
 static void
 test_growth(void)
 {

@@ -33,7 +33,7 @@ static const struct {
     {"in order", {{CLIENT, PROPOSAL, 0, 0, ""}, {SERVER, DECLINE, 0, 1, ""},
                   {CLIENT, DATA, 1, 1, ""}}},
     {"twice", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, PROPOSAL, 1, 0, "clc_order"}}},
-    {"sent again by TCP", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, PROPOSAL, 0, 0, ""},
+    {"retransmitted by TCP", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, PROPOSAL, 0, 0, ""},
                            {SERVER, DECLINE, 0, 1, ""}}},
     {"a segment is absent", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, PROPOSAL, 2, 0, ""},
                              {CLIENT, PROPOSAL, 3, 0, ""}}},

@@ -79,7 +79,7 @@ static const case_t cases[] = {
     {"no option in SYN-ACK", {SYN, SYNACK_WITHOUT}, {.frame = 2, .kind = SMCR_FALLBACK_NO_OPTION}},
     {"no option twice", {SYN, SYNACK_WITHOUT, SYNACK_WITHOUT},
      {.frame = 2, .kind = SMCR_FALLBACK_NO_OPTION}},
-    {"SYN-ACK sent again without", {SYN, SYNACK, SYNACK_WITHOUT}, {0}},
+    {"SYN-ACK retransmitted without", {SYN, SYNACK, SYNACK_WITHOUT}, {0}},
     {"no option at all", {SYNACK_WITHOUT}, {0}},
     {"data after the options", {SYN, SYNACK, DATA, DATA},
      {.frame = 3, .kind = SMCR_FALLBACK_NO_CLC, BOTH}},

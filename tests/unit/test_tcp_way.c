@@ -102,7 +102,7 @@ static const struct {
     {"a keep-alive with a byte",
      {{A, 100, 10}, {B, 5000, .ack = 110}, {A, 109, 1}},
      {{A, "repeated_segments", 0}}},
-    {"a byte that is sent again",
+    {"a byte that is retransmitted",
      {{A, 100, 1}, {A, 100, 1}},
      {{A, "repeated_segments", 1}}},
     {"an old empty segment repeats nothing",

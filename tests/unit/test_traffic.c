@@ -68,7 +68,7 @@ static const struct {
     {"the capture lacks the end", {{FIRST, 5}, {SEND, 7}, {ACK, 7, 2, {2}}}},
     {"the capture lacks the end and the next beginning", {{FIRST, 5}, {MIDDLE, 8}, {LAST, 9},
                                                           {ACK, 9, 3}}},
-    {"the middle is lost on the wire, and sent again", {{ACK, 4}, {FIRST, 5}, {LAST, 7},
+    {"the middle is lost on the wire, and retransmitted", {{ACK, 4}, {FIRST, 5}, {LAST, 7},
         {NAK, 6, .refuses = 0}, {MIDDLE, 6}, {LAST, 7}, {ACK, 7, 3, {2}}}},
     {"a repeat does not begin anew", {{SEND, 5}, {FIRST, 6}, {LAST, 7}, {SEND, 5}, {FIRST, 6},
                                       {LAST, 7}, {ACK, 7, 3, {1, 2}}}},

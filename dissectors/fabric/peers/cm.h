@@ -131,7 +131,7 @@ smcr_cm_move_t smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event);
 /* A message reaches the end. */
 smcr_cm_move_t smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event);
 
-/* The end sends a message again: it still waits for the answer, though the capture may have one; or
+/* The end retransmits a message: it still waits for the answer, though the capture may have one; or
  * it has answered a repeated request as one that is new. */
 void smcr_cm_end_sends_again(smcr_cm_end_t *end, smcr_cm_event_t event);
 

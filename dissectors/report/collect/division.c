@@ -18,7 +18,7 @@ typedef struct smcr_collect_sent {
     smcr_when_t when;
     smcr_collect_spent_t before;
     bool is_data, waits; /* behind a gap: perhaps it will never be acknowledged */
-    bool ends, again;    /* a WRITE request; it was sent again */
+    bool ends, again;    /* a WRITE request; it was retransmitted */
 } unacked_t;
 
 /* ---- what a writer is at ---- */

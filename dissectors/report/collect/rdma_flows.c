@@ -30,7 +30,7 @@ typedef struct {
     smcr_entry_rdma_t figures;
     smcr_entry_icrcs_t icrc;
     stepped_t steps[STEPS_KEPT]; /* the newest first */
-    bool asks_again; /* requests were sent again */
+    bool asks_again; /* requests were retransmitted */
     wmem_map_t *odd; /* frame -> odd_t; NULL: there has been none */
 } followed_t;
 
@@ -173,7 +173,7 @@ count_cause(smcr_entry_causes_t *causes, const followed_t *flow, const stepped_t
     *counts[step->cause] += stepped->packets;
 }
 
-/* A packet that is sent again. The cause of its step may turn out later: the last steps wait. */
+/* A packet that is retransmitted. The cause of its step may turn out later: the last steps wait. */
 static void
 count_repeat(followed_t *flow, const followed_t *requests, const smcr_step_back_t *step)
 {

@@ -317,7 +317,7 @@ identity_of(const smcr_congestion_tcp_segment_t *segment)
     return identity;
 }
 
-/* `copies`: the network or the capture has doubled a segment. What its sender sends again has
+/* `copies`: the network or the capture has doubled a segment. What its sender retransmits has
  * another time stamp, and another identification; a moment ago, nobody has sent it. They count as
  * packets, and nowhere else. */
 static bool

@@ -32,12 +32,12 @@ typedef enum {
     SMCR_FINDING_BY_FALLBACK, /* a connection falls back to TCP */
     SMCR_FINDING_BY_NO_CONNECTION, /* TCP does not come about */
     SMCR_FINDING_BY_CM_REJECT, /* RDMA-CM rejects a connection */
-    SMCR_FINDING_BY_CM_REPEAT, /* RDMA-CM sends messages again */
+    SMCR_FINDING_BY_CM_REPEAT, /* RDMA-CM retransmits messages */
     SMCR_FINDING_BY_LINK_FAILED, /* a link never comes up */
     SMCR_FINDING_BY_CONGESTION, /* CE, CNP */
     SMCR_FINDING_BY_SLOW_READER, /* writers wait for readers */
     SMCR_FINDING_BY_SLOW_SETUP, /* a connection takes long to set up */
-    SMCR_FINDING_BY_TCP_LOSS, /* TCP sends segments again */
+    SMCR_FINDING_BY_TCP_LOSS, /* TCP retransmits segments */
     SMCR_FINDING_BY_TCP_CONGESTION, /* CE, ECE */
     SMCR_FINDING_BY_TCP_RESET, /* of a connection that is not over RDMA */
     SMCR_FINDING_BY_NO_OPTION, /* one side does not offer SMC-R */
@@ -50,7 +50,7 @@ typedef enum {
     SMCR_FINDING_BY_SILENCE, /* connections that go silent */
     SMCR_FINDING_BY_CUT,    /* frames are cut */
     SMCR_FINDING_BY_COST,   /* what harms nobody */
-    SMCR_FINDING_BY_GROUP_END, /* a link group ends, and its last packets go out again */
+    SMCR_FINDING_BY_GROUP_END, /* a link group ends, and its last packets are retransmitted */
     SMCR_FINDING_RANKS
 } smcr_finding_rank_t;
 
@@ -127,14 +127,14 @@ smcr_finding_is_timeout(uint64_t code)
 const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,
                                                 const smcr_entry_rdma_t *flow);
 
-/* For how long packets were sent again and nothing came back, from the peer's last packet to the
+/* For how long packets were retransmitted and nothing came back, from the peer's last packet to the
  * end of the capture, nanoseconds; 0 where it was heard again. Needs a notice of a silent peer. */
 uint64_t smcr_finding_flow_unanswered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Whether a packet with a wrong ICRC went one way or the other: it explains repeats of both. */
 bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
-/* Whether packets of SMC-R go out again and again on a link whose other end never says anything:
+/* Whether packets of SMC-R are retransmitted on a link whose other end never says anything:
  * a link that was announced in the capture, and that nobody has used. */
 bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 

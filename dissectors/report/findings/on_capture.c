@@ -74,7 +74,7 @@ is_unreliable(const smcr_entry_rdma_t *flow)
     return false;
 }
 
-/* Missing packets that no peer asked to have sent again. */
+/* Missing packets whose retransmission no peer asked for. */
 static uint64_t
 not_captured(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {

@@ -1,6 +1,6 @@
 /* on_connections.c
  * How connections began and ended: over TCP instead of RDMA, with an abort, with a reset, or with
- * a handshake that leads nowhere. How TCP fared: segments sent again, marks of congestion.
+ * a handshake that leads nowhere. How TCP fared: segments retransmitted, marks of congestion.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -309,7 +309,7 @@ find_alike(smcr_finder_t *finder, is_t *is, smcr_figure_finding_t kind, const ch
 
 /* ---- TCP ---- */
 
-#define A_FEW 3 /* a timer that was early sends again what had arrived */
+#define A_FEW 3 /* a timer that was early retransmits what had arrived */
 
 typedef struct {
     uint64_t all, segments, again, marked, echoed; /* `segments`: with data */

@@ -12,7 +12,7 @@
 typedef struct {
     uint64_t count;              /* packets in trouble */
     uint64_t packets;            /* all of these flows */
-    uint64_t again;              /* packets sent again for it */
+    uint64_t again;              /* packets retransmitted for it */
     uint64_t slowest;            /* message, nanoseconds */
     uint64_t answered;           /* CNPs that answer marks; repeats after NAKs for damage */
     const smcr_entry_rdma_t *at; /* the flow with most of it */
@@ -214,13 +214,13 @@ find_waited(smcr_finder_t *finder)
 
 /* ---- lost packets ---- */
 
-/* Packets sent again, but for causes that findings of their own explain: receive buffers, wrong
+/* Packets retransmitted, but for causes that findings of their own explain: receive buffers, wrong
  * ICRCs, a peer or a link that is dead, a link group that has ended. */
 static uint64_t
 repeats_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_causes_t *causes = &flow->repeated_after;
-    /* after the end of a link group its last packets go out again: nobody takes them any more */
+    /* after the end of a link group its last packets are retransmitted: nobody takes them now */
     smcr_figure_notice_t ended = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
     uint64_t needless = flow->last_frame.frame >= ended.first.frame ? ended.count : 0;
     uint64_t repeats = smcr_figure_known(causes->nak) + smcr_figure_known(causes->read) +

@@ -330,7 +330,7 @@ silent_flow(const smcr_finder_t *finder, uint32_t frame, uint64_t *silence, bool
     return silent;
 }
 
-/* Packets go out again and again to somebody of whom the capture has no packet at all. */
+/* Packets are retransmitted to somebody of whom the capture has no packet at all. */
 static bool
 has_unheard_peer(const smcr_finder_t *finder)
 {

@@ -153,7 +153,7 @@ smcr_evidence_clc_knows_client(const smcr_conn_t *conn)
 typedef struct {
     bool is_next;      /* clc: the capture has all bytes of CLC that its sender had sent, or taken
                           in, before; and it comes for the first time */
-    bool is_repeat;    /* TCP sends the bytes again */
+    bool is_repeat;    /* TCP retransmits the bytes */
     bool is_overtaken; /* the sender had not taken in yet what has come from the other side: it was
                           sent before that, though the capture has it behind */
 } smcr_evidence_clc_t;
@@ -292,7 +292,7 @@ smcr_doubt_t smcr_doubt_message(const smcr_arrival_t *arrival);
 bool smcr_doubt_is_in_time(const smcr_arrival_t *arrival);
 
 /* Whether the request is sent for the first time, as far as the capture shows: none behind it has
- * been there before. What is sent again may be older than what came in between. */
+ * been there before. What is retransmitted may be older than what came in between. */
 bool smcr_doubt_is_new(const smcr_arrival_t *arrival);
 
 /* ---- flows ---- */

@@ -2,8 +2,8 @@
  * The one way by which packets change the state. Judge the packet: how did it fare, and what did
  * its receiver do with it? Place it: on its link, and a WRITE in the byte stream, too. Take it in:
  * at once where it is next in its receiver's order; when the receiver acknowledges it, where it is
- * behind a gap; never where it was before, or is sent again. Tell what is worth it: on the way, by
- * tell_*(), which change nothing.
+ * behind a gap; never where it was before, or is retransmitted. Tell what is worth it on the way,
+ * by tell_*(), which change nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -435,7 +435,7 @@ take_in_request(smcr_arrival_t *arrival)
     if (judge_request(arrival) == SMCR_FLOW_FATE_TAKE) {
         take_in_deferred(arrival, arrival->qp, arrival->psn);
         deferred_t *before = next_deferred(arrival->qp, arrival->psn + 1);
-        if (before) /* it is sent again: its repeat counts */
+        if (before) /* it is retransmitted: its repeat counts */
             free_deferred(arrival->state, before);
     }
     smcr_rules_request(arrival);

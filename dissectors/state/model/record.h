@@ -457,7 +457,7 @@ smcr_held_t *smcr_held_first(smcr_held_t *request);
 /* These are the bytes. First pass, in the packet's own frame. */
 void smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes, uint32_t length);
 
-/* Nobody will ask for them: their packet was sent again. */
+/* Nobody will ask for them: their packet was retransmitted. */
 void smcr_held_drop(smcr_state_t *state, smcr_place_t *place);
 
 /* The frame that is learned from hands them on, behind those that it has handed on before: they are

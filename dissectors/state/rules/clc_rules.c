@@ -231,7 +231,7 @@ SMCR_RULES_CLC(note_given)
 
 /* An owner hands out an element, or an alert token, when its last connection is over. It was not,
  * if its owner goes on with it, in the order of its messages and for longer than a message waits in
- * an adapter that has to send others again: Linux before 5.17 does not wait for what it has queued
+ * an adapter that has to retransmit others: Linux before 5.17 does not wait for what it has queued
  * (smc_cdc_tx_dismiss_slots()). What closes it may come again, and have been lost before.
  * (R-3.5.2-3, R-A.2.3-9) */
 SMCR_RULES_CDC(goes_on)

@@ -179,7 +179,7 @@ class RoceLink:
         return self.capture.add(frame)
 
     def request(self, sender, opcode, rest=b"", *, last=True, solicited=False, ack=True, psn=None):
-        """A request packet with the next PSN (or an old one, sent again), and its ACK when it ends a message."""
+        """A request packet with the next PSN (or an old one, retransmitted), and its ACK when it ends a message."""
         pair = self.qp[sender]
         number = self.packet(sender, opcode, rest, psn=pair.psn if psn is None else psn, solicited=solicited,
                              ack_request=last)
