@@ -320,6 +320,12 @@ def test_words_that_it_does_not_take(tshark, copies):
         assert result.stderr.startswith("smcr-capture: ")
         assert result.stderr == f"smcr-capture: {sentence}\n" if sentence else "nosuch0" in result.stderr
     assert not (copies / "f").exists()
+    os.mkfifo(pipe := copies / "pipe")
+    pipe.chmod(0o666)
+    window = subprocess.Popen(["cat", pipe])  # Wireshark says nothing of the failure until the writer of its pipe is gone
+    assert run(tshark, copies, "--capture", "--extcap-interface=smcr-lo", "--fifo", str(pipe), "-n", "soon").returncode == 1
+    assert window.wait(10) == 0
+    pipe.unlink()
     assert re.findall(r"^  (-\S+)", run(tshark, copies, "-h").stdout, re.MULTILINE) == [
         "-i", "-w", "-a", "-n", "-f", "-s", "-b", "--netns", "--nlmon", "--no-nlmon", "-h"]
 
