@@ -266,10 +266,7 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned r
     smcr_message_clc_t message = {
         .walk = {.pinfo = pinfo, .tvb = tvb, .tree = below, .top = item, .order = ENC_BIG_ENDIAN,
                  .shown = &message.shown},
-        .clc = clc,
-        .release = release,
-        .whole = true,
-        .consistent = true,
+        .clc = clc, .release = release, .whole = true, .consistent = true,
     };
 
     smcr_item_kind(below, hf_smcr_clc, tvb);
@@ -290,9 +287,7 @@ smcr_clc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc)
     bool flawed = false;
     smcr_message_clc_t message = {
         .walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN, .flawed = &flawed},
-        .clc = clc,
-        .whole = true,
-        .consistent = true,
+        .clc = clc, .whole = true, .consistent = true,
     };
 
     if (read_header(tvb, clc))

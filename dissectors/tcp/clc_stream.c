@@ -292,6 +292,11 @@ dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tre
         smcr_handshake_set_bypass(outer);
     }
     ENDTRY;
+    dissector_handle_t next = conversation_get_dissector(conversation, pinfo->num);
+    if (next && next != handles.clc) { /* it takes the connection: of this frame it has the rest */
+        conversation_set_dissector_from_frame_number(conversation, pinfo->num, handles.clc);
+        conversation_set_dissector_from_frame_number(conversation, pinfo->num + 1, next);
+    }
     trim_info(pinfo);
     if (pinfo->desegment_len)
         pinfo->desegment_offset += offset;

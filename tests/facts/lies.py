@@ -13,7 +13,7 @@ import wire
 PROPOSAL, CONFIRM, DECLINE = 1, 3, 4
 FIRST_CONTACT, NOT_OFFERED = 8, 2
 LENGTH_AT = 5
-DATA = b"bytes of the application\n"
+DATA = b"GET / HTTP/1.1\r\n\r\n"  # whose dissector takes the connection
 
 # A number of a message; at: its place; form: of struct
 Number = collections.namedtuple("Number", "name at form")

@@ -50,7 +50,8 @@ def made(tshark, scratch, name):
 def test_a_length_that_lies_hides_nothing(tshark, scratch):
     paths = {**captures("real"), **{name: made(tshark, scratch, name) for name in SMC_D}}
     every = [(name, case) for name, cases in lies.every_case(paths).items() for case in cases]
-    chosen = every if ALL else every[::len(every) // 8]
+    behind = [each for each in every if each[1].way is lies.before_data]
+    chosen = every if ALL else every[::len(every) // 8] + behind[:1]
     found = [fault for name in dict(chosen)
              for fault in faults(tshark, scratch, name, paths[name], [case for of, case in chosen if of == name])]
     assert len(every) > 500
