@@ -11,6 +11,7 @@ from smcsynth.octets import u32
 from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, clc_conversation, linux_connection
 
 CREDITS, DECLINE = 64, 0x09990004
+DATA, DATA_CR = 0, 6  # opcodes of the immediate data, union smc_wr_imm_msg: token 8 bits, opcode 3, the rest by opcode
 
 
 def scene(capture):
@@ -21,7 +22,8 @@ def scene(capture):
     connection.send("client", b"announced by a message with credits\n")
     link.send("server", patch(connection.cdc_message("server"), 26, bytes([3])))
     server = connection.half["server"]
-    for place, message in ((36, 0x05000000), (52, 0x05A00010)):
+    token = 5 << 24
+    for place, message in ((36, token | DATA << 21), (52, token | DATA_CR << 21 | 3 << 13 | 16)):  # credits, step
         packet = roce.reth(server.address(place), server.rmb.rkeys[1], 16) + u32(message) + b"with immediate.\n"
         link.request("client", roce.WRITE_ONLY_IMM, packet)
     connection.cdc("client", prod=(7, 68))
