@@ -487,6 +487,24 @@ def other_programs(capture):
 
 
 
+def abort(capture, *roles):
+    """As many connections, each of which this side aborts, with data unread if it is the client."""
+    connections = [begun(capture)]
+    connections.append(second_of(connections[0]))
+    talk(*connections, times=3)
+    for connection, role in zip(connections, roles, strict=True):
+        connection.send("server", b"which nobody reads\n", read=False)
+        connection.cdc(role, flags=["abort"])
+
+
+def clients_abort(capture):
+    abort(capture, "client", "client")
+
+
+def both_sides_abort(capture):
+    abort(capture, "client", "server")
+
+
 def build(name):
     """The capture as a pcap file."""
     capture = Capture()
@@ -501,4 +519,4 @@ SCENES = {each: globals()[each] for each in (
     "undelivered", "dead_module", "eid", "eid_both_versions", "no_device_v1", "subnet", "firewall_option",
     "firewall_option_at_server", "plain_server", "fast_open_server", "fast_open_client", "firewall_syn", "refused",
     "client_gave_up", "firewall_roce", "firewall_roce_icmp", "firewall_roce_icmpv6", "doubled_capture", "late_capture", "early_end",
-    "other_programs")}
+    "other_programs", "clients_abort", "both_sides_abort")}

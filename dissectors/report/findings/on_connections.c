@@ -241,10 +241,9 @@ losses(const smcr_finder_t *finder, is_t *is)
                     smcr_figure_known(conn->client_to_server.unannounced_bytes) +
                     smcr_figure_known(conn->server_to_client.unannounced_bytes);
     }
-    if (!lost)
-        return "";
-    return wmem_strdup_printf(finder->scope, "; %s not reported as read",
-                              smcr_words_bytes(finder->scope, lost));
+    return lost ? wmem_strdup_printf(finder->scope, "; %s not reported as read",
+                                     smcr_words_bytes(finder->scope, lost))
+                : "";
 }
 
 static void
@@ -254,8 +253,12 @@ find_aborted(smcr_finder_t *finder)
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.conn.aborted");
     const char *text = name(finder, &group);
 
+    for (uint32_t i = 0; i < finder->notice_count && group.count > 1; i++)
+        if (strcmp(finder->notices[i].filter, "smcr.conn.aborted") == 0 &&
+            finder->notices[i].by != notice.by)
+            notice.by = SMCR_FIGURE_ROLE_NONE; /* some of them by the other side */
     /* the other one may have done so before in what the capture lacks */
-    if (group.count == 1 && notice.by && !finder->has[SMCR_FINDING_BY_LACK])
+    if (notice.by && !finder->has[SMCR_FINDING_BY_LACK])
         text = wmem_strdup_printf(finder->scope, "The %s aborted %s",
                                   smcr_figure_role_words[notice.by], text);
     else
@@ -343,10 +346,7 @@ sum_up(const smcr_finder_t *finder)
             sum.repeaters++;
             sum.all += smcr_figure_known(smcr_figure_sum(flow->up.segments, flow->down.segments));
         }
-        if (sum.marked + sum.echoed == before)
-            continue;
-        sum.flows++;
-        if (!sum.first)
+        if (sum.marked + sum.echoed != before && !sum.flows++)
             sum.first = flow;
     }
     return sum;
