@@ -322,7 +322,8 @@ def test_words_that_it_does_not_take(tshark, copies):
     assert not (copies / "f").exists()
     os.mkfifo(pipe := copies / "pipe")
     pipe.chmod(0o666)
-    window = subprocess.Popen(["cat", pipe])  # Wireshark says nothing of the failure until the writer of its pipe is gone
+    # Wireshark says nothing of the failure until the writer of its pipe is gone
+    window = subprocess.Popen(["cat", pipe], env=tshark.environment)
     assert run(tshark, copies, "--capture", "--extcap-interface=smcr-lo", "--fifo", str(pipe), "-n", "soon").returncode == 1
     assert window.wait(10) == 0
     pipe.unlink()
