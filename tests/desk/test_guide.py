@@ -33,10 +33,10 @@ def sections():
 
 
 def made_pictures():
-    """{name: capture} of docs/pictures/make."""
+    """{name: capture} of docs/pictures/make; of the list of interfaces there is none."""
     script = (PICTURES / "make").read_text(encoding="utf-8")
     rows = re.search(r'^pictures="\n(.*?)^"', script, re.DOTALL | re.MULTILINE)[1].splitlines()
-    return {row.split()[0]: row.split()[3] for row in rows}
+    return {row.split()[0]: "".join(row.split()[3:4]) for row in rows}
 
 
 def first_finding(tshark, capture, *options):
