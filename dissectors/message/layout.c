@@ -46,44 +46,48 @@ show_rest(const smcr_layout_walk_t *walk, unsigned start, unsigned end)
 bool
 smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length)
 {
-    unsigned end = MIN(offset + length, tvb_captured_length(tvb));
+    int captured = MIN((int)length, tvb_captured_length_remaining(tvb, (int)offset));
+    const uint8_t *bytes = captured > 0 ? tvb_get_ptr(tvb, (int)offset, captured) : NULL;
 
-    for (unsigned i = offset; i < end; i++)
-        if (tvb_get_uint8(tvb, (int)i))
+    for (int i = 0; i < captured; i++)
+        if (bytes[i])
             return true;
     return false;
+}
+
+static uint64_t
+number_of(const uint8_t *bytes, unsigned length, unsigned order)
+{
+    uint64_t value = 0;
+
+    for (unsigned i = 0; i < length; i++)
+        value = value << 8 | bytes[order == ENC_BIG_ENDIAN ? i : length - 1U - i];
+    return value;
 }
 
 uint64_t
 smcr_layout_number(tvbuff_t *tvb, unsigned offset, unsigned length, unsigned order)
 {
-    uint64_t value = 0;
-
-    for (unsigned i = 0; i < length; i++) {
-        unsigned at = order == ENC_BIG_ENDIAN ? i : length - 1U - i;
-        value = value << 8 | tvb_get_uint8(tvb, (int)(offset + at));
-    }
-    return value;
+    return number_of(tvb_get_ptr(tvb, (int)offset, (int)length), length, order);
 }
 
 static uint64_t
-read_integer(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
+read_integer(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes)
 {
-    return smcr_layout_number(walk->tvb, offset, row->length,
-                              row->peer_order ? walk->order : ENC_BIG_ENDIAN);
+    return number_of(bytes, row->length, row->peer_order ? walk->order : ENC_BIG_ENDIAN);
 }
 
 static void
-keep_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset, void *keep)
+keep_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes, void *keep)
 {
     uint8_t *member = (uint8_t *)keep + row->member;
 
     if (row->keep == SMCR_KEEP_BYTES) {
-        tvb_memcpy(walk->tvb, member, (int)offset, row->member_size);
+        memcpy(member, bytes, row->member_size);
         return;
     }
 
-    uint64_t value = read_integer(row, walk, offset);
+    uint64_t value = read_integer(row, walk, bytes);
     switch (row->member_size) {
     case sizeof(uint8_t):
         *member = (uint8_t)value;
@@ -102,12 +106,12 @@ keep_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset,
 
 /* How many of the reserved fields of a BITS row have bits that are set. */
 static unsigned
-reserved_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
+reserved_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes)
 {
-    uint64_t value = read_integer(row, walk, offset);
+    uint64_t value = read_integer(row, walk, bytes);
     unsigned count = 0;
 
-    for (int *const *bit = row->bits; *bit; bit++) {
+    for (int *const *bit = row->bits; value && *bit; bit++) {
         const header_field_info *field = proto_registrar_get_nth((unsigned)**bit);
         if (value & field->bitmask && g_str_has_prefix(field->abbrev, "smcr.reserved"))
             count++;
@@ -140,10 +144,8 @@ remember(const smcr_layout_walk_t *walk, proto_item *item)
 
 /* The flags that are set, in the line of all bits. */
 static void
-name_flags(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset, proto_item *item)
+name_flags(const smcr_row_t *row, uint64_t value, proto_item *item)
 {
-    uint64_t value = read_integer(row, walk, offset);
-
     for (int *const *hf = row->bits; *hf; hf++) {
         const header_field_info *field = proto_registrar_get_nth((unsigned)**hf);
         if (field->type == FT_BOOLEAN && !field->strings && value & field->bitmask)
@@ -154,14 +156,15 @@ name_flags(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offse
 static proto_item *
 show_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
+    const uint8_t *bytes = tvb_get_ptr(walk->tvb, (int)offset, row->length);
     proto_item *item =
         proto_tree_add_bitmask_with_flags(walk->tree, walk->tvb, offset, *row->hf, ett_smcr_flags,
                                           row->bits, ENC_BIG_ENDIAN, BMT_NO_APPEND);
 
-    name_flags(row, walk, offset, item);
+    name_flags(row, read_integer(row, walk, bytes), item);
     for (proto_item *bit = item->first_child; bit; bit = bit->next)
         remember(walk, bit);
-    for (unsigned i = reserved_bits(row, walk, offset); i > 0; i--)
+    for (unsigned i = reserved_bits(row, walk, bytes); i > 0; i--)
         smcr_item_raise(walk->pinfo, item, &ei_smcr_reserved);
     return item;
 }
@@ -221,14 +224,14 @@ show_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
     return show_value(row, walk, offset);
 }
 
-/* Looks for reserved bits that are set; of a row that the capture cuts, in the bytes it holds. */
+/* Looks for reserved bits that are set; of a row that the capture cuts, in what it holds: NULL. */
 static void
-examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset, bool whole)
+examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset,
+            const uint8_t *bytes)
 {
-    unsigned reserved = reserved_row(row, walk, offset);
+    unsigned reserved = bytes && row->kind == SMCR_ROW_BITS ? reserved_bits(row, walk, bytes)
+                                                            : reserved_row(row, walk, offset);
 
-    if (whole && row->kind == SMCR_ROW_BITS)
-        reserved = reserved_bits(row, walk, offset);
     if (walk->flawed)
         *walk->flawed |= reserved > 0;
     for (; reserved > 0 && !walk->flawed; reserved--)
@@ -241,7 +244,8 @@ bool
 smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, unsigned base,
                  void *keep)
 {
-    unsigned captured = tvb_captured_length(walk->tvb);
+    int captured = MIN((int)layout->length, tvb_captured_length_remaining(walk->tvb, (int)base));
+    const uint8_t *bytes = captured > 0 ? tvb_get_ptr(walk->tvb, (int)base, captured) : NULL;
 
     if (layout->broken) {
         if (walk->flawed)
@@ -252,16 +256,16 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, un
     for (unsigned i = 0; i < layout->count; i++) {
         const smcr_row_t *row = &layout->rows[i];
         unsigned offset = base + row->offset;
-        bool whole = offset + row->length <= captured;
+        bool whole = row->offset + row->length <= captured;
 
         if (walk->flawed || (whole && !walk->tree))
-            examine_row(row, walk, offset, whole);
+            examine_row(row, walk, offset, whole ? &bytes[row->offset] : NULL);
         if (!whole) {
             show_rest(walk, offset, base + layout->length);
             return false;
         }
         if (row->keep != SMCR_KEEP_NOT && keep)
-            keep_row(row, walk, offset, keep);
+            keep_row(row, walk, &bytes[row->offset], keep);
         if (walk->tree)
             remember(walk, show_row(row, walk, offset));
     }
