@@ -190,8 +190,8 @@ smcr_host_window_ops(void)
 {
     const funnel_ops_t *ops = funnel_get_funnel_ops();
 
-    return ops && ops->ops_id && ops->new_text_window && ops->set_text &&
-                   ops->append_text && ops->add_button && ops->new_dialog
+    return ops && ops->new_text_window && ops->set_text && ops->append_text && ops->add_button &&
+                   ops->new_dialog
                ? ops
                : NULL;
 }
