@@ -78,9 +78,9 @@ owner_of(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry, unsigned
 
     if (!conn)
         return NULL;
-    if (arrival->record->fate == SMCR_FLOW_FATE_TAKE &&
+    if (arrival->record->fate <= SMCR_FLOW_FATE_WAIT &&
         smcr_conn_side_has_ended(&conn->side[!qp->side]))
-        return NULL; /* its writer has said so */
+        return NULL; /* its writer has said so, and this comes behind */
     return smcr_evidence_owns(conn, qp, arrival->psn, (uint32_t)offset) ? conn : NULL;
 }
 
@@ -235,9 +235,10 @@ is_used_at(const smcr_rmb_rtoken_t *entry, uint64_t va)
     return conn && !smcr_conn_has_closed(conn) && !entry->rmb->deleted_frame;
 }
 
-/* The RMB is known for sure unless a connection has it that may be over. */
+/* The RMB is known for sure unless a connection has it that may be over. `refused`: the same request
+ * when it was thrown away, NULL: there is none; its place in the connection's stream is the same. */
 static void
-find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
+find_owner(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_write_t *refused)
 {
     smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, arrival->qp, write->rkey);
     /* its owner has given the key to another RMB, too: the address tells which of the two it is */
@@ -274,6 +275,10 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write)
         write->rmb_va = entry->va;
         arrival->qp->has_likely = true;
     }
+    if (before && refused && (refused->conn == before || refused->likely == before)) {
+        write->placed = refused->placed;
+        write->position = refused->position;
+    }
     if (before && (write->conn || write->likely))
         locate(arrival, write, entry, before);
 }
@@ -286,10 +291,9 @@ forget_held(smcr_state_t *state, smcr_write_t *write)
         smcr_held_drop(state, write->held->place);
 }
 
-/* `late` is that of the request's first packet, NULL when it has none yet. `before`: the same
- * request when it was thrown away, NULL: there is none. Its place in the stream is the same. */
+/* `late` is that of the request's first packet, NULL when it has none yet. */
 static smcr_write_t *
-new_write(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *before)
+new_write(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *refused)
 {
     smcr_state_t *state = arrival->state;
     smcr_qp_t *qp = arrival->qp;
@@ -299,6 +303,7 @@ new_write(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *
         qp->writes = wmem_alloc0_array(state->scope, smcr_write_t, WRITES_KEPT);
     smcr_write_t *write = &qp->writes[qp->write_count++ % WRITES_KEPT];
     forget_held(state, write);
+    refused = refused == write ? NULL : refused; /* it makes room for this one */
     *write = (smcr_write_t){
         .first_psn = arrival->psn,
         .packets = count_packets(roce),
@@ -308,14 +313,12 @@ new_write(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *
         .va = roce->va,
         .rkey = roce->rkey,
         .waits = arrival->record->fate == SMCR_FLOW_FATE_WAIT,
-        .placed = before && before->placed,
-        .position = before ? before->position : 0,
     };
-    if (before) {
-        before->likely = NULL;
-        forget_held(state, before);
+    find_owner(arrival, write, refused);
+    if (refused) {
+        refused->likely = NULL;
+        forget_held(state, refused);
     }
-    find_owner(arrival, write);
     bool known = write->rmb && write->placed;
     write->late = known || late ? late : smcr_state_alloc0(state, sizeof(smcr_place_late_t));
     return write;
