@@ -9,21 +9,24 @@
 
 /* ---- RMBs ---- */
 
+/* Whether the owner has announced the RMB again by now, or the capture lacks the beginning of a
+ * connection, which may have. */
+SMCR_DOUBT_CLAIM(has_come_again, const smcr_rmb_t *rmb,
+                 rmb->over || !smcr_doubt_lgr_has_conns(rmb->lgr) ||
+                 (!rmb->deleted_frame && !smcr_rules_of_rmb(rmb)->refused_frame))
+
 /* Nobody writes to an RMB behind its own consent to the withdrawal. (R-3.5.5.2.2-2, R-A.3.7-6) */
 static void
 check_withdrawn(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
     const smcr_point_t *deleted = rmb->more ? &rmb->more->deleted : NULL;
+    smcr_doubt_proof_t claim = {.has_come = has_come_again, .about = rmb};
 
     if (deleted && deleted->qp == smcr_qp_peer(arrival->qp)) /* which gave it on this link */
-        smcr_breach(arrival, SMCR_EVENT_write_deleted, smcr_doubt_since(arrival, deleted),
+        smcr_breach(arrival, SMCR_EVENT_write_deleted, smcr_doubt_next(arrival, deleted, claim),
                     "The RDMA WRITE goes to an RMB that was deleted in frame %u",
                     rmb->deleted_frame);
 }
-
-/* Whether the owner has announced the RMB again by now. */
-SMCR_DOUBT_CLAIM(has_come_again, const smcr_rmb_t *rmb,
-                 !smcr_rules_of_rmb(rmb)->refused_frame || rmb->over)
 
 /* Nor to one behind its own negative response to CONFIRM RKEY. (R-A.3.5-9) */
 static void
