@@ -375,7 +375,8 @@ show_answers(proto_tree *tree, const smcr_exchange_t *answers)
     int hf_step = answers->llc_type ? hf_smcr_llc_step : hf_smcr_clc_step;
 
     smcr_generated_uint(tree, hf_smcr_request_in, answers->request_frame);
-    smcr_generated_time(tree, hf_smcr_response_time, smcr_exchange_time(answers));
+    if (!answers->sent_before)
+        smcr_generated_time(tree, hf_smcr_response_time, smcr_exchange_time(answers));
     if (answers->step)
         smcr_generated_hidden_uint(tree, hf_step, answers->step);
 }

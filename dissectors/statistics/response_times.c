@@ -57,7 +57,7 @@ take(void *data, packet_info *pinfo, epan_dissect_t *edt _U_, const void *tapped
     const smcr_tap_t *packet = tapped;
     const smcr_exchange_t *answers = packet->record->answers;
 
-    if (!answers || !answers->response_frame)
+    if (!answers || !answers->response_frame || answers->sent_before)
         return TAP_PACKET_DONT_REDRAW;
     unsigned which = packet->clc ? CLC : packet->llc ? LLC : CDC;
     nstime_t took = smcr_capture_nstime(smcr_exchange_time(answers)), asked;

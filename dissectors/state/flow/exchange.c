@@ -12,6 +12,13 @@
 #define ANSWERED_MAX 8 /* the last ones of a link group that are over */
 #define WAIT 5 /* seconds: the longest time that Linux waits (smc_llc.h) */
 
+/* Whether the message was on its way before the capture has it; CLC is not. */
+static bool
+was_sent_before(const smcr_arrival_t *arrival)
+{
+    return arrival->qp && arrival->sent.frame != arrival->when.frame;
+}
+
 smcr_exchange_t *
 smcr_state_exchange_open(const smcr_arrival_t *arrival)
 {
@@ -19,6 +26,7 @@ smcr_state_exchange_open(const smcr_arrival_t *arrival)
 
     exchange->request_frame = arrival->when.frame;
     exchange->request_time = arrival->when.time;
+    exchange->sent_before = was_sent_before(arrival);
     return exchange;
 }
 
@@ -311,7 +319,8 @@ new_request(const smcr_exchange_message_t *message)
     *request = (smcr_exchange_request_t){
         .exchange = {.request_frame = arrival->when.frame,
                      .request_time = arrival->when.time,
-                     .llc_type = message->llc->type},
+                     .llc_type = message->llc->type,
+                     .sent_before = was_sent_before(arrival)},
         .type = message->type,
         .requester = (int8_t)message->side,
         .asked = smcr_point_at(arrival->qp, arrival->psn),
@@ -384,9 +393,7 @@ is_second_answer(const smcr_exchange_message_t *message)
     if (!before || before->rejected)
         return false;
     smcr_exchange_t *again = smcr_state_alloc0(arrival->state, sizeof *again);
-    again->request_frame = before->exchange.request_frame;
-    again->request_time = before->exchange.request_time;
-    again->llc_type = before->exchange.llc_type;
+    *again = before->exchange;
     again->step = smcr_wire_llc_step(again->llc_type, true);
     smcr_state_exchange_close(arrival, again);
     smcr_event_add(arrival, SMCR_EVENT_llc_second_answer,

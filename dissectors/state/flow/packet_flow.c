@@ -102,7 +102,10 @@ judge_request(smcr_arrival_t *arrival)
     smcr_flow_verdict_t verdict =
         smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
     bool first = verdict.order == SMCR_FLOW_IS_NEXT || verdict.order == SMCR_FLOW_IS_LATE;
-    arrival->state->is_disordered |= first && verdict.psn <= qp->traffic.flow.taken;
+    if (first && verdict.psn <= qp->traffic.flow.taken) { /* behind its acknowledgement */
+        arrival->state->is_disordered = true;
+        arrival->sent = (smcr_when_t){0, 0};
+    }
     tell_repeat(arrival, &verdict);
     if (verdict.fate == SMCR_FLOW_FATE_TOO_LATE)
         smcr_evidence_pass_over(arrival);

@@ -36,6 +36,7 @@ struct smcr_exchange {
     uint8_t llc_type; /* of the request: enum smcr_llc_type; 0: it is none of LLC */
     uint8_t step; /* answered: enum smcr_clc_step, or smcr_wire_llc_step() of LLC; else 0 */
     bool is_optional; /* a correct peer may give none */
+    bool sent_before; /* the request: the capture does not tell when */
 };
 
 /* How long somebody has waited, and since which frame; 0: nobody has. */
@@ -254,7 +255,7 @@ smcr_record_has_event(const smcr_record_t *record, smcr_event_id_t id)
 }
 
 /* How long the answer took, nanoseconds; 0 where the capture's clock goes back in between. The
- * exchange must be answered. */
+ * exchange must be answered, and its request not `sent_before`. */
 static inline uint64_t
 smcr_exchange_time(const smcr_exchange_t *exchange)
 {
