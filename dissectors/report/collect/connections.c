@@ -193,8 +193,9 @@ end_contact(smcr_collect_counted_conn_t *counted, smcr_when_t when)
 /* A packet of a link. What is absent before it may belong to a first contact, or may be the first
  * data, unless a request of its flow came in between. Returns the gaps of both flows so far. */
 static const uint32_t *
-take_link(smcr_collect_t *collection, const smcr_record_t *record, uint32_t frame)
+take_link(smcr_collect_t *collection, const smcr_tap_t *packet, uint32_t frame)
 {
+    const smcr_record_t *record = packet->record;
     flows_t *flows =
         smcr_figure_of(collection->link_flows, collection->scope, record->link, sizeof *flows);
     smcr_collect_counted_conn_t *counted =
@@ -204,8 +205,11 @@ take_link(smcr_collect_t *collection, const smcr_record_t *record, uint32_t fram
     flows->gaps[record->sender == 1] += record->missing > 0;
     if (record->missing && counted && *last <= counted->contact.ready.frame)
         counted->contact.is_unsure = true;
-    if (record->kind != SMCR_RECORD_ACK && record->kind != SMCR_RECORD_CNP)
+    if (packet->roce && record->kind != SMCR_RECORD_ACK && record->kind != SMCR_RECORD_CNP) {
         *last = frame;
+        if (counted)
+            counted->contact.last[record->sender == 1] = frame;
+    }
     return flows->gaps;
 }
 
@@ -356,7 +360,7 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
 
     collection->now = when.frame;
     if (record->link)
-        gaps = take_link(collection, record, when.frame);
+        gaps = take_link(collection, packet, when.frame);
     if (!conn) {
         take_llc(collection, when, packet);
         return;
