@@ -299,17 +299,21 @@ smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim)
     return doubt;
 }
 
-SMCR_DOUBT_CLAIM(is_heard, const smcr_flow_t *reverse, reverse->carried > claim->key)
+/* Who goes on behind a packet that was retransmitted before has its acknowledgement, though the
+ * capture lacks that. */
+SMCR_DOUBT_CLAIM(is_heard, const smcr_qp_t *qp,
+                 qp->link->qp[!qp->side].traffic.flow.carried > claim->key ||
+                     qp->traffic.flow.steps.first > claim->bound)
 
 const smcr_doubt_proof_t *
 smcr_doubt_heard(const smcr_arrival_t *arrival)
 {
-    const smcr_flow_t *reverse = &smcr_qp_peer(arrival->qp)->traffic.flow;
+    smcr_doubt_proof_t claim = {.has_come = is_heard,
+                                .about = arrival->qp,
+                                .key = smcr_qp_peer(arrival->qp)->traffic.flow.carried,
+                                .bound = arrival->psn};
 
-    return keep_claim(arrival, (smcr_doubt_t){0},
-                      (smcr_doubt_proof_t){
-                          .has_come = is_heard, .about = reverse, .key = reverse->carried},
-                      0);
+    return keep_claim(arrival, (smcr_doubt_t){0}, claim, 0);
 }
 
 /* Whether the flow goes on behind the point: without a gap right there, or without any. */

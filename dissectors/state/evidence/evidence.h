@@ -399,7 +399,7 @@ smcr_doubt_proof_t smcr_doubt_not_by(const uint64_t *when, uint64_t by);
 /* until: message, and `has_come` stays false until the deadline of the claim; asks no flow. */
 smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim);
 
-/* The claim that the receiver of the packet sends no packet from now on. */
+/* The claim that the receiver of the packet sends no packet, and acknowledges none, from now on. */
 const smcr_doubt_proof_t *smcr_doubt_heard(const smcr_arrival_t *arrival);
 
 /* later: whether the capture may lack that the owner of `owner`, one of its queue pairs, has
