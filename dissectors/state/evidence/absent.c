@@ -97,16 +97,19 @@ lacks_between(const smcr_flow_t *flow, uint32_t from, uint32_t to)
     return (flow->taken > flow->highest && flow->newest < to) || (waits && to == UINT32_MAX);
 }
 
-/* Whether the capture may lack what was sent to the side of the group between two frames. */
+/* Whether the capture may lack what was sent to the side of the group between two frames; `first`:
+ * or before the first request of a flow. */
 static bool
-group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to)
+group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to, bool first)
 {
     bool seen = false;
 
     for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link)) {
         const smcr_qp_t *qp = &link->qp[side];
         bool late = qp->too_late_frame && qp->too_late_frame >= from; /* or cut */
-        if (is_unseen(link) || late || lacks_between(&qp->traffic.flow, from, to))
+        const smcr_flow_t *flow = &qp->traffic.flow;
+        bool begun = first && flow->first && !flow->announced;
+        if (is_unseen(link) || late || begun || lacks_between(flow, from, to))
             return true;
         seen |= smcr_evidence_has_packets_to(qp);
     }
@@ -116,7 +119,8 @@ group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to)
 bool
 smcr_evidence_may_lack_link(const smcr_lgr_t *lgr)
 {
-    bool lacks = group_lacks(lgr, 0, 0, UINT32_MAX) && group_lacks(lgr, 1, 0, UINT32_MAX);
+    bool lacks = group_lacks(lgr, 0, 0, UINT32_MAX, false) &&
+                 group_lacks(lgr, 1, 0, UINT32_MAX, false);
 
     return !lgr->never_up && (!lgr->from_start || lacks);
 }
@@ -150,7 +154,7 @@ smcr_evidence_knows_link(const smcr_link_t *link)
         return false;
     if (guess && !lgr->from_start && (link->index == lgr->first_link || !link->has_number))
         return false; /* CLC names it, but late */
-    bool lacks = group_lacks(lgr, 0, from, to) || group_lacks(lgr, 1, from, to);
+    bool lacks = group_lacks(lgr, 0, from, to, guess) || group_lacks(lgr, 1, from, to, guess);
     return (guess && lgr->never_up) || (!lacks && !(guess && lgr->state->is_disordered));
 }
 
