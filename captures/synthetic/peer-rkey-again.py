@@ -7,6 +7,8 @@ retransmitted, since its acknowledgement is lost behind the capture.
 from smcsynth.llc import llc_test_link
 from smcsynth.story import Connection, linux_connection, linux_halves
 
+EXPECTED = {"smcr.packet_retransmitted": [174]}
+
 
 def talk(connection):
     for line in (b"one\n", b"two\n", b"three\n"):

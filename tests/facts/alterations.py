@@ -17,6 +17,7 @@ Case = collections.namedtuple("Case", "label alter write names", defaults=(pcapn
 
 SEEDS = {0.05: 20, 0.3: 5}  # share of frames left out: how many seeds
 BLOCKS, PLACES = (10, 100, 300, 1000), 5  # sizes of blocks left out, and places of each size
+PAUSES, PAUSE_PLACES = (5, 40), 10  # frames of the capture in which one host's are left out, and how many places
 ENDS = (1, 2, 3, 5, 8, 12, 20, 40, 80, 150, 300, 800)  # frames left out at the end
 STARTS = (1, 2, 3, 5, 8, 12, 16, 20, 25, 30, 40, 60, 80, 110, 150, 200, 300, 450, 600, 800, 1000, 1300)
 SWAPS, SHUFFLES, SHUFFLE_PLACES = 5, 5, 10  # seeds, seeds, how far a frame moves
@@ -118,6 +119,19 @@ def one_host(whole):
     return [Case(f"{what} of {sender.hex(':')} only", functools.partial(of_one_host, sender=sender, others=others))
             for sender in sorted(set(map(host, whole.frames)))
             for what, others in (("all frames", ()), ("RoCE", not_roce))]
+
+
+def without_host(frames, sender, span):
+    return [frame for frame in frames if host(frame) != sender or frame.number not in span]
+
+
+def pauses(whole):
+    """What one host sends is absent for a while, or from some frame on."""
+    count = len(whole.frames)
+    return [Case(f"without {sender.hex(':')} in {first} to {first + size - 1}",
+                 functools.partial(without_host, sender=sender, span=range(first, first + size)))
+            for sender in sorted(set(map(host, whole.frames)))
+            for first in sorted({1 + i * count // PAUSE_PLACES for i in range(PAUSE_PLACES)}) for size in (*PAUSES, count)]
 
 
 def only(frames, numbers):
@@ -280,6 +294,7 @@ KINDS = {  # name: cases of a capture
     "end": ends,
     "part": parts,
     "one host": one_host,
+    "pause": pauses,
     "swapped": swaps,
     "shuffled": shuffles,
     "delayed": delays,

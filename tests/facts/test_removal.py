@@ -17,7 +17,7 @@ from bed import ALL, captures
 from scenes import constant
 
 RULES = [name for name in captures("synthetic", "malformed") if name.startswith(("rule-", "peer-"))]
-SAMPLES = {"single": 3, "pair": 1, "5 %": 1, "30 %": 1, "block": 1, "start": 1, "end": 1, "part": 1, "one host": 1,
+SAMPLES = {"single": 3, "pair": 1, "5 %": 1, "30 %": 1, "block": 1, "start": 1, "end": 1, "part": 1, "one host": 1, "pause": 1,
            "swapped": 1, "shuffled": 1, "delayed": 1, "mirror": 1, "copies": 1, "snap": 1}
 BREACH = ["smcr.breach"]
 

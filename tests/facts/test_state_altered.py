@@ -9,7 +9,7 @@ import altered
 import pytest
 from bed import ALL
 
-SAMPLES = {"single": 5, "pair": 2, "5 %": 1, "30 %": 1, "block": 1, "start": 1, "end": 1, "part": 1, "one host": 2,
+SAMPLES = {"single": 5, "pair": 2, "5 %": 1, "30 %": 1, "block": 1, "start": 1, "end": 1, "part": 1, "one host": 2, "pause": 1,
            "swapped": 1, "shuffled": 1, "delayed": 1, "mirror": 1, "copies": 1, "snap": 2, "joined": 1, "joined late": 1}
 ONCE_EVERY = 10  # of the altered captures of a sample, those that are looked at in a single pass too
 FIRST = 3  # places by which the first of them moves from kind to kind, since most samples are smaller than ten

@@ -27,6 +27,7 @@ ONCE_SAID = [
     ("of the connection before, whose writer has closed", "peer-rkey-again", [65, 73, 109, 120, 124, 134]),
     ("a place in the stream of the connection before", "peer-rkey-again", [54, 63, 69, 72, 73]),
     ("a deleted RMB, though it may be announced again", "peer-rkey-again", [63, 64, 65, 67, 71, 72]),
+    ("a link that was never confirmed, though its group may have begun before", "llc-test-link", [7, 8, 11, 12, 15, 16, 18, 20]),
     ("the time of an answer, though its request was acknowledged before", "peer-rkey-again", [172]),
     ("who declined first, and when", "6.1-v1-f6-decline-confirm-link-timeout", [12]),
     ("a Decline that answers an Accept, though a Confirm did", "6.1-v1-f6-decline-confirm-link-timeout", [8]),
@@ -44,6 +45,8 @@ ONCE_SAID_OF = [
     ("a reason that the snap length cuts off", "6.1-v1-f6-decline-confirm-link-timeout", "snap", "76 bytes"),
     ("a step that the snap length cuts off", "6.1-v1-f6-decline-confirm-link-timeout", "snap", "92 bytes"),
     ("no option, though the snap length cuts off the options", "llc-v2-long-add-link", "snap", "60 bytes"),
+    ("when data may go, though a side falls silent before", "peer-v2-limit", "pause", "without 02:00:00:00:05 in 15 to 87"),
+    ("a dead peer, though the sender goes on", "6.1-v1-n-lossy", "pause", "without 52:54:00:aa in 238 to 1426"),
     ("all read at once, though CLC came between", "clc-port5201", "delayed", "seed 4"),  # where Wireshark shows it
     ("bytes left out, though their WRITE is before the Confirm", "6.1-v1-j-http11", "shuffled", "seed 2, times too"),
     ("how long a setup took, though the snap length cuts off a message of it", "llc-v2-byte-order", "snap", "160 bytes"),

@@ -52,7 +52,7 @@ OPEN = [
     ("-n-lossy|-loss|-g6-|^cdc-flags$|^nak-loss-smc$", {
         "smcr.cdc.read_of", "smcr.cdc.read_time", "smcr.announced_in", "smcr.window.full", "smcr.window.unread",
         "smcr.window.free", "smcr.window.percent", "smcr.window.offered", "smcr.window.written",
-        "smcr.window.opened", *IDLE, "blocked_count",
+        "smcr.window.opened", *IDLE, "blocked_count", "window_full_count",
         "slow_reader"},
      "what fills a gap was lost on its way, or its receiver has had it, and the capture lacks the first time: where loss "
      "is real, nothing tells the two apart"),
@@ -62,7 +62,7 @@ OPEN = [
     ("^(peer-|rfc-|.*-h[1-6]-|.*-g5-)", {
         "smcr.window.unread", "smcr.window.free", "smcr.window.percent", "smcr.window.written", "unreported_bytes",
         "smcr.announced_in", "smcr.cdc.announced", "smcr.cdc.len", "smcr.cdc.read_of", "smcr.cdc.read_time",
-        "smcr.cdc.read_too_far", "smcr.conn.moved", "bytes", "writes", "idle_s"},
+        "smcr.conn.moved", "bytes", "writes", "idle_s"},
      "the last messages on a link that is left are absent, and no number tells"),
     ("^(peer-replay|peer-move|rfc-failover-.*)$", {"link.moved_from", "link.moved_to"},
      "a message that comes late behind failover validation may as well be a move back without one"),
@@ -103,7 +103,8 @@ OF_THE_CAPTURE = {"smcr.packet_ahead", "smcr.no_roce", "smcr.conn.began_before",
                   "smcr.rkey_not_confirmed", "smcr.rkey_unknown", "smcr.cdc.token_unknown", "smcr.cdc.unseen_data",
                   "smcr.write.no_start", "smcr.llc.no_request", "smcr.cdc.sequence_gap", "smcr.breach.doubtful",
                   "smcr.cut_short", "smcr.token_reused", "smcr.link.number_unknown", "smcr.no_response",
-                  "smcr.link.delete_asked", "smcr.packet_duplicated", "smcr.packet_retransmitted", "smcr.peer_silent"}
+                  "smcr.link.delete_asked", "smcr.packet_duplicated", "smcr.packet_retransmitted", "smcr.peer_silent",
+                  "smcr.cdc.read_too_far"}
 # Items that tell of the first of something, where the capture may lack the first.
 FIRST = {"smcr.link.activated", "smcr.clc.declined", "smcr.fallback", "smcr.conn.moved", "smcr.lgr.first_contact",
          "smcr.tcp_reset_before", "smcr.lgr.ended", "smcr.link.lost"}
