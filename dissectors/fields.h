@@ -33,6 +33,7 @@ void smcr_fields_register(void);
     V(mtus, SMCR_MTUS) \
     V(os_types, SMCR_CLC_OS_TYPES) \
     V(releases, SMCR_CLC_RELEASES) \
+    V(immediates, SMCR_CDC_IMMEDIATES) \
     V(reject_reasons, SMCR_LLC_REJECT_REASONS) \
     V(delete_reasons, SMCR_LLC_DELETE_REASONS) \
     V(no_eyecatcher, SMCR_LLC_NO_EYECATCHER) \

@@ -97,7 +97,7 @@ SMCR_LAYOUT(fce_v21, "First contact extension v2.1", 16,
     KEEP(hf_smcr_max_conns, 0, 1, smcr_clc_accept_t, max_conns),
     KEEP(hf_smcr_max_links, 1, 1, smcr_clc_accept_t, max_links),
     KEEP_BITS(hf_smcr_clc_features, 2, 2, feature_bits, smcr_clc_accept_t, features),
-    SHOW(hf_smcr_clc_vendor_options, 4, 4),
+    KEEP(hf_smcr_clc_vendor_options, 4, 4, smcr_clc_accept_t, vendor_options),
     SHOW(hf_smcr_reserved, 8, 8));
 
 /* GID list of a Confirm: struct smc_clc_fce_gid_ext from the count on */

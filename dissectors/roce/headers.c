@@ -190,8 +190,11 @@ read_extended_headers(tvbuff_t *tvb, int offset, uint8_t opcode, smcr_ib_headers
     }
     if (opcode == SMCR_RC_ATOMIC_ACK)
         offset += SMCR_IB_ATOMIC_ACK_LENGTH;
-    if (smcr_ib_has_immediate(opcode))
+    if (smcr_ib_has_immediate(opcode)) {
+        roce->has_immediate = tvb_bytes_exist(tvb, offset, SMCR_IB_IMMEDIATE_LENGTH);
+        roce->immediate = roce->has_immediate ? tvb_get_ntohl(tvb, offset) : 0;
         offset += SMCR_IB_IMMEDIATE_LENGTH;
+    }
     return offset;
 }
 

@@ -34,6 +34,35 @@ show_place(proto_tree *tree, const smcr_record_t *record)
         smcr_generated_uint64(tree, hf_smcr_stream_gap, piece.gap);
 }
 
+/* ANCK's smc_wr.h, union smc_wr_imm_msg; of those that name the connection */
+static void
+show_immediate(proto_tree *tree, const smcr_conn_side_t *receiver, uint32_t immediate)
+{
+    static const int *const flags[] = {
+#define SMCR_CDC_FLAG(name, mask, field, words) &hf_smcr_cdc_##field,
+#define SMCR_CDC_STATE SMCR_CDC_FLAG
+#include "wire/cdc.def"
+    };
+    static const struct {
+        uint8_t step, credits, flags; /* bits; the first of `flags` */
+    } parts[8] = {{21, 0, 0}, {17, 0, 3}, {0, 0, 8}, [6] = {13, 8, 0}, {10, 8, 3}};
+    unsigned opcode = immediate >> 21 & 7, step = parts[opcode].step;
+
+    if (!receiver->has_token || (uint8_t)receiver->token != immediate >> 24)
+        return;
+    proto_tree *below = proto_item_add_subtree(
+        smcr_generated_uint(tree, hf_smcr_immediate, opcode), ett_smcr_flags);
+    smcr_generated_uint(below, hf_smcr_immediate_token, immediate >> 24);
+    for (unsigned i = 0; i < parts[opcode].flags; i++) { /* five, then three of byte 25 of CDC */
+        unsigned byte = step ? immediate >> 13 : i < 5 ? immediate >> 8 : immediate;
+        proto_item_set_generated(proto_tree_add_boolean(below, *flags[i], NULL, 0, 0, byte));
+    }
+    if (parts[opcode].credits)
+        smcr_generated_uint(below, hf_smcr_credits, immediate >> step & 0xff);
+    if (step)
+        smcr_generated_uint(below, hf_smcr_immediate_step, immediate & ((1U << step) - 1));
+}
+
 /* What stands in this line has no other: its fields are hidden. */
 static proto_tree *
 show_top(tvbuff_t *data, proto_tree *tree, const smcr_ib_headers_t *roce, const smcr_place_t *place)
@@ -64,6 +93,8 @@ show_fields(tvbuff_t *data, proto_tree *below, const smcr_ib_headers_t *roce,
     show_place(below, record);
     if (roce->has_reth)
         smcr_generated_uint(below, hf_smcr_rkey, roce->rkey);
+    if (roce->has_immediate && record->conn && record->conn->lgr->immediate_agreed)
+        show_immediate(below, &record->conn->side[!record->sender], roce->immediate);
 }
 
 proto_tree *

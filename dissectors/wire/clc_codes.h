@@ -49,6 +49,8 @@
 #define SMCR_CLC_FLAG_SEID 0x01   /* SMCv2 extension: the SMC-Dv2 extension has a system EID */
 
 #define SMCR_CLC_FEATURE_EMULATED_ISM 0x0001 /* of the feature mask, 16 bits */
+#define SMCR_CLC_VENDOR_IMMEDIATE 0xa0 /* ANCK's smc_clc.h, struct smc_clc_vendor_opt_ali, first
+                                        * byte: `valid` and `rwwi_en` */
 
 /* smc_clc.h: what a Proposal offers, and what an Accept or Confirm speaks of */
 #define SMCR_CLC_SMC_TYPES(V) \
@@ -103,7 +105,8 @@
     V(SMCR_CLC_DECLINE_RELEASE, 0x03030009, "release negotiation failed") \
     V(SMCR_CLC_DECLINE_MAX_CONNS, 0x0303000a, "negotiation of the maximum connections failed") \
     V(SMCR_CLC_DECLINE_MAX_LINKS, 0x0303000b, "negotiation of the maximum links failed") \
-    V(SMCR_CLC_DECLINE_LGR_REQUEST, 0x0303000c, "link group request failed (ANCK kernels)") \
+    V(SMCR_CLC_DECLINE_VENDOR, 0x0303000c, "vendor options not agreed (ANCK kernels)") \
+    V(SMCR_CLC_DECLINE_LGR_REQUEST, 0x0303000d, "link group request failed (ANCK kernels)") \
     V(SMCR_CLC_DECLINE_MODE, 0x03040000, "SMC modes do not match") \
     V(SMCR_CLC_DECLINE_EYECATCHER, 0x03050000, "peer has an eyecatcher in its RMB elements") \
     V(SMCR_CLC_DECLINE_SOCKET_OPTION, 0x03060000, "socket option not supported (TCP Fast Open)") \

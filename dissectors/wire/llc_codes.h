@@ -65,6 +65,14 @@
     V(SMCR_LLC_EYECATCHER_IN_RMB, 0, "no, data begins at offset 4") \
     V(SMCR_LLC_EYECATCHER_NOT_IN_RMB, 3, "yes, data begins at offset 0")
 
+/* ANCK's smc_wr.h: opcodes in immediate data */
+#define SMCR_CDC_IMMEDIATES(V) \
+    V(SMCR_CDC_IMMEDIATE_DATA, 0, "DATA") \
+    V(SMCR_CDC_IMMEDIATE_FLAGS, 1, "DATA_WITH_FLAGS") \
+    V(SMCR_CDC_IMMEDIATE_CTRL, 2, "CTRL") \
+    V(SMCR_CDC_IMMEDIATE_CREDITS, 6, "DATA_CR") \
+    V(SMCR_CDC_IMMEDIATE_BOTH, 7, "DATA_WITH_FLAGS_CR")
+
 /* Requests that a request of the peer answers (3.5.5.3): the bit, and the type of the first one;
  * codes of our own. A request with a response has its own type as code. */
 #define SMCR_LLC_STEP_REQUEST 0x40
@@ -86,6 +94,7 @@ enum smcr_cdc_flag {
 #define SMCR_CDC_STATE(name, mask, field, words) SMCR_CDC_STATE_##name = mask,
 #include "cdc.def"
 };
+enum smcr_cdc_immediate { SMCR_CDC_IMMEDIATES(SMCR_WIRE_ENUM_ROW) };
 enum smcr_llc_reject_reason { SMCR_LLC_REJECT_REASONS(SMCR_WIRE_ENUM_ROW) };
 enum smcr_llc_delete_reason { SMCR_LLC_DELETE_REASONS(SMCR_WIRE_ENUM_ROW) };
 enum smcr_llc_request_step { SMCR_LLC_REQUEST_STEPS(SMCR_WIRE_ENUM_ROW) };

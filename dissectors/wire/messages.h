@@ -34,6 +34,8 @@ typedef struct {
     uint64_t va;
     uint32_t rkey;
     uint32_t dma_length; /* bytes of the whole request */
+    bool has_immediate;  /* the next one is there */
+    uint32_t immediate;
     bool has_aeth;       /* the next one is there */
     uint8_t syndrome;    /* ACK, NAK or RNR NAK, and credits, code or timer */
     bool has_ecn;        /* the next one is known */
@@ -98,6 +100,7 @@ typedef struct {
     uint8_t fce_flags;            /* of it: SMCR_MASK_DIRECT */
     uint8_t max_conns, max_links; /* of it, in release 1 */
     uint16_t features;
+    uint8_t vendor_options[4];
 } smcr_clc_accept_t;
 
 typedef struct {

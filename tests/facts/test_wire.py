@@ -156,6 +156,8 @@ def test_every_write_and_acknowledgement(seen):
         pytest.skip("some of its packets are not of SMC-R")
     shown = {int(row["frame.number"][0]): int(row["smcr.write.len"][0]) for row in seen.rows if row["smcr.write.len"]}
     assert shown == wire.write_lengths(seen.path)
+    assert {int(row["frame.number"][0]): {field: integer(row[field][0]) for field in wire.IMMEDIATE_FIELDS if row[field]}
+            for row in seen.rows if row["smcr.immediate"]} == wire.immediates(seen.path)
     assert [int(row["frame.number"][0]) for row in seen.rows
             if row["infiniband.bth.opcode"] == [str(wire.ACKNOWLEDGE)]] == wire.acknowledgements(seen.path)
     assert frames(seen, "smcr.nak") == wire.acknowledgements(seen.path, wire.NAK)
@@ -213,7 +215,7 @@ RULES = {
 RULES.update(dict.fromkeys(("smcr.clc.length_invalid", "smcr.llc.length_invalid", "smcr.cdc.length_invalid",
                             "smcr.message_short", "smcr.payload_longer", "smcr.clc.count_invalid"), lambda each: False))
 FIELDS = ("frame.number", "smcr.write.len", "infiniband.bth.opcode", "smcr.nak", "smcr.rnr_nak", "smcr.retransmission",
-          *RULES)
+          *wire.IMMEDIATE_FIELDS, *RULES)
 
 
 def test_expert_items_of_the_bytes(seen):

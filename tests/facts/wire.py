@@ -148,6 +148,44 @@ def write_lengths(path):
             for each in roce(path) if each.opcode in WRITE_HEADERS}
 
 
+FLAG_NAMES = ("writer_blocked", "urgent_pending", "urgent_present", "update_requested", "failover")  # from bit 7 on
+STATE_NAMES = ("sending_done", "closed", "abort")
+
+
+def _flags(byte, names):
+    return {f"smcr.cdc.{name}": byte >> 7 - bit & 1 for bit, name in enumerate(names)}
+
+
+def _immediate(value):
+    """union smc_wr_imm_msg of ANCK's net/smc/smc_wr.h, as little-endian hosts fill it in."""
+    opcode, rest = value >> 21 & 7, value & 0x1FFFFF
+    found = {"smcr.immediate": opcode, "smcr.immediate.token": value >> 24}
+    if opcode == 2:
+        return {**found, **_flags(rest >> 8 & 255, FLAG_NAMES), **_flags(rest & 255, STATE_NAMES)}
+    if opcode in (1, 7):
+        found.update(_flags(rest >> 18 << 5, FLAG_NAMES[:3]))
+    if opcode in (6, 7):
+        found["smcr.credits"] = (rest >> 13 if opcode == 6 else rest >> 10) & 255
+    step = {0: 0x1FFFFF, 1: 0x1FFFF, 6: 0x1FFF, 7: 0x3FF}
+    return {**found, "smcr.immediate.step": rest & step[opcode]} if opcode in step else found
+
+
+def immediates(path):
+    """
+    What WRITEs say with immediate data: {frame: {field: value}}. Only where the first contact has agreed on it (ANCK's
+    net/smc/smc_clc.h: struct smc_clc_first_contact_ext_v2x, vendor_exp_options), and the token is the receiver's.
+    """
+    tokens = {int.from_bytes(each.data[38:41], "big"): each.data[49] for each in clc_messages(path)
+              if each.data[4] in (2, 3) and len(each.data) > 148 and each.data[144] & 0xA0 == 0xA0}
+    values = {each.frame: (each.qpn, int.from_bytes(each.payload[WRITE_HEADERS[each.opcode] - IMMEDIATE:][:IMMEDIATE], "big"))
+              for each in roce(path) if each.opcode in (WRITE_LAST_IMMEDIATE, WRITE_ONLY_IMMEDIATE)}
+    return {frame: _immediate(value) for frame, (qpn, value) in values.items() if tokens.get(qpn) == value >> 24}
+
+
+IMMEDIATE_FIELDS = ("smcr.immediate", "smcr.immediate.token", "smcr.immediate.step", "smcr.credits",
+                    *(f"smcr.cdc.{name}" for name in FLAG_NAMES + STATE_NAMES))
+
+
 def acknowledgements(path, kind=None):
     """Frames with an acknowledgement: all, or those with a syndrome of this kind."""
     return [each.frame for each in roce(path)

@@ -211,6 +211,8 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
     if (accept->has_fce) {
         lgr->has_release = true;
         lgr->release = (uint8_t)smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
+        lgr->immediate_known |= clc->complete;
+        lgr->immediate_agreed |= !(~accept->vendor_options[0] & SMCR_CLC_VENDOR_IMMEDIATE);
     }
     if (conn->first_contact)
         lgr->version = version <= 2 ? version : 0;

@@ -198,6 +198,7 @@ struct smcr_lgr {
     wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
     bool lacks_halves;    /* the oldest of very many are forgotten */
     bool immediate;       /* RDMA WRITEs with immediate data stand for CDC messages (ANCK) */
+    bool immediate_known, immediate_agreed; /* whether its first contact of v2 says so */
     bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
     uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
     smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */

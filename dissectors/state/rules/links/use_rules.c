@@ -205,8 +205,10 @@ check_operation(const smcr_arrival_t *arrival)
     bool fetches = smcr_ib_is_fetch(opcode);
 
     if ((!fetches && !smcr_ib_has_immediate(opcode)) || !link->lgr->from_start ||
-        link->deleted_frame)
-        return; /* the last two: its queue pairs may be somebody else's */
+        link->deleted_frame || /* these two: its queue pairs may be somebody else's */
+        (smcr_ib_is_write(opcode) && link->lgr->version == 2 &&
+         (link->lgr->immediate_agreed || !link->lgr->immediate_known)))
+        return;
     if (fetches)
         smcr_breach(arrival, SMCR_EVENT_rdma_operation, smcr_doubt_message(arrival),
                     "SMC-R uses RDMA WRITE and SEND only");
