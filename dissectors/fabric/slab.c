@@ -1,5 +1,5 @@
 /* slab.c
- * Begins blocks, and cuts entries from them.
+ * Begins blocks.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,8 +16,8 @@ _Static_assert((SMCR_SLAB_SIZE & (SMCR_SLAB_SIZE - 1)) == 0,
 _Static_assert(sizeof(smcr_slab_block_t) <= SMCR_SLAB_SIZE - SMCR_SLAB_ENTRY_MAX,
                "blocks begin with this");
 
-static void
-begin_block(smcr_slab_t *slab)
+void
+smcr_slab_begin(smcr_slab_t *slab)
 {
     if (slab->count == BLOCKS_MAX)
         ws_error("More is to be kept of the capture than there are numbers for");
@@ -36,19 +36,6 @@ begin_block(smcr_slab_t *slab)
     slab->used = SMCR_SLAB_SIZE - SMCR_SLAB_ENTRY_MAX;
     slab->unused += SMCR_SLAB_SIZE;
     slab->unused_count--;
-}
-
-void *
-smcr_slab_new(smcr_slab_t *slab, size_t size)
-{
-    size = (size + SMCR_SLAB_UNIT - 1) & ~(size_t)(SMCR_SLAB_UNIT - 1);
-    if (size > SMCR_SLAB_ENTRY_MAX)
-        return wmem_alloc0(slab->scope, size);
-    if (slab->count == 0 || slab->used + size > SMCR_SLAB_SIZE)
-        begin_block(slab);
-    void *entry = (uint8_t *)slab->blocks[slab->count - 1] + slab->used;
-    slab->used += size;
-    return memset(entry, 0, size);
 }
 
 /* Returns false, since it is called once; of the type that this Wireshark has for that. */

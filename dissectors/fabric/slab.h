@@ -39,9 +39,23 @@ typedef struct smcr_slab_block {
  * scope. */
 GHashTable *smcr_slab_table(wmem_allocator_t *scope, GHashFunc hash, GEqualFunc is_equal);
 
+/* The next entry begins a block. */
+void smcr_slab_begin(smcr_slab_t *slab);
+
 /* `size` bytes of zeros; the address is a multiple of 4, and of 8 if the sizes of all entries of
  * the slab are. */
-void *smcr_slab_new(smcr_slab_t *slab, size_t size);
+static inline void *
+smcr_slab_new(smcr_slab_t *slab, size_t size)
+{
+    size = (size + SMCR_SLAB_UNIT - 1) & ~(size_t)(SMCR_SLAB_UNIT - 1);
+    if (size > SMCR_SLAB_ENTRY_MAX)
+        return wmem_alloc0(slab->scope, size);
+    if (slab->count == 0 || slab->used + size > SMCR_SLAB_SIZE)
+        smcr_slab_begin(slab);
+    void *entry = (uint8_t *)slab->blocks[slab->count - 1] + slab->used;
+    slab->used += size;
+    return memset(entry, 0, size);
+}
 
 static inline const smcr_slab_block_t *
 smcr_slab_block(const void *entry)

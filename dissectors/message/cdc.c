@@ -95,25 +95,19 @@ summarize(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 
 /* ---- one message ---- */
 
-/* Urgent data that are present are pending, too. (R-4.7.5-1) */
-static void
-check_urgent(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
-{
-    const uint8_t mask =
-        SMCR_CDC_FLAG_URGENT_PRESENT | SMCR_CDC_FLAG_URGENT_PENDING | SMCR_CDC_FLAG_FAILOVER;
-
-    if ((cdc->flags & mask) == SMCR_CDC_FLAG_URGENT_PRESENT)
-        smcr_say_note(walk, hf_smcr_cdc_flags, &ei_smcr_cdc_urgent_flags);
-}
-
 static void
 check(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 {
+    const uint8_t urgent =
+        SMCR_CDC_FLAG_URGENT_PRESENT | SMCR_CDC_FLAG_URGENT_PENDING | SMCR_CDC_FLAG_FAILOVER;
+
     if (tvb_get_uint8(walk->tvb, 0) != SMCR_LLC_CDC)
         smcr_say_note(walk, hf_smcr_cdc_type, &ei_smcr_llc_type);
     if (tvb_captured_length(walk->tvb) >= 2 && cdc->length != SMCR_LLC_LENGTH)
         smcr_say_note(walk, hf_smcr_cdc_length, &ei_smcr_cdc_length);
-    check_urgent(walk, cdc);
+    /* urgent data that are present are pending, too (R-4.7.5-1) */
+    if ((cdc->flags & urgent) == SMCR_CDC_FLAG_URGENT_PRESENT)
+        smcr_say_note(walk, hf_smcr_cdc_flags, &ei_smcr_cdc_urgent_flags);
 }
 
 /* Behind the flags everything is reserved, so a capture may cut it. */

@@ -142,26 +142,20 @@ remember(const smcr_layout_walk_t *walk, proto_item *item)
     *walk->shown = shown;
 }
 
-/* The flags that are set, in the line of all bits. */
-static void
-name_flags(const smcr_row_t *row, uint64_t value, proto_item *item)
-{
-    for (int *const *hf = row->bits; *hf; hf++) {
-        const header_field_info *field = proto_registrar_get_nth((unsigned)**hf);
-        if (field->type == FT_BOOLEAN && !field->strings && value & field->bitmask)
-            proto_item_append_text(item, ", %s", field->name);
-    }
-}
-
 static proto_item *
 show_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
     const uint8_t *bytes = tvb_get_ptr(walk->tvb, (int)offset, row->length);
+    uint64_t value = read_integer(row, walk, bytes);
     proto_item *item =
         proto_tree_add_bitmask_with_flags(walk->tree, walk->tvb, offset, *row->hf, ett_smcr_flags,
                                           row->bits, ENC_BIG_ENDIAN, BMT_NO_APPEND);
 
-    name_flags(row, read_integer(row, walk, bytes), item);
+    for (int *const *hf = row->bits; *hf; hf++) { /* names the flags that are set */
+        const header_field_info *field = proto_registrar_get_nth((unsigned)**hf);
+        if (field->type == FT_BOOLEAN && !field->strings && value & field->bitmask)
+            proto_item_append_text(item, ", %s", field->name);
+    }
     for (proto_item *bit = item->first_child; bit; bit = bit->next)
         remember(walk, bit);
     for (unsigned i = reserved_bits(row, walk, bytes); i > 0; i--)
@@ -379,16 +373,6 @@ bits_fault(const smcr_row_t *row)
     return covered == UINT64_MAX >> (64 - 8 * row->length) ? NULL : "bits are not covered";
 }
 
-static const char *
-keep_fault(const smcr_row_t *row)
-{
-    if (row->keep == SMCR_KEEP_BYTES && row->member_size != row->length)
-        return "kept array has another length than its row";
-    if (row->keep == SMCR_KEEP_INTEGER && row->member_size < row->length)
-        return "kept integer is too narrow";
-    return NULL;
-}
-
 const char *
 smcr_layout_fault(const smcr_layout_t *layout, unsigned (*width)(int hf))
 {
@@ -397,15 +381,19 @@ smcr_layout_fault(const smcr_layout_t *layout, unsigned (*width)(int hf))
     for (unsigned i = 0; i < layout->count; i++) {
         const smcr_row_t *row = &layout->rows[i];
         unsigned field_width = width(*row->hf);
-        const char *fault = keep_fault(row);
+        const char *fault = NULL;
 
         if (row->offset != next)
             return row->offset > next ? "hole between rows" : "rows overlap";
         if (row->length == 0 || (field_width && field_width != row->length))
             return "length is not the field's width";
-        if (!fault && row->kind == SMCR_ROW_BITS)
+        if (row->keep == SMCR_KEEP_BYTES && row->member_size != row->length)
+            return "kept array has another length than its row";
+        if (row->keep == SMCR_KEEP_INTEGER && row->member_size < row->length)
+            return "kept integer is too narrow";
+        if (row->kind == SMCR_ROW_BITS)
             fault = bits_fault(row);
-        if (!fault && row->kind == SMCR_ROW_PART)
+        else if (row->kind == SMCR_ROW_PART)
             fault = row->part->length == row->length ? smcr_layout_fault(row->part, width)
                                                      : "part has another length than its row";
         if (fault)

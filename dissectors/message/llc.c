@@ -112,15 +112,6 @@ static const llc_kind_t kinds[] = {
 #include "wire/llc.def"
 };
 
-static const llc_kind_t *
-kind_of_type(uint8_t type)
-{
-    for (unsigned i = 0; i < array_length(kinds); i++)
-        if (kinds[i].type == type)
-            return &kinds[i];
-    return NULL;
-}
-
 /* ---- length ---- */
 
 static int
@@ -182,15 +173,6 @@ check_length(const smcr_message_llc_t *message, tvbuff_t *payload)
 
 /* ---- one message ---- */
 
-/* Shows what follows the last byte that the message's own function has shown: padding up to 44
- * bytes, and then bytes that no format defines. */
-static void
-show_tail(const smcr_message_llc_t *message, tvbuff_t *payload, unsigned next)
-{
-    next = smcr_llc_show_unused(message, next, MIN(message->end, SMCR_LLC_LENGTH));
-    smcr_say_extra_bytes(&message->walk, payload, next);
-}
-
 /* Shows a message whose type is not known. */
 static void
 dissect_unknown(const smcr_message_llc_t *message)
@@ -243,7 +225,10 @@ dissect_known(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *pay
 
     unsigned next = kind->dissect_body(message);
     bool whole = next != SMCR_MESSAGE_LLC_CUT;
-    show_tail(message, payload, whole ? next : message->end);
+    /* behind what it has shown: padding up to 44 bytes, and then bytes that no format defines */
+    next = smcr_llc_show_unused(message, whole ? next : message->end,
+                                MIN(message->end, SMCR_LLC_LENGTH));
+    smcr_say_extra_bytes(&message->walk, payload, next);
     llc->complete =
         length_is_right && whole && tvb_captured_length(message->walk.tvb) == message->end;
 }
@@ -252,13 +237,16 @@ dissect_known(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *pay
 static bool
 dissect(smcr_message_llc_t *message, tvbuff_t *payload)
 {
-    const llc_kind_t *kind = kind_of_type(tvb_get_uint8(payload, 0));
+    uint8_t type = tvb_get_uint8(payload, 0);
+    const llc_kind_t *kind = NULL;
 
+    for (unsigned i = 0; !kind && i < array_length(kinds); i++)
+        kind = kinds[i].type == type ? &kinds[i] : NULL;
     memset(message->llc, 0, sizeof *message->llc);
     message->walk.tvb = payload;
     message->walk.order = ENC_BIG_ENDIAN;
     message->end = tvb_reported_length(payload);
-    message->llc->type = tvb_get_uint8(payload, 0);
+    message->llc->type = type;
     if (!kind && !message->walk.flawed)
         dissect_unknown(message);
     if (!kind)

@@ -21,10 +21,8 @@ smcr_llc_count_fault(const smcr_message_llc_t *message, int hf, expert_field *ex
 void
 smcr_llc_show_echo(const smcr_message_llc_t *message)
 {
-    proto_item *item = proto_tree_add_item(message->walk.tree, hf_smcr_llc_echo,
-                                           message->walk.tvb, 0, 0, ENC_NA);
-
-    proto_item_set_generated(item);
+    proto_item_set_generated(proto_tree_add_item(message->walk.tree, hf_smcr_llc_echo,
+                                                 message->walk.tvb, 0, 0, ENC_NA));
 }
 
 /* Shows bytes that should be zero as field `hf`; says it with `expert` if they are not. */

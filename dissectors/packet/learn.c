@@ -16,12 +16,6 @@
 #define CLC_MAX (SMCR_PACKET_DATA - SMCR_PACKET_CLC)
 #define TOLD_MAX 0x8000 /* netlink messages */
 
-static bool
-is_first_pass(const packet_info *pinfo)
-{
-    return !pinfo->fd->visited;
-}
-
 /* ---- first pass ---- */
 
 /* In place: both are large. */
@@ -125,13 +119,6 @@ smcr_packet_begin(const packet_info *pinfo, smcr_packet_t *packet)
     smcr_endpoint_gid(&pinfo->dst, packet->roce.target.gid);
 }
 
-static bool
-is_cut(const smcr_packet_t *packet)
-{
-    return !packet->payload ||
-           tvb_captured_length(packet->payload) < tvb_reported_length(packet->payload);
-}
-
 /* The LLC or CDC message that ends in this packet; NULL: none does. */
 static tvbuff_t *
 find_message(packet_info *pinfo, smcr_packet_t *packet)
@@ -153,15 +140,15 @@ find_message(packet_info *pinfo, smcr_packet_t *packet)
 bool
 smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
 {
-    bool first_pass = is_first_pass(pinfo);
+    bool first_pass = !pinfo->fd->visited;
     smcr_arrival_t arrival;
 
     if (pinfo->flags.in_error_pkt)
         return false;
-    bool found = first_pass ? recognise_packet(pinfo, packet, &arrival)
-                            : smcr_record_find(smcr_capture_state(), pinfo->num,
-                                               packet->layer, &packet->record);
-
+    bool found = first_pass && recognise_packet(pinfo, packet, &arrival);
+    const smcr_state_t *state = first_pass ? arrival.state : smcr_capture_state();
+    if (!first_pass)
+        found = smcr_record_find(state, pinfo->num, packet->layer, &packet->record);
     packet->parts = NULL;
     if (first_pass && smcr_preferences.roce && !packet->record.link) {
         smcr_cm_message_t management;
@@ -173,13 +160,15 @@ smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
         return false;
     tvbuff_t *message = find_message(pinfo, packet);
     if (first_pass) {
-        if (packet->record.has_part && is_cut(packet))
+        tvbuff_t *part = packet->payload;
+        bool is_cut = !part || tvb_captured_length(part) < tvb_reported_length(part);
+        if (packet->record.has_part && is_cut)
             smcr_evidence_pass_over(&arrival);
         if (message && packet->record.link && packet->record.kind != SMCR_RECORD_CORRUPT)
             learn_message(pinfo, message, &arrival);
         smcr_record_keep(&arrival, packet->layer);
     }
-    smcr_record_complete(smcr_capture_state(), &packet->record);
+    smcr_record_complete(state, &packet->record);
     return packet->record.link != NULL;
 }
 
@@ -188,7 +177,7 @@ smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
 void
 smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc)
 {
-    if (is_first_pass(pinfo))
+    if (!pinfo->fd->visited)
         smcr_senders_count(smcr_capture_learn(pinfo), icrc, pinfo->num);
     const smcr_state_t *state = smcr_capture_state();
     uint32_t doubted = icrc->status == SMCR_IB_ICRC_BAD ? smcr_senders_doubted(state, icrc) : 0;

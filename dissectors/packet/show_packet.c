@@ -80,17 +80,6 @@ smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t
                                   record->part.number, length, more);
 }
 
-/* Shows below `tree` which packets belong together. Returns the whole message in its last packet,
- * on `payload`, else NULL. */
-static tvbuff_t *
-show_parts(fragment_head *parts, tvbuff_t *payload, packet_info *pinfo, proto_tree *tree)
-{
-    if (parts) /* it was put together outside the layer that shows it */
-        parts->reas_in_layer_num = pinfo->curr_layer_num;
-    return process_reassembled_data(payload, 0, pinfo, "Reassembled SMC-R message", parts,
-                                    &part_items, NULL, tree);
-}
-
 /* ---- packets ---- */
 
 /* The message that a packet has carried. */
@@ -120,7 +109,11 @@ show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, car
 
     col_append_str(pinfo->cinfo, COL_INFO, "Part of a message");
     proto_item_append_text(item, ", part of a message");
-    tvbuff_t *message = show_parts(packet->parts, packet->payload, pinfo, below);
+    if (packet->parts) /* it was put together outside the layer that shows it */
+        packet->parts->reas_in_layer_num = pinfo->curr_layer_num;
+    tvbuff_t *message = process_reassembled_data(packet->payload, 0, pinfo,
+                                                 "Reassembled SMC-R message", packet->parts,
+                                                 &part_items, NULL, below);
     return message ? show_message(message, pinfo, tree, carried) : below;
 }
 
@@ -135,18 +128,14 @@ show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, 
     return show_part(pinfo, tree, packet, carried);
 }
 
-/* What the packet hands on; NULL: nothing. */
+/* What is left to do when the packet is shown. Returns what it hands on; NULL: nothing. */
 static wmem_array_t *
-held_of(const packet_info *pinfo, const smcr_packet_t *packet)
-{
-    return smcr_held_of(smcr_capture_state(), pinfo->num, packet->layer);
-}
-
-/* What is left to do when the packet is shown. `held`: what it hands on. */
-static void
-tell(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried, wmem_array_t *held)
+tell(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried)
 {
     bool write = packet->record.kind == SMCR_RECORD_WRITE;
+    const smcr_link_t *link = packet->record.link;
+    wmem_array_t *held =
+        link ? smcr_held_of(link->lgr->state, pinfo->num, packet->layer) : NULL;
 
     smcr_show_source_port(pinfo, &packet->record, &packet->roce);
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &packet->record,
@@ -155,6 +144,7 @@ tell(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried, 
                                          .cdc = carried && carried->is_cdc ? &carried->cdc : NULL,
                                          .data = write ? packet->payload : NULL,
                                          .hands_on = held});
+    return held;
 }
 
 bool
@@ -173,8 +163,7 @@ smcr_packet_show(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *pack
     proto_tree *below = show_payload(pinfo, tree, packet, &carried);
     smcr_annotate_packet(packet->payload, pinfo, below, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
-    wmem_array_t *held = held_of(pinfo, packet);
-    tell(pinfo, packet, &carried, held);
+    wmem_array_t *held = tell(pinfo, packet, &carried);
     if (held)
         smcr_payload_hand_on(held, packet->payload, write ? packet->payload : NULL, pinfo, tree,
                              below, record);
@@ -229,8 +218,7 @@ smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     pinfo->current_proto = protocol;
     smcr_info_answer(pinfo, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
-    wmem_array_t *held = held_of(pinfo, packet);
-    tell(pinfo, packet, NULL, held);
+    wmem_array_t *held = tell(pinfo, packet, NULL);
     if (held)
         smcr_payload_hand_on(held, tvb, NULL, pinfo, tree, below, record);
 }
@@ -240,5 +228,5 @@ smcr_packet_show_foreign(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                          const smcr_packet_t *packet)
 {
     smcr_show_rdma_connection(tvb, pinfo, tree, &packet->record, &packet->roce);
-    tell(pinfo, packet, NULL, NULL);
+    tell(pinfo, packet, NULL);
 }

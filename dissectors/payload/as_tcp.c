@@ -41,7 +41,7 @@
 
 #define DECLARE(member) __typeof__(((packet_info *)NULL)->member) member;
 #define SAVE(member) .member = pinfo->member,
-#define RESTORE(member) pinfo->member = saved->member;
+#define RESTORE(member) pinfo->member = saved.member;
 
 /* The frame as it was before it took the place of a TCP segment. */
 typedef struct {
@@ -49,14 +49,7 @@ typedef struct {
     wmem_list_frame_t *tcp_layer; /* added for the call */
 } saved_frame_t;
 
-static void
-restore(packet_info *pinfo, const saved_frame_t *saved)
-{
-    TCP_MEMBERS(RESTORE)
-    wmem_list_remove_frame(pinfo->layers, saved->tcp_layer);
-}
-
-/* The frame takes the place of a TCP segment, until restore(). */
+/* The frame takes the place of a TCP segment, until its members are restored. */
 static void
 become_tcp(packet_info *pinfo, const smcr_handshake_ends_t *ends, unsigned sender,
            saved_frame_t *saved)
@@ -144,7 +137,8 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
         smcr_handshake_set_bypass(outer);
         own->flags = flow->flags;
         *flow = as_it_was; /* that of the TCP connection again */
-        restore(pinfo, &saved);
+        TCP_MEMBERS(RESTORE)
+        wmem_list_remove_frame(pinfo->layers, saved.tcp_layer);
     }
     ENDTRY;
     /* TCP names itself where no dissector above it has got a whole message yet. */

@@ -19,13 +19,6 @@
 
 static dissector_table_t table; /* from registration until Wireshark ends */
 
-/* The dissector that the user has chosen for the connection's data, NULL: none. */
-static dissector_handle_t
-chosen_for(const smcr_conn_t *conn)
-{
-    return dissector_get_uint_handle(table, conn->index);
-}
-
 /* Of the packet that is selected in the window. */
 static void *
 value_of(packet_info *pinfo)
@@ -87,7 +80,7 @@ static const smcr_handshake_ends_t *
 new_ends(const packet_info *pinfo, const smcr_conn_t *conn, unsigned sender)
 {
     smcr_handshake_ends_t *ends = smcr_handshake_ends(pinfo, conn);
-    dissector_handle_t chosen = chosen_for(conn);
+    dissector_handle_t chosen = dissector_get_uint_handle(table, conn->index);
     int server = conn->conversation ? 1 : conn->lgr->server;
 
     if (!conn->conversation)

@@ -10,27 +10,31 @@
 
 /* Set when protocols register. */
 static struct {
-    int tap[3];
-    smcr_tap_queue_t queue[3];
-    unsigned count;
-} taps;
+    int tap;
+    smcr_tap_queue_t queue;
+} taps[3];
+static unsigned tap_count;
 
 void
 smcr_tap_add(int tap, smcr_tap_queue_t queue)
 {
-    ws_assert(taps.count < array_length(taps.tap));
-    taps.tap[taps.count] = tap;
-    taps.queue[taps.count++] = queue;
+    ws_assert(tap_count < array_length(taps));
+    taps[tap_count].tap = tap;
+    taps[tap_count++].queue = queue;
 }
 
 bool
 smcr_tap_is_heard(void)
 {
-    for (unsigned i = 0; i < taps.count; i++)
-        if (have_tap_listener(taps.tap[i]))
+    for (unsigned i = 0; i < tap_count; i++)
+        if (have_tap_listener(taps[i].tap))
             return true;
     return false;
 }
+
+#define KEEP(member) \
+    if (packet->member) \
+        kept->member = wmem_memdup(pinfo->pool, packet->member, sizeof *packet->member);
 
 /* A copy that lives as long as the frame is dissected. */
 static const smcr_tap_t *
@@ -40,16 +44,7 @@ keep(const packet_info *pinfo, const smcr_tap_t *packet)
 
     kept->first_pass = !pinfo->fd->visited;
     kept->record = wmem_memdup(pinfo->pool, packet->record, sizeof *packet->record);
-    if (packet->roce)
-        kept->roce = wmem_memdup(pinfo->pool, packet->roce, sizeof *packet->roce);
-    if (packet->clc)
-        kept->clc = wmem_memdup(pinfo->pool, packet->clc, sizeof *packet->clc);
-    if (packet->llc)
-        kept->llc = wmem_memdup(pinfo->pool, packet->llc, sizeof *packet->llc);
-    if (packet->cdc)
-        kept->cdc = wmem_memdup(pinfo->pool, packet->cdc, sizeof *packet->cdc);
-    if (packet->segment)
-        kept->segment = wmem_memdup(pinfo->pool, packet->segment, sizeof *packet->segment);
+    KEEP(roce) KEEP(clc) KEEP(llc) KEEP(cdc) KEEP(segment)
     return kept;
 }
 
@@ -67,14 +62,14 @@ smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet)
 {
     const smcr_tap_t *kept = NULL;
 
-    for (unsigned i = 0; i < taps.count; i++) {
-        if (!have_tap_listener(taps.tap[i]))
+    for (unsigned i = 0; i < tap_count; i++) {
+        if (!have_tap_listener(taps[i].tap))
             continue;
         if (!kept)
             kept = keep(pinfo, packet);
-        if (taps.queue[i])
-            taps.queue[i](pinfo, kept);
+        if (taps[i].queue)
+            taps[i].queue(pinfo, kept);
         else
-            tap_queue_packet(taps.tap[i], pinfo, kept);
+            tap_queue_packet(taps[i].tap, pinfo, kept);
     }
 }

@@ -363,16 +363,6 @@ take_repeat(const passage_t *passage)
 }
 
 static void
-take_events(const passage_t *passage)
-{
-    const smcr_record_t *record = passage->packet->record;
-    wmem_allocator_t *scope = passage->pinfo->pool;
-
-    for (const smcr_event_t *event = record->events; event; event = event->next)
-        draw(passage, smcr_arrow_text_event(scope, event, passage->packet, passage->subject));
-}
-
-static void
 take_data(const passage_t *passage)
 {
     const smcr_record_cdc_t *view = passage->packet->record->view;
@@ -401,7 +391,8 @@ take_roce(const passage_t *passage)
         draw(passage, smcr_arrow_text_llc(
                           passage->pinfo->pool, packet->llc, passage->subject,
                           knows_roles(passage) ? is_by_server(passage) : SMCR_LGR_SIDE_UNKNOWN));
-    take_events(passage);
+    for (const smcr_event_t *event = packet->record->events; event; event = event->next)
+        draw(passage, smcr_arrow_text_event(passage->pinfo->pool, event, packet, passage->subject));
 }
 
 static void

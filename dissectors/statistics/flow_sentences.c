@@ -147,16 +147,6 @@ details_of(const smcr_event_t *event)
     return colon ? colon : "";
 }
 
-static smcr_arrow_text_t
-say_moved(wmem_allocator_t *scope, const smcr_event_t *event, const char *subject)
-{
-    const char *text = event->text ? event->text : "The connection moves to another link";
-    const char *from = strstr(text, " from link ");
-
-    return say(scope, "Failover", "%s moves the connection%s", subject,
-               from ? from : " to another link");
-}
-
 /* " for 5.2 ms, until frame 40": so long the writer waits for space after this message. */
 static const char *
 wait_of(wmem_allocator_t *scope, const smcr_record_cdc_t *view)
@@ -173,9 +163,12 @@ smcr_arrow_text_t
 smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const smcr_tap_t *packet,
                       const char *subject)
 {
+    const char *from = event->text ? strstr(event->text, " from link ") : NULL;
+
     switch (event->id) {
     case SMCR_EVENT_conn_moved:
-        return say_moved(scope, event, subject);
+        return say(scope, "Failover", "%s moves the connection%s", subject,
+                   from ? from : " to another link");
     case SMCR_EVENT_conn_sending_done:
         return say(scope, "Sending done", "%s says that it will write no more data", subject);
     case SMCR_EVENT_conn_closed:

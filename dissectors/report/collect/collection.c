@@ -16,21 +16,15 @@
 
 /* ---- how much a capture holds, and how much of it is neither TCP nor RoCE ---- */
 
-/* Protocols; dissectors have registered before. */
-static struct {
-    int ip, ipv6, tcp, infiniband, icmp, icmpv6;
-} protos;
+enum { IP = 1, TCP = 2, ROCE = 4, ICMP = 8 };
 
-static void
-find_protos(void)
-{
-    protos.ip = proto_get_id_by_filter_name("ip");
-    protos.ipv6 = proto_get_id_by_filter_name("ipv6");
-    protos.tcp = proto_get_id_by_filter_name("tcp");
-    protos.infiniband = proto_get_id_by_filter_name("infiniband");
-    protos.icmp = proto_get_id_by_filter_name("icmp");
-    protos.icmpv6 = proto_get_id_by_filter_name("icmpv6");
-}
+/* Protocols, and which layer each is; `id` is known when dissectors have registered. */
+static struct {
+    const char *name;
+    unsigned layer;
+    int id;
+} protos[] = {{"ip", IP, 0},           {"ipv6", IP, 0},   {"tcp", TCP, 0},
+              {"infiniband", ROCE, 0}, {"icmp", ICMP, 0}, {"icmpv6", ICMP, 0}};
 
 static void
 count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
@@ -48,25 +42,17 @@ count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
         capture->last_time = time;
 }
 
-/* The packet that IP carries. */
-typedef struct {
-    bool ip, tcp, roce;
-    bool icmp; /* what comes behind are quotes */
-} layers_t;
-
-static layers_t
+/* Which of them the packet has; what comes behind ICMP are quotes. */
+static unsigned
 layers_of(const packet_info *pinfo)
 {
-    layers_t layers = {.ip = false};
+    unsigned layers = 0;
     wmem_list_frame_t *layer = wmem_list_head(pinfo->layers);
 
-    for (; layer && !layers.icmp; layer = wmem_list_frame_next(layer)) {
-        int proto = GPOINTER_TO_INT(wmem_list_frame_data(layer));
-
-        layers.ip |= proto == protos.ip || proto == protos.ipv6;
-        layers.tcp |= proto == protos.tcp;
-        layers.roce |= proto == protos.infiniband;
-        layers.icmp |= proto == protos.icmp || proto == protos.icmpv6;
+    for (; layer && !(layers & ICMP); layer = wmem_list_frame_next(layer)) {
+        int id = GPOINTER_TO_INT(wmem_list_frame_data(layer));
+        for (unsigned i = 0; i < array_length(protos); i++)
+            layers |= id == protos[i].id ? protos[i].layer : 0;
     }
     return layers;
 }
@@ -119,7 +105,8 @@ begin(smcr_collect_t *all)
     if (all->scope)
         return;
     all->scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
-    find_protos();
+    for (unsigned i = 0; i < array_length(protos); i++)
+        protos[i].id = proto_get_id_by_filter_name(protos[i].name);
     smcr_entry_clear(&all->capture, &smcr_entry_capture_description);
     smcr_entry_clear(&all->ip, &smcr_entry_ip_description);
     all->capture.passes = 1;
@@ -135,12 +122,12 @@ begin(smcr_collect_t *all)
 static void
 take_frame(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt)
 {
-    layers_t layers = layers_of(pinfo);
+    unsigned layers = layers_of(pinfo);
 
     count_frame(&all->capture, pinfo);
-    all->capture.roce_frames += layers.roce;
-    if (layers.ip && !layers.tcp && !layers.roce)
-        count_ip(all, pinfo, edt, layers.icmp);
+    all->capture.roce_frames += (layers & ROCE) != 0;
+    if ((layers & (IP | TCP | ROCE)) == IP)
+        count_ip(all, pinfo, edt, layers & ICMP);
     smcr_collect_notices_end_frame(all, pinfo);
 }
 
@@ -243,21 +230,20 @@ smcr_entry_report_t *
 smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_allocator_t *scope)
 {
     smcr_entry_report_t *report = wmem_new(scope, smcr_entry_report_t);
-    smcr_collect_t *all = collection;
 
-    begin(all);
+    begin(collection);
     smcr_entry_clear(report, &smcr_entry_report_description);
     report->schema = SCHEMA;
-    fill_capture(report, all, filter);
-    smcr_collect_rdma_flows_report(all, &report->rdma_flows, scope);
-    smcr_collect_connections_report(all, &report->connections, scope);
-    smcr_collect_link_groups_report(all, &report->link_groups, scope);
+    fill_capture(report, collection, filter);
+    smcr_collect_rdma_flows_report(collection, &report->rdma_flows, scope);
+    smcr_collect_connections_report(collection, &report->connections, scope);
+    smcr_collect_link_groups_report(collection, &report->link_groups, scope);
     fill_versions(report);
     SMCR_FIGURE_EACH(connection, entry, report->connections)
         if (entry->fallback)
             fallback_of(report, entry->fallback, scope)->count++;
-    smcr_collect_notices_report_breaches(all, &report->breaches, scope);
-    smcr_collect_tcp_flows_report(all, &report->tcp_flows, scope);
+    smcr_collect_notices_report_breaches(collection, &report->breaches, scope);
+    smcr_collect_tcp_flows_report(collection, &report->tcp_flows, scope);
     return report;
 }
 

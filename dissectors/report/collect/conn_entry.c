@@ -77,16 +77,6 @@ fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
     }
 }
 
-static void
-fill_named(smcr_entry_connection_t *entry, const smcr_socket_t *socket, wmem_allocator_t *scope)
-{
-    address addr;
-
-    smcr_endpoint_of_gid(socket->told.address[SMCR_TOLD_OWN], &addr);
-    entry->named_by = address_to_str(scope, &addr);
-    entry->named_frame = socket->first;
-}
-
 /* ---- how it came about ---- */
 
 /* Who is to blame for it. */
@@ -407,8 +397,12 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
 
     entry->stream = conn->index;
     fill_ends(entry, conn, tcp, scope);
-    if (conn->socket)
-        fill_named(entry, conn->socket, scope);
+    if (conn->socket) {
+        address addr;
+        smcr_endpoint_of_gid(conn->socket->told.address[SMCR_TOLD_OWN], &addr);
+        entry->named_by = address_to_str(scope, &addr);
+        entry->named_frame = conn->socket->first;
+    }
     if (!counted->is_smcd)
         entry->version = smcr_figure_version_of(
             counted->version || !conn->socket || !conn->lgr ? counted->version : conn->lgr->version,

@@ -181,15 +181,6 @@ take_llc(smcr_collect_t *collection, smcr_when_t when, const smcr_tap_t *packet)
     }
 }
 
-/* Data comes: the connection can carry it, whatever LLC is still at. */
-static void
-end_contact(smcr_collect_counted_conn_t *counted, smcr_when_t when)
-{
-    counted->contact.is_over = true;
-    if (is_asked(&counted->contact, when.frame))
-        counted->contact.ready = when;
-}
-
 /* A packet of a link. What is absent before it may belong to a first contact, or may be the first
  * data, unless a request of its flow came in between. Returns the gaps of both flows so far. */
 static const uint32_t *
@@ -289,8 +280,9 @@ count_packet(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
     const smcr_record_t *record = packet->record;
     smcr_collect_direction_t *direction = &counted->direction[record->sender];
 
-    if (!counted->on_roce)
-        end_contact(counted, when);
+    if (!counted->on_roce && is_asked(&counted->contact, when.frame))
+        counted->contact.ready = when; /* for data, whatever LLC is still at */
+    counted->contact.is_over |= !counted->on_roce;
     counted->on_roce = true;
     smcr_collect_division_take(&counted->division, collection->scope, when, packet, gaps,
                                counted->clc[SMCR_CLC_CONFIRM].frame != 0);

@@ -245,15 +245,6 @@ get_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t wh
     return *flow;
 }
 
-/* Which way a segment goes: the ports say so, but where they are the same. */
-static unsigned
-direction_of(const tcp_conn_t *flow, const struct tcpheader *tcp)
-{
-    if (flow->port[UP] != flow->port[DOWN])
-        return tcp->th_sport == flow->port[UP] ? UP : DOWN;
-    return addresses_equal(&tcp->ip_src, &flow->end[UP]) ? UP : DOWN;
-}
-
 /* ---- flows: facts ---- */
 
 static unsigned
@@ -335,7 +326,10 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
         return;
     smcr_when_t when = smcr_capture_when(pinfo);
     tcp_conn_t *flow = get_flow(collection, tcp, when);
-    unsigned direction = direction_of(flow, tcp);
+    bool tells = flow->port[UP] != flow->port[DOWN]; /* the ports: which way the segment goes */
+    bool is_up = tells ? tcp->th_sport == flow->port[UP]
+                       : addresses_equal(&tcp->ip_src, &flow->end[UP]);
+    unsigned direction = is_up ? UP : DOWN;
     const smcr_entry_tcp_direction_t *counts = &flow->direction[direction].counts;
     uint64_t ce = counts->ce, repeated = counts->repeated_segments;
     smcr_congestion_tcp_segment_t segment = segment_of(pinfo, tcp, &flow->offsets[direction]);
@@ -359,23 +353,6 @@ smcr_collect_tcp_flows_facts(const smcr_collect_t *collection, uint64_t tcp_stre
     return *(void **)wmem_array_index(collection->tcp, (unsigned)tcp_stream);
 }
 
-static void
-report_flow(const tcp_conn_t *flow, smcr_entry_tcp_t *entry, wmem_allocator_t *scope)
-{
-    entry->tcp_isn.client = flow->facts.isn[CLIENT];
-    entry->tcp_isn.server = flow->facts.isn[SERVER];
-    entry->src = address_to_str(scope, &flow->end[UP]);
-    entry->dst = address_to_str(scope, &flow->end[DOWN]);
-    entry->src_port = flow->port[UP];
-    entry->dst_port = flow->port[DOWN];
-    entry->first_time = flow->facts.first.time;
-    entry->last_frame = flow->facts.last;
-    entry->ecn_initiated = flow->ecn_initiated;
-    entry->ecn_accepted = flow->ecn_accepted;
-    smcr_congestion_tcp_direction_report(&flow->direction[UP], &entry->up);
-    smcr_congestion_tcp_direction_report(&flow->direction[DOWN], &entry->down);
-}
-
 void
 smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
                               wmem_allocator_t *scope)
@@ -387,6 +364,17 @@ smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list
             continue;
         smcr_entry_tcp_t *entry = SMCR_FIGURE_ADD(tcp, list, scope);
         entry->tcp_stream = stream;
-        report_flow(flow, entry, scope);
+        entry->tcp_isn.client = flow->facts.isn[CLIENT];
+        entry->tcp_isn.server = flow->facts.isn[SERVER];
+        entry->src = address_to_str(scope, &flow->end[UP]);
+        entry->dst = address_to_str(scope, &flow->end[DOWN]);
+        entry->src_port = flow->port[UP];
+        entry->dst_port = flow->port[DOWN];
+        entry->first_time = flow->facts.first.time;
+        entry->last_frame = flow->facts.last;
+        entry->ecn_initiated = flow->ecn_initiated;
+        entry->ecn_accepted = flow->ecn_accepted;
+        smcr_congestion_tcp_direction_report(&flow->direction[UP], &entry->up);
+        smcr_congestion_tcp_direction_report(&flow->direction[DOWN], &entry->down);
     }
 }

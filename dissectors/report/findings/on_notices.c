@@ -92,27 +92,11 @@ place_of(const smcr_figure_notice_t *notice)
 /* Notes that do no harm: peers do so as a rule, or Linux does, and nothing comes of it. A warning
  * with the same name is told. */
 static const char *const harmless[] = {
-    "llc.collision",
-    "link.deleted",
-    "link.delete_asked",
-    "move.old_link",
-    "tcp_closed_before",
-    "cdc.after_close",
-    "cdc.after_done",
-    "cdc.after_abort",
-    "write.after_close",
-    "write.after_end",
-    "window.small_update",
-    "window.small_write",
-    "llc.rfc_layout",
-    "llc.reason_missing",
-    "llc.link_number_unneeded",
-    "llc.type_optional",
-    "rmb.bsize_reserved",
-    "clc.os_unknown",
-    "clc.release_unknown",
-    "clc.direct_differs",
-    NULL,
+    "llc.collision", "link.deleted", "link.delete_asked", "move.old_link", "tcp_closed_before",
+    "cdc.after_close", "cdc.after_done", "cdc.after_abort", "write.after_close", "write.after_end",
+    "window.small_update", "window.small_write", "llc.rfc_layout", "llc.reason_missing",
+    "llc.link_number_unneeded", "llc.type_optional", "rmb.bsize_reserved", "clc.os_unknown",
+    "clc.release_unknown", "clc.direct_differs", NULL,
 };
 
 static const char *

@@ -105,15 +105,6 @@ write_when(writer_t *writer, const smcr_when_t *when, const char *name)
     write_decimal(writer, when->frame ? when->time : SMCR_FIGURE_UNKNOWN, "\"");
 }
 
-static void
-write_bool(writer_t *writer, smcr_figure_maybe_t value)
-{
-    static const char *const words[] = {
-        [SMCR_FIGURE_MAYBE] = "null", [SMCR_FIGURE_NO] = "false", [SMCR_FIGURE_YES] = "true"};
-
-    json_dumper_value_anyf(&writer->dumper, "%s", words[value]);
-}
-
 /* `unit`: nanoseconds for times, 1 for what has no unit. */
 static void
 write_spread(writer_t *writer, const smcr_distribution_t *spread, uint64_t unit)
@@ -169,6 +160,9 @@ write_list(writer_t *writer, const smcr_figure_list_t *list,
 static void
 write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *value)
 {
+    static const char *const bools[] = {
+        [SMCR_FIGURE_MAYBE] = "null", [SMCR_FIGURE_NO] = "false", [SMCR_FIGURE_YES] = "true"};
+
     switch (member->kind) {
     case SMCR_FIGURE_KIND_COUNT:
     case SMCR_FIGURE_KIND_NUMBER:
@@ -185,7 +179,7 @@ write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *va
         write_text(writer, member->words[*(const unsigned *)value]);
         break;
     case SMCR_FIGURE_KIND_BOOL:
-        write_bool(writer, *(const smcr_figure_maybe_t *)value);
+        json_dumper_value_anyf(&writer->dumper, "%s", bools[*(const smcr_figure_maybe_t *)value]);
         break;
     case SMCR_FIGURE_KIND_WHEN:
         write_when(writer, value, member->name);

@@ -78,20 +78,6 @@ tell_initial_psn(const smcr_arrival_t *arrival)
                        arrival->roce->psn, announced);
 }
 
-/* A packet that its receiver drops, since its ICRC is wrong. Any of its bytes may be what is wrong:
- * nothing is learned from it but how it fared. */
-static void
-judge_corrupt(smcr_arrival_t *arrival)
-{
-    smcr_qp_t *qp = arrival->qp;
-    smcr_flow_verdict_t verdict =
-        smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
-
-    arrival->record->kind = SMCR_RECORD_CORRUPT;
-    smcr_event_add(arrival, SMCR_EVENT_icrc_bad, NULL);
-    tell_repeat(arrival, &verdict);
-}
-
 static smcr_flow_fate_t
 judge_request(smcr_arrival_t *arrival)
 {
@@ -521,8 +507,11 @@ smcr_state_packet(smcr_arrival_t *arrival)
     qp->link->packet_count += !roce->corrupt;
     arrival->qp = qp;
     smcr_record_set_link(arrival->record, qp->link, peer->side);
-    if (roce->corrupt) {
-        judge_corrupt(arrival);
+    if (roce->corrupt) { /* its receiver drops it. Any byte may be wrong: it tells how it fared */
+        smcr_flow_verdict_t verdict = smcr_outcome_judge(arrival, &qp->traffic, &peer->traffic);
+        arrival->record->kind = SMCR_RECORD_CORRUPT;
+        smcr_event_add(arrival, SMCR_EVENT_icrc_bad, NULL);
+        tell_repeat(arrival, &verdict);
         return true;
     }
     if (roce->opcode == SMCR_IB_CNP) {

@@ -11,29 +11,23 @@
 
 /* ---- requests ---- */
 
-static smcr_write_t *
-kept_write(const smcr_qp_t *qp, uint32_t back)
-{
-    return &qp->writes[(qp->write_count - back) % WRITES_KEPT];
-}
-
 smcr_write_t *
 smcr_write_last(const smcr_qp_t *qp, unsigned back)
 {
-    return back <= MIN(qp->write_count, WRITES_KEPT) ? kept_write(qp, back) : NULL;
+    return back <= MIN(qp->write_count, WRITES_KEPT)
+               ? &qp->writes[(qp->write_count - back) % WRITES_KEPT]
+               : NULL;
 }
 
 static smcr_write_t *
 find_write(const smcr_qp_t *qp, smcr_psn_t psn)
 {
-    uint32_t kept = MIN(qp->write_count, WRITES_KEPT);
+    smcr_write_t *write;
 
-    for (uint32_t back = 1; back <= kept; back++) {
-        smcr_write_t *write = kept_write(qp, back);
+    for (unsigned back = 1; (write = smcr_write_last(qp, back)) != NULL; back++)
         if (psn >= write->first_psn && psn - write->first_psn < write->packets)
-            return write;
-    }
-    return NULL;
+            break;
+    return write;
 }
 
 /* Packets of the request that the packet with these headers begins. */
@@ -516,24 +510,16 @@ smcr_write_announce(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr
 
 /* ---- what it changes ---- */
 
-/* Whether packets before this one came without a place, which they will have when they are sent
- * again, or when the reader has read them. */
-static bool
-is_gap_seen(const smcr_arrival_t *arrival)
-{
-    const smcr_qp_t *qp = arrival->qp;
-
-    return qp->unplaced_psn && arrival->psn > qp->unplaced_from &&
-           arrival->psn < qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR &&
-           smcr_evidence_has_packets_to(smcr_qp_peer(arrival->qp));
-}
-
 void
 smcr_write_take_in(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
 {
     smcr_place_rare_t *more = put(arrival, stream, place->position, place);
+    const smcr_qp_t *qp = arrival->qp;
 
-    if (more)
-        more->gap_is_seen = more->gap && is_gap_seen(arrival);
+    if (more) /* whether packets before it came without a place, which they will have when they are
+                 sent again, or when the reader has read them */
+        more->gap_is_seen = more->gap && qp->unplaced_psn && arrival->psn > qp->unplaced_from &&
+                            arrival->psn < qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR &&
+                            smcr_evidence_has_packets_to(smcr_qp_peer(arrival->qp));
     smcr_window_written(arrival, stream, place);
 }

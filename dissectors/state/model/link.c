@@ -228,20 +228,11 @@ smcr_link_activate(smcr_link_t *link)
     return update_type(link->lgr);
 }
 
-/* Whether a link that is there is in use, though the capture has not all that confirms it. */
-static bool
-has_user(const smcr_lgr_t *lgr)
-{
-    SMCR_LIST_EACH(const smcr_link_t *, link, lgr->links) {
-        if (link->state == SMCR_LINK_ANNOUNCED && link->packet_count > 0)
-            return true;
-    }
-    return false;
-}
-
 bool
 smcr_link_delete(smcr_link_t *link, uint32_t frame)
 {
+    bool is_over = true;
+
     if (link->state == SMCR_LINK_DELETED || link->state == SMCR_LINK_REJECTED)
         return false;
     if (link->state == SMCR_LINK_ACTIVE)
@@ -249,7 +240,9 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
     link->state = SMCR_LINK_DELETED;
     link->deleted_frame = frame;
     wmem_list_remove(link->lgr->links, link);
-    if (link->lgr->active_links == 0 && !has_user(link->lgr))
+    SMCR_LIST_EACH(const smcr_link_t *, other, link->lgr->links) /* whose confirmation is absent */
+        is_over &= other->state != SMCR_LINK_ANNOUNCED || other->packet_count == 0;
+    if (link->lgr->active_links == 0 && is_over)
         link->lgr->ended_frame = frame;
     return update_type(link->lgr);
 }

@@ -15,18 +15,21 @@
 
 /* ---- one record, packed ---- */
 
-/* Members that take room only where they are there: addresses, kept as numbers of entries, and
- * values. Most of `acks` is mostly zero, and one half of a time. Each has a bit. */
+/* Most of `acks` is mostly zero, and one half of a time. PART(name, value), in pack_members() and
+ * unpack(). */
+#define PARTS(PART) \
+    PART(acks_frame, record->acks.frame) \
+    PART(acks_ambiguous, record->acks.is_ambiguous) \
+    PART(acks_low, time[0]) PART(acks_high, time[1]) PART(since_low, since[0]) \
+    PART(since_high, since[1])
+
+/* Members that take room only where they are there: addresses, kept as numbers of entries, values
+ * and parts. Each has a bit. */
 enum {
 #define MEMBER(type, name) BIT_OF_##name,
-    SMCR_RECORD_ENTRIES(MEMBER) SMCR_RECORD_SOMETIMES(MEMBER)
+#define PART(name, value) BIT_OF_##name,
+    SMCR_RECORD_ENTRIES(MEMBER) SMCR_RECORD_SOMETIMES(MEMBER) PARTS(PART)
 #undef MEMBER
-    BIT_OF_acks_frame,
-    BIT_OF_acks_ambiguous,
-    BIT_OF_acks_low,
-    BIT_OF_acks_high,
-    BIT_OF_since_low,
-    BIT_OF_since_high,
     MEMBERS,
 };
 
@@ -74,12 +77,7 @@ pack_members(const smcr_record_t *record, uint8_t **at)
 #undef MEMBER
     memcpy(time, &record->acks.time, sizeof time);
     memcpy(since, &record->since, sizeof since);
-    KEEP(acks_frame, record->acks.frame)
-    KEEP(acks_ambiguous, record->acks.is_ambiguous)
-    KEEP(acks_low, time[0])
-    KEEP(acks_high, time[1])
-    KEEP(since_low, since[0])
-    KEEP(since_high, since[1])
+    PARTS(KEEP)
     *at = end;
     return has;
 }
@@ -149,12 +147,7 @@ unpack(const smcr_state_t *state, const packed_t *packed, smcr_record_t *record)
 #define MEMBER(type, name) TAKE(name, record->name)
     SMCR_RECORD_SOMETIMES(MEMBER)
 #undef MEMBER
-    TAKE(acks_frame, record->acks.frame)
-    TAKE(acks_ambiguous, record->acks.is_ambiguous)
-    TAKE(acks_low, time[0])
-    TAKE(acks_high, time[1])
-    TAKE(since_low, since[0])
-    TAKE(since_high, since[1])
+    PARTS(TAKE)
     memcpy(&record->acks.time, time, sizeof time);
     memcpy(&record->since, since, sizeof since);
 }
