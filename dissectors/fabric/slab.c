@@ -1,5 +1,5 @@
 /* slab.c
- * Begins blocks.
+ * Begins blocks: entries are taken from them by slab.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

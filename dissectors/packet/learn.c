@@ -16,6 +16,12 @@
 #define CLC_MAX (SMCR_PACKET_DATA - SMCR_PACKET_CLC)
 #define TOLD_MAX 0x8000 /* netlink messages */
 
+static bool
+is_first_pass(const packet_info *pinfo)
+{
+    return !pinfo->fd->visited;
+}
+
 /* ---- first pass ---- */
 
 /* In place: both are large. */
@@ -140,7 +146,7 @@ find_message(packet_info *pinfo, smcr_packet_t *packet)
 bool
 smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
 {
-    bool first_pass = !pinfo->fd->visited;
+    bool first_pass = is_first_pass(pinfo);
     smcr_arrival_t arrival;
 
     if (pinfo->flags.in_error_pkt)
@@ -177,7 +183,7 @@ smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
 void
 smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc)
 {
-    if (!pinfo->fd->visited)
+    if (is_first_pass(pinfo))
         smcr_senders_count(smcr_capture_learn(pinfo), icrc, pinfo->num);
     const smcr_state_t *state = smcr_capture_state();
     uint32_t doubted = icrc->status == SMCR_IB_ICRC_BAD ? smcr_senders_doubted(state, icrc) : 0;

@@ -57,49 +57,82 @@ enum smcr_ib_service {
     SMCR_XRC = 0xa0,
 };
 
-/* A function that tells of an opcode whether it is so. */
-#define SMCR_IB_OPCODE(name, is_so) \
-    static inline bool name(uint8_t opcode) \
-    { \
-        return is_so; \
-    }
+static inline bool
+smcr_ib_is_send(uint8_t opcode)
+{
+    return opcode <= SMCR_RC_SEND_ONLY_IMMEDIATE || opcode == SMCR_RC_SEND_LAST_INVALIDATE ||
+           opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
+}
 
-SMCR_IB_OPCODE(smcr_ib_is_send,
-               opcode <= SMCR_RC_SEND_ONLY_IMMEDIATE || opcode == SMCR_RC_SEND_LAST_INVALIDATE ||
-               opcode == SMCR_RC_SEND_ONLY_INVALIDATE)
 /* Of an unreliable connection: nobody acknowledges its packets. */
-SMCR_IB_OPCODE(smcr_ib_is_uc, opcode >> 5 == 1)
+static inline bool
+smcr_ib_is_uc(uint8_t opcode)
+{
+    return opcode >> 5 == 1;
+}
+
 /* A SEND that needs one packet only. */
-SMCR_IB_OPCODE(smcr_ib_is_whole_send,
-               opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
-               opcode == SMCR_RC_SEND_ONLY_INVALIDATE)
-SMCR_IB_OPCODE(smcr_ib_is_write,
-               opcode >= SMCR_RC_WRITE_FIRST && opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE)
-SMCR_IB_OPCODE(smcr_ib_is_response,
-               opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_ATOMIC_ACK)
+static inline bool
+smcr_ib_is_whole_send(uint8_t opcode)
+{
+    return opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
+}
+
+static inline bool
+smcr_ib_is_write(uint8_t opcode)
+{
+    return opcode >= SMCR_RC_WRITE_FIRST && opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE;
+}
+
+static inline bool
+smcr_ib_is_response(uint8_t opcode)
+{
+    return opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_ATOMIC_ACK;
+}
+
 /* The FIRST or a MIDDLE packet of several: its payload has the size of the path MTU. */
-SMCR_IB_OPCODE(smcr_ib_is_full,
-               opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_SEND_MIDDLE ||
-               opcode == SMCR_RC_WRITE_FIRST || opcode == SMCR_RC_WRITE_MIDDLE ||
-               opcode == SMCR_RC_READ_RESPONSE_FIRST || opcode == SMCR_RC_READ_RESPONSE_MIDDLE)
+static inline bool
+smcr_ib_is_full(uint8_t opcode)
+{
+    return opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_SEND_MIDDLE ||
+           opcode == SMCR_RC_WRITE_FIRST || opcode == SMCR_RC_WRITE_MIDDLE ||
+           opcode == SMCR_RC_READ_RESPONSE_FIRST || opcode == SMCR_RC_READ_RESPONSE_MIDDLE;
+}
+
 /* The first packet of a SEND or an RDMA WRITE, or the only one. */
-SMCR_IB_OPCODE(smcr_ib_begins_message,
-               opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_WRITE_FIRST ||
-               opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
-               opcode == SMCR_RC_SEND_ONLY_INVALIDATE || opcode == SMCR_RC_WRITE_ONLY ||
-               opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE)
+static inline bool
+smcr_ib_begins_message(uint8_t opcode)
+{
+    return opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_WRITE_FIRST ||
+           opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_SEND_ONLY_INVALIDATE || opcode == SMCR_RC_WRITE_ONLY ||
+           opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE;
+}
+
 /* A request that is answered with data. */
-SMCR_IB_OPCODE(smcr_ib_is_fetch,
-               opcode == SMCR_RC_READ_REQUEST || opcode == SMCR_RC_CMP_SWAP ||
-               opcode == SMCR_RC_FETCH_ADD)
+static inline bool
+smcr_ib_is_fetch(uint8_t opcode)
+{
+    return opcode == SMCR_RC_READ_REQUEST || opcode == SMCR_RC_CMP_SWAP ||
+           opcode == SMCR_RC_FETCH_ADD;
+}
+
 /* Immediate data or, of the same length, the RKey of SEND with invalidate. */
-SMCR_IB_OPCODE(smcr_ib_has_immediate,
-               opcode == SMCR_RC_SEND_LAST_IMMEDIATE || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
-               opcode == SMCR_RC_WRITE_LAST_IMMEDIATE || opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE ||
-               opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE)
+static inline bool
+smcr_ib_has_immediate(uint8_t opcode)
+{
+    return opcode == SMCR_RC_SEND_LAST_IMMEDIATE || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_WRITE_LAST_IMMEDIATE || opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE ||
+           opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
+}
+
 /* The last packet of a SEND or an RDMA WRITE, or the only one. */
-SMCR_IB_OPCODE(smcr_ib_ends_message,
-               (smcr_ib_is_send(opcode) || smcr_ib_is_write(opcode)) && !smcr_ib_is_full(opcode))
+static inline bool
+smcr_ib_ends_message(uint8_t opcode)
+{
+    return (smcr_ib_is_send(opcode) || smcr_ib_is_write(opcode)) && !smcr_ib_is_full(opcode);
+}
 
 /* Bytes of the headers */
 #define SMCR_IB_LRH_LENGTH 8
