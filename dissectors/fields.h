@@ -57,11 +57,9 @@ extern const value_string smcr_values_told_roles[], smcr_values_told_lgr_types[]
 extern const value_string smcr_values_told_link_states[];
 extern const true_false_string smcr_values_direct;
 
-/*
- * The words for a Decline's diagnosis.
+/* The words for a Decline's diagnosis.
  *
  * code: as on the wire, host order. os: the sender's operating system (enum smcr_clc_os_type), 0
  * when it does not say. Codes are known for Linux only; other systems define their own.
- * Returns a static text, never NULL. (RFC 7609 A.2.5, net/smc/smc_clc.h)
- */
+ * Returns a static text, never NULL. (RFC 7609 A.2.5, net/smc/smc_clc.h) */
 const char *smcr_value_decline_text(uint32_t code, unsigned os);

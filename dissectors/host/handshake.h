@@ -32,11 +32,9 @@ void smcr_handshake_wrap(dissector_t wrapper);
 /* Calls TCP's dissector. */
 int smcr_handshake_original(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/*
- * Before and after a call of TCP whose bytes are no CLC. In between, the CLC dissector hands on
+/* Before and after a call of TCP whose bytes are no CLC. In between, the CLC dissector hands on
  * what comes to it, to a dissector that `conversation` may have below our claim. Calls nest within
- * a packet: what the first returns, the second takes. An exception must not pass by the second.
- */
+ * a packet: what the first returns, the second takes. An exception must not pass by the second. */
 conversation_t *smcr_handshake_set_bypass(conversation_t *conversation);
 
 /* The conversation of the innermost such call, NULL outside of one. */
@@ -48,11 +46,9 @@ conversation_t *smcr_handshake_bypass(void);
  * lives as long as the connection. */
 void smcr_endpoint_tcp_address(const smcr_conn_t *conn, unsigned role, address *addr);
 
-/*
- * The same and the port. Where the TCP connection is not known: GID and queue pair number of the
+/* The same and the port. Where the TCP connection is not known: GID and queue pair number of the
  * link's queue pair, as InfiniBand has it; then 0 is side 0 while it is not known which the client
- * is. Returns false when that is not known either.
- */
+ * is. Returns false when that is not known either. */
 bool smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uint32_t *port);
 
 /* Which role the connection's side has: 0 client, 1 server; the side itself while not known. */
@@ -101,11 +97,9 @@ dissector_handle_t smcr_handshake_other(conversation_t *conversation, uint32_t f
 /* The connection of this TCP packet, NULL when nothing of SMC has been seen on it. */
 smcr_conn_t *smcr_handshake_find(packet_info *pinfo);
 
-/*
- * First pass: the connection of this TCP packet, made when it is not there. `from_client` says
+/* First pass: the connection of this TCP packet, made when it is not there. `from_client` says
  * who sends this packet. From this frame on the conversation's bytes come to the CLC dissector
- * first, whatever its port.
- */
+ * first, whatever its port. */
 smcr_conn_t *smcr_handshake_claim(packet_info *pinfo, bool from_client);
 
 /* First pass: a host has named the connection: it gets the conversation of its addresses and

@@ -9,14 +9,12 @@
 
 #include "compat.h"
 
-/*
- * Adds a heuristic of protocol SMC-R to the list `table`; called once for each, after all protocols
+/* Adds a heuristic of protocol SMC-R to the list `table`; called once for each, after all protocols
  * have registered. The names are what the user sees, and the short one is what turns it on and off.
  * Returns its entry.
  *
  * `dissect` has to ask smcr_heuristic_enabled() itself. What it does not decline it hands to a
- * dissector handle, which makes its protocol a layer of the packet.
- */
+ * dissector handle, which makes its protocol a layer of the packet. */
 heur_dtbl_entry_t *smcr_heuristic_add(const char *table, heur_dissector_t dissect,
                                       const char *display_name, const char *short_name);
 
@@ -27,13 +25,11 @@ bool smcr_heuristic_enabled(const heur_dtbl_entry_t *entry);
  * gives the protocol back until the packet is done with. */
 void smcr_heuristic_takes(heur_dtbl_entry_t *entry, const packet_info *pinfo);
 
-/*
- * ---- the gate ----
+/* ---- the gate ----
  *
  * Keeps other payload heuristics of InfiniBand out while a packet of ours is dissected. Wireshark
  * moves a heuristic that matched to the front of its list, so who gets a packet would depend on
- * what came before. The gate is closed for one call only; the user's settings are never changed.
- */
+ * what came before. The gate is closed for one call only; the user's settings are never changed. */
 
 #define SMCR_GATE_MAX 256u /* heuristics on the list; any more stay enabled */
 

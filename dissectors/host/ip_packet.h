@@ -28,10 +28,8 @@ typedef struct {
 /* What a buffer holds. */
 smcr_host_bytes_t smcr_host_bytes_of(tvbuff_t *tvb);
 
-/*
- * All of these return whether there is a header; `ip` is not changed where there is none. Addresses
- * of other kinds than IPv4 and IPv6 have none. `dst` may be NULL: any.
- */
+/* All of these return whether there is a header; `ip` is not changed where there is none. Addresses
+ * of other kinds than IPv4 and IPv6 have none. `dst` may be NULL: any. */
 
 /* A whole header at `offset`, with these addresses. */
 bool smcr_host_ip_packet_at(smcr_host_bytes_t bytes, uint32_t offset, const address *src,

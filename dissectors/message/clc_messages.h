@@ -47,10 +47,8 @@ bool smcr_clc_walk(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
 /* Marks bytes [start, end) as decoded. */
 void smcr_clc_mark(smcr_message_clc_t *message, unsigned start, unsigned end);
 
-/*
- * Shows the bytes that no part has marked. In a message that is cut short they need not be too
- * many: a part that was not reached may lie there.
- */
+/* Shows the bytes that no part has marked. In a message that is cut short they need not be too
+ * many: a part that was not reached may lie there. */
 void smcr_clc_show_other_bytes(smcr_message_clc_t *message);
 
 /* A walk below a new item `hf` that stands for bytes [start, start + length) of the message. */
@@ -62,11 +60,9 @@ smcr_layout_walk_t smcr_clc_subtree(const smcr_message_clc_t *message,
 void smcr_clc_subtree_end(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                           unsigned end);
 
-/*
- * How many of the `count` entries of `size` bytes that field `hf` announces have room from `start`
+/* How many of the `count` entries of `size` bytes that field `hf` announces have room from `start`
  * on, up to the next part that has been decoded. Expert items say when it is fewer, and when it is
- * more than the protocol allows.
- */
+ * more than the protocol allows. */
 unsigned smcr_clc_count(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                         unsigned start, unsigned size, unsigned count);
 
@@ -140,10 +136,8 @@ smcr_clc_release(const smcr_clc_proposal_t *proposal)
     return smcr_wire_bits(proposal->v2_flags, SMCR_MASK_V2_RELEASE);
 }
 
-/*
- * Whether `length` bytes at `start`, where the offset in field `hf` points, can be a part. If not,
- * an expert item says why, and the message's right length is not known.
- */
+/* Whether `length` bytes at `start`, where the offset in field `hf` points, can be a part. If not,
+ * an expert item says why, and the message's right length is not known. */
 bool smcr_clc_place_is_possible(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                                 unsigned start, unsigned length);
 

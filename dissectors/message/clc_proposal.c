@@ -61,10 +61,8 @@ has_host_bits(const smcr_clc_proposal_t *proposal)
            smcr_wire_number(proposal->subnet, sizeof proposal->subnet) & UINT32_MAX >> bits;
 }
 
-/*
- * What the subnet field looks like: RFC 7609 wants the mask, Linux sends the network address. NULL
- * when it cannot be told: up to 7 bits, a mask might be a network too.
- */
+/* What the subnet field looks like: RFC 7609 wants the mask, Linux sends the network address. NULL
+ * when it cannot be told: up to 7 bits, a mask might be a network too. */
 static const char *
 subnet_kind(const smcr_clc_proposal_t *proposal)
 {

@@ -117,8 +117,7 @@ typedef struct {
                                     NULL where nobody asks for one */
 } smcr_layout_walk_t;
 
-/*
- * Shows the rows of `layout`, whose first byte is at `base` of walk->tvb, and stores their kept
+/* Shows the rows of `layout`, whose first byte is at `base` of walk->tvb, and stores their kept
  * members in `keep` (may be NULL when no row keeps anything; members that were not reached are
  * left alone). Reserved bits that are not zero get a note.
  *
@@ -126,8 +125,7 @@ typedef struct {
  * as bytes, with an expert item. Never reads past the captured bytes.
  *
  * A message that is only examined is flawed when it ends before the layout does, when reserved bits
- * that the capture holds are not zero, or when the layout itself is faulty.
- */
+ * that the capture holds are not zero, or when the layout itself is faulty. */
 bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, unsigned base,
                       void *keep);
 
@@ -142,12 +140,10 @@ bool smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length);
  * capture, or not in the message. */
 void smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *item, unsigned end);
 
-/*
- * ---- what is said of a message ----
+/* ---- what is said of a message ----
  *
  * Its text in the Info column, that of its line in the tree, and expert items. Texts are added to
- * the end. Where the walk only examines the message nothing is said.
- */
+ * the end. Where the walk only examines the message nothing is said. */
 
 /* A text, in the Info column behind `info`, in the line behind `line`; NULL: it is not there. */
 void smcr_say_behind(const smcr_layout_walk_t *walk, const char *info, const char *line,
@@ -180,11 +176,9 @@ void smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, uns
 
 /* ---- layouts themselves ---- */
 
-/*
- * What is wrong with a layout: a hole, an overlap, a length that is not its field's width, bits
+/* What is wrong with a layout: a hole, an overlap, a length that is not its field's width, bits
  * that are not covered. `width` gives a field's width in bytes, 0 when any will do.
- * Returns NULL when nothing is.
- */
+ * Returns NULL when nothing is. */
 const char *smcr_layout_fault(const smcr_layout_t *layout, unsigned (*width)(int hf));
 
 /* Bytes that a field has by its type; 0: any number. */

@@ -63,10 +63,8 @@ unsigned smcr_llc_show_unused(const smcr_message_llc_t *message, unsigned from, 
  * the link that carries the message (ADD LINK). */
 typedef enum { SMCR_MESSAGE_RTOKEN_OF_LINK, SMCR_MESSAGE_RTOKEN_PAIR } smcr_message_rtoken_format_t;
 
-/*
- * Shows `count` RTokens from `base` on, clamped to what the message holds, and keeps them as
- * llc->rtokens. `link`: the link of RTokens that do not name one.
- */
+/* Shows `count` RTokens from `base` on, clamped to what the message holds, and keeps them as
+ * llc->rtokens. `link`: the link of RTokens that do not name one. */
 unsigned smcr_llc_show_rtokens(const smcr_message_llc_t *message,
                                smcr_message_rtoken_format_t format, unsigned base, unsigned count,
                                uint8_t link);

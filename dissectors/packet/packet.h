@@ -13,12 +13,10 @@
 
 #include "state/state.h"
 
-/*
- * ---- learn ----
+/* ---- learn ----
  *
  * From a packet's headers and its payload to its record. All of it is learned, and the record is
- * kept, before any dissector is called.
- */
+ * kept, before any dissector is called. */
 
 /* A packet on the wire. smcr_packet_begin() makes it, and the transport fills in its headers and
  * its payload. */
@@ -77,12 +75,10 @@ typedef enum {
 bool smcr_packet_learned(const packet_info *pinfo, smcr_packet_layer_t kind, unsigned nth,
                          smcr_record_t *record);
 
-/*
- * ---- show ----
+/* ---- show ----
  *
  * From the record, which is not changed any more, to fields, expert items, the Info column, the tap
- * and the dissectors of the application's data.
- */
+ * and the dissectors of the application's data. */
 
 /* Shows a packet that smcr_packet_learn() has taken. Returns whether it has a payload to show. */
 bool smcr_packet_show(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet);
@@ -100,12 +96,10 @@ void smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 void smcr_packet_show_foreign(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                               const smcr_packet_t *packet);
 
-/*
- * ---- parts ----
+/* ---- parts ----
  *
  * Messages that are longer than the path MTU and come as SEND FIRST, MIDDLE and LAST: ADD LINK of
- * SMCv2 with many RKeys (net/smc/smc_llc.c: up to 8 KiB).
- */
+ * SMCv2 with many RKeys (net/smc/smc_llc.c: up to 8 KiB). */
 
 /* Called once, when protocols register. */
 void smcr_packet_parts_register(void);

@@ -192,11 +192,9 @@ is_belated(const packet_info *pinfo, const smcr_record_t *record)
     return record->conn && pinfo->num < record->conn->known_from;
 }
 
-/*
- * Bytes that came before a host named the connection. The first pass had nobody to give them to. A
+/* Bytes that came before a host named the connection. The first pass had nobody to give them to. A
  * later pass gives them in their order, each once, as if it were the first one: a pass over all
- * frames gives all of them, and a frame that is shown alone only what comes next.
- */
+ * frames gives all of them, and a frame that is shown alone only what comes next. */
 static void
 dissect_belated(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tree *tree,
                 proto_tree *below, const smcr_record_t *record)

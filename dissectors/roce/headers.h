@@ -30,14 +30,12 @@ tvbuff_t *smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_ib_headers_t *
 
 /* ---- the ICRC ---- */
 
-/*
- * Checks the ICRC of the packet in `tvb`, which begins with the header `start` says; `roce` is what
+/* Checks the ICRC of the packet in `tvb`, which begins with the header `start` says; `roce` is what
  * smcr_roce_read() has read of it. Its length comes from the headers, never from the end of the
  * frame.
  *
  * Returns the status "unverified" when not all that the ICRC covers is there and known. Never
- * throws.
- */
+ * throws. */
 smcr_icrc_t smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
                                  const smcr_ib_headers_t *roce);
 

@@ -25,11 +25,9 @@ smcr_quick_text_begin(char *to, size_t size)
 }
 #define SMCR_QUICK_TEXT(array) smcr_quick_text_begin(array, sizeof(array))
 
-/*
- * Each adds to the text. Of what is too long the characters that fit are added, and nothing
+/* Each adds to the text. Of what is too long the characters that fit are added, and nothing
  * behind it. A number takes SMCR_QUICK_TEXT_NUMBER bytes at most, seconds SMCR_QUICK_TEXT_SECONDS,
- * a queue pair 8: 0x000101. `before` comes in front of it.
- */
+ * a queue pair 8: 0x000101. `before` comes in front of it. */
 #define SMCR_QUICK_TEXT_NUMBER 10
 #define SMCR_QUICK_TEXT_SECONDS 21
 void smcr_quick_text_put(smcr_quick_text_t *text, const char *more);

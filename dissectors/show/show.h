@@ -80,13 +80,11 @@ void smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t 
 
 /* ---- RDMA WRITEs into RMB elements (RFC 7609 4.2, 4.4) ---- */
 
-/*
- * Shows one packet of an RDMA WRITE: adds its tree to `tree`, sets the Info column.
+/* Shows one packet of an RDMA WRITE: adds its tree to `tree`, sets the Info column.
  *
  * data: the application's bytes in this packet, as far as they were captured. Returns the
  * subtree for what else there is to say of the packet: the packet's own, or `tree` itself where
- * nobody looks at our fields. NULL without a tree.
- */
+ * nobody looks at our fields. NULL without a tree. */
 proto_tree *smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
                                  const smcr_ib_headers_t *roce, const smcr_record_t *record);
 
@@ -97,12 +95,10 @@ proto_tree *smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree 
 void smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                                const smcr_record_t *record, const smcr_ib_headers_t *roce);
 
-/*
- * ---- the Info column ----
+/* ---- the Info column ----
  *
  * Trouble in brackets first, as TCP has it, then whose the packet is, then what it is. The message
- * itself is named in between, by those who show it.
- */
+ * itself is named in between, by those who show it. */
 
 /* Begins the columns with whose the packet is: the ports of its connection, as TCP's Info has them,
  * else the number of its link. Of an RDMA WRITE also what it writes, and where. What stands there

@@ -302,10 +302,8 @@ dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tre
         pinfo->desegment_offset += offset;
 }
 
-/*
- * Hands what is not CLC to the dissectors that TCP would have asked without us. Returns what the
- * caller is to return to TCP.
- */
+/* Hands what is not CLC to the dissectors that TCP would have asked without us. Returns what the
+ * caller is to return to TCP. */
 static int
 dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -432,11 +430,9 @@ dissect_clc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 
 /* ---- hooks ---- */
 
-/*
- * For connections whose handshake was not captured. Text in EBCDIC may begin with the eyecatcher,
+/* For connections whose handshake was not captured. Text in EBCDIC may begin with the eyecatcher,
  * too; Wireshark's own dissector takes that for SMC, and it would come before us from then on, so
- * it is given to that one from here.
- */
+ * it is given to that one from here. */
 static ws_bool
 dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

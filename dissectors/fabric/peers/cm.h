@@ -42,13 +42,11 @@ typedef struct {
     uint8_t status;       /* SIDR_REP: enum smcr_ib_cm_sidr_status, or another */
 } smcr_cm_message_t;
 
-/*
- * Parses `length` bytes at `mad`, the payload of a UD SEND Only to queue pair 1; what is behind the
+/* Parses `length` bytes at `mad`, the payload of a UD SEND Only to queue pair 1; what is behind the
  * 256 bytes of a MAD is not looked at. Returns whether it is a known message of communication
  * management that is long enough (the table of layouts tells); what follows, private data for
  * instance, may be cut. All messages are sent with the method Send: with any other it is none.
- * `message` is all zeros when it is none.
- */
+ * `message` is all zeros when it is none. */
 bool smcr_cm_message_parse(smcr_cm_message_t *message, const uint8_t *mad, size_t length);
 
 /* ---- the state of both ends ---- */

@@ -73,10 +73,8 @@ typedef struct {
     uint64_t time, identity;
 } smcr_congestion_tcp_recent_t;
 
-/*
- * What is known of the data of one sender. Its numbers are unwrapped sequence numbers and time
- * stamps: they never come again; 0: none yet. All zeros: nothing has been sent.
- */
+/* What is known of the data of one sender. Its numbers are unwrapped sequence numbers and time
+ * stamps: they never come again; 0: none yet. All zeros: nothing has been sent. */
 typedef struct {
     smcr_entry_tcp_direction_t counts; /* but what smcr_congestion_tcp_direction_report() adds */
     uint64_t payload;             /* bytes of the stream, each once */

@@ -65,10 +65,8 @@ less(uint64_t whole, uint64_t part)
 
 /* ---- what is sent ---- */
 
-/*
- * `segments`: all but those with RST. `data_segments`: those of them with payload.
- * `ipg_s`: time from one segment to the next one, be it data or not.
- */
+/* `segments`: all but those with RST. `data_segments`: those of them with payload.
+ * `ipg_s`: time from one segment to the next one, be it data or not. */
 static void
 count_segment(smcr_congestion_tcp_direction_t *direction,
               const smcr_congestion_tcp_segment_t *segment)
@@ -80,11 +78,9 @@ count_segment(smcr_congestion_tcp_direction_t *direction,
     direction->counts.data_segments += segment->length ? 1 : 0;
 }
 
-/*
- * `late_segments`: TSval is below the highest so far.
+/* `late_segments`: TSval is below the highest so far.
  * `tsval_rtt_s`: from the last segment with a TSval to the first ACK that echoes it; it stands with
- * the sender of the TSval.
- */
+ * the sender of the TSval. */
 static void
 take_timestamps(smcr_congestion_tcp_direction_t *direction,
                 smcr_congestion_tcp_direction_t *reverse, wmem_allocator_t *scope,
@@ -138,11 +134,9 @@ is_keep_alive(const smcr_congestion_tcp_direction_t *direction, segment_place_t 
            (!direction->next || place.to == direction->next);
 }
 
-/*
- * `gaps`: segments that begin above the highest sequence number so far; `gap_bytes`: how far.
+/* `gaps`: segments that begin above the highest sequence number so far; `gap_bytes`: how far.
  * `repeated_segments`: segments with data, SYN or FIN that begin below it, but keep-alives. What
- * the network has only delayed is among them.
- */
+ * the network has only delayed is among them. */
 static void
 take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place, bool no_length)
 {
@@ -181,12 +175,10 @@ take_data(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
 
 /* ---- what is acknowledged: it stands with the data ---- */
 
-/*
- * `rtt_s`: from the segment that begins where the last ACK stood, as it was sent last, to the ACK
+/* `rtt_s`: from the segment that begins where the last ACK stood, as it was sent last, to the ACK
  * that moves on.
  * `acked_bytes`: how far ACKs have moved since the first one, but SYN, FIN and what SACK blocks had
- * acknowledged before. `ack_elapsed_s`: from the first ACK to the last one that moves.
- */
+ * acknowledged before. `ack_elapsed_s`: from the first ACK to the last one that moves. */
 static uint64_t
 move_ack(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope, uint64_t ack,
          uint64_t time)
@@ -203,10 +195,8 @@ move_ack(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope, uint64_
     return bytes;
 }
 
-/*
- * `sacked_bytes`: bytes that SACK blocks acknowledge first. Blocks below the ACK tell of copies
- * (RFC 2883), and count nothing.
- */
+/* `sacked_bytes`: bytes that SACK blocks acknowledge first. Blocks below the ACK tell of copies
+ * (RFC 2883), and count nothing. */
 static uint64_t
 take_sacks(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope,
            const smcr_congestion_tcp_segment_t *segment)
@@ -226,11 +216,9 @@ take_sacks(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope,
     return bytes;
 }
 
-/*
- * `acks`: segments with the flag ACK. `duplicate_acks`: those that have the number of the one
+/* `acks`: segments with the flag ACK. `duplicate_acks`: those that have the number of the one
  * before, be there data in them or not. An older number counts nothing more. Both stand with their
- * sender. Returns how many bytes are acknowledged that were not before.
- */
+ * sender. Returns how many bytes are acknowledged that were not before. */
 static uint64_t
 take_ack(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direction_t *data,
          wmem_allocator_t *scope, const smcr_congestion_tcp_segment_t *segment)
@@ -278,11 +266,9 @@ take_sce(smcr_congestion_tcp_direction_t *direction, const smcr_congestion_tcp_s
     direction->sce_run++;
 }
 
-/*
- * `ce`: Congestion Experienced; `ece`, `cwr`: the echo of it, and the answer; `esce`: NS, the echo
+/* `ce`: Congestion Experienced; `ece`, `cwr`: the echo of it, and the answer; `esce`: NS, the echo
  * of SCE. `esce_acked_bytes`: what ACKs with it acknowledge, also by SACK blocks. Accurate ECN uses
- * the three flags for something else.
- */
+ * the three flags for something else. */
 static void
 take_marks(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direction_t *reverse,
            const smcr_congestion_tcp_segment_t *segment, uint64_t acknowledged)

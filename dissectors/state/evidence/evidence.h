@@ -10,8 +10,7 @@
 #include "state/model/record.h"
 #include "wire/wire.h"
 
-/*
- * What has to be certain, before it is said. A comment below begins with the word of its condition.
+/* What has to be certain, before it is said. A comment below begins with the word of its condition.
  * What is not known in the first pass, a second one shows, and the report of a single one.
  *
  *   word     certain where                              unknown where                     known
@@ -50,8 +49,7 @@
  *   fallback: what TCP carries, and when        smcr_evidence_of_clc()
  *   one direction's counts: packets, ECN marks  smcr_evidence_has_packets_to()
  *   states of links, the type of a group        smcr_evidence_knows_link()
- *   the end of a group                          smcr_doubt_link(), smcr_doubt_group()
- */
+ *   the end of a group                          smcr_doubt_link(), smcr_doubt_group() */
 
 typedef enum {
     SMCR_DOUBT_NONE,   /* the capture proves it */
@@ -272,13 +270,11 @@ bool smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *c
 bool smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                            const smcr_cdc_t *cdc);
 
-/*
- * Whether the request can be no other connection's. The connection has been sure to use the element
+/* Whether the request can be no other connection's. The connection has been sure to use the element
  * at some point of the flow. While no packet is absent behind it, it still does. Behind one or two
  * absent packets it does where the request goes on in the stream; at the beginning of the element
  * it may be the first one of the next connection. More may hide that the connection has closed,
- * that its RMB was withdrawn and announced again, and the begin of the next one.
- */
+ * that its RMB was withdrawn and announced again, and the begin of the next one. */
 bool smcr_evidence_owns(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn,
                         uint32_t offset);
 

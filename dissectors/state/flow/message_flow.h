@@ -136,10 +136,8 @@ void smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_
 void smcr_orphan_claim(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_write_t *write,
                        smcr_cursor_t prod);
 
-/*
- * A CDC message of `conn` arrives that announces data up to `position` in `stream`: what came right
- * before it, of a request whose FIRST is missing, ends there.
- */
+/* A CDC message of `conn` arrives that announces data up to `position` in `stream`: what came right
+ * before it, of a request whose FIRST is missing, ends there. */
 void smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream,
                      uint64_t position);
 
@@ -188,10 +186,8 @@ void smcr_state_told_again(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
 /* ---- requests and their responses: LLC, and the steps of CLC (RFC 7609 3.5, A.3) ---- */
 
-/*
- * A request: opens an exchange. A server's ADD LINK or DELETE LINK also answers a client that
- * asked for it (3.5.5.3); two exchanges that must not run at the same time are a collision.
- */
+/* A request: opens an exchange. A server's ADD LINK or DELETE LINK also answers a client that
+ * asked for it (3.5.5.3); two exchanges that must not run at the same time are a collision. */
 void smcr_state_exchange_request(const smcr_exchange_message_t *message);
 
 /* A response: closes the exchange that it answers, where that is known for sure: `*answered`, else

@@ -41,11 +41,9 @@ void smcr_state_prove(const smcr_arrival_t *arrival, uint32_t sender_qpn);
 bool smcr_state_ignores(const smcr_state_t *state, uint8_t opcode, const uint8_t address[4],
                         uint32_t qpn);
 
-/*
- * A WRITE packet on an unknown queue pair. Gives the record its place, to be completed when the
+/* A WRITE packet on an unknown queue pair. Gives the record its place, to be completed when the
  * queue pair turns out to carry SMC-R. Returns false when it is no WRITE, or when this queue pair
- * has had so many packets that it will hardly be SMC-R.
- */
+ * has had so many packets that it will hardly be SMC-R. */
 bool smcr_state_unknown_qp_write(const smcr_arrival_t *arrival);
 
 /* ---- CLC messages (RFC 7609 3.5.1, 3.5.2, A.2) ---- */

@@ -175,11 +175,9 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
     }
 }
 
-/*
- * Whether the message leaves no space, and whether there was no more than a little before. That may
+/* Whether the message leaves no space, and whether there was no more than a little before. That may
  * happen once, when the reader's cursor came along with data of its own; when it goes on, the two
- * have got into the silly window syndrome (4.5.1).
- */
+ * have got into the silly window syndrome (4.5.1). */
 static void
 take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {

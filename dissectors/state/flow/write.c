@@ -80,11 +80,9 @@ owner_of(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry, unsigned
 
 /* ---- where in the byte stream ---- */
 
-/*
- * Where data begins in the elements of a side, unless CONFIRM LINK has told. What lies before the
+/* Where data begins in the elements of a side, unless CONFIRM LINK has told. What lies before the
  * end of an eyecatcher shows that there is none. What lies at its end is the first data behind it
- * if nothing is absent; else it raises a doubt. Without one there is none, as with Linux.
- */
+ * if nothing is absent; else it raises a doubt. Without one there is none, as with Linux. */
 void
 smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
 {

@@ -140,11 +140,9 @@ doubt_told(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *sent_m
                          seen);
 }
 
-/*
- * In a first contact the server does not decline once ADD LINK was taken in, nor the client once
+/* In a first contact the server does not decline once ADD LINK was taken in, nor the client once
  * its response was. (R-C.3-1) Nor does either side once CONFIRM LINK has completed, but C.3 seems
- * to allow it. (R-C.2-1)
- */
+ * to allow it. (R-C.2-1) */
 static void
 check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {

@@ -198,11 +198,9 @@ CHECK(check_unasked)
                     "Nobody has asked for this response");
 }
 
-/*
- * A response flows over the link of its request. A host may ask again over another link when a link
+/* A response flows over the link of its request. A host may ask again over another link when a link
  * has failed; so the request had been taken in shortly before, over a link that goes on.
- * (R-3.3-7)
- */
+ * (R-3.3-7) */
 CHECK(check_link)
 {
     const smcr_exchange_request_t *request = exchange->request;
@@ -317,11 +315,9 @@ CHECK(note_wait)
         smcr_rules_link(arrival, message->link)->waits[message->side] = exchange->request;
 }
 
-/*
- * Who gets no response to ADD LINK, DELETE LINK, CONFIRM RKEY or TEST LINK within its time calls
+/* Who gets no response to ADD LINK, DELETE LINK, CONFIRM RKEY or TEST LINK within its time calls
  * the link failed that carried it. Linux does so for TEST LINK, not for CONFIRM RKEY. The times are
- * the host's own: five seconds are long enough for all. (R-C.7-4, R-C.7-6, R-4.5.3-1)
- */
+ * the host's own: five seconds are long enough for all. (R-C.7-4, R-C.7-6, R-4.5.3-1) */
 void
 smcr_rules_waits(const smcr_arrival_t *arrival)
 {
@@ -341,10 +337,8 @@ smcr_rules_waits(const smcr_arrival_t *arrival)
     smcr_rules_link(arrival, link)->waits[side] = NULL;
 }
 
-/*
- * A server that gets no response to its first CONFIRM LINK resets the TCP connection. It declines
- * only where its adapter could not deliver the message. (R-C.7-3)
- */
+/* A server that gets no response to its first CONFIRM LINK resets the TCP connection. It declines
+ * only where its adapter could not deliver the message. (R-C.7-3) */
 SMCR_RULES_CLC(declined_late)
 {
     smcr_lgr_t *lgr = conn->lgr;

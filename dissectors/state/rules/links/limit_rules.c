@@ -105,11 +105,9 @@ smcr_rules_maximum(const smcr_lgr_t *lgr)
     return client ? MIN(server, client) : server;
 }
 
-/*
- * Symmetric links keep to the maximum; of asymmetric ones, which do not count there, a group has
+/* Symmetric links keep to the maximum; of asymmetric ones, which do not count there, a group has
  * one. It goes when the symmetric link that replaces it is up; that it stays does no harm.
- * (R-2.2.2-6, R-2.2.2-7, R-2.2.1-2)
- */
+ * (R-2.2.2-6, R-2.2.2-7, R-2.2.1-2) */
 void
 smcr_rules_count(const smcr_arrival_t *arrival)
 {

@@ -159,11 +159,9 @@ is_going(const smcr_doubt_proof_t *claim)
     return is_told(memory->unwanted, claim) || is_told(memory->gone.sent, claim);
 }
 
-/*
- * CONFIRM RKEY announces an RMB for all links of the group, each once, but for the one that carries
+/* CONFIRM RKEY announces an RMB for all links of the group, each once, but for the one that carries
  * it. A side may be about to have the missing one deleted, so what comes next counts. What is left
- * for continuations is not judged. (R-3.5.5.2-1, R-A.3.5-6)
- */
+ * for continuations is not judged. (R-3.5.5.2-1, R-A.3.5-6) */
 SMCR_RULES_LLC(check_all_links)
 {
     const smcr_llc_t *llc = message->llc;

@@ -270,11 +270,9 @@ find_unreachable(const smcr_link_t *link, int side)
     return conn;
 }
 
-/*
- * When a link gets active, both sides have told the RTokens of all their RMBs. One that no
+/* When a link gets active, both sides have told the RTokens of all their RMBs. One that no
  * connection uses may be left out, as Linux does (smc_llc_add_link_cont()). (R-2.2-2,
- * R-3.5.5.2.3-3)
- */
+ * R-3.5.5.2.3-3) */
 SMCR_RULES_LLC(check_reachable)
 {
     smcr_link_t *link = message->link;

@@ -272,11 +272,9 @@ SMCR_RULES_LLC(note_second)
 
 /* ---- DELETE LINK: reasons ---- */
 
-/*
- * That a link is not known is a reason for a response. A client does not ask to delete a link
+/* That a link is not known is a reason for a response. A client does not ask to delete a link
  * because nobody uses it; for the whole group it may. It does no harm.
- * (R-A.3.4-3, R-3.5.5.1.4-1)
- */
+ * (R-A.3.4-3, R-3.5.5.1.4-1) */
 SMCR_RULES_LLC(check_reason)
 {
     uint32_t reason = message->llc->u.delete_link.reason;
@@ -309,11 +307,9 @@ count_others(const smcr_link_t *link, unsigned *sharing)
     return count;
 }
 
-/*
- * An asymmetric link shares a device with another one. It is no longer needed when a symmetric link
+/* An asymmetric link shares a device with another one. It is no longer needed when a symmetric link
  * joins the two others: then the group has three. Devices of version 1 have one GID each.
- * (R-2.2.1-3)
- */
+ * (R-2.2.1-3) */
 SMCR_RULES_LLC(check_asymmetric)
 {
     const smcr_llc_t *llc = message->llc;
