@@ -114,16 +114,6 @@ smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uin
     return true;
 }
 
-void
-smcr_endpoint_gid(const address *from, uint8_t gid[SMCR_GID_LENGTH])
-{
-    memset(gid, 0, SMCR_GID_LENGTH);
-    if (from->type == AT_IPv4 && from->len == SMCR_GID_IPV4_LENGTH)
-        smcr_gid_map_ipv4(gid, from->data);
-    else if (from->len == SMCR_GID_LENGTH)
-        memcpy(gid, from->data, SMCR_GID_LENGTH);
-}
-
 /* ---- ends ---- */
 
 #define PORTS_OF_TCP 0x10000u

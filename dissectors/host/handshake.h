@@ -58,7 +58,15 @@ unsigned smcr_endpoint_role(const smcr_conn_t *conn, int side);
 void smcr_endpoint_of_gid(const uint8_t gid[SMCR_GID_LENGTH], address *addr);
 
 /* Writes an address as a GID; addresses that are none become all zeros. */
-void smcr_endpoint_gid(const address *from, uint8_t gid[SMCR_GID_LENGTH]);
+static inline void
+smcr_endpoint_gid(const address *from, uint8_t gid[SMCR_GID_LENGTH])
+{
+    memset(gid, 0, SMCR_GID_LENGTH);
+    if (from->type == AT_IPv4 && from->len == SMCR_GID_IPV4_LENGTH)
+        smcr_gid_map_ipv4(gid, from->data);
+    else if (from->len == SMCR_GID_LENGTH)
+        memcpy(gid, from->data, SMCR_GID_LENGTH);
+}
 
 /* Whose bytes dissectors above TCP see: those of a TCP connection, from client and server, or of
  * what stands in for one that is not known, from sides as they were before they changed places. */

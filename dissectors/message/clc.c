@@ -86,7 +86,8 @@ smcr_clc_decline(smcr_message_clc_t *message)
         smcr_clc_check_os(walk, smcr_wire_bits(decline->os, SMCR_MASK_OS));
     if (!short_form)
         smcr_clc_walk(message, walk, &decline_words, decline_v2.length, NULL);
-    explain_diagnosis(message, decline);
+    if (!walk->flawed)
+        explain_diagnosis(message, decline);
     if (decline->diagnosis == 0) /* (R-A.2.5-3) */
         smcr_say_note_format(walk, hf_smcr_clc_diagnosis, &ei_smcr_clc_unusual,
                              "The Decline has no diagnosis");

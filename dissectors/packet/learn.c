@@ -8,7 +8,6 @@
 
 #include "packet.h"
 
-#include "host/host.h"
 #include "message/message.h"
 #include "wire/wire.h"
 
@@ -29,10 +28,8 @@ static void
 arrive(const packet_info *pinfo, smcr_record_t *record, smcr_arrival_t *arrival)
 {
     smcr_record_begin(record);
-    *arrival = (smcr_arrival_t){.state = smcr_capture_learn(pinfo),
-                                .when = smcr_capture_when(pinfo),
-                                .vlan = (uint16_t)pinfo->vlan_id,
-                                .record = record};
+    *arrival = smcr_packet_arrival(pinfo);
+    arrival->record = record;
 }
 
 /* A SEND on an unknown queue pair: does its content prove that it is SMC-R? */
@@ -198,47 +195,40 @@ smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icr
 
 /* ---- CLC, the bytes behind it, and what hosts tell ---- */
 
-static uint16_t
-layer_of(smcr_packet_layer_t kind, unsigned nth)
-{
-    return (uint16_t)(kind + nth % TOLD_MAX);
-}
+#define LAYER_OF(kind, nth) ((uint16_t)((kind) + (nth) % TOLD_MAX))
 
 bool
 smcr_packet_learned(const packet_info *pinfo, smcr_packet_layer_t kind, unsigned nth,
                     smcr_record_t *record)
 {
     return (kind != SMCR_PACKET_CLC || nth < CLC_MAX) &&
-           smcr_record_find(smcr_capture_state(), pinfo->num, layer_of(kind, nth), record);
+           smcr_record_find(smcr_capture_state(), pinfo->num, LAYER_OF(kind, nth), record);
 }
 
 void
-smcr_packet_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc,
-                      unsigned nth, bool from_server, const smcr_arrival_span_t *span)
+smcr_packet_learn_clc(smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
+                      unsigned nth, bool from_server)
 {
     smcr_record_t record;
-    smcr_arrival_t arrival;
 
     if (nth >= CLC_MAX)
         return;
-    arrive(pinfo, &record, &arrival);
-    arrival.span = span;
-    smcr_state_clc(&arrival, conn, clc, from_server);
-    smcr_record_keep(&arrival, layer_of(SMCR_PACKET_CLC, nth));
+    smcr_record_begin(&record);
+    arrival->record = &record;
+    smcr_state_clc(arrival, conn, clc, from_server);
+    smcr_record_keep(arrival, LAYER_OF(SMCR_PACKET_CLC, nth));
 }
 
 void
-smcr_packet_learn_data(const packet_info *pinfo, smcr_conn_t *conn, bool from_server,
-                       const smcr_arrival_span_t *span)
+smcr_packet_learn_data(smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server)
 {
     smcr_record_t record;
-    smcr_arrival_t arrival;
 
-    arrive(pinfo, &record, &arrival);
-    arrival.span = span;
-    smcr_state_tcp_data(&arrival, conn, from_server);
+    smcr_record_begin(&record);
+    arrival->record = &record;
+    smcr_state_tcp_data(arrival, conn, from_server);
     if (record.events)
-        smcr_record_keep(&arrival, SMCR_PACKET_DATA);
+        smcr_record_keep(arrival, SMCR_PACKET_DATA);
 }
 
 void
@@ -251,5 +241,5 @@ smcr_packet_learn_told(packet_info *pinfo, const smcr_told_t *told, unsigned nth
     smcr_state_told(&arrival, told);
     adopt_named(&arrival, pinfo);
     if (record.events)
-        smcr_record_keep(&arrival, layer_of(SMCR_PACKET_TOLD, nth));
+        smcr_record_keep(&arrival, LAYER_OF(SMCR_PACKET_TOLD, nth));
 }

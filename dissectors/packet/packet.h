@@ -11,6 +11,7 @@
 
 #include <epan/reassemble.h>
 
+#include "host/host.h"
 #include "state/state.h"
 
 /* ---- learn ----
@@ -51,14 +52,22 @@ bool smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet);
  * smcr_packet_learn(). */
 void smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc);
 
-/* First pass: learns from the CLC message that is number `nth` in the frame, from 0. `from_server`:
- * which side of the TCP connection sent it. */
-void smcr_packet_learn_clc(const packet_info *pinfo, smcr_conn_t *conn, const smcr_clc_t *clc,
-                           unsigned nth, bool from_server, const smcr_arrival_span_t *span);
+/* First pass: what comes with this frame. What it is, and its record, is filled in later. */
+static inline smcr_arrival_t
+smcr_packet_arrival(const packet_info *pinfo)
+{
+    return (smcr_arrival_t){.state = smcr_capture_learn(pinfo),
+                            .when = smcr_capture_when(pinfo),
+                            .vlan = (uint16_t)pinfo->vlan_id};
+}
 
-/* The same for the first bytes of the application in a direction; `span`: where they are. */
-void smcr_packet_learn_data(const packet_info *pinfo, smcr_conn_t *conn, bool from_server,
-                            const smcr_arrival_span_t *span);
+/* First pass: learns from the CLC message that is number `nth` in the frame, from 0. `arrival`: of
+ * the frame, with where the message is. `from_server`: which side of the TCP connection sent it. */
+void smcr_packet_learn_clc(smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
+                           unsigned nth, bool from_server);
+
+/* The same for the first bytes of the application in a direction. */
+void smcr_packet_learn_data(smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server);
 
 /* First pass: learns what a host tells about itself; number `nth` in the frame, from 0. */
 void smcr_packet_learn_told(packet_info *pinfo, const smcr_told_t *told, unsigned nth);

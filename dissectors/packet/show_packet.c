@@ -8,7 +8,6 @@
 #include "packet.h"
 
 #include "fields.h"
-#include "host/host.h"
 #include "message/message.h"
 #include "payload/payload.h"
 #include "show/show.h"

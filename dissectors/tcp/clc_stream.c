@@ -141,10 +141,11 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
                                 .end = data ? data->seq : 0,
                                 .taken = data ? data->lastackseq : 0,
                                 .has_syns = smcr_handshake_has_syns(conn)};
-    smcr_state_t *state = smcr_capture_learn(pinfo);
+    smcr_arrival_t arrival = smcr_packet_arrival(pinfo);
     smcr_clc_t clc = {0};
     int offset = 0;
 
+    arrival.span = data ? &span : NULL;
     for (unsigned nth = 0; clc_begins(tvb, offset, pinfo); nth++) {
         uint32_t missing;
         tvbuff_t *message = message_at(tvb, offset, pinfo, &missing);
@@ -152,7 +153,7 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
             return;
         smcr_clc_decode(message, pinfo, &clc);
         span.end += tvb_reported_length(message);
-        smcr_packet_learn_clc(pinfo, conn, &clc, nth, from_server, data ? &span : NULL);
+        smcr_packet_learn_clc(&arrival, conn, &clc, nth, from_server);
         smcr_hooks_watch();
         smcr_udp_ports_watch();
         span.first = span.end;
@@ -164,25 +165,14 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
         return; /* another dissector has had the Proposal, before the SYN came */
     int rest = tvb_captured_length_remaining(tvb, offset);
     if (rest > 0 || clc.header.type == SMCR_CLC_DECLINE)
-        smcr_state_clc_ended(state, conn, direction(pinfo), pinfo->num);
-    bool known = data && rest >= SMCR_WIRE_EYECATCHER_LENGTH; /* else it may be the beginning of
-                                                                 one */
+        smcr_state_clc_ended(arrival.state, conn, direction(pinfo), pinfo->num);
+    if (rest < SMCR_WIRE_EYECATCHER_LENGTH) /* it may be the beginning of one */
+        arrival.span = NULL;
     if (rest > 0)
-        smcr_packet_learn_data(pinfo, conn, from_server, known ? &span : NULL);
+        smcr_packet_learn_data(&arrival, conn, from_server);
 }
 
 /* ---- every pass ---- */
-
-/* What the Decline means: that the connection falls back, if it has not done so before. */
-static void
-show_decline(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
-{
-    if (conn && conn->fallback.kind == SMCR_FALLBACK_DECLINED &&
-        conn->fallback.frame == pinfo->num)
-        smcr_show_fallback(pinfo, tree, conn);
-    else
-        smcr_item_raise(pinfo, proto_tree_get_parent(tree), &ei_smcr_clc_declined);
-}
 
 /* Shows a message, number `nth` in this frame, with what was learned of it. Returns its type. */
 static uint8_t
@@ -199,8 +189,11 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr
         smcr_annotate_packet(message, pinfo, below, &record, NULL);
         smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record, .clc = &clc});
     }
-    if (clc.header.type == SMCR_CLC_DECLINE)
-        show_decline(pinfo, below, conn);
+    if (clc.header.type == SMCR_CLC_DECLINE && conn && conn->fallback.frame == pinfo->num &&
+        conn->fallback.kind == SMCR_FALLBACK_DECLINED) /* else it has fallen back before */
+        smcr_show_fallback(pinfo, below, conn);
+    else if (clc.header.type == SMCR_CLC_DECLINE)
+        smcr_item_raise(pinfo, proto_tree_get_parent(below), &ei_smcr_clc_declined);
     /* Wireshark's own; NULL when it has none */
     if (handles.builtin && smcr_preferences.builtin_too)
         call_dissector(handles.builtin, message, pinfo, tree);

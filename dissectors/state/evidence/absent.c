@@ -28,12 +28,6 @@ smcr_evidence_holds(const smcr_point_t *point)
            smcr_evidence_absent(point, point->qp, point->qp->traffic.flow.highest) == 0;
 }
 
-smcr_point_t
-smcr_evidence_sent_by(smcr_qp_t *qp)
-{
-    return smcr_point_at(qp, MAX(qp->traffic.flow.highest, qp->traffic.flow.taken));
-}
-
 /* From the point on, which is in the flow of another link, and on the link of `qp`, the capture has
  * all requests. */
 static bool
@@ -225,21 +219,6 @@ smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn)
         conn->clc_whole &= (uint8_t)~(1U << role);
 }
 
-/* Whether the capture has all bytes of CLC so far, and what the sender had taken in of them. */
-static bool
-has_clc_before(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    return arrival->span && conn->clc_whole == 3 &&
-           (int32_t)(conn->clc_next[!smcr_arrival_role(arrival)] - arrival->span->taken) >= 0;
-}
-
-bool
-smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    return has_clc_before(arrival, conn) &&
-           (int32_t)(conn->clc_next[smcr_arrival_role(arrival)] - arrival->span->end) >= 0;
-}
-
 smcr_evidence_clc_t
 smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -249,7 +228,7 @@ smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     if (!span)
         return (smcr_evidence_clc_t){0};
     return (smcr_evidence_clc_t){
-        .is_next = has_clc_before(arrival, conn) && span->first == conn->clc_next[role],
+        .is_next = smcr_evidence_tcp_precedes(arrival, conn) && span->first == conn->clc_next[role],
         .is_repeat = (int32_t)(conn->clc_next[role] - span->first) > 0,
         .is_overtaken = (int32_t)(conn->clc_next[!role] - span->taken) > 0,
     };

@@ -102,7 +102,11 @@ smcr_evidence_has_packets_to(const smcr_qp_t *qp)
 }
 
 /* The last request to the queue pair that has come, or that has been acknowledged. */
-smcr_point_t smcr_evidence_sent_by(smcr_qp_t *qp);
+static inline smcr_point_t
+smcr_evidence_sent_by(smcr_qp_t *qp)
+{
+    return smcr_point_at(qp, MAX(qp->traffic.flow.highest, qp->traffic.flow.taken));
+}
 
 /* When the packet was sent for the first time; 0 in `.frame`: it fills a gap, and may repeat one
  * that the capture lacks. */
@@ -129,9 +133,21 @@ void smcr_evidence_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first);
 /* A CLC message has come: the next byte is the one behind it. */
 void smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
-/* Whether the capture has all bytes of CLC that were sent, or taken in by its sender, before the
- * message or data that has arrived, and has been taken. */
-bool smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
+/* Whether the capture has all bytes of CLC so far, and what the sender had taken in of them. */
+static inline bool
+smcr_evidence_tcp_precedes(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    return arrival->span && conn->clc_whole == 3 &&
+           (int32_t)(conn->clc_next[!smcr_arrival_role(arrival)] - arrival->span->taken) >= 0;
+}
+
+/* The same where the message or data that has arrived has been taken. */
+static inline bool
+smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    return smcr_evidence_tcp_precedes(arrival, conn) &&
+           (int32_t)(conn->clc_next[smcr_arrival_role(arrival)] - arrival->span->end) >= 0;
+}
 
 /* Whether the handshake tells who is the client; whether messages of CLC do, which a Decline does
  * not. */

@@ -50,16 +50,6 @@ smcr_qp_mtu(const smcr_qp_t *qp)
     return agreed ? MAX(agreed, qp->traffic.flow.mtu) : MTU_MAX;
 }
 
-int
-smcr_link_mtu(const smcr_link_t *link)
-{
-    const smcr_qp_t *qp = link->qp;
-    int agreed = smcr_mtu_bytes(MIN(qp[0].mtu, qp[1].mtu));
-    int full = (int)MAX(qp[0].traffic.flow.mtu, qp[1].traffic.flow.mtu);
-
-    return (qp[0].mtu_repeated || qp[1].mtu_repeated) && full != agreed ? 0 : agreed;
-}
-
 /* ---- link groups and links ---- */
 
 smcr_lgr_t *
@@ -175,17 +165,6 @@ smcr_link_forget(smcr_state_t *state, smcr_link_t *link)
 }
 
 /* ---- links of a group ---- */
-
-smcr_link_t *
-smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
-{
-    SMCR_LIST_EACH_BACK(smcr_link_t *, link, lgr->links) {
-        if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED &&
-            link->state != SMCR_LINK_REJECTED)
-            return link;
-    }
-    return NULL;
-}
 
 bool
 smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int side)

@@ -250,7 +250,15 @@ uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
 
 /* The smaller of the MTUs that both ends announced, bytes; 0: not known. What only a later contact
  * repeats counts where full packets have that length. RFC 7609, A.2.3 */
-int smcr_link_mtu(const smcr_link_t *link);
+static inline int
+smcr_link_mtu(const smcr_link_t *link)
+{
+    const smcr_qp_t *qp = link->qp;
+    int agreed = smcr_mtu_bytes(MIN(qp[0].mtu, qp[1].mtu));
+    int full = (int)MAX(qp[0].traffic.flow.mtu, qp[1].traffic.flow.mtu);
+
+    return (qp[0].mtu_repeated || qp[1].mtu_repeated) && full != agreed ? 0 : agreed;
+}
 
 /* The other queue pair of the same link. */
 static inline smcr_qp_t *
@@ -310,7 +318,16 @@ void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib
 void smcr_qp_disown(smcr_state_t *state, smcr_qp_t *qp);
 
 /* The latest link of the group with that number which is not deleted, else NULL. */
-smcr_link_t *smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number);
+static inline smcr_link_t *
+smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
+{
+    SMCR_LIST_EACH_BACK(smcr_link_t *, link, lgr->links) {
+        if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED &&
+            link->state != SMCR_LINK_REJECTED)
+            return link;
+    }
+    return NULL;
+}
 
 /* The two queue pairs of the link have been set up anew, and the capture lacks how: neither is
  * found from now on. */

@@ -224,18 +224,6 @@ smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer, smcr
 
 /* ---- what a record says ---- */
 
-void
-smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
-{
-    record->link = link;
-    record->sender = (int8_t)sender;
-    record->direction = (int8_t)smcr_conn_direction(link->lgr, sender);
-    record->lgr_proven = link->lgr->index != SMCR_LGR_NO_INDEX;
-    record->sender_known = link->qp[sender].known;
-    record->receiver_known = link->qp[!sender].known;
-    record->has_number = link->has_number;
-}
-
 /* Of an acknowledgement: the connection of the packet that it answers. */
 static void
 take_acknowledged(const smcr_state_t *state, smcr_record_t *record)

@@ -265,7 +265,17 @@ smcr_exchange_time(const smcr_exchange_t *exchange)
 }
 
 /* Adds what is known of the link now; `sender` is a side of it. */
-void smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender);
+static inline void
+smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
+{
+    record->link = link;
+    record->sender = (int8_t)sender;
+    record->direction = (int8_t)smcr_conn_direction(link->lgr, sender);
+    record->lgr_proven = link->lgr->index != SMCR_LGR_NO_INDEX;
+    record->sender_known = link->qp[sender].known;
+    record->receiver_known = link->qp[!sender].known;
+    record->has_number = link->has_number;
+}
 
 #define SMCR_RECORD_OUTERMOST UINT16_MAX
 

@@ -32,15 +32,15 @@ has_come(const smcr_conn_t *conn, unsigned type)
 SMCR_RULES_CLC(order)
 {
     unsigned type = message->clc->header.type;
-    smcr_doubt_t doubt = smcr_doubt_message(arrival);
 
     if (type < SMCR_CLC_PROPOSAL || type > SMCR_CLC_CONFIRM || !message->proven.is_next)
         return;
     if (has_come(conn, type))
-        smcr_breach(arrival, SMCR_EVENT_clc_order, doubt, "This message was sent before");
+        smcr_breach(arrival, SMCR_EVENT_clc_order, smcr_doubt_message(arrival),
+                    "This message was sent before");
     else if (type != SMCR_CLC_PROPOSAL && !has_come(conn, type - 1))
-        smcr_breach(arrival, SMCR_EVENT_clc_order, doubt, "No %s precedes this message",
-                    type == SMCR_CLC_ACCEPT ? "Proposal" : "Accept");
+        smcr_breach(arrival, SMCR_EVENT_clc_order, smcr_doubt_message(arrival),
+                    "No %s precedes this message", type == SMCR_CLC_ACCEPT ? "Proposal" : "Accept");
 }
 
 /* CLC follows the option of both sides. Linux declines without it. A capture that cuts frames may
