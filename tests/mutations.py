@@ -96,7 +96,7 @@ EVERY = [Mutation(*row) for row in (
      "bool goes_on = forward < room || (forward == next && fits);", "bool goes_on = forward < room || (forward >= next && fits);"),
     (STREAMS, "wrap-count-is-not-signed", "dissectors/state/model/stream.c", "unit/test_ring.c",
      "int16_t wraps = (int16_t)(uint16_t)(to.wrap - from.wrap);", "int32_t wraps = to.wrap - from.wrap;"),
-    (STREAMS, "oldest-link-of-a-number", "dissectors/state/model/link.c", "unit/test_link.c",
+    (STREAMS, "oldest-link-of-a-number", "dissectors/state/model/link.h", "unit/test_link.c",
      "if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED &&\n"
      "            link->state != SMCR_LINK_REJECTED)",
      "if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED)"),

@@ -184,8 +184,8 @@ typedef struct {
     smcr_when_t ready, step;   /* its last packet, and its last one that is no retransmission */
     const smcr_exchange_t *asked, *longest_of; /* NULL: none */
     uint64_t longest;          /* between two messages, nanoseconds */
-    uint32_t last[2];    /* frame of each side's last request on the group's links */
-    uint8_t asked_link, longest_link;
+    const smcr_link_t *asked_on; /* NULL: on none */
+    uint8_t longest_link;
     bool is_unsure;      /* a message is cut or absent, or its time is before that of another */
     bool is_over;        /* it has ended, or data have come */
     bool is_adding;      /* a link that is neither confirmed nor refused nor deleted */

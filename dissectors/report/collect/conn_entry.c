@@ -292,9 +292,8 @@ ready(const smcr_collect_counted_conn_t *counted)
 
     if (counted->conn->accept_frame && !counted->conn->first_contact)
         return contact->ready;
-    /* a flow that does not go on may lack the rest of the contact */
-    bool lacks = !contact->asked || contact->is_unsure ||
-                 MIN(contact->last[0], contact->last[1]) < contact->ready.frame;
+    bool lacks = !contact->asked || contact->is_unsure || !is_captured(counted, 0) ||
+                 !is_captured(counted, 1) || smcr_evidence_lacks_end(contact->asked_on);
     bool is_open = !counted->on_roce && contact->asked && !contact->asked->response_frame;
     return lacks || is_open ? (smcr_when_t){0} : contact->ready;
 }

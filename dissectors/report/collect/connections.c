@@ -169,7 +169,7 @@ take_llc(smcr_collect_t *collection, smcr_when_t when, const smcr_tap_t *packet)
     if (when.time - contact->step.time > contact->longest) {
         contact->longest = when.time - contact->step.time;
         contact->longest_of = contact->asked;
-        contact->longest_link = contact->asked_link;
+        contact->longest_link = contact->asked_on ? contact->asked_on->number : 0;
         contact->longest_behind = contact->asked && contact->asked->response_frame &&
                                   contact->asked->response_frame <= contact->step.frame;
     }
@@ -177,7 +177,7 @@ take_llc(smcr_collect_t *collection, smcr_when_t when, const smcr_tap_t *packet)
     contact->is_adding = adds_link(packet->llc, record, contact->is_adding);
     if (record->asks) {
         contact->asked = record->asks;
-        contact->asked_link = record->link->number;
+        contact->asked_on = record->link;
     }
 }
 
@@ -196,11 +196,8 @@ take_link(smcr_collect_t *collection, const smcr_tap_t *packet, uint32_t frame)
     flows->gaps[record->sender == 1] += record->missing > 0;
     if (record->missing && counted && *last <= counted->contact.ready.frame)
         counted->contact.is_unsure = true;
-    if (packet->roce && record->kind != SMCR_RECORD_ACK && record->kind != SMCR_RECORD_CNP) {
+    if (packet->roce && record->kind != SMCR_RECORD_ACK && record->kind != SMCR_RECORD_CNP)
         *last = frame;
-        if (counted)
-            counted->contact.last[record->sender == 1] = frame;
-    }
     return flows->gaps;
 }
 

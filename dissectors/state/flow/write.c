@@ -227,8 +227,20 @@ is_used_at(const smcr_rmb_rtoken_t *entry, uint64_t va)
     return conn && !smcr_conn_has_closed(conn) && !entry->rmb->deleted_frame;
 }
 
-/* The RMB is known for sure unless a connection has it that may be over. `refused`: the same request
- * when it was thrown away, NULL: there is none; its place in the connection's stream is the same. */
+/* The same of a request that may have been thrown away before: `refused`, or NULL. If it was that
+ * connection's, it had the same place. */
+static void
+locate_again(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken_t *entry,
+             smcr_conn_t *conn, const smcr_write_t *refused)
+{
+    if (refused && (refused->conn == conn || refused->likely == conn)) {
+        write->placed = refused->placed;
+        write->position = refused->position;
+    }
+    locate(arrival, write, entry, conn);
+}
+
+/* The RMB is known for sure unless a connection has it that may be over. */
 static void
 find_owner(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_write_t *refused)
 {
@@ -267,12 +279,8 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_write_
         write->rmb_va = entry->va;
         arrival->qp->has_likely = true;
     }
-    if (before && refused && (refused->conn == before || refused->likely == before)) {
-        write->placed = refused->placed;
-        write->position = refused->position;
-    }
     if (before && (write->conn || write->likely))
-        locate(arrival, write, entry, before);
+        locate_again(arrival, write, entry, before, refused);
 }
 
 /* Nobody will ask for the request's bytes. */
