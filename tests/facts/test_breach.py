@@ -1,6 +1,14 @@
 """smcr.breach finds all breaches of formats and rules; with smcr.strict doubtful ones are told of, too."""
 
+import dataclasses
+import sys
+
 import fields
+from bed import TOP
+
+sys.path.insert(0, str(TOP / "tests" / "synth"))
+from smcsynth.capture import Capture  # noqa: E402
+from smcsynth.story import Connection, Half, linux_connection  # noqa: E402
 
 STRICT = ("-o", "smcr.strict:TRUE")
 CAPTURES = ("clc-length", "llc-counts", "rule-write-target", "roce-odd", "clc-proposal-counts")
@@ -40,3 +48,39 @@ def test_harmless_ones(tshark):
         assert tshark.frames(name, item) == []
         rows = tshark.fields(name, "frame.number", where=item, options=STRICT)
         assert [int(number[0]) for number, in rows] == frames, name
+
+
+# ---- where one connection has an element of the same RMB as another one ----
+
+
+def shared_rmb(bed, name, second_size, second_index, late):
+    """
+    Two connections in one RMB: the first one has element 1. Each side of the second one says an element and a size.
+    `late`: the capture begins when the first one has begun.
+    """
+    capture = Capture()
+    first = linux_connection(capture)
+    first.first_contact()
+    if late:
+        capture.frames.clear()
+    halves = [Half(token=half.token + 0x40, index=second_index, rmb=dataclasses.replace(half.rmb, size=second_size))
+              for half in first.half.values()]
+    second = Connection(first.group, *halves, sport=40009)
+    second.tcp.handshake()
+    second.tcp.send("client", second.proposal())
+    second.tcp.send("server", second.accept(first_contact=False))
+    second.tcp.send("client", second.confirm(first_contact=False))
+    for half in halves:
+        half.index = max(half.index, 1)
+    (first if late else second).send("client", b"whose is it?")
+    path = bed.scratch / f"{name}.pcap"
+    path.write_bytes(capture.pcap())
+    return path
+
+
+def test_no_owner_is_guessed(tshark):
+    """Where two sizes were said, or no element, a WRITE has no connection that it may not have."""
+    for name, row, conns in (("right", (65536, 2, False), ["1"]), ("sizes", (32768, 2, False), []),
+                             ("zero", (65536, 0, True), []), ("zero-of-all", (65536, 0, False), [])):
+        path = shared_rmb(tshark.bed, name, *row)
+        assert tshark.fields(path, "smcr.stream", where="smcr.write", two_pass=True) == [[conns]], name

@@ -182,6 +182,23 @@ give_element(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner)
     smcr_rmb_set_conn(arrival->state, side->rmb, side->rmb_index, conn);
 }
 
+/* All elements of an RMB have one size. Where two were said, nobody knows where elements begin. */
+static void
+take_in_size(smcr_conn_side_t *side)
+{
+    smcr_rmb_t *rmb = side->rmb;
+    uint32_t before = rmb->element_size;
+    bool differs = before && before != side->size && smcr_evidence_holds(&rmb->since);
+
+    for (unsigned index = 1; differs && index <= SMCR_WIRE_RMB_INDEX_MAX; index++) {
+        smcr_conn_t *conn = smcr_rmb_conn(rmb, index);
+        if (conn)
+            conn->side[rmb->side].shares_element = true;
+    }
+    side->shares_element |= differs;
+    rmb->element_size = side->size = differs ? before : side->size;
+}
+
 static void
 give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t token)
 {
@@ -222,14 +239,13 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
         qp->mtu_repeated = !conn->first_contact;
     }
     side->size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
-    side->rmb_index = accept->rmb_index ? accept->rmb_index : 1; /* most RMBs have one element */
+    side->rmb_index = accept->rmb_index;
+    if (!side->rmb_index && lgr->from_start && lgr->lacking_clc <= !conn->has_clc)
+        side->rmb_index = 1; /* most RMBs have one element; the capture has all that use others */
     side->since = side->sure = side->located = smcr_point_now(qp);
     side->announced = smcr_point_now(smcr_qp_peer(qp));
     side->rmb = smcr_rmb_announce(state, qp, accept->rkey, accept->va);
-    uint32_t before = side->rmb->element_size; /* all elements have one size */
-    if (before && before != side->size && smcr_evidence_holds(&side->rmb->since))
-        side->size = before;
-    side->rmb->element_size = side->size;
+    take_in_size(side);
     side->rmb->misplaced = smcr_wire_clc_is_beyond(accept);
     give_element(arrival, conn, qp->side);
     give_token(arrival, conn, qp->side, accept->token);
