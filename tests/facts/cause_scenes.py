@@ -417,6 +417,11 @@ def client_gave_up(capture):
     tcp.segment("client", "R")
 
 
+def client_without_option(capture):
+    """The server answers with an option that the client has not sent; nothing comes behind the handshake."""
+    TcpConversation(capture, CLIENT, SERVER, sport=41000, dport=8080).handshake(syn=b"")
+
+
 def firewall_roce(capture, error=None, **options):
     """RoCE does not get through: CONFIRM LINK goes out again and again; seen at the server."""
     connection = linux_connection(capture, version=2, **options)
@@ -518,5 +523,5 @@ SCENES = {each: globals()[each] for each in (
     "idle_pool", "one_connection_pauses", "programs_pause", "programs_pause_v1", "dead_host", "device_gone",
     "undelivered", "dead_module", "eid", "eid_both_versions", "no_device_v1", "subnet", "firewall_option",
     "firewall_option_at_server", "plain_server", "fast_open_server", "fast_open_client", "firewall_syn", "refused",
-    "client_gave_up", "firewall_roce", "firewall_roce_icmp", "firewall_roce_icmpv6", "doubled_capture", "late_capture", "early_end",
+    "client_gave_up", "client_without_option", "firewall_roce", "firewall_roce_icmp", "firewall_roce_icmpv6", "doubled_capture", "late_capture", "early_end",
     "other_programs", "clients_abort", "both_sides_abort")}

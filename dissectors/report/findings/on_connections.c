@@ -22,7 +22,9 @@ typedef bool is_t(const smcr_entry_connection_t *conn);
     }
 #define CLOSE(word) (conn->close == SMCR_FIGURE_CLOSE_##word)
 #define OUTCOME(word) (conn->outcome == SMCR_FIGURE_OUTCOME_##word)
-IS(plain_tcp, OUTCOME(TCP) && !conn->fallback)
+#define ENDED (CLOSE(RESET) || CLOSE(NORMAL))
+IS(over_too_soon, OUTCOME(TCP) && !conn->fallback && ENDED)
+IS(not_offered, OUTCOME(TCP) && !conn->fallback && !ENDED)
 IS(aborted, CLOSE(ABORT))
 IS(reset, CLOSE(RESET) && OUTCOME(SMCR))
 IS(unsure_reset, CLOSE(RESET) && OUTCOME(UNKNOWN))
@@ -402,8 +404,10 @@ smcr_finding_on_connections(smcr_finder_t *finder)
     find_aborted(finder);
     find_resets(finder);
     find_fallbacks(finder);
-    find_alike(finder, is_plain_tcp, SMCR_FIGURE_FOUND_NO_OPTION,
-               " stayed on TCP: one side did not offer SMC-R, or TCP ended before CLC");
+    find_alike(finder, is_over_too_soon, SMCR_FIGURE_FOUND_NO_OPTION,
+               " stayed on TCP: TCP ended before CLC began");
+    find_alike(finder, is_not_offered, SMCR_FIGURE_FOUND_NO_OPTION,
+               " stayed on TCP: the client's SYN has no SMC-R option");
     find_alike(finder, is_refused, SMCR_FIGURE_FOUND_NO_CONNECTION,
                ": TCP refused the connection: nobody listens, or a firewall answers");
     find_alike(finder, is_unanswered, SMCR_FIGURE_FOUND_NO_CONNECTION,
