@@ -5,7 +5,8 @@
  *
  * Windows show a file that has been read. Wireshark goes over its frames again for each window of
  * statistics, and tells no tap which frame is the last. So a tap that listens from the beginning
- * remembers it. Where there are no windows, no tap listens.
+ * remembers it. When a preference changes, Wireshark does not tell the end of the first pass; that
+ * is over when frames come again. Where there are no windows, no tap listens.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -206,8 +207,8 @@ static tap_packet_status
 take_frame(void *listener _U_, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data _U_,
            tap_flags_t flags _U_)
 {
-    if (pinfo->num > capture.last_frame)
-        capture.last_frame = pinfo->num;
+    capture.is_read = pinfo->num <= capture.last_frame;
+    capture.last_frame = MAX(pinfo->num, capture.last_frame);
     return TAP_PACKET_DONT_REDRAW;
 }
 

@@ -2,7 +2,8 @@
  * Does what Wireshark's window does: opens one file after the other, with the windows of response
  * times, of the stats tree and of the report open, filters them, reads the frames again, and asks
  * the menu of conversation filters about each frame. The window of links is opened last: Wireshark
- * then goes over the frames for it alone, and tells no listener to draw.
+ * then goes over the frames for it alone, and tells no listener to draw. The last file is read as
+ * Wireshark reads one anew when a preference changes: nobody hears that the first pass is over.
  *
  *     window FILTER FILE...
  *
@@ -480,7 +481,8 @@ main(int argc, char **argv)
         reset_tap_listeners();
         open_file(argv[i]);
         pass(false);
-        postseq_cleanup_all_protocols();
+        if (i + 1 < argc)
+            postseq_cleanup_all_protocols();
         draw_tap_listeners(TRUE);
         print_report();
         reset_tap_listeners();

@@ -110,7 +110,7 @@ write_capture(const page_t *page)
         write_line(page, "%s cut: the capture has only their beginnings",
                    smcr_words_things(page->scope, capture->cut_frames, "frame"));
     if (capture->passes == 1 && page->report->rdma_flows.length)
-        write_line(page, "read in one pass: two (tshark -2) know more of causes");
+        write_line(page, "read in one pass: two know more (tshark -2; a window opened anew)");
 }
 
 /* ---- findings ---- */
@@ -180,7 +180,8 @@ write_health(const page_t *page)
                    report->capture.filter ? "these frames show" : "this capture shows",
                    report->findings.length ? " But:" : "");
     if (others(report))
-        write_line(page, "%s%s of other programs %s not looked at: -o smcr.roce:TRUE",
+        write_line(page, "%s%s of other programs %s not looked at: preference \"Analyse other RoCE "
+                   "packets, too\" (-o smcr.roce:TRUE)",
                    looked ? "" : "No SMC-R here. ",
                    smcr_words_things(page->scope, others(report), "RoCE packet"),
                    others(report) == 1 ? "was" : "were");
@@ -350,8 +351,9 @@ write_table(const page_t *page, const smcr_table_kind_t *kind)
     if (table.chosen_count)
         write_rows(&table);
     if (more)
-        write_line(page, table.chosen_count ? "and %s more: -z %s" : "%s not shown: -z %s",
-                   smcr_words_number(page->scope, more), kind->name);
+        write_line(page, table.chosen_count ? "and %s more: Statistics > %s, -z %s"
+                                      : "%s not shown: Statistics > %s, -z %s",
+                   smcr_words_number(page->scope, more), kind->title, kind->name);
 }
 
 /* ---- TCP ---- */
