@@ -138,7 +138,7 @@ def test_columns_are_wide_enough(tshark):
     """For the longest of the words that they show: 8 pixels a character of Wireshark's font, and 8 around them."""
     cells = next(csv.reader([lines("recent")[0].removeprefix("column.width: ")], skipinitialspace=True))
     width = {title: int(cells[2 * place + 1]) for place, (title, _) in enumerate(columns())}
-    words = {"Dir": [], "Message": []}
+    words = {"Time": ["100.000000000"], "Dir": [], "Message": []}  # what Wireshark captures has nanoseconds
     for row in tshark.run("-G", "values").splitlines():
         for title, fields in (("Dir", {"smcr.dir"}), ("Message", {"smcr.clc.type", "smcr.llc.type", "smcr.cdc.type"})):
             words[title] += row.split("\t")[3:] if row.startswith("V\t") and row.split("\t")[1] in fields else []

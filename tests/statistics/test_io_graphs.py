@@ -23,7 +23,7 @@ def rows():
     found = {}
     for line in csv.reader(line for line in lines if not line.startswith("#")):
         on, name, where, color, style, axis, field, average, factor = line
-        first = re.fullmatch("(Data|RTT) ... (once|max µs)", name)
+        first = re.fullmatch("(Data|RTT) ... (once|max µs)|Data TCP", name)
         assert on == ("Enabled" if first else "Disabled") and len(name) <= 15
         assert re.fullmatch("#[0-9a-f]{6}", color) and style in ("Line", "Impulse", "Diamond", "Square", "Plus")
         assert (average, factor) == ("None", "1000000" if "µs" in name else "1")
