@@ -99,12 +99,13 @@ static int
 length_of(tvbuff_t *tvb, int offset, packet_info *pinfo, uint32_t *missing)
 {
     int left = tvb_reported_length_remaining(tvb, offset);
+    int captured = tvb_captured_length_remaining(tvb, offset);
     bool more = pinfo->can_desegment;
     smcr_clc_t clc = {0};
 
     *missing = DESEGMENT_ONE_MORE_SEGMENT;
-    if (tvb_captured_length_remaining(tvb, offset) < SMCR_CLC_HEADER_LENGTH)
-        return more ? 0 : left;
+    if (captured < SMCR_CLC_HEADER_LENGTH) /* its header may go on in the next segment */
+        return more ? 0 : captured < left ? MAX(left, SMCR_CLC_HEADER_LENGTH) : left;
     int stated = tvb_get_ntohs(tvb, offset + SMCR_CLC_LENGTH_AT);
     int length = length_by_trailer(tvb, offset, stated);
     if (!length && more)
@@ -130,6 +131,18 @@ message_at(tvbuff_t *tvb, int offset, packet_info *pinfo, uint32_t *missing)
 }
 
 /* ---- first pass ---- */
+
+/* Whether the segment may be a part of a CLC message of which the capture lacks another one. */
+static bool
+is_part(tvbuff_t *tvb, smcr_conn_t *conn, bool from_server, smcr_arrival_span_t span)
+{
+    int trailer = (int)tvb_reported_length(tvb) - SMCR_WIRE_EYECATCHER_LENGTH;
+    bool ends = !tvb_bytes_exist(tvb, 0, (int)tvb_reported_length(tvb)) ||
+                (trailer >= 0 && is_eyecatcher(tvb, trailer));
+
+    span.end += tvb_reported_length(tvb);
+    return smcr_evidence_tcp_is_part(conn, from_server, &span, ends);
+}
 
 /* Learns from a segment, or what TCP has put together: its messages, and where CLC ends. `data`: of
  * TCP, where it is in the byte stream; NULL: not known. */
@@ -161,8 +174,9 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
         if (clc.header.type == SMCR_CLC_DECLINE)
             break;
     }
-    if (offset == 0 && data && data->is_reassembled && !conn->proposal_frame)
-        return; /* another dissector has had the Proposal, before the SYN came */
+    if (offset == 0 && data && /* another dissector has had the Proposal, before the SYN came */
+        ((data->is_reassembled && !conn->proposal_frame) || is_part(tvb, conn, from_server, span)))
+        return;
     int rest = tvb_captured_length_remaining(tvb, offset);
     if (rest > 0 || clc.header.type == SMCR_CLC_DECLINE)
         smcr_state_clc_ended(arrival.state, conn, direction(pinfo), pinfo->num);

@@ -140,8 +140,10 @@ stayed_tcp(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fa
 
     if (clc || counted->on_roce || !tcp || !tcp->syn.frame)
         return false;
+    bool over = tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame);
+    const uint64_t *all = tcp->payload, *clc_bytes = counted->clc_bytes;
     return !conn->option_syn ||
-           (!tcp->lacks && (tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame)));
+           (over && !tcp->lacks && all[0] + all[1] <= clc_bytes[0] + clc_bytes[1]);
 }
 
 /* CLC that never began is no fallback: the connection stayed what it was. */

@@ -33,9 +33,8 @@ smcr_evidence_holds(const smcr_point_t *point)
 static bool
 joins(const smcr_point_t *point, const smcr_qp_t *qp)
 {
-    const smcr_flow_t *before = point->qp ? &point->qp->traffic.flow : NULL;
-
-    return smcr_evidence_holds(point) && before->taken <= before->highest &&
+    return smcr_evidence_holds(point) &&
+           point->qp->traffic.flow.taken <= point->qp->traffic.flow.highest &&
            qp->traffic.flow.announced && qp->traffic.flow.gaps.count == 0;
 }
 
@@ -193,30 +192,39 @@ smcr_evidence_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first)
     conn->clc_whole |= (uint8_t)(1U << role);
 }
 
-/* A Proposal is the first message of all: where the capture lacks the SYN or the SYN-ACK, nothing
- * of CLC is before it. */
-static void
-begin_with_proposal(smcr_conn_t *conn, const smcr_arrival_span_t *span)
-{
-    if (!(conn->clc_whole & 1))
-        conn->clc_next[0] = span->first;
-    if (!(conn->clc_whole & 2))
-        conn->clc_next[1] = span->taken;
-    conn->clc_whole = 3;
-}
-
 void
 smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
     const smcr_arrival_span_t *span = arrival->span;
     unsigned role = smcr_arrival_role(arrival);
 
-    if (span && role == 0 && conn->clc_types == 1U << SMCR_CLC_PROPOSAL)
-        begin_with_proposal(conn, span);
-    if (span && span->first == conn->clc_next[role])
-        conn->clc_next[role] = span->end;
-    else if (!span || (int32_t)(span->first - conn->clc_next[role]) > 0)
+    /* A Proposal is the first message of all: where the capture lacks the SYN or the SYN-ACK,
+     * nothing of CLC is before it. */
+    if (span && role == 0 && conn->clc_types == 1U << SMCR_CLC_PROPOSAL) {
+        conn->clc_next[0] = conn->clc_whole & 1 ? conn->clc_next[0] : span->first;
+        conn->clc_next[1] = conn->clc_whole & 2 ? conn->clc_next[1] : span->taken;
+        conn->clc_whole = 3;
+    }
+    if (!span || (int32_t)(span->first - conn->clc_next[role]) > 0)
         conn->clc_whole &= (uint8_t)~(1U << role);
+    if (span && (int32_t)(span->end - conn->clc_next[role]) > 0)
+        conn->clc_next[role] = span->end;
+}
+
+bool
+smcr_evidence_tcp_is_part(smcr_conn_t *conn, unsigned role, const smcr_arrival_span_t *span,
+                          bool ends_message)
+{
+    uint32_t skipped = span->first - conn->clc_next[role];
+    bool answers = conn->clc_part[!role] && conn->clc_part[!role] == span->taken;
+    bool is_behind = !skipped && !conn->cut_clc;
+
+    if (answers || is_behind || skipped + SMCR_CLC_LENGTH_MAX > 2 * SMCR_CLC_LENGTH_MAX)
+        return false;
+    if (ends_message)
+        conn->clc_whole = 0;
+    (ends_message ? conn->clc_next : conn->clc_part)[role] = span->end;
+    return true;
 }
 
 smcr_evidence_clc_t

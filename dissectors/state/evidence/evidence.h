@@ -149,6 +149,12 @@ smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *con
            (int32_t)(conn->clc_next[smcr_arrival_role(arrival)] - arrival->span->end) >= 0;
 }
 
+/* Whether data of the role may be a part of a CLC message: no more bytes than a message has are
+ * absent before it, and the other side has not answered the last part, which had no trailer.
+ * `ends_message`: it ends with a trailer, or the capture has cut it. */
+bool smcr_evidence_tcp_is_part(smcr_conn_t *conn, unsigned role, const smcr_arrival_span_t *span,
+                               bool ends_message);
+
 /* Whether the handshake tells who is the client; whether messages of CLC do, which a Decline does
  * not. */
 static inline bool

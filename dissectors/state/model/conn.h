@@ -110,6 +110,7 @@ struct smcr_conn {
     bool synack : 1;         /* the SYN-ACK, with or without option */
     bool flips : 1;          /* its sides have changed places (conn.c) */
     uint32_t clc_next[2];    /* by role: number of the byte behind those of CLC so far */
+    uint32_t clc_part[2];    /* of that behind bytes that may be a part of CLC; 0: none are */
     smcr_fallback_t fallback;
     uint32_t clc_step; /* number of an entry: the message before, which waits for its answer */
     smcr_lgr_t *lgr;         /* NULL: not known */

@@ -235,7 +235,7 @@ smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     const smcr_rules_clc_t data = {.proven = smcr_evidence_of_clc(arrival, conn)};
     smcr_lgr_t *lgr = conn->lgr;
 
-    if (!data.proven.is_next)
+    if (!data.proven.is_next || conn->cut_clc)
         return;
     if (smcr_rules_of_conn(conn)->out_of_sync && lgr &&
         conn->fallback.by_server != smcr_arrival_role(arrival) &&
