@@ -156,7 +156,7 @@ take_in_stream(smcr_conn_t *conn, int side, const smcr_told_socket_t *told, bool
     smcr_cursor_t prod = is_own ? told->rx_prod : told->tx_prod;
     smcr_cursor_t cons = is_own ? told->tx_cons : told->rx_cons;
 
-    if (told->undated && reader->cdc_frame && reader->in.known)
+    if (reader->cdc_frame && reader->in.known)
         smcr_stream_consume(&reader->in, reader->cons);
     if (reader->size || (told->undated && !writer->cdc_frame))
         return; /* CLC has told it */
