@@ -53,6 +53,14 @@ ONCE_SAID_OF = [
     ("an RMB withdrawn, though it was announced again since the request", "6.1-v2-q-forty-conns", "30 %", "seed 2"),
     ("a round too much, though the reader's cursor is before the WRITE", "ecn-ce-smc", "shuffled", "seed 0"),
 ]
+# The same of what is not one message in one segment, of what comes again, and of connections that hosts tell of
+ONCE_SAID_IN_TURN = [
+    ("data on TCP, though they are a part of a message", "clc-split-segments", "30 %", "seed 0"),
+    ("data on TCP, though their message is cut before its length", "clc-split-segments", "snap", "60 bytes"),
+    ("data instead of CLC, though it is cut", "clc-split-segments", "snap", "128 bytes"),
+    ("no option, though data may be CLC", "clc-split-segments", "snap", "76 bytes"),
+    ("nothing read, though the reader's messages are before its name", "whole-and-dump", "start", "without 1 to 16"),
+]
 # The same of links, and of requests and their responses: never OPEN
 NEVER_OPEN = {"link.state", "link.delete_reason", "link.mtu_bytes", "link.moved_from", "link.moved_to", "group.type",
               "link_failed", "smcr.announced_in", "smcr.llc.collision", "smcr.lgr.type_changed", "smcr.request_in",
@@ -138,6 +146,16 @@ def test_what_was_once_said_of(tshark, scratch, name, kind, label):
     fail_on(list(wrong_of(tshark, scratch, name, kind, cases)))
 
 
+def test_what_was_once_said_in_turn(tshark, scratch):
+    scratch.chmod(0o777)
+    lines = []
+    for _, name, kind, label in ONCE_SAID_IN_TURN:
+        cases = [case for case in truths.cases_of(truths.truth_of(tshark, name), kind) if case.label == label]
+        assert len(cases) == 1
+        lines += wrong_of(tshark, scratch, name, kind, cases)
+    fail_on(lines)
+
+
 def test_of_clc_behind_the_first_data(tshark, scratch):
     """Its Accept and Confirm come behind a WRITE, which has no owner then, and the connection moves to another link."""
     clc, last = {64, 65, 70, 71}, 75
@@ -167,7 +185,7 @@ def test_reader_finds_fields(tshark, name):
     truth = truths.truth_of(tshark, name)
     other = {frame: {field: {f"{text}9"} for field, text in ((field, min(texts)) for field, texts in values.items())
                      if field in truths.NUMBERS or field in truths.FRAMES} for frame, values in truth.frames.items()}
-    found = list(truths.of_frames(truth.frames, other, set(), truth.packets))
+    found = list(truths.of_frames(truth.frames, other, set(), truth.packets, truth.times))
     assert len(found) == sum(map(len, other.values())) > 500 and not any(each.is_true for each in found)
 
 
@@ -190,6 +208,20 @@ def test_reader_finds_figures(tshark, change):
     change(report)
     numbers = [frame.number for frame in truth.base.frames]
     assert [each.is_true for each in truths.of_reports(truth.report, report, numbers, set(), False, set())].count(False) == 1
+
+
+def test_reader_knows_what_is_sent_again():
+    """Of a message or WRITE that is sent again, what was said of it the first time is true, too; no other number is."""
+    ids = [("smcr.cdc.seq", "7", "8"), ("smcr.cdc.prod_wrap", "0", "0"), ("smcr.cdc.prod", "5", "6")]
+    first, other, again = ({"smcr.stream": {"0"}, "smcr.dir": {"0"}, **{name: {row[at]} for name, *row in ids}} for at in (0, 1, 0))
+    before = {1: first | {"smcr.cdc.len": {"5"}}, 2: other | {"smcr.cdc.len": {"1"}}, 3: again | {"smcr.cdc.len": {"0"}},
+              4: {"smcr.cdc.read_of": {"1"}, "smcr.cdc.read_time": {"3"}}}
+    times = {frame: frame * 10 ** 6 for frame in before}
+    for frame, field, text, right in ((3, "smcr.cdc.len", "5", True), (3, "smcr.cdc.len", "1", False), (1, "smcr.cdc.len", "0", False),
+                                      (4, "smcr.cdc.read_of", "3", True), (4, "smcr.cdc.read_of", "2", False),
+                                      (4, "smcr.cdc.read_time", "1.000000000", True), (4, "smcr.cdc.read_time", "2.000000000", False)):
+        found = list(truths.of_frames(before, {frame: {field: {text}}}, set(), {}, times))
+        assert [each.is_true for each in found] == [right], (frame, field, text)
 
 
 def test_reader_knows_what_says_less(tshark):

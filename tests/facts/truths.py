@@ -28,13 +28,14 @@ import report_runs  # noqa: E402
 import wire  # noqa: E402
 import alterations  # noqa: E402
 import wrappings  # noqa: E402
-from bed import Tshark, new_bed  # noqa: E402
+from bed import LATE, TOP, Tshark, captures, new_bed  # noqa: E402
 
 KINDS = {**alterations.KINDS, "wrapped": wrappings.wrappings}
 # Where a peer breaks a rule, what rests on the rules need not be true of the rest of a capture.
 RULES_BROKEN = {*report_runs.MALFORMED, "roce-odd"}
 WITHOUT_LOSS = ("mirror", "wrapped")
-CAPTURES = list(report_runs.PATHS)
+PATHS = report_runs.PATHS | {path.name.split(".pcap")[0]: path for path in captures(LATE).values()}
+CAPTURES = list(PATHS)
 
 
 def kinds_of(name):
@@ -44,6 +45,7 @@ def kinds_of(name):
 # Parts of the time of a direction, of which a capture that lacks packets does not have more.
 IDLE = {"idle_s": ("nothing_to_write_s", "answer_s"), "buffer_full_s": ("buffer_full_s",)}
 # What still contradicts: captures, what is said, why.
+OF_LATE = "^(late-.*|http|whole-and-dump)$"  # a host tells what began before the capture
 LINKS_LACK_LLC = "messages of LLC are absent that say what became of a link"
 OPEN = [
     ("^peer-foreign$", {"link.mtu_bytes"}, "its packets, and CLC of later contacts, have another MTU than ADD LINK"),
@@ -57,20 +59,22 @@ OPEN = [
      "what fills a gap was lost on its way, or its receiver has had it, and the capture lacks the first time: where loss "
      "is real, nothing tells the two apart"),
     ("-x-idle|-w-smc-unloaded", {"dead_peer"}, "the DELETE LINK that ended the group is absent"),
-    ("^peer-foreign$", {"smcr.stream.offset"}, "a late capture does not tell that cursors begin behind an eyecatcher"),
+    ("^peer-foreign$", {"smcr.stream.offset", "smcr.cdc.announced"}, "a late capture does not tell that cursors begin behind an eyecatcher"),
     ("-h4-", {"smcr.clc.other_subnet", "clc_other_subnet"}, "behind NAT an address is not that of the host"),
     ("^(peer-|rfc-|.*-h[1-6]-|.*-g5-)", {
         "smcr.window.unread", "smcr.window.free", "smcr.window.percent", "smcr.window.written", "unreported_bytes",
-        "smcr.announced_in", "smcr.cdc.announced", "smcr.cdc.len", "smcr.cdc.read_of", "smcr.cdc.read_time",
+        "smcr.announced_in", "smcr.cdc.read_of", "smcr.cdc.read_time",
         "smcr.conn.moved", "bytes", "writes", "idle_s"},
      "the last messages on a link that is left are absent, and no number tells"),
-    ("^(peer-replay|peer-move|rfc-failover-.*)$", {"link.moved_from", "link.moved_to"},
+    ("^(peer-replay|rfc-failover-.*)$", {"link.moved_from", "link.moved_to"},
      "a message that comes late behind failover validation may as well be a move back without one"),
     ("", {"smcr.llc.collision"}, "nothing tells that an acknowledgement is absent: what it would show as seen counts as not seen"),
     ("^peer-asymmetric-link$", {"smcr.lgr.type_changed"}, "where CONFIRM LINK comes late, the links were others by then"),
-    ("^clc-split-segments$", {"smcr.fallback.reason", "smcr.fallback", "smcr.proposal_in", "smcr.response_time"},
-     "a part of a Proposal in several segments is no CLC for itself"),
     ("^roce-odd$", {"flow.repeated"}, "datagrams: nothing tells a copy from a repeat"),
+    (OF_LATE, {"smcr.told.otherwise", "told_otherwise"}, "the last message before a host told is absent, and what it told is further on"),
+    (OF_LATE, {"writes"}, "in a mirror, the first WRITE of a connection that began before counts twice"),
+    (OF_LATE, {"smcr.cdc.read", "smcr.announced_in", "smcr.cdc.writes", "smcr.cdc.first_write", "idle_s", "smcr.fallback.reason"},
+     "what came before the connection had a name is absent"),
     ("^(clc-ipv6|rule-clc-subnet|exported-source)", {"tcp_loss"},
      "without time stamps and identifications nothing tells copies"),
     ("^(llc-confirm-rkey-cont|peer-foreign)$", {"rmb.va"}, LINKS_LACK_LLC),
@@ -97,6 +101,12 @@ FRAMES = ["smcr.request_in", "smcr.response_in", "smcr.announced_in", "smcr.cdc.
           "smcr.cdc.read_of", "smcr.proposal_in",
           "smcr.accept_in", "smcr.confirm_in", "smcr.confirm_link_in"]
 REASON, STREAM = "smcr.fallback.reason", "tcp.stream"
+# Behind a failover messages and WRITEs are sent again, in other packets. What they are, which tells them from all others:
+MESSAGES = (("smcr.stream", "smcr.dir", "smcr.cdc.seq", "smcr.cdc.prod_wrap", "smcr.cdc.prod"),
+            ("smcr.stream", "smcr.dir", "smcr.stream.offset", "smcr.write.len"))
+TELLS = sorted({field for fields_of in MESSAGES for field in fields_of} - {"smcr.stream.offset"})
+# Times, and since which frame.
+SINCE = {"smcr.response_time": "smcr.request_in", "smcr.cdc.read_time": "smcr.cdc.read_of"}
 # Items that tell what the capture lacks, or what it has in disorder; or what the message says, where nothing before it
 # has said as much.
 OF_THE_CAPTURE = {"smcr.packet_ahead", "smcr.no_roce", "smcr.conn.began_before", "smcr.clc.confirm_without_accept",
@@ -142,6 +152,8 @@ OF_ORDER = {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "sm
             "smcr.window.late_update", "smcr.cdc.read_too_far", "smcr.llc.collision", "smcr.tcp_reset_before",
             "smcr.tcp_closed_before", "smcr.move.old_link", "move.old_link", "move_old_link", "smcr.link.after_delete", "link.after_delete", "link_after_delete",
             "blocked_count", "window_full_count", "tcp_loss", *IDLE}
+# Of the order of a host's messages on two links.
+OF_LINKS = {"smcr.conn.moved", "link.moved_from", "link.moved_to"}
 # A copy that comes later than that may be a repeat (docs/report.md), where no identification tells.
 COPIED_SOON = 100  # microseconds
 OF_LATE_COPIES = {*IDLE, "repeated_packets", "repeated_bytes", "flow.repeated", "repeats", "timeouts", "tcp_loss",
@@ -156,7 +168,7 @@ Statement = collections.namedtuple("Statement", "where what before after is_true
 @functools.cache
 def field_names():
     """What is asked of each frame."""
-    return [*NUMBERS, *FRAMES, REASON, STREAM, *OF_FLAGS.values(),
+    return [*NUMBERS, *FRAMES, REASON, STREAM, *TELLS, *OF_FLAGS.values(),
             *fields.expert_variables().values()]
 
 
@@ -203,11 +215,33 @@ def is_weaker(reason, whole):
 
 def packets_of(texts, packets):
     """Frames, and for those with a packet what tells it: it may have been sent more than once."""
-    return {packets.get(int(text), text) for text in texts}
+    return {packets.get(int(text), int(text)) for text in texts}
 
 
-def of_frames(before, after, but, packets):
-    """Statements of frames. packets: {frame: its RoCE packet}"""
+def sent_again(before):
+    """{frame: all frames with its message or WRITE}, where these are several."""
+    found = collections.defaultdict(list)
+    for frame, values in before.items():
+        for names in MESSAGES:
+            texts = [values.get(name, ()) for name in names]
+            if all(len(each) == 1 for each in texts):
+                found[names, *map(min, texts)].append(frame)
+    return {frame: frames for frames in found.values() if len(frames) > 1 for frame in frames}
+
+
+def since_other(frame, others, packets, times):
+    """The time since each frame that has the same packet as one of the others: the capture may lack the first of them."""
+    same_packets = packets_of(others, packets)
+    return {f"{decimal.Decimal(times[frame] - times[other]) / alterations.UNIT:.9f}" for other in times
+            if packets.get(other, other) in same_packets}
+
+
+def of_frames(before, after, but, packets, times):
+    """
+    Statements of frames. packets: {frame: its RoCE packet or TCP segment}; times: {frame: microseconds}. Of what is sent
+    again they are those of the first time, or of this one: the capture may lack the first.
+    """
+    again = sent_again(before)
     begun = {item: min((frame for frame, values in before.items() if item in values), default=len(before) + 1)
              for item in FIRST}
     reasons = collections.defaultdict(set)  # of a TCP connection, in whatever frame
@@ -215,8 +249,9 @@ def of_frames(before, after, but, packets):
         reasons[min(values.get(STREAM, [""]))] |= values.get(REASON, set())
     for frame, values in after.items():
         truth = before[frame]
+        first = [before[other] for other in again.get(frame, ()) if other < frame]
         for field, texts in values.items():
-            if field == STREAM or field in but or (field.endswith("_time") and "setup_s" in but):
+            if field == STREAM or field in TELLS or field in but or (field.endswith("_time") and "setup_s" in but):
                 continue
             if field == REASON:
                 right = all(any(is_weaker(text, whole) for whole in reasons[min(truth.get(STREAM, [""]))]) for text in texts)
@@ -225,16 +260,16 @@ def of_frames(before, after, but, packets):
             elif field in OF_FLAGS.values():
                 right = texts == truth[field]
             elif field in FRAMES:
-                right = field not in truth or packets_of(texts, packets) <= packets_of(truth[field], packets)
+                others = [other for text in truth.get(field, ()) for other in again.get(int(text), [int(text)])]
+                right = field not in truth or packets_of(texts, packets) <= packets_of(others, packets)
             elif field in NUMBERS:
-                right = texts <= truth.get(field, set()) or (field not in truth and field not in MEANS_MORE)
+                right = field not in truth or texts <= truth[field].union(*(other.get(field, ()) for other in first))
+                if not right and field in SINCE:
+                    others = [other for text in truth.get(SINCE[field], ()) for other in again.get(int(text), [int(text)])]
+                    right = texts <= since_other(frame, others, packets, times)
             else:
                 right = field in OF_THE_CAPTURE or field in truth or SAID_WITHIN.get(field) in truth or begun.get(field, frame) < frame
             yield Statement(f"frame {frame}", field, sorted(truth.get(field, ())), sorted(texts), right)
-
-
-# Fields that say something where the whole capture says nothing.
-MEANS_MORE = {REASON}
 
 
 # ---- reports ----
@@ -398,21 +433,27 @@ def of_reports(before, after, numbers, but, copies, items):
 # ---- captures ----
 
 Base = collections.namedtuple("Base", "name path head frames")
-Truth = collections.namedtuple("Truth", "base frames report packets")
+Truth = collections.namedtuple("Truth", "base frames report packets times")  # times: {frame: microseconds}
 
 
 @functools.cache
 def truth_of(tshark, name):
     """What is said of a whole capture."""
-    path = altered.as_pcapng(tshark.bed, report_runs.copy_of(tshark, name), name)
+    path = altered.as_pcapng(tshark.bed, tshark.bed.root / "captures" / PATHS[name].relative_to(TOP / "captures"), name)
     base = Base(name, path, *pcapng.read(path))
     rows, report = look(tshark, base.path)
     segments = {each.frame: each[1:] for each in wire.packets(path) if isinstance(each, wire.Segment)}
-    return Truth(base, shown(rows, base.frames), report, segments | altered.identities(path))
+    times = {frame.number: pcapng.time(frame) for frame in base.frames}
+    return Truth(base, shown(rows, base.frames), report, segments | altered.identities(path), times)
 
 
 def has_same_times(truth, frames):
     return all(pcapng.time(frame) == pcapng.time(truth.base.frames[frame.number - 1]) for frame in frames)
+
+
+def has_early_times(truth, frames):
+    """Whether a frame has a time at which it was not sent yet: then neither order nor time tells on which link it was first."""
+    return any(pcapng.time(frame) < pcapng.time(truth.base.frames[frame.number - 1]) for frame in frames)
 
 
 def has_late_copies(frames):
@@ -427,7 +468,7 @@ def not_compared(truth, frames):
     first_times = list(dict.fromkeys(frame.number for frame in frames))
     is_disordered = first_times != sorted(first_times)
     return ((OF_ORDER if is_disordered else set()) | (OF_LATE_COPIES if is_disordered or has_late_copies(frames) else set())
-            | (UP_TO_THE_END if ends_before else set()) | (TIMES if not has_same_times(truth, frames) else set())
+            | (OF_LINKS if has_early_times(truth, frames) else set()) | (UP_TO_THE_END if ends_before else set()) | (TIMES if not has_same_times(truth, frames) else set())
             | ({"flow.bytes"} if longer else set()))
 
 
@@ -440,7 +481,7 @@ def statements(tshark, truth, case, scratch):
     path.chmod(0o644)
     rows, report = look(tshark, path, names=case.names)
     but = not_compared(truth, frames)
-    return [*of_frames(truth.frames, shown(rows, frames), but, truth.packets),
+    return [*of_frames(truth.frames, shown(rows, frames), but, truth.packets, truth.times),
             *of_reports(truth.report, report, [frame.number for frame in frames], but,
                         len(frames) > len(truth.base.frames), set().union(*truth.frames.values()))]
 
