@@ -24,6 +24,8 @@ find_write(const smcr_qp_t *qp, smcr_psn_t psn)
 {
     smcr_write_t *write;
 
+    if (psn >= qp->write_end) /* nearly always: a new one */
+        return NULL;
     for (unsigned back = 1; (write = smcr_write_last(qp, back)) != NULL; back++)
         if (psn >= write->first_psn && psn - write->first_psn < write->packets)
             break;
@@ -314,6 +316,7 @@ new_write(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *
         .rkey = roce->rkey,
         .waits = arrival->record->fate == SMCR_FLOW_FATE_WAIT,
     };
+    qp->write_end = MAX(qp->write_end, write->first_psn + write->packets);
     find_owner(arrival, write, refused);
     if (refused) {
         refused->likely = NULL;

@@ -69,6 +69,7 @@ typedef struct {
     smcr_psn_t unplaced_from; /* of the first one of those that lie close together */
     smcr_write_t *writes;  /* ring of the last RDMA WRITEs that it received */
     uint32_t write_count;
+    smcr_psn_t write_end;  /* behind the last packet of all that it received */
     bool has_likely;       /* of some of them it is likely whose they are, but not sure */
     smcr_unacked_t unacked; /* WRITE packets that it has taken in, not acknowledged yet */
     wmem_list_t *orphans;  /* WRITE packets whose request has not come */
