@@ -230,7 +230,7 @@ play_cdc(capture_t *capture, input_t *input)
     if (!play_send(capture, &roce, cdc.flags))
         return;
     smcr_state_cdc(&capture->arrival, &cdc);
-    if ((cdc.state & 7) == 7)
+    if ((cdc.state & 7) == 7 && capture->arrival.record->conn)
         smcr_state_tcp_ended(&capture->arrival, &cdc, true);
 }
 
