@@ -27,8 +27,8 @@
 #define IGNORED_MAX 1000   /* packets, after which the wrappers step aside */
 #define TELLING_LENGTH 200 /* of frames; more than any with a message of SMC-R that is to be seen */
 
-/* Handles and heuristics live as long as the process; the last five are as the open file
- * has them. */
+/* Handles and heuristics live as long as the process; the last six are as the open file has
+ * them. */
 static struct {
     dissector_handle_t wrapper[SMCR_HOOKS_STARTS];
     dissector_handle_t original[SMCR_HOOKS_STARTS];
@@ -36,12 +36,11 @@ static struct {
     heur_dtbl_entry_t *builtin; /* of Wireshark's own `smc`; NULL when it has none */
     heur_dissector_t builtin_dissect;
     bool is_wrapped, enabled;
+    bool offer_first;  /* nobody is asked about payloads before the heuristics */
     bool has_cut;      /* the capture has cut a packet */
     unsigned ignored;  /* packets of no interest since the last sign of SMC-R */
     uint32_t aside;    /* frame in which the wrappers stepped aside last */
 } hooks;
-
-bool smcr_hooks_offer_first;
 
 /* ---- wrapping ---- */
 
@@ -203,13 +202,19 @@ smcr_hooks_enabled(void)
     return hooks.enabled;
 }
 
+bool
+smcr_hooks_offer_first(void)
+{
+    return hooks.offer_first;
+}
+
 /* Before each file, and before one is dissected anew, since the user has changed a preference or
  * what is enabled. */
 static void
 start_file(void)
 {
     hooks.enabled = smcr_heuristic_enabled(hooks.own);
-    smcr_hooks_offer_first = !dissector_get_payload_handle(find_dissector_table("infiniband"));
+    hooks.offer_first = !dissector_get_payload_handle(find_dissector_table("infiniband"));
     hooks.has_cut = false;
     step_aside();
     smcr_hooks_watch();

@@ -40,7 +40,7 @@ bool smcr_hooks_enabled(void);
 
 /* Whether InfiniBand's dissector offers payloads to its heuristics before anybody else: the user
  * has not chosen another dissector for them. Fixed while a file is open. */
-extern bool smcr_hooks_offer_first;
+bool smcr_hooks_offer_first(void);
 
 /* There is a sign of SMC-R: the wrappers come back if they have stepped aside. */
 void smcr_hooks_watch(void);

@@ -195,14 +195,18 @@ smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icr
 
 /* ---- CLC, the bytes behind it, and what hosts tell ---- */
 
-#define LAYER_OF(kind, nth) ((uint16_t)((kind) + (nth) % TOLD_MAX))
+static uint16_t
+layer_of(smcr_packet_layer_t kind, unsigned nth)
+{
+    return (uint16_t)(kind + nth % TOLD_MAX);
+}
 
 bool
 smcr_packet_learned(const packet_info *pinfo, smcr_packet_layer_t kind, unsigned nth,
                     smcr_record_t *record)
 {
     return (kind != SMCR_PACKET_CLC || nth < CLC_MAX) &&
-           smcr_record_find(smcr_capture_state(), pinfo->num, LAYER_OF(kind, nth), record);
+           smcr_record_find(smcr_capture_state(), pinfo->num, layer_of(kind, nth), record);
 }
 
 void
@@ -216,7 +220,7 @@ smcr_packet_learn_clc(smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
     smcr_record_begin(&record);
     arrival->record = &record;
     smcr_state_clc(arrival, conn, clc, from_server);
-    smcr_record_keep(arrival, LAYER_OF(SMCR_PACKET_CLC, nth));
+    smcr_record_keep(arrival, layer_of(SMCR_PACKET_CLC, nth));
 }
 
 void
@@ -241,5 +245,5 @@ smcr_packet_learn_told(packet_info *pinfo, const smcr_told_t *told, unsigned nth
     smcr_state_told(&arrival, told);
     adopt_named(&arrival, pinfo);
     if (record.events)
-        smcr_record_keep(&arrival, LAYER_OF(SMCR_PACKET_TOLD, nth));
+        smcr_record_keep(&arrival, layer_of(SMCR_PACKET_TOLD, nth));
 }

@@ -134,7 +134,7 @@ is_bound_to_show(tvbuff_t *tvb, const smcr_packet_t *packet)
                                                           : smcr_ib_is_send(roce->opcode);
 
     return shows && roce->payload_length > 0 && roce->target.qpn > SMCR_IB_GSI_QPN &&
-           is_whole(tvb) && smcr_hooks_offer_first;
+           is_whole(tvb) && smcr_hooks_offer_first();
 }
 
 static void
