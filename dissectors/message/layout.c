@@ -43,16 +43,22 @@ show_rest(const smcr_layout_walk_t *walk, unsigned start, unsigned end)
     smcr_layout_explain_missing(walk, item, end);
 }
 
+static bool
+has_bits(const uint8_t *bytes, int from, int end)
+{
+    uint8_t bits = 0;
+
+    for (int i = from; i < end; i++)
+        bits |= bytes[i];
+    return bits != 0;
+}
+
 bool
 smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length)
 {
     int captured = MIN((int)length, tvb_captured_length_remaining(tvb, (int)offset));
-    const uint8_t *bytes = captured > 0 ? tvb_get_ptr(tvb, (int)offset, captured) : NULL;
 
-    for (int i = 0; i < captured; i++)
-        if (bytes[i])
-            return true;
-    return false;
+    return captured > 0 && has_bits(tvb_get_ptr(tvb, (int)offset, captured), 0, captured);
 }
 
 static uint64_t
@@ -119,14 +125,15 @@ reserved_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8
     return count;
 }
 
-/* Whether the captured bytes of a SHOW row should be zero and are not. */
+/* Whether the `captured` bytes of a SHOW row should be zero and are not. */
 static bool
-reserved_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
+reserved_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes,
+             int captured)
 {
-    unsigned other = row->first && !walk->flawed ? 1 : 0; /* a byte that may be another field */
+    int other = row->first && !walk->flawed ? 1 : 0; /* a byte that may be another field */
 
     return row->kind == SMCR_ROW_SHOW && *row->hf == hf_smcr_reserved &&
-           smcr_layout_has_bits(walk->tvb, offset + other, row->length - other);
+           has_bits(bytes, other, captured);
 }
 
 /* Adds an item to the message's list, unless nobody wants to see it: then it has no field_info. */
@@ -189,7 +196,7 @@ show_value(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offse
                    offset + 1);
     if (split)
         return item;
-    if (reserved_row(row, walk, offset))
+    if (reserved_row(row, walk, tvb_get_ptr(walk->tvb, (int)offset, row->length), row->length))
         smcr_item_raise(walk->pinfo, item, &ei_smcr_reserved);
     if (row->also && proto_field_is_referenced(walk->tree, *row->also))
         proto_item_set_hidden(proto_tree_add_item(walk->tree, *row->also, walk->tvb, (int)offset,
@@ -218,13 +225,14 @@ show_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
     return show_value(row, walk, offset);
 }
 
-/* Looks for reserved bits that are set; of a row that the capture cuts, in what it holds: NULL. */
+/* Looks for reserved bits that are set; of a row that the capture cuts, in the `captured` bytes. */
 static void
 examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset,
-            const uint8_t *bytes)
+            const uint8_t *bytes, int captured)
 {
-    unsigned reserved = bytes && row->kind == SMCR_ROW_BITS ? reserved_bits(row, walk, bytes)
-                                                            : reserved_row(row, walk, offset);
+    bool has_bits_of = row->kind == SMCR_ROW_BITS && captured >= row->length;
+    unsigned reserved = has_bits_of ? reserved_bits(row, walk, bytes)
+                                    : reserved_row(row, walk, bytes, MIN(captured, row->length));
 
     if (walk->flawed)
         *walk->flawed |= reserved > 0;
@@ -253,7 +261,8 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, un
         bool whole = row->offset + row->length <= captured;
 
         if (walk->flawed || (whole && !walk->tree))
-            examine_row(row, walk, offset, whole ? &bytes[row->offset] : NULL);
+            examine_row(row, walk, offset, captured > row->offset ? &bytes[row->offset] : NULL,
+                        captured - row->offset);
         if (!whole) {
             show_rest(walk, offset, base + layout->length);
             return false;

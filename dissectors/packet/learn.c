@@ -217,10 +217,11 @@ smcr_packet_learn_clc(smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
 
     if (nth >= CLC_MAX)
         return;
+    uint16_t layer = layer_of(SMCR_PACKET_CLC, nth);
     smcr_record_begin(&record);
     arrival->record = &record;
     smcr_state_clc(arrival, conn, clc, from_server);
-    smcr_record_keep(arrival, layer_of(SMCR_PACKET_CLC, nth));
+    smcr_record_keep(arrival, layer);
 }
 
 void

@@ -207,7 +207,7 @@ smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     const smcr_record_t *record = &packet->record;
     const char *protocol = pinfo->current_proto; /* under which expert items are listed */
     proto_item *item = proto_tree_add_protocol_format(tree, proto_smcr, tvb, 0, 0, "SMC-R%s",
-                                                      answer_text(pinfo, packet));
+                                                      tree ? answer_text(pinfo, packet) : "");
     proto_tree *below = proto_item_add_subtree(item, ett_smcr);
 
     if (record->has_number)

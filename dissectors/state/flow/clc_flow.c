@@ -260,10 +260,10 @@ take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
 {
     if (!conn->decline_frame)
         conn->decline_frame = arrival->when.frame;
-    smcr_conn_leave(arrival->state, conn);
     conn->no_roles |= !smcr_evidence_clc_knows_client(conn) &&
                       !smcr_evidence_tcp_knows_client(conn);
     fall_back_declined(arrival, conn, clc);
+    smcr_conn_leave(arrival->state, conn);
 }
 
 /* Each message but the last answers that of the other side before, and waits for its own answer. A

@@ -139,15 +139,15 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_k
         return;
     if (before)
         forget_qp(state, smcr_qp_peer(before));
-    /* the sender of what the peer receives: acknowledgements that went to it before were not taken
-     * for such */
-    smcr_qp_peer(qp)->unacked.count = 0;
-    smcr_traffic_skip_all(&smcr_qp_peer(qp)->traffic);
     qp->known = true;
     qp->gid_known = true;
     qp->key = *key;
     qp->ground = (uint8_t)ground;
     wmem_map_insert(state->qps, &qp->key, qp);
+    /* the sender of what the peer receives: acknowledgements that went to it before were not taken
+     * for such */
+    smcr_qp_peer(qp)->unacked.count = 0;
+    smcr_traffic_skip_all(&smcr_qp_peer(qp)->traffic);
 }
 
 void
