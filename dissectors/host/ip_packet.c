@@ -81,13 +81,12 @@ read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32
 
 /* ---- by addresses ---- */
 
-/* A header with these addresses at `offset`, which ends at `end` or before. */
+/* A header of `kind` with these addresses at `offset`, which ends at `end` or before. */
 static bool
-find_at(smcr_host_bytes_t bytes, uint32_t offset, uint32_t end, const address *src,
-        const address *dst, smcr_host_ip_packet_t *ip)
+find_at(smcr_host_bytes_t bytes, uint32_t offset, uint32_t end, const kind_t *kind,
+        const address *src, const address *dst, smcr_host_ip_packet_t *ip)
 {
-    const kind_t *kind = kind_of(src);
-    uint32_t length = kind ? header_length(bytes, offset, kind) : 0;
+    uint32_t length = header_length(bytes, offset, kind);
     size_t size = (size_t)src->len;
 
     if (!length || offset + length > end)
@@ -104,7 +103,9 @@ bool
 smcr_host_ip_packet_at(smcr_host_bytes_t bytes, uint32_t offset, const address *src,
                        const address *dst, smcr_host_ip_packet_t *ip)
 {
-    return find_at(bytes, offset, bytes.length, src, dst, ip);
+    const kind_t *kind = kind_of(src);
+
+    return kind && find_at(bytes, offset, bytes.length, kind, src, dst, ip);
 }
 
 bool
@@ -116,7 +117,7 @@ smcr_host_ip_packet_before(smcr_host_bytes_t bytes, uint32_t end, const address 
     if (!kind || end < kind->shortest || end > bytes.length)
         return false;
     for (uint32_t behind = end - kind->shortest + 1; behind > 0; behind--) {
-        if (find_at(bytes, behind - 1, end, src, dst, ip))
+        if (find_at(bytes, behind - 1, end, kind, src, dst, ip))
             return true;
     }
     return false;

@@ -55,9 +55,10 @@ flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
 
     for (unsigned i = 0; i < array_length(flags_said); i++) {
         bool set = (cdc->flags & flags_said[i].flag) || (cdc->state & flags_said[i].state);
-        if (set && flags_said[i].words)
-            wmem_strbuf_append_printf(text, "%s%s", wmem_strbuf_get_len(text) ? ", " : " [",
-                                      flags_said[i].words);
+        if (!set || !flags_said[i].words)
+            continue;
+        wmem_strbuf_append(text, wmem_strbuf_get_len(text) ? ", " : " [");
+        wmem_strbuf_append(text, flags_said[i].words);
     }
     if (wmem_strbuf_get_len(text))
         wmem_strbuf_append(text, "]");
