@@ -149,6 +149,9 @@ dissect_trailer(smcr_message_clc_t *message, tvbuff_t *tvb)
     smcr_layout_walk_t walk = message->walk;
 
     walk.tvb = tvb;
+    if (message->whole && offset == tvb_reported_length(tvb) &&
+        offset < message->clc->header.length)
+        smcr_layout_explain_missing(&walk, walk.top, message->clc->header.length);
     if (!captured || offset == tvb_reported_length(tvb))
         return false;
     if (!smcr_layout_walk(&trailer_layout, &walk, offset, &trailer)) {

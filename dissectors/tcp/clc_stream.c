@@ -26,15 +26,6 @@ static struct {
     heur_dtbl_entry_t *heuristic;
 } handles;
 
-/* Index for the per-direction members of a connection. */
-static unsigned
-direction(const packet_info *pinfo)
-{
-    int order = cmp_address(&pinfo->src, &pinfo->dst);
-
-    return order > 0 || (order == 0 && pinfo->srcport > pinfo->destport);
-}
-
 static bool
 is_eyecatcher(tvbuff_t *tvb, int offset)
 {
@@ -73,12 +64,13 @@ ends_at(tvbuff_t *tvb, int offset, int length)
 
     return is_possible(length) &&
            ((length <= left && is_eyecatcher(tvb, next - SMCR_WIRE_EYECATCHER_LENGTH)) ||
-            (length + SMCR_CLC_TYPE_AT < left && is_eyecatcher(tvb, next) &&
+            (length + SMCR_CLC_HEADER_LENGTH <= left && is_eyecatcher(tvb, next) &&
+             is_possible(tvb_get_ntohs(tvb, next + SMCR_CLC_LENGTH_AT)) &&
              try_val_to_str(tvb_get_uint8(tvb, next + SMCR_CLC_TYPE_AT), smcr_values_clc_types)));
 }
 
 /* Length of the message at `offset` by its trailer: `stated`; if that is wrong, up to the first
- * trailer that is there. 0: there is none. */
+ * trailer that is there, or to the next message. 0: there is neither. */
 static int
 length_by_trailer(tvbuff_t *tvb, int offset, int stated)
 {
@@ -86,45 +78,40 @@ length_by_trailer(tvbuff_t *tvb, int offset, int stated)
 
     if (ends_at(tvb, offset, stated))
         return stated;
-    for (int length = SMCR_CLC_DECLINE_LENGTH; length <= MIN(left, SMCR_CLC_LENGTH_MAX); length++)
-        if (is_eyecatcher(tvb, offset + length - SMCR_WIRE_EYECATCHER_LENGTH))
+    for (int length = SMCR_CLC_HEADER_LENGTH; length <= MIN(left, SMCR_CLC_LENGTH_MAX); length++)
+        if (ends_at(tvb, offset, length))
             return length;
     return 0;
 }
 
-/* Length of the message at `offset`; 0: TCP can give more of it, `*missing` bytes. Where neither
- * its trailer nor its contents tell, and its length field cannot be, it is everything that is left.
- */
+/* Length of the message at `offset`; 0: TCP can give more of it. Where neither its trailer nor its
+ * contents tell, and its length field cannot be, it is everything that is left. */
 static int
-length_of(tvbuff_t *tvb, int offset, packet_info *pinfo, uint32_t *missing)
+length_of(tvbuff_t *tvb, int offset, packet_info *pinfo)
 {
     int left = tvb_reported_length_remaining(tvb, offset);
     int captured = tvb_captured_length_remaining(tvb, offset);
     bool more = pinfo->can_desegment;
     smcr_clc_t clc = {0};
 
-    *missing = DESEGMENT_ONE_MORE_SEGMENT;
     if (captured < SMCR_CLC_HEADER_LENGTH) /* its header may go on in the next segment */
         return more ? 0 : captured < left ? MAX(left, SMCR_CLC_HEADER_LENGTH) : left;
     int stated = tvb_get_ntohs(tvb, offset + SMCR_CLC_LENGTH_AT);
     int length = length_by_trailer(tvb, offset, stated);
     if (!length && more)
         smcr_clc_decode(tvb_new_subset_remaining(tvb, offset), pinfo, &clc);
-    int expected = (int)clc.expected;
-    if (clc.exact && expected > left)
-        *missing = (uint32_t)(expected - left);
-    if (length || expected > left)
+    if (length || (int)clc.expected > left)
         return length;
-    if (!is_possible(stated) || (clc.exact && expected == left))
+    if (!is_possible(stated) || (clc.exact && (int)clc.expected == left))
         return more && !clc.exact ? 0 : left;
     return stated > left && more ? 0 : stated;
 }
 
-/* The CLC message at `offset`. NULL: TCP can give more of it, `*missing` bytes. */
+/* The CLC message at `offset`. NULL: TCP can give more of it. */
 static tvbuff_t *
-message_at(tvbuff_t *tvb, int offset, packet_info *pinfo, uint32_t *missing)
+message_at(tvbuff_t *tvb, int offset, packet_info *pinfo)
 {
-    int length = length_of(tvb, offset, pinfo, missing);
+    int length = length_of(tvb, offset, pinfo);
     int captured = MIN(length, tvb_captured_length_remaining(tvb, offset));
 
     return length ? tvb_new_subset_length_caplen(tvb, offset, captured, length) : NULL;
@@ -144,6 +131,18 @@ is_part(tvbuff_t *tvb, smcr_conn_t *conn, bool from_server, smcr_arrival_span_t 
     return smcr_evidence_tcp_is_part(conn, from_server, &span, ends);
 }
 
+/* Keeps the beginning of a message: the connection may end before the rest comes. */
+static smcr_tcp_begun_t *
+keep_begun(tvbuff_t *tvb, int offset, packet_info *pinfo)
+{
+    smcr_tcp_begun_t *begun = wmem_new0(wmem_file_scope(), smcr_tcp_begun_t);
+
+    begun->length = tvb_captured_length(tvb) - (unsigned)offset;
+    begun->bytes = tvb_memdup(wmem_file_scope(), tvb, offset, begun->length);
+    p_add_proto_data(pinfo->pool, pinfo, proto_smcr, SMCR_TCP_BEGUN, begun);
+    return begun;
+}
+
 /* Learns from a segment, or what TCP has put together: its messages, and where CLC ends. `data`: of
  * TCP, where it is in the byte stream; NULL: not known. */
 static void
@@ -155,15 +154,19 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
                                 .taken = data ? data->lastackseq : 0,
                                 .has_syns = smcr_handshake_has_syns(conn)};
     smcr_arrival_t arrival = smcr_packet_arrival(pinfo);
+    smcr_tcp_begun_t **begun = &conn->begun[from_server];
     smcr_clc_t clc = {0};
     int offset = 0;
 
     arrival.span = data ? &span : NULL;
-    for (unsigned nth = 0; clc_begins(tvb, offset, pinfo); nth++) {
-        uint32_t missing;
-        tvbuff_t *message = message_at(tvb, offset, pinfo, &missing);
-        if (!message)
+    *begun = NULL;
+    for (unsigned nth = 0;
+         clc.header.type != SMCR_CLC_DECLINE && clc_begins(tvb, offset, pinfo); nth++) {
+        tvbuff_t *message = message_at(tvb, offset, pinfo);
+        if (!message) {
+            *begun = keep_begun(tvb, offset, pinfo);
             return;
+        }
         smcr_clc_decode(message, pinfo, &clc);
         span.end += tvb_reported_length(message);
         smcr_packet_learn_clc(&arrival, conn, &clc, nth, from_server);
@@ -171,15 +174,13 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
         smcr_udp_ports_watch();
         span.first = span.end;
         offset += (int)tvb_reported_length(message);
-        if (clc.header.type == SMCR_CLC_DECLINE)
-            break;
     }
     if (offset == 0 && data && /* another dissector has had the Proposal, before the SYN came */
         ((data->is_reassembled && !conn->proposal_frame) || is_part(tvb, conn, from_server, span)))
         return;
     int rest = tvb_captured_length_remaining(tvb, offset);
     if (rest > 0 || clc.header.type == SMCR_CLC_DECLINE)
-        smcr_state_clc_ended(arrival.state, conn, direction(pinfo), pinfo->num);
+        smcr_state_clc_ended(arrival.state, conn, from_server, pinfo->num);
     if (rest < SMCR_WIRE_EYECATCHER_LENGTH) /* it may be the beginning of one */
         arrival.span = NULL;
     if (rest > 0)
@@ -222,11 +223,10 @@ show_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_co
     int offset = 0;
 
     for (unsigned nth = 0; clc_begins(tvb, offset, pinfo); nth++) {
-        uint32_t missing;
-        tvbuff_t *message = message_at(tvb, offset, pinfo, &missing);
+        tvbuff_t *message = message_at(tvb, offset, pinfo);
         if (!message) {
             pinfo->desegment_offset = offset;
-            pinfo->desegment_len = missing;
+            pinfo->desegment_len = DESEGMENT_ONE_MORE_SEGMENT;
             return -1;
         }
         if (offset == 0)
@@ -419,7 +419,7 @@ dissect_clc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
         return call_hidden(bypass, tvb, pinfo, tree, data);
     }
     smcr_conn_t *conn = smcr_handshake_find(pinfo);
-    uint32_t end = conn ? conn->clc_end[direction(pinfo)] : 0;
+    uint32_t end = conn ? conn->clc_end[!smcr_handshake_from_client(pinfo, conn)] : 0;
 
     if (end && pinfo->num > end) {
         show_fallback(tvb, 0, pinfo, tree, conn, data);

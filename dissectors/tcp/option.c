@@ -196,7 +196,42 @@ smcr_tcp_option_handoff(void)
 
 /* ---- all segments ---- */
 
-#define TCP_FLAGS 13 /* where they are in its header */
+/* Where they are in its header. */
+enum { TCP_SEQ = 4, TCP_ACK = 8, TCP_OFFSET = 12, TCP_FLAGS = 13 };
+
+static uint32_t
+number_behind(tvbuff_t *tvb)
+{
+    return tvb_get_ntohl(tvb, TCP_SEQ) + tvb_reported_length(tvb) -
+           (tvb_get_uint8(tvb, TCP_OFFSET) >> 4) * 4;
+}
+
+/* A segment that ends the connection right behind a part of a message shows the part: the rest
+ * never comes. Its sender ends it by FIN or RST. Its receiver's RST acknowledges the part; that
+ * nothing more was under way shows in the second pass. */
+static void
+end_begun(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn, bool by_server,
+          bool by_receiver)
+{
+    uint32_t next = by_receiver ? tvb_get_ntohl(tvb, TCP_ACK) : number_behind(tvb);
+    smcr_tcp_begun_t *begun = conn->begun[by_server];
+    smcr_record_t record = smcr_record_new();
+    bool learns = !pinfo->fd->visited;
+    smcr_clc_t clc;
+
+    if (begun && learns && !begun->end_frame && begun->next == next)
+        begun->end_frame = pinfo->num;
+    if (!begun || begun->end_frame != pinfo->num || (by_receiver && learns))
+        return;
+    tvb = tvb_new_child_real_data(tvb, begun->bytes, begun->length, (int)begun->length);
+    add_new_data_source(pinfo, tvb, "CLC message");
+    col_append_str(pinfo->cinfo, COL_INFO, ", ");
+    record.conn = conn;
+    record.direction = by_server;
+    tree = smcr_clc_dissect(tvb, pinfo, tree, 0, &clc);
+    smcr_annotate_packet(tvb, pinfo, tree, &record, NULL);
+    smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record, .clc = &clc});
+}
 
 static int
 dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
@@ -205,16 +240,24 @@ dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     int used = smcr_handshake_original(tvb, pinfo, tree, data);
     bool is_wanted = tree && (proto_field_is_referenced(tree, hf_smcr_stream) ||
                              smcr_show_ends_are_wanted(tree));
-    bool asked = (is_wanted || smcr_tap_is_heard()) && !pinfo->flags.in_error_pkt &&
-                 pinfo->ptype == PT_TCP;
-    const smcr_conn_t *conn = asked ? smcr_handshake_find(pinfo) : NULL;
+    bool is_segment = !pinfo->flags.in_error_pkt && pinfo->ptype == PT_TCP;
+    smcr_tcp_begun_t *here = p_get_proto_data(pinfo->pool, pinfo, proto_smcr, SMCR_TCP_BEGUN);
+    uint8_t flags = is_segment ? tvb_get_uint8(tvb, TCP_FLAGS) : 0;
+    bool ends = flags & (TH_FIN | TH_RST);
+    bool asked = is_segment && (is_wanted || ends || smcr_tap_is_heard());
+    smcr_conn_t *conn = asked ? smcr_handshake_find(pinfo) : NULL;
 
+    if (here)
+        here->next = number_behind(tvb);
     if (!conn || pinfo->num < conn->known_from)
         return used;
+    bool by_server = !smcr_handshake_from_client(pinfo, conn);
+    if (ends)
+        end_begun(tvb, pinfo, tree, conn, by_server, false);
+    if ((flags & (TH_RST | TH_ACK)) == (TH_RST | TH_ACK))
+        end_begun(tvb, pinfo, tree, conn, !by_server, true);
     smcr_tap_segment(pinfo, &(smcr_tap_segment_t){
-                                .conn = conn,
-                                .from_server = !smcr_handshake_from_client(pinfo, conn),
-                                .flags = tvb_get_uint8(tvb, TCP_FLAGS)});
+                                .conn = conn, .from_server = by_server, .flags = flags});
     if (is_wanted && shown == smcr_annotate_count())
         smcr_item_hide(smcr_annotate_segment(tvb, pinfo, tree, conn));
     return used;

@@ -10,6 +10,16 @@
 #include "compat.h"
 #include "wire/wire.h"
 
+#define SMCR_TCP_BEGUN 1 /* key of p_add_proto_data(): one without `next`, of this packet */
+
+/* A CLC message of which TCP has brought the first bytes only. */
+typedef struct smcr_tcp_begun {
+    const uint8_t *bytes;
+    unsigned length;    /* of `bytes` */
+    uint32_t next;      /* sequence number of the byte behind them, as in TCP's header */
+    uint32_t end_frame; /* in which the connection ends before that byte; 0: it has not */
+} smcr_tcp_begun_t;
+
 /* Called once, when protocols register, after TCP. */
 void smcr_tcp_segment_register(void);
 

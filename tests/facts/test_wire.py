@@ -28,7 +28,7 @@ UNREAD = {
 }
 # Captures whose messages have no layout: lengths, counts, types and versions lie. There every byte is shown, once.
 LIES = {"clc-accept-confirm-values", "clc-length", "clc-proposal-counts", "clc-type-version", "exported-source",
-        "llc-counts", "llc-length", "rule-clc-length",
+        "llc-counts", "llc-length", "rule-clc-length", "rule-clc-unfinished",
         "rule-v2-proposal", "rule-v2-smcd"}
 NOT_OURS = {"quiet-roce", "quiet-tcp"}  # nothing is shown, which test_quiet.py says
 # Captures in which some WRITEs or acknowledgements belong to nobody, or hide in a payload.

@@ -136,7 +136,8 @@ static bool
 stayed_tcp(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {
     const smcr_conn_t *conn = counted->conn;
-    bool clc = smcr_evidence_clc_knows_client(conn) || conn->decline_frame;
+    bool clc = smcr_evidence_clc_knows_client(conn) || conn->decline_frame || conn->begun[0] ||
+               conn->begun[1];
 
     if (clc || counted->on_roce || !tcp || !tcp->syn.frame)
         return false;

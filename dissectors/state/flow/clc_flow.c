@@ -412,12 +412,11 @@ smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *s
 }
 
 void
-smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, unsigned direction,
-                     uint32_t frame)
+smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, bool by_server, uint32_t frame)
 {
     smcr_state_learns(state, frame);
-    if (conn->clc_end[direction] == 0)
-        conn->clc_end[direction] = frame;
+    if (conn->clc_end[by_server] == 0)
+        conn->clc_end[by_server] = frame;
 }
 
 void

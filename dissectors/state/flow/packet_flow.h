@@ -80,9 +80,8 @@ typedef struct smcr_state_syn {
  * the option before. (A.1) */
 void smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *syn);
 
-/* CLC ends in `frame`, for one `direction` of Wireshark's TCP stream (0 or 1). */
-void smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, unsigned direction,
-                          uint32_t frame);
+/* What the server sends, or the client, is CLC no more from `frame` on. */
+void smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, bool by_server, uint32_t frame);
 
 /* Bytes of the application arrive on the TCP connection, the first ones of a direction. (3.6) */
 void smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server);

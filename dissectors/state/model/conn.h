@@ -84,14 +84,15 @@ struct smcr_conn {
         uint8_t ipv4[2][4];                /* client, server */
         uint8_t (*ipv6)[SMCR_GID_LENGTH];
     } addr;
+    struct smcr_tcp_begun *begun[2]; /* by sender: a CLC message of which tcp/ has a part */
     uint16_t port[2];       /* client, server */
     uint32_t tcp_stream;
     uint32_t known_from;    /* frame from which on its conversation has been known */
     uint32_t index;         /* smcr.stream */
     uint64_t begin_time;    /* of its first frame, nanoseconds since the epoch */
     smcr_when_t passed;     /* its last frame so far: see smcr_conn_pass() */
-    uint32_t clc_end[2];    /* per direction of the TCP stream, in Wireshark's order: frame in
-                               which CLC ended; 0: not yet. What follows is the application's */
+    uint32_t clc_end[2];    /* by sender: frame in which CLC ended; 0: not yet. What follows is the
+                               application's */
     uint32_t proposal_frame, accept_frame, confirm_frame, decline_frame; /* 0: not seen */
     uint8_t clc_asked;       /* CLC type of `clc_step` */
     uint8_t accept_flags;    /* byte 7 of the Accept */
