@@ -197,7 +197,7 @@ smcr_tcp_option_handoff(void)
 /* ---- all segments ---- */
 
 /* Where they are in its header. */
-enum { TCP_SEQ = 4, TCP_ACK = 8, TCP_OFFSET = 12, TCP_FLAGS = 13 };
+enum { TCP_SEQ = 4, TCP_OFFSET = 12, TCP_FLAGS = 13 };
 
 static uint32_t
 number_behind(tvbuff_t *tvb)
@@ -206,22 +206,20 @@ number_behind(tvbuff_t *tvb)
            (tvb_get_uint8(tvb, TCP_OFFSET) >> 4) * 4;
 }
 
-/* A segment that ends the connection right behind a part of a message shows the part: the rest
- * never comes. Its sender ends it by FIN or RST. Its receiver's RST acknowledges the part; that
- * nothing more was under way shows in the second pass. */
+/* FIN or RST right behind the beginning of its sender's message: the rest never comes, and what
+ * there is is shown. Behind a RST of the receiver the rest may be under way. */
 static void
-end_begun(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn, bool by_server,
-          bool by_receiver)
+end_begun(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn, bool by_server)
 {
-    uint32_t next = by_receiver ? tvb_get_ntohl(tvb, TCP_ACK) : number_behind(tvb);
     smcr_tcp_begun_t *begun = conn->begun[by_server];
     smcr_record_t record = smcr_record_new();
-    bool learns = !pinfo->fd->visited;
     smcr_clc_t clc;
 
-    if (begun && learns && !begun->end_frame && begun->next == next)
+    if (!begun || begun->next != number_behind(tvb))
+        return;
+    if (!pinfo->fd->visited && !begun->end_frame)
         begun->end_frame = pinfo->num;
-    if (!begun || begun->end_frame != pinfo->num || (by_receiver && learns))
+    if (begun->end_frame != pinfo->num)
         return;
     tvb = tvb_new_child_real_data(tvb, begun->bytes, begun->length, (int)begun->length);
     add_new_data_source(pinfo, tvb, "CLC message");
@@ -253,9 +251,7 @@ dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
         return used;
     bool by_server = !smcr_handshake_from_client(pinfo, conn);
     if (ends)
-        end_begun(tvb, pinfo, tree, conn, by_server, false);
-    if ((flags & (TH_RST | TH_ACK)) == (TH_RST | TH_ACK))
-        end_begun(tvb, pinfo, tree, conn, !by_server, true);
+        end_begun(tvb, pinfo, tree, conn, by_server);
     smcr_tap_segment(pinfo, &(smcr_tap_segment_t){
                                 .conn = conn, .from_server = by_server, .flags = flags});
     if (is_wanted && shown == smcr_annotate_count())

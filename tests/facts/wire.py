@@ -112,6 +112,10 @@ def clc_messages(path):
         stream[0], stream[1] = segment.sequence + len(segment.payload) & 0xFFFFFFFF, stream[1] + segment.payload[known:]
         while len(stream[1]) >= CLC_HEADER and stream[1][:4] in (SMC_R, SMC_D):
             length = clc_length(stream[1])
+            following = stream[1].find(SMC_R, CLC_HEADER, length)
+            if CLC_HEADER <= following < length - 4 and stream[1][length - 4:length] not in (SMC_R, SMC_D):
+                stream[1] = stream[1][following:]  # the one before it is not whole
+                continue
             if not CLC_HEADER <= length <= len(stream[1]):
                 break
             found.append(Message(segment.frame, "clc", stream[1][:length]))

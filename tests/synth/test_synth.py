@@ -16,7 +16,8 @@ from scapy.packet import Raw
 from scapy.utils import PcapNgReader
 
 # Captures that lack TCP segments: where a rule needs them, nobody may be blamed.
-LACKING = {"payload-five-ways", "rule-clc-decline", "rule-clc-order", "rule-clc-protocol", "rule-tcp-after-switch"}
+LACKING = {"payload-five-ways", "rule-clc-decline", "rule-clc-order", "rule-clc-protocol", "rule-clc-unfinished",
+           "rule-tcp-after-switch"}
 HERE = pathlib.Path(__file__).resolve().parent
 CAPTURES = HERE.parents[1] / "captures"
 sys.path.insert(0, str(HERE))
