@@ -396,9 +396,22 @@ def fast_open_client(capture):
 def firewall_syn(capture):
     """A firewall drops segments with options that it does not know."""
     tcp = TcpConversation(capture, CLIENT, SERVER, sport=41000, dport=8080)
+    before = len(capture.frames)
     tcp.handshake()
-    del capture.frames[1:]
-    again(capture, [1], times=5, wait=1)
+    del capture.frames[before + 1:]
+    again(capture, [before + 1], times=5, wait=1)
+
+
+def firewall_port(capture):
+    """The same at one port: the host answers another connection later."""
+    firewall_syn(capture)
+    plain(capture, (b"", b""))
+
+
+def host_dies(capture):
+    """The host answers a connection, and never after that."""
+    plain(capture, (b"", b""))
+    firewall_syn(capture)
 
 
 def refused(capture):
@@ -522,6 +535,6 @@ SCENES = {each: globals()[each] for each in (
     "acknowledgements_lost", "congestion", "dead_port", "dead_port_v1", "dead_port_two_links", "only_tcp_goes_on",
     "idle_pool", "one_connection_pauses", "programs_pause", "programs_pause_v1", "dead_host", "device_gone",
     "undelivered", "dead_module", "eid", "eid_both_versions", "no_device_v1", "subnet", "firewall_option",
-    "firewall_option_at_server", "plain_server", "fast_open_server", "fast_open_client", "firewall_syn", "refused",
+    "firewall_option_at_server", "plain_server", "fast_open_server", "fast_open_client", "firewall_syn", "firewall_port", "host_dies", "refused",
     "client_gave_up", "client_without_option", "firewall_roce", "firewall_roce_icmp", "firewall_roce_icmpv6", "doubled_capture", "late_capture", "early_end",
     "other_programs", "clients_abort", "both_sides_abort")}

@@ -78,6 +78,14 @@ def test_first_packets_in_the_other_order(tshark, scratch):
     assert "the capture lacks 1 RoCE packet that nobody retransmitted, or has it out of order" in " ".join(text.split())
 
 
+def test_packet_that_is_not_in_the_capture(tshark, scratch):
+    """None is out of order, so the report speaks of none."""
+    frame = tshark.frames(THREE, "smcr.write.len && smcr.stream == 1")[3]
+    path = altered(tshark, scratch, THREE, lambda frames: frames[:frame - 1] + frames[frame:])
+    text = " ".join(tshark.show(path, *REPORT).split())
+    assert "the capture lacks 1 RoCE packet that nobody retransmitted frame" in text and "out of order" not in text
+
+
 def test_bytes_of_a_connection_without_its_accept(tshark, scratch):
     """RDMA WRITEs to the server belong to nobody: how much the client sent is not known, and not none."""
     accept = tshark.frames(PLAIN, "smcr.clc.type == 2")[0]

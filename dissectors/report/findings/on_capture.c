@@ -91,7 +91,7 @@ not_captured(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 static void
 find_lack(smcr_finder_t *finder)
 {
-    uint64_t missing = 0, most = 0;
+    uint64_t missing = 0, most = 0, late = smcr_finder_notice(finder, "smcr.out_of_order").count;
     const smcr_entry_rdma_t *worst = NULL;
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
@@ -107,6 +107,7 @@ find_lack(smcr_finder_t *finder)
                     worst && is_unreliable(worst)
                         ? "%s: the capture lacks %s of UC, which retransmits none: lost, or not "
                           "captured"
+                    : !late ? "%s: the capture lacks %s that nobody retransmitted"
                         : "%s: the capture lacks %s that nobody retransmitted, or has %s out of "
                           "order",
                     worst && worst->src && worst->dst

@@ -99,8 +99,7 @@ filter_of_all(const smcr_finder_t *finder, const alike_conns_t *group, const cha
  * one of TCP for good (smc_setsockopt()). */
 static const char *const signs[] = {
     [SMCR_FIGURE_SIGN_NONE] = "",
-    [SMCR_FIGURE_SIGN_NOPS] =
-        "; six NOPs in a row: a firewall may have overwritten it",
+    [SMCR_FIGURE_SIGN_NOPS] = "; six NOPs in a row: a firewall may have overwritten it",
     [SMCR_FIGURE_SIGN_FAST_OPEN] =
         "; the handshake has TCP Fast Open, with which Linux uses no SMC-R",
 };
@@ -312,6 +311,21 @@ find_alike(smcr_finder_t *finder, is_t *is, smcr_figure_finding_t kind, const ch
                         "%s%s%s", name(finder, &group), what, undelivered(finder, &group));
 }
 
+/* Why nobody answers the first one. A host that TCP hears of later is not dead. */
+static const char *
+cause_of_silence(const smcr_finder_t *finder)
+{
+    const smcr_entry_connection_t *first = all_that(finder, is_unanswered).first;
+
+    SMCR_FIGURE_EACH(tcp, flow, finder->report->tcp_flows)
+        if (first && flow->first_time > first->first_frame.time &&
+            smcr_figure_known(flow->down.packets) && strcmp(flow->dst, first->server.addr) == 0)
+            return wmem_strdup_printf(finder->scope,
+                                      ": no answer to SYNs with the SMC-R option: %s answers "
+                                      "others: a firewall, or a full accept queue", flow->dst);
+    return ": no answer to SYNs with the SMC-R option: a dead host, or a firewall";
+}
+
 /* ---- TCP ---- */
 
 #define A_FEW 3 /* a timer that was early retransmits what had arrived */
@@ -410,8 +424,7 @@ smcr_finding_on_connections(smcr_finder_t *finder)
                " stayed on TCP: the client's SYN has no SMC-R option");
     find_alike(finder, is_refused, SMCR_FIGURE_FOUND_NO_CONNECTION,
                ": TCP refused the connection: nobody listens, or a firewall answers");
-    find_alike(finder, is_unanswered, SMCR_FIGURE_FOUND_NO_CONNECTION,
-               ": no answer to SYNs with the SMC-R option: a dead host, or a firewall");
+    find_alike(finder, is_unanswered, SMCR_FIGURE_FOUND_NO_CONNECTION, cause_of_silence(finder));
     find_alike(finder, is_unfinished, SMCR_FIGURE_FOUND_HANDSHAKE_UNFINISHED,
                ": the capture does not show how the handshake ended");
     find_tcp_repeats(finder, &sum);
