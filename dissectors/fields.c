@@ -95,6 +95,8 @@ const value_string smcr_values_told_states[] = {
     {25, "PEERFINCLOSEWAIT"}, {26, "PEERABORTWAIT"}, {27, "PROCESSABORT"}, {0, NULL}};
 const value_string smcr_values_told_modes[] = {
     {0, "SMC-R"}, {1, "fallback to TCP"}, {2, "SMC-D"}, {0, NULL}};
+const value_string smcr_values_told_reasons[] = {
+    {0, "none"}, SMCR_CLC_DECLINE_CODES(TEXT_ROW) {0, NULL}};
 const value_string smcr_values_told_roles[] = {{0, "client"}, {1, "server"}, {0, NULL}};
 const value_string smcr_values_told_lgr_types[] = {
     {0, "none"}, {1, "single"}, {2, "symmetric"}, {3, "asymmetric, peer has one link"},

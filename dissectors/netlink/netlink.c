@@ -298,7 +298,10 @@ dissect_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     if (!(smcr_layout_number(tvb, FLAGS_AT, 2, walk.order) & WS_NLM_F_REQUEST))
         return finish(&walk, tvb, show_socket(&walk, tvb));
     walk.told.kind = SMCR_TOLD_DONE;
-    walk_struct(&walk, tvb_new_subset_remaining(tvb, NLMSG_LENGTH), walk.tree, IN_REQUEST);
+    tvbuff_t *request = tvb_new_subset_remaining(tvb, NLMSG_LENGTH);
+    walk_struct(&walk, request, walk.tree, IN_REQUEST);
+    if (!walk.flawed)
+        show_ends(&walk, request);
     return finish(&walk, tvb, "Request for sockets of AF_SMC");
 }
 

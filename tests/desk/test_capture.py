@@ -233,6 +233,15 @@ def test_answers_are_beside_the_wire(wire, recorder, tshark, copies, end):
     assert wire.listener.listeners() == 0
 
 
+def test_a_dumpcap_that_does_not_begin(program, monkeypatch):
+    """It reads nothing: that is said, and not that there are no sockets."""
+    monkeypatch.setattr(program, "BEGIN_BY", 0.2)
+    with subprocess.Popen(["sleep", "60"], stdin=subprocess.PIPE) as started:
+        with pytest.raises(program.Failure, match="dumpcap has not begun within"):
+            program.record(None, None, started)
+        started.kill()
+
+
 def test_dumpcap_does_not_outlive_it(wire, recorder, copies):
     """Not even where nothing can be tidied up."""
     path = copies / "killed.pcapng"

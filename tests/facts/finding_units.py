@@ -34,7 +34,7 @@ class Terms:
         nothing_else = " && ".join(f"!({each})" for each in shown)
         return [*(column(term, finding["filter"]) for term in self.terms), frames(f"({finding['filter']}) && {nothing_else}")]
 
-    def wrong(self, finding, numbers):
+    def wrong(self, finding, numbers, report):
         *terms, others = numbers
         if sum(terms) != finding["count"]:
             return f"the filter finds {terms}"
@@ -42,17 +42,24 @@ class Terms:
 
 
 class Subjects:
-    """Counts entries of the report: `of` makes a display filter of each. The filter finds as many of them."""
+    """
+    Counts entries of the report: `of` makes a display filter of each. The filter finds as many of them, and none of `others`
+    unless the finding counts more than a filter can name.
+    """
 
-    def __init__(self, of, most=50):
-        self.of, self.most = of, most
+    def __init__(self, of, others=lambda report, finding: (), most=50):
+        self.of, self.others, self.most = of, others, most
 
     def columns(self, finding, report):
-        return [frames(f"({finding['filter']}) && ({each})") for each in list(self.of(report, finding))[:self.most]]
+        others = list(self.others(report, finding))[:self.most] if finding["count"] <= NAMED_MOST else []
+        return [frames(f"({finding['filter']}) && ({each})") for each in [*list(self.of(report, finding))[:self.most], *others]]
 
-    def wrong(self, finding, numbers):
-        found = sum(map(bool, numbers))
-        return None if found >= min(finding["count"], self.most) else f"the filter finds {found} of {len(numbers)}"
+    def wrong(self, finding, numbers, report):
+        own = len(list(self.of(report, finding))[:self.most])
+        found, others = sum(map(bool, numbers[:own])), sum(map(bool, numbers[own:]))
+        if others:
+            return f"the filter finds {others} that the finding does not count"
+        return None if found >= min(finding["count"], self.most) else f"the filter finds {found} of {own}"
 
 
 class Something:
@@ -61,18 +68,18 @@ class Something:
     def columns(self, finding, report):
         return [frames(finding["filter"])]
 
-    def wrong(self, finding, numbers):
+    def wrong(self, finding, numbers, report):
         return None if numbers[0] else "the filter finds nothing"
 
 
 def connections(is_one):
     """Connections, by their numbers. Frames of TCP alone have no number of ours."""
-    def of(report, finding):
+    def of(report, finding, wanted=True):
         for each in report["connections"]:
-            if is_one(each, finding):
+            if bool(is_one(each, finding)) == wanted:
                 tcp = "" if each["tcp_stream"] is None else f" || tcp.stream == {each['tcp_stream']}"
                 yield f"smcr.stream == {each['stream']}{tcp}"
-    return Subjects(of)
+    return Subjects(of, lambda report, finding: of(report, finding, False))
 
 
 def writers(report, finding):
@@ -99,6 +106,7 @@ def is_silent(connection, finding):
     return connection["close"] == "open" and (connection["last_frame"] or finding["frame"] + 1) <= finding["frame"]
 
 
+NAMED_MOST = 8  # connections
 AGAIN = Terms("smcr.retransmission", besides=["smcr.nak"])
 A_FRAME = Terms("frame.number")
 

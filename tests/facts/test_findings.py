@@ -191,7 +191,7 @@ def disagreements(report, numbers_of):
     numbers = numbers_of([each for some in columns for each in some])
     for (finding, unit), some in zip(units, columns, strict=True):
         [selected, *counted], numbers = numbers[:len(some)], numbers[len(some):]
-        wrong = unit.wrong(finding, counted) if selected else "the filter does not find its frame"
+        wrong = unit.wrong(finding, counted, report) if selected else "the filter does not find its frame"
         if wrong:
             yield f"{finding['kind']}, {finding['count']}: {wrong} ({finding['text']}; {finding['filter']})"
 

@@ -171,6 +171,29 @@ def test_nothing_false_is_said(tshark, name):
             check(tshark, path, name, truth, two_pass)
 
 
+def displaced(seconds):
+    """Frames of netlink stand so much later in the file than their time is, or earlier, as dumpcap writes several interfaces."""
+    def displace(frames):
+        shift = int(seconds * 1_000_000)  # the captures have microseconds
+        return sorted(frames, key=lambda frame: pcapng.time(frame) + shift * is_told(frame))
+    return displace
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_that_is_not_in_the_order_of_its_times(tshark, name):
+    """What hosts tell is compared with the wire at its time: nothing is contradicted, and as much is named."""
+    truth = whole_streams(tshark, name)
+    for told, seconds in itertools.product(HOSTS, (-0.09, 0.09)) if ALL else (("AB", -0.09), ("A", 0.09), ("B", -0.09)):
+        base = hosts.write(tshark.bed, hosts.Variant(name, told, "whole"))
+        path = base.with_name(f"{base.stem}-displaced-{seconds}.pcapng")
+        head, frames = pcapng.read(base)
+        pcapng.write(path, head, displaced(seconds)(frames))
+        path.chmod(0o644)
+        assert tshark.frames(path, "smcr.told.otherwise", two_pass=True) == [], (told, seconds)
+        assert check(tshark, path, name, truth)["named"] == len(hosts.told(name, "A")), (told, seconds)
+        check(tshark, path, name, truth, two_pass=False)
+
+
 def test_a_dump_of_another_time_is_not_believed(tshark):
     """Where the wire stands elsewhere, an item says so, and the connection has no name."""
     for name, alteration in [("late-one", "first"), ("late-many", "first"), ("late-many", "later")]:

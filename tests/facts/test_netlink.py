@@ -298,7 +298,8 @@ def test_built_messages_have_their_values(tshark, scratch, order):
     fallback = host.attribute(5, host.pack("II", 0x05000000, 0x03030000))
     sockets = [host.socket(1, host.number(3, "B", 2), conn_info(host, 0xFFFF0001)), host.socket(2, fallback, mode=1, ipv6=True),
                host.socket(3, smcd, mode=2), host.socket(4, state=10), host.socket(5, host.attribute(99, b"new!"))]
-    host.frame(4, host.message(20, bytes([43, 0, 0, 0x1F]) + bytes(48), flags=0x301, port=0))
+    ends = struct.pack(">HH", 1001, 2001) + bytes([10, 0, 0, 8]) + bytes(12) + bytes([10, 0, 0, 9]) + bytes(12)
+    host.frame(4, host.message(20, bytes([43, 0, 0, 0x1F]) + ends + host.pack("III", 3, 4, 5), flags=0x301, port=0))
     for at in range(0, len(sockets), 2):
         host.frame(4, *sockets[at:at + 2])
     host.frame(4, host.message(3, bytes(4)))
@@ -309,7 +310,10 @@ def test_built_messages_have_their_values(tshark, scratch, order):
     assert [len(each) for each in packets] == [0, *[1] * len(built), len(built), 1, 2, 2, 1, 0]
     for (_, expected), alone, together in zip(built, packets[1:], packets[len(built) + 1]):
         assert same(values(alone[0]), expected) == {} and same(values(together), expected) == {}
-    found = [values(each) for packet in packets[-5:] for each in packet][1:]
+    asked, *found = (values(each) for packet in packets[-5:] for each in packet)
+    assert ([asked[name] for name in ("family", "wanted", "own_port", "peer_port", "own_addr", "peer_addr", "interface", "cookie")] ==
+            [["43"], ["0x1f"], ["1001"], ["2001"], ["10.0.0.8"], ["10.0.0.9"], ["3"], ["0x00000004", "0x00000005"]])
+    assert not asked["extra_bytes"]
     assert found[0]["token"] == ["0xffff0001"] * 2 and found[0]["rx_cons"] == ["100001"] and found[0]["tx_fin"] == ["100006"]
     assert found[0]["wrap"] == [str(60000 + each) for each in range(7)] and found[0]["peer_rmbe_size"] == [str(1 << 19)]
     assert (found[0]["shutdown"], found[0]["inode"]) == (["0x00", "0x02"], [str(7 << 32 | 1)])

@@ -12,7 +12,7 @@
 #include "report/figures/figures.h"
 
 #define SMCR_FINDINGS_MOST 10
-#define SMCR_FINDING_FILTERS_MOST 4 /* that are joined */
+#define SMCR_FINDING_FILTERS_MOST 8 /* that are joined */
 
 typedef enum {
     SMCR_FINDING_BY_ICRC,   /* packets arrive damaged */

@@ -20,30 +20,34 @@
 /* ---- judge: does the capture bear it out? ---- */
 
 /* Whether the cursor that a host has told is where the last message has it. Hosts and wire may be
- * captured at different places: messages of the last moment may be on either side of a dump. */
+ * captured at different places: messages of the last moment may be on either side of a dump.
+ * `awaited`: older messages may come, since dumpcap does not sort those of several interfaces. */
 static bool
 stands_at(const smcr_socket_t *socket, uint32_t size, smcr_cursor_t told,
-          const smcr_conn_side_t *sender, smcr_cursor_t wire)
+          const smcr_conn_side_t *sender, smcr_cursor_t wire, bool awaited)
 {
     const smcr_ring_t ring = {size, 0};
     int64_t ahead = smcr_ring_distance(&ring, told, wire);
     bool recent = socket->time < sender->cdc_time + SMCR_TIME_DISORDER;
 
-    return ahead == 0 || (recent && ahead > 0 && ahead <= size);
+    return ahead == 0 || (recent && ahead > 0 && ahead <= size) ||
+           (awaited && ahead < 0 && ahead >= -(int64_t)size);
 }
 
 /* Whether the last messages of both sides stand where the host was. What the capture lacks may have
  * moved the host on. */
 static bool
-stands_there(const smcr_socket_t *socket, const smcr_conn_t *conn, int side)
+stands_there(const smcr_socket_t *socket, const smcr_conn_t *conn, int side, bool awaited)
 {
     const smcr_told_socket_t *told = &socket->told;
     const smcr_conn_side_t *own = &conn->side[side], *peer = &conn->side[!side];
 
     return (!peer->cdc_frame || !smcr_evidence_holds(&own->heard) ||
-            stands_at(socket, told->size[SMCR_TOLD_OWN], told->rx_prod, peer, peer->prod)) &&
+            stands_at(socket, told->size[SMCR_TOLD_OWN], told->rx_prod, peer, peer->prod,
+                      awaited)) &&
            (!own->cdc_frame || !smcr_evidence_holds(&peer->heard) ||
-            stands_at(socket, told->size[SMCR_TOLD_PEER], told->tx_prod, own, own->prod));
+            stands_at(socket, told->size[SMCR_TOLD_PEER], told->tx_prod, own, own->prod,
+                      awaited));
 }
 
 /* Whether the address is that of TCP; `role` 0 is the client. */
@@ -349,10 +353,12 @@ take_in_told(const smcr_arrival_t *arrival, smcr_socket_t *socket)
         return;
     if (!is_like(told, conn, side))
         tell_doubt(arrival, socket, told_others);
-    else if (!stands_there(socket, conn, side))
-        tell_doubt(arrival, socket, told_cursors);
-    else
+    else if (stands_there(socket, conn, side, false))
         name_conn(arrival, socket, conn, side);
+    else if (stands_there(socket, conn, side, true))
+        socket->is_awaited = true;
+    else
+        tell_doubt(arrival, socket, told_cursors);
 }
 
 /* A socket that has fallen back to TCP. Which end is the client is not told. */
@@ -462,7 +468,7 @@ may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_
     const smcr_ring_t ring = {told->size[SMCR_TOLD_OWN], 0};
     int64_t ahead = smcr_ring_distance(&ring, told->rx_prod, cdc->prod);
 
-    if (ahead < 0 && !socket->is_doubtful)
+    if (ahead < 0 && !socket->is_doubtful && arrival->when.time > socket->time)
         disbelieve(arrival, socket, told_later);
     return !socket->is_doubtful && ahead >= 0 && ahead <= ring.size &&
            has_role(qp->link->lgr, told, qp->side);
@@ -630,7 +636,10 @@ smcr_state_told_again(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     if (socket->told.undated)
         compare_with_file(arrival, socket, conn);
     else if (!socket->conn && is_like(&socket->told, conn, qp->side) &&
-             arrival->when.time < socket->time + SMCR_TIME_DISORDER &&
-             stands_there(socket, conn, qp->side))
+             (socket->is_awaited || arrival->when.time < socket->time + SMCR_TIME_DISORDER) &&
+             stands_there(socket, conn, qp->side, false))
         name_conn(arrival, socket, conn, qp->side);
+    else if (!socket->conn && socket->is_awaited &&
+             arrival->when.time >= socket->time + SMCR_TIME_DISORDER)
+        tell_doubt(arrival, socket, told_cursors);
 }
