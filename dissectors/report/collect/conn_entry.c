@@ -244,6 +244,8 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
     *entry = direction->figures;
     if (!entry->writes && !side[!sender].rmb) /* its WRITEs would not be recognised */
         entry->bytes = entry->writes = SMCR_FIGURE_UNKNOWN;
+    if (direction->bytes.has_unplaced && side[sender].moved_frame) /* WRITEs may have come twice */
+        entry->bytes = SMCR_FIGURE_UNKNOWN;
     entry->ack_time_s = writer->ack_time;
     entry->reader_time_s = writer->reader_time;
     entry->drain_time_s = writer->drain_time;
@@ -296,7 +298,8 @@ ready(const smcr_collect_counted_conn_t *counted)
     if (counted->conn->accept_frame && !counted->conn->first_contact)
         return contact->ready;
     bool lacks = !contact->asked || contact->is_unsure || !is_captured(counted, 0) ||
-                 !is_captured(counted, 1) || smcr_evidence_lacks_end(contact->asked_on);
+                 !is_captured(counted, 1) ||
+                 smcr_evidence_lacks_before(counted->conn->lgr, contact->ready.frame + 1);
     bool is_open = !counted->on_roce && contact->asked && !contact->asked->response_frame;
     return lacks || is_open ? (smcr_when_t){0} : contact->ready;
 }
@@ -333,10 +336,14 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *counted,
         .ready = can_carry.frame ? can_carry.time : SMCR_FIGURE_UNKNOWN,
         .has_syn = tcp && tcp->syn.frame,
     };
-    int client = smcr_lgr_client_side(counted->conn->lgr);
+    const smcr_lgr_t *lgr = counted->conn->lgr;
+    int client = smcr_lgr_client_side(lgr);
 
     for (int side = 0; side < 2; side++)
-        if (!is_captured(counted, side) || !smcr_evidence_knows_reader(counted->conn, side))
+        if (!is_captured(counted, side) ||
+            (counted->conn->side[side].moved_frame && /* what was under way may be absent */
+             smcr_evidence_lacks_before(lgr, UINT32_MAX)) ||
+            !smcr_evidence_knows_reader(counted->conn, side))
             return;
     entry->client_to_server.time =
         smcr_collect_division_entry(&counted->division, client, &span, scope);

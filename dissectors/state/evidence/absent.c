@@ -110,6 +110,17 @@ group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to, bool fi
 }
 
 bool
+smcr_evidence_lacks_before(const smcr_lgr_t *lgr, uint32_t frame)
+{
+    const smcr_link_t *link = lgr->all_links;
+
+    while (link && !lacks_between(&link->qp[0].traffic.flow, 0, frame) &&
+           !lacks_between(&link->qp[1].traffic.flow, 0, frame))
+        link = smcr_link_older(link);
+    return link || lgr->state->is_disordered;
+}
+
+bool
 smcr_evidence_may_lack_link(const smcr_lgr_t *lgr)
 {
     bool lacks = group_lacks(lgr, 0, 0, UINT32_MAX, false) &&
@@ -249,12 +260,15 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
 {
     const smcr_point_t *last = smcr_evidence_last_to(&conn->side[side]);
     const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
+    const smcr_conn_side_t *sender = &conn->side[!side];
 
+    if (!flow || (!sender->cdc_frame && !conn->lgr->from_start))
+        return false; /* it may have chosen a link that is absent for its messages */
     /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
     return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest &&
            flow->in_order > flow->highest && last->qp->too_late <= last->psn &&
-           !smcr_conn_side_is_odd(&conn->side[!side]) && !conn->lgr->immediate &&
-           !conn->side[side].shares_token;
+           !smcr_conn_side_is_odd(sender) && !sender->lacks_last &&
+           !conn->lgr->immediate && !conn->side[side].shares_token;
 }
 
 /* Whether the capture has all requests to the queue pair since it began. */
@@ -297,8 +311,11 @@ smcr_evidence_has_end(const smcr_conn_t *conn, int side)
 bool
 smcr_evidence_knows_reader(const smcr_conn_t *conn, int side)
 {
+    const smcr_link_t *link = conn->side[side].link;
+
     return conn->side[side].in.known && smcr_evidence_is_current(conn, side) &&
            !smcr_conn_side_is_odd(&conn->side[side]) && /* it may have read what is absent */
+           (smcr_conn_has_closed(conn) || !link || smcr_evidence_knows_link(link)) &&
            conn->side[0].has_token && conn->side[1].has_token;
 }
 
@@ -331,10 +348,14 @@ smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
 
     if (!link || side < 0)
         return true;
-    const smcr_link_t *other = record->conn ? record->conn->side[!side].link : NULL;
+    const smcr_conn_side_t *reader = record->conn ? &record->conn->side[!side] : NULL;
+    const smcr_link_t *at = reader && reader->moved_frame ? link->lgr->all_links : NULL;
+    for (; at; at = smcr_link_older(at)) /* on which it may have been */
+        if (lacks_between(&at->qp[side].traffic.flow, frame, frame))
+            return false;
+    const smcr_link_t *other = reader && reader->link ? reader->link : link;
     return !lacks_between(&link->qp[side].traffic.flow, frame, frame) &&
-           (!other || other == link ||
-            !lacks_between(&other->qp[side].traffic.flow, frame, frame));
+           !lacks_between(&other->qp[side].traffic.flow, frame, frame);
 }
 
 /* The first frame behind the last request that is absent, or came too late, between the point and
@@ -435,13 +456,15 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     int step = sender->cdc_frame ? smcr_conn_side_step(sender, cdc->seq) : first;
     bool follows = step == 1, moves = last->qp && last->qp != qp;
     uint32_t gap = last_gap(last, qp, arrival->psn);
-    if (moves && step > 1) /* the capture may lack the last messages on the link that was left */
+    if (moves && (step > 1 || (!sender->cdc_frame && !first)))
+        /* the capture may lack the last messages on the link that was left */
         gap = MAX(gap, sender->moved_frame);
     smcr_evidence_cursor_t prod =
         judge_cursor(conn, qp->side, sender, sender->prod, sender->said_prod, cdc->prod, next);
     smcr_evidence_cursor_t cons =
         judge_cursor(conn, !qp->side, sender, sender->cons, sender->said_cons, cdc->cons, next);
-    bool placed = last->qp == qp && qp->unplaced_psn <= last->psn;
+    bool placed = last->qp == qp ? qp->unplaced_psn <= last->psn
+                                 : first && joins(last, qp) && !qp->unplaced_psn;
     bool whole = gap == 0 && !odd && (last->qp != qp || qp->too_late <= last->psn);
     bool all = whole && placed &&
                smcr_evidence_unseen_bytes(&receiver->located, qp, arrival->psn) == 0;

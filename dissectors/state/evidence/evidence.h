@@ -189,14 +189,9 @@ smcr_evidence_lacks_roce(const smcr_conn_t *conn)
     return link && link->packet_count == 0;
 }
 
-/* Whether requests on the link were acknowledged that come behind its last ones in the capture. */
-static inline bool
-smcr_evidence_lacks_end(const smcr_link_t *link)
-{
-    const smcr_flow_t *one = &link->qp[0].traffic.flow, *other = &link->qp[1].traffic.flow;
-
-    return one->taken > one->highest || other->taken > other->highest;
-}
+/* Whether the capture lacks a request on a link of the group that may have come before `frame`, or
+ * has requests in disorder. */
+bool smcr_evidence_lacks_before(const smcr_lgr_t *lgr, uint32_t frame);
 
 /* ---- what the two sides of a connection have sent ---- */
 

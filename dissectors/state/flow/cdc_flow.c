@@ -163,7 +163,10 @@ place_on_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t
     bool has_sent = side->cdc_frame || validated; /* before, any link of the group may be chosen */
 
     if (side->link && side->link != qp->link && has_sent) {
+        /* the number is that of the last message on the link that was acknowledged (4.6.1) */
+        side->lacks_last = validated && smcr_conn_side_step(side, cdc->seq) > 0;
         tell_moved(arrival, side->link, validated);
+        conn->side[qp->side].heard = *smcr_evidence_last_to(&conn->side[qp->side]);
         side->moved_frame = arrival->when.frame;
         conn->side[qp->side].in.moved = true;
     }
@@ -370,6 +373,7 @@ take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smc
     side->cdc_time = arrival->when.time;
     side->cdc_seq = known->seq;
     side->cdc_said = cdc->seq;
+    side->lacks_last = false;
     if (known->prod.believed)
         side->prod = cdc->prod;
     if (known->cons.believed)

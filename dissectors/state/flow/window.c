@@ -132,7 +132,7 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
             stream->stalls->is_blocked = false;
     }
     if (arrival->record->place == place) /* else its frame has gone by */
-        place->used = current && stream->written > stream->consumed
+        place->used = current && !stream->moved && stream->written > stream->consumed
                           ? (uint32_t)(stream->written - stream->consumed)
                           : 0;
     if (conn && smcr_evidence_is_announced(arrival, conn))
