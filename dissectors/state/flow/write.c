@@ -74,8 +74,10 @@ owner_of(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry, unsigned
 
     if (!conn)
         return NULL;
-    if (arrival->record->fate <= SMCR_FLOW_FATE_WAIT &&
-        smcr_conn_side_has_ended(&conn->side[!qp->side]))
+    const smcr_point_t *heard = &conn->side[qp->side].heard;
+    bool is_behind = arrival->record->fate <= SMCR_FLOW_FATE_WAIT ||
+                     (heard->qp == qp && arrival->psn > heard->psn);
+    if (is_behind && smcr_conn_side_has_ended(&conn->side[!qp->side]))
         return NULL; /* its writer has said so, and this comes behind */
     return smcr_evidence_owns(conn, qp, arrival->psn, (uint32_t)offset) ? conn : NULL;
 }
