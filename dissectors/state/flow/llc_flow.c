@@ -341,11 +341,11 @@ take_in_delete_link(const smcr_exchange_message_t *message)
         deletion->reason == SMCR_LLC_DELETE_UNKNOWN_GROUP)
         return;
     if (message->all_links) {
-        if (!by_client)
+        if (!by_client && smcr_evidence_knows_server(message->lgr))
             end_group(message);
         else if (!message->lgr->ended_frame)
-            smcr_event_add(message->arrival, SMCR_EVENT_link_delete_asked,
-                           "The client asks the server to delete all links");
+            smcr_event_add(message->arrival, SMCR_EVENT_link_delete_asked, "%s to delete all links",
+                           by_client ? "The client asks the server" : "One side asks or tells");
         return;
     }
     if (!link) {
