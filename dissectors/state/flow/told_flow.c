@@ -21,33 +21,33 @@
 
 /* Whether the cursor that a host has told is where the last message has it. Hosts and wire may be
  * captured at different places: messages of the last moment may be on either side of a dump.
- * `awaited`: older messages may come, since dumpcap does not sort those of several interfaces. */
+ * `waits`: the message that has moved the host on may come later, since dumpcap does not sort those
+ * of several interfaces, or be absent; then the next one tells. */
 static bool
 stands_at(const smcr_socket_t *socket, uint32_t size, smcr_cursor_t told,
-          const smcr_conn_side_t *sender, smcr_cursor_t wire, bool awaited)
+          const smcr_conn_side_t *sender, bool waits)
 {
     const smcr_ring_t ring = {size, 0};
-    int64_t ahead = smcr_ring_distance(&ring, told, wire);
+    int64_t ahead = smcr_ring_distance(&ring, told, sender->prod);
     bool recent = socket->time < sender->cdc_time + SMCR_TIME_DISORDER;
 
-    return ahead == 0 || (recent && ahead > 0 && ahead <= size) ||
-           (awaited && ahead < 0 && ahead >= -(int64_t)size);
+    return ahead > 0 ? recent && ahead <= size
+                     : ahead == 0 ||
+                           (waits && sender->cdc_time < socket->time + SMCR_TIME_DISORDER);
 }
 
 /* Whether the last messages of both sides stand where the host was. What the capture lacks may have
  * moved the host on. */
 static bool
-stands_there(const smcr_socket_t *socket, const smcr_conn_t *conn, int side, bool awaited)
+stands_there(const smcr_socket_t *socket, const smcr_conn_t *conn, int side, bool waits)
 {
     const smcr_told_socket_t *told = &socket->told;
     const smcr_conn_side_t *own = &conn->side[side], *peer = &conn->side[!side];
 
     return (!peer->cdc_frame || !smcr_evidence_holds(&own->heard) ||
-            stands_at(socket, told->size[SMCR_TOLD_OWN], told->rx_prod, peer, peer->prod,
-                      awaited)) &&
+            stands_at(socket, told->size[SMCR_TOLD_OWN], told->rx_prod, peer, waits)) &&
            (!own->cdc_frame || !smcr_evidence_holds(&peer->heard) ||
-            stands_at(socket, told->size[SMCR_TOLD_PEER], told->tx_prod, own, own->prod,
-                      awaited));
+            stands_at(socket, told->size[SMCR_TOLD_PEER], told->tx_prod, own, waits));
 }
 
 /* Whether the address is that of TCP; `role` 0 is the client. */
@@ -353,12 +353,10 @@ take_in_told(const smcr_arrival_t *arrival, smcr_socket_t *socket)
         return;
     if (!is_like(told, conn, side))
         tell_doubt(arrival, socket, told_others);
+    else if (!stands_there(socket, conn, side, true))
+        tell_doubt(arrival, socket, told_cursors);
     else if (stands_there(socket, conn, side, false))
         name_conn(arrival, socket, conn, side);
-    else if (stands_there(socket, conn, side, true))
-        socket->is_awaited = true;
-    else
-        tell_doubt(arrival, socket, told_cursors);
 }
 
 /* A socket that has fallen back to TCP. Which end is the client is not told. */
@@ -635,11 +633,10 @@ smcr_state_told_again(const smcr_arrival_t *arrival, smcr_conn_t *conn)
         return;
     if (socket->told.undated)
         compare_with_file(arrival, socket, conn);
-    else if (!socket->conn && is_like(&socket->told, conn, qp->side) &&
-             (socket->is_awaited || arrival->when.time < socket->time + SMCR_TIME_DISORDER) &&
-             stands_there(socket, conn, qp->side, false))
-        name_conn(arrival, socket, conn, qp->side);
-    else if (!socket->conn && socket->is_awaited &&
-             arrival->when.time >= socket->time + SMCR_TIME_DISORDER)
-        tell_doubt(arrival, socket, told_cursors);
+    else if (!socket->conn && is_like(&socket->told, conn, qp->side)) {
+        if (stands_there(socket, conn, qp->side, false))
+            name_conn(arrival, socket, conn, qp->side);
+        else if (!stands_there(socket, conn, qp->side, true))
+            tell_doubt(arrival, socket, told_cursors);
+    }
 }

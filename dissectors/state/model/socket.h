@@ -24,7 +24,6 @@ struct smcr_socket {
     smcr_conn_t *conn;           /* NULL: the capture has shown too little of it */
     const smcr_socket_t *mirror; /* the other end, as its host has told; NULL: it has not */
     bool is_doubtful;            /* the capture contradicts it */
-    bool is_awaited;             /* messages may show soon that it does not */
     bool is_one_of_several;      /* others of the dump have written as much */
     bool has_all;                /* the capture has the end of the dump */
     smcr_socket_t *older;        /* the one that was told of before it; NULL: it was the first */
