@@ -97,6 +97,22 @@ ONCE_SAID_OF_LLC = [
     ("moved back, though a message comes late", "rfc-peer", "delayed", "seed 2"),
     ("announced behind a move, though the last message before it may be absent", "rfc-failover-new-seq", "shuffled", "seed 4"),
 ]
+# The same of links that are left, and of what hosts tell: no statement contradicts, whatever is OPEN
+ONCE_SAID_OF_MOVES = [
+    ("bytes twice, though they are sent again behind a failover", "rfc-failover-new-seq", "pause", "without 02:00:00:00:0c in 8 to 12"),
+    ("not read, though failover validation counts a message that is absent", "rfc-failover-new-seq", "pause",
+     "without 02:00:00:00:05 in 32 to 36"),
+    ("written, though what was written last on the link before is absent", "rfc-failover-replay-same-seq", "5 %", "seed 0"),
+    ("nothing to write, though what was under way is absent", "rfc-failover-replay-same-seq", "pause",
+     "without 02:00:00:00:0c in 16 to 55"),
+    ("unread, though the reader may use a link that is absent", "peer-other-link", "start", "without 1 to 40"),
+    ("not read, though the connection goes on on a link of which the group is not known", "6.1-v1-h1-two-links-second-fails", "start",
+     "without 1 to 25"),
+    ("of the connection before, though a late WRITE comes behind its end", "peer-delete-rkey", "shuffled", "seed 3, times too"),
+    ("the end of a group, though nobody knows who is its server", "peer-delete-all", "start", "without 1 to 20"),
+    ("a slow setup, though requests are in disorder", "peer-second-link", "swapped", "every pair from 2"),
+    ("told otherwise, though the message that moved the host on is absent", "late-one", "30 %", "seed 0"),
+]
 LATER = "30 years later"  # times are not compared
 GUESSED = "pseudowire"  # Wireshark 4.4 and later guess whether there is a control word
 UNALTERED = alterations.Case("whole", list)
@@ -173,6 +189,18 @@ def test_what_was_once_said_of_llc(tshark, scratch):
         cases = [case for case in truths.cases_of(truths.truth_of(tshark, name), kind) if case.label == label]
         assert len(cases) == 1
         lines += wrong_of(tshark, scratch, name, kind, cases, NEVER_OPEN)
+    fail_on(lines)
+
+
+def test_what_was_once_said_of_moves(tshark, scratch):
+    scratch.chmod(0o777)
+    lines = []
+    for _, name, kind, label in ONCE_SAID_OF_MOVES:
+        truth = truths.truth_of(tshark, name)
+        cases = [case for case in truths.cases_of(truth, kind) if case.label == label]
+        assert len(cases) == 1
+        lines += [truths.line(name, kind, label, each) for each in truths.statements(tshark, truth, cases[0], scratch)
+                  if not each.is_true]
     fail_on(lines)
 
 
