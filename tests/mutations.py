@@ -343,7 +343,7 @@ EVERY = [Mutation(*row) for row in (
      "(uint64_t)cursor.wrap * smcr_ring_room(ring)", "(uint64_t)(cursor.wrap & 1) * smcr_ring_room(ring)"),
     (NAMES, "dumps-of-another-time", "dissectors/state/flow/told_flow.c",
      "facts/test_hosts.py::test_a_dump_of_another_time_is_not_believed",
-     "return ahead == 0 || (recent && ahead > 0 && ahead <= size) ||", "return recent || ahead <= size ||"),
+     "return ahead > 0 ? recent && ahead <= size", "return ahead > 0 ? recent || ahead <= size"),
     (NAMES, "any-socket-has-the-cursor", "dissectors/state/model/socket.c", "unit/test_conn.c",
      "return socket && socket->has_all && !socket->is_one_of_several ? socket : NULL;", "return socket;"),
     (NAMES, "mirrors-of-other-connections", "dissectors/state/model/socket.c", "unit/test_conn.c",

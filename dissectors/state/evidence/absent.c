@@ -456,8 +456,7 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     int step = sender->cdc_frame ? smcr_conn_side_step(sender, cdc->seq) : first;
     bool follows = step == 1, moves = last->qp && last->qp != qp;
     uint32_t gap = last_gap(last, qp, arrival->psn);
-    if (moves && (step > 1 || (!sender->cdc_frame && !first)))
-        /* the capture may lack the last messages on the link that was left */
+    if (moves && (step > 1 || (!sender->cdc_frame && !first))) /* of the link that was left */
         gap = MAX(gap, sender->moved_frame);
     smcr_evidence_cursor_t prod =
         judge_cursor(conn, qp->side, sender, sender->prod, sender->said_prod, cdc->prod, next);
@@ -466,11 +465,10 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     bool placed = last->qp == qp ? qp->unplaced_psn <= last->psn
                                  : first && joins(last, qp) && !qp->unplaced_psn;
     bool whole = gap == 0 && !odd && (last->qp != qp || qp->too_late <= last->psn);
-    bool all = whole && placed &&
-               smcr_evidence_unseen_bytes(&receiver->located, qp, arrival->psn) == 0;
     place_cursor(&prod, &out->ring, out->announced, out->prod, cdc->prod, out->written);
     place_cursor(&cons, &in->ring, in->consumed, in->cons, cdc->cons, in->announced);
-    prod.believed &= !prod.over || out->moved || !all;
+    prod.believed &= !prod.over || out->moved || !whole || !placed ||
+                     smcr_evidence_unseen_bytes(&receiver->located, qp, arrival->psn) != 0;
     cons.believed &= !cons.over || !smcr_evidence_is_current(conn, !qp->side);
     return (smcr_evidence_cursors_t){
         .follows = follows && !odd,
