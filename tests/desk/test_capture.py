@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import time
+import types
 
 import made_kernel as made
 import pcapng
@@ -236,10 +237,11 @@ def test_answers_are_beside_the_wire(wire, recorder, tshark, copies, end):
 def test_a_dumpcap_that_does_not_begin(program, monkeypatch):
     """It reads nothing: that is said, and not that there are no sockets."""
     monkeypatch.setattr(program, "BEGIN_BY", 0.2)
-    with subprocess.Popen(["sleep", "60"], stdin=subprocess.PIPE) as started:
+    reader, writer = os.pipe()
+    with open(reader, "rb"), open(writer, "wb", buffering=0) as pipe:
+        started = types.SimpleNamespace(stdin=pipe, poll=lambda: None)
         with pytest.raises(program.Failure, match="dumpcap has not begun within"):
             program.record(None, None, started)
-        started.kill()
 
 
 def test_dumpcap_does_not_outlive_it(wire, recorder, copies):

@@ -559,6 +559,7 @@ PLACE = "it takes a message that goes over another link than it has gone over"
 STATE = "it takes several messages that are changed alike: connections, links or RMBs that the capture does not have at once"
 READERS = "the readers of all captures free the space within 100 ms, which is an excuse"
 OTHERS = "each long packet breaks it, and a smaller MTU makes all of them long"
+UNFINISHED = "it takes the end of TCP right behind the first bytes, which rule-clc-unfinished has"
 LOST = "the captures of such a move lack packets of the link that has failed"
 ALONE = "both sides of a response are told by one item: smcr.llc.not_echoed"
 Absent = collections.namedtuple("Absent", "of")  # no capture of `sized()` has such a message
@@ -596,6 +597,7 @@ REASONS = {
     "R-4.5.1-3 smcr.window.late_update": TIME,
     "R-4.6.1-1 smcr.move.not_validated": LOST,
     "R-4.7.5-2 smcr.cdc.urgent_overrun": TIME,
+    "R-A.2-6 smcr.message_short": UNFINISHED,
     "R-A.2.3-6 smcr.packet_above_mtu": OTHERS,
     "R-A.2.5-2 smcr.link.out_of_sync": Absent(clc(DECLINE, more=lambda data: data[7] & 8)),
     "R-A.3.3-6 smcr.rkey.in_use": STATE,

@@ -44,14 +44,15 @@ class Terms:
 class Subjects:
     """
     Counts entries of the report: `of` makes a display filter of each. The filter finds as many of them, and none of `others`
-    unless the finding counts more than a filter can name.
+    unless the filter is one of frames, or the finding counts more than a filter can name.
     """
 
     def __init__(self, of, others=lambda report, finding: (), most=50):
         self.of, self.others, self.most = of, others, most
 
     def columns(self, finding, report):
-        others = list(self.others(report, finding))[:self.most] if finding["count"] <= NAMED_MOST else []
+        names = finding["count"] <= NAMED_MOST and "frame.number" not in finding["filter"]
+        others = list(self.others(report, finding))[:self.most] if names else []
         return [frames(f"({finding['filter']}) && ({each})") for each in [*list(self.of(report, finding))[:self.most], *others]]
 
     def wrong(self, finding, numbers, report):
