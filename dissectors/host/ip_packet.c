@@ -127,8 +127,10 @@ bool
 smcr_host_ip_packet_first(smcr_host_bytes_t bytes, const address *src, const address *dst,
                           smcr_host_ip_packet_t *ip)
 {
-    for (uint32_t offset = 0; offset < bytes.length; offset++) {
-        if (smcr_host_ip_packet_at(bytes, offset, src, dst, ip))
+    const kind_t *kind = kind_of(src);
+
+    for (uint32_t offset = 0; kind && offset < bytes.length; offset++) {
+        if (find_at(bytes, offset, bytes.length, kind, src, dst, ip))
             return true;
     }
     return false;

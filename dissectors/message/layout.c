@@ -230,9 +230,9 @@ static void
 examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset,
             const uint8_t *bytes, int captured)
 {
-    bool has_bits_of = row->kind == SMCR_ROW_BITS && captured >= row->length;
-    unsigned reserved = has_bits_of ? reserved_bits(row, walk, bytes)
-                                    : reserved_row(row, walk, bytes, MIN(captured, row->length));
+    bool is_bits = row->kind == SMCR_ROW_BITS && captured >= row->length;
+    unsigned reserved = is_bits ? reserved_bits(row, walk, bytes)
+                                : reserved_row(row, walk, bytes, MIN(captured, row->length));
 
     if (walk->flawed)
         *walk->flawed |= reserved > 0;

@@ -97,11 +97,7 @@ add_flag(analysis_t *analysis, int hf, bool value)
 uint32_t
 smcr_analysis_overtaken_by(const packet_info *pinfo, const smcr_record_t *record)
 {
-    bool is_sent_again = record->step && record->step->cause != SMCR_CAUSE_NONE;
-
-    return record->order == SMCR_FLOW_IS_LATE && pinfo->fd->visited && !is_sent_again
-               ? record->first_frame
-               : 0;
+    return pinfo->fd->visited && smcr_record_is_out_of_order(record) ? record->first_frame : 0;
 }
 
 static void

@@ -212,7 +212,6 @@ static void
 end_begun(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn, bool by_server)
 {
     smcr_tcp_begun_t *begun = conn->begun[by_server];
-    smcr_record_t record = smcr_record_new();
     smcr_clc_t clc;
 
     if (!begun || begun->next != number_behind(tvb))
@@ -224,6 +223,7 @@ end_begun(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn
     tvb = tvb_new_child_real_data(tvb, begun->bytes, begun->length, (int)begun->length);
     add_new_data_source(pinfo, tvb, "CLC message");
     col_append_str(pinfo->cinfo, COL_INFO, ", ");
+    smcr_record_t record = smcr_record_new();
     record.conn = conn;
     record.direction = by_server;
     tree = smcr_clc_dissect(tvb, pinfo, tree, 0, &clc);

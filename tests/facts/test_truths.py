@@ -122,12 +122,12 @@ SHOWN_OF_WRAPPED = 0.9  # a wrapped capture tells as much, but for the bytes of 
 
 
 def wrong_of(tshark, scratch, name, kind, cases, strict=()):
-    """Lines of what contradicts, and of wrapped captures that tell too little. `strict`: what is never OPEN."""
+    """Lines of what contradicts, and of wrapped captures that tell too little. `strict`: what is never OPEN; None: all."""
     truth = truths.truth_of(tshark, name)
     for case in cases:
         found = truths.statements(tshark, truth, case, scratch)
         yield from (truths.line(name, kind, case.label, each) for each in found
-                    if not each.is_true and (each.what in strict or not truths.is_open(name, each)))
+                    if not each.is_true and (strict is None or each.what in strict or not truths.is_open(name, each)))
         if kind == "wrapped" and case.label not in (LATER, GUESSED):
             whole = truths.statements(tshark, truth, UNALTERED, scratch)
             if len(found) < SHOWN_OF_WRAPPED * len(whole):
@@ -154,22 +154,24 @@ def test_what_was_once_said(tshark, scratch, name, absent):
     fail_on(list(wrong_of(tshark, scratch, name, "single", [case])))
 
 
-@pytest.mark.parametrize("name, kind, label", [row[1:] for row in ONCE_SAID_OF], ids=[row[0] for row in ONCE_SAID_OF])
-def test_what_was_once_said_of(tshark, scratch, name, kind, label):
+def fail_on_rows(tshark, scratch, rows, strict=()):
+    """Rows are (what was said, capture, kind, label): each is one altered capture."""
     scratch.chmod(0o777)
-    cases = [case for case in truths.cases_of(truths.truth_of(tshark, name), kind) if case.label == label]
-    assert len(cases) == 1
-    fail_on(list(wrong_of(tshark, scratch, name, kind, cases)))
+    lines = []
+    for _, name, kind, label in rows:
+        cases = [case for case in truths.cases_of(truths.truth_of(tshark, name), kind) if case.label == label]
+        assert len(cases) == 1
+        lines += wrong_of(tshark, scratch, name, kind, cases, strict)
+    fail_on(lines)
+
+
+@pytest.mark.parametrize("row", ONCE_SAID_OF, ids=[row[0] for row in ONCE_SAID_OF])
+def test_what_was_once_said_of(tshark, scratch, row):
+    fail_on_rows(tshark, scratch, [row])
 
 
 def test_what_was_once_said_in_turn(tshark, scratch):
-    scratch.chmod(0o777)
-    lines = []
-    for _, name, kind, label in ONCE_SAID_IN_TURN:
-        cases = [case for case in truths.cases_of(truths.truth_of(tshark, name), kind) if case.label == label]
-        assert len(cases) == 1
-        lines += wrong_of(tshark, scratch, name, kind, cases)
-    fail_on(lines)
+    fail_on_rows(tshark, scratch, ONCE_SAID_IN_TURN)
 
 
 def test_of_clc_behind_the_first_data(tshark, scratch):
@@ -183,25 +185,11 @@ def test_of_clc_behind_the_first_data(tshark, scratch):
 
 
 def test_what_was_once_said_of_llc(tshark, scratch):
-    scratch.chmod(0o777)
-    lines = []
-    for _, name, kind, label in ONCE_SAID_OF_LLC:
-        cases = [case for case in truths.cases_of(truths.truth_of(tshark, name), kind) if case.label == label]
-        assert len(cases) == 1
-        lines += wrong_of(tshark, scratch, name, kind, cases, NEVER_OPEN)
-    fail_on(lines)
+    fail_on_rows(tshark, scratch, ONCE_SAID_OF_LLC, NEVER_OPEN)
 
 
 def test_what_was_once_said_of_moves(tshark, scratch):
-    scratch.chmod(0o777)
-    lines = []
-    for _, name, kind, label in ONCE_SAID_OF_MOVES:
-        truth = truths.truth_of(tshark, name)
-        cases = [case for case in truths.cases_of(truth, kind) if case.label == label]
-        assert len(cases) == 1
-        lines += [truths.line(name, kind, label, each) for each in truths.statements(tshark, truth, cases[0], scratch)
-                  if not each.is_true]
-    fail_on(lines)
+    fail_on_rows(tshark, scratch, ONCE_SAID_OF_MOVES, None)
 
 
 # ---- the reader ----

@@ -208,8 +208,7 @@ count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
         set_odd(collection, flow, when.frame, DAMAGED);
     else if (record->order == SMCR_FLOW_IS_LATE)
         set_odd(collection, flow, when.frame, LATE);
-    if (record->order == SMCR_FLOW_IS_LATE &&
-        !(record->step && record->step->cause != SMCR_CAUSE_NONE))
+    if (smcr_record_is_out_of_order(record))
         smcr_collect_notices_note(collection, "smcr.out_of_order", when, 1);
     flow->asks_again |= !is_response && record->step;
     figures->gaps += record->missing > 0;

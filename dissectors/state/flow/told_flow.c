@@ -341,6 +341,16 @@ keep_socket(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, uint6
     return socket;
 }
 
+/* The socket is like the connection: believed, doubted, or judged at the next message. */
+static void
+judge_cursors(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
+{
+    if (stands_there(socket, conn, side, false))
+        name_conn(arrival, socket, conn, side);
+    else if (!stands_there(socket, conn, side, true))
+        tell_doubt(arrival, socket, told_cursors);
+}
+
 /* A socket of SMC-R, with a token. */
 static void
 take_in_told(const smcr_arrival_t *arrival, smcr_socket_t *socket)
@@ -351,12 +361,10 @@ take_in_told(const smcr_arrival_t *arrival, smcr_socket_t *socket)
 
     if (!conn)
         return;
-    if (!is_like(told, conn, side))
+    if (is_like(told, conn, side))
+        judge_cursors(arrival, socket, conn, side);
+    else
         tell_doubt(arrival, socket, told_others);
-    else if (!stands_there(socket, conn, side, true))
-        tell_doubt(arrival, socket, told_cursors);
-    else if (stands_there(socket, conn, side, false))
-        name_conn(arrival, socket, conn, side);
 }
 
 /* A socket that has fallen back to TCP. Which end is the client is not told. */
@@ -633,10 +641,6 @@ smcr_state_told_again(const smcr_arrival_t *arrival, smcr_conn_t *conn)
         return;
     if (socket->told.undated)
         compare_with_file(arrival, socket, conn);
-    else if (!socket->conn && is_like(&socket->told, conn, qp->side)) {
-        if (stands_there(socket, conn, qp->side, false))
-            name_conn(arrival, socket, conn, qp->side);
-        else if (!stands_there(socket, conn, qp->side, true))
-            tell_doubt(arrival, socket, told_cursors);
-    }
+    else if (!socket->conn && is_like(&socket->told, conn, qp->side))
+        judge_cursors(arrival, socket, conn, qp->side);
 }

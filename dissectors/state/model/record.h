@@ -254,6 +254,14 @@ smcr_record_has_event(const smcr_record_t *record, smcr_event_id_t id)
     return event != NULL;
 }
 
+/* The network has overtaken the packet: it comes late, and its sender did not retransmit it. */
+static inline bool
+smcr_record_is_out_of_order(const smcr_record_t *record)
+{
+    return record->order == SMCR_FLOW_IS_LATE &&
+           !(record->step && record->step->cause != SMCR_CAUSE_NONE);
+}
+
 /* How long the answer took, nanoseconds; 0 where the capture's clock goes back in between. The
  * exchange must be answered, and its request not `sent_before`. */
 static inline uint64_t
