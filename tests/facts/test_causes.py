@@ -125,3 +125,22 @@ def test_altered_captures_blame_nobody(tshark, scratch):
                 word in each for word in unsaid for each in told):
             wrong[name, number] = told
     assert wrong == {}
+
+
+# ---- what the capture proves of an end, and what it does not ----
+
+
+# capture, arguments of the report, what the findings say, what they do not say
+ENDS = [
+    ("rule-cdc-abort", ",smcr.port == 41004", "ended with an abort; the server had closed it in frame 54", None),
+    ("rule-cdc-abort", ",smcr.port == 41003", "ended with an abort", "had closed it"),
+    ("rule-cdc-abort", ",smcr.port == 41005", "ended with an abort", "had closed it"),
+    ("peer-second-link", "", "silent in the last 4.70 s; other packets pass between the hosts", "path is down"),
+]
+
+
+@pytest.mark.parametrize("name, chosen, said, unsaid", ENDS)
+def test_ends(tshark, name, chosen, said, unsaid):
+    path = captures("malformed", "synthetic")[name]
+    text = " ".join(tshark.show(path, "-2", "-q", "-z", f"smcr,report{chosen}").split())
+    assert said in text and not (unsaid and unsaid in text)

@@ -44,7 +44,6 @@ confirm_link_timeout(scene_t *scene)
     sum->code = TIMEOUT;
     sum->count = 2;
     notice(scene, "smcr.no_response", NOTE, 9);
-    notice(scene, "smcr.no_roce", NOTE, 8);
 }
 
 static void
@@ -397,6 +396,14 @@ no_roce(scene_t *scene)
     notice(scene, "smcr.no_roce", NOTE, 9);
 }
 
+/* Two connections gave up, and a third one has its RoCE elsewhere. */
+static void
+timeout_and_no_roce(scene_t *scene)
+{
+    confirm_link_timeout(scene);
+    no_roce(scene);
+}
+
 static void
 cut(scene_t *scene)
 {
@@ -470,6 +477,8 @@ static const scene_case_t cases[] = {
     {"few marks", few_marks, "note congestion 2"},
     {"open and silent", silent_end, "info silent_end 1"},
     {"connections without RoCE", no_roce, "note no_roce 1"},
+    {"timeouts, and a connection without RoCE", timeout_and_no_roce,
+     "warn fallback 2, note no_roce 1"},
     {"cut frames", cut, "info cut_frames 12"},
     {"congestion of TCP", tcp_marks, "note tcp_congestion 7"},
     {"more than ten", many,

@@ -90,18 +90,11 @@ smcr_collect_link_groups_take(smcr_collect_t *collection, smcr_when_t when,
 static smcr_figure_link_status_t
 state_of(const smcr_link_t *link)
 {
-    if (!smcr_evidence_knows_link(link))
-        return SMCR_FIGURE_STATUS_UNKNOWN;
-    switch (link->state) {
-    case SMCR_LINK_ACTIVE:
-        return SMCR_FIGURE_STATUS_ACTIVE;
-    case SMCR_LINK_REJECTED:
-        return SMCR_FIGURE_STATUS_REJECTED;
-    case SMCR_LINK_DELETED:
-        return SMCR_FIGURE_STATUS_DELETED;
-    default:
-        return SMCR_FIGURE_STATUS_UNCONFIRMED;
-    }
+    return !smcr_evidence_knows_link(link)     ? SMCR_FIGURE_STATUS_UNKNOWN
+           : link->state == SMCR_LINK_ACTIVE   ? SMCR_FIGURE_STATUS_ACTIVE
+           : link->state == SMCR_LINK_REJECTED ? SMCR_FIGURE_STATUS_REJECTED
+           : link->state == SMCR_LINK_DELETED  ? SMCR_FIGURE_STATUS_DELETED
+                                               : SMCR_FIGURE_STATUS_UNCONFIRMED;
 }
 
 static void

@@ -66,7 +66,7 @@ smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pinfo,
         collection->pending = wmem_array_new(collection->scope, sizeof(counted_items_t));
     counted_items_t one = {
         .notice = {field->abbrev, item->severity, item->group, SMCR_FIGURE_ROLE_NONE, 1,
-                   smcr_capture_when(pinfo), pinfo->num, field->name, NULL, NULL}};
+                   smcr_capture_when(pinfo), pinfo->num, 0, field->name, NULL, NULL}};
     wmem_array_append_one(collection->pending, one);
 }
 
@@ -86,6 +86,11 @@ sender_of(const smcr_record_t *record)
 static void
 blame(counted_items_t *item, const smcr_record_t *record)
 {
+    const smcr_conn_side_t *other =
+        record->conn && record->sender >= 0 ? &record->conn->side[!record->sender] : NULL;
+
+    if (other && other->closed_frame < item->notice.first.frame)
+        item->notice.closed = other->closed_frame;
     item->notice.by = sender_of(record);
     item->conn = record->conn;
     item->link = record->link;
@@ -268,7 +273,7 @@ count_claimed(wmem_array_t *kinds, const claimed_t *claimed)
     kind.notice = (smcr_figure_notice_t){row->filter, row->severity, row->group, kind.notice.by,
                                          1, kind.notice.first,
                                          kind.notice.first.frame,
-                                         proto_registrar_get_name(expert->hf), NULL, NULL};
+                                         0, proto_registrar_get_name(expert->hf), NULL, NULL};
     count(kinds, &kind);
 }
 

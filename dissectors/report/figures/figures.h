@@ -270,6 +270,7 @@ typedef struct {
     uint64_t count;
     smcr_when_t first;
     uint32_t last;      /* frame of the last one; 0: as the first */
+    uint32_t closed;    /* frame in which the other side had closed before the first; 0: none */
     const char *kind;   /* its sentence; NULL: it is no expert item */
     const smcr_figure_subject_t *subject; /* of the first one; NULL: not known */
     const char *reason; /* smcr.cm.rejected: why, of the first one */

@@ -167,19 +167,12 @@ static void
 find_no_roce(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.no_roce");
-    uint64_t timed_out = 0; /* connections that gave up because RoCE did not get through */
 
-    SMCR_FIGURE_EACH(fallback, fallback, finder->report->fallbacks)
-        timed_out += smcr_finding_is_timeout(fallback->code) ? fallback->count : 0;
-    if (notice.count <= timed_out)
-        return;
-    smcr_finder_add(
-        finder, SMCR_FIGURE_FOUND_NO_ROCE, notice.count, notice.first, notice.filter,
-        "%s: the capture has no RoCE packet of %s: is a port left out, or does RoCE not get "
-        "through?",
-        smcr_words_and_more(finder->scope, smcr_finder_subject(finder, notice.subject),
-                            notice.count),
-        notice.count > 1 ? "them" : "it");
+    smcr_finder_add(finder, SMCR_FIGURE_FOUND_NO_ROCE, notice.count, notice.first, notice.filter,
+                    "The capture has no RoCE packet of %s: is a port left out?",
+                    smcr_words_and_more(finder->scope,
+                                        smcr_finder_subject(finder, notice.subject),
+                                        notice.count));
 }
 
 static void
@@ -321,6 +314,7 @@ find_silence(smcr_finder_t *finder)
 {
     host_pair_t **pairs = find_pairs(finder), **of = pairs;
     host_pair_t idle = {.count = 0};
+    uint64_t alive = 0; /* of the idle ones: something passes between their hosts later */
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         host_pair_t *pair = *of++;
@@ -338,16 +332,19 @@ find_silence(smcr_finder_t *finder)
         if (stopped || !goes_silent(finder, conn))
             continue;
         add_silent(&idle, conn);
+        alive += pair && smcr_figure_known(smcr_figure_time_between(conn->last_frame,
+                                                                    pair->last)) >= SILENCE;
         goes_on(&idle, conn->last_frame);
     }
     if (idle.count)
         smcr_finder_add(
             finder, SMCR_FIGURE_FOUND_SILENT_END, idle.count, idle.last,
             wmem_strdup_printf(finder->scope, "frame.number >= %" PRIu32, idle.first.frame),
-            "%s: open and silent in the last %s: idle, or the path is down",
+            "%s: open and silent in the last %s%s",
             smcr_words_connections(finder->scope, idle.one, idle.count),
             smcr_words_duration(finder->scope,
-                                finder->report->capture.last_time - idle.last.time));
+                                finder->report->capture.last_time - idle.last.time),
+            alive == idle.count ? "; other packets pass between the hosts" : "");
 }
 
 void

@@ -265,7 +265,13 @@ find_aborted(smcr_finder_t *finder)
     else
         text = wmem_strdup_printf(finder->scope, "%s ended with an abort", text);
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_ABORT, group.count, notice.first,
-                    filter(finder, &group, "smcr.conn.aborted"), "%s%s", text,
+                    filter(finder, &group, "smcr.conn.aborted"), "%s%s%s", text,
+                    group.count == 1 && notice.by && notice.closed
+                        ? wmem_strdup_printf(
+                              finder->scope, "; the %s had closed it in frame %" PRIu32,
+                              notice.by == SMCR_FIGURE_ROLE_CLIENT ? "server" : "client",
+                              notice.closed)
+                        : "",
                     losses(finder, is_aborted));
 }
 

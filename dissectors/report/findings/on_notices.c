@@ -43,8 +43,7 @@ static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {
         "link.number_unknown", "no_response"},
     [SMCR_FINDING_BY_DEAD_PEER] = {"no_response", "tcp_reset_before"},
     [SMCR_FINDING_BY_RESET] = {"tcp_reset_before"},
-    [SMCR_FINDING_BY_FALLBACK] = {"clc.declined", "clc.out_of_sync_decline", "no_response",
-        "no_roce"},
+    [SMCR_FINDING_BY_FALLBACK] = {"clc.declined", "clc.out_of_sync_decline", "no_response"},
     [SMCR_FINDING_BY_ICRC] = {"cdc.unseen_data", "cdc.sequence_gap", "packet_ahead"},
     [SMCR_FINDING_BY_LACK] = {"packet_ahead", "cdc.sequence_gap", "no_response", OF_LACK},
 };
@@ -63,16 +62,12 @@ is_explained(const smcr_finder_t *finder, const char *name)
 static smcr_figure_severity_t
 severity_of(const smcr_figure_notice_t *notice)
 {
-    switch (notice->severity & SEVERITY_MASK) {
-    case ERROR_ITEM:
-        return SMCR_FIGURE_ERROR;
-    case WARN_ITEM:
-        return SMCR_FIGURE_WARN;
-    case NOTE_ITEM:
-        return SMCR_FIGURE_NOTE;
-    default:
-        return SMCR_FIGURE_INFO;
-    }
+    int severity = notice->severity & SEVERITY_MASK;
+
+    return severity == ERROR_ITEM  ? SMCR_FIGURE_ERROR
+           : severity == WARN_ITEM ? SMCR_FIGURE_WARN
+           : severity == NOTE_ITEM ? SMCR_FIGURE_NOTE
+                                   : SMCR_FIGURE_INFO;
 }
 
 static smcr_finding_rank_t
