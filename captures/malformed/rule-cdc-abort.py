@@ -5,7 +5,7 @@ answered, which is right. In a second link group the first one, but the capture 
 
 from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, Connection, linux_connection, linux_halves
 
-EXPECTED = {"smcr.cdc.unanswered": [35], "smcr.conn.aborted": [35, 56, 75, 77, 121], "smcr.packet_ahead": [125]}
+EXPECTED = {"smcr.cdc.abort_unanswered": [35], "smcr.conn.aborted": [35, 56, 75, 77, 121], "smcr.packet_ahead": [125]}
 
 
 def unanswered(connection):

@@ -6,7 +6,7 @@ all as it ought to be. In a second link group the same, but the capture lacks a 
 
 from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, Connection, linux_connection, linux_halves
 
-EXPECTED = {"smcr.cdc.unanswered": [109], "smcr.cdc.urgent_flags": [20, 45], "smcr.cdc.urgent_overrun": [76],
+EXPECTED = {"smcr.cdc.urgent_unanswered": [109], "smcr.cdc.urgent_flags": [20, 45], "smcr.cdc.urgent_overrun": [76],
             "smcr.packet_ahead": [194, 229, 260]}
 URGENT = ["urgent_pending", "urgent_present"]
 

@@ -11,8 +11,8 @@ from smcsynth.clc import (NEITHER, ONLY_R, clc_decline, clc_proposal, prefix_are
 from smcsynth.octets import patch, u16
 from smcsynth.story import CLIENT_V2, EID, clc_conversation, linux_connection
 
-EXPECTED = {"smcr.clc.entry_invalid": [12, 20, 28, 97], "smcr.clc.extra_bytes": [76],
-            "smcr.clc.length_invalid": [76, 85], "smcr.clc.offer_invalid": [4, 36, 52, 60],
+EXPECTED = {"smcr.clc.eid_useless": [12, 20, 28], "smcr.clc.extra_bytes": [76],
+            "smcr.clc.gid_useless": [97], "smcr.clc.length_invalid": [76, 85], "smcr.clc.offer_invalid": [4, 36, 52, 60],
             "smcr.clc.release_unknown": [44], "smcr.fallback": [85], "smcr.message_short": [85],
             "smcr.reserved_not_zero": [68]}
 OFFER = dict(eids=[EID], roce_gid=CLIENT_V2.gid)

@@ -195,10 +195,10 @@ static void
 check_gid(const smcr_layout_walk_t *walk, const listed_gid_t *gids, unsigned number)
 {
     if (smcr_clc_is_zero(gids[number].gid, SMCR_GID_LENGTH))
-        smcr_say_note_format(walk, hf_smcr_gid, &ei_smcr_clc_entry, "The GID is not set");
+        smcr_say_note_format(walk, hf_smcr_gid, &ei_smcr_clc_gid, "The GID is not set");
     for (unsigned i = 0; i < number; i++)
         if (memcmp(&gids[number], &gids[i], sizeof *gids) == 0) {
-            smcr_say_note_format(walk, hf_smcr_gid, &ei_smcr_clc_entry,
+            smcr_say_note_format(walk, hf_smcr_gid, &ei_smcr_clc_gid,
                                  "The list has the GID before");
             return;
         }

@@ -160,11 +160,11 @@ static void
 check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, const eid_t *eid)
 {
     if (!is_text(eid))
-        smcr_say_note_format(walk, hf_smcr_eid, &ei_smcr_clc_entry,
+        smcr_say_note_format(walk, hf_smcr_eid, &ei_smcr_clc_eid,
                              "The EID is no printable text that ends in blanks");
     for (unsigned i = 0; i < proposal->eids; i++)
         if (memcmp(proposal->eid[i], eid->text, sizeof eid->text) == 0)
-            smcr_say_note_format(walk, hf_smcr_eid, &ei_smcr_clc_entry,
+            smcr_say_note_format(walk, hf_smcr_eid, &ei_smcr_clc_eid,
                                  "The list has the EID before");
 }
 

@@ -34,7 +34,7 @@ static const struct {
     {"urgent, overrun", "wuw=aPt", "cdc_urgent_overrun"},
     {"urgent, out of order", "wuwaPt", ""},
     {"urgent, overrun, lossy", "wulw=aPt", ""},
-    {"urgent, unanswered", "wut", "cdc_unanswered"},
+    {"urgent, unanswered", "wut", "cdc_urgent_unanswered"},
     {"urgent, unanswered, lossy", "wult", ""},
     {"done, then a WRITE", "wadwt", "write_after_close"},
     {"done, then a WRITE, not known", "wadw", ""},
@@ -54,7 +54,7 @@ static const struct {
     {"done unannounced", "wawd", "cdc_closed_unannounced"},
     {"done withdrawn", "dp", "cdc_flag_withdrawn"},
     {"done, then closed", "dc", ""},
-    {"abort unanswered", "xt", "cdc_unanswered"},
+    {"abort unanswered", "xt", "cdc_abort_unanswered"},
     {"abort unanswered, lossy", "xlt", ""},
     {"abort answered", "xXt", ""},
     {"abort of who was done", "Dxt", ""},
@@ -62,7 +62,8 @@ static const struct {
 
 static const smcr_event_id_t looked_at[] = {
     SMCR_EVENT_cdc_announced_early, SMCR_EVENT_cdc_read_unsent, SMCR_EVENT_cdc_urgent_overrun,
-    SMCR_EVENT_cdc_unanswered, SMCR_EVENT_cdc_flag_withdrawn, SMCR_EVENT_cdc_closed_unread,
+    SMCR_EVENT_cdc_urgent_unanswered, SMCR_EVENT_cdc_abort_unanswered,
+    SMCR_EVENT_cdc_flag_withdrawn, SMCR_EVENT_cdc_closed_unread,
     SMCR_EVENT_cdc_closed_unannounced, SMCR_EVENT_write_after_end, SMCR_EVENT_write_after_close,
     SMCR_EVENT_cdc_after_close, SMCR_EVENT_cdc_after_done, SMCR_EVENT_cdc_cursor_ahead,
 };

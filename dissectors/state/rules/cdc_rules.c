@@ -239,7 +239,8 @@ SMCR_RULES_CDC(urgent_answer)
 
     smcr_rules_side(arrival, conn, reader)->urgent_answer = answer;
     claim.deadline = deadline;
-    smcr_breach(arrival, SMCR_EVENT_cdc_unanswered, smcr_doubt_answer(arrival, conn, reader, claim),
+    smcr_breach(arrival, SMCR_EVENT_cdc_urgent_unanswered,
+                smcr_doubt_answer(arrival, conn, reader, claim),
                 "For a second the reader does not tell that it has the urgent data; Linux waits "
                 "until its program has read them (smc_rx_update_consumer())");
 }

@@ -63,7 +63,7 @@ check_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                                 .deadline = arrival->when.time + 2 * SMCR_TIME_SECOND};
 
     if (!smcr_conn_side_has_ended(other))
-        smcr_breach(arrival, SMCR_EVENT_cdc_unanswered,
+        smcr_breach(arrival, SMCR_EVENT_cdc_abort_unanswered,
                     smcr_doubt_answer(arrival, conn, arrival->qp->side, claim),
                     "The other side does not answer the abort; Linux waits until its program "
                     "closes (smc_close_active())");

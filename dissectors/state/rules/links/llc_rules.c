@@ -115,17 +115,18 @@ SMCR_RULES_LLC(note_set_up)
 
 /* ---- keys ---- */
 
-/* Marks the links that the message names. Returns whether it names one twice. */
-static bool
+/* Marks the links that the message names. Returns one that it names twice; -1: none. */
+static int
 mark_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool named[NUMBERS])
 {
     const smcr_link_t *link = arrival->qp->link;
-    bool twice = false;
+    int twice = -1;
 
     if (link->has_number)
         named[link->number] = true;
     for (unsigned i = 0; i < llc->rtoken_count; i++) {
-        twice |= named[llc->rtokens[i].link];
+        if (named[llc->rtokens[i].link])
+            twice = llc->rtokens[i].link;
         named[llc->rtokens[i].link] = true;
     }
     return twice;
@@ -168,9 +169,10 @@ SMCR_RULES_LLC(check_all_links)
     smcr_lgr_t *lgr = message->lgr;
     bool named[NUMBERS] = {false};
 
-    if (mark_links(arrival, llc, named))
+    int twice = mark_links(arrival, llc, named);
+    if (twice >= 0)
         smcr_breach(arrival, SMCR_EVENT_rkey_link_twice, smcr_doubt_message(arrival),
-                    "The message names a link twice, or the link that carries it");
+                    "The message has two RKeys for link %d", twice);
     const smcr_link_t *missing = find_missing(lgr, named);
     if (!missing || lgr->server == SMCR_LGR_SIDE_UNKNOWN ||
         llc->u.confirm_rkey.other_links != llc->rtoken_count)

@@ -212,11 +212,12 @@ check_operation(const smcr_arrival_t *arrival)
     if (fetches)
         smcr_breach(arrival, SMCR_EVENT_rdma_operation, smcr_doubt_message(arrival),
                     "SMC-R uses RDMA WRITE and SEND only");
+    else if (opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE)
+        smcr_breach(arrival, SMCR_EVENT_rdma_invalidate, smcr_doubt_message(arrival),
+                    "The SEND invalidates an RKey, which SMC-R does not do");
     else
-        smcr_breach(arrival, SMCR_EVENT_rdma_immediate, smcr_doubt_message(arrival), "%s",
-                    opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE
-                        ? "The SEND invalidates an RKey, which SMC-R does not do"
-                        : "The packet has immediate data, which SMC-R does not use");
+        smcr_breach(arrival, SMCR_EVENT_rdma_immediate, smcr_doubt_message(arrival),
+                    "The packet has immediate data, which SMC-R does not use");
 }
 
 /* ---- all requests ---- */
