@@ -240,31 +240,25 @@ smcr_handshake_claim(packet_info *pinfo, bool from_client)
 void
 smcr_handshake_adopt(packet_info *pinfo, smcr_conn_t *conn)
 {
-    const packet_info saved = *pinfo;
+    packet_info as_tcp = *pinfo;
     smcr_state_t *state = smcr_capture_learn(pinfo);
 
     watch_segments();
-    smcr_endpoint_tcp_address(conn, 0, &pinfo->src);
-    smcr_endpoint_tcp_address(conn, 1, &pinfo->dst);
-    pinfo->srcport = conn->port[0];
-    pinfo->destport = conn->port[1];
-    conversation_t *conversation = find_conversation(pinfo->num, &pinfo->src, &pinfo->dst,
-                                                     CONVERSATION_TCP, pinfo->srcport,
-                                                     pinfo->destport, 0);
+    smcr_endpoint_tcp_address(conn, 0, &as_tcp.src);
+    smcr_endpoint_tcp_address(conn, 1, &as_tcp.dst);
+    as_tcp.srcport = conn->port[0];
+    as_tcp.destport = conn->port[1];
+    conversation_t *conversation = find_conversation(pinfo->num, &as_tcp.src, &as_tcp.dst,
+                                                     CONVERSATION_TCP, as_tcp.srcport,
+                                                     as_tcp.destport, 0);
     smcr_conn_t *other = conversation ? smcr_conn_of(state, conversation) : NULL;
-    if (!conversation) /* it has been there from the beginning */
-        conversation = new_conversation(pinfo, 1);
-    else if (other && !conn->fallback.kind)
-        conversation = new_conversation(pinfo, pinfo->num);
+    if (!conversation || (other && !conn->fallback.kind)) /* else it is as old as the file */
+        conversation = new_conversation(&as_tcp, conversation ? pinfo->num : 1);
     if (other && conn->fallback.kind)
         smcr_state_told_fallback(conn, other);
     else
         smcr_conn_set_conversation(state, conn, conversation,
-                                   get_tcp_conversation_data(conversation, pinfo)->stream);
-    pinfo->src = saved.src;
-    pinfo->dst = saved.dst;
-    pinfo->srcport = saved.srcport;
-    pinfo->destport = saved.destport;
+                                   get_tcp_conversation_data(conversation, &as_tcp)->stream);
 }
 
 /* Wireshark's analysis of the TCP connection; NULL: there is none. */

@@ -15,8 +15,6 @@
 
 #define WAITING_MAX 1024      /* pieces of one direction: what a sender may have under way */
 
-/* ---- what the tap tells ---- */
-
 static bool
 is_from_server(const smcr_record_t *record)
 {
@@ -39,6 +37,13 @@ new_record(const packet_info *pinfo, bool from_server, const void *bytes, unsign
 }
 
 static void
+free_record(void *record)
+{
+    g_byte_array_free(((follow_record_t *)record)->data, TRUE);
+    g_free(record);
+}
+
+static void
 add_record(follow_info_t *follow, follow_record_t *record)
 {
     follow->bytes_written[record->is_server] += record->data->len;
@@ -54,11 +59,10 @@ add_text(follow_info_t *follow, const packet_info *pinfo, bool from_server, cons
 static void
 add_missing(follow_info_t *follow, const packet_info *pinfo, bool from_server, uint64_t missing)
 {
-    if (missing == 0)
-        return;
-    add_text(follow, pinfo, from_server,
-             wmem_strdup_printf(pinfo->pool, "[%" PRIu64 " bytes missing in capture file]",
-                                missing));
+    if (missing)
+        add_text(follow, pinfo, from_server,
+                 wmem_strdup_printf(pinfo->pool, "[%" PRIu64 " bytes missing in capture file]",
+                                    missing));
 }
 
 /* Adds data whose turn it is. follow->seq and record->seq are the low 32 bits of positions, of
@@ -71,8 +75,7 @@ deliver(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record
     uint32_t end = record->seq + record->data->len;
 
     if ((int32_t)(end - *next) <= 0) {
-        g_byte_array_free(record->data, TRUE); /* came before */
-        g_free(record);
+        free_record(record); /* came before */
         return;
     }
     if (missing < 0)
@@ -155,15 +158,22 @@ take_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *
     } while (*next != before);
 }
 
+/* In the first pass a host may name the connection late: what came before had other positions, and
+ * maybe the other direction. */
 static void
 set_ends(follow_info_t *follow, const smcr_conn_t *conn)
 {
     address client, server;
     uint32_t ports[2];
 
-    if (follow->client_ip.type != AT_NONE || !smcr_endpoint_address(conn, 0, &client, &ports[0]) ||
-        !smcr_endpoint_address(conn, 1, &server, &ports[1]))
+    if (!smcr_endpoint_address(conn, 0, &client, &ports[0]) ||
+        !smcr_endpoint_address(conn, 1, &server, &ports[1]) ||
+        (addresses_equal(&follow->client_ip, &client) &&
+         (!conn->conversation || follow->client_port == ports[0])))
         return;
+    g_list_free_full(follow->payload, free_record);
+    follow->payload = NULL;
+    follow_reset_stream(follow);
     copy_address(&follow->client_ip, &client);
     copy_address(&follow->server_ip, &server);
     follow->client_port = ports[0];
@@ -192,7 +202,6 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     const smcr_record_t *record = packet->record;
     smcr_payload_fresh_t fresh;
     bool has_data = packet->data && smcr_payload_fresh_bytes(packet->data, record, &fresh);
-
     const smcr_conn_t *fallen = packet->falls_back;
 
     if (fallen) {

@@ -96,11 +96,10 @@ struct smcr_payload_flow *
 smcr_payload_find_flow(const smcr_conn_t *conn, unsigned sender)
 {
     struct smcr_payload_flow *flow = conn->flow[sender];
-    bool stands_in = flow && flow->ends->stream >= SMCR_HANDSHAKE_STAND_IN;
+    bool fits = flow && (conn->conversation ? flow->ends->conversation == conn->conversation
+                                            : flow->ends->stream >= SMCR_HANDSHAKE_STAND_IN);
 
-    if (!conn->conversation)
-        return stands_in ? flow : NULL;
-    return flow && flow->ends->conversation == conn->conversation ? flow : NULL;
+    return fits ? flow : NULL;
 }
 
 struct smcr_payload_flow *

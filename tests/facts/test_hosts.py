@@ -22,6 +22,8 @@ from follow import follow_all, raw, streams
 
 HOSTS = ("A", "B", "AB")
 NAMES = hosts.names()
+# In the second one a message takes the name away that frames of the first one have, whose bytes came before the name.
+SECOND = [("http", "late-fallback"), ("late-many", "late-reuse")]
 ENDED = {"late-reuse": 4}  # directions of connections that ended before the dump: nobody tells whose they are
 
 
@@ -157,6 +159,45 @@ def test_what_hosts_tell(tshark, name):
                 for conn in hosts.truth(name)["connections"] if conn["expect"] != "SMC-R"]
         assert all(ends in true for ends in fallen) and (told == "B" or len(fallen) == len(true)), (told, cut, fallen)
         check_fallen(tshark, path, [entry for entry in report["connections"] if entry["ends"]])
+
+
+def carried(writes, known):
+    """What RDMA WRITEs carry of one direction. known: (first position, bytes)."""
+    first, data = known
+    return data[min(at for at, _ in writes) - first:max(at + length for at, length in writes) - first]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_follow_of_what_began_before(tshark, name):
+    """Two passes show all that the capture has. One pass shows a part of it, from the name on; each byte in its direction."""
+    truth = whole_streams(tshark, name)
+    every = list(itertools.product(HOSTS, ("whole", "early", "behind")))
+    for told, cut in every if ALL else every[zlib.crc32(name.encode()) % 3::3]:
+        path = hosts.write(tshark.bed, hosts.Variant(name, told, cut))
+        found = connections(tshark, path, two_pass=True)
+        for passes in (("-2",), ()):
+            bodies = follow_all(tshark, path, sorted(found), *passes)
+            named = connections(tshark, path, two_pass=bool(passes))
+            for stream, said in named.items():
+                ends = {each for each in said["ends"] if each}
+                for direction, data in enumerate(streams(raw(bodies[stream])) if ends else ()):
+                    ((client, port, _, _),) = ends
+                    writes = {(at, length) for _, source, at, length in found[stream]["writes"] if (source != client) == direction}
+                    expected = carried(writes, truth[port, direction]) if writes else b""
+                    assert data == expected if passes else data in expected, (told, cut, passes, stream, direction)
+
+
+@pytest.mark.parametrize("pair", [pair for pair in itertools.permutations(NAMES, 2) if ALL or pair in SECOND], ids="-".join)
+def test_hosts_of_another_time(tshark, pair):
+    """The same hosts, queue pairs and tokens in two captures that are one file: what is named is of its part."""
+    (head, before), (_, behind) = (pcapng.read(hosts.write(tshark.bed, hosts.Variant(name, "AB", "whole"))) for name in pair)
+    shift = pcapng.time(before[-1]) + 10_000_000 - pcapng.time(behind[0])
+    path = pathlib.Path(tshark.bed.scratch) / f"{'-'.join(pair)}.pcapng"
+    pcapng.write(path, head, before + [pcapng.at_time(frame, pcapng.time(frame) + shift) for frame in behind])
+    path.chmod(0o644)
+    ports = [{conn["client"][1] for conn in hosts.truth(name)["connections"]} for name in pair]
+    rows = tshark.fields(path, "frame.number", "smcr.client.port", two_pass=True, where="smcr.client.port && (smcr.cdc || smcr.write.len)")
+    assert rows and all(int(port[0]) in ports[int(number[0]) > len(before)] for number, port in rows)
 
 
 @pytest.mark.parametrize("name", NAMES)

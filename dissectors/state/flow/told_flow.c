@@ -242,12 +242,11 @@ join(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, int side)
 /* The direction, from the host, that alone of its link group stands where the socket has written
  * to. */
 static smcr_conn_t *
-half_at(const smcr_state_t *state, const smcr_qp_t *qp, const smcr_told_socket_t *told)
+half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_socket_t *told)
 {
     const wmem_list_t *halves = qp->link->lgr->halves;
     smcr_conn_t *found = NULL;
 
-    (void)state;
     SMCR_LIST_EACH(smcr_conn_t *, half, halves) {
         const smcr_conn_side_t *writer = &half->side[qp->side];
         if (writer->has_token || !writer->cdc_frame || smcr_conn_has_closed(half) ||
@@ -359,11 +358,9 @@ take_in_told(const smcr_arrival_t *arrival, smcr_socket_t *socket)
     int side = 0;
     smcr_conn_t *conn = find_alone(arrival, told, conn_of_token, &side);
 
-    if (!conn)
-        return;
-    if (is_like(told, conn, side))
+    if (conn && is_like(told, conn, side))
         judge_cursors(arrival, socket, conn, side);
-    else
+    else if (conn)
         tell_doubt(arrival, socket, told_others);
 }
 

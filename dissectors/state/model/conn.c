@@ -76,6 +76,7 @@ smcr_conn_drop_conversation(smcr_state_t *state, smcr_conn_t *conn)
     if (conn->conversation)
         g_hash_table_remove(state->conversations, conn);
     conn->conversation = NULL;
+    conn->known_from = 0;
     conn->port[0] = conn->port[1] = 0;
 }
 
