@@ -18,6 +18,7 @@ import pcapng
 import pytest
 import sharkd
 from bed import ALL, captures
+from bulk import Capture, Connection, linux_connection, linux_halves
 from follow import follow_all, raw, streams
 
 HOSTS = ("A", "B", "AB")
@@ -479,3 +480,55 @@ def test_two_link_groups_between_the_same_devices(tshark):
     assert sorted(entry["client"]["port"] for entry in report["connections"]) == sorted([port, port ^ 0x4000])
     assert len(report["link_groups"]) == 2 and {group["eid"] for group in report["link_groups"]} == {None}
     assert len({entry["link_group"] for entry in report["connections"]}) == 2
+
+
+# ---- two connections that have written as much ----
+
+def late_pair(tshark, scratch, name, tokens):
+    """A capture of two connections that have written as much when it begins: where that is, and its frames."""
+    capture = Capture()
+    first = linux_connection(capture, version=2)
+    first.half["client"].token, first.half["server"].token = tokens
+    first.first_contact()
+    client, server = linux_halves(number=2)
+    client.token, server.token = (token + 1 for token in tokens)
+    second = Connection(first.group, client, server, sport=41000)
+    second.subsequent_contact()
+    first.send("client", bytes(100))
+    second.send("client", bytes(200))
+    begin = len(capture.frames) + 1
+    first.send("client", bytes(100))
+    moved_on = len(capture.frames) + 1
+    first.send("client", bytes(100))
+    second.send("server", bytes(50))
+    first.send("server", bytes(50))
+    first.group.test_link("client")
+    path = scratch / f"{name}.pcap"
+    scratch.chmod(0o777)
+    path.write_bytes(capture.pcap())
+    whole = path.with_suffix(".pcapng")
+    whole.touch()
+    whole.chmod(0o666)
+    tshark.bed.edit("-F", "pcapng", path, whole)
+    return whole, begin, moved_on
+
+
+def rewritten(path, change):
+    head, frames = pcapng.read(path)
+    new = path.with_name(f"{path.stem}-altered.pcapng")
+    pcapng.write(new, head, change(frames))
+    new.chmod(0o644)
+    return new
+
+
+def test_a_socket_is_not_that_of_a_direction_that_has_moved_on(tshark, scratch):
+    """The capture lacks with what; the other connection's socket stands where it was."""
+    whole, begin, moved_on = late_pair(tshark, scratch, "moved-on", (0x100, 0x200))
+    said, conns = made_dumps.read(tshark, whole), made_dumps.connections(tshark, whole)
+    opened = made_dumps.open_at(conns, said, {}, moved_on + 3)
+    dumped = scratch / "dumped.pcapng"
+    made_dumps.late(whole, dumped, cut=begin, at=max(said) + 2, answers=made_dumps.dump(opened.values(), 0))
+    absent = range(moved_on - begin + 1, moved_on - begin + 5)
+    late = rewritten(dumped, lambda frames: [frame for frame in frames if frame.number not in absent])
+    named = {(token[0], *port) for token, port in tshark.fields(late, "smcr.cdc.token", "smcr.client.port", two_pass=True, where="smcr.cdc")}
+    assert named == {("0x00000100", "40000"), ("0x00000101", "41000"), ("0x00000200",)}

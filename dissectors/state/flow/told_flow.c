@@ -240,7 +240,7 @@ join(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, int side)
 }
 
 /* The direction, from the host, that alone of its link group stands where the socket has written
- * to. */
+ * to. Behind what the capture lacks it may stand elsewhere. */
 static smcr_conn_t *
 half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_socket_t *told)
 {
@@ -249,8 +249,9 @@ half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_sock
 
     SMCR_LIST_EACH(smcr_conn_t *, half, halves) {
         const smcr_conn_side_t *writer = &half->side[qp->side];
-        if (writer->has_token || !writer->cdc_frame || smcr_conn_has_closed(half) ||
-            writer->prod.count != told->tx_prod.count || writer->prod.wrap != told->tx_prod.wrap)
+        if (writer->has_token || !smcr_evidence_is_current(half, !qp->side) ||
+            smcr_conn_has_closed(half) || writer->prod.count != told->tx_prod.count ||
+            writer->prod.wrap != told->tx_prod.wrap)
             continue;
         if (found)
             return NULL;
