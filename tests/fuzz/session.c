@@ -23,7 +23,7 @@
 #include "taps.h"
 
 #define FRAMES_MAX 256
-#define CAPTURES_PER_FILE 10000 /* then Wireshark forgets all, except for some 10 MB */
+#define CAPTURES_PER_FILE 2000 /* then Wireshark forgets all, except for some 10 MB */
 
 void plugin_register(void);
 
