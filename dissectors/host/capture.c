@@ -176,6 +176,27 @@ smcr_capture_begin(void)
     tell_smcss(capture.state);
 }
 
+static unsigned
+count_layer(const packet_info *pinfo, const char *name)
+{
+    unsigned count = 0;
+    void *id = GINT_TO_POINTER(proto_get_id_by_filter_name(name));
+
+    SMCR_LIST_EACH(void *, layer, pinfo->layers)
+        count += layer == id;
+    return count;
+}
+
+uint16_t
+smcr_capture_vlan(const packet_info *pinfo)
+{
+    bool is_wrapped = pinfo->vlan_id &&
+                      (count_layer(pinfo, "eth") > 1 || count_layer(pinfo, "vlan") > 1 ||
+                       count_layer(pinfo, "ip") + count_layer(pinfo, "ipv6") > 1);
+
+    return is_wrapped ? 0 : (uint16_t)pinfo->vlan_id;
+}
+
 nstime_t
 smcr_capture_nstime(uint64_t nanoseconds)
 {

@@ -33,6 +33,9 @@ smcr_capture_when(const packet_info *pinfo)
     return (smcr_when_t){pinfo->num, seconds * SMCR_TIME_SECOND + (uint64_t)pinfo->abs_ts.nsecs};
 }
 
+/* The VLAN of a packet; 0: none, or not known, since the tag may be that of a packet around it. */
+uint16_t smcr_capture_vlan(const packet_info *pinfo);
+
 /* How long something took, as Wireshark has it. */
 nstime_t smcr_capture_nstime(uint64_t nanoseconds);
 
