@@ -72,7 +72,7 @@ typedef struct {
     const smcr_when_t *const *draining; /* acknowledgement of a message that filled it; NULL: half
                                            is free again */
     uint64_t half; /* position up to which that is */
-    bool is_known, is_full, is_blocked, has_asked, has_acks;
+    bool is_known, is_full, is_blocked, has_asked, has_acks, is_late;
     smcr_distribution_t ack_time, reader_time, drain_time;
 } smcr_collect_writer_t;
 

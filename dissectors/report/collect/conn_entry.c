@@ -191,14 +191,15 @@ close_of_tcp(const smcr_collect_tcp_facts_t *tcp)
 
 /* The two ends of SMC-R close by CDC, and then TCP. How TCP ends says nothing of an abort. */
 static smcr_figure_close_t
-close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp)
+close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp,
+         smcr_figure_outcome_t outcome)
 {
     const smcr_conn_t *conn = counted->conn;
     const smcr_conn_side_t *side = conn->side;
     smcr_figure_close_t below = close_of_tcp(tcp);
     /* whether its data may have gone over RDMA, in the capture or not */
-    bool left_tcp =
-        counted->on_roce || ((conn->confirm_frame || conn->cut_clc) && !conn->fallback.kind);
+    bool left_tcp = counted->on_roce || outcome == SMCR_FIGURE_OUTCOME_SMCR ||
+                    outcome == SMCR_FIGURE_OUTCOME_UNKNOWN;
 
     if (side[0].abort_frame || side[1].abort_frame)
         return SMCR_FIGURE_CLOSE_ABORT;
@@ -388,7 +389,7 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *co
     if (tcp && tcp->last.frame > counted->last.frame)
         entry->last_frame = tcp->last;
     entry->began_before = began_before ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
-    entry->close = close_of(counted, tcp);
+    entry->close = close_of(counted, tcp, entry->outcome);
     smcr_figure_close_t close = entry->close ? entry->close : close_of_tcp(tcp);
     if (close == SMCR_FIGURE_CLOSE_OPEN && !entry->close) /* RoCE may have ended */
         return;

@@ -35,7 +35,9 @@ advance(smcr_collect_writer_t *writer, uint64_t time)
 static void
 look(smcr_collect_writer_t *writer)
 {
-    smcr_collect_part_t at = !writer->is_known   ? SMCR_COLLECT_IS_UNKNOWN
+    /* of a late link the first acknowledgements were not known for such */
+    bool is_known = writer->is_known && (writer->has_acks || !writer->is_late);
+    smcr_collect_part_t at = !is_known           ? SMCR_COLLECT_IS_UNKNOWN
                              : writer->is_full   ? SMCR_COLLECT_IS_FULL
                              : writer->under_way ? SMCR_COLLECT_IS_SENDING
                                                  : SMCR_COLLECT_IS_IDLE;
@@ -266,7 +268,7 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
     bool blocked = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
     bool filled = smcr_collect_division_fills(record, when.frame);
 
-    writer->is_known = !sent.waits; /* else nobody knows yet what it says */
+    writer->is_known = !sent.waits && view; /* else nobody knows yet what it says */
     sent.acked = view ? &view->acked : NULL;
     sent.is_data = view && view->len;
     add(writer, scope, sent);
@@ -294,6 +296,7 @@ begin(smcr_collect_division_t *division, smcr_when_t when, const uint32_t *gaps,
     for (unsigned side = 0; side < 2; side++) {
         division->gaps[side] = gaps[side];
         division->writer[side].is_known = is_whole;
+        division->writer[side].is_late = !is_whole;
         division->writer[side].spent.until = when.time;
         look(&division->writer[side]);
         division->writer[side].seen[0] = division->writer[side].seen[1] =
