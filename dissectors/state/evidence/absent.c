@@ -21,6 +21,17 @@ smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t 
            (qp->too_late > point->psn && qp->too_late < psn);
 }
 
+smcr_rmb_t *
+smcr_evidence_continued(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    int owner = !qp->side;
+
+    return smcr_evidence_absent(&lgr->confirmed_at[owner], qp, arrival->psn)
+               ? NULL
+               : lgr->confirmed[owner];
+}
+
 bool
 smcr_evidence_holds(const smcr_point_t *point)
 {
@@ -476,7 +487,7 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         .cons = cons,
         .seq = counts ? (uint16_t)(sender->cdc_seq + 1) : cdc->seq,
         .same = has_same_cursor(sender, cdc->cons),
-        .since = odd ? sender->odd_frame : follows ? 0 : gap,
+        .since = odd ? MAX(sender->odd_frame, gap) : follows ? 0 : gap,
         .current = smcr_evidence_is_current(conn, !qp->side),
         .placed = placed,
         .whole = whole,

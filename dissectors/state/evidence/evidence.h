@@ -87,6 +87,10 @@ typedef struct {
  * late count as one. UINT64_MAX when the point is none, or of another flow. */
 uint64_t smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
 
+/* The RMB whose RTokens a continuation of CONFIRM RKEY lists; NULL: the one that it continues may
+ * be absent (A.3.5). */
+smcr_rmb_t *smcr_evidence_continued(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr);
+
 /* Whether no request has been absent from the flow since the point. */
 bool smcr_evidence_holds(const smcr_point_t *point);
 

@@ -242,6 +242,7 @@ take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_con
 typedef struct {
     smcr_stream_t *out; /* that it writes */
     smcr_stream_t *in;  /* that it reads */
+    smcr_cursor_t read; /* with `in`: so far, as its messages say. A host may have told of more */
 } streams_t;
 
 static streams_t
@@ -273,20 +274,24 @@ keep_known(streams_t *streams, const smcr_conn_side_t *sender, const smcr_cdc_t 
         streams->in = NULL;
     if (streams->in && sender->cdc_frame)
         smcr_stream_consume(streams->in, sender->cons);
+    if (streams->in)
+        streams->read = sender->cdc_frame ? sender->cons : in->cons;
 }
 
 /* What was written is announced: the numbers begin the view of the message. */
 static void
 take_in_announced(const smcr_arrival_t *arrival, const streams_t *streams, const smcr_cdc_t *cdc,
-                  int64_t len, int64_t read, smcr_evidence_cursors_t known)
+                  int64_t len, smcr_evidence_cursors_t known)
 {
     smcr_record_cdc_t *view = smcr_state_alloc0(arrival->state, sizeof *view);
+    const smcr_stream_t *in = streams->in;
+    int64_t read = in ? smcr_ring_distance(&in->ring, streams->read, cdc->cons) : 0;
 
     arrival->record->view = view;
     if (arrival->roce)
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &view->acked);
     view->has_len = known.follows;
-    view->has_read = known.follows && (streams->in || known.same);
+    view->has_read = known.follows && (in || known.same);
     view->has_unread = known.current;
     view->len = len > 0 ? (uint32_t)len : 0;
     view->read = read > 0 ? (uint32_t)read : 0;
@@ -349,7 +354,7 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     if (out && len >= 0 && out->located <= out->announced)
         locate_cursor(arrival, &conn->side[arrival->qp->side]);
     if (out)
-        take_in_announced(arrival, &streams, cdc, len, read, known);
+        take_in_announced(arrival, &streams, cdc, len, known);
     /* it tells nothing that its sender has not told before, but for the consumer cursor */
     reading.alone = record->view && record->view->has_len && record->view->has_unread &&
                     record->view->len == 0 && !record->answers &&

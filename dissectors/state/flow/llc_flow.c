@@ -412,6 +412,9 @@ take_in_confirm_rkey(const smcr_exchange_message_t *message)
     smcr_rmb_t *rmb = used ? smcr_rmb_renew(state, owner, confirm->rkey, confirm->va)
                            : smcr_rmb_announce(state, owner, confirm->rkey, confirm->va);
     message->lgr->confirmed[owner->side] = rmb;
+    message->lgr->confirmed_at[owner->side] =
+        message->response ? (smcr_point_t){0}
+                          : smcr_point_at(message->arrival->qp, message->arrival->psn);
     rmb->confirmed = true;
     if (!message->response && !rmb->first->confirm_frame)
         rmb->first->confirm_frame = message->arrival->when.frame;
@@ -493,7 +496,7 @@ static void
 take_in_confirm_rkey_cont(const smcr_exchange_message_t *message)
 {
     if (!message->response)
-        take_in_other_rtokens(message, message->lgr->confirmed[message->from->side]);
+        take_in_other_rtokens(message, smcr_evidence_continued(message->arrival, message->lgr));
 }
 
 /* ---- all messages ---- */

@@ -609,6 +609,10 @@ adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp)
         smcr_place_late_t *late = smcr_place_late(orphan->place);
         late->link = qp->link;
         late->sender = sender->side;
+        smcr_place_rare_t *more = smcr_place_make_rare(state, orphan->place);
+        more->order = gone.order;
+        more->first_frame = gone.first_frame;
+        more->events = gone.events;
     }
     if (writes)
         wmem_destroy_list(writes);

@@ -18,7 +18,7 @@ struct smcr_stream_announcement {
     smcr_stream_announcement_t *next; /* after the last one, the first */
     uint64_t end;              /* position in the stream */
     smcr_when_t when;
-    bool behind_gap;           /* a message before it is absent, and may have announced a part */
+    uint64_t begin;            /* UINT64_MAX: a message that is absent may have announced a part */
 };
 
 /* ---- the writer ---- */
@@ -160,15 +160,20 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
         smcr_place_t *last = smcr_slab_entry(entries, stream->unannounced);
         smcr_place_t *place = smcr_slab_entry(entries, last->next);
 
-        if (place->position + place->length > stream->announced)
+        uint64_t end = place->position + place->length;
+        if (end > stream->announced)
             return;
         last->next = place->next;
         if (place == last)
             stream->unannounced = 0;
         place->waits = false;
         const smcr_place_rare_t *more = smcr_place_rare(place);
+        /* by a message of which it was not known how much it announces */
+        bool earlier = view->has_len && end + view->len <= stream->announced;
         bool before = since && (place->frame < since || (more && more->fills));
-        place->announced_in = before ? 0 : arrival->when.frame;
+        place->announced_in = before || earlier ? 0 : arrival->when.frame;
+        if (earlier)
+            continue;
         if (!view->writes++)
             view->first_write = place->frame;
         view->last_write = place->frame;
@@ -244,7 +249,8 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint
                                                  stream->announced,
                                                  first ? smcr_evidence_sent(arrival)
                                                        : (smcr_when_t){0},
-                                                 known->since != 0};
+                                                 known->since ? UINT64_MAX
+                                                              : stream->announced - view->len};
     if (last)
         last->next = announcement;
     stream->unread = announcement;
@@ -273,7 +279,7 @@ take_in_reads(smcr_state_t *state, smcr_stream_t *stream, bool current)
             stream->unread = NULL;
         wmem_free(state->scope, announcement);
     }
-    bool next = current && stream->unread && !stream->unread->next->behind_gap;
+    bool next = current && stream->unread && stream->unread->next->begin == end;
     if (end != stream->consumed && !next)
         return (smcr_when_t){0};
     return last;

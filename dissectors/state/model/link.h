@@ -203,6 +203,7 @@ struct smcr_lgr {
     bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
     uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
     smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
+    smcr_point_t confirmed_at[2]; /* of that one; no queue pair: of a response */
     smcr_lgr_withdrawal_t withdrawn[2]; /* by side: of its last DELETE RKEY request */
     smcr_rmb_t *rmbs;      /* the last one that was announced */
     unsigned rmb_count[2]; /* by side: RMBs that are alive */

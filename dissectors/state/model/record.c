@@ -252,6 +252,10 @@ smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
     if (late && !record->link && late->link) { /* no more is said than which one it is */
         record->link = late->link;
         record->sender = (int8_t)late->sender;
+        const smcr_place_rare_t *more = smcr_place_rare(record->place);
+        record->order = more->order & 0x7U;
+        record->first_frame = more->first_frame;
+        record->events = more->events;
     }
     if (record->link && record->link->joined) {
         record->link = record->link->joined;

@@ -73,6 +73,9 @@ typedef struct {
     bool fills;            /* a gap: it may have been sent before what is behind it */
     bool gap_is_seen;      /* its bytes are in packets whose place was not known when they came */
     smcr_held_t *held;     /* its bytes are (held.h); NULL: they are not */
+    uint8_t order;         /* these as in smcr_record_t: its queue pair was not known before */
+    uint32_t first_frame;
+    struct smcr_event *events;
 } smcr_place_rare_t;
 
 #define SMCR_PLACE_LENGTH_MASK 0x1fffff

@@ -68,7 +68,7 @@ check_other_links(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
 
 SMCR_RULES_LLC(check_further_rtokens)
 {
-    check_other_links(message, message->lgr->confirmed[message->from->side]);
+    check_other_links(message, smcr_evidence_continued(arrival, message->lgr));
 }
 
 /* A confirmed RKey is new. To tell the same again does no harm. (R-A.3.5-8) */
