@@ -112,6 +112,17 @@ ONCE_SAID_OF_MOVES = [
     ("the end of a group, though nobody knows who is its server", "peer-delete-all", "start", "without 1 to 20"),
     ("a slow setup, though requests are in disorder", "peer-second-link", "swapped", "every pair from 2"),
     ("told otherwise, though the message that moved the host on is absent", "late-one", "30 %", "seed 0"),
+    ("a copy as a second WRITE, though nobody knew its queue pair", "late-one", "mirror", "each frame twice"),
+    ("nothing to write, though the first acknowledgements were not known for such", "http", "start", "without 1 to 1"),
+    ("nothing to write, though nobody knows what the messages announce", "late-reuse", "pair", "without 273"),
+    ("WRITEs of a message of which nobody knew how much it announces", "late-wrap", "start", "without 1 to 12"),
+    ("nothing read, though a host has told of it since", "http", "5 %", "seed 12"),
+    ("read up to a message, though others came behind it", "late-reuse", "pause", "without 52:54:00:aa in 56 to 60"),
+    ("RTokens of the RMB before, though the CONFIRM RKEY of their own is absent", "llc-confirm-rkey-cont", "30 %", "seed 0"),
+    ("retransmitted, though copies come at once", "exported-source", "mirror", "each frame twice"),
+    ("the VLAN of a tunnel", "rocev1-vlan", "wrapped", "ERSPAN II"),
+    ("announced by a later message, though one before is absent", "peer-same-rkeys", "30 %", "seed 1"),
+    ("open, though CLC is in disorder", "peer-exit", "swapped", "every pair from 2"),
 ]
 LATER = "30 years later"  # times are not compared
 GUESSED = "pseudowire"  # Wireshark 4.4 and later guess whether there is a control word
