@@ -1,5 +1,4 @@
-/* fields.c
- * Expands fields.def and experts.def into variables, and registers them with Wireshark. The texts
+/* Expands fields.def and experts.def into variables, and registers them with Wireshark. The texts
  * of the lists in wire/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

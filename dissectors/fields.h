@@ -1,5 +1,4 @@
-/* fields.h
- * What fields.def and experts.def declare: indices of fields, subtrees and expert items. The
+/* What fields.def and experts.def declare: indices of fields, subtrees and expert items. The
  * protocol that has them. The texts of codes: Wireshark's tables, made of the lists in wire/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

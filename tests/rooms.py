@@ -70,8 +70,8 @@ def includes(path):
 def head(room):
     """What the head of the room's first door says, in one line."""
     text = (DISSECTORS / room / ROOMS[room][0]).read_text(encoding="utf-8")
-    lines = text.split(" *\n * SPDX")[0].splitlines()[1:]
-    return " ".join(line.removeprefix(" * ") for line in lines)
+    lines = text.split(" *\n * SPDX")[0].splitlines()
+    return " ".join(line[3:] for line in lines)
 
 
 # ---- docs/architecture.md ----

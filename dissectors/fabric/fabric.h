@@ -1,5 +1,4 @@
-/* fabric.h
- * Knows how packets fared: order of PSNs, retransmissions, gaps, steps back and their causes,
+/* Knows how packets fared: order of PSNs, retransmissions, gaps, steps back and their causes,
  * acknowledgements, congestion, the ICRC (docs/fabric.md). Knows nothing of SMC-R or Wireshark.
  * Called by the state, by roce/ for the ICRC, by payload/ for its ranges, and by reports.
  *

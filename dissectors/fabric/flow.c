@@ -1,5 +1,4 @@
-/* flow.c
- * Judges the packets of a flow. Everything counts in unwrapped PSNs.
+/* Judges the packets of a flow. Everything counts in unwrapped PSNs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

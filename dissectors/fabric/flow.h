@@ -1,5 +1,4 @@
-/* flow.h
- * How the packets of a flow fared: what one queue pair sends to its peer (reliable and unreliable
+/* How the packets of a flow fared: what one queue pair sends to its peer (reliable and unreliable
  * connections; InfiniBand Architecture Specification, volume 1, 9.7 and 9.8).
  *
  * docs/fabric.md defines every verdict, and says what proves it. A reliable connection delivers in

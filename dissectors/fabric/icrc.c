@@ -1,5 +1,4 @@
-/* icrc.c
- * The CRC-32 of Ethernet over the packet. What may change on its way counts as ones.
+/* The CRC-32 of Ethernet over the packet. What may change on its way counts as ones.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

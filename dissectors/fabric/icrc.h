@@ -1,5 +1,4 @@
-/* icrc.h
- * The invariant CRC of a RoCE or InfiniBand packet: it covers all that no switch or router changes
+/* The invariant CRC of a RoCE or InfiniBand packet: it covers all that no switch or router changes
  * (InfiniBand Architecture Specification, volume 1, 7.8.1; RoCEv2 annex A17.9).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

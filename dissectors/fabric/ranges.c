@@ -1,5 +1,4 @@
-/* ranges.c
- * Keeps a set of numbers as ranges. All searches begin at the end: what is asked for or comes is
+/* Keeps a set of numbers as ranges. All searches begin at the end: what is asked for or comes is
  * most often among the highest.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* ranges.h
- * A set of numbers as ranges in ascending order, none of which overlaps another: absent PSNs, bytes
+/* A set of numbers as ranges in ascending order, none of which overlaps another: absent PSNs, bytes
  * of a stream that have come.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

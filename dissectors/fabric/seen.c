@@ -1,5 +1,4 @@
-/* seen.c
- * A table by PSN that grows with what a sender has under way; ranges of PSNs of the last READs.
+/* A table by PSN that grows with what a sender has under way; ranges of PSNs of the last READs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

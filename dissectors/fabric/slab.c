@@ -1,5 +1,4 @@
-/* slab.c
- * Begins blocks: entries are taken from them by slab.h.
+/* Begins blocks: entries are taken from them by slab.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* slab.h
- * Memory for many small entries that stay until the capture file is closed. It is cut from large
+/* Memory for many small entries that stay until the capture file is closed. It is cut from large
  * blocks: wmem puts 16 bytes before each piece of its own and rounds its length up to 16.
  *
  * Each entry has a number, which is half as long as its address.

@@ -1,5 +1,4 @@
-/* step_back.c
- * Finds steps back and their causes.
+/* Finds steps back and their causes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* traffic.c
- * Takes packets in, tells what responses say of requests, and brings CE and CNP together, and WRITE
+/* Takes packets in, tells what responses say of requests, and brings CE and CNP together, and WRITE
  * packets and their acknowledgements.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* traffic.h
- * All that is known of what one queue pair receives from its peer.
+/* All that is known of what one queue pair receives from its peer.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* capture.c
- * Makes a new state whenever Wireshark opens a file or dissects it anew. What a file with the
+/* Makes a new state whenever Wireshark opens a file or dissects it anew. What a file with the
  * output of `smcss -a -d -R -W` tells of a host's sockets it learns before the first frame, as if
  * the host had told it there (smc-tools, smcss.c). Its time is not known.
  *

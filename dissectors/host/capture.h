@@ -1,5 +1,4 @@
-/* capture.h
- * The capture file that Wireshark has open: its state, and the windows that show it.
+/* The capture file that Wireshark has open: its state, and the windows that show it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* handshake.c
- * Hangs our connection on Wireshark's TCP conversation, and claims the conversation for CLC.
+/* Hangs our connection on Wireshark's TCP conversation, and claims the conversation for CLC.
  *
  * The claim is what makes CLC visible on port 80: Wireshark asks heuristics only after the
  * dissectors of well-known ports. It costs nothing where no CLC follows, since the CLC dissector

@@ -1,5 +1,4 @@
-/* handshake.h
- * What Wireshark's TCP conversation and our connection have to do with each other: shared by the
+/* What Wireshark's TCP conversation and our connection have to do with each other: shared by the
  * TCP option and CLC dissectors.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

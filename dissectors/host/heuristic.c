@@ -1,5 +1,4 @@
-/* heuristic.c
- * Before Wireshark asks a heuristic it makes the heuristic's protocol a layer of the packet, and
+/* Before Wireshark asks a heuristic it makes the heuristic's protocol a layer of the packet, and
  * takes that away again when the answer is no: several hundred instructions, for every packet that
  * no other dissector knows. A heuristic without a protocol is asked at once. So ours are without
  * one as long as a file is open.

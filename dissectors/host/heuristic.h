@@ -1,5 +1,4 @@
-/* heuristic.h
- * Our heuristics in Wireshark's lists, at next to no cost for the packets that they decline; and
+/* Our heuristics in Wireshark's lists, at next to no cost for the packets that they decline; and
  * the gate that keeps others out.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

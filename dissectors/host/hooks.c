@@ -1,5 +1,4 @@
-/* hooks.c
- * Wireshark's InfiniBand dissector offers payloads to heuristics, in an order that changes whenever
+/* Wireshark's InfiniBand dissector offers payloads to heuristics, in an order that changes whenever
  * one of them matches. It offers no packet that was cut short and no acknowledgement. So its
  * handles are wrapped, in all tables that lead to it: the wrapper decides before anybody else is
  * asked.

@@ -1,5 +1,4 @@
-/* hooks.h
- * How RoCE and InfiniBand packets come to us before Wireshark's own dissector gets them, and how
+/* How RoCE and InfiniBand packets come to us before Wireshark's own dissector gets them, and how
  * that dissector is kept from asking others about packets that are ours.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* host.h
- * Knows Wireshark, as the host of the plugin: the open file, preferences, hooks, IP headers, TCP
+/* Knows Wireshark, as the host of the plugin: the open file, preferences, hooks, IP headers, TCP
  * conversations. Does not know how anything is shown. Every room above may call it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

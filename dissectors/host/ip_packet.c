@@ -1,5 +1,4 @@
-/* ip_packet.c
- * Finds IP headers by their addresses, whatever lies around them.
+/* Finds IP headers by their addresses, whatever lies around them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

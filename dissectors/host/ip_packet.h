@@ -1,5 +1,4 @@
-/* ip_packet.h
- * Where a frame has its IP packet. Wireshark's dissector of IP has read its header before, but says
+/* Where a frame has its IP packet. Wireshark's dissector of IP has read its header before, but says
  * little of it to others.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

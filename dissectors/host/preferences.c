@@ -1,5 +1,4 @@
-/* preferences.c
- * Registration of the preferences, with their defaults.
+/* Registration of the preferences, with their defaults.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

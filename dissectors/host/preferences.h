@@ -1,5 +1,4 @@
-/* preferences.h
- * The user's choices.
+/* The user's choices.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

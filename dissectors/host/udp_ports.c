@@ -1,5 +1,4 @@
-/* udp_ports.c
- * Some adapters use the number of their queue pair as UDP source port. UDP's dissector asks the
+/* Some adapters use the number of their queue pair as UDP source port. UDP's dissector asks the
  * owner of the lower port first: port 69 is TFTP's. But before any port it asks the dissector of
  * the conversation. So a wrapper in front of UDP's dissector looks for such packets, and gives the
  * conversation that UDP is about to find a dissector, which hands them to the owner of the

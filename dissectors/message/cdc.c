@@ -1,5 +1,4 @@
-/* cdc.c
- * CDC messages, in which each side of a connection tells where it writes and how far it has read
+/* CDC messages, in which each side of a connection tells where it writes and how far it has read
  * (RFC 7609 A.4, net/smc/smc_cdc.h). Linux calls the last 18 bytes reserved, too.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

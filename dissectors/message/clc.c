@@ -1,5 +1,4 @@
-/* clc.c
- * One CLC message, RFC 7609 A.2: header, trailer and length of every type, and the Decline
+/* One CLC message, RFC 7609 A.2: header, trailer and length of every type, and the Decline
  * (A.2.5); Proposal, Accept and Confirm are in clc_proposal.c and clc_accept.c.
  *
  * A message is decoded part by part; each part marks its bytes. What no part has marked in the end

@@ -1,5 +1,4 @@
-/* clc_accept.c
- * CLC Accept and Confirm, which differ in little more than their sender: RFC 7609 A.2.3 and A.2.4
+/* CLC Accept and Confirm, which differ in little more than their sender: RFC 7609 A.2.3 and A.2.4
  * for SMC-R, net/smc/smc_clc.h for SMC-D and for version 2. Called by clc.c.
  *
  * The two low bits of byte 7 say whether the message speaks of SMC-R or of SMC-D; RFC 7609, which

@@ -1,5 +1,4 @@
-/* clc_messages.c
- * What the files that decode CLC messages share: the parts of a message that have been decoded, and
+/* What the files that decode CLC messages share: the parts of a message that have been decoded, and
  * checks that several types need.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

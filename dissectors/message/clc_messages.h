@@ -1,5 +1,4 @@
-/* clc_messages.h
- * What the files that decode CLC messages share: the message that is being decoded.
+/* What the files that decode CLC messages share: the message that is being decoded.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* clc_proposal.c
- * CLC Proposal, RFC 7609 A.2.2: its first 40 bytes, the IP area, and what is offered. Called by
+/* CLC Proposal, RFC 7609 A.2.2: its first 40 bytes, the IP area, and what is offered. Called by
  * clc.c. What Linux adds for SMC-D and SMCv2 is in clc_proposal_v2.c.
  *
  * Offsets in the message say where its parts are: the IP area is `ip_area_offset` bytes behind

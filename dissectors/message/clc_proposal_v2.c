@@ -1,5 +1,4 @@
-/* clc_proposal_v2.c
- * What Linux net/smc/smc_clc.h, after IBM's SMCv2 formats, adds to the CLC Proposal: the SMC-D
+/* What Linux net/smc/smc_clc.h, after IBM's SMCv2 formats, adds to the CLC Proposal: the SMC-D
  * area, the SMCv2 extension and the SMC-Dv2 extension. Called by clc_proposal.c.
  *
  * The SMC-D area has the offset of the SMCv2 extension, which has the one of the SMC-Dv2

@@ -1,5 +1,4 @@
-/* items.c
- * Expert items; texts of byte strings, and of what a peer wrote. Of bytes 4.0 shows 36 at most,
+/* Expert items; texts of byte strings, and of what a peer wrote. Of bytes 4.0 shows 36 at most,
  * 4.4 as many as fit into the line.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

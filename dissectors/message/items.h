@@ -1,5 +1,4 @@
-/* items.h
- * Tree items for values that Wireshark's versions write in different ways: goldens and scripts
+/* Tree items for values that Wireshark's versions write in different ways: goldens and scripts
  * see the same text everywhere.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* layout.c
- * The walker over layout tables; what is said of a message, in the Info column, the message's line
+/* The walker over layout tables; what is said of a message, in the Info column, the message's line
  * and expert items, for CLC, LLC and CDC alike; and the check of the tables at load time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

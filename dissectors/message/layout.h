@@ -1,5 +1,4 @@
-/* layout.h
- * Message layouts as tables, and the one walker that shows a message and stores what the state
+/* Message layouts as tables, and the one walker that shows a message and stores what the state
  * needs of it, so that both read the same bytes; and what is said of a message. The walker knows no
  * message.
  *

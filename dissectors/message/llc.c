@@ -1,5 +1,4 @@
-/* llc.c
- * LLC messages, in which two peers keep their link group: header, choice of the message's own
+/* LLC messages, in which two peers keep their link group: header, choice of the message's own
  * function, and what all messages have in common (RFC 7609 A.3, net/smc/smc_llc.c).
  *
  * A message has 44 bytes in version 1 and as many as its length says in version 2. Linux writes

@@ -1,5 +1,4 @@
-/* llc_link.c
- * LLC messages by which links come and go: CONFIRM LINK, ADD LINK and its continuation, DELETE
+/* LLC messages by which links come and go: CONFIRM LINK, ADD LINK and its continuation, DELETE
  * LINK, REQUEST ADD LINK (RFC 7609 A.3.1 to A.3.4, net/smc/smc_llc.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* llc_messages.c
- * What the files that decode LLC messages share: expert items, bytes that should be zero, and lists
+/* What the files that decode LLC messages share: expert items, bytes that should be zero, and lists
  * of RTokens: RKey and address of an RMB on a link that is new or that does not carry the message
  * (RFC 7609 A.3.3 figure 34, A.3.5 figure 37, net/smc/smc_llc.c).
  *

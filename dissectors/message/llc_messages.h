@@ -1,5 +1,4 @@
-/* llc_messages.h
- * What the files that decode LLC messages share: llc.c shows the header and calls one function
+/* What the files that decode LLC messages share: llc.c shows the header and calls one function
  * per message, which shows the body, checks it and says what the message is about.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

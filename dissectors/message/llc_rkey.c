@@ -1,5 +1,4 @@
-/* llc_rkey.c
- * LLC messages by which the peers tell each other of RMBs: CONFIRM RKEY and its continuation,
+/* LLC messages by which the peers tell each other of RMBs: CONFIRM RKEY and its continuation,
  * DELETE RKEY (RFC 7609 A.3.5 to A.3.7, net/smc/smc_llc.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* message.h
- * Knows how bytes become fields and structs: layouts, their walker, CLC, LLC, CDC, and which SENDs
+/* Knows how bytes become fields and structs: layouts, their walker, CLC, LLC, CDC, and which SENDs
  * prove themselves. Does not know connections. Called by every room that learns or shows.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

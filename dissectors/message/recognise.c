@@ -1,5 +1,4 @@
-/* recognise.c
- * A capture that begins late holds messages on queue pairs that no CLC message announced. Other
+/* A capture that begins late holds messages on queue pairs that no CLC message announced. Other
  * protocols use SEND as well, so such a message must prove itself. Whoever only resembles SMC-R has
  * something in the many bytes that the layouts of LLC and CDC keep zero (RFC 7609 A.3, A.4). The
  * rules below are what a layout cannot know.

@@ -1,5 +1,4 @@
-/* netlink.c
- * One walker reads all messages by the rows of told.def: attributes have a type and a length,
+/* One walker reads all messages by the rows of told.def: attributes have a type and a length,
  * members of structs a place and the width of their field. What fits entirely is learned.
  * Wireshark's dissectors for netlink and for its SOCK_DIAG run as they would without us, and ours
  * is added below where the family is AF_SMC. Generic netlink has a table of families.

@@ -1,5 +1,4 @@
-/* netlink.h
- * Knows what Linux tells of SMC over netlink: sockets of AF_SMC, messages of SMC_GEN_NETLINK. Does
+/* Knows what Linux tells of SMC over netlink: sockets of AF_SMC, messages of SMC_GEN_NETLINK. Does
  * not know RoCE, nor what follows from it. Called by plugin.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

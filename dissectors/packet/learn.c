@@ -1,5 +1,4 @@
-/* learn.c
- * Which packets are SMC-R: those of queue pairs that the state knows, and SENDs on others that
+/* Which packets are SMC-R: those of queue pairs that the state knows, and SENDs on others that
  * prove themselves. All else is not ours, although the first WRITEs are remembered. What is ours is
  * decoded without being shown, and the state learns from it.
  *

@@ -1,5 +1,4 @@
-/* packet.h
- * Knows the two halves of a packet's way: learn, then show. Does not know what carries the packet.
+/* Knows the two halves of a packet's way: learn, then show. Does not know what carries the packet.
  * Called by each transport.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* show_packet.c
- * Shows an LLC or CDC message, a part of one, or an RDMA WRITE, and what was learned of it. Puts
+/* Shows an LLC or CDC message, a part of one, or an RDMA WRITE, and what was learned of it. Puts
  * messages together with Wireshark's reassembly; PSNs say which part is which.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* as_tcp.c
- * Gives the application's bytes to the dissectors that TCP would have asked. Wireshark's TCP does
+/* Gives the application's bytes to the dissectors that TCP would have asked. Wireshark's TCP does
  * all of it (desegmentation, choice of the dissector, Decode As): the bytes come with the TCP
  * connection's addresses and ports, and with sequence numbers that begin anew. So TCP remembers
  * messages that go on apart from those of the connection's segments.

@@ -1,5 +1,4 @@
-/* export_segments.c
- * The connections as if they had stayed on TCP, for programs that know TCP only: File > Export
+/* The connections as if they had stayed on TCP, for programs that know TCP only: File > Export
  * PDUs to File. Each packet becomes the segment that carries what it adds to the byte stream: its
  * bytes are data, what a CDC message reports as read is acknowledged, and the end of a stream
  * (RFC 7609 4.8) is FIN or RST. SYNs are those of TCP.

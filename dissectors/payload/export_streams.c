@@ -1,5 +1,4 @@
-/* export_streams.c
- * Puts the bytes of each direction of each connection together, for Export Objects.
+/* Puts the bytes of each direction of each connection together, for Export Objects.
  *
  * Wireshark asks for whole objects and never says that the capture is at its end, so each object
  * is listed at its first byte and grows with every further one. Of a stream that the capture does

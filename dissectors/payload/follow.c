@@ -1,5 +1,4 @@
-/* follow.c
- * Collects the bytes of both directions of a connection, in the order of the stream. Data behind
+/* Collects the bytes of both directions of a connection, in the order of the stream. Data behind
  * a PSN gap wait until what is before them comes, or until the reader says that it has read them,
  * which shows that only the capture lacks what is before.
  *

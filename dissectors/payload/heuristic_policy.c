@@ -1,5 +1,4 @@
-/* heuristic_policy.c
- * The connection counts how often the bytes of a direction were declined. What else the policy
+/* The connection counts how often the bytes of a direction were declined. What else the policy
  * needs is kept from the last of these refusals on, so that short connections have nothing of it.
  * What the first pass decides is kept with the packet.
  *

@@ -1,5 +1,4 @@
-/* payload.h
- * Knows the application's bytes: dissected as over TCP, Follow Stream, Export Objects, Export PDUs.
+/* Knows the application's bytes: dissected as over TCP, Follow Stream, Export Objects, Export PDUs.
  * Does not know what carried them. Called by packet/ only.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* pieces.c
- * Keeps the runs of bytes that are there, and the bytes themselves without the holes.
+/* Keeps the runs of bytes that are there, and the bytes themselves without the holes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* pieces.h
- * The bytes of one direction of a connection, put in the order of the stream, whatever the order
+/* The bytes of one direction of a connection, put in the order of the stream, whatever the order
  * in which they came.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

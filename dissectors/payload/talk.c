@@ -1,5 +1,4 @@
-/* talk.c
- * Where the TCP connection is not known, positions may not be known, either: of a stream that has
+/* Where the TCP connection is not known, positions may not be known, either: of a stream that has
  * gone round its RMB element, whose size nobody has told. Its bytes follow each other in the
  * element, and behind its end from its beginning on. The user can tell the protocol, also for one
  * alone among those of a port: Decode As by the number of a connection (`-d smcr.stream==0,http`).

@@ -1,5 +1,4 @@
-/* talk.h
- * What TCP remembers of the bytes of a connection.
+/* What TCP remembers of the bytes of a connection.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* report.h
- * Knows how somebody asks for a report: -z smcr,report, -z smcr,json, the window. Counts nothing
+/* Knows how somebody asks for a report: -z smcr,report, -z smcr,json, the window. Counts nothing
  * itself. Called when protocols register.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

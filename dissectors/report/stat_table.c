@@ -1,5 +1,4 @@
-/* stat_table.c
- * Wireshark has a listener for each table, with the filter that the user gave. It counts nothing:
+/* Wireshark has a listener for each table, with the filter that the user gave. It counts nothing:
  * it selects frames, the report is made of these frames, and the rows are made of the report.
  *
  * A window points to the cells that it shows until it is closed, and two windows may show the same

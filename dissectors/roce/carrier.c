@@ -1,5 +1,4 @@
-/* carrier.c
- * A wrapper in front of InfiniBand's dissector learns a packet, has that dissector show the
+/* A wrapper in front of InfiniBand's dissector learns a packet, has that dissector show the
  * headers, and shows the rest, when the payload is offered to our heuristic or, if it is not,
  * afterwards. InfiniBand's dissector stands between: what our heuristic needs to know of the packet
  * goes along with the frame (slot_of()). Where the wrapper has stepped aside or does not reach, the

@@ -1,5 +1,4 @@
-/* headers.c
- * Reads InfiniBand transport headers. Wireshark's own dissector shows them, but keeps neither the
+/* Reads InfiniBand transport headers. Wireshark's own dissector shows them, but keeps neither the
  * opcode nor the PSN where a plugin could get at them, and calls nobody for acknowledgements and
  * for packets that were cut short. Finds what the ICRC of a packet covers: IP's header lies before
  * the packet's buffer, in the buffer of the frame.

@@ -1,5 +1,4 @@
-/* headers.h
- * The InfiniBand transport headers of one RoCE packet, as far as SMC-R needs them (InfiniBand
+/* The InfiniBand transport headers of one RoCE packet, as far as SMC-R needs them (InfiniBand
  * Architecture Specification, volume 1, chapter 9).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* roce.h
- * Knows SMC-R on Wireshark's InfiniBand: transport headers, which packets are ours. Does not know
+/* Knows SMC-R on Wireshark's InfiniBand: transport headers, which packets are ours. Does not know
  * what messages mean. Called when dissectors register.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

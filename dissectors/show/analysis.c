@@ -1,5 +1,4 @@
-/* analysis.c
- * [SMC-R analysis], in the manner of tcp.analysis, and what the cursors of a CDC message mean, a
+/* [SMC-R analysis], in the manner of tcp.analysis, and what the cursors of a CDC message mean, a
  * subtree per direction: numbers are fields, so that graphs can plot them; what is worth a look has
  * an expert item, which the state has decided.
  *

@@ -1,5 +1,4 @@
-/* annotate.c
- * From the record of a frame to fields: connection, link, order of packets, requests and
+/* From the record of a frame to fields: connection, link, order of packets, requests and
  * responses. Whatever the frame does not carry itself is a generated field.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

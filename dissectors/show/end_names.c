@@ -1,5 +1,4 @@
-/* end_names.c
- * Names the ends of connections, and links; and who sends a packet: RoCE does not name the queue
+/* Names the ends of connections, and links; and who sends a packet: RoCE does not name the queue
  * pair, the record does.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* fallback.c
- * Says in words why a connection does not use SMC-R. The state decides it.
+/* Says in words why a connection does not use SMC-R. The state decides it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* generated.c
- * Items in [brackets].
+/* Items in [brackets].
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

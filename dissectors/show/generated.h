@@ -1,5 +1,4 @@
-/* generated.h
- * Items in [brackets]: what no byte of the frame says; and all that the files need that show it.
+/* Items in [brackets]: what no byte of the frame says; and all that the files need that show it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* info.c
- * What the state tells the user: expert items. The Info column: trouble, whose the packet is, what
+/* What the state tells the user: expert items. The Info column: trouble, whose the packet is, what
  * an acknowledgement answers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* quick_text.c
- * Texts that every frame has.
+/* Texts that every frame has.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* quick_text.h
- * Texts that every frame has. printf() and Wireshark's functions, which call it, take longer to
+/* Texts that every frame has. printf() and Wireshark's functions, which call it, take longer to
  * write them than the rest of the dissector takes for a frame.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* rdma_connection.c
- * "RDMA connection": who talks to whom, the state of its communication management, how the packet
+/* "RDMA connection": who talks to whom, the state of its communication management, how the packet
  * fared.
  *
  * What communication management knows is said as it was when the packet went by. The opposite flow

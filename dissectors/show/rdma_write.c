@@ -1,5 +1,4 @@
-/* rdma_write.c
- * Shows what an RDMA WRITE packet carries, and where in the receiver's RMB it goes. RoCE frames
+/* Shows what an RDMA WRITE packet carries, and where in the receiver's RMB it goes. RoCE frames
  * say that with an RKey and an address, and only in the first packet of a request.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

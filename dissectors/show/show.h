@@ -1,5 +1,4 @@
-/* show.h
- * Knows how a record becomes fields, expert items, the Info column and the tap. Learns nothing: it
+/* Knows how a record becomes fields, expert items, the Info column and the tap. Learns nothing: it
  * reads. Called by packet/ and the transports; listeners include it for the tap.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

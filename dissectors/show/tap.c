@@ -1,5 +1,4 @@
-/* tap.c
- * Queues what listeners get.
+/* Queues what listeners get.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* state.c
- * Begins and ends the state of a capture file. Counts each sender's wrong ICRCs until its first
+/* Begins and ends the state of a capture file. Counts each sender's wrong ICRCs until its first
  * right one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* state.h
- * Knows all that is known of the SMC-R traffic of one capture file: the door of model,
+/* Knows all that is known of the SMC-R traffic of one capture file: the door of model,
  * evidence, rules and flow. Knows GLib and wmem, no dissection. Learning rooms call it in the first
  * pass; every room above reads it.
  *

@@ -1,5 +1,4 @@
-/* conversation_filters.c
- * Builds display filters for the selected packet:
+/* Builds display filters for the selected packet:
  *
  *   connection   its frames on RoCE and of CLC, and all of its TCP connection: FIN, RST and bare
  *                acknowledgements, which SMC-R says nothing of, are found by TCP

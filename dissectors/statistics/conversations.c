@@ -1,5 +1,4 @@
-/* conversations.c
- * A row for each connection. A is the client, B the server, and they stay that. Their names carry
+/* A row for each connection. A is the client, B the server, and they stay that. Their names carry
  * the ports, since Wireshark shows ports of a few protocols only; the names of fields in a filter
  * carry the number of the connection, since ports are used again.
  *

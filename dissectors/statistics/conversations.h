@@ -1,5 +1,4 @@
-/* conversations.h
- * What the packets of a connection add to a table: who sends, whether the frame counts, and how
+/* What the packets of a connection add to a table: who sends, whether the frame counts, and how
  * many bytes of the application are new. The bytes are those of the report (report/collect/).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* flow_graph.c
- * Decides which packets have an arrow: those that begin, change, delay or end a connection, and the
+/* Decides which packets have an arrow: those that begin, change, delay or end a connection, and the
  * messages of its link group. Data have few of them. The hosts of a connection are those of TCP, so
  * that its RoCE addresses make no columns of their own.
  *

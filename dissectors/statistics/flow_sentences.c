@@ -1,5 +1,4 @@
-/* flow_sentences.c
- * One sentence for each thing that happens to a connection, and for each LLC message: who does
+/* One sentence for each thing that happens to a connection, and for each LLC message: who does
  * what.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

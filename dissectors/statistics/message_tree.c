@@ -1,5 +1,4 @@
-/* message_tree.c
- * What each packet of SMC-R is, counted once:
+/* What each packet of SMC-R is, counted once:
  *
  *   CLC, LLC, CDC, RDMA-CM   messages, by type; below the type by version, direction and outcome.
  *                            A retransmission is counted under "Retransmitted" only, a duplicate

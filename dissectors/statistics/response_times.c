@@ -1,5 +1,4 @@
-/* response_times.c
- * Each message that answers another one is a sample, as the field smcr.response_time shows it: the
+/* Each message that answers another one is a sample, as the field smcr.response_time shows it: the
  * filter of that name finds the samples, and each row of the tables has a filter of its own. So
  * there is no sample for a request without an answer, for a repeat or a copy of an answer, and for
  * an answer whose request is not known. A second answer that takes back the first one

@@ -1,5 +1,4 @@
-/* statistics.h
- * Knows what Wireshark's menus have for every protocol: response times, the tree of messages,
+/* Knows what Wireshark's menus have for every protocol: response times, the tree of messages,
  * conversations and endpoints, the flow graph, conversation filters. Changes no state. Called when
  * protocols register.
  *

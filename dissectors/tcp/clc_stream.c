@@ -1,5 +1,4 @@
-/* clc_stream.c
- * CLC is the first thing on the connection, so each direction is CLC until the first byte that is
+/* CLC is the first thing on the connection, so each direction is CLC until the first byte that is
  * not, or until a Decline. From there on the bytes go to the dissectors that would have had them
  * without us. A Decline is still expected after Confirm: until CONFIRM LINK has completed either
  * side may change its mind (RFC 7609 C.3).

@@ -1,5 +1,4 @@
-/* option.c
- * The TCP option by which a host says that it can use SMC-R (RFC 7609 A.1). A SYN with the option
+/* The TCP option by which a host says that it can use SMC-R (RFC 7609 A.1). A SYN with the option
  * makes a connection, and claims the TCP conversation for CLC from that frame on. A SYN-ACK without
  * it sends the connection back to TCP.
  *

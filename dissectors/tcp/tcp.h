@@ -1,5 +1,4 @@
-/* tcp.h
- * Knows SMC-R on Wireshark's TCP: the option, CLC within the byte stream. Does not know RoCE.
+/* Knows SMC-R on Wireshark's TCP: the option, CLC within the byte stream. Does not know RoCE.
  * Called when dissectors register.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* clc_codes.h
- * CLC messages: types, flags, lengths, reasons (RFC 7609 A.2, net/smc/smc_clc.h).
+/* CLC messages: types, flags, lengths, reasons (RFC 7609 A.2, net/smc/smc_clc.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

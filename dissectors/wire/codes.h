@@ -1,5 +1,4 @@
-/* codes.h
- * What the lists of codes share. A list is an X macro whose rows are V(name, value, text): one list
+/* What the lists of codes share. A list is an X macro whose rows are V(name, value, text): one list
  * makes the enum here and the texts that Wireshark shows (fields.c), so that neither can have an
  * entry that the other lacks. Sizes and limits that CLC, LLC and CDC messages share (RFC 7609 A.2,
  * A.3); units of time.

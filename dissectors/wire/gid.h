@@ -1,5 +1,4 @@
-/* gid.h
- * GIDs, the addresses of RoCE devices, and hash tables by them or by other keys. An IPv4 address is
+/* GIDs, the addresses of RoCE devices, and hash tables by them or by other keys. An IPv4 address is
  * mapped: ::ffff:a.b.c.d
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

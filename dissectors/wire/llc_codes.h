@@ -1,5 +1,4 @@
-/* llc_codes.h
- * LLC messages: types, flags, lengths, reasons (RFC 7609 A.3, net/smc/smc_llc.c). CDC messages,
+/* LLC messages: types, flags, lengths, reasons (RFC 7609 A.3, net/smc/smc_llc.c). CDC messages,
  * which have type and length in common with them: flags (A.4, net/smc/smc_cdc.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* messages.h
- * What the decoders keep of each message and the state reads: plain values in host
+/* What the decoders keep of each message and the state reads: plain values in host
  * order, addresses as bytes, or as GIDs. They live no longer than the call that decoded them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

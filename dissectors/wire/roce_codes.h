@@ -1,5 +1,4 @@
-/* roce_codes.h
- * Transport headers of InfiniBand and RoCE (InfiniBand Architecture Specification, volume 1,
+/* Transport headers of InfiniBand and RoCE (InfiniBand Architecture Specification, volume 1,
  * chapter 9).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

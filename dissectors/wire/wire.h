@@ -1,5 +1,4 @@
-/* wire.h
- * Knows what is on the wire: codes, sizes, decoded structs, the rows of all messages (llc.def,
+/* Knows what is on the wire: codes, sizes, decoded structs, the rows of all messages (llc.def,
  * clc.def) and flags (cdc.def). Knows neither state nor Wireshark. Every room may include it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* cm.c
- * Finds the connection of a message, by tables of communication IDs and of queue pairs.
+/* Finds the connection of a message, by tables of communication IDs and of queue pairs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

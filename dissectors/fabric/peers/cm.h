@@ -1,5 +1,4 @@
-/* cm.h
- * Which connections the communication management of a capture sets up and ends, and the state of
+/* Which connections the communication management of a capture sets up and ends, and the state of
  * both their ends (InfiniBand Architecture Specification, volume 1, chapter 12; states move as in
  * Linux 6.1, drivers/infiniband/core/cm.c).
  *

@@ -1,5 +1,4 @@
-/* cm_message.c
- * Takes the members of a message out of its MAD. Offsets are those of the tables: behind the
+/* Takes the members of a message out of its MAD. Offsets are those of the tables: behind the
  * header.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

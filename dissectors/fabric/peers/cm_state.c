@@ -1,5 +1,4 @@
-/* cm_state.c
- * Rules for sending and receiving, and what a message proves where no rule applies. A capture may
+/* Rules for sending and receiving, and what a message proves where no rule applies. A capture may
  * lack messages, and it may have those that cross on the wire in another order than their senders.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

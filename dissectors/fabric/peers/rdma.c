@@ -1,5 +1,4 @@
-/* rdma.c
- * Finds the flow of a packet, begins new ones, and brings opposite flows together.
+/* Finds the flow of a packet, begins new ones, and brings opposite flows together.
  *
  * Most captures of many flows have few packets of each. So the first packet of a flow is kept as it
  * is, and judged when the second one comes.

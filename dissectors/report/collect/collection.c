@@ -1,5 +1,4 @@
-/* collection.c
- * Hands what the taps bring to the collectors, and puts their reports together. Counts frames and,
+/* Hands what the taps bring to the collectors, and puts their reports together. Counts frames and,
  * by what they carry, IP packets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

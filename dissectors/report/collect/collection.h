@@ -1,5 +1,4 @@
-/* collection.h
- * Knows how what the taps bring becomes the entries of a report: connections, link groups and
+/* Knows how what the taps bring becomes the entries of a report: connections, link groups and
  * RMBs, RDMA flows, TCP flows, breaches. Does not know what is bad, or how it is written. Called
  * by listeners.
  *

@@ -1,5 +1,4 @@
-/* collectors.h
- * What collects a report: where the time of connections went, RDMA flows, TCP flows, connections,
+/* What collects a report: where the time of connections went, RDMA flows, TCP flows, connections,
  * link groups, expert items; and what they keep.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* conn_entry.c
- * Says of a connection who its ends are, how it came about and how it ended.
+/* Says of a connection who its ends are, how it came about and how it ended.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* connections.c
- * Counts what the packets of a connection carry. Whatever names a role, an outcome or an end comes
+/* Counts what the packets of a connection carry. Whatever names a role, an outcome or an end comes
  * from the state when the report is made (conn_entry.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

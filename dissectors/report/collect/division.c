@@ -1,5 +1,4 @@
-/* division.c
- * A writer is at one thing at a time. A retransmission shows afterwards what the time since the
+/* A writer is at one thing at a time. A retransmission shows afterwards what the time since the
  * first transmission was: so each packet under way remembers what had been spent before it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* notices.c
- * Counts expert items. They come before the packet that they are about, in the same frame.
+/* Counts expert items. They come before the packet that they are about, in the same frame.
  *
  * In the first pass over a capture an item that later packets have to bear out does not come. What
  * claims it is kept, and asked when the report is drawn.

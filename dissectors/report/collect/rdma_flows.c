@@ -1,5 +1,4 @@
-/* rdma_flows.c
- * Counts the packets of RDMA flows. What a response says of requests counts for the flow that
+/* Counts the packets of RDMA flows. What a response says of requests counts for the flow that
  * carried the requests.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* stream_bytes.h
- * How many bytes of the application one direction of a connection has carried over RDMA: the figure
+/* How many bytes of the application one direction of a connection has carried over RDMA: the figure
  * `bytes` of reports and of Wireshark's conversations.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* tcp_flows.c
- * Keeps the TCP connections of a capture by Wireshark's number of the stream. Wireshark's tap `tcp`
+/* Keeps the TCP connections of a capture by Wireshark's number of the stream. Wireshark's tap `tcp`
  * has neither the IP header nor the time stamps: they are read where they stand in the frame.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

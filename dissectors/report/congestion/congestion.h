@@ -1,5 +1,4 @@
-/* congestion.h
- * Knows what scetrace measures of ordinary TCP: acknowledgements, retransmissions, gaps, delays and
+/* Knows what scetrace measures of ordinary TCP: acknowledgements, retransmissions, gaps, delays and
  * marks of congestion, of each direction, and the bytes of its stream. Knows neither packets nor
  * SMC-R: a segment comes with its numbers. Called by who reads the segments of a capture.
  *

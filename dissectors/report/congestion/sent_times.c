@@ -1,5 +1,4 @@
-/* sent_times.c
- * Keeps times by number. What has been answered stays in the list until there is no room.
+/* Keeps times by number. What has been answered stays in the list until there is no room.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* tcp_direction.c
- * Counts what one direction of a TCP connection sends. Above each rule stands what it counts.
+/* Counts what one direction of a TCP connection sends. Above each rule stands what it counts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

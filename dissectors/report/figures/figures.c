@@ -1,5 +1,4 @@
-/* figures.c
- * Lists words, describes the entries, adds them up by their descriptions, and writes addresses.
+/* Lists words, describes the entries, adds them up by their descriptions, and writes addresses.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* figures.h
- * Knows what a report says: one table (entries.def) of all entries and their members, with the
+/* Knows what a report says: one table (entries.def) of all entries and their members, with the
  * words that they choose among (choices.def, finding_kinds.def): structs, JSON, schema and sums
  * come from it. Knows neither Wireshark nor where a figure comes from. Every room of report/
  * includes it.

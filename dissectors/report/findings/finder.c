@@ -1,5 +1,4 @@
-/* finder.c
- * Collects findings. Tells causes apart by what a flow and its reverse flow have counted.
+/* Collects findings. Tells causes apart by what a flow and its reverse flow have counted.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

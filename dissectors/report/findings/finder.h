@@ -1,5 +1,4 @@
-/* finder.h
- * Findings on their way: a list in which each knows its severity and its place among others.
+/* Findings on their way: a list in which each knows its severity and its place among others.
  *
  * A place stands for a kind of trouble. The places are in the order of causes: what is further down
  * may follow from what is further up. Where two findings are equally severe, the cause comes first.

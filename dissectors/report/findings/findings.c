@@ -1,5 +1,4 @@
-/* findings.c
- * Asks each of those who find, and orders the findings: by severity, then by place, then as they
+/* Asks each of those who find, and orders the findings: by severity, then by place, then as they
  * were found.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* findings.h
- * Knows what to look at first: causes before what follows from them. Reads entries and notices,
+/* Knows what to look at first: causes before what follows from them. Reads entries and notices,
  * and knows no packet. Called when a report is complete.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

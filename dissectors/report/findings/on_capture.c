@@ -1,5 +1,4 @@
-/* on_capture.c
- * What the capture lacks: its beginning, packets, the path of RoCE, the ends of frames. It limits
+/* What the capture lacks: its beginning, packets, the path of RoCE, the ends of frames. It limits
  * what can be said.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* on_connections.c
- * How connections began and ended: over TCP instead of RDMA, with an abort, with a reset, or with
+/* How connections began and ended: over TCP instead of RDMA, with an abort, with a reset, or with
  * a handshake that leads nowhere. How TCP fared: segments retransmitted, marks of congestion.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

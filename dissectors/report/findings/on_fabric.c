@@ -1,5 +1,4 @@
-/* on_fabric.c
- * How packets of RDMA fared: damaged, refused, without receive buffer, lost, marked.
+/* How packets of RDMA fared: damaged, refused, without receive buffer, lost, marked.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* on_links.c
- * What happened to links: lost ones and where their connections went, ones that never came up, link
+/* What happened to links: lost ones and where their connections went, ones that never came up, link
  * groups that ended under open connections.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* on_notices.c
- * Expert items that no finding speaks of yet. A table says which ones follow from what.
+/* Expert items that no finding speaks of yet. A table says which ones follow from what.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

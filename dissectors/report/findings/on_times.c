@@ -1,5 +1,4 @@
-/* on_times.c
- * Where the time went: a long setup, writers that wait for space in the receive buffer, and whose
+/* Where the time went: a long setup, writers that wait for space in the receive buffer, and whose
  * doing that is; writes that are small, and reads that are reported late.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* listeners.c
- * Four taps feed a report: all frames, TCP segments, our packets, expert items. Whatever they bring
+/* Four taps feed a report: all frames, TCP segments, our packets, expert items. Whatever they bring
  * is forgotten when the frames come again, and when the file is closed.
  *
  * Where another listener selects the frames, what a frame brings waits for the tap `frame`, the

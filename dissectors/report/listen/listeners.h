@@ -1,5 +1,4 @@
-/* listeners.h
- * Knows the four taps that feed a report. Counts nothing itself. Called by whoever shows a report
+/* Knows the four taps that feed a report. Counts nothing itself. Called by whoever shows a report
  * or makes a table of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

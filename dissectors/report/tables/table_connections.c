@@ -1,5 +1,4 @@
-/* table_connections.c
- * Connections, in the words of smcss; their directions, and where the time of each went; and the
+/* Connections, in the words of smcss; their directions, and where the time of each went; and the
  * reasons why connections stayed on TCP.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* table_links.c
- * Links with their link groups, in the words of `smcr linkgroup show`, and RMBs. A link group
+/* Links with their link groups, in the words of `smcr linkgroup show`, and RMBs. A link group
  * without links has a row as well. Flows of RDMA: the directions of links, and of the RoCE of other
  * programs; and broken rules.
  *

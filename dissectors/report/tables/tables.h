@@ -1,5 +1,4 @@
-/* tables.h
- * Knows the tables that a report makes: their columns, and what stands in each row. Knows neither
+/* Knows the tables that a report makes: their columns, and what stands in each row. Knows neither
  * Wireshark nor how a cell is written. Called by whoever writes rows: Wireshark's tables
  * (Statistics > SMC-R ..., -z smcr,connections), and the page of text.
  *

@@ -1,5 +1,4 @@
-/* words.c
- * Writes numbers with their units: decimals come from whole numbers, since printf would take the
+/* Writes numbers with their units: decimals come from whole numbers, since printf would take the
  * decimal point from the locale. Names connections by their addresses, as Wireshark's users know
  * them.
  *

@@ -1,5 +1,4 @@
-/* words.h
- * Knows numbers with units, and the names of connections and flows, as a report writes them. Does
+/* Knows numbers with units, and the names of connections and flows, as a report writes them. Does
  * not know Wireshark. Called by whoever writes a line of a report.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

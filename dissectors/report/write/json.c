@@ -1,5 +1,4 @@
-/* json.c
- * Writes entries by their descriptions, so that nothing that they hold can be forgotten.
+/* Writes entries by their descriptions, so that nothing that they hold can be forgotten.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* output.h
- * Knows a report as a page of text and as JSON. Adds no figure. Called when tshark or the window
+/* Knows a report as a page of text and as JSON. Adds no figure. Called when tshark or the window
  * wants one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

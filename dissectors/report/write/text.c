@@ -1,5 +1,4 @@
-/* text.c
- * One page: what the capture is, and what limits what can be said of it; findings, worst first; of
+/* One page: what the capture is, and what limits what can be said of it; findings, worst first; of
  * each table the rows that suffered most, and those that carried most. Where it would be longer
  * than a page, it has fewer rows and findings. Widths are those of characters, not of bytes.
  *

@@ -1,5 +1,4 @@
-/* absent.c
- * What the capture lacks of a flow, of CLC on TCP, and of what the two sides of a connection sent.
+/* What the capture lacks of a flow, of CLC on TCP, and of what the two sides of a connection sent.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* evidence.c
- * Asks the flows of a link group what the capture lacks of them.
+/* Asks the flows of a link group what the capture lacks of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* evidence.h
- * Knows what a capture may lack, and what it therefore proves of two peers, now or when more of it
+/* Knows what a capture may lack, and what it therefore proves of two peers, now or when more of it
  * has come. Does not know any rule or event. Called by all that must be certain.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* cdc_flow.c
- * What CDC messages tell: which connection, and how it lives and ends (RFC 7609 4.5 to 4.8, A.4).
+/* What CDC messages tell: which connection, and how it lives and ends (RFC 7609 4.5 to 4.8, A.4).
  * Judge the message: can it be the connection's that has its token? Place it: at its connection,
  * and on the link that it has come on. Take it in: its cursors, what it asks for, and what it ends.
  * Tell what is worth it. Rules are asked in between.

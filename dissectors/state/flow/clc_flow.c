@@ -1,5 +1,4 @@
-/* clc_flow.c
- * What TCP and CLC messages tell: which queue pairs make a link, which RMBs and tokens a connection
+/* What TCP and CLC messages tell: which queue pairs make a link, which RMBs and tokens a connection
  * has, or that it goes back to TCP (RFC 7609 3.5.1, 3.5.2, 3.6, A.1, A.2, C). Judge the message:
  * may its sender send it, and what is absent before it? Place it: an Accept or Confirm at the queue
  * pair of its sender. Take it in: what its sender has, and which step it is. Tell what is worth it.

@@ -1,5 +1,4 @@
-/* exchange.c
- * Finds for each response its request. A message is judged: does it cross another one, was it
+/* Finds for each response its request. A message is judged: does it cross another one, was it
  * answered before it came? It is placed: with the request that it answers. Then the exchange begins
  * or ends.
  *

@@ -1,5 +1,4 @@
-/* llc_flow.c
- * What LLC messages tell: the links of a group, and the RMBs' keys on them (RFC 7609 3.5.1, 3.5.5,
+/* What LLC messages tell: the links of a group, and the RMBs' keys on them (RFC 7609 3.5.1, 3.5.5,
  * A.3; net/smc/smc_llc.c). Judge the message: what does it answer, what crosses it (exchange.c)?
  * Place it: at the link or the RMBs that it names. Take it in: what it announces, changes or ends.
  * Tell what is worth it. Rules are asked before it is taken in, and after.

@@ -1,5 +1,4 @@
-/* message_flow.h
- * What the files of this room ask each other: how packets fared, where RDMA WRITEs belong, what
+/* What the files of this room ask each other: how packets fared, where RDMA WRITEs belong, what
  * messages change, what they have in common, and who waits.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* orphan.c
- * Keeps WRITE packets until their connection is known; few of them, and not for long.
+/* Keeps WRITE packets until their connection is known; few of them, and not for long.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

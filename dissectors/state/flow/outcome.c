@@ -1,5 +1,4 @@
-/* outcome.c
- * From the verdicts of fabric/ to records and events; and packets of RDMA connections that are not
+/* From the verdicts of fabric/ to records and events; and packets of RDMA connections that are not
  * SMC-R, of which fabric/ says all.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* packet_flow.c
- * The one way by which packets change the state. Judge the packet: how did it fare, and what did
+/* The one way by which packets change the state. Judge the packet: how did it fare, and what did
  * its receiver do with it? Place it: on its link, and a WRITE in the byte stream, too. Take it in:
  * at once where it is next in its receiver's order; when the receiver acknowledges it, where it is
  * behind a gap; never where it was before, or is retransmitted. Tell what is worth it on the way,

@@ -1,5 +1,4 @@
-/* packet_flow.h
- * Knows what packets and messages change; the receiver's order of packets decides when a message
+/* Knows what packets and messages change; the receiver's order of packets decides when a message
  * counts. Does not know how anything is shown. Called through state.h, in the order of the
  * capture, in the first pass.
  *

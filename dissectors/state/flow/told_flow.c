@@ -1,5 +1,4 @@
-/* told_flow.c
- * What hosts tell of their sockets: whose a connection is that began before the capture. Judge the
+/* What hosts tell of their sockets: whose a connection is that began before the capture. Judge the
  * socket: may it be the connection that has its token, and how far it has come? Place it: at that
  * connection, and at the one of which it is the other direction. Take it in: addresses, roles,
  * sizes, positions.

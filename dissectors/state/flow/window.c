@@ -1,5 +1,4 @@
-/* window.c
- * Keeps what is under way: written and not announced, announced and not read. A connection that
+/* Keeps what is under way: written and not announced, announced and not read. A connection that
  * ends abnormally loses that.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* write.c
- * Finds for each RDMA WRITE packet its request, and its place. Only the first packet of a request
+/* Finds for each RDMA WRITE packet its request, and its place. Only the first packet of a request
  * has an address and an RKey; the others go on behind it in the order of their PSNs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

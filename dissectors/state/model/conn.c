@@ -1,5 +1,4 @@
-/* conn.c
- * Makes connections, finds them by alert token, and joins what turns out to be one.
+/* Makes connections, finds them by alert token, and joins what turns out to be one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* conn.h
- * Connections that offer or use SMC-R: from the TCP handshake over CLC to the CDC messages.
+/* Connections that offer or use SMC-R: from the TCP handshake over CLC to the CDC messages.
  *
  * Lives as long as the capture file; written in the first pass only.
  *

@@ -1,5 +1,4 @@
-/* link.c
- * Finds and makes link groups, links and queue pairs.
+/* Finds and makes link groups, links and queue pairs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

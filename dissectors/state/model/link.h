@@ -1,5 +1,4 @@
-/* link.h
- * Link groups, their links, and the two queue pairs of a link (RFC 7609 2.1, 3.5).
+/* Link groups, their links, and the two queue pairs of a link (RFC 7609 2.1, 3.5).
  *
  * A side is a host within a link group: 0 or 1, the same in all its links. Which side is the
  * server may be learned late, when the capture begins in the middle.

@@ -1,5 +1,4 @@
-/* record.c
- * Keeps what was learned of each frame, packed: most members of most packets are zero, and a
+/* Keeps what was learned of each frame, packed: most members of most packets are zero, and a
  * capture has millions of packets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

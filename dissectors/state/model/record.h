@@ -1,5 +1,4 @@
-/* record.h
- * The record of a packet: what the first pass learns of it. It is pinned to the frame, and read by
+/* The record of a packet: what the first pass learns of it. It is pinned to the frame, and read by
  * every pass and by the taps.
  *
  * A record says what was known when its packet went by, so that it reads the same in every pass

@@ -1,5 +1,4 @@
-/* rmb.c
- * Finds the RMB that an RKey names on a link.
+/* Finds the RMB that an RKey names on a link.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

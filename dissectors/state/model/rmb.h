@@ -1,5 +1,4 @@
-/* rmb.h
- * Remote memory buffers, and the RKeys and addresses by which they are written on each link
+/* Remote memory buffers, and the RKeys and addresses by which they are written on each link
  * (RFC 7609 2.1, 4.2, A.3.3, A.3.5).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

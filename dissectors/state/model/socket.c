@@ -1,5 +1,4 @@
-/* socket.c
- * Keeps sockets, and finds them by token, by their ends, and by how far they have written.
+/* Keeps sockets, and finds them by token, by their ends, and by how far they have written.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* socket.h
- * The sockets that hosts have told of, and the connections that they are. A host tells of its own
+/* The sockets that hosts have told of, and the connections that they are. A host tells of its own
  * end: its token, its role, its cursors. The token of the other end is told by the other host.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

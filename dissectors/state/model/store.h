@@ -1,5 +1,4 @@
-/* store.h
- * Knows what is kept of one capture file: link groups, links, queue pairs, RMBs, connections, byte
+/* Knows what is kept of one capture file: link groups, links, queue pairs, RMBs, connections, byte
  * streams, records. Knows neither what a message changes nor what is right. Only the rooms of
  * state/ and show/ include it; a member belongs to the file named beside it.
  *

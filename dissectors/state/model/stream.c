@@ -1,5 +1,4 @@
-/* stream.c
- * Keeps how far a stream has been written, announced and read.
+/* Keeps how far a stream has been written, announced and read.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* stream.h
- * The byte stream of one direction of a connection, as RDMA WRITEs and CDC messages build it
+/* The byte stream of one direction of a connection, as RDMA WRITEs and CDC messages build it
  * (RFC 7609 4.4 to 4.6), and the RMB element that it goes round in (A.4; net/smc/smc_cdc.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

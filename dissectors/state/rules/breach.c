@@ -1,5 +1,4 @@
-/* breach.c
- * Tells the user of a breach, as far as the capture proves it.
+/* Tells the user of a breach, as far as the capture proves it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

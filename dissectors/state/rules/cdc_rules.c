@@ -1,5 +1,4 @@
-/* cdc_rules.c
- * What CDC messages may say: sequence numbers, cursors, and nothing after the end.
+/* What CDC messages may say: sequence numbers, cursors, and nothing after the end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* checks.h
- * The checks of CDC messages and RDMA WRITEs, and what those of CDC messages are given.
+/* The checks of CDC messages and RDMA WRITEs, and what those of CDC messages are given.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

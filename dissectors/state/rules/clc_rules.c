@@ -1,5 +1,4 @@
-/* clc_rules.c
- * What CLC messages may say: the queue pairs of a link group, and who their sender is.
+/* What CLC messages may say: the queue pairs of a link group, and who their sender is.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* conn_rules.c
- * How connections end: all data written, announced and read, an answer, and no RDMA WRITE behind.
+/* How connections end: all data written, announced and read, an answer, and no RDMA WRITE behind.
  * How they go from one link to another: first a failover validation, then what was not
  * acknowledged, and nothing more on the old link.
  *

@@ -1,5 +1,4 @@
-/* memory.h
- * What rules remember of connections and link groups, and nobody else asks. A rule makes it when it
+/* What rules remember of connections and link groups, and nobody else asks. A rule makes it when it
  * has something to remember. It lives as long as the capture file.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* rules.h
- * Knows the rules of RFC 7609 that several frames together break (docs/rfc7609.md), and what they
+/* Knows the rules of RFC 7609 that several frames together break (docs/rfc7609.md), and what they
  * remember (memory.h). Does not know what a message changes, nor what the capture lacks. Called by
  * the flow while it learns a message, at each step of smcr_rules_when_t.
  *

@@ -1,5 +1,4 @@
-/* tcp_rules.c
- * The order of CLC messages and of the application's bytes on TCP, and the point behind which there
+/* The order of CLC messages and of the application's bytes on TCP, and the point behind which there
  * is no way back to TCP.
  *
  * A segment says what its sender had taken in when it was sent: what it acknowledges. So an answer

@@ -1,5 +1,4 @@
-/* v2_rules.c
- * What two peers agree on: an Accept takes what the Proposal offers, the Confirm repeats it, and
+/* What two peers agree on: an Accept takes what the Proposal offers, the Confirm repeats it, and
  * their link group has no more connections.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* write_rules.c
- * Where RDMA WRITEs may go: RMBs that their owner has announced and not withdrawn, and elements of
+/* Where RDMA WRITEs may go: RMBs that their owner has announced and not withdrawn, and elements of
  * connections.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* exchange_rules.c
- * Requests and responses over several links, side by side, and without an end.
+/* Requests and responses over several links, side by side, and without an end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

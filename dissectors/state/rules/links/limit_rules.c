@@ -1,5 +1,4 @@
-/* limit_rules.c
- * Counts the links of a group: symmetric ones, which keep to the maximum, and asymmetric ones.
+/* Counts the links of a group: symmetric ones, which keep to the maximum, and asymmetric ones.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

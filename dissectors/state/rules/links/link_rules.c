@@ -1,5 +1,4 @@
-/* link_rules.c
- * What CONFIRM LINK and ADD LINK say of a link.
+/* What CONFIRM LINK and ADD LINK say of a link.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

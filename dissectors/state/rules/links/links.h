@@ -1,5 +1,4 @@
-/* links.h
- * Knows the same rules for links, LLC and RMBs, and what they remember (links_checks.h). Does not
+/* Knows the same rules for links, LLC and RMBs, and what they remember (links_checks.h). Does not
  * know what a message changes. Called by the flow: before it learns a message, after that, and when
  * something happens to an exchange.
  *

@@ -1,5 +1,4 @@
-/* links_checks.h
- * The checks of LLC messages, what those of this room share, and what they remember of links, link
+/* The checks of LLC messages, what those of this room share, and what they remember of links, link
  * groups and RMBs, beside what the model keeps of them: it is made when there is something to
  * remember, and lives as long as the capture file.
  *

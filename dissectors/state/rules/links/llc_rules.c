@@ -1,5 +1,4 @@
-/* llc_rules.c
- * What LLC messages may say: links of a group, keys of RMBs on all of them; on which link a list of
+/* What LLC messages may say: links of a group, keys of RMBs on all of them; on which link a list of
  * RTokens goes on, for which link, and how many are left.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

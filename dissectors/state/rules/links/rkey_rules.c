@@ -1,5 +1,4 @@
-/* rkey_rules.c
- * RTokens: told once, for all links; withdrawn when nobody uses them.
+/* RTokens: told once, for all links; withdrawn when nobody uses them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* rmb_rules.c
- * RMBs: not too many, each in one group, announced before CLC names it, and kept while it is used.
+/* RMBs: not too many, each in one group, announced before CLC names it, and kept while it is used.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* use_rules.c
- * What a link may carry, and whether it is ready when somebody uses it: confirmed, neither rejected
+/* What a link may carry, and whether it is ready when somebody uses it: confirmed, neither rejected
  * nor deleted, and in a first contact not before there was an attempt at a second one. Whether
  * DELETE LINK gives a reason that fits, and gets a response that does.
  *
