@@ -1,5 +1,4 @@
-/* compat.h
- * The only file that knows one Wireshark version from another: everything else is written
+/* The only file that knows one Wireshark version from another: everything else is written
  * against the names below. What can be asked of Wireshark's headers is asked of them, here or in
  * meson.build, whose answers are the macros COMPAT_HAS_...: so a version between those that are
  * tested compiles by what it has. The version number decides where the headers do not tell.

@@ -1,5 +1,4 @@
-/* plugin.c
- * What Wireshark looks for in a plugin file: version symbols and the registration call, which
+/* What Wireshark looks for in a plugin file: version symbols and the registration call, which
  * registers the parts of the protocol.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

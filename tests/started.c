@@ -1,5 +1,4 @@
-/* started.c
- * Loaded into tshark or sharkd: the program starts once, each run is a copy of that process
+/* Loaded into tshark or sharkd: the program starts once, each run is a copy of that process
  *
  * To register all protocols takes most of the time of a short run, and is the same in each. So
  * main() runs until they are registered, and stays there. For each request the process forks. The

@@ -1,5 +1,4 @@
-/* counted.c
- * A plugin of QEMU that counts the instructions of a process, all threads together, and prints them
+/* A plugin of QEMU that counts the instructions of a process, all threads together, and prints them
  * at the end: "instructions: N". It takes a tenth of callgrind's time, and does not tell functions
  * apart.
  *

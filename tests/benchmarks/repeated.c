@@ -1,5 +1,4 @@
-/* repeated.c
- * Loaded into tshark when callgrind counts its instructions: the same in each run
+/* Loaded into tshark when callgrind counts its instructions: the same in each run
  *
  * Hash tables of GLib and of Wireshark begin with random numbers. These decide which keys share a
  * place, and so how many instructions a search takes. Here random numbers are always the same.

@@ -1,5 +1,4 @@
-/* verdicts.c
- * Prints what the room fabric/ says of packets. Each line of the input is a packet of a reliable or
+/* Prints what the room fabric/ says of packets. Each line of the input is a packet of a reliable or
  * unreliable connection, in decimal numbers:
  *
  *     frame time_ns flow reverse_flow opcode psn dma_length payload_length syndrome ip_id corrupt

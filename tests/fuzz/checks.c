@@ -1,5 +1,4 @@
-/* checks.c
- * Checks the record of each frame, and that streams only grow.
+/* Checks the record of each frame, and that streams only grow.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* checks.h
- * What holds of the state and of a frame's record, whatever the frame was.
+/* What holds of the state and of a frame's record, whatever the frame was.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

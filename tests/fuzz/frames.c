@@ -1,5 +1,4 @@
-/* frames.c
- * Ethernet, IPv4, TCP, UDP and BTH around the fuzzer's bytes. Nobody checks the checksums.
+/* Ethernet, IPv4, TCP, UDP and BTH around the fuzzer's bytes. Nobody checks the checksums.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

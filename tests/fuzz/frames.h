@@ -1,5 +1,4 @@
-/* frames.h
- * Builds the frames of a capture around what the fuzzer makes up: TCP segments of a few
+/* Builds the frames of a capture around what the fuzzer makes up: TCP segments of a few
  * connections between two hosts, RoCE packets between their devices.
  *
  * Messages name devices by GID. What they contain of ::ffff:10.0.0.h becomes the address that host

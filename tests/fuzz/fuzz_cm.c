@@ -1,5 +1,4 @@
-/* fuzz_cm.c
- * Fuzzes the connections of the communication management: messages between three hosts whose few
+/* Fuzzes the connections of the communication management: messages between three hosts whose few
  * IDs, transactions and queue pairs are used again all the time, against a model that remembers
  * every message; and any bytes as a MAD.
  *

@@ -1,5 +1,4 @@
-/* fuzz_epan.c
- * Fuzzes the decoders where they work: below Wireshark's own TCP and InfiniBand dissectors, in two
+/* Fuzzes the decoders where they work: below Wireshark's own TCP and InfiniBand dissectors, in two
  * passes. Built once for each TARGET, which says what the input is.
  *
  * Input is a sequence of records: how it is sent, its length, the bytes; that of the clc targets is

@@ -1,5 +1,4 @@
-/* fuzz_flow.c
- * Fuzzes the order of packets: requests and responses of two flows in any order, some with wrong
+/* Fuzzes the order of packets: requests and responses of two flows in any order, some with wrong
  * ICRCs, against a model that remembers every packet and knows what docs/fabric.md allows to say of
  * it, and what responses may say of requests.
  *

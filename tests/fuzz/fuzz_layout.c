@@ -1,5 +1,4 @@
-/* fuzz_layout.c
- * Fuzzes the walker: tables of the fuzzer's own, sound ones and others, over messages that end or
+/* Fuzzes the walker: tables of the fuzzer's own, sound ones and others, over messages that end or
  * are cut anywhere. It never throws, stores what the bytes say and nothing beside it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* fuzz_peers.c
- * Fuzzes the RDMA connections of a capture: packets and messages of communication management
+/* Fuzzes the RDMA connections of a capture: packets and messages of communication management
  * between three hosts, whose few queue pairs, ports and PSNs are used again all the time, against a
  * model that remembers every packet.
  *

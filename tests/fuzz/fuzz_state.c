@@ -1,5 +1,4 @@
-/* fuzz_state.c
- * Fuzzes the state: CLC messages, RoCE packets, LLC and CDC messages of few hosts, queue pairs,
+/* Fuzzes the state: CLC messages, RoCE packets, LLC and CDC messages of few hosts, queue pairs,
  * RKeys and tokens, so that everything meets everything. After each of them the frame's record
  * and what it leads to are checked (checks.c).
  *

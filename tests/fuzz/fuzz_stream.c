@@ -1,5 +1,4 @@
-/* fuzz_stream.c
- * Fuzzes rings and byte streams: writes and cursors with any number in them. Positions never go
+/* Fuzzes rings and byte streams: writes and cursors with any number in them. Positions never go
  * back, and what the functions say of a step fits what they have changed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* input.h
- * Takes the fuzzer's bytes apart: when they are used up, everything is zero.
+/* Takes the fuzzer's bytes apart: when they are used up, everything is zero.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

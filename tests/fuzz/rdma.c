@@ -1,5 +1,4 @@
-/* rdma.c
- * Takes a packet's headers out of the input: most of them fit those of other packets.
+/* Takes a packet's headers out of the input: most of them fit those of other packets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* rdma.h
- * RoCE packets that are not SMC-R, made from a few bytes of the input each: between three hosts,
+/* RoCE packets that are not SMC-R, made from a few bytes of the input each: between three hosts,
  * whose few queue pairs, ports and PSNs are used again all the time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* session.c
- * To begin a file anew takes Wireshark far longer than to dissect some frames, so this is done
+/* To begin a file anew takes Wireshark far longer than to dissect some frames, so this is done
  * only now and then. In between each capture has a new state and addresses of its own.
  *
  * SMCR_FUZZ_PCAP=FILE writes the frames of each capture to FILE, for tshark to read.

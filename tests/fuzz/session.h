@@ -1,5 +1,4 @@
-/* session.h
- * Wireshark's dissection engine with our plugin in it, started once: a capture of few frames after
+/* Wireshark's dissection engine with our plugin in it, started once: a capture of few frames after
  * the other is dissected, each in two passes, with tree and columns, as tshark -2 -V does.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

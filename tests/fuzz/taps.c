@@ -1,5 +1,4 @@
-/* taps.c
- * What the listeners get is looked at, so that AddressSanitizer sees it.
+/* What the listeners get is looked at, so that AddressSanitizer sees it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

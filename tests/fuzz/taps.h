@@ -1,5 +1,4 @@
-/* taps.h
- * Listens as Follow Stream, Export Objects, the report and the statistics do, but to all
+/* Listens as Follow Stream, Export Objects, the report and the statistics do, but to all
  * connections of a capture at once.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

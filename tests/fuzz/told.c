@@ -1,5 +1,4 @@
-/* told.c
- * Sockets as <linux/smc_diag.h> and smcss have them. Sizes and cursors are mostly small numbers of
+/* Sockets as <linux/smc_diag.h> and smcss have them. Sizes and cursors are mostly small numbers of
  * kilobytes, so that they meet; some are extremes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* told.h
- * What hosts tell of their sockets, made from a few bytes of the input each: answers over netlink,
+/* What hosts tell of their sockets, made from a few bytes of the input each: answers over netlink,
  * and lines of smcss, of connections whose few tokens and cursors the messages beside them have,
  * too.
  *

@@ -1,5 +1,4 @@
-/* window.c
- * Does what Wireshark's window does: opens one file after the other, with the windows of response
+/* Does what Wireshark's window does: opens one file after the other, with the windows of response
  * times, of the stats tree and of the report open, filters them, reads the frames again, and asks
  * the menu of conversation filters about each frame. The window of links is opened last: Wireshark
  * then goes over the frames for it alone, and tells no listener to draw. The last file is read as

@@ -1,5 +1,4 @@
-/* cm_mad.h
- * Makes MADs of communication management by hand, from the tables of the specification, and sends
+/* Makes MADs of communication management by hand, from the tables of the specification, and sends
  * them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* scene.c
- * Fills in what a healthy report has.
+/* Fills in what a healthy report has.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

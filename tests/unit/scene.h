@@ -1,5 +1,4 @@
-/* scene.h
- * A report in the making, for tests: connections, flows, links and notices that are healthy until a
+/* A report in the making, for tests: connections, flows, links and notices that are healthy until a
  * test says otherwise. Frames are a tenth of a second apart.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* test_attribution.c
- * Whose an RDMA WRITE is, and where in the byte stream, when the capture lacks packets: right or
+/* Whose an RDMA WRITE is, and where in the byte stream, when the capture lacks packets: right or
  * absent. The client writes into the server's RMB; docs/architecture.md, "What still holds".
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* test_cdc_flow.c
- * What CDC messages tell: which connection, how it goes on, moves and ends.
+/* What CDC messages tell: which connection, how it goes on, moves and ends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_clc_flow.c
- * What Accept, Confirm and Decline tell of link groups, links and connections.
+/* What Accept, Confirm and Decline tell of link groups, links and connections.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_cm.c
- * Connections of the communication management: the state of both ends after each message, as in
+/* Connections of the communication management: the state of both ends after each message, as in
  * Linux 6.1, which messages are repeats, and which message belongs to which connection.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* test_cm_conn.c
- * What the messages of the communication management tell of a connection, and which connection has
+/* What the messages of the communication management tell of a connection, and which connection has
  * a queue pair.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* test_cm_message.c
- * MADs of communication management, whole and cut, and what is none.
+/* MADs of communication management, whole and cut, and what is none.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_conn.c
- * Connections by their alert tokens.
+/* Connections by their alert tokens.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

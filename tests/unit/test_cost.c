@@ -1,5 +1,4 @@
-/* test_cost.c
- * What an abnormal close, a silent peer or the end of a link group costs.
+/* What an abnormal close, a silent peer or the end of a link group costs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

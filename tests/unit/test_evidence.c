@@ -1,5 +1,4 @@
-/* test_evidence.c
- * What the capture lacks of the flows of a link group, and what that leaves in doubt.
+/* What the capture lacks of the flows of a link group, and what that leaves in doubt.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

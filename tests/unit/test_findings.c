@@ -1,5 +1,4 @@
-/* test_findings.c
- * What is found in a report, and in which order: a cause before what follows from it.
+/* What is found in a report, and in which order: a cause before what follows from it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

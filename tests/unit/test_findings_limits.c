@@ -1,5 +1,4 @@
-/* test_findings_limits.c
- * What is not said, or said with less weight: what the capture cannot show, and what is rare.
+/* What is not said, or said with less weight: what the capture cannot show, and what is rare.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

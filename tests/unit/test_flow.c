@@ -1,5 +1,4 @@
-/* test_flow.c
- * How the packets of a flow fared: order, repeats, copies, gaps and what proves them, steps back
+/* How the packets of a flow fared: order, repeats, copies, gaps and what proves them, steps back
  * and their causes, silence. docs/fabric.md defines it all.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* test_gate.c
- * The gate that keeps other heuristics of InfiniBand out: it holds any number of them, gates nest,
+/* The gate that keeps other heuristics of InfiniBand out: it holds any number of them, gates nest,
  * and what was disabled stays so. Wireshark's list of heuristics is stood in for.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

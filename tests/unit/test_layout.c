@@ -1,5 +1,4 @@
-/* test_layout.c
- * The check of layout tables at load time: every kind of mistake in a table is found, and a sound
+/* The check of layout tables at load time: every kind of mistake in a table is found, and a sound
  * table passes. Fields are stood in for, so that Wireshark need not start.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

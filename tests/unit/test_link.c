@@ -1,5 +1,4 @@
-/* test_link.c
- * Queue pairs, links and link groups: which is which, and how they live.
+/* Queue pairs, links and link groups: which is which, and how they live.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_llc_flow.c
- * What LLC messages tell: links that come and go, RKeys on each of them, requests and responses.
+/* What LLC messages tell: links that come and go, RKeys on each of them, requests and responses.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_marks.c
- * Congestion marks and the notifications that answer them.
+/* Congestion marks and the notifications that answer them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_orphan.c
- * RDMA WRITEs that come before anything that names their connection: they find it later.
+/* RDMA WRITEs that come before anything that names their connection: they find it later.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_peers.c
- * Which flow a RoCE packet belongs to, which flow is opposite, and which queue pair sends it.
+/* Which flow a RoCE packet belongs to, which flow is opposite, and which queue pair sends it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_pieces.c
- * Bytes in the order of the stream, in whatever order they come.
+/* Bytes in the order of the stream, in whatever order they come.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

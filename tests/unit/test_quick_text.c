@@ -1,5 +1,4 @@
-/* test_quick_text.c
- * A text ends where its array does, between two characters.
+/* A text ends where its array does, between two characters.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_ranges.c
- * Sets of numbers as ranges: adding, appending, taking out, counting, and what the limit does.
+/* Sets of numbers as ranges: adding, appending, taking out, counting, and what the limit does.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

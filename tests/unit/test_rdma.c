@@ -1,5 +1,4 @@
-/* test_rdma.c
- * RoCE packets: their link, their order, and where an RDMA WRITE goes.
+/* RoCE packets: their link, their order, and where an RDMA WRITE goes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_record.c
- * Records are kept and found as they were, whatever they have.
+/* Records are kept and found as they were, whatever they have.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

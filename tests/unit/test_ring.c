@@ -1,5 +1,4 @@
-/* test_ring.c
- * Arithmetic of RMB elements: cursors against each other, offsets to positions.
+/* Arithmetic of RMB elements: cursors against each other, offsets to positions.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

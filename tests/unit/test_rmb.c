@@ -1,5 +1,4 @@
-/* test_rmb.c
- * RMBs by their RKeys: on several links, after reuse, and the connections in their elements.
+/* RMBs by their RKeys: on several links, after reuse, and the connections in their elements.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_rules_cdc.c
- * Rules of CDC messages and of the RDMA WRITEs between them: urgent data, and how connections end.
+/* Rules of CDC messages and of the RDMA WRITEs between them: urgent data, and how connections end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_rules_clc.c
- * The order of CLC on TCP by what segments acknowledge, and the point behind which there is no way
+/* The order of CLC on TCP by what segments acknowledge, and the point behind which there is no way
  * back, where TCP and RoCE are captured at one place or at two.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* test_rules_link.c
- * Rules of links that no capture shows well.
+/* Rules of links that no capture shows well.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_rules_llc.c
- * Rules of LLC messages whose breaches do no harm, and what an exchange side by side needs for
+/* Rules of LLC messages whose breaches do no harm, and what an exchange side by side needs for
  * proof.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

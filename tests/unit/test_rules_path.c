@@ -1,5 +1,4 @@
-/* test_rules_path.c
- * Moves to another link that break a rule, and what must bear that out.
+/* Moves to another link that break a rule, and what must bear that out.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_rules_rkey.c
- * Rules of RTokens that no capture shows well: how many RMBs a side may have, and what only strict
+/* Rules of RTokens that no capture shows well: how many RMBs a side may have, and what only strict
  * users are told of.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,4 @@
-/* test_slab.c
- * Entries are there, apart from each other, and found by their numbers.
+/* Entries are there, apart from each other, and found by their numbers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_stream.c
- * The byte stream of one direction: requests find their place in it, cursors move along it.
+/* The byte stream of one direction: requests find their place in it, cursors move along it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_tcp_flow.c
- * The TCP connection: its handshake, the end of CLC, and why it does not use SMC-R.
+/* The TCP connection: its handshake, the end of CLC, and why it does not use SMC-R.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_tcp_way.c
- * What one direction of a TCP connection counts.
+/* What one direction of a TCP connection counts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,7 +22,7 @@
 #define CE SMCR_WIRE_ECN_CE
 #define NO_ACK 0x8000 /* the flag ACK is not set, which all others have */
 
-/* Segments come a nanosecond apart. A acknowledges this, if a row says no other. */
+/* Segments come a millisecond apart, and results have milliseconds. A acknowledges this, if a row says no other. */
 #define B_BEGINS 5000
 
 typedef enum { NOBODY, A, B } sender_t;
@@ -38,6 +37,7 @@ typedef struct {
         uint32_t left, right;
     } sack[SMCR_CONGESTION_TCP_SACKS];
     bool ace, no_length;
+    bool at_once; /* behind the one before */
 } step_t;
 
 /* The member `name` of the entry of a sender: a number, or count and sum of a distribution. */
@@ -84,6 +84,13 @@ static const struct {
     {"a repeated segment",
      {{A, 100, 10}, {A, 110, 10}, {A, 100, 10}, {A, 120, 10}},
      {{A, "repeated_segments", 1}, {A, "gaps", 0}}},
+    {"copies at once, without stamps",
+     {{A, 99, .flags = SYN | NO_ACK}, {A, 99, .flags = SYN | NO_ACK, .at_once = true},
+      {A, 100, 10}, {A, 100, 10, .at_once = true}, {A, 110}, {A, 110, .at_once = true}},
+     {{A, "copies", 2}, {A, "repeated_segments", 0}, {A, "acks", 3}}},
+    {"repeated at once, as the peer asks",
+     {{A, 100, 10}, {B, 5000, .ack = 100, .at_once = true}, {A, 100, 10, .at_once = true}},
+     {{A, "copies", 0}, {A, "repeated_segments", 1}}},
     {"repeated, with more behind it",
      {{A, 100, 10}, {A, 105, 10}, {A, 115, 10}},
      {{A, "repeated_segments", 1}, {A, "gaps", 0}}},
@@ -216,7 +223,7 @@ static smcr_congestion_tcp_segment_t
 segment_of(const step_t *step, uint64_t time)
 {
     smcr_congestion_tcp_segment_t segment = {
-        .time = time,
+        .time = (step->at_once ? time - 1 : time) * SMCR_TIME_MILLISECOND,
         .seq = step->seq,
         .length = step->length,
         .ack = step->ack ? step->ack : step->from == A ? B_BEGINS : 0,
@@ -254,14 +261,16 @@ check(const smcr_entry_tcp_direction_t *entry, const result_t *result)
     const smcr_figure_member_t *member = find_member(result->name);
     const void *value = (const uint8_t *)entry + member->offset;
     const smcr_distribution_t *spread = value;
+    bool is_time = g_str_has_suffix(result->name, "_s") && result->number != SMCR_FIGURE_UNKNOWN;
+    uint64_t unit = is_time ? SMCR_TIME_MILLISECOND : 1;
 
     g_test_message("%c %s", result->of == A ? 'A' : 'B', result->name);
     if (member->kind != SMCR_FIGURE_KIND_SPREAD && member->kind != SMCR_FIGURE_KIND_LENGTHS) {
-        g_assert_cmpuint(*(const uint64_t *)value, ==, result->number);
+        g_assert_cmpuint(*(const uint64_t *)value, ==, result->number * unit);
         return;
     }
     g_assert_cmpuint(spread->count, ==, result->number);
-    g_assert_cmpuint(spread->sum, ==, result->sum);
+    g_assert_cmpuint(spread->sum, ==, result->sum * unit);
 }
 
 static void

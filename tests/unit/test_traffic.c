@@ -1,5 +1,4 @@
-/* test_traffic.c
- * What responses say of requests: which one they acknowledge or refuse, and which messages they
+/* What responses say of requests: which one they acknowledge or refuse, and which messages they
  * complete.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

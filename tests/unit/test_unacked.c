@@ -1,5 +1,4 @@
-/* test_unacked.c
- * Which acknowledgement covers which packet.
+/* Which acknowledgement covers which packet.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* test_words.c
- * Numbers with their units, in whatever locale.
+/* Numbers with their units, in whatever locale.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

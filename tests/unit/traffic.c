@@ -1,5 +1,4 @@
-/* traffic.c
- * Plays frames to the state as the dissectors do.
+/* Plays frames to the state as the dissectors do.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,4 @@
-/* traffic.h
- * Makes SMC-R traffic for the unit tests of the state: frames are played one after the other, and
+/* Makes SMC-R traffic for the unit tests of the state: frames are played one after the other, and
  * each leaves its record. PSNs count on by themselves unless a test sets one.
  *
  * The client is host A, side 0 of the group that first_contact() begins, the server host B, side 1.
