@@ -6,6 +6,7 @@ takes all captures and more messages.
 
 import collections
 
+import hosts
 import mutants
 import pytest
 import wire
@@ -118,3 +119,12 @@ def test_a_broken_rule_breaks_nothing_else(tshark, scratch):
     found += [fault for name in names for fault in announced_elsewhere(tshark, scratch, name)]
     if found:
         pytest.fail("\n".join(map(str, found)), pytrace=False)
+
+
+@pytest.mark.parametrize("name, number", [("http", 92), ("late-many", 232)])
+def test_nothing_false_follows_where_a_host_names_the_connection(tshark, scratch, name, number):
+    """A WRITE goes 10 bytes too far on. It is not one round behind: what comes next is where it was."""
+    path = hosts.write(tshark.bed, hosts.Variant(name, "AB", "whole"))
+    altered = mutants.mutate(path, number, add(0, ">Q", 10), scratch / "altered.pcapng")
+    raised, false, wrong = mutants.differences(mutants.shown(tshark, path), mutants.shown(tshark, altered), number)
+    assert ("smcr.write.hole" in raised, false, wrong) == (True, [], [])

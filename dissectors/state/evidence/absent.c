@@ -501,8 +501,10 @@ smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *conn, 
     const smcr_conn_side_t *writer = &conn->side[!side];
     bool told = writer->moved_frame <= writer->cdc_frame;
 
-    return skipped > unseen && told && conn->accept_frame && conn->confirm_frame &&
-           conn->lgr->base_known[side] &&
+    bool introduced = conn->socket || (conn->accept_frame && conn->confirm_frame &&
+                                       conn->lgr->base_known[side]);
+
+    return skipped > unseen && told && introduced &&
            !smcr_doubt_since(arrival, &conn->side[side].located).kind;
 }
 
