@@ -49,12 +49,13 @@ class Way:
     def note(self, name, sample):
         self.samples[name].append(sample)
 
-    def copies(self, segment):
-        """Is a segment that is no RST there for the second time?"""
-        if not segment.ip_id and timestamps(segment) is None:
+    def copies(self, segment, heard):
+        """Is a segment that is no RST there for the second time? `heard`: packets of the other end so far."""
+        apart = segment.ip_id or timestamps(segment) is not None
+        if not apart and not segment.length and not segment.flags & (SYN | FIN):
             return False
         self.identified = True
-        key = (segment.seq, segment.ack, segment.length, segment.flags, timestamps(segment), segment.ip_id)
+        key = (segment.seq, segment.ack, segment.length, segment.flags, timestamps(segment), segment.ip_id, apart or heard)
         told = timestamps(segment) is not None and (segment.ip_id or segment.flags & SYN)
         if any(key == other and (told or 0 <= segment.frame.time - time <= SOON) for other, time in self.recent):
             return True
@@ -214,7 +215,7 @@ class Flow:
         if segment.flags & RST:
             own.reset = True
             return
-        if own.copies(segment):
+        if own.copies(segment, other.counts["packets"]):
             own.counts["copies"] += 1
             return
         if segment.flags & SYN:

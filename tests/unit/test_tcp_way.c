@@ -22,7 +22,8 @@
 #define CE SMCR_WIRE_ECN_CE
 #define NO_ACK 0x8000 /* the flag ACK is not set, which all others have */
 
-/* Segments come a millisecond apart, and results have milliseconds. A acknowledges this, if a row says no other. */
+/* Segments come a millisecond apart, and results have milliseconds. A acknowledges this, if a row
+ * says no other. */
 #define B_BEGINS 5000
 
 typedef enum { NOBODY, A, B } sender_t;

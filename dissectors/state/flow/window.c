@@ -168,7 +168,8 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
         place->waits = false;
         const smcr_place_rare_t *more = smcr_place_rare(place);
         /* by a message of which it was not known how much it announces */
-        bool earlier = view->has_len && end + view->len <= stream->announced;
+        bool earlier = view->has_len && end + view->len <= stream->announced &&
+                       !(more && more->rewritten);
         bool before = since && (place->frame < since || (more && more->fills));
         place->announced_in = before || earlier ? 0 : arrival->when.frame;
         if (earlier)
