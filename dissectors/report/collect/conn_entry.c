@@ -197,14 +197,16 @@ close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fact
     const smcr_conn_side_t *side = conn->side;
     smcr_figure_close_t below = close_of_tcp(tcp);
     /* whether its data may have gone over RDMA, in the capture or not */
-    bool left_tcp = counted->on_roce || outcome == SMCR_FIGURE_OUTCOME_SMCR ||
-                    outcome == SMCR_FIGURE_OUTCOME_UNKNOWN;
+    bool left_tcp =
+        counted->on_roce || ((conn->confirm_frame || conn->cut_clc) && !conn->fallback.kind);
 
     if (side[0].abort_frame || side[1].abort_frame)
         return SMCR_FIGURE_CLOSE_ABORT;
     if (side[0].closed_frame && side[1].closed_frame)
         return SMCR_FIGURE_CLOSE_NORMAL;
     bool open = below == SMCR_FIGURE_CLOSE_OPEN && !counted->on_roce;
+    if (open && outcome == SMCR_FIGURE_OUTCOME_UNKNOWN && tcp->lacks) /* CLC, it may be */
+        return SMCR_FIGURE_CLOSE_UNKNOWN;
     if (left_tcp &&
         (open || !smcr_evidence_has_end(conn, 0) || !smcr_evidence_has_end(conn, 1)))
         return SMCR_FIGURE_CLOSE_UNKNOWN;

@@ -267,7 +267,10 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
     bool blocked = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
     bool filled = smcr_collect_division_fills(record, when.frame);
 
-    writer->is_known = !sent.waits && view; /* else nobody knows yet what it says */
+    bool validates = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_FAILOVER;
+
+    /* else nobody knows yet what it says */
+    writer->is_known = !sent.waits && (view || validates);
     sent.acked = view ? &view->acked : NULL;
     sent.is_data = view && view->len;
     add(writer, scope, sent);
