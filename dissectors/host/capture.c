@@ -175,25 +175,20 @@ smcr_capture_begin(void)
     tell_smcss(capture.state);
 }
 
-static unsigned
-count_layer(const packet_info *pinfo, const char *name)
-{
-    unsigned count = 0;
-    void *id = GINT_TO_POINTER(proto_get_id_by_filter_name(name));
-
-    SMCR_LIST_EACH(void *, layer, pinfo->layers)
-        count += layer == id;
-    return count;
-}
-
 uint16_t
 smcr_capture_vlan(const packet_info *pinfo)
 {
-    bool is_wrapped = pinfo->vlan_id &&
-                      (count_layer(pinfo, "eth") > 1 || count_layer(pinfo, "vlan") > 1 ||
-                       count_layer(pinfo, "ip") + count_layer(pinfo, "ipv6") > 1);
+    unsigned frames = 0, tags = 0, packets = 0;
 
-    return is_wrapped ? 0 : (uint16_t)pinfo->vlan_id;
+    if (!pinfo->vlan_id)
+        return 0;
+    SMCR_LIST_EACH(void *, layer, pinfo->layers) {
+        const char *name = proto_get_protocol_filter_name(GPOINTER_TO_INT(layer));
+        frames += strcmp(name, "eth") == 0;
+        tags += strcmp(name, "vlan") == 0;
+        packets += strcmp(name, "ip") == 0 || strcmp(name, "ipv6") == 0;
+    }
+    return frames > 1 || tags > 1 || packets > 1 ? 0 : (uint16_t)pinfo->vlan_id;
 }
 
 nstime_t

@@ -155,8 +155,7 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
     if (packet->roce)
         smcr_collect_rdma_flows_take(all, when, packet);
     smcr_collect_connections_take(all, when, packet);
-    smcr_collect_link_groups_take(all, when, packet,
-                                  smcr_capture_vlan(pinfo));
+    smcr_collect_link_groups_take(all, pinfo, packet);
     smcr_collect_notices_blame(all, packet);
     if (packet->first_pass)
         smcr_collect_notices_claim(all, pinfo, packet);

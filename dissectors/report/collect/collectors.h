@@ -236,9 +236,9 @@ smcr_when_t smcr_collect_when(const smcr_collect_t *collection, uint32_t frame);
 
 /* ---- link groups: their links and what became of these, RMBs that messages announce ---- */
 
-/* A packet or message of a link. `vlan`: of its frame; 0: none. */
-void smcr_collect_link_groups_take(smcr_collect_t *collection, smcr_when_t when,
-                                   const smcr_tap_t *packet, uint32_t vlan);
+/* A packet or message of a link. */
+void smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pinfo,
+                                   const smcr_tap_t *packet);
 
 /* Adds the groups to `list`, in the order of their indices. What is added lives as long as
  * `scope`. RDMA flows have been reported before. */

@@ -266,7 +266,6 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
     smcr_collect_writer_t *writer = &division->writer[record->sender];
     bool blocked = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
     bool filled = smcr_collect_division_fills(record, when.frame);
-
     bool validates = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_FAILOVER;
 
     /* else nobody knows yet what it says */

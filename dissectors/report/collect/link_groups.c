@@ -68,15 +68,16 @@ take_clc(gathered_group_t *group, const smcr_tap_t *packet)
 }
 
 void
-smcr_collect_link_groups_take(smcr_collect_t *collection, smcr_when_t when,
-                              const smcr_tap_t *packet, uint32_t vlan)
+smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pinfo,
+                              const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
 
     if (!record->link)
         return;
-    gathered_group_t *group = group_of(collection, record->link->lgr, when);
-    if (vlan && packet->roce)
+    gathered_group_t *group = group_of(collection, record->link->lgr, smcr_capture_when(pinfo));
+    uint32_t vlan = packet->roce ? smcr_capture_vlan(pinfo) : 0;
+    if (vlan)
         group->vlan = vlan;
     if (packet->clc && record->sender >= 0)
         take_clc(group, packet);
@@ -89,11 +90,18 @@ smcr_collect_link_groups_take(smcr_collect_t *collection, smcr_when_t when,
 static smcr_figure_link_status_t
 state_of(const smcr_link_t *link)
 {
-    return !smcr_evidence_knows_link(link)     ? SMCR_FIGURE_STATUS_UNKNOWN
-           : link->state == SMCR_LINK_ACTIVE   ? SMCR_FIGURE_STATUS_ACTIVE
-           : link->state == SMCR_LINK_REJECTED ? SMCR_FIGURE_STATUS_REJECTED
-           : link->state == SMCR_LINK_DELETED  ? SMCR_FIGURE_STATUS_DELETED
-                                               : SMCR_FIGURE_STATUS_UNCONFIRMED;
+    if (!smcr_evidence_knows_link(link))
+        return SMCR_FIGURE_STATUS_UNKNOWN;
+    switch (link->state) {
+    case SMCR_LINK_ACTIVE:
+        return SMCR_FIGURE_STATUS_ACTIVE;
+    case SMCR_LINK_REJECTED:
+        return SMCR_FIGURE_STATUS_REJECTED;
+    case SMCR_LINK_DELETED:
+        return SMCR_FIGURE_STATUS_DELETED;
+    default:
+        return SMCR_FIGURE_STATUS_UNCONFIRMED;
+    }
 }
 
 static void

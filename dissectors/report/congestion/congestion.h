@@ -70,7 +70,6 @@ typedef struct {
 /* One of the newest segments, and what tells it from others. */
 typedef struct {
     uint64_t time, identity;
-    uint64_t heard; /* packets of the other side, where neither stamp nor identification tells */
 } smcr_congestion_tcp_recent_t;
 
 /* What is known of the data of one sender. Its numbers are unwrapped sequence numbers and time

@@ -286,23 +286,20 @@ take_marks(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direc
 
 /* ---- copies ---- */
 
-static bool
-is_told_apart(const smcr_congestion_tcp_segment_t *segment)
-{
-    return segment->ip_id > 0 || segment->timestamps;
-}
-
 /* What a segment shares with its copies alone: the identification of IPv4 or, where there is none,
- * the time stamp tells it from others. 0: nothing tells one acknowledgement from the next. */
+ * the time stamp tells it from others. Without either, that so many packets were `heard` of the
+ * other side; 0: nothing tells one acknowledgement from the next. */
 static uint64_t
-identity_of(const smcr_congestion_tcp_segment_t *segment)
+identity_of(const smcr_congestion_tcp_segment_t *segment, uint64_t heard)
 {
-    const uint32_t parts[] = {segment->seq,   segment->ack,   segment->length, segment->flags,
-                              segment->tsval, segment->tsecr, (uint32_t)segment->ip_id};
     const uint16_t takes_a_number = SMCR_CONGESTION_TCP_SYN | SMCR_CONGESTION_TCP_FIN;
+    bool is_told_apart = segment->ip_id > 0 || segment->timestamps;
+    const uint32_t parts[] = {segment->seq,   segment->ack,   segment->length, segment->flags,
+                              segment->tsval, segment->tsecr, (uint32_t)segment->ip_id,
+                              is_told_apart ? 0 : (uint32_t)heard};
     uint64_t identity = UINT64_C(14695981039346656037); /* FNV-1a */
 
-    if (!is_told_apart(segment) && !segment->length && !(segment->flags & takes_a_number))
+    if (!is_told_apart && !segment->length && !(segment->flags & takes_a_number))
         return 0;
     for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++)
         identity = (identity ^ parts[i]) * UINT64_C(1099511628211);
@@ -320,13 +317,13 @@ is_copy(smcr_congestion_tcp_direction_t *direction,
     const uint64_t soon = 100000; /* nanoseconds */
     bool told = segment->timestamps && (segment->ip_id > 0 ||
                                         segment->flags & SMCR_CONGESTION_TCP_SYN);
-    smcr_congestion_tcp_recent_t now = {segment->time, identity_of(segment),
-                                        is_told_apart(segment) ? 0 : reverse->counts.packets};
+    smcr_congestion_tcp_recent_t now = {segment->time,
+                                        identity_of(segment, reverse->counts.packets)};
 
     direction->any_identity |= now.identity != 0;
     for (unsigned i = 0; now.identity && i < SMCR_CONGESTION_TCP_RECENT; i++) {
         const smcr_congestion_tcp_recent_t *before = &direction->recent[i];
-        if (before->identity == now.identity && before->heard == now.heard &&
+        if (before->identity == now.identity &&
             (told || (now.time >= before->time && now.time - before->time <= soon)))
             return true;
     }

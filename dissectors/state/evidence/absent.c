@@ -500,7 +500,6 @@ smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *conn, 
     int side = arrival->qp->side;
     const smcr_conn_side_t *writer = &conn->side[!side];
     bool told = writer->moved_frame <= writer->cdc_frame;
-
     bool introduced = conn->socket || (conn->accept_frame && conn->confirm_frame &&
                                        conn->lgr->base_known[side]);
 

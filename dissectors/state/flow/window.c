@@ -158,8 +158,8 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
     while (stream->unannounced) {
         smcr_place_t *last = smcr_slab_entry(entries, stream->unannounced);
         smcr_place_t *place = smcr_slab_entry(entries, last->next);
-
         uint64_t end = place->position + place->length;
+
         if (end > stream->announced)
             return;
         last->next = place->next;
