@@ -4,6 +4,7 @@ import os
 import pathlib
 import random
 import resource
+import time
 import zlib
 
 import mutations
@@ -84,8 +85,28 @@ def cpu_seconds():
     return own.ru_utime + own.ru_stime + run.ru_utime + run.ru_stime + started.Used.seconds
 
 
+class Pace:
+    """How fast this machine is at the moment: CPU time of a run of tshark to which no change makes a difference."""
+    EVERY = 20  # seconds
+    last = 0.0
+
+    @classmethod
+    def measure(cls, item):
+        if time.monotonic() < cls.last + cls.EVERY:
+            return
+        tshark = Tshark(Bed(pathlib.Path(os.environ[BED])), "none")
+        if not cls.last:
+            tshark.started()
+        before = cpu_seconds()
+        tshark.show("6.1-v2-j-http11", "-V")
+        item.user_properties.append(("pace", f"{cpu_seconds() - before:.3f}"))
+        cls.last = time.monotonic()
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
+    if BED in os.environ:
+        Pace.measure(item)
     item.cpu_before = cpu_seconds()
     yield
 
