@@ -172,7 +172,13 @@ set_ends(follow_info_t *follow, const smcr_conn_t *conn)
         return;
     g_list_free_full(follow->payload, free_record);
     follow->payload = NULL;
-    follow_reset_stream(follow);
+    for (unsigned side = 0; side < 2; side++) {
+        follow->bytes_written[side] = follow->seq[side] = 0;
+        g_list_free_full(follow->fragments[side], free_record);
+        follow->fragments[side] = NULL;
+    }
+    free_address(&follow->client_ip);
+    free_address(&follow->server_ip);
     copy_address(&follow->client_ip, &client);
     copy_address(&follow->server_ip, &server);
     follow->client_port = ports[0];
