@@ -123,7 +123,8 @@ activate(const smcr_exchange_message_t *message, smcr_link_t *link)
 static void
 delete(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
-    bool before = link->state == SMCR_LINK_ACTIVE;
+    bool before = link->state == SMCR_LINK_ACTIVE ||
+                  (link->state == SMCR_LINK_ANNOUNCED && link->confirm_frame); /* not rejected */
     /* else a link may live on, or a connection may have ended */
     bool certain = !smcr_doubt_group(message->arrival, message->lgr).kind;
     link->is_guess = link->state == SMCR_LINK_ANNOUNCED; /* it may have been rejected before */
