@@ -21,6 +21,7 @@ typedef struct smcr_collection {
     uint32_t now; /* frame of the packet that has been taken last */
     wmem_array_t *tcp; /* tcp_flows.c: pointers, by number of the stream; NULL: no segment of it */
     wmem_map_t *rdma;  /* rdma_flows.c: flows, by what they are */
+    wmem_array_t *late; /* rdma_flows.c: const smcr_record_t *, of late packets */
     smcr_figure_list_t rdma_list; /* the same in the order of their first packets */
     smcr_entry_icrcs_t stray_icrcs; /* of packets in no flow */
     wmem_map_t *conns; /* smcr_conn_t -> smcr_collect_counted_conn_t */

@@ -207,8 +207,8 @@ count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
         set_odd(collection, flow, when.frame, DAMAGED);
     else if (record->order == SMCR_FLOW_IS_LATE)
         set_odd(collection, flow, when.frame, LATE);
-    if (smcr_record_is_out_of_order(record))
-        smcr_collect_notices_note(collection, "smcr.out_of_order", when, 1);
+    if (record->order == SMCR_FLOW_IS_LATE)
+        wmem_array_append_one(collection->late, record);
     flow->asks_again |= !is_response && record->step;
     figures->gaps += record->missing > 0;
     figures->missing += record->missing;

@@ -284,16 +284,17 @@ severity_of_repeats(const trouble_t *trouble, const smcr_entry_causes_t *causes)
     return trouble->count >= A_FEW && are_many(trouble) ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO;
 }
 
-/* Where the capture has all packets in order, the receivers have missed them behind its place;
- * where each that a NAK asks for came behind later ones, they were out of order. */
+/* Where the capture has all packets in order, the receivers have missed them behind its place. Of
+ * the others, those that came behind later ones were out of order; those that never came, lost. */
 static const char *
 missed(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_t naks)
 {
     if (!sum->missing && !sum->repeated_after.read) /* of responses nobody counts what is absent */
         return finder->report->capture.check_icrc == SMCR_FIGURE_YES
                    ? "Packets lost behind the capture point"
-                   : "Packets lost behind the capture point, or damaged "
-                     "(-o smcr.check_icrc:TRUE)";
+                   : "Packets lost behind the capture point, or damaged (-o smcr.check_icrc:TRUE)";
+    if (!smcr_finder_notice(finder, "smcr.out_of_order").count && !sum->repeated_after.read)
+        return "Packets lost";
     return naks && naks == sum->late_naks ? "Packets out of order" : "Packets lost or out of order";
 }
 
