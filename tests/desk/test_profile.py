@@ -67,7 +67,7 @@ def filters():
 def columns():
     """(title, format) of each column."""
     text = (PROFILE / "preferences").read_text(encoding="utf-8")
-    cells = re.findall('"([^"]*)"', text[text.index("gui.column.format:"):])
+    cells = re.findall('"([^"]*)"', text[text.index("gui.column.format:"):text.index("\n#", text.index("gui.column.format:"))])
     return list(zip(cells[::2], cells[1::2], strict=True))
 
 
@@ -109,8 +109,10 @@ def test_fields_are_ours_or_wiresharks(tshark):
 
 
 def test_columns(desk):
-    """Connection, direction, link, message, bytes and window of a frame stand where the profile has them."""
+    """Connection, direction, link, message, bytes and window of a frame stand where the profile has them; Pause is hidden."""
     titles = [title for title, _ in columns()]
+    assert titles.index("Pause") == titles.index("Time") + 1
+    titles.remove("Pause")
     assert titles == ["No.", "Time", "Conn", "Source", "Destination", "Dir", "Link", "Protocol", "Message", "Bytes",
                       "Send window", "Info"]
     rows = [line.replace("\t→\t", "\t").split("\t") for line in desk.show(
