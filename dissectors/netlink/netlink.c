@@ -167,6 +167,7 @@ static int observer; /* a protocol in name only owns the wrappers: frame.protoco
 typedef struct {
     uint32_t count;
     smcr_told_kind_t kind;
+    bool is_asked, is_copy; /* whether the capture has had the frame, maybe at another time */
 } shown_t;
 
 static shown_t *
@@ -181,19 +182,31 @@ shown_of(packet_info *pinfo)
     return shown;
 }
 
+static wmem_map_t *seen; /* checksums of frames: the same bytes again are a copy, or nothing new */
+
 static void
 learn(walk_t *walk, tvbuff_t *tvb, unsigned at)
 {
     smcr_told_t cut = {.kind = SMCR_TOLD_CUT};
-    uint32_t nth = shown_of(walk->pinfo)->count;
+    shown_t *shown = shown_of(walk->pinfo);
+    tvbuff_t *frame = tvb_get_ds_tvb(tvb);
 
     if (walk->pinfo->fd->visited)
         return;
-    cut.dump = walk->told.dump = smcr_layout_number(tvb, at + DUMP_AT, 8, walk->order);
+    if (!shown->is_asked) {
+        g_autofree char *sum = g_compute_checksum_for_data(
+            G_CHECKSUM_MD5, tvb_get_ptr(frame, 0, -1), tvb_captured_length(frame));
+        shown->is_copy = wmem_map_insert(seen, wmem_strdup(wmem_file_scope(), sum), seen);
+        shown->is_asked = true;
+    }
+    if (shown->is_copy && walk->told.kind != SMCR_TOLD_DONE)
+        return;
+    cut.dump = walk->told.dump = smcr_layout_number(tvb, at + DUMP_AT, 8, walk->order) ^
+        (uint64_t)walk->pinfo->rec->rec_header.packet_header.interface_id << 48; /* of this host */
     if (walk->flawed || walk->pinfo->fd->cap_len < walk->pinfo->fd->pkt_len)
-        smcr_packet_learn_told(walk->pinfo, &cut, nth);
+        smcr_packet_learn_told(walk->pinfo, &cut, shown->count);
     if (!walk->flawed)
-        smcr_packet_learn_told(walk->pinfo, &walk->told, nth);
+        smcr_packet_learn_told(walk->pinfo, &walk->told, shown->count);
 }
 
 /* Names the message, whose nlmsghdr is the first of `tvb`; in the Info column many are counted. */
@@ -396,6 +409,7 @@ smcr_netlink_register(void)
         "Netlink (observed by SMC-R)", "Netlink/SMC-R", "smcr.netlink",
         proto_get_id_by_filter_name("netlink"), FT_BYTES);
     proto_set_cant_toggle(observer);
+    seen = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), wmem_str_hash, g_str_equal);
 }
 
 static dissector_handle_t

@@ -271,6 +271,7 @@ typedef struct {
     bool has_lgr;                      /* LGRINFO: `is_server` to `device` are known */
     bool has_fallback;                 /* FALLBACK: `reason` and `peer_reason` are known */
     bool undated;                      /* from a file: when it was so is not known */
+    uint64_t inode;                    /* of the socket, not of another before it */
     uint32_t token;                    /* that CDC messages to the host carry */
     uint32_t size[SMCR_TOLD_ENDS];     /* of the element that the end receives in, bytes */
     smcr_cursor_t rx_prod, rx_cons;    /* of the last CDC message that the host has received */

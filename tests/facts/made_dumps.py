@@ -129,22 +129,28 @@ def dump(conns, role, sequence=7, port=99):
     return [*frames, frame(message(3, 2, sequence, port, bytes(4)))]
 
 
+def of_netlink(head):
+    """A further interface, of netlink, for a capture that begins with `head`."""
+    like = next(block for kind, block in pcapng.blocks(head) if kind == pcapng.INTERFACE)
+    return like[:8] + struct.pack("<H", 253) + like[10:]
+
+
+def answer_at(frame, answer, interface):
+    """What a host answers behind this frame."""
+    return at_wire_length(pcapng.with_data(pcapng.of_interface(frame, interface), answer), len(answer))
+
+
 def late(source, target, *, cut, at, answers):
     """The capture from frame `cut` on, with what hosts answer behind frame `at`. Returns {new number: number before}."""
     head, frames = pcapng.read(source)
-    blocks = [block for kind, block in pcapng.blocks(head) if kind == pcapng.INTERFACE]
-    like = blocks[0]
-    head += like[:8] + struct.pack("<H", 253) + like[10:]
     made, numbers = [], {}
     for each in frames:
         if each.number >= cut:
             made.append(each)
             numbers[len(made)] = each.number
         if each.number == at:
-            for answer in answers:
-                block = pcapng.with_data(pcapng.of_interface(each, len(blocks)), answer)
-                made.append(at_wire_length(block, len(answer)))
-    pcapng.write(target, head, made)
+            made += [answer_at(each, answer, len(pcapng.link_types(head))) for answer in answers]
+    pcapng.write(target, head + of_netlink(head), made)
     target.chmod(0o644)
     return numbers
 

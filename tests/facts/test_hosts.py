@@ -7,6 +7,7 @@ import collections
 import hashlib
 import itertools
 import json
+import os
 import pathlib
 import re
 import struct
@@ -243,6 +244,124 @@ def test_a_dump_of_another_time_is_not_believed(tshark):
         refused = sum(len(row[0]) for row in tshark.fields(path, "smcr.told.otherwise", where="smcr.told.otherwise", two_pass=True))
         named = {ends for conn in connections(tshark, path, two_pass=True).values() for ends in conn["ends"] if ends}
         assert refused and len(named) + refused <= len(hosts.told(name, "B")), (name, alteration)
+
+
+# ---- what is told twice, late, or of two ----
+
+def messages(frame):
+    data, at = pcapng.data(frame), 16
+    while at + 16 <= len(data):
+        length = struct.unpack_from("<I", data, at)[0]
+        yield data[at:at + length]
+        at += length + -length % 4
+
+
+def retold(frame, change):
+    """The frame of SOCK_DIAG with what change() makes of each message of a socket with a token: a list of messages."""
+    changed = [each for message in messages(frame)
+               for each in (change(message) if message[4:6] == b"\x14\0" and struct.pack("<HH", 80, 1) in message else [message])]
+    return pcapng.with_data(frame, pcapng.data(frame)[:16] + b"".join(each + bytes(-len(each) % 4) for each in changed))
+
+
+def is_of_sockets(frame):
+    return is_told(frame) and pcapng.data(frame)[14:16] == b"\0\4"
+
+
+def saved(tshark, variant, change):
+    """The variant as change() makes it of its frames."""
+    base = hosts.write(tshark.bed, variant)
+    path = base.with_name(f"retold-{os.getpid()}.pcapng")
+    head, frames = pcapng.read(base)
+    pcapng.write(path, head, change(frames))
+    path.chmod(0o644)
+    return path
+
+
+def named(tshark, path, two_pass=True):
+    """Ports of the clients of connections that a host names."""
+    return {int(port[0]) for (port,) in tshark.fields(path, "smcr.client.port", two_pass=two_pass,
+                                                      where="smcr.named_in && (smcr.cdc || smcr.write.len)")}
+
+
+def of_other_port(message, host):
+    """The socket, but for the client's port and its inode."""
+    at = {"A": 20, "B": 22}[host]
+    return message[:at] + bytes([message[at] ^ 0x40]) + message[at + 1:72] + bytes([message[72] ^ 1]) + message[73:]
+
+
+@pytest.mark.parametrize("name", ["late-one", "late-many"])
+def test_two_sockets_with_one_token(tshark, name):
+    """In one dump, before or behind the other, or told of by somebody else at once: nobody knows whose the token is."""
+    for host, way in itertools.product("AB", ("before", "behind", "other")):
+        def twins(message, host=host, way=way):
+            other = of_other_port(message, host)
+            return [other, message] if way == "before" else [message, other] if way == "behind" else [
+                other[:8] + bytes([other[8] ^ 0x40]) + other[9:]]
+
+        def change(frames, way=way, twins=twins):
+            return [each for frame in frames for each in [frame] * (way == "other" or not is_of_sockets(frame)) +
+                    [retold(frame, twins)] * is_of_sockets(frame)]
+
+        path = saved(tshark, hosts.Variant(name, host, "whole"), change)
+        assert named(tshark, path) == named(tshark, path, False) == set(), (host, way)
+        assert tshark.frames(path, "smcr.told.otherwise", two_pass=True), (host, way)
+
+
+def again(frames, distance, sequence):
+    """Netlink comes again some places later, at the time of the frame before it, or from somebody who has asked at once."""
+    def other(frame):
+        data = pcapng.data(frame)
+        return pcapng.with_data(frame, data[:24] + bytes([data[24] ^ sequence]) + data[25:])
+
+    places = [(at, 0, frame) for at, frame in enumerate(frames)]
+    for at, frame in enumerate(frames):
+        if is_told(frame):
+            to = min(at + distance, len(frames) - 1)
+            places.append((to, 1, other(pcapng.at_time(frame, pcapng.time(frames[to])))))
+    return [frame for _, _, frame in sorted(places, key=lambda each: each[:2])]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if ALL or name in ("late-wrap", "late-many")])
+def test_what_is_told_twice_contradicts_nothing(tshark, name):
+    """A copy of a frame, at whatever time; two programs that ask at once: all is named that one dump names, groups, too."""
+    base, truth = hosts.Variant(name, "AB", "whole"), whole_streams(tshark, name)
+    for distance, sequence in ((0, 0), (1, 0), (50, 0), (200, 0), (0, 0x40), (1, 0x40)):
+        path = saved(tshark, base, lambda frames, distance=distance, sequence=sequence: again(frames, distance, sequence))
+        assert tshark.frames(path, "smcr.told.otherwise", two_pass=True) == [], (distance, sequence)
+        assert check(tshark, path, name, truth) == check(tshark, hosts.write(tshark.bed, base), name, truth), (distance, sequence)
+        assert groups(tshark, path) == groups(tshark, hosts.write(tshark.bed, base)), (distance, sequence)
+
+
+def groups(tshark, path):
+    """What the report has of link groups that hosts have told."""
+    report = json.loads(tshark.show(path, "-2", "-q", "-z", "smcr,json"))
+    return [[group[key] for key in ("version", "type", "eid", "peers")] for group in report["link_groups"]]
+
+
+def test_a_dump_far_behind_the_wire_is_not_believed(tshark):
+    """Its time may be wrong: what messages have announced 100 ms before it, the host had written."""
+    refused = 0
+    for name, host in itertools.product(("late-one", "late-wrap", "late-fallback"), "AB"):
+        for share in (0.6, 0.8, 1):
+            path = saved(tshark, hosts.Variant(name, host, "whole"), moved(share))
+            head, frames = pcapng.read(path)
+            moment = next(pcapng.time(frame) for frame in frames if is_told(frame))
+            last = {}  # {token: the last message to the host before that}
+            for number, token, wrap, prod, time, target in tshark.fields(
+                    path, "frame.number", "smcr.cdc.token", "smcr.cdc.prod_wrap", "smcr.cdc.prod", "frame.time_epoch", "ip.dst", where="smcr.cdc"):
+                if pcapng.time(frames[int(number[0]) - 1]) + 200_000 <= moment and target == [{"A": "10.0.0.1", "B": "10.0.0.2"}[host]]:
+                    last[int(token[0], 0)] = int(wrap[0]), int(prod[0])
+            for frame in filter(is_of_sockets, frames):
+                for message in messages(frame):
+                    at = message.find(struct.pack("<HH", 80, 1)) + 4
+                    if message[4:6] != b"\x14\0" or at < 4:
+                        continue
+                    _, wrap, prod = struct.unpack_from("<HHI", message, at + 16)
+                    port, = struct.unpack_from(">H", message, {"A": 20, "B": 22}[host])
+                    if last.get(struct.unpack_from("<I", message, at)[0], (0, 0)) > (wrap, prod):
+                        assert port not in named(tshark, path), (name, host, share)
+                        refused += 1
+    assert refused > 10
 
 
 # ---- whole captures, made late, with what their hosts would have told ----
@@ -532,3 +651,64 @@ def test_a_socket_is_not_that_of_a_direction_that_has_moved_on(tshark, scratch):
     late = rewritten(dumped, lambda frames: [frame for frame in frames if frame.number not in absent])
     named = {(token[0], *port) for token, port in tshark.fields(late, "smcr.cdc.token", "smcr.client.port", two_pass=True, where="smcr.cdc")}
     assert named == {("0x00000100", "40000"), ("0x00000101", "41000"), ("0x00000200",)}
+
+
+# ---- a token, a port, an element that are used again ----
+
+def used_again(tshark, scratch):
+    """A connection, which closes, and one with its tokens and RMBs. Returns a capture, port by frame, places."""
+    capture, owner, at = Capture(), {}, {}
+    first = linux_connection(capture, version=2)
+
+    def send(conn, port):
+        for sender in ("client", "server"):
+            begin = len(capture.frames)
+            conn.send(sender, bytes(60))
+            owner.update(dict.fromkeys(range(begin + 1, len(capture.frames) + 1), port))
+    first.first_contact()
+    send(first, 40000)
+    at["begin"] = len(capture.frames)
+    send(first, 40000)
+    at["open"] = len(capture.frames)
+    send(first, 40000)
+    first.close()
+    at["closed"] = len(capture.frames)
+    second = Connection(first.group, first.half["client"], first.half["server"], sport=41000)
+    second.subsequent_contact()
+    at["again"] = len(capture.frames)
+    send(second, 41000)
+    at["second"] = len(capture.frames)
+    send(second, 41000)
+    scratch.chmod(0o777)
+    path, whole = scratch / "again.pcap", scratch / "again.pcapng"
+    path.write_bytes(capture.pcap())
+    whole.touch()
+    whole.chmod(0o666)
+    tshark.bed.edit("-F", "pcapng", path, whole)
+    return whole, owner, at
+
+
+def test_a_token_that_is_used_again(tshark, scratch):
+    """A dump while it is open, one between, one behind: each names its own connection, and contradicts no other one."""
+    whole, owner, at = used_again(tshark, scratch)
+    head, frames = pcapng.read(whole)
+    head += made_dumps.of_netlink(head)
+    said, conns, ended = made_dumps.read(tshark, whole), made_dumps.connections(tshark, whole), made_dumps.ends(tshark, whole)
+    for number, dumps in enumerate([("open",), ("closed",), ("second",), ("open", "closed"), ("open", "closed", "second")]):
+        late = scratch / f"late-{number}.pcapng"
+        kept = []
+        for frame in frames:
+            if frame.number > at["begin"] and not at["closed"] < frame.number <= at["again"]:
+                kept.append(frame)
+            for name in dumps:
+                told = made_dumps.open_at(conns, said, ended, frame.number).values() if frame.number == at[name] else None
+                kept += [] if told is None else [made_dumps.answer_at(frame, answer, 1) for answer in made_dumps.dump(told, 0, dumps.index(name))]
+        pcapng.write(late, head, kept)
+        late.chmod(0o644)
+        assert tshark.frames(late, "smcr.told.otherwise", two_pass=True) == [], dumps
+        ports = {}
+        for shown, port in tshark.fields(late, "frame.number", "smcr.client.port", two_pass=True, where="smcr.cdc || smcr.write.len"):
+            frame = kept[int(shown[0]) - 1]
+            ports.setdefault(frame.number > at["closed"], set()).update(port)
+            assert not port or int(port[0]) == owner.get(frame.number, 40000), (dumps, shown)
+        assert bool(ports[False]) == ("open" in dumps) and bool(ports[True]) == ("second" in dumps), (dumps, ports)

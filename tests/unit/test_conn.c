@@ -130,7 +130,7 @@ test_sockets(void)
     g_assert_null(smcr_socket_of(capture.state, &told));
     g_assert_null(smcr_socket_of_token(capture.state, told.gid[SMCR_TOLD_PEER], CLIENT_TOKEN));
     g_assert_null(smcr_socket_at(capture.state, told.gid[SMCR_TOLD_OWN], other.tx_prod));
-    after->has_all = true;
+    after->whole_frame = 4;
     g_assert_true(smcr_socket_at(capture.state, told.gid[SMCR_TOLD_OWN], other.tx_prod) == after);
     capture_close(&capture);
 }

@@ -380,6 +380,10 @@ take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smc
     side->lacks_last = false;
     if (known->prod.believed)
         side->prod = cdc->prod;
+    if (known->prod.believed && side->cdc_time >= side->mark_time[0] + SMCR_TIME_DISORDER) {
+        side->mark_time[1] = side->mark_time[0], side->mark_prod[1] = side->mark_prod[0];
+        side->mark_time[0] = side->cdc_time, side->mark_prod[0] = cdc->prod;
+    }
     if (known->cons.believed)
         side->cons = cdc->cons;
     if (known->prod.believed && known->cons.believed)

@@ -30,6 +30,9 @@ stands_at(const smcr_socket_t *socket, uint32_t size, smcr_cursor_t told,
     int64_t ahead = smcr_ring_distance(&ring, told, sender->prod);
     bool recent = socket->time < sender->cdc_time + SMCR_TIME_DISORDER;
 
+    for (unsigned i = 0; i < 2 && sender->mark_time[i]; i++)
+        recent &= socket->time < sender->mark_time[i] + SMCR_TIME_DISORDER ||
+                  smcr_ring_distance(&ring, sender->mark_prod[i], told) >= 0;
     return ahead > 0 ? recent && ahead <= size
                      : ahead == 0 ||
                            (waits && sender->cdc_time < socket->time + SMCR_TIME_DISORDER);
@@ -53,12 +56,11 @@ stands_there(const smcr_socket_t *socket, const smcr_conn_t *conn, int side, boo
 static bool
 has_end(const smcr_conn_t *conn, unsigned role, const uint8_t *address, uint16_t port)
 {
-    if (conn->port[role] != port)
-        return false;
-    return conn->ipv4 ? smcr_gid_is_ipv4(address) && memcmp(conn->addr.ipv4[role],
-                                                            address + SMCR_GID_IPV4_AT,
-                                                            SMCR_GID_IPV4_LENGTH) == 0
-                      : smcr_gid_is_same(conn->addr.ipv6[role], address);
+    const uint8_t *ipv4 = smcr_gid_is_ipv4(address) ? address + SMCR_GID_IPV4_AT : NULL;
+
+    return conn->port[role] == port &&
+           (conn->ipv4 ? ipv4 && memcmp(conn->addr.ipv4[role], ipv4, SMCR_GID_IPV4_LENGTH) == 0
+                       : smcr_gid_is_same(conn->addr.ipv6[role], address));
 }
 
 /* Whether the host that has `side` has its role. A file loses against all others. */
@@ -79,9 +81,8 @@ is_like(const smcr_told_socket_t *told, const smcr_conn_t *conn, int side)
     for (unsigned end = 0; end < SMCR_TOLD_ENDS; end++) {
         unsigned role = end == SMCR_TOLD_OWN ? told->is_server : !told->is_server;
         uint32_t size = conn->side[end == SMCR_TOLD_OWN ? side : !side].size;
-        if (size && size != told->size[end])
-            return false;
-        if (conn->port[role] && !has_end(conn, role, told->address[end], told->port[end]))
+        if ((size && size != told->size[end]) ||
+            (conn->port[role] && !has_end(conn, role, told->address[end], told->port[end])))
             return false;
     }
     return true;
@@ -274,7 +275,7 @@ other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket, int *side
 static smcr_conn_t *
 with_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
-    if (!socket->mirror || conn->side[!side].has_token)
+    if (!socket->mirror || socket->mirror->is_doubtful || conn->side[!side].has_token)
         return conn;
     uint32_t token = socket->mirror->told.token;
     smcr_conn_t *other = smcr_conn_find(state, conn->lgr, !side, token);
@@ -296,6 +297,7 @@ name_conn(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *con
 static const char told_later[] = "The stream stands before where a host has told that it was";
 static const char told_cursors[] = "Cursors are not those of the connection with this token";
 static const char told_others[] = "Ends, role or sizes are not those of the connection";
+static const char told_twice[] = "Another socket has this token";
 
 static void
 tell_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
@@ -317,7 +319,8 @@ disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *tex
         conn->lgr->server_of_file = NULL;
         conn->lgr->server = SMCR_LGR_SIDE_UNKNOWN;
     }
-    if (!conn || conn->socket != socket || !smcr_conn_is_late(conn))
+    if (!conn || !conn->socket || !smcr_conn_is_late(conn) ||
+        (conn->socket != socket && (socket->told.undated || conn->socket != socket->mirror)))
         return;
     smcr_socket_drop_conn(arrival->state, socket, conn);
     for (int side = 0; side < 2; side++) {
@@ -326,17 +329,18 @@ disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *tex
     }
 }
 
-/* Another socket has the token: a file that told of one is of another time, or not of one time. */
+/* Another socket has the token: nobody knows whose it is, or a file is of another time. */
 static smcr_socket_t *
 keep_socket(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, uint64_t dump)
 {
     smcr_socket_t *before =
         smcr_socket_of_token(arrival->state, told->gid[SMCR_TOLD_OWN], told->token);
     smcr_socket_t *socket = smcr_socket_keep(arrival->state, told, dump, arrival->when);
+    bool is_other = before && before != socket;
 
-    if (before && before != socket && before->told.undated && !before->is_doubtful)
-        disbelieve(arrival, before, "Another socket has this token");
-    socket->is_doubtful |= before && before != socket && told->undated;
+    socket->is_doubtful = is_other && (told->undated || before->dump == dump);
+    if (is_other && !before->is_doubtful && (before->told.undated || before->dump == dump))
+        disbelieve(arrival, before, told_twice);
     return socket;
 }
 
@@ -356,12 +360,16 @@ take_in_told(const smcr_arrival_t *arrival, smcr_socket_t *socket)
 {
     const smcr_told_socket_t *told = &socket->told;
     int side = 0;
-    smcr_conn_t *conn = find_alone(arrival, told, conn_of_token, &side);
+    smcr_conn_t *conn =
+        socket->is_doubtful ? NULL : find_alone(arrival, told, conn_of_token, &side);
 
-    if (conn && is_like(told, conn, side))
+    if (conn && is_like(told, conn, side)) {
         judge_cursors(arrival, socket, conn, side);
-    else if (conn)
+    } else if (conn) {
         tell_doubt(arrival, socket, told_others);
+        if (conn->socket && !smcr_conn_has_closed(conn) && stands_there(socket, conn, side, false))
+            disbelieve(arrival, conn->socket, told_twice); /* both cannot be, and each may */
+    }
 }
 
 /* A socket that has fallen back to TCP. Which end is the client is not told. */
@@ -404,13 +412,14 @@ end_dump(const smcr_arrival_t *arrival, uint64_t dump)
     smcr_state_t *state = arrival->state;
 
     for (smcr_socket_t *socket = smcr_socket_last(state); socket; socket = socket->older) {
-        socket->has_all |= socket->dump == dump;
-        if (socket->dump == dump)
-            take_in_server(state, socket);
+        if (socket->dump != dump || socket->whole_frame) /* a copy of the end is no other end */
+            continue;
+        socket->whole_frame = arrival->when.frame;
+        take_in_server(state, socket);
     }
     for (smcr_socket_t *socket = smcr_socket_last(state); socket; socket = socket->older) {
         int side = 0;
-        bool asks = socket->dump == dump && !socket->is_doubtful;
+        bool asks = socket->whole_frame == arrival->when.frame && !socket->is_doubtful;
         smcr_conn_t *half = asks ? other_half(arrival, socket, &side) : NULL;
         smcr_conn_t *conn = smcr_conn_now(socket->conn);
         if (!half || !is_like(&socket->told, half, side))
@@ -508,7 +517,7 @@ socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     for (; socket; socket = socket->older) {
         if (++looked_at > SOCKETS_MAX)
             return NULL;
-        if (socket->is_doubtful || socket->mirror || !socket->has_all ||
+        if (socket->is_doubtful || socket->mirror || !socket->whole_frame ||
             !smcr_gid_is_same(socket->told.gid[SMCR_TOLD_OWN], gid) ||
             !goes_on_to(arrival, socket, cdc->prod))
             continue;
@@ -526,9 +535,9 @@ smcr_state_told_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int
     smcr_socket_t *socket = smcr_socket_of_token(arrival->state, qp->key.gid, cdc->token);
 
     *side = qp->side;
-    if (socket)
-        return !socket->told.undated && may_follow(arrival, socket, cdc) && !socket->conn ? socket
-                                                                                          : NULL;
+    if (socket) /* one that has its connection is over, as that is */
+        return !socket->told.undated && !socket->conn && may_follow(arrival, socket, cdc)
+                   ? socket : NULL;
     if (!arrival->state->sockets)
         return NULL;
     *side = !qp->side;
@@ -544,9 +553,8 @@ smcr_conn_t *
 smcr_state_told_conn(const smcr_arrival_t *arrival, const smcr_socket_t *socket)
 {
     const smcr_socket_t *mirror = socket->mirror;
-    smcr_conn_t *conn = socket->conn ? socket->conn : mirror ? mirror->conn : NULL;
+    smcr_conn_t *conn = smcr_conn_now(socket->conn ? socket->conn : mirror ? mirror->conn : NULL);
 
-    conn = smcr_conn_now(conn);
     return conn && conn->lgr == arrival->qp->link->lgr && !conn->side[arrival->qp->side].has_token
                ? conn
                : NULL;

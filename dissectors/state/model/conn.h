@@ -38,9 +38,10 @@ typedef struct {
     uint32_t first_cdc;  /* frame of the first CDC message from this side; 0: none */
     uint32_t cdc_frame;  /* last CDC message from this side; 0: none */
     uint64_t cdc_time;   /* of that, nanoseconds since the epoch */
+    uint64_t mark_time[2]; /* of a message, and one SMCR_TIME_DISORDER or more before it; 0: none */
     uint32_t odd_frame;  /* last CDC message from this side with a cursor that cannot be; 0: none */
     smcr_cursor_t prod;  /* of the last message in which they can be */
-    smcr_cursor_t cons;
+    smcr_cursor_t cons, mark_prod[2]; /* and those at `mark_time` */
     smcr_cursor_t said_prod, said_cons; /* of the odd message */
     uint8_t cdc_flags, cdc_state;
     uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */

@@ -122,7 +122,7 @@ smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGT
     return state->sockets ? g_hash_table_lookup(state->sockets->by_token, &key) : NULL;
 }
 
-/* The one with this token and these ends. */
+/* The one with this token and these ends; a file tells no inode. */
 static smcr_socket_t *
 find(const smcr_state_t *state, const smcr_told_socket_t *told)
 {
@@ -130,7 +130,8 @@ find(const smcr_state_t *state, const smcr_told_socket_t *told)
         told->has_conn ? smcr_socket_of_token(state, told->gid[SMCR_TOLD_OWN], told->token)
                        : g_hash_table_lookup(state->sockets->by_ends, told);
 
-    return socket && equal_ends(&socket->told, told) ? socket : NULL;
+    return socket && equal_ends(&socket->told, told) &&
+                   (socket->told.undated || socket->told.inode == told->inode) ? socket : NULL;
 }
 
 smcr_socket_t *
@@ -155,7 +156,7 @@ smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t d
         socket->first = when;
     socket->time = when.time;
     socket->dump = dump;
-    socket->has_all = false;
+    socket->whole_frame = 0;
     g_hash_table_replace(sockets->by_ends, &socket->told, socket);
     if (!told->has_conn)
         return socket;
@@ -266,7 +267,7 @@ smcr_socket_at(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH], sm
     smcr_socket_t *socket =
         state->sockets ? g_hash_table_lookup(state->sockets->by_cursor, &key) : NULL;
 
-    return socket && socket->has_all && !socket->is_one_of_several ? socket : NULL;
+    return socket && socket->whole_frame && !socket->is_one_of_several ? socket : NULL;
 }
 
 void

@@ -24,7 +24,7 @@ struct smcr_socket {
     const smcr_socket_t *mirror; /* the other end, as its host has told; NULL: it has not */
     bool is_doubtful;            /* the capture contradicts it */
     bool is_one_of_several;      /* others of the dump have written as much */
-    bool has_all;                /* the capture has the end of the dump */
+    uint32_t whole_frame;        /* which has the end of the dump; 0: none has */
     smcr_socket_t *older;        /* the one that was told of before it; NULL: it was the first */
 };
 
