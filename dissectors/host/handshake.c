@@ -57,12 +57,12 @@ smcr_handshake_bypass(void)
 }
 
 dissector_handle_t
-smcr_handshake_other(conversation_t *conversation, uint32_t frame)
+smcr_handshake_other(wmem_tree_t *dissectors, uint32_t frame)
 {
-    dissector_handle_t other = conversation_get_dissector(conversation, frame);
+    dissector_handle_t other = dissectors ? wmem_tree_lookup32_le(dissectors, frame) : NULL;
 
     if (other == known.clc)
-        other = conversation_get_dissector(conversation, 0);
+        other = wmem_tree_lookup32_le(dissectors, 0);
     return other == known.clc ? NULL : other;
 }
 
@@ -150,6 +150,11 @@ smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn)
     }
     if (!has_tcp)
         stand_in(pinfo, ends);
+    wmem_tree_t *before = ends->conversation->dissector_tree;
+    ends->dissectors = wmem_tree_new(wmem_file_scope());
+    wmem_tree_insert32(ends->dissectors, 0, smcr_handshake_other(before, pinfo->num));
+    if (has_tcp)
+        wmem_tree_insert32(ends->dissectors, 1, (void *)known.clc);
     return ends;
 }
 

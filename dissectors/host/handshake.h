@@ -71,6 +71,7 @@ smcr_endpoint_gid(const address *from, uint8_t gid[SMCR_GID_LENGTH])
  * what stands in for one that is not known, from sides as they were before they changed places. */
 typedef struct {
     conversation_t *conversation;
+    wmem_tree_t *dissectors; /* that have taken it, by frame: TCP's segments still come to CLC */
     address addr[2];
     uint32_t port[2];
     uint32_t stream; /* tcp.stream */
@@ -97,9 +98,9 @@ smcr_handshake_set_ends(packet_info *pinfo, const smcr_handshake_ends_t *ends, u
 
 /* ---- the connection of a TCP packet ---- */
 
-/* The dissector of the whole conversation in this frame: one above our claim, or one that it hides.
- * NULL: there is none but ours. */
-dissector_handle_t smcr_handshake_other(conversation_t *conversation, uint32_t frame);
+/* Of the dissectors of a conversation, that of all of it in this frame: one above our claim, or one
+ * that it hides. NULL: there is none but ours. */
+dissector_handle_t smcr_handshake_other(wmem_tree_t *dissectors, uint32_t frame);
 
 /* The connection of this TCP packet, NULL when nothing of SMC has been seen on it. */
 smcr_conn_t *smcr_handshake_find(packet_info *pinfo);

@@ -4,7 +4,8 @@
  * messages that go on apart from those of the connection's segments.
  *
  * Borrowed from TCP's inside: `multisegment_pdus`, `flags` and `ooo_segments` of tcp_flow_t, which
- * are ours for the call; a message until FIN, as tcp_multisegment_pdu has it; the members of
+ * are ours for the call, as `dissector_tree` of conversation_t is: who takes the conversation takes
+ * our bytes, not the segments. A message until FIN, as tcp_multisegment_pdu has it; the members of
  * packet_info below. If TCP keeps messages elsewhere, ours mix with those of the segments; if it
  * ends a message until FIN otherwise, HTTP without a length stays open; if dissectors read another
  * member, they read RoCE's. tests/facts/test_payload.py and test_other_protocols.py fail then.
@@ -46,6 +47,7 @@
 typedef struct {
     TCP_MEMBERS(DECLARE)
     wmem_list_frame_t *tcp_layer; /* added for the call */
+    wmem_tree_t *dissectors;      /* of the conversation */
 } saved_frame_t;
 
 /* The frame takes the place of a TCP segment, until its members are restored. */
@@ -54,6 +56,8 @@ become_tcp(packet_info *pinfo, const smcr_handshake_ends_t *ends, unsigned sende
            saved_frame_t *saved)
 {
     *saved = (saved_frame_t){TCP_MEMBERS(SAVE)};
+    saved->dissectors = ends->conversation->dissector_tree;
+    ends->conversation->dissector_tree = ends->dissectors;
     smcr_handshake_set_ends(pinfo, ends, sender);
     if (ends->server_port)
         pinfo->match_uint = ends->server_port;
@@ -136,6 +140,7 @@ dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree
         smcr_handshake_set_bypass(outer);
         own->flags = flow->flags;
         *flow = as_it_was; /* that of the TCP connection again */
+        ends->conversation->dissector_tree = saved.dissectors;
         TCP_MEMBERS(RESTORE)
         wmem_list_remove_frame(pinfo->layers, saved.tcp_layer);
     }
@@ -239,7 +244,7 @@ dissect_fresh(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tree 
     smcr_policy_stretch_t bytes = {
         .begin = fresh->position,
         .end = fresh->position + tvb_captured_length(fresh->data),
-        .conversation = flow->ends->conversation,
+        .ends = flow->ends,
         .sender = sender,
     };
     smcr_policy_ask_t ask = smcr_policy_decide(pinfo, record, bytes);

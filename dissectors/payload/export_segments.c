@@ -12,7 +12,6 @@
 #include <epan/in_cksum.h>
 #include <wiretap/wtap.h>
 
-#include "host/host.h"
 
 enum { TCP = 6, HOPS = 64, TCP_HEADER = 20, IPV4_HEADER = 20, IPV6_HEADER = 40 };
 

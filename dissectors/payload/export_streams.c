@@ -12,7 +12,6 @@
 
 #include <epan/export_object.h>
 
-#include "host/host.h"
 #include "pieces.h"
 
 /* What a packet tells of a stream. */

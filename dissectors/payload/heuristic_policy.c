@@ -10,7 +10,6 @@
 #include <epan/exported_pdu.h>
 
 #include "fields.h"
-#include "host/host.h"
 
 /* Bytes that went by last in a direction. */
 typedef struct {
@@ -43,7 +42,7 @@ smcr_policy_handoff(void)
 static asking_t *
 find(smcr_policy_stretch_t bytes)
 {
-    return conversation_get_proto_data(bytes.conversation, proto_smcr);
+    return conversation_get_proto_data(bytes.ends->conversation, proto_smcr);
 }
 
 /* Whether a message of the application may begin with these bytes, for all that is known. */
@@ -94,7 +93,7 @@ smcr_policy_decide(packet_info *pinfo, const smcr_record_t *record, smcr_policy_
         return SMCR_POLICY_ASK_AS_TCP;
     if (pinfo->fd->visited) /* a dissector may have claimed the conversation since then */
         return record->place->is_unasked ? SMCR_POLICY_ASK_NOT : SMCR_POLICY_ASK_AS_TCP;
-    if (smcr_handshake_other(bytes.conversation, pinfo->num) ||
+    if (smcr_handshake_other(bytes.ends->dissectors, pinfo->num) ||
         dissector_get_uint_handle(known.ports, record->conn->port[0]) ||
         dissector_get_uint_handle(known.ports, record->conn->port[1]))
         return SMCR_POLICY_ASK_AS_TCP; /* it has somebody to give them to before heuristics */
@@ -115,7 +114,7 @@ smcr_policy_answer(const packet_info *pinfo, const smcr_record_t *record,
         return;
     if (!asking) {
         asking = wmem_new0(wmem_file_scope(), asking_t);
-        conversation_add_proto_data(bytes.conversation, proto_smcr, asking);
+        conversation_add_proto_data(bytes.ends->conversation, proto_smcr, asking);
     }
     last_t *last = &asking->last[bytes.sender];
     asking->accepted |= !declined;

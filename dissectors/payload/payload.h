@@ -7,6 +7,7 @@
 #pragma once
 
 #include "compat.h"
+#include "host/host.h"
 #include "show/show.h"
 
 /* ---- dissected as over TCP ---- */
@@ -87,7 +88,7 @@ typedef enum {
 /* Bytes of a stream. */
 typedef struct {
     uint64_t begin, end; /* positions of the first one, and behind the last */
-    conversation_t *conversation; /* to which dissectors get them, sent by this end of it */
+    const smcr_handshake_ends_t *ends; /* between which dissectors get them, sent by this one */
     unsigned sender;
 } smcr_policy_stretch_t;
 

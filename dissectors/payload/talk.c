@@ -85,7 +85,7 @@ new_ends(const packet_info *pinfo, const smcr_conn_t *conn, unsigned sender)
     if (!conn->conversation)
         server = server < 0 ? !sender : server ^ conn->flips;
     if (chosen)
-        conversation_set_dissector(ends->conversation, chosen);
+        wmem_tree_insert32(ends->dissectors, 0, (void *)chosen);
     if (chosen || !conn->conversation)
         ends->server_port = ends->port[server];
     return ends;

@@ -13,7 +13,6 @@
 
 #include <epan/exceptions.h>
 
-#include "host/host.h"
 #include "message/message.h"
 #include "packet/packet.h"
 #include "show/show.h"
@@ -247,7 +246,7 @@ static int
 call_hidden(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
             void *data)
 {
-    dissector_handle_t hidden = smcr_handshake_other(conversation, pinfo->num);
+    dissector_handle_t hidden = smcr_handshake_other(conversation->dissector_tree, pinfo->num);
 
     if (!hidden)
         return 0;
@@ -342,9 +341,8 @@ tap_data(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
                                            .length = (uint32_t)length});
 }
 
-/* What rules say of the first bytes of the application. */
-static void
-show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+void
+smcr_tcp_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
     smcr_record_t record;
 
@@ -430,7 +428,7 @@ dissect_clc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     if (offset < 0 || tvb_captured_length_remaining(tvb, offset) <= 0)
         return (int)tvb_captured_length(tvb);
     show_fallback(tvb, offset, pinfo, tree, conn, data);
-    show_data(tvb, pinfo, tree, conn);
+    smcr_tcp_show(tvb, pinfo, tree, conn);
     return dissect_rest(tvb, offset, pinfo, tree, data);
 }
 

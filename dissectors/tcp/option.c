@@ -15,8 +15,8 @@
 
 #include "tcp.h"
 
-#include "host/host.h"
 #include "message/message.h"
+#include "packet/packet.h"
 #include "show/show.h"
 
 #define KIND_END 0
@@ -241,7 +241,10 @@ dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     smcr_tcp_begun_t *here = p_get_proto_data(pinfo->pool, pinfo, proto_smcr, SMCR_TCP_BEGUN);
     uint8_t flags = is_segment ? tvb_get_uint8(tvb, TCP_FLAGS) : 0;
     bool ends = flags & (TH_FIN | TH_RST);
-    bool asked = is_segment && (is_wanted || ends || smcr_tap_is_heard());
+    smcr_record_t data_record; /* TCP hands on only once what others want more of */
+    bool unshown = is_segment && shown == smcr_annotate_count() &&
+                   smcr_packet_learned(pinfo, SMCR_PACKET_DATA, 0, &data_record);
+    bool asked = is_segment && (is_wanted || ends || unshown || smcr_tap_is_heard());
     smcr_conn_t *conn = asked ? smcr_handshake_find(pinfo) : NULL;
 
     if (here)
@@ -249,6 +252,8 @@ dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     if (!conn || pinfo->num < conn->known_from)
         return used;
     bool by_server = !smcr_handshake_from_client(pinfo, conn);
+    if (unshown)
+        smcr_tcp_show(tvb, pinfo, tree, conn);
     if (ends)
         end_begun(tvb, pinfo, tree, conn, by_server);
     smcr_tap_segment(pinfo, &(smcr_tap_segment_t){

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "compat.h"
-#include "wire/wire.h"
+#include "host/host.h"
 
 #define SMCR_TCP_BEGUN 1 /* key of p_add_proto_data(): one without `next`, of this packet */
 
@@ -18,6 +18,9 @@ typedef struct smcr_tcp_begun {
     uint32_t next;      /* sequence number of the byte behind them, as in TCP's header */
     uint32_t end_frame; /* in which the connection ends before that byte; 0: it has not */
 } smcr_tcp_begun_t;
+
+/* What rules say of the first bytes of the application, if this frame has them. */
+void smcr_tcp_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn);
 
 /* Called once, when protocols register, after TCP. */
 void smcr_tcp_segment_register(void);
