@@ -102,6 +102,11 @@ def having(other, of):
     return lambda path: of(path) if other(path) else []
 
 
+def goes_on_with(of):
+    """Captures where who sends the first of these frames sends another one."""
+    return lambda path: of(path) and by_sender(of)(path, of(path)[0])
+
+
 def second_continuation(path):
     """ADD LINK CONTINUATIONs that go on with one of the same side before."""
     before, found = {}, []
@@ -179,6 +184,7 @@ ACCEPTED = llc(2, 0x22, response=True, more=lambda data: not data[3] & 0x40)
 REJECTED_V1 = llc(2, response=True, more=lambda data: data[3] & 0x40)
 ADD_LINK_CONT, DELETE_LINK = llc(3, response=False), llc(4, 0x24, response=False)
 CONFIRM_RKEY, CONFIRM_RKEY_ANSWER = llc(6, 0x26, response=False), llc(6, 0x26, response=True)
+RKEY_V2 = llc(0x26, response=False)
 ONE_WAY = llc(3, more=lambda data: data[5] > 4)  # in a capture whose servers send nothing for long
 DELETE_RKEY, DELETE_RKEY_ANSWER = llc(9, 0x29, response=False), llc(9, 0x29, response=True)
 TEST_LINK, TEST_LINK_ANSWER = llc(7, 0x27, response=False), llc(7, 0x27, response=True)
@@ -316,8 +322,8 @@ MUTATIONS = (
     Broken("R-3.2-2", "smcr.clc.order", clc(CONFIRM), again),
     Broken("R-3.5.1.2-1 R-C.6-1", "smcr.clc.data_instead", clc(DECLINE), put(0, "48545450"),
            also={"smcr.fallback": "the connection falls back", "bytes": "those of the Decline are data"}),
-    Broken("R-3.5.1.2-6", "smcr.clc.peer_changed", clc(CONFIRM, 1, True), put(8, "7777")),
-    Broken("R-3.5.2-1", "smcr.clc.peer_changed", LATER_ACCEPT, put(8, "7777")),
+    Broken("R-3.5.1.2-6", "smcr.clc.peer_changed", having(LATER_CONFIRM, clc(CONFIRM, 1, True)), put(8, "7777")),
+    Broken("R-3.5.2-1", "smcr.clc.peer_changed", having(lambda path: LATER_ACCEPT(path)[1:], LATER_ACCEPT), put(8, "7777")),
     Broken("R-3.5.2-5", "smcr.clc.peer_changed", LATER_CONFIRM, put(32, "020304050607")),
     Broken("R-3.5.2-5", "smcr.link.mismatch", LATER_CONFIRM, put(38, "0abcde")),
     Broken("R-A.2-2", "smcr.clc.trailer_invalid", clc(PROPOSAL), end("5a5a5a5a"), also=KEPT),
@@ -447,7 +453,7 @@ MUTATIONS = (
     Broken("R-A.3.5-5", "smcr.rkey.wrong_link", OTHER_LINKS, put(17, "77"), also=MISSING,
            echo=(CONFIRM_RKEY_ANSWER, put(17, "77"))),
     Broken("R-A.3.5-6", "smcr.rkey.link_twice", OTHER_LINKS, swapped, also=MISSING, echo=(CONFIRM_RKEY_ANSWER, swapped)),
-    Broken("R-V2LLC-7", "smcr.llc.count_invalid", llc(0x26, response=False), put(4, "05"), also=ECHO),
+    Broken("R-V2LLC-7", "smcr.llc.count_invalid", having(goes_on_with(RKEY_V2), RKEY_V2), put(4, "05"), also=ECHO),
     Broken("R-A.3.7-1", "smcr.llc.limit_exceeded", llc(9, response=False), put(4, "00"),
            also={**ECHO, "smcr.llc.unused_not_zero": "its RKeys are in places that it does not use"}),
     Broken("R-A.3.7-1", "smcr.llc.count_invalid", llc(9, response=False), put(4, "09"), also=ECHO),

@@ -121,6 +121,18 @@ def test_a_broken_rule_breaks_nothing_else(tshark, scratch):
         pytest.fail("\n".join(map(str, found)), pytrace=False)
 
 
+# In captures that begin late: the first cursor that is known, and an RMB whose address nothing but the first WRITE tells.
+IMPOSSIBLE, FAR_ON, FAR_BACK = put(12, "7fffffff"), add(0, ">Q", 1 << 30), add(0, ">Q", -1 << 30)
+LATE = (("late-one", 2, IMPOSSIBLE, {"smcr.cdc.cursor_range"}), ("late-one", 5, FAR_BACK, set()), ("late-many", 9, FAR_ON, set()))
+
+
+@pytest.mark.parametrize("name, number, change, items", LATE)
+def test_nothing_false_follows_where_the_beginning_is_absent(tshark, scratch, name, number, change, items):
+    path = hosts.write(tshark.bed, hosts.Variant(name, "", "whole"))
+    altered = mutants.mutate(path, number, change, scratch / "altered.pcapng")
+    assert mutants.differences(mutants.shown(tshark, path), mutants.shown(tshark, altered), number) == (items, [], [])
+
+
 @pytest.mark.parametrize("name, number", [("http", 92), ("late-many", 232)])
 def test_nothing_false_follows_where_a_host_names_the_connection(tshark, scratch, name, number):
     """A WRITE goes 10 bytes too far on. It is not one round behind: what comes next is where it was."""

@@ -89,7 +89,8 @@ place_first_write(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_c
 
 /* The RMB of a late connection, from the WRITE right before its CDC message: the producer cursor is
  * where the write ended. RMBs begin at a page, and the cursor has moved since the message before,
- * which rules out a WRITE of another connection. */
+ * which rules out a WRITE of another connection. The next one confirms it; or one of the two was
+ * wrong, and what comes behind tells. */
 static void
 place_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
@@ -102,15 +103,21 @@ place_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
                  writer->prod.wrap != cdc->prod.wrap;
     bool known = side->shares_element || (side->rmb && smcr_rmb_is_alive(side->rmb));
 
-    if (known || !write || !moved || write->rmb)
-        return;
-    smcr_psn_t after = write->first_psn + write->packets;
-    if (!write->late || after != arrival->psn || cdc->prod.count < write->length)
+    bool again = known && side->rmb && side->rmb->guessed && write && write->rmb == side->rmb;
+    if (!write || !moved || (!again && (known || write->rmb || !write->late)) ||
+        write->first_psn + write->packets != arrival->psn || cdc->prod.count < write->length)
         return;
     uint64_t base = write->va - (cdc->prod.count - write->length);
     if (base & SMCR_WIRE_PAGE_MASK)
         return;
+    if (again) {
+        side->rmb->guessed = false;
+        side->rmb->over = base != write->rmb_va;
+        side->rmb->lgr->rmb_count[qp->side] -= side->rmb->over;
+        return;
+    }
     side->rmb = smcr_rmb_renew(state, qp, write->rkey, base);
+    side->rmb->guessed = true;
     side->rmb_index = 1;
     smcr_rmb_set_conn(state, side->rmb, 1, conn);
     write->late->conn = conn;

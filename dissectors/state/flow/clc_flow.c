@@ -223,7 +223,8 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
     uint8_t version = smcr_wire_bits(conn->accept_flags, SMCR_MASK_VERSION);
 
     smcr_conn_join(conn, lgr);
-    memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
+    if (!smcr_record_has_event(arrival->record, SMCR_EVENT_clc_peer_changed)) /* not believed */
+        memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
     if (accept->has_fce) {
         lgr->has_release = true;
         lgr->release = (uint8_t)smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);

@@ -58,7 +58,8 @@ element_of(const smcr_rmb_t *rmb, uint64_t begin, uint64_t va)
     uint64_t from = va - begin;
     uint32_t size = rmb->element_size;
 
-    if (va < begin || (size && from / size >= SMCR_WIRE_RMB_INDEX_MAX))
+    if (va < begin || (size && from / size >= SMCR_WIRE_RMB_INDEX_MAX) ||
+        (!size && from >= smcr_bsize_bytes(SMCR_BSIZE_512M)))
         return 0;
     return size ? (uint8_t)(from / size + 1) : 1;
 }

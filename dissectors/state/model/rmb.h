@@ -36,12 +36,13 @@ struct smcr_rmb {
     smcr_rmb_rare_t *more;  /* NULL: nothing */
     smcr_point_t since;     /* it was announced behind this point of the flow to its owner */
     bool misplaced; /* its address cannot be right: the first WRITE tells it */
+    bool guessed;   /* its address is told by one WRITE alone */
     uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
     uint32_t confirm_frame; /* of `first`: the first CONFIRM RKEY request; 0: none */
     uint32_t delete_frame;  /* of `first`: the DELETE RKEY request; 0: none */
     uint32_t deleted_frame; /* its response; 0: not deleted */
     int8_t side;            /* of the owner, who receives data in it */
-    bool over;              /* announced again: this one means nothing any more */
+    bool over;              /* announced again, or guessed wrong: it means nothing any more */
     bool confirmed;         /* by CONFIRM RKEY */
     bool agreed;            /* and the peer has agreed */
 };

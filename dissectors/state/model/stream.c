@@ -19,7 +19,8 @@ smcr_ring_fault_t
 smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before, smcr_cursor_t now)
 {
     int16_t wraps = (int16_t)(uint16_t)(now.wrap - before.wrap);
-    bool outside = ring->size && (now.count < ring->base || now.count >= ring->size);
+    bool outside = ring->size ? now.count < ring->base || now.count >= ring->size
+                              : now.count >= smcr_bsize_bytes(SMCR_BSIZE_512M);
 
     if (wraps < 0 || (wraps == 0 && now.count < before.count))
         return SMCR_RING_FAULT_BACK;

@@ -53,7 +53,10 @@ check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 {
     smcr_ring_fault_t fault = cursor->told ? SMCR_RING_FAULT_NONE : cursor->fault;
 
-    if (fault == SMCR_RING_FAULT_OUTSIDE)
+    if (fault == SMCR_RING_FAULT_OUTSIDE && !conn->side[owner].size)
+        smcr_breach(arrival, SMCR_EVENT_cdc_cursor_range, message->follows,
+                    "The %s cursor is %u: no RMB element is so large", name, now.count);
+    else if (fault == SMCR_RING_FAULT_OUTSIDE)
         smcr_breach(arrival, SMCR_EVENT_cdc_cursor_range, message->follows,
                     "The %s cursor is %u, but the data of the RMB element lie from %u to %u", name,
                     now.count, conn->lgr->base[owner], conn->side[owner].size - 1);

@@ -95,8 +95,8 @@ SMCR_RULES_WRITE(eyecatcher)
 SMCR_RULES_WRITE(size)
 {
     const smcr_place_t *place = write->place;
-    uint32_t size = write->rmb->element_size;
-    bool begins = !arrival->roce || arrival->roce->has_reth;
+    uint32_t size = write->rmb->guessed ? 0 : write->rmb->element_size;
+    bool begins = !write->rmb->guessed && (!arrival->roce || arrival->roce->has_reth);
 
     if ((place->index == 0 && begins) ||
         (place->index && size && place->offset + (uint64_t)place->length > size))

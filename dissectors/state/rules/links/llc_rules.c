@@ -335,7 +335,8 @@ SMCR_RULES_LLC(check_unfinished)
         smcr_breach(arrival, SMCR_EVENT_rkey_count, smcr_doubt_link(arrival, message->link),
                     "The message before has announced more RTokens, which are missing");
     unsigned others = message->llc->u.confirm_rkey.other_links;
-    *countdown = now(message, others < SMCR_WIRE_LINKS_MAX ? others : 0, false);
+    bool counts = others < SMCR_WIRE_LINKS_MAX && !(message->llc->type & SMCR_LLC_TYPE_V2);
+    *countdown = now(message, counts ? others : 0, false);
 }
 
 /* How many RTokens may be left in a continuation of what was told so far. */
