@@ -316,7 +316,11 @@ smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role)
     int above = cmp_address(&own, &peer);
     if (above == 0)
         above = conn->port[role] > conn->port[!role] ? 1 : -1;
-    return above >= 0 ? tcp->flow1.closing_initiator : tcp->flow2.closing_initiator;
+    const tcp_flow_t *flow = above >= 0 ? &tcp->flow1 : &tcp->flow2;
+    const tcp_analyze_seq_flow_info_t *seen = flow->tcp_analyze_seq_info;
+    return flow->closing_initiator &&
+           (!seen || smcr_evidence_tcp_is_end(conn, role, seen->nextseq) ||
+            smcr_evidence_tcp_is_end(conn, role, seen->nextseq - flow->base_seq));
 }
 
 bool

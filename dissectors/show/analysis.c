@@ -131,7 +131,7 @@ add_write(analysis_t *analysis, const smcr_record_t *record)
 
     if (smcr_evidence_hears_reader(record, analysis->pinfo->num))
         add(analysis, hf_smcr_window_written, place->used);
-    add(analysis, hf_smcr_announced_in, smcr_place_announced_in(place));
+    add(analysis, hf_smcr_announced_in, place->waits ? 0 : place->announced_in);
     if (place->acked) {
         uint64_t sent = smcr_capture_when(analysis->pinfo).time;
         smcr_record_wait_t acked = wait_for(place->acked->frame, sent, place->acked->time);

@@ -123,6 +123,14 @@ ONCE_SAID_OF_MOVES = [
     ("the VLAN of a tunnel", "rocev1-vlan", "wrapped", "ERSPAN II"),
     ("announced by a later message, though one before is absent", "peer-same-rkeys", "30 %", "seed 1"),
     ("open, though CLC is in disorder", "peer-exit", "swapped", "every pair from 2"),
+    ("closed before, though the FIN is a copy of a connection before", "late-reuse", "copies", "50 later, seed 0"),
+    ("a slow setup, though the SYN-ACK comes behind its acknowledgement", "late-reuse", "shuffled", "seed 4"),
+    ("unread, though the reader uses a link of which its queue pair is not known", "llc-confirm-rkey-cont", "block", "without 63 to 72"),
+    ("unread, though messages on the reader's link are absent", "peer-other-link", "pause", "without 02:00:00:00:05 in 50 to 89"),
+    ("nothing to write, though a retransmission fills a gap", "6.1-v1-g3-half-close", "single", "without 30"),
+    ("open, though a connection behind it begins without SYN", "clc-smcd-v1", "block", "without 8 to 17"),
+    ("open, though connections behind it lack bytes", "clc-decline-codes", "30 %", "seed 4"),
+    ("requests that cross, though the acknowledgement between may be absent", "peer-first-lost", "block", "without 40 to 49"),
 ]
 LATER = "30 years later"  # times are not compared
 GUESSED = "pseudowire"  # Wireshark 4.4 and later guess whether there is a control word

@@ -51,7 +51,7 @@ OPEN = [
     ("^peer-foreign$", {"link.mtu_bytes"}, "its packets, and CLC of later contacts, have another MTU than ADD LINK"),
     ("^peer-rkeys$", {"link.state", "group.type"}, "all is absent of a link behind its CONFIRM LINK request"),
     ("", {"close"}, "what TCP has not shown to be its last segment may be"),
-    ("-n-lossy|-loss|-g6-|^cdc-flags$|^nak-loss-smc$", {
+    ("-n-lossy|-loss|-g3-|-g6-|^cdc-flags$|^nak-loss-smc$", {
         "smcr.cdc.read_of", "smcr.cdc.read_time", "smcr.announced_in", "smcr.window.full", "smcr.window.unread",
         "smcr.window.free", "smcr.window.percent", "smcr.window.offered", "smcr.window.written",
         "smcr.window.opened", *IDLE, "blocked_count", "window_full_count",
@@ -70,7 +70,6 @@ OPEN = [
     ("^(peer-replay|peer-move|rfc-failover-.*)$", {"link.moved_from", "link.moved_to"},
      "a message that comes late behind failover validation may as well be a move back without one; or a side begins, as the "
      "capture has it, on the link that the other one has left"),
-    ("", {"smcr.llc.collision"}, "nothing tells that an acknowledgement is absent: what it would show as seen counts as not seen"),
     ("^peer-asymmetric-link$", {"smcr.lgr.type_changed"}, "where CONFIRM LINK comes late, the links were others by then"),
     ("^roce-odd$", {"flow.repeated"}, "a READ may be repeated at once: nothing tells a copy"),
     ("^late-fallback$", {"smcr.fallback.reason"}, "what one host told is absent, and the other one tells of its own side"),

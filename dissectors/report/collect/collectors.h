@@ -20,6 +20,7 @@ typedef struct smcr_collection {
     wmem_array_t *times; /* smcr_when_t: frames that may be asked for, in their order */
     uint32_t now; /* frame of the packet that has been taken last */
     wmem_array_t *tcp; /* tcp_flows.c: pointers, by number of the stream; NULL: no segment of it */
+    uint32_t lacking;  /* the last frame of which TCP shows that others before it are absent */
     wmem_map_t *rdma;  /* rdma_flows.c: flows, by what they are */
     wmem_array_t *late; /* rdma_flows.c: const smcr_record_t *, of late packets */
     smcr_figure_list_t rdma_list; /* the same in the order of their first packets */
@@ -143,6 +144,7 @@ typedef struct {
     bool lacks_end;          /* of one it lacks the newest bytes, or all: it may have a FIN */
     uint32_t syns;           /* of the client */
     bool is_connected;       /* there are segments other than these and RST */
+    bool is_disordered;      /* the SYN-ACK comes behind an acknowledgement of the client */
     smcr_figure_syn_sign_t syn_sign[2]; /* of the SYN, and of the SYN-ACK */
     uint64_t isn[2];        /* initial sequence numbers of client and server; SMCR_FIGURE_UNKNOWN */
     uint64_t payload[2];     /* bytes of the streams up (0) and down (1), each once */

@@ -310,7 +310,8 @@ static void
 fill_setup(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *counted,
            const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
 {
-    uint64_t from = tcp && tcp->syn.frame ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, syn = from;
+    bool known = tcp && tcp->syn.frame && !tcp->is_disordered;
+    uint64_t from = known ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, syn = from;
     const smcr_collect_contact_t *contact = &counted->contact;
     const smcr_exchange_t *longest = contact->longest_of;
 
@@ -380,7 +381,7 @@ fill_directions(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *cou
 
 static void
 fill_times(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *counted,
-           const smcr_collect_tcp_facts_t *tcp)
+           const smcr_collect_tcp_facts_t *tcp, uint32_t lacking)
 {
     bool began_before = !tcp || !tcp->syn.frame;
 
@@ -391,6 +392,8 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *co
         entry->last_frame = tcp->last;
     entry->began_before = began_before ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
     entry->close = close_of(counted, tcp, entry->outcome);
+    if (entry->close == SMCR_FIGURE_CLOSE_OPEN && lacking > entry->last_frame.frame)
+        entry->close = SMCR_FIGURE_CLOSE_UNKNOWN; /* its end may be absent as well */
     smcr_figure_close_t close = entry->close ? entry->close : close_of_tcp(tcp);
     if (close == SMCR_FIGURE_CLOSE_OPEN && !entry->close) /* RoCE may have ended */
         return;
@@ -427,7 +430,7 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
         used->number = use->link->has_number ? use->link->number : SMCR_FIGURE_UNKNOWN;
         used->from_frame = use->from;
     }
-    fill_times(entry, counted, tcp);
+    fill_times(entry, counted, tcp, collection->lacking);
     fill_setup(entry, counted, tcp, scope);
     fill_directions(entry, counted, tcp, scope);
 }

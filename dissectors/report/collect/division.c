@@ -161,13 +161,6 @@ all_was(smcr_collect_writer_t *writer, const smcr_collect_spent_t *before, smcr_
     writer->since = until;
 }
 
-static void
-repeat_since(smcr_collect_writer_t *writer, const smcr_collect_spent_t *before)
-{
-    all_was(writer, before, SMCR_COLLECT_IS_REPEATING);
-    writer->repeated = writer->spent;
-}
-
 /* A packet that its peer sent first at `first` comes again: space or an answer came late. */
 static void
 wait_for_peer(smcr_collect_writer_t *writer, uint64_t first)
@@ -186,6 +179,16 @@ wait_for_peer(smcr_collect_writer_t *writer, uint64_t first)
 }
 
 static void
+repeat_since(smcr_collect_division_t *division, int sender, const smcr_collect_spent_t *before)
+{
+    smcr_collect_writer_t *writer = &division->writer[sender];
+
+    all_was(writer, before, SMCR_COLLECT_IS_REPEATING);
+    writer->repeated = writer->spent;
+    wait_for_peer(&division->writer[!sender], before->until);
+}
+
+static void
 take_repeat(smcr_collect_division_t *division, const smcr_record_t *record)
 {
     smcr_collect_writer_t *writer = &division->writer[record->sender];
@@ -195,8 +198,7 @@ take_repeat(smcr_collect_division_t *division, const smcr_record_t *record)
         sent = at;
     if (!sent) /* it was acknowledged before */
         return;
-    repeat_since(writer, &sent->before);
-    wait_for_peer(&division->writer[!record->sender], sent->when.time);
+    repeat_since(division, record->sender, &sent->before);
     for (; sent && sent->when.frame <= record->first_frame; sent = sent->next)
         sent->again = true;
 }
@@ -345,7 +347,7 @@ smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *
     if (record->order == SMCR_FLOW_IS_REPEAT)
         take_repeat(division, record);
     else if (record->order == SMCR_FLOW_IS_LATE && writer->gap.until)
-        repeat_since(writer, &writer->gap);
+        repeat_since(division, record->sender, &writer->gap);
     if (record->order != SMCR_FLOW_IS_COPY && record->fate != SMCR_FLOW_FATE_DROP) {
         sent.again = record->order == SMCR_FLOW_IS_REPEAT;
         if (record->kind == SMCR_RECORD_WRITE)

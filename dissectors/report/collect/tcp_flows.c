@@ -276,6 +276,8 @@ take_syn(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment
 
     if (flags & SMCR_CONGESTION_TCP_ACK) {
         set_client(facts, direction == UP ? DOWN : UP);
+        facts->is_disordered |= facts->isn[SERVER] == SMCR_FIGURE_UNKNOWN &&
+                                flow->direction[!direction].counts.acks;
         flow->ecn_accepted =
             MAX(flow->ecn_accepted, ece && !cwr ? SMCR_FIGURE_YES : SMCR_FIGURE_NO);
     } else {

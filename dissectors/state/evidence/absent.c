@@ -55,8 +55,10 @@ smcr_evidence_unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_
 
     if (point->qp != qp && joins(point, qp))
         return 0;
-    return absent == UINT64_MAX ? absent
-                                : (absent + smcr_point_unplaced(point)) * smcr_qp_mtu(qp);
+    if (absent == UINT64_MAX)
+        return absent;
+    uint64_t unplaced = (qp->unplaced - point->unplaced) & SMCR_POINT_UNPLACED_MASK;
+    return (absent + unplaced) * smcr_qp_mtu(qp);
 }
 
 smcr_when_t
@@ -265,6 +267,19 @@ smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 /* ---- what the two sides of a connection have sent ---- */
 
+/* Whether the side may have heard of its peer, who may choose any link of the group at first. */
+static bool
+may_hear(const smcr_conn_t *conn, int side)
+{
+    const smcr_link_t *link = conn->lgr->all_links;
+
+    while (link && (!link->packet_count ||
+                    (link->qp[side].known && !lacks_between(&link->qp[side].traffic.flow,
+                                                            conn->accept_frame, UINT32_MAX))))
+        link = smcr_link_older(link);
+    return link || !conn->lgr->from_start;
+}
+
 bool
 smcr_evidence_is_current(const smcr_conn_t *conn, int side)
 {
@@ -272,7 +287,7 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
     const smcr_conn_side_t *sender = &conn->side[!side];
 
-    if (!flow || (!sender->cdc_frame && !conn->lgr->from_start))
+    if (!flow || (!sender->cdc_frame && may_hear(conn, side)))
         return false; /* it may have chosen a link that is absent for its messages */
     /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
     return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest &&

@@ -104,13 +104,6 @@ smcr_evidence_has_packets_to(const smcr_qp_t *qp)
     return qp->traffic.flow.carried > 0;
 }
 
-/* The last request to the queue pair that has come, or that has been acknowledged. */
-static inline smcr_point_t
-smcr_evidence_sent_by(smcr_qp_t *qp)
-{
-    return smcr_point_at(qp, MAX(qp->traffic.flow.highest, qp->traffic.flow.taken));
-}
-
 /* When the packet was sent for the first time; 0 in `.frame`: it fills a gap, and may repeat one
  * that the capture lacks. */
 smcr_when_t smcr_evidence_sent(const smcr_arrival_t *arrival);
@@ -150,6 +143,14 @@ smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *con
 {
     return smcr_evidence_tcp_precedes(arrival, conn) &&
            (int32_t)(conn->clc_next[smcr_arrival_role(arrival)] - arrival->span->end) >= 0;
+}
+
+/* Whether the role's FIN may be the byte before `next`: right behind CLC. Another one is a copy, of
+ * a connection before on the same ports. */
+static inline bool
+smcr_evidence_tcp_is_end(const smcr_conn_t *conn, unsigned role, uint32_t next)
+{
+    return !(conn->clc_whole & 1U << role) || next == conn->clc_next[role] + 1;
 }
 
 /* Whether data of the role may be a part of a CLC message: no more bytes than a message has are
@@ -233,16 +234,6 @@ static inline const smcr_point_t *
 smcr_evidence_last_to(const smcr_conn_side_t *receiver)
 {
     return receiver->heard.qp ? &receiver->heard : &receiver->since;
-}
-
-/* Whether the RDMA WRITE was sent before a CDC message that has been taken in, and so was announced
- * by that or an earlier one: the capture has it too late. */
-static inline bool
-smcr_evidence_is_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    const smcr_point_t *heard = &conn->side[arrival->qp->side].heard;
-
-    return heard->qp == arrival->qp && arrival->psn < heard->psn;
 }
 
 /* Whether the capture has all CDC messages to `side` so far: what the other side has read and

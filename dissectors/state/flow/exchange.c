@@ -168,6 +168,32 @@ crosses(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open)
            smcr_evidence_is_first_answer(arrival, &open->answered);
 }
 
+/* Whether the request may have been seen before: an acknowledgement of its own is absent. */
+static bool
+may_be_seen(const smcr_doubt_proof_t *claim)
+{
+    const smcr_exchange_request_t *open = claim->about;
+    smcr_record_t ack;
+
+    return !open->acked ||
+           !smcr_record_find(claim->state, open->acked->frame, SMCR_RECORD_OUTERMOST, &ack) ||
+           ack.acks.frame != open->exchange.request_frame;
+}
+
+/* The message crosses the request, or asks for the very same thing, unless the request was seen. */
+static void
+tell_crossing(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, bool same)
+{
+    smcr_event_t *event = smcr_event_add(
+        arrival, SMCR_EVENT_llc_collision,
+        same ? "Both sides send this request at the same time, the server in frame %u"
+             : "Crosses the request in frame %u, which has no response so far",
+        open->exchange.request_frame);
+    event->claim =
+        smcr_doubt_until(arrival, (smcr_doubt_proof_t){.has_come = may_be_seen, .about = open})
+            .claim;
+}
+
 /* A client's wish that crosses with the server's request for the very same thing: the request is
  * the answer, though it came before (3.5.5.3.1, 3.5.5.3.2). */
 static bool
@@ -186,14 +212,11 @@ crosses_server(const smcr_exchange_message_t *message)
     const smcr_exchange_request_t *open = find(lgr, &wanted);
     if (!open || !crosses(arrival, open))
         return false;
-    smcr_event_add(arrival, SMCR_EVENT_llc_collision,
-                   "Both sides send this request at the same time, the server in frame %u",
-                   open->exchange.request_frame);
+    tell_crossing(arrival, open, true);
     return true;
 }
 
-/* RKeys must not change while links do, nor the other way round (3.5.5.3). What comes long after a
- * request does not cross it: the capture may lack its acknowledgement. */
+/* RKeys must not change while links do, nor the other way round (3.5.5.3). */
 static void
 tell_collision(const smcr_exchange_message_t *message)
 {
@@ -206,13 +229,10 @@ tell_collision(const smcr_exchange_message_t *message)
         bool collide =
             (changes_links && smcr_exchange_changes_rkeys(open->type)) ||
             (changes_rkeys && smcr_exchange_changes_links(open->type));
-        bool is_late = arrival->when.time > open->exchange.request_time + SMCR_TIME_DISORDER;
         bool by_peer = open->requester != message->side && !open->exchange.is_doubtful;
-        if (!collide || is_late || !by_peer || !crosses(arrival, open))
+        if (!collide || !by_peer || !crosses(arrival, open))
             continue;
-        smcr_event_add(arrival, SMCR_EVENT_llc_collision,
-                       "Crosses the request in frame %u, which has no response so far",
-                       open->exchange.request_frame);
+        tell_crossing(arrival, open, false);
         return;
     }
 }
@@ -313,6 +333,7 @@ new_request(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     bool by_client = message->lgr->server == !message->side;
+    const smcr_flow_t *answers = &smcr_qp_peer(arrival->qp)->traffic.flow;
     smcr_exchange_request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
 
     *request = (smcr_exchange_request_t){
@@ -323,7 +344,7 @@ new_request(const smcr_exchange_message_t *message)
         .type = message->type,
         .requester = (int8_t)message->side,
         .asked = smcr_point_at(arrival->qp, arrival->psn),
-        .answered = smcr_evidence_sent_by(smcr_qp_peer(arrival->qp)),
+        .answered = smcr_point_at(smcr_qp_peer(arrival->qp), MAX(answers->highest, answers->taken)),
         .key = message->key,
         .orderly = message->type == SMCR_LLC_DELETE_LINK &&
                    message->llc->flags & SMCR_LLC_FLAG_ORDERLY,

@@ -134,8 +134,9 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
         place->used = current && !stream->moved && stream->written > stream->consumed
                           ? (uint32_t)(stream->written - stream->consumed)
                           : 0;
-    if (conn && smcr_evidence_is_announced(arrival, conn))
-        return;
+    const smcr_point_t *heard = conn ? &conn->side[arrival->qp->side].heard : NULL;
+    if (heard && heard->qp == arrival->qp && arrival->psn < heard->psn)
+        return; /* a message that has been taken in has announced it: the capture has it too late */
     if (arrival->record->order == SMCR_FLOW_IS_LATE)
         smcr_place_make_rare(arrival->state, place)->fills = true;
     smcr_place_t *last = smcr_slab_entry(&arrival->state->entries, stream->unannounced);

@@ -142,13 +142,6 @@ smcr_point_is_before(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t 
     return point->qp == qp && point->psn < psn;
 }
 
-/* WRITE packets that have come to the queue pair since then, and have no place. */
-static inline uint32_t
-smcr_point_unplaced(const smcr_point_t *point)
-{
-    return (uint32_t)(point->qp->unplaced - point->unplaced) & SMCR_POINT_UNPLACED_MASK;
-}
-
 /* A response whose request the capture lacks so far. */
 typedef struct {
     bool is_open;  /* it may still come; else there is no response */

@@ -300,13 +300,6 @@ bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
  * smcr_place_piece() only. */
 void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 
-/* The heuristics are not asked about the bytes of this WRITE packet, in no pass. */
-static inline void
-smcr_place_set_unasked(smcr_place_t *place)
-{
-    place->is_unasked = true;
-}
-
 /* The piece of the byte stream that a WRITE packet carries, as far as is known now. */
 smcr_stream_piece_t smcr_place_piece(const smcr_place_t *place);
 
@@ -330,13 +323,6 @@ smcr_place_late(const smcr_place_t *place)
     const smcr_place_rare_t *more = smcr_place_rare(place);
 
     return more ? more->late : NULL;
-}
-
-/* The CDC message that announces the packet; 0: not known. */
-static inline uint32_t
-smcr_place_announced_in(const smcr_place_t *place)
-{
-    return place->waits ? 0 : place->announced_in;
 }
 
 /* Space that is left in the receiver's element, if its size is known. */
