@@ -4,6 +4,7 @@ What is said of an altered capture is true of the whole one, or it is not said.
 
     tests/facts/truths.py [--list] [--strict] [--only KIND] [--each N] [--plugin FILE] [CAPTURE ...]
 
+A CAPTURE is one of the project, by its name, or the path of a file: Ethernet frames, times in microseconds.
 Alters captures in many ways (alterations.py), compares the JSON report and the fields and items of each frame with
 those of the whole capture, and prints what contradicts. Counts of packets may be lower, since the altered capture has
 fewer; all else is the same or is absent. What speaks of the capture itself is left out: that it lacks packets.
@@ -15,6 +16,7 @@ import decimal
 import functools
 import pathlib
 import re
+import shutil
 import sys
 import tempfile
 import zlib
@@ -431,10 +433,25 @@ Base = collections.namedtuple("Base", "name path head frames")
 Truth = collections.namedtuple("Truth", "base frames report packets times")  # times: {frame: microseconds}
 
 
+def name_of(capture):
+    """The name of a capture that is named, or given as a path."""
+    return pathlib.Path(capture).name.split(".pcap")[0]
+
+
+def path_in_bed(bed, capture):
+    """Where tshark may read it: a path outside the project is copied."""
+    if capture in PATHS:
+        return bed.root / "captures" / PATHS[capture].relative_to(TOP / "captures")
+    folder = pathlib.Path(tempfile.mkdtemp(dir=bed.scratch))
+    folder.chmod(0o777)
+    return pathlib.Path(shutil.copyfile(capture, folder / pathlib.Path(capture).name))
+
+
 @functools.cache
-def truth_of(tshark, name):
+def truth_of(tshark, capture):
     """What is said of a whole capture."""
-    path = altered.as_pcapng(tshark.bed, tshark.bed.root / "captures" / PATHS[name].relative_to(TOP / "captures"), name)
+    name = name_of(capture)
+    path = altered.as_pcapng(tshark.bed, path_in_bed(tshark.bed, capture), name)
     base = Base(name, path, *pcapng.read(path))
     rows, report = look(tshark, base.path)
     segments = {each.frame: each[1:] for each in wire.packets(path) if isinstance(each, wire.Segment)}
@@ -502,7 +519,7 @@ def main():
     parser.add_argument("--strict", action="store_true", help="also list and count what is known to contradict (OPEN)")
     parser.add_argument("--plugin", type=pathlib.Path, metavar="FILE", help="another build of the plugin")
     parser.add_argument("--verbose", action="store_true", help="also tell of kinds without contradictions")
-    parser.add_argument("captures", nargs="*", help="all by default")
+    parser.add_argument("captures", nargs="*", help="names or paths; all of the project's by default")
     arguments = parser.parse_args()
     total = collections.Counter()
     with new_bed() as bed, tempfile.TemporaryDirectory(dir=bed.scratch) as folder:
@@ -511,8 +528,8 @@ def main():
         if arguments.plugin:
             bed.add_plugin(arguments.plugin, "given")
         tshark = Tshark(bed, "given" if arguments.plugin else "debug")
-        for name in arguments.captures or CAPTURES:
-            truth = truth_of(tshark, name)
+        for capture in arguments.captures or CAPTURES:
+            truth, name = truth_of(tshark, capture), name_of(capture)
             for kind in arguments.only or kinds_of(name):
                 cases, whats = cases_of(truth, kind, arguments.each), collections.Counter()
                 for case in cases:
