@@ -61,6 +61,11 @@ ONCE_SAID_IN_TURN = [
     ("no option, though data may be CLC", "clc-split-segments", "snap", "76 bytes"),
     ("nothing read, though the reader's messages are before its name", "whole-and-dump", "start", "without 1 to 16"),
 ]
+# The same of frames that come behind another one: (what, capture, frames, behind which one, frames that are left out)
+ONCE_SAID_OF_LATE_FRAMES = [
+    ("a WRITE of no owner, though CLC comes behind it, and the connection moves", "rule-move", {64, 65, 70, 71}, 75, ()),
+    ("a move, though ADD LINK comes when its link is in use", "6.1-v1-h4-two-links-rkeys", {13}, 73, {18}),
+]
 # The same of links, and of requests and their responses: never OPEN
 NEVER_OPEN = {"link.state", "link.delete_reason", "link.mtu_bytes", "link.moved_from", "link.moved_to", "group.type",
               "link_failed", "smcr.announced_in", "smcr.llc.collision", "smcr.lgr.type_changed", "smcr.request_in",
@@ -106,6 +111,8 @@ ONCE_SAID_OF_MOVES = [
     ("nothing to write, though what was under way is absent", "rfc-failover-replay-same-seq", "pause",
      "without 02:00:00:00:0c in 16 to 55"),
     ("unread, though the reader may use a link that is absent", "peer-other-link", "start", "without 1 to 40"),
+    ("not read, though who has not sent yet may use any link", "6.1-v1-h2-two-links-first-fails", "pause",
+     "without 52:54:00:bb in 1251 to 1290"),
     ("not read, though the connection goes on on a link of which the group is not known", "6.1-v1-h1-two-links-second-fails", "start",
      "without 1 to 25"),
     ("of the connection before, though a late WRITE comes behind its end", "peer-delete-rkey", "shuffled", "seed 3, times too"),
@@ -193,14 +200,15 @@ def test_what_was_once_said_in_turn(tshark, scratch):
     fail_on_rows(tshark, scratch, ONCE_SAID_IN_TURN)
 
 
-def test_of_clc_behind_the_first_data(tshark, scratch):
-    """Its Accept and Confirm come behind a WRITE, which has no owner then, and the connection moves to another link."""
-    clc, last = {64, 65, 70, 71}, 75
-
-    def later(frames):
-        return sorted(frames, key=lambda frame: last + 0.5 if frame.number in clc else frame.number)
+def test_of_frames_behind_others(tshark, scratch):
     scratch.chmod(0o777)
-    fail_on(list(wrong_of(tshark, scratch, "rule-move", "later", [alterations.Case("CLC", later)])))
+    lines = []
+    for _, name, moved, behind, absent in ONCE_SAID_OF_LATE_FRAMES:
+        def later(frames, moved=moved, behind=behind, absent=absent):
+            return sorted(alterations.left_out(frames, absent),
+                          key=lambda frame: behind + 0.5 if frame.number in moved else frame.number)
+        lines += wrong_of(tshark, scratch, name, "later", [alterations.Case(f"{moved} behind {behind}", later)])
+    fail_on(lines)
 
 
 def test_what_was_once_said_of_llc(tshark, scratch):

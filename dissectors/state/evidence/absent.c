@@ -121,15 +121,22 @@ group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to, bool fi
     return !seen;
 }
 
-bool
-smcr_evidence_lacks_before(const smcr_lgr_t *lgr, uint32_t frame)
+/* Whether that is so on a link of which the capture has packets: lacks_between(). */
+static bool
+links_lack(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to)
 {
     const smcr_link_t *link = lgr->all_links;
 
-    while (link && !lacks_between(&link->qp[0].traffic.flow, 0, frame) &&
-           !lacks_between(&link->qp[1].traffic.flow, 0, frame))
+    while (link && !lacks_between(&link->qp[side].traffic.flow, from, to))
         link = smcr_link_older(link);
-    return link || lgr->state->is_disordered;
+    return link != NULL;
+}
+
+bool
+smcr_evidence_lacks_before(const smcr_lgr_t *lgr, uint32_t frame)
+{
+    return links_lack(lgr, 0, 0, frame) || links_lack(lgr, 1, 0, frame) ||
+           lgr->state->is_disordered;
 }
 
 bool
@@ -286,8 +293,10 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     const smcr_point_t *last = smcr_evidence_last_to(&conn->side[side]);
     const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
     const smcr_conn_side_t *sender = &conn->side[!side];
+    bool has_moved = sender->cdc_frame && conn->side[side].moved_frame > sender->cdc_frame;
 
-    if (!flow || (!sender->cdc_frame && may_hear(conn, side)))
+    if (!flow || (!sender->cdc_frame && may_hear(conn, side)) ||
+        (has_moved && links_lack(conn->lgr, side, sender->cdc_frame, UINT32_MAX)))
         return false; /* it may have chosen a link that is absent for its messages */
     /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
     return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest &&
@@ -374,10 +383,8 @@ smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
     if (!link || side < 0)
         return true;
     const smcr_conn_side_t *reader = record->conn ? &record->conn->side[!side] : NULL;
-    const smcr_link_t *at = reader && reader->moved_frame ? link->lgr->all_links : NULL;
-    for (; at; at = smcr_link_older(at)) /* on which it may have been */
-        if (lacks_between(&at->qp[side].traffic.flow, frame, frame))
-            return false;
+    if (reader && reader->moved_frame && links_lack(link->lgr, side, frame, frame))
+        return false; /* it may have been on any link */
     const smcr_link_t *other = reader && reader->link ? reader->link : link;
     return !lacks_between(&link->qp[side].traffic.flow, frame, frame) &&
            !lacks_between(&other->qp[side].traffic.flow, frame, frame);

@@ -200,13 +200,25 @@ take_in_new_rtokens(const smcr_exchange_message_t *message, smcr_link_t *link)
     tell_unknown_rkeys(message, unknown);
 }
 
-/* The link that ADD LINK is about: a new one, unless the other side has announced it. `link`: that
- * has the number; NULL: none. */
+/* Whether ADD LINK is about this link, which has the number and may be NULL: the other side has
+ * announced it, or the message comes so late that the queue pair of its sender is in use. */
+static bool
+is_of_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t *add,
+           smcr_link_t *link)
+{
+    smcr_qp_t *qp = link ? &link->qp[message->from->side] : NULL;
+
+    return qp && (link->state == SMCR_LINK_ANNOUNCED ||
+                  (qp->known && smcr_qp_has_key(qp, add->gid, add->qpn) &&
+                   !smcr_flow_begins_anew(&smcr_qp_peer(qp)->traffic.flow, add->psn)));
+}
+
+/* The link that ADD LINK is about: a new one, or `link`. */
 static smcr_link_t *
 announce_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t *add,
               smcr_link_t *link)
 {
-    bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
+    bool announced = is_of_link(message, add, link);
     const smcr_qp_t *qp = announced ? &link->qp[message->from->side] : NULL;
 
     if (qp && qp->known && !smcr_qp_has_key(qp, add->gid, add->qpn)) {
@@ -266,7 +278,7 @@ take_in_add_link(const smcr_exchange_message_t *message)
         }
         return;
     }
-    if (message->response && !announced && message->lgr->from_start)
+    if (message->response && message->lgr->from_start && !is_of_link(message, add, link))
         smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
     take_in_new_qp(message, announce_link(message, add, link), add);
 }
