@@ -205,7 +205,8 @@ close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fact
     if (side[0].closed_frame && side[1].closed_frame)
         return SMCR_FIGURE_CLOSE_NORMAL;
     bool open = below == SMCR_FIGURE_CLOSE_OPEN && !counted->on_roce;
-    if (open && outcome == SMCR_FIGURE_OUTCOME_UNKNOWN && tcp->lacks) /* CLC, it may be */
+    if (outcome == SMCR_FIGURE_OUTCOME_UNKNOWN && tcp && tcp->lacks && /* CLC, it may be */
+        (open || !conn->fallback.kind))
         return SMCR_FIGURE_CLOSE_UNKNOWN;
     if (left_tcp &&
         (open || !smcr_evidence_has_end(conn, 0) || !smcr_evidence_has_end(conn, 1)))
