@@ -64,10 +64,10 @@ learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     const smcr_conn_t *conn = arrival->record->conn;
     unsigned role = smcr_endpoint_role(conn, !arrival->qp->side);
-    bool by_reset = smcr_handshake_was_reset(conn);
+    bool by_sender = smcr_handshake_began_to_close(conn, role);
+    bool by_reader = smcr_handshake_began_to_close(conn, !role);
 
-    if (by_reset || smcr_handshake_began_to_close(conn, role))
-        smcr_state_tcp_ended(arrival, cdc, by_reset);
+    smcr_state_tcp_ended(arrival, cdc, smcr_handshake_was_reset(conn), by_sender, by_reader);
 }
 
 /* Hosts have named connections: they get their TCP conversations. */

@@ -61,10 +61,14 @@ ONCE_SAID_IN_TURN = [
     ("no option, though data may be CLC", "clc-split-segments", "snap", "76 bytes"),
     ("nothing read, though the reader's messages are before its name", "whole-and-dump", "start", "without 1 to 16"),
 ]
-# The same of frames that come behind another one: (what, capture, frames, behind which one, frames that are left out)
+# The same of frames that come behind another one: no statement contradicts, whatever is OPEN. (what, capture, frames, behind
+# which one, frames that are left out)
 ONCE_SAID_OF_LATE_FRAMES = [
     ("a WRITE of no owner, though CLC comes behind it, and the connection moves", "rule-move", {64, 65, 70, 71}, 75, ()),
     ("a move, though ADD LINK comes when its link is in use", "6.1-v1-h4-two-links-rkeys", {13}, 73, {18}),
+    ("a normal end, though CLC is absent, and with it what an abort is about", "6.1-v2-g1-server-killed", (), 0, {4, 6, 8}),
+    ("not read, though the reader has ended TCP, and its last message is absent", "6.1-v1-c-three-conns", (), 0,
+     {268, 270, *range(273, 300)}),
 ]
 # The same of links, and of requests and their responses: never OPEN
 NEVER_OPEN = {"link.state", "link.delete_reason", "link.mtu_bytes", "link.moved_from", "link.moved_to", "group.type",
@@ -207,7 +211,7 @@ def test_of_frames_behind_others(tshark, scratch):
         def later(frames, moved=moved, behind=behind, absent=absent):
             return sorted(alterations.left_out(frames, absent),
                           key=lambda frame: behind + 0.5 if frame.number in moved else frame.number)
-        lines += wrong_of(tshark, scratch, name, "later", [alterations.Case(f"{moved} behind {behind}", later)])
+        lines += wrong_of(tshark, scratch, name, "later", [alterations.Case(f"{moved} behind {behind}", later)], None)
     fail_on(lines)
 
 

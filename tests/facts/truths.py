@@ -153,8 +153,8 @@ OF_ORDER = {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "sm
 OF_LINKS = {"smcr.conn.moved", "link.moved_from", "link.moved_to"}
 # A copy that comes later than that may be a repeat (docs/report.md), where no identification tells.
 COPIED_SOON = 100  # microseconds
-OF_LATE_COPIES = {*IDLE, "smcr.told.otherwise", "told_otherwise", "repeated_packets", "repeated_bytes", "flow.repeated", "repeats", "timeouts", "tcp_loss",
-                  "link_group_ended", "smcr.packet_retransmitted.ended"}
+OF_LATE_COPIES = {*IDLE, "repeated_packets", "repeated_bytes", "flow.repeated", "repeats", "timeouts", "tcp_loss",
+                  "link_group_ended", "smcr.packet_retransmitted.ended", "smcr.told.otherwise", "told_otherwise"}
 # Of the end of the capture, and a share of its time.
 UP_TO_THE_END = {"outcome", "unreported_bytes", "unannounced_bytes", "close", "state", "type", "slow_reader"}
 

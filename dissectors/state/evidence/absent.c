@@ -293,10 +293,8 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     const smcr_point_t *last = smcr_evidence_last_to(&conn->side[side]);
     const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
     const smcr_conn_side_t *sender = &conn->side[!side];
-    bool has_moved = sender->cdc_frame && conn->side[side].moved_frame > sender->cdc_frame;
 
-    if (!flow || (!sender->cdc_frame && may_hear(conn, side)) ||
-        (has_moved && links_lack(conn->lgr, side, sender->cdc_frame, UINT32_MAX)))
+    if (!flow || (!sender->cdc_frame && may_hear(conn, side)))
         return false; /* it may have chosen a link that is absent for its messages */
     /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
     return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest &&

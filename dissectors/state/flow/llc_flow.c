@@ -200,25 +200,23 @@ take_in_new_rtokens(const smcr_exchange_message_t *message, smcr_link_t *link)
     tell_unknown_rkeys(message, unknown);
 }
 
-/* Whether ADD LINK is about this link, which has the number and may be NULL: the other side has
- * announced it, or the message comes so late that the queue pair of its sender is in use. */
+/* Whether ADD LINK of the side is about this link, which has the number and may be NULL: the other
+ * side has announced it, or the message comes so late that the queue pair is in use. */
 static bool
-is_of_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t *add,
-           smcr_link_t *link)
+is_of_link(const smcr_llc_add_link_t *add, int side, smcr_link_t *link)
 {
-    smcr_qp_t *qp = link ? &link->qp[message->from->side] : NULL;
+    smcr_qp_t *qp = link ? &link->qp[side] : NULL;
 
     return qp && (link->state == SMCR_LINK_ANNOUNCED ||
-                  (qp->known && smcr_qp_has_key(qp, add->gid, add->qpn) &&
+                  (link->state == SMCR_LINK_ACTIVE && smcr_qp_has_key(qp, add->gid, add->qpn) &&
                    !smcr_flow_begins_anew(&smcr_qp_peer(qp)->traffic.flow, add->psn)));
 }
 
-/* The link that ADD LINK is about: a new one, or `link`. */
+/* The link that ADD LINK is about: a new one, unless it is `link`, which is `announced`. */
 static smcr_link_t *
 announce_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t *add,
-              smcr_link_t *link)
+              smcr_link_t *link, bool announced)
 {
-    bool announced = is_of_link(message, add, link);
     const smcr_qp_t *qp = announced ? &link->qp[message->from->side] : NULL;
 
     if (qp && qp->known && !smcr_qp_has_key(qp, add->gid, add->qpn)) {
@@ -268,9 +266,9 @@ take_in_add_link(const smcr_exchange_message_t *message)
     if (message->lgr->server == !server) /* only servers offer links */
         return;
     smcr_link_t *link = smcr_lgr_link(message->lgr, add->link);
-    bool announced = link && link->state == SMCR_LINK_ANNOUNCED;
+    bool announced = is_of_link(add, message->from->side, link);
     if (rejected) {
-        if (announced) { /* shows the requester's data (wire echo): nothing to learn */
+        if (link && link->state == SMCR_LINK_ANNOUNCED) { /* it echoes the request */
             link->state = SMCR_LINK_REJECTED;
             /* it may have been deleted before its acceptance is taken back */
             link->is_guess |= !message->requested || link->qp[message->from->side].known;
@@ -278,9 +276,9 @@ take_in_add_link(const smcr_exchange_message_t *message)
         }
         return;
     }
-    if (message->response && message->lgr->from_start && !is_of_link(message, add, link))
+    if (message->response && !announced && message->lgr->from_start)
         smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
-    take_in_new_qp(message, announce_link(message, add, link), add);
+    take_in_new_qp(message, announce_link(message, add, link, announced), add);
 }
 
 static void

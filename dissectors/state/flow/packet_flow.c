@@ -570,8 +570,10 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 
 /* SMC is closed before TCP. (R-4.8.1-8) */
 void
-smcr_state_tcp_ended(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset)
+smcr_state_tcp_ended(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset,
+                     bool by_sender, bool by_reader)
 {
+    smcr_conn_side_t *reader = &arrival->record->conn->side[arrival->qp->side];
     const smcr_conn_side_t *sender = &arrival->record->conn->side[!arrival->qp->side];
     bool ends = (cdc->state & (SMCR_CDC_STATE_ABORT | SMCR_CDC_STATE_CLOSED)) != 0;
     bool open = !cdc->state && !smcr_conn_side_has_ended(sender);
@@ -580,7 +582,11 @@ smcr_state_tcp_ended(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool 
         return;
     if (by_reset && !ends)
         smcr_event_add(arrival, SMCR_EVENT_tcp_ended, NULL);
-    if (!by_reset && open && smcr_doubt_is_new(arrival) &&
+    if (by_reader && !smcr_conn_side_has_ended(reader) && arrival->record->view) {
+        reader->lacks_last = true; /* the message with which it ended */
+        arrival->record->view->has_unread = false;
+    }
+    if (by_sender && !by_reset && open && smcr_doubt_is_new(arrival) &&
         !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) && !smcr_doubt_place(arrival).kind)
         smcr_event_add(arrival, SMCR_EVENT_tcp_closed_before, NULL);
 }

@@ -23,9 +23,10 @@ void smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 /* The CDC message of a SEND that smcr_state_packet() has seen. (RFC 7609 4.7, A.4) */
 void smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
 
-/* The TCP connection of this CDC message's connection was reset before, or else its sender has
- * closed it: `cdc` ought to say so. (4.8.1) */
-void smcr_state_tcp_ended(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset);
+/* The TCP connection of this CDC message's connection was reset before, or its sender has closed
+ * it: `cdc` ought to say so. Or its reader has: its own last message did. (4.8.1) */
+void smcr_state_tcp_ended(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset,
+                          bool by_sender, bool by_reader);
 
 /* A message has proven that the queue pair to which the packet goes carries SMC-R. `sender_qpn`:
  * from which it comes, as CONFIRM LINK says; 0: it does not tell. That may be one queue pair of a
