@@ -199,7 +199,8 @@ static const struct {
         {CLIENT, DELETE(R, 2, 0x10000), 0, 5, ""}, STOP}, 1, SMCR_LINK_DELETED, 0, {{0}}},
     {"DELETE LINK of a link that was never confirmed", {LINK_2_OFFERED, LINK_2_TAKEN,
         {SERVER, CONFIRM_OF(0, SERVER_2), 1, 0, ""},
-        {SERVER, DELETE(0, 2, 0x10000), 0, 0, "link_deleted"}, STOP}, 1, SMCR_LINK_DELETED, 0, {{0}}},
+        {SERVER, DELETE(0, 2, 0x10000), 0, 0, "link_deleted"}, STOP},
+        1, SMCR_LINK_DELETED, 0, {{0}}},
     {"DELETE LINK by the client", {LINK_2, /* asks the server to do it */
         {CLIENT, DELETE(0, 2, 0x10000), 0, 0, "link_lost link_delete_asked"},
         {SERVER, DELETE(0, 2, 0x10000), 0, 5, "link_deleted lgr_type"},
