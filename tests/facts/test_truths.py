@@ -53,13 +53,15 @@ ONCE_SAID_OF = [
     ("an RMB withdrawn, though it was announced again since the request", "6.1-v2-q-forty-conns", "30 %", "seed 2"),
     ("a round too much, though the reader's cursor is before the WRITE", "ecn-ce-smc", "shuffled", "seed 0"),
 ]
-# The same of what is not one message in one segment, of what comes again, and of connections that hosts tell of
+# The same of what is not one message in one segment, of what comes again, of connections that hosts tell of; and what nothing tells
 ONCE_SAID_IN_TURN = [
     ("data on TCP, though they are a part of a message", "clc-split-segments", "30 %", "seed 0"),
     ("data on TCP, though their message is cut before its length", "clc-split-segments", "snap", "60 bytes"),
     ("data instead of CLC, though it is cut", "clc-split-segments", "snap", "128 bytes"),
     ("no option, though data may be CLC", "clc-split-segments", "snap", "76 bytes"),
     ("nothing read, though the reader's messages are before its name", "whole-and-dump", "start", "without 1 to 16"),
+    ("full for longer, as the first acknowledgement is absent", "6.1-v2-d-bulk-slow-reader", "single", "without 632"),
+    ("a host's words, copied late, for new ones", "late-wrap", "copies", "50 later, seed 1"),
 ]
 # The same of frames that come behind another one: no statement contradicts, whatever is OPEN. (what, capture, frames, behind
 # which one, frames that are left out)

@@ -304,8 +304,11 @@ def no_more(before, after, prefix="", times=1):
             yield prefix + name, before[name], after[name], after[name] <= times * before[name]
 
 
-def of_times(before, after):
-    """Where the time went: it adds up, and nobody was idle, or waited for space, for longer than in the whole capture."""
+def of_times(before, after, later):
+    """
+    Where the time went: it adds up, and nobody was idle, or waited for space, for longer than in the whole capture. later:
+    seconds by which absent acknowledgements let space be known to be free later.
+    """
     for name in DIRECTIONS:
         one, other = before[name]["time"], after[name]["time"]
         if not one or not other:
@@ -315,10 +318,10 @@ def of_times(before, after):
         yield f"{name}.time", span, parts, abs(span - parts) <= decimal.Decimal("1e-9")
         for what, members in IDLE.items():
             limit, part = (sum(time[member] for member in members) for time in (one, other))
-            yield f"{name}.{what}", limit, part, part <= limit + 1e-9
+            yield f"{name}.{what}", limit, part, part <= limit + 1e-9 + (later if what == "buffer_full_s" else 0)
 
 
-def of_connection(before, after):
+def of_connection(before, after, later):
     yield from same(before, after, SAME["connection"])
     yield "client", ends_of(before), ends_of(after), ends_of(before) == ends_of(after)
     if ends_of(before) != ends_of(after):
@@ -332,7 +335,7 @@ def of_connection(before, after):
     for direction in DIRECTIONS:
         yield from same(before[direction], after[direction], SAME["direction"], f"{direction}.")
         yield from no_more(before[direction], after[direction], f"{direction}.")
-    yield from of_times(before, after)
+    yield from of_times(before, after, later)
 
 
 def queue_pairs(link):
@@ -408,11 +411,14 @@ def of_flows(before, after, copies):
             yield f"flow.{name}", limit, count, count <= limit
 
 
-def of_reports(before, after, numbers, but, copies, items):
-    """Statements of the report of an altered capture. `but`: members that are left out; items: of the whole capture."""
+def of_reports(before, after, numbers, but, copies, items, later=0):
+    """
+    Statements of the report of an altered capture. `but`: members that are left out; items: of the whole capture; later: as
+    in of_times().
+    """
     truth = by_ends(before)
     found = [(str(sorted(ends)), each) for ends, conn in by_ends(after).items() if ends in truth
-             for each in of_connection(truth[ends], conn)]
+             for each in of_connection(truth[ends], conn, later)]
     found += [("link group", each) for each in of_groups(before, after, numbers)]
     found += [("flow", each) for each in of_flows(before, after, copies)]
     whole_breaches = {breach["kind"] for breach in before["breaches"]}
@@ -478,6 +484,18 @@ def has_late_copies(frames):
     return any(pcapng.time(frame) > pcapng.time(first.setdefault(frame.number, frame)) + COPIED_SOON for frame in frames)
 
 
+def acknowledged_later(truth, frames):
+    """Seconds by which absent acknowledgements come later, all together: the next ones stand for them, and nothing tells."""
+    kept, following, later = {frame.number for frame in frames}, {}, 0
+    for packet in reversed(wire.roce(truth.base.path)):
+        if packet.opcode == wire.ACKNOWLEDGE:
+            time = truth.times[packet.frame]
+            if packet.frame in kept:
+                following[packet.ends, packet.qpn] = time
+            later += following.get((packet.ends, packet.qpn), time) - time
+    return later / alterations.UNIT
+
+
 def not_compared(truth, frames):
     """Members of the report that may differ: the altered capture ends before, or packets have other times."""
     ends_before = not any(frame.number == truth.base.frames[-1].number for frame in frames)
@@ -501,7 +519,8 @@ def statements(tshark, truth, case, scratch):
     but = not_compared(truth, frames)
     return [*of_frames(truth.frames, shown(rows, frames), but, truth.packets, truth.times),
             *of_reports(truth.report, report, [frame.number for frame in frames], but,
-                        len(frames) > len(truth.base.frames), set().union(*truth.frames.values()))]
+                        len(frames) > len(truth.base.frames), set().union(*truth.frames.values()),
+                        acknowledged_later(truth, frames))]
 
 
 def cases_of(truth, kind, count=None):
