@@ -18,7 +18,7 @@ FORWARD = {"smcr.analysis", "smcr.announced_in", "smcr.breach.doubtful", "smcr.c
            "smcr.write.outside", "smcr.write.unknown_rkey", "smcr.window.overwritten", "smcr.window.wait_time", "smcr.window.wait_until",
            "smcr.cdc.before_confirm", "smcr.cdc.cursor_ahead", "smcr.cdc.read_unsent", "smcr.cdc.abort_unanswered", "smcr.cdc.urgent_unanswered",
            "smcr.cdc.urgent_overrun", "smcr.write.after_close", "smcr.write.after_end", "smcr.lgr.too_many_conns",
-           "smcr.move.not_validated", "smcr.write.hole", "smcr.delete_link.reason_wrong", "smcr.llc.overlap", "smcr.llc.unrequested",
+           "smcr.move.not_validated", "smcr.write.hole", "smcr.delete_link.reason_wrong", "smcr.llc.collision", "smcr.llc.overlap", "smcr.llc.unrequested",
            "smcr.llc.wish_ignored", "smcr.llc.wrong_link", "smcr.link.asymmetric_kept", "smcr.link.before_confirm",
            "smcr.link.data_early", "smcr.link.no_second", "smcr.link.not_confirmed", "smcr.link.too_many",
            "smcr.rmb.changed", "smcr.rkey.not_announced", "smcr.rkey.in_use", "smcr.rkey.again",

@@ -74,7 +74,6 @@ OPEN = [
      "capture has it, on the link that the other one has left"),
     ("^peer-asymmetric-link$", {"smcr.lgr.type_changed"}, "where CONFIRM LINK comes late, the links were others by then"),
     ("^roce-odd$", {"flow.repeated"}, "a READ may be repeated at once: nothing tells a copy"),
-    ("^late-fallback$", {"smcr.fallback.reason"}, "what one host told is absent, and the other one tells of its own side"),
     ("^peer-foreign$", {"rmb.va"}, LINKS_LACK_LLC),
     ("^peer-old-linux$", {"smcr.clc.decline_confirmed", "clc_decline_confirmed"}, "CLC of a queue pair's next life is absent"),
     ("^(llc-v2-long-add-link|payload-five-ways)$", {"smcr.lgr.connections_lost", "link_group_lost", "unreported_bytes",
@@ -101,7 +100,8 @@ REASON, STREAM = "smcr.fallback.reason", "tcp.stream"
 # Behind a failover messages and WRITEs are sent again, in other packets. What they are, which tells them from all others:
 MESSAGES = (("smcr.stream", "smcr.dir", "smcr.cdc.seq", "smcr.cdc.prod_wrap", "smcr.cdc.prod"),
             ("smcr.stream", "smcr.dir", "smcr.stream.offset", "smcr.write.len"))
-TELLS = sorted({field for fields_of in MESSAGES for field in fields_of} - {"smcr.stream.offset"})
+TOLD = ("smcr.told.reason", "smcr.told.peer_reason")  # both hosts may tell why, each of its own side
+TELLS = [*sorted({field for fields_of in MESSAGES for field in fields_of} - {"smcr.stream.offset"}), *TOLD]
 # Times, and since which frame.
 SINCE = {"smcr.response_time": "smcr.request_in", "smcr.cdc.read_time": "smcr.cdc.read_of"}
 # Items that tell what the capture lacks, or what it has in disorder; or what the message says, where nothing before it
@@ -210,6 +210,12 @@ def is_weaker(reason, whole):
     return all(one[part] in (SAYS_NOTHING[part], other[part]) or (doubtful and part == "who") for part in SAYS_NOTHING)
 
 
+def is_told(reason, codes):
+    """Whether a host tells the reason, with codes that are in the message itself."""
+    said = {int(code, 0) for code in re.findall(r"\((0x[0-9a-f]{8})\)", reason)}
+    return reason.startswith("its host tells: ") and bool(said) and said <= codes
+
+
 def packets_of(texts, packets):
     """Frames, and for those with a packet what tells it: it may have been sent more than once."""
     return {packets.get(int(text), int(text)) for text in texts}
@@ -251,7 +257,9 @@ def of_frames(before, after, but, packets, times):
             if field == STREAM or field in TELLS or field in but or (field.endswith("_time") and "setup_s" in but):
                 continue
             if field == REASON:
-                right = all(any(is_weaker(text, whole) for whole in reasons[min(truth.get(STREAM, [""]))]) for text in texts)
+                told = {int(code, 0) for name in TOLD for code in truth.get(name, ())}
+                right = all(any(is_weaker(text, whole) for whole in reasons[min(truth.get(STREAM, [""]))]) or is_told(text, told)
+                            for text in texts)
             elif field in OF_FLAGS:
                 right = bool({"1", "True"} & truth.get(OF_FLAGS[field], set()))  # 4.4 and later say True
             elif field in OF_FLAGS.values():

@@ -327,7 +327,7 @@ test_crossing(void)
         uint32_t acked, later; /* microseconds to the acknowledgement (0: none), and on */
         bool crosses;
     } rows[] = {
-        {0, 1000, true}, {0, 99000, true}, {0, 102000, false}, {100, 1, true},
+        {0, 1000, true}, {0, 102000, true}, {100, 1, true},
         {100, 1000, true}, {100, 1001, false}, {4000, 1001, true}, {4000, 4000, true},
         {4000, 4001, false},
     };
@@ -351,7 +351,12 @@ test_crossing(void)
             play_step(&capture, &exchanges[kind][1]);
             bool same = kind == 2; /* is waited for as long as the capture lasts */
             bool crosses = rows[row].crosses || (same && !rows[row].acked);
-            g_assert_cmpint(strstr(events(&capture), "llc_collision") != NULL, ==, crosses);
+            const smcr_event_t *event = capture.record.events;
+            while (event && event->id != SMCR_EVENT_llc_collision)
+                event = event->next;
+            g_assert_cmpint(event != NULL, ==, crosses);
+            if (event && !rows[row].acked) /* the acknowledgement may be absent */
+                g_assert_false(smcr_doubt_proof_holds(capture.state, event->claim));
             capture_close(&capture);
         }
 }
