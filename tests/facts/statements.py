@@ -95,8 +95,8 @@ def crossed(messages):
 def said(tshark, path, passes):
     """What is said in each frame: (frame, field, value)."""
     rows = tshark.fields(path, NUMBER, *FIELDS, two_pass=passes == 2)
-    names = {int(row[0][0]): crossed(row[1]) for row in tshark.fields(path, NUMBER, MESSAGE, where=COLLISION)} if any(
-        row[1 + FIELDS.index(COLLISION)] for row in rows) else {}
+    names = {int(row[0][0]): crossed(row[1]) for row in tshark.fields(
+        path, NUMBER, MESSAGE, where=COLLISION, two_pass=passes == 2)} if any(row[1 + FIELDS.index(COLLISION)] for row in rows) else {}
     for (frame, *_), *values in rows:
         for field, texts in zip(FIELDS, values, strict=True):
             for text in texts:
