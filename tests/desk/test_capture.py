@@ -324,7 +324,8 @@ def test_words_that_it_does_not_take(tshark, copies):
             "-w f -s 96": "-f, -s, -b and --nlmon need -i",
             "-w f -i lo --nlmon --no-nlmon": "--nlmon and --no-nlmon do not go together",
             "-w f --netns nosuch": "there is no network namespace nosuch (ip netns lists those with names)",
-            "-w /nosuch/f -a 0": "[Errno 2] No such file or directory: '/nosuch/f'",
+            "-w /nosuch/f -a 0": "/nosuch/f: No such file or directory",
+            "-w /dev/full -a 0": "No space left on device",
             "-i nosuch0 -w f --no-nlmon": None}.items():
         result = run(tshark, copies, *arguments.split())
         assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1), arguments
