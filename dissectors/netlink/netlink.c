@@ -167,7 +167,7 @@ static int observer; /* a protocol in name only owns the wrappers: frame.protoco
 typedef struct {
     uint32_t count;
     smcr_told_kind_t kind;
-    bool is_asked, is_copy; /* whether the capture has had the frame, maybe at another time */
+    unsigned come; /* 1: first; 2: a copy, maybe of another time; 0: not known */
 } shown_t;
 
 static shown_t *
@@ -189,17 +189,16 @@ learn(walk_t *walk, tvbuff_t *tvb, unsigned at)
 {
     smcr_told_t cut = {.kind = SMCR_TOLD_CUT};
     shown_t *shown = shown_of(walk->pinfo);
-    tvbuff_t *frame = tvb_get_ds_tvb(tvb);
 
     if (walk->pinfo->fd->visited)
         return;
-    if (!shown->is_asked) {
+    if (!shown->come) {
+        const uint32_t size = walk->pinfo->fd->cap_len;
         g_autofree char *sum = g_compute_checksum_for_data(
-            G_CHECKSUM_MD5, tvb_get_ptr(frame, 0, -1), tvb_captured_length(frame));
-        shown->is_copy = wmem_map_insert(seen, wmem_strdup(wmem_file_scope(), sum), seen);
-        shown->is_asked = true;
+            G_CHECKSUM_MD5, tvb_get_ptr(tvb_get_ds_tvb(tvb), 0, (int)size), size);
+        shown->come = wmem_map_insert(seen, wmem_strdup(wmem_file_scope(), sum), seen) ? 2 : 1;
     }
-    if (shown->is_copy && walk->told.kind != SMCR_TOLD_DONE)
+    if (shown->come > 1 && walk->told.kind != SMCR_TOLD_DONE)
         return;
     cut.dump = walk->told.dump = smcr_layout_number(tvb, at + DUMP_AT, 8, walk->order) ^
         (uint64_t)walk->pinfo->rec->rec_header.packet_header.interface_id << 48; /* of this host */

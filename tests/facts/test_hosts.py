@@ -338,6 +338,21 @@ def groups(tshark, path):
     return [[group[key] for key in ("version", "type", "eid", "peers")] for group in report["link_groups"]]
 
 
+@pytest.mark.parametrize("host", "AB")
+def test_both_cursors_are_of_one_time(tshark, host):
+    """A host that has received less than the last message announces, and of more that was read, is another host."""
+    def moved_apart(message, less, more):
+        at = message.index(struct.pack("<HH", 80, 1)) + 4 + 16 + 4
+        prod, _, cons = struct.unpack_from("<III", message, at)
+        return [message[:at] + struct.pack("<I", prod - less) + message[at + 4:at + 8] + struct.pack("<I", cons + more) + message[at + 12:]]
+
+    for less, more, is_one in ((0, 0, True), (1, 0, True), (1, 1, False)):
+        path = saved(tshark, hosts.Variant("late-one", host, "whole"), lambda frames, less=less, more=more: [
+            retold(frame, lambda message: moved_apart(message, less, more)) if is_of_sockets(frame) else frame for frame in frames])
+        assert bool(named(tshark, path)) == is_one, (less, more)
+        assert bool(tshark.frames(path, "smcr.told.otherwise", two_pass=True)) != is_one, (less, more)
+
+
 def test_a_dump_far_behind_the_wire_is_not_believed(tshark):
     """Its time may be wrong: what messages have announced 100 ms before it, the host had written."""
     refused = 0

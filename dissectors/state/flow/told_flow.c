@@ -38,6 +38,21 @@ stands_at(const smcr_socket_t *socket, uint32_t size, smcr_cursor_t told,
                            (waits && sender->cdc_time < socket->time + SMCR_TIME_DISORDER);
 }
 
+/* Whether the last message of `writer` can be of the connection that is told: its cursors lie in
+ * the buffers, and both have come there before that was so, or both after that. */
+static bool
+is_of_one(const smcr_told_socket_t *told, const smcr_conn_side_t *writer, bool to_host)
+{
+    const smcr_ring_t ring = {told->size[to_host ? SMCR_TOLD_OWN : SMCR_TOLD_PEER], 0};
+    const smcr_ring_t reverse = {told->size[to_host ? SMCR_TOLD_PEER : SMCR_TOLD_OWN], 0};
+    smcr_cursor_t prod = to_host ? told->rx_prod : told->tx_prod;
+    smcr_cursor_t cons = to_host ? told->rx_cons : told->tx_cons;
+
+    return writer->prod.count < ring.size && writer->cons.count < reverse.size &&
+           smcr_socket_agree(smcr_ring_distance(&ring, prod, writer->prod),
+                             smcr_ring_distance(&reverse, cons, writer->cons));
+}
+
 /* Whether the last messages of both sides stand where the host was. What the capture lacks may have
  * moved the host on. */
 static bool
@@ -46,7 +61,8 @@ stands_there(const smcr_socket_t *socket, const smcr_conn_t *conn, int side, boo
     const smcr_told_socket_t *told = &socket->told;
     const smcr_conn_side_t *own = &conn->side[side], *peer = &conn->side[!side];
 
-    return (!peer->cdc_frame || !smcr_evidence_holds(&own->heard) ||
+    return is_of_one(told, peer, true) && is_of_one(told, own, false) &&
+           (!peer->cdc_frame || !smcr_evidence_holds(&own->heard) ||
             stands_at(socket, told->size[SMCR_TOLD_OWN], told->rx_prod, peer, waits)) &&
            (!own->cdc_frame || !smcr_evidence_holds(&peer->heard) ||
             stands_at(socket, told->size[SMCR_TOLD_PEER], told->tx_prod, own, waits));
@@ -589,21 +605,6 @@ smcr_state_told_fallback(smcr_conn_t *conn, smcr_conn_t *known)
     conn->joined = known;
 }
 
-/* Whether the message can be of the connection that a file tells of: its cursors lie in the
- * buffers, and both have come there before the file was written, or both after that. */
-static bool
-is_of_file(const smcr_told_socket_t *told, const smcr_conn_side_t *writer, bool to_host)
-{
-    const smcr_ring_t ring = {told->size[to_host ? SMCR_TOLD_OWN : SMCR_TOLD_PEER], 0};
-    const smcr_ring_t reverse = {told->size[to_host ? SMCR_TOLD_PEER : SMCR_TOLD_OWN], 0};
-    smcr_cursor_t prod = to_host ? told->rx_prod : told->tx_prod;
-    smcr_cursor_t cons = to_host ? told->rx_cons : told->tx_cons;
-
-    return writer->prod.count < ring.size && writer->cons.count < reverse.size &&
-           smcr_socket_agree(smcr_ring_distance(&ring, prod, writer->prod),
-                             smcr_ring_distance(&reverse, cons, writer->cons));
-}
-
 /* What a file tells is of any time, so the token is its proof: one connection has it. Where the
  * other direction has its name, this one has it when both are one. */
 static void
@@ -626,7 +627,7 @@ compare_with_file(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_con
             disbelieve(arrival, socket, told_others);
     } else if (is_other) {
         disbelieve(arrival, socket, "Two connections have this token");
-    } else if (!is_of_file(told, &conn->side[!side], to_host)) {
+    } else if (!is_of_one(told, &conn->side[!side], to_host)) {
         disbelieve(arrival, socket, told_cursors);
     } else if (!mirror || mirror == conn || go_together(conn, mirror, host, told)) {
         name_conn(arrival, socket, conn, host);
