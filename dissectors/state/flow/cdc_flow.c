@@ -111,8 +111,7 @@ place_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     if (base & SMCR_WIRE_PAGE_MASK)
         return;
     if (again) {
-        side->rmb->guessed = false;
-        side->rmb->over = base != write->rmb_va;
+        side->rmb->guessed = side->rmb->over = base != write->rmb_va;
         side->rmb->lgr->rmb_count[qp->side] -= side->rmb->over;
         return;
     }
