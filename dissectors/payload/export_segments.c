@@ -12,7 +12,6 @@
 #include <epan/in_cksum.h>
 #include <wiretap/wtap.h>
 
-
 enum { TCP = 6, HOPS = 64, TCP_HEADER = 20, IPV4_HEADER = 20, IPV6_HEADER = 40 };
 
 /* What the segments of a connection have told so far, by role. */

@@ -353,13 +353,15 @@ find_dead_peer(smcr_finder_t *finder)
 
     if (smcr_finder_is_filtered(finder) || (!flow && !has_unheard_peer(finder)))
         return;
+    /* what came back before the packet was sent for the fourth time, the capture may lack */
+    silence = MIN(silence, finder->report->capture.last_time - notice.first.time);
     if (flow)
         text = wmem_strdup_printf(
             finder->scope,
-            "%s stopped answering: %s from %s retransmitted, and no packet came back on RoCE "
-            "for %s%s%s",
+            "%s stopped answering: %s from %s retransmitted, and no packet came back on RoCE%s%s"
+            "%s%s",
             flow->dst, smcr_words_things(finder->scope, flow->repeated, "packet"), flow->src,
-            smcr_words_duration(finder->scope, silence),
+            silence ? " for " : "", silence ? smcr_words_duration(finder->scope, silence) : "",
             needed ? "" : "; the connections had ended before",
             smcr_finder_undelivered(finder, flow->src, flow->dst));
     /* what a host that has reset its connections does is no cause of that */
