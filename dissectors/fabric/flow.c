@@ -547,8 +547,7 @@ smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
     if (packet->corrupt && !is_request) {
         verdict.fate = SMCR_FLOW_FATE_DROP; /* it answers nothing */
     } else if (smcr_ib_is_response(packet->opcode)) {
-        uint32_t before = smcr_responses_take(&flow->responses, scope, packet,
-                                              grounds, &copy);
+        uint32_t before = smcr_responses_take(&flow->responses, scope, packet, grounds, &copy);
         if (before) {
             verdict.order = copy ? SMCR_FLOW_IS_COPY : SMCR_FLOW_IS_REPEAT;
             verdict.first = (smcr_when_t){before, 0};

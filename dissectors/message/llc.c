@@ -86,8 +86,7 @@ SMCR_LAYOUT(announce_credits, "ANNOUNCE CREDITS", BODY(SMCR_LLC_LENGTH),
 unsigned
 smcr_llc_announce_credits(const smcr_message_llc_t *message)
 {
-    return smcr_llc_walk_body(message, &announce_credits) ? SMCR_LLC_LENGTH
-                                                          : SMCR_MESSAGE_LLC_CUT;
+    return smcr_llc_walk_body(message, &announce_credits) ? SMCR_LLC_LENGTH : SMCR_MESSAGE_LLC_CUT;
 }
 
 unsigned

@@ -112,7 +112,8 @@ smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn, unsigned sender)
     flow = wmem_new0(wmem_file_scope(), struct smcr_payload_flow);
     flow->ends = other ? other->ends : new_ends(pinfo, conn, sender);
     flow->messages = wmem_tree_new(wmem_file_scope());
-    return conn->flow[sender] = flow;
+    smcr_conn_set_flow(conn, sender, flow);
+    return flow;
 }
 
 /* Whether nothing is absent between what came last and `offset`, in the same round of the element

@@ -63,13 +63,6 @@ smcr_ib_is_send(uint8_t opcode)
            opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
-/* Of an unreliable connection: nobody acknowledges its packets. */
-static inline bool
-smcr_ib_is_uc(uint8_t opcode)
-{
-    return opcode >> 5 == 1;
-}
-
 /* A SEND that needs one packet only. */
 static inline bool
 smcr_ib_is_whole_send(uint8_t opcode)

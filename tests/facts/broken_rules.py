@@ -411,7 +411,8 @@ MUTATIONS = (
     Broken("R-A.3.1-2", "smcr.link.confirmed_twice", of_sender(TEST_LINK, CONFIRM_LINK), copied(CONFIRM_LINK),
            also={**UNASKED, "smcr.no_response": "the second one has none"}),
     # ADD LINK and its continuation
-    Broken("R-2.2.4-1 R-2.2.4-2", "smcr.link.number_reused", ADD_LINK, put(31, "01"), echo=(ADD_LINK_ANSWER, put(31, "01"))),
+    Broken("R-2.2.4-1 R-2.2.4-2", "smcr.link.number_reused", having(ADD_LINK_CONT, ADD_LINK), put(31, "01"),
+           echo=(ADD_LINK_ANSWER, put(31, "01"))),
     Broken("R-3.5.1.6-4 R-A.3.2-1", "smcr.llc.reason_unknown", REJECTED_V1, put(2, "07")),
     Broken("R-3.5.1.5-6", "smcr.link.data_early", ADD_LINK_ANSWER, put(0, "8b"), at=requests(wire.WRITE_ONLY, wire.WRITE_FIRST),
            also={"smcr.llc.type_optional": "it is another message now", "smcr.no_response": "the offer has no response",

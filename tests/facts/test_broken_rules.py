@@ -14,7 +14,7 @@ from bed import ALL, captures
 
 EACH = 1 if ALL else 5
 # What they say was believed, and the next message, which was right, told off.
-ALWAYS = ("R-3.5.1.2-6", "R-3.5.2-1", "R-V2LLC-7")
+ALWAYS = ("R-2.2.4-1 R-2.2.4-2", "R-3.5.1.2-6", "R-3.5.2-1", "R-V2LLC-7")
 # of a connection, in the JSON
 DIRECTIONS, SUMS = ("client_to_server", "server_to_client"), ("bytes", "writes", "blocked_count", "urgent_count")
 

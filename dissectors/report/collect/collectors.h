@@ -275,8 +275,7 @@ void smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_inf
 
 /* All of them: smcr_figure_notice_t, in the order in which they came first. They live as long as
  * `scope`. */
-wmem_array_t *smcr_collect_notices_all(const smcr_collect_t *collection,
-                                       wmem_allocator_t *scope);
+wmem_array_t *smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *scope);
 
 /* Adds to `list` what breaks a format or a rule. What is added lives as long as `scope`. */
 void smcr_collect_notices_report_breaches(const smcr_collect_t *collection,

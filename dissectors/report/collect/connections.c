@@ -78,8 +78,7 @@ get(smcr_collect_t *collection, const smcr_conn_t *conn)
 static smcr_collect_moves_t *
 moves_of(smcr_collect_t *collection, const smcr_link_t *link)
 {
-    return smcr_figure_of(collection->moves, collection->scope, link,
-                          sizeof(smcr_collect_moves_t));
+    return smcr_figure_of(collection->moves, collection->scope, link, sizeof(smcr_collect_moves_t));
 }
 
 /* Each side begins on a link, and CDC moves it. Other packets on another link come late. */

@@ -110,8 +110,7 @@ smcr_entry_clear(void *entry, const smcr_figure_description_t *description)
 {
     memset(entry, 0, description->size);
     for (unsigned i = 0; i < description->count; i++)
-        clear_member(&description->members[i],
-                     (uint8_t *)entry + description->members[i].offset);
+        clear_member(&description->members[i], (uint8_t *)entry + description->members[i].offset);
 }
 
 void

@@ -68,7 +68,7 @@ static bool
 is_unreliable(const smcr_entry_rdma_t *flow)
 {
     for (unsigned i = 0; i < flow->opcodes.length; i++)
-        if (smcr_ib_is_uc(flow->opcodes.counts[i].opcode))
+        if (flow->opcodes.counts[i].opcode >> 5 == 1) /* UC: nobody acknowledges */
             return true;
     return false;
 }

@@ -82,14 +82,6 @@ smcr_evidence_pass_over(const smcr_arrival_t *arrival)
 
 /* ---- states of links ---- */
 
-/* Whether the link may have carried something, but nothing in the capture. */
-static bool
-is_unseen(const smcr_link_t *link)
-{
-    return !link->packet_count && link->state == SMCR_LINK_ANNOUNCED && link->qp[0].known &&
-           link->qp[1].known;
-}
-
 /* Whether the flow lacks a request between two frames, or around one. */
 static bool
 lacks_between(const smcr_flow_t *flow, uint32_t from, uint32_t to)
@@ -114,7 +106,9 @@ group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to, bool fi
         bool late = qp->too_late_frame && qp->too_late_frame >= from; /* or cut */
         const smcr_flow_t *flow = &qp->traffic.flow;
         bool begun = first && flow->first && !flow->announced;
-        if (is_unseen(link) || late || begun || lacks_between(flow, from, to))
+        bool unseen = !link->packet_count && link->state == SMCR_LINK_ANNOUNCED &&
+                      link->qp[0].known && link->qp[1].known;
+        if (unseen || late || begun || lacks_between(flow, from, to))
             return true;
         seen |= smcr_evidence_has_packets_to(qp);
     }

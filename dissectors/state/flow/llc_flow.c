@@ -200,6 +200,16 @@ take_in_new_rtokens(const smcr_exchange_message_t *message, smcr_link_t *link)
     tell_unknown_rkeys(message, unknown);
 }
 
+/* The link with that number, or the last one, if ADD LINK has given it a number in use. */
+static smcr_link_t *
+link_to_add(const smcr_lgr_t *lgr, uint8_t number)
+{
+    smcr_link_t *last = lgr->all_links;
+    bool has_other = last->state == SMCR_LINK_ANNOUNCED && last->number && !last->has_number;
+
+    return has_other ? last : smcr_lgr_link(lgr, number);
+}
+
 /* Whether ADD LINK of the side is about this link, which has the number and may be NULL: the other
  * side has announced it, or the message comes so late that the queue pair is in use. */
 static bool
@@ -227,11 +237,12 @@ announce_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t 
         announced = false;
     }
     if (!announced) {
+        bool free = !smcr_record_has_event(message->arrival->record, SMCR_EVENT_link_number_reused);
         if (link) /* its number would not be free */
-            link->is_guess = true;
+            link->is_guess |= free;
         link = smcr_link_new(message->arrival->state, message->lgr);
         link->number = add->link;
-        link->has_number = true;
+        link->has_number = free; /* else CONFIRM LINK tells it */
     }
     return link;
 }
@@ -265,7 +276,7 @@ take_in_add_link(const smcr_exchange_message_t *message)
         smcr_lgr_set_server(message->lgr, server);
     if (message->lgr->server == !server) /* only servers offer links */
         return;
-    smcr_link_t *link = smcr_lgr_link(message->lgr, add->link);
+    smcr_link_t *link = link_to_add(message->lgr, add->link);
     bool announced = is_of_link(add, message->from->side, link);
     if (rejected) {
         if (link && link->state == SMCR_LINK_ANNOUNCED) { /* it echoes the request */
@@ -284,7 +295,7 @@ take_in_add_link(const smcr_exchange_message_t *message)
 static void
 take_in_add_link_cont(const smcr_exchange_message_t *message)
 {
-    smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->u.add_link_cont.link);
+    smcr_link_t *link = link_to_add(message->lgr, message->llc->u.add_link_cont.link);
 
     if (link)
         take_in_new_rtokens(message, link);

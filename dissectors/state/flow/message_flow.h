@@ -176,8 +176,7 @@ void smcr_state_told_name(const smcr_arrival_t *arrival, smcr_socket_t *socket, 
                           int side);
 
 /* The message may show that a host has told of another time, or another host. */
-void smcr_state_told_check(const smcr_arrival_t *arrival, smcr_conn_t *conn,
-                           const smcr_cdc_t *cdc);
+void smcr_state_told_check(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc);
 
 /* After a message of a connection: it may stand now where a host was, or where a file says that it
  * was. */

@@ -362,8 +362,7 @@ place_write(const smcr_arrival_t *arrival)
         record->place = smcr_state_alloc0(arrival->state, sizeof *record->place);
     record->place->length = (uint32_t)arrival->roce->payload_length & SMCR_PLACE_LENGTH_MASK;
     if (record->fate == SMCR_FLOW_FATE_TAKE)
-        smcr_unacked_add(&qp->unacked, arrival->state->scope, arrival->psn,
-                         &record->place->acked);
+        smcr_unacked_add(&qp->unacked, arrival->state->scope, arrival->psn, &record->place->acked);
     judge_repeat(arrival);
     smcr_write_t *write = smcr_write_of(arrival, &begun);
     if (begun)

@@ -283,8 +283,7 @@ other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket, int *side
     const smcr_told_socket_t *told = &socket->told;
 
     return smcr_socket_at(arrival->state, told->gid[SMCR_TOLD_OWN], told->tx_prod) == socket
-               ? find_alone(arrival, told, half_at, side)
-               : NULL;
+               ? find_alone(arrival, told, half_at, side) : NULL;
 }
 
 /* The connection, of which the host has `side`, with what its other host tells. */

@@ -239,6 +239,12 @@ smcr_conn_owns_element(const smcr_conn_t *conn, int side)
 /* The connection is certainly alive where `qp` receives the request with `psn`. */
 void smcr_conn_is_alive(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn);
 
+static inline void
+smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_payload_flow *flow)
+{
+    conn->flow[direction] = flow;
+}
+
 /* The heuristics have declined what `side` receives. Returns whether they have `most` times in a
  * row. */
 bool smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most);

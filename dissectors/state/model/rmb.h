@@ -51,8 +51,7 @@ struct smcr_rmb {
 smcr_rmb_rare_t *smcr_rmb_rare(smcr_state_t *state, smcr_rmb_t *rmb);
 
 /* The RMB that `rkey` names on the link of `owner`, a queue pair of its owner; NULL: none. */
-smcr_rmb_rtoken_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner,
-                                 uint32_t rkey);
+smcr_rmb_rtoken_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey);
 
 /* The RMB that `rkey` names for `owner`, where it stands for that address; NULL: none. */
 smcr_rmb_t *smcr_rmb_same(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey,

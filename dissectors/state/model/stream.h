@@ -34,8 +34,7 @@ typedef enum {
     SMCR_RING_FAULT_ROUND,   /* more than a round ahead of it */
 } smcr_ring_fault_t;
 
-smcr_ring_fault_t smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before,
-                                  smcr_cursor_t now);
+smcr_ring_fault_t smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before, smcr_cursor_t now);
 
 /* The first position that is not before `position` and lies at `offset` of the element. */
 uint64_t smcr_ring_next(const smcr_ring_t *ring, uint64_t position, uint32_t offset);
@@ -99,8 +98,7 @@ void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
 
 /* The stream of a late capture, in an element of unknown size whose data begins at `base`: it has
  * been written up to the cursor `count`; the last `length` bytes are not announced yet. */
-void smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length,
-                            uint32_t base);
+void smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, uint32_t base);
 
 /* Cursors in the first round of an element of unknown size say all. Later ones do not: then nothing
  * is known of the stream any more. Returns whether a producer cursor tells its position. */
