@@ -7,7 +7,8 @@ all. The first two come again in link groups of which the capture lacks a packet
 from smcsynth.llc import llc_add_link, llc_confirm_link, llc_delete_link
 from smcsynth.story import MTU_1024, linux_second_link
 
-EXPECTED = {"smcr.link.data_early": [16, 53], "smcr.link.not_confirmed": [92], "smcr.packet_ahead": [146, 187]}
+EXPECTED = {"smcr.link.data_early": [16, 53], "smcr.link.deleted": [90], "smcr.link.not_confirmed": [92],
+            "smcr.packet_ahead": [146, 187]}
 FAILED = dict(link=2, reason=0x00020000)
 
 

@@ -91,4 +91,4 @@ def test_peer_silent(tshark, scratch):
              for scene in (time_scenes.heard_again, time_scenes.dead_peer)}
     assert found == {"heard_again": [[27], []], "dead_peer": [[27], [27]]}
     finding = parse(print_json(tshark, file_of(scratch, time_scenes.dead_peer), TWO))["findings"][0]
-    assert finding["kind"] == "dead_peer" and finding["text"].endswith("for 700 ms")  # 710 - 10.4
+    assert finding["kind"] == "dead_peer" and finding["text"].endswith("for 300 ms")  # 710 - 410, the fourth transmission

@@ -111,7 +111,7 @@ begin(smcr_collect_t *all)
     all->capture.passes = 1;
     all->times = wmem_array_new(all->scope, sizeof(smcr_when_t));
     all->tcp = wmem_array_new(all->scope, sizeof(void *));
-    all->late = wmem_array_new(all->scope, sizeof(const smcr_record_t *));
+    all->late = wmem_array_new(all->scope, sizeof(const smcr_step_back_t *));
     for (unsigned i = 0; i < array_length(maps); i++)
         *maps[i] = wmem_map_new(all->scope, g_direct_hash, g_direct_equal);
     smcr_collect_notices_begin(all);
@@ -274,10 +274,13 @@ smcr_collection_notices(const smcr_collection_t *collection, const smcr_entry_re
     smcr_figure_notice_t reset = resets(collection, report);
     smcr_figure_notice_t overtaken = {.filter = "smcr.out_of_order"}; /* causes come late, too */
 
-    for (unsigned i = 0; i < wmem_array_get_count(collection->late); i++)
-        overtaken.count += smcr_record_is_out_of_order(
-            *(const smcr_record_t **)wmem_array_index(collection->late, i));
-    wmem_array_append_one(notices, overtaken);
+    for (unsigned i = 0; i < wmem_array_get_count(collection->late); i++) {
+        smcr_record_t late = {.order = SMCR_FLOW_IS_LATE};
+        late.step = *(smcr_step_back_t **)wmem_array_index(collection->late, i);
+        overtaken.count += smcr_record_is_out_of_order(&late);
+    }
+    if (overtaken.count)
+        wmem_array_append_one(notices, overtaken);
     if (reset.count)
         wmem_array_append_one(notices, reset);
     *count = wmem_array_get_count(notices);

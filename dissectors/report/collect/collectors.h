@@ -22,7 +22,7 @@ typedef struct smcr_collection {
     wmem_array_t *tcp; /* tcp_flows.c: pointers, by number of the stream; NULL: no segment of it */
     uint32_t lacking;  /* the last frame of which TCP shows that others before it are absent */
     wmem_map_t *rdma;  /* rdma_flows.c: flows, by what they are */
-    wmem_array_t *late; /* rdma_flows.c: const smcr_record_t *, of late packets */
+    wmem_array_t *late; /* rdma_flows.c: smcr_step_back_t * of late packets; NULL: none */
     smcr_figure_list_t rdma_list; /* the same in the order of their first packets */
     smcr_entry_icrcs_t stray_icrcs; /* of packets in no flow */
     wmem_map_t *conns; /* smcr_conn_t -> smcr_collect_counted_conn_t */

@@ -208,7 +208,7 @@ count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     else if (record->order == SMCR_FLOW_IS_LATE)
         set_odd(collection, flow, when.frame, LATE);
     if (record->order == SMCR_FLOW_IS_LATE)
-        wmem_array_append_one(collection->late, record);
+        wmem_array_append_one(collection->late, record->step);
     flow->asks_again |= !is_response && record->step;
     figures->gaps += record->missing > 0;
     figures->missing += record->missing;

@@ -123,10 +123,10 @@ activate(const smcr_exchange_message_t *message, smcr_link_t *link)
 static void
 delete(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
-    bool before = link->state == SMCR_LINK_ACTIVE ||
-                  (link->state == SMCR_LINK_ANNOUNCED && link->confirm_frame); /* not rejected */
     /* else a link may live on, or a connection may have ended */
     bool certain = !smcr_doubt_group(message->arrival, message->lgr).kind;
+    bool before = link->state == SMCR_LINK_ACTIVE ||
+                  (link->state == SMCR_LINK_ANNOUNCED && link->confirm_frame && certain);
     link->is_guess = link->state == SMCR_LINK_ANNOUNCED; /* it may have been rejected before */
     link->settled_frame = message->arrival->when.frame;
     bool changed = smcr_link_delete(link, message->arrival->when.frame);
