@@ -230,7 +230,7 @@ play_cdc(capture_t *capture, input_t *input)
         return;
     smcr_state_cdc(&capture->arrival, &cdc);
     if ((cdc.state & 7) == 7 && capture->arrival.record->conn)
-        smcr_state_tcp_ended(&capture->arrival, &cdc, true);
+        smcr_state_tcp_ended(&capture->arrival, &cdc, cdc.seq & 1, cdc.seq & 2, cdc.seq & 4);
 }
 
 int
