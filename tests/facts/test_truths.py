@@ -121,6 +121,7 @@ ONCE_SAID_OF_MOVES = [
      "without 52:54:00:bb in 1251 to 1290"),
     ("not read, though the connection goes on on a link of which the group is not known", "6.1-v1-h1-two-links-second-fails", "start",
      "without 1 to 25"),
+    ("idle, though it writes with RKeys that are absent", "6.1-v2-h1-two-links-second-fails", "start", "without 1 to 12"),
     ("of the connection before, though a late WRITE comes behind its end", "peer-delete-rkey", "shuffled", "seed 3, times too"),
     ("the end of a group, though nobody knows who is its server", "peer-delete-all", "start", "without 1 to 20"),
     ("a slow setup, though requests are in disorder", "peer-second-link", "swapped", "every pair from 2"),

@@ -56,13 +56,13 @@ OPEN = [
     ("-n-lossy|-loss|-g3-|-g6-|^cdc-flags$|^nak-loss-smc$", {
         "smcr.cdc.read_of", "smcr.cdc.read_time", "smcr.announced_in", "smcr.window.full", "smcr.window.unread",
         "smcr.window.free", "smcr.window.percent", "smcr.window.offered", "smcr.window.written",
-        "smcr.window.opened", *IDLE, "blocked_count", "window_full_count",
+        "smcr.window.opened", *IDLE, "blocked_count", "window_full_count", "buffer_full",
         "slow_reader"},
      "what fills a gap was lost on its way, or its receiver has had it, and the capture lacks the first time: where loss "
      "is real, nothing tells the two apart"),
     ("-x-idle|-w-smc-unloaded", {"dead_peer"}, "the DELETE LINK that ended the group is absent"),
     ("^peer-foreign$", {"smcr.stream.offset", "smcr.cdc.announced"}, "a late capture does not tell that cursors begin behind an eyecatcher"),
-    ("-h4-", {"smcr.clc.other_subnet", "clc_other_subnet"}, "behind NAT an address is not that of the host"),
+    ("", {"smcr.clc.other_subnet", "clc_other_subnet"}, "behind NAT an address is not that of the host"),
     ("^(peer-|rfc-)", {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "unreported_bytes", "smcr.cdc.announced",
                        "smcr.announced_in", "smcr.cdc.read_of", "smcr.cdc.read_time"},
      "the last messages on a link that is left are absent, and were not acknowledged: failover validation does not count them"),

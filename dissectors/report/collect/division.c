@@ -277,6 +277,8 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
     add(writer, scope, sent);
     if (!view)
         return;
+    if (view->len && !view->writes) /* nobody knows when its bytes were written */
+        all_was(writer, &writer->seen[record->sender], SMCR_COLLECT_IS_UNKNOWN);
     if ((blocked || filled) && !writer->is_full) {
         writer->is_full = true;
         writer->filled = &view->acked;
