@@ -109,8 +109,7 @@ complete(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet,
     requests->completed_up_to = taken;
     return messages_of(&requests->flow, slab, from, taken,
                        packet->opcode == SMCR_RC_ATOMIC_ACK ? psn
-                       : ends_read ? smcr_reads_find(requests->flow.reads, psn)
-                                   : 0);
+                       : ends_read ? smcr_reads_find(requests->flow.reads, psn) : 0);
 }
 
 smcr_traffic_answer_t

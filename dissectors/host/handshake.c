@@ -309,7 +309,7 @@ smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role)
     const struct tcp_analysis *tcp = analysis_of(conn);
     address own, peer;
 
-    if (!tcp || conn->after_end)
+    if (!tcp || conn->after_end || !(tcp->flow1.closing_initiator || tcp->flow2.closing_initiator))
         return false;
     smcr_endpoint_tcp_address(conn, role, &own);
     smcr_endpoint_tcp_address(conn, !role, &peer);

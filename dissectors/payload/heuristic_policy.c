@@ -99,7 +99,7 @@ smcr_policy_decide(packet_info *pinfo, const smcr_record_t *record, smcr_policy_
         return SMCR_POLICY_ASK_AS_TCP; /* it has somebody to give them to before heuristics */
     if (is_worth_asking(pinfo, record, bytes))
         return SMCR_POLICY_ASK_NOW;
-    record->place->is_unasked = true; /* about its bytes, in no pass */
+    smcr_place_set_unasked(record->place);
     return SMCR_POLICY_ASK_NOT;
 }
 

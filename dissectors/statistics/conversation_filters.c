@@ -95,8 +95,7 @@ filter_of_group(packet_info *pinfo)
     const smcr_link_t *link = links_of(pinfo).link[0];
 
     return link && link->lgr->index != SMCR_LGR_NO_INDEX
-               ? g_strdup_printf("smcr.lgr eq %u", link->lgr->index)
-               : NULL;
+               ? g_strdup_printf("smcr.lgr eq %u", link->lgr->index) : NULL;
 }
 
 FILTER(group, filter_of_group(pinfo))

@@ -401,8 +401,7 @@ report_conn(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
 
     follow_sides(counted);
     smcr_collect_division_end(&counted->division, collection->scope,
-                              MAX(counted->last.frame, tcp ? tcp->last.frame : 0),
-                              collection->now);
+                              MAX(counted->last.frame, tcp ? tcp->last.frame : 0), collection->now);
     smcr_collect_conn_entry_fill(SMCR_FIGURE_ADD(connection, list, scope), counted, tcp, collection,
                                  scope);
 }

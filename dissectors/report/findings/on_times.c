@@ -213,8 +213,7 @@ find_slow_setup(smcr_finder_t *finder)
                     smcr_words_connection(finder->scope, worst_conn),
                     smcr_words_duration(finder->scope, worst_conn->setup_s),
                     longest_step(finder, worst_conn),
-                    count > 1 ? wmem_strdup_printf(finder->scope, "; %u connections", count)
-                              : "");
+                    count > 1 ? wmem_strdup_printf(finder->scope, "; %u connections", count) : "");
 }
 
 /* ---- what costs, and harms nobody ---- */

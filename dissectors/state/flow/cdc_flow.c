@@ -310,8 +310,7 @@ summarize(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *vi
     const smcr_stream_t *out = streams->out, *in = streams->in;
 
     view->offered = view->has_unread && in && smcr_ring_room(&in->ring)
-                        ? (uint32_t)smcr_stream_free(in)
-                        : SMCR_RECORD_NOT_KNOWN;
+                        ? (uint32_t)smcr_stream_free(in) : SMCR_RECORD_NOT_KNOWN;
     view->announced = out->announced;
     view->has_consumed = in != NULL;
     view->consumed = in ? in->consumed : 0;

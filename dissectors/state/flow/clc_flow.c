@@ -39,8 +39,7 @@ fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_
     fallback->no_code = decline->cut_code;
     fallback->code = message->diagnosis;
     fallback->os = smcr_wire_bits(decline->header.flags, SMCR_MASK_VERSION) >= 2
-                       ? smcr_wire_bits(message->os, SMCR_MASK_OS)
-                       : 0;
+                       ? smcr_wire_bits(message->os, SMCR_MASK_OS) : 0;
     fallback->by_server = smcr_arrival_role(arrival);
     fallback->other_subnet = conn->ipv4 && conn->outside;
     fallback->no_roce = smcr_evidence_lacks_roce(conn);

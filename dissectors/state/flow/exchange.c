@@ -245,8 +245,7 @@ answers_deletion(const smcr_exchange_message_t *message)
     bool client = lgr->server == !message->side;
     smcr_exchange_request_t *asked =
         client && message->type == SMCR_LLC_DELETE_LINK && message->all_links
-            ? find_answered(message, message->type, &message->key, false)
-            : NULL;
+            ? find_answered(message, message->type, &message->key, false) : NULL;
 
     if (asked)
         answer(message, asked, SMCR_RULES_REPEATED, NULL);
@@ -333,7 +332,6 @@ new_request(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     bool by_client = message->lgr->server == !message->side;
-    const smcr_flow_t *answers = &smcr_qp_peer(arrival->qp)->traffic.flow;
     smcr_exchange_request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
 
     *request = (smcr_exchange_request_t){
@@ -344,7 +342,7 @@ new_request(const smcr_exchange_message_t *message)
         .type = message->type,
         .requester = (int8_t)message->side,
         .asked = smcr_point_at(arrival->qp, arrival->psn),
-        .answered = smcr_point_at(smcr_qp_peer(arrival->qp), MAX(answers->highest, answers->taken)),
+        .answered = smcr_evidence_sent_by(smcr_qp_peer(arrival->qp)),
         .key = message->key,
         .orderly = message->type == SMCR_LLC_DELETE_LINK &&
                    message->llc->flags & SMCR_LLC_FLAG_ORDERLY,

@@ -132,8 +132,7 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     }
     if (arrival->record->place == place) /* else its frame has gone by */
         place->used = current && !stream->moved && stream->written > stream->consumed
-                          ? (uint32_t)(stream->written - stream->consumed)
-                          : 0;
+                          ? (uint32_t)(stream->written - stream->consumed) : 0;
     const smcr_point_t *heard = conn ? &conn->side[arrival->qp->side].heard : NULL;
     if (heard && heard->qp == arrival->qp && arrival->psn < heard->psn)
         return; /* a message that has been taken in has announced it: the capture has it too late */

@@ -14,8 +14,7 @@ smcr_write_t *
 smcr_write_last(const smcr_qp_t *qp, unsigned back)
 {
     return back <= MIN(qp->write_count, WRITES_KEPT)
-               ? &qp->writes[(qp->write_count - back) % WRITES_KEPT]
-               : NULL;
+               ? &qp->writes[(qp->write_count - back) % WRITES_KEPT] : NULL;
 }
 
 static smcr_write_t *

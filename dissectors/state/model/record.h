@@ -300,6 +300,13 @@ bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
  * smcr_place_piece() only. */
 void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 
+/* The heuristics are not asked about the bytes of this WRITE packet, in no pass. */
+static inline void
+smcr_place_set_unasked(smcr_place_t *place)
+{
+    place->is_unasked = true;
+}
+
 /* The piece of the byte stream that a WRITE packet carries, as far as is known now. */
 smcr_stream_piece_t smcr_place_piece(const smcr_place_t *place);
 

@@ -294,8 +294,7 @@ smcr_conn_t *
 smcr_socket_next_named(const smcr_state_t *state)
 {
     return state->sockets && wmem_queue_count(state->sockets->named)
-               ? wmem_queue_pop(state->sockets->named)
-               : NULL;
+               ? wmem_queue_pop(state->sockets->named) : NULL;
 }
 
 static void

@@ -280,8 +280,7 @@ goes_on_in(const smcr_arrival_t *arrival, const smcr_lgr_t *other, const smcr_cd
     const smcr_conn_side_t *sender = conn ? &conn->side[!side] : NULL;
 
     return sender && sender->cdc_frame && conn->confirm_frame &&
-           !smcr_conn_side_has_ended(sender) &&
-           smcr_conn_side_step(sender, cdc->seq) == 1;
+           !smcr_conn_side_has_ended(sender) && smcr_conn_side_step(sender, cdc->seq) == 1;
 }
 
 /* Whether the message is the first sign of its connection. */

@@ -267,8 +267,7 @@ static smcr_doubt_t
 doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
     smcr_doubt_t doubt = smcr_evidence_has_all_links(lgr)
-                             ? smcr_doubt_message(arrival)
-                             : (smcr_doubt_t){SMCR_DOUBT_START, NULL};
+                             ? smcr_doubt_message(arrival) : (smcr_doubt_t){SMCR_DOUBT_START, NULL};
 
     for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link))
         if (link->packet_count)
