@@ -144,6 +144,14 @@ class Namespace:
 
 # ---- who listens ----
 
+def descendants(process):
+    """The folders in /proc of what a process has started, directly or not."""
+    for path in pathlib.Path("/proc").glob(f"{process}/task/*/children"):
+        for child in path.read_text().split():
+            yield pathlib.Path("/proc", child)
+            yield from descendants(child)
+
+
 class Listener:
     """
     A program at the listening end: `lines` that it has printed, with the time when each came, in seconds since 1970,
@@ -175,8 +183,20 @@ class Listener:
         """Wait until it ends by itself; returns its exit status."""
         status = self.process.wait(PATIENCE)
         for reader in self.readers:
-            reader.join()
+            reader.join(PATIENCE)
+            assert not reader.is_alive(), "what it started goes on"
         return status
+
+    def recorded(self):
+        """
+        How many frames its dumpcap has written to a temporary file, wherever that is: with capabilities of its own file
+        dumpcap does not look at TMPDIR.
+        """
+        paths = set()
+        for each in descendants(self.process.pid):
+            with contextlib.suppress(FileNotFoundError):
+                paths.update(file.resolve() for file in each.glob("fd/*") if "/wireshark_" in os.readlink(file))
+        return count_written(paths)
 
     def stop(self):
         """Interrupt it, as Ctrl+C does; returns its exit status."""

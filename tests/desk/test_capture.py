@@ -30,6 +30,7 @@ SENT = len(frames_of(TOP / "captures" / "real" / f"{CAPTURE}.pcapng"))
 ROUND = 25  # frames of a made kernel with three sockets, requests and answers
 TIME_LIMIT = 60
 COOKIE = 71  # SO_NETNS_COOKIE
+CAPABILITIES = struct.pack("<5I", 0x02000001, 0x3000, 0x3000, 0, 0)  # of a file: NET_ADMIN and NET_RAW, effective
 
 
 @pytest.fixture
@@ -244,9 +245,15 @@ def test_a_dumpcap_that_does_not_begin(program, monkeypatch):
             program.record(None, None, started)
 
 
-def test_dumpcap_does_not_outlive_it(wire, recorder, copies):
-    """Not even where nothing can be tidied up."""
-    path = copies / "killed.pcapng"
+@pytest.mark.parametrize("capabilities", [False, True])
+def test_dumpcap_does_not_outlive_it(wire, bed, copies, capabilities):
+    """Not even where nothing can be tidied up, and where dumpcap's file has capabilities or has none."""
+    path, dumpcap = copies / "killed.pcapng", copies / "dumpcap"
+    shutil.copyfile(shutil.which("dumpcap"), dumpcap)
+    dumpcap.chmod(0o755)
+    if capabilities:
+        os.setxattr(dumpcap, "security.capability", CAPABILITIES)
+    recorder = Tshark(bed, TMPDIR=str(copies), MADE_SOCKETS="=3", PATH=f"{copies}:{os.environ['PATH']}")
     listener = started(wire, recorder, copies, "-i", LINK, "-w", path, "--netns", "own", "--no-nlmon")
     wait_for(path, ROUND)
     listener.process.kill()

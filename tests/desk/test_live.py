@@ -206,11 +206,11 @@ def report_lines(text):
     return sorted(re.sub(r"[ ─]+", " ", WITH_UNIT.sub("#", line)) for line in text.splitlines() if " UTC" not in line)
 
 
-def test_report_on_interrupt(wire, live, scratch):
+def test_report_on_interrupt(wire, live):
     listener, = wire.listen(live, [*LIVE, "-q", "-z", "smcr,report"])
     frames = frames_of(live.bed.capture(FEW))
     wire.send(frames, 1)
-    until(lambda: count_written(scratch.rglob("wireshark_*")) == len(frames), "dumpcap has not all frames")
+    until(lambda: listener.recorded() == len(frames), "dumpcap has not all frames")
     assert listener.stop() == 0
     assert report_lines(listener.text) == report_lines(live.reader.show(FEW, "-q", "-z", "smcr,report"))
 
@@ -222,7 +222,7 @@ def test_interrupt_loses_nothing(wire, live, scratch, program):
     listener, = wire.listen(live, [*LIVE, *fields_of(live)] if program == "tshark" else [*monitor, "-i", LINK])
     heard = set(live.reader.frames(FEW, HEARD))
     wire.send(frames_of(live.bed.capture(FEW), heard))
-    until(lambda: count_written(scratch.rglob("wireshark_*")) == len(heard), "dumpcap has not all frames")
+    until(lambda: listener.recorded() == len(heard), "dumpcap has not all frames")
     assert listener.stop() == 0
     path = part_of(live, FEW, scratch / "heard.pcapng", heard.__contains__)
     if program == "tshark":
@@ -250,7 +250,7 @@ def test_begins_amid(wire, live, scratch):
     wire.send(frames[:half])
     lines, report = wire.listen(live, [*LIVE, *fields_of(live)], [*LIVE, "-q", "-z", "smcr,json"])
     wire.send(frames[half:])
-    until(lambda: count_written(scratch.rglob("wireshark_*")) == 2 * (len(frames) - half), "dumpcap has not all frames")
+    until(lambda: lines.recorded() == report.recorded() == len(frames) - half, "dumpcap has not all frames")
     until(lambda: len(lines.lines) == len(frames) - half, "not all lines come")
     assert lines.stop() == 0 and report.stop() == 0
     rest = part_of(live, SLOW, scratch / "rest.pcapng", lambda number: number > half)
