@@ -100,8 +100,7 @@ is_soon_again(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smc
     smcr_when_t last = smcr_seen_last(seen);
 
     return flow->steps.before == seen->psn && seen->arrived && !packet->corrupt &&
-           !seen->fetches && flow->refused_at < last.frame &&
-           smcr_seen_is_soon(last, packet->when);
+           !seen->fetches && flow->refused_at < last.frame && smcr_seen_is_soon(last, packet->when);
 }
 
 /* The frame that a packet copies; 0: none. */
@@ -343,8 +342,7 @@ first_of(const smcr_flow_t *flow, smcr_psn_t psn)
                 : smcr_reads_sent(flow->reads, read == psn ? 0 : read);
 }
 
-/* A packet with a right ICRC repeats `psn`, and the rest of the READ that has it: it may be the
- * first such one. */
+/* A packet with a right ICRC repeats `psn` and the rest of its READ: maybe the first such one. */
 static void
 arrive(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 {

@@ -146,8 +146,7 @@ typedef struct {
     uint32_t heard; /* packets of the reverse flow so far */
 } smcr_response_grounds_t;
 
-/* The frame of the earlier response that this one copies or repeats; 0: neither. `*copy`: it is a
- * copy. */
+/* The frame of the earlier response that this one copies (`*copy`) or repeats; 0: neither. */
 uint32_t smcr_responses_take(smcr_responses_t **responses, wmem_allocator_t *scope,
                              const smcr_sent_t *packet, smcr_response_grounds_t grounds,
                              bool *copy);
@@ -171,8 +170,7 @@ typedef struct {
     uint32_t open;     /* length of the newest, bytes, while its last PSN is not known; 0: it is */
 } smcr_reads_t;
 
-/* A new READ. Returns its last PSN, as far as that is known: `mtu` is in bytes, 0 where it is not
- * known. */
+/* A new READ. Returns its last PSN as far as it is known; `mtu`: bytes, 0 where it is not known. */
 smcr_psn_t smcr_reads_add(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
                           const smcr_sent_t *packet, uint32_t mtu);
 

@@ -27,22 +27,19 @@ typedef struct smcr_slab {
     uint32_t unused_count;
 } smcr_slab_t;
 
-/* What a block begins with. It lies at a multiple of its size, so the address of an entry tells its
- * block. */
+/* What a block begins with, at a multiple of its size: an entry's address tells its block. */
 typedef struct smcr_slab_block {
     const smcr_slab_t *slab;
     uint32_t index; /* in `blocks` */
 } smcr_slab_block_t;
 
-/* A hash table of GLib's, which takes a third of the memory of one of wmem's; it goes with the
- * scope. */
+/* A hash table of GLib's has a third of the memory of one of wmem's; it goes with the scope. */
 GHashTable *smcr_slab_table(wmem_allocator_t *scope, GHashFunc hash, GEqualFunc is_equal);
 
 /* The next entry begins a block. */
 void smcr_slab_begin(smcr_slab_t *slab);
 
-/* `size` bytes of zeros; the address is a multiple of 4, and of 8 if the sizes of all entries of
- * the slab are. */
+/* `size` bytes of zeros; the address is a multiple of 4, and of 8 if all entries' sizes are. */
 static inline void *
 smcr_slab_new(smcr_slab_t *slab, size_t size)
 {
@@ -78,8 +75,7 @@ static inline void *
 smcr_slab_entry(const smcr_slab_t *slab, uint32_t number)
 {
     return number ? (uint8_t *)slab->blocks[number / SMCR_SLAB_UNITS] +
-                        number % SMCR_SLAB_UNITS * SMCR_SLAB_UNIT
-                  : NULL;
+                        number % SMCR_SLAB_UNITS * SMCR_SLAB_UNIT : NULL;
 }
 
 /* The entry with that number in the slab that `neighbour` is an entry of; NULL of 0. */

@@ -6,8 +6,7 @@
 
 #include "traffic.h"
 
-/* When the request was sent that a response with `psn` answers: of one within a READ, the READ.
- * Frame 0: not known. */
+/* When the request was sent that a response with `psn` answers, or its READ. Frame 0: not known. */
 static smcr_when_t
 request_of(const smcr_flow_t *flow, smcr_psn_t psn)
 {

@@ -37,8 +37,7 @@ typedef struct {
 const smcr_ecn_ce_t *smcr_ecn_take_ce(smcr_ecn_marks_t *marks, const smcr_ecn_marks_t *peer,
                                       wmem_allocator_t *scope, smcr_when_t when);
 
-/* The queue pair receives a CNP, for what its peer receives: `peer`, NULL where that is not
- * known. */
+/* The queue pair receives a CNP, for what its peer receives: `peer`, NULL: not known. */
 smcr_ecn_cnp_t smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t when);
 
 /* ---- acknowledgements ---- */
@@ -51,8 +50,7 @@ typedef struct {
     uint32_t first, count;
 } smcr_unacked_t;
 
-/* `*acked`, which lives as long as `scope`, is to say when `psn` is acknowledged. PSNs come in
- * order. */
+/* `*acked`, of `scope`, is to say when `psn` is acknowledged. PSNs come in order. */
 void smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn_t psn,
                       const smcr_when_t **acked);
 

@@ -65,8 +65,7 @@ read_end(char *text, uint8_t address[SMCR_GID_LENGTH], uint16_t *port)
     return true;
 }
 
-/* Returns the column that is missing or wrong; "": the line tells of no SMC-R connection; NULL: all
- * is read. */
+/* Returns the column that is missing or wrong; "": no SMC-R connection; NULL: all is read. */
 static const char *
 read_line(const char *line, smcr_told_socket_t *told)
 {
@@ -119,8 +118,7 @@ tell_line(smcr_state_t *state, const char *line, unsigned number, GString *refus
         g_string_append_printf(refused, "\nLine %u: %s.", number, record.events->text);
 }
 
-/* Tells a new state what the file of the preference `smcss` says of sockets, and the user which of
- * its lines are wrong. */
+/* Tells a new state of the sockets in the file `smcss`, and the user which lines are wrong. */
 static void
 tell_smcss(smcr_state_t *state)
 {
@@ -208,8 +206,7 @@ smcr_host_window_ops(void)
 
     return ops && ops->new_text_window && ops->set_text && ops->append_text && ops->add_button &&
                    ops->new_dialog
-               ? ops
-               : NULL;
+               ? ops : NULL;
 }
 
 uint32_t

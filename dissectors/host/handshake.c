@@ -354,8 +354,7 @@ smcr_selected_conn(packet_info *pinfo)
     /* An error of ICMP leaves the ports of what it quotes behind. */
     bool is_error = proto_is_frame_protocol(pinfo->layers, "icmp") ||
                     proto_is_frame_protocol(pinfo->layers, "icmpv6");
-    const smcr_conn_t *conn =
-        smcr_capture_state() && !is_error ? smcr_handshake_find(pinfo) : NULL;
+    const smcr_conn_t *conn = smcr_capture_state() && !is_error ? smcr_handshake_find(pinfo) : NULL;
     smcr_record_t record;
 
     if (!conn && smcr_selected_record(pinfo, &record))

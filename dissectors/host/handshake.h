@@ -110,8 +110,7 @@ smcr_conn_t *smcr_handshake_find(packet_info *pinfo);
  * first, whatever its port. */
 smcr_conn_t *smcr_handshake_claim(packet_info *pinfo, bool from_client);
 
-/* First pass: a host has named the connection: it gets the conversation of its addresses and
- * ports. */
+/* First pass: a host has named the connection, which gets the conversation of its addresses. */
 void smcr_handshake_adopt(packet_info *pinfo, smcr_conn_t *conn);
 
 /* First pass: whether the TCP connection has been reset before this frame. */

@@ -207,8 +207,7 @@ smcr_hooks_offer_first(void)
     return hooks.offer_first;
 }
 
-/* Before each file, and before one is dissected anew, since the user has changed a preference or
- * what is enabled. */
+/* Before each file, and before one is dissected anew, when the user has changed a preference. */
 static void
 start_file(void)
 {

@@ -126,8 +126,7 @@ has_length_of_smcr(const smcr_clc_header_t *header)
                      smcr_v2.length + SMCR_CLC_TRAILER_LENGTH;
 
     return smcr_wire_bits(header->flags, SMCR_MASK_VERSION) == 1
-               ? header->length == SMCR_CLC_ACCEPT_LENGTH
-               : header->length >= fixed;
+               ? header->length == SMCR_CLC_ACCEPT_LENGTH : header->length >= fixed;
 }
 
 /* Whether the message is of SMC-D: as Linux by the type in byte 7, and by the eyecatcher where

@@ -38,8 +38,7 @@ typedef struct {
 /* The parts of a peer ID (A.2.1), below its 8 bytes. */
 extern smcr_layout_t smcr_message_clc_peer_id;
 
-/* Walks `layout` at `base`, showing it in walk->tree, and marks its bytes as decoded. Returns
- * message->whole. */
+/* Walks `layout` at `base`, shows it in walk->tree, and marks its bytes. Returns message->whole. */
 bool smcr_clc_walk(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                    const smcr_layout_t *layout, unsigned base, void *keep);
 

@@ -102,8 +102,7 @@ static bool
 has_more_bits(const prefix_t *prefix)
 {
     unsigned byte = prefix->length / 8;
-    bool more = byte < sizeof prefix->address &&
-                prefix->address[byte] & 0xff >> prefix->length % 8;
+    bool more = byte < sizeof prefix->address && prefix->address[byte] & 0xff >> prefix->length % 8;
 
     while (!more && ++byte < sizeof prefix->address)
         more = prefix->address[byte] != 0;

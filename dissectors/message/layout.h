@@ -70,8 +70,7 @@ struct smcr_layout {
     SMCR_LAYOUT_ENLIST(name_, __VA_ARGS__) \
     smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, name_##_rows, length_)
 
-/* What is stored is decided by the member's type: arrays of bytes as they are, integers in host
- * order. */
+/* The member's type decides what is stored: arrays of bytes as they are, integers in host order. */
 #define SMCR_LAYOUT_MEMBER(type_, member_) \
     .keep = _Generic(((type_ *)0)->member_, uint8_t *: SMCR_KEEP_BYTES, \
                      default: SMCR_KEEP_INTEGER), \

@@ -130,8 +130,7 @@ length_order(tvbuff_t *payload)
         return ENC_BIG_ENDIAN;
     return ABS(length_v2(payload, ENC_LITTLE_ENDIAN) - present) <
                    ABS(length_v2(payload, ENC_BIG_ENDIAN) - present)
-               ? ENC_LITTLE_ENDIAN
-               : ENC_BIG_ENDIAN;
+               ? ENC_LITTLE_ENDIAN : ENC_BIG_ENDIAN;
 }
 
 /* Bytes of the payload that belong to the message, going by its length if that is possible. */
@@ -154,8 +153,7 @@ check_length(const smcr_message_llc_t *message, tvbuff_t *payload)
 {
     unsigned length = message->llc->length, present = tvb_reported_length(payload);
     bool right = message->v2
-                     ? length >= SMCR_LLC_LENGTH && length == present
-                     : length == SMCR_LLC_LENGTH;
+                     ? length >= SMCR_LLC_LENGTH && length == present : length == SMCR_LLC_LENGTH;
 
     if (message->v2 && tvb_captured_length(payload) >= SMCR_LLC_FLAGS_AT) {
         bool little = length_v2(payload, ENC_LITTLE_ENDIAN) == (int)present;

@@ -15,8 +15,7 @@
  * message, as the RFC does. */
 #define BODY(offset) ((offset) - SMCR_LLC_HEADER)
 
-/* A message whose header has been shown and kept. Where walk.flawed is set the functions below show
- * and say nothing. */
+/* The header has been shown and kept. Where walk.flawed is set these functions only show. */
 typedef struct {
     smcr_layout_walk_t walk; /* tvb: the message without what follows it in the payload */
     smcr_layout_shown_t *shown; /* head of the list that `walk` writes */

@@ -200,8 +200,7 @@ smcr_llc_delete_rkey(const smcr_message_llc_t *message)
     if (message->response && !rkeys_are_zeroed(message))
         smcr_llc_show_echo(message);
 
-    unsigned rkeys_end =
-        DELETE_RKEYS_AT + deleted_rkey.length * llc->u.delete_rkey.count;
+    unsigned rkeys_end = DELETE_RKEYS_AT + deleted_rkey.length * llc->u.delete_rkey.count;
     unsigned count = rkeys_are_zeroed(message) ? 0 : llc->u.delete_rkey.count;
     unsigned next = show_rkeys(message, MIN(count, rkey_room(message)));
     if (count > rkey_room(message))

@@ -72,8 +72,7 @@ proves_itself(const smcr_llc_t *llc, const smcr_ib_headers_t *roce)
 
 /* ---- the payload ---- */
 
-/* Whether the length that the message states is the payload's. Most packets of others fail here, so
- * this comes first. */
+/* Whether the stated length is the payload's. It comes first: most packets of others fail here. */
 static bool
 length_fits(tvbuff_t *payload, uint8_t type, int length)
 {

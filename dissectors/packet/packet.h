@@ -18,8 +18,7 @@
  * From a packet's headers and its payload to its record. All of it is learned, and the record is
  * kept, before any dissector is called. */
 
-/* A packet on the wire. smcr_packet_begin() makes it, and the transport fills in its headers and
- * its payload. */
+/* A packet on the wire. smcr_packet_begin() makes it; the transport adds headers and payload. */
 typedef struct {
     smcr_ib_headers_t roce; /* its headers */
     tvbuff_t *payload;     /* without padding, as far as captured; NULL: none. A WRITE needs its own
@@ -91,12 +90,10 @@ bool smcr_packet_learned(const packet_info *pinfo, smcr_packet_layer_t kind, uns
 /* Shows a packet that smcr_packet_learn() has taken. Returns whether it has a payload to show. */
 bool smcr_packet_show(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet);
 
-/* First pass: keeps the payload of a packet that is not SMC-R, as far as is known now, where it may
- * turn out to be. */
+/* First pass: keeps the payload of a packet that may still turn out to be SMC-R. */
 void smcr_packet_hold(const packet_info *pinfo, const smcr_packet_t *packet);
 
-/* Shows an acknowledgement, or what else carries no data: only what the state knows of it. `tvb` is
- * where its fields are. */
+/* Shows an acknowledgement, or what else carries no data, at the fields in `tvb`. */
 void smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                             const smcr_packet_t *packet);
 

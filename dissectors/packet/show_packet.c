@@ -132,8 +132,7 @@ tell(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried)
 {
     bool write = packet->record.kind == SMCR_RECORD_WRITE;
     const smcr_link_t *link = packet->record.link;
-    wmem_array_t *held =
-        link ? smcr_held_of(link->lgr->state, pinfo->num, packet->layer) : NULL;
+    wmem_array_t *held = link ? smcr_held_of(link->lgr->state, pinfo->num, packet->layer) : NULL;
 
     smcr_show_source_port(pinfo, &packet->record, &packet->roce);
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &packet->record,

@@ -280,8 +280,7 @@ is_for_dissectors(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t 
     return smcr_payload_fresh_bytes(data, record, fresh);
 }
 
-/* Whether another frame hands the bytes on, if any does. Those for which nobody was known were
- * handed on to nobody. */
+/* Whether another frame hands the bytes on. Those for which nobody was known, nobody has got. */
 static bool
 is_held(const packet_info *pinfo, const smcr_record_t *record)
 {

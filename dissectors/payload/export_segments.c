@@ -90,8 +90,7 @@ write_headers(uint8_t *tcp, const address ends[2], const uint16_t ports[2], unsi
         memcpy(ip + 10, &sum, sizeof sum);
 }
 
-/* A segment that `role` sends; `number`: of its first byte, or of what its flags stand for. `data`
- * may be NULL. */
+/* A segment that `role` sends; `number`: of its first byte, or of its flags. `data` may be NULL. */
 static void
 queue_segment(packet_info *pinfo, const smcr_conn_t *conn, unsigned role, unsigned flags,
               uint32_t number, tvbuff_t *data)

@@ -20,8 +20,7 @@ typedef struct {
     bool waits;        /* these may still come: the capture has them */
 } smcr_payload_fresh_t;
 
-/* Which of the captured bytes `data` of a packet are new. Returns false when none is, or when their
- * place is not known. */
+/* Which of the captured bytes `data` of a packet are new. Returns false: none, or nobody knows. */
 bool smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record,
                               smcr_payload_fresh_t *fresh);
 

@@ -16,8 +16,7 @@
 
 #include "host/host.h"
 
-/* What Wireshark asks: whether the packet has what a filter finds, and for the filter; NULL: it has
- * none. */
+/* What Wireshark asks: whether the packet has such a filter, and for it; NULL: it has none. */
 #define FILTER(name, filter) \
     static char *name##_filter(compat_conversation_filter_arguments) \
     { \

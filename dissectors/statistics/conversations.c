@@ -227,8 +227,7 @@ typedef struct {
     int frames, bytes, all_bytes;
 } amount_t;
 
-/* Adds frames and bytes to a row of Wireshark's; `sender`: of conversations the role, of endpoints
- * whether it sends. */
+/* Adds frames and bytes to a row; `sender`: the role, or of endpoints whether it sends. */
 typedef void add_t(const amount_t *amount, const void *what, unsigned sender, int frames,
                    int bytes);
 

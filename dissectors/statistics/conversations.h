@@ -33,8 +33,7 @@ typedef struct {
     uint64_t next;          /* behind those that came last; 0: none */
 } smcr_conversation_direction_t;
 
-/* A connection. What it is called stays as it was at its first packet: Wireshark finds rows by
- * that. */
+/* A connection. Its name stays as at its first packet: Wireshark finds rows by that. */
 typedef struct {
     const smcr_conn_t *conn;
     address name[2];     /* of its ends: client, server */

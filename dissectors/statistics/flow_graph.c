@@ -194,8 +194,7 @@ text_of(const runs_t *runs, const passage_t *passage, bool is_last)
                         : "%s sends %s bytes more in %s since frame %u, %s so far%s",
                 passage->subject, smcr_words_number(scope, runs->run.bytes),
                 smcr_words_things(scope, runs->run.packets, "packet"), runs->run.from,
-                smcr_words_number(scope, runs->total),
-                runs->over_tcp ? ", over TCP" : "")};
+                smcr_words_number(scope, runs->total), runs->over_tcp ? ", over TCP" : "")};
     if (runs->from_start)
         which = is_last ? "its first and last data" : "its first data";
     else
@@ -230,8 +229,7 @@ count(runs_t *runs, const passage_t *passage)
         runs->end = MAX(runs->end, piece.position + packet->record->place->length);
 }
 
-/* New data. The arrow of a run moves to its last packet, so that a graph does not grow with the
- * data. */
+/* New data. The arrow moves to the run's last packet: a graph does not grow with the data. */
 static void
 add_data(runs_t *runs, const passage_t *passage)
 {
@@ -271,8 +269,7 @@ begin(const smcr_statistics_kept_t *kept)
     graph->steps = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
 }
 
-/* The connection is one of its link group. The first one that has an arrow tells the hosts of the
- * group. */
+/* The connection is one of its group, whose hosts the first one with an arrow tells. */
 static void
 note_group(const passage_t *passage)
 {
@@ -345,8 +342,7 @@ is_by_server(const passage_t *passage)
     return knows_roles(passage) ? record->sender == record->link->lgr->server : record->sender == 1;
 }
 
-/* A packet that is retransmitted: the first one of its step back, or of none. The network may also
- * have brought it late. */
+/* A packet that is retransmitted, or comes late: the first one of its step back, or of none. */
 static void
 take_repeat(const passage_t *passage)
 {

@@ -225,8 +225,7 @@ static const char *
 reason(const llc_words_t *of, uint32_t code, const value_string *texts)
 {
     return code ? wmem_strdup_printf(of->scope, ", reason: %s",
-                                     val_to_str_const(code, texts, "not known"))
-                : "";
+                                     val_to_str_const(code, texts, "not known")) : "";
 }
 
 /* A message that asks or answers, and says no more, but perhaps the number of a link. */

@@ -140,8 +140,7 @@ llc_outcome(const smcr_llc_t *llc, wmem_allocator_t *scope)
     if (flags & SMCR_LLC_FLAG_REJECTED)
         return rejection(llc, scope);
     if (flags & SMCR_LLC_FLAG_NEGATIVE)
-        return flags & SMCR_LLC_FLAG_RETRY ? "Response: negative, retry"
-                                           : "Response: negative";
+        return flags & SMCR_LLC_FLAG_RETRY ? "Response: negative, retry" : "Response: negative";
     return "Response";
 }
 

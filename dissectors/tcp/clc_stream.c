@@ -354,8 +354,7 @@ smcr_tcp_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_co
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record});
 }
 
-/* Data of a connection that fell back, from `offset` on: found by the connection, though it is no
- * SMC. `data`: of TCP. */
+/* Data, from `offset` on, of a connection that fell back, which finds them. `data`: of TCP. */
 static void
 show_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
               const smcr_conn_t *conn, const void *data)
@@ -372,8 +371,7 @@ show_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
                                          smcr_show_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
-/* Whether the header of the message that begins here, as far as it is there, is one that a CLC
- * message can have. */
+/* Whether the header that begins here is, as far as it is there, one that CLC can have. */
 static bool
 is_plausible(tvbuff_t *tvb)
 {

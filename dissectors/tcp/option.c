@@ -52,8 +52,7 @@ learn_syn(packet_info *pinfo, smcr_conn_t *conn, const struct tcpheader *tcp, bo
                                        .when = smcr_capture_when(pinfo)});
 }
 
-/* A server has the option only where the client has it, and only in its SYN-ACK. (R-3.5.1.1-1,
- * R-3.5.1.1-2) */
+/* A server has it only in the SYN-ACK, after the client. (R-3.5.1.1-1, R-3.5.1.1-2) */
 static void
 check_sender(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn,
              const struct tcpheader *tcp)

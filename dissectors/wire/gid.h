@@ -54,8 +54,7 @@ smcr_wire_hash(const void *key, size_t size)
     return (unsigned)hash;
 }
 
-/* Defines what a hash table needs, both functions, whose entries begin with keys of `size` bytes. A
- * key has no padding. */
+/* Both functions of a hash table whose entries begin with keys of `size` bytes, without padding. */
 #define SMCR_WIRE_KEY(hash, is_equal, size) \
     static unsigned hash(const void *key) \
     { \

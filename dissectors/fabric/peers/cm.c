@@ -207,8 +207,7 @@ fits(smcr_cm_end_t *end, const sending_t *sending, bool exactly)
         return is_new_answer(conn, sending);
     if (!conn->tid_known || is_same_transaction(conn, sending))
         return true;
-    bool answer = sending->event == SMCR_CM_EVENT_REP ||
-                  sending->event == SMCR_CM_EVENT_SIDR_REP;
+    bool answer = sending->event == SMCR_CM_EVENT_REP || sending->event == SMCR_CM_EVENT_SIDR_REP;
     return !answer && !has_state(&conn->ends[0], SMCR_IB_CM_STATE_IDLE);
 }
 

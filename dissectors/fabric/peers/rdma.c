@@ -293,8 +293,7 @@ find_conn(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
     return conn;
 }
 
-/* What communication management says of the flow. That stays with its connection: a newer one
- * begins a new flow. */
+/* What communication management says stays with its connection: a newer one begins a new flow. */
 static void
 take_conn(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, smcr_cm_conn_t *conn)
 {

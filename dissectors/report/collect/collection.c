@@ -256,8 +256,7 @@ resets(const smcr_collect_t *all, const smcr_entry_report_t *report)
     smcr_figure_notice_t notice = {.filter = "tcp.flags.reset == 1"};
 
     SMCR_FIGURE_EACH(connection, entry, report->connections) {
-        const smcr_collect_tcp_facts_t *tcp =
-            smcr_collect_tcp_flows_facts(all, entry->tcp_stream);
+        const smcr_collect_tcp_facts_t *tcp = smcr_collect_tcp_flows_facts(all, entry->tcp_stream);
         if (!tcp || !tcp->reset.frame)
             continue;
         notice.first = smcr_figure_when_earlier(notice.first, tcp->reset);

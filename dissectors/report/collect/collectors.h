@@ -93,8 +93,7 @@ void smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocato
 /* Whether the packet of the frame fills the window, as far as anybody can tell. */
 bool smcr_collect_division_fills(const smcr_record_t *record, uint32_t frame);
 
-/* The connection has no frame behind `last_frame`, though packets may have been acknowledged since,
- * up to frame `now`. */
+/* The connection has no frame behind `last_frame`, but maybe acknowledgements up to frame `now`. */
 void smcr_collect_division_end(smcr_collect_division_t *division, wmem_allocator_t *scope,
                                uint32_t last_frame, uint32_t now);
 
@@ -124,14 +123,12 @@ void smcr_collect_rdma_flows_stray(smcr_collect_t *collection, uint8_t icrc);
 void smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *list,
                                     wmem_allocator_t *scope);
 
-/* The index of the flow to a queue pair of a link, as in the last report; SMCR_FIGURE_UNKNOWN: it
- * has none. */
+/* The flow to a queue pair of a link, as in the last report; SMCR_FIGURE_UNKNOWN: it has none. */
 uint64_t smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const smcr_qp_t *to);
 
 /* ---- TCP connections of a capture, whatever they carry ---- */
 
-/* What is known of a TCP connection besides its entry. `up` is the direction of the first segment
- * that was seen. */
+/* What is known of a TCP connection besides its entry. `up`: the direction of the first segment. */
 typedef struct {
     smcr_when_t first, last; /* segments */
     smcr_when_t syn;         /* first SYN without ACK; frame 0: none has been seen */
@@ -159,8 +156,7 @@ void smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *
 const smcr_collect_tcp_facts_t *smcr_collect_tcp_flows_facts(const smcr_collect_t *collection,
                                                              uint64_t tcp_stream);
 
-/* Adds the flows to `list`, in ascending order of tcp.stream. The entries live as long as
- * `scope`. */
+/* Adds the flows to `list`, in ascending order of tcp.stream. The entries are of `scope`. */
 void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
                                    wmem_allocator_t *scope);
 
@@ -213,8 +209,7 @@ typedef struct {
 void smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
                                    const smcr_tap_t *packet);
 
-/* Adds the connections to `list`, in the order of their indices. What is added lives as long as
- * `scope`. */
+/* Adds the connections to `list`, in the order of their indices. What is added is of `scope`. */
 void smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *list,
                                      wmem_allocator_t *scope);
 
@@ -223,8 +218,7 @@ typedef struct {
     uint64_t from, to;
 } smcr_collect_moves_t;
 
-/* Fills in the entry, whose texts live as long as `scope`. `tcp`: of its TCP connection; NULL: not
- * known. */
+/* Fills in the entry, whose texts are of `scope`. `tcp`: of its TCP connection; NULL: not known. */
 void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                                   smcr_collect_counted_conn_t *counted,
                                   const smcr_collect_tcp_facts_t *tcp,
@@ -257,24 +251,21 @@ void smcr_collect_notices_begin(smcr_collect_t *collection);
 void smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pinfo,
                                const expert_info_t *item);
 
-/* Counts `number` of what a display filter selects, at `first`: it is no expert item, and has the
- * severity 0. */
+/* Counts `number` of what a display filter selects, at `first`: no expert item, severity 0. */
 void smcr_collect_notices_note(smcr_collect_t *collection, const char *filter, smcr_when_t first,
                                uint64_t number);
 
 /* The packet or message that the items since the last one are about. */
 void smcr_collect_notices_blame(smcr_collect_t *collection, const smcr_tap_t *packet);
 
-/* The same packet, in the first pass over the capture: what later packets have to bear out counts
- * once they do. */
+/* The same in the first pass: what later packets have to bear out counts once they do. */
 void smcr_collect_notices_claim(smcr_collect_t *collection, const packet_info *pinfo,
                                 const smcr_tap_t *packet);
 
 /* The frame is done with. */
 void smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pinfo);
 
-/* All of them: smcr_figure_notice_t, in the order in which they came first. They live as long as
- * `scope`. */
+/* All of them: smcr_figure_notice_t, in the order in which they came first, of `scope`. */
 wmem_array_t *smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *scope);
 
 /* Adds to `list` what breaks a format or a rule. What is added lives as long as `scope`. */

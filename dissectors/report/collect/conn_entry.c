@@ -258,8 +258,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
     entry->unannounced_bytes = known ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
 }
 
-/* Over TCP. `role`: of the sender. Where the end of the handshake is absent, data may go another
- * way. */
+/* Over TCP. `role`: of the sender. Where the handshake's end is absent, data may go another way. */
 static void
 fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_conn_t *counted,
                    const smcr_collect_tcp_facts_t *tcp, unsigned role, bool may_go_elsewhere)

@@ -187,8 +187,7 @@ take_link(smcr_collect_t *collection, const smcr_tap_t *packet, uint32_t frame)
     const smcr_record_t *record = packet->record;
     flows_t *flows =
         smcr_figure_of(collection->link_flows, collection->scope, record->link, sizeof *flows);
-    smcr_collect_counted_conn_t *counted =
-        wmem_map_lookup(collection->contacts, record->link->lgr);
+    smcr_collect_counted_conn_t *counted = wmem_map_lookup(collection->contacts, record->link->lgr);
     uint32_t *last = &flows->last[record->sender == 1];
 
     flows->gaps[record->sender == 1] += record->missing > 0;

@@ -378,8 +378,7 @@ name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocat
         entry->cm = describe_cm(flow->cm->conn, scope);
 }
 
-/* The queue pair that turned out to be one of a link whose beginning the capture lacks; NULL: the
- * flow is of no link. */
+/* The queue pair that turned out to be one of a late link; NULL: the flow is of no link. */
 static const smcr_qp_t *
 link_of_foreign(const smcr_rdma_flow_t *foreign)
 {

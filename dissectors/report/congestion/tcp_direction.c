@@ -418,8 +418,7 @@ smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *dire
         entry->ack_elapsed_s = SMCR_FIGURE_UNKNOWN;
     entry->derived.sce_percent = percent(entry->sce, entry->data_segments);
     entry->derived.ce_percent = percent(entry->ce, entry->data_segments);
-    entry->derived.esce_acked_bytes_percent =
-        percent(entry->esce_acked_bytes, entry->acked_bytes);
+    entry->derived.esce_acked_bytes_percent = percent(entry->esce_acked_bytes, entry->acked_bytes);
     entry->derived.goodput_bit_s =
         moves ? 8e9 * (double)entry->acked_bytes / (double)entry->ack_elapsed_s : NAN;
 }

@@ -170,8 +170,7 @@ find_no_roce(smcr_finder_t *finder)
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_NO_ROCE, notice.count, notice.first, notice.filter,
                     "The capture has no RoCE packet of %s: is a port left out?",
                     smcr_words_and_more(finder->scope,
-                                        smcr_finder_subject(finder, notice.subject),
-                                        notice.count));
+                                        smcr_finder_subject(finder, notice.subject), notice.count));
 }
 
 static void

@@ -124,8 +124,7 @@ other_cause(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     if (!no_device || fallback->by != SMCR_FIGURE_ROLE_CLIENT)
         return "";
     return conn->client.addr && strchr(conn->client.addr, ':')
-               ? "; over IPv6 Linux offers no SMC-Rv2"
-               : ", or no EID is defined there";
+               ? "; over IPv6 Linux offers no SMC-Rv2" : ", or no EID is defined there";
 }
 
 /* Adds the connection to those with the same reason. */
@@ -206,8 +205,7 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
                     "%s fell back to TCP, for %s",
                     smcr_words_connections(
                         finder->scope, ((alike_conns_t *)wmem_array_index(groups, from))->first,
-                        count),
-                    smcr_words_things(finder->scope, reasons - from, "other reason"));
+                        count), smcr_words_things(finder->scope, reasons - from, "other reason"));
 }
 
 static void
@@ -242,8 +240,7 @@ losses(const smcr_finder_t *finder, is_t *is)
                     smcr_figure_known(conn->server_to_client.unannounced_bytes);
     }
     return lost ? wmem_strdup_printf(finder->scope, "; %s not reported as read",
-                                     smcr_words_bytes(finder->scope, lost))
-                : "";
+                                     smcr_words_bytes(finder->scope, lost)) : "";
 }
 
 static void

@@ -312,8 +312,7 @@ text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble, const smc
             finder->scope, "%s: %s retransmitted (%s)%s", missed(finder, sum, naks), what,
             SMCR_WORDS_COUNTS(finder->scope, {causes->nak, "after NAKs"},
                               {causes->read, "after lost READ responses"},
-                              {causes->timeout, "after timeouts"}),
-            slowest(finder, trouble));
+                              {causes->timeout, "after timeouts"}), slowest(finder, trouble));
     }
     return wmem_strdup_printf(finder->scope, "%s retransmitted %s%s", what,
                               !sum->repeated_after.timeout ? "for a cause that is not known"

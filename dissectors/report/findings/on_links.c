@@ -248,8 +248,7 @@ find_group_lost(smcr_finder_t *finder)
                     notice.count > 1
                         ? wmem_strdup_printf(
                               finder->scope, ", as %s more did",
-                              smcr_words_number(finder->scope, notice.count - 1))
-                        : "");
+                              smcr_words_number(finder->scope, notice.count - 1)) : "");
 }
 
 /* The last one that had ended before the frame; NULL: none. */
@@ -286,8 +285,7 @@ find_group_end(smcr_finder_t *finder)
     smcr_finder_add(
         finder, SMCR_FIGURE_FOUND_LINK_GROUP_ENDED, again.count, group->ended_frame, filter,
         "Link group %" PRIu64 " ended%s; its last packets were retransmitted %s: harmless",
-        group->index, reason,
-        smcr_words_things(finder->scope, again.count, "time"));
+        group->index, reason, smcr_words_things(finder->scope, again.count, "time"));
 }
 
 /* ---- a peer that stopped answering ---- */

@@ -137,8 +137,7 @@ find_notice(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
         sentence(finder, &sum),
         sum.count > 1
             ? wmem_strdup_printf(finder->scope, " (and %s more in the capture)",
-                                 smcr_words_things(finder->scope, sum.count - 1, "time"))
-            : "");
+                                 smcr_words_things(finder->scope, sum.count - 1, "time")) : "");
     smcr_finder_add_item(finder, place_of(notice), finding);
 }
 

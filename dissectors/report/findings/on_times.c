@@ -67,8 +67,7 @@ is_slow(const wait_t *wait)
 {
     return !wait->is_lossy && wait->trip && wait->figures->drain_time_s.count &&
            wait->drain >= MAX(3 * wait->trip, SMCR_TIME_MILLISECOND) &&
-           wait->reader * 10 >= wait->full * 6 &&
-           wait->full >= 3 * wait->figures->time->transfer_s;
+           wait->reader * 10 >= wait->full * 6 && wait->full >= 3 * wait->figures->time->transfer_s;
 }
 
 /* The one that waited longest, one with a slow reader before all others; and how many waited. */
@@ -158,8 +157,7 @@ find_full(smcr_finder_t *finder)
             : wmem_strdup_printf(scope, "a %s buffer", size_of(finder, wait.buffer)),
         cause(finder, &wait),
         count > 1 ? wmem_strdup_printf(scope, "; %s waited",
-                                       smcr_words_things(scope, count, "direction"))
-                  : "");
+                                       smcr_words_things(scope, count, "direction")) : "");
 }
 
 /* ---- setup ---- */

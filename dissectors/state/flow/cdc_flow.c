@@ -13,26 +13,50 @@
 
 /* ---- which connection ---- */
 
-/* The other direction of a connection that began before the capture. Its two directions have a
- * token each, and nothing in CDC says that they belong together. But the sender's consumer cursor
- * repeats the other direction's producer cursor; where a single connection fits in that, and has
- * the same token too (both hosts of a pair commonly count theirs in step), it is that one. */
+/* The other direction of a connection (NULL: that is new) of which the capture lacks CLC. Its two
+ * directions have a token each, and nothing in CDC says that they belong together. But the sender's
+ * consumer cursor repeats the other direction's producer cursor; where a single connection fits in
+ * that, and the tokens differ as those that CLC has told, it is that one. In a late group they are
+ * taken to be the same until CLC tells. Who has spoken before a connection's CLC is another one. */
 static smcr_conn_t *
-other_half(const smcr_lgr_t *lgr, int receiver, const smcr_cdc_t *cdc)
+other_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
 {
     smcr_conn_t *found = NULL;
 
+    if (lgr->lead_changes || cdc->cons.count == 0 || (lgr->from_start && !lgr->knows_lead))
+        return NULL;
     SMCR_LIST_EACH(smcr_conn_t *, half, lgr->halves) {
         const smcr_conn_side_t *writer = &half->side[receiver];
         const smcr_conn_side_t *reader = &half->side[!receiver];
-        if (writer->has_token || !reader->has_token || cdc->cons.count == 0 ||
-            writer->prod.count != cdc->cons.count || writer->prod.wrap != cdc->cons.wrap)
+        if (writer->has_token || !reader->has_token || writer->prod.count != cdc->cons.count ||
+            writer->prod.wrap != cdc->cons.wrap ||
+            (conn && !smcr_conn_is_late(conn->index < half->index ? half : conn)))
             continue;
         if (found)
             return NULL;
         found = half;
     }
-    return found && found->side[!receiver].token == cdc->token ? found : NULL;
+    uint32_t lead = found ? cdc->token - found->side[!receiver].token : 0;
+    return lead == (receiver ? lgr->token_lead : -lgr->token_lead) ? found : NULL;
+}
+
+static void
+keep_half(smcr_lgr_t *lgr, smcr_conn_t *conn)
+{
+    conn->is_half = true;
+    lgr->lacks_halves |= smcr_list_keep(lgr->halves, conn, HALVES_MAX);
+}
+
+/* A connection of which the token of one direction is known, with the other one where that shows. */
+static smcr_conn_t *
+with_other_half(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    int receiver = arrival->qp->side;
+    smcr_conn_t *other = other_half(conn->lgr, conn, receiver, cdc);
+
+    if (!conn->is_half)
+        keep_half(conn->lgr, conn);
+    return other ? smcr_state_join(arrival->state, conn, other, receiver) : conn;
 }
 
 static smcr_conn_t *
@@ -43,7 +67,7 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     int side = receiver;
     smcr_socket_t *socket = smcr_state_told_socket(arrival, cdc, &side);
     smcr_conn_t *conn =
-        socket ? smcr_state_told_conn(arrival, socket) : other_half(lgr, receiver, cdc);
+        socket ? smcr_state_told_conn(arrival, socket) : other_half(lgr, NULL, receiver, cdc);
 
     if (conn) {
         if (!socket)
@@ -55,7 +79,7 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     } else {
         conn = smcr_conn_new(arrival->state);
         smcr_conn_join(conn, lgr);
-        lgr->lacks_halves |= smcr_list_keep(lgr->halves, conn, HALVES_MAX);
+        keep_half(lgr, conn);
         smcr_event_add(arrival,
                        lgr->from_start ? SMCR_EVENT_cdc_unknown_token : SMCR_EVENT_conn_late, NULL);
     }
@@ -139,7 +163,9 @@ smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     }
     if (conn && conn->side[qp->side].shares_token)
         return NULL;
-    return conn && !smcr_evidence_is_over(arrival, conn, cdc) ? conn : late_conn(arrival, cdc);
+    if (!conn || smcr_evidence_is_over(arrival, conn, cdc))
+        return late_conn(arrival, cdc);
+    return conn->side[!qp->side].has_token ? conn : with_other_half(arrival, conn, cdc);
 }
 
 /* ---- what it changes ---- */

@@ -209,6 +209,8 @@ give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t
     if (is_shared(arrival, conn, before, owner))
         conn->side[owner].shares_token = before->side[owner].shares_token = true;
     smcr_conn_set_token(arrival->state, conn, owner, token);
+    if (conn->side[!owner].has_token)
+        smcr_lgr_take_lead(conn->lgr, conn->side[1].token - conn->side[0].token);
 }
 
 /* What Accept and Confirm say of the side that sends them. */

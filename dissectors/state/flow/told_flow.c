@@ -239,10 +239,8 @@ take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t
 
 /* ---- the other direction ---- */
 
-/* The two directions are one connection: `one` is what comes to `side`, and `other` what goes from
- * there. Returns the one that has been named, else the older, which both are from now on. */
-static smcr_conn_t *
-join(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, int side)
+smcr_conn_t *
+smcr_state_join(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, int side)
 {
     bool first = one->socket || (!other->socket && one->index < other->index);
 
@@ -266,7 +264,7 @@ half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_sock
     SMCR_LIST_EACH(smcr_conn_t *, half, halves) {
         const smcr_conn_side_t *writer = &half->side[qp->side];
         if (writer->has_token || !smcr_evidence_is_current(half, !qp->side) ||
-            smcr_conn_has_closed(half) || writer->prod.count != told->tx_prod.count ||
+            smcr_conn_has_closed(half) || !smcr_conn_is_late(half) || writer->prod.count != told->tx_prod.count ||
             writer->prod.wrap != told->tx_prod.wrap)
             continue;
         if (found)
@@ -297,7 +295,7 @@ with_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn,
     if (!other && !socket->told.undated && !socket->mirror->told.undated)
         smcr_conn_set_token(state, conn, !side, token);
     else if (other && go_together(conn, other, side, &socket->told))
-        return join(state, conn, other, side);
+        return smcr_state_join(state, conn, other, side);
     return conn;
 }
 
@@ -443,7 +441,7 @@ end_dump(const smcr_arrival_t *arrival, uint64_t dump)
             smcr_conn_set_token(state, half, side, socket->told.token);
             name_conn(arrival, socket, half, side);
         } else if (!conn->side[!side].has_token && go_together(conn, half, side, &socket->told)) {
-            take_in_socket(arrival, socket, join(state, conn, half, side), side);
+            take_in_socket(arrival, socket, smcr_state_join(state, conn, half, side), side);
         }
     }
 }

@@ -347,6 +347,9 @@ move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
     SMCR_LIST_EACH(smcr_conn_t *, half, lgr->halves)
         wmem_list_append(now->halves, half);
     now->lacks_halves |= lgr->lacks_halves;
+    now->lead_changes |= lgr->lead_changes;
+    if (lgr->knows_lead)
+        smcr_lgr_take_lead(now, -lgr->token_lead);
     now->immediate |= lgr->immediate;
     if (now->server == SMCR_LGR_SIDE_UNKNOWN && lgr->server != SMCR_LGR_SIDE_UNKNOWN) {
         now->server = !lgr->server;

@@ -111,6 +111,7 @@ struct smcr_conn {
     bool option_syn : 1, option_synack : 1; /* SYN and SYN-ACK with the option have been seen */
     bool synack : 1;         /* the SYN-ACK, with or without option */
     bool flips : 1;          /* its sides have changed places (conn.c) */
+    bool is_half : 1;        /* it is, or was, one of the group's `halves` */
     uint32_t clc_next[2];    /* by role: number of the byte behind those of CLC so far */
     uint32_t clc_part[2];    /* of that behind bytes that may be a part of CLC; 0: none are */
     smcr_fallback_t fallback;
@@ -245,8 +246,7 @@ smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_payload_fl
     conn->flow[direction] = flow;
 }
 
-/* The heuristics have declined what `side` receives. Returns whether they have `most` times in a
- * row. */
+/* Heuristics have declined what `side` receives. Returns whether `most` times in a row. */
 bool smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most);
 
 /* The direction of what `side` sends: 0 client to server, 1 server to client, -1 not known. */

@@ -172,8 +172,7 @@ smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int si
            smcr_gid_is_same(one->qp[side].key.gid, other->qp[side].key.gid);
 }
 
-/* The type of a group with its active links, in the words of Linux (net/smc/smc_core.h). Returns
- * whether it changes. */
+/* The type of a group with its active links (net/smc/smc_core.h). Returns whether it changes. */
 static bool
 update_type(smcr_lgr_t *lgr)
 {

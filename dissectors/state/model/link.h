@@ -33,8 +33,7 @@ typedef struct smcr_write smcr_write_t;
                                       (item##_next = wmem_list_frame_##on(item##_at)), true); \
              item##_at = item##_next)
 
-/* Appends an item. Where the list has more than `most` then, the first one leaves it. Returns
- * whether it does. */
+/* Appends an item. Where there are more than `most` then, the first one leaves. Returns whether. */
 static inline bool
 smcr_list_keep(wmem_list_t *list, void *item, unsigned most)
 {
@@ -188,8 +187,10 @@ struct smcr_lgr {
     uint32_t lacking_clc; /* connections with CLC messages that the capture lacks so far */
     bool refused;         /* its first contact was declined */
     bool never_up;        /* and that for a cause that comes before its link is confirmed */
-    wmem_list_t *halves;  /* smcr_conn_t: one direction of late connections */
+    wmem_list_t *halves;  /* smcr_conn_t: with the token of one direction, which has been used */
     bool lacks_halves;    /* the oldest of very many are forgotten */
+    bool knows_lead, lead_changes; /* CLC has told one; has told another one later */
+    uint32_t token_lead;  /* of a connection: the token of side 1 less that of side 0 */
     bool immediate;       /* RDMA WRITEs with immediate data stand for CDC messages (ANCK) */
     bool immediate_known, immediate_agreed; /* whether its first contact of v2 says so */
     bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
@@ -206,6 +207,15 @@ struct smcr_lgr {
     const smcr_told_lgr_t *told[2]; /* by the host of each side; NULL: nothing */
     struct smcr_rules_lgr *rules; /* what rules remember of its connections; NULL: nothing */
 };
+
+/* CLC has told both tokens of a connection. */
+static inline void
+smcr_lgr_take_lead(smcr_lgr_t *lgr, uint32_t lead)
+{
+    lgr->lead_changes |= lgr->knows_lead && lgr->token_lead != lead;
+    lgr->knows_lead = true;
+    lgr->token_lead = lead;
+}
 
 static inline smcr_ib_qp_key_t
 smcr_qp_key(const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
@@ -280,8 +290,7 @@ smcr_lgr_client_side(const smcr_lgr_t *lgr)
     return lgr && lgr->server != SMCR_LGR_SIDE_UNKNOWN ? !lgr->server : 0;
 }
 
-/* The release of SMC version 2 that the group has agreed on; -1 where that, or the group, is not
- * known. */
+/* The release of SMC version 2 that the group has agreed on; -1: not known. */
 static inline int
 smcr_lgr_release(const smcr_lgr_t *lgr)
 {
@@ -307,8 +316,7 @@ smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
 void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_key_t *key,
                  enum smcr_ground ground);
 
-/* The queue pair is not the one that was announced: which one, is not known. What was announced
- * stays in `key`. */
+/* The queue pair is not the announced one, which stays in `key`: nobody knows which it is. */
 void smcr_qp_disown(smcr_state_t *state, smcr_qp_t *qp);
 
 /* The latest link of the group with that number which is not deleted, else NULL. */
@@ -323,8 +331,7 @@ smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
     return NULL;
 }
 
-/* The two queue pairs of the link have been set up anew, and the capture lacks how: neither is
- * found from now on. */
+/* Both queue pairs have been set up anew, and nobody knows how: neither is found from now on. */
 void smcr_link_forget(smcr_state_t *state, smcr_link_t *link);
 
 /* The link carries traffic from now on. Returns true when the type of its group changed. */

@@ -14,8 +14,7 @@
 
 /* ---- one record, packed ---- */
 
-/* Most of `acks` is mostly zero, and one half of a time. PART(name, value), in pack_members() and
- * unpack(). */
+/* Most of `acks` is zero, and half of a time. PART(name, value), in pack_members() and unpack(). */
 #define PARTS(PART) \
     PART(acks_frame, record->acks.frame) \
     PART(acks_ambiguous, record->acks.is_ambiguous) \
@@ -116,8 +115,7 @@ layer_of(const packed_t *packed)
 static const uint8_t *
 behind_layer(const packed_t *packed)
 {
-    return (const uint8_t *)(packed + 1) +
-           (packed->layer == LAYER_FOLLOWS ? sizeof(uint16_t) : 0);
+    return (const uint8_t *)(packed + 1) + (packed->layer == LAYER_FOLLOWS ? sizeof(uint16_t) : 0);
 }
 
 /* Takes a value from `from` if it is there. */
@@ -170,8 +168,7 @@ slot_of(const smcr_state_t *state, uint32_t frame)
     uint32_t page = frame / PAGE_FRAMES;
 
     return page < state->page_count && state->pages[page]
-               ? &state->pages[page][frame % PAGE_FRAMES]
-               : NULL;
+               ? &state->pages[page][frame % PAGE_FRAMES] : NULL;
 }
 
 /* Makes the page of a frame. */
@@ -356,8 +353,7 @@ smcr_record_cdc_wait(const smcr_record_cdc_t *view)
         end = &rare->goes_on;
     return (smcr_record_wait_t){.frame = end->frame,
                                 .time = end->time >= rare->waits.time
-                                            ? end->time - rare->waits.time
-                                            : SMCR_RECORD_NO_TIME};
+                                            ? end->time - rare->waits.time : SMCR_RECORD_NO_TIME};
 }
 
 smcr_place_rare_t *

@@ -26,8 +26,7 @@ typedef enum {
 
 /* ---- what records lead to ---- */
 
-/* A request and its response: LLC, one step of the CLC exchange, or a cursor update that somebody
- * asked for. */
+/* A request and its response: LLC, one step of the CLC exchange, or a requested cursor update. */
 struct smcr_exchange {
     uint64_t request_time, response_time;   /* nanoseconds since the epoch */
     uint32_t request_frame, response_frame; /* 0: not seen */
@@ -270,8 +269,7 @@ static inline uint64_t
 smcr_exchange_time(const smcr_exchange_t *exchange)
 {
     return exchange->response_time > exchange->request_time
-               ? exchange->response_time - exchange->request_time
-               : 0;
+               ? exchange->response_time - exchange->request_time : 0;
 }
 
 /* Adds what is known of the link now; `sender` is a side of it. */
@@ -374,8 +372,7 @@ smcr_arrival_role(const smcr_arrival_t *arrival)
 /* A message is sent with what arrives: says so, and will say when it is acknowledged. */
 void smcr_arrival_track(const smcr_arrival_t *arrival, smcr_link_sent_message_t *message);
 
-/* Keeps the record, once the first pass has learned all of the packet. `layer` tells the packets of
- * one frame apart. */
+/* Keeps the record, once the first pass has learned the packet: `layer` of its frame. */
 void smcr_record_keep(const smcr_arrival_t *arrival, uint16_t layer);
 
 /* Tells the user something about the packet; `format` may be NULL. Returns what it has kept. */

@@ -126,8 +126,7 @@ SMCR_RULES_CDC(unseen)
                        bytes);
 }
 
-/* The producer cursor does not pass the reader's consumer cursor. Where WRITEs do, they show it.
- * (R-A.4-6) */
+/* The producer cursor does not pass the consumer cursor. WRITEs that do show it. (R-A.4-6) */
 SMCR_RULES_CDC(writer)
 {
     const smcr_evidence_cursor_t *prod = &message->known->prod;

@@ -36,8 +36,7 @@ doubt_qp(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, const smcr_
                             (smcr_doubt_proof_t){.has_come = qp_has_come, .about = awaited});
 }
 
-/* The one living group with this server whose beginning is captured; NULL: there are several, or
- * none. */
+/* The one living group with this server whose beginning is captured; NULL: none, or several. */
 static smcr_lgr_t *
 only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
 {

@@ -156,8 +156,7 @@ is_v2(const smcr_clc_t *clc)
     return clc->complete && !clc->smcd && version_in(clc->header.flags) == 2;
 }
 
-/* The Accept keeps to what the Proposal offers: the server chooses one of the client's EIDs.
- * (R-V2ACC-5) */
+/* The Accept keeps to the Proposal's offer: the server chooses one of its EIDs. (R-V2ACC-5) */
 SMCR_RULES_CLC(offered)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;

@@ -111,8 +111,7 @@ SMCR_DOUBT_CLAIM(is_unannounced, const smcr_stream_t *in, in->announced < claim-
 static void
 tell_overwritten(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t read)
 {
-    const smcr_rules_goal_t *goal =
-        smcr_rules_goal(arrival, conn, arrival->qp->side, false, read);
+    const smcr_rules_goal_t *goal = smcr_rules_goal(arrival, conn, arrival->qp->side, false, read);
 
     smcr_breach(arrival, SMCR_EVENT_window_overwritten,
                 smcr_doubt_other(arrival, conn, &goal->when),

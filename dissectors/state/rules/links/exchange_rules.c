@@ -21,8 +21,7 @@
 
 /* ---- exchanges that change the link group ---- */
 
-/* Whether a request of this type and side begins such an exchange: a client only asks for links to
- * be added or deleted. */
+/* Whether it begins such an exchange: a client only asks for links to be added or deleted. */
 static bool
 changes_group(const smcr_lgr_t *lgr, uint8_t type, int side)
 {
@@ -215,8 +214,7 @@ CHECK(check_link)
                     request->exchange.request_frame, link->number);
 }
 
-/* A client that asks to delete a link ignores what the server asks for over that link. It does no
- * harm. (R-C.7-10) */
+/* A client that asks to delete a link may ignore what comes over that link. (R-C.7-10) */
 CHECK(check_unwanted)
 {
     uint64_t unwanted = smcr_rules_of_link(message->link)->unwanted;
@@ -283,8 +281,7 @@ is_answered(const smcr_doubt_proof_t *claim)
            newest->added_frame > request->exchange.request_frame;
 }
 
-/* A server whose group has one link adds another one when the client asks for it, if it can.
- * (R-3.5.5.1.2-2) */
+/* A server with one link adds another when the client asks for it, if it can. (R-3.5.5.1.2-2) */
 CHECK(expect_link)
 {
     smcr_lgr_t *lgr = message->lgr;

@@ -81,8 +81,7 @@ SMCR_RULES_LLC(check_link_number)
 {
     const smcr_link_t *link = message->link;
     uint8_t number = message->llc->u.confirm_link.link;
-    bool first = message->response || link->confirm_frame ||
-                 !smcr_rules_of_link(link)->confirmed;
+    bool first = message->response || link->confirm_frame || !smcr_rules_of_link(link)->confirmed;
 
     if (link->has_number && link->number != number && first && !message->requested)
         smcr_breach(arrival, SMCR_EVENT_link_mismatch, smcr_doubt_message(arrival),
@@ -90,8 +89,7 @@ SMCR_RULES_LLC(check_link_number)
                     link->number);
 }
 
-/* A user ID is unique in its peer. Of links of other groups a capture may lack the end.
- * (R-2.2.4-3) */
+/* A user ID is unique in its peer. Other groups' links may have ended unseen. (R-2.2.4-3) */
 SMCR_RULES_LLC(check_user_id)
 {
     int side = message->from->side;

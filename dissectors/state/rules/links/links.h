@@ -40,8 +40,7 @@ void smcr_rules_exchange(smcr_rules_happening_t what, const smcr_exchange_messag
 
 /* ---- when a link may be used (RFC 7609 3.5.1.5, 3.5.1.6, 3.5.5.1.3) ---- */
 
-/* A request arrives, of whatever operation, before anything is learned of it. An RDMA WRITE uses
- * the link. */
+/* A request arrives, before anything is learned of it. An RDMA WRITE uses the link. */
 void smcr_rules_request(const smcr_arrival_t *arrival);
 
 /* A CDC message does, likewise. */

@@ -102,8 +102,7 @@ void smcr_rules_count(const smcr_arrival_t *arrival);
 /* The client asks for a link, by ADD LINK. */
 void smcr_rules_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish);
 
-/* An RDMA WRITE or a CDC message arrives; its sender may wait for a response. Asked by
- * smcr_rules_use(). */
+/* Asked by smcr_rules_use(): the sender of a WRITE or a CDC message may wait for a response. */
 void smcr_rules_waits(const smcr_arrival_t *arrival);
 
 /* ---- RMBs in use (RFC 7609 2.1, 3.5.2, 3.5.3, A.2.3) ---- */
@@ -117,7 +116,6 @@ const smcr_conn_t *smcr_rules_rmb_user(const smcr_rmb_t *rmb);
 void smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
                        const smcr_link_t *added);
 
-/* The owner of `qp` announces an RMB there, before that is learned. Returns whether it is a new
- * one. */
+/* The owner of `qp` announces an RMB there, which is learned later. Returns whether it is new. */
 bool smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
                         uint64_t va);

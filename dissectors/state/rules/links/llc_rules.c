@@ -77,8 +77,7 @@ SMCR_RULES_LLC(check_order)
     *before = now;
 }
 
-/* CONFIRM LINK of release 1 repeats what CLC has agreed on. A response may leave the links to the
- * server. (R-V2LLC-10) */
+/* CONFIRM LINK repeats what CLC agreed on; a response may leave links to the server (R-V2LLC-10) */
 SMCR_RULES_LLC(check_limits)
 {
     const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
@@ -95,8 +94,7 @@ SMCR_RULES_LLC(check_limits)
                 confirm->max_conns, confirm->max_links, terms->max_conns, terms->max_links);
 }
 
-/* When were the messages sent and acknowledged that begin the group's first link, and offer the
- * second one? */
+/* When were the messages sent that begin the first link and offer the second, and acknowledged? */
 SMCR_RULES_LLC(note_set_up)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -131,8 +129,7 @@ mark_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool named[NUMB
     return twice;
 }
 
-/* The one active link that is not named; NULL: there is none. A link that a side has called lost
- * may be left out. */
+/* The one active link that is not named; NULL: none. One that was called lost may be left out. */
 static const smcr_link_t *
 find_missing(const smcr_lgr_t *lgr, const bool named[NUMBERS])
 {
@@ -248,8 +245,7 @@ SMCR_RULES_LLC(check_told)
 
 /* ---- ADD LINK CONTINUATION ---- */
 
-/* It is about the link that is being added, and flows where ADD LINK did. (R-A.3.3-4,
- * R-3.5.5.2.3-1) */
+/* It is about the new link, and flows where ADD LINK did. (R-A.3.3-4, R-3.5.5.2.3-1) */
 static void
 check_new_link(const smcr_exchange_message_t *message)
 {

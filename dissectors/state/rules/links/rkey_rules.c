@@ -56,8 +56,7 @@ check_other_links(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
         const smcr_link_t *link = smcr_lgr_link(lgr, rtoken->link);
         const smcr_rmb_rtoken_t *entry =
             link ? smcr_rmb_find(message->arrival->state, &link->qp[message->from->side],
-                                 rtoken->rkey)
-                 : NULL;
+                                 rtoken->rkey) : NULL;
         if (entry && entry->rmb != rmb)
             smcr_rules_in_use(message->arrival, entry, NULL);
         if (!link)

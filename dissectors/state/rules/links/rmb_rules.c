@@ -71,8 +71,7 @@ check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, 
 
     SMCR_LIST_EACH(smcr_lgr_t *, lgr, state->lgrs) {
         const smcr_rmb_rtoken_t *entry =
-            lgr == qp->link->lgr || lgr->ended_frame ? NULL
-                                                     : find_at_device(state, lgr, qp, rkey);
+            lgr == qp->link->lgr || lgr->ended_frame ? NULL : find_at_device(state, lgr, qp, rkey);
         if (!entry || entry->va != va || !smcr_rules_rmb_user(entry->rmb))
             continue;
         smcr_doubt_proof_t claim = {.has_come = is_free, .about = entry->rmb};

@@ -29,8 +29,7 @@ doubt_gone(const smcr_arrival_t *arrival, const smcr_link_t *link)
                          smcr_doubt_seen(arrival, gone->sent, gone->acked));
 }
 
-/* Nobody uses a link once the sender has seen the end of its deletion. (R-3.5.4-2, R-3.5.5.1.3-2,
- * R-C.7-2) */
+/* Who has seen a link's deletion end does not use it. (R-3.5.4-2, R-3.5.5.1.3-2, R-C.7-2) */
 SMCR_RULES_LLC(check_deleted)
 {
     const smcr_link_t *link = arrival->qp->link;
@@ -166,8 +165,7 @@ check_settled(const smcr_arrival_t *arrival)
                     "Data flow before the response to DELETE LINK for link %u, as with Linux "
                     "(%s())",
                     second->number,
-                    arrival->qp->side == client ? "smc_llc_srv_conf_link"
-                                                : "smc_llc_cli_add_link");
+                    arrival->qp->side == client ? "smc_llc_srv_conf_link" : "smc_llc_cli_add_link");
     else if (!has_given_up(arrival, lgr))
         smcr_breach(arrival, SMCR_EVENT_link_data_early,
                     second->qp[client].known ? smcr_doubt_later(arrival, lgr, client, claim)
@@ -396,8 +394,7 @@ note_deletion(const smcr_exchange_message_t *message, smcr_link_t *link)
         smcr_rules_link(message->arrival, link)->was_active = link->state == SMCR_LINK_ACTIVE;
 }
 
-/* The server deletes a link, which both sides may use until the response, or all of them.
- * (3.5.5.1.3) */
+/* The server deletes a link, which both may use until the response, or all links. (3.5.5.1.3) */
 SMCR_RULES_LLC(note_deleted)
 {
     const smcr_lgr_t *lgr = message->lgr;
