@@ -47,7 +47,7 @@ keep_half(smcr_lgr_t *lgr, smcr_conn_t *conn)
     lgr->lacks_halves |= smcr_list_keep(lgr->halves, conn, HALVES_MAX);
 }
 
-/* A connection of which the token of one direction is known, with the other one where that shows. */
+/* A connection of which one direction's token is known, with the other one where that shows. */
 static smcr_conn_t *
 with_other_half(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {

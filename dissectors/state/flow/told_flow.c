@@ -264,8 +264,8 @@ half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_sock
     SMCR_LIST_EACH(smcr_conn_t *, half, halves) {
         const smcr_conn_side_t *writer = &half->side[qp->side];
         if (writer->has_token || !smcr_evidence_is_current(half, !qp->side) ||
-            smcr_conn_has_closed(half) || !smcr_conn_is_late(half) || writer->prod.count != told->tx_prod.count ||
-            writer->prod.wrap != told->tx_prod.wrap)
+            smcr_conn_has_closed(half) || !smcr_conn_is_late(half) ||
+            writer->prod.count != told->tx_prod.count || writer->prod.wrap != told->tx_prod.wrap)
             continue;
         if (found)
             return NULL;
