@@ -298,7 +298,7 @@ EVERY = [Mutation(*row) for row in (
      "statistics/test_statistics_window.py::test_window_of_the_report_and_of_links",
      "    capture.is_read = pinfo->num <= capture.last_frame;\n", ""),
     (TEXT, "terminals-have-windows", "dissectors/host/capture.c", "golden/test_report_golden.py::test_report[6.1-v1-d-bulk-slow-reader]",
-     "               ? ops\n               : NULL;", "               ? ops\n               : ops;"),
+     "? ops : NULL;", "? ops : ops;"),
     (FILTERS, "group-by-the-index-of-its-link", "dissectors/statistics/conversation_filters.c",
      "statistics/test_conversation_filters.py::test_link_group[6.1-v2-h1-two-links-second-fails]",
      'g_strdup_printf("smcr.lgr eq %u", link->lgr->index)', 'g_strdup_printf("smcr.link.index eq %u", link->index)'),

@@ -26,7 +26,7 @@ HOSTS = ("A", "B", "AB")
 NAMES = hosts.names()
 # In the second one a message takes the name away that frames of the first one have, whose bytes came before the name.
 SECOND = [("http", "late-fallback"), ("late-many", "late-reuse")]
-ENDED = {"late-reuse": 4}  # directions of connections that ended before the dump: nobody tells whose they are
+ENDED = {"late-reuse": 2}  # connections that ended before the dump: nobody tells whose they are
 
 
 # ---- alterations: of frames of the wire and of netlink, in their order ----

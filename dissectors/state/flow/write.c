@@ -115,9 +115,10 @@ smcr_stream_t *
 smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
 {
     smcr_conn_side_t *receiver = &conn->side[side];
+    bool begins = !conn->side[!side].prod.count; /* else the message that tells the size is late */
 
     smcr_write_learn_base(conn, side, offset);
-    if (!receiver->in.known && receiver->size && smcr_write_has_base(conn, side)) {
+    if (begins && !receiver->in.known && receiver->size && smcr_write_has_base(conn, side)) {
         smcr_stream_start(&receiver->in, receiver->size, conn->lgr->base[side]);
         receiver->located = receiver->since;
     }
