@@ -33,6 +33,7 @@ PROPERTIES = [
      ["facts/test_payload.py", "facts/test_receiver_order.py", "facts/test_other_protocols.py", "facts/test_applications.py",
       "facts/test_heuristics.py", "facts/test_preferences.py"]),
     ("A connection that began before the capture has the name that its hosts tell, and no other", ["facts/test_hosts.py"]),
+    ("Directions of which the capture lacks CLC go together, and only those of one connection", ["facts/test_directions.py"]),
     ("Follow and Export give what the programs sent", ["facts/test_follow.py", "facts/test_export.py", "facts/test_export_tcp.py", "facts/test_bulk.py"]),
     ("What is not SMC-R looks as without the plugin",
      ["facts/test_quiet.py", "facts/test_roce_ports.py", "facts/test_builtin_too.py", "test_plugin.py"]),

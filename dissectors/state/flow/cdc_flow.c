@@ -56,7 +56,13 @@ with_other_half(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
 
     if (!conn->is_half)
         keep_half(conn->lgr, conn);
-    return other ? smcr_state_join(arrival->state, conn, other, receiver) : conn;
+    if (!other)
+        return conn;
+    conn = smcr_state_join(arrival->state, conn, other, receiver);
+    for (int side = 0; side < 2; side++)
+        if (conn->side[side].in.known && conn->side[side].cdc_frame)
+            smcr_stream_consume(&conn->side[side].in, conn->side[side].cons);
+    return conn;
 }
 
 static smcr_conn_t *
