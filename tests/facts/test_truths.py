@@ -71,6 +71,8 @@ ONCE_SAID_OF_LATE_FRAMES = [
     ("a normal end, though CLC is absent, and with it what an abort is about", "6.1-v2-g1-server-killed", (), 0, {4, 6, 8}),
     ("not read, though the reader has ended TCP, and its last message is absent", "6.1-v1-c-three-conns", (), 0,
      {268, 270, *range(273, 300)}),
+    ("active, and a dead peer, though the client has asked to end the group, and the answer is absent", "6.1-v2-x-idle-630s", (), 0,
+     {207, 208}),
 ]
 # The same of links, and of requests and their responses: never OPEN
 NEVER_OPEN = {"link.state", "link.delete_reason", "link.mtu_bytes", "link.moved_from", "link.moved_to", "group.type",
@@ -145,6 +147,9 @@ ONCE_SAID_OF_MOVES = [
     ("open, though a connection behind it begins without SYN", "clc-smcd-v1", "block", "without 8 to 17"),
     ("open, though connections behind it lack bytes", "clc-decline-codes", "30 %", "seed 4"),
     ("requests that cross, though the acknowledgement between may be absent", "peer-first-lost", "block", "without 40 to 49"),
+    ("a dead peer, though what ends the group is absent", "6.1-v2-x-idle-630s", "5 %", "seed 9"),
+    ("a dead peer, though nobody knows who is the server that ends the group", "6.1-v2-x-idle-630s", "start", "without 1 to 150"),
+    ("requests that cross, though requests before are absent", "6.1-v2-x-idle-630s", "pause", "without 52:54:00:aa in 179 to 218"),
 ]
 LATER = "30 years later"  # times are not compared
 GUESSED = "pseudowire"  # Wireshark 4.4 and later guess whether there is a control word

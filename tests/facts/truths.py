@@ -60,7 +60,6 @@ OPEN = [
         "slow_reader"},
      "what fills a gap was lost on its way, or its receiver has had it, and the capture lacks the first time: where loss "
      "is real, nothing tells the two apart"),
-    ("-x-idle|-w-smc-unloaded", {"dead_peer"}, "the DELETE LINK that ended the group is absent"),
     ("^peer-foreign$", {"smcr.stream.offset", "smcr.cdc.announced"}, "a late capture does not tell that cursors begin behind an eyecatcher"),
     ("", {"smcr.clc.other_subnet", "clc_other_subnet"}, "behind NAT an address is not that of the host"),
     ("^(peer-|rfc-)", {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "unreported_bytes", "smcr.cdc.announced",

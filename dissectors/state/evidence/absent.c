@@ -167,7 +167,8 @@ smcr_evidence_knows_link(const smcr_link_t *link)
 
     if (!guess && link->state != SMCR_LINK_ACTIVE)
         return true;
-    if (link->state == SMCR_LINK_ACTIVE && (link->is_doubtful || may_be_deleted(link, used)))
+    bool doubtful = link->doubtful_frame && link->doubtful_frame >= used;
+    if (link->state == SMCR_LINK_ACTIVE && (doubtful || may_be_deleted(link, used)))
         return false;
     if (guess && !lgr->from_start && (link->index == lgr->first_link || !link->has_number))
         return false; /* CLC names it, but late */

@@ -184,14 +184,15 @@ may_be_seen(const smcr_doubt_proof_t *claim)
 static void
 tell_crossing(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, bool same)
 {
-    smcr_event_t *event = smcr_event_add(
-        arrival, SMCR_EVENT_llc_collision,
-        same ? "Both sides send this request at the same time, the server in frame %u"
-             : "Crosses the request in frame %u, which has no response so far",
-        open->exchange.request_frame);
-    event->claim =
-        smcr_doubt_until(arrival, (smcr_doubt_proof_t){.has_come = may_be_seen, .about = open})
-            .claim;
+    smcr_doubt_t doubt =
+        smcr_doubt_until(arrival, (smcr_doubt_proof_t){.has_come = may_be_seen, .about = open});
+
+    if (doubt.kind)
+        return;
+    smcr_event_add(arrival, SMCR_EVENT_llc_collision,
+                   same ? "Both sides send this request at the same time, the server in frame %u"
+                        : "Crosses the request in frame %u, which has no response so far",
+                   open->exchange.request_frame)->claim = doubt.claim;
 }
 
 /* A client's wish that crosses with the server's request for the very same thing: the request is

@@ -334,7 +334,7 @@ doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
 {
     const smcr_llc_t *llc = message->llc;
     const smcr_arrival_t *arrival = message->arrival;
-    bool all = message->all_links, unasked = message->response && !message->requested;
+    bool all = message->all_links, ends = !message->response && message->by_server;
     uint32_t *deletions = arrival->state->deletions;
 
     if (lacks_link)
@@ -342,7 +342,8 @@ doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
     SMCR_LIST_EACH(smcr_link_t *, link, message->lgr->links) {
         bool meant = all || !link->has_number || link->number == llc->u.delete_link.link;
         link->is_guess |= meant;
-        link->is_doubtful |= meant && unasked;
+        if (meant && !ends)
+            link->doubtful_frame = arrival->when.frame;
     }
 }
 

@@ -45,7 +45,8 @@ tell_repeat(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
         smcr_event_add(arrival,
                        lgr->ended_frame ? SMCR_EVENT_sent_to_nobody : SMCR_EVENT_retransmission,
                        NULL);
-    if (verdict->silent && !lgr->ended_frame)
+    /* else the peer may have ended the group, and what says so may be absent */
+    if (verdict->silent && !lgr->ended_frame && smcr_evidence_knows_link(arrival->qp->link))
         tell_silence(arrival);
 }
 

@@ -95,7 +95,8 @@ struct smcr_link {
     smcr_qp_t qp[2]; /* by side */
     smcr_link_state_t state;
     bool is_guess;    /* that is: it holds where the capture lacks nothing of the group before */
-    bool is_doubtful; /* a response tells of its end: it may be active no more */
+    uint32_t doubtful_frame; /* a response tells of its end, or somebody has asked for that; until
+                                it is used again, it may be active no more */
     uint32_t settled_frame; /* the message that says so; 0: none has */
     bool lost;        /* a side has said so */
     uint32_t packet_count;    /* of both directions, in the capture */
