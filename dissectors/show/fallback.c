@@ -31,7 +31,7 @@ decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
     return wmem_strdup_printf(
         scope, "%s declined%s%s: %s%s%s%s", who, fallback->lacks_clc ? "" : " ",
         fallback->lacks_clc ? "" : steps[fallback->step], why,
-        fallback->other_subnet ? "; the server's address is not in the client's subnet" : "",
+        fallback->other_subnet ? "; the client has reached the server outside its own subnet" : "",
         fallback->no_roce ? "; the capture has no RoCE frame of the link" : "",
         fallback->lacks_clc ? "; the capture may lack CLC messages before that" : "");
 }

@@ -149,6 +149,8 @@ ONCE_SAID_OF_MOVES = [
     ("requests that cross, though the acknowledgement between may be absent", "peer-first-lost", "block", "without 40 to 49"),
     ("a dead peer, though what ends the group is absent", "6.1-v2-x-idle-630s", "5 %", "seed 9"),
     ("a dead peer, though nobody knows who is the server that ends the group", "6.1-v2-x-idle-630s", "start", "without 1 to 150"),
+    ("outside the subnet, though NAT gives the server another address", "6.1-v1-d3-bulk-64k", "wrapped", "NAT of the server"),
+    ("a reason of another subnet, though it is that of NAT", "6.1-v1-f1-decline-server-no-device", "wrapped", "NAT of the server"),
     ("requests that cross, though requests before are absent", "6.1-v2-x-idle-630s", "pause", "without 52:54:00:aa in 179 to 218"),
 ]
 LATER = "30 years later"  # times are not compared

@@ -264,7 +264,8 @@ def translations(whole):
         if len(address) == 4 and ends[0][0] != ends[1][0]:
             new = bytes([192, 0, 2, 77])
             yield Case(f"NAT of the {who}", functools.partial(translated, old=address, new=new),
-                       names=((".".join(map(str, new)), ".".join(map(str, address))),))
+                       names=((".".join(map(str, new)), ".".join(map(str, address))),
+                              ("; the client has reached the server outside its own subnet", "")))
 
 
 # ---- cases ----

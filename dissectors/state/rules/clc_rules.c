@@ -170,7 +170,8 @@ SMCR_RULES_CLC(area)
 }
 
 /* In version 1 the server accepts a first contact only in the client's subnet or prefix. It may
- * have a second address there. (R-3.5.1.2-2) */
+ * have a second address there, and behind NAT it has another one than the client has reached.
+ * (R-3.5.1.2-2) */
 SMCR_RULES_CLC(subnet)
 {
     const smcr_clc_t *clc = message->clc;
