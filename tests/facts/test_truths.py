@@ -151,6 +151,9 @@ ONCE_SAID_OF_MOVES = [
     ("a dead peer, though nobody knows who is the server that ends the group", "6.1-v2-x-idle-630s", "start", "without 1 to 150"),
     ("outside the subnet, though NAT gives the server another address", "6.1-v1-d3-bulk-64k", "wrapped", "NAT of the server"),
     ("a reason of another subnet, though it is that of NAT", "6.1-v1-f1-decline-server-no-device", "wrapped", "NAT of the server"),
+    ("moved back, though the message has a time before the move", "rfc-failover-replay-same-seq", "swapped", "every pair from 1, times too"),
+    ("moved back, though WRITEs before the message are late, too", "rfc-failover-replay-same-seq", "shuffled", "seed 3, times too"),
+    ("left twice, though a side begins on a link that its peer has left", "peer-move", "pause", "without 02:00:00:00:05 in 7 to 46"),
     ("requests that cross, though requests before are absent", "6.1-v2-x-idle-630s", "pause", "without 52:54:00:aa in 179 to 218"),
 ]
 LATER = "30 years later"  # times are not compared

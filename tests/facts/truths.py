@@ -64,12 +64,8 @@ OPEN = [
     ("^(peer-|rfc-)", {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "unreported_bytes", "smcr.cdc.announced",
                        "smcr.announced_in", "smcr.cdc.read_of", "smcr.cdc.read_time"},
      "the last messages on a link that is left are absent, and were not acknowledged: failover validation does not count them"),
-    ("^(peer-|rfc-)", {"smcr.conn.moved"}, "forged times: a message that comes late is on the link that was left"),
     ("-g5-", {"idle_s", "smcr.window.written", "smcr.window.unread", "smcr.window.free", "smcr.window.percent"},
      "the last packet on a link that is left was not acknowledged, and is absent; of windows that cause is not proven"),
-    ("^(peer-replay|peer-move|rfc-failover-.*)$", {"link.moved_from", "link.moved_to"},
-     "a message that comes late behind failover validation may as well be a move back without one; or a side begins, as the "
-     "capture has it, on the link that the other one has left"),
     ("^peer-asymmetric-link$", {"smcr.lgr.type_changed"}, "where CONFIRM LINK comes late, the links were others by then"),
     ("^roce-odd$", {"flow.repeated"}, "a READ may be repeated at once: nothing tells a copy"),
     ("^peer-foreign$", {"rmb.va"}, LINKS_LACK_LLC),

@@ -205,6 +205,7 @@ place_on_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t
         tell_moved(arrival, side->link, validated);
         conn->side[qp->side].heard = *smcr_evidence_last_to(&conn->side[qp->side]);
         side->moved_frame = arrival->when.frame;
+        side->moved_time = arrival->when.time;
         conn->side[qp->side].in.moved = true;
     }
     side->link = qp->link;
@@ -437,16 +438,20 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     smcr_conn_side_t *side = &conn->side[!qp->side];
     bool validation = (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0;
 
-    if (side->moved_frame && side->link != qp->link && !validation &&
-        smcr_conn_side_step(side, cdc->seq) < 0) { /* the link was left: the message comes late */
+    /* the link was left: the message comes late, as its number or its time tells */
+    bool left = side->moved_frame && side->link != qp->link && !validation;
+    if (left && smcr_conn_side_step(side, cdc->seq) < 0) {
         smcr_evidence_pass_over(arrival);
         return;
     }
+    left = left && arrival->when.time < side->moved_time;
+    arrival->state->is_disordered |= left;
     smcr_state_told_check(arrival, conn, cdc);
     if (arrival->roce)
         place_rmb(arrival, conn, cdc);
     smcr_rules_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc, NULL);
-    place_on_link(arrival, conn, cdc);
+    if (!left)
+        place_on_link(arrival, conn, cdc);
     if (validation) /* nothing else in it counts (A.4) */
         return;
     streams_t streams = streams_of(arrival, conn, cdc);
@@ -456,6 +461,10 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     take_in_numbers(arrival, side, cdc, &known);
     take_in_update(arrival, side, &conn->side[qp->side], cdc, known.follows);
     take_in_cursors(arrival, conn, cdc, streams, known);
+    if (left) { /* the move is behind it */
+        side->moved_frame = arrival->when.frame + 1;
+        conn->side[qp->side].in.moved = true;
+    }
     conn->side[qp->side].heard = smcr_point_at(arrival->qp, arrival->psn);
     side->cdc_flags = cdc->flags;
     side->cdc_state = cdc->state;
