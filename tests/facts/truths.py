@@ -69,7 +69,6 @@ OPEN = [
     ("^peer-asymmetric-link$", {"smcr.lgr.type_changed"}, "where CONFIRM LINK comes late, the links were others by then"),
     ("^roce-odd$", {"flow.repeated"}, "a READ may be repeated at once: nothing tells a copy"),
     ("^peer-foreign$", {"rmb.va"}, LINKS_LACK_LLC),
-    ("^peer-old-linux$", {"smcr.clc.decline_confirmed", "clc_decline_confirmed"}, "CLC of a queue pair's next life is absent"),
     ("^(llc-v2-long-add-link|payload-five-ways)$", {"smcr.lgr.connections_lost", "link_group_lost", "unreported_bytes",
                                                    "unannounced_bytes"}, "CDC that ends a connection is cut or absent"),
 ]
@@ -109,8 +108,9 @@ OF_THE_CAPTURE = {"smcr.packet_ahead", "smcr.no_roce", "smcr.conn.began_before",
 # Items that tell of the first of something, where the capture may lack the first.
 FIRST = {"smcr.link.activated", "smcr.clc.declined", "smcr.fallback", "smcr.conn.moved", "smcr.lgr.first_contact",
          "smcr.tcp_reset_before", "smcr.lgr.ended", "smcr.link.lost"}
-# Items that say less than another one of the same frame, which takes their place.
-SAID_WITHIN = {"smcr.clc.declined": "smcr.fallback"}
+# Items that say less than others of the same frame, which take their place.
+SAID_WITHIN = {"smcr.clc.declined": {"smcr.fallback"},
+               "smcr.clc.decline_confirmed": {"smcr.llc.no_recovery", "smcr.clc.decline_late"}}
 # Items that tell of the first message with a flag: what they say is in the message.
 OF_FLAGS = {"smcr.conn.sending_done": "smcr.cdc.sending_done", "smcr.conn.closed": "smcr.cdc.closed",
             "smcr.conn.aborted": "smcr.cdc.abort", "smcr.window.writer_blocked": "smcr.cdc.writer_blocked"}
@@ -134,7 +134,8 @@ FOUND_OF_CAPTURE = {"no_roce", "one_sided", "not_captured", "late_start", "cut_f
 # Findings that say less than others of the same: where a stronger one is true, so is the weaker one, and not the reverse.
 SENT_AGAIN = {"repeats", "timeouts", "loss", "no_receive_buffer", "link_group_ended", "link_failed", "dead_peer"}
 SAYS_LESS = {"repeats": SENT_AGAIN, "timeouts": SENT_AGAIN, "failover": {"link_lost"}, "buffer_full": {"slow_reader"},
-             "tcp_reset": {"reset"}, "undelivered": {"reset", "dead_peer"}}
+             "tcp_reset": {"reset"}, "undelivered": {"reset", "dead_peer"},
+             "clc_decline_confirmed": {"llc_no_recovery", "clc_decline_late"}}
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
 TIMES = {*IDLE, "setup_s", "smcr.llc.late_response", "llc_late_response"}
 # What one host had sent when the other one sent something: the capture's order tells.
@@ -269,7 +270,7 @@ def of_frames(before, after, but, packets, times):
                     others = [other for text in truth.get(SINCE[field], ()) for other in again.get(int(text), [int(text)])]
                     right = texts <= since_other(frame, others, packets, times)
             else:
-                right = field in OF_THE_CAPTURE or field in truth or SAID_WITHIN.get(field) in truth or begun.get(field, frame) < frame
+                right = field in OF_THE_CAPTURE or field in truth or SAID_WITHIN.get(field, set()) & truth.keys() or begun.get(field, frame) < frame
             yield Statement(f"frame {frame}", field, sorted(truth.get(field, ())), sorted(texts), right)
 
 
