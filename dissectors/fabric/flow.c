@@ -93,14 +93,17 @@ tells_copy(const smcr_ids_t *ids, const smcr_sent_t *packet)
 }
 
 /* Whether time tells that the packet is a copy of the request right before it. Nobody sends so soon
- * again what was not refused since; but a READ or an atomic, as its response may be lost. */
+ * again what was not refused since; but a READ or an atomic, where a response has come since: its
+ * own may be lost. */
 static bool
 is_soon_again(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
     smcr_when_t last = smcr_seen_last(seen);
 
     return flow->steps.before == seen->psn && seen->arrived && !packet->corrupt &&
-           !seen->fetches && flow->refused_at < last.frame && smcr_seen_is_soon(last, packet->when);
+           (!seen->fetches || (flow->answered_at && flow->answered_at < last.frame)) &&
+           flow->refused_at < last.frame &&
+           smcr_seen_is_soon(last, packet->when);
 }
 
 /* The frame that a packet copies; 0: none. */
@@ -550,8 +553,10 @@ smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
             verdict.order = copy ? SMCR_FLOW_IS_COPY : SMCR_FLOW_IS_REPEAT;
             verdict.first = (smcr_when_t){before, 0};
         }
-        if (reverse && !copy)
+        if (reverse && !copy) {
+            reverse->answered_at = packet->when.frame;
             take_response(reverse, scope, packet);
+        }
     } else {
         take_request(flow, reverse, scope, packet, &verdict);
     }

@@ -337,6 +337,7 @@ typedef struct {
     bool acknowledged;   /* the reverse flow has carried acknowledgements */
     uint32_t carried;    /* packets, of any kind */
     uint32_t refused_at; /* frame of the last NAK or RNR NAK; 0: there has been none */
+    uint32_t answered_at; /* frame of the last response; 0: there has been none */
     uint32_t silent_at;  /* packets of the reverse flow when its silence was told */
     uint32_t mtu;        /* of the path, bytes; 0: not known */
     uint32_t newest;     /* frame that first had the highest PSN */

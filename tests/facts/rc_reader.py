@@ -462,6 +462,12 @@ class Reader:
                 life.open_reads.append(request)
 
     @staticmethod
+    def is_missed(life, latest):
+        """Whether the response to a READ or an atomic may be missed: others have come behind it, or nobody knows."""
+        answers = [each.header.frame for each in life.events if isinstance(each, Answer)]
+        return is_fetch(latest) and (not answers or max(answers) > latest.frame)
+
+    @staticmethod
     def judge(life, request):
         before = next((each for each in reversed(life.events) if isinstance(each, Request)), None)
         adjacent = before and transport(request.header) == RC and before.start == request.start
@@ -469,7 +475,7 @@ class Reader:
         if request.tells_copies:
             twin = life.twins.find(request.start, request.header.ip_id)
         else:
-            twin = latest.frame if latest and comes_soon(request.header, latest) and not is_fetch(latest) and not any(
+            twin = latest.frame if latest and comes_soon(request.header, latest) and not Reader.is_missed(life, latest) and not any(
                 isinstance(each, Answer) and each.psn is not None and is_negative(each.header)
                 and each.header.frame > latest.frame for each in life.events) else 0
         if twin:

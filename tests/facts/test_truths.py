@@ -155,6 +155,7 @@ ONCE_SAID_OF_MOVES = [
     ("moved back, though WRITEs before the message are late, too", "rfc-failover-replay-same-seq", "shuffled", "seed 3, times too"),
     ("left twice, though a side begins on a link that its peer has left", "peer-move", "pause", "without 02:00:00:00:05 in 7 to 46"),
     ("a Decline behind CONFIRM LINK, though it is one behind ADD LINK, too", "peer-old-linux", "30 %", "seed 3"),
+    ("a READ sent again, though copies come at once", "roce-odd", "mirror", "each frame twice"),
     ("requests that cross, though requests before are absent", "6.1-v2-x-idle-630s", "pause", "without 52:54:00:aa in 179 to 218"),
 ]
 LATER = "30 years later"  # times are not compared

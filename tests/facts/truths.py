@@ -67,7 +67,6 @@ OPEN = [
     ("-g5-", {"idle_s", "smcr.window.written", "smcr.window.unread", "smcr.window.free", "smcr.window.percent"},
      "the last packet on a link that is left was not acknowledged, and is absent; of windows that cause is not proven"),
     ("^peer-asymmetric-link$", {"smcr.lgr.type_changed"}, "where CONFIRM LINK comes late, the links were others by then"),
-    ("^roce-odd$", {"flow.repeated"}, "a READ may be repeated at once: nothing tells a copy"),
     ("^peer-foreign$", {"rmb.va"}, LINKS_LACK_LLC),
     ("^(llc-v2-long-add-link|payload-five-ways)$", {"smcr.lgr.connections_lost", "link_group_lost", "unreported_bytes",
                                                    "unannounced_bytes"}, "CDC that ends a connection is cut or absent"),
