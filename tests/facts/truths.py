@@ -51,7 +51,6 @@ OF_LATE = "^(late-.*|http|whole-and-dump)$"  # a host tells what began before th
 LINKS_LACK_LLC = "messages of LLC are absent that say what became of a link"
 OPEN = [
     ("^peer-foreign$", {"link.mtu_bytes"}, "its packets, and CLC of later contacts, have another MTU than ADD LINK"),
-    ("^peer-rkeys$", {"link.state", "group.type"}, "all is absent of a link behind its CONFIRM LINK request"),
     ("", {"close"}, "what TCP has not shown to be its last segment may be, where no connection behind it lacks segments"),
     ("-n-lossy|-loss|-g3-|-g6-|^cdc-flags$|^nak-loss-smc$", {
         "smcr.cdc.read_of", "smcr.cdc.read_time", "smcr.announced_in", "smcr.window.full", "smcr.window.unread",

@@ -142,6 +142,18 @@ smcr_evidence_may_lack_link(const smcr_lgr_t *lgr)
     return !lgr->never_up && (!lgr->from_start || lacks);
 }
 
+/* Whether the group has sent a request behind the frame. */
+static bool
+goes_on(const smcr_lgr_t *lgr, uint32_t frame)
+{
+    const smcr_link_t *link = lgr->all_links;
+
+    while (link && link->qp[0].traffic.flow.newest <= frame &&
+           link->qp[1].traffic.flow.newest <= frame)
+        link = smcr_link_older(link);
+    return link != NULL;
+}
+
 /* Whether a DELETE LINK behind the frame may be about the link, though it was sent on one of which
  * nobody knows that it has the same group. */
 static bool
@@ -172,6 +184,9 @@ smcr_evidence_knows_link(const smcr_link_t *link)
         return false;
     if (guess && !lgr->from_start && (link->index == lgr->first_link || !link->has_number))
         return false; /* CLC names it, but late */
+    if (link->state == SMCR_LINK_ANNOUNCED && !lgr->never_up &&
+        !goes_on(lgr, MAX(link->added_frame, link->confirm_frame)))
+        return false; /* it may have been confirmed since */
     bool lacks = group_lacks(lgr, 0, from, to, guess) || group_lacks(lgr, 1, from, to, guess);
     return (guess && lgr->never_up) || (!lacks && !(guess && lgr->state->is_disordered));
 }
