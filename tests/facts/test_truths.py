@@ -84,6 +84,7 @@ ONCE_SAID_OF_LLC = [
     ("active, though a response tells of DELETE LINK", "peer-delete-link", "block", "without 30 to 39"),
     ("active, though the link that is deleted may be this one", "peer-replay", "start", "without 1 to 12"),
     ("unconfirmed, though nothing of the group comes behind CONFIRM LINK", "peer-rkeys", "block", "without 32 to 331"),
+    ("symmetric, though the response to CONFIRM LINK comes late", "peer-asymmetric-link", "delayed", "seed 1"),
     ("active, though DELETE LINK is cut", "llc-v2-byte-order", "snap", "88 bytes"),
     ("deleted, though what rejects it came too late", "6.1-v2-h6-late-second-link-asymmetric", "delayed", "seed 2"),
     ("active, though DELETE LINK may be about it on another group's link", "peer-delete-link", "start", "without 1 to 20"),

@@ -65,7 +65,6 @@ OPEN = [
      "the last messages on a link that is left are absent, and were not acknowledged: failover validation does not count them"),
     ("-g5-", {"idle_s", "smcr.window.written", "smcr.window.unread", "smcr.window.free", "smcr.window.percent"},
      "the last packet on a link that is left was not acknowledged, and is absent; of windows that cause is not proven"),
-    ("^peer-asymmetric-link$", {"smcr.lgr.type_changed"}, "where CONFIRM LINK comes late, the links were others by then"),
     ("^peer-foreign$", {"rmb.va"}, LINKS_LACK_LLC),
     ("^(llc-v2-long-add-link|payload-five-ways)$", {"smcr.lgr.connections_lost", "link_group_lost", "unreported_bytes",
                                                    "unannounced_bytes"}, "CDC that ends a connection is cut or absent"),

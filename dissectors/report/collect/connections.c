@@ -81,25 +81,16 @@ moves_of(smcr_collect_t *collection, const smcr_link_t *link)
     return smcr_figure_of(collection->moves, collection->scope, link, sizeof(smcr_collect_moves_t));
 }
 
-static bool
-has_used(const smcr_collect_counted_conn_t *counted, const smcr_link_t *link)
-{
-    const smcr_collect_link_use_t *use = counted->first_use;
-
-    while (use && use->link != link)
-        use = use->next;
-    return use != NULL;
-}
-
-/* Each side begins on a link, and CDC moves it. Other packets on another link come late. Where a
- * side begins on one that its peer has left, its messages before may be absent. */
+/* Each side begins on a link, and CDC moves it. Other packets on another link come late. Where the
+ * peer has moved before a side begins, its messages before may be absent. */
 static void
 note_link(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
           const smcr_record_t *record, smcr_when_t when)
 {
     const smcr_link_t *link = record->link;
     const smcr_link_t *last = counted->last_use ? counted->last_use->link : NULL;
-    bool begins = !counted->direction[record->sender].link && !has_used(counted, link);
+    bool begins = !counted->direction[record->sender].link &&
+                  counted->first_use == counted->last_use;
     bool moves = smcr_record_has_event(record, SMCR_EVENT_conn_moved);
 
     if (link)

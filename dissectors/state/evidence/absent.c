@@ -142,16 +142,15 @@ smcr_evidence_may_lack_link(const smcr_lgr_t *lgr)
     return !lgr->never_up && (!lgr->from_start || lacks);
 }
 
-/* Whether the group has sent a request behind the frame. */
+/* Whether the receiver of CONFIRM LINK has taken it in, and has sent nothing on the link since. */
 static bool
-goes_on(const smcr_lgr_t *lgr, uint32_t frame)
+may_be_confirmed(const smcr_link_t *link)
 {
-    const smcr_link_t *link = lgr->all_links;
+    const smcr_flow_t *flow = &link->qp[0].traffic.flow, *other = &link->qp[1].traffic.flow;
+    const smcr_flow_t *asked = flow->newest > other->newest ? flow : other;
 
-    while (link && link->qp[0].traffic.flow.newest <= frame &&
-           link->qp[1].traffic.flow.newest <= frame)
-        link = smcr_link_older(link);
-    return link != NULL;
+    return asked->newest >= link->confirm_frame && asked->taken >= asked->highest &&
+           MIN(flow->newest, other->newest) < link->confirm_frame;
 }
 
 /* Whether a DELETE LINK behind the frame may be about the link, though it was sent on one of which
@@ -179,14 +178,13 @@ smcr_evidence_knows_link(const smcr_link_t *link)
 
     if (!guess && link->state != SMCR_LINK_ACTIVE)
         return true;
-    bool doubtful = link->doubtful_frame && link->doubtful_frame >= used;
-    if (link->state == SMCR_LINK_ACTIVE && (doubtful || may_be_deleted(link, used)))
+    if (link->state == SMCR_LINK_ACTIVE &&
+        (link->doubtful_frame >= MAX(used, 1) || may_be_deleted(link, used)))
         return false;
     if (guess && !lgr->from_start && (link->index == lgr->first_link || !link->has_number))
         return false; /* CLC names it, but late */
-    if (link->state == SMCR_LINK_ANNOUNCED && !lgr->never_up &&
-        !goes_on(lgr, MAX(link->added_frame, link->confirm_frame)))
-        return false; /* it may have been confirmed since */
+    if (link->state == SMCR_LINK_ANNOUNCED && !lgr->never_up && may_be_confirmed(link))
+        return false;
     bool lacks = group_lacks(lgr, 0, from, to, guess) || group_lacks(lgr, 1, from, to, guess);
     return (guess && lgr->never_up) || (!lacks && !(guess && lgr->state->is_disordered));
 }
