@@ -438,14 +438,12 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     smcr_conn_side_t *side = &conn->side[!qp->side];
     bool validation = (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0;
 
-    /* the link was left: the message comes late, as its number or its time tells */
     bool left = side->moved_frame && side->link != qp->link && !validation;
-    if (left && smcr_conn_side_step(side, cdc->seq) < 0) {
+    if (left && smcr_conn_side_step(side, cdc->seq) < 0) { /* its number says: it comes late */
         smcr_evidence_pass_over(arrival);
         return;
     }
-    left = left && arrival->when.time < side->moved_time;
-    arrival->state->is_disordered |= left;
+    left = left && arrival->when.time < side->moved_time; /* so does its time */
     smcr_state_told_check(arrival, conn, cdc);
     if (arrival->roce)
         place_rmb(arrival, conn, cdc);
@@ -461,10 +459,9 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     take_in_numbers(arrival, side, cdc, &known);
     take_in_update(arrival, side, &conn->side[qp->side], cdc, known.follows);
     take_in_cursors(arrival, conn, cdc, streams, known);
-    if (left) { /* the move is behind it */
+    conn->side[qp->side].in.moved |= left;
+    if (left) /* the move is behind it */
         side->moved_frame = arrival->when.frame + 1;
-        conn->side[qp->side].in.moved = true;
-    }
     conn->side[qp->side].heard = smcr_point_at(arrival->qp, arrival->psn);
     side->cdc_flags = cdc->flags;
     side->cdc_state = cdc->state;

@@ -101,7 +101,7 @@ struct smcr_conn {
     uint8_t clc_types;       /* that have come: bit 1 is type 1 */
     uint8_t clc_whole;       /* bit by role: the capture has all bytes of CLC so far (absent.c) */
     bool knows_client : 1;   /* the SYN or SYN-ACK came before CLC: it tells who is who */
-    bool outside : 1;        /* the client has reached the server in no subnet or prefix of the Proposal */
+    bool outside : 1;        /* the client's Proposal has no subnet or prefix of the server */
     bool first_contact : 1;
     bool has_clc : 1;        /* Accept and Confirm, or the Decline: counted in its group */
     bool clc_from_server : 1; /* who sent `clc_step` */
