@@ -11,7 +11,7 @@ Field = collections.namedtuple("Field", "filter section")
 Expert = collections.namedtuple("Expert", "filter severity sentence strict")  # strict: with smcr.strict only
 
 # Fields and expert items that tell of a later frame, or that none comes: one pass over a capture cannot know them.
-FORWARD = {"smcr.analysis", "smcr.announced_in", "smcr.breach.doubtful", "smcr.clc.peer_changed", "smcr.completeness", "smcr.clc.first_contact_wrong", "smcr.discarded", "smcr.ecn.cnp_in", "smcr.icrc.bad",
+FORWARD = {"smcr.analysis", "smcr.announced_in", "smcr.breach.doubtful", "smcr.clc.peer_changed", "smcr.completeness", "smcr.cut_short", "smcr.clc.first_contact_wrong", "smcr.discarded", "smcr.ecn.cnp_in", "smcr.icrc.bad",
            "smcr.icrc.calculated", "smcr.icrc.doubted", "smcr.icrc.status", "smcr.initial_rtt", "smcr.link.mismatch", "smcr.no_response", "smcr.no_roce", "smcr.out_of_order",
            "smcr.rdma.peer", "smcr.resent.cause", "smcr.resent.from", "smcr.resent.nak_in", "smcr.resent.wait",
            "smcr.response_in", "smcr.rkey.link_missing", "smcr.stream.gap", "smcr.whole_in", "smcr.write.ack_time", "smcr.write.acked_in", "smcr.write.data_in",

@@ -1,6 +1,7 @@
 """
 CLC messages that never become complete: their sender ends the connection by FIN or RST, or sends the next message.
-Last come those that may be complete: the capture lacks a segment, ends before, or has the rest behind the receiver's RST.
+Then those that may be complete: the capture lacks a segment, ends before, or has the rest behind the receiver's RST.
+Last, of each type: the receiver resets the connection, or goes on with CLC or RoCE, a segment is cut, or the next is absent.
 """
 
 from smcsynth.clc import clc_decline
@@ -8,9 +9,12 @@ from smcsynth.net import TcpConversation
 from smcsynth.story import CLIENT, SERVER, linux_connection
 
 EXPECTED = {
+    "smcr.clc.confirm_without_accept": [423],
     "smcr.clc.length_invalid": [74, 82, 86, 96, 104, 108],
+    "smcr.cut_short": [214, 230, 237, 243, 253, 265, 273, 285, 299, 309, 323, 335, 343, 355, 365, 371, 381, 399, 413,
+                       421, 432],
     "smcr.message_short": [10, 18, 22, 30, 38, 42, 52, 60, 64, 74, 82, 86, 96, 104, 108, 120, 130, 136, 150, 162,
-                            170, 182, 192, 198, 206],
+                            170, 182, 192, 198, 206, 393, 407],
     "smcr.no_roce": [206],
 }
 
@@ -53,3 +57,23 @@ def scene(capture):
     tcp.segment("server", "R")
     tcp = begin(capture, 41502, ("client", proposal[:30]))
     tcp.fin("server")
+
+    decline = clc_decline(diagnosis=0x03030000)
+    for number, (*before, (sender, data)) in enumerate(([asks], [asks, answers], [asks, answers, ("client", confirm)],
+                                                        [asks, ("server", decline)], [("client", decline)])):
+        tcp = begin(capture, 41600 + number, *before, (sender, data[:24]))
+        tcp.segment(tcp.other(sender), "RA")
+        tcp = begin(capture, 41700 + number, *before, (sender, data[:16]))
+        capture.captured[tcp.send(sender, data[16:])] = 58
+        tcp.close()
+        tcp = begin(capture, 41800 + number, *before, (sender, data[:-6]))
+        tcp.seq[sender] += 6
+        tcp.send(sender, b"of the application")
+        tcp.close()
+    for number, first in enumerate((proposal[:3], accept[:3])):
+        tcp = begin(capture, 41900 + number, ("client", first))
+        tcp.close()
+        tcp = begin(capture, 41950 + number, ("client", first))
+        tcp.segment("server", "RA")
+    begin(capture, 41960, asks, ("server", accept[:50]), ("client", confirm))
+    story.first_contact(confirm=confirm[:40])

@@ -129,7 +129,7 @@ is_part(tvbuff_t *tvb, smcr_conn_t *conn, bool from_server, smcr_arrival_span_t 
     return smcr_evidence_tcp_is_part(conn, from_server, &span, ends);
 }
 
-/* Keeps the beginning of a message: the connection may end before the rest comes. */
+/* Keeps the beginning of a message: the rest may never come. */
 static smcr_tcp_begun_t *
 keep_begun(tvbuff_t *tvb, int offset, packet_info *pinfo)
 {
@@ -137,8 +137,21 @@ keep_begun(tvbuff_t *tvb, int offset, packet_info *pinfo)
 
     begun->length = tvb_captured_length(tvb) - (unsigned)offset;
     begun->bytes = tvb_memdup(wmem_file_scope(), tvb, offset, begun->length);
-    p_add_proto_data(pinfo->pool, pinfo, proto_smcr, SMCR_TCP_BEGUN, begun);
+    begun->whole = MAX(begun->length + 1, SMCR_CLC_HEADER_LENGTH);
+    if (begun->length >= SMCR_CLC_HEADER_LENGTH)
+        begun->whole = MAX(begun->whole, tvb_get_ntohs(tvb, offset + SMCR_CLC_LENGTH_AT));
+    p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_BEGUN, begun);
     return begun;
+}
+
+/* NULL: TCP has put the message together with what comes behind. */
+static smcr_tcp_begun_t *
+still_begun(smcr_tcp_begun_t *begun, const struct tcpinfo *data)
+{
+    if (!begun || (data && !data->is_reassembled))
+        return begun;
+    begun->goes_on = true;
+    return NULL;
 }
 
 /* Learns from a segment, or what TCP has put together: its messages, and where CLC ends. `data`: of
@@ -157,7 +170,7 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
     int offset = 0;
 
     arrival.span = data ? &span : NULL;
-    *begun = NULL;
+    *begun = still_begun(*begun, data);
     for (unsigned nth = 0;
          clc.header.type != SMCR_CLC_DECLINE && clc_begins(tvb, offset, pinfo); nth++) {
         tvbuff_t *message = message_at(tvb, offset, pinfo);

@@ -204,24 +204,29 @@ number_behind(tvbuff_t *tvb)
            (tvb_get_uint8(tvb, TCP_OFFSET) >> 4) * 4;
 }
 
-/* FIN or RST right behind the beginning of its sender's message: the rest never comes, and what
- * there is is shown. Behind a RST of the receiver the rest may be under way. */
+/* Shows a message that never becomes complete. FIN or RST of its sender right behind its beginning
+ * proves that. Elsewhere a later pass knows that the capture has no more of it: behind a RST of the
+ * receiver the rest may be under way. `here`: what begins in this segment; NULL: nothing. */
 static void
-end_begun(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn, bool by_server)
+end_begun(smcr_tcp_begun_t *here, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+          smcr_conn_t *conn, bool by_server)
 {
     smcr_tcp_begun_t *begun = conn->begun[by_server];
+    smcr_record_t record = smcr_record_new();
+    bool ends = tvb_get_uint8(tvb, TCP_FLAGS) & (TH_FIN | TH_RST);
+    bool later = pinfo->fd->visited;
     smcr_clc_t clc;
 
-    if (!begun || begun->next != number_behind(tvb))
-        return;
-    if (!pinfo->fd->visited && !begun->end_frame)
+    if (!later && begun && ends && begun->next == number_behind(tvb) && !begun->end_frame)
         begun->end_frame = pinfo->num;
-    if (begun->end_frame != pinfo->num)
+    bool ended = begun && begun->end_frame == pinfo->num;
+    if (!ended && (!here || !later || here->goes_on || here->end_frame))
         return;
-    tvb = tvb_new_child_real_data(tvb, begun->bytes, begun->length, (int)begun->length);
+    begun = ended ? begun : here;
+    tvb = tvb_new_child_real_data(tvb, begun->bytes, begun->length,
+                                  (int)(ended ? begun->length : begun->whole));
     add_new_data_source(pinfo, tvb, "CLC message");
     col_append_str(pinfo->cinfo, COL_INFO, ", ");
-    smcr_record_t record = smcr_record_new();
     record.conn = conn;
     record.direction = by_server;
     tree = smcr_clc_dissect(tvb, pinfo, tree, 0, &clc);
@@ -237,13 +242,14 @@ dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     bool is_wanted = tree && (proto_field_is_referenced(tree, hf_smcr_stream) ||
                              smcr_show_ends_are_wanted(tree));
     bool is_segment = !pinfo->flags.in_error_pkt && pinfo->ptype == PT_TCP;
-    smcr_tcp_begun_t *here = p_get_proto_data(pinfo->pool, pinfo, proto_smcr, SMCR_TCP_BEGUN);
+    smcr_tcp_begun_t *here =
+        p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_BEGUN);
     uint8_t flags = is_segment ? tvb_get_uint8(tvb, TCP_FLAGS) : 0;
     bool ends = flags & (TH_FIN | TH_RST);
     smcr_record_t data_record; /* TCP hands on only once what others want more of */
     bool unshown = is_segment && shown == smcr_annotate_count() &&
                    smcr_packet_learned(pinfo, SMCR_PACKET_DATA, 0, &data_record);
-    bool asked = is_segment && (is_wanted || ends || unshown || smcr_tap_is_heard());
+    bool asked = is_segment && (is_wanted || ends || here || unshown || smcr_tap_is_heard());
     smcr_conn_t *conn = asked ? smcr_handshake_find(pinfo) : NULL;
 
     if (here)
@@ -253,8 +259,8 @@ dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     bool by_server = !smcr_handshake_from_client(pinfo, conn);
     if (unshown)
         smcr_tcp_show(tvb, pinfo, tree, conn);
-    if (ends)
-        end_begun(tvb, pinfo, tree, conn, by_server);
+    if (ends || here)
+        end_begun(here, tvb, pinfo, tree, conn, by_server);
     smcr_tap_segment(pinfo, &(smcr_tap_segment_t){
                                 .conn = conn, .from_server = by_server, .flags = flags});
     if (is_wanted && shown == smcr_annotate_count())

@@ -9,12 +9,14 @@
 #include "compat.h"
 #include "host/host.h"
 
-#define SMCR_TCP_BEGUN 1 /* key of p_add_proto_data(): one without `next`, of this packet */
+#define SMCR_TCP_BEGUN 1 /* key of p_add_proto_data() */
 
-/* A CLC message of which TCP has brought the first bytes only. */
+/* A CLC message of which TCP has brought the first bytes only; that of the frame with the last. */
 typedef struct smcr_tcp_begun {
     const uint8_t *bytes;
     unsigned length;    /* of `bytes` */
+    unsigned whole;     /* bytes that the message has at least */
+    bool goes_on;       /* TCP has brought more of it */
     uint32_t next;      /* sequence number of the byte behind them, as in TCP's header */
     uint32_t end_frame; /* in which the connection ends before that byte; 0: it has not */
 } smcr_tcp_begun_t;

@@ -93,6 +93,11 @@ def is_withdrawn(less, more):
     return bool(less) and {node[0] for node in less} <= WITHDRAWN | HEADINGS and {node[0] for node in more} <= HEADINGS
 
 
+def is_never_complete(tree, seen_later):
+    """Whether this is the beginning of a CLC message whose rest, as is known at the end, the capture does not have."""
+    return not tree and {"smcr.clc", "smcr.cut_short"} <= {node[0] for node in seen_later}
+
+
 @pytest.fixture(scope="module", params=captures())
 def two_passes(request, tshark):
     """Name of a capture and its trees after two passes."""
@@ -106,11 +111,14 @@ def test_frames_look_the_same_in_any_order(tshark, two_passes):
 
 
 def test_one_pass_shows_what_two_show(tshark, two_passes):
-    """A WRITE that came before its connection was known shows less in one pass, but nothing else; a window may show more."""
+    """
+    A WRITE that came before its connection was known shows less in one pass, a CLC message that never becomes complete
+    may show nothing; a window may show more.
+    """
     name, two = two_passes
     one = trees_in_order(tshark, name)
     wrong = [(number, less, more) for number, less, more in differences(one, two, LATER)
-             if not is_withdrawn(less, more) and
+             if not is_withdrawn(less, more) and not is_never_complete(one.get(number), two.get(number)) and
              (not is_late(one.get(number, ()), two.get(number, ())) or {node[0] for node in less} > {"smcr"})]
     assert wrong == []
 

@@ -16,6 +16,7 @@ class Capture:
         self.linktype = linktype
         self.now = START
         self.frames = []
+        self.captured = {}  # number: bytes of the frame that the file has, where the snap length has cut it
 
     def add(self, frame):
         """Take a frame and return its number, counted from 1 as Wireshark does."""
@@ -34,9 +35,10 @@ class Capture:
     def pcap(self):
         """The capture as the bytes of a little-endian pcap file with microseconds."""
         parts = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, self.linktype)]
-        for when, frame in self.frames:
+        for number, (when, frame) in enumerate(self.frames, 1):
             seconds, micros = divmod(when, 1_000_000)
-            parts += [struct.pack("<IIII", seconds, micros, len(frame), len(frame)), frame]
+            captured = frame[:self.captured.get(number)]
+            parts += [struct.pack("<IIII", seconds, micros, len(captured), len(frame)), captured]
         return b"".join(parts)
 
 
