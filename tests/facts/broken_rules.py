@@ -128,6 +128,17 @@ def behind(first, then):
     return frames
 
 
+def first_rejected(path):
+    """The response that ends the attempt at a second link in a first contact."""
+    return [each for each in ADD_LINK_ANSWER(path)[:1] if each in REJECTED(path)]
+
+
+def second_confirmed(path):
+    """Responses to CONFIRM LINK on a second link before the first data: without them it is not set up."""
+    data = min(requests(wire.WRITE_ONLY, wire.WRITE_FIRST)(path), default=0)
+    return [each for each in behind(ACCEPTED, CONFIRM_LINK_ANSWER)(path) if each < data]
+
+
 def first_and_this(path, frame):
     """The first CLC message of the capture that has the type of this frame's, and this one's."""
     this = next(each.data for each in wire.clc_messages(path) if each.frame == frame)
@@ -181,6 +192,7 @@ ACCEPT_V2, CONFIRM_V2 = clc(ACCEPT, 2), clc(CONFIRM, 2)
 CONFIRM_LINK, CONFIRM_LINK_ANSWER = llc(1, 0x21, response=False), llc(1, 0x21, response=True)
 ADD_LINK = llc(2, 0x22, response=False)
 ACCEPTED = llc(2, 0x22, response=True, more=lambda data: not data[3] & 0x40)
+REJECTED = llc(2, 0x22, response=True, more=lambda data: data[3] & 0x40)
 REJECTED_V1 = llc(2, response=True, more=lambda data: data[3] & 0x40)
 ADD_LINK_CONT, DELETE_LINK = llc(3, response=False), llc(4, 0x24, response=False)
 CONFIRM_RKEY, CONFIRM_RKEY_ANSWER = llc(6, 0x26, response=False), llc(6, 0x26, response=True)
@@ -414,9 +426,11 @@ MUTATIONS = (
     Broken("R-2.2.4-1 R-2.2.4-2", "smcr.link.number_reused", having(ADD_LINK_CONT, ADD_LINK), put(31, "01"),
            echo=(ADD_LINK_ANSWER, put(31, "01"))),
     Broken("R-3.5.1.6-4 R-A.3.2-1", "smcr.llc.reason_unknown", REJECTED_V1, put(2, "07")),
-    Broken("R-3.5.1.5-6", "smcr.link.data_early", ADD_LINK_ANSWER, put(0, "8b"), at=requests(wire.WRITE_ONLY, wire.WRITE_FIRST),
-           also={"smcr.llc.type_optional": "it is another message now", "smcr.no_response": "the offer has no response",
-                 "smcr.llc.no_recovery": "the offer has no response"}),
+    *(Broken("R-3.5.1.5-6", "smcr.link.data_early", of, put(0, "8b"), at=requests(wire.WRITE_ONLY, wire.WRITE_FIRST),
+             also={"smcr.llc.type_optional": "it is another message now", "smcr.no_response": "the offer has no response",
+                   "smcr.llc.no_recovery": "the offer has no response",
+                   "smcr.link.before_confirm": "the second link has no response to CONFIRM LINK"})
+      for of in (first_rejected, second_confirmed)),
     Broken("R-3.5.1.6-5", "smcr.llc.not_echoed", ACCEPTED, put(31, "09")),
     Broken("R-A.3.2-1", "smcr.llc.flags_invalid", ADD_LINK, bits(3, 0x40)),
     Broken("R-A.3.2-3", "smcr.llc.wrong_sender", ACCEPTED, bits(3, 0, 0x80)),
