@@ -2,13 +2,14 @@
 A connection uses RDMA, and its client sends five bytes on TCP, RFC 7609 1. Before that a keepalive with one byte, which is none
 of the application's. Then a connection of which the capture lacks a Decline: it may have gone back to TCP. Then one whose
 conversation HTTP has taken by its first bytes, on RDMA, and one with the beginning of a request on TCP, which TCP would put
-together with what comes behind it.
+together with what comes behind it. Then a server that sends data with its FIN, behind that of the client, and more behind that:
+nobody takes in what comes behind a FIN.
 """
 
 from smcsynth.clc import clc_decline
 from smcsynth.story import linux_connection
 
-EXPECTED = {"smcr.clc.data_after_switch": [24, 72, 95]}
+EXPECTED = {"smcr.clc.data_after_switch": [24, 72, 95, 120]}
 
 
 def scene(capture):
@@ -35,3 +36,11 @@ def scene(capture):
     fourth.first_contact()
     fourth.send("client", b"GET / HTTP/1.1\r\nHost: b\r\n\r\n")
     fourth.tcp.send("client", b"GET / HTTP/1.1\r\n")
+
+    fifth = linux_connection(capture, sport=40005, nth=5)
+    fifth.first_contact()
+    fifth.send("client", b"by RDMA\n")
+    fifth.tcp.fin("client")
+    fifth.tcp.segment("server", "FPA", b"by TCP")
+    fifth.tcp.seq["server"] += 7
+    fifth.tcp.send("server", b"by TCP")

@@ -163,7 +163,8 @@ learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct
     smcr_arrival_span_t span = {.first = data ? data->seq : 0,
                                 .end = data ? data->seq : 0,
                                 .taken = data ? data->lastackseq : 0,
-                                .has_syns = smcr_handshake_has_syns(conn)};
+                                .has_syns = smcr_handshake_has_syns(conn),
+                                .has_fin = smcr_handshake_began_to_close(conn, !from_server)};
     smcr_arrival_t arrival = smcr_packet_arrival(pinfo);
     smcr_tcp_begun_t **begun = &conn->begun[from_server];
     smcr_clc_t clc = {0};

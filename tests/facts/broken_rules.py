@@ -522,7 +522,7 @@ MUTATIONS = (
     Broken("R-4.7-2", "smcr.rdma.operation", WRITE, opcode(12), nth=1, also={
         **NOWHERE, "smcr.cdc.unseen_data": "no WRITE has the bytes", "smcr.stream.gap": "the same"}),
     # TCP
-    Broken("R-1-2", "smcr.clc.data_after_switch", having(CDC, fin), longer(0, "474554202f")),
+    *(Broken("R-1-2", "smcr.clc.data_after_switch", having(CDC, fin), longer(0, "474554202f"), nth=nth) for nth in (0, 1)),
 )
 
 

@@ -140,8 +140,10 @@ void smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 static inline bool
 smcr_evidence_tcp_precedes(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    return arrival->span && conn->clc_whole == 3 &&
-           (int32_t)(conn->clc_next[!smcr_arrival_role(arrival)] - arrival->span->taken) >= 0;
+    const smcr_arrival_span_t *span = arrival->span;
+
+    return span && conn->clc_whole == 3 &&
+           (int32_t)(conn->clc_next[!smcr_arrival_role(arrival)] + span->has_fin - span->taken) >= 0;
 }
 
 /* The same where the message or data that has arrived has been taken. */

@@ -344,6 +344,7 @@ typedef struct {
     uint32_t first, end; /* of the first byte, and of the one behind the last */
     uint32_t taken;      /* the sender had taken in what is before it, of the other direction */
     bool has_syns;       /* the capture has SYN and SYN-ACK */
+    bool has_fin;        /* the FIN of the other direction has come; it has a number, too */
 } smcr_arrival_span_t;
 
 /* A packet, or a message of TCP's byte stream, on its way through the state. */
