@@ -18,6 +18,7 @@ RESERVED = "A SEND on an unknown queue pair proves itself by its bytes"
 TEXT = "No text changes unnoticed"
 STREAMS = "Every frame has the right connection, direction, link and place in the stream"
 NAMES = "A connection that began before the capture has the name that its hosts tell, and no other"
+DIRECTIONS = "Directions of which the capture lacks CLC go together, and only those of one connection"
 OWNERS = "Nothing gets a wrong owner, whatever a capture lacks"
 LACKING = "Nobody is blamed for what a capture lacks"
 TRUTHS = "What is said of a part of a capture is true of all of it"
@@ -339,6 +340,10 @@ EVERY = [Mutation(*row) for row in (
      "tvb_get_uint8(tvb, NLMSG_LENGTH) != AF_SMC)", "tvb_get_uint8(tvb, NLMSG_LENGTH) == 2)"),
     (TOLD, "cursors-of-the-peer", "dissectors/told.def", "facts/test_netlink.py::test_tree_is_what_the_host_printed",
      "CURSOR(16, rx_prod, ", "CURSOR(24, rx_prod, "),
+    (DIRECTIONS, "first-look-only", "dissectors/state/flow/cdc_flow.c", "facts/test_directions.py::test_without_confirms[6.1-v2-q-forty-conns]",
+     "    return conn->side[!qp->side].has_token ? conn : with_other_half(arrival, conn, cdc);", "    return conn;"),
+    (DIRECTIONS, "hosts-count-in-step", "dissectors/state/model/link.h", "facts/test_directions.py::test_directions[6.1-v2-q-forty-conns-True]",
+     "lgr->token_lead = lead;", "lgr->token_lead = 0;"),
     (NAMES, "rounds-do-not-count", "dissectors/state/model/stream.c", "facts/test_hosts.py::test_what_hosts_tell[late-wrap]",
      "(uint64_t)cursor.wrap * smcr_ring_room(ring)", "(uint64_t)(cursor.wrap & 1) * smcr_ring_room(ring)"),
     (NAMES, "dumps-of-another-time", "dissectors/state/flow/told_flow.c",

@@ -284,8 +284,7 @@ dissect_nameless(const call_t *call)
 
 /* ---- through the wrapper ---- */
 
-/* Whether a packet is of no interest, for where there is no SMC-R: there it has to cost next to
- * nothing. */
+/* Whether a packet is of no interest: where there is no SMC-R it has to cost next to nothing. */
 static bool
 is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 {
@@ -310,8 +309,7 @@ ignore(const call_t *call)
     return true;
 }
 
-/* The same, and the user wants to know its RDMA connection, also where InfiniBand's dissector gives
- * up. */
+/* The same where the user wants its RDMA connection, also where InfiniBand's dissector gives up. */
 static int
 dissect_foreign_rdma(const call_t *call, const smcr_packet_t *packet)
 {
@@ -445,8 +443,7 @@ dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     return current.shown;
 }
 
-/* The built-in's heuristic may come before ours, and takes whatever has the length and one of the
- * types of LLC. */
+/* The built-in's heuristic may come first, and takes what has the length and a type of LLC. */
 static ws_bool
 dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

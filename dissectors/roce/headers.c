@@ -40,8 +40,7 @@ has_payload(uint8_t opcode)
            (opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_READ_RESPONSE_ONLY);
 }
 
-/* The opcode without its service; of a congestion notification, which has no payload, none that
- * has. */
+/* The opcode without its service; of a congestion notification one that has no payload. */
 static uint8_t
 operation_of(uint8_t opcode)
 {

@@ -111,8 +111,7 @@ tcp_text(packet_info *pinfo, const smcr_conn_t *conn, const smcr_show_ends_t *en
     return text;
 }
 
-/* The connection's line, with the ends of its TCP connection, if that is known. NULL: nobody reads
- * them. */
+/* The connection's line, with the ends of its TCP connection, if known. NULL: nobody reads them. */
 static proto_tree *
 begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
            const smcr_show_ends_t *ends)
@@ -253,8 +252,7 @@ hide_if(bool in_headers, proto_item *item)
         proto_item_set_hidden(item);
 }
 
-/* The rest of one end of an RDMA connection, below its queue pair: the GID, and what either end
- * is found by. */
+/* The rest of one end of an RDMA connection: the GID, and what either end is found by. */
 static void
 show_end(proto_tree *tree, const smcr_ib_qp_key_t *key, int hf_gid, bool in_headers)
 {

@@ -15,8 +15,7 @@
 proto_item *smcr_generated_uint(proto_tree *tree, int hf, uint32_t value);
 proto_item *smcr_generated_uint64(proto_tree *tree, int hf, uint64_t value);
 
-/* The same, of a value that another line of the frame says: hidden. Filters, columns and JSON find
- * it. */
+/* The same, hidden: another line of the frame says it. Filters, columns and JSON find it. */
 static inline void
 smcr_generated_hidden_uint(proto_tree *tree, int hf, uint32_t value)
 {

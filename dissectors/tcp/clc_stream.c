@@ -160,8 +160,7 @@ static void
 learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct tcpinfo *data)
 {
     bool from_server = !smcr_handshake_from_client(pinfo, conn);
-    smcr_arrival_span_t span = {.first = data ? data->seq : 0,
-                                .end = data ? data->seq : 0,
+    smcr_arrival_span_t span = {.first = data ? data->seq : 0, .end = data ? data->seq : 0,
                                 .taken = data ? data->lastackseq : 0,
                                 .has_syns = smcr_handshake_has_syns(conn),
                                 .has_fin = smcr_handshake_began_to_close(conn, !from_server)};

@@ -77,8 +77,7 @@ find_ip(headers_t *headers, smcr_host_bytes_t frame, const struct tcpheader *tcp
         smcr_host_ip_packet_first(frame, src, dst, &headers->ip);
 }
 
-/* Offsets in the frame where the last segment of a flow had its headers, to try them first; zeros:
- * there was none. */
+/* Offsets in the frame of the headers of a flow's last segment, to try them first; zeros: none. */
 typedef struct {
     uint32_t ip, tcp;
 } offsets_t;

@@ -333,8 +333,7 @@ is_copy(smcr_congestion_tcp_direction_t *direction,
 
 /* ---- all of it ---- */
 
-/* `packets` and `ip_bytes` are of all segments, also of those with RST and of copies, which count
- * nowhere else. */
+/* `packets` and `ip_bytes` are of all segments: RST and copies, which count nowhere else, too. */
 void
 smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
                                    smcr_congestion_tcp_direction_t *reverse,

@@ -283,6 +283,5 @@ const char *smcr_figure_gid_text(wmem_allocator_t *scope, const uint8_t gid[SMCR
 /* "0x" and all digits of a number of `bytes` bytes, at most 8. */
 const char *smcr_figure_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned bytes);
 
-/* A version of SMC-R; none where `version` is 0, or is 2 and its release is not known, which is
- * negative then. */
+/* A version of SMC-R; none where `version` is 0, or is 2 with a release < 0: not known. */
 smcr_figure_version_t smcr_figure_version_of(unsigned version, int release);

@@ -55,8 +55,7 @@ that_fits(const char *text, glong columns)
     return (size_t)((end ? end : g_utf8_prev_char(at)) - text);
 }
 
-/* A line that begins with a mark; what does not fit goes on in further lines, that many columns
- * in. */
+/* A line that begins with a mark; what does not fit goes on in lines that many columns in. */
 static void
 write_item(const page_t *page, const char *mark, glong indent, const char *text)
 {

@@ -141,9 +141,9 @@ static inline bool
 smcr_evidence_tcp_precedes(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_arrival_span_t *span = arrival->span;
+    uint32_t next = conn->clc_next[!smcr_arrival_role(arrival)];
 
-    return span && conn->clc_whole == 3 &&
-           (int32_t)(conn->clc_next[!smcr_arrival_role(arrival)] + span->has_fin - span->taken) >= 0;
+    return span && conn->clc_whole == 3 && (int32_t)(next + span->has_fin - span->taken) >= 0;
 }
 
 /* The same where the message or data that has arrived has been taken. */

@@ -44,8 +44,7 @@ unknown_qp_of(smcr_state_t *state, const smcr_ib_qp_key_t *key)
     return unknown_qp;
 }
 
-/* What tells the queue pairs apart that are full: `address` are the last four bytes of the address
- * or GID. */
+/* What tells full queue pairs apart: `address` are the last four bytes of the address or GID. */
 static uint64_t
 target_of(const uint8_t address[4], uint32_t qpn)
 {
@@ -143,8 +142,7 @@ arrival_of(const smcr_arrival_t *now, const smcr_orphan_t *orphan, smcr_record_t
                             .when = orphan->when, .sent = orphan->when, .record = gone};
 }
 
-/* Takes out the first packet of the request, in the order of PSNs; NULL: there is none. The caller
- * frees it. */
+/* Takes out the request's first packet, by PSN; NULL: there is none. The caller frees it. */
 static smcr_orphan_t *
 next_of(smcr_qp_t *qp, const smcr_write_t *write)
 {

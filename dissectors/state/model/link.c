@@ -246,8 +246,7 @@ known_qp(smcr_link_t *link)
     return link->qp[0].known ? &link->qp[0] : &link->qp[1];
 }
 
-/* Whether the acknowledgement answers what was sent just now on the half-known link to its known
- * end. */
+/* Whether it answers what was sent just now on the half-known link to its known end. */
 static bool
 acknowledges(smcr_link_t *link, const smcr_ib_headers_t *roce, smcr_when_t when)
 {
