@@ -341,7 +341,7 @@ EVERY = [Mutation(*row) for row in (
     (TOLD, "cursors-of-the-peer", "dissectors/told.def", "facts/test_netlink.py::test_tree_is_what_the_host_printed",
      "CURSOR(16, rx_prod, ", "CURSOR(24, rx_prod, "),
     (DIRECTIONS, "first-look-only", "dissectors/state/flow/cdc_flow.c", "facts/test_directions.py::test_without_confirms[6.1-v2-q-forty-conns]",
-     "    return conn->side[!qp->side].has_token ? conn : with_other_half(arrival, conn, cdc);", "    return conn;"),
+     "    if (!other)\n        return conn;", "    if (!other || conn)\n        return conn;"),
     (DIRECTIONS, "hosts-count-in-step", "dissectors/state/model/link.h", "facts/test_directions.py::test_directions[6.1-v2-q-forty-conns-True]",
      "lgr->token_lead = lead;", "lgr->token_lead = 0;"),
     (NAMES, "rounds-do-not-count", "dissectors/state/model/stream.c", "facts/test_hosts.py::test_what_hosts_tell[late-wrap]",
