@@ -340,7 +340,7 @@ EVERY = [Mutation(*row) for row in (
      "tvb_get_uint8(tvb, NLMSG_LENGTH) != AF_SMC)", "tvb_get_uint8(tvb, NLMSG_LENGTH) == 2)"),
     (TOLD, "cursors-of-the-peer", "dissectors/told.def", "facts/test_netlink.py::test_tree_is_what_the_host_printed",
      "CURSOR(16, rx_prod, ", "CURSOR(24, rx_prod, "),
-    (DIRECTIONS, "first-look-only", "dissectors/state/flow/cdc_flow.c", "facts/test_directions.py::test_without_confirms[6.1-v2-q-forty-conns]",
+    (DIRECTIONS, "first-look-only", "dissectors/state/flow/cdc_flow.c", "facts/test_directions.py::test_directions[6.1-v2-q-forty-conns-False]",
      "    if (!other)\n        return conn;", "    if (!other || conn)\n        return conn;"),
     (DIRECTIONS, "hosts-count-in-step", "dissectors/state/model/link.h", "facts/test_directions.py::test_directions[6.1-v2-q-forty-conns-True]",
      "lgr->token_lead = lead;", "lgr->token_lead = 0;"),
