@@ -102,8 +102,7 @@ is_soon_again(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smc
 
     return flow->steps.before == seen->psn && seen->arrived && !packet->corrupt &&
            (!seen->fetches || (flow->answered_at && flow->answered_at < last.frame)) &&
-           flow->refused_at < last.frame &&
-           smcr_seen_is_soon(last, packet->when);
+           flow->refused_at < last.frame && smcr_seen_is_soon(last, packet->when);
 }
 
 /* The frame that a packet copies; 0: none. */

@@ -21,11 +21,12 @@ TOKEN, CLC_TOKEN, GID = 4, 46, 16  # offsets in CDC, and two in Accept and Confi
 
 def one_ahead(path, target):
     """The capture, in which the clients' tokens are one more than they were."""
-    confirms = [each for each in wire.clc_messages(path) if each.data[4] == alterations.CONFIRM]
+    messages = wire.clc_messages(path)
+    confirms = [each for each in messages if each.data[4] == alterations.CONFIRM]
     clients = {each.data[GID:GID + 16] for each in confirms}
     assert len(clients) == 1
     frames = pcapng.read(path)[1]
-    accept = next(each for each in wire.clc_messages(path) if each.data[4] == alterations.ACCEPT)
+    accept = next(each for each in messages if each.data[4] == alterations.ACCEPT)
     server = pcapng.data(frames[accept.frame - 1])[6:12]
     sent = [each.frame for each in wire.roce_messages(path)
             if each.kind == "cdc" and pcapng.data(frames[each.frame - 1])[6:12] == server]

@@ -470,15 +470,6 @@ place_cursor(smcr_evidence_cursor_t *cursor, const smcr_ring_t *ring, uint64_t p
     cursor->over = moves && cursor->end > bound ? cursor->end - bound : 0;
 }
 
-/* Whether the consumer cursor is that of the message before. */
-static bool
-has_same_cursor(const smcr_conn_side_t *sender, smcr_cursor_t cons)
-{
-    return sender->cdc_frame
-               ? sender->cons.wrap == cons.wrap && sender->cons.count == cons.count
-               : cons.wrap == 0 && cons.count <= SMCR_WIRE_EYECATCHER_LENGTH;
-}
-
 smcr_evidence_cursors_t
 smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                          const smcr_cdc_t *cdc)
@@ -513,7 +504,7 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         .prod = prod,
         .cons = cons,
         .seq = counts ? (uint16_t)(sender->cdc_seq + 1) : cdc->seq,
-        .same = has_same_cursor(sender, cdc->cons),
+        .same = smcr_conn_side_has_read_to(sender, cdc->cons),
         .since = odd ? MAX(sender->odd_frame, gap) : follows ? 0 : gap,
         .current = smcr_evidence_is_current(conn, !qp->side),
         .placed = placed,

@@ -28,8 +28,8 @@ other_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver, const s
     SMCR_LIST_EACH(smcr_conn_t *, half, lgr->halves) {
         const smcr_conn_side_t *writer = &half->side[receiver];
         const smcr_conn_side_t *reader = &half->side[!receiver];
-        if (writer->has_token || !reader->has_token || writer->prod.count != cdc->cons.count ||
-            writer->prod.wrap != cdc->cons.wrap ||
+        if (writer->has_token || !reader->has_token ||
+            !smcr_ring_cursors_are_same(writer->prod, cdc->cons) ||
             (conn && !smcr_conn_is_late(conn->index < half->index ? half : conn)))
             continue;
         if (found)
@@ -58,10 +58,9 @@ with_other_half(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
         keep_half(conn->lgr, conn);
     if (!other)
         return conn;
-    conn = smcr_state_join(arrival->state, conn, other, receiver);
+    conn = smcr_join_directions(arrival->state, conn, other, receiver);
     for (int side = 0; side < 2; side++)
-        if (conn->side[side].in.known && conn->side[side].cdc_frame)
-            smcr_stream_consume(&conn->side[side].in, conn->side[side].cons);
+        smcr_conn_side_catch_up(&conn->side[side]);
     return conn;
 }
 
@@ -112,8 +111,7 @@ place_first_write(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_c
     write->late->placed = true;
     write->late->position = cdc->prod.count - write->length - data;
     smcr_stream_start_late(&side->in, cdc->prod.count, write->length, data);
-    if (side->cdc_frame) /* its reader has told before how far it is */
-        smcr_stream_consume(&side->in, side->cons);
+    smcr_conn_side_catch_up(side);
     side->located = smcr_point_at(qp, arrival->psn);
 }
 
@@ -129,8 +127,7 @@ place_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     const smcr_write_t *write = smcr_write_last(qp, 1);
     smcr_conn_side_t *side = &conn->side[qp->side];
     const smcr_conn_side_t *writer = &conn->side[!qp->side];
-    bool moved = !writer->cdc_frame || writer->prod.count != cdc->prod.count ||
-                 writer->prod.wrap != cdc->prod.wrap;
+    bool moved = !writer->cdc_frame || !smcr_ring_cursors_are_same(writer->prod, cdc->prod);
     bool known = side->shares_element || (side->rmb && smcr_rmb_is_alive(side->rmb));
 
     bool again = known && side->rmb && side->rmb->guessed && write && write->rmb == side->rmb;
@@ -245,15 +242,6 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
         arrival->record->view->last = smcr_conn_side_has_ended(side) && !had_ended;
 }
 
-/* Whether the writer knows that all it has announced has been read. */
-static bool
-all_read(const smcr_conn_side_t *writer, const smcr_conn_side_t *reader)
-{
-    if (!reader->cdc_frame) /* nothing but an eyecatcher has been written */
-        return writer->prod.wrap == 0 && writer->prod.count <= SMCR_WIRE_EYECATCHER_LENGTH;
-    return writer->prod.wrap == reader->cons.wrap && writer->prod.count == reader->cons.count;
-}
-
 /* A consumer cursor update that the peer has asked for, or that the sender asks for (4.5.1). Every
  * CDC message has the cursor, so the next one is the answer: the one that `follows`. */
 static void
@@ -266,7 +254,8 @@ take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_con
     if (peer->update && follows && !disordered)
         smcr_state_exchange_close(arrival, smcr_slab_entry(entries, peer->update));
     peer->update = 0;
-    if (!(cdc->flags & SMCR_CDC_FLAG_UPDATE) || disordered || all_read(sender, peer))
+    if (!(cdc->flags & SMCR_CDC_FLAG_UPDATE) || disordered ||
+        smcr_conn_side_has_read_to(peer, sender->prod))
         return;
     if (!sender->update)
         sender->update = smcr_slab_number(smcr_state_exchange_open(arrival));

@@ -168,10 +168,6 @@ void smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn,
 smcr_socket_t *smcr_state_told_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc,
                                       int *side);
 
-/* The two directions are one connection: `one` is what comes to `side`, and `other` what goes from
- * there. Returns the one that has been named, else the older, which both are from now on. */
-smcr_conn_t *smcr_state_join(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, int side);
-
 /* Its connection, of which the other direction is known already; NULL: it is not. */
 smcr_conn_t *smcr_state_told_conn(const smcr_arrival_t *arrival, const smcr_socket_t *socket);
 

@@ -176,8 +176,7 @@ take_in_stream(smcr_conn_t *conn, int side, const smcr_told_socket_t *told, bool
     smcr_cursor_t prod = is_own ? told->rx_prod : told->tx_prod;
     smcr_cursor_t cons = is_own ? told->tx_cons : told->rx_cons;
 
-    if (reader->cdc_frame && reader->in.known)
-        smcr_stream_consume(&reader->in, reader->cons);
+    smcr_conn_side_catch_up(reader);
     if (reader->size || (told->undated && !writer->cdc_frame))
         return; /* CLC has told it */
     if (told->undated && writer->prod.wrap)
@@ -239,20 +238,6 @@ take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t
 
 /* ---- the other direction ---- */
 
-smcr_conn_t *
-smcr_state_join(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, int side)
-{
-    bool first = one->socket || (!other->socket && one->index < other->index);
-
-    wmem_list_remove(one->lgr->halves, one);
-    wmem_list_remove(one->lgr->halves, other);
-    if (first)
-        smcr_join_directions(state, one, other, !side);
-    else
-        smcr_join_directions(state, other, one, side);
-    return first ? one : other;
-}
-
 /* The direction, from the host, that alone of its link group stands where the socket has written
  * to. Behind what the capture lacks it may stand elsewhere. */
 static smcr_conn_t *
@@ -265,7 +250,7 @@ half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_sock
         const smcr_conn_side_t *writer = &half->side[qp->side];
         if (writer->has_token || !smcr_evidence_is_current(half, !qp->side) ||
             smcr_conn_has_closed(half) || !smcr_conn_is_late(half) ||
-            writer->prod.count != told->tx_prod.count || writer->prod.wrap != told->tx_prod.wrap)
+            !smcr_ring_cursors_are_same(writer->prod, told->tx_prod))
             continue;
         if (found)
             return NULL;
@@ -295,7 +280,7 @@ with_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn,
     if (!other && !socket->told.undated && !socket->mirror->told.undated)
         smcr_conn_set_token(state, conn, !side, token);
     else if (other && go_together(conn, other, side, &socket->told))
-        return smcr_state_join(state, conn, other, side);
+        return smcr_join_directions(state, conn, other, side);
     return conn;
 }
 
@@ -441,7 +426,7 @@ end_dump(const smcr_arrival_t *arrival, uint64_t dump)
             smcr_conn_set_token(state, half, side, socket->told.token);
             name_conn(arrival, socket, half, side);
         } else if (!conn->side[!side].has_token && go_together(conn, half, side, &socket->told)) {
-            take_in_socket(arrival, socket, smcr_state_join(state, conn, half, side), side);
+            take_in_socket(arrival, socket, smcr_join_directions(state, conn, half, side), side);
         }
     }
 }

@@ -121,8 +121,7 @@ smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
     if (begins && !receiver->in.known && receiver->size && smcr_write_has_base(conn, side)) {
         smcr_stream_start(&receiver->in, receiver->size, conn->lgr->base[side]);
         receiver->located = receiver->since;
-        if (receiver->cdc_frame) /* it has read what the capture lacks */
-            smcr_stream_consume(&receiver->in, receiver->cons);
+        smcr_conn_side_catch_up(receiver);
     }
     return receiver->in.known ? &receiver->in : NULL;
 }

@@ -256,8 +256,9 @@ smcr_conn_is_alive(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
 
 /* ---- two directions of a connection ---- */
 
-void
-smcr_join_directions(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int side)
+/* `other` is what comes to `side`, and means `conn` from now on. */
+static void
+take_direction(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int side)
 {
     smcr_conn_side_t *receiver = &conn->side[side], *sender = &conn->side[!side];
     const size_t sent_at = offsetof(smcr_conn_side_t, announced);
@@ -272,6 +273,20 @@ smcr_join_directions(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other,
         conn->rules = other->rules;
     other->joined = conn;
     conn->half = other;
+}
+
+smcr_conn_t *
+smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, int side)
+{
+    bool first = one->socket || (!other->socket && one->index < other->index);
+
+    wmem_list_remove(one->lgr->halves, one);
+    wmem_list_remove(one->lgr->halves, other);
+    if (first)
+        take_direction(state, one, other, !side);
+    else
+        take_direction(state, other, one, side);
+    return first ? one : other;
 }
 
 /* ---- two half links, with their link groups ---- */

@@ -213,6 +213,24 @@ smcr_conn_side_has_ended(const smcr_conn_side_t *side)
     return side->sending_done_frame || side->closed_frame || side->abort_frame;
 }
 
+/* What the side has read so far, as its messages say, is so in its stream, too: that may be known
+ * later than they came. */
+static inline void
+smcr_conn_side_catch_up(smcr_conn_side_t *side)
+{
+    if (side->in.known && side->cdc_frame)
+        smcr_stream_consume(&side->in, side->cons);
+}
+
+/* Whether the side has said that it has read up to `end`; before it says anything, up to the end of
+ * an eyecatcher at most. */
+static inline bool
+smcr_conn_side_has_read_to(const smcr_conn_side_t *side, smcr_cursor_t end)
+{
+    return side->cdc_frame ? smcr_ring_cursors_are_same(side->cons, end)
+                           : end.wrap == 0 && end.count <= SMCR_WIRE_EYECATCHER_LENGTH;
+}
+
 /* By how much the number of the side's next CDC message grows. Who has counted wrong once may go on
  * from there. */
 static inline int16_t
@@ -259,9 +277,10 @@ smcr_conn_direction(const smcr_lgr_t *lgr, int side)
 
 /* ---- what turns out to be one (conn.c). Records of before lead to what they are now ---- */
 
-/* Two directions of a late connection of a group are one: `other` is the direction that goes to
- * `side`, and means `conn` from now on. */
-void smcr_join_directions(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int side);
+/* Two directions of a group are one connection: `one` comes to `side`, and `other` goes from there.
+ * Returns the one that has been named, else the older, which both are from now on. */
+smcr_conn_t *smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other,
+                                  int side);
 
 /* A message, or an acknowledgement, names the queue pair of `link` that is not known. Where that is
  * known of another link which began before the capture, and nothing else of it is, both links are

@@ -22,6 +22,12 @@ smcr_ring_room(const smcr_ring_t *ring)
     return ring->size > ring->base ? ring->size - ring->base : 0;
 }
 
+static inline bool
+smcr_ring_cursors_are_same(smcr_cursor_t one, smcr_cursor_t other)
+{
+    return one.wrap == other.wrap && one.count == other.count;
+}
+
 /* How far `to` is ahead of `from`, in bytes; negative when it is behind. Wrap counts that differ
  * by more than half their range count as behind. */
 int64_t smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to);
