@@ -40,6 +40,7 @@ static void
 begin_again(smcr_flow_t *flow, uint32_t psn)
 {
     flow->gaps.count = 0;
+    flow->lacked.count = 0;
     flow->corrupt = 0;
     flow->steps = (smcr_steps_t){0};
     flow->seen = (smcr_seen_t){0};
@@ -300,6 +301,9 @@ take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
 
     verdict->order = SMCR_FLOW_IS_LATE;
     verdict->overtaken_by = gap ? gap->frame : 0;
+    if (gap)
+        smcr_ranges_add(&flow->lacked, scope, SMCR_FLOW_LACKED_KEPT, gap->after + 1,
+                        packet->when.frame);
     if (!packet->corrupt)
         fill_gap(flow, scope, verdict->psn);
     verdict->original = false;
@@ -567,10 +571,4 @@ const smcr_seen_packet_t *
 smcr_flow_seen(const smcr_flow_t *flow, uint32_t psn)
 {
     return flow->first ? smcr_seen_find(&flow->seen, smcr_psn_near(flow->highest, psn)) : NULL;
-}
-
-bool
-smcr_flow_is_within_read(const smcr_flow_t *flow, uint32_t psn)
-{
-    return flow->first && smcr_reads_find(flow->reads, smcr_psn_near(flow->highest, psn));
 }

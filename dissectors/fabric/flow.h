@@ -322,6 +322,7 @@ typedef struct {
 } smcr_ids_t;
 
 #define SMCR_FLOW_GAPS_KEPT 32
+#define SMCR_FLOW_LACKED_KEPT 1024
 
 /* All zeros: nothing has been sent. Its four PSNs, where the capture lacks 106:
  *
@@ -342,6 +343,7 @@ typedef struct {
     uint32_t mtu;        /* of the path, bytes; 0: not known */
     uint32_t newest;     /* frame that first had the highest PSN */
     smcr_ranges_t gaps;  /* PSNs that no packet has had, with the packets before and behind */
+    smcr_ranges_t lacked; /* frames at which it had a gap that has been filled since */
     smcr_psn_t corrupt;  /* from here on all requests had wrong ICRCs; 0: the last one had not */
     smcr_seen_t seen;
     smcr_steps_t steps;
@@ -378,6 +380,3 @@ smcr_flow_coverage_t smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent
 
 /* The request with `psn` as it was first sent, NULL when it has not been seen or was long ago. */
 const smcr_seen_packet_t *smcr_flow_seen(const smcr_flow_t *flow, uint32_t psn);
-
-/* Whether a READ of the flow takes `psn`. */
-bool smcr_flow_is_within_read(const smcr_flow_t *flow, uint32_t psn);

@@ -141,12 +141,6 @@ smcr_traffic_skip(smcr_traffic_t *requests, const smcr_sent_t *packet)
         MAX(requests->completed_up_to, smcr_flow_coverage(&requests->flow, packet).taken);
 }
 
-void
-smcr_traffic_skip_all(smcr_traffic_t *requests)
-{
-    requests->completed_up_to = MAX(requests->completed_up_to, requests->flow.highest);
-}
-
 smcr_flow_verdict_t
 smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocator_t *scope,
                   const smcr_sent_t *packet)

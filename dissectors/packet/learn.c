@@ -181,15 +181,15 @@ smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icr
 {
     if (is_first_pass(pinfo))
         smcr_senders_count(smcr_capture_learn(pinfo), icrc, pinfo->num);
-    const smcr_state_t *state = smcr_capture_state();
-    uint32_t doubted = icrc->status == SMCR_IB_ICRC_BAD ? smcr_senders_doubted(state, icrc) : 0;
+    uint32_t doubted = 0;
 
+    packet->roce.corrupt = icrc->status == SMCR_IB_ICRC_BAD &&
+                           smcr_senders_trust(smcr_capture_state(), icrc, &doubted);
     if (doubted) {
         icrc->status = SMCR_IB_ICRC_UNVERIFIED;
         icrc->doubted = doubted == pinfo->num;
     }
     packet->roce.icrc = (uint8_t)(1 + icrc->status);
-    packet->roce.corrupt = icrc->status == SMCR_IB_ICRC_BAD && smcr_senders_trust(state, icrc);
 }
 
 /* ---- CLC, the bytes behind it, and what hosts tell ---- */

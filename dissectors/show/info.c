@@ -26,8 +26,8 @@ event_holds(const packet_info *pinfo, const smcr_record_t *record, const smcr_ev
 {
     smcr_event_id_t id = event->id;
     /* whether it depends on how far the reader has read */
-    bool is_of_window = id == SMCR_EVENT_window_blocked || id == SMCR_EVENT_window_full ||
-                        id == SMCR_EVENT_window_opened || id == SMCR_EVENT_window_small_write ||
+    bool is_of_window = id == SMCR_EVENT_window_full || id == SMCR_EVENT_window_opened ||
+                        id == SMCR_EVENT_window_small_write ||
                         id == SMCR_EVENT_window_small_update ||
                         id == SMCR_EVENT_window_needless_update ||
                         id == SMCR_EVENT_window_late_update;

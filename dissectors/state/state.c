@@ -83,17 +83,10 @@ smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame)
 }
 
 bool
-smcr_senders_trust(const smcr_state_t *state, const smcr_icrc_t *icrc)
+smcr_senders_trust(const smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t *doubted)
 {
     const sender_t *sender = find(state, icrc);
 
+    *doubted = sender ? sender->doubted : 0;
     return sender && sender->trusted;
-}
-
-uint32_t
-smcr_senders_doubted(const smcr_state_t *state, const smcr_icrc_t *icrc)
-{
-    const sender_t *sender = find(state, icrc);
-
-    return sender ? sender->doubted : 0;
 }

@@ -27,9 +27,6 @@ void smcr_state_place(smcr_state_t *state, uint32_t interface);
  * or wrong. One that is unverified tells nothing. */
 void smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame);
 
-/* Whether its sender has sent a right one, as far as is known now. */
-bool smcr_senders_trust(const smcr_state_t *state, const smcr_icrc_t *icrc);
-
-/* The frame of the sender's wrong one with which all of them turned out to mean nothing; 0: they
- * mean something, as far as is known now. */
-uint32_t smcr_senders_doubted(const smcr_state_t *state, const smcr_icrc_t *icrc);
+/* Whether its sender has sent a right one, as far as is known now. `doubted`: the frame of the
+ * sender's wrong one with which all of them turned out to mean nothing; 0: they mean something. */
+bool smcr_senders_trust(const smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t *doubted);

@@ -46,6 +46,8 @@ SPEEDS = [
 KEY_FIELDS = ("smcr.option", "smcr.clc.type", "smcr.llc.type", "smcr.cdc.seq", "smcr.stream", "smcr.link.number",
               "smcr.write.offset", "smcr.stream.offset", "smcr.cdc.len", "smcr.acks", "smcr.endpoint.src")
 OF_TIME = {"smcr.window.late_update"}  # is raised where something took long
+# Of space, where a packet of the reader comes later that may have been sent before (docs/limits.md)
+WITHDRAWN = {"smcr.window.full", "smcr.window.opened", "smcr.window.late_update"}
 
 # Of a report: what depends on when frames came, and findings, which say so in words.
 MEMBERS_OF_TIME = re.compile(r"_s$|time|^findings$|^setup_longest$")
@@ -196,7 +198,7 @@ def test_one_pass_does_not_lie(live, name):
     """What one pass, as a live capture is, says in an expert item, two passes say too, which know what came later."""
     items = sorted({each.filter for each in fields.experts()})
     one, two = (live.reader.fields(name, *items, two_pass=two_pass) for two_pass in (False, True))
-    said = [[item for item, first, second in zip(items, *rows, strict=True) if first and not second]
+    said = [[item for item, first, second in zip(items, *rows, strict=True) if first and not second and item not in WITHDRAWN]
             for rows in zip(one, two, strict=True)]
     assert any(map(any, one)) and [each for each in said if each] == []
 

@@ -84,7 +84,8 @@ def is_late(tree, seen_later):
 # What depends on how far the reader is. A first pass says it; where a gap in what the reader sends shows later, a second
 # pass does not.
 WITHDRAWN = {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "smcr.window.offered", "smcr.window.written",
-             "smcr.window.full", "smcr.window.opened", "smcr.window.small_update", "smcr.window.needless_update"}
+             "smcr.window.full", "smcr.window.opened", "smcr.window.small_update", "smcr.window.needless_update",
+             "smcr.window.late_update"}
 HEADINGS = {"smcr.cdc.sent", "smcr.cdc.received"}  # they sum it up
 
 

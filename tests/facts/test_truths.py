@@ -160,6 +160,18 @@ ONCE_SAID_OF_MOVES = [
     ("a READ sent again, though copies come at once", "roce-odd", "mirror", "each frame twice"),
     ("requests that cross, though requests before are absent", "6.1-v2-x-idle-630s", "pause", "without 52:54:00:aa in 179 to 218"),
 ]
+# The same of loss: what fills a gap may have been sent before. No statement contradicts, whatever is OPEN
+ONCE_SAID_OF_LOSS = [
+    ("an answer that the peer was slow with, though a part of a request was sent again", "nak-loss-smc", "single", "without 410"),
+    ("nothing to write, though an acknowledgement covers less", "nak-loss-smc", "single", "without 280"),
+    ("full when the message comes again, though it was before", "nak-loss-smc", "single", "without 164"),
+    ("free space, though a message may have been sent before it fills a gap", "nak-loss-smc", "single", "without 154"),
+    ("full on, though a message that frees space waits behind a gap", "nak-loss-smc", "single", "without 359"),
+    ("acknowledged, though it was sent behind what fills a gap", "nak-loss-smc", "single", "without 565"),
+    ("opened when the message comes again, though it was before", "6.1-v1-n-lossy", "pause", "without 52:54:00:bb in 357 to 396"),
+    ("blocked again, though a WRITE comes late", "6.12-v2-n-lossy", "5 %", "seed 3"),
+    ("announced by a message that came before it", "6.12-v2-n-lossy", "30 %", "seed 4"),
+]
 LATER = "30 years later"  # times are not compared
 GUESSED = "pseudowire"  # Wireshark 4.4 and later guess whether there is a control word
 UNALTERED = alterations.Case("whole", list)
@@ -240,6 +252,10 @@ def test_what_was_once_said_of_moves(tshark, scratch):
     fail_on_rows(tshark, scratch, ONCE_SAID_OF_MOVES, None)
 
 
+def test_what_was_once_said_of_loss(tshark, scratch):
+    fail_on_rows(tshark, scratch, ONCE_SAID_OF_LOSS, None)
+
+
 # ---- the reader ----
 
 
@@ -286,6 +302,14 @@ def test_reader_knows_what_is_sent_again():
                                       (4, "smcr.cdc.read_time", "1.000000000", True), (4, "smcr.cdc.read_time", "2.000000000", False)):
         found = list(truths.of_frames(before, {frame: {field: {text}}}, set(), {}, times))
         assert [each.is_true for each in found] == [right], (frame, field, text)
+
+
+def test_reader_knows_what_nothing_tells(tshark):
+    """The first time of a packet, or the last one, where no gap tells of it; and how long that is."""
+    truth = truths.truth_of(tshark, "nak-loss-smc")
+    for absent, found in ((698, [(698, 700)]), (700, [(698, 700)]), (154, []), (699, []), (150, [])):
+        assert truths.unseen_repeats(truth, alterations.left_out(truth.base.frames, {absent})) == found
+    assert truths.length([(1, 3), (2, 4), (6, 7)], {at: at * 10 ** 6 for at in range(8)}) == 4
 
 
 def test_reader_knows_what_says_less(tshark):

@@ -52,13 +52,12 @@ LINKS_LACK_LLC = "messages of LLC are absent that say what became of a link"
 OPEN = [
     ("^peer-foreign$", {"link.mtu_bytes"}, "its packets, and CLC of later contacts, have another MTU than ADD LINK"),
     ("", {"close"}, "what TCP has not shown to be its last segment may be, where no connection behind it lacks segments"),
-    ("-n-lossy|-loss|-g3-|-g6-|^cdc-flags$|^nak-loss-smc$", {
-        "smcr.cdc.read_of", "smcr.cdc.read_time", "smcr.announced_in", "smcr.window.full", "smcr.window.unread",
-        "smcr.window.free", "smcr.window.percent", "smcr.window.offered", "smcr.window.written",
-        "smcr.window.opened", *IDLE, "blocked_count", "window_full_count", "buffer_full",
-        "slow_reader"},
-     "what fills a gap was lost on its way, or its receiver has had it, and the capture lacks the first time: where loss "
-     "is real, nothing tells the two apart"),
+    ("-n-lossy|^nak-loss-smc$", {*IDLE, "buffer_full", "slow_reader"},
+     "the whole capture has the first time of a message of the reader, which was lost on its way, and counts space as freed "
+     "before the writer was blocked; where that is absent, or behind a gap, its repeat frees it"),
+    ("-n-lossy|^nak-loss-smc$", {"smcr.window.full", "smcr.window.opened", "smcr.window.late_update", "blocked_count",
+                                 "window_full_count"},
+     "what comes again as the next packet of its flow, since its first time is absent: nothing tells that from a new one"),
     ("^peer-foreign$", {"smcr.stream.offset", "smcr.cdc.announced"}, "a late capture does not tell that cursors begin behind an eyecatcher"),
     ("^(peer-|rfc-)", {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "unreported_bytes", "smcr.cdc.announced",
                        "smcr.announced_in", "smcr.cdc.read_of", "smcr.cdc.read_time"},
@@ -149,6 +148,8 @@ OF_LINKS = {"smcr.conn.moved", "link.moved_from", "link.moved_to"}
 COPIED_SOON = 100  # microseconds
 OF_LATE_COPIES = {*IDLE, "repeated_packets", "repeated_bytes", "flow.repeated", "repeats", "timeouts", "tcp_loss",
                   "link_group_ended", "smcr.packet_retransmitted.ended", "smcr.told.otherwise", "told_otherwise"}
+# Findings on who waited for whom.
+OF_WAITS = {"buffer_full", "slow_reader"}
 # Of the end of the capture, and a share of its time.
 UP_TO_THE_END = {"outcome", "unreported_bytes", "unannounced_bytes", "close", "state", "type", "slow_reader"}
 
@@ -227,10 +228,13 @@ def sent_again(before):
 
 
 def since_other(frame, others, packets, times):
-    """The time since each frame that has the same packet as one of the others: the capture may lack the first of them."""
-    same_packets = packets_of(others, packets)
-    return {f"{decimal.Decimal(times[frame] - times[other]) / alterations.UNIT:.9f}" for other in times
-            if packets.get(other, other) in same_packets}
+    """
+    The time from each frame that has the same packet as one of the others to each one with the packet of this one: the
+    capture may lack the first of them.
+    """
+    starts, ends = packets_of(others, packets), packets_of([frame], packets)
+    return {f"{decimal.Decimal(times[end] - times[start]) / alterations.UNIT:.9f}"
+            for end in times if packets.get(end, end) in ends for start in times if packets.get(start, start) in starts}
 
 
 def of_frames(before, after, but, packets, times):
@@ -306,10 +310,11 @@ def no_more(before, after, prefix="", times=1):
             yield prefix + name, before[name], after[name], after[name] <= times * before[name]
 
 
-def of_times(before, after, later):
+def of_times(before, after, later, unseen):
     """
     Where the time went: it adds up, and nobody was idle, or waited for space, for longer than in the whole capture. later:
-    seconds by which absent acknowledgements let space be known to be free later.
+    seconds by which absent acknowledgements let space be known to be free later; unseen: in which packets were sent again,
+    and nothing tells.
     """
     for name in DIRECTIONS:
         one, other = before[name]["time"], after[name]["time"]
@@ -320,10 +325,10 @@ def of_times(before, after, later):
         yield f"{name}.time", span, parts, abs(span - parts) <= decimal.Decimal("1e-9")
         for what, members in IDLE.items():
             limit, part = (sum(time[member] for member in members) for time in (one, other))
-            yield f"{name}.{what}", limit, part, part <= limit + 1e-9 + (later if what == "buffer_full_s" else 0)
+            yield f"{name}.{what}", limit, part, part <= limit + 1e-9 + unseen + (later if what == "buffer_full_s" else 0)
 
 
-def of_connection(before, after, later):
+def of_connection(before, after, later, unseen):
     yield from same(before, after, SAME["connection"])
     yield "client", ends_of(before), ends_of(after), ends_of(before) == ends_of(after)
     if ends_of(before) != ends_of(after):
@@ -337,7 +342,7 @@ def of_connection(before, after, later):
     for direction in DIRECTIONS:
         yield from same(before[direction], after[direction], SAME["direction"], f"{direction}.")
         yield from no_more(before[direction], after[direction], f"{direction}.")
-    yield from of_times(before, after, later)
+    yield from of_times(before, after, later, unseen)
 
 
 def queue_pairs(link):
@@ -413,14 +418,14 @@ def of_flows(before, after, copies):
             yield f"flow.{name}", limit, count, count <= limit
 
 
-def of_reports(before, after, numbers, but, copies, items, later=0):
+def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
     """
-    Statements of the report of an altered capture. `but`: members that are left out; items: of the whole capture; later: as
-    in of_times().
+    Statements of the report of an altered capture. `but`: members that are left out; items: of the whole capture; later and
+    unseen: as in of_times().
     """
     truth = by_ends(before)
     found = [(str(sorted(ends)), each) for ends, conn in by_ends(after).items() if ends in truth
-             for each in of_connection(truth[ends], conn, later)]
+             for each in of_connection(truth[ends], conn, later, unseen)]
     found += [("link group", each) for each in of_groups(before, after, numbers)]
     found += [("flow", each) for each in of_flows(before, after, copies)]
     whole_breaches = {breach["kind"] for breach in before["breaches"]}
@@ -498,6 +503,37 @@ def acknowledged_later(truth, frames):
     return later / alterations.UNIT
 
 
+def unseen_repeats(truth, frames):
+    """
+    Spans of frames, the first and the last one, in which a packet was sent again, and nothing tells. A packet whose first
+    time is absent is a new one when it comes again, unless one behind it in its flow came in between: then there was a gap.
+    Of a later time that is absent nobody knows that it was needed.
+    """
+    kept, times, spans = {frame.number for frame in frames}, collections.defaultdict(list), []
+    requests = [packet for packet in wire.roce(truth.base.path) if packet.opcode != wire.ACKNOWLEDGE]
+    for packet in requests:
+        times[packet.ends, packet.qpn, packet.psn].append(packet.frame)
+    for (ends, qpn, psn), sent in times.items():
+        found = [frame for frame in sent if frame in kept]
+        if not found or len(sent) == 1:
+            continue
+        behind = any((other.ends, other.qpn) == (ends, qpn) and other.frame in kept and sent[0] < other.frame < found[0]
+                     and 0 < (other.psn - psn & 0xFFFFFF) < 0x800000 for other in requests)
+        if found[0] != sent[0] and not behind:
+            spans.append((sent[0], found[0]))
+        spans += [(sent[0], frame) for frame in sent[1:] if frame not in kept]
+    return sorted(spans)
+
+
+def length(spans, times):
+    """Seconds of all spans together, each moment once."""
+    total = end = 0
+    for first, last in spans:
+        total += max(times[last] - max(times[first], end), 0)
+        end = max(end, times[last])
+    return total / alterations.UNIT
+
+
 def not_compared(truth, frames):
     """Members of the report that may differ: the altered capture ends before, or packets have other times."""
     ends_before = not any(frame.number == truth.base.frames[-1].number for frame in frames)
@@ -518,11 +554,14 @@ def statements(tshark, truth, case, scratch):
     case.write(path, truth.base.head, frames)
     path.chmod(0o644)
     rows, report = look(tshark, path, names=case.names)
-    but = not_compared(truth, frames) | (OF_ADDRESSES if case.names else set())
-    return [*of_frames(truth.frames, shown(rows, frames), but, truth.packets, truth.times),
-            *of_reports(truth.report, report, [frame.number for frame in frames], but,
-                        len(frames) > len(truth.base.frames), set().union(*truth.frames.values()),
-                        acknowledged_later(truth, frames))]
+    unseen = unseen_repeats(truth, frames)
+    but = not_compared(truth, frames) | (OF_ADDRESSES if case.names else set()) | (OF_WAITS if unseen else set())
+    within = {f"frame {number}" for first, last in unseen for number in range(first + 1, last)}
+    found = [each for each in of_frames(truth.frames, shown(rows, frames), but, truth.packets, truth.times)
+             if each.where not in within or each.what not in OF_ORDER]
+    return [*found, *of_reports(truth.report, report, [frame.number for frame in frames], but,
+                                len(frames) > len(truth.base.frames), set().union(*truth.frames.values()),
+                                acknowledged_later(truth, frames), length(unseen, truth.times))]
 
 
 def cases_of(truth, kind, count=None):

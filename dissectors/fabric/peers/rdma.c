@@ -205,8 +205,8 @@ proves_pair(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, const smcr_sent_
     smcr_port_pair_t *pair = flow->pair;
     const smcr_flow_t *requests = &opposite->traffic->flow;
 
-    if (smcr_flow_seen(requests, packet->psn) == NULL &&
-        !smcr_flow_is_within_read(requests, packet->psn)) {
+    if (!smcr_flow_seen(requests, packet->psn) &&
+        !smcr_reads_find(requests->reads, smcr_psn_near(requests->highest, packet->psn))) {
         pair->answers = 0;
         return false;
     }

@@ -63,10 +63,11 @@ typedef struct {
     smcr_collect_spent_t repeated; /* up to the last retransmission */
     smcr_collect_spent_t seen[2];  /* up to the last packet of each side */
     smcr_collect_spent_t gap;      /* up to the last packet before absent ones */
+    smcr_collect_spent_t acked;    /* up to the last one that has been acknowledged */
     smcr_collect_part_t at;
     uint64_t since;    /* it is at that */
     uint64_t reversed; /* a retransmission of the peer has counted up to here */
-    struct smcr_collect_sent *oldest, *newest; /* not acknowledged yet */
+    struct smcr_collect_sent *oldest; /* not acknowledged yet */
     unsigned count, under_way; /* of them; those that are data */
     const smcr_when_t *const *filled, *const *freed; /* acknowledgements of the message that filled
                                                         the buffer, and of that which freed space */

@@ -214,17 +214,18 @@ count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
     uint32_t rewritten = smcr_place_piece(place).rewritten;
     if (rewritten)
         smcr_collect_notices_note(collection, "smcr.stream.rewritten", when, rewritten);
-    if (place->length)
+    if (place->length && packet->record->order != SMCR_FLOW_IS_LATE)
         direction->is_blocked = false;
 }
 
+/* What comes late may be older than other messages. */
 static void
 count_cdc(smcr_collect_direction_t *direction, const smcr_tap_t *packet)
 {
     bool blocked = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
 
     direction->figures.cdc++;
-    if (packet->cdc && packet->cdc->complete) {
+    if (packet->cdc && packet->cdc->complete && packet->record->order != SMCR_FLOW_IS_LATE) {
         direction->figures.blocked_count += blocked && !direction->is_blocked;
         direction->is_blocked = blocked;
     }

@@ -15,6 +15,8 @@ typedef struct smcr_collect_sent {
     struct smcr_collect_sent *next; /* newer */
     const smcr_when_t *const *acked;
     smcr_when_t when;
+    const smcr_link_t *link;
+    uint32_t psn;
     smcr_collect_spent_t before;
     bool is_data, waits; /* behind a gap: perhaps it will never be acknowledged */
     bool ends, again;    /* a WRITE request; it was retransmitted */
@@ -57,33 +59,30 @@ was_idle(smcr_collect_writer_t *writer, smcr_collect_part_t part)
 /* ---- packets under way ---- */
 
 static void
-remove_oldest(smcr_collect_writer_t *writer, wmem_allocator_t *scope)
+give_up(smcr_collect_writer_t *writer, wmem_allocator_t *scope, unacked_t **at)
 {
-    unacked_t *oldest = writer->oldest;
+    unacked_t *gone = *at;
 
-    writer->oldest = oldest->next;
-    if (!writer->oldest)
-        writer->newest = NULL;
+    *at = gone->next;
     writer->count--;
-    writer->under_way -= oldest->is_data;
-    wmem_free(scope, oldest);
+    writer->under_way -= gone->is_data;
+    writer->acked = gone->before;
+    wmem_free(scope, gone);
 }
 
 static void
 add(smcr_collect_writer_t *writer, wmem_allocator_t *scope, unacked_t packet)
 {
-    unacked_t *sent = wmem_new(scope, unacked_t);
+    unacked_t *sent = wmem_new(scope, unacked_t), **at = &writer->oldest;
 
     *sent = packet;
     sent->before = writer->spent;
-    if (writer->newest)
-        writer->newest->next = sent;
-    else
-        writer->oldest = sent;
-    writer->newest = sent;
+    while (*at)
+        at = &(*at)->next;
+    *at = sent;
     writer->under_way += sent->is_data;
     if (++writer->count > SENT_MAX)
-        remove_oldest(writer, scope);
+        give_up(writer, scope, &writer->oldest);
 }
 
 /* The first one that is known to have been acknowledged before frame `end`. Of a late link the
@@ -103,19 +102,19 @@ acknowledged(const smcr_collect_writer_t *writer, uint32_t end)
 }
 
 static void
-take_ack(smcr_collect_writer_t *writer, wmem_allocator_t *scope, const unacked_t *sent)
+take_ack(smcr_collect_writer_t *writer, wmem_allocator_t *scope, unacked_t sent)
 {
-    const smcr_when_t *acked = *sent->acked;
-    bool is_this;
+    const smcr_when_t *acked = *sent.acked;
 
     advance(writer, acked->time);
     writer->has_acks = true;
-    if (sent->ends && !sent->again && acked->time >= sent->when.time)
-        smcr_distribution_add(&writer->ack_time, acked->time - sent->when.time);
-    do {
-        is_this = writer->oldest == sent;
-        remove_oldest(writer, scope);
-    } while (!is_this);
+    if (sent.ends && !sent.again && acked->time >= sent.when.time)
+        smcr_distribution_add(&writer->ack_time, acked->time - sent.when.time);
+    for (unacked_t **at = &writer->oldest; *at;) /* what fills a gap was sent behind others */
+        if ((*at)->link != sent.link || smcr_psn_distance((*at)->psn, sent.psn) >= 0)
+            give_up(writer, scope, at);
+        else
+            at = &(*at)->next;
 }
 
 static void
@@ -130,7 +129,7 @@ settle(smcr_collect_writer_t *writer, wmem_allocator_t *scope, uint32_t end)
             advance(writer, space->time);
             writer->is_full = false;
         } else if (sent) {
-            take_ack(writer, scope, sent);
+            take_ack(writer, scope, *sent);
         } else {
             return;
         }
@@ -161,6 +160,17 @@ all_was(smcr_collect_writer_t *writer, const smcr_collect_spent_t *before, smcr_
     writer->since = until;
 }
 
+/* What the writer has been at since a time turns out to be another part. */
+static void
+turn(smcr_collect_writer_t *writer, smcr_collect_part_t part, uint64_t from)
+{
+    uint64_t *at = &writer->spent.part[writer->at];
+    uint64_t time = from < writer->spent.until ? MIN(*at, writer->spent.until - from) : 0;
+
+    *at -= time;
+    writer->spent.part[part] += time;
+}
+
 /* A packet that its peer sent first at `first` comes again: space or an answer came late. */
 static void
 wait_for_peer(smcr_collect_writer_t *writer, uint64_t first)
@@ -168,14 +178,11 @@ wait_for_peer(smcr_collect_writer_t *writer, uint64_t first)
     uint64_t from = MAX(MAX(first, writer->since), writer->reversed);
     bool waits = writer->at == SMCR_COLLECT_IS_FULL ||
                  (writer->at == SMCR_COLLECT_IS_IDLE && writer->has_asked);
-    uint64_t *part = &writer->spent.part[writer->at];
 
-    if (!waits || from >= writer->spent.until)
-        return;
-    uint64_t time = MIN(*part, writer->spent.until - from);
-    *part -= time;
-    writer->spent.part[SMCR_COLLECT_IS_REPEATING] += time;
-    writer->reversed = writer->spent.until;
+    if (waits) {
+        turn(writer, SMCR_COLLECT_IS_REPEATING, from);
+        writer->reversed = writer->spent.until;
+    }
 }
 
 static void
@@ -192,14 +199,18 @@ static void
 take_repeat(smcr_collect_division_t *division, const smcr_record_t *record)
 {
     smcr_collect_writer_t *writer = &division->writer[record->sender];
+    bool late = record->order == SMCR_FLOW_IS_LATE;
+    uint32_t frame = record->first_frame - late; /* which was behind it */
     unacked_t *sent = NULL; /* of that frame, or the first one of its request */
 
-    for (unacked_t *at = writer->oldest; at && at->when.frame <= record->first_frame; at = at->next)
+    for (unacked_t *at = writer->oldest; at && at->when.frame <= frame; at = at->next)
         sent = at;
-    if (!sent) /* it was acknowledged before */
+    const smcr_collect_spent_t *before = sent ? &sent->before
+                                         : writer->acked.until ? &writer->acked : &writer->gap;
+    if ((!sent && record->taken) || !before->until) /* it was acknowledged before */
         return;
-    repeat_since(division, record->sender, &sent->before);
-    for (; sent && sent->when.frame <= record->first_frame; sent = sent->next)
+    repeat_since(division, record->sender, before);
+    for (; sent && sent->when.frame <= frame; sent = sent->next)
         sent->again = true;
 }
 
@@ -213,15 +224,16 @@ take_write(smcr_collect_division_t *division, wmem_allocator_t *scope, const smc
     smcr_collect_writer_t *writer = &division->writer[record->sender];
     smcr_collect_writer_t *peer = &division->writer[!record->sender];
     uint8_t opcode = packet->roce->opcode;
+    bool is_new = record->order == SMCR_FLOW_IS_NEXT || sent.waits; /* else others may be newer */
 
-    writer->is_known |= !sent.waits;
+    writer->is_known |= is_new && !sent.waits;
     if (!record->place || !record->place->length)
         return;
     was_idle(writer, SMCR_COLLECT_IS_SILENT);
     if (peer->has_asked)
         was_idle(peer, SMCR_COLLECT_IS_ASKING);
     writer->has_asked = true;
-    writer->is_full = false;
+    writer->is_full &= !is_new;
     sent.acked = &record->place->acked;
     sent.ends = smcr_ib_ends_message(opcode) && !sent.waits;
     if (smcr_ib_ends_message(opcode) || smcr_ib_begins_message(opcode))
@@ -266,6 +278,7 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
     const smcr_record_t *record = packet->record;
     const smcr_record_cdc_t *view = record->view;
     smcr_collect_writer_t *writer = &division->writer[record->sender];
+    smcr_collect_writer_t *peer = &division->writer[!record->sender];
     bool blocked = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
     bool filled = smcr_collect_division_fills(record, when.frame);
     bool validates = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_FAILOVER;
@@ -275,6 +288,10 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
     sent.acked = view ? &view->acked : NULL;
     sent.is_data = view && view->len;
     add(writer, scope, sent);
+    if (!view && !validates && peer->at == SMCR_COLLECT_IS_FULL && !peer->freed) {
+        turn(peer, SMCR_COLLECT_IS_UNKNOWN, peer->since); /* the message may free space */
+        peer->is_known = false;
+    }
     if (!view)
         return;
     if (view->len && !view->writes) /* nobody knows when its bytes were written */
@@ -291,7 +308,7 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
         writer->is_full = false;
     }
     writer->is_blocked = blocked;
-    take_reading(&division->writer[!record->sender], when, view);
+    take_reading(peer, when, view);
 }
 
 static void
@@ -309,8 +326,8 @@ begin(smcr_collect_division_t *division, smcr_when_t when, const uint32_t *gaps,
     }
 }
 
-/* Nobody knows what the absent packets of a sender said: what it was at, and whether they freed
- * space for the other one. */
+/* Nobody knows what the absent packets of a sender said: what it was at, whether they freed space
+ * for the other one, and whether that waited since they were sent again. */
 static void
 take_gap(smcr_collect_division_t *division, unsigned sender)
 {
@@ -318,6 +335,8 @@ take_gap(smcr_collect_division_t *division, unsigned sender)
         smcr_collect_writer_t *writer = &division->writer[side];
         const smcr_collect_spent_t *seen = &writer->seen[sender];
 
+        if (side != sender && writer->at == SMCR_COLLECT_IS_IDLE && writer->has_asked)
+            turn(writer, SMCR_COLLECT_IS_UNKNOWN, MAX(seen->until, writer->since));
         if (side != sender && writer->spent.part[SMCR_COLLECT_IS_FULL] ==
                                   seen->part[SMCR_COLLECT_IS_FULL])
             continue;
@@ -334,7 +353,8 @@ smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *
 {
     const smcr_record_t *record = packet->record;
     smcr_collect_writer_t *writer = &division->writer[record->sender];
-    unacked_t sent = {.when = when, .is_data = true, .waits = record->fate == SMCR_FLOW_FATE_WAIT};
+    unacked_t sent = {.when = when, .link = record->link, .psn = packet->roce->psn,
+                      .is_data = true, .waits = record->fate == SMCR_FLOW_FATE_WAIT};
 
     if (!division->begun.frame)
         begin(division, when, gaps, is_whole);
@@ -346,10 +366,9 @@ smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *
             take_gap(division, side);
         division->gaps[side] = gaps[side];
     }
-    if (record->order == SMCR_FLOW_IS_REPEAT)
+    if (record->order == SMCR_FLOW_IS_REPEAT ||
+        (record->order == SMCR_FLOW_IS_LATE && writer->gap.until && record->first_frame))
         take_repeat(division, record);
-    else if (record->order == SMCR_FLOW_IS_LATE && writer->gap.until)
-        repeat_since(division, record->sender, &writer->gap);
     if (record->order != SMCR_FLOW_IS_COPY && record->fate != SMCR_FLOW_FATE_DROP) {
         sent.again = record->order == SMCR_FLOW_IS_REPEAT;
         if (record->kind == SMCR_RECORD_WRITE)

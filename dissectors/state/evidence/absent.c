@@ -380,6 +380,13 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
     return absent && (step <= 0 || (heard->qp == qp && (uint64_t)step > arrival->psn - heard->psn));
 }
 
+/* Whether the capture lacked a request then: what comes later may have been sent before, too. */
+static bool
+lacked_at(const smcr_flow_t *flow, uint32_t frame)
+{
+    return lacks_between(flow, frame, frame) || smcr_ranges_count(&flow->lacked, frame, frame + 1);
+}
+
 bool
 smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
 {
@@ -392,8 +399,8 @@ smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
     if (reader && reader->moved_frame && links_lack(link->lgr, side, frame, frame))
         return false; /* it may have been on any link */
     const smcr_link_t *other = reader && reader->link ? reader->link : link;
-    return !lacks_between(&link->qp[side].traffic.flow, frame, frame) &&
-           !lacks_between(&other->qp[side].traffic.flow, frame, frame);
+    return !lacked_at(&link->qp[side].traffic.flow, frame) &&
+           !lacked_at(&other->qp[side].traffic.flow, frame);
 }
 
 /* The first frame behind the last request that is absent, or came too late, between the point and

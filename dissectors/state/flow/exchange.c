@@ -306,14 +306,6 @@ came_before(const smcr_exchange_message_t *message)
 
 /* ---- requests ---- */
 
-void
-smcr_state_exchange_end(const smcr_lgr_t *lgr)
-{
-    SMCR_LIST_EACH(smcr_exchange_request_t *, request, lgr->pending) {
-        request->exchange.is_optional = true;
-    }
-}
-
 /* The request has come too late. What is taken for the answer to one behind it may be its own. */
 static void
 doubt_answers(const smcr_exchange_message_t *message)

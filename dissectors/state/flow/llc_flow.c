@@ -318,7 +318,9 @@ end_group(const smcr_exchange_message_t *message)
         smcr_link_delete(link, message->arrival->when.frame);
     }
     lgr->ended_frame = message->arrival->when.frame;
-    smcr_state_exchange_end(lgr);
+    SMCR_LIST_EACH(smcr_exchange_request_t *, request, lgr->pending) {
+        request->exchange.is_optional = true;
+    }
     if (!alive)
         return;
     smcr_event_add(message->arrival, SMCR_EVENT_lgr_ended, NULL);

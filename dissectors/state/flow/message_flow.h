@@ -196,9 +196,6 @@ bool smcr_state_exchange_response(const smcr_exchange_message_t *message,
 /* Whether the client answers an open request of the server, but for the flag of responses. */
 bool smcr_state_exchange_lacks_flag(const smcr_exchange_message_t *message);
 
-/* The link group ends, and with it what is open. */
-void smcr_state_exchange_end(const smcr_lgr_t *lgr);
-
 /* An exchange that is in no list: a step of the CLC handshake, a cursor update. The message that
  * arrives begins it, or ends it. */
 smcr_exchange_t *smcr_state_exchange_open(const smcr_arrival_t *arrival);

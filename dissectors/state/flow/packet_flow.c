@@ -323,7 +323,8 @@ take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
     smcr_when_t *kept = NULL;
 
     while ((deferred = next_deferred(qp, end)) != NULL) {
-        if (arrival->record->kind == SMCR_RECORD_ACK && deferred->content.place) {
+        if (arrival->record->kind == SMCR_RECORD_ACK && deferred->content.place &&
+            deferred->psn <= qp->traffic.flow.taken) {
             if (!kept)
                 kept = smcr_state_alloc0(arrival->state, sizeof *kept);
             *kept = arrival->when;

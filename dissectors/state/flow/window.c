@@ -170,7 +170,8 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
         /* by a message of which it was not known how much it announces */
         bool earlier = view->has_len && end + view->len <= stream->announced &&
                        !(more && more->rewritten);
-        bool before = since && (place->frame < since || (more && more->fills));
+        bool before = since && (place->frame < since || (more && more->fills) ||
+                                place->frame > arrival->when.frame); /* sent again */
         place->announced_in = before || earlier ? 0 : arrival->when.frame;
         if (earlier)
             continue;
@@ -193,7 +194,8 @@ take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         smcr_stream_stalls_t *now = stalls(arrival->state, stream);
         now->is_full = true;
         now->full_at = smcr_point_now(smcr_qp_peer(arrival->qp));
-        smcr_event_add(arrival, SMCR_EVENT_window_full, NULL);
+        if (arrival->sent.frame == arrival->when.frame) /* else it was full before, if at all */
+            smcr_event_add(arrival, SMCR_EVENT_window_full, NULL);
     }
     bool small = filled && view->has_len && stream->filled && is_small(stream, view->len);
     if (small && stream->filled_small)
@@ -312,8 +314,9 @@ take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     smcr_stream_stalls_t before = stalls_of(stream);
 
     stream->stalls->is_full = false;
-    if (smcr_evidence_absent(&before.full_at, arrival->qp, arrival->psn))
-        return; /* another message may have done so */
+    if (arrival->sent.frame != arrival->when.frame ||
+        smcr_evidence_absent(&before.full_at, arrival->qp, arrival->psn))
+        return; /* it was before, or another message may have done so */
     smcr_event_add(arrival, SMCR_EVENT_window_opened, NULL);
     if (before.is_blocked && waited(before.blocked, smcr_evidence_sent(arrival)).time > LATE)
         smcr_event_add(arrival, SMCR_EVENT_window_late_update, NULL);

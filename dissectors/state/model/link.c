@@ -144,9 +144,10 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_k
     qp->ground = (uint8_t)ground;
     wmem_map_insert(state->qps, &qp->key, qp);
     /* the sender of what the peer receives: acknowledgements that went to it before were not taken
-     * for such */
+     * for such, and all messages so far count as reported */
     smcr_qp_peer(qp)->unacked.count = 0;
-    smcr_traffic_skip_all(&smcr_qp_peer(qp)->traffic);
+    smcr_traffic_t *requests = &smcr_qp_peer(qp)->traffic;
+    requests->completed_up_to = MAX(requests->completed_up_to, requests->flow.highest);
 }
 
 void
