@@ -382,9 +382,9 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
 
 /* Whether the capture lacked a request then: what comes later may have been sent before, too. */
 static bool
-lacked_at(const smcr_flow_t *flow, uint32_t frame)
+lacked(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
 {
-    return lacks_between(flow, frame, frame) || smcr_ranges_count(&flow->lacked, frame, frame + 1);
+    return lacks_between(flow, since, frame) || smcr_ranges_count(&flow->lacked, since, frame + 1);
 }
 
 bool
@@ -399,8 +399,9 @@ smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
     if (reader && reader->moved_frame && links_lack(link->lgr, side, frame, frame))
         return false; /* it may have been on any link */
     const smcr_link_t *other = reader && reader->link ? reader->link : link;
-    return !lacked_at(&link->qp[side].traffic.flow, frame) &&
-           !lacked_at(&other->qp[side].traffic.flow, frame);
+    uint32_t since = record->order == SMCR_FLOW_IS_REPEAT ? record->first_frame : frame;
+    return !lacked(&link->qp[side].traffic.flow, since, frame) &&
+           !lacked(&other->qp[side].traffic.flow, since, frame);
 }
 
 /* The first frame behind the last request that is absent, or came too late, between the point and

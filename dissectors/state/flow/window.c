@@ -194,7 +194,7 @@ take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         smcr_stream_stalls_t *now = stalls(arrival->state, stream);
         now->is_full = true;
         now->full_at = smcr_point_now(smcr_qp_peer(arrival->qp));
-        if (arrival->sent.frame == arrival->when.frame) /* else it was full before, if at all */
+        if (arrival->sent.frame) /* else it may have been full before */
             smcr_event_add(arrival, SMCR_EVENT_window_full, NULL);
     }
     bool small = filled && view->has_len && stream->filled && is_small(stream, view->len);
@@ -314,7 +314,7 @@ take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     smcr_stream_stalls_t before = stalls_of(stream);
 
     stream->stalls->is_full = false;
-    if (arrival->sent.frame != arrival->when.frame ||
+    if (!arrival->sent.frame ||
         smcr_evidence_absent(&before.full_at, arrival->qp, arrival->psn))
         return; /* it was before, or another message may have done so */
     smcr_event_add(arrival, SMCR_EVENT_window_opened, NULL);
