@@ -213,6 +213,8 @@ take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pac
         return;
     flow->refused_at = packet->when.frame;
     int code = smcr_wire_bits(packet->syndrome, SMCR_MASK_SYNDROME_CODE);
+    if (said.kind == SMCR_IB_SYNDROME_RNR_NAK)
+        flow->steps.rnr_timer = (uint64_t)(smcr_ib_rnr_timer_ms((unsigned)code) * 1e6);
     smcr_steps_nak(&flow->steps, scope, said.psn, said.kind == SMCR_IB_SYNDROME_RNR_NAK,
                    said.kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE,
                    packet->when);
@@ -436,7 +438,8 @@ take_step(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope
         .psn = verdict->psn,
         .highest = highest,
         .taken = flow->taken,
-        .frame = packet->when.frame,
+        .when = packet->when,
+        .id = (uint16_t)packet->ip_id,
         .step = repeat && seen && seen->more ? seen->more->step : 0,
         .candidate_step = repeat && seen && seen->more ? seen->more->candidate_step : 0,
         .repeat = repeat,

@@ -240,6 +240,9 @@ typedef struct {
     smcr_psn_t position;     /* its highest packet */
     bool passed;             /* a request above its end has come */
     smcr_psn_t before;       /* the last request of all */
+    bool waited;             /* one of the last repeats had, with this identification: */
+    uint16_t id;
+    uint64_t busy, rnr_timer; /* time of the last request or NAK; what the last RNR NAK told, ns */
     smcr_step_candidate_t candidate;
 } smcr_steps_t;
 
@@ -248,13 +251,15 @@ typedef struct {
     smcr_psn_t psn;
     smcr_psn_t highest;  /* of the requests before it */
     smcr_psn_t taken;    /* covered by acknowledgements */
-    uint32_t frame;
+    smcr_when_t when;
+    uint16_t id;         /* IPv4 identification */
     uint32_t step, candidate_step; /* numbers of steps in which the PSN was sent last; 0: in none */
     bool repeat, late;   /* both false: new, above the highest PSN */
     bool proven;         /* its identification shows that a repeat was retransmitted */
     bool read;           /* an RDMA READ, of a PSN that an RDMA READ had before */
     bool within;         /* and not as its first one */
     bool reverse_has_carried; /* the reverse flow has carried something */
+    bool waited;         /* longer than for a NAK: set by smcr_steps_take() */
 } smcr_step_request_t;
 
 /* A NAK (`rnr`: an RNR NAK; `sequence`: a NAK with code PSN sequence error) names `psn`. */

@@ -38,6 +38,7 @@ smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn, boo
         nak->when = when;
     nak->rnr |= rnr;
     nak->fresh = true;
+    steps->busy = when.time;
 }
 
 /* Whether a NAK that names the PSN has come behind the last request. */
@@ -77,7 +78,7 @@ is_in_step(smcr_steps_t *steps, const smcr_step_request_t *request)
     bool asked = nak && nak->step == steps->number;
 
     return steps->step && !over && !asked && !request->within && psn >= steps->first &&
-           psn <= steps->end && (psn > steps->position || !sent);
+           psn <= steps->end && (psn > steps->position || !(sent || request->waited));
 }
 
 /* The step begins at `first`; the `followed` first NAKs, which had come before, are followed now,
@@ -101,30 +102,29 @@ begin(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr_psn_t f
     steps->position = request->psn;
 }
 
-/* Whether the request may have overtaken others that the sender sends because of a NAK: since the
- * last step a NAK has named a PSN before it, and no step has followed that. */
+/* Whether no NAK may be why the request comes so late, or it was sent before such a one. */
 static bool
-may_overtake(const smcr_steps_t *steps, const smcr_step_request_t *request)
+has_waited(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
-    for (unsigned i = 0; steps->naks && i < SMCR_STEP_NAKS_KEPT; i++) {
-        const smcr_step_nak_t *nak = &steps->naks[i];
-        if (nak->psn && nak->psn < request->psn && nak->step == steps->number)
-            return true;
-    }
-    return false;
+    uint64_t timer = UINT64_C(64000000) + steps->rnr_timer; /* those in use: 4.096 us * 2^14, ... */
+    bool before = steps->waited && request->proven && (int16_t)(request->id - steps->id) < 0;
+
+    return before || (steps->busy && request->when.time > steps->busy + timer);
 }
 
-/* Of a request that is certainly retransmitted. */
+/* Of a request that is certainly retransmitted. Where no NAK is seen, the capture may lack it, but
+ * not where the receiver has discarded nothing, and has taken in all. */
 static smcr_step_cause_t
-cause_of(const smcr_steps_t *steps, const smcr_step_request_t *request, const smcr_step_nak_t *nak)
+cause_of(const smcr_step_request_t *request, const smcr_step_nak_t *nak)
 {
-    if (nak)
+    if (nak && (nak->rnr || !request->waited))
         return nak->rnr ? SMCR_CAUSE_RNR : SMCR_CAUSE_NAK;
     if (!request->reverse_has_carried)
         return SMCR_CAUSE_UNKNOWN;
     if (request->read)
         return SMCR_CAUSE_READ;
-    return may_overtake(steps, request) ? SMCR_CAUSE_UNKNOWN : SMCR_CAUSE_TIMEOUT;
+    bool needless = !request->step && request->taken >= request->highest;
+    return request->waited || needless ? SMCR_CAUSE_TIMEOUT : SMCR_CAUSE_UNKNOWN;
 }
 
 static smcr_step_back_t *
@@ -140,7 +140,8 @@ new_step(wmem_allocator_t *scope, uint32_t frame, smcr_step_cause_t cause)
 static smcr_when_t
 asked_at(const smcr_step_nak_t *nak, const smcr_step_request_t *request)
 {
-    return nak && nak->psn == request->psn ? nak->when : (smcr_when_t){0, 0};
+    bool follows = nak && (nak->rnr || !request->waited);
+    return follows && nak->psn == request->psn ? nak->when : (smcr_when_t){0, 0};
 }
 
 /* Only the sender's going on from here can prove a late packet to be retransmitted, or a repeat
@@ -151,14 +152,14 @@ begin_candidate(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_re
     const smcr_step_nak_t *nak = find_nak(steps, request);
 
     steps->candidate = (smcr_step_candidate_t){
-        .lone = new_step(scope, request->frame,
+        .lone = new_step(scope, request->when.frame,
                          request->late ? SMCR_CAUSE_NONE : SMCR_CAUSE_UNKNOWN),
-        .step = new_step(scope, request->frame, SMCR_CAUSE_NONE),
+        .step = new_step(scope, request->when.frame, SMCR_CAUSE_NONE),
         .last = request->psn,
         .number = ++steps->numbers,
         .naks = steps->arrivals,
         .begin = nak ? nak->psn : request->psn,
-        .cause = (uint8_t)cause_of(steps, request, nak),
+        .cause = (uint8_t)cause_of(request, nak),
     };
     steps->candidate.step->nak = asked_at(nak, request);
     return steps->candidate.lone;
@@ -173,10 +174,10 @@ start(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *r
                  !is_asked_now(steps, request->psn);
 
     if (request->repeat && again)
-        return new_step(scope, request->frame, SMCR_CAUSE_UNKNOWN);
+        return new_step(scope, request->when.frame, SMCR_CAUSE_UNKNOWN);
     if (request->late || !(nak || request->read || request->proven))
         return begin_candidate(steps, scope, request);
-    smcr_step_back_t *step = new_step(scope, request->frame, cause_of(steps, request, nak));
+    smcr_step_back_t *step = new_step(scope, request->when.frame, cause_of(request, nak));
     step->nak = asked_at(nak, request);
     begin(steps, step, ++steps->numbers, nak ? nak->psn : request->psn, steps->arrivals, request);
     return step;
@@ -226,6 +227,7 @@ smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_step_request_
 {
     if (request->candidate_step == steps->number) /* it has turned out to be one */
         request->step = request->candidate_step;
+    request->waited = has_waited(steps, request);
     smcr_step_back_t *step = take(steps, scope, request);
     const smcr_step_candidate_t *candidate = &steps->candidate;
 
@@ -234,6 +236,9 @@ smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_step_request_
     else if (step && candidate->lone && (step == candidate->lone || step == candidate->step))
         request->candidate_step = candidate->number;
     steps->before = request->psn;
+    steps->busy = request->when.time;
+    steps->id = request->waited ? request->id : steps->id;
+    steps->waited = request->waited || (steps->waited && (request->repeat || request->late));
     for (unsigned i = 0; steps->naks && i < SMCR_STEP_NAKS_KEPT; i++)
         steps->naks[i].fresh = false;
     return step;

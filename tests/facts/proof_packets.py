@@ -193,6 +193,7 @@ def judge(headers):
     """The verdict of each packet, and the lives of the flows, whose events carry what was found."""
     reader = rc_reader.read_in(headers)
     for life in reader.lives:
+        rc_reader.find_waits(life)
         rc_reader.Steps(life).run()
         rc_reader.find_discarded(life)
         rc_reader.find_silence(life)

@@ -30,6 +30,9 @@ AHEAD, BEHIND = 131072, 16384  # a jump of more PSNs than that is a new life
 NAK, RNR_NAK, SEQUENCE_ERROR = 0x60, 0x20, 0x60  # two kinds of syndrome, and one syndrome
 NAKS_REMEMBERED, ACKNOWLEDGEMENTS_REMEMBERED = 4, 16
 SOON = 100_000  # nanoseconds: nobody sends again so soon what was not refused
+TIMER = 64_000_000  # nanoseconds: no NAK takes so long
+RNR_TIMERS = [655.36, .01, .02, .03, .04, .06, .08, .12, .16, .24, .32, .48, .64, .96, 1.28, 1.92, 2.56, 3.84, 5.12, 7.68, 10.24,
+              15.36, 20.48, 30.72, 40.96, 61.44, 81.92, 122.88, 163.84, 245.76, 327.68, 491.52]  # milliseconds
 
 Frame = collections.namedtuple("Frame", "number time source target udp_source qpn opcode psn dma_length payload_length"
                                         " syndrome ip_id")
@@ -221,6 +224,7 @@ class Request:
         self.tells_copies = False  # so the same one tells a copy
         self.absent, self.taken, self.discarded = 0, False, 0
         self.cause, self.step, self.silent = "-", 0, False
+        self.waited = False  # does it come too late for a NAK?
 
 
 class Twins:
@@ -532,6 +536,27 @@ def asks_from_within(request):
     return repeats_read(request) and request.start != request.first_taker.start
 
 
+def find_waits(life):
+    """
+    Requests that come too late for a NAK to be why, and those that were sent before such a one, by their identifications.
+    No request that is new came between the two.
+    """
+    newest, timer, late = None, 0, None  # time of the last request or NAK, nanoseconds of the last RNR NAK, such a request
+    for event in life.events:
+        if isinstance(event, Answer):
+            if event.psn is not None and is_negative(event.header):
+                if is_rnr(event.header.syndrome):
+                    timer = round(RNR_TIMERS[event.header.syndrome & 31] * 10 ** 6)
+                if is_rnr(event.header.syndrome) or event.header.syndrome == SEQUENCE_ERROR:
+                    newest = event.header.time
+        elif transport(event.header) == RC:
+            event.waited = newest is not None and event.header.time > newest + TIMER + timer or (
+                late is not None and event.verdict == "repeat" and event.identified
+                and (event.header.ip_id - late.header.ip_id) % (1 << 16) >= 1 << 15)
+            late = None if event.verdict == "next" else event if event.waited else late
+            newest = event.header.time
+
+
 class Step:
     """A step back: its first PSN, its end, what was sent in it so far, and the PSNs that NAKs have named since."""
 
@@ -552,8 +577,9 @@ class Step:
         if request in self.followers:
             return True
         over = self.passed and self.end <= covered
+        reordered = request.start <= max(self.sent)
         return (not asks_from_within(request) and not over and self.first <= request.start <= self.end
-                and request.start not in named and request.start not in self.sent)
+                and request.start not in named and request.start not in self.sent and not (reordered and request.waited))
 
 
 class Steps:
@@ -569,6 +595,7 @@ class Steps:
         self.absent, self.arrived = set(), set()
         self.previous = None  # the request directly before
         self.named = set()  # the PSNs that NAKs of a step have named since
+        self.sent_again = set()  # PSNs of packets that belong to steps
 
     def run(self):
         for position, event in enumerate(self.life.events):
@@ -632,6 +659,8 @@ class Steps:
             self.begin(position, request)
         elif request.verdict == "repeat":
             self.leave_alone(request)
+        if self.step and request.step == self.step.frame:
+            self.sent_again.add(request.start)
 
     @staticmethod
     def leave_alone(request):
@@ -691,16 +720,16 @@ class Steps:
                 each[0] = None
 
     def cause(self, position, request, nak):
-        if nak is not None:
-            return "rnr" if any(psn == nak and rnr for psn, rnr, _ in self.naks) else "nak"
+        rnr = any(psn == nak and rnr for psn, rnr, _ in self.naks)
+        if nak is not None and (rnr or not request.waited):
+            return "rnr" if rnr else "nak"
         if not self.life.reverse_known or not self.carried:
             return "unknown"
         if repeats_read(request):
             return "read"
-        if any(psn is not None and psn < request.start and step is self.step for psn, _, step in self.naks):
-            return "unknown"  # it may have overtaken what a NAK has asked for
-        proven = request.verdict == "repeat" and request.identified
-        return "timeout" if proven or self.went_on(position) else "unknown"
+        if not request.waited and (self.covered < request.highest or request.start in self.sent_again):
+            return "unknown"  # a NAK may have come that the capture lacks
+        return "timeout" if self.is_proven(request) or self.went_on(position) else "unknown"
 
 
 def find_discarded(life):
@@ -754,6 +783,7 @@ def judge(capture):
     """The verdicts of all packets, in their order."""
     reader = read_in(capture)
     for life in reader.lives:
+        find_waits(life)
         Steps(life).run()
         find_discarded(life)
         find_silence(life)

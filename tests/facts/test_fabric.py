@@ -16,6 +16,7 @@ from bed import BUILDS, TOP
 
 PROGRAM = BUILDS / "debug" / "tests" / "fabric" / "verdicts"
 TIME_LIMIT = 60  # seconds
+PAUSE_EVERY, PAUSE = 40, 100_000_000  # packets, nanoseconds: longer than a NAK takes
 REMEMBERED = 100  # PSNs behind the highest: of these at least, the plugin remembers the first packets
 
 FOLDER = TOP / "captures" / "fabric"
@@ -237,9 +238,9 @@ ALTERATIONS = [lose, swap, double, everything, one_way, other_way, no_requests, 
 
 
 def altered(name, alteration, seed):
-    """The headers of a capture, altered; the frames are numbered anew, and the times go on."""
+    """The headers of a capture, altered; the frames are numbered anew, and the times go on, with pauses."""
     headers = alteration(read(name)[0], random.Random(f"{name} {alteration.__name__} {seed}"))
-    return [header._replace(frame=position, time=position * 1000) for position, header in enumerate(headers, 1)]
+    return [header._replace(frame=position, time=position * 1000 + position // PAUSE_EVERY * PAUSE) for position, header in enumerate(headers, 1)]
 
 
 # ---- the plugin's model against the reader ----

@@ -192,7 +192,7 @@ class Capture:
         writer.write_header(None)
         for number, frame in enumerate(frames):
             data, length = frame if isinstance(frame, tuple) else (frame, len(frame))
-            writer.write_packet(data, sec=1_600_000_000 + number, usec=0, caplen=len(data), wirelen=length)
+            writer.write_packet(data, sec=1_600_000_000, usec=number * 1000, caplen=len(data), wirelen=length)
         writer.close()
         self.path.chmod(0o644)
 

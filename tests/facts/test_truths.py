@@ -61,6 +61,7 @@ ONCE_SAID_IN_TURN = [
     ("no option, though data may be CLC", "clc-split-segments", "snap", "76 bytes"),
     ("nothing read, though the reader's messages are before its name", "whole-and-dump", "start", "without 1 to 16"),
     ("full for longer, as the first acknowledgement is absent", "6.1-v2-d-bulk-slow-reader", "single", "without 632"),
+    ("a timeout, though a NAK may be absent", "nak-loss-smc", "single", "without 165"),
     ("a host's words, copied late, for new ones", "late-wrap", "copies", "50 later, seed 1"),
 ]
 # The same of frames that come behind another one: no statement contradicts, whatever is OPEN. (what, capture, frames, behind

@@ -58,6 +58,7 @@ OPEN = [
     ("-n-lossy|^nak-loss-smc$", {"smcr.window.full", "smcr.window.opened", "smcr.window.late_update", "blocked_count",
                                  "window_full_count"},
      "what comes again as the next packet of its flow, since its first time is absent: nothing tells that from a new one"),
+    ("-n-lossy", {"smcr.resent.cause"}, "several packets are absent, or a NAK in a step back, where the network also changes the order"),
     ("^peer-foreign$", {"smcr.stream.offset", "smcr.cdc.announced"}, "a late capture does not tell that cursors begin behind an eyecatcher"),
     ("^(peer-|rfc-)", {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "unreported_bytes", "smcr.cdc.announced",
                        "smcr.announced_in", "smcr.cdc.read_of", "smcr.cdc.read_time"},
@@ -86,6 +87,8 @@ FRAMES = ["smcr.request_in", "smcr.response_in", "smcr.announced_in", "smcr.cdc.
           "smcr.cdc.read_of", "smcr.proposal_in",
           "smcr.accept_in", "smcr.confirm_in", "smcr.confirm_link_in"]
 REASON, STREAM = "smcr.fallback.reason", "tcp.stream"
+CAUSE, NO_CAUSE = "smcr.resent.cause", "1"  # of a retransmission; it is not known
+CAUSES_COUNTED = ("nak", "icrc", "rnr", "read", "timeout")
 # Behind a failover messages and WRITEs are sent again, in other packets. What they are, which tells them from all others:
 MESSAGES = (("smcr.stream", "smcr.dir", "smcr.cdc.seq", "smcr.cdc.prod_wrap", "smcr.cdc.prod"),
             ("smcr.stream", "smcr.dir", "smcr.stream.offset", "smcr.write.len"))
@@ -146,7 +149,8 @@ OF_ADDRESSES = {"smcr.clc.other_subnet", "clc_other_subnet", "clc.other_subnet"}
 OF_LINKS = {"smcr.conn.moved", "link.moved_from", "link.moved_to"}
 # A copy that comes later than that may be a repeat (docs/report.md), where no identification tells.
 COPIED_SOON = 100  # microseconds
-OF_LATE_COPIES = {*IDLE, "repeated_packets", "repeated_bytes", "flow.repeated", "repeats", "timeouts", "tcp_loss",
+OF_LATE_COPIES = {*IDLE, CAUSE, *(f"flow.repeated_after.{name}" for name in CAUSES_COUNTED), "repeated_packets",
+                  "repeated_bytes", "flow.repeated", "repeats", "timeouts", "tcp_loss",
                   "link_group_ended", "smcr.packet_retransmitted.ended", "smcr.told.otherwise", "told_otherwise"}
 # Findings on who waited for whom.
 OF_WAITS = {"buffer_full", "slow_reader"}
@@ -160,7 +164,7 @@ Statement = collections.namedtuple("Statement", "where what before after is_true
 @functools.cache
 def field_names():
     """What is asked of each frame."""
-    return [*NUMBERS, *FRAMES, REASON, STREAM, *TELLS, *OF_FLAGS.values(),
+    return [*NUMBERS, *FRAMES, REASON, STREAM, CAUSE, *TELLS, *OF_FLAGS.values(),
             *fields.expert_variables().values()]
 
 
@@ -254,7 +258,9 @@ def of_frames(before, after, but, packets, times):
         for field, texts in values.items():
             if field == STREAM or field in TELLS or field in but or (field.endswith("_time") and "setup_s" in but):
                 continue
-            if field == REASON:
+            if field == CAUSE:
+                right = texts <= {NO_CAUSE} or truth.get(field) in (texts, {NO_CAUSE})
+            elif field == REASON:
                 told = {int(code, 0) for name in TOLD for code in truth.get(name, ())}
                 right = all(any(is_weaker(text, whole) for whole in reasons[min(truth.get(STREAM, [""]))]) or is_told(text, told)
                             for text in texts)
@@ -405,6 +411,10 @@ def flows_of(report):
         for name in FLOW_COUNTS:
             found[key][name] += flow[name] or 0
         found[key]["repeated"] += flow["repeated"] or 0
+        causes = flow["repeated_after"] or {}
+        for name in CAUSES_COUNTED:  # one that is not known may be any
+            found[key][f"repeated_after.{name}"] += causes.get(name) or 0
+        found[key]["of no known cause"] += causes.get("unknown") or 0
         for name in ("ce", "ect0", "ect1"):
             found[key][name] += (flow["ecn"] and flow["ecn"][name]) or 0
     return found
@@ -414,7 +424,11 @@ def of_flows(before, after, copies):
     whole = flows_of(before)
     for key, counts in flows_of(after).items():
         for name, count in counts.items():
-            limit = whole[key][name] * (2 if copies and name != "repeated" else 1)
+            limit = whole[key][name] * (2 if copies and not name.startswith("repeated") else 1)
+            if name == "of no known cause":
+                continue
+            if name.startswith("repeated_after"):
+                limit += whole[key]["of no known cause"]
             yield f"flow.{name}", limit, count, count <= limit
 
 

@@ -35,11 +35,13 @@ typedef struct {
     int fate;         /* as smcr_flow_fate_t, 0: not looked at */
     uint32_t id;      /* 0: the next one; SAME_ID + n: that of packet n */
     uint32_t length;  /* READ: of what is read; MTU: the MTU */
+    bool pause;       /* it comes later than a NAK may be the cause */
     uint32_t nak;     /* packet: the NAK that asked for the step; ABSENT: none; 0: not looked at */
 } step_t;
 
 #define MAX_STEPS 24
 #define MILLISECOND UINT64_C(1000000)
+#define PAUSE (100 * MILLISECOND) /* before what is retransmitted because of a timeout */
 #define ABSENT UINT32_MAX
 
 static const struct {
@@ -48,6 +50,7 @@ static const struct {
     bool same_id;   /* all have the same */
     bool soon;      /* one comes a nanosecond behind the other, else a millisecond */
     bool one_way;   /* the reverse flow is not known */
+    bool at_once;   /* no pause comes before a timeout */
     step_t steps[MAX_STEPS];
 } cases[] = {
     {.name = "in order", .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7}}},
@@ -275,6 +278,33 @@ static const struct {
      .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7}, {ACK, 4},
                {SEND, 6, REPEAT, 2, .cause = TIMEOUT, .nak = ABSENT},
                {SEND, 7, REPEAT, 3, .cause = TIMEOUT, .nak = ABSENT}}},
+    {.name = "a NAK may be absent", .at_once = true,
+     .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7}, {ACK, 5},
+               {SEND, 6, REPEAT, 2, .cause = UNKNOWN}, {SEND, 7, REPEAT, 3, .cause = UNKNOWN}}},
+    {.name = "all that was sent has been taken in", .at_once = true,
+     .steps = {{SEND, 5}, {SEND, 6}, {ACK, 6},
+               {SEND, 5, REPEAT, 1, .cause = TIMEOUT, .taken = true},
+               {SEND, 6, REPEAT, 2, .cause = TIMEOUT, .taken = true},
+               {SEND, 5, REPEAT, 1, .cause = UNKNOWN, .taken = true}}},
+    {.name = "no cause: a NAK that the sender has not followed for so long",
+     .steps = {{SEND, 5}, {SEND, 6}, {NAK, 5},
+               {SEND, 5, REPEAT, 1, .cause = TIMEOUT, .nak = ABSENT},
+               {SEND, 6, REPEAT, 2, .cause = TIMEOUT}}},
+    {.name = "a NAK behind a pause",
+     .steps = {{SEND, 5}, {SEND, 6}, {NAK, 5, .pause = true},
+               {SEND, 5, REPEAT, 1, .cause = BY_NAK, .nak = 3}}},
+    {.name = "a sender waits for its RNR timer",
+     .steps = {{SEND, 5}, {RNR, 5}, {SEND, 5, REPEAT, 1, .cause = BY_RNR, .pause = true, .nak = 2},
+               {ACK, 5}, {SEND, 6}, {ACK, 5},
+               {SEND, 6, REPEAT, 5, .cause = UNKNOWN, .pause = true}}},
+    {.name = "a timeout in a step that a NAK began",
+     .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7}, {NAK, 5}, {SEND, 6, REPEAT, 2, .cause = BY_NAK},
+               {SEND, 7, REPEAT, 3, .cause = BY_NAK},
+               {SEND, 5, REPEAT, 1, .cause = TIMEOUT, .nak = ABSENT}}},
+    {.name = "overtaken behind a timeout, as its identification tells", .at_once = true,
+     .steps = {{SEND, 5}, {SEND, 6}, {SEND, 7}, {ACK, 4},
+               {SEND, 7, REPEAT, 3, .cause = TIMEOUT, .pause = true, .id = 200},
+               {SEND, 6, REPEAT, 2, .cause = TIMEOUT, .id = 199}}},
     {.name = "a new life", .steps = {{SEND, 5}, {SEND, 6}, {ACK, 6}, {SEND, 0x800000},
      {SEND, 0x800001}, {SEND, 5}}},
 };
@@ -282,6 +312,7 @@ static const struct {
 typedef struct {
     smcr_flow_t flow[2]; /* from A, from B */
     uint32_t ids[MAX_STEPS + 1];
+    uint64_t now, times[MAX_STEPS + 1];
     smcr_flow_verdict_t verdicts[MAX_STEPS];
 } run_t;
 
@@ -311,11 +342,17 @@ play(run_t *run, unsigned case_number, unsigned i, wmem_allocator_t *scope)
     const step_t *step = &cases[case_number].steps[i];
     bool from_b = step->what >= ACK && step->what <= OTHER;
     smcr_flow_t *reverse = cases[case_number].one_way ? NULL : &run->flow[!from_b];
-    uint32_t id = step->id ? run->ids[step->id - SAME_ID] : 100 + i;
+    uint32_t id = step->id >= SAME_ID ? run->ids[step->id - SAME_ID]
+                  : step->id          ? step->id
+                                      : 100 + i;
 
     run->ids[i + 1] = id;
+    run->now += cases[case_number].soon ? 1 : MILLISECOND;
+    if (step->pause || (step->cause == TIMEOUT && !cases[case_number].at_once))
+        run->now += PAUSE;
+    run->times[i + 1] = run->now;
     smcr_sent_t packet = {
-        .when = {i + 1, (i + 1) * (cases[case_number].soon ? 1 : MILLISECOND)},
+        .when = {i + 1, run->now},
         .opcode = opcode_of(step->what),
         .has_aeth = from_b,
         .syndrome = step->what == NAK   ? SYNDROME_NAK
@@ -337,7 +374,7 @@ play(run_t *run, unsigned case_number, unsigned i, wmem_allocator_t *scope)
 }
 
 static void
-check_nak(const step_t *step, const smcr_flow_verdict_t *verdict)
+check_nak(const step_t *step, const smcr_flow_verdict_t *verdict, const uint64_t *times)
 {
     uint32_t frame = step->nak == ABSENT ? 0 : step->nak;
 
@@ -345,11 +382,11 @@ check_nak(const step_t *step, const smcr_flow_verdict_t *verdict)
         return;
     g_assert_cmpuint(verdict->step ? verdict->step->nak.frame : 0, ==, frame);
     g_assert_cmpuint(verdict->step ? verdict->step->nak.time : 0, ==,
-                     frame * MILLISECOND);
+                     times[frame]);
 }
 
 static void
-check(const step_t *step, const smcr_flow_verdict_t *verdict)
+check(const step_t *step, const smcr_flow_verdict_t *verdict, const uint64_t *times)
 {
     bool known = step->order == REPEAT || step->order == COPY;
 
@@ -361,7 +398,7 @@ check(const step_t *step, const smcr_flow_verdict_t *verdict)
     g_assert_cmpuint(verdict->discarded ? *verdict->discarded : 0, ==, step->proof);
     g_assert_cmpint(verdict->taken, ==, step->taken);
     g_assert_cmpint(verdict->silent, ==, step->silent);
-    check_nak(step, verdict);
+    check_nak(step, verdict, times);
     if (step->fate)
         g_assert_cmpint((int)verdict->fate, ==, step->fate - TAKE);
 }
@@ -379,7 +416,7 @@ test_case(gconstpointer data)
     for (unsigned i = 0; i < MAX_STEPS && steps[i].what != END; i++) {
         g_test_message("packet %u", i + 1);
         if (steps[i].what != START)
-            check(&steps[i], &run.verdicts[i]);
+            check(&steps[i], &run.verdicts[i], run.times);
     }
     wmem_destroy_allocator(scope);
 }

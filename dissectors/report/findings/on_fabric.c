@@ -279,7 +279,7 @@ severity_of_repeats(const trouble_t *trouble, const smcr_entry_causes_t *causes)
         return are_many(trouble) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
     if (causes->timeout && trouble->slowest >= STALL)
         return SMCR_FIGURE_WARN;
-    if (causes->timeout) /* its acknowledgement was late, and nobody had to wait for it */
+    if (causes->timeout || (trouble->slowest && trouble->slowest < STALL)) /* nobody had to wait */
         return SMCR_FIGURE_INFO;
     return trouble->count >= A_FEW && are_many(trouble) ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO;
 }
