@@ -180,6 +180,38 @@ def with_element(path, frame):
             if each.frame > frame and each.opcode in (wire.WRITE_FIRST, wire.WRITE_ONLY) and each.payload[8:12] == this[41:45]]
 
 
+def within_round(path, more=100):
+    """CDC messages whose producer cursor may go on by `more` bytes: it stays in its element, and in the round of before."""
+    return [each.frame for each, before in mutants.cdc_behind(path)
+            if each.payload[10:12] == before[10:12] and wire.u16(each.payload, 14) % SMALLEST + more < SMALLEST]
+
+
+def has_read_all(path):
+    """CDC messages of readers to whom nobody has announced a thousand bytes more; these end in their element."""
+    unsent = mutants.reads_up_to(path, 1000)
+    return [each.frame for each, _ in mutants.cdc_behind(path)
+            if each.frame in unsent and wire.u16(each.payload, 22) % SMALLEST + 1000 < SMALLEST]
+
+
+def have_read(path):
+    """CDC messages behind one that says of so many bytes, in the same round, that they were read."""
+    return [each.frame for each, before in mutants.cdc_behind(path)
+            if each.payload[18:20] == before[18:20] and wire.u16(before, 22) > 200]
+
+
+def last_writes(path):
+    """{last RDMA WRITE of a connection: frame with which its writer is done}"""
+    owned, done = mutants.owned_writes(path)
+    last = {conn: (write, late) for write, conn, late in owned}
+    return {write.frame: done[conn] for conn, (write, late) in last.items()
+            if conn in done and not late and write.opcode == wire.WRITE_ONLY}
+
+
+def end_of(path, frame):
+    return last_writes(path)[frame]
+
+
+SMALLEST = 16384  # bytes of an RMB element; all have a multiple of it
 PROPOSAL, ACCEPT, CONFIRM, DECLINE = 1, 2, 3, 4
 PROPOSAL_V1 = clc(PROPOSAL, more=lambda data: data[7] & 3 != 2)  # has an IP area
 IPV4_AREA = clc(PROPOSAL, more=lambda data: data[7] & 3 != 2 and not data[87])
@@ -204,6 +236,7 @@ LLC_V1 = matches("llc", set(range(1, 0x20)))
 LLC_V2 = matches("llc", set(range(0x20, 0x30)))
 CDC = cdc()
 MOVE = cdc(lambda data: data[24] & 0x08 and any(data[2:4]))
+LATER_CDC = cdc(lambda data: wire.u16(data, 2) > 1)
 CLOSING = cdc(lambda data: data[25] & 0x40)
 WRITE = requests(wire.WRITE_ONLY)
 RELEASE_1 = clc(PROPOSAL, more=lambda data: data[7] & 3 == 2 and data[83] >> 4)
@@ -497,22 +530,23 @@ MUTATIONS = (
     Broken("R-V2LLC-12", "smcr.llc.limit_exceeded", llc(0x25, response=False), put(24, "09"),
            also={"smcr.llc.count_invalid": "the message has no room for them"}),
     # CDC
-    Broken("R-2.1-7", "smcr.cdc.announced_early", CDC, add(12, ">I", 100), nth=3),
+    Broken("R-2.1-7", "smcr.cdc.announced_early", within_round, add(12, ">I", 100), nth=3),
     Broken("R-3.4-1 R-A.4-1", "smcr.cdc.length_invalid", CDC, put(1, "2d"), nth=3,
-           also={"smcr.cdc.sequence_gap": "the message is none of its connection"}),
+           also={"smcr.cdc.sequence_gap": "the message is none of its connection",
+                 "blocked_count": "nobody can read whether it says so"}),
     Broken("R-3.4-1", "smcr.payload_longer", CDC, longer(-1, EXTRA), nth=3),
     Broken("R-4.3-1", "smcr.cdc.first_number", CDC, put(2, "0005")),
-    Broken("R-4.3-2", "smcr.cdc.sequence_skipped", CDC, add(2, ">H", 100), nth=4),
-    Broken("R-4.3-2 R-4.6.2-1", "smcr.cdc.sequence_backwards", CDC, add(2, ">H", -1), nth=4),
+    Broken("R-4.3-2", "smcr.cdc.sequence_skipped", LATER_CDC, add(2, ">H", 100), nth=4),
+    Broken("R-4.3-2 R-4.6.2-1", "smcr.cdc.sequence_backwards", LATER_CDC, add(2, ">H", -1), nth=4),
     Broken("R-4.3-3 R-A.4-5", "smcr.cdc.cursor_range", CDC, put(12, "7fffffff")),
     Broken("R-A.4-7", "smcr.cdc.wrap", CDC, add(10, ">H", 5), nth=4),
     Broken("R-4.5.1-2 R-A.4-9", "smcr.cdc.cursor_backwards",
-           cdc(lambda data: wire.u16(data, 22) > 200), put(20, "00000004"), nth=4),
-    Broken("R-A.4-8", "smcr.cdc.read_unsent", CDC, add(20, ">I", 1000), nth=4),
+           have_read, put(20, "00000004"), nth=4),
+    Broken("R-A.4-8", "smcr.cdc.read_unsent", has_read_all, add(20, ">I", 1000), nth=4),
     Broken("R-4.6.1-2 R-4.6.2-1", "smcr.move.number", MOVE, add(2, ">H", 50), at=by_sender(CDC, 4)),
     Broken("R-4.8.2-4", "smcr.conn.aborted", CLOSING, bits(25, 0x20)),
-    Broken("R-2.1-8 R-4.8.1-4", "smcr.cdc.closed_unannounced", WRITE, both(add(12, ">I", 4), last(EXTRA)), nth=-1,
-           also={"bytes": "there are more"}, at=by_sender(CLOSING)),
+    Broken("R-2.1-8 R-4.8.1-4", "smcr.cdc.closed_unannounced", lambda path: sorted(last_writes(path)),
+           both(add(12, ">I", 4), last(EXTRA)), nth=-1, also={"bytes": "there are more"}, at=end_of),
     # RDMA
     Broken("R-4.1-1 R-4.2-3", "smcr.write.outside", WRITE, add(0, ">Q", -1 << 30), nth=1, also=NOWHERE),
     Broken("R-4.2-1", "smcr.write.outside", WRITE, add(0, ">Q", -4), also=NOWHERE),

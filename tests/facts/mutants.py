@@ -141,6 +141,56 @@ def mutate(capture, number, change, path):
     return mutate_all(capture, [(number, change)], path)
 
 
+# ---- what CDC messages go on from ----
+
+
+def cdc_behind(path):
+    """[(CDC message, the payload of the one before of its sender and token)]; zeros before the first one."""
+    last, found = {}, []
+    for each in wire.roce(path):
+        if each.opcode == wire.SEND_ONLY and each.payload[:1] == b"\xfe":
+            key = each.ends, each.qpn, each.payload[4:8]
+            found.append((each, last.get(key, bytes(44))))
+            last[key] = each.payload
+    return found
+
+
+def reads_up_to(path, more):
+    """
+    Frames of CDC messages whose sender has not been told of `more` bytes than it says that it has read, nor is within the
+    100 ms in which a capture may have two directions in disorder.
+    """
+    _, frames = pcapng.read(path)
+    every = [each for each, _ in cdc_behind(path)]
+    when = {each.frame: pcapng.time(frames[each.frame - 1]) for each in every}  # microseconds
+    found = []
+    for each in every:
+        wrap, count = wire.u16(each.payload, 18), int.from_bytes(each.payload[20:24], "big")
+        told = [(wire.u16(other.payload, 10), int.from_bytes(other.payload[12:16], "big")) for other in every
+                if other.ends == each.ends[::-1] and when[other.frame] <= when[each.frame] + 100_000]
+        if max(told, default=(0, 0)) < (wrap, count + more):
+            found.append(each.frame)
+    return found
+
+
+def owned_writes(path):
+    """
+    ([(RDMA WRITE request, connection, whether its writer was done by then)], {connection: frame with which its writer is
+    done}). The next message of the flow tells the connection, as (ends, queue pair, token).
+    """
+    done, waiting, owned = {}, {}, []
+    for each in wire.roce(path):
+        flow = each.ends, each.qpn
+        if each.opcode in (wire.WRITE_ONLY, wire.WRITE_FIRST):
+            waiting.setdefault(flow, []).append(each)
+        elif each.payload[:1] == b"\xfe":
+            conn = *flow, each.payload[4:8]
+            owned += [(write, conn, conn in done) for write in waiting.pop(flow, [])]
+            if each.payload[25] & 0xC0:
+                done.setdefault(conn, each.frame)
+    return owned, done
+
+
 # ---- what is shown ----
 
 ITEMS = [each.filter for each in fields.experts() if each.severity.split()[0] in ("ERROR", "WARN", "NOTE")]

@@ -26,11 +26,12 @@ Mutant = collections.namedtuple("Mutant", "item of label change also then", defa
 
 
 CDC, NEXT_CDC, WRITE, NEXT_WRITE = "CDC", "not the first CDC of its connection", "WRITE", "not the first WRITE"
-ANSWERED = "CDC before the last request of the other side, and before a link is lost"
+ANSWERED = "CDC before the last request of the other side, and before a link is lost, to whose sender nobody tells as much"
+FAR = 60000  # bytes
 MUTANTS = (
     Mutant("smcr.cdc.cursor_range", CDC, "producer cursor", put(12, "7fffffff")),
     Mutant("smcr.cdc.cursor_range", CDC, "consumer cursor", put(20, "7fffffff")),
-    Mutant("smcr.cdc.read_unsent", ANSWERED, "consumer cursor far on", add(20, ">I", 60000),
+    Mutant("smcr.cdc.read_unsent", ANSWERED, "consumer cursor far on", add(20, ">I", FAR),
            ("smcr.cdc.wrap", "smcr.cdc.cursor_range")),
     Mutant("smcr.cdc.sequence_skipped", NEXT_CDC, "number", add(2, ">H", 100)),
     Mutant("smcr.cdc.sequence_backwards", NEXT_CDC, "number again", add(2, ">H", -1)),
@@ -49,7 +50,7 @@ def sent_once(path):
 def frames_of(path):
     """
     {kind: frames of such messages}. Of what a peer sends that is silent behind them, or on a lost link, nobody knows; nor
-    what the first message of a connection on its next link goes on from.
+    what the first message of a connection on its next link goes on from; nor whose a WRITE is whose writer was done before.
     """
     once, messages = sent_once(path), wire.roce_messages(path)
     of_cdc = {each.frame for each in messages if each.kind == "cdc"}
@@ -58,10 +59,12 @@ def frames_of(path):
     first = {(each.ends, each.qpn, each.payload[4:8]): each.frame for each in reversed(cdc)}
     lost = min((each.frame for each in messages if each.data[0] in DELETE_LINK), default=1 << 32)
     last = {each.ends[::-1]: each.frame for each in once if each.frame < lost}  # the last request of the other side
+    unsent = mutants.reads_up_to(path, FAR)
+    late = [write.frame for write, _, was_done in mutants.owned_writes(path)[0] if was_done]
     return {CDC: [each.frame for each in cdc if each.frame < lost or each.frame not in first.values()],
             NEXT_CDC: [each.frame for each in cdc if each.frame not in first.values()],
-            ANSWERED: [each.frame for each in cdc if each.frame < last.get(each.ends, 0)],
-            WRITE: writes, NEXT_WRITE: writes[2:]}
+            ANSWERED: [each.frame for each in cdc if each.frame < last.get(each.ends, 0) and each.frame in unsent],
+            WRITE: writes, NEXT_WRITE: [each for each in writes[2:] if each not in late]}
 
 
 def chosen(frames):
