@@ -419,6 +419,8 @@ MUTATIONS = (
     Broken("R-2.1-3", "smcr.rmb.index_zero", clc(ACCEPT), put(45, "00")),
     Broken("R-2.1-3", "smcr.rmb.index_zero", clc(CONFIRM), put(45, "00")),
     Broken("R-A.2.3-3", "smcr.qpn_reserved", clc(ACCEPT), put(38, "000001")),
+    Broken("R-A.2.3-3", "smcr.qpn_reserved", LATER_ACCEPT, put(38, "000001"),
+           also={"smcr.clc.first_contact_wrong": "nor has a link such a queue pair"}),
     Broken("R-A.2.3-3", "smcr.qpn_reserved", clc(CONFIRM), put(38, "000000")),
     Broken("R-A.2.3-5", "smcr.mtu_reserved", FIRST_ACCEPT, bits(50, 0x0F), also=KEPT),
     Broken("R-A.2.3-5", "smcr.mtu_reserved", FIRST_CONFIRM, bits(50, 0x06, 0x09)),

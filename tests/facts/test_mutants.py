@@ -117,10 +117,23 @@ def announced_elsewhere(tshark, scratch, name):
                 yield name, number, confirm, sorted(raised), false[:3], wrong[:3]
 
 
+def later_elsewhere(tshark, scratch, name):
+    """A later Accept names a queue pair of no link. The Confirm tells on which link the connection is."""
+    path = captures()[name]
+    before = mutants.shown(tshark, name)
+    for number in [each.frame for each in wire.clc_messages(path) if each.data[4] == 2 and not each.data[7] & 8][:2]:
+        for change in (put(16, "fe800000000000000102030405060708"), put(38, "0abcde")):
+            altered = mutants.mutate(path, number, change, scratch / "altered.pcapng")
+            raised, *others = mutants.differences(before, mutants.shown(tshark, altered), number)
+            if raised - {"smcr.clc.first_contact_wrong"} or others != [[], []]:
+                yield name, number, sorted(raised), others
+
+
 def test_a_broken_rule_breaks_nothing_else(tshark, scratch):
     names = [name for name in captures("real") if not any(word in name for word in NOT_HEALTHY)] if ALL else SAMPLE
     found = [fault for name in names for fault in faults(tshark, scratch, name)]
     found += [fault for name in names for fault in announced_elsewhere(tshark, scratch, name)]
+    found += [fault for name in names for fault in later_elsewhere(tshark, scratch, name)]
     if found:
         pytest.fail("\n".join(map(str, found)), pytrace=False)
 

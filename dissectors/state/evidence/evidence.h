@@ -104,13 +104,6 @@ smcr_evidence_has_packets_to(const smcr_qp_t *qp)
     return qp->traffic.flow.carried > 0;
 }
 
-/* The last request to the queue pair that has come, or that has been acknowledged. */
-static inline smcr_point_t
-smcr_evidence_sent_by(smcr_qp_t *qp)
-{
-    return smcr_point_at(qp, MAX(qp->traffic.flow.highest, qp->traffic.flow.taken));
-}
-
 /* When the packet was sent for the first time; 0 in `.frame`: it fills a gap, and may repeat one
  * that the capture lacks. */
 smcr_when_t smcr_evidence_sent(const smcr_arrival_t *arrival);

@@ -45,20 +45,7 @@ fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_
     fallback->no_roce = smcr_evidence_lacks_roce(conn);
 }
 
-/* ---- place it ---- */
-
-/* A link group with one link; the queue pair of `side` is known. */
-static smcr_qp_t *
-new_group(smcr_state_t *state, const smcr_ib_qp_key_t *key, int side)
-{
-    smcr_lgr_t *lgr = smcr_lgr_new(state);
-    smcr_link_t *link = smcr_link_new(state, lgr);
-
-    lgr->server = 1;
-    smcr_lgr_prove(state, lgr);
-    smcr_qp_set(state, link, side, key, SMCR_GROUND_CLC);
-    return &link->qp[side];
-}
+/* ---- what a side has ---- */
 
 /* The first PSN that the queue pair sends with, if the message is not cut before it. */
 static void
@@ -67,97 +54,6 @@ take_in_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
     if (clc->complete || !clc->cut_psn)
         smcr_flow_start(&smcr_qp_peer(qp)->traffic.flow, clc->u.accept.psn);
 }
-
-/* The server's queue pair: of the link that the Accept names, a new one in a first contact. */
-static smcr_qp_t *
-server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
-{
-    smcr_ib_qp_key_t key = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn);
-    smcr_qp_t *qp = smcr_qp_of_role(arrival->state, &key, true);
-
-    if (qp && (!conn->first_contact || qp->link->lgr == conn->lgr)) /* the latter came before */
-        return qp;
-    qp = new_group(arrival->state, &key, 1);
-    qp->link->lgr->from_start = conn->first_contact;
-    if (conn->first_contact) {
-        take_in_initial_psn(qp, clc);
-        smcr_event_add(arrival, SMCR_EVENT_lgr_first_contact, NULL);
-    }
-    return qp;
-}
-
-/* The client's queue pair where the capture lacks the Accept: that of the link, if the capture has
- * it. NULL: it has no message that announces the RMB on that link, so the queue pair may have been
- * set up again in between. */
-static smcr_qp_t *
-client_qp_alone(const smcr_arrival_t *arrival, const smcr_clc_t *clc)
-{
-    smcr_state_t *state = arrival->state;
-    smcr_ib_qp_key_t key = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn);
-    smcr_qp_t *qp = smcr_qp_of_role(state, &key, false);
-
-    if (!qp || smcr_wire_clc_is_first_contact(clc))
-        return new_group(state, &key, 0);
-    return qp->link->lgr->from_start && !smcr_rmb_find(state, qp, clc->u.accept.rkey) ? NULL : qp;
-}
-
-/* The client's queue pair: of the link that the Accept named, if the capture has it. NULL: not
- * known. */
-static smcr_qp_t *
-client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
-{
-    smcr_ib_qp_key_t from = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn), *key = &from;
-    smcr_state_t *state = arrival->state;
-
-    if (!conn->accept_frame) {
-        smcr_event_add(arrival, SMCR_EVENT_clc_confirm_without_accept, NULL);
-        return client_qp_alone(arrival, clc);
-    }
-    smcr_link_t *link = conn->side[conn->lgr->server].link;
-    smcr_qp_t *expected = &link->qp[!conn->lgr->server];
-    bool same_device = !expected->gid_known || smcr_gid_is_same(expected->key.gid, key->gid);
-    if (same_device)
-        smcr_join_links(state, link, key);
-    if (same_device)
-        smcr_qp_set(state, link, expected->side, key, SMCR_GROUND_CLC);
-    if (smcr_qp_find(state, key) == expected)
-        return expected;
-    smcr_qp_t *qp = smcr_qp_of_role(state, key, false);
-    bool of_group = qp && qp->link->lgr == conn->lgr;
-    return of_group ? qp : expected;
-}
-
-/* The queue pair of the sender of an Accept or Confirm; NULL: it names none, or none is known. */
-static smcr_qp_t *
-place(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
-{
-    bool accepts = clc->header.type == SMCR_CLC_ACCEPT;
-    bool agrees = smcr_wire_clc_agrees(clc->header.type);
-    bool names_qp = smcr_wire_clc_names_qp(clc);
-    smcr_qp_t *qp;
-
-    if (accepts)
-        conn->accept_flags = clc->header.flags;
-    if ((agrees || !clc->header.type) && !names_qp) /* without a type it is cut before that */
-        conn->cut_clc |= !clc->malformed && !clc->smcd;
-    if (!agrees || !names_qp)
-        return NULL;
-    if (accepts) {
-        conn->accept_frame = arrival->when.frame;
-        conn->first_contact = smcr_wire_clc_is_first_contact(clc);
-        qp = server_qp(arrival, conn, clc);
-    } else {
-        qp = client_qp(arrival, conn, clc);
-        conn->confirm_frame = arrival->when.frame;
-    }
-    if (!qp)
-        return NULL;
-    smcr_lgr_set_server(qp->link->lgr, accepts ? qp->side : !qp->side);
-    smcr_lgr_prove(arrival->state, qp->link->lgr);
-    return qp;
-}
-
-/* ---- take it in ---- */
 
 /* Whether `before` has what `conn` is given as well, and is open for sure. Whose the data or the
  * messages are that come with it is not known any more. */
@@ -256,6 +152,133 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
     smcr_record_set_link(arrival->record, qp->link, qp->side);
 }
 
+/* ---- place it ---- */
+
+/* A link group with one link; the queue pair of `side` is known. */
+static smcr_qp_t *
+new_group(smcr_state_t *state, const smcr_ib_qp_key_t *key, int side)
+{
+    smcr_lgr_t *lgr = smcr_lgr_new(state);
+    smcr_link_t *link = smcr_link_new(state, lgr);
+
+    lgr->server = 1;
+    smcr_qp_set(state, link, side, key, SMCR_GROUND_CLC);
+    return &link->qp[side];
+}
+
+/* The server's queue pair: of the link that the Accept names, a new one in a first contact. */
+static smcr_qp_t *
+server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    const smcr_clc_accept_t *accept = &clc->u.accept;
+    smcr_ib_qp_key_t key = smcr_qp_key(accept->gid, accept->qpn);
+    smcr_qp_t *qp = smcr_qp_of_role(arrival->state, &key, true);
+
+    if (qp && (!conn->first_contact || qp->link->lgr == conn->lgr)) /* the latter came before */
+        return qp;
+    qp = new_group(arrival->state, &key, 1);
+    qp->link->lgr->accept = wmem_memdup(arrival->state->scope, accept, sizeof *accept);
+    qp->link->lgr->from_start = conn->first_contact;
+    if (conn->first_contact) {
+        take_in_initial_psn(qp, clc);
+        smcr_event_add(arrival, SMCR_EVENT_lgr_first_contact, NULL);
+    }
+    return qp;
+}
+
+/* The client's queue pair where the capture lacks the Accept: that of the link, if the capture has
+ * it. NULL: it has no message that announces the RMB on that link, so the queue pair may have been
+ * set up again in between. */
+static smcr_qp_t *
+client_qp_alone(smcr_state_t *state, const smcr_ib_qp_key_t *key, const smcr_clc_t *clc)
+{
+    smcr_qp_t *qp = smcr_qp_of_role(state, key, false);
+
+    if (!qp || smcr_wire_clc_is_first_contact(clc))
+        return new_group(state, key, 0);
+    return qp->link->lgr->from_start && !smcr_rmb_find(state, qp, clc->u.accept.rkey) ? NULL : qp;
+}
+
+/* The Accept has named a queue pair of no link, and the Confirm names `qp`, the client's end of one
+ * that lives. Then the connection is on that one. */
+static bool
+is_corrected(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_link_t *named, smcr_qp_t *qp)
+{
+    smcr_lgr_t *wrong = named->lgr;
+
+    if (wrong->from_start || !wrong->accept || named->packet_count || wrong->conns != conn ||
+        conn->next_of_group || !qp || qp->link->lgr == wrong || qp->side == wrong->server ||
+        qp->link->state != SMCR_LINK_ACTIVE || !smcr_evidence_knows_link(qp->link))
+        return false;
+    smcr_clc_t accept = {.u.accept = *wrong->accept};
+    smcr_link_forget(arrival->state, named);
+    arrival->state->lgr_count -= wrong->index + 1 == arrival->state->lgr_count;
+    wrong->all_links = NULL;
+    named->lgr = qp->link->lgr;
+    conn->lgr = NULL;
+    take_in_side(arrival, conn, smcr_qp_peer(qp), &accept);
+    return true;
+}
+
+/* The client's queue pair: of the link that the Accept named, if the capture has it. NULL: not
+ * known. */
+static smcr_qp_t *
+client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    smcr_ib_qp_key_t from = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn), *key = &from;
+    smcr_state_t *state = arrival->state;
+
+    if (!conn->accept_frame) {
+        smcr_event_add(arrival, SMCR_EVENT_clc_confirm_without_accept, NULL);
+        return client_qp_alone(state, key, clc);
+    }
+    smcr_link_t *link = conn->side[conn->lgr->server].link;
+    smcr_qp_t *qp = smcr_qp_of_role(state, key, false);
+    if (is_corrected(arrival, conn, link, qp))
+        return qp;
+    smcr_qp_t *expected = &link->qp[!conn->lgr->server];
+    bool same_device = !expected->gid_known || smcr_gid_is_same(expected->key.gid, key->gid);
+    if (same_device)
+        smcr_join_links(state, link, key);
+    if (same_device)
+        smcr_qp_set(state, link, expected->side, key, SMCR_GROUND_CLC);
+    if (smcr_qp_find(state, key) == expected)
+        return expected;
+    return qp && qp->link->lgr == conn->lgr ? qp : expected;
+}
+
+/* The queue pair of the sender of an Accept or Confirm; NULL: it names none, or none is known. */
+static smcr_qp_t *
+place(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    bool accepts = clc->header.type == SMCR_CLC_ACCEPT;
+    bool agrees = smcr_wire_clc_agrees(clc->header.type);
+    bool names_qp = smcr_wire_clc_names_qp(clc);
+    smcr_qp_t *qp;
+
+    if (accepts)
+        conn->accept_flags = clc->header.flags;
+    if ((agrees || !clc->header.type) && !names_qp) /* without a type it is cut before that */
+        conn->cut_clc |= !clc->malformed && !clc->smcd;
+    if (!agrees || !names_qp)
+        return NULL;
+    if (accepts) {
+        conn->accept_frame = arrival->when.frame;
+        conn->first_contact = smcr_wire_clc_is_first_contact(clc);
+        qp = server_qp(arrival, conn, clc);
+    } else {
+        qp = client_qp(arrival, conn, clc);
+        conn->confirm_frame = arrival->when.frame;
+    }
+    if (!qp)
+        return NULL;
+    smcr_lgr_set_server(qp->link->lgr, accepts ? qp->side : !qp->side);
+    smcr_lgr_prove(arrival->state, qp->link->lgr);
+    return qp;
+}
+
+/* ---- take it in ---- */
+
 static void
 take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -317,10 +340,11 @@ is_due(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t 
 {
     smcr_ib_qp_key_t key = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn);
     unsigned before = 1U << (due(arrival, conn) - 1), types = conn->clc_types;
+    const smcr_qp_t *other = smcr_qp_of_role(arrival->state, &key, !smcr_arrival_role(arrival));
 
     return smcr_wire_clc_agrees(clc->header.type) && smcr_wire_clc_names_qp(clc) &&
            types & before && !(types & before << 1) &&
-           !smcr_qp_of_role(arrival->state, &key, !smcr_arrival_role(arrival));
+           !(other && smcr_evidence_knows_server(other->link->lgr));
 }
 
 static void

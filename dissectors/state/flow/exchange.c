@@ -324,6 +324,7 @@ static smcr_exchange_request_t *
 new_request(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
+    smcr_qp_t *peer = smcr_qp_peer(arrival->qp);
     bool by_client = message->lgr->server == !message->side;
     smcr_exchange_request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
 
@@ -335,7 +336,7 @@ new_request(const smcr_exchange_message_t *message)
         .type = message->type,
         .requester = (int8_t)message->side,
         .asked = smcr_point_at(arrival->qp, arrival->psn),
-        .answered = smcr_evidence_sent_by(smcr_qp_peer(arrival->qp)),
+        .answered = smcr_point_at(peer, MAX(peer->traffic.flow.highest, peer->traffic.flow.taken)),
         .key = message->key,
         .orderly = message->type == SMCR_LLC_DELETE_LINK &&
                    message->llc->flags & SMCR_LLC_FLAG_ORDERLY,

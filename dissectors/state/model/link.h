@@ -177,6 +177,7 @@ struct smcr_lgr {
     smcr_link_t *all_links; /* the last one of all, deleted or not */
     smcr_link_t *oldest_known; /* those before it are forgotten; NULL: none are */
     uint32_t first_link;  /* index of the first one of all */
+    const smcr_clc_accept_t *accept; /* that alone has told of it, no first contact; NULL: none */
     uint32_t link_count;  /* that are not forgotten */
     wmem_list_t *pending; /* LLC requests without response (exchange.c) */
     wmem_list_t *answered; /* the last ones that have one */

@@ -43,7 +43,7 @@ only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
     smcr_lgr_t *found = NULL;
 
     SMCR_LIST_EACH(smcr_lgr_t *, lgr, state->lgrs) {
-        if (lgr->ended_frame || lgr->server == SMCR_LGR_SIDE_UNKNOWN ||
+        if (lgr->ended_frame || !lgr->all_links || lgr->server == SMCR_LGR_SIDE_UNKNOWN ||
             memcmp(lgr->peer_id[lgr->server], peer_id, SMCR_WIRE_PEER_ID_LENGTH) != 0)
             continue;
         if (found)
