@@ -7,6 +7,7 @@ takes one capture of every fifth mutation; `tests/run --all` takes two of each.
 import json
 
 import broken_rules
+import hosts
 import mutants
 import pytest
 import rules
@@ -70,3 +71,18 @@ def test_a_broken_rule_is_told_where_it_is_broken(tshark, scratch):
     found = [fault for each in chosen for fault in faults(tshark, scratch, each)]
     if found:
         pytest.fail("\n".join(map(str, found)), pytrace=False)
+
+
+LATER = ((mutants.put(4, "03"), {"smcr.clc.wrong_sender"}), (mutants.put(38, "000001"), {"smcr.qpn_reserved"}),
+         (mutants.put(45, "00"), {"smcr.rmb.index_zero"}), (mutants.put(41, "0badcafe"), set()))
+
+
+def test_a_later_accept_breaks_nothing_in_a_late_group(tshark, scratch):
+    """Its type, queue pair, element or RKey is wrong. WRITEs that nobody recognises then are not counted as none."""
+    path = hosts.write(tshark.bed, hosts.Variant("late-reuse", "", "whole"))
+    number = broken_rules.LATER_ACCEPT(path)[0]
+    before, whole = mutants.shown(tshark, path), report(tshark, path)
+    for change, items in LATER:
+        altered = mutants.mutate(path, number, change, scratch / "altered.pcapng")
+        assert mutants.differences(before, mutants.shown(tshark, altered), number) == (items, [], [])
+        assert wrong_sums(whole, report(tshark, altered), {}) == []
