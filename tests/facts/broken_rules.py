@@ -479,7 +479,7 @@ MUTATIONS = (
     Broken("R-A.3.3-1", "smcr.llc.wrong_sender", llc(3, response=True), bits(3, 0, 0x80)),
     Broken("R-A.3.3-1 R-A.3.3-2", "smcr.rkey.count_wrong", second_continuation, put(5, "09")),
     Broken("R-3.5.5.2.3-1 R-A.3.3-4", "smcr.rkey.wrong_link", ADD_LINK_CONT, put(4, "01"),
-           also={"smcr.rkey.not_on_link": "its RKeys are given for the other link"},
+           also={**NOT_THERE, "smcr.rkey.not_on_link": "its RKeys are given for the other link"},
            echo=(llc(3, response=True), put(4, "01"))),
     Broken("R-2.2-2", "smcr.rkey.not_on_link", having(ONE_WAY, ADD_LINK_CONT),
            lambda data: mutants.patched(data, 24, message(data)[8:24]), at=CONFIRM_LINK_ANSWER),
@@ -491,7 +491,8 @@ MUTATIONS = (
            also={"smcr.delete_link.answer_wrong": "nobody has called the link lost before"}),
     Broken("R-A.3.4-3", "smcr.llc.reason_unknown", DELETE_LINK, put(5, "00770000"),
            also={"smcr.link.lost": "the other side is the first to say so"}),
-    Broken("R-A.3.4-4", "smcr.llc.not_echoed", llc(4, 0x24, response=True), put(4, "09")),
+    Broken("R-A.3.4-4", "smcr.llc.not_echoed", llc(4, 0x24, response=True), put(4, "09"),
+           also={"smcr.delete_link.answer_wrong": "nor is there such a link"}),
     Broken("R-3.5.5.1.4-3", "smcr.llc.wrong_sender", SERVER_DELETES, bits(3, 0x80),
            also={"smcr.llc.no_request": "nobody has asked for it"}),
     # RKeys
