@@ -398,18 +398,24 @@ smcr_write_hold(const smcr_arrival_t *arrival, smcr_write_t *write)
 
 /* ---- what turns out later ---- */
 
-/* The packet's bytes are in the stream now. Returns what is rare about that; NULL: nothing is. */
-static smcr_place_rare_t *
-put(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint64_t position, smcr_place_t *place)
+/* The bytes of the packet, which `psn` stands for, are in the stream now. */
+static void
+put(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_psn_t psn, uint64_t position,
+    smcr_place_t *place)
 {
     smcr_stream_piece_t piece = smcr_stream_write(stream, position, place->length);
+    const smcr_qp_t *qp = arrival->qp;
 
     if (!piece.rewritten && !piece.gap)
-        return NULL;
+        return;
     smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
     more->rewritten = piece.rewritten;
     more->gap = piece.gap;
-    return more;
+    /* whether packets before it came without a place, which they will have when they are sent
+       again, or when the reader has read them */
+    more->gap_is_seen = piece.gap && qp->unplaced_psn && psn > qp->unplaced_from &&
+                        psn < qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR &&
+                        smcr_evidence_has_packets_to(smcr_qp_peer(arrival->qp));
 }
 
 void
@@ -422,7 +428,7 @@ smcr_write_take_in_held(const smcr_arrival_t *arrival, smcr_write_t *write)
     smcr_held_t *held = smcr_held_first(write->held);
 
     for (; held; held = held->next) {
-        put(arrival, stream, write->position + held->within, held->place);
+        put(arrival, stream, write->first_psn, write->position + held->within, held->place);
         smcr_held_hand_on(arrival, held, write->conn, !qp->side);
     }
     write->held = NULL;
@@ -431,7 +437,7 @@ smcr_write_take_in_held(const smcr_arrival_t *arrival, smcr_write_t *write)
 }
 
 /* Whether a connection whose message arrives has the request. Linux says that it has closed before
- * it sends its last data: these are its own if the message announces them. */
+ * it sends its last data: these are its own if the message announces all of them, or the first. */
 static bool
 is_of(const smcr_arrival_t *arrival, const smcr_write_t *write, const smcr_conn_t *conn,
       smcr_cursor_t prod)
@@ -443,8 +449,9 @@ is_of(const smcr_arrival_t *arrival, const smcr_write_t *write, const smcr_conn_
     if (!smcr_conn_side_has_ended(&conn->side[!arrival->qp->side]))
         return true;
     int64_t len = smcr_ring_distance(&stream->ring, stream->prod, prod);
-    return write->placed && write->position >= stream->announced &&
-           write->position + write->length <= stream->announced + (uint64_t)MAX(len, 0);
+    uint64_t begin = stream->announced, end = begin + (uint64_t)MAX(len, 0);
+    return write->placed && len > 0 && write->position >= begin &&
+           (write->position == begin || write->position + write->length <= end);
 }
 
 bool
@@ -525,13 +532,6 @@ smcr_write_announce(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr
 void
 smcr_write_take_in(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
 {
-    smcr_place_rare_t *more = put(arrival, stream, place->position, place);
-    const smcr_qp_t *qp = arrival->qp;
-
-    if (more) /* whether packets before it came without a place, which they will have when they are
-                 sent again, or when the reader has read them */
-        more->gap_is_seen = more->gap && qp->unplaced_psn && arrival->psn > qp->unplaced_from &&
-                            arrival->psn < qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR &&
-                            smcr_evidence_has_packets_to(smcr_qp_peer(arrival->qp));
+    put(arrival, stream, arrival->psn, place->position, place);
     smcr_window_written(arrival, stream, place);
 }
