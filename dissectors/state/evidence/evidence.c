@@ -100,7 +100,7 @@ smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link)
 static smcr_doubt_t
 doubt_links(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *added)
 {
-    bool whole = lgr->from_start && smcr_evidence_has_all_links(lgr);
+    bool whole = lgr->from_start && !lgr->oldest_known;
     smcr_doubt_t doubt = doubt_unless(whole, SMCR_DOUBT_START);
 
     for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link)) {
@@ -146,12 +146,6 @@ smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
     return smcr_doubt_or(doubt_unless(known, SMCR_DOUBT_START),
                          smcr_doubt_group(arrival, conn->lgr));
-}
-
-bool
-smcr_doubt_lgr_has_conns(const smcr_lgr_t *lgr)
-{
-    return lgr->lacking_clc == 0;
 }
 
 /* Whether the group has lost a link since the side has sent its last CDC message. */
@@ -342,7 +336,7 @@ smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *clai
 /* Whether the RKey is known by now, or a connection whose beginning the capture lacks. */
 SMCR_DOUBT_CLAIM(rkey_has_come, const smcr_qp_t *owner,
                  smcr_rmb_find(claim->state, owner, claim->key) ||
-                 !smcr_doubt_lgr_has_conns(owner->link->lgr))
+                 owner->link->lgr->lacking_clc)
 
 smcr_doubt_t
 smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t rkey)

@@ -212,14 +212,6 @@ bool smcr_evidence_knows_link(const smcr_link_t *link);
 /* Whether that is so of all links that the group may have. */
 bool smcr_evidence_knows_links(const smcr_lgr_t *lgr);
 
-/* Whether all links that the group has had are known: it has not had so many that the oldest are
- * forgotten. */
-static inline bool
-smcr_evidence_has_all_links(const smcr_lgr_t *lgr)
-{
-    return !lgr->oldest_known;
-}
-
 /* Whether it is known which side of the group is its server. `lgr` may be NULL. */
 static inline bool
 smcr_evidence_knows_server(const smcr_lgr_t *lgr)
@@ -346,10 +338,6 @@ smcr_doubt_t smcr_doubt_seen_new(const smcr_arrival_t *arrival,
 
 /* conn: the group, and Accept and Confirm of the connection, so that both its tokens are known. */
 smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
-
-/* conn: whether the capture has Accept and Confirm of all connections of the group that have shown
- * themselves so far. */
-bool smcr_doubt_lgr_has_conns(const smcr_lgr_t *lgr);
 
 /* Whether the connection is open for sure, and `side` may be held to that: the capture has both
  * messages that began it and no end of it. What the loss of a link has done to it is known only

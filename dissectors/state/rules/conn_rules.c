@@ -109,7 +109,7 @@ next_has_come(const smcr_doubt_proof_t *claim)
     const smcr_conn_side_t *reader = &conn->side[claim->key];
 
     return smcr_rmb_conn(reader->rmb, reader->rmb_index) != conn ||
-           !smcr_doubt_lgr_has_conns(conn->lgr);
+           conn->lgr->lacking_clc;
 }
 
 /* Nothing is absent since the last message of the writer, and for a second nothing tells of another

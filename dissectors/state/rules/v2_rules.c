@@ -211,7 +211,7 @@ typedef struct smcr_crowd {
 /* Whether a connection has ended at about that time, or the capture lacks the beginning of one. */
 SMCR_DOUBT_CLAIM(has_ended, const smcr_crowd_t *crowd,
                  (crowd->end && crowd->end <= crowd->since + SMCR_TIME_SECOND) ||
-                 !smcr_doubt_lgr_has_conns(crowd->lgr))
+                 crowd->lgr->lacking_clc)
 
 /* Whether both sides have agreed on how many connections the group may have. */
 static bool

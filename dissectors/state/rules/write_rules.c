@@ -11,7 +11,7 @@
 /* Whether the owner has announced the RMB again by now, or the capture lacks the beginning of a
  * connection, which may have. */
 SMCR_DOUBT_CLAIM(has_come_again, const smcr_rmb_t *rmb,
-                 rmb->over || !smcr_doubt_lgr_has_conns(rmb->lgr) ||
+                 rmb->over || rmb->lgr->lacking_clc ||
                  (!rmb->deleted_frame && !smcr_rules_of_rmb(rmb)->refused_frame))
 
 /* Nobody writes to an RMB behind its own consent to the withdrawal. (R-3.5.5.2.2-2, R-A.3.7-6) */
@@ -62,7 +62,7 @@ SMCR_RULES_WRITE(rkey)
 
 /* Whether the element has a connection by now, or the capture lacks the beginning of one. */
 SMCR_DOUBT_CLAIM(conn_has_come, const smcr_rmb_t *rmb,
-                 smcr_rmb_conn(rmb, claim->key) || !smcr_doubt_lgr_has_conns(rmb->lgr))
+                 smcr_rmb_conn(rmb, claim->key) || rmb->lgr->lacking_clc)
 
 /* A WRITE goes to an element that a connection uses. (R-4.1-1) */
 SMCR_RULES_WRITE(element)

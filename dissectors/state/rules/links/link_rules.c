@@ -96,7 +96,7 @@ SMCR_RULES_LLC(check_user_id)
     uint32_t id = message->llc->u.confirm_link.user_id;
 
     smcr_rules_link(arrival, message->link)->qp[side].user_id = id;
-    if (!smcr_evidence_has_all_links(message->lgr))
+    if (message->lgr->oldest_known)
         return;
     for (const smcr_link_t *other = message->lgr->all_links; other; other = smcr_link_older(other))
         if (other != message->link && other->state == SMCR_LINK_ACTIVE && id &&
@@ -264,7 +264,7 @@ SMCR_RULES_LLC(check_add_link)
 static smcr_doubt_t
 doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
-    smcr_doubt_t doubt = smcr_evidence_has_all_links(lgr)
+    smcr_doubt_t doubt = !lgr->oldest_known
                              ? smcr_doubt_message(arrival) : (smcr_doubt_t){SMCR_DOUBT_START, NULL};
 
     for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link))

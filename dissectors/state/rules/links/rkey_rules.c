@@ -256,7 +256,7 @@ static const smcr_conn_t *
 find_unreachable(const smcr_link_t *link, int side)
 {
     smcr_conn_t *conn =
-        smcr_evidence_has_all_links(link->lgr) ? smcr_conn_open(&link->lgr->open) : NULL;
+        link->lgr->oldest_known ? NULL : smcr_conn_open(&link->lgr->open);
 
     for (; conn; conn = smcr_conn_open(&conn->next_open)) {
         const smcr_rmb_t *rmb = conn->side[side].rmb;
