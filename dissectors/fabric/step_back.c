@@ -140,8 +140,8 @@ new_step(wmem_allocator_t *scope, uint32_t frame, smcr_step_cause_t cause)
 static smcr_when_t
 asked_at(const smcr_step_nak_t *nak, const smcr_step_request_t *request)
 {
-    bool follows = nak && (nak->rnr || !request->waited);
-    return follows && nak->psn == request->psn ? nak->when : (smcr_when_t){0, 0};
+    bool follows = nak && nak->psn == request->psn && (nak->rnr || !request->waited);
+    return follows ? nak->when : (smcr_when_t){0, 0};
 }
 
 /* Only the sender's going on from here can prove a late packet to be retransmitted, or a repeat

@@ -134,13 +134,6 @@ smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent
     return answer;
 }
 
-void
-smcr_traffic_skip(smcr_traffic_t *requests, const smcr_sent_t *packet)
-{
-    requests->completed_up_to =
-        MAX(requests->completed_up_to, smcr_flow_coverage(&requests->flow, packet).taken);
-}
-
 smcr_flow_verdict_t
 smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocator_t *scope,
                   const smcr_sent_t *packet)

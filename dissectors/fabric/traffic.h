@@ -96,9 +96,6 @@ typedef struct {
 smcr_traffic_answer_t smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab,
                                           const smcr_sent_t *packet);
 
-/* An ACK that came before its flow was paired: what it completes counts as reported already. */
-void smcr_traffic_skip(smcr_traffic_t *requests, const smcr_sent_t *packet);
-
 /* The next packet, as smcr_flow_take() has it. */
 smcr_flow_verdict_t smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse,
                                       wmem_allocator_t *scope, const smcr_sent_t *packet);

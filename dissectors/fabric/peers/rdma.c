@@ -215,8 +215,9 @@ proves_pair(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, const smcr_sent_
     pair->answers += is_other;
     pair->psn = packet->psn;
     bool proven = is_other && (pair->answers >= PROOF || port_of_both == flow->port);
-    if (!proven)
-        smcr_traffic_skip(opposite->traffic, packet);
+    smcr_psn_t *completed = &opposite->traffic->completed_up_to;
+    if (!proven) /* it came before its flow was paired: what it completes counts as reported */
+        *completed = MAX(*completed, smcr_flow_coverage(requests, packet).taken);
     return proven;
 }
 

@@ -28,6 +28,12 @@ static const char *const states[] = {
     [SMCR_FIGURE_STATUS_DELETED] = "deleted",
 };
 
+static const char *
+qpn_text(wmem_allocator_t *scope, uint64_t qpn)
+{
+    return qpn == SMCR_FIGURE_UNKNOWN ? NULL : smcr_figure_hex_text(scope, qpn, 3);
+}
+
 /* Connections by the index of their link group: numbers by numbers. */
 static wmem_map_t *
 count_conns(const smcr_table_taker_t *taker)
@@ -57,9 +63,9 @@ count_conns(const smcr_table_taker_t *taker)
     X(TEXT, "Link-State", "state", 15,                                                             \
       link->index == SMCR_FIGURE_UNKNOWN ? NULL : states[link->state])                             \
     X(TEXT, "Client-GID", NULL, 22, link->client.gid)                                              \
-    X(TEXT, "Client-QP", NULL, 0, smcr_words_qpn(taker->scope, link->client.qpn))                  \
+    X(TEXT, "Client-QP", NULL, 0, qpn_text(taker->scope, link->client.qpn))                        \
     X(TEXT, "Server-GID", NULL, 22, link->server.gid)                                              \
-    X(TEXT, "Server-QP", NULL, 0, smcr_words_qpn(taker->scope, link->server.qpn))                  \
+    X(TEXT, "Server-QP", NULL, 0, qpn_text(taker->scope, link->server.qpn))                        \
     X(NUMBER, "MTU", NULL, 4, link->mtu_bytes)                                                     \
     X(NUMBER, "Added in", NULL, 0, SMCR_TABLE_FRAME(link->added_frame))                            \
     X(NUMBER, "Deleted in", NULL, 0, SMCR_TABLE_FRAME(link->deleted_frame))                \
@@ -210,9 +216,9 @@ naks_of(const smcr_entry_rdma_t *flow)
     X(NUMBER, "Linkid", NULL, 0, owner.link ? owner.link->number : SMCR_FIGURE_UNKNOWN)            \
     X(TEXT, "Kind", NULL, 5, smcr_figure_flow_kind_words[flow->kind])                              \
     X(TEXT, "Source", NULL, 22, flow->src)                                                         \
-    X(TEXT, "Source QP", NULL, 0, smcr_words_qpn(taker->scope, flow->src_qpn))                     \
+    X(TEXT, "Source QP", NULL, 0, qpn_text(taker->scope, flow->src_qpn))                           \
     X(TEXT, "Destination", NULL, 22, flow->dst)                                                    \
-    X(TEXT, "Destination QP", NULL, 0, smcr_words_qpn(taker->scope, flow->dst_qpn))                \
+    X(TEXT, "Destination QP", NULL, 0, qpn_text(taker->scope, flow->dst_qpn))                      \
     X(COUNT, "Packets", NULL, 8, flow->packets)                                                    \
     X(BYTES, "Bytes", NULL, 12, flow->bytes)                                                       \
     X(BYTES, "Payload", NULL, 12, flow->payload_bytes)                                             \

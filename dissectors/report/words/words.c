@@ -9,8 +9,6 @@
 
 #include "wire/wire.h"
 
-#define QPN_BYTES 3
-
 #define MINUTE (60 * SMCR_TIME_SECOND)
 #define HOUR (60 * MINUTE)
 
@@ -231,12 +229,6 @@ smcr_words_queue_pair(wmem_allocator_t *scope, const char *address, uint64_t qpn
 
     return qpn == SMCR_FIGURE_UNKNOWN ? name
                                       : wmem_strdup_printf(scope, "%s QP %" PRIu64, name, qpn);
-}
-
-const char *
-smcr_words_qpn(wmem_allocator_t *scope, uint64_t qpn)
-{
-    return qpn == SMCR_FIGURE_UNKNOWN ? NULL : smcr_figure_hex_text(scope, qpn, QPN_BYTES);
 }
 
 const char *

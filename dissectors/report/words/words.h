@@ -63,10 +63,8 @@ const char *smcr_words_connections(wmem_allocator_t *scope, const smcr_entry_con
                                    uint64_t count);
 const char *smcr_words_and_more(wmem_allocator_t *scope, const char *first, uint64_t count);
 
-/* A queue pair: "10.0.0.1 QP 17", "?"; its number in hexadecimal, or NULL. `qpn` may be
- * SMCR_FIGURE_UNKNOWN, `address` NULL. */
+/* A queue pair: "10.0.0.1 QP 17", "?". `qpn` may be SMCR_FIGURE_UNKNOWN, `address` NULL. */
 const char *smcr_words_queue_pair(wmem_allocator_t *scope, const char *address, uint64_t qpn);
-const char *smcr_words_qpn(wmem_allocator_t *scope, uint64_t qpn);
 
 /* "src → dst" */
 const char *smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst);
