@@ -152,6 +152,8 @@ COPIED_SOON = 100  # microseconds
 OF_LATE_COPIES = {*IDLE, CAUSE, *(f"flow.repeated_after.{name}" for name in CAUSES_COUNTED), "repeated_packets",
                   "repeated_bytes", "flow.repeated", "repeats", "timeouts", "tcp_loss",
                   "link_group_ended", "smcr.packet_retransmitted.ended", "smcr.told.otherwise", "told_otherwise"}
+# What a message says, whichever of its packets is taken in: the one that it was sent in first, or a retransmission.
+OF_A_MESSAGE = {"smcr.window.full", "smcr.window.opened", "smcr.window.late_update"}
 # Findings on who waited for whom.
 OF_WAITS = {"buffer_full", "slow_reader"}
 # Of the end of the capture, and a share of its time.
@@ -277,7 +279,8 @@ def of_frames(before, after, but, packets, times):
                     others = [other for text in truth.get(SINCE[field], ()) for other in again.get(int(text), [int(text)])]
                     right = texts <= since_other(frame, others, packets, times)
             else:
-                right = field in OF_THE_CAPTURE or field in truth or SAID_WITHIN.get(field, set()) & truth.keys() or begun.get(field, frame) < frame
+                right = field in OF_THE_CAPTURE or field in truth or SAID_WITHIN.get(field, set()) & truth.keys() \
+                    or begun.get(field, frame) < frame or (field in OF_A_MESSAGE and any(field in other for other in first))
             yield Statement(f"frame {frame}", field, sorted(truth.get(field, ())), sorted(texts), right)
 
 
