@@ -304,6 +304,9 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
 
     if (!flow || (!sender->cdc_frame && may_hear(conn, side)))
         return false; /* it may have chosen a link that is absent for its messages */
+    if (last->qp->link->state == SMCR_LINK_DELETED &&
+        links_lack(conn->lgr, side, sender->cdc_frame, UINT32_MAX))
+        return false; /* or has chosen another one since */
     /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
     return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest &&
            flow->in_order > flow->highest && last->qp->too_late <= last->psn &&
@@ -491,10 +494,10 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     bool counts = next && (sender->cdc_frame || !smcr_doubt_group(arrival, conn->lgr).kind);
     bool odd = smcr_conn_side_is_odd(sender);
     int step = sender->cdc_frame ? smcr_conn_side_step(sender, cdc->seq) : first;
-    bool follows = step == 1, moves = last->qp && last->qp != qp;
+    bool follows = step == 1, left = sender->announced.qp && sender->announced.qp->link != qp->link;
     uint32_t gap = last_gap(last, qp, arrival->psn);
-    if (moves && (step > 1 || (!sender->cdc_frame && !first))) /* of the link that was left */
-        gap = MAX(gap, sender->moved_frame);
+    if (sender->cdc_frame ? step > 1 && last->qp && last->qp != qp : left && !first)
+        gap = sender->cdc_frame ? MAX(gap, sender->moved_frame) : arrival->when.frame;
     smcr_evidence_cursor_t prod =
         judge_cursor(conn, qp->side, sender, sender->prod, sender->said_prod, cdc->prod, next);
     smcr_evidence_cursor_t cons =

@@ -314,8 +314,7 @@ take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     smcr_stream_stalls_t before = stalls_of(stream);
 
     stream->stalls->is_full = false;
-    if (!arrival->sent.frame ||
-        smcr_evidence_absent(&before.full_at, arrival->qp, arrival->psn))
+    if (!arrival->sent.frame || smcr_evidence_absent(&before.full_at, arrival->qp, arrival->psn))
         return; /* it was before, or another message may have done so */
     smcr_event_add(arrival, SMCR_EVENT_window_opened, NULL);
     if (before.is_blocked && waited(before.blocked, smcr_evidence_sent(arrival)).time > LATE)
