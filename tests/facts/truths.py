@@ -460,7 +460,7 @@ def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
 # ---- captures ----
 
 Base = collections.namedtuple("Base", "name path head frames")
-Truth = collections.namedtuple("Truth", "base frames report packets times")  # times: {frame: microseconds}
+Truth = collections.namedtuple("Truth", "base frames report packets times roce")  # times: {frame: microseconds}
 
 
 def name_of(capture):
@@ -484,9 +484,11 @@ def truth_of(tshark, capture):
     path = altered.as_pcapng(tshark.bed, path_in_bed(tshark.bed, capture), name)
     base = Base(name, path, *pcapng.read(path))
     rows, report = look(tshark, base.path)
-    segments = {each.frame: each[1:] for each in wire.packets(path) if isinstance(each, wire.Segment)}
+    packets = list(wire.packets(path))
+    segments = {each.frame: each[1:] for each in packets if isinstance(each, wire.Segment)}
     times = {frame.number: pcapng.time(frame) for frame in base.frames}
-    return Truth(base, shown(rows, base.frames), report, segments | altered.identities(path), times)
+    roce = [each for each in packets if isinstance(each, wire.Packet)]
+    return Truth(base, shown(rows, base.frames), report, segments | altered.identities(path), times, roce)
 
 
 def has_same_times(truth, frames):
@@ -495,7 +497,7 @@ def has_same_times(truth, frames):
 
 def counts_all(truth):
     """Whether the report has all RoCE packets: of a capture that starts late it lacks those before the first that tells a link."""
-    return sum(flow["packets"] for flow in truth.report["rdma_flows"]) >= len(wire.roce(truth.base.path))
+    return sum(flow["packets"] for flow in truth.report["rdma_flows"]) >= len(truth.roce)
 
 
 def has_early_times(truth, frames):
@@ -511,7 +513,7 @@ def has_late_copies(frames):
 def acknowledged_later(truth, frames):
     """Seconds by which absent acknowledgements come later, all together: the next ones stand for them, and nothing tells."""
     kept, following, later = {frame.number for frame in frames}, {}, 0
-    for packet in reversed(wire.roce(truth.base.path)):
+    for packet in reversed(truth.roce):
         if packet.opcode == wire.ACKNOWLEDGE:
             time = truth.times[packet.frame]
             if packet.frame in kept:
@@ -527,7 +529,7 @@ def unseen_repeats(truth, frames):
     Of a later time that is absent nobody knows that it was needed.
     """
     kept, times, spans = {frame.number for frame in frames}, collections.defaultdict(list), []
-    requests = [packet for packet in wire.roce(truth.base.path) if packet.opcode != wire.ACKNOWLEDGE]
+    requests = [packet for packet in truth.roce if packet.opcode != wire.ACKNOWLEDGE]
     for packet in requests:
         times[packet.ends, packet.qpn, packet.psn].append(packet.frame)
     for (ends, qpn, psn), sent in times.items():

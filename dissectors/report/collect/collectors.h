@@ -67,7 +67,7 @@ typedef struct {
     smcr_collect_part_t at;
     uint64_t since;    /* it is at that */
     uint64_t reversed; /* a retransmission of the peer has counted up to here */
-    struct smcr_collect_sent *oldest; /* not acknowledged yet */
+    struct smcr_collect_sent *oldest, **end; /* not acknowledged yet; where the next one goes */
     unsigned count, under_way; /* of them; those that are data */
     const smcr_when_t *const *filled, *const *freed; /* acknowledgements of the message that filled
                                                         the buffer, and of that which freed space */

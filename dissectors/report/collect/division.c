@@ -64,6 +64,8 @@ give_up(smcr_collect_writer_t *writer, wmem_allocator_t *scope, unacked_t **at)
     unacked_t *gone = *at;
 
     *at = gone->next;
+    if (!*at)
+        writer->end = at;
     writer->count--;
     writer->under_way -= gone->is_data;
     writer->acked = gone->before;
@@ -73,13 +75,12 @@ give_up(smcr_collect_writer_t *writer, wmem_allocator_t *scope, unacked_t **at)
 static void
 add(smcr_collect_writer_t *writer, wmem_allocator_t *scope, unacked_t packet)
 {
-    unacked_t *sent = wmem_new(scope, unacked_t), **at = &writer->oldest;
-
+    if (!writer->oldest)
+        writer->end = &writer->oldest;
+    unacked_t *sent = *writer->end = wmem_new(scope, unacked_t);
     *sent = packet;
     sent->before = writer->spent;
-    while (*at)
-        at = &(*at)->next;
-    *at = sent;
+    writer->end = &sent->next;
     writer->under_way += sent->is_data;
     if (++writer->count > SENT_MAX)
         give_up(writer, scope, &writer->oldest);
@@ -199,8 +200,7 @@ static void
 take_repeat(smcr_collect_division_t *division, const smcr_record_t *record)
 {
     smcr_collect_writer_t *writer = &division->writer[record->sender];
-    bool late = record->order == SMCR_FLOW_IS_LATE;
-    uint32_t frame = record->first_frame - late; /* which was behind it */
+    uint32_t frame = record->first_frame - (record->order == SMCR_FLOW_IS_LATE); /* not behind it */
     unacked_t *sent = NULL; /* of that frame, or the first one of its request */
 
     for (unacked_t *at = writer->oldest; at && at->when.frame <= frame; at = at->next)
