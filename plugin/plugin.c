@@ -32,7 +32,6 @@ static void
 register_parts(void)
 {
     smcr_fields_register();
-    smcr_layouts_check();
     smcr_preferences_register(proto_smcr);
     smcr_capture_register();
     smcr_roce_register();

@@ -21,7 +21,6 @@ BASES = {"rows": "statistics/flow_graph.c: the base of a struct, used by its add
 # What no object file of this build needs.
 OTHERS_CALL = {
     "smcr_conn_count": "Wireshark 4.4 asks it, by payload/follow.c",
-    "smcr_layout_fault": "unit tests hand it layouts",
     "smcr_capture_begin": "the harnesses of tests/fuzz begin a capture",
 }
 

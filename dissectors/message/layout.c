@@ -1,14 +1,14 @@
 /* The walker over layout tables; what is said of a message, in the Info column, the message's line
- * and expert items, for CLC, LLC and CDC alike; and the check of the tables at load time.
+ * and expert items, for CLC, LLC and CDC alike.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "layout.h"
 
-#include <wsutil/ws_assert.h>
-
 #include "items.h"
+
+smcr_layout_t *smcr_layouts;
 
 struct smcr_shown {
     int hf;
@@ -248,12 +248,6 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, un
     int captured = MIN((int)layout->length, tvb_captured_length_remaining(walk->tvb, (int)base));
     const uint8_t *bytes = captured > 0 ? tvb_get_ptr(walk->tvb, (int)base, captured) : NULL;
 
-    if (layout->broken) {
-        if (walk->flawed)
-            *walk->flawed = true;
-        show_rest(walk, base, base + layout->length);
-        return false;
-    }
     for (unsigned i = 0; i < layout->count; i++) {
         const smcr_row_t *row = &layout->rows[i];
         unsigned offset = base + row->offset;
@@ -365,52 +359,6 @@ smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned
     smcr_item_raise(walk->pinfo, item, &ei_smcr_extra_bytes);
 }
 
-/* ---- the check at load time ---- */
-
-static const char *
-bits_fault(const smcr_row_t *row)
-{
-    uint64_t covered = 0;
-
-    for (int *const *bit = row->bits; *bit; bit++) {
-        uint64_t mask = proto_registrar_get_nth((unsigned)**bit)->bitmask;
-        if (covered & mask)
-            return "bits overlap";
-        covered |= mask;
-    }
-    return covered == UINT64_MAX >> (64 - 8 * row->length) ? NULL : "bits are not covered";
-}
-
-const char *
-smcr_layout_fault(const smcr_layout_t *layout, unsigned (*width)(int hf))
-{
-    unsigned next = 0;
-
-    for (unsigned i = 0; i < layout->count; i++) {
-        const smcr_row_t *row = &layout->rows[i];
-        unsigned field_width = width(*row->hf);
-        const char *fault = NULL;
-
-        if (row->offset != next)
-            return row->offset > next ? "hole between rows" : "rows overlap";
-        if (row->length == 0 || (field_width && field_width != row->length))
-            return "length is not the field's width";
-        if (row->keep == SMCR_KEEP_BYTES && row->member_size != row->length)
-            return "kept array has another length than its row";
-        if (row->keep == SMCR_KEEP_INTEGER && row->member_size < row->length)
-            return "kept integer is too narrow";
-        if (row->kind == SMCR_ROW_BITS)
-            fault = bits_fault(row);
-        else if (row->kind == SMCR_ROW_PART)
-            fault = row->part->length == row->length ? smcr_layout_fault(row->part, width)
-                                                     : "part has another length than its row";
-        if (fault)
-            return fault;
-        next += row->length;
-    }
-    return next == layout->length ? NULL : "rows do not cover the layout";
-}
-
 unsigned
 smcr_layout_width(int hf)
 {
@@ -435,32 +383,4 @@ smcr_layout_width(int hf)
     default:
         return 0;
     }
-}
-
-static void
-check_layout(smcr_layout_t *layout)
-{
-    const char *fault = smcr_layout_fault(layout, smcr_layout_width);
-
-    if (!fault)
-        return;
-    ws_warning("SMC-R: layout of %s is wrong (%s); it is shown as bytes", layout->title, fault);
-    layout->broken = true;
-    ws_assert(!fault);
-}
-
-static smcr_layout_t *all; /* since the plugin was loaded */
-
-void
-smcr_layout_enlist(smcr_layout_t *layout)
-{
-    layout->next = all;
-    all = layout;
-}
-
-void
-smcr_layouts_check(void)
-{
-    for (smcr_layout_t *layout = all; layout; layout = layout->next)
-        check_layout(layout);
 }

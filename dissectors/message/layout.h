@@ -46,21 +46,22 @@ struct smcr_layout {
     const smcr_row_t *rows;
     unsigned count;
     unsigned length;     /* bytes that the rows cover */
-    bool broken;         /* set by smcr_layouts_check(): shown as plain bytes */
     smcr_layout_t *next; /* of all layouts */
 };
 
 #define SMCR_LAYOUT_OF(title_, rows_, length_) \
     {.title = (title_), .rows = (rows_), .count = array_length(rows_), .length = (length_)}
 
-/* Defines a layout by its rows, for one file or, with SHARED, for several. The linker runs the
- * constructor when the plugin is loaded, so that smcr_layouts_check() knows every layout that there
- * is. */
+/* All layouts, since the plugin was loaded: a unit test checks them. */
+extern smcr_layout_t *smcr_layouts;
+
+/* Defines a layout by its rows, for one file or, with SHARED, for several. */
 #define SMCR_LAYOUT_ENLIST(name_, ...) \
     static const smcr_row_t name_##_rows[] = {__VA_ARGS__}; \
     __attribute__((constructor)) static void enlist_##name_(void) \
     { \
-        smcr_layout_enlist(&name_); \
+        name_.next = smcr_layouts; \
+        smcr_layouts = &name_; \
     }
 #define SMCR_LAYOUT(name_, title_, length_, ...) \
     static smcr_layout_t name_; \
@@ -122,8 +123,8 @@ typedef struct {
  * Returns false when the message or the capture ends before the layout does: the rest is shown
  * as bytes, with an expert item. Never reads past the captured bytes.
  *
- * A message that is only examined is flawed when it ends before the layout does, when reserved bits
- * that the capture holds are not zero, or when the layout itself is faulty. */
+ * A message that is only examined is flawed when it ends before the layout does, or when reserved
+ * bits that the capture holds are not zero. */
 bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, unsigned base,
                       void *keep);
 
@@ -174,20 +175,8 @@ void smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, uns
 
 /* ---- layouts themselves ---- */
 
-/* What is wrong with a layout: a hole, an overlap, a length that is not its field's width, bits
- * that are not covered. `width` gives a field's width in bytes, 0 when any will do.
- * Returns NULL when nothing is. */
-const char *smcr_layout_fault(const smcr_layout_t *layout, unsigned (*width)(int hf));
-
 /* Bytes that a field has by its type; 0: any number. */
 unsigned smcr_layout_width(int hf);
 
 /* The integer of `length` bytes; `order` is ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN. */
 uint64_t smcr_layout_number(tvbuff_t *tvb, unsigned offset, unsigned length, unsigned order);
-
-/* Adds a layout to those that are checked; what SMCR_LAYOUT defines is. */
-void smcr_layout_enlist(smcr_layout_t *layout);
-
-/* Checks all layouts; called once, after the fields are registered. A faulty one is reported and
- * from then on shown as plain bytes; a debug build stops. */
-void smcr_layouts_check(void);

@@ -10,6 +10,7 @@
 #include <epan/exceptions.h>
 #include <wiretap/wtap.h>
 
+#include "../unit/layout_fault.h"
 #include "input.h"
 #include "session.h"
 
@@ -159,7 +160,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     input_t message = input_part(&input, MESSAGE_MAX);
     unsigned captured = (unsigned)message.left, reported = captured + (how & 2 ? how : 0U);
 
-    if (smcr_layout_fault(&layout, width_of))
+    if (layout_fault(&layout, width_of))
         return 0;
     uint8_t *bytes = g_malloc(captured ? captured : 1);
     memcpy(bytes, message.bytes, captured);

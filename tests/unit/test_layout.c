@@ -1,10 +1,22 @@
-/* The check of layout tables at load time: every kind of mistake in a table is found, and a sound
- * table passes. Fields are stood in for, so that Wireshark need not start.
+/* The layouts: those of the plugin are sound, and every kind of mistake in a table is found. Fields
+ * are stood in for, so that Wireshark need not start.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "message/layout.h"
+#include "layout_fault.h"
+
+#include "wire/wire.h"
+#include "fields.h"
+
+/* The fields of the plugin. Their indices begin here. */
+#define FIRST 100
+#define ROW(hf, name, filter, type, display, strings, mask, section, description) \
+    {&hf, {name, filter, type, display, strings, mask, description, HFILL}},
+#define TREE(ett)
+static hf_register_info fields[] = {
+#include "fields.def"
+};
 
 /* Field indices of this test: the width of a field in bytes is its tens, see width_of(). */
 static int hf_byte = 10;
@@ -17,15 +29,17 @@ static int ett_part = 1;
 static unsigned
 width_of(int hf)
 {
-    return (unsigned)hf / 10;
+    return hf < FIRST ? (unsigned)hf / 10 : smcr_layout_width(hf);
 }
 
-/* In place of libwireshark's: the layout check asks it for masks only. */
+/* In place of libwireshark's. */
 header_field_info *
 proto_registrar_get_nth(guint hf)
 {
     static header_field_info field;
 
+    if (hf >= FIRST)
+        return &fields[hf - FIRST].hfinfo;
     field.bitmask = hf == (guint)hf_high_nibble ? 0xf0 : hf == (guint)hf_low_nibble ? 0x0f : 0;
     return &field;
 }
@@ -97,13 +111,31 @@ test_case(gconstpointer index)
 {
     unsigned i = GPOINTER_TO_UINT(index);
 
-    g_assert_cmpstr(smcr_layout_fault(&cases[i].layout, width_of), ==, cases[i].fault);
+    g_assert_cmpstr(layout_fault(&cases[i].layout, width_of), ==, cases[i].fault);
+}
+
+static void
+test_plugin(void)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < array_length(fields); i++)
+        *fields[i].p_id = FIRST + (int)i;
+    for (const smcr_layout_t *layout = smcr_layouts; layout; layout = layout->next) {
+        const char *fault = layout_fault(layout, width_of);
+        if (fault)
+            g_test_message("%s", layout->title);
+        g_assert_cmpstr(fault, ==, NULL);
+        count++;
+    }
+    g_assert_cmpuint(count, >, 40);
 }
 
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/layout/plugin", test_plugin);
     for (unsigned i = 0; i < array_length(cases); i++) {
         char *path = g_strdup_printf("/layout/%s", cases[i].layout.title);
         g_test_add_data_func(path, GUINT_TO_POINTER(i), test_case);
