@@ -98,7 +98,7 @@ def rules: {
         "goodput_bytes": "total", "opcodes": "total", "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp":
         "total", "repeated": "total", "repeated_after": "total", "late_naks": "total", "copies": "total", "gaps":
         "total", "missing": "total", "icrc": "total", "ack_time_s": "total", "completion_time_s": "total",
-        "ce_to_cnp_s": "total"},
+        "repeated_completion_time_s": "total", "ce_to_cnp_s": "total"},
     "tcp": {"tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "src": "head", "dst": "head", "src_port": "head",
         "dst_port": "head", "first_time": "earliest", "last_frame": "null", "last_time": "latest", "ecn_initiated":
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},

@@ -19,17 +19,25 @@ request_of(const smcr_flow_t *flow, smcr_psn_t psn)
     return (smcr_when_t){seen->frame, seen->time};
 }
 
+static bool
+is_again(const smcr_seen_packet_t *packet)
+{
+    return packet && smcr_seen_last(packet).frame != packet->frame;
+}
+
 /* The first packet of the message that ends with a request; NULL where the capture lacks it, or
- * where it may have been sent before. */
+ * where it may have been sent before. `*again`: whether one of its packets was retransmitted. */
 static const smcr_seen_packet_t *
-first_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *last)
+first_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *last, bool *again)
 {
     const smcr_seen_packet_t *packet = last;
 
+    *again = is_again(last);
     while (packet && !packet->begins) {
         packet = smcr_seen_find(&flow->seen, packet->psn - 1);
         if (packet && (packet->ends || packet->fetches)) /* it is of another message */
             return NULL;
+        *again |= is_again(packet);
     }
     return packet && !packet->late ? packet : NULL;
 }
@@ -39,12 +47,13 @@ typedef struct {
 } list_t;
 
 static void
-append(list_t *list, smcr_slab_t *slab, smcr_when_t begin)
+append(list_t *list, smcr_slab_t *slab, smcr_when_t begin, bool again)
 {
     smcr_completion_t *message = smcr_slab_new(slab, sizeof *message);
 
     message->frame = begin.frame;
-    message->time = begin.time;
+    message->time = begin.time & UINT64_MAX >> 1;
+    message->again = again;
     if (list->last)
         list->last->next = smcr_slab_number(message);
     else
@@ -85,12 +94,14 @@ messages_of(const smcr_flow_t *flow, smcr_slab_t *slab, smcr_psn_t from, smcr_ps
         from = MAX(from, to - flow->seen.size + 1);
     for (smcr_psn_t psn = MAX(from, flow->first); psn <= to; psn++) {
         const smcr_seen_packet_t *last = smcr_seen_find(&flow->seen, psn);
-        const smcr_seen_packet_t *first = last && last->ends ? first_packet(flow, last) : NULL;
+        bool again;
+        const smcr_seen_packet_t *first =
+            last && last->ends ? first_packet(flow, last, &again) : NULL;
         if (first)
-            append(&complete, slab, (smcr_when_t){first->frame, first->time});
+            append(&complete, slab, (smcr_when_t){first->frame, first->time}, again);
     }
     if (asked.frame)
-        append(&complete, slab, asked);
+        append(&complete, slab, asked, is_again(smcr_seen_find(&flow->seen, fetch)));
     return complete.first;
 }
 
@@ -123,7 +134,7 @@ smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent
     answer.again = said.taken <= flow->taken;
     smcr_psn_t read = smcr_reads_find(flow->reads, said.psn);
     const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, read ? read : said.psn);
-    answer.sent_again = seen && smcr_seen_last(seen).frame != seen->frame;
+    answer.sent_again = is_again(seen);
     if (said.kind == SMCR_IB_SYNDROME_ACK)
         answer.acks = request_of(flow, said.psn);
     else

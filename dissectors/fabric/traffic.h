@@ -75,7 +75,8 @@ typedef struct {
 typedef struct {
     uint32_t next;  /* complete at the same time, in the order of PSNs: number of the entry */
     uint32_t frame; /* its first packet was sent first in this one */
-    uint64_t time;  /* and then, nanoseconds since the epoch */
+    uint64_t time : 63; /* and then, nanoseconds since the epoch */
+    uint64_t again : 1; /* one of its packets has been retransmitted */
 } smcr_completion_t;
 
 /* The next message that is complete at the same time; NULL: there is none. */

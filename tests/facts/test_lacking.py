@@ -75,7 +75,8 @@ def test_first_packets_in_the_other_order(tshark, scratch):
     """The one with the lower PSN is late. The capture has it."""
     assert "RoCE packet" not in tshark.show(PLAIN, *REPORT)
     text = tshark.show(altered(tshark, scratch, PLAIN, swapped(18)), *REPORT)
-    assert "the capture lacks 1 RoCE packet that nobody retransmitted, or has it out of order" in " ".join(text.split())
+    assert ("The capture lacks 1 RoCE packet from 10.0.0.1 to 10.0.0.2 that nobody retransmitted, or has it out of order"
+            in " ".join(text.split()))
 
 
 def test_packet_that_is_not_in_the_capture(tshark, scratch):
@@ -83,7 +84,8 @@ def test_packet_that_is_not_in_the_capture(tshark, scratch):
     frame = tshark.frames(THREE, "smcr.write.len && smcr.stream == 1")[3]
     path = altered(tshark, scratch, THREE, lambda frames: frames[:frame - 1] + frames[frame:])
     text = " ".join(tshark.show(path, *REPORT).split())
-    assert "the capture lacks 1 RoCE packet that nobody retransmitted frame" in text and "out of order" not in text
+    assert re.search(r"The capture lacks 1 RoCE packet from \S+ to \S+ that nobody retransmitted frame", text)
+    assert "out of order" not in text
 
 
 def test_bytes_of_a_connection_without_its_accept(tshark, scratch):

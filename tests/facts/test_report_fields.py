@@ -107,7 +107,10 @@ def repeats(tshark, name):
 
 @every
 def test_repeats_and_copies(tshark, name):
-    """Of all flows: what the fields say is retransmitted, doubled, absent; and the causes."""
+    """
+    Of all flows: what the fields say is retransmitted, doubled, absent; and the causes. Without repeats no message took
+    longer because of one.
+    """
     found = collections.defaultdict(lambda: None)
     for flow in report(tshark, name, ALL_TWO)["rdma_flows"]:
         each = {member: flow[member] for member in ("repeated", "copies", "gaps", "missing")}
@@ -122,6 +125,8 @@ def test_repeats_and_copies(tshark, name):
             each["missing"] += int(row.get("smcr.missing", 0))
     fail_on([(f"{key}.{member}", count, expected[key][member]) for key, counts in found.items()
              for member, count in counts.items() if count is not None and count != expected[key][member]])
+    fail_on([(key_of(flow), flow["repeated_completion_time_s"]) for flow in report(tshark, name, ALL_TWO)["rdma_flows"]
+             if not expected[key_of(flow)]["repeated"] and flow["repeated_completion_time_s"]["count"]])
 
 
 @pytest.mark.parametrize("name", [name for name in PATHS if PATHS[name].parent.name in ("fabric", "roce")

@@ -142,8 +142,26 @@ packet_of(const step_t *step, uint32_t number)
     };
 }
 
+/* Whether a packet of the message that packet `first` begins came twice before `until`. */
+static bool
+is_repeated(const step_t *steps, uint32_t first, const step_t *until)
+{
+    uint32_t psn = steps[first - 1].psn, end = UINT32_MAX;
+
+    for (const step_t *step = steps; step < until; step++)
+        if (step->psn >= psn && step->psn < end && step->what < ACK && step->what != FIRST &&
+            step->what != MIDDLE)
+            end = step->psn;
+    for (const step_t *one = steps; one < until; one++)
+        for (const step_t *two = one + 1; two < until; two++)
+            if (one->what < ACK && two->what < ACK && one->psn == two->psn && one->psn >= psn &&
+                one->psn <= end && !two->corrupt)
+                return true;
+    return false;
+}
+
 static void
-check(const step_t *step, const smcr_traffic_answer_t *answer)
+check(const step_t *steps, const step_t *step, const smcr_traffic_answer_t *answer)
 {
     const smcr_completion_t *message = answer->completes;
 
@@ -154,6 +172,7 @@ check(const step_t *step, const smcr_traffic_answer_t *answer)
     for (unsigned i = 0; i < MAX_MESSAGES && step->completes[i]; i++) {
         g_assert_nonnull(message);
         g_assert_cmpuint(message->frame, ==, step->completes[i]);
+        g_assert_cmpint(message->again, ==, is_repeated(steps, step->completes[i], step));
         message = smcr_completion_next(message);
     }
     g_assert_null(message);
@@ -175,7 +194,7 @@ test_case(gconstpointer data)
             continue;
         }
         smcr_traffic_answer_t answer = smcr_traffic_answer(&requests, &slab, &packet);
-        check(&steps[i], &answer);
+        check(steps, &steps[i], &answer);
         smcr_traffic_take(&responses, &requests, scope, &packet);
     }
     wmem_destroy_allocator(scope);

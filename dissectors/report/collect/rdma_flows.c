@@ -278,8 +278,11 @@ count_answer(smcr_entry_rdma_t *requests, smcr_when_t when, const smcr_record_t 
     if (acks->frame && acks->time != SMCR_RECORD_NO_TIME && !acks->is_ambiguous)
         smcr_distribution_add(&requests->ack_time_s, acks->time);
     for (const smcr_completion_t *message = record->completes; message;
-         message = smcr_completion_next(message))
+         message = smcr_completion_next(message)) {
         measure(&requests->completion_time_s, message->time, when.time);
+        if (message->again)
+            measure(&requests->repeated_completion_time_s, message->time, when.time);
+    }
     if (record->cnp && record->cnp->ce.frame)
         measure(&requests->ce_to_cnp_s, record->cnp->ce.time, when.time);
 }

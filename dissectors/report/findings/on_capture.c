@@ -53,67 +53,14 @@ find_late_start(smcr_finder_t *finder)
                                      conn->tcp_stream);
         filter = smcr_finder_either(finder, filter, all, count++);
     }
-    bool noticed = notice.count >= count;
+    /* the filter of the items is shorter, where these are about each direction of the same ones */
+    bool noticed = notice.count >= count && notice.count <= 2 * count && notice.subject &&
+                   notice.subject->stream == earliest->stream;
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_LATE_START, count, noticed ? notice.first : first,
-                    noticed  ? notice.filter
-                    : filter ? filter
-                             : "smcr",
-                    "%s: the capture lacks the beginning, so what came first is not known%s",
+                    noticed || (!filter && notice.count) ? notice.filter : filter ? filter : "smcr",
+                    "%s: the capture lacks the beginning%s",
                     smcr_words_connections(finder->scope, earliest, count),
                     named_text(finder, by, named, count));
-}
-
-/* Unreliable: nobody acknowledges its packets, and nobody repeats them. */
-static bool
-is_unreliable(const smcr_entry_rdma_t *flow)
-{
-    for (unsigned i = 0; i < flow->opcodes.length; i++)
-        if (flow->opcodes.counts[i].opcode >> 5 == 1) /* UC: nobody acknowledges */
-            return true;
-    return false;
-}
-
-/* Missing packets whose retransmission no peer asked for. */
-static uint64_t
-not_captured(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
-{
-    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
-
-    if (is_unreliable(flow))
-        return smcr_figure_known(flow->missing);
-    if (!peer || smcr_figure_known(flow->repeated) || smcr_figure_known(peer->nak.psn_sequence) ||
-        smcr_finding_flow_is_damaged(finder, flow))
-        return 0;
-    return smcr_figure_known(flow->missing);
-}
-
-static void
-find_lack(smcr_finder_t *finder)
-{
-    uint64_t missing = 0, most = 0, late = smcr_finder_notice(finder, "smcr.out_of_order").count;
-    const smcr_entry_rdma_t *worst = NULL;
-
-    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
-        uint64_t lacking = not_captured(finder, flow);
-        missing += lacking;
-        if (lacking > most) {
-            most = lacking;
-            worst = flow;
-        }
-    }
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_NOT_CAPTURED, missing,
-                    smcr_finder_notice(finder, "smcr.packet_ahead").first, "smcr.packet_ahead",
-                    worst && is_unreliable(worst)
-                        ? "%s: the capture lacks %s of UC, which retransmits none: lost, or not "
-                          "captured"
-                    : !late ? "%s: the capture lacks %s that nobody retransmitted"
-                        : "%s: the capture lacks %s that nobody retransmitted, or has %s out of "
-                          "order",
-                    worst && worst->src && worst->dst
-                        ? smcr_words_hosts(finder->scope, worst->src, worst->dst)
-                        : "Unknown hosts",
-                    smcr_words_things(finder->scope, missing, "RoCE packet"),
-                    missing == 1 ? "it" : "them");
 }
 
 /* ---- one direction alone ---- */
@@ -168,7 +115,7 @@ find_no_roce(smcr_finder_t *finder)
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.no_roce");
 
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_NO_ROCE, notice.count, notice.first, notice.filter,
-                    "The capture has no RoCE packet of %s: is a port left out?",
+                    "The capture has no RoCE packet that is known to be of %s: is a port left out?",
                     smcr_words_and_more(finder->scope,
                                         smcr_finder_subject(finder, notice.subject), notice.count));
 }
@@ -357,6 +304,5 @@ smcr_finding_on_capture(smcr_finder_t *finder)
     find_late_start(finder);
     find_no_roce(finder);
     find_one_sided(finder);
-    find_lack(finder);
     find_silence(finder);
 }

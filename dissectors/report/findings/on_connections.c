@@ -231,15 +231,19 @@ static const char *
 losses(const smcr_finder_t *finder, is_t *is)
 {
     uint64_t lost = 0;
+    bool least = false; /* of a direction it is not known */
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        if (is(conn))
-            lost += smcr_figure_known(conn->client_to_server.unreported_bytes) +
-                    smcr_figure_known(conn->server_to_client.unreported_bytes) +
-                    smcr_figure_known(conn->client_to_server.unannounced_bytes) +
-                    smcr_figure_known(conn->server_to_client.unannounced_bytes);
+        const uint64_t bytes[] = {
+            conn->client_to_server.unreported_bytes, conn->server_to_client.unreported_bytes,
+            conn->client_to_server.unannounced_bytes, conn->server_to_client.unannounced_bytes};
+        for (unsigned i = 0; i < G_N_ELEMENTS(bytes) && is(conn); i++) {
+            lost += smcr_figure_known(bytes[i]);
+            least |= bytes[i] == SMCR_FIGURE_UNKNOWN;
+        }
     }
-    return lost ? wmem_strdup_printf(finder->scope, "; %s not reported as read",
+    return lost ? wmem_strdup_printf(finder->scope, "; %s%s not reported as read",
+                                     least ? "at least " : "",
                                      smcr_words_bytes(finder->scope, lost)) : "";
 }
 

@@ -1,4 +1,4 @@
-/* How packets of RDMA fared: damaged, refused, without receive buffer, lost, marked.
+/* How packets of RDMA fared: damaged, refused, without receive buffer, lost, not captured, marked.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,7 @@ typedef struct {
     uint64_t count;              /* packets in trouble */
     uint64_t packets;            /* all of these flows */
     uint64_t again;              /* packets retransmitted for it */
-    uint64_t slowest;            /* message, nanoseconds */
+    uint64_t slowest;            /* of the messages retransmitted, nanoseconds */
     uint64_t answered;           /* CNPs that answer marks; repeats after NAKs for damage */
     const smcr_entry_rdma_t *at; /* the flow with most of it */
     uint64_t most;
@@ -45,7 +45,7 @@ add_trouble(trouble_t *trouble, const smcr_entry_rdma_t *flow, uint64_t count, u
     trouble->count += count;
     trouble->packets += smcr_figure_known(flow->packets);
     trouble->again += again;
-    trouble->slowest = MAX(trouble->slowest, flow->completion_time_s.max);
+    trouble->slowest = MAX(trouble->slowest, flow->repeated_completion_time_s.max);
 }
 
 /* " from A to B", " between A and B" */
@@ -78,7 +78,7 @@ slowest(const smcr_finder_t *finder, const trouble_t *trouble)
 {
     if (trouble->slowest < 10000000)
         return "";
-    return wmem_strdup_printf(finder->scope, "; the slowest message took %s",
+    return wmem_strdup_printf(finder->scope, "; their slowest message took %s",
                               smcr_words_duration(finder->scope, trouble->slowest));
 }
 
@@ -195,7 +195,7 @@ add_waited(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, trouble_t
     add_trouble(trouble, flow, smcr_figure_known(flow->rnr_nak),
                 data ? smcr_figure_known(data->repeated_after.rnr) : 0);
     if (data && smcr_figure_known(flow->rnr_nak))
-        trouble->slowest = MAX(trouble->slowest, data->completion_time_s.max);
+        trouble->slowest = MAX(trouble->slowest, data->repeated_completion_time_s.max);
 }
 
 static void
@@ -309,10 +309,11 @@ text_of_repeats(const smcr_finder_t *finder, const trouble_t *trouble, const smc
     if (is_proven(&sum->repeated_after)) {
         const smcr_entry_causes_t *causes = &sum->repeated_after; /* how the senders came to know */
         return wmem_strdup_printf(
-            finder->scope, "%s: %s retransmitted (%s)%s", missed(finder, sum, naks), what,
+            finder->scope, "%s; %s retransmitted (%s)%s", missed(finder, sum, naks), what,
             SMCR_WORDS_COUNTS(finder->scope, {causes->nak, "after NAKs"},
                               {causes->read, "after lost READ responses"},
-                              {causes->timeout, "after timeouts"}), slowest(finder, trouble));
+                              {causes->timeout, "after timeouts"},
+                              {causes->unknown, "for an unknown cause"}), slowest(finder, trouble));
     }
     return wmem_strdup_printf(finder->scope, "%s retransmitted %s%s", what,
                               !sum->repeated_after.timeout ? "for a cause that is not known"
@@ -339,6 +340,52 @@ find_repeats(smcr_finder_t *finder)
         (int)severity_of_repeats(&trouble, causes), trouble.count,
         smcr_finder_first(finder, "smcr.nak", "smcr.packet_retransmitted"),
         "smcr.nak || smcr.retransmission", "%s", text_of_repeats(finder, &trouble, &sum, naks));
+}
+
+/* ---- packets that the capture lacks ---- */
+
+/* Unreliable: nobody acknowledges its packets, and nobody repeats them. */
+static bool
+is_unreliable(const smcr_entry_rdma_t *flow)
+{
+    for (unsigned i = 0; i < flow->opcodes.length; i++)
+        if (flow->opcodes.counts[i].opcode >> 5 == 1) /* UC */
+            return true;
+    return false;
+}
+
+/* Missing packets whose retransmission no peer asked for. */
+static void
+add_missing(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, trouble_t *trouble)
+{
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
+    bool repaired = !peer || smcr_figure_known(flow->repeated) ||
+                    smcr_figure_known(peer->nak.psn_sequence) ||
+                    smcr_finding_flow_is_damaged(finder, flow);
+
+    if (!repaired || is_unreliable(flow))
+        add_trouble(trouble, flow, smcr_figure_known(flow->missing), 0);
+}
+
+static void
+find_missing(smcr_finder_t *finder)
+{
+    trouble_t trouble = sum_up(finder, add_missing);
+    bool late = smcr_finder_notice(finder, "smcr.out_of_order").count;
+    const char *them = trouble.count == 1 ? "it" : "them";
+    const char *why =
+        trouble.at && is_unreliable(trouble.at)
+            ? " of UC, which retransmits none: lost, or not captured"
+            : wmem_strdup_printf(finder->scope, " that nobody retransmitted%s%s%s",
+                                 late ? ", or has " : "", late ? them : "",
+                                 late ? " out of order" : "");
+
+    if (!smcr_finder_is_filtered(finder))
+        smcr_finder_add(finder, SMCR_FIGURE_FOUND_NOT_CAPTURED, trouble.count,
+                        smcr_finder_notice(finder, "smcr.packet_ahead").first, "smcr.packet_ahead",
+                        "The capture lacks %s%s%s",
+                        smcr_words_things(finder->scope, trouble.count, "RoCE packet"),
+                        between(finder, &trouble), why);
 }
 
 /* ---- congestion ---- */
@@ -427,6 +474,7 @@ smcr_finding_on_fabric(smcr_finder_t *finder)
     find_refused(finder);
     find_waited(finder);
     find_repeats(finder);
+    find_missing(finder);
     find_congestion(finder);
     find_rejected(finder);
     find_unanswered_cm(finder);

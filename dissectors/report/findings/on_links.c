@@ -81,7 +81,7 @@ failover_of(const link_place_t *place)
     return failover;
 }
 
-/* "3 connections moved to link 1, 4.1 ms after the last message on it"; "" where none has moved. */
+/* "3 connections moved to link 1, 4.1 ms after the last message on the old one"; "": none has. */
 static const char *
 failover_text(wmem_allocator_t *scope, const failover_t *failover)
 {
@@ -94,7 +94,7 @@ failover_text(wmem_allocator_t *scope, const failover_t *failover)
     if (failover->to != SMCR_FIGURE_UNKNOWN)
         wmem_strbuf_append_printf(text, " to link %" PRIu64, failover->to);
     if (failover->still)
-        wmem_strbuf_append_printf(text, ", %s after the last message on it",
+        wmem_strbuf_append_printf(text, ", %s after the last message on the old one",
                                   smcr_words_duration(scope, failover->still));
     return wmem_strbuf_finalize(text);
 }
@@ -192,9 +192,10 @@ find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
     uint64_t packets = smcr_figure_known(flow->packets) - smcr_figure_known(flow->copies);
 
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_LINK_FAILED, packets, flow->first_frame, filter,
-                    "%s never came up: %s got no answer to %s%s", name_of(place),
-                    flow->src ? flow->src : "one side",
+                    "%s never came up: %s got no answer to %s, %s of them retransmitted%s",
+                    name_of(place), flow->src ? flow->src : "one side",
                     smcr_words_things(finder->scope, packets, "packet"),
+                    smcr_words_number(finder->scope, flow->repeated),
                     smcr_finder_undelivered(finder, flow->src, flow->dst));
 }
 
@@ -277,7 +278,7 @@ find_group_end(smcr_finder_t *finder)
         return;
     SMCR_FIGURE_EACH(link, link, group->links)
         if (link->delete_reason && !*reason)
-            reason = wmem_strdup_printf(finder->scope, " (%s)",
+            reason = wmem_strdup_printf(finder->scope, ", %s",
                                         smcr_figure_delete_reason_words[link->delete_reason]);
     const char *filter = wmem_strdup_printf(
         finder->scope, "frame.number == %" PRIu32 " || smcr.packet_retransmitted.ended",
@@ -356,10 +357,11 @@ find_dead_peer(smcr_finder_t *finder)
     if (flow)
         text = wmem_strdup_printf(
             finder->scope,
-            "%s stopped answering: %s from %s retransmitted, and no packet came back on RoCE%s%s"
+            "%s stopped answering: %s from %s, and no packet came back on RoCE%s%s"
             "%s%s",
-            flow->dst, smcr_words_things(finder->scope, flow->repeated, "packet"), flow->src,
-            silence ? " for " : "", silence ? smcr_words_duration(finder->scope, silence) : "",
+            flow->dst, smcr_words_things(finder->scope, flow->repeated, "retransmission"),
+            flow->src, silence ? " for " : "",
+            silence ? smcr_words_duration(finder->scope, silence) : "",
             needed ? "" : "; the connections had ended before",
             smcr_finder_undelivered(finder, flow->src, flow->dst));
     /* what a host that has reset its connections does is no cause of that */

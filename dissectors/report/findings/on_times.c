@@ -126,9 +126,9 @@ cause(const smcr_finder_t *finder, const wait_t *wait)
                                   smcr_words_duration(scope, wait->trip));
     if (!wait->trip || wait->reader * 10 >= wait->full * 6 || wait->buffer == SMCR_FIGURE_UNKNOWN)
         return "";
-    return wmem_strdup_printf(
-        scope, ", below rate × round trip (%s): %s would do",
-        smcr_words_duration(scope, wait->trip), size_of(finder, size_that_would_do(wait)));
+    return wmem_strdup_printf(scope, "; with a round trip of %s, %s would do",
+                              smcr_words_duration(scope, wait->trip),
+                              size_of(finder, size_that_would_do(wait)));
 }
 
 static void
@@ -147,9 +147,10 @@ find_full(smcr_finder_t *finder)
         smcr_finder_first(finder, "smcr.window.writer_blocked", "smcr.window.full"),
         "smcr.window.full || smcr.window.writer_blocked",
         "%s: %s waited %s (%s) for space in %s%s%s",
-        !slow            ? "Receive buffer full"
-        : wait.to_server ? "The server reads slowly"
-                         : "The client reads slowly",
+        !slow                     ? "Receive buffer full"
+        : !wait.conn->client.addr ? "The program reads slowly" /* nobody knows who is client */
+        : wait.to_server          ? "The server reads slowly"
+                                  : "The client reads slowly",
         smcr_words_direction(scope, wait.conn, wait.to_server),
         smcr_words_duration(scope, wait.full), smcr_words_share(scope, wait.full, wait.whole),
         wait.buffer == SMCR_FIGURE_UNKNOWN

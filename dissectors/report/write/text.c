@@ -108,7 +108,7 @@ write_capture(const page_t *page)
         write_line(page, "%s cut: the capture has only their beginnings",
                    smcr_words_things(page->scope, capture->cut_frames, "frame"));
     if (capture->passes == 1 && page->report->rdma_flows.length)
-        write_line(page, "read in one pass: two know more (tshark -2; a window opened anew)");
+        write_line(page, "read in one pass: a second one knows more (tshark -2; a window anew)");
 }
 
 /* ---- findings ---- */

@@ -341,11 +341,14 @@ new_request(const smcr_exchange_message_t *message)
         .orderly = message->type == SMCR_LLC_DELETE_LINK &&
                    message->llc->flags & SMCR_LLC_FLAG_ORDERLY,
     };
+    bool wishes = by_client || (!smcr_evidence_knows_server(message->lgr) &&
+                                message->type == SMCR_LLC_ADD_LINK &&
+                                !message->llc->u.add_link.qpn); /* a client's wish for a link */
     /* nobody needs to answer the server's DELETE LINK for all links: the group is gone. Nor is the
      * server to do what the client asks for, a link (3.5.4, 3.5.5.3) */
     request->exchange.is_optional = (message->all_links && !by_client) ||
                                     message->type == SMCR_LLC_REQ_ADD_LINK ||
-                                    (message->type == SMCR_LLC_ADD_LINK && by_client);
+                                    (message->type == SMCR_LLC_ADD_LINK && wishes);
     smcr_list_keep(message->lgr->pending, request, PENDING_MAX);
     return request;
 }
