@@ -466,7 +466,7 @@ def test_permission_missing(monitor, tshark):
         pytest.skip("everybody may capture here")
     result = monitor("-i", "lo")
     assert result.returncode == 1 and re.fullmatch(
-        r"smcr-monitor: .*ermission to capture .*\. Users of the group wireshark may\.\n", result.stderr), result.stderr
+        r"smcr-monitor: .*ermission to capture .*\. Debian: dpkg-reconfigure wireshark-common lets .* capture\.\n", result.stderr), result.stderr
 
 
 def test_plugin_missing(monitor, tshark_without, bed):

@@ -88,6 +88,25 @@ def test_packet_that_is_not_in_the_capture(tshark, scratch):
     assert "out of order" not in text
 
 
+def test_connections_without_their_beginning(tshark, scratch):
+    """The sentence, the frame and the filter are about the same connections."""
+    path = altered(tshark, scratch, "6.1-v2-h1-two-links-second-fails", lambda frames: [
+        frame for frame in frames if frame.number % 7])
+    report = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))
+    late = {str(each["stream"]) for each in report["connections"] if each["began_before"]}
+    finding = next(each for each in report["findings"] if each["kind"] == "late_start")
+    found = tshark.fields(path, "frame.number", "smcr.stream", where=finding["filter"], two_pass=True)
+    assert len(found) > 10 and len(late) == finding["count"] and all(late & {*streams} for _, streams in found if streams)
+    assert [str(finding["frame"])] in [number for number, _ in found]
+
+
+def test_wish_for_a_link(tshark, scratch):
+    """A client asks for a link, and the server begins one: no response is absent, though the capture begins late."""
+    path = altered(tshark, scratch, "6.1-v1-h5-late-second-link", lambda frames: frames[len(frames) // 3:])
+    assert tshark.frames(path, "smcr.llc.type == 2 && smcr.qpn == 0") != []
+    assert tshark.frames(path, "smcr.no_response", two_pass=True) == []
+
+
 def test_bytes_of_a_connection_without_its_accept(tshark, scratch):
     """Cursors tell whose the RDMA WRITEs to the server are; without them how much it got is not known, and not none."""
     accept = tshark.frames(PLAIN, "smcr.clc.type == 2")[0]

@@ -5,6 +5,8 @@
 
 #include "scene.h"
 
+#include "report/findings/findings.h"
+
 /* ---- scenes ---- */
 
 static void
@@ -488,10 +490,35 @@ static const scene_case_t cases[] = {
      "note g 1, note h 1, note i 1"},
 };
 
+/* Where nobody knows what the readers of one connection had read, the sum is a lower bound. */
+static void
+test_lower_bound(void)
+{
+    for (unsigned known = 0; known < 2; known++) {
+        scene_t scene;
+        scene_open(&scene);
+        aborted(&scene);
+        aborted(&scene);
+        SMCR_FIGURE_EACH(connection, conn, scene.report.connections) {
+            conn->server_to_client.unreported_bytes = 0;
+            conn->client_to_server.unannounced_bytes = conn->server_to_client.unannounced_bytes = 0;
+        }
+        if (!known)
+            ((smcr_entry_connection_t *)scene.report.connections.entries[0])
+                ->client_to_server.unreported_bytes = SMCR_FIGURE_UNKNOWN;
+        smcr_findings_find(&scene.report, scene.notices, scene.notice_count, scene.scope);
+        const smcr_entry_finding_t *finding = scene.report.findings.entries[0];
+        g_assert_nonnull(strstr(finding->text, known ? "; 40,000 bytes not reported as read"
+                                                     : "; at least 20,000 bytes not reported"));
+        scene_close(&scene);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/findings/lower_bound", test_lower_bound);
     scene_add_cases("/findings", cases, G_N_ELEMENTS(cases));
     return g_test_run();
 }

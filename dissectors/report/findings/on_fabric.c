@@ -376,8 +376,9 @@ find_missing(smcr_finder_t *finder)
     const char *why =
         trouble.at && is_unreliable(trouble.at)
             ? " of UC, which retransmits none: lost, or not captured"
-            : wmem_strdup_printf(finder->scope, " that nobody retransmitted%s%s%s",
-                                 late ? ", or has " : "", late ? them : "",
+            : wmem_strdup_printf(finder->scope, "%s that nobody retransmitted%s%s%s",
+                                 trouble.others ? "," : "",
+                                 late ? wmem_strdup_printf(finder->scope, ", or has %s", them) : "",
                                  late ? " out of order" : "");
 
     if (!smcr_finder_is_filtered(finder))
