@@ -376,7 +376,7 @@ find_missing(smcr_finder_t *finder)
     const char *why =
         trouble.at && is_unreliable(trouble.at)
             ? " of UC, which retransmits none: lost, or not captured"
-            : wmem_strdup_printf(finder->scope, "%s that nobody retransmitted%s%s%s",
+            : wmem_strdup_printf(finder->scope, "%s that nobody retransmitted%s%s",
                                  trouble.others ? "," : "",
                                  late ? wmem_strdup_printf(finder->scope, ", or has %s", them) : "",
                                  late ? " out of order" : "");
