@@ -6,6 +6,7 @@ there is the reason.
 
 import collections
 import functools
+import math
 import re
 
 import layouts
@@ -57,15 +58,42 @@ def syn(path):
 
 
 def fin(path):
-    """Segments that end their direction, without data."""
+    """Segments that end their direction, without data, behind the Confirm of their TCP connection."""
     _, frames = pcapng.read(path)
+    agreed = {mutants.ends(pcapng.data(frames[frame - 1]))[0]: frame for frame in reversed(clc(CONFIRM)(path))}
     found = []
     for frame in frames:
         data = pcapng.data(frame)
         ends = mutants.ends(data)
-        if ends and data[ends[2] + 13] & 1 and mutants.layers(data).payload == mutants.layers(data).end:
+        if ends and min(agreed.get(end, frame.number) for end in ends[:2]) < frame.number and data[ends[2] + 13] & 1 and mutants.layers(data).payload == mutants.layers(data).end:
             found.append(frame.number)
     return found
+
+
+def of_group(of):
+    """Those to queue pairs that a first contact or ADD LINK names: the capture has all that tells what is right."""
+    def frames(path):
+        naming = {frame for names in (FIRST_ACCEPT, FIRST_CONFIRM, ADD_LINK, ADD_LINK_ANSWER) for frame in names(path)}
+        named = {each.data[38:41] if each.kind == "clc" else each.data[28:31]
+                 for each in wire.messages(path) if each.frame in naming}
+        to = {each.frame: each.qpn.to_bytes(3, "big") for each in wire.roce(path)}
+        return [each for each in of(path) if to[each] in named]
+    return frames
+
+
+def settled(of, others=2):
+    """CDC messages behind CLC of their connection, or so many others of it: of two that differ nobody knows which is wrong."""
+    def frames(path):
+        told = {each.data[46:50]: each.frame for each in reversed(wire.messages(path))
+                if each.kind == "clc" and each.data[4] in (ACCEPT, CONFIRM)}
+        count, behind = collections.Counter(), set()
+        for each, _ in mutants.cdc_behind(path):
+            token = each.payload[4:8]
+            count[each.ends, each.qpn, token] += 1
+            if told.get(token, each.frame) < each.frame or count[each.ends, each.qpn, token] > others:
+                behind.add(each.frame)
+        return [each for each in of(path) if each in behind]
+    return frames
 
 
 def later_of_rmb(path):
@@ -240,9 +268,12 @@ TEST_LINK, TEST_LINK_ANSWER = llc(7, 0x27, response=False), llc(7, 0x27, respons
 LLC_V1 = matches("llc", set(range(1, 0x20)))
 LLC_V2 = matches("llc", set(range(0x20, 0x30)))
 CDC = cdc()
+FIRST_CDC = of_group(lambda path: [each.frame for each, before in mutants.cdc_behind(path) if not any(before)])
+LATER_CDC, IN_ROUND = settled(later_cdc), of_group(within_round)
+READ_ALL, HAVE_READ = (settled(of, math.inf) for of in (has_read_all, have_read))  # two others may be wrong, too
 MOVE = cdc(lambda data: data[24] & 0x08 and any(data[2:4]))
 CLOSING = cdc(lambda data: data[25] & 0x40)
-WRITE = requests(wire.WRITE_ONLY)
+WRITE = of_group(requests(wire.WRITE_ONLY))
 RELEASE_1 = clc(PROPOSAL, more=lambda data: data[7] & 3 == 2 and data[83] >> 4)
 ACCEPT_1 = clc(ACCEPT, 2, True, lambda data: data[105] & 15)
 CONFIRM_1 = clc(CONFIRM, 2, True, lambda data: data[105] & 15)
@@ -372,9 +403,9 @@ MUTATIONS = (
     Broken("R-3.5.1.2-1 R-C.6-1", "smcr.clc.data_instead", clc(DECLINE), put(0, "48545450"),
            also={"smcr.fallback": "the connection falls back", "bytes": "those of the Decline are data"}),
     Broken("R-3.5.1.2-6", "smcr.clc.peer_changed", having(LATER_CONFIRM, clc(CONFIRM, 1, True)), put(8, "7777")),
-    Broken("R-3.5.2-1", "smcr.clc.peer_changed", having(lambda path: LATER_ACCEPT(path)[1:], LATER_ACCEPT), put(8, "7777")),
-    Broken("R-3.5.2-5", "smcr.clc.peer_changed", LATER_CONFIRM, put(32, "020304050607")),
-    Broken("R-3.5.2-5", "smcr.link.mismatch", LATER_CONFIRM, put(38, "0abcde")),
+    Broken("R-3.5.2-1", "smcr.clc.peer_changed", having(lambda path: LATER_ACCEPT(path)[1:], behind(FIRST_ACCEPT, LATER_ACCEPT)), put(8, "7777")),
+    Broken("R-3.5.2-5", "smcr.clc.peer_changed", behind(FIRST_CONFIRM, LATER_CONFIRM), put(32, "020304050607")),
+    Broken("R-3.5.2-5", "smcr.link.mismatch", behind(FIRST_CONFIRM, LATER_CONFIRM), put(38, "0abcde")),
     Broken("R-A.2-2", "smcr.clc.trailer_invalid", clc(PROPOSAL), end("5a5a5a5a"), also=KEPT),
     Broken("R-A.2-2", "smcr.clc.trailer_invalid", clc(ACCEPT), end("5a5a5a5a"), also=KEPT),
     Broken("R-A.2-2", "smcr.clc.trailer_invalid", clc(CONFIRM), end("5a5a5a5a"), also=KEPT),
@@ -443,9 +474,9 @@ MUTATIONS = (
     Broken("R-V2ACC-13", "smcr.clc.count_invalid", clc(CONFIRM, 2, True), put(156, "07"), also=LIST),
     Broken("R-V2ACC-13", "smcr.clc.limit_exceeded", clc(CONFIRM, 2, True, lambda data: len(data) == 180), both(
         longer(-5, "".join(f"00000000000000000000ffff0a0a0a{digit:02x}" for digit in range(1, 9))), put(156, "09"))),
-    *(Broken("R-A.2.3-9", "smcr.token_in_use", later, copied(first, 46, 4, 46), at=goes_on, also=TOKENS, echo=with_token)
+    *(Broken("R-A.2.3-9", "smcr.token_in_use", having(first, later), copied(first, 46, 4, 46), at=goes_on, also=TOKENS, echo=with_token)
       for first, later in ((FIRST_ACCEPT, LATER_ACCEPT), (FIRST_CONFIRM, LATER_CONFIRM))),
-    *(Broken("R-3.5.2-3", "smcr.rmb.element_in_use", later, copied_element(first), at=goes_on, also=ELEMENTS, echo=with_element)
+    *(Broken("R-3.5.2-3", "smcr.rmb.element_in_use", having(first, later), copied_element(first), at=goes_on, also=ELEMENTS, echo=with_element)
       for first, later in ((FIRST_ACCEPT, LATER_ACCEPT), (FIRST_CONFIRM, LATER_CONFIRM))),
     # CONFIRM LINK
     Broken("R-2.2.2-1", "smcr.max_links_invalid", llc(1, response=False), put(34, "01")),
@@ -498,9 +529,9 @@ MUTATIONS = (
     # RKeys
     Broken("R-3.5.5.2-1", "smcr.rkey.link_missing", having(SERVER_DELETES, OTHER_LINKS), both(put(4, "00"), put(17, "00" * 13)),
            also=NOT_THERE, echo=(CONFIRM_RKEY_ANSWER, both(put(4, "00"), put(17, "00" * 13)))),
-    Broken("R-3.5.5.2-2 R-3.5.5.2.2-3", "smcr.rkey.not_announced", DELETE_RKEY, put(8, UNKNOWN), also=NOT_THERE,
+    Broken("R-3.5.5.2-2 R-3.5.5.2.2-3", "smcr.rkey.not_announced", of_group(DELETE_RKEY), put(8, UNKNOWN), also=NOT_THERE,
            echo=(DELETE_RKEY_ANSWER, put(8, UNKNOWN))),
-    Broken("R-A.3.5-2", "smcr.llc.not_echoed", CONFIRM_RKEY_ANSWER, put(5, UNKNOWN)),
+    Broken("R-A.3.5-2", "smcr.llc.not_echoed", of_group(CONFIRM_RKEY_ANSWER), put(5, UNKNOWN)),
     Broken("R-A.3.5-3", "smcr.llc.flags_invalid", CONFIRM_RKEY, bits(3, 0x20)),
     Broken("R-A.3.5-4", "smcr.llc.limit_exceeded", llc(6, response=False), put(4, "08"), also=ECHO),
     Broken("R-A.3.5-4", "smcr.rkey.count_wrong", llc(6, response=False, more=lambda data: not data[4]), put(4, "05"),
@@ -537,23 +568,23 @@ MUTATIONS = (
     Broken("R-V2LLC-12", "smcr.llc.limit_exceeded", llc(0x25, response=False), put(24, "09"),
            also={"smcr.llc.count_invalid": "the message has no room for them"}),
     # CDC
-    Broken("R-2.1-7", "smcr.cdc.announced_early", within_round, add(12, ">I", 100), nth=3),
-    Broken("R-3.4-1 R-A.4-1", "smcr.cdc.length_invalid", CDC, put(1, "2d"), nth=3,
+    Broken("R-2.1-7", "smcr.cdc.announced_early", IN_ROUND, add(12, ">I", 100), nth=3),
+    Broken("R-3.4-1 R-A.4-1", "smcr.cdc.length_invalid", settled(CDC), put(1, "2d"), nth=3,
            also={"smcr.cdc.sequence_gap": "the message is none of its connection",
                  "blocked_count": "nobody can read whether it says so"}),
     Broken("R-3.4-1", "smcr.payload_longer", CDC, longer(-1, EXTRA), nth=3),
-    Broken("R-4.3-1", "smcr.cdc.first_number", CDC, put(2, "0005")),
-    Broken("R-4.3-2", "smcr.cdc.sequence_skipped", later_cdc, add(2, ">H", 100), nth=4),
-    Broken("R-4.3-2 R-4.6.2-1", "smcr.cdc.sequence_backwards", later_cdc, add(2, ">H", -1), nth=4),
+    Broken("R-4.3-1", "smcr.cdc.first_number", FIRST_CDC, put(2, "0005")),
+    Broken("R-4.3-2", "smcr.cdc.sequence_skipped", LATER_CDC, add(2, ">H", 100), nth=4),
+    Broken("R-4.3-2 R-4.6.2-1", "smcr.cdc.sequence_backwards", LATER_CDC, add(2, ">H", -1), nth=4),
     Broken("R-4.3-3 R-A.4-5", "smcr.cdc.cursor_range", CDC, put(12, "7fffffff")),
-    Broken("R-A.4-7", "smcr.cdc.wrap", later_cdc, add(10, ">H", 5), nth=4,
+    Broken("R-A.4-7", "smcr.cdc.wrap", LATER_CDC, add(10, ">H", 5), nth=4,
            also={"urgent_count": "where urgent data end is not believed"}),
     Broken("R-4.5.1-2 R-A.4-9", "smcr.cdc.cursor_backwards",
-           have_read, put(20, "00000004"), nth=4),
-    Broken("R-A.4-8", "smcr.cdc.read_unsent", has_read_all, add(20, ">I", 1000), nth=4),
+           HAVE_READ, put(20, "00000004"), nth=4),
+    Broken("R-A.4-8", "smcr.cdc.read_unsent", READ_ALL, add(20, ">I", 1000), nth=4),
     Broken("R-4.6.1-2 R-4.6.2-1", "smcr.move.number", MOVE, add(2, ">H", 50), at=by_sender(CDC, 4)),
     Broken("R-4.8.2-4", "smcr.conn.aborted", CLOSING, bits(25, 0x20)),
-    Broken("R-2.1-8 R-4.8.1-4", "smcr.cdc.closed_unannounced", lambda path: sorted(last_writes(path)),
+    Broken("R-2.1-8 R-4.8.1-4", "smcr.cdc.closed_unannounced", of_group(lambda path: sorted(last_writes(path))),
            both(add(12, ">I", 4), last(EXTRA)), nth=-1, also={"bytes": "there are more"}, at=end_of),
     # RDMA
     Broken("R-4.1-1 R-4.2-3", "smcr.write.outside", WRITE, add(0, ">Q", -1 << 30), nth=1, also=NOWHERE),
@@ -601,11 +632,16 @@ def shows(broken, path, number):
     return min((each for each in broken.at(path) if each > number), default=None)
 
 
+def one_of(broken, path, frames):
+    """[(frame, where it shows)] of the one of these frames, if there is one."""
+    frames = frames[broken.nth:][:1] if -len(frames) <= broken.nth else []
+    return [(frame, told) for frame in frames for told in [shows(broken, path, frame)] if told]
+
+
 def chosen(broken, most=2):
     """[(capture, frame, where it shows)]: captures of different versions before others."""
     every = captures("real")
-    have = [(name, frames[broken.nth]) for name, frames in found(broken.of).items() if -len(frames) <= broken.nth < len(frames)]
-    have = [(name, frame, told) for name, frame in have for told in [shows(broken, every[name], frame)] if told]
+    have = [(name, *one) for name, frames in found(broken.of).items() for one in one_of(broken, every[name], frames)]
     names = [name for name, _, _ in have]
     rank = {name: [other for other in names if version(other) == version(name)].index(name) for name in names}
     return sorted(have, key=lambda each: rank[each[0]])[:most]

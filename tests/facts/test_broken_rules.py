@@ -4,14 +4,16 @@ It is told at its frame and nowhere else, and no figure behind it is another tha
 takes one capture of every fifth mutation; `tests/run --all` takes two of each.
 """
 
+import collections
 import json
 
 import broken_rules
 import hosts
 import mutants
+import pcapng
 import pytest
 import rules
-from bed import ALL, captures
+from bed import ALL, TOP, captures
 
 EACH = 1 if ALL else 5
 # What they say was believed, and the next message, which was right, told off.
@@ -52,23 +54,31 @@ def wrong_sums(before, after, also):
     return wrong + [(number, counted) for number, counted in zip(old[1:], new[1:], strict=True) if counted > number]
 
 
-def faults(tshark, scratch, broken):
-    for name, number, told in broken_rules.chosen(broken, 2 if ALL else 1):
-        path = captures()[name]
-        altered = mutants.mutate_all(path, broken_rules.changes_of(broken, path, number), scratch / "broken.pcapng")
-        raised, false, wrong = mutants.differences(mutants.shown(tshark, name), mutants.shown(tshark, altered), told)
-        others = [*(raised - {broken.item, *broken.also}), *(each for each in false if each[1] not in broken.also)]
-        wrong = [each for each in wrong if each[0] != number and each[1] not in broken.also]
-        wrong += wrong_sums(report(tshark, name), report(tshark, altered), broken.also)
-        if broken.item not in raised or others or wrong:
-            yield broken.rules, broken.item, name, number, sorted(raised), others[:3], wrong[:3]
+def faults(tshark, scratch, broken, path, number, told):
+    altered = mutants.mutate_all(path, broken_rules.changes_of(broken, path, number), scratch / "broken.pcapng")
+    raised, false, wrong = mutants.differences(mutants.shown(tshark, path), mutants.shown(tshark, altered), told)
+    others = [*(raised - {broken.item, *broken.also}), *(each for each in false if each[1] not in broken.also)]
+    wrong = [each for each in wrong if each[0] != number and each[1] not in broken.also]
+    wrong += wrong_sums(report(tshark, path), report(tshark, altered), broken.also)
+    if broken.item not in raised or others or wrong:
+        yield broken.rules, broken.item, path.name, number, sorted(raised), others[:3], wrong[:3]
 
 
 def test_a_broken_rule_is_told_where_it_is_broken(tshark, scratch):
     held = [each for each in broken_rules.MUTATIONS if not broken_rules.chosen(each)]
     assert held == [], "no capture has such a message"
     chosen = [each for number, each in enumerate(broken_rules.MUTATIONS) if number % EACH == 0 or each.rules in ALWAYS]
-    found = [fault for each in chosen for fault in faults(tshark, scratch, each)]
+    found = [fault for each in chosen for name, *at in broken_rules.chosen(each, 2 if ALL else 1)
+             for fault in faults(tshark, scratch, each, tshark.bed.capture(name), *at)]
+    if found:
+        pytest.fail("\n".join(map(str, found)), pytrace=False)
+
+
+def test_a_broken_rule_is_told_in_a_late_capture(tshark, scratch):
+    """Where what comes before tells what is right."""
+    path = hosts.write(tshark.bed, hosts.Variant("late-reuse", "A", "whole"))
+    held = [(each, path, *at) for each in broken_rules.MUTATIONS for at in broken_rules.one_of(each, path, each.of(path))]
+    found = [fault for each in held[::EACH] for fault in faults(tshark, scratch, *each)]
     if found:
         pytest.fail("\n".join(map(str, found)), pytrace=False)
 
@@ -86,3 +96,55 @@ def test_a_later_accept_breaks_nothing_in_a_late_group(tshark, scratch):
         altered = mutants.mutate(path, number, change, scratch / "altered.pcapng")
         assert mutants.differences(before, mutants.shown(tshark, altered), number) == (items, [], [])
         assert wrong_sums(whole, report(tshark, altered), {}) == []
+
+
+# In captures that begin late: the frame of one message, what is wrong in it, the items there; what is unknown of the same bytes.
+BASES = (
+    ("late-reuse", 2, mutants.put(2, "0005"), set()),  # the first message of its sender: who goes on from it is not blamed
+    ("late-one", 10, mutants.add(2, ">H", 3), set()),  # nor of the second one
+    ("6.1-v1-c2-capture-starts-late", 41, mutants.add(2, ">H", 3), set()),  # CLC has told the connection, but not of all links
+    ("late-reuse", 18, mutants.add(20, ">I", 1000), set()),
+    ("6.1-v1-c2-capture-starts-late", 41, mutants.add(18, ">H", 1), set()),
+    ("late-reuse", 14, mutants.add(12, ">I", 100), set()),  # nobody recognises the WRITE before it
+    ("late-reuse", 2, mutants.put(12, "7fffffff"), {"smcr.cdc.cursor_range"}),
+    ("late-reuse", 2, mutants.put(1, "2d"), set(), "smcr.conn.began_before"),  # the queue pair is known later
+    ("http", 2, mutants.add(12, ">I", -4096), {"smcr.cdc.cursor_range"}),  # it tells no begin of an RMB
+    ("http", 1, mutants.add(0, ">Q", -4096), set(), "smcr.write.offset"),  # nor does a host confirm that begin
+    ("late-one", 31, mutants.put(1, "2d"), {"smcr.cdc.length_invalid"}, "smcr.cdc.sequence_gap"),  # before a host tells
+    ("http11-smcr", 4, mutants.add(20, ">I", 1000), set()),  # the peer has not announced so much: nobody knows what is unread
+    ("http", 77, mutants.add(10, ">H", 5), {"smcr.cdc.wrap"}),  # what is not believed announces nothing behind the end
+)
+
+
+def late_capture(tshark, scratch, name):
+    if name in hosts.names():
+        return hosts.write(tshark.bed, hosts.Variant(name, "A", "whole"))
+    head, frames = pcapng.read(captures().get(name, TOP / "captures" / "applications" / f"{name}.pcapng"))
+    pcapng.write(scratch / "late.pcapng", head, frames if name in captures() else frames[14:])  # those before are of CLC and LLC
+    return scratch / "late.pcapng"
+
+
+def sums_of_numbers(whole):
+    return {(each["stream"], way, name): (each[way] or {}).get(name) for each in whole["connections"]
+            for way in DIRECTIONS for name in SUMS}
+
+
+@pytest.mark.parametrize("name", sorted({each[0] for each in BASES}))
+def test_a_wrong_base_breaks_nothing_in_a_late_capture(tshark, scratch, name):
+    """Of a connection that nobody knows to be one, each direction may have a number. No number stands for two."""
+    path = late_capture(tshark, scratch, name)
+    before, whole = mutants.shown(tshark, path), report(tshark, path)
+    for _, number, change, items, *also in (each for each in BASES if each[0] == name):
+        altered = mutants.mutate(path, number, change, scratch / "altered.pcapng")
+        after, found = mutants.shown(tshark, altered), report(tshark, altered)
+        raised, false, wrong = mutants.differences(before, after, number)
+        assert (raised, [each for each in false if each[1] not in also]) == (items, []), number
+        assert [each for each in wrong if each[1] not in ("smcr.stream", *also)] == [], number
+        numbers = collections.defaultdict(set)
+        for frame in after.keys() - {number}:
+            if len(after[frame][1]["smcr.stream"]) == 1:  # a host may tell of several
+                numbers[int(after[frame][1]["smcr.stream"][0])] |= set(before[frame][1]["smcr.stream"])
+        assert {each: of for each, of in numbers.items() if len(of) != 1} == {}, number
+        old = sums_of_numbers(whole)
+        assert [(key, value) for key, value in sums_of_numbers(found).items() if value is not None and key[0] in numbers and
+                value != old[int(*numbers[key[0]]), *key[1:]]] == [], number

@@ -45,11 +45,15 @@ static const struct {
         {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 1, F, 0, 1, 0, "conn_moved"},
         {CLIENT, 3, 0, 0, 1, 0, "cdc_seq_gap"}, STOP}},
     {"gap over the wrap", {
-        {CLIENT, 65535, 0, 0, 0, 0, "breach_doubtful"},
+        {CLIENT, 65534, 0, 0, 0, 0, "breach_doubtful"}, {CLIENT, 65535, 0, 0, 0, 0, ""},
         {CLIENT, 1, 0, 0, 0, 0, "cdc_seq_skipped"}, STOP}},
     {"sequence backwards", {
-        {CLIENT, 5, 0, 0, 0, 0, "breach_doubtful"}, {CLIENT, 5, 0, 0, 0, 0, "cdc_seq_backwards"},
-        {CLIENT, 4, 0, 0, 0, 0, "cdc_seq_backwards"}, {CLIENT, 5, 0, 0, 0, 0, ""}, STOP}},
+        {CLIENT, 4, 0, 0, 0, 0, "breach_doubtful"}, {CLIENT, 5, 0, 0, 0, 0, ""},
+        {CLIENT, 5, 0, 0, 0, 0, "cdc_seq_backwards"}, {CLIENT, 4, 0, 0, 0, 0, "cdc_seq_backwards"},
+        {CLIENT, 5, 0, 0, 0, 0, ""}, STOP}},
+    {"first number wrong", {
+        {CLIENT, 5, 0, 0, 0, 0, "breach_doubtful"}, {CLIENT, 2, 0, 0, 0, 0, ""},
+        {CLIENT, 3, 0, 0, 0, 0, ""}, {CLIENT, 5, 0, 0, 0, 0, "cdc_seq_skipped"}, STOP}},
     {"behind a gap", {
         {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 1, "absent"},
         {CLIENT, 2, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, "retransmission"}, STOP}},

@@ -169,6 +169,7 @@ typedef struct {
     smcr_collect_stream_bytes_t bytes; /* that figures.bytes has counted */
     const smcr_link_t *link;      /* on which it went last */
     bool is_blocked;              /* the writer has said so last */
+    bool has_unowned; /* its flow has WRITEs of no connection before its last packet */
 } smcr_collect_direction_t;
 
 /* A link that the connection has used, from a frame on. */

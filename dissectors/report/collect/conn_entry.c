@@ -246,7 +246,8 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
 
     *entry = direction->figures;
     /* its WRITEs would not be recognised, or are not */
-    if (!entry->writes && (!side[!sender].rmb || side[!sender].in.announced))
+    if ((direction->has_unowned && !side[!sender].announced.qp) ||
+        (!entry->writes && (!side[!sender].rmb || side[!sender].in.announced)))
         entry->bytes = entry->writes = SMCR_FIGURE_UNKNOWN;
     if (direction->bytes.has_unplaced && side[sender].moved_frame) /* WRITEs may have come twice */
         entry->bytes = SMCR_FIGURE_UNKNOWN;

@@ -15,6 +15,7 @@
 typedef struct {
     uint32_t gaps[2]; /* places where packets of each sender are absent, so far */
     uint32_t last[2]; /* frame of the last request, by sender; 0: none */
+    bool unowned[2]; /* a WRITE of each sender has no connection */
 } flows_t;
 
 /* The sides of the connection may have changed places since. */
@@ -182,8 +183,8 @@ take_llc(smcr_collect_t *collection, smcr_when_t when, const smcr_tap_t *packet)
 }
 
 /* A packet of a link. What is absent before it may belong to a first contact, or may be the first
- * data, unless a request of its flow came in between. Returns the gaps of both flows so far. */
-static const uint32_t *
+ * data, unless a request of its flow came in between. Returns both flows so far. */
+static const flows_t *
 take_link(smcr_collect_t *collection, const smcr_tap_t *packet, uint32_t frame)
 {
     const smcr_record_t *record = packet->record;
@@ -197,7 +198,9 @@ take_link(smcr_collect_t *collection, const smcr_tap_t *packet, uint32_t frame)
         counted->contact.is_unsure = true;
     if (packet->roce && record->kind != SMCR_RECORD_ACK && record->kind != SMCR_RECORD_CNP)
         *last = frame;
-    return flows->gaps;
+    flows->unowned[record->sender == 1] |= record->kind == SMCR_RECORD_WRITE && !record->conn &&
+                                           smcr_capture_is_read();
+    return flows;
 }
 
 /* ---- packets ---- */
@@ -272,7 +275,7 @@ smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocato
 
 static void
 count_packet(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
-             smcr_when_t when, const smcr_tap_t *packet, const uint32_t *gaps)
+             smcr_when_t when, const smcr_tap_t *packet, const flows_t *flows)
 {
     const smcr_record_t *record = packet->record;
     smcr_collect_direction_t *direction = &counted->direction[record->sender];
@@ -281,12 +284,13 @@ count_packet(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
         counted->contact.ready = when; /* for data, whatever LLC is still at */
     counted->contact.is_over |= !counted->on_roce;
     counted->on_roce = true;
-    smcr_collect_division_take(&counted->division, collection->scope, when, packet, gaps,
+    smcr_collect_division_take(&counted->division, collection->scope, when, packet, flows->gaps,
                                counted->clc[SMCR_CLC_CONFIRM].frame != 0);
     direction->figures.bytes +=
         smcr_collect_stream_bytes_take(&direction->bytes, collection->scope, record);
     if (record->order == SMCR_FLOW_IS_COPY)
         return;
+    direction->has_unowned |= flows->unowned[record->sender];
     count_meaning(direction, &counted->direction[!record->sender], record, when.frame);
     if (record->order == SMCR_FLOW_IS_REPEAT) {
         direction->figures.repeated_packets++;
@@ -345,11 +349,9 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
     const smcr_record_t *record = packet->record;
     bool is_ack = record->kind == SMCR_RECORD_ACK; /* which the figures of its link count */
     const smcr_conn_t *conn = record->conn && !is_ack ? record->conn : packet->falls_back;
-    const uint32_t *gaps = NULL;
+    const flows_t *flows = record->link ? take_link(collection, packet, when.frame) : NULL;
 
     collection->now = when.frame;
-    if (record->link)
-        gaps = take_link(collection, packet, when.frame);
     if (!conn) {
         take_llc(collection, when, packet);
         return;
@@ -360,8 +362,8 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
     counted->last = when;
     if (packet->clc)
         count_clc(collection, counted, when, packet->clc, record->direction == 1);
-    else if (gaps && packet->roce && record->sender >= 0)
-        count_packet(collection, counted, when, packet, gaps);
+    else if (flows && packet->roce && record->sender >= 0)
+        count_packet(collection, counted, when, packet, flows);
 }
 
 /* ---- reporting ---- */

@@ -27,8 +27,7 @@ smcr_evidence_continued(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
     int owner = !qp->side;
 
     return smcr_evidence_absent(&lgr->confirmed_at[owner], qp, arrival->psn)
-               ? NULL
-               : lgr->confirmed[owner];
+               ? NULL : lgr->confirmed[owner];
 }
 
 bool
@@ -456,14 +455,17 @@ judge_cursor(const smcr_conn_t *conn, int owner, const smcr_conn_side_t *sender,
     const smcr_ring_t ring =
         in->known ? in->ring : (smcr_ring_t){reader->size, conn->lgr->base[owner]};
     bool again = sender->moved_frame > sender->cdc_frame || (!sender->cdc_frame && !next);
+    bool odd = smcr_conn_side_is_odd(sender);
+    bool agrees = odd && smcr_ring_fault(&ring, said, now) == SMCR_RING_FAULT_NONE;
+    bool proven = !sender->is_new && in->consumed <= in->announced &&
+                  (sender->announced.qp || (in->known && in->announced <= in->written));
     smcr_evidence_cursor_t cursor = {.fault = smcr_ring_fault(&ring, again ? now : before, now)};
 
-    if (cursor.fault == SMCR_RING_FAULT_ROUND &&
-        (!next || smcr_conn_side_is_odd(sender) || conn->lgr->immediate))
+    if (cursor.fault == SMCR_RING_FAULT_ROUND && (!next || odd || conn->lgr->immediate))
         cursor.fault = SMCR_RING_FAULT_NONE;
-    cursor.believed = cursor.fault == SMCR_RING_FAULT_NONE;
-    cursor.told = smcr_conn_side_is_odd(sender) &&
-                  smcr_ring_fault(&ring, said, now) == SMCR_RING_FAULT_NONE;
+    cursor.told = agrees || (cursor.fault == SMCR_RING_FAULT_BACK && !proven) ||
+                  (cursor.fault == SMCR_RING_FAULT_ROUND && sender->is_new);
+    cursor.believed = cursor.fault == SMCR_RING_FAULT_NONE || (agrees && !proven && !in->known);
     cursor.known = cursor.believed && in->known && smcr_conn_owns_element(conn, owner);
     return cursor;
 }
@@ -514,7 +516,7 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         .follows = follows && !odd,
         .prod = prod,
         .cons = cons,
-        .seq = counts ? (uint16_t)(sender->cdc_seq + 1) : cdc->seq,
+        .seq = counts && !sender->is_new ? (uint16_t)(sender->cdc_seq + 1) : cdc->seq,
         .same = smcr_conn_side_has_read_to(sender, cdc->cons),
         .since = odd ? MAX(sender->odd_frame, gap) : follows ? 0 : gap,
         .current = smcr_evidence_is_current(conn, !qp->side),

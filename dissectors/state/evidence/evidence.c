@@ -73,17 +73,16 @@ smcr_doubt_is_new(const smcr_arrival_t *arrival)
 smcr_doubt_t
 smcr_doubt_since(const smcr_arrival_t *arrival, const smcr_point_t *point)
 {
-    bool whole = point->qp && is_whole(point->qp, point->psn);
-
-    return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
+    return smcr_doubt_or(
+        smcr_doubt_message(arrival),
+        doubt_unless(point->qp && is_whole(point->qp, point->psn), SMCR_DOUBT_ABSENT));
 }
 
 smcr_doubt_t
 smcr_doubt_before(const smcr_arrival_t *arrival)
 {
-    bool whole = has_all(arrival->qp);
-
-    return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
+    return smcr_doubt_or(smcr_doubt_message(arrival),
+                         doubt_unless(has_all(arrival->qp), SMCR_DOUBT_ABSENT));
 }
 
 smcr_doubt_t
@@ -170,9 +169,8 @@ smcr_doubt_conn_is_open(const smcr_conn_t *conn, int side)
 smcr_doubt_t
 smcr_doubt_place(const smcr_arrival_t *arrival)
 {
-    bool doubtful = arrival->state->several_interfaces || arrival->state->is_disordered;
-
-    return doubt_unless(!doubtful, SMCR_DOUBT_PLACE);
+    return doubt_unless(!arrival->state->several_interfaces && !arrival->state->is_disordered,
+                        SMCR_DOUBT_PLACE);
 }
 
 /* ---- what may come later ---- */

@@ -246,7 +246,7 @@ bool smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame);
 typedef struct {
     smcr_ring_fault_t fault;
     bool believed; /* it can be */
-    bool told;     /* what it goes on from could not be, either */
+    bool told;     /* nothing bears out what it goes on from: nobody is blamed */
     bool known;    /* so are: */
     uint64_t end;  /* its position in the stream */
     uint64_t over; /* so many bytes beyond what was written, or, of a consumer cursor, announced */

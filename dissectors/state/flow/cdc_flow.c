@@ -132,7 +132,8 @@ place_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
 
     bool again = known && side->rmb && side->rmb->guessed && write && write->rmb == side->rmb;
     if (!write || !moved || (!again && (known || write->rmb || !write->late)) ||
-        write->first_psn + write->packets != arrival->psn || cdc->prod.count < write->length)
+        write->first_psn + write->packets != arrival->psn || cdc->prod.count < write->length ||
+        cdc->prod.count >= smcr_bsize_bytes(SMCR_BSIZE_512M))
         return;
     uint64_t base = write->va - (cdc->prod.count - write->length);
     if (base & SMCR_WIRE_PAGE_MASK)
@@ -294,8 +295,7 @@ keep_known(streams_t *streams, const smcr_conn_side_t *sender, const smcr_cdc_t 
     if (streams->out && (!known->prod.believed ||
                          !smcr_stream_can_announce(streams->out, cdc->prod)))
         streams->out = NULL;
-    const smcr_stream_t *in =
-        streams->in; /* of unknown size, a cursor in a later round says less */
+    const smcr_stream_t *in = streams->in; /* of unknown size, a later round says less */
     if (in &&
         (!known->cons.believed || (!smcr_ring_room(&in->ring) && cdc->cons.wrap != in->cons.wrap)))
         streams->in = NULL;
@@ -331,6 +331,7 @@ summarize(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *vi
 {
     const smcr_stream_t *out = streams->out, *in = streams->in;
 
+    view->has_unread &= out->consumed <= out->announced;
     view->offered = view->has_unread && in && smcr_ring_room(&in->ring)
                         ? (uint32_t)smcr_stream_free(in) : SMCR_RECORD_NOT_KNOWN;
     view->announced = out->announced;
@@ -405,6 +406,7 @@ take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smc
     side->cdc_seq = known->seq;
     side->cdc_said = cdc->seq;
     side->lacks_last = false;
+    side->is_new = !known->follows && (!side->announced.qp || side->first_cdc == side->cdc_frame);
     if (known->prod.believed)
         side->prod = cdc->prod;
     if (known->prod.believed && side->cdc_time >= side->mark_time[0] + SMCR_TIME_DISORDER) {

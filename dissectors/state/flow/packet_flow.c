@@ -436,6 +436,36 @@ take_in_request(smcr_arrival_t *arrival)
         place_part(arrival);
 }
 
+/* What came to the queue pair before it was known came on its link. `taken`: nothing is absent that
+ * came before this message. Returns the queue pair. */
+static smcr_qp_t *
+adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp, bool taken)
+{
+    const smcr_qp_t *sender = smcr_qp_peer(qp);
+    wmem_list_t *writes = smcr_orphan_take_unknown_qp(state, &qp->key);
+
+    SMCR_LIST_EACH(const smcr_orphan_t *, orphan, writes) {
+        if (!smcr_gid_is_same(orphan->roce.source, sender->key.gid))
+            continue; /* of an earlier life of this queue pair */
+        smcr_record_t gone = smcr_record_new();
+        gone.kind = SMCR_RECORD_WRITE;
+        gone.place = orphan->place;
+        if (taken)
+            take_in_request(&(smcr_arrival_t){.state = state, .roce = &orphan->roce, .qp = qp,
+                                              .when = orphan->when, .record = &gone});
+        smcr_place_late_t *late = smcr_place_late(orphan->place);
+        late->link = qp->link;
+        late->sender = sender->side;
+        smcr_place_rare_t *more = smcr_place_make_rare(state, orphan->place);
+        more->order = gone.order;
+        more->first_frame = gone.first_frame;
+        more->events = gone.events;
+    }
+    if (writes)
+        wmem_destroy_list(writes);
+    return qp;
+}
+
 static void
 take_in_response(smcr_arrival_t *arrival)
 {
@@ -469,7 +499,8 @@ receiver_of_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp)
     if (!link)
         return qp;
     if (!qp)
-        return smcr_link_take_ack(arrival->state, link, roce);
+        return adopt_unknown_qp_writes(arrival->state,
+                                       smcr_link_take_ack(arrival->state, link, roce), false);
     smcr_join_links(arrival->state, link, &roce->target);
     return smcr_qp_find(arrival->state, &roce->target);
 }
@@ -594,36 +625,6 @@ smcr_state_tcp_ended(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool 
 
 /* ---- queue pairs that nobody announced ---- */
 
-/* Takes in what came to the queue pair before it was known. */
-static void
-adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp)
-{
-    const smcr_qp_t *sender = smcr_qp_peer(qp);
-    wmem_list_t *writes = smcr_orphan_take_unknown_qp(state, &qp->key);
-
-    SMCR_LIST_EACH(const smcr_orphan_t *, orphan, writes) {
-        if (!smcr_gid_is_same(orphan->roce.source, sender->key.gid))
-            continue; /* of an earlier life of this queue pair */
-        smcr_record_t gone = smcr_record_new();
-        gone.kind = SMCR_RECORD_WRITE;
-        gone.place = orphan->place;
-        take_in_request(&(smcr_arrival_t){.state = state,
-                                          .roce = &orphan->roce,
-                                          .qp = qp,
-                                          .when = orphan->when,
-                                          .record = &gone});
-        smcr_place_late_t *late = smcr_place_late(orphan->place);
-        late->link = qp->link;
-        late->sender = sender->side;
-        smcr_place_rare_t *more = smcr_place_make_rare(state, orphan->place);
-        more->order = gone.order;
-        more->first_frame = gone.first_frame;
-        more->events = gone.events;
-    }
-    if (writes)
-        wmem_destroy_list(writes);
-}
-
 /* CONFIRM LINK flows between the two queue pairs of its link that CLC or ADD LINK announced. With
  * the PSN that was announced for the first packet it is of no other link, though one of the two is
  * another: `from` or `to` is NULL then. (R-3.3-5, R-A.3.1-3) */
@@ -673,5 +674,6 @@ smcr_state_prove(const smcr_arrival_t *arrival, uint32_t sender_qpn)
         before = NULL;
     }
     if (!before)
-        adopt_unknown_qp_writes(arrival->state, smcr_link_prove(arrival->state, arrival->roce));
+        adopt_unknown_qp_writes(arrival->state, smcr_link_prove(arrival->state, arrival->roce),
+                                true);
 }

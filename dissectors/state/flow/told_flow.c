@@ -420,8 +420,9 @@ end_dump(const smcr_arrival_t *arrival, uint64_t dump)
         bool asks = socket->whole_frame == arrival->when.frame && !socket->is_doubtful;
         smcr_conn_t *half = asks ? other_half(arrival, socket, &side) : NULL;
         smcr_conn_t *conn = smcr_conn_now(socket->conn);
-        if (!half || !is_like(&socket->told, half, side))
-            continue;
+        if (!half || !is_like(&socket->told, half, side) ||
+            (!conn && smcr_conn_find(state, half->lgr, side, socket->told.token)))
+            continue; /* or it waits for what the one with its token says next */
         if (!conn) {
             smcr_conn_set_token(state, half, side, socket->told.token);
             name_conn(arrival, socket, half, side);
@@ -554,8 +555,7 @@ smcr_state_told_conn(const smcr_arrival_t *arrival, const smcr_socket_t *socket)
     smcr_conn_t *conn = smcr_conn_now(socket->conn ? socket->conn : mirror ? mirror->conn : NULL);
 
     return conn && conn->lgr == arrival->qp->link->lgr && !conn->side[arrival->qp->side].has_token
-               ? conn
-               : NULL;
+               ? conn : NULL;
 }
 
 void

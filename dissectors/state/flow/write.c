@@ -97,8 +97,7 @@ smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
     bool first = receiver->size && smcr_evidence_holds(&receiver->since);
     lgr->base_known[side] = offset < SMCR_WIRE_EYECATCHER_LENGTH || first;
     lgr->base[side] = lgr->base_known[side] && offset == SMCR_WIRE_EYECATCHER_LENGTH
-                          ? SMCR_WIRE_EYECATCHER_LENGTH
-                          : 0;
+                          ? SMCR_WIRE_EYECATCHER_LENGTH : 0;
     lgr->state->base_doubtful |= !lgr->base_known[side];
 }
 
@@ -179,9 +178,10 @@ locate_next(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *con
         return;
     if (write->conn && is_seamless(qp, reader) && write->position > end &&
         smcr_evidence_is_astray(arrival, conn, write->position - end, bytes)) {
-        smcr_rules_write(SMCR_RULES_COUNTED, arrival,
-                         &(smcr_rules_write_t){.conn = conn, .end = end, .length = extent.length,
-                                               .position = write->position});
+        const smcr_rules_write_t astray = {.conn = conn, .end = end, .length = extent.length,
+                                           .position = write->position};
+        if (!write->rmb->guessed) /* else its begin may be wrong */
+            smcr_rules_write(SMCR_RULES_COUNTED, arrival, &astray);
         *stream = before;
         write->placed = false;
         return;

@@ -47,6 +47,7 @@ typedef struct {
     uint32_t sending_done_frame, closed_frame, abort_frame; /* 0: not yet */
     uint32_t moved_frame; /* failover validation that moved this direction; 0: never */
     uint64_t moved_time;  /* of that, nanoseconds since the epoch */
+    bool is_new;     /* nothing bears out its last message: it follows none, nor CLC */
     bool lacks_last; /* the capture lacks its last messages, or those on a link that it has left */
 } smcr_conn_side_t;
 

@@ -26,7 +26,7 @@ SMCR_RULES_CDC(step)
 {
     unsigned before = message->sender->cdc_said, now = message->cdc->seq;
 
-    if (message->step <= 0 && !message->replayed)
+    if (message->step <= 0 && !message->replayed && !message->sender->is_new)
         smcr_event_add(arrival, SMCR_EVENT_cdc_seq_backwards,
                        "Sequence number %u follows %u, which frame %u had", now, before,
                        message->sender->cdc_frame);
@@ -34,7 +34,7 @@ SMCR_RULES_CDC(step)
         smcr_event_add(arrival, SMCR_EVENT_cdc_seq_gap,
                        "Sequence number %u follows %u: CDC messages before this one are missing",
                        now, before);
-    else if (message->step > 1)
+    else if (message->step > 1 && !message->sender->is_new)
         smcr_breach(arrival, SMCR_EVENT_cdc_seq_skipped, message->follows,
                     "Sequence number %u follows %u, though no packet is missing", now, before);
 }
@@ -351,7 +351,7 @@ SMCR_RULES_CDC(end)
                     "The sender closed the connection in frame %u, but goes on, as Linux may do "
                     "(smc_tx_pending())",
                     sender->closed_frame);
-    else if (sender->sending_done_frame && in->known &&
+    else if (sender->sending_done_frame && in->known && message->known->prod.believed &&
              smcr_ring_distance(&in->ring, sender->prod, message->cdc->prod) > 0)
         smcr_breach(arrival, SMCR_EVENT_cdc_after_done, message->follows,
                     "The message announces data, though its sender was done in frame %u, as Linux "
