@@ -54,7 +54,10 @@ def requests(*opcodes):
 
 
 def syn(path):
-    return [each.frame for each in wire.packets(path) if isinstance(each, wire.Segment) and each.syn]
+    """SYNs with the option."""
+    _, frames = pcapng.read(path)
+    return [each.frame for each in wire.packets(path) if isinstance(each, wire.Segment) and each.syn and
+            OPTION in pcapng.data(frames[each.frame - 1])]
 
 
 def fin(path):
@@ -244,6 +247,7 @@ def end_of(path, frame):
     return last_writes(path)[frame]
 
 
+OPTION = bytes.fromhex("fe06e2d4c3d9")
 SMALLEST = 16384  # bytes of an RMB element; all have a multiple of it
 PROPOSAL, ACCEPT, CONFIRM, DECLINE = 1, 2, 3, 4
 PROPOSAL_V1 = clc(PROPOSAL, more=lambda data: data[7] & 3 != 2)  # has an IP area
@@ -331,7 +335,7 @@ def again(data):
 
 
 def without_option(data):
-    return data.replace(bytes.fromhex("fe06e2d4c3d9"), b"\x01" * 6)
+    return data.replace(OPTION, b"\x01" * 6)
 
 
 def copied(of, start=0, size=None, to=0):
@@ -382,7 +386,8 @@ MISSING = {**NOT_THERE, "smcr.link.number_unknown": "the same link", "smcr.rkey.
 LIST = {**KEPT, "smcr.clc.length_invalid": "it does not count so many"}
 UNHEARD = {"smcr.llc.no_request": "the request cannot be read"}
 TOKENS = {"smcr.token_in_use": "each message with which the connection goes on",
-          "smcr.token_reused": "the token was the other connection's before"}
+          "smcr.token_reused": "the token was the other connection's before",
+          "smcr.told.otherwise": "its host tells of another token"}
 ELEMENTS = {"smcr.rmb.element_in_use": "each message with which the connection goes on",
             "smcr.cdc.after_reuse": "the peer, which is offered an element in use, does not abort",
             "smcr.write.rmb_deleted": "the other connection's end deletes the RMB",
@@ -394,7 +399,7 @@ MUTATIONS = (
     # the header and frame of CLC
     Broken("R-1-1", "smcr.clc.no_option", syn, without_option, at=clc(PROPOSAL)),
     Broken("R-3.1-2", "smcr.option.length_invalid", syn,
-           lambda data: data.replace(bytes.fromhex("0101fe06e2d4c3d9"), bytes.fromhex("fe08e2d4c3d90000"))),
+           lambda data: data.replace(b"\x01\x01" + OPTION, bytes.fromhex("fe08e2d4c3d90000"))),
     Broken("R-3.2-1", "smcr.clc.wrong_sender", ACCEPT_V1, put(4, "03")),
     Broken("R-3.2-1", "smcr.clc.wrong_sender", CONFIRM_V1, put(4, "02")),
     Broken("R-3.2-1", "smcr.clc.wrong_sender", clc(ACCEPT, 2, False), put(4, "03")),
@@ -534,7 +539,7 @@ MUTATIONS = (
     Broken("R-A.3.5-2", "smcr.llc.not_echoed", of_group(CONFIRM_RKEY_ANSWER), put(5, UNKNOWN)),
     Broken("R-A.3.5-3", "smcr.llc.flags_invalid", CONFIRM_RKEY, bits(3, 0x20)),
     Broken("R-A.3.5-4", "smcr.llc.limit_exceeded", llc(6, response=False), put(4, "08"), also=ECHO),
-    Broken("R-A.3.5-4", "smcr.rkey.count_wrong", llc(6, response=False, more=lambda data: not data[4]), put(4, "05"),
+    Broken("R-A.3.5-4", "smcr.rkey.count_wrong", of_group(llc(6, response=False, more=lambda data: not data[4])), put(4, "05"),
            at=by_sender(llc(6, response=False)), also=ECHO),
     Broken("R-A.3.5-5", "smcr.rkey.wrong_link", OTHER_LINKS, put(17, "77"), also=MISSING,
            echo=(CONFIRM_RKEY_ANSWER, put(17, "77"))),
@@ -543,7 +548,7 @@ MUTATIONS = (
     Broken("R-A.3.7-1", "smcr.llc.limit_exceeded", llc(9, response=False), put(4, "00"),
            also={**ECHO, "smcr.llc.unused_not_zero": "its RKeys are in places that it does not use"}),
     Broken("R-A.3.7-1", "smcr.llc.count_invalid", llc(9, response=False), put(4, "09"), also=ECHO),
-    Broken("R-A.3.7-3", "smcr.llc.not_echoed", llc(9, response=True), put(8, UNKNOWN)),
+    Broken("R-A.3.7-3", "smcr.llc.not_echoed", of_group(llc(9, response=True)), put(8, UNKNOWN)),
     Broken("R-A.3.7-5", "smcr.llc.error_mask_invalid", llc(9, response=True), put(5, "40")),
     Broken("R-V2LLC-8", "smcr.llc.count_invalid", llc(0x29, response=False), put(4, "ff"), also=ECHO),
     Broken("R-V2LLC-8", "smcr.llc.error_mask_invalid", llc(0x29, response=True), put(5, "40")),

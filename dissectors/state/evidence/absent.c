@@ -23,10 +23,9 @@ smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t 
 smcr_rmb_t *
 smcr_evidence_continued(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
-    const smcr_qp_t *qp = arrival->qp;
-    int owner = !qp->side;
+    int owner = !arrival->qp->side;
 
-    return smcr_evidence_absent(&lgr->confirmed_at[owner], qp, arrival->psn)
+    return smcr_evidence_absent(&lgr->confirmed_at[owner], arrival->qp, arrival->psn)
                ? NULL : lgr->confirmed[owner];
 }
 

@@ -141,9 +141,7 @@ smcr_doubt_seen_new(const smcr_arrival_t *arrival, const smcr_link_sent_message_
 smcr_doubt_t
 smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    bool known = conn->accept_frame && conn->confirm_frame;
-
-    return smcr_doubt_or(doubt_unless(known, SMCR_DOUBT_START),
+    return smcr_doubt_or(doubt_unless(conn->accept_frame && conn->confirm_frame, SMCR_DOUBT_START),
                          smcr_doubt_group(arrival, conn->lgr));
 }
 

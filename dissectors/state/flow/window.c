@@ -282,9 +282,7 @@ take_in_reads(smcr_state_t *state, smcr_stream_t *stream, bool current)
         wmem_free(state->scope, announcement);
     }
     bool next = current && stream->unread && stream->unread->next->begin == end;
-    if (end != stream->consumed && !next)
-        return (smcr_when_t){0};
-    return last;
+    return end != stream->consumed && !next ? (smcr_when_t){0} : last;
 }
 
 /* A message for a few bytes only, or while half of the element is free: not worth it, unless a
@@ -357,11 +355,11 @@ smcr_cost_of_direction(const smcr_conn_t *conn, int side)
 }
 
 static void
-add_cost(smcr_cost_t *sum, const smcr_cost_t *cost)
+add_cost(smcr_cost_t *sum, smcr_cost_t cost)
 {
-    sum->known &= cost->known;
-    sum->unread += cost->unread;
-    sum->unannounced += cost->unannounced;
+    sum->known &= cost.known;
+    sum->unread += cost.unread;
+    sum->unannounced += cost.unannounced;
 }
 
 smcr_cost_t
@@ -371,10 +369,8 @@ smcr_cost_of_conn(const smcr_conn_t *conn)
 
     sum.open = !smcr_conn_side_has_ended(&conn->side[0]) &&
                !smcr_conn_side_has_ended(&conn->side[1]);
-    for (int side = 0; side < 2; side++) {
-        smcr_cost_t cost = smcr_cost_of_direction(conn, side);
-        add_cost(&sum, &cost);
-    }
+    for (int side = 0; side < 2; side++)
+        add_cost(&sum, smcr_cost_of_direction(conn, side));
     return sum;
 }
 
@@ -389,7 +385,7 @@ smcr_cost_of_group(smcr_lgr_t *lgr)
         if (conn->lgr != lgr || !cost.open)
             continue;
         sum.open++;
-        add_cost(&sum, &cost);
+        add_cost(&sum, cost);
     }
     return sum;
 }
