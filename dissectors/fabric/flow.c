@@ -437,14 +437,14 @@ take_step(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope
     smcr_step_request_t request = {
         .psn = verdict->psn,
         .highest = highest,
-        .taken = flow->taken,
+        .taken = MAX(flow->taken, flow->first - 1),
         .when = packet->when,
         .id = (uint16_t)packet->ip_id,
         .step = repeat && seen && seen->more ? seen->more->step : 0,
         .candidate_step = repeat && seen && seen->more ? seen->more->candidate_step : 0,
         .repeat = repeat,
         .late = verdict->order == SMCR_FLOW_IS_LATE,
-        .proven = repeat && verdict->first.frame && packet->ip_id >= 0 &&
+        .proven = verdict->psn <= highest && verdict->first.frame && packet->ip_id >= 0 &&
                   flow->ids.differ && !flow->ids.same,
         .read = repeat && packet->opcode == SMCR_RC_READ_REQUEST && read != 0,
         .within = repeat && packet->opcode == SMCR_RC_READ_REQUEST && read != verdict->psn,

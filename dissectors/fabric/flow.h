@@ -210,7 +210,6 @@ typedef struct {
 typedef struct {
     smcr_psn_t psn;     /* 0: none */
     uint32_t step;      /* number of the step in which it came */
-    uint32_t arrival;   /* NAKs of the flow so far, with it */
     bool rnr;           /* an RNR NAK was among them */
     smcr_when_t when;   /* the last RNR NAK, or, if there is none, the last NAK */
     bool fresh;         /* it came behind the flow's last request */
@@ -237,8 +236,10 @@ typedef struct {
     smcr_step_back_t *step;  /* the last one; NULL: there has been none */
     uint32_t number;         /* of it, from 1 */
     smcr_psn_t first, end;   /* of it */
-    smcr_psn_t position;     /* its highest packet */
-    bool passed;             /* a request above its end has come */
+    smcr_psn_t position;     /* its highest packet, which has this identification: */
+    uint16_t position_id;
+    bool passed, hopeful;    /* a request above its end has come; it is late, but its first lacks */
+    bool disorder;           /* a late packet has come */
     smcr_psn_t before;       /* the last request of all */
     bool waited;             /* one of the last repeats had, with this identification: */
     uint16_t id;
@@ -255,11 +256,12 @@ typedef struct {
     uint16_t id;         /* IPv4 identification */
     uint32_t step, candidate_step; /* numbers of steps in which the PSN was sent last; 0: in none */
     bool repeat, late;   /* both false: new, above the highest PSN */
-    bool proven;         /* its identification shows that a repeat was retransmitted */
+    bool proven;         /* its identification tells when it was sent, and that it is no copy */
     bool read;           /* an RDMA READ, of a PSN that an RDMA READ had before */
     bool within;         /* and not as its first one */
     bool reverse_has_carried; /* the reverse flow has carried something */
-    bool waited;         /* longer than for a NAK: set by smcr_steps_take() */
+    bool before, waited; /* sent before one that waited longer than for a NAK; or it has itself:
+                            both are set by smcr_steps_take() */
 } smcr_step_request_t;
 
 /* A NAK (`rnr`: an RNR NAK; `sequence`: a NAK with code PSN sequence error) names `psn`. */

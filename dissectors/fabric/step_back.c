@@ -33,21 +33,12 @@ smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn, boo
     nak = last;
     *nak = all;
     nak->step = steps->number;
-    nak->arrival = ++steps->arrivals;
+    steps->arrivals++;
     if (rnr || !nak->rnr)
         nak->when = when;
     nak->rnr |= rnr;
     nak->fresh = true;
     steps->busy = when.time;
-}
-
-/* Whether a NAK that names the PSN has come behind the last request. */
-static bool
-is_asked_now(smcr_steps_t *steps, smcr_psn_t psn)
-{
-    const smcr_step_nak_t *nak = nak_of(steps, psn);
-
-    return nak && nak->fresh;
 }
 
 /* The NAK that makes the sender retransmit the request: it names its PSN, or one before that is
@@ -76,55 +67,66 @@ is_in_step(smcr_steps_t *steps, const smcr_step_request_t *request)
     bool sent = request->step == steps->number || request->candidate_step == steps->number;
     const smcr_step_nak_t *nak = nak_of(steps, psn);
     bool asked = nak && nak->step == steps->number;
+    bool behind = request->proven && (int16_t)(request->id - steps->position_id) > 0;
 
     return steps->step && !over && !asked && !request->within && psn >= steps->first &&
-           psn <= steps->end && (psn > steps->position || !(sent || request->waited));
+           psn <= steps->end && !request->waited && (psn > steps->position || !(sent || behind));
 }
 
-/* The step begins at `first`; the `followed` first NAKs, which had come before, are followed now,
- * the others came in the step. */
+/* Whether the request may be sent for a NAK that came in the step, or that the capture lacks, and
+ * not by the step. */
+static bool
+is_doubtful(const smcr_steps_t *steps, const smcr_step_request_t *request)
+{
+    const smcr_step_nak_t *nak = find_nak(steps, request);
+    smcr_psn_t next = steps->position + (uint16_t)(request->id - steps->position_id);
+    bool below = request->psn < steps->position, tells = below || request->psn == next;
+    bool slow = below && request->when.time > steps->busy + UINT64_C(1000000); /* to be reordered */
+
+    return !(request->proven && tells) && ((nak && nak->step == steps->number) || slow);
+}
+
+/* The step begins at `first`; a NAK that names it is followed now. */
 static void
 begin(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr_psn_t first,
-      uint32_t followed, const smcr_step_request_t *request)
+      const smcr_step_request_t *request)
 {
+    smcr_step_nak_t *nak = nak_of(steps, first);
+
     steps->step = step;
     steps->number = number;
     steps->first = first;
-    steps->passed = false;
-    for (unsigned i = 0; steps->naks && i < SMCR_STEP_NAKS_KEPT; i++) {
-        smcr_step_nak_t *nak = &steps->naks[i];
-        if (nak->arrival > followed)
-            nak->step = number;
-        else if (nak->psn == first)
-            *nak = (smcr_step_nak_t){.psn = 0};
-    }
+    steps->passed = steps->hopeful = false;
+    if (nak)
+        *nak = (smcr_step_nak_t){.psn = 0};
     steps->end = request->highest;
     steps->position = request->psn;
+    steps->position_id = request->id;
 }
 
-/* Whether no NAK may be why the request comes so late, or it was sent before such a one. */
+/* Whether so much time is between that a NAK of then is not why the request comes now. */
 static bool
-has_waited(const smcr_steps_t *steps, const smcr_step_request_t *request)
+is_long_after(const smcr_steps_t *steps, uint64_t before, const smcr_step_request_t *request)
 {
     uint64_t timer = UINT64_C(64000000) + steps->rnr_timer; /* those in use: 4.096 us * 2^14, ... */
-    bool before = steps->waited && request->proven && (int16_t)(request->id - steps->id) < 0;
 
-    return before || (steps->busy && request->when.time > steps->busy + timer);
+    return before && request->when.time > before + timer;
 }
 
 /* Of a request that is certainly retransmitted. Where no NAK is seen, the capture may lack it, but
  * not where the receiver has discarded nothing, and has taken in all. */
 static smcr_step_cause_t
-cause_of(const smcr_step_request_t *request, const smcr_step_nak_t *nak)
+cause_of(const smcr_steps_t *steps, const smcr_step_request_t *request, const smcr_step_nak_t *nak)
 {
-    if (nak && (nak->rnr || !request->waited))
+    if (nak)
         return nak->rnr ? SMCR_CAUSE_RNR : SMCR_CAUSE_NAK;
     if (!request->reverse_has_carried)
         return SMCR_CAUSE_UNKNOWN;
     if (request->read)
         return SMCR_CAUSE_READ;
-    bool needless = !request->step && request->taken >= request->highest;
-    return request->waited || needless ? SMCR_CAUSE_TIMEOUT : SMCR_CAUSE_UNKNOWN;
+    bool needless = !steps->disorder && !request->step && request->taken >= request->highest;
+    bool first = request->psn <= request->taken + 1;
+    return (request->waited && first) || needless ? SMCR_CAUSE_TIMEOUT : SMCR_CAUSE_UNKNOWN;
 }
 
 static smcr_step_back_t *
@@ -136,12 +138,16 @@ new_step(wmem_allocator_t *scope, uint32_t frame, smcr_step_cause_t cause)
     return step;
 }
 
-/* When the NAK came that asks for this very request. */
-static smcr_when_t
-asked_at(const smcr_step_nak_t *nak, const smcr_step_request_t *request)
+/* The step that begins with the request, where a NAK names its PSN or one before. */
+static smcr_step_back_t *
+step_of(const smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request,
+        const smcr_step_nak_t *nak)
 {
-    bool follows = nak && nak->psn == request->psn && (nak->rnr || !request->waited);
-    return follows ? nak->when : (smcr_when_t){0, 0};
+    if (nak && !nak->rnr && (request->waited || is_long_after(steps, nak->when.time, request)))
+        nak = NULL; /* it is not why */
+    smcr_step_back_t *step = new_step(scope, request->when.frame, cause_of(steps, request, nak));
+    step->nak = nak && nak->psn == request->psn ? nak->when : (smcr_when_t){0, 0};
+    return step;
 }
 
 /* Only the sender's going on from here can prove a late packet to be retransmitted, or a repeat
@@ -154,14 +160,14 @@ begin_candidate(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_re
     steps->candidate = (smcr_step_candidate_t){
         .lone = new_step(scope, request->when.frame,
                          request->late ? SMCR_CAUSE_NONE : SMCR_CAUSE_UNKNOWN),
-        .step = new_step(scope, request->when.frame, SMCR_CAUSE_NONE),
+        .step = step_of(steps, scope, request, nak),
         .last = request->psn,
         .number = ++steps->numbers,
         .naks = steps->arrivals,
         .begin = nak ? nak->psn : request->psn,
-        .cause = (uint8_t)cause_of(request, nak),
     };
-    steps->candidate.step->nak = asked_at(nak, request);
+    steps->candidate.cause = steps->candidate.step->cause;
+    steps->candidate.step->cause = SMCR_CAUSE_NONE;
     return steps->candidate.lone;
 }
 
@@ -170,16 +176,16 @@ static smcr_step_back_t *
 start(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request)
 {
     const smcr_step_nak_t *nak = find_nak(steps, request);
-    bool again = request->psn == steps->before && !request->proven &&
-                 !is_asked_now(steps, request->psn);
+    bool asked = nak && nak->psn == request->psn && nak->fresh;
+    bool again = request->psn == steps->before && !request->proven && !asked;
 
     if (request->repeat && again)
         return new_step(scope, request->when.frame, SMCR_CAUSE_UNKNOWN);
     if (request->late || !(nak || request->read || request->proven))
         return begin_candidate(steps, scope, request);
-    smcr_step_back_t *step = new_step(scope, request->when.frame, cause_of(request, nak));
-    step->nak = asked_at(nak, request);
-    begin(steps, step, ++steps->numbers, nak ? nak->psn : request->psn, steps->arrivals, request);
+    smcr_step_back_t *step = step_of(steps, scope, request, nak);
+    begin(steps, step, ++steps->numbers, nak ? nak->psn : request->psn, request);
+    steps->hopeful = request->waited && step->cause == SMCR_CAUSE_UNKNOWN;
     return step;
 }
 
@@ -191,7 +197,7 @@ check_guess(smcr_steps_t *steps, const smcr_step_request_t *request)
     smcr_step_candidate_t *candidate = &steps->candidate;
     smcr_step_back_t *step = candidate->step;
     bool goes_on = candidate->lone && request->psn > candidate->last &&
-                   (request->repeat || request->late) && !is_asked_now(steps, request->psn);
+                   (request->repeat || request->late) && candidate->naks == steps->arrivals;
 
     if (goes_on) {
         candidate->last = request->psn;
@@ -199,7 +205,7 @@ check_guess(smcr_steps_t *steps, const smcr_step_request_t *request)
             return step;
         candidate->lone->cause = step->cause = candidate->cause;
         candidate->lone->nak = step->nak;
-        begin(steps, step, candidate->number, candidate->begin, candidate->naks, request);
+        begin(steps, step, candidate->number, candidate->begin, request);
     }
     *candidate = (smcr_step_candidate_t){.lone = NULL};
     return goes_on ? step : NULL;
@@ -208,10 +214,15 @@ check_guess(smcr_steps_t *steps, const smcr_step_request_t *request)
 static smcr_step_back_t *
 take(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request)
 {
-    bool again = request->repeat || request->late;
+    bool again = request->repeat || request->late, held = again && is_in_step(steps, request);
 
-    if (again && is_in_step(steps, request)) {
+    if (steps->hopeful && (held || request->before) && request->psn <= request->taken + 1)
+        steps->step->cause = SMCR_CAUSE_TIMEOUT;
+    if (held) {
         steps->candidate = (smcr_step_candidate_t){.lone = NULL};
+        if (is_doubtful(steps, request))
+            return new_step(scope, request->when.frame, SMCR_CAUSE_UNKNOWN);
+        steps->position_id = request->psn > steps->position ? request->id : steps->position_id;
         steps->position = MAX(steps->position, request->psn);
         return steps->step;
     }
@@ -227,7 +238,8 @@ smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_step_request_
 {
     if (request->candidate_step == steps->number) /* it has turned out to be one */
         request->step = request->candidate_step;
-    request->waited = has_waited(steps, request);
+    request->before = steps->waited && request->proven && (int16_t)(request->id - steps->id) < 0;
+    request->waited = request->before || is_long_after(steps, steps->busy, request);
     smcr_step_back_t *step = take(steps, scope, request);
     const smcr_step_candidate_t *candidate = &steps->candidate;
 
@@ -235,10 +247,11 @@ smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_step_request_
         request->step = steps->number;
     else if (step && candidate->lone && (step == candidate->lone || step == candidate->step))
         request->candidate_step = candidate->number;
+    steps->disorder |= request->late;
     steps->before = request->psn;
     steps->busy = request->when.time;
     steps->id = request->waited ? request->id : steps->id;
-    steps->waited = request->waited || (steps->waited && (request->repeat || request->late));
+    steps->waited = (request->waited || steps->waited) && (request->repeat || request->late);
     for (unsigned i = 0; steps->naks && i < SMCR_STEP_NAKS_KEPT; i++)
         steps->naks[i].fresh = false;
     return step;

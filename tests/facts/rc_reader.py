@@ -30,6 +30,7 @@ AHEAD, BEHIND = 131072, 16384  # a jump of more PSNs than that is a new life
 NAK, RNR_NAK, SEQUENCE_ERROR = 0x60, 0x20, 0x60  # two kinds of syndrome, and one syndrome
 NAKS_REMEMBERED, ACKNOWLEDGEMENTS_REMEMBERED = 4, 16
 SOON = 100_000  # nanoseconds: nobody sends again so soon what was not refused
+REORDERED = 1_000_000  # nanoseconds: without an identification nobody knows that a packet was so late, and not sent again
 TIMER = 64_000_000  # nanoseconds: no NAK takes so long
 RNR_TIMERS = [655.36, .01, .02, .03, .04, .06, .08, .12, .16, .24, .32, .48, .64, .96, 1.28, 1.92, 2.56, 3.84, 5.12, 7.68, 10.24,
               15.36, 20.48, 30.72, 40.96, 61.44, 81.92, 122.88, 163.84, 245.76, 327.68, 491.52]  # milliseconds
@@ -225,6 +226,9 @@ class Request:
         self.absent, self.taken, self.discarded = 0, False, 0
         self.cause, self.step, self.silent = "-", 0, False
         self.waited = False  # does it come too late for a NAK?
+        self.before = False  # was it sent before one that does?
+        self.gap = 0  # nanoseconds since the last request or NAK
+        self.timer = TIMER  # nanoseconds: no NAK takes so long
 
 
 class Twins:
@@ -550,9 +554,10 @@ def find_waits(life):
                 if is_rnr(event.header.syndrome) or event.header.syndrome == SEQUENCE_ERROR:
                     newest = event.header.time
         elif transport(event.header) == RC:
-            event.waited = newest is not None and event.header.time > newest + TIMER + timer or (
-                late is not None and event.verdict == "repeat" and event.identified
-                and (event.header.ip_id - late.header.ip_id) % (1 << 16) >= 1 << 15)
+            event.timer, event.gap = TIMER + timer, 0 if newest is None else event.header.time - newest
+            event.before = (late is not None and event.verdict != "next" and event.identified
+                            and (event.header.ip_id - late.header.ip_id) % (1 << 16) >= 1 << 15)
+            event.waited = event.before or newest is not None and event.header.time > newest + event.timer
             late = None if event.verdict == "next" else event if event.waited else late
             newest = event.header.time
 
@@ -563,13 +568,26 @@ class Step:
     def __init__(self, request, first, cause, followers):
         self.frame, self.first, self.end, self.cause = request.header.frame, first, request.highest, cause
         self.followers = followers  # where the step began only because the sender went on: those that show it
-        self.sent, self.named = set(), set()
+        self.sent, self.named, self.members = set(), set(), []
         self.passed = False  # a request above the end has come
+        self.hopeful = False  # it comes late, but not from the first PSN that is not acknowledged
+        self.top = None  # its packet with the highest PSN
         for each in [request, *followers]:
-            self.sent.update(range(each.start, each.end + 1))
+            self.note(each)
+
+    def tell(self, cause):
+        self.cause = cause
+        for each in self.members:
+            each.cause = cause
+
+    def note(self, request):
+        self.sent.update(range(request.start, request.end + 1))
+        if self.top is None or request.start > self.top.start:
+            self.top = request
 
     def add(self, request):
-        self.sent.update(range(request.start, request.end + 1))
+        self.note(request)
+        self.members.append(request)
         request.step, request.cause = self.frame, self.cause
 
     def holds(self, request, covered, named):
@@ -578,8 +596,10 @@ class Step:
             return True
         over = self.passed and self.end <= covered
         reordered = request.start <= max(self.sent)
+        behind = request.identified and 0 < (request.header.ip_id - self.top.header.ip_id) % (1 << 16) < 1 << 15
         return (not asks_from_within(request) and not over and self.first <= request.start <= self.end
-                and request.start not in named and request.start not in self.sent and not (reordered and request.waited))
+                and request.start not in named and request.start not in self.sent
+                and not request.waited and not (reordered and behind))
 
 
 class Steps:
@@ -590,12 +610,13 @@ class Steps:
         self.covered = -PSNS  # the highest PSN that an acknowledgement has covered
         self.carried = life.carried  # has the reverse flow carried a packet?
         self.acknowledged = False  # has it carried an acknowledgement that says something?
-        self.naks = []  # the last ones: [PSN, is one of them an RNR NAK?, the step before the last of them]; PSN is None
+        self.naks = []  # the last ones: [PSN, is one of them an RNR NAK?, time of the last of them]; PSN is None
         #                 where it counts no more
         self.absent, self.arrived = set(), set()
         self.previous = None  # the request directly before
         self.named = set()  # the PSNs that NAKs of a step have named since
         self.sent_again = set()  # PSNs of packets that belong to steps
+        self.disorder = False  # has a late packet come?
 
     def run(self):
         for position, event in enumerate(self.life.events):
@@ -621,7 +642,7 @@ class Steps:
         self.named.add(answer.psn)
         same = [nak for nak in self.naks if nak[0] == answer.psn]
         rnr = is_rnr(answer.header.syndrome) or any(nak[1] for nak in same)
-        self.naks = [*(nak for nak in self.naks if nak not in same), [answer.psn, rnr, self.step]][-NAKS_REMEMBERED:]
+        self.naks = [*(nak for nak in self.naks if nak not in same), [answer.psn, rnr, answer.header.time]][-NAKS_REMEMBERED:]
 
     def request(self, position, request):
         if request.verdict == "next":
@@ -653,7 +674,12 @@ class Steps:
 
     def again(self, position, request):
         """A repeat or late packet: of the last step, the first of a new one, alone, or reordered."""
-        if self.step and self.step.holds(request, self.covered, self.step.named):
+        held = self.step and self.step.holds(request, self.covered, self.step.named)
+        if self.step and self.step.hopeful and request.start <= max(self.covered + 1, self.life.first) and (held or request.before):
+            self.step.tell("timeout")
+        if held and self.is_doubtful(request):
+            self.leave_alone(request)
+        elif held:
             self.step.add(request)
         elif self.is_proven(request) or self.went_on(position):
             self.begin(position, request)
@@ -661,11 +687,21 @@ class Steps:
             self.leave_alone(request)
         if self.step and request.step == self.step.frame:
             self.sent_again.add(request.start)
+        self.disorder |= request.verdict == "late"
 
     @staticmethod
     def leave_alone(request):
         """A lone packet is told as a step of its own, but it is none."""
         request.step, request.cause = request.header.frame, "unknown"
+
+    def is_doubtful(self, request):
+        """Is it in the step, but may be sent for a NAK that came in it?"""
+        nak, top = self.nak_of(request), self.step.top
+        sent = (request.header.ip_id - top.header.ip_id) % (1 << 16)
+        below = request.start < top.start
+        if request in self.step.followers or request.identified and (below or sent == request.start - top.start):
+            return False
+        return nak is not None and nak in self.step.named or below and request.gap > REORDERED
 
     def is_proven(self, request):
         if request.verdict != "repeat":
@@ -685,21 +721,21 @@ class Steps:
             return []
         followers, last, covered = [], first.start, self.covered
         named = set(self.step.named) if self.step else set()  # since the last step began
-        lately = set()  # since the request before
+        asked = False  # has a NAK come since
         for event in self.life.events[position + 1:]:
             if isinstance(event, Request):
-                if (event.verdict not in ("repeat", "late") or event.start <= last or event.start in lately
+                if (event.verdict not in ("repeat", "late") or event.start <= last or asked
                         or self.step and self.step.holds(event, covered, named)):
                     return []
                 followers.append(event)
                 if event.verdict == "repeat":
                     return followers
-                last, lately = event.start, set()
+                last = event.start
             elif event.psn is not None:
                 covered = max(covered, event.covers)
                 if is_negative(event.header):
                     named.add(event.psn)
-                    lately.add(event.psn)
+                    asked |= event.header.syndrome == SEQUENCE_ERROR or is_rnr(event.header.syndrome)
         return []
 
     def nak_of(self, request):
@@ -707,27 +743,29 @@ class Steps:
         named = {psn for psn, *_ in self.naks if psn is not None}
         if request.start in named:
             return request.start
-        return max((psn for psn in named if self.covered < psn < request.start), default=None)
+        return max((psn for psn in named if max(self.covered + 1, self.life.first) <= psn < request.start), default=None)
 
     def begin(self, position, request):
         nak = self.nak_of(request)
         first = request.start if nak is None else nak
         self.step = Step(request, first, self.cause(position, request, nak),
                          [] if self.is_proven(request) else self.went_on(position))
+        self.step.hopeful = request.waited and self.step.cause == "unknown" and self.is_proven(request)
         self.step.add(request)
         for each in self.naks:
             if each[0] == first:
                 each[0] = None
 
     def cause(self, position, request, nak):
-        rnr = any(psn == nak and rnr for psn, rnr, _ in self.naks)
-        if nak is not None and (rnr or not request.waited):
-            return "rnr" if rnr else "nak"
+        for psn, rnr, time in self.naks:
+            if psn is not None and psn == nak and (rnr or not request.waited and request.header.time <= time + request.timer):
+                return "rnr" if rnr else "nak"
         if not self.life.reverse_known or not self.carried:
             return "unknown"
         if repeats_read(request):
             return "read"
-        if not request.waited and (self.covered < request.highest or request.start in self.sent_again):
+        needless = not self.disorder and self.covered >= request.highest and request.start not in self.sent_again
+        if not needless and not (request.waited and request.start <= max(self.covered + 1, self.life.first)):
             return "unknown"  # a NAK may have come that the capture lacks
         return "timeout" if self.is_proven(request) or self.went_on(position) else "unknown"
 

@@ -164,7 +164,8 @@ ONCE_SAID_OF_MOVES = [
     ("not reported as read, though the reader is on another link", "peer-foreign", "single", "without 246"),
 ]
 # The same of loss: what fills a gap may have been sent before. These are never OPEN
-OF_LOSS = {"smcr.window.full", "smcr.window.opened", "smcr.announced_in", "blocked_count", "window_full_count", *truths.IDLE}
+OF_LOSS = {"smcr.resent.cause", "smcr.window.full", "smcr.window.opened", "smcr.announced_in", "blocked_count", "window_full_count",
+           *truths.IDLE}
 ONCE_SAID_OF_LOSS = [
     ("an answer that the peer was slow with, though a part of a request was sent again", "nak-loss-smc", "single", "without 410"),
     ("nothing to write, though an acknowledgement covers less", "nak-loss-smc", "single", "without 280"),
@@ -175,6 +176,14 @@ ONCE_SAID_OF_LOSS = [
     ("opened when the message comes again, though it was before", "6.1-v1-n-lossy", "pause", "without 52:54:00:bb in 357 to 396"),
     ("blocked again, though a WRITE comes late", "6.12-v2-n-lossy", "5 %", "seed 3"),
     ("announced by a message that came before it", "6.12-v2-n-lossy", "30 %", "seed 4"),
+    ("of the step before, though it was sent behind that", "6.1-v2-n-lossy", "5 %", "seed 1"),
+    ("a NAK, though it came long before", "6.1-v1-n-lossy", "block", "without 445 to 744"),
+    ("a step back from what was reordered, though a NAK came in between", "6.1-v1-n-lossy", "pause", "without 52:54:00:aa in 238 to 277"),
+    ("of a step that ended long before", "6.12-v2-n-lossy", "block", "without 1054 to 1153"),
+    ("a timeout in the midst of what is not acknowledged", "6.12-v2-n-lossy", "block", "without 703 to 802"),
+    ("a timeout, though the step's NAK came in between", "6.1-v2-n-lossy", "pause", "without 52:54:00:aa in 999 to 1038"),
+    ("reordered, though long after the others", "6.1-v1-n-lossy", "30 %", "seed 3"),
+    ("a needless retransmission, though what a NAK asked for came late", "6.1-v2-n-lossy", "30 %", "seed 1"),
 ]
 LATER = "30 years later"  # times are not compared
 GUESSED = "pseudowire"  # Wireshark 4.4 and later guess whether there is a control word

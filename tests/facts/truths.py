@@ -46,7 +46,7 @@ def kinds_of(name):
 
 # Parts of the time of a direction, of which a capture that lacks packets does not have more.
 IDLE = {"idle_s": ("nothing_to_write_s", "answer_s"), "buffer_full_s": ("buffer_full_s",)}
-# What still contradicts: captures, what is said, why.
+# What still contradicts: captures, what is said, why; of which statements, where not of all.
 OF_LATE = "^(late-.*|http|whole-and-dump)$"  # a host tells what began before the capture
 LINKS_LACK_LLC = "messages of LLC are absent that say what became of a link"
 OPEN = [
@@ -58,7 +58,8 @@ OPEN = [
     ("-n-lossy|^nak-loss-smc$", {"smcr.window.full", "smcr.window.opened", "smcr.window.late_update", "blocked_count",
                                  "window_full_count"},
      "what comes again as the next packet of its flow, since its first time is absent: nothing tells that from a new one"),
-    ("-n-lossy", {"smcr.resent.cause"}, "several packets are absent, or a NAK in a step back, where the network also changes the order"),
+    ("-n-lossy", {"smcr.resent.cause"}, "a copy has the cause of what it copies, where that is absent; of a copy no cause is said",
+     lambda statement: not statement.before),
     ("^peer-foreign$", {"smcr.stream.offset", "smcr.cdc.announced"}, "a late capture does not tell that cursors begin behind an eyecatcher"),
     ("^(peer-|rfc-)", {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "unreported_bytes", "smcr.cdc.announced",
                        "smcr.announced_in", "smcr.cdc.read_of", "smcr.cdc.read_time"},
@@ -74,7 +75,7 @@ OPEN = [
 def is_open(name, statement):
     """Whether it is known that such a statement may contradict."""
     return any(re.search(names, name) and {statement.what, statement.what.rsplit(".", maxsplit=1)[-1]} & whats
-               for names, whats, _ in OPEN)
+               and all(is_so(statement) for is_so in only) for names, whats, _, *only in OPEN)
 
 # ---- what frames show ----
 
