@@ -162,6 +162,7 @@ ONCE_SAID_OF_MOVES = [
     ("requests that cross, though requests before are absent", "6.1-v2-x-idle-630s", "pause", "without 52:54:00:aa in 179 to 218"),
     ("announced by a message on another link, though the first one is absent", "rule-move", "pause", "without 02:00:00:00:0c in 74 to 113"),
     ("not reported as read, though the reader is on another link", "peer-foreign", "single", "without 246"),
+    ("announced behind a failover, though a message before it is absent", "rfc-failover-new-seq", "single", "without 38"),
 ]
 # The same of loss: what fills a gap may have been sent before. These are never OPEN
 OF_LOSS = {"smcr.resent.cause", "smcr.window.full", "smcr.window.opened", "smcr.announced_in", "blocked_count", "window_full_count",

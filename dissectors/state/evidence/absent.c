@@ -497,8 +497,9 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     int step = sender->cdc_frame ? smcr_conn_side_step(sender, cdc->seq) : first;
     bool follows = step == 1, left = sender->announced.qp && sender->announced.qp->link != qp->link;
     uint32_t gap = last_gap(last, qp, arrival->psn);
-    if (sender->cdc_frame ? step > 1 && last->qp && last->qp != qp : left && !first)
-        gap = sender->cdc_frame ? MAX(gap, sender->moved_frame) : arrival->when.frame;
+    bool replayed = !sender->cdc_frame || sender->moved_frame > sender->cdc_frame;
+    if (sender->cdc_frame ? step > 1 && last->qp && (replayed || last->qp != qp) : left && !first)
+        gap = replayed ? arrival->when.frame : MAX(gap, sender->moved_frame);
     smcr_evidence_cursor_t prod =
         judge_cursor(conn, qp->side, sender, sender->prod, sender->said_prod, cdc->prod, next);
     smcr_evidence_cursor_t cons =
