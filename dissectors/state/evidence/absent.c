@@ -497,9 +497,9 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     int step = sender->cdc_frame ? smcr_conn_side_step(sender, cdc->seq) : first;
     bool follows = step == 1, left = sender->announced.qp && sender->announced.qp->link != qp->link;
     uint32_t gap = last_gap(last, qp, arrival->psn);
-    bool replayed = !sender->cdc_frame || sender->moved_frame > sender->cdc_frame;
-    if (sender->cdc_frame ? step > 1 && last->qp && (replayed || last->qp != qp) : left && !first)
-        gap = replayed ? arrival->when.frame : MAX(gap, sender->moved_frame);
+    bool moved = sender->moved_frame > sender->cdc_frame; /* what it sent before, it sends again */
+    if (sender->cdc_frame ? step > 1 && last->qp && (moved || last->qp != qp) : left && !first)
+        gap = sender->cdc_frame && !moved ? MAX(gap, sender->moved_frame) : arrival->when.frame;
     smcr_evidence_cursor_t prod =
         judge_cursor(conn, qp->side, sender, sender->prod, sender->said_prod, cdc->prod, next);
     smcr_evidence_cursor_t cons =
@@ -518,7 +518,7 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         .cons = cons,
         .seq = counts && !sender->is_new ? (uint16_t)(sender->cdc_seq + 1) : cdc->seq,
         .same = smcr_conn_side_has_read_to(sender, cdc->cons),
-        .since = odd ? MAX(sender->odd_frame, gap) : follows ? 0 : gap,
+        .since = odd ? MAX(sender->odd_frame, gap) : follows && !moved ? 0 : gap,
         .current = smcr_evidence_is_current(conn, !qp->side),
         .placed = placed,
         .whole = whole,
