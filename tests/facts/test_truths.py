@@ -164,6 +164,7 @@ ONCE_SAID_OF_MOVES = [
     ("not reported as read, though the reader is on another link", "peer-foreign", "single", "without 246"),
     ("announced behind a failover, though a message before it is absent", "rfc-failover-new-seq", "single", "without 38"),
     ("the same, though the message that is sent again is absent", "rfc-failover-replay-same-seq", "5 %", "seed 12"),
+    ("nothing to write, though the first packet of the first WRITE is absent", "peer-window", "single", "without 35"),
 ]
 # The same of loss: what fills a gap may have been sent before. These are never OPEN
 OF_LOSS = {"smcr.resent.cause", "smcr.window.full", "smcr.window.opened", "smcr.announced_in", "blocked_count", "window_full_count",

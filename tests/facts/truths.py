@@ -47,7 +47,6 @@ def kinds_of(name):
 # Parts of the time of a direction, of which a capture that lacks packets does not have more.
 IDLE = {"idle_s": ("nothing_to_write_s", "answer_s"), "buffer_full_s": ("buffer_full_s",)}
 # What still contradicts: captures, what is said, why; of which statements, where not of all.
-OF_LATE = "^(late-.*|http|whole-and-dump)$"  # a host tells what began before the capture
 LINKS_LACK_LLC = "messages of LLC are absent that say what became of a link"
 OPEN = [
     ("^peer-foreign$", {"link.mtu_bytes"}, "its packets, and CLC of later contacts, have another MTU than ADD LINK"),
@@ -67,8 +66,8 @@ OPEN = [
     ("-g5-", {"idle_s", "smcr.window.written", "smcr.window.unread", "smcr.window.free", "smcr.window.percent"},
      "the last packet on a link that is left was not acknowledged, and is absent; of windows that cause is not proven"),
     ("^peer-foreign$", {"rmb.va"}, LINKS_LACK_LLC),
-    ("^(llc-v2-long-add-link|payload-five-ways)$", {"smcr.lgr.connections_lost", "link_group_lost", "unreported_bytes",
-                                                   "unannounced_bytes"}, "CDC that ends a connection is cut or absent"),
+    ("^payload-five-ways$", {"unreported_bytes", "unannounced_bytes"},
+     "all later packets of the link are absent, and TCP goes on: nothing tells that the link does, too"),
 ]
 
 

@@ -74,7 +74,7 @@ typedef struct {
     const smcr_when_t *const *draining; /* acknowledgement of a message that filled it; NULL: half
                                            is free again */
     uint64_t half; /* position up to which that is */
-    bool is_known, is_full, is_blocked, has_asked, has_acks, is_late;
+    bool is_known, is_full, is_blocked, has_asked, has_acks, is_late, lacks_first;
     smcr_distribution_t ack_time, reader_time, drain_time;
 } smcr_collect_writer_t;
 

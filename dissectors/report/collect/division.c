@@ -236,7 +236,9 @@ take_write(smcr_collect_division_t *division, wmem_allocator_t *scope, const smc
     writer->is_full &= !is_new;
     sent.acked = &record->place->acked;
     sent.ends = smcr_ib_ends_message(opcode) && !sent.waits;
-    if (smcr_ib_ends_message(opcode) || smcr_ib_begins_message(opcode))
+    bool begins = smcr_ib_begins_message(opcode);
+    writer->lacks_first |= !begins && division->begun.frame == sent.when.frame;
+    if (begins || smcr_ib_ends_message(opcode) || !writer->under_way)
         add(writer, scope, sent);
 }
 
@@ -294,8 +296,10 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
     }
     if (!view)
         return;
-    if (view->len && !view->writes) /* nobody knows when its bytes were written */
+    if (view->len && !view->writes) { /* nobody knows when its bytes were written */
         all_was(writer, &writer->seen[record->sender], SMCR_COLLECT_IS_UNKNOWN);
+        writer->lacks_first |= division->begun.frame == when.frame;
+    }
     if ((blocked || filled) && !writer->is_full) {
         writer->is_full = true;
         writer->filled = &view->acked;
@@ -402,7 +406,7 @@ smcr_collect_division_entry(smcr_collect_division_t *division, int side,
     const uint64_t *part = writer->spent.part;
     uint64_t begun = division->begun.time;
     bool is_ready = span->ready != SMCR_FIGURE_UNKNOWN;
-    uint64_t ready = is_ready ? span->ready : begun;
+    uint64_t ready = is_ready ? span->ready : begun, quiet = begun - ready;
 
     if (ready < span->first || begun < ready || span->last < writer->spent.until)
         return NULL;
@@ -412,11 +416,12 @@ smcr_collect_division_entry(smcr_collect_division_t *division, int side,
     is_ready = is_ready && span->has_syn;
     *entry = (smcr_entry_conn_time_t){
         .connecting_s = is_ready ? ready - span->first : SMCR_FIGURE_UNKNOWN,
-        .nothing_to_write_s = part[SMCR_COLLECT_IS_SILENT] + begun - ready,
+        .nothing_to_write_s = part[SMCR_COLLECT_IS_SILENT] + (writer->lacks_first ? 0 : quiet),
         .answer_s = part[SMCR_COLLECT_IS_ASKING],
         .buffer_full_s = part[SMCR_COLLECT_IS_FULL],
         .retransmission_s = part[SMCR_COLLECT_IS_REPEATING],
         .transfer_s = part[SMCR_COLLECT_IS_SENDING],
-        .unknown_s = part[SMCR_COLLECT_IS_UNKNOWN] + (is_ready ? 0 : ready - span->first)};
+        .unknown_s = part[SMCR_COLLECT_IS_UNKNOWN] + (is_ready ? 0 : ready - span->first) +
+                     (writer->lacks_first ? quiet : 0)};
     return entry;
 }
