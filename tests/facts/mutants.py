@@ -145,10 +145,15 @@ def mutate(capture, number, change, path):
 
 
 def cdc_behind(path):
-    """[(CDC message, the payload of the one before of its sender and token)]; zeros before the first one."""
-    last, found = {}, []
+    """
+    [(CDC message, the payload of the one before of its sender and token)]; zeros before the first one. Of a message that
+    is retransmitted only the first one: its receiver throws the others away.
+    """
+    last, found, sent = {}, [], set()
     for each in wire.roce(path):
-        if each.opcode == wire.SEND_ONLY and each.payload[:1] == b"\xfe":
+        again = (each.ends, each.qpn, each.psn) in sent
+        sent.add((each.ends, each.qpn, each.psn))
+        if each.opcode == wire.SEND_ONLY and each.payload[:1] == b"\xfe" and not again:
             key = each.ends, each.qpn, each.payload[4:8]
             found.append((each, last.get(key, bytes(44))))
             last[key] = each.payload
