@@ -60,7 +60,7 @@ OPEN = [
     ("-n-lossy", {"smcr.resent.cause"}, "a copy has the cause of what it copies, where that is absent; of a copy no cause is said",
      lambda statement: not statement.before),
     ("^peer-foreign$", {"smcr.stream.offset", "smcr.cdc.announced"}, "a late capture does not tell that cursors begin behind an eyecatcher"),
-    ("^(peer-|rfc-)", {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "unreported_bytes", "smcr.cdc.announced",
+    ("^peer-", {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "unreported_bytes", "smcr.cdc.announced",
                        "smcr.announced_in", "smcr.cdc.read_of", "smcr.cdc.read_time"},
      "the last messages on a link that is left are absent, and were not acknowledged: failover validation does not count them"),
     ("-g5-", {"idle_s", "smcr.window.written", "smcr.window.unread", "smcr.window.free", "smcr.window.percent"},

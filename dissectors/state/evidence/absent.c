@@ -493,11 +493,10 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     bool first = cdc->seq == 1 && receiver->since.qp && sender->announced.qp;
     bool next = smcr_evidence_is_next(arrival, conn);
     bool counts = next && (sender->cdc_frame || !smcr_doubt_group(arrival, conn->lgr).kind);
-    bool odd = smcr_conn_side_is_odd(sender);
+    bool odd = smcr_conn_side_is_odd(sender), moved = sender->moved_frame > sender->cdc_frame;
     int step = sender->cdc_frame ? smcr_conn_side_step(sender, cdc->seq) : first;
     bool follows = step == 1, left = sender->announced.qp && sender->announced.qp->link != qp->link;
     uint32_t gap = last_gap(last, qp, arrival->psn);
-    bool moved = sender->moved_frame > sender->cdc_frame; /* what it sent before, it sends again */
     if (sender->cdc_frame ? step > 1 && last->qp && (moved || last->qp != qp) : left && !first)
         gap = sender->cdc_frame && !moved ? MAX(gap, sender->moved_frame) : arrival->when.frame;
     smcr_evidence_cursor_t prod =

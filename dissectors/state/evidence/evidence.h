@@ -257,7 +257,7 @@ typedef struct {
     bool follows; /* the capture has the message before this one */
     bool same;    /* which had the same consumer cursor */
     uint32_t since; /* WRITEs of frames before this one may have been announced by a message that
-                       the capture lacks; 0: none */
+                       the capture lacks, or sent for the first time before a move; 0: none */
     bool current; /* it has all of the peer's so far */
     bool placed;  /* it is known where all RDMA WRITEs go that came since the last message */
     bool whole;   /* and none is absent */
