@@ -236,13 +236,12 @@ typedef struct {
     smcr_step_back_t *step;  /* the last one; NULL: there has been none */
     uint32_t number;         /* of it, from 1 */
     smcr_psn_t first, end;   /* of it */
-    smcr_psn_t position;     /* its highest packet, which has this identification: */
-    uint16_t position_id;
-    bool passed, hopeful;    /* a request above its end has come; it is late, but its first lacks */
-    bool disorder;           /* a late packet has come */
+    smcr_psn_t position;     /* its highest packet, which has `position_id` */
+    bool passed, hopeful, disorder; /* a request above its end has come; it is late, but its first
+                                       packet has not come; the flow has had a late packet */
     smcr_psn_t before;       /* the last request of all */
     bool waited;             /* one of the last repeats had, with this identification: */
-    uint16_t id;
+    uint16_t id, position_id;
     uint64_t busy, rnr_timer; /* time of the last request or NAK; what the last RNR NAK told, ns */
     smcr_step_candidate_t candidate;
 } smcr_steps_t;
@@ -260,8 +259,7 @@ typedef struct {
     bool read;           /* an RDMA READ, of a PSN that an RDMA READ had before */
     bool within;         /* and not as its first one */
     bool reverse_has_carried; /* the reverse flow has carried something */
-    bool before, waited; /* sent before one that waited longer than for a NAK; or it has itself:
-                            both are set by smcr_steps_take() */
+    bool before, waited; /* set by smcr_steps_take(): sent before one that did; too long for NAKs */
 } smcr_step_request_t;
 
 /* A NAK (`rnr`: an RNR NAK; `sequence`: a NAK with code PSN sequence error) names `psn`. */

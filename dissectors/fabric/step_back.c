@@ -73,8 +73,7 @@ is_in_step(smcr_steps_t *steps, const smcr_step_request_t *request)
            psn <= steps->end && !request->waited && (psn > steps->position || !(sent || behind));
 }
 
-/* Whether the request may be sent for a NAK that came in the step, or that the capture lacks, and
- * not by the step. */
+/* Whether a NAK in the step, or one that the capture lacks, may be why the request comes. */
 static bool
 is_doubtful(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {

@@ -296,10 +296,9 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
     }
     if (!view)
         return;
-    if (view->len && !view->writes) { /* nobody knows when its bytes were written */
+    writer->lacks_first |= view->len && !view->writes && division->begun.frame == when.frame;
+    if (view->len && !view->writes) /* nobody knows when its bytes were written */
         all_was(writer, &writer->seen[record->sender], SMCR_COLLECT_IS_UNKNOWN);
-        writer->lacks_first |= division->begun.frame == when.frame;
-    }
     if ((blocked || filled) && !writer->is_full) {
         writer->is_full = true;
         writer->filled = &view->acked;
