@@ -296,12 +296,13 @@ begin_link(proto_tree *tree, const smcr_record_t *record)
     const smcr_link_t *link = record->link;
     int hf = record->has_number ? hf_smcr_link_number : hf_smcr_link_index;
     uint32_t value = record->has_number ? link->number : link->index;
-    char text[2 * SMCR_QUICK_TEXT_NUMBER + sizeof " of link group "];
+    const char *of = record->has_number ? " of link group " : " within the capture, in link group ";
+    char text[2 * SMCR_QUICK_TEXT_NUMBER + sizeof " within the capture, in link group "];
     smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
     smcr_quick_text_put_number(&to, "", value);
     if (record->lgr_proven)
-        smcr_quick_text_put_number(&to, " of link group ", link->lgr->index);
+        smcr_quick_text_put_number(&to, of, link->lgr->index);
     proto_item *top = smcr_generated_text(tree, hf, value, text);
     return proto_item_add_subtree(top, ett_smcr_link);
 }
