@@ -36,11 +36,11 @@ def added:
     known
     | if length == 0 then null
       elif .[0] | type != "object" then add
-      elif length == 1 then .[0] | del(.derived)
+      elif length == 1 then .[0] | del(.derived, .lacks_bytes)
       elif .[0] | has("sum_of_squares") then distribution
       else . as $values
           | (.[0] | keys_unsorted) as $first
-          | $first + ((map(keys_unsorted) | add | unique) - $first) - ["derived"]
+          | $first + ((map(keys_unsorted) | add | unique) - $first) - ["derived", "lacks_bytes"]
           | map({key: ., value: (. as $key | $values | map(.[$key]) | added)})
           | from_entries
       end;
@@ -60,8 +60,8 @@ def rules: {
     "text_pair": {"client": "first", "server": "first"},
     "size_pair": {"client": "first", "server": "first"},
     "endpoint": {"addr": "first", "port": "first"},
-    "conn_direction": {"bytes": "total", "writes": "total", "cdc": "total", "repeated_packets": "total",
-        "repeated_bytes": "total", "blocked_count": "total", "window_full_count": "total", "time": "total",
+    "conn_direction": {"bytes": "total", "lacks_bytes": "own", "writes": "total", "cdc": "total", "repeated_packets":
+        "total", "repeated_bytes": "total", "blocked_count": "total", "window_full_count": "total", "time": "total",
         "reader_time_s": "total", "drain_time_s": "total", "ack_time_s": "total", "read_reported_s": "total",
         "urgent_count": "total", "unreported_bytes": "tail", "unannounced_bytes": "tail"},
     "conn_setup": {"tcp_s": "first", "accept_s": "first", "confirm_s": "first", "llc_s": "first"},
@@ -70,7 +70,7 @@ def rules: {
         ["unknown", "no-connection", "tcp", "smc-d", "smc-r", "fallback"], "fallback": "own", "link_group": "own",
         "links": "own", "setup_s": "first", "setup": {"of": "conn_setup"}, "setup_longest": "first", "buffer_bytes":
         {"of": "size_pair"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time":
-        "latest", "began_before": "head", "ends": "first", "named_by": "first", "named_frame": "null", "named_time":
+        "latest", "began_before": "head", "ends": "own", "named_by": "first", "named_frame": "null", "named_time":
         "first", "goes_on": "tail", "close": ["unknown", "open", "normal", "reset", "abort"], "client_to_server":
         "own", "server_to_client": "own"},
     "peer": {"peer_id": "first", "host_name": "first", "system": "first"},
@@ -82,9 +82,9 @@ def rules: {
         "moved_from": "total", "moved_to": "total", "flows": "own"},
     "rmb": {"owner": "first", "size_bytes": "first", "rkeys": "own", "va": "first", "confirmed_frame": "null",
         "confirmed_time": "first", "deleted_frame": "null", "deleted_time": "last", "streams": "own"},
-    "link_group": {"index": "own", "version": "first", "type": "last", "peers": {"of": "peers"}, "eid": "first",
-        "vlan": "first", "first_frame": "null", "first_time": "earliest", "ended_frame": "null", "ended_time": "last",
-        "links": "own", "rmbs": "own"},
+    "link_group": {"index": "own", "version": "first", "type": "last", "peers": {"of": "peers"}, "ends": "own", "eid":
+        "first", "vlan": "first", "first_frame": "null", "first_time": "earliest", "ended_frame": "null",
+        "ended_time": "last", "links": "own", "rmbs": "own"},
     "fallback": {"code": "head", "reason": "head", "by": "head", "count": "total"},
     "breach": {"kind": "head", "by": "head", "count": "total", "frame": "null", "time": "earliest"},
     "finding": {"severity": ["info", "note", "warn", "error"], "kind": "own", "text": "own", "frame": "null", "time":
@@ -249,7 +249,10 @@ def rmb_marks($group):
      | {key: "\($group) \(.owner) \($each.link) \($each.rkey)", client: null, server: null,
         begins: (.confirmed_time != null)}];
 
-def names_its_sides: .peers.client.peer_id != null or .peers.server.peer_id != null;
+def names_its_sides: .ends == null;
+
+# Of parts, the first of which says how they are turned: both ends, unless one of them knows which is the client.
+def ends: if all(.[]; .ends) then .[0].ends else null end;
 
 # The sides are those of the first file that knows which is the client.
 def joined_groups:
@@ -294,7 +297,8 @@ def rmb($streams):
     combined("rmb") + {rkeys: [.[].rkeys[]] | unique, streams: [.[] | $streams[name_of(.streams[])]] | known | unique};
 
 # `links` and `rmbs`: those of this group, ready.
-def link_group($number; $links; $rmbs): combined("link_group") + {index: $number, links: $links, rmbs: $rmbs};
+def link_group($number; $links; $rmbs):
+    combined("link_group") + {index: $number, ends: ends, links: $links, rmbs: $rmbs};
 
 # ---- connections ----
 
@@ -342,7 +346,7 @@ def without_end: .unreported_bytes = null | .unannounced_bytes = null;
 def direction(way):
     (if tells_the_end then . else .[-1] |= (way |= without_end) end)
     | map(way)
-    | combined("conn_direction");
+    | combined("conn_direction") + {lacks_bytes: (if length == 1 then .[0].lacks_bytes else null end)};
 
 def links_of_connection:
     [.[].links[] | .from_frame = null]
@@ -352,7 +356,7 @@ def connection($number; $tcp):
     combined("connection")
     + {stream: $number, tcp_stream: map($tcp[name_of(.tcp_stream) // ""]) | first_known,
        fallback: map(.fallback) | first_known | (if . then .frame = null else . end),
-       link_group: map(.group) | first_known, links: links_of_connection,
+       link_group: map(.group) | first_known, links: links_of_connection, ends: ends,
        client_to_server: direction(.client_to_server), server_to_client: direction(.server_to_client)};
 
 # ---- RDMA flows ----

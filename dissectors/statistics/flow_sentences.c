@@ -48,9 +48,7 @@ version_of(const smcr_clc_t *clc, int release)
 
     if (clc->smcd)
         return "SMC-D";
-    if (version)
-        return version;
-    return number ? "SMC version 2" : "version not known";
+    return version ? version : "version not known";
 }
 
 smcr_arrow_text_t

@@ -50,13 +50,14 @@ def later_file(start=10, tokens=(None, "0x0000000a"), **changes):
     """It begins late, and takes the server for the client."""
     connection = entry("connection", stream=0, tokens=dict(zip(("client", "server"), tokens)), outcome="smc-r",
                        close="normal", link_group=0, first_time=at(start), last_time=at(start + 5), began_before=True,
-                       goes_on=False, server_to_client={"bytes": 300, "unreported_bytes": 0, "ack_time_s": spread(1.5)})
+                       goes_on=False, ends="fe80::b ↔ fe80::a",
+                       server_to_client={"bytes": 300, "unreported_bytes": 0, "ack_time_s": spread(1.5)})
     link = entry("link", index=0, client=QP_B, server=QP_A, flows=[1])
     flows = [entry("rdma", index=0, src="fe80::b", dst="fe80::a", dst_qpn=17, packets=3, first_time=at(start)),
              entry("rdma", index=1, src="fe80::a", dst="fe80::b", dst_qpn=1235, src_qpn=17, packets=5,
                    opcodes={"RC_ACK": 5}, first_time=at(start + 1))]
     return file_of(start, connections=[{**connection, **changes}], rdma_flows=flows,
-                   link_groups=[entry("link_group", index=0, first_time=at(start), links=[link])])
+                   link_groups=[entry("link_group", index=0, first_time=at(start), ends="fe80::b ↔ fe80::a", links=[link])])
 
 
 def valid_sum(*reports):
@@ -72,6 +73,7 @@ def test_what_begins_late_goes_on():
     assert (connection["client"], connection["close"], connection["goes_on"]) == (CLIENT, "normal", False)
     assert (connection["first_frame"], connection["first_time"], connection["last_time"]) == (None, at(1), at(15))
     assert connection["client_to_server"]["bytes"] == 800
+    assert connection["ends"] is group["ends"] is None, "the first file knows"
     assert connection["client_to_server"]["ack_time_s"] == spread(0.5, 0.25, 1.5)
     assert connection["client_to_server"]["unreported_bytes"] is None, "the later file has one direction only"
     assert (group["links"][0]["client"], group["links"][0]["flows"]) == (QP_A, [0])
@@ -80,6 +82,13 @@ def test_what_begins_late_goes_on():
     assert whole["capture"]["frames"] == 20
     assert whole["summary"]["connections"]["client_to_server"]["bytes"] == 800
     assert whole["summary"]["rdma_flows"]["packets"] == 18
+
+
+def test_sides_are_those_of_the_file_that_knows_them():
+    knows = later_file(20)
+    knows["link_groups"][0].update(ends=None, links=[entry("link", index=0, client=QP_A, server=QP_B, flows=[1])])
+    [group] = valid_sum(later_file(), knows)["link_groups"]
+    assert (group["ends"], group["links"][0]["client"], group["links"][0]["server"]) == (None, QP_A, QP_B)
 
 
 def test_both_tokens_tell_the_end():

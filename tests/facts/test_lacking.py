@@ -235,14 +235,47 @@ def test_link_that_never_came_up(tshark, scratch):
 
 @pytest.mark.parametrize("name, change, told", [
     (PLAIN, lambda frames: frames, "SMC-Rv2"),
-    (PLAIN, lambda frames: [pcapng.cut(frame, 160) for frame in frames], None),  # first contact without its extension
-    (THREE, lambda frames: frames[30:], None),
+    (PLAIN, lambda frames: [pcapng.cut(frame, 160) for frame in frames], "SMC-Rv2.x"),  # first contact without its extension
+    (THREE, lambda frames: frames[30:], "SMC-Rv2.x"),
     (IPV6, lambda frames: frames[5:], "SMC-R"),
 ], ids=["whole", "cut", "late", "version 1"])
 def test_version_without_its_release(tshark, scratch, name, change, told):
     """The first contact tells the release of version 2: without it, it may be SMC-Rv2 or SMC-Rv2.1."""
     found = json.loads(tshark.show(altered(tshark, scratch, name, change), "-q", "-2", "-z", "smcr,json"))
-    assert {each["version"] for part in ("connections", "link_groups") for each in found[part]} - {None} == {told} - {None}
+    assert {each["version"] for part in ("connections", "link_groups") for each in found[part]} - {None} == {told}
+
+
+@pytest.mark.parametrize("change, ends, rows", [
+    (lambda frames: frames[499:], "10.0.0.2 ↔ 10.0.0.1", [
+        "connection 0 to 10.0.0.2 1.45 s", "10.0.0.2 QP 1235 ↔ 10.0.0.1 QP 17", "1 SMC-Rv2 of unknown release;"]),
+    (lambda frames: [pcapng.cut(frame, 96) for frame in frames], None, [  # the response to CONFIRM LINK tells the client
+        "connection 1 to the client 2.5", "10.0.0.1 QP 17 → 10.0.0.2 QP 1235"]),
+], ids=["late", "cut"])
+def test_roles_that_nobody_knows(tshark, scratch, change, ends, rows):
+    """Where the capture does not tell who is client, the page names the reader by its address."""
+    path = altered(tshark, scratch, LOSSY, change)
+    page = " ".join(tshark.show(path, *REPORT).split())
+    assert [row for row in rows if row not in page] == []
+    assert ("the server" in page) == (ends is None)
+    found = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))
+    assert {each["ends"] for part in ("connections", "link_groups") for each in found[part]} == {ends}
+    table = tshark.show(path, "-q", "-2", "-z", "smcr,links")
+    assert ("0x0004d3 ↔ 0x000011" in table) == (ends is not None)
+
+
+@pytest.mark.parametrize("name, rows", [
+    ("6.1-v2-d-bulk-slow-reader", ["10.0.0.1:32964 → 10.0.0.2:12345 1.24 s ≥870.5 KiB ? ?",  # Prod=64:0 of 16 KiB is 1 MiB
+                                   "10.0.0.2:12345 → 10.0.0.1:32964 1.24 s 64 B ? ?"]),
+    ("7.2-v2-g5-device-removed", ["10.0.0.1:53084 → 10.0.0.2:12345 33.5 s 1.1 KiB ? ≥31.9 s",
+                                  "10.0.0.2:12345 → 10.0.0.1:53088 33.5 s 50 B ? ?"]),
+    ("6.1-v1-f6-decline-confirm-link-timeout", ["10.0.0.1:45480 → 10.0.0.2:12345 8.33 s ≥37 B ? ?",  # TCP's numbers tell
+                                                "10.0.0.2:12345 → 10.0.0.1:45480 8.33 s 5.0 KiB ? ?"]),
+])
+def test_page_of_what_is_known_in_part(tshark, scratch, name, rows):
+    """Each 7th frame is absent: what the capture has a part of is not said as if it were all, or none."""
+    path = altered(tshark, scratch, name, lambda frames: alterations.left_out(frames, range(7, len(frames) + 1, 7)))
+    page = " ".join(tshark.show(path, *REPORT).split())
+    assert [row for row in rows if row not in page] == []
 
 
 @pytest.mark.parametrize("name", [PLAIN, THREE, LOSSY, IPV6, "6.1-v1-n-lossy"])

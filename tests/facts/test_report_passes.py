@@ -20,7 +20,7 @@ EARLY = "|".join([LATE, "ib-native", "rfc-peer", "exported-source", "reserved-fl
 FLOW = r"packets|bytes|payload_bytes|goodput_bytes|opcodes\.RC_WRITE_ONLY|ecn\.not_ect"
 MAY_DIFFER = [
     (".*", r"capture\.passes", "the number of passes"),
-    (EARLY, r"(summary\.connections|connections\[\])\.\w+_to_\w+\.(bytes|writes|ack_time_s\.\w+)",
+    (EARLY, r"(summary\.connections|connections\[\])\.\w+_to_\w+\.((lacks_)?bytes|writes|ack_time_s\.\w+)",
      "an RDMA WRITE comes before what tells its connection"),
     (f"{EARLY}|.*lossy.*", r"(summary\.connections|connections\[\])\.\w+_to_\w+\.(time|(reader|drain)_time_s)\.\w+",
      "the same, or it comes behind a gap"),
@@ -34,7 +34,7 @@ MAY_DIFFER = [
 OF_ALTERED = "|".join([
     r"capture\.passes|(summary|findings)\b.*",
     # RDMA WRITEs behind what is absent, or before what tells their connection
-    r"connections\[\]\.\w+_to_\w+\.(bytes|writes|ack_time_s\.\w+|repeated_(packets|bytes)|blocked_count)",
+    r"connections\[\]\.\w+_to_\w+\.((lacks_)?bytes|writes|ack_time_s\.\w+|repeated_(packets|bytes)|blocked_count)",
     r"connections\[\]\.(links\[\]\.from|first)_(frame|time)",
     # that a packet of the reader is absent shows later
     r"connections\[\]\.\w+_to_\w+\.(window_full_count|time(\.\w+)?|(reader|drain)_time_s\.\w+)",

@@ -65,6 +65,10 @@ test_names(void)
     conn.stream = 3;
     g_assert_cmpstr(smcr_words_connection(scope, &conn), ==, "connection 3");
     g_assert_cmpstr(smcr_words_direction(scope, &conn, false), ==, "connection 3 to the client");
+    conn.ends = "10.0.0.2 ↔ 10.0.0.1";
+    g_assert_cmpstr(smcr_words_connection(scope, &conn), ==, "connection 3");
+    g_assert_cmpstr(smcr_words_direction(scope, &conn, true), ==, "connection 3 to 10.0.0.1");
+    g_assert_cmpstr(smcr_words_direction(scope, &conn, false), ==, "connection 3 to 10.0.0.2");
     conn.client = (smcr_entry_endpoint_t){"fd00::1", 46464};
     conn.server = (smcr_entry_endpoint_t){"10.0.0.2", 8080};
     g_assert_cmpstr(smcr_words_connection(scope, &conn), ==, "[fd00::1]:46464 → 10.0.0.2:8080");

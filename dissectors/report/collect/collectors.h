@@ -138,7 +138,8 @@ typedef struct {
     bool client_known;       /* by a SYN or a SYN-ACK; else the client is taken to send `up` */
     bool client_is_up;
     uint16_t up_port;        /* from which `up` comes */
-    bool lacks;              /* the capture may lack bytes of either stream */
+    bool lacks_of[2];        /* it may lack bytes of the stream up (0), and down (1) */
+    bool lacks;              /* of either */
     bool lacks_end;          /* of one it lacks the newest bytes, or all: it may have a FIN */
     uint32_t syns;           /* of the client */
     bool is_connected;       /* there are segments other than these and RST */

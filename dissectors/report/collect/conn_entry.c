@@ -62,9 +62,10 @@ fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
 
     fill_endpoint(&entry->client, conn, 0, scope);
     fill_endpoint(&entry->server, conn, 1, scope);
-    if (conn->conversation && conn->no_roles) {
+    if (conn->conversation ? conn->no_roles : !smcr_evidence_knows_server(conn->lgr)) {
         smcr_show_ends_t ends = smcr_show_ends_of(scope, conn);
-        entry->ends = wmem_strdup_printf(scope, "%s ↔ %s", ends.name[0], ends.name[1]);
+        const char **name = conn->conversation ? ends.name : ends.address;
+        entry->ends = smcr_figure_ends(scope, name[0], name[1]);
     }
     entry->tokens.client = token_text(&conn->side[client], scope);
     entry->tokens.server = token_text(&conn->side[!client], scope);
@@ -241,20 +242,27 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
     const smcr_collect_direction_t *direction = &counted->direction[sender];
     const smcr_collect_writer_t *writer = &counted->division.writer[sender];
     const smcr_conn_side_t *side = counted->conn->side;
+    const smcr_stream_t *in = &side[!sender].in;
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
     bool known = smcr_evidence_knows_reader(counted->conn, !sender);
 
     *entry = direction->figures;
     /* its WRITEs would not be recognised, or are not */
     if ((direction->has_unowned && !side[!sender].announced.qp) ||
-        (!entry->writes && (!side[!sender].rmb || side[!sender].in.announced)))
+        (!entry->writes && (!side[!sender].rmb || in->announced)))
         entry->bytes = entry->writes = SMCR_FIGURE_UNKNOWN;
     if (direction->bytes.has_unplaced && side[sender].moved_frame) /* WRITEs may have come twice */
         entry->bytes = SMCR_FIGURE_UNKNOWN;
+    bool lacks = in->announced > direction->figures.bytes;
+    bool has_last = lacks || cost.known || smcr_conn_side_has_ended(&side[sender]);
+    if (!in->known || direction->bytes.has_unplaced || !has_last) /* of how many, nobody knows */
+        lacks = writer->is_late || writer->gap.until;
+    if (entry->bytes != SMCR_FIGURE_UNKNOWN)
+        entry->lacks_bytes = lacks ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
     entry->ack_time_s = writer->ack_time;
     entry->reader_time_s = writer->reader_time;
     entry->drain_time_s = writer->drain_time;
-    if (!side[!sender].in.known && !entry->window_full_count) /* so is what fills the window */
+    if (!in->known && !entry->window_full_count) /* so is what fills the window */
         entry->window_full_count = SMCR_FIGURE_UNKNOWN;
     entry->unreported_bytes = known && cost.reader_known ? cost.unread : SMCR_FIGURE_UNKNOWN;
     entry->unannounced_bytes = known ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
@@ -268,7 +276,8 @@ fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counte
     const smcr_conn_t *conn = counted->conn;
     bool client_is_up =
         tcp && (tcp->client_known ? tcp->client_is_up : tcp->up_port == counted->conn->port[0]);
-    uint64_t payload = tcp ? tcp->payload[client_is_up ? role : !role] : 0;
+    unsigned way = client_is_up ? role : !role;
+    uint64_t payload = tcp ? tcp->payload[way] : 0;
     uint64_t clc = counted->clc_bytes[role];
     uint64_t bytes = payload > clc ? payload - clc : 0;
 
@@ -277,8 +286,10 @@ fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counte
                  (conn->fallback.lacks_clc && tcp && tcp->client_known);
 
     *entry = (smcr_entry_conn_direction_t){.bytes = SMCR_FIGURE_UNKNOWN};
-    if (tcp && !counted->is_smcd && !mixed && !may_go_elsewhere)
+    if (tcp && !counted->is_smcd && !mixed && !may_go_elsewhere) {
         entry->bytes = bytes;
+        entry->lacks_bytes = tcp->lacks_of[way] ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
+    }
     entry->unreported_bytes = entry->unannounced_bytes = SMCR_FIGURE_UNKNOWN;
 }
 
@@ -356,12 +367,6 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *counted,
         smcr_collect_division_entry(&counted->division, !client, &span, scope);
 }
 
-static uint64_t
-buffer_of(const smcr_conn_side_t *side)
-{
-    return side->size ? side->size : SMCR_FIGURE_UNKNOWN;
-}
-
 static void
 fill_directions(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *counted,
                 const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
@@ -370,8 +375,9 @@ fill_directions(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *cou
     bool is_unknown = entry->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN;
 
     if (entry->outcome == SMCR_FIGURE_OUTCOME_SMCR) {
-        entry->buffer_bytes.client = buffer_of(&counted->conn->side[client]);
-        entry->buffer_bytes.server = buffer_of(&counted->conn->side[!client]);
+        const smcr_conn_side_t *side = counted->conn->side;
+        entry->buffer_bytes.client = side[client].size ? side[client].size : SMCR_FIGURE_UNKNOWN;
+        entry->buffer_bytes.server = side[!client].size ? side[!client].size : SMCR_FIGURE_UNKNOWN;
         fill_direction(&entry->client_to_server, counted, client);
         fill_direction(&entry->server_to_client, counted, !client);
         fill_time(entry, counted, tcp, scope);

@@ -81,8 +81,8 @@ smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pin
         group->vlan = vlan;
     if (packet->clc && record->sender >= 0)
         take_clc(group, packet);
-    if (packet->llc && !(packet->llc->type & SMCR_LLC_TYPE_V2) && !group->version)
-        group->version = 1;
+    if (packet->llc && !group->version)
+        group->version = packet->llc->type & SMCR_LLC_TYPE_V2 ? 2 : 1;
 }
 
 /* ---- links ---- */
@@ -90,18 +90,13 @@ smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pin
 static smcr_figure_link_status_t
 state_of(const smcr_link_t *link)
 {
-    if (!smcr_evidence_knows_link(link))
-        return SMCR_FIGURE_STATUS_UNKNOWN;
-    switch (link->state) {
-    case SMCR_LINK_ACTIVE:
-        return SMCR_FIGURE_STATUS_ACTIVE;
-    case SMCR_LINK_REJECTED:
-        return SMCR_FIGURE_STATUS_REJECTED;
-    case SMCR_LINK_DELETED:
-        return SMCR_FIGURE_STATUS_DELETED;
-    default:
-        return SMCR_FIGURE_STATUS_UNCONFIRMED;
-    }
+    static const smcr_figure_link_status_t states[] = {
+        [SMCR_LINK_ANNOUNCED] = SMCR_FIGURE_STATUS_UNCONFIRMED,
+        [SMCR_LINK_ACTIVE] = SMCR_FIGURE_STATUS_ACTIVE,
+        [SMCR_LINK_REJECTED] = SMCR_FIGURE_STATUS_REJECTED,
+        [SMCR_LINK_DELETED] = SMCR_FIGURE_STATUS_DELETED};
+
+    return smcr_evidence_knows_link(link) ? states[link->state] : SMCR_FIGURE_STATUS_UNKNOWN;
 }
 
 static void
@@ -370,6 +365,9 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
     entry->first_frame = group->first;
     entry->ended_frame = smcr_collect_when(reporter->collection, lgr->ended_frame);
     fill_links(entry, lgr, reporter);
+    const smcr_entry_link_t *link = entry->links.entries[0];
+    if (!smcr_evidence_knows_server(lgr))
+        entry->ends = smcr_figure_ends(scope, link->client.gid, link->server.gid);
     report_rmbs(lgr, reporter, &entry->rmbs);
 }
 

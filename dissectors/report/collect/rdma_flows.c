@@ -427,18 +427,12 @@ icrcs_of(const smcr_entry_icrcs_t *icrc, wmem_allocator_t *scope)
 }
 
 static void
-forget_ecn(smcr_entry_codepoints_t *ecn)
-{
-    ecn->not_ect = ecn->ect0 = ecn->ect1 = ecn->ce = SMCR_FIGURE_UNKNOWN;
-}
-
-static void
 report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
     smcr_entry_rdma_t *rest = SMCR_FIGURE_ADD(rdma, list, scope);
 
     rest->copies = SMCR_FIGURE_UNKNOWN;
-    forget_ecn(&rest->ecn);
+    smcr_entry_forget(&rest->ecn, &smcr_entry_codepoints_description);
     rest->icrc = icrcs_of(icrc, scope);
     list->rest = rest->icrc != NULL;
     list->length--;
@@ -456,7 +450,7 @@ report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
     if (!flow->to && !flow->foreign->traffic) /* without PSNs nobody tells them from repeats */
         entry->copies = SMCR_FIGURE_UNKNOWN;
     if (flow->lacks_ecn)
-        forget_ecn(&entry->ecn);
+        smcr_entry_forget(&entry->ecn, &smcr_entry_codepoints_description);
     entry->icrc = icrcs_of(&flow->icrc, scope);
     if (flow->to)
         name_link_flow(entry, flow, scope);
@@ -482,10 +476,7 @@ smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *l
             report_flow(collection->rdma_list.entries[i], list, scope);
     for (uint32_t i = 0; i < collection->rdma_list.length; i++) {
         const followed_t *flow = collection->rdma_list.entries[i];
-
-        if (!is_reported(flow))
-            continue;
-        const followed_t *peer = peer_of(collection, flow);
+        const followed_t *peer = is_reported(flow) ? peer_of(collection, flow) : NULL;
         if (is_reported(peer))
             ((smcr_entry_rdma_t *)list->entries[flow->index])->peer = peer->index;
     }

@@ -300,8 +300,9 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
     facts->last = when;
     facts->lacks_end = smcr_congestion_tcp_direction_lacks_end(&flow->direction[UP]) ||
                        smcr_congestion_tcp_direction_lacks_end(&flow->direction[DOWN]);
-    facts->lacks = smcr_congestion_tcp_direction_lacks(&flow->direction[UP]) ||
-                   smcr_congestion_tcp_direction_lacks(&flow->direction[DOWN]);
+    for (unsigned way = UP; way <= DOWN; way++)
+        facts->lacks_of[way] = smcr_congestion_tcp_direction_lacks(&flow->direction[way]);
+    facts->lacks = facts->lacks_of[UP] || facts->lacks_of[DOWN];
     facts->payload[direction] = flow->direction[direction].payload;
     if (segment->flags & SMCR_CONGESTION_TCP_RST) {
         facts->reset = facts->reset.frame ? facts->reset : when;

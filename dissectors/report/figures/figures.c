@@ -85,46 +85,46 @@ smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value)
 
 /* ---- building ---- */
 
+/* `count`: of its COUNT and SECONDS members. */
 static void
-clear_member(const smcr_figure_member_t *member, void *value)
+unset(void *entry, const smcr_figure_description_t *description, uint64_t count)
 {
-    switch (member->kind) {
-    case SMCR_FIGURE_KIND_SAMPLE:
-    case SMCR_FIGURE_KIND_NUMBER:
-    case SMCR_FIGURE_KIND_TIME:
-        *(uint64_t *)value = SMCR_FIGURE_UNKNOWN;
-        break;
-    case SMCR_FIGURE_KIND_RATIO:
-        *(double *)value = NAN;
-        break;
-    case SMCR_FIGURE_KIND_OBJECT:
-        smcr_entry_clear(value, member->of);
-        break;
-    default:
-        break;
+    memset(entry, 0, description->size);
+    for (unsigned i = 0; i < description->count; i++) {
+        const smcr_figure_member_t *member = &description->members[i];
+        void *value = (uint8_t *)entry + member->offset;
+        switch (member->kind) {
+        case SMCR_FIGURE_KIND_COUNT:
+        case SMCR_FIGURE_KIND_SECONDS:
+            *(uint64_t *)value = count;
+            break;
+        case SMCR_FIGURE_KIND_SAMPLE:
+        case SMCR_FIGURE_KIND_NUMBER:
+        case SMCR_FIGURE_KIND_TIME:
+            *(uint64_t *)value = SMCR_FIGURE_UNKNOWN;
+            break;
+        case SMCR_FIGURE_KIND_RATIO:
+            *(double *)value = NAN;
+            break;
+        case SMCR_FIGURE_KIND_OBJECT:
+            unset(value, member->of, count);
+            break;
+        default:
+            break;
+        }
     }
 }
 
 void
 smcr_entry_clear(void *entry, const smcr_figure_description_t *description)
 {
-    memset(entry, 0, description->size);
-    for (unsigned i = 0; i < description->count; i++)
-        clear_member(&description->members[i], (uint8_t *)entry + description->members[i].offset);
+    unset(entry, description, 0);
 }
 
 void
 smcr_entry_forget(void *entry, const smcr_figure_description_t *description)
 {
-    smcr_entry_clear(entry, description);
-    for (unsigned i = 0; i < description->count; i++) {
-        const smcr_figure_member_t *member = &description->members[i];
-        void *value = (uint8_t *)entry + member->offset;
-        if (member->kind == SMCR_FIGURE_KIND_COUNT || member->kind == SMCR_FIGURE_KIND_SECONDS)
-            *(uint64_t *)value = SMCR_FIGURE_UNKNOWN;
-        else if (member->kind == SMCR_FIGURE_KIND_OBJECT)
-            smcr_entry_forget(value, member->of);
-    }
+    unset(entry, description, SMCR_FIGURE_UNKNOWN);
 }
 
 void *
@@ -280,6 +280,13 @@ smcr_figure_gid_text(wmem_allocator_t *scope, const uint8_t gid[SMCR_GID_LENGTH]
 }
 
 const char *
+smcr_figure_ends(wmem_allocator_t *scope, const char *one, const char *other)
+{
+    return wmem_strdup_printf(scope, "%s ↔ %s", one && *one ? one : "?",
+                              other && *other ? other : "?");
+}
+
+const char *
 smcr_figure_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned bytes)
 {
     return wmem_strdup_printf(scope, "0x%0*" PRIx64, (int)(2 * bytes), number);
@@ -288,9 +295,9 @@ smcr_figure_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned bytes)
 smcr_figure_version_t
 smcr_figure_version_of(unsigned version, int release)
 {
-    if (version == 1)
-        return SMCR_FIGURE_IS_SMCR_V1;
-    if (version == 0 || release < 0)
-        return SMCR_FIGURE_IS_OF_NO_VERSION;
-    return release ? SMCR_FIGURE_IS_SMCR_V2_1 : SMCR_FIGURE_IS_SMCR_V2;
+    if (version < 2)
+        return version ? SMCR_FIGURE_IS_SMCR_V1 : SMCR_FIGURE_IS_OF_NO_VERSION;
+    return release < 0 ? SMCR_FIGURE_IS_SMCR_V2_X
+           : release   ? SMCR_FIGURE_IS_SMCR_V2_1
+                       : SMCR_FIGURE_IS_SMCR_V2;
 }

@@ -280,8 +280,11 @@ typedef struct {
 /* A GID: an IPv4 address where it maps one, else as an IPv6 address. NULL where it is all zeros. */
 const char *smcr_figure_gid_text(wmem_allocator_t *scope, const uint8_t gid[SMCR_GID_LENGTH]);
 
+/* "one ↔ other": two ends, and nobody knows which is the client. NULL, "": not known. */
+const char *smcr_figure_ends(wmem_allocator_t *scope, const char *one, const char *other);
+
 /* "0x" and all digits of a number of `bytes` bytes, at most 8. */
 const char *smcr_figure_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned bytes);
 
-/* A version of SMC-R; none where `version` is 0, or is 2 with a release < 0: not known. */
+/* A version of SMC-R; none where `version` is 0: not known. Nor is a release < 0. */
 smcr_figure_version_t smcr_figure_version_of(unsigned version, int release);

@@ -71,7 +71,8 @@ SMCR_TABLE(connections, "SMC-R Connections", CONNECTION, NULL);
 /* ---- a row for each direction ---- */
 
 #define PART(X, name, page, part)                                                                  \
-    X(SECONDS, name " (s)", page, 0, way->time ? way->time->part : SMCR_FIGURE_UNKNOWN)
+    X(SECONDS, name " (s)", page, 0, way->time ? way->time->part : SMCR_FIGURE_UNKNOWN             \
+      SMCR_TABLE_AT_LEAST(way->time && way->time->unknown_s))
 
 #define DIRECTION(X)                                                                               \
     X(NUMBER, "Stream", NULL, 0, conn->stream)                                                     \
@@ -79,7 +80,8 @@ SMCR_TABLE(connections, "SMC-R Connections", CONNECTION, NULL);
       smcr_words_direction(taker->scope, conn, to_server))                                         \
     X(SECONDS, "Time (s)", "time", 12,                                                             \
       smcr_figure_time_between(conn->first_frame, conn->last_frame))                               \
-    X(BYTES, "Bytes", "data", 12, way->bytes)                                                      \
+    X(BYTES, "Bytes", "data", 12,                                                                  \
+      way->bytes SMCR_TABLE_AT_LEAST(way->lacks_bytes == SMCR_FIGURE_YES))                         \
     X(COUNT, "WRITEs", NULL, 7, way->writes)                                                       \
     X(COUNT, "CDC", NULL, 7, way->cdc)                                                             \
     X(COUNT, "Retransmitted", NULL, 0, way->repeated_packets)                                      \
@@ -114,7 +116,7 @@ fill_directions(const smcr_table_taker_t *taker)
 {
     SMCR_FIGURE_EACH(connection, conn, taker->report->connections) {
         add_direction(taker, conn, true);
-        if (!conn->ends) /* else neither direction has a name */
+        if (!conn->ends || conn->tcp_stream == SMCR_FIGURE_UNKNOWN) /* else they have no names */
             add_direction(taker, conn, false);
     }
 }
@@ -148,7 +150,7 @@ heading_of_directions(const smcr_table_taker_t *taker)
 {
     uint64_t outcomes[SMCR_FIGURE_OUTCOME_FALLBACK + 1] = {0};
     uint64_t closes[SMCR_FIGURE_CLOSE_ABORT + 1] = {0};
-    uint64_t versions[SMCR_FIGURE_IS_SMCR_V2_1 + 1] = {0}; /* of those that went over RDMA */
+    uint64_t versions[SMCR_FIGURE_IS_SMCR_V2_X + 1] = {0}; /* of those that went over RDMA */
 
     if (!taker->report->connections.length)
         return plain_connections(taker);
@@ -160,9 +162,10 @@ heading_of_directions(const smcr_table_taker_t *taker)
     return wmem_strdup_printf(
         taker->scope, "Connections: %s; %s",
         SMCR_WORDS_COUNTS(
-            taker->scope, {versions[SMCR_FIGURE_IS_SMCR_V1], "SMC-R"},
+            taker->scope, {versions[SMCR_FIGURE_IS_SMCR_V1], "SMC-Rv1"},
             {versions[SMCR_FIGURE_IS_SMCR_V2], "SMC-Rv2"},
             {versions[SMCR_FIGURE_IS_SMCR_V2_1], "SMC-Rv2.1"},
+            {versions[SMCR_FIGURE_IS_SMCR_V2_X], "SMC-Rv2 of unknown release"},
             {versions[SMCR_FIGURE_IS_OF_NO_VERSION], "SMC-R of unknown version"},
             {outcomes[SMCR_FIGURE_OUTCOME_SMCD], "SMC-D"},
             {outcomes[SMCR_FIGURE_OUTCOME_FALLBACK], "fell back to TCP"},

@@ -48,11 +48,14 @@ count_conns(const smcr_table_taker_t *taker)
     return counts;
 }
 
+#define QUEUE_PAIR(end) smcr_words_queue_pair(taker->scope, link->end.gid, link->end.qpn)
+#define QPN(end) qpn_text(taker->scope, link->end.qpn)
+/* Of both ends where nobody knows which of them is the client. */
+#define CLIENT(one, other) group->ends ? smcr_figure_ends(taker->scope, one, other) : one
 #define LINK(X)                                                                                    \
     X(TEXT, NULL, "client → server", 0,                                                            \
-      smcr_words_hosts(taker->scope,                                                               \
-                       smcr_words_queue_pair(taker->scope, link->client.gid, link->client.qpn),    \
-                       smcr_words_queue_pair(taker->scope, link->server.gid, link->server.qpn)))   \
+      (group->ends ? smcr_figure_ends : smcr_words_hosts)(taker->scope, QUEUE_PAIR(client),        \
+                                                          QUEUE_PAIR(server)))                     \
     X(NUMBER, "LG-ID", "group", 0, group->index)                                                   \
     X(TEXT, "Version", NULL, 9, smcr_figure_version_words[group->version])                         \
     X(TEXT, "LG-Type", NULL, 0, types[group->type])                                                \
@@ -62,10 +65,10 @@ count_conns(const smcr_table_taker_t *taker)
     X(NUMBER, "Linkid", "link", 0, link->number)                                                   \
     X(TEXT, "Link-State", "state", 15,                                                             \
       link->index == SMCR_FIGURE_UNKNOWN ? NULL : states[link->state])                             \
-    X(TEXT, "Client-GID", NULL, 22, link->client.gid)                                              \
-    X(TEXT, "Client-QP", NULL, 0, qpn_text(taker->scope, link->client.qpn))                        \
-    X(TEXT, "Server-GID", NULL, 22, link->server.gid)                                              \
-    X(TEXT, "Server-QP", NULL, 0, qpn_text(taker->scope, link->server.qpn))                        \
+    X(TEXT, "Client-GID", NULL, 22, CLIENT(link->client.gid, link->server.gid))                    \
+    X(TEXT, "Client-QP", NULL, 0, CLIENT(QPN(client), QPN(server)))                                \
+    X(TEXT, "Server-GID", NULL, 22, group->ends ? NULL : link->server.gid)                         \
+    X(TEXT, "Server-QP", NULL, 0, group->ends ? NULL : QPN(server))                                \
     X(NUMBER, "MTU", NULL, 4, link->mtu_bytes)                                                     \
     X(NUMBER, "Added in", NULL, 0, SMCR_TABLE_FRAME(link->added_frame))                            \
     X(NUMBER, "Deleted in", NULL, 0, SMCR_TABLE_FRAME(link->deleted_frame))                \
@@ -118,6 +121,7 @@ static const char *
 heading_of_links(const smcr_table_taker_t *taker)
 {
     uint64_t counts[SMCR_FIGURE_STATUS_DELETED + 1] = {0}, normal = 0, all = 0;
+    bool knows_clients = true;
 
     SMCR_FIGURE_EACH(link_group, group, taker->report->link_groups) {
         SMCR_FIGURE_EACH(link, link, group->links) {
@@ -127,17 +131,19 @@ heading_of_links(const smcr_table_taker_t *taker)
             *(is_normal ? &normal : &counts[link->state]) += 1;
             all++;
         }
+        knows_clients &= !group->ends;
     }
     if (!all)
         return NULL;
     return wmem_strdup_printf(
-        taker->scope, "Links: %s",
+        taker->scope, "Links: %s%s",
         SMCR_WORDS_COUNTS(taker->scope, {counts[SMCR_FIGURE_STATUS_ACTIVE], "active"},
                           {counts[SMCR_FIGURE_STATUS_UNCONFIRMED], "never confirmed"},
                           {counts[SMCR_FIGURE_STATUS_DELETED], "deleted"},
                           {counts[SMCR_FIGURE_STATUS_REJECTED], "rejected"},
                           {normal, "rejected (normal with one device)"},
-                          {counts[SMCR_FIGURE_STATUS_UNKNOWN], "in unknown state"}));
+                          {counts[SMCR_FIGURE_STATUS_UNKNOWN], "in unknown state"}),
+        knows_clients ? "" : " (↔: which end is the client is not known)");
 }
 
 SMCR_TABLE(links, "SMC-R Links", LINK, heading_of_links);

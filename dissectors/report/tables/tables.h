@@ -25,8 +25,9 @@ typedef enum { SMCR_TABLE_KINDS(KIND) } smcr_table_cell_kind_t;
 #undef KIND
 
 #define KIND(kind, type) type kind;
-typedef union {
-    SMCR_TABLE_KINDS(KIND)
+typedef struct {
+    union { SMCR_TABLE_KINDS(KIND) };
+    bool at_least; /* a number that is known in part: the page says so */
 } smcr_table_cell_t;
 #undef KIND
 
@@ -79,6 +80,7 @@ SMCR_TABLES(SMCR_TABLE_OF)
  */
 #define SMCR_TABLE_COLUMN(kind, name, page, width, value) {SMCR_TABLE_##kind, name, page, width},
 #define SMCR_TABLE_CELL(kind, name, page, width, value) {.kind = value},
+#define SMCR_TABLE_AT_LEAST(is) , .at_least = is /* behind a value */
 #define SMCR_TABLE_ROW(taker, LIST, busy, troubled)                                                \
     (taker)->take((taker)->context, (const smcr_table_cell_t[]){LIST(SMCR_TABLE_CELL)}, busy,      \
                   troubled)

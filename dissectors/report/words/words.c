@@ -185,7 +185,7 @@ name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_se
     if (conn->client.addr || conn->server.addr)
         return smcr_words_hosts(scope, smcr_words_endpoint(scope, ends[to_server]),
                                 smcr_words_endpoint(scope, ends[!to_server]));
-    if (conn->ends)
+    if (conn->ends && conn->tcp_stream != SMCR_FIGURE_UNKNOWN)
         return conn->ends;
     if (conn->stream != SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(scope, "connection %" PRIu64 "%s", conn->stream, direction);
@@ -195,7 +195,12 @@ name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_se
 const char *
 smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server)
 {
-    return name_of(scope, conn, to_server, to_server ? " to the server" : " to the client");
+    const char *reader = to_server ? "the server" : "the client";
+
+    if (conn->ends) /* "one ↔ other" */
+        reader = to_server ? strrchr(conn->ends, ' ') + 1
+                           : wmem_strndup(scope, conn->ends, strcspn(conn->ends, " "));
+    return name_of(scope, conn, to_server, wmem_strdup_printf(scope, " to %s", reader));
 }
 
 const char *

@@ -252,7 +252,7 @@ choose(columns_t *table, unsigned weight, unsigned most)
     }
 }
 
-/* "-": nothing. "?": not known. */
+/* "-": nothing. "?": not known. "≥": so much at least. */
 static const char *
 text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
 {
@@ -266,10 +266,11 @@ text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
     if (kind == SMCR_TABLE_NUMBER)
         return wmem_strdup_printf(scope, "%" PRIu64, cell->NUMBER);
     if (!cell->NUMBER)
-        return "-";
-    return kind == SMCR_TABLE_COUNT   ? smcr_words_number(scope, cell->COUNT)
-           : kind == SMCR_TABLE_BYTES ? smcr_words_size(scope, cell->BYTES)
-                                      : smcr_words_duration(scope, cell->SECONDS);
+        return cell->at_least ? "?" : "-";
+    const char *text = kind == SMCR_TABLE_COUNT   ? smcr_words_number(scope, cell->COUNT)
+                       : kind == SMCR_TABLE_BYTES ? smcr_words_size(scope, cell->BYTES)
+                                                  : smcr_words_duration(scope, cell->SECONDS);
+    return wmem_strdup_printf(scope, "%s%s", cell->at_least ? "≥" : "", text);
 }
 
 /* The first cell has a line of its own if it is wider than its column. */

@@ -576,6 +576,9 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     if ((llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_DELETE_LINK && !taken)
         arrival->state->deletions[0] = arrival->when.frame;
     if (!llc->complete) {
+        if ((llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_CONFIRM_LINK && !known &&
+            llc->flags & SMCR_LLC_FLAG_RESPONSE) /* which the client sends, whatever its end says */
+            smcr_lgr_set_server(qp->link->lgr, qp->side);
         smcr_evidence_pass_over(arrival);
         return;
     }
