@@ -70,9 +70,16 @@ SMCR_TABLE(connections, "SMC-R Connections", CONNECTION, NULL);
 
 /* ---- a row for each direction ---- */
 
+/* Whether the unknown time would make a part of the time, or none, another one for a reader. */
+static bool
+is_partly(uint64_t part, uint64_t unknown)
+{
+    return unknown >= SMCR_TIME_MILLISECOND && unknown > part / 100;
+}
+
 #define PART(X, name, page, part)                                                                  \
     X(SECONDS, name " (s)", page, 0, way->time ? way->time->part : SMCR_FIGURE_UNKNOWN             \
-      SMCR_TABLE_AT_LEAST(way->time && way->time->unknown_s))
+      SMCR_TABLE_AT_LEAST(way->time && is_partly(way->time->part, way->time->unknown_s)))
 
 #define DIRECTION(X)                                                                               \
     X(NUMBER, "Stream", NULL, 0, conn->stream)                                                     \
