@@ -9,7 +9,7 @@
 #include "fields.h"
 #include "wire/wire.h"
 
-#define STEPS_KEPT 4 /* steps back whose cause may still turn out */
+#define STEPS_KEPT 16 /* steps back whose cause may still turn out */
 
 /* Packets of one step back. */
 typedef struct {
