@@ -57,8 +57,6 @@ OPEN = [
     ("-n-lossy|^nak-loss-smc$", {"smcr.window.full", "smcr.window.opened", "smcr.window.late_update", "blocked_count",
                                  "window_full_count"},
      "what comes again as the next packet of its flow, since its first time is absent: nothing tells that from a new one"),
-    ("-n-lossy", {"smcr.resent.cause"}, "a copy has the cause of what it copies, where that is absent; of a copy no cause is said",
-     lambda statement: not statement.before),
     ("^peer-foreign$", {"smcr.stream.offset", "smcr.cdc.announced"}, "a late capture does not tell that cursors begin behind an eyecatcher"),
     ("^peer-", {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "unreported_bytes", "smcr.cdc.announced",
                        "smcr.announced_in", "smcr.cdc.read_of", "smcr.cdc.read_time"},
@@ -74,7 +72,7 @@ OPEN = [
 def is_open(name, statement):
     """Whether it is known that such a statement may contradict."""
     return any(re.search(names, name) and {statement.what, statement.what.rsplit(".", maxsplit=1)[-1]} & whats
-               and all(is_so(statement) for is_so in only) for names, whats, _, *only in OPEN)
+               for names, whats, _ in OPEN)
 
 # ---- what frames show ----
 
@@ -88,6 +86,7 @@ FRAMES = ["smcr.request_in", "smcr.response_in", "smcr.announced_in", "smcr.cdc.
           "smcr.accept_in", "smcr.confirm_in", "smcr.confirm_link_in"]
 REASON, STREAM = "smcr.fallback.reason", "tcp.stream"
 CAUSE, NO_CAUSE = "smcr.resent.cause", "1"  # of a retransmission; it is not known
+COPY = "smcr.duplicate"  # of which frame
 CAUSES_COUNTED = ("nak", "icrc", "rnr", "read", "timeout")
 # Behind a failover messages and WRITEs are sent again, in other packets. What they are, which tells them from all others:
 MESSAGES = (("smcr.stream", "smcr.dir", "smcr.cdc.seq", "smcr.cdc.prod_wrap", "smcr.cdc.prod"),
@@ -166,7 +165,7 @@ Statement = collections.namedtuple("Statement", "where what before after is_true
 @functools.cache
 def field_names():
     """What is asked of each frame."""
-    return [*NUMBERS, *FRAMES, REASON, STREAM, CAUSE, *TELLS, *OF_FLAGS.values(),
+    return [*NUMBERS, *FRAMES, REASON, STREAM, CAUSE, COPY, *TELLS, *OF_FLAGS.values(),
             *fields.expert_variables().values()]
 
 
@@ -258,10 +257,12 @@ def of_frames(before, after, but, packets, times):
         truth = before[frame]
         first = [before[other] for other in again.get(frame, ()) if other < frame]
         for field, texts in values.items():
-            if field == STREAM or field in TELLS or field in but or (field.endswith("_time") and "setup_s" in but):
+            if field in (STREAM, COPY, *TELLS, *but) or (field.endswith("_time") and "setup_s" in but):
                 continue
             if field == CAUSE:
-                right = texts <= {NO_CAUSE} or truth.get(field) in (texts, {NO_CAUSE})
+                # a copy is the packet that it copies, where that is absent
+                causes = next((before[int(copied)] for copied in truth.get(COPY, ())), truth).get(CAUSE)
+                right = texts <= {NO_CAUSE} or causes in (texts, {NO_CAUSE})
             elif field == REASON:
                 told = {int(code, 0) for name in TOLD for code in truth.get(name, ())}
                 right = all(any(is_weaker(text, whole) for whole in reasons[min(truth.get(STREAM, [""]))]) or is_told(text, told)
