@@ -248,8 +248,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
 
     *entry = direction->figures;
     /* its WRITEs would not be recognised, or are not */
-    if ((direction->has_unowned && !side[!sender].announced.qp) ||
-        (!entry->writes && (!side[!sender].rmb || in->announced)))
+    if (!entry->writes && (!side[!sender].rmb || in->announced))
         entry->bytes = entry->writes = SMCR_FIGURE_UNKNOWN;
     if (direction->bytes.has_unplaced && side[sender].moved_frame) /* WRITEs may have come twice */
         entry->bytes = SMCR_FIGURE_UNKNOWN;
@@ -257,6 +256,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
     bool has_last = lacks || cost.known || smcr_conn_side_has_ended(&side[sender]);
     if (!in->known || direction->bytes.has_unplaced || !has_last) /* of how many, nobody knows */
         lacks = writer->is_late || writer->gap.until;
+    lacks |= direction->has_unowned && !side[!sender].announced.qp;
     if (entry->bytes != SMCR_FIGURE_UNKNOWN)
         entry->lacks_bytes = lacks ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
     entry->ack_time_s = writer->ack_time;
