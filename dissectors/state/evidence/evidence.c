@@ -73,16 +73,17 @@ smcr_doubt_is_new(const smcr_arrival_t *arrival)
 smcr_doubt_t
 smcr_doubt_since(const smcr_arrival_t *arrival, const smcr_point_t *point)
 {
-    return smcr_doubt_or(
-        smcr_doubt_message(arrival),
-        doubt_unless(point->qp && is_whole(point->qp, point->psn), SMCR_DOUBT_ABSENT));
+    bool whole = point->qp && is_whole(point->qp, point->psn);
+
+    return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
 }
 
 smcr_doubt_t
 smcr_doubt_before(const smcr_arrival_t *arrival)
 {
-    return smcr_doubt_or(smcr_doubt_message(arrival),
-                         doubt_unless(has_all(arrival->qp), SMCR_DOUBT_ABSENT));
+    bool whole = has_all(arrival->qp);
+
+    return smcr_doubt_or(smcr_doubt_message(arrival), doubt_unless(whole, SMCR_DOUBT_ABSENT));
 }
 
 smcr_doubt_t
@@ -141,7 +142,9 @@ smcr_doubt_seen_new(const smcr_arrival_t *arrival, const smcr_link_sent_message_
 smcr_doubt_t
 smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    return smcr_doubt_or(doubt_unless(conn->accept_frame && conn->confirm_frame, SMCR_DOUBT_START),
+    bool known = conn->accept_frame && conn->confirm_frame;
+
+    return smcr_doubt_or(doubt_unless(known, SMCR_DOUBT_START),
                          smcr_doubt_group(arrival, conn->lgr));
 }
 
@@ -167,8 +170,9 @@ smcr_doubt_conn_is_open(const smcr_conn_t *conn, int side)
 smcr_doubt_t
 smcr_doubt_place(const smcr_arrival_t *arrival)
 {
-    return doubt_unless(!arrival->state->several_interfaces && !arrival->state->is_disordered,
-                        SMCR_DOUBT_PLACE);
+    bool doubtful = arrival->state->several_interfaces || arrival->state->is_disordered;
+
+    return doubt_unless(!doubtful, SMCR_DOUBT_PLACE);
 }
 
 /* ---- what may come later ---- */
