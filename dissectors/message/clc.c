@@ -122,7 +122,7 @@ dissect_unknown(smcr_message_clc_t *message)
 }
 
 /* Bytes of the message before its trailer. When the length field is impossible, the trailer is
- * where the bytes end, if it is one. */
+ * where the bytes end, if it is one, or is cut off. */
 static unsigned
 body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
 {
@@ -131,9 +131,8 @@ body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
 
     if (body < SMCR_CLC_HEADER_LENGTH)
         return length;
-    bool ends = header->length == length ||
-                (tvb_captured_length(tvb) == length &&
-                 smcr_wire_is_eyecatcher(tvb_get_ntohl(tvb, (int)body)));
+    bool ends = header->length == length || tvb_captured_length(tvb) < length ||
+                smcr_wire_is_eyecatcher(tvb_get_ntohl(tvb, (int)body));
     return ends ? body : length;
 }
 

@@ -50,7 +50,6 @@ IDLE = {"idle_s": ("nothing_to_write_s", "answer_s"), "buffer_full_s": ("buffer_
 LINKS_LACK_LLC = "messages of LLC are absent that say what became of a link"
 OPEN = [
     ("^peer-foreign$", {"link.mtu_bytes"}, "its packets, and CLC of later contacts, have another MTU than ADD LINK"),
-    ("", {"close"}, "what TCP has not shown to be its last segment may be, where no connection behind it lacks segments"),
     ("-n-lossy|^nak-loss-smc$", {*IDLE, "buffer_full", "slow_reader"},
      "the whole capture has the first time of a message of the reader, which was lost on its way, and counts space as freed "
      "before the writer was blocked; where that is absent, or behind a gap, its repeat frees it"),
@@ -64,8 +63,6 @@ OPEN = [
     ("-g5-", {"idle_s", "smcr.window.written", "smcr.window.unread", "smcr.window.free", "smcr.window.percent"},
      "the last packet on a link that is left was not acknowledged, and is absent; of windows that cause is not proven"),
     ("^peer-foreign$", {"rmb.va"}, LINKS_LACK_LLC),
-    ("^payload-five-ways$", {"unreported_bytes", "unannounced_bytes"},
-     "all later packets of the link are absent, and TCP goes on: nothing tells that the link does, too"),
 ]
 
 
@@ -131,8 +128,8 @@ FOUND_OF_CAPTURE = {"no_roce", "one_sided", "not_captured", "late_start", "cut_f
                     *(item.removeprefix("smcr.").replace(".", "_") for item in OF_THE_CAPTURE)}
 # Findings that say less than others of the same: where a stronger one is true, so is the weaker one, and not the reverse.
 SENT_AGAIN = {"repeats", "timeouts", "loss", "no_receive_buffer", "link_group_ended", "link_failed", "dead_peer"}
-SAYS_LESS = {"repeats": SENT_AGAIN, "timeouts": SENT_AGAIN, "failover": {"link_lost"}, "buffer_full": {"slow_reader"},
-             "tcp_reset": {"reset"}, "undelivered": {"reset", "dead_peer"},
+SAYS_LESS = {"repeats": SENT_AGAIN, "timeouts": SENT_AGAIN, "failover": {"link_lost"}, "link_lost": {"link_failed"},
+             "buffer_full": {"slow_reader"}, "tcp_reset": {"reset"}, "undelivered": {"reset", "dead_peer"},
              "clc_decline_confirmed": {"llc_no_recovery", "clc_decline_late"}}
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
 TIMES = {*IDLE, "setup_s", "smcr.llc.late_response", "llc_late_response"}
@@ -323,8 +320,8 @@ def no_more(before, after, prefix="", times=1):
 
 def of_times(before, after, later, unseen):
     """
-    Where the time went: it adds up, and nobody was idle, or waited for space, for longer than in the whole capture. later:
-    seconds by which absent acknowledgements let space be known to be free later; unseen: in which packets were sent again,
+    Where the time went: it adds up, and nobody was idle, or waited for space, for longer than in the whole capture, where
+    of some time nobody knows. later: seconds by which absent acknowledgements let space be known to be free later; unseen: in which packets were sent again,
     and nothing tells.
     """
     for name in DIRECTIONS:
@@ -336,6 +333,7 @@ def of_times(before, after, later, unseen):
         yield f"{name}.time", span, parts, abs(span - parts) <= decimal.Decimal("1e-9")
         for what, members in IDLE.items():
             limit, part = (sum(time[member] for member in members) for time in (one, other))
+            limit += one["unknown_s"]
             yield f"{name}.{what}", limit, part, part <= limit + 1e-9 + unseen + (later if what == "buffer_full_s" else 0)
 
 

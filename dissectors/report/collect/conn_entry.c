@@ -10,6 +10,9 @@
 #include "fields.h"
 #include "wire/wire.h"
 
+/* Packets behind a close, among which Linux sends the data that waited (smc_tx_pending()). */
+#define BEHIND_END 64
+
 uint64_t
 smcr_collect_lgr_number(const smcr_lgr_t *lgr)
 {
@@ -206,11 +209,14 @@ close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fact
     if (side[0].closed_frame && side[1].closed_frame)
         return SMCR_FIGURE_CLOSE_NORMAL;
     bool open = below == SMCR_FIGURE_CLOSE_OPEN && !counted->on_roce;
-    if (outcome == SMCR_FIGURE_OUTCOME_UNKNOWN && tcp && tcp->lacks && /* CLC, it may be */
-        (open || !conn->fallback.kind))
+    if (outcome == SMCR_FIGURE_OUTCOME_UNKNOWN && /* of CLC some may be absent */
+        (open || (tcp && tcp->lacks && !conn->fallback.kind)))
         return SMCR_FIGURE_CLOSE_UNKNOWN;
     if (left_tcp &&
         (open || !smcr_evidence_has_end(conn, 0) || !smcr_evidence_has_end(conn, 1)))
+        return SMCR_FIGURE_CLOSE_UNKNOWN;
+    bool silent = smcr_evidence_is_silent(side[0].link) || smcr_evidence_is_silent(side[1].link);
+    if (below == SMCR_FIGURE_CLOSE_OPEN && silent) /* hosts reset TCP then */
         return SMCR_FIGURE_CLOSE_UNKNOWN;
     return counted->on_roce && !tcp ? SMCR_FIGURE_CLOSE_OPEN : below;
 }
@@ -231,9 +237,25 @@ is_captured(const smcr_collect_counted_conn_t *counted, int sender)
            smcr_evidence_has_packets_to(&link->qp[!sender]);
 }
 
+/* Whether the last messages of the connection may be absent: both ends have closed TCP, of which
+ * CDC says nothing; or packets of others are absent behind the last ones of its link. */
+static bool
+lacks_last(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp,
+          uint32_t lacking)
+{
+    const smcr_conn_side_t *side = counted->conn->side;
+    const smcr_link_t *link = counted->last_use ? counted->last_use->link : NULL;
+
+    if (smcr_conn_side_has_ended(&side[0]) && smcr_conn_side_has_ended(&side[1]))
+        return false;
+    uint32_t newest =
+        link ? MIN(link->qp[0].traffic.flow.newest, link->qp[1].traffic.flow.newest) : UINT32_MAX;
+    return close_of_tcp(tcp) == SMCR_FIGURE_CLOSE_NORMAL || lacking > newest;
+}
+
 static void
 fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_conn_t *counted,
-               int sender)
+               bool lacks_last, int sender)
 {
     if (!is_captured(counted, sender)) {
         smcr_entry_forget(entry, &smcr_entry_conn_direction_description);
@@ -244,7 +266,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
     const smcr_conn_side_t *side = counted->conn->side;
     const smcr_stream_t *in = &side[!sender].in;
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
-    bool known = smcr_evidence_knows_reader(counted->conn, !sender);
+    bool known = smcr_evidence_knows_reader(counted->conn, !sender) && !lacks_last;
 
     *entry = direction->figures;
     /* its WRITEs would not be recognised, or are not */
@@ -252,11 +274,14 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
         entry->bytes = entry->writes = SMCR_FIGURE_UNKNOWN;
     if (direction->bytes.has_unplaced && side[sender].moved_frame) /* WRITEs may have come twice */
         entry->bytes = SMCR_FIGURE_UNKNOWN;
-    bool lacks = in->announced > direction->figures.bytes;
-    bool has_last = lacks || cost.known || smcr_conn_side_has_ended(&side[sender]);
-    if (!in->known || direction->bytes.has_unplaced || !has_last) /* of how many, nobody knows */
-        lacks = writer->is_late || writer->gap.until;
-    lacks |= direction->has_unowned && !side[!sender].announced.qp;
+    bool has_ended = smcr_conn_side_has_ended(&side[sender]);
+    const smcr_point_t *last = smcr_evidence_last_to(&side[!sender]);
+    bool lacks = in->announced > direction->figures.bytes || !in->known || lacks_last ||
+                 (direction->has_unowned && !side[!sender].announced.qp) ||
+                 (smcr_conn_side_is_odd(&side[sender]) &&
+                  smcr_evidence_lacks_before(counted->conn->lgr, UINT32_MAX)) ||
+                 (has_ended ? smcr_evidence_absent(last, last->qp, last->psn + BEHIND_END) != 0
+                            : !smcr_evidence_holds(last));
     if (entry->bytes != SMCR_FIGURE_UNKNOWN)
         entry->lacks_bytes = lacks ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
     entry->ack_time_s = writer->ack_time;
@@ -369,18 +394,20 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *counted,
 
 static void
 fill_directions(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *counted,
-                const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
+                const smcr_collect_tcp_facts_t *tcp, uint32_t lacking, wmem_allocator_t *scope)
 {
     int client = smcr_lgr_client_side(counted->conn->lgr);
     bool is_unknown = entry->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN;
 
     if (entry->outcome == SMCR_FIGURE_OUTCOME_SMCR) {
         const smcr_conn_side_t *side = counted->conn->side;
+        bool is_part = lacks_last(counted, tcp, lacking);
         entry->buffer_bytes.client = side[client].size ? side[client].size : SMCR_FIGURE_UNKNOWN;
         entry->buffer_bytes.server = side[!client].size ? side[!client].size : SMCR_FIGURE_UNKNOWN;
-        fill_direction(&entry->client_to_server, counted, client);
-        fill_direction(&entry->server_to_client, counted, !client);
-        fill_time(entry, counted, tcp, scope);
+        fill_direction(&entry->client_to_server, counted, is_part, client);
+        fill_direction(&entry->server_to_client, counted, is_part, !client);
+        if (!is_part)
+            fill_time(entry, counted, tcp, scope);
         return;
     }
     fill_tcp_direction(&entry->client_to_server, counted, tcp, 0, is_unknown);
@@ -440,5 +467,5 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
     }
     fill_times(entry, counted, tcp, collection->lacking);
     fill_setup(entry, counted, tcp, scope);
-    fill_directions(entry, counted, tcp, scope);
+    fill_directions(entry, counted, tcp, collection->lacking, scope);
 }

@@ -425,7 +425,6 @@ smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *
     if (state)
         smcr_conn_each(state, find_by_stream, collection);
     all = all_of(collection, scope);
-    collection->lacking = 0;
     for (unsigned i = 0; i < wmem_array_get_count(collection->tcp); i++) {
         const smcr_collect_tcp_facts_t *tcp = smcr_collect_tcp_flows_facts(collection, i);
         if (tcp && tcp->lacks && tcp->is_connected)

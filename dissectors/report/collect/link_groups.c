@@ -281,7 +281,8 @@ type_of(const smcr_lgr_t *lgr)
     int client = smcr_lgr_client_side(lgr);
 
     for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group) {
-        if (!smcr_evidence_knows_link(link))
+        bool may_come_up = link->state == SMCR_LINK_ANNOUNCED && !link->packet_count;
+        if (!smcr_evidence_knows_link(link) || (may_come_up && !lgr->never_up))
             return SMCR_FIGURE_GROUP_UNKNOWN;
         if (!was_active(link))
             continue;

@@ -212,6 +212,8 @@ count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     flow->asks_again |= !is_response && record->step;
     figures->gaps += record->missing > 0;
     figures->missing += record->missing;
+    if (record->missing > 1)
+        collection->lacking = when.frame;
     if (record->order == SMCR_FLOW_IS_COPY)
         figures->copies++;
     else if (record->order == SMCR_FLOW_IS_REPEAT)

@@ -111,7 +111,7 @@ void smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *directi
  * Wireshark's TCP does not hand on such bytes. */
 bool smcr_congestion_tcp_direction_lacks(const smcr_congestion_tcp_direction_t *direction);
 
-/* Whether it lacks the newest: bytes that were acknowledged, or all. */
+/* Whether it lacks the newest: bytes that were acknowledged, or all; or what answers a FIN. */
 bool smcr_congestion_tcp_direction_lacks_end(const smcr_congestion_tcp_direction_t *direction);
 
 /* What the report says of it, as of now. */

@@ -149,8 +149,7 @@ take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place,
     if (ahead < 0 && !astray && place.to > place.from && !is_keep_alive(direction, place))
         direction->counts.repeated_segments++;
     if (astray || place.to >= direction->next) {
-        direction->lacks_newest = place.to == place.from &&
-                                  (direction->lacks_newest || (ahead > 0 && !astray));
+        direction->lacks_newest = place.to == place.from && (direction->lacks_newest || ahead > 0);
         direction->next = place.to;
         direction->next_unknown = no_length;
     }
@@ -385,8 +384,10 @@ smcr_congestion_tcp_direction_lacks(const smcr_congestion_tcp_direction_t *direc
 bool
 smcr_congestion_tcp_direction_lacks_end(const smcr_congestion_tcp_direction_t *direction)
 {
-    return !direction->next || direction->lacks_newest ||
-           distance(direction->next, direction->acked) > 0;
+    bool has_no_answer = direction->fin && direction->acked < direction->next;
+
+    return !direction->next || direction->lacks_newest || has_no_answer ||
+           direction->acked > direction->next;
 }
 
 /* 100 times `part` by `whole`, or not a number. */

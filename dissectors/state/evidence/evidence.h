@@ -234,9 +234,11 @@ smcr_evidence_last_to(const smcr_conn_side_t *receiver)
  * announced is known. */
 bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
 
-/* Whether the capture has the end of what `side` has sent on the connection, if that has one. The
- * messages of that direction may be those of another connection, of which nothing else is known. */
+/* Whether the capture has the end of what `side` has sent on the connection, if that has one. */
 bool smcr_evidence_has_end(const smcr_conn_t *conn, int side);
+
+/* Whether a side of the link has stopped answering, and is silent since. NULL: there is none. */
+bool smcr_evidence_is_silent(const smcr_link_t *link);
 
 /* Whether the sender of a CDC message or an RDMA WRITE in `frame` knew no more of its reader than
  * the capture does, as far as is known now: nothing that the reader had sent by then is absent. */

@@ -622,7 +622,8 @@ smcr_state_tcp_ended(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool 
         arrival->record->view->has_unread = false;
     }
     if (by_sender && !by_reset && open && smcr_doubt_is_new(arrival) &&
-        !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) && !smcr_doubt_place(arrival).kind)
+        !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) && !smcr_doubt_place(arrival).kind &&
+        !smcr_evidence_lacks_before(arrival->qp->link->lgr, arrival->when.frame)) /* another's */
         smcr_event_add(arrival, SMCR_EVENT_tcp_closed_before, NULL);
 }
 

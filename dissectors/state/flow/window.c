@@ -243,7 +243,7 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint
         stalls(arrival->state, stream)->urgent = stream->announced;
     take_in_full(arrival, stream);
     /* a message that is absent may have announced it, unless it was written behind that */
-    bool first = view->last_write >= known->since;
+    bool first = known->since ? view->last_write >= known->since : view->has_len;
     smcr_stream_announcement_t *last = stream->unread;
     smcr_stream_announcement_t *announcement =
         wmem_new(arrival->state->scope, smcr_stream_announcement_t);
