@@ -182,6 +182,7 @@ ONCE_SAID_OF_MOVES = [
     ("read of a message that tells of more, though one before it is absent", "6.1-v2-d2-bulk-duplex", "pause",
      "without 52:54:00:bb in 1 to 40"),
     ("bytes behind a message, though the snap length cuts its trailer", "vectors", "snap", "120 bytes"),
+    ("nothing to write, though the first WRITE is absent, and its message waits", "peer-v2-limit", "single", "without 62"),
 ]
 # The same of loss: what fills a gap may have been sent before. These are never OPEN
 OF_LOSS = {"smcr.resent.cause", "smcr.window.full", "smcr.window.opened", "smcr.announced_in", "blocked_count", "window_full_count",

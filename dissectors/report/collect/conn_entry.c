@@ -276,7 +276,8 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
         entry->bytes = SMCR_FIGURE_UNKNOWN;
     bool has_ended = smcr_conn_side_has_ended(&side[sender]);
     const smcr_point_t *last = smcr_evidence_last_to(&side[!sender]);
-    bool lacks = in->announced > direction->figures.bytes || !in->known || lacks_last ||
+    bool lacks = in->announced > direction->figures.bytes || (lacks_last && !has_ended) ||
+                 (!in->known && (writer->is_late || writer->gap.until)) ||
                  (direction->has_unowned && !side[!sender].announced.qp) ||
                  (smcr_conn_side_is_odd(&side[sender]) &&
                   smcr_evidence_lacks_before(counted->conn->lgr, UINT32_MAX)) ||

@@ -237,7 +237,7 @@ take_write(smcr_collect_division_t *division, wmem_allocator_t *scope, const smc
     sent.acked = &record->place->acked;
     sent.ends = smcr_ib_ends_message(opcode) && !sent.waits;
     bool begins = smcr_ib_begins_message(opcode);
-    writer->lacks_first |= !begins && division->begun.frame == sent.when.frame;
+    writer->lacks_first |= (!begins || sent.waits) && division->begun.frame == sent.when.frame;
     if (begins || smcr_ib_ends_message(opcode) || !writer->under_way)
         add(writer, scope, sent);
 }
@@ -294,9 +294,10 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
         turn(peer, SMCR_COLLECT_IS_UNKNOWN, peer->since); /* the message may free space */
         peer->is_known = false;
     }
+    writer->lacks_first |= division->begun.frame == when.frame &&
+                           (view ? view->len && !view->writes : !validates);
     if (!view)
         return;
-    writer->lacks_first |= view->len && !view->writes && division->begun.frame == when.frame;
     if (view->len && !view->writes) /* nobody knows when its bytes were written */
         all_was(writer, &writer->seen[record->sender], SMCR_COLLECT_IS_UNKNOWN);
     if ((blocked || filled) && !writer->is_full) {

@@ -312,10 +312,27 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
            !conn->lgr->immediate && !conn->side[side].shares_token;
 }
 
+/* Whether a connection of which one direction is known, that to the side, has ended. */
+static bool
+has_ended_half(const smcr_lgr_t *lgr, int side)
+{
+    SMCR_LIST_EACH(const smcr_conn_t *, half, lgr->halves) {
+        if (half->side[side].has_token &&
+            (half->side[!side].closed_frame || half->side[!side].abort_frame))
+            return true;
+    }
+    return false;
+}
+
 bool
 smcr_evidence_has_end(const smcr_conn_t *conn, int side)
 {
-    return conn->side[side].closed_frame || smcr_evidence_is_current(conn, !side);
+    const smcr_lgr_t *lgr = conn->lgr;
+
+    if (conn->side[side].closed_frame || smcr_evidence_is_current(conn, !side))
+        return true;
+    return lgr && !conn->side[!side].has_token && !lgr->lacks_halves &&
+           !has_ended_half(lgr, !side) && !smcr_evidence_lacks_before(lgr, UINT32_MAX);
 }
 
 bool

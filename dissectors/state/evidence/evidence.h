@@ -234,7 +234,8 @@ smcr_evidence_last_to(const smcr_conn_side_t *receiver)
  * announced is known. */
 bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
 
-/* Whether the capture has the end of what `side` has sent on the connection, if that has one. */
+/* Whether the capture has the end of what `side` has sent on the connection, if that has one. The
+ * messages of that direction may be those of another connection, of which nothing else is known. */
 bool smcr_evidence_has_end(const smcr_conn_t *conn, int side);
 
 /* Whether a side of the link has stopped answering, and is silent since. NULL: there is none. */
