@@ -348,7 +348,7 @@ typedef struct {
     uint32_t mtu;        /* of the path, bytes; 0: not known */
     uint32_t newest;     /* frame that first had the highest PSN */
     smcr_ranges_t gaps;  /* PSNs that no packet has had, with the packets before and behind */
-    smcr_ranges_t lacked; /* frames at which it had a gap that has been filled since */
+    smcr_ranges_t lacked; /* frames at which it had a gap, filled since, or one that CDC has told */
     smcr_psn_t corrupt;  /* from here on all requests had wrong ICRCs; 0: the last one had not */
     smcr_seen_t seen;
     smcr_steps_t steps;

@@ -242,7 +242,8 @@ show_announced(proto_tree *tree, const smcr_record_cdc_t *view)
 {
     if (view->has_len)
         smcr_generated_uint(tree, hf_smcr_cdc_len, view->len);
-    smcr_generated_uint64(tree, hf_smcr_cdc_announced, view->announced);
+    if (view->has_announced)
+        smcr_generated_uint64(tree, hf_smcr_cdc_announced, view->announced);
     if (view->writes) {
         smcr_generated_uint(tree, hf_smcr_cdc_writes, view->writes);
         smcr_generated_uint(tree, hf_smcr_cdc_first_write, view->first_write);
@@ -299,7 +300,8 @@ show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
     bool hears = smcr_evidence_hears_reader(record, pinfo->num);
     bool offers = hears && view->offered != SMCR_RECORD_NOT_KNOWN;
 
-    show_sent(begin(pinfo, tree, hf_smcr_cdc_sent, direction), view, hears && view->has_unread);
+    if (view->has_len || view->has_announced || view->writes || view->more)
+        show_sent(begin(pinfo, tree, hf_smcr_cdc_sent, direction), view, hears && view->has_unread);
     if (view->has_read || view->has_consumed || offers)
         show_received(begin(pinfo, tree, hf_smcr_cdc_received, back), view, offers);
 }

@@ -183,6 +183,10 @@ ONCE_SAID_OF_MOVES = [
      "without 52:54:00:bb in 1 to 40"),
     ("bytes behind a message, though the snap length cuts its trailer", "vectors", "snap", "120 bytes"),
     ("nothing to write, though the first WRITE is absent, and its message waits", "peer-v2-limit", "single", "without 62"),
+    ("not read, though the reader's last message on the link that it leaves is absent", "peer-move", "5 %", "seed 4"),
+    ("announced so far, though the last WRITE on the link that is left is absent", "peer-replay", "5 %", "seed 17"),
+    ("WRITEs of before a move and those that are written again, though a message is absent", "peer-replay", "single", "without 38"),
+    ("announced so far, though the last message on the link that is left is absent", "peer-replay", "single", "without 40"),
 ]
 # The same of loss: what fills a gap may have been sent before. These are never OPEN
 OF_LOSS = {"smcr.resent.cause", "smcr.window.full", "smcr.window.opened", "smcr.announced_in", "blocked_count", "window_full_count",

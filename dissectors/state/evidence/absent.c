@@ -113,13 +113,21 @@ group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to, bool fi
     return !seen;
 }
 
-/* Whether that is so on a link of which the capture has packets: lacks_between(). */
+/* Whether the capture lacked a request then: what comes later may have been sent before, too. */
+static bool
+lacked(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
+{
+    return lacks_between(flow, since, frame) ||
+           smcr_ranges_count(&flow->lacked, since, (uint64_t)frame + 1);
+}
+
+/* Whether that is so on a link of which the capture has packets. */
 static bool
 links_lack(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to)
 {
     const smcr_link_t *link = lgr->all_links;
 
-    while (link && !lacks_between(&link->qp[side].traffic.flow, from, to))
+    while (link && !lacked(&link->qp[side].traffic.flow, from, to))
         link = smcr_link_older(link);
     return link != NULL;
 }
@@ -134,10 +142,9 @@ smcr_evidence_lacks_before(const smcr_lgr_t *lgr, uint32_t frame)
 bool
 smcr_evidence_may_lack_link(const smcr_lgr_t *lgr)
 {
-    bool lacks = group_lacks(lgr, 0, 0, UINT32_MAX, false) &&
-                 group_lacks(lgr, 1, 0, UINT32_MAX, false);
-
-    return !lgr->never_up && (!lgr->from_start || lacks);
+    return !lgr->never_up &&
+           (!lgr->from_start || (group_lacks(lgr, 0, 0, UINT32_MAX, false) &&
+                                 group_lacks(lgr, 1, 0, UINT32_MAX, false)));
 }
 
 /* Whether the receiver of CONFIRM LINK has taken it in, and has sent nothing on the link since. */
@@ -374,13 +381,6 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
     return absent && (step <= 0 || (heard->qp == qp && (uint64_t)step > arrival->psn - heard->psn));
 }
 
-/* Whether the capture lacked a request then: what comes later may have been sent before, too. */
-static bool
-lacked(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
-{
-    return lacks_between(flow, since, frame) || smcr_ranges_count(&flow->lacked, since, frame + 1);
-}
-
 bool
 smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
 {
@@ -405,15 +405,12 @@ static uint32_t
 last_gap(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
 {
     const smcr_ranges_t *gaps = &qp->traffic.flow.gaps;
-    smcr_psn_t from = point->qp ? point->psn + 1 : 0;
+    smcr_psn_t from = point->qp == qp ? point->psn + 1 : 0;
     const smcr_range_t *gap;
     uint32_t frame = 0;
 
-    if (point->qp && point->qp != qp) {
-        if (!smcr_evidence_holds(point))
-            return UINT32_MAX;
-        from = 0;
-    }
+    if (point->qp && point->qp != qp && !smcr_evidence_holds(point))
+        return UINT32_MAX;
     if (qp->too_late_frame && qp->too_late >= from)
         frame = qp->too_late_frame + 1;
     for (; (gap = smcr_ranges_find(gaps, from, psn)) != NULL; from = gap->to)
@@ -511,9 +508,9 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         .seq = counts && !sender->is_new ? (uint16_t)(sender->cdc_seq + 1) : cdc->seq,
         .same = smcr_conn_side_has_read_to(sender, cdc->cons),
         .since = odd ? MAX(sender->odd_frame, gap) : follows && !moved ? 0 : gap,
+        .left = moved ? sender->moved_frame : 0,
         .current = smcr_evidence_is_current(conn, !qp->side),
-        .placed = placed,
-        .whole = whole,
+        .placed = placed, .whole = whole,
     };
 }
 

@@ -86,8 +86,7 @@ typedef struct {
  * late count as one. UINT64_MAX when the point is none, or of another flow. */
 uint64_t smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
 
-/* The RMB whose RTokens a continuation of CONFIRM RKEY lists; NULL: the one that it continues may
- * be absent (A.3.5). */
+/* The RMB whose RTokens a continuation of CONFIRM RKEY lists; NULL: not known for sure (A.3.5). */
 smcr_rmb_t *smcr_evidence_continued(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr);
 
 /* Whether no request has been absent from the flow since the point. */
@@ -205,8 +204,7 @@ bool smcr_evidence_lacks_before(const smcr_lgr_t *lgr, uint32_t frame);
  * ADD LINK and its response may be absent. */
 bool smcr_evidence_may_lack_link(const smcr_lgr_t *lgr);
 
-/* Whether the state of the link is certain: the capture may lack what has confirmed, rejected or
- * deleted it. */
+/* Whether the state of the link is certain: what confirms, rejects or deletes it may be absent. */
 bool smcr_evidence_knows_link(const smcr_link_t *link);
 
 /* Whether that is so of all links that the group may have. */
@@ -230,8 +228,7 @@ smcr_evidence_last_to(const smcr_conn_side_t *receiver)
     return receiver->heard.qp ? &receiver->heard : &receiver->since;
 }
 
-/* Whether the capture has all CDC messages to `side` so far: what the other side has read and
- * announced is known. */
+/* Whether the capture has all CDC messages to `side` so far: what they tell is known. */
 bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
 
 /* Whether the capture has the end of what `side` has sent on the connection, if that has one. The
@@ -261,6 +258,7 @@ typedef struct {
     bool same;    /* which had the same consumer cursor */
     uint32_t since; /* WRITEs of frames before this one may have been announced by a message that
                        the capture lacks, or sent for the first time before a move; 0: none */
+    uint32_t left;  /* frame in which the sender has moved since its last message; 0: it has not */
     bool current; /* it has all of the peer's so far */
     bool placed;  /* it is known where all RDMA WRITEs go that came since the last message */
     bool whole;   /* and none is absent */
@@ -300,8 +298,7 @@ bool smcr_evidence_owns(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t
 /* message: the packet itself was taken in as it came. */
 smcr_doubt_t smcr_doubt_message(const smcr_arrival_t *arrival);
 
-/* Whether the packet was not sent before: a repeat may have been taken in earlier than it was
- * captured. */
+/* Whether the packet was not sent before: a repeat may have been taken in before it is here. */
 bool smcr_doubt_is_in_time(const smcr_arrival_t *arrival);
 
 /* Whether the request is sent for the first time, as far as the capture shows: none behind it has

@@ -199,7 +199,11 @@ place_on_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t
 
     if (side->link && side->link != qp->link && has_sent) {
         /* the number is that of the last message on the link that was acknowledged (4.6.1) */
-        side->lacks_last = validated && smcr_conn_side_step(side, cdc->seq) > 0;
+        bool lacks = smcr_conn_side_step(side, cdc->seq) > !validated;
+        side->lacks_last = validated && lacks;
+        if (lacks)
+            smcr_ranges_add(&side->link->qp[qp->side].traffic.flow.lacked, arrival->state->scope,
+                            SMCR_FLOW_LACKED_KEPT, side->cdc_frame + 1, arrival->when.frame);
         tell_moved(arrival, side->link, validated);
         conn->side[qp->side].heard = *smcr_evidence_last_to(&conn->side[qp->side]);
         side->moved_frame = arrival->when.frame;
@@ -265,8 +269,7 @@ take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_con
 
 /* ---- cursors ---- */
 
-/* The two streams of a connection, as the sender of a CDC message sees them; NULL: nothing is known
- * of the stream. */
+/* The two streams of a connection, as the sender of a CDC message sees them; NULL: not known. */
 typedef struct {
     smcr_stream_t *out; /* that it writes */
     smcr_stream_t *in;  /* that it reads */
@@ -325,25 +328,28 @@ take_in_announced(const smcr_arrival_t *arrival, const streams_t *streams, const
     smcr_window_announced(arrival, streams->out, cdc->flags, &known);
 }
 
-/* Completes the view with how the streams are now. */
+/* Completes the view with how the streams are now. What comes again behind a move, and has cursors
+ * of before, does not tell: later ones may be absent. */
 static void
 summarize(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *view)
 {
     const smcr_stream_t *out = streams->out, *in = streams->in;
 
+    view->has_announced = !out->announced || smcr_ring_cursors_are_same(out->prod, cdc->prod);
+    view->has_consumed =
+        in && (!in->consumed || smcr_ring_cursors_are_same(in->cons, cdc->cons));
     view->has_unread &= out->consumed <= out->announced;
-    view->offered = view->has_unread && in && smcr_ring_room(&in->ring)
+    view->offered = view->has_unread && view->has_consumed && smcr_ring_room(&in->ring)
                         ? (uint32_t)smcr_stream_free(in) : SMCR_RECORD_NOT_KNOWN;
+    view->has_unread &= view->has_announced;
     view->announced = out->announced;
-    view->has_consumed = in != NULL;
     view->consumed = in ? in->consumed : 0;
     view->unread = (uint32_t)smcr_stream_unread(out);
     view->size = smcr_ring_room(&out->ring);
     view->urgent = cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT && out->announced > 0;
 }
 
-/* All that comes behind the cursor lies there, or behind it. What the capture lacks before it may
- * have been written. */
+/* All that comes behind the cursor lies behind it. What is absent before may have been written. */
 static void
 locate_cursor(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
 {

@@ -83,8 +83,7 @@ bool smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr
 void smcr_write_announce(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                          smcr_cursor_t prod);
 
-/* A CDC message arrives: requests of `conn` right before it whose position was unknown end at
- * stream->announced. */
+/* A CDC message arrives: unplaced requests of `conn` right before it end at stream->announced. */
 void smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream);
 
 /* The receiver has taken the packet at `place` in; its position is known. */

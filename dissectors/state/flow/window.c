@@ -148,10 +148,11 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
 }
 
 /* The WRITE packets that a CDC message announces learn of it, and it of them. Those before frame
- * `since` may have been announced by another message. */
+ * `known->since` may have been announced by another message; so may those before `known->left` that
+ * this one does not announce: if not, they are written again. */
 static void
 take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record_cdc_t *view,
-              uint32_t since)
+              const smcr_evidence_cursors_t *known)
 {
     const smcr_slab_t *entries = &arrival->state->entries;
 
@@ -159,8 +160,9 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
         smcr_place_t *last = smcr_slab_entry(entries, stream->unannounced);
         smcr_place_t *place = smcr_slab_entry(entries, last->next);
         uint64_t end = place->position + place->length;
+        bool ahead = end > stream->announced;
 
-        if (end > stream->announced)
+        if (ahead && place->frame >= known->left)
             return;
         last->next = place->next;
         if (place == last)
@@ -170,10 +172,10 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
         /* by a message of which it was not known how much it announces */
         bool earlier = view->has_len && end + view->len <= stream->announced &&
                        !(more && more->rewritten);
-        bool before = since && (place->frame < since || (more && more->fills) ||
-                                place->frame > arrival->when.frame); /* sent again */
-        place->announced_in = before || earlier ? 0 : arrival->when.frame;
-        if (earlier)
+        bool before = known->since && (place->frame < known->since || (more && more->fills) ||
+                                       place->frame > arrival->when.frame); /* sent again */
+        place->announced_in = before || earlier || ahead ? 0 : arrival->when.frame;
+        if (earlier || ahead)
             continue;
         if (!view->writes++)
             view->first_write = place->frame;
@@ -216,9 +218,8 @@ take_in_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool block
     if (blocked != before)
         stalls(arrival->state, stream)->is_blocked = blocked;
     if (blocked && !before) {
-        stream->stalls->blocked = (smcr_when_t){0};
-        if (arrival->record->view->has_len) /* else a message that is absent may have said it */
-            stream->stalls->blocked = smcr_evidence_sent(arrival);
+        bool known = arrival->record->view->has_len; /* else one that is absent may have said it */
+        stream->stalls->blocked = known ? smcr_evidence_sent(arrival) : (smcr_when_t){0};
         bool may_fill = smcr_ring_room(&stream->ring) && !arrival->record->view->has_unread;
         if (!may_fill && !fills(arrival->record->view, stream)) /* which take_in_full() tells */
             smcr_event_add(arrival, SMCR_EVENT_window_blocked, NULL);
@@ -231,7 +232,7 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint
 {
     smcr_record_cdc_t *view = arrival->record->view;
 
-    take_in_writes(arrival, stream, view, known->since);
+    take_in_writes(arrival, stream, view, known);
     if (!known->placed || !known->whole) /* there may be more */
         view->writes = 0;
     take_in_blocked(arrival, stream, (flags & SMCR_CDC_FLAG_BLOCKED) != 0);
@@ -247,12 +248,10 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint
     smcr_stream_announcement_t *last = stream->unread;
     smcr_stream_announcement_t *announcement =
         wmem_new(arrival->state->scope, smcr_stream_announcement_t);
-    *announcement = (smcr_stream_announcement_t){last ? last->next : announcement,
-                                                 stream->announced,
-                                                 first ? smcr_evidence_sent(arrival)
-                                                       : (smcr_when_t){0},
-                                                 known->since ? UINT64_MAX
-                                                              : stream->announced - view->len};
+    *announcement = (smcr_stream_announcement_t){
+        last ? last->next : announcement, stream->announced,
+        first ? smcr_evidence_sent(arrival) : (smcr_when_t){0},
+        known->since ? UINT64_MAX : stream->announced - view->len};
     if (last)
         last->next = announcement;
     stream->unread = announcement;

@@ -214,8 +214,7 @@ smcr_conn_side_has_ended(const smcr_conn_side_t *side)
     return side->sending_done_frame || side->closed_frame || side->abort_frame;
 }
 
-/* What the side has read so far, as its messages say, is so in its stream, too: that may be known
- * later than they came. */
+/* The stream, which may be known later than the messages came, learns what the side has read. */
 static inline void
 smcr_conn_side_catch_up(smcr_conn_side_t *side)
 {

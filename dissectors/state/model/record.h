@@ -121,7 +121,7 @@ typedef struct {
     uint32_t writes : 26; /* WRITE packets that it announces */
     bool has_len : 1;   /* the message before is known: so is `len` */
     bool has_read : 1;  /* and so is `read` */
-    bool has_consumed : 1; /* `consumed` is known */
+    bool has_announced : 1, has_consumed : 1; /* they are known: cursors do not go back */
     bool has_unread : 1; /* all messages of the peer are known: so are `unread` and what is free */
     bool urgent : 1;    /* urgent data end at `announced` */
     bool last : 1;      /* the sender is done with sending: the stream ends at `announced` */
