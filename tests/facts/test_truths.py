@@ -105,6 +105,7 @@ ONCE_SAID_OF_LLC = [
     ("an answer, though the flow may have begun before", "llc-v2-byte-order", "30 %", "seed 3"),
     ("an update that was asked for later", "window-analysis", "delayed", "seed 0"),
     ("the MTU that CLC of a later contact tells", "peer-foreign", "start", "without 1 to 12"),
+    ("the same, though its packets have another one than ADD LINK tells", "peer-foreign", "start", "without 1 to 16"),
     ("deleted for the cause of the group, though its own DELETE LINK is absent", "peer-foreign", "block",
      "without 136 to 235"),
     ("a new type, though a link before may be absent", "peer-rkeys", "30 %", "seed 1"),

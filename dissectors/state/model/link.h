@@ -110,8 +110,7 @@ struct smcr_link {
                             place (conn.c); NULL: it is one of its own */
 };
 
-/* A point in the flow to a queue pair: what was known then holds while no packet is absent behind
- * it. */
+/* A point in the flow to a queue pair: what was known holds while nothing is absent behind it. */
 typedef struct {
     smcr_qp_t *qp;          /* NULL: none */
     uint64_t psn : 40;      /* as smcr_psn_t: enough for all packets of a capture */
@@ -263,7 +262,8 @@ smcr_link_mtu(const smcr_link_t *link)
     int agreed = smcr_mtu_bytes(MIN(qp[0].mtu, qp[1].mtu));
     int full = (int)MAX(qp[0].traffic.flow.mtu, qp[1].traffic.flow.mtu);
 
-    return (qp[0].mtu_repeated || qp[1].mtu_repeated) && full != agreed ? 0 : agreed;
+    bool repeated = qp[0].mtu_repeated || qp[1].mtu_repeated;
+    return (repeated ? full != agreed : full && full < agreed) ? 0 : agreed;
 }
 
 /* The other queue pair of the same link. */
