@@ -72,6 +72,8 @@ ONCE_SAID_OF_LATE_FRAMES = [
     ("a normal end, though CLC is absent, and with it what an abort is about", "6.1-v2-g1-server-killed", (), 0, {4, 6, 8}),
     ("not read, though the reader has ended TCP, and its last message is absent", "6.1-v1-c-three-conns", (), 0,
      {268, 270, *range(273, 300)}),
+    ("a place in the stream, though the first WRITE of another connection is behind an eyecatcher", "peer-foreign", (), 0,
+     {*range(1, 41), 84, 86, 100, 102}),
     ("active, and a dead peer, though the client has asked to end the group, and the answer is absent", "6.1-v2-x-idle-630s", (), 0,
      {207, 208}),
 ]
@@ -188,6 +190,7 @@ ONCE_SAID_OF_MOVES = [
     ("announced so far, though the last WRITE on the link that is left is absent", "peer-replay", "5 %", "seed 17"),
     ("WRITEs of before a move and those that are written again, though a message is absent", "peer-replay", "single", "without 38"),
     ("announced so far, though the last message on the link that is left is absent", "peer-replay", "single", "without 40"),
+    ("a place in the stream, though CONFIRM LINK of other links tells of eyecatchers", "peer-foreign", "start", "without 1 to 40"),
 ]
 # The same of loss: what fills a gap may have been sent before. These are never OPEN
 OF_LOSS = {"smcr.resent.cause", "smcr.window.full", "smcr.window.opened", "smcr.announced_in", "blocked_count", "window_full_count",

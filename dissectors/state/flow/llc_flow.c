@@ -160,6 +160,7 @@ take_in_confirm_link(const smcr_exchange_message_t *message)
                       SMCR_LLC_EYECATCHER_NOT_IN_RMB;
     message->lgr->base[from->side] = eyecatcher ? SMCR_WIRE_EYECATCHER_LENGTH : 0;
     message->lgr->base_known[from->side] = true;
+    message->arrival->state->base_doubtful |= eyecatcher;
     if (!message->link->has_number)
         message->link->number = confirm->link;
     message->link->has_number = true;

@@ -85,7 +85,7 @@ owner_of(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry, unsigned
 
 /* Where data begins in the elements of a side, unless CONFIRM LINK has told. What lies before the
  * end of an eyecatcher shows that there is none. What lies at its end is the first data behind it
- * if nothing is absent; else it raises a doubt. Without one there is none, as with Linux. */
+ * if nothing is absent, and a doubt in all groups. Without one there is none, as with Linux. */
 void
 smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
 {
@@ -95,10 +95,10 @@ smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
     if (lgr->base_known[side] || offset > SMCR_WIRE_EYECATCHER_LENGTH)
         return;
     bool first = receiver->size && smcr_evidence_holds(&receiver->since);
-    lgr->base_known[side] = offset < SMCR_WIRE_EYECATCHER_LENGTH || first;
-    lgr->base[side] = lgr->base_known[side] && offset == SMCR_WIRE_EYECATCHER_LENGTH
-                          ? SMCR_WIRE_EYECATCHER_LENGTH : 0;
-    lgr->state->base_doubtful |= !lgr->base_known[side];
+    bool behind = offset == SMCR_WIRE_EYECATCHER_LENGTH;
+    lgr->base_known[side] = !behind || first;
+    lgr->base[side] = behind && first ? SMCR_WIRE_EYECATCHER_LENGTH : 0;
+    lgr->state->base_doubtful |= behind;
 }
 
 bool
@@ -158,8 +158,7 @@ is_too_late(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr_
             reader->in.consumed > smcr_stream_reach(&reader->in));
 }
 
-/* Where in the byte stream a request goes that comes in its turn. A place where it cannot go is not
- * believed. */
+/* Where in the byte stream a request goes that comes in its turn; not where none can go. */
 static void
 locate_next(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
             smcr_stream_extent_t extent)
