@@ -190,6 +190,8 @@ ONCE_SAID_OF_MOVES = [
     ("announced so far, though the last WRITE on the link that is left is absent", "peer-replay", "5 %", "seed 17"),
     ("WRITEs of before a move and those that are written again, though a message is absent", "peer-replay", "single", "without 38"),
     ("announced so far, though the last message on the link that is left is absent", "peer-replay", "single", "without 40"),
+    ("nothing to write, though the first WRITE is absent, and its message is behind the gap", "peer-v2-limit", "single",
+     "without 35"),
     ("a place in the stream, though CONFIRM LINK of other links tells of eyecatchers", "peer-foreign", "start", "without 1 to 40"),
 ]
 # The same of loss: what fills a gap may have been sent before. These are never OPEN
