@@ -47,22 +47,15 @@ def kinds_of(name):
 # Parts of the time of a direction, of which a capture that lacks packets does not have more.
 IDLE = {"idle_s": ("nothing_to_write_s", "answer_s"), "buffer_full_s": ("buffer_full_s",)}
 # What still contradicts: captures, what is said, why; of which statements, where not of all.
-LINKS_LACK_LLC = "messages of LLC are absent that say what became of a link"
 OPEN = [
-    ("^peer-foreign$", {"link.mtu_bytes"}, "its packets, and CLC of later contacts, have another MTU than ADD LINK"),
     ("-n-lossy|^nak-loss-smc$", {*IDLE, "buffer_full", "slow_reader"},
      "the whole capture has the first time of a message of the reader, which was lost on its way, and counts space as freed "
      "before the writer was blocked; where that is absent, or behind a gap, its repeat frees it"),
     ("-n-lossy|^nak-loss-smc$", {"smcr.window.full", "smcr.window.opened", "smcr.window.late_update", "blocked_count",
                                  "window_full_count"},
      "what comes again as the next packet of its flow, since its first time is absent: nothing tells that from a new one"),
-    ("^peer-foreign$", {"smcr.stream.offset", "smcr.cdc.announced"}, "a late capture does not tell that cursors begin behind an eyecatcher"),
-    ("^peer-", {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "unreported_bytes", "smcr.cdc.announced",
-                       "smcr.announced_in", "smcr.cdc.read_of", "smcr.cdc.read_time"},
-     "the last messages on a link that is left are absent, and were not acknowledged: failover validation does not count them"),
-    ("-g5-", {"idle_s", "smcr.window.written", "smcr.window.unread", "smcr.window.free", "smcr.window.percent"},
-     "the last packet on a link that is left was not acknowledged, and is absent; of windows that cause is not proven"),
-    ("^peer-foreign$", {"rmb.va"}, LINKS_LACK_LLC),
+    ("^peer-rkeys$", {"unreported_bytes", "unannounced_bytes"},
+     "all later packets of the group are absent, and TCP or other groups go on: nothing tells that this one does, too"),
 ]
 
 
