@@ -59,6 +59,14 @@ find_nak(const smcr_steps_t *steps, const smcr_step_request_t *request)
 
 /* ---- steps ---- */
 
+/* Whether its identification is as far from the step's highest packet as the request is. */
+static bool
+is_in_line(const smcr_steps_t *steps, const smcr_step_request_t *request)
+{
+    return request->proven &&
+           (uint16_t)(request->id - steps->position_id - request->psn + steps->position) == 0;
+}
+
 static bool
 is_in_step(smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -66,7 +74,8 @@ is_in_step(smcr_steps_t *steps, const smcr_step_request_t *request)
     bool over = steps->passed && steps->end <= request->taken;
     bool sent = request->step == steps->number || request->candidate_step == steps->number;
     const smcr_step_nak_t *nak = nak_of(steps, psn);
-    bool asked = nak && nak->step == steps->number;
+    bool asked = nak && nak->step == steps->number &&
+                 !(request->late && is_in_line(steps, request));
     bool behind = request->proven && (int16_t)(request->id - steps->position_id) > 0;
 
     return steps->step && !over && !asked && !request->within && psn >= steps->first &&
@@ -78,11 +87,11 @@ static bool
 is_doubtful(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
     const smcr_step_nak_t *nak = find_nak(steps, request);
-    smcr_psn_t next = steps->position + (uint16_t)(request->id - steps->position_id);
-    bool below = request->psn < steps->position, tells = below || request->psn == next;
+    bool below = request->psn < steps->position;
     bool slow = below && request->when.time > steps->busy + UINT64_C(1000000); /* to be reordered */
+    bool tells = (request->proven && below) || is_in_line(steps, request);
 
-    return !(request->proven && tells) && ((nak && nak->step == steps->number) || slow);
+    return !tells && ((nak && nak->step == steps->number) || slow);
 }
 
 /* The step begins at `first`; a NAK that names it is followed now. */

@@ -590,6 +590,11 @@ class Step:
         self.members.append(request)
         request.step, request.cause = self.frame, self.cause
 
+    def is_in_line(self, request):
+        """Does its identification lie as far from that of the highest packet as its PSN?"""
+        sent = (request.header.ip_id - self.top.header.ip_id - (request.start - self.top.start)) % (1 << 16)
+        return request.identified and sent == 0
+
     def holds(self, request, covered, named):
         """Does a repeat or late packet belong to it? By what an acknowledgement has covered and NAKs have named."""
         if request in self.followers:
@@ -598,7 +603,8 @@ class Step:
         reordered = request.start <= max(self.sent)
         behind = request.identified and 0 < (request.header.ip_id - self.top.header.ip_id) % (1 << 16) < 1 << 15
         return (not asks_from_within(request) and not over and self.first <= request.start <= self.end
-                and request.start not in named and request.start not in self.sent
+                and (request.start not in named or request.verdict == "late" and self.is_in_line(request))
+                and request.start not in self.sent
                 and not request.waited and not (reordered and behind))
 
 
@@ -697,9 +703,8 @@ class Steps:
     def is_doubtful(self, request):
         """Is it in the step, but may be sent for a NAK that came in it?"""
         nak, top = self.nak_of(request), self.step.top
-        sent = (request.header.ip_id - top.header.ip_id) % (1 << 16)
         below = request.start < top.start
-        if request in self.step.followers or request.identified and (below or sent == request.start - top.start):
+        if request in self.step.followers or request.identified and below or self.step.is_in_line(request):
             return False
         return nak is not None and nak in self.step.named or below and request.gap > REORDERED
 
