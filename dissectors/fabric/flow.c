@@ -40,7 +40,7 @@ static void
 begin_again(smcr_flow_t *flow, uint32_t psn)
 {
     flow->gaps.count = 0;
-    flow->lacked.count = 0;
+    flow->lacked.count = flow->unheard.count = 0;
     flow->corrupt = 0;
     flow->steps = (smcr_steps_t){0};
     flow->seen = (smcr_seen_t){0};
@@ -141,13 +141,16 @@ set_mtu(smcr_flow_t *flow, uint32_t mtu)
 /* ---- responses ---- */
 
 /* What comes next in order has come before, and nothing refuses it: only the capture lacked what
- * was before it, or had it in another order. Up to the packet before `end`. */
+ * was before it; or, where the sender has `gone_on`, had it in another order. Up to the packet
+ * before `end`. */
 static void
-catch_up(smcr_flow_t *flow, smcr_psn_t end)
+catch_up(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
 {
     while (flow->in_order < end && flow->in_order > flow->refused) {
         const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, flow->in_order);
-        if (!seen || !seen->arrived)
+        const smcr_seen_packet_t *last = smcr_seen_find(&flow->seen, flow->in_order - 1);
+        bool ahead = last && last->late && seen && seen->frame < last->frame;
+        if (!seen || !seen->arrived || (ahead && !gone_on))
             break;
         flow->in_order++;
     }
@@ -165,13 +168,17 @@ cover(smcr_flow_t *flow, smcr_psn_t psn)
     if (MIN(psn, flow->highest) < flow->in_order)
         return;
     flow->in_order = MIN(psn, flow->highest) + 1;
-    catch_up(flow, flow->highest + 1);
+    catch_up(flow, flow->highest + 1, false);
 }
 
-/* A NAK in `frame` names `psn`: the receiver has discarded what came behind. */
+/* A NAK in `frame` names `psn`: the receiver has had nothing from there on until now, and has
+ * discarded what came behind. */
 static void
-prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
+take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 {
+    for (unsigned i = 0; i < flow->lacked.count; i++)
+        if (flow->lacked.list[i].from >= psn)
+            flow->lacked.list[i].after = frame;
     for (smcr_psn_t at = MAX(flow->unproven, psn + 1); flow->unproven && at <= flow->highest;
          at++) {
         const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, at);
@@ -218,7 +225,7 @@ take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pac
     smcr_steps_nak(&flow->steps, scope, said.psn, said.kind == SMCR_IB_SYNDROME_RNR_NAK,
                    said.kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE,
                    packet->when);
-    prove_discarded(flow, said.psn, packet->when.frame);
+    take_refusal(flow, said.psn, packet->when.frame);
     flow->asked = said.psn;
     flow->refused = flow->highest;
 }
@@ -299,13 +306,16 @@ static void
 take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
           smcr_flow_verdict_t *verdict)
 {
-    const smcr_range_t *gap = smcr_ranges_find(&flow->gaps, verdict->psn, verdict->psn + 1);
+    smcr_psn_t psn = verdict->psn;
+    const smcr_range_t *gap = smcr_ranges_find(&flow->gaps, psn, psn + 1);
 
     verdict->order = SMCR_FLOW_IS_LATE;
     verdict->overtaken_by = gap ? gap->frame : 0;
+    bool asked = flow->asked && flow->asked <= psn; /* a receiver that did not have it */
+    uint32_t after = gap ? MAX(gap->after, asked ? flow->refused_at : 0) : 0;
     if (gap)
-        smcr_ranges_add(&flow->lacked, scope, SMCR_FLOW_LACKED_KEPT, gap->after + 1,
-                        packet->when.frame);
+        smcr_ranges_append(&flow->lacked, scope, SMCR_FLOW_LACKED_KEPT,
+                           (smcr_range_t){psn, psn + 1, after, packet->when.frame});
     if (!packet->corrupt)
         fill_gap(flow, scope, verdict->psn);
     verdict->original = false;
@@ -315,7 +325,7 @@ take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     if (packet->opcode != SMCR_RC_READ_REQUEST || packet->corrupt)
         return;
     smcr_psn_t last = smcr_reads_add_late(&flow->reads, scope, verdict->psn, packet, flow->mtu);
-    for (smcr_psn_t psn = verdict->psn + 1; psn <= MIN(last, flow->highest); psn++)
+    while (++psn <= MIN(last, flow->highest))
         fill_gap(flow, scope, psn);
     rise_to(flow, last);
 }
@@ -375,6 +385,9 @@ take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sco
     verdict->original = seen && seen->frame == verdict->first.frame && !seen->late;
     if (!packet->corrupt && (!seen || !seen->arrived))
         arrive(flow, scope, verdict->psn);
+    if (seen && !verdict->taken && verdict->psn < flow->in_order) /* perhaps lost on its way */
+        smcr_ranges_add(&flow->unheard, scope, SMCR_FLOW_LACKED_KEPT, seen->frame,
+                        packet->when.frame);
     if (!seen) { /* within a READ: from now on it has a slot of its own */
         remember(flow, scope, verdict->psn, packet);
         return;
@@ -414,7 +427,7 @@ fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t 
     if (packet->corrupt)
         return SMCR_FLOW_FATE_DROP;
     if (verdict->order == SMCR_FLOW_IS_NEXT) /* the sender has gone on */
-        catch_up(flow, verdict->psn);
+        catch_up(flow, verdict->psn, true);
     if (verdict->psn < flow->in_order)
         return is_known ? SMCR_FLOW_FATE_DROP : SMCR_FLOW_FATE_TOO_LATE;
     if (reliable && !is_expected(flow, verdict)) {

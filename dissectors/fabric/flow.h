@@ -348,7 +348,8 @@ typedef struct {
     uint32_t mtu;        /* of the path, bytes; 0: not known */
     uint32_t newest;     /* frame that first had the highest PSN */
     smcr_ranges_t gaps;  /* PSNs that no packet has had, with the packets before and behind */
-    smcr_ranges_t lacked; /* frames at which it had a gap, filled since, or one that CDC has told */
+    smcr_ranges_t lacked; /* late ones, or told by CDC, and frames between which they were absent */
+    smcr_ranges_t unheard; /* frames at which what the capture had was lost on its way */
     smcr_psn_t corrupt;  /* from here on all requests had wrong ICRCs; 0: the last one had not */
     smcr_seen_t seen;
     smcr_steps_t steps;

@@ -80,16 +80,23 @@ smcr_evidence_pass_over(const smcr_arrival_t *arrival)
 
 /* ---- states of links ---- */
 
+static bool
+lie_between(const smcr_ranges_t *ranges, uint32_t from, uint32_t to)
+{
+    for (unsigned i = 0; i < ranges->count; i++)
+        if (ranges->list[i].frame > from && ranges->list[i].after < to)
+            return true;
+    return false;
+}
+
 /* Whether the flow lacks a request between two frames, or around one. */
 static bool
 lacks_between(const smcr_flow_t *flow, uint32_t from, uint32_t to)
 {
-    for (unsigned i = 0; i < flow->gaps.count; i++)
-        if (flow->gaps.list[i].frame > from && flow->gaps.list[i].after < to)
-            return true;
     bool waits = flow->seen.used && flow->in_order <= flow->highest;
 
-    return (flow->taken > flow->highest && flow->newest < to) || (waits && to == UINT32_MAX);
+    return lie_between(&flow->gaps, from, to) ||
+           (flow->taken > flow->highest && flow->newest < to) || (waits && to == UINT32_MAX);
 }
 
 /* Whether the capture may lack what was sent to the side of the group between two frames; `first`:
@@ -117,8 +124,7 @@ group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to, bool fi
 static bool
 lacked(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
 {
-    return lacks_between(flow, since, frame) ||
-           smcr_ranges_count(&flow->lacked, since, (uint64_t)frame + 1);
+    return lacks_between(flow, since, frame) || lie_between(&flow->lacked, since, frame);
 }
 
 /* Whether that is so on a link of which the capture has packets. */
@@ -381,6 +387,13 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
     return absent && (step <= 0 || (heard->qp == qp && (uint64_t)step > arrival->psn - heard->psn));
 }
 
+/* Whether the capture has all of the flow then, and nothing of it was lost on its way. */
+static bool
+is_heard(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
+{
+    return !lacked(flow, since, frame) && !smcr_ranges_count(&flow->unheard, since, frame + 1);
+}
+
 bool
 smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
 {
@@ -393,9 +406,12 @@ smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
     if (reader && reader->moved_frame && links_lack(link->lgr, side, frame, frame))
         return false; /* it may have been on any link */
     const smcr_link_t *other = reader && reader->link ? reader->link : link;
-    uint32_t since = record->order == SMCR_FLOW_IS_REPEAT ? record->first_frame : frame;
-    return !lacked(&link->qp[side].traffic.flow, since, frame) &&
-           !lacked(&other->qp[side].traffic.flow, since, frame);
+    bool again = record->order == SMCR_FLOW_IS_REPEAT;
+    uint32_t since = again ? record->first_frame : frame;
+    const smcr_ranges_t *unheard = &link->qp[!side].traffic.flow.unheard;
+    return !(again && smcr_ranges_count(unheard, frame, frame + 1)) && /* it was lost itself */
+           is_heard(&link->qp[side].traffic.flow, since, frame) &&
+           is_heard(&other->qp[side].traffic.flow, since, frame);
 }
 
 /* The first frame behind the last request that is absent, or came too late, between the point and

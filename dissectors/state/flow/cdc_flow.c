@@ -201,9 +201,11 @@ place_on_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t
         /* the number is that of the last message on the link that was acknowledged (4.6.1) */
         bool lacks = smcr_conn_side_step(side, cdc->seq) > !validated;
         side->lacks_last = validated && lacks;
+        smcr_flow_t *left = &side->link->qp[qp->side].traffic.flow;
         if (lacks)
-            smcr_ranges_add(&side->link->qp[qp->side].traffic.flow.lacked, arrival->state->scope,
-                            SMCR_FLOW_LACKED_KEPT, side->cdc_frame + 1, arrival->when.frame);
+            smcr_ranges_append(&left->lacked, arrival->state->scope, SMCR_FLOW_LACKED_KEPT,
+                               (smcr_range_t){left->highest + 1, left->highest + 2, side->cdc_frame,
+                                              arrival->when.frame});
         tell_moved(arrival, side->link, validated);
         conn->side[qp->side].heard = *smcr_evidence_last_to(&conn->side[qp->side]);
         side->moved_frame = arrival->when.frame;
