@@ -48,12 +48,8 @@ def kinds_of(name):
 IDLE = {"idle_s": ("nothing_to_write_s", "answer_s"), "buffer_full_s": ("buffer_full_s",)}
 # What still contradicts: captures, what is said, why; of which statements, where not of all.
 OPEN = [
-    ("-n-lossy|^nak-loss-smc$", {*IDLE, "buffer_full", "slow_reader"},
-     "the whole capture has the first time of a message of the reader, which was lost on its way, and counts space as freed "
-     "before the writer was blocked; where that is absent, or behind a gap, its repeat frees it"),
-    ("-n-lossy|^nak-loss-smc$", {"smcr.window.full", "smcr.window.opened", "smcr.window.late_update", "blocked_count",
-                                 "window_full_count"},
-     "what comes again as the next packet of its flow, since its first time is absent: nothing tells that from a new one"),
+    ("-n-lossy$", {"idle_s"}, "what comes again as the next packet of its flow, since its first time is absent: nothing tells that "
+     "its writer, or its peer, has waited for a retransmission"),
     ("^peer-rkeys$", {"unreported_bytes", "unannounced_bytes"},
      "all later packets of the group are absent, and TCP or other groups go on: nothing tells that this one does, too"),
 ]

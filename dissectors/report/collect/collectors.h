@@ -165,11 +165,12 @@ void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure
 /* ---- connections of SMC-R: what each carried, and how long its ends waited for each other ---- */
 
 /* One direction. */
+#define SMCR_COLLECT_BLOCKED_KEPT 16
 typedef struct {
     smcr_entry_conn_direction_t figures;
     smcr_collect_stream_bytes_t bytes; /* that figures.bytes has counted */
     const smcr_link_t *link;      /* on which it went last */
-    bool is_blocked;              /* the writer has said so last */
+    smcr_cursor_t blocked[SMCR_COLLECT_BLOCKED_KEPT]; /* up to where its writer waited last */
     bool has_unowned; /* its flow has WRITEs of no connection before its last packet */
 } smcr_collect_direction_t;
 

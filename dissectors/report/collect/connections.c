@@ -217,21 +217,21 @@ count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
     uint32_t rewritten = smcr_place_piece(place).rewritten;
     if (rewritten)
         smcr_collect_notices_note(collection, "smcr.stream.rewritten", when, rewritten);
-    if (place->length && packet->record->order != SMCR_FLOW_IS_LATE)
-        direction->is_blocked = false;
 }
 
-/* What comes late may be older than other messages. */
+/* A writer that has announced more has gone on since it waited. Messages may come late. */
 static void
-count_cdc(smcr_collect_direction_t *direction, const smcr_tap_t *packet)
+count_cdc(smcr_collect_direction_t *direction, const smcr_cdc_t *cdc)
 {
-    bool blocked = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
+    uint64_t *count = &direction->figures.blocked_count;
 
     direction->figures.cdc++;
-    if (packet->cdc && packet->cdc->complete && packet->record->order != SMCR_FLOW_IS_LATE) {
-        direction->figures.blocked_count += blocked && !direction->is_blocked;
-        direction->is_blocked = blocked;
-    }
+    if (!cdc || !cdc->complete || !(cdc->flags & SMCR_CDC_FLAG_BLOCKED))
+        return;
+    for (unsigned i = 0; i < MIN(*count, SMCR_COLLECT_BLOCKED_KEPT); i++)
+        if (smcr_ring_cursors_are_same(direction->blocked[i], cdc->prod))
+            return;
+    direction->blocked[(*count)++ % SMCR_COLLECT_BLOCKED_KEPT] = cdc->prod;
 }
 
 /* What the packet means for its receiver, once: if it came behind a gap, its repeat tells that.
@@ -301,7 +301,7 @@ count_packet(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
     if (record->kind == SMCR_RECORD_WRITE)
         count_write(collection, direction, when, packet);
     else if (record->kind == SMCR_RECORD_CDC)
-        count_cdc(direction, packet);
+        count_cdc(direction, packet->cdc);
 }
 
 /* ---- CLC ---- */

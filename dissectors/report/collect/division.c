@@ -161,15 +161,25 @@ all_was(smcr_collect_writer_t *writer, const smcr_collect_spent_t *before, smcr_
     writer->since = until;
 }
 
-/* What the writer has been at since a time turns out to be another part. */
+/* What the writer has been at since a time turns out to be another part, in what it remembers, too.
+ * `before`: what had been spent on it until then. */
 static void
-turn(smcr_collect_writer_t *writer, smcr_collect_part_t part, uint64_t from)
+turn(smcr_collect_writer_t *writer, smcr_collect_part_t at, smcr_collect_part_t part, uint64_t from,
+     uint64_t before)
 {
-    uint64_t *at = &writer->spent.part[writer->at];
-    uint64_t time = from < writer->spent.until ? MIN(*at, writer->spent.until - from) : 0;
+    enum { KEPT = 6 };
+    smcr_collect_spent_t *kept[KEPT] = {&writer->spent,   &writer->repeated, &writer->seen[0],
+                                        &writer->seen[1], &writer->gap,      &writer->acked};
+    unacked_t *sent = NULL;
 
-    *at -= time;
-    writer->spent.part[part] += time;
+    for (unsigned i = 0; i < KEPT || sent; i++) {
+        smcr_collect_spent_t *spent = i < KEPT ? kept[i] : &sent->before;
+        uint64_t since = spent->part[at] - MIN(spent->part[at], before);
+        uint64_t time = from < spent->until ? MIN(since, spent->until - from) : 0;
+        spent->part[at] -= time;
+        spent->part[part] += time;
+        sent = i < KEPT ? writer->oldest : sent->next;
+    }
 }
 
 /* A packet that its peer sent first at `first` comes again: space or an answer came late. */
@@ -181,19 +191,9 @@ wait_for_peer(smcr_collect_writer_t *writer, uint64_t first)
                  (writer->at == SMCR_COLLECT_IS_IDLE && writer->has_asked);
 
     if (waits) {
-        turn(writer, SMCR_COLLECT_IS_REPEATING, from);
+        turn(writer, writer->at, SMCR_COLLECT_IS_REPEATING, from, 0);
         writer->reversed = writer->spent.until;
     }
-}
-
-static void
-repeat_since(smcr_collect_division_t *division, int sender, const smcr_collect_spent_t *before)
-{
-    smcr_collect_writer_t *writer = &division->writer[sender];
-
-    all_was(writer, before, SMCR_COLLECT_IS_REPEATING);
-    writer->repeated = writer->spent;
-    wait_for_peer(&division->writer[!sender], before->until);
 }
 
 static void
@@ -209,7 +209,9 @@ take_repeat(smcr_collect_division_t *division, const smcr_record_t *record)
                                          : writer->acked.until ? &writer->acked : &writer->gap;
     if ((!sent && record->taken) || !before->until) /* it was acknowledged before */
         return;
-    repeat_since(division, record->sender, before);
+    all_was(writer, before, SMCR_COLLECT_IS_REPEATING);
+    writer->repeated = writer->spent;
+    wait_for_peer(&division->writer[!record->sender], before->until);
     for (; sent && sent->when.frame <= frame; sent = sent->next)
         sent->again = true;
 }
@@ -232,12 +234,13 @@ take_write(smcr_collect_division_t *division, wmem_allocator_t *scope, const smc
     was_idle(writer, SMCR_COLLECT_IS_SILENT);
     if (peer->has_asked)
         was_idle(peer, SMCR_COLLECT_IS_ASKING);
+    bool begins = smcr_ib_begins_message(opcode);
+    bool is_first = begins && !smcr_place_piece(record->place).position;
+    writer->lacks_first |= !writer->has_asked && !is_first;
     writer->has_asked = true;
     writer->is_full &= !is_new;
     sent.acked = &record->place->acked;
     sent.ends = smcr_ib_ends_message(opcode) && !sent.waits;
-    bool begins = smcr_ib_begins_message(opcode);
-    writer->lacks_first |= (!begins || sent.waits) && division->begun.frame == sent.when.frame;
     if (begins || smcr_ib_ends_message(opcode) || !writer->under_way)
         add(writer, scope, sent);
 }
@@ -283,24 +286,25 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
     smcr_collect_writer_t *peer = &division->writer[!record->sender];
     bool blocked = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
     bool filled = smcr_collect_division_fills(record, when.frame);
-    bool validates = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_FAILOVER;
+    bool validates = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_FAILOVER, gone_on = false;
 
-    /* else nobody knows yet what it says */
-    writer->is_known = !sent.waits && (view || validates);
+    for (const unacked_t *at = writer->oldest; sent.again && at; at = at->next)
+        gone_on |= at->is_data && at->link == sent.link && smcr_psn_distance(sent.psn, at->psn) > 0;
+    writer->is_known = !sent.waits && (view || validates); /* else nobody knows what it says */
     sent.acked = view ? &view->acked : NULL;
     sent.is_data = view && view->len;
     add(writer, scope, sent);
     if (!view && !validates && peer->at == SMCR_COLLECT_IS_FULL && !peer->freed) {
-        turn(peer, SMCR_COLLECT_IS_UNKNOWN, peer->since); /* the message may free space */
-        peer->is_known = false;
+        turn(peer, peer->at, SMCR_COLLECT_IS_UNKNOWN, peer->since, 0);
+        peer->is_known = false; /* the message may free space */
     }
-    writer->lacks_first |= division->begun.frame == when.frame &&
+    writer->lacks_first |= !writer->has_asked &&
                            (view ? view->len && !view->writes : !validates);
     if (!view)
         return;
     if (view->len && !view->writes) /* nobody knows when its bytes were written */
         all_was(writer, &writer->seen[record->sender], SMCR_COLLECT_IS_UNKNOWN);
-    if ((blocked || filled) && !writer->is_full) {
+    if ((blocked || filled) && !writer->is_full && !gone_on) {
         writer->is_full = true;
         writer->filled = &view->acked;
         writer->freed = NULL;
@@ -337,15 +341,18 @@ take_gap(smcr_collect_division_t *division, unsigned sender)
 {
     for (unsigned side = 0; side < 2; side++) {
         smcr_collect_writer_t *writer = &division->writer[side];
-        const smcr_collect_spent_t *seen = &writer->seen[sender];
+        const smcr_collect_spent_t seen = writer->seen[sender];
+        bool was_full = writer->spent.part[SMCR_COLLECT_IS_FULL] > seen.part[SMCR_COLLECT_IS_FULL];
 
-        if (side != sender && writer->at == SMCR_COLLECT_IS_IDLE && writer->has_asked)
-            turn(writer, SMCR_COLLECT_IS_UNKNOWN, MAX(seen->until, writer->since));
-        if (side != sender && writer->spent.part[SMCR_COLLECT_IS_FULL] ==
-                                  seen->part[SMCR_COLLECT_IS_FULL])
+        if (side == sender)
+            all_was(writer, &seen, SMCR_COLLECT_IS_UNKNOWN);
+        smcr_collect_part_t at = writer->has_asked ? SMCR_COLLECT_IS_IDLE : SMCR_COLLECT_IS_FULL;
+        for (; at <= SMCR_COLLECT_IS_FULL; at++)
+            turn(writer, at, SMCR_COLLECT_IS_UNKNOWN, seen.until, seen.part[at]);
+        writer->since = writer->spent.until;
+        if (side != sender && !was_full)
             continue;
-        writer->gap = *seen;
-        all_was(writer, seen, SMCR_COLLECT_IS_UNKNOWN);
+        writer->gap = seen;
         writer->is_known = writer->is_full = false;
     }
 }
