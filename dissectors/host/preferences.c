@@ -67,6 +67,5 @@ smcr_preferences_register(int proto)
     prefs_register_filename_preference(
         module, "smcss", "Output of smcss",
         "File with what \"smcss -a -d -R -W\" wrote on a host: its tokens name connections that "
-        "began before the capture",
-        &smcr_preferences.smcss, false);
+        "began before the capture", &smcr_preferences.smcss, false);
 }

@@ -351,8 +351,7 @@ show_times(const packet_info *pinfo, proto_tree *tree, const smcr_record_t *reco
 }
 
 proto_item *
-smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-                      const smcr_conn_t *conn)
+smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
     proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
 

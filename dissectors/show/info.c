@@ -56,8 +56,7 @@ text_of(packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *eve
         return event->text;
     return wmem_strdup_printf(pinfo->pool,
                               "The capture lacks how the connection began: "
-                              "a host names it in frame %u",
-                              socket->first.frame);
+                              "a host names it in frame %u", socket->first.frame);
 }
 
 void

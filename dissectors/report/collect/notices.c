@@ -243,8 +243,7 @@ smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *
         pinfo->pool, "%s: %s %s", address_of(pinfo->pool, frame, error, false), protocol, reason);
     counted_items_t item = {
         .notice = {.filter = wmem_strdup_printf(pinfo->pool, "icmp %s %s %s", from, to, text),
-                   .count = 1,
-                   .first = smcr_capture_when(pinfo)}};
+                   .count = 1, .first = smcr_capture_when(pinfo)}};
     counted_items_t *first = count(collection->kinds, &item);
 
     if (!first)

@@ -125,8 +125,7 @@ set_odd(const smcr_collect_t *collection, followed_t *flow, uint32_t frame, odd_
 }
 
 static void
-count_nak(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
-          const smcr_tap_t *packet)
+count_nak(smcr_collect_t *collection, followed_t *flow, smcr_when_t when, const smcr_tap_t *packet)
 {
     const smcr_ib_headers_t *roce = packet->roce;
     smcr_entry_rdma_t *figures = &flow->figures;

@@ -84,13 +84,11 @@ typedef struct {
 
 /* Looks through the frame, then through what has been put together or decrypted. */
 static headers_t
-find_headers(const packet_info *pinfo, const struct tcpheader *tcp,
-             offsets_t *offsets)
+find_headers(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *offsets)
 {
     uint16_t flags = (uint16_t)(tcp->th_hlen / 4 << 12 | (tcp->th_flags & 0xfff));
     pattern_t pattern = {{g_htons(tcp->th_sport), g_htons(tcp->th_dport)},
-                         g_htonl(tcp->th_rawseq),
-                         g_htonl(tcp->th_rawack), g_htons(flags)};
+                         g_htonl(tcp->th_rawseq), g_htonl(tcp->th_rawack), g_htons(flags)};
     smcr_host_bytes_t frame = {NULL, 0};
     headers_t headers = {.bytes = {NULL, 0}};
 

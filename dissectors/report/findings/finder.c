@@ -35,8 +35,7 @@ smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_finding_t kind, int severi
 {
     smcr_entry_finding_t entry = {.kind = smcr_figure_finding_words[kind],
                                   .count = count,
-                                  .frame = when,
-                                  .filter = filter};
+                                  .frame = when, .filter = filter};
     va_list arguments;
 
     if (!count)

@@ -105,8 +105,7 @@ find_one_sided(smcr_finder_t *finder)
                                     first->dst_qpn, first->src, first->src);
     smcr_finder_add(finder, SMCR_FIGURE_FOUND_ONE_SIDED, first->packets, first->first_frame, filter,
                     "The capture has no RoCE packet from %s to %s, though some are acknowledged: "
-                    "is one direction left out?",
-                    first->dst, first->src);
+                    "is one direction left out?", first->dst, first->src);
 }
 
 static void

@@ -271,8 +271,7 @@ find_aborted(smcr_finder_t *finder)
                               finder->scope, "; the %s had closed it in frame %" PRIu32,
                               notice.by == SMCR_FIGURE_ROLE_CLIENT ? "server" : "client",
                               notice.closed)
-                        : "",
-                    losses(finder, is_aborted));
+                        : "", losses(finder, is_aborted));
 }
 
 /* `notice`: of all resets. */

@@ -129,8 +129,7 @@ find_notice(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
     smcr_entry_finding_t finding = {.severity = severity_of(notice),
                                     .kind = g_strdelimit(kind, ".", '_'),
                                     .frame = sum.first,
-                                    .filter = notice->filter,
-                                    .count = sum.count};
+                                    .filter = notice->filter, .count = sum.count};
 
     finding.text = wmem_strdup_printf(
         finder->scope, "%s: %s%s%s", smcr_finder_subject(finder, sum.subject), fault(finder, &sum),

@@ -330,8 +330,7 @@ static void
 write_table(const page_t *page, const smcr_table_kind_t *kind)
 {
     columns_t table = {.page = page,
-                     .kind = kind,
-                     .rows = wmem_array_new(page->scope, sizeof(row_t))};
+                     .kind = kind, .rows = wmem_array_new(page->scope, sizeof(row_t))};
     smcr_table_taker_t taker = {page->report, page->scope, take_row, &table};
     const char *heading = kind->heading ? kind->heading(&taker) : NULL;
     unsigned more;

@@ -304,8 +304,7 @@ take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_
     bool again = waiting && conn->clc_asked == type && conn->clc_from_server == from_server;
     if (again || (type == SMCR_CLC_PROPOSAL && conn->accept_frame))
         return;
-    bool answers =
-        waiting && conn->clc_from_server != from_server && (declines || type == next);
+    bool answers = waiting && conn->clc_from_server != from_server && (declines || type == next);
     bool certain = !declines || !arrival->span || message->proven.is_next;
     if (answers && !certain) {
         waiting->is_doubtful = true;

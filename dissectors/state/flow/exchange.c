@@ -164,8 +164,7 @@ static bool
 crosses(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open)
 {
     return smcr_doubt_seen(arrival, open->exchange.request_time, open->acked).kind ==
-               SMCR_DOUBT_UNSEEN &&
-           smcr_evidence_is_first_answer(arrival, &open->answered);
+               SMCR_DOUBT_UNSEEN && smcr_evidence_is_first_answer(arrival, &open->answered);
 }
 
 /* Whether the request may have been seen before: an acknowledgement of its own is absent. */
@@ -426,8 +425,7 @@ smcr_state_exchange_lacks_flag(const smcr_exchange_message_t *message)
     const smcr_llc_t *llc = message->llc;
     wanted_t wanted = {.type = message->type,
                        .requester = lgr->server,
-                       .key = &message->key,
-                       .qp = message->arrival->qp};
+                       .key = &message->key, .qp = message->arrival->qp};
     bool is_servers = message->type == SMCR_LLC_CONFIRM_LINK ||
                       message->type == SMCR_LLC_ADD_LINK_CONT ||
                       (message->type == SMCR_LLC_ADD_LINK && llc->u.add_link.qpn);
@@ -456,8 +454,7 @@ bool
 smcr_state_exchange_response(const smcr_exchange_message_t *message,
                              const smcr_exchange_request_t **answered)
 {
-    smcr_exchange_request_t *request =
-        find_answered(message, message->type, &message->key, false);
+    smcr_exchange_request_t *request = find_answered(message, message->type, &message->key, false);
     wanted_t wanted = {.type = message->type, .requester = !message->side, .key = &message->key};
     smcr_rules_exchange_t unclear = {NULL, NULL};
     bool open = find(message->lgr, &wanted) != NULL;

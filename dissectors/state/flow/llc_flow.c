@@ -177,8 +177,7 @@ tell_unknown_rkeys(const smcr_exchange_message_t *message, unsigned unknown)
     if (unknown && message->lgr->from_start)
         smcr_event_add(message->arrival, SMCR_EVENT_rkey_unknown,
                        "RKeys that name no RMB of the sender on this link, as far as the capture "
-                       "shows: %u",
-                       unknown);
+                       "shows: %u", unknown);
 }
 
 /* RTokens of the sender's RMBs on `link`, which is being added. */

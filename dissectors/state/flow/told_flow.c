@@ -384,8 +384,7 @@ take_in_fallback(smcr_state_t *state, smcr_socket_t *socket)
     conn->fallback = (smcr_fallback_t){.kind = SMCR_FALLBACK_TOLD,
                                        .frame = socket->first.frame,
                                        .code = told->reason,
-                                       .peer_code = told->peer_reason,
-                                       .no_roles = true};
+                                       .peer_code = told->peer_reason, .no_roles = true};
     smcr_socket_set_conn(state, socket, conn);
 }
 

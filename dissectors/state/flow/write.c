@@ -268,8 +268,7 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_write_
         return;
     }
     write->conn = alive ? owner_of(arrival, entry, index) : NULL;
-    smcr_rules_write(SMCR_RULES_ARRIVES, arrival,
-                     &(smcr_rules_write_t){
+    smcr_rules_write(SMCR_RULES_ARRIVES, arrival, &(smcr_rules_write_t){
                          .entry = entry, .conn = before, .is_sure = write->conn != NULL});
     if (!alive)
         return;

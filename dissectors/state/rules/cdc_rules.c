@@ -122,8 +122,7 @@ SMCR_RULES_CDC(unseen)
     else
         smcr_event_add(arrival, SMCR_EVENT_cdc_unseen_data,
                        "No RDMA WRITE so far carries %" G_GUINT64_FORMAT
-                       " of the bytes that the message announces",
-                       bytes);
+                       " of the bytes that the message announces", bytes);
 }
 
 /* The producer cursor does not pass the consumer cursor. WRITEs that do show it. (R-A.4-6) */
@@ -342,21 +341,18 @@ SMCR_RULES_CDC(end)
     if (sender->abort_frame)
         smcr_breach(arrival, SMCR_EVENT_cdc_after_abort, message->follows,
                     "The sender aborted the connection in frame %u, but goes on, as Linux may do "
-                    "(smc_tx_pending())",
-                    sender->abort_frame);
+                    "(smc_tx_pending())", sender->abort_frame);
     else if (in->filled)
         return;
     else if (sender->closed_frame && !aborts)
         smcr_breach(arrival, SMCR_EVENT_cdc_after_close, message->follows,
                     "The sender closed the connection in frame %u, but goes on, as Linux may do "
-                    "(smc_tx_pending())",
-                    sender->closed_frame);
+                    "(smc_tx_pending())", sender->closed_frame);
     else if (sender->sending_done_frame && in->known && message->known->prod.believed &&
              smcr_ring_distance(&in->ring, sender->prod, message->cdc->prod) > 0)
         smcr_breach(arrival, SMCR_EVENT_cdc_after_done, message->follows,
                     "The message announces data, though its sender was done in frame %u, as Linux "
-                    "may do (smc_tx_pending())",
-                    sender->sending_done_frame);
+                    "may do (smc_tx_pending())", sender->sending_done_frame);
 }
 
 /* A side does not take back that it is done with sending. (R-4.8.1-7) */

@@ -66,8 +66,7 @@ check_known(const smcr_arrival_t *arrival, const uint8_t *peer_id, const smcr_ib
         smcr_breach(arrival, SMCR_EVENT_clc_first_contact_wrong,
                     doubt_qp(arrival, lgr, lgr->server, key),
                     "This is no first contact, but link group %u has no such queue pair, nor has "
-                    "the capture another group with this server",
-                    lgr->index);
+                    "the capture another group with this server", lgr->index);
 }
 
 /* A Confirm names the client's end of an active link of the group, not always of the one that the

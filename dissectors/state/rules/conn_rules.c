@@ -108,8 +108,7 @@ next_has_come(const smcr_doubt_proof_t *claim)
     const smcr_conn_t *conn = claim->about;
     const smcr_conn_side_t *reader = &conn->side[claim->key];
 
-    return smcr_rmb_conn(reader->rmb, reader->rmb_index) != conn ||
-           conn->lgr->lacking_clc;
+    return smcr_rmb_conn(reader->rmb, reader->rmb_index) != conn || conn->lgr->lacking_clc;
 }
 
 /* Nothing is absent since the last message of the writer, and for a second nothing tells of another
@@ -151,8 +150,7 @@ check_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
     smcr_breach(arrival, SMCR_EVENT_write_after_close, doubt_whose(arrival, conn),
                 "The RDMA WRITE is one of connection %u, whose sender was done in frame %u, as "
-                "Linux does when a program ends early (smc_close_active())",
-                conn->index, done);
+                "Linux does when a program ends early (smc_close_active())", conn->index, done);
 }
 
 /* Who has data left when the other side closes aborts. It has seen a close that was acknowledged a
@@ -167,8 +165,7 @@ check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                 smcr_doubt_or(smcr_doubt_seen_new(arrival, closed),
                               doubt_whose(arrival, conn)),
                 "The RDMA WRITE comes after its reader closed the connection in frame %u, as Linux "
-                "does with what it has left (smc_tx_pending())",
-                reader->closed_frame);
+                "does with what it has left (smc_tx_pending())", reader->closed_frame);
 }
 
 /* A request goes to the element of a connection, one of whose sides has ended. */
@@ -209,8 +206,7 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     smcr_breach(arrival, SMCR_EVENT_move_not_validated,
                 smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
                 "The connection moves from link %u to link %u, but no failover validation comes "
-                "first",
-                sender->link->number, arrival->qp->link->number);
+                "first", sender->link->number, arrival->qp->link->number);
 }
 
 /* ---- after the move ---- */
@@ -225,8 +221,7 @@ check_old_link(const smcr_arrival_t *arrival, const smcr_rules_move_t *move)
         smcr_doubt_or(smcr_doubt_message(arrival),
                       smcr_doubt_seen(arrival, move->sent_message.sent, move->sent_message.acked)),
         "The connection left link %u in frame %u, and still sends on it, as Linux may do "
-        "(smc_switch_conns())",
-        move->from->number, move->frame);
+        "(smc_switch_conns())", move->from->number, move->frame);
 }
 
 /* The validation has the number of a message that was sent, and takes none: what comes behind it,

@@ -85,8 +85,7 @@ check_open(const smcr_exchange_message_t *message, smcr_exchange_request_t *open
     smcr_breach(arrival, SMCR_EVENT_llc_overlap,
                 smcr_doubt_or(smcr_doubt_link(arrival, open->asked.qp->link),
                               smcr_doubt_until(arrival, claim)),
-                "The exchange that began in frame %u is not over",
-                open->exchange.request_frame);
+                "The exchange that began in frame %u is not over", open->exchange.request_frame);
 }
 
 /*
@@ -188,8 +187,7 @@ CHECK(check_unasked)
     if (!lgr->from_start)
         return;
     smcr_doubt_t doubt = smcr_doubt_later(arrival, lgr, !message->side, claim);
-    if (!exchange->came || doubt.kind || needs_no_request(message) ||
-        waits_for_any(message))
+    if (!exchange->came || doubt.kind || needs_no_request(message) || waits_for_any(message))
         smcr_event_add(arrival, SMCR_EVENT_llc_no_request, NULL);
     else
         smcr_breach(arrival, SMCR_EVENT_llc_unrequested, doubt,

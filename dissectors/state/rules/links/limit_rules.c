@@ -118,8 +118,7 @@ smcr_rules_count(const smcr_arrival_t *arrival)
     if (symmetric > maximum)
         smcr_breach(arrival, SMCR_EVENT_link_too_many,
                     doubt_excess(arrival, has_fewer_symmetric, maximum + 1),
-                    "The group has %u symmetric links, but its maximum is %u", symmetric,
-                    maximum);
+                    "The group has %u symmetric links, but its maximum is %u", symmetric, maximum);
     if (asymmetric > 1)
         smcr_breach(arrival, SMCR_EVENT_link_too_many,
                     doubt_excess(arrival, has_fewer_asymmetric, 2),

@@ -142,8 +142,7 @@ SMCR_RULES_LLC(check_parallel)
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_PARALLEL)
         smcr_breach(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
                     "The server goes on with link %u, which joins the same two devices as another "
-                    "one",
-                    message->link->number);
+                    "one", message->link->number);
 }
 
 /* The client does not confirm a link when the request says something wrong of it. (R-C.7-7) */
@@ -228,13 +227,11 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     if (!(llc->flags & SMCR_LLC_FLAG_REJECTED))
         smcr_breach(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
                     "The client accepts the undefined MTU code %u, as Linux does above 0 "
-                    "(smc_llc_cli_add_link())",
-                    code);
+                    "(smc_llc_cli_add_link())", code);
     else if (!v2 && reason != SMCR_LLC_REJECT_INVALID_MTU)
         smcr_breach(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
                     "The client rejects the undefined MTU code %u with reason %u instead of 2, as "
-                    "Linux does (smc_llc_cli_add_link())",
-                    code, reason);
+                    "Linux does (smc_llc_cli_add_link())", code, reason);
 }
 
 /* The new link has queue pairs of its own. Of others than the one that has sent this nobody knows
@@ -323,8 +320,7 @@ await_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
     smcr_breach(arrival, SMCR_EVENT_link_not_confirmed,
                 smcr_doubt_later_on(arrival, arrival->qp->link, link->lgr->server, claim),
                 "Link %u is accepted, but for %u seconds the capture has neither its confirmation "
-                "nor DELETE LINK for it",
-                link->number, SETTLED_IN);
+                "nor DELETE LINK for it", link->number, SETTLED_IN);
 }
 
 /* Behind its rejection nobody uses the link; see use_rules.c. */

@@ -207,8 +207,7 @@ SMCR_RULES_LLC(note_adding)
     if (!message->response && message->by_server && add->qpn)
         *change = (smcr_rules_change_t){.adds = arrival->when.time,
                                         .deletes = change->deletes,
-                                        .on = message->link,
-                                        .number = add->link};
+                                        .on = message->link, .number = add->link};
     else if (message->response && message->llc->flags & SMCR_LLC_FLAG_REJECTED &&
              add->link == change->number)
         *change = (smcr_rules_change_t){.deletes = change->deletes};
@@ -283,8 +282,7 @@ check_pairs(const smcr_exchange_message_t *message, const smcr_rules_countdown_t
     if (left < ADD_ROOM && left < due)
         smcr_breach(message->arrival, SMCR_EVENT_rkey_count_short, doubt,
                     "RTokens left: %u, though %u were due, as Linux does "
-                    "(smc_llc_add_link_cont())",
-                    left, due);
+                    "(smc_llc_add_link_cont())", left, due);
     else
         smcr_breach(message->arrival, SMCR_EVENT_rkey_count, doubt,
                     "RTokens left: %u, but %u after the message before", left, due);

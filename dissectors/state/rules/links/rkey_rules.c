@@ -133,8 +133,7 @@ check_change(const smcr_exchange_message_t *message)
         smcr_breach(message->arrival, SMCR_EVENT_rkey_accepted_in_change,
                     smcr_doubt_group(message->arrival, message->lgr),
                     "The server is %s a link, but agrees, as Linux does "
-                    "(smc_llc_rmt_conf_rkey())",
-                    adds ? "adding" : "deleting");
+                    "(smc_llc_rmt_conf_rkey())", adds ? "adding" : "deleting");
 }
 
 SMCR_RULES_LLC(check_agreement)
@@ -174,8 +173,7 @@ check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
     if (other)
         smcr_breach(message->arrival, SMCR_EVENT_rkey_not_announced, doubt,
                     "RKey 0x%08x names an RMB on link %u, but none on the link that carries the "
-                    "message",
-                    rkey, other->number);
+                    "message", rkey, other->number);
     else
         smcr_breach(message->arrival, SMCR_EVENT_rkey_not_announced, doubt,
                     "RKey 0x%08x was never announced on this link", rkey);
@@ -255,8 +253,7 @@ may_be_right(const smcr_doubt_proof_t *claim)
 static const smcr_conn_t *
 find_unreachable(const smcr_link_t *link, int side)
 {
-    smcr_conn_t *conn =
-        link->lgr->oldest_known ? NULL : smcr_conn_open(&link->lgr->open);
+    smcr_conn_t *conn = link->lgr->oldest_known ? NULL : smcr_conn_open(&link->lgr->open);
 
     for (; conn; conn = smcr_conn_open(&conn->next_open)) {
         const smcr_rmb_t *rmb = conn->side[side].rmb;

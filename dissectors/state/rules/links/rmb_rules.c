@@ -86,8 +86,7 @@ check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, 
 
 /* A side has at most 255 RMBs in a group. (R-2.1-1) */
 bool
-smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
-                   uint64_t va)
+smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, uint64_t va)
 {
     const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, qp, rkey);
     bool known = entry && smcr_rmb_is_alive(entry->rmb);

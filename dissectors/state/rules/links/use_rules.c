@@ -335,8 +335,7 @@ find_link(const smcr_lgr_t *lgr, uint8_t number, bool (*is_it)(const smcr_link_t
 {
     const smcr_link_t *link = lgr->all_links;
 
-    while (link && (!link->has_number || link->number != number ||
-                    (is_it && !is_it(link))))
+    while (link && (!link->has_number || link->number != number || (is_it && !is_it(link))))
         link = smcr_link_older(link);
     return link;
 }
