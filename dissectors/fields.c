@@ -109,15 +109,13 @@ const true_false_string smcr_values_direct = {"direct, same subnet", "through a 
 static const char *
 decline_class_text(uint32_t code)
 {
-    switch (code & SMCR_CLC_DECLINE_CLASS) {
-    case SMCR_CLC_DECLINE_NO_DEVICE:
+    uint32_t class = code & SMCR_CLC_DECLINE_CLASS;
+
+    if (class == SMCR_CLC_DECLINE_NO_DEVICE)
         return "code not known (of the class: devices, release and limits)";
-    case SMCR_CLC_DECLINE_INTERNAL:
-    case SMCR_CLC_DECLINE_INTERNAL_OLD:
-        return "code not known (of the class: internal error)";
-    default:
-        return "code not known (of a known class)";
-    }
+    return class == SMCR_CLC_DECLINE_INTERNAL || class == SMCR_CLC_DECLINE_INTERNAL_OLD
+               ? "code not known (of the class: internal error)"
+               : "code not known (of a known class)";
 }
 
 const char *

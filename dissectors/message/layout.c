@@ -362,25 +362,9 @@ smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned
 unsigned
 smcr_layout_width(int hf)
 {
-    const header_field_info *field = proto_registrar_get_nth((unsigned)hf);
+    static const uint8_t widths[FT_NUM_TYPES] = {
+        [FT_UINT8] = 1, [FT_UINT16] = 2, [FT_UINT24] = 3, [FT_UINT32] = 4, [FT_UINT64] = 8,
+        [FT_ETHER] = 6, [FT_IPv4] = 4,   [FT_IPv6] = 16};
 
-    switch (field->type) {
-    case FT_UINT8:
-        return 1;
-    case FT_UINT16:
-        return 2;
-    case FT_UINT24:
-        return 3;
-    case FT_UINT32:
-    case FT_IPv4:
-        return 4;
-    case FT_ETHER:
-        return 6;
-    case FT_UINT64:
-        return 8;
-    case FT_IPv6:
-        return 16;
-    default:
-        return 0;
-    }
+    return widths[proto_registrar_get_nth((unsigned)hf)->type];
 }

@@ -242,8 +242,7 @@ dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     bool is_wanted = tree && (proto_field_is_referenced(tree, hf_smcr_stream) ||
                              smcr_show_ends_are_wanted(tree));
     bool is_segment = !pinfo->flags.in_error_pkt && pinfo->ptype == PT_TCP;
-    smcr_tcp_begun_t *here =
-        p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_BEGUN);
+    smcr_tcp_begun_t *here = p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_BEGUN);
     uint8_t flags = is_segment ? tvb_get_uint8(tvb, TCP_FLAGS) : 0;
     bool ends = flags & (TH_FIN | TH_RST);
     smcr_record_t data_record; /* TCP hands on only once what others want more of */

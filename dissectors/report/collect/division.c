@@ -298,8 +298,7 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
         turn(peer, peer->at, SMCR_COLLECT_IS_UNKNOWN, peer->since, 0);
         peer->is_known = false; /* the message may free space */
     }
-    writer->lacks_first |= !writer->has_asked &&
-                           (view ? view->len && !view->writes : !validates);
+    writer->lacks_first |= !writer->has_asked && (view ? view->len && !view->writes : !validates);
     if (!view)
         return;
     if (view->len && !view->writes) /* nobody knows when its bytes were written */

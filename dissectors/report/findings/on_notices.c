@@ -61,16 +61,12 @@ is_explained(const smcr_finder_t *finder, const char *name)
 static smcr_figure_severity_t
 severity_of(const smcr_figure_notice_t *notice)
 {
-    switch (notice->severity & SEVERITY_MASK) {
-    case ERROR_ITEM:
-        return SMCR_FIGURE_ERROR;
-    case WARN_ITEM:
-        return SMCR_FIGURE_WARN;
-    case NOTE_ITEM:
-        return SMCR_FIGURE_NOTE;
-    default:
-        return SMCR_FIGURE_INFO;
-    }
+    uint32_t severity = notice->severity & SEVERITY_MASK;
+
+    return severity == ERROR_ITEM  ? SMCR_FIGURE_ERROR
+           : severity == WARN_ITEM ? SMCR_FIGURE_WARN
+           : severity == NOTE_ITEM ? SMCR_FIGURE_NOTE
+                                   : SMCR_FIGURE_INFO;
 }
 
 static smcr_finding_rank_t

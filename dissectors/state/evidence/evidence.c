@@ -366,8 +366,7 @@ has_ended(const smcr_doubt_proof_t *claim)
     if (owner->closed_frame || owner->abort_frame)
         return !use->at.qp || !peer->heard.qp || peer->heard.qp != use->at.qp ||
                peer->heard.psn <= use->at.psn;
-    return !owner->cdc_frame || peer->closed_frame || peer->abort_frame ||
-           use->conn->decline_frame;
+    return !owner->cdc_frame || peer->closed_frame || peer->abort_frame || use->conn->decline_frame;
 }
 
 smcr_doubt_t

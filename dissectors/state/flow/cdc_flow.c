@@ -338,8 +338,7 @@ summarize(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *vi
     const smcr_stream_t *out = streams->out, *in = streams->in;
 
     view->has_announced = !out->announced || smcr_ring_cursors_are_same(out->prod, cdc->prod);
-    view->has_consumed =
-        in && (!in->consumed || smcr_ring_cursors_are_same(in->cons, cdc->cons));
+    view->has_consumed = in && (!in->consumed || smcr_ring_cursors_are_same(in->cons, cdc->cons));
     view->has_unread &= out->consumed <= out->announced;
     view->offered = view->has_unread && view->has_consumed && smcr_ring_room(&in->ring)
                         ? (uint32_t)smcr_stream_free(in) : SMCR_RECORD_NOT_KNOWN;
