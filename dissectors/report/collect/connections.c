@@ -128,19 +128,12 @@ is_asked(const smcr_collect_contact_t *contact, uint32_t frame)
 static bool
 adds_link(const smcr_llc_t *llc, const smcr_record_t *record, bool before)
 {
-    switch (llc->type) {
-    case SMCR_LLC_ADD_LINK:
-    case SMCR_LLC_ADD_LINK_V2:
+    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
+
+    if (type == SMCR_LLC_ADD_LINK)
         return !(llc->flags & SMCR_LLC_FLAG_REJECTED);
-    case SMCR_LLC_CONFIRM_LINK:
-    case SMCR_LLC_CONFIRM_LINK_V2:
-        return before && !record->answers;
-    case SMCR_LLC_DELETE_LINK:
-    case SMCR_LLC_DELETE_LINK_V2:
-        return false;
-    default:
-        return before;
-    }
+    return before && type != SMCR_LLC_DELETE_LINK &&
+           !(type == SMCR_LLC_CONFIRM_LINK && record->answers);
 }
 
 /* A message of LLC belongs to the first contact if it comes soon after the one before, or while a

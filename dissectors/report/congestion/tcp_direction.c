@@ -384,10 +384,8 @@ smcr_congestion_tcp_direction_lacks(const smcr_congestion_tcp_direction_t *direc
 bool
 smcr_congestion_tcp_direction_lacks_end(const smcr_congestion_tcp_direction_t *direction)
 {
-    bool has_no_answer = direction->fin && direction->acked < direction->next;
-
-    return !direction->next || direction->lacks_newest || has_no_answer ||
-           direction->acked > direction->next;
+    return !direction->next || direction->lacks_newest || direction->acked > direction->next ||
+           (direction->fin && direction->acked < direction->next); /* nobody has answered it */
 }
 
 /* 100 times `part` by `whole`, or not a number. */

@@ -325,6 +325,16 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
            !conn->lgr->immediate && !conn->side[side].shares_token;
 }
 
+/* Whether the capture has all requests to the queue pair since it began. */
+static bool
+is_seamless(const smcr_qp_t *qp)
+{
+    const smcr_flow_t *flow = &qp->traffic.flow;
+
+    return flow->carried > 0 && !flow->gaps.count && flow->taken <= flow->highest &&
+           flow->in_order > flow->highest && !qp->too_late;
+}
+
 /* Whether a connection of which one direction is known, that to the side, has ended. */
 static bool
 has_ended_half(const smcr_lgr_t *lgr, int side)
@@ -344,8 +354,12 @@ smcr_evidence_has_end(const smcr_conn_t *conn, int side)
 
     if (conn->side[side].closed_frame || smcr_evidence_is_current(conn, !side))
         return true;
-    return lgr && !conn->side[!side].has_token && !lgr->lacks_halves &&
-           !has_ended_half(lgr, !side) && !smcr_evidence_lacks_before(lgr, UINT32_MAX);
+    if (!lgr || conn->side[!side].has_token || lgr->lacks_halves || has_ended_half(lgr, !side))
+        return false;
+    for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link))
+        if (link->packet_count && (!is_seamless(&link->qp[0]) || !is_seamless(&link->qp[1])))
+            return false;
+    return true;
 }
 
 bool

@@ -45,16 +45,12 @@ key_rkeys(const smcr_llc_t *llc)
 static uint32_t
 key_link(const smcr_llc_t *llc)
 {
-    switch (llc->type & ~SMCR_LLC_TYPE_V2) {
-    case SMCR_LLC_CONFIRM_LINK:
-        return llc->u.confirm_link.link;
-    case SMCR_LLC_ADD_LINK_CONT:
-        return llc->u.add_link_cont.link;
-    case SMCR_LLC_DELETE_LINK:
-        return llc->u.delete_link.link;
-    default:
-        return llc->u.add_link.link;
-    }
+    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
+
+    return type == SMCR_LLC_CONFIRM_LINK    ? llc->u.confirm_link.link
+           : type == SMCR_LLC_ADD_LINK_CONT ? llc->u.add_link_cont.link
+           : type == SMCR_LLC_DELETE_LINK   ? llc->u.delete_link.link
+                                            : llc->u.add_link.link;
 }
 
 static uint32_t
