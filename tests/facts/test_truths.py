@@ -180,6 +180,7 @@ ONCE_SAID_OF_MOVES = [
     ("open, though its FIN has no answer", "anck", "5 %", "seed 4"),
     ("open, though its Proposal has no answer", "clc-v1-both", "pause", "without 00:00:00:00:00:00 in 5 to 44"),
     ("open, though its peer has stopped answering", "7.2-v2-g5-device-removed", "5 %", "seed 9"),
+    ("lost, though nothing shows that the link was up", "6.1-v2-h3-asymmetric-links", "5 %", "seed 16"),
     ("of type single, though a link may come up", "llc-v2-byte-order", "block", "without 18 to 117"),
     ("TCP closed before, though its next connection is absent", "late-reuse", "block", "without 229 to 328"),
     ("read of a message that tells of more, though one before it is absent", "6.1-v2-d2-bulk-duplex", "pause",

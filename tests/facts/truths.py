@@ -117,7 +117,7 @@ FOUND_OF_CAPTURE = {"no_roce", "one_sided", "not_captured", "late_start", "cut_f
                     *(item.removeprefix("smcr.").replace(".", "_") for item in OF_THE_CAPTURE)}
 # Findings that say less than others of the same: where a stronger one is true, so is the weaker one, and not the reverse.
 SENT_AGAIN = {"repeats", "timeouts", "loss", "no_receive_buffer", "link_group_ended", "link_failed", "dead_peer"}
-SAYS_LESS = {"repeats": SENT_AGAIN, "timeouts": SENT_AGAIN, "failover": {"link_lost"}, "link_lost": {"link_failed"},
+SAYS_LESS = {"repeats": SENT_AGAIN, "timeouts": SENT_AGAIN, "failover": {"link_lost"},
              "buffer_full": {"slow_reader"}, "tcp_reset": {"reset"}, "undelivered": {"reset", "dead_peer"},
              "clc_decline_confirmed": {"llc_no_recovery", "clc_decline_late"}}
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")

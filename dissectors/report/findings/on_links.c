@@ -152,7 +152,8 @@ find_lost(const link_place_t *place)
                                                           : failover.first_move;
     const char *frame = "";
 
-    if (!when.frame && smcr_finder_is_filtered(finder))
+    bool was_up = notice.count || failover.moved || place->link->flows.length > 1;
+    if (!was_up || (!when.frame && smcr_finder_is_filtered(finder)))
         return;
     if (!notice.count)
         frame = wmem_strdup_printf(finder->scope, " || frame.number == %" PRIu32, when.frame);
