@@ -93,7 +93,7 @@ def test_connections_without_their_beginning(tshark, scratch):
     path = altered(tshark, scratch, "6.1-v2-h1-two-links-second-fails", lambda frames: [
         frame for frame in frames if frame.number % 7])
     report = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))
-    late = {str(each["stream"]) for each in report["connections"] if each["began_before"]}
+    late = {str(each["stream"]) for each in report["connections"] if each["began_before"] is not False}
     finding = next(each for each in report["findings"] if each["kind"] == "late_start")
     found = tshark.fields(path, "frame.number", "smcr.stream", where=finding["filter"], two_pass=True)
     assert len(found) > 10 and len(late) == finding["count"] and all(late & {*streams} for _, streams in found if streams)
@@ -122,6 +122,23 @@ def ends(tshark, scratch, name, frames):
     """How connections end, where the capture has these frames alone."""
     path = altered(tshark, scratch, name, lambda whole: [frame for frame in whole if frame.number in frames])
     return [conn["close"] for conn in json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))["connections"]]
+
+
+def test_tcp_closes_as_if_nothing_had_happened(tshark, scratch):
+    """The server has aborted (CDC); TCP alone, whose FINs the capture has, does not tell a normal end from that."""
+    name = "6.1-v2-g1-server-killed"
+    assert ends(tshark, scratch, name, range(1, 10**6)) == ["abort"]
+    assert ends(tshark, scratch, name, {*range(1, 49), 50, 52, 54, 56}) == ["unknown"]
+
+
+def test_a_beginning_that_is_absent_may_be_in_the_capture(tshark, scratch):
+    """Without the SYN alone, and without TCP up to the Confirm."""
+    confirm = tshark.frames(PLAIN, "smcr.clc.type == 3")[0]
+    tcp = [frame for frame in tshark.frames(PLAIN, "tcp") if frame < confirm]
+    for lacks, began_before in ((tcp[:1], None), (tcp, True)):
+        path = altered(tshark, scratch, PLAIN, lambda frames, lacks=lacks: alterations.left_out(frames, lacks))
+        report = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))
+        assert [conn["began_before"] for conn in report["connections"]][:1] == [began_before]
 
 
 def test_ends_of_directions_apart(tshark, scratch):

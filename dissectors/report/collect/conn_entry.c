@@ -212,11 +212,11 @@ close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fact
     if (outcome == SMCR_FIGURE_OUTCOME_UNKNOWN && /* of CLC some may be absent */
         (open || (tcp && tcp->lacks && !conn->fallback.kind)))
         return SMCR_FIGURE_CLOSE_UNKNOWN;
-    if (left_tcp &&
-        (open || !smcr_evidence_has_end(conn, 0) || !smcr_evidence_has_end(conn, 1)))
-        return SMCR_FIGURE_CLOSE_UNKNOWN;
     bool silent = smcr_evidence_is_silent(side[0].link) || smcr_evidence_is_silent(side[1].link);
-    if (below == SMCR_FIGURE_CLOSE_OPEN && silent) /* hosts reset TCP then */
+    bool lacks = below == SMCR_FIGURE_CLOSE_NORMAL || /* CDC has told it before */
+                 (below == SMCR_FIGURE_CLOSE_OPEN && silent) || /* hosts reset TCP then */
+                 !smcr_evidence_has_end(conn, 0) || !smcr_evidence_has_end(conn, 1);
+    if (left_tcp && (open || lacks))
         return SMCR_FIGURE_CLOSE_UNKNOWN;
     return counted->on_roce && !tcp ? SMCR_FIGURE_CLOSE_OPEN : below;
 }
@@ -245,12 +245,11 @@ lacks_last(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fa
 {
     const smcr_conn_side_t *side = counted->conn->side;
     const smcr_link_t *link = counted->last_use ? counted->last_use->link : NULL;
-
-    if (smcr_conn_side_has_ended(&side[0]) && smcr_conn_side_has_ended(&side[1]))
-        return false;
     uint32_t newest =
         link ? MIN(link->qp[0].traffic.flow.newest, link->qp[1].traffic.flow.newest) : UINT32_MAX;
-    return close_of_tcp(tcp) == SMCR_FIGURE_CLOSE_NORMAL || lacking > newest;
+
+    return (close_of_tcp(tcp) == SMCR_FIGURE_CLOSE_NORMAL || lacking > newest) &&
+           !(smcr_conn_side_has_ended(&side[0]) && smcr_conn_side_has_ended(&side[1]));
 }
 
 static void
@@ -419,21 +418,21 @@ static void
 fill_times(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *counted,
            const smcr_collect_tcp_facts_t *tcp, uint32_t lacking)
 {
-    bool began_before = !tcp || !tcp->syn.frame;
+    bool has_syn = tcp && tcp->syn.frame;
+    bool later = counted->clc[SMCR_CLC_PROPOSAL].frame || counted->clc[SMCR_CLC_ACCEPT].frame ||
+                 (counted->conn->lgr && counted->conn->lgr->from_start);
 
     entry->first_frame =
         tcp ? smcr_figure_when_earlier(counted->first, tcp->first) : counted->first;
-    entry->last_frame = counted->last;
-    if (tcp && tcp->last.frame > counted->last.frame)
-        entry->last_frame = tcp->last;
-    entry->began_before = began_before ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
+    entry->last_frame = tcp && tcp->last.frame > counted->last.frame ? tcp->last : counted->last;
+    if (has_syn || !later) /* else it may have begun in the capture, which lacks the SYN */
+        entry->began_before = has_syn ? SMCR_FIGURE_NO : SMCR_FIGURE_YES;
     entry->close = close_of(counted, tcp, entry->outcome);
     if (entry->close == SMCR_FIGURE_CLOSE_OPEN && lacking > entry->last_frame.frame)
         entry->close = SMCR_FIGURE_CLOSE_UNKNOWN; /* its end may be absent as well */
     smcr_figure_close_t close = entry->close ? entry->close : close_of_tcp(tcp);
-    if (close == SMCR_FIGURE_CLOSE_OPEN && !entry->close) /* RoCE may have ended */
-        return;
-    if (close != SMCR_FIGURE_CLOSE_UNKNOWN)
+    bool may_have_ended = close == SMCR_FIGURE_CLOSE_OPEN && !entry->close; /* on RoCE */
+    if (close != SMCR_FIGURE_CLOSE_UNKNOWN && !may_have_ended)
         entry->goes_on = close == SMCR_FIGURE_CLOSE_OPEN ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
 }
 

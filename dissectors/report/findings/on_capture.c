@@ -39,7 +39,7 @@ find_late_start(smcr_finder_t *finder)
     uint64_t count = 0;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        if (conn->began_before != SMCR_FIGURE_YES)
+        if (conn->began_before == SMCR_FIGURE_NO)
             continue;
         if (!earliest || conn->first_frame.frame < first.frame)
             earliest = conn;

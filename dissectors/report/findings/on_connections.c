@@ -31,7 +31,7 @@ IS(unsure_reset, CLOSE(RESET) && OUTCOME(UNKNOWN))
 IS(tcp_reset, CLOSE(RESET) && !OUTCOME(SMCR) && !OUTCOME(NO_CONNECTION))
 IS(refused, CLOSE(RESET) && OUTCOME(NO_CONNECTION))
 IS(unanswered, !CLOSE(RESET) && OUTCOME(NO_CONNECTION))
-IS(unfinished, OUTCOME(UNKNOWN) && conn->began_before != SMCR_FIGURE_YES &&
+IS(unfinished, OUTCOME(UNKNOWN) && conn->began_before == SMCR_FIGURE_NO &&
                conn->tcp_stream != SMCR_FIGURE_UNKNOWN)
 
 /* Connections with the same trouble. */
