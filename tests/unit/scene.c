@@ -49,6 +49,7 @@ connection(scene_t *scene)
     conn->server = (smcr_entry_endpoint_t){"10.0.0.2", 8080};
     conn->link_group = 0;
     conn->outcome = SMCR_FIGURE_OUTCOME_SMCR;
+    conn->began_before = SMCR_FIGURE_NO;
     conn->close = SMCR_FIGURE_CLOSE_NORMAL;
     conn->first_frame = at(1);
     conn->last_frame = at(101);
