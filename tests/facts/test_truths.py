@@ -242,7 +242,7 @@ def wrong_of(tshark, scratch, name, kind, cases, strict=()):
     for case in cases:
         found = truths.statements(tshark, truth, case, scratch)
         yield from (truths.line(name, kind, case.label, each) for each in found
-                    if not each.is_true and (strict is None or each.what in strict or each.what.rsplit(".", maxsplit=1)[-1] in strict
+                    if not each.is_true and (strict is None or truths.names_of(each.what) & set(strict)
                                              or not truths.is_open(name, each)))
         if kind == "wrapped" and case.label not in (LATER, GUESSED):
             whole = truths.statements(tshark, truth, UNALTERED, scratch)

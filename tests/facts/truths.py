@@ -55,9 +55,14 @@ OPEN = [
 ]
 
 
+def names_of(what):
+    """What is said, and the same without whose it is, as a direction's."""
+    return {what, what.rsplit(".", maxsplit=1)[-1]}
+
+
 def is_open(name, statement):
     """Whether it is known that such a statement may contradict."""
-    return any(re.search(names, name) and {statement.what, statement.what.rsplit(".", maxsplit=1)[-1]} & whats
+    return any(re.search(names, name) and names_of(statement.what) & whats
                for names, whats, _ in OPEN)
 
 # ---- what frames show ----
@@ -310,8 +315,8 @@ def no_more(before, after, prefix="", times=1):
 def of_times(before, after, later, unseen):
     """
     Where the time went: it adds up, and nobody was idle, or waited for space, for longer than in the whole capture, where
-    of some time nobody knows. later: seconds by which absent acknowledgements let space be known to be free later; unseen: in which packets were sent again,
-    and nothing tells.
+    of some time nobody knows. later: seconds by which absent acknowledgements let space be known to be free later; unseen:
+    in which packets were sent again, and nothing tells.
     """
     for name in DIRECTIONS:
         one, other = before[name]["time"], after[name]["time"]
@@ -446,7 +451,7 @@ def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
     full = len(before["findings"]) >= 10
     found += [("finding", (finding["kind"], None, finding["text"], full or finding["kind"] in kinds))
               for finding in after["findings"]]
-    return [Statement(where, *each) for where, each in found if not {each[0], each[0].rsplit(".", maxsplit=1)[-1]} & but]
+    return [Statement(where, *each) for where, each in found if not names_of(each[0]) & but]
 
 
 # ---- captures ----

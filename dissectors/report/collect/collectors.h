@@ -20,7 +20,7 @@ typedef struct smcr_collection {
     wmem_array_t *times; /* smcr_when_t: frames that may be asked for, in their order */
     uint32_t now; /* frame of the packet that has been taken last */
     wmem_array_t *tcp; /* tcp_flows.c: pointers, by number of the stream; NULL: no segment of it */
-    uint32_t lacking;  /* the last frame that shows that several others before it are absent */
+    uint32_t lacking;  /* the last RoCE packet that shows that several others are absent */
     wmem_map_t *rdma;  /* rdma_flows.c: flows, by what they are */
     wmem_array_t *late; /* rdma_flows.c: smcr_step_back_t * of late packets; NULL: none */
     smcr_figure_list_t rdma_list; /* the same in the order of their first packets */
@@ -225,7 +225,7 @@ typedef struct {
 /* Fills in the entry, whose texts are of `scope`. `tcp`: of its TCP connection; NULL: not known. */
 void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                                   smcr_collect_counted_conn_t *counted,
-                                  const smcr_collect_tcp_facts_t *tcp,
+                                  const smcr_collect_tcp_facts_t *tcp, uint32_t lacking,
                                   const smcr_collect_t *collection, wmem_allocator_t *scope);
 
 /* The number of a link group in the report: its index. Groups that are not proven to be one of

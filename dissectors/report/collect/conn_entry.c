@@ -254,7 +254,7 @@ lacks_last(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fa
 
 static void
 fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_conn_t *counted,
-               bool lacks_last, int sender)
+               bool is_part, int sender)
 {
     if (!is_captured(counted, sender)) {
         smcr_entry_forget(entry, &smcr_entry_conn_direction_description);
@@ -265,7 +265,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
     const smcr_conn_side_t *side = counted->conn->side;
     const smcr_stream_t *in = &side[!sender].in;
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
-    bool known = smcr_evidence_knows_reader(counted->conn, !sender) && !lacks_last;
+    bool known = smcr_evidence_knows_reader(counted->conn, !sender) && !is_part;
 
     *entry = direction->figures;
     /* its WRITEs would not be recognised, or are not */
@@ -275,7 +275,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
         entry->bytes = SMCR_FIGURE_UNKNOWN;
     bool has_ended = smcr_conn_side_has_ended(&side[sender]);
     const smcr_point_t *last = smcr_evidence_last_to(&side[!sender]);
-    bool lacks = in->announced > direction->figures.bytes || (lacks_last && !has_ended) ||
+    bool lacks = in->announced > direction->figures.bytes || (is_part && !has_ended) ||
                  (!in->known && (writer->is_late || writer->gap.until)) ||
                  (direction->has_unowned && !side[!sender].announced.qp) ||
                  (smcr_conn_side_is_odd(&side[sender]) &&
@@ -439,7 +439,7 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *co
 void
 smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                              smcr_collect_counted_conn_t *counted,
-                             const smcr_collect_tcp_facts_t *tcp,
+                             const smcr_collect_tcp_facts_t *tcp, uint32_t lacking,
                              const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
     const smcr_conn_t *conn = counted->conn;
@@ -465,7 +465,7 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
         used->number = use->link->has_number ? use->link->number : SMCR_FIGURE_UNKNOWN;
         used->from_frame = use->from;
     }
-    fill_times(entry, counted, tcp, collection->lacking);
+    fill_times(entry, counted, tcp, lacking);
     fill_setup(entry, counted, tcp, scope);
-    fill_directions(entry, counted, tcp, collection->lacking, scope);
+    fill_directions(entry, counted, tcp, lacking, scope);
 }

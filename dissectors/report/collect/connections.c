@@ -389,7 +389,7 @@ all_of(const smcr_collect_t *collection, wmem_allocator_t *scope)
 }
 
 static void
-report_conn(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
+report_conn(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted, uint32_t lacking,
             smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
     const smcr_conn_t *conn = counted->conn;
@@ -399,8 +399,8 @@ report_conn(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
     follow_sides(counted);
     smcr_collect_division_end(&counted->division, collection->scope,
                               MAX(counted->last.frame, tcp ? tcp->last.frame : 0), collection->now);
-    smcr_collect_conn_entry_fill(SMCR_FIGURE_ADD(connection, list, scope), counted, tcp, collection,
-                                 scope);
+    smcr_collect_conn_entry_fill(SMCR_FIGURE_ADD(connection, list, scope), counted, tcp, lacking,
+                                 collection, scope);
 }
 
 void
@@ -418,13 +418,13 @@ smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *
     if (state)
         smcr_conn_each(state, find_by_stream, collection);
     all = all_of(collection, scope);
+    uint32_t lacking = collection->lacking; /* and what TCP lacks as of now */
     for (unsigned i = 0; i < wmem_array_get_count(collection->tcp); i++) {
         const smcr_collect_tcp_facts_t *tcp = smcr_collect_tcp_flows_facts(collection, i);
         if (tcp && tcp->lacks && tcp->is_connected)
-            collection->lacking = MAX(collection->lacking,
-                                      tcp->syn.frame ? tcp->last.frame : tcp->first.frame);
+            lacking = MAX(lacking, tcp->syn.frame ? tcp->last.frame : tcp->first.frame);
     }
     for (unsigned i = 0; i < wmem_array_get_count(all); i++)
-        report_conn(collection, *(smcr_collect_counted_conn_t **)wmem_array_index(all, i), list,
-                    scope);
+        report_conn(collection, *(smcr_collect_counted_conn_t **)wmem_array_index(all, i), lacking,
+                    list, scope);
 }
