@@ -10,6 +10,7 @@
 #include "host/host.h"
 #include "show/show.h"
 #include "stream_bytes.h"
+#include "timeline/timeline.h"
 
 /* All of it lives as long as the scope. What a map or a list holds is a type of the file that the
  * comment names; keys are addresses. */
@@ -36,79 +37,66 @@ typedef struct smcr_collection {
     wmem_array_t *pending; /* notices.c: items of the frame; NULL: none */
 } smcr_collect_t;
 
-/* ---- where the time of a connection went: exclusive parts of each direction (docs/report.md,
- * "Where the time went") ---- */
+/* ---- where the time of a connection went (docs/report.md, "Where the time went") ---- */
 
-/* What the writer of a direction is at. */
-typedef enum {
-    SMCR_COLLECT_IS_UNKNOWN,
-    SMCR_COLLECT_IS_IDLE,     /* what for turns out with the next data */
-    SMCR_COLLECT_IS_SILENT,   /* it has nothing to write */
-    SMCR_COLLECT_IS_ASKING,   /* it waits for an answer of the peer */
-    SMCR_COLLECT_IS_FULL,     /* the receive buffer is */
-    SMCR_COLLECT_IS_SENDING,  /* data are under way */
-    SMCR_COLLECT_IS_REPEATING, /* retransmissions, and waiting for them */
-    SMCR_COLLECT_PARTS
-} smcr_collect_part_t;
-
-/* What has been spent on each part up to a time, nanoseconds. */
+/* The timeline of a connection, and the times that are measured besides its intervals. */
 typedef struct {
-    uint64_t until;
-    uint64_t part[SMCR_COLLECT_PARTS];
-} smcr_collect_spent_t;
+    smcr_timeline_t timeline;
+    smcr_distribution_t ack_time[2];    /* by side of the writer: SMCR_TIMELINE_ACK */
+    smcr_distribution_t reader_time[2]; /* likewise: SMCR_TIMELINE_READER */
+    smcr_distribution_t drain_time[2];  /* likewise: SMCR_TIMELINE_DRAIN */
+} smcr_collect_times_t;
 
-/* One direction. All zeros: nothing has been sent. */
+/* What the capture misses of the connection's link, as of a packet. */
 typedef struct {
-    smcr_collect_spent_t spent;
-    smcr_collect_spent_t repeated; /* up to the last retransmission */
-    smcr_collect_spent_t seen[2];  /* up to the last packet of each side */
-    smcr_collect_spent_t gap;      /* up to the last packet before absent ones */
-    smcr_collect_spent_t acked;    /* up to the last one that has been acknowledged */
-    smcr_collect_part_t at;
-    uint64_t since;    /* it is at that */
-    uint64_t reversed; /* a retransmission of the peer has counted up to here */
-    struct smcr_collect_sent *oldest, **end; /* not acknowledged yet; where the next one goes */
-    unsigned count, under_way; /* of them; those that are data */
-    const smcr_when_t *const *filled, *const *freed; /* acknowledgements of the message that filled
-                                                        the buffer, and of that which freed space */
-    const smcr_when_t *const *draining; /* acknowledgement of a message that filled it; NULL: half
-                                           is free again */
-    uint64_t half; /* position up to which that is */
-    bool is_known, is_full, is_blocked, has_asked, has_acks, is_late, lacks_first;
-    smcr_distribution_t ack_time, reader_time, drain_time;
-} smcr_collect_writer_t;
+    const uint32_t *by_sender; /* places at which packets are missing so far */
+    bool is_whole;             /* the capture has the beginning of the connection */
+} smcr_collect_gaps_t;
 
+/* The span of a connection. Times in nanoseconds since the epoch. */
 typedef struct {
-    smcr_collect_writer_t writer[2]; /* by side */
-    smcr_collect_writer_t ended[2];  /* at the last frame of the connection */
-    smcr_when_t begun; /* the first packet; frame 0: there has been none */
-    uint32_t gaps[2];  /* that are counted, by sender */
-} smcr_collect_division_t;
-
-/* The next packet of the connection on RoCE. `gaps`: places where the capture lacks packets of
- * its flow, so far, by sender. `is_whole`: the capture has the beginning of the connection. */
-void smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *scope,
-                                smcr_when_t when, const smcr_tap_t *packet, const uint32_t *gaps,
-                                bool is_whole);
-
-/* Whether the packet of the frame fills the window, as far as anybody can tell. */
-bool smcr_collect_division_fills(const smcr_record_t *record, uint32_t frame);
-
-/* The connection has no frame behind `last_frame`, but maybe acknowledgements up to frame `now`. */
-void smcr_collect_division_end(smcr_collect_division_t *division, wmem_allocator_t *scope,
-                               uint32_t last_frame, uint32_t now);
-
-/* The times of a connection: nanoseconds since the epoch. */
-typedef struct {
-    uint64_t first, last; /* of its frames */
-    uint64_t ready;       /* it can carry data; SMCR_FIGURE_UNKNOWN */
-    bool has_syn;
+    uint64_t first;      /* its first frame */
+    uint64_t last;       /* its last frame */
+    uint32_t last_frame; /* the same: its number */
+    uint64_t ready;      /* it can carry data from here on; SMCR_FIGURE_UNKNOWN */
+    bool has_syn;        /* the capture has its SYN */
 } smcr_collect_span_t;
 
-/* The parts of what `side` has sent; NULL: the clock of the capture goes back. */
-smcr_entry_conn_time_t *smcr_collect_division_entry(smcr_collect_division_t *division, int side,
-                                                    const smcr_collect_span_t *span,
-                                                    wmem_allocator_t *scope);
+/* Takes the next packet of the connection on RoCE. What is kept is of `scope`. */
+void smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope,
+                             smcr_when_t when, const smcr_tap_t *packet,
+                             const smcr_collect_gaps_t *gaps);
+
+/* Whether the packet of the frame fills the window, and nothing that its sender knew of the reader
+ * is missing. */
+bool smcr_collect_times_fills(const smcr_record_t *record, uint32_t frame);
+
+/* Takes acknowledgements up to frame `now`. */
+void smcr_collect_times_advance(smcr_collect_times_t *times, wmem_allocator_t *scope,
+                                uint32_t now);
+
+/* The sides of the connection change places. */
+void smcr_collect_times_flip(smcr_collect_times_t *times);
+
+/* What `side` has written turns out to be of `times`: it was taken for a connection of its own. */
+void smcr_collect_times_move(smcr_collect_times_t *times, const smcr_collect_times_t *half,
+                             int side);
+
+/* Divides the time of what `side` has sent. Returns false, and leaves *found alone, where the clock
+ * of the capture goes back. */
+bool smcr_collect_times_find(const smcr_collect_times_t *times, int side,
+                             const smcr_collect_span_t *span, smcr_timeline_direction_t *found);
+
+/* The parts of the time, as an entry of `scope`. */
+smcr_entry_conn_time_t *smcr_collect_times_entry(const smcr_collect_times_t *times,
+                                                 const smcr_collect_span_t *span,
+                                                 const smcr_timeline_direction_t *direction,
+                                                 wmem_allocator_t *scope);
+
+/* Adds the longest waits of the direction to the connection. What is added is of `scope`. */
+void smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_role_t writer,
+                                  const smcr_timeline_direction_t *direction,
+                                  wmem_allocator_t *scope);
 
 /* ---- RDMA flows: those of SMC-R's links; where the user wants it, all others ---- */
 
@@ -199,7 +187,7 @@ typedef struct {
     smcr_when_t first, last;          /* frame 0: not seen */
     smcr_when_t clc[SMCR_CLC_CONFIRM + 1]; /* likewise, by type */
     smcr_collect_contact_t contact;
-    smcr_collect_division_t division;
+    smcr_collect_times_t times;
     smcr_collect_direction_t direction[2]; /* by the side that sends */
     smcr_collect_link_use_t *first_use, *last_use;
     uint64_t clc_bytes[2];            /* by role: client, server */

@@ -261,7 +261,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
         return;
     }
     const smcr_collect_direction_t *direction = &counted->direction[sender];
-    const smcr_collect_writer_t *writer = &counted->division.writer[sender];
+    const smcr_timeline_t *timeline = &counted->times.timeline;
     const smcr_conn_side_t *side = counted->conn->side;
     const smcr_stream_t *in = &side[!sender].in;
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
@@ -276,7 +276,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
     bool has_ended = smcr_conn_side_has_ended(&side[sender]);
     const smcr_point_t *last = smcr_evidence_last_to(&side[!sender]);
     bool lacks = in->announced > direction->figures.bytes || (is_part && !has_ended) ||
-                 (!in->known && (writer->is_late || writer->gap.until)) ||
+                 (!in->known && (timeline->is_late || timeline->writer[sender].gap_noticed.frame)) ||
                  (direction->has_unowned && !side[!sender].announced.qp) ||
                  (smcr_conn_side_is_odd(&side[sender]) &&
                   smcr_evidence_lacks_before(counted->conn->lgr, UINT32_MAX)) ||
@@ -284,9 +284,9 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
                             : !smcr_evidence_holds(last));
     if (entry->bytes != SMCR_FIGURE_UNKNOWN)
         entry->lacks_bytes = lacks ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
-    entry->ack_time_s = writer->ack_time;
-    entry->reader_time_s = writer->reader_time;
-    entry->drain_time_s = writer->drain_time;
+    entry->ack_time_s = counted->times.ack_time[sender];
+    entry->reader_time_s = counted->times.reader_time[sender];
+    entry->drain_time_s = counted->times.drain_time[sender];
     if (!in->known && !entry->window_full_count) /* so is what fills the window */
         entry->window_full_count = SMCR_FIGURE_UNKNOWN;
     entry->unreported_bytes = known && cost.reader_known ? cost.unread : SMCR_FIGURE_UNKNOWN;
@@ -374,6 +374,7 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *counted,
     smcr_collect_span_t span = {
         .first = entry->first_frame.time,
         .last = entry->last_frame.time,
+        .last_frame = entry->last_frame.frame,
         .ready = can_carry.frame ? can_carry.time : SMCR_FIGURE_UNKNOWN,
         .has_syn = tcp && tcp->syn.frame,
     };
@@ -386,10 +387,15 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *counted,
              smcr_evidence_lacks_before(lgr, UINT32_MAX)) ||
             !smcr_evidence_knows_reader(counted->conn, side))
             return;
-    entry->client_to_server.time =
-        smcr_collect_division_entry(&counted->division, client, &span, scope);
-    entry->server_to_client.time =
-        smcr_collect_division_entry(&counted->division, !client, &span, scope);
+    for (int role = 0; role < 2; role++) {
+        smcr_timeline_direction_t direction;
+        if (!smcr_collect_times_find(&counted->times, role ? !client : client, &span, &direction))
+            return;
+        *(role ? &entry->server_to_client.time : &entry->client_to_server.time) =
+            smcr_collect_times_entry(&counted->times, &span, &direction, scope);
+        smcr_collect_times_add_waits(
+            entry, role ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT, &direction, scope);
+    }
 }
 
 static void

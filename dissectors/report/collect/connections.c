@@ -23,15 +23,13 @@ static void
 follow_sides(smcr_collect_counted_conn_t *counted)
 {
     const smcr_collect_direction_t direction = counted->direction[0];
-    const smcr_collect_writer_t writer = counted->division.writer[0];
 
     if (counted->flips == counted->conn->flips)
         return;
     counted->flips = counted->conn->flips;
     counted->direction[0] = counted->direction[1];
     counted->direction[1] = direction;
-    counted->division.writer[0] = counted->division.writer[1];
-    counted->division.writer[1] = writer;
+    smcr_collect_times_flip(&counted->times);
 }
 
 /* What has turned out to be one direction of the connection. */
@@ -42,11 +40,11 @@ add_half(smcr_collect_counted_conn_t *counted, const smcr_collect_counted_conn_t
         if (!half->direction[side].link)
             continue;
         counted->direction[side] = half->direction[side];
-        counted->division.writer[side] = half->division.writer[side];
+        smcr_collect_times_move(&counted->times, &half->times, side);
     }
     if (!counted->first.frame || half->first.frame < counted->first.frame) {
         counted->first = half->first;
-        counted->division.begun = half->division.begun;
+        counted->times.timeline.begun = half->times.timeline.begun;
     }
     if (half->last.frame > counted->last.frame)
         counted->last = half->last;
@@ -237,7 +235,7 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
 
     if (!view)
         return;
-    direction->figures.window_full_count += smcr_collect_division_fills(record, frame);
+    direction->figures.window_full_count += smcr_collect_times_fills(record, frame);
     direction->figures.urgent_count += view->urgent;
     bool ends = smcr_record_has_event(record, SMCR_EVENT_conn_sending_done) ||
                 smcr_record_has_event(record, SMCR_EVENT_conn_closed) ||
@@ -277,8 +275,8 @@ count_packet(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
         counted->contact.ready = when; /* for data, whatever LLC is still at */
     counted->contact.is_over |= !counted->on_roce;
     counted->on_roce = true;
-    smcr_collect_division_take(&counted->division, collection->scope, when, packet, flows->gaps,
-                               counted->clc[SMCR_CLC_CONFIRM].frame != 0);
+    const smcr_collect_gaps_t gaps = {flows->gaps, counted->clc[SMCR_CLC_CONFIRM].frame != 0};
+    smcr_collect_times_take(&counted->times, collection->scope, when, packet, &gaps);
     direction->figures.bytes +=
         smcr_collect_stream_bytes_take(&direction->bytes, collection->scope, record);
     if (record->order == SMCR_FLOW_IS_COPY)
@@ -397,8 +395,7 @@ report_conn(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted, ui
         conn->conversation ? smcr_collect_tcp_flows_facts(collection, conn->tcp_stream) : NULL;
 
     follow_sides(counted);
-    smcr_collect_division_end(&counted->division, collection->scope,
-                              MAX(counted->last.frame, tcp ? tcp->last.frame : 0), collection->now);
+    smcr_collect_times_advance(&counted->times, collection->scope, collection->now);
     smcr_collect_conn_entry_fill(SMCR_FIGURE_ADD(connection, list, scope), counted, tcp, lacking,
                                  collection, scope);
 }

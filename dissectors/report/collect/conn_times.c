@@ -1,0 +1,163 @@
+/* Where the time of a connection went, as the report says it: feeds the timeline with the packets
+ * of the tap, and reads it when the report is made.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "collectors.h"
+
+#include "wire/wire.h"
+
+static void
+take_sample(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time)
+{
+    smcr_collect_times_t *times = data;
+    smcr_distribution_t *of[] = {
+        [SMCR_TIMELINE_ACK] = times->ack_time,
+        [SMCR_TIMELINE_READER] = times->reader_time,
+        [SMCR_TIMELINE_DRAIN] = times->drain_time,
+    };
+
+    smcr_distribution_add(&of[sample][writer], time);
+}
+
+void
+smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, smcr_when_t when,
+                        const smcr_tap_t *packet, const smcr_collect_gaps_t *gaps)
+{
+    const smcr_timeline_sink_t sink = {take_sample, times};
+    const smcr_timeline_packet_t taken = {
+        .when = when,
+        .record = packet->record,
+        .roce = packet->roce,
+        .cdc = packet->cdc,
+        .gaps = gaps->by_sender,
+        .is_whole = gaps->is_whole,
+    };
+
+    smcr_timeline_take(&times->timeline, scope, &taken, &sink);
+}
+
+bool
+smcr_collect_times_fills(const smcr_record_t *record, uint32_t frame)
+{
+    return smcr_record_has_event(record, SMCR_EVENT_window_full) &&
+           smcr_evidence_hears_reader(record, frame);
+}
+
+void
+smcr_collect_times_advance(smcr_collect_times_t *times, wmem_allocator_t *scope, uint32_t now)
+{
+    const smcr_timeline_sink_t sink = {take_sample, times};
+
+    smcr_timeline_advance(&times->timeline, scope, now, &sink);
+}
+
+static void
+swap_distributions(smcr_distribution_t *of)
+{
+    smcr_distribution_t first = of[0];
+
+    of[0] = of[1];
+    of[1] = first;
+}
+
+void
+smcr_collect_times_flip(smcr_collect_times_t *times)
+{
+    smcr_timeline_flip(&times->timeline);
+    swap_distributions(times->ack_time);
+    swap_distributions(times->reader_time);
+    swap_distributions(times->drain_time);
+}
+
+void
+smcr_collect_times_move(smcr_collect_times_t *times, const smcr_collect_times_t *half, int side)
+{
+    times->timeline.writer[side] = half->timeline.writer[side];
+    times->ack_time[side] = half->ack_time[side];
+    times->reader_time[side] = half->reader_time[side];
+    times->drain_time[side] = half->drain_time[side];
+}
+
+/* The connection carries data from where it is ready, or from its first packet on, if that is not
+ * known. */
+static smcr_interval_t
+span_of_data(const smcr_collect_times_t *times, const smcr_collect_span_t *span)
+{
+    uint64_t begin = span->ready != SMCR_FIGURE_UNKNOWN ? span->ready : times->timeline.begun.time;
+
+    return (smcr_interval_t){{times->timeline.begun.frame, begin}, {span->last_frame, span->last}};
+}
+
+bool
+smcr_collect_times_find(const smcr_collect_times_t *times, int side,
+                        const smcr_collect_span_t *span, smcr_timeline_direction_t *found)
+{
+    smcr_interval_t data = span_of_data(times, span);
+    const smcr_timeline_t *timeline = &times->timeline;
+
+    if (data.begin.time < span->first || timeline->begun.time < data.begin.time ||
+        span->last < timeline->latest.time)
+        return false;
+    *found = smcr_timeline_divide(timeline, side, data);
+    return true;
+}
+
+smcr_entry_conn_time_t *
+smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_span_t *span,
+                         const smcr_timeline_direction_t *direction, wmem_allocator_t *scope)
+{
+    const uint64_t *share = direction->division.share;
+    smcr_interval_t data = span_of_data(times, span);
+    uint64_t connecting = data.begin.time - span->first;
+    uint64_t quiet = direction->is_after_start ? times->timeline.begun.time - data.begin.time : 0;
+    bool is_ready = span->ready != SMCR_FIGURE_UNKNOWN && span->has_syn;
+    uint64_t full = share[SMCR_INTERVAL_IS_FULL_READER] + share[SMCR_INTERVAL_IS_FULL_PATH];
+    uint64_t unknown = share[SMCR_INTERVAL_IS_UNKNOWN] + quiet + (is_ready ? 0 : connecting);
+    smcr_entry_conn_time_t *entry = wmem_new(scope, smcr_entry_conn_time_t);
+
+    *entry = (smcr_entry_conn_time_t){
+        .connecting_s = is_ready ? connecting : SMCR_FIGURE_UNKNOWN,
+        .nothing_to_write_s = share[SMCR_INTERVAL_IS_NOTHING] - quiet,
+        .answer_s = share[SMCR_INTERVAL_IS_ANSWER],
+        .buffer_full_s = full,
+        .reader_s = share[SMCR_INTERVAL_IS_FULL_READER],
+        .retransmission_s = share[SMCR_INTERVAL_IS_RETRANSMISSION],
+        .transfer_s = share[SMCR_INTERVAL_IS_TRANSFER],
+        .unknown_s = unknown,
+    };
+    entry->nothing_to_write_most_s = entry->nothing_to_write_s + unknown;
+    entry->answer_most_s = entry->answer_s + unknown;
+    entry->buffer_full_most_s = full + unknown;
+    entry->retransmission_most_s = entry->retransmission_s + unknown;
+    entry->transfer_most_s = entry->transfer_s + unknown;
+    return entry;
+}
+
+static void
+add_wait(smcr_entry_connection_t *entry, smcr_figure_role_t writer, smcr_figure_wait_t kind,
+         smcr_interval_t interval, wmem_allocator_t *scope)
+{
+    if (!interval.end.frame)
+        return;
+    smcr_entry_conn_wait_t *wait = SMCR_FIGURE_ADD(conn_wait, &entry->longest_waits, scope);
+    wait->writer = writer;
+    wait->kind = kind;
+    wait->lasted_s = smcr_interval_length(interval);
+    wait->begin_frame = interval.begin;
+    wait->end_frame = interval.end;
+}
+
+void
+smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_role_t writer,
+                             const smcr_timeline_direction_t *direction, wmem_allocator_t *scope)
+{
+    const smcr_interval_division_t *division = &direction->division;
+
+    add_wait(entry, writer, SMCR_FIGURE_WAIT_READER, division->longest_reader, scope);
+    add_wait(entry, writer, SMCR_FIGURE_WAIT_SPACE, division->longest_full, scope);
+    add_wait(entry, writer, SMCR_FIGURE_WAIT_RETRANSMISSION, division->longest_retransmission,
+             scope);
+    add_wait(entry, writer, SMCR_FIGURE_WAIT_ANSWER, direction->longest_answer, scope);
+}

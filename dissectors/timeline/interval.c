@@ -1,0 +1,336 @@
+/* Sets of intervals: adds them, and divides time among them when somebody asks.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "interval.h"
+
+/* Calls of for_each_piece() get these. */
+typedef void (*piece_sink_t)(void *data, const smcr_interval_piece_t *piece);
+
+static smcr_when_t
+earlier(smcr_when_t one, smcr_when_t other)
+{
+    return other.time < one.time ? other : one;
+}
+
+static smcr_when_t
+later(smcr_when_t one, smcr_when_t other)
+{
+    return other.time > one.time ? other : one;
+}
+
+/* ---- adding ---- */
+
+static void
+make_room(smcr_interval_list_t *list, wmem_allocator_t *scope)
+{
+    if (list->length < list->room)
+        return;
+    list->room = list->room ? 2 * list->room : 2;
+    list->entries = wmem_realloc(scope, list->entries, list->room * sizeof *list->entries);
+}
+
+/* Number of intervals that end before `time`: nearly always all of them, since events come in
+ * order. */
+static uint32_t
+count_before(const smcr_interval_list_t *list, uint64_t time)
+{
+    uint32_t count = list->length;
+
+    while (count && list->entries[count - 1].end.time >= time)
+        count--;
+    return count;
+}
+
+/* Number of intervals that begin at `time` or before it. */
+static uint32_t
+count_begun(const smcr_interval_list_t *list, uint64_t time)
+{
+    uint32_t count = list->length;
+
+    while (count && list->entries[count - 1].begin.time > time)
+        count--;
+    return count;
+}
+
+void
+smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_interval_kind_t kind,
+                   smcr_interval_t interval)
+{
+    smcr_interval_list_t *list = &intervals->list[kind];
+
+    if (interval.end.time <= interval.begin.time)
+        return;
+    uint32_t first = count_before(list, interval.begin.time);
+    uint32_t after = count_begun(list, interval.end.time);
+    for (uint32_t i = first; i < after; i++) {
+        interval.begin = earlier(interval.begin, list->entries[i].begin);
+        interval.end = later(interval.end, list->entries[i].end);
+    }
+    if (after == first)
+        make_room(list, scope);
+    memmove(list->entries + first + 1, list->entries + after,
+            (list->length - after) * sizeof *list->entries);
+    list->entries[first] = interval;
+    list->length += first + 1 - after;
+}
+
+/* ---- dividing ---- */
+
+/* What a moment is charged to. `holds`: a bit for each kind of interval that holds then. The first
+ * row that fits counts:
+ *
+ * - The writer waits for space, and acknowledged data lie unread at the reader: the reader's program
+ *   is the cause, whatever the fabric does meanwhile. It has something to read. Where packets of the
+ *   reader are missing, one of them may have freed space.
+ * - A packet of the writer is retransmitted.
+ * - A packet of the peer is retransmitted, and the writer depends on it: it waits for space or for an
+ *   answer.
+ * - Packets of the writer are missing: nobody knows what it does.
+ * - The writer waits for space, nothing unread lies at the reader: data or update are under way.
+ * - Data are under way.
+ * - The writer waits for an answer, and the peer's packets are all there. */
+static smcr_interval_part_t
+part_of(unsigned holds)
+{
+#define HOLDS(kind) ((holds & 1U << SMCR_INTERVAL_##kind) != 0)
+    bool depends_on_peer = HOLDS(FULL) || (HOLDS(ANSWER) && !HOLDS(TRANSFER));
+
+    if (HOLDS(FULL) && HOLDS(UNREAD) && !HOLDS(PEER_NOT_CAPTURED))
+        return SMCR_INTERVAL_IS_FULL_READER;
+    if (HOLDS(RETRANSMISSION) || (HOLDS(PEER_RETRANSMISSION) && depends_on_peer))
+        return SMCR_INTERVAL_IS_RETRANSMISSION;
+    if (HOLDS(NOT_CAPTURED) || (HOLDS(PEER_NOT_CAPTURED) && depends_on_peer))
+        return SMCR_INTERVAL_IS_UNKNOWN;
+    if (HOLDS(FULL))
+        return SMCR_INTERVAL_IS_FULL_PATH;
+    if (HOLDS(TRANSFER))
+        return SMCR_INTERVAL_IS_TRANSFER;
+    return HOLDS(ANSWER) ? SMCR_INTERVAL_IS_ANSWER : SMCR_INTERVAL_IS_NOTHING;
+#undef HOLDS
+}
+
+/* Looks at the interval `at` of a list: does it hold at `now`? Moves *next to where that changes, if
+ * this is earlier. */
+static bool
+holds_at(const smcr_interval_list_t *list, uint32_t *at, uint64_t now, smcr_when_t *next)
+{
+    while (*at < list->length && list->entries[*at].end.time <= now)
+        ++*at;
+    if (*at == list->length)
+        return false;
+    const smcr_interval_t *interval = &list->entries[*at];
+    bool holds = interval->begin.time <= now;
+    *next = earlier(*next, holds ? interval->end : interval->begin);
+    return holds;
+}
+
+/* Cuts the span wherever an interval begins or ends, and hands on each piece with its part. */
+static void
+for_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span, piece_sink_t sink, void *data)
+{
+    uint32_t at[SMCR_INTERVAL_KINDS] = {0};
+
+    while (span.begin.time < span.end.time) {
+        smcr_interval_piece_t piece = {.interval = span};
+        unsigned holds = 0;
+
+        for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
+            if (holds_at(&intervals->list[kind], &at[kind], span.begin.time, &piece.interval.end))
+                holds |= 1U << kind;
+        piece.share[part_of(holds)] = smcr_interval_length(piece.interval);
+        sink(data, &piece);
+        span.begin = piece.interval.end;
+    }
+}
+
+/* ---- settling ---- */
+
+/* Pieces while they are gathered. */
+typedef struct {
+    smcr_interval_piece_t *pieces;
+    uint32_t length, room;
+    wmem_allocator_t *scope;
+} gathered_t;
+
+/* Whether two pieces that touch are of one part, and of no other. */
+static bool
+is_same_part(const smcr_interval_piece_t *one, const smcr_interval_piece_t *other)
+{
+    for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++)
+        if ((one->share[part] != 0) != (other->share[part] != 0))
+            return false;
+    return true;
+}
+
+static void
+join_piece(smcr_interval_piece_t *piece, const smcr_interval_piece_t *next)
+{
+    piece->interval.end = next->interval.end;
+    for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++)
+        piece->share[part] += next->share[part];
+}
+
+static void
+gather_piece(void *data, const smcr_interval_piece_t *piece)
+{
+    gathered_t *all = data;
+
+    if (all->length && is_same_part(&all->pieces[all->length - 1], piece)) {
+        join_piece(&all->pieces[all->length - 1], piece);
+        return;
+    }
+    if (all->length == all->room) {
+        all->room = 2 * all->room + 8;
+        all->pieces = wmem_realloc(all->scope, all->pieces, all->room * sizeof *all->pieces);
+    }
+    all->pieces[all->length++] = *piece;
+}
+
+/* Joins the two neighbours that together are shortest, until half of SMCR_INTERVAL_SETTLED_MOST
+ * are left: the long waits stay as they are. */
+static void
+join_shortest(gathered_t *all)
+{
+    while (all->length > SMCR_INTERVAL_SETTLED_MOST / 2) {
+        uint32_t best = 0;
+        uint64_t shortest = UINT64_MAX;
+
+        for (uint32_t i = 0; i + 1 < all->length; i++) {
+            uint64_t length = smcr_interval_length(all->pieces[i].interval) +
+                              smcr_interval_length(all->pieces[i + 1].interval);
+            if (length < shortest) {
+                shortest = length;
+                best = i;
+            }
+        }
+        join_piece(&all->pieces[best], &all->pieces[best + 1]);
+        all->length--;
+        memmove(all->pieces + best + 1, all->pieces + best + 2,
+                (all->length - best - 1) * sizeof *all->pieces);
+    }
+}
+
+/* Drops what is before `until`. */
+static void
+clip_list(smcr_interval_list_t *list, smcr_when_t until)
+{
+    uint32_t gone = 0;
+
+    while (gone < list->length && list->entries[gone].end.time <= until.time)
+        gone++;
+    list->length -= gone;
+    if (gone)
+        memmove(list->entries, list->entries + gone, list->length * sizeof *list->entries);
+    if (list->length && list->entries[0].begin.time < until.time)
+        list->entries[0].begin = until;
+}
+
+/* When the first interval that is not settled begins; UINT64_MAX: there is none. */
+static smcr_when_t
+first_begin(const smcr_intervals_t *intervals)
+{
+    smcr_when_t first = {0, UINT64_MAX};
+
+    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
+        if (intervals->list[kind].length)
+            first = earlier(first, intervals->list[kind].entries[0].begin);
+    return first;
+}
+
+/* Up to where the time is settled; time 0: none is. */
+static smcr_when_t
+settled_until(const smcr_intervals_t *intervals)
+{
+    return intervals->settled_length
+               ? intervals->settled[intervals->settled_length - 1].interval.end
+               : (smcr_when_t){0, 0};
+}
+
+void
+smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_when_t until)
+{
+    uint32_t length = 0;
+
+    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
+        length += intervals->list[kind].length;
+    if (length <= SMCR_INTERVAL_LIST_MOST)
+        return;
+    gathered_t all = {intervals->settled, intervals->settled_length, intervals->settled_length,
+                      scope};
+    smcr_when_t from = intervals->settled_length ? settled_until(intervals) : first_begin(intervals);
+    for_each_piece(intervals, (smcr_interval_t){from, until}, gather_piece, &all);
+    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
+        clip_list(&intervals->list[kind], until);
+    if (all.length > SMCR_INTERVAL_SETTLED_MOST)
+        join_shortest(&all);
+    intervals->settled = wmem_realloc(scope, all.pieces, MAX(all.length, 1) * sizeof *all.pieces);
+    intervals->settled_length = all.length;
+}
+
+/* ---- what is asked ---- */
+
+/* Two stretches that go on while pieces of their parts touch. */
+typedef struct {
+    smcr_interval_division_t division;
+    smcr_interval_t reader, full, retransmission; /* so far */
+} counted_t;
+
+/* The piece prolongs the stretch if it is of it, else the stretch ends. */
+static void
+prolong(smcr_interval_t *stretch, smcr_interval_t *longest, const smcr_interval_piece_t *piece,
+        uint64_t share)
+{
+    if (!share || share < smcr_interval_length(piece->interval)) {
+        *stretch = (smcr_interval_t){{0}, {0}};
+        return;
+    }
+    if (!stretch->end.frame)
+        stretch->begin = piece->interval.begin;
+    stretch->end = piece->interval.end;
+    if (smcr_interval_length(*stretch) > smcr_interval_length(*longest))
+        *longest = *stretch;
+}
+
+static void
+count_piece(void *data, const smcr_interval_piece_t *piece)
+{
+    counted_t *counted = data;
+    smcr_interval_division_t *division = &counted->division;
+    const uint64_t *share = piece->share;
+
+    for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++)
+        division->share[part] += share[part];
+    prolong(&counted->reader, &division->longest_reader, piece, share[SMCR_INTERVAL_IS_FULL_READER]);
+    prolong(&counted->full, &division->longest_full, piece,
+            share[SMCR_INTERVAL_IS_FULL_READER] + share[SMCR_INTERVAL_IS_FULL_PATH]);
+    prolong(&counted->retransmission, &division->longest_retransmission, piece,
+            share[SMCR_INTERVAL_IS_RETRANSMISSION]);
+}
+
+/* Nothing is known to last from `span.begin` to where the settled pieces begin: their first interval
+ * is the first of all. */
+static void
+count_before_settled(counted_t *counted, const smcr_intervals_t *intervals, smcr_interval_t span)
+{
+    smcr_interval_piece_t quiet = {.interval = {span.begin, intervals->settled[0].interval.begin}};
+
+    quiet.share[SMCR_INTERVAL_IS_NOTHING] = smcr_interval_length(quiet.interval);
+    count_piece(counted, &quiet);
+}
+
+smcr_interval_division_t
+smcr_intervals_divide(const smcr_intervals_t *intervals, smcr_interval_t span)
+{
+    counted_t counted = {0};
+
+    if (intervals->settled_length) {
+        count_before_settled(&counted, intervals, span);
+        for (uint32_t i = 0; i < intervals->settled_length; i++)
+            count_piece(&counted, &intervals->settled[i]);
+        span.begin = settled_until(intervals);
+    }
+    for_each_piece(intervals, span, count_piece, &counted);
+    return counted.division;
+}

@@ -1,0 +1,582 @@
+/* Makes intervals of the packets of a connection: who waits for what, and since when.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "writer.h"
+
+#define IN_FLIGHT_MOST 256 /* packets: where nobody acknowledges, the oldest ones are given up */
+#define LOOKED_AT 64       /* packets in flight without an acknowledgement, before the search for
+                              acknowledged ones ends: acknowledgements come in order */
+#define SMALL 10           /* less than this part of the buffer is not worth an update (4.5.1), so the
+                              reader may have read it without a report */
+
+/* A packet in flight. */
+typedef struct smcr_timeline_sent {
+    struct smcr_timeline_sent *next; /* newer */
+    const smcr_when_t *const *acked; /* its acknowledgement; NULL, or *acked NULL: none is known */
+    const smcr_record_cdc_t *view;   /* of a CDC message; NULL: of none, or not known */
+    const smcr_link_t *link;
+    smcr_when_t when;
+    uint32_t psn;
+    bool is_data;          /* a WRITE, or a CDC message that announces data */
+    bool ends_request;     /* the last packet of a WRITE request */
+    bool is_retransmitted;
+    bool is_after_gap;     /* perhaps it will never be acknowledged */
+} sent_t;
+
+/* What a step of this file needs. */
+typedef struct {
+    smcr_timeline_t *timeline;
+    wmem_allocator_t *scope;
+    const smcr_timeline_packet_t *packet;
+    const smcr_timeline_sink_t *sink;
+} step_t;
+
+static void
+add(const step_t *step, int side, smcr_interval_kind_t kind, smcr_when_t begin, smcr_when_t end)
+{
+    smcr_intervals_add(&step->timeline->writer[side].intervals, step->scope, kind,
+                       (smcr_interval_t){begin, end});
+}
+
+static const smcr_when_t *
+ack_before(const smcr_when_t *const *acked, uint32_t frame)
+{
+    return acked && *acked && (*acked)->frame < frame ? *acked : NULL;
+}
+
+/* ---- what lies unread in the receive buffer ---- */
+
+/* Opens or closes the interval in which more than a tenth of the buffer is unread. */
+static void
+look_at_unread(const step_t *step, int side, smcr_when_t when)
+{
+    smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
+    bool is_much = unread->is_known && unread->acked > unread->consumed + unread->size / SMALL;
+
+    if (is_much && !unread->since.frame) {
+        unread->since = when;
+    } else if (!is_much && unread->since.frame) {
+        add(step, side, SMCR_INTERVAL_UNREAD, unread->since, when);
+        unread->since.frame = 0;
+    }
+}
+
+/* The reader's host has acknowledged the message: what it announces can be read from now on. */
+static void
+take_announcement(const step_t *step, int side, const smcr_record_cdc_t *view, smcr_when_t acked)
+{
+    smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
+
+    if (!view->has_announced || !view->size)
+        return;
+    unread->acked = MAX(unread->acked, view->announced);
+    unread->size = view->size;
+    unread->is_known = true;
+    look_at_unread(step, side, acked);
+}
+
+/* ---- packets in flight ---- */
+
+static void
+give_up_sent(const step_t *step, smcr_timeline_writer_t *writer, sent_t **at)
+{
+    sent_t *gone = *at;
+
+    *at = gone->next;
+    if (!*at)
+        writer->end = at;
+    writer->in_flight--;
+    wmem_free(step->scope, gone);
+}
+
+static void
+add_sent(const step_t *step, smcr_timeline_writer_t *writer, sent_t packet)
+{
+    if (!writer->oldest)
+        writer->end = &writer->oldest;
+    sent_t *sent = *writer->end = wmem_new(step->scope, sent_t);
+    *sent = packet;
+    sent->next = NULL;
+    writer->end = &sent->next;
+    if (++writer->in_flight > IN_FLIGHT_MOST)
+        give_up_sent(step, writer, &writer->oldest);
+}
+
+/* The oldest packet that is known to have been acknowledged before `frame`; NULL: none is. */
+static const sent_t *
+find_acked(const smcr_timeline_writer_t *writer, uint32_t frame)
+{
+    unsigned looked_at = 0;
+
+    for (const sent_t *sent = writer->oldest; sent && looked_at < LOOKED_AT; sent = sent->next) {
+        if (ack_before(sent->acked, frame))
+            return sent;
+        looked_at += sent->acked != NULL && !sent->is_after_gap;
+    }
+    return NULL;
+}
+
+static bool
+is_covered(const sent_t *sent, const sent_t *acked)
+{
+    return sent->link == acked->link && smcr_psn_distance(sent->psn, acked->psn) >= 0;
+}
+
+/* The acknowledgement covers the packet and all that its link carried before it. */
+static void
+take_ack(const step_t *step, int side, const sent_t acked)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    smcr_when_t when = **acked.acked;
+
+    if (!writer->has_acks && step->timeline->is_late)
+        add(step, side, SMCR_INTERVAL_NOT_CAPTURED, step->timeline->begun, when);
+    writer->has_acks = true;
+    writer->last_acked = when;
+    if (acked.ends_request && !acked.is_retransmitted && when.time >= acked.when.time)
+        step->sink->take(step->sink->data, side, SMCR_TIMELINE_ACK, when.time - acked.when.time);
+    for (sent_t **at = &writer->oldest; *at;) {
+        const sent_t sent = **at;
+        if (!is_covered(&sent, &acked)) {
+            at = &(*at)->next;
+            continue;
+        }
+        give_up_sent(step, writer, at);
+        if (sent.is_data)
+            add(step, side, SMCR_INTERVAL_TRANSFER, sent.when, when);
+        if (sent.view)
+            take_announcement(step, side, sent.view, when);
+    }
+}
+
+/* ---- waits for space ---- */
+
+/* Where the wait ends: the writer goes on, or its host knows of free space; frame 0: not before
+ * `frame`. */
+static smcr_when_t
+end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame)
+{
+    const smcr_when_t *freed = wait->freed ? ack_before(*wait->freed ? wait->freed : NULL, frame)
+                                           : NULL;
+    bool goes_on = wait->goes_on.frame && wait->goes_on.frame <= frame;
+
+    if (freed && !(goes_on && wait->goes_on.frame < freed->frame))
+        return *freed;
+    return goes_on ? wait->goes_on : (smcr_when_t){0, 0};
+}
+
+static void
+end_wait(const step_t *step, int side, smcr_when_t end)
+{
+    smcr_timeline_wait_t *wait = &step->timeline->writer[side].wait;
+
+    add(step, side, SMCR_INTERVAL_FULL, wait->begun, end);
+    *wait = (smcr_timeline_wait_t){0};
+}
+
+/* The message begins a wait if the state says so. */
+static void
+take_wait(const step_t *step, int side)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    const smcr_record_cdc_t *view = step->packet->record->view;
+    const smcr_record_cdc_rare_t *wait = smcr_record_cdc_rare(view);
+
+    if (!wait || wait == writer->wait.wait)
+        return;
+    if (writer->wait.wait)
+        end_wait(step, side, step->packet->when);
+    writer->wait = (smcr_timeline_wait_t){wait, step->packet->when, &view->acked, false};
+    if (!writer->draining && view->size) {
+        writer->draining = &view->acked;
+        writer->half = view->announced - MIN(view->announced, view->size / 2);
+    }
+}
+
+/* ---- settling: what acknowledgements before `frame` say, in their order ---- */
+
+static void
+settle_writer(const step_t *step, int side, uint32_t frame)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+
+    for (;;) {
+        const sent_t *sent = find_acked(writer, frame);
+        smcr_when_t end = writer->wait.wait ? end_of_wait(writer->wait.wait, frame)
+                                            : (smcr_when_t){0, 0};
+
+        if (end.frame && (!sent || end.frame <= (*sent->acked)->frame))
+            end_wait(step, side, end);
+        else if (sent)
+            take_ack(step, side, *sent);
+        else
+            return;
+    }
+}
+
+void
+smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, uint32_t now,
+                      const smcr_timeline_sink_t *sink)
+{
+    step_t step = {timeline, scope, NULL, sink};
+
+    for (int side = 0; side < 2; side++)
+        settle_writer(&step, side, now + 1);
+}
+
+/* ---- retransmissions ---- */
+
+/* The newest packet in flight that was sent in `frame` or before: that packet, or the first one of
+ * its request. NULL: none. */
+static sent_t *
+find_sent(const smcr_timeline_writer_t *writer, uint32_t frame)
+{
+    sent_t *found = NULL;
+
+    for (sent_t *at = writer->oldest; at && at->when.frame <= frame; at = at->next)
+        found = at;
+    return found;
+}
+
+/* Since when the packet is being retransmitted; frame 0: it is not, or that costs nobody anything.
+ *
+ * A packet that has been acknowledged is retransmitted in vain: nobody waits for it. One that comes
+ * late only overtook others, unless it belongs to a step back of its sender. If its first
+ * transmission is missing, it was before the packet that shows the gap. */
+static smcr_when_t
+find_first_transmission(const smcr_timeline_writer_t *writer, const smcr_record_t *record)
+{
+    bool fills_gap = record->order == SMCR_FLOW_IS_LATE && record->first_frame &&
+                     writer->gap_noticed.frame && !smcr_record_is_out_of_order(record);
+
+    if (record->order != SMCR_FLOW_IS_REPEAT && !fills_gap)
+        return (smcr_when_t){0, 0};
+    sent_t *sent = find_sent(writer, record->first_frame);
+    if (sent) {
+        sent->is_retransmitted = true;
+        return sent->when;
+    }
+    if (fills_gap)
+        return writer->gap_noticed;
+    return record->taken ? (smcr_when_t){0, 0} : writer->last_acked;
+}
+
+static void
+take_retransmission(const step_t *step)
+{
+    const smcr_record_t *record = step->packet->record;
+    int side = record->sender;
+    smcr_when_t first = find_first_transmission(&step->timeline->writer[side], record);
+
+    if (!first.frame)
+        return;
+    add(step, side, SMCR_INTERVAL_RETRANSMISSION, first, step->packet->when);
+    add(step, !side, SMCR_INTERVAL_PEER_RETRANSMISSION, first, step->packet->when);
+}
+
+/* ---- gaps ---- */
+
+/* What the writer does is known, or not, from this packet on. */
+static void
+set_known(const step_t *step, int side, bool is_known)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+
+    if (is_known && writer->unknown_since.frame) {
+        add(step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->unknown_since, step->packet->when);
+        writer->unknown_since.frame = 0;
+    } else if (!is_known && !writer->unknown_since.frame) {
+        writer->unknown_since = step->packet->when;
+    }
+}
+
+/* Packets of `side` are missing before this packet. Nobody knows what its writer did since its last
+ * packet, nor whether they freed space for the peer, or answered it. */
+static void
+take_gap(const step_t *step, int side)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    smcr_when_t since = writer->last_seen.frame ? writer->last_seen : step->timeline->begun;
+
+    if (!writer->unknown_since.frame)
+        writer->unknown_since = since;
+    writer->gap_noticed = step->packet->when;
+    add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, since, step->packet->when);
+}
+
+/* The gaps of each link are counted of their own: those of another link are not this
+ * connection's. */
+static void
+look_for_gaps(const step_t *step)
+{
+    smcr_timeline_t *timeline = step->timeline;
+    const smcr_link_t *link = step->packet->record->link;
+    bool is_other_link = timeline->link[0] != link;
+
+    for (int side = 0; side < 2; side++) {
+        if (!is_other_link && timeline->gaps[side] != step->packet->gaps[side])
+            take_gap(step, side);
+        timeline->gaps[side] = step->packet->gaps[side];
+        timeline->link[side] = link;
+    }
+}
+
+/* ---- packets ---- */
+
+/* Whether the peer's WRITE is the first one since the writer's request, and both have all their
+ * packets since. */
+static bool
+is_answer(const smcr_timeline_writer_t *asker, const smcr_timeline_writer_t *answerer)
+{
+    uint32_t asked = asker->last_write.frame;
+
+    return asked && answerer->last_write.frame < asked && !asker->wait.wait &&
+           asker->gap_noticed.frame < asked && answerer->gap_noticed.frame < asked;
+}
+
+/* The sender's data may be what its peer waits for. */
+static void
+take_answer(const step_t *step, int side)
+{
+    smcr_timeline_writer_t *asker = &step->timeline->writer[!side];
+    smcr_when_t when = step->packet->when;
+    const smcr_when_t *acked = ack_before(asker->request_acked, when.frame);
+
+    if (!asker->has_written)
+        return;
+    add(step, !side, SMCR_INTERVAL_ANSWER, asker->last_write, when);
+    if (!acked || !is_answer(asker, &step->timeline->writer[side]))
+        return;
+    smcr_interval_t answer = {*acked, when};
+    if (smcr_interval_length(answer) > smcr_interval_length(asker->longest_answer))
+        asker->longest_answer = answer;
+}
+
+static void
+take_write(const step_t *step, sent_t sent)
+{
+    const smcr_record_t *record = step->packet->record;
+    int side = record->sender;
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    bool begins = smcr_ib_begins_message(step->packet->roce->opcode);
+    bool ends = smcr_ib_ends_message(step->packet->roce->opcode);
+
+    if (record->order == SMCR_FLOW_IS_NEXT && !sent.is_after_gap)
+        set_known(step, side, true);
+    if (!record->place || !record->place->length)
+        return;
+    take_answer(step, side);
+    bool is_first = begins && !smcr_place_piece(record->place).position;
+    writer->misses_first |= !writer->has_written && !is_first;
+    writer->has_written = true;
+    writer->last_write = step->packet->when;
+    writer->request_acked = &record->place->acked;
+    sent.acked = &record->place->acked;
+    sent.ends_request = ends && !sent.is_after_gap;
+    if (begins || ends || !writer->in_flight)
+        add_sent(step, writer, sent);
+}
+
+/* The reader frees space: how long did its program take? */
+static void
+measure_reader(const step_t *step, int side, const smcr_record_cdc_t *view)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    smcr_when_t when = step->packet->when;
+
+    if (writer->draining && view->has_consumed && view->consumed >= writer->half) {
+        const smcr_when_t *acked = ack_before(writer->draining, when.frame);
+        step->sink->take(step->sink->data, side, SMCR_TIMELINE_DRAIN,
+                         acked && acked->time < when.time ? when.time - acked->time : 0);
+        writer->draining = NULL;
+    }
+    if (!writer->wait.wait || writer->wait.is_freed)
+        return;
+    const smcr_when_t *acked = ack_before(writer->wait.filled, when.frame);
+    writer->wait.is_freed = true;
+    step->sink->take(step->sink->data, side, SMCR_TIMELINE_READER,
+                     acked && acked->time < when.time ? when.time - acked->time : 0);
+}
+
+/* What the message says of its sender as a reader of the other direction. */
+static void
+take_reading(const step_t *step, int side, const smcr_record_cdc_t *view)
+{
+    smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
+
+    if (view->read)
+        measure_reader(step, side, view);
+    if (view->has_consumed)
+        unread->consumed = MAX(unread->consumed, view->consumed);
+    else
+        unread->is_known = false;
+    look_at_unread(step, side, step->packet->when);
+}
+
+/* A message after a gap, whose meaning is not known: it may free space for the peer. */
+static void
+take_unknown_message(const step_t *step, int side)
+{
+    smcr_timeline_unread_t *unread = &step->timeline->writer[!side].unread;
+
+    unread->is_known = false;
+    look_at_unread(step, !side, step->packet->when);
+}
+
+static void
+take_cdc(const step_t *step, sent_t sent)
+{
+    const smcr_record_t *record = step->packet->record;
+    const smcr_record_cdc_t *view = record->view;
+    const smcr_cdc_t *cdc = step->packet->cdc;
+    int side = record->sender;
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    bool validates = cdc && cdc->flags & SMCR_CDC_FLAG_FAILOVER;
+    bool announces_unseen = view ? view->len && !view->writes : !validates;
+
+    set_known(step, side, !sent.is_after_gap && (view || validates));
+    sent.acked = view ? &view->acked : NULL;
+    sent.view = view;
+    sent.is_data = view && view->len;
+    add_sent(step, writer, sent);
+    writer->misses_first |= !writer->has_written && announces_unseen;
+    if (!view) {
+        if (!validates)
+            take_unknown_message(step, side);
+        return;
+    }
+    if (announces_unseen && writer->last_seen.frame) /* nobody knows when its bytes were written */
+        add(step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->last_seen, step->packet->when);
+    if (view->len)
+        writer->request_acked = &view->acked;
+    take_wait(step, side);
+    take_reading(step, !side, view);
+}
+
+static void
+begin_timeline(const step_t *step)
+{
+    smcr_timeline_t *timeline = step->timeline;
+
+    timeline->begun = timeline->latest = step->packet->when;
+    timeline->is_late = !step->packet->is_whole;
+    for (int side = 0; side < 2; side++) {
+        timeline->gaps[side] = step->packet->gaps[side];
+        timeline->link[side] = step->packet->record->link;
+        if (timeline->is_late)
+            timeline->writer[side].unknown_since = step->packet->when;
+    }
+}
+
+/* Up to where no event can change anything any more: what is in flight, or waits, may. */
+static void
+settle_intervals(const step_t *step, int side)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    smcr_when_t until = step->packet->when;
+    const smcr_when_t open[] = {writer->oldest ? writer->oldest->when : until,
+                                writer->wait.wait ? writer->wait.begun : until,
+                                writer->unread.since.frame ? writer->unread.since : until,
+                                writer->unknown_since.frame ? writer->unknown_since : until,
+                                writer->last_seen.frame ? writer->last_seen : until,
+                                writer->last_write.frame ? writer->last_write : until};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(open); i++)
+        if (open[i].time < until.time)
+            until = open[i];
+    smcr_intervals_settle(&writer->intervals, step->scope, until);
+}
+
+void
+smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
+                   const smcr_timeline_packet_t *packet, const smcr_timeline_sink_t *sink)
+{
+    const smcr_record_t *record = packet->record;
+    step_t step = {timeline, scope, packet, sink};
+    sent_t sent = {.when = packet->when,
+                   .link = record->link,
+                   .psn = packet->roce->psn,
+                   .is_data = true,
+                   .is_retransmitted = record->order == SMCR_FLOW_IS_REPEAT,
+                   .is_after_gap = record->fate == SMCR_FLOW_FATE_WAIT};
+
+    if (!timeline->begun.frame)
+        begin_timeline(&step);
+    for (int side = 0; side < 2; side++)
+        settle_writer(&step, side, packet->when.frame);
+    look_for_gaps(&step);
+    take_retransmission(&step);
+    if (record->order != SMCR_FLOW_IS_COPY && record->fate != SMCR_FLOW_FATE_DROP) {
+        if (record->kind == SMCR_RECORD_WRITE)
+            take_write(&step, sent);
+        else if (record->kind == SMCR_RECORD_CDC)
+            take_cdc(&step, sent);
+    }
+    timeline->writer[record->sender].last_seen = packet->when;
+    if (packet->when.time > timeline->latest.time)
+        timeline->latest = packet->when;
+    for (int side = 0; side < 2; side++)
+        settle_intervals(&step, side);
+}
+
+/* ---- what is asked ---- */
+
+/* Adds to a copy what has begun and is not over at `end`. */
+static void
+add_open(smcr_timeline_t *copy, int side, smcr_when_t end)
+{
+    smcr_timeline_writer_t *writer = &copy->writer[side];
+    step_t step = {copy, NULL, NULL, NULL};
+
+    if (writer->wait.wait)
+        add(&step, side, SMCR_INTERVAL_FULL, writer->wait.begun, end);
+    if (writer->unread.since.frame)
+        add(&step, side, SMCR_INTERVAL_UNREAD, writer->unread.since, end);
+    if (writer->unknown_since.frame)
+        add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->unknown_since, end);
+    if (copy->is_late && !writer->has_acks)
+        add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, copy->begun, end);
+    for (const sent_t *sent = writer->oldest; sent; sent = sent->next)
+        if (sent->is_data)
+            add(&step, side, SMCR_INTERVAL_TRANSFER, sent->when, end);
+}
+
+smcr_timeline_direction_t
+smcr_timeline_divide(const smcr_timeline_t *timeline, int side, smcr_interval_t span)
+{
+    const smcr_timeline_writer_t *writer = &timeline->writer[side];
+    smcr_timeline_t copy = *timeline;
+    smcr_intervals_t *intervals = &copy.writer[side].intervals;
+
+    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++) {
+        smcr_interval_list_t *list = &intervals->list[kind];
+        size_t size = list->room * sizeof *list->entries;
+        smcr_interval_t *entries = size ? wmem_alloc(NULL, size) : NULL;
+        if (entries && list->length)
+            memcpy(entries, list->entries, list->length * sizeof *entries);
+        list->entries = entries;
+    }
+    add_open(&copy, side, span.end);
+    smcr_timeline_direction_t found = {smcr_intervals_divide(intervals, span),
+                                       writer->longest_answer, writer->misses_first};
+    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
+        wmem_free(NULL, intervals->list[kind].entries);
+    return found;
+}
+
+void
+smcr_timeline_flip(smcr_timeline_t *timeline)
+{
+    smcr_timeline_writer_t writer = timeline->writer[0];
+    const smcr_link_t *link = timeline->link[0];
+    uint32_t gaps = timeline->gaps[0];
+
+    timeline->writer[0] = timeline->writer[1];
+    timeline->writer[1] = writer;
+    timeline->link[0] = timeline->link[1];
+    timeline->link[1] = link;
+    timeline->gaps[0] = timeline->gaps[1];
+    timeline->gaps[1] = gaps;
+}

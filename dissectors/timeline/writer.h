@@ -1,0 +1,110 @@
+/* The timeline of a connection: what the writers of both directions do, packet by packet.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "interval.h"
+#include "wire/wire.h"
+
+/* Single times that are measured besides the intervals. */
+typedef enum {
+    SMCR_TIMELINE_ACK,    /* from the last packet of a WRITE request to the acknowledgement that covers
+                             it; not of one that was retransmitted before */
+    SMCR_TIMELINE_READER, /* from the acknowledgement of the message that fills the receive buffer to
+                             the reader's message that frees space; 0: that message comes first */
+    SMCR_TIMELINE_DRAIN,  /* the same up to where half of the buffer is free */
+} smcr_timeline_sample_t;
+
+/* Gets the samples: nanoseconds, of what the side `writer` writes. */
+typedef struct {
+    void (*take)(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time);
+    void *data;
+} smcr_timeline_sink_t;
+
+/* A packet of the connection on RoCE that is no acknowledgement. */
+typedef struct {
+    smcr_when_t when;
+    const smcr_record_t *record;   /* with a sender */
+    const smcr_ib_headers_t *roce;
+    const smcr_cdc_t *cdc;         /* NULL: no CDC message, or truncated by the snap length */
+    const uint32_t *gaps;          /* by sender: places at which the capture misses packets of
+                                      the link, so far */
+    bool is_whole;                 /* the capture has the beginning of the connection */
+} smcr_timeline_packet_t;
+
+/* The writer's wait for space that is not over. */
+typedef struct {
+    const smcr_record_cdc_rare_t *wait; /* as the state knows it; NULL: it does not wait */
+    smcr_when_t begun;                  /* the message that begins it */
+    const smcr_when_t *const *filled;   /* acknowledgement of that message */
+    bool is_freed;                      /* the reader has freed space */
+} smcr_timeline_wait_t;
+
+/* What lies unread in the receive buffer. */
+typedef struct {
+    uint64_t acked;    /* position up to which announced data are acknowledged; with `is_known` */
+    uint64_t consumed; /* position up to which the reader has reported data as read */
+    uint32_t size;     /* of the buffer, bytes; 0: not known */
+    bool is_known;     /* all of these */
+    smcr_when_t since; /* more than a tenth of the buffer is unread; frame 0: it is not */
+} smcr_timeline_unread_t;
+
+/* One direction. All zeros: nothing has been sent. */
+typedef struct {
+    smcr_intervals_t intervals;
+    struct smcr_timeline_sent *oldest; /* in flight: not acknowledged yet; NULL: nothing is */
+    struct smcr_timeline_sent **end;   /* where the next one goes; with `oldest` */
+    unsigned in_flight;                /* packets */
+    smcr_timeline_wait_t wait;
+    smcr_timeline_unread_t unread;
+    const smcr_when_t *const *draining; /* acknowledgement of a message that filled the buffer; NULL:
+                                           half of it is free */
+    uint64_t half;            /* position up to which the reader has to read for that */
+    smcr_when_t last_seen;    /* its last packet; frame 0: none */
+    smcr_when_t last_write;   /* its last RDMA WRITE with data; likewise */
+    smcr_when_t last_acked;   /* the last acknowledgement of its packets; likewise */
+    const smcr_when_t *const *request_acked; /* acknowledgement of its last announcement; NULL: none */
+    smcr_when_t unknown_since; /* begin of _NOT_CAPTURED; frame 0: what it does is known */
+    smcr_when_t gap_noticed;  /* the last packet after missing ones; frame 0: none */
+    smcr_interval_t longest_answer; /* from the acknowledgement of its request to the peer's first
+                                       WRITE after it: the time of the peer's program; end frame 0:
+                                       none */
+    bool has_written;         /* an RDMA WRITE with data */
+    bool has_acks;            /* an acknowledgement of one of its packets is known */
+    bool misses_first;        /* the capture does not have its first data */
+} smcr_timeline_writer_t;
+
+/* All zeros: there has been no packet. */
+typedef struct {
+    smcr_timeline_writer_t writer[2]; /* by side of the link group */
+    smcr_when_t begun;    /* the first packet; frame 0: there has been none */
+    smcr_when_t latest;   /* the packet with the latest time */
+    const smcr_link_t *link[2]; /* on which the last packet of each sender came */
+    uint32_t gaps[2];     /* places of `link` that are counted, by sender */
+    bool is_late;         /* it began before the capture */
+} smcr_timeline_t;
+
+/* Where the time of one direction went, as of the end of a capture or of a live one so far. */
+typedef struct {
+    smcr_interval_division_t division;
+    smcr_interval_t longest_answer; /* as in smcr_timeline_writer_t */
+    bool is_after_start;  /* `misses_first`: what was before the first packet is not known */
+} smcr_timeline_direction_t;
+
+/* Takes the next packet, in the order of the capture. What is kept is of `scope`. */
+void smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
+                        const smcr_timeline_packet_t *packet, const smcr_timeline_sink_t *sink);
+
+/* Takes what acknowledgements up to frame `now` settle. */
+void smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, uint32_t now,
+                           const smcr_timeline_sink_t *sink);
+
+/* Divides the time of what `side` writes, over `span`: from the event with which the connection can
+ * carry data to its last frame. Changes nothing: a live capture goes on. */
+smcr_timeline_direction_t smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
+                                               smcr_interval_t span);
+
+/* Forgets the sides' names: what was of side 0 is of side 1, and the other way round. */
+void smcr_timeline_flip(smcr_timeline_t *timeline);
