@@ -145,136 +145,14 @@ for_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span, piece_si
     }
 }
 
-/* ---- settling ---- */
+/* ---- counting ---- */
 
-/* Pieces while they are gathered. */
-typedef struct {
-    smcr_interval_piece_t *pieces;
-    uint32_t length, room;
-    wmem_allocator_t *scope;
-} gathered_t;
-
-/* Whether two pieces that touch are of one part, and of no other. */
-static bool
-is_same_part(const smcr_interval_piece_t *one, const smcr_interval_piece_t *other)
-{
-    for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++)
-        if ((one->share[part] != 0) != (other->share[part] != 0))
-            return false;
-    return true;
-}
-
-static void
-join_piece(smcr_interval_piece_t *piece, const smcr_interval_piece_t *next)
-{
-    piece->interval.end = next->interval.end;
-    for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++)
-        piece->share[part] += next->share[part];
-}
-
-static void
-gather_piece(void *data, const smcr_interval_piece_t *piece)
-{
-    gathered_t *all = data;
-
-    if (all->length && is_same_part(&all->pieces[all->length - 1], piece)) {
-        join_piece(&all->pieces[all->length - 1], piece);
-        return;
-    }
-    if (all->length == all->room) {
-        all->room = 2 * all->room + 8;
-        all->pieces = wmem_realloc(all->scope, all->pieces, all->room * sizeof *all->pieces);
-    }
-    all->pieces[all->length++] = *piece;
-}
-
-/* Joins the two neighbours that together are shortest, until half of SMCR_INTERVAL_SETTLED_MOST
- * are left: the long waits stay as they are. */
-static void
-join_shortest(gathered_t *all)
-{
-    while (all->length > SMCR_INTERVAL_SETTLED_MOST / 2) {
-        uint32_t best = 0;
-        uint64_t shortest = UINT64_MAX;
-
-        for (uint32_t i = 0; i + 1 < all->length; i++) {
-            uint64_t length = smcr_interval_length(all->pieces[i].interval) +
-                              smcr_interval_length(all->pieces[i + 1].interval);
-            if (length < shortest) {
-                shortest = length;
-                best = i;
-            }
-        }
-        join_piece(&all->pieces[best], &all->pieces[best + 1]);
-        all->length--;
-        memmove(all->pieces + best + 1, all->pieces + best + 2,
-                (all->length - best - 1) * sizeof *all->pieces);
-    }
-}
-
-/* Drops what is before `until`. */
-static void
-clip_list(smcr_interval_list_t *list, smcr_when_t until)
-{
-    uint32_t gone = 0;
-
-    while (gone < list->length && list->entries[gone].end.time <= until.time)
-        gone++;
-    list->length -= gone;
-    if (gone)
-        memmove(list->entries, list->entries + gone, list->length * sizeof *list->entries);
-    if (list->length && list->entries[0].begin.time < until.time)
-        list->entries[0].begin = until;
-}
-
-/* When the first interval that is not settled begins; UINT64_MAX: there is none. */
-static smcr_when_t
-first_begin(const smcr_intervals_t *intervals)
-{
-    smcr_when_t first = {0, UINT64_MAX};
-
-    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
-        if (intervals->list[kind].length)
-            first = earlier(first, intervals->list[kind].entries[0].begin);
-    return first;
-}
-
-/* Up to where the time is settled; time 0: none is. */
-static smcr_when_t
-settled_until(const smcr_intervals_t *intervals)
-{
-    return intervals->settled_length
-               ? intervals->settled[intervals->settled_length - 1].interval.end
-               : (smcr_when_t){0, 0};
-}
-
-void
-smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_when_t until)
-{
-    uint32_t length = 0;
-
-    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
-        length += intervals->list[kind].length;
-    if (length <= SMCR_INTERVAL_LIST_MOST)
-        return;
-    gathered_t all = {intervals->settled, intervals->settled_length, intervals->settled_length,
-                      scope};
-    smcr_when_t from = intervals->settled_length ? settled_until(intervals) : first_begin(intervals);
-    for_each_piece(intervals, (smcr_interval_t){from, until}, gather_piece, &all);
-    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
-        clip_list(&intervals->list[kind], until);
-    if (all.length > SMCR_INTERVAL_SETTLED_MOST)
-        join_shortest(&all);
-    intervals->settled = wmem_realloc(scope, all.pieces, MAX(all.length, 1) * sizeof *all.pieces);
-    intervals->settled_length = all.length;
-}
-
-/* ---- what is asked ---- */
-
-/* Two stretches that go on while pieces of their parts touch. */
+/* What the pieces so far add up to, and the stretches that the next piece may prolong. */
 typedef struct {
     smcr_interval_division_t division;
-    smcr_interval_t reader, full, retransmission; /* so far */
+    smcr_interval_t reader;         /* end frame 0: no such stretch ends with the last piece */
+    smcr_interval_t full;           /* likewise */
+    smcr_interval_t retransmission; /* likewise */
 } counted_t;
 
 /* The piece prolongs the stretch if it is of it, else the stretch ends. */
@@ -309,27 +187,192 @@ count_piece(void *data, const smcr_interval_piece_t *piece)
             share[SMCR_INTERVAL_IS_RETRANSMISSION]);
 }
 
-/* Nothing is known to last from `span.begin` to where the settled pieces begin: their first interval
- * is the first of all. */
-static void
-count_before_settled(counted_t *counted, const smcr_intervals_t *intervals, smcr_interval_t span)
-{
-    smcr_interval_piece_t quiet = {.interval = {span.begin, intervals->settled[0].interval.begin}};
+/* ---- settling ---- */
 
-    quiet.share[SMCR_INTERVAL_IS_NOTHING] = smcr_interval_length(quiet.interval);
-    count_piece(counted, &quiet);
+struct smcr_interval_settled {
+    counted_t counted; /* of all pieces, before any were joined */
+    smcr_interval_piece_t *pieces; /* ascending, without holes */
+    uint32_t length;   /* of them */
+    uint32_t room;     /* pieces that the memory has room for */
+    wmem_allocator_t *scope;
+};
+
+/* Whether two pieces that touch are of one part, and of no other. */
+static bool
+is_same_part(const smcr_interval_piece_t *one, const smcr_interval_piece_t *other)
+{
+    for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++)
+        if ((one->share[part] != 0) != (other->share[part] != 0))
+            return false;
+    return true;
+}
+
+static void
+join_piece(smcr_interval_piece_t *piece, const smcr_interval_piece_t *next)
+{
+    piece->interval.end = next->interval.end;
+    for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++)
+        piece->share[part] += next->share[part];
+}
+
+static void
+gather_piece(void *data, const smcr_interval_piece_t *piece)
+{
+    smcr_interval_settled_t *all = data;
+
+    count_piece(&all->counted, piece);
+    if (all->length && is_same_part(&all->pieces[all->length - 1], piece)) {
+        join_piece(&all->pieces[all->length - 1], piece);
+        return;
+    }
+    if (all->length == all->room) {
+        all->room = 2 * all->room + 8;
+        all->pieces = wmem_realloc(all->scope, all->pieces, all->room * sizeof *all->pieces);
+    }
+    all->pieces[all->length++] = *piece;
+}
+
+/* What is lost if the piece is joined with others, nanoseconds: the length of a wait. Idle time and
+ * transfers are no waits, and a mixed piece has no begin and end of a wait any more. */
+static uint64_t
+wait_length(const smcr_interval_piece_t *piece)
+{
+    uint64_t length = smcr_interval_length(piece->interval);
+
+    for (unsigned part = SMCR_INTERVAL_IS_FULL_PATH; part < SMCR_INTERVAL_PARTS; part++)
+        if (piece->share[part] == length)
+            return length;
+    return 0;
+}
+
+/* The neighbours whose waits are shortest; of equal ones those that last shortest. Returns the number
+ * of the first one. */
+static uint32_t
+find_shortest(const smcr_interval_settled_t *all)
+{
+    uint64_t least_wait = UINT64_MAX, least_length = UINT64_MAX;
+    uint32_t best = 0;
+
+    for (uint32_t i = 0; i + 1 < all->length; i++) {
+        const smcr_interval_piece_t *one = &all->pieces[i], *next = one + 1;
+        uint64_t wait = wait_length(one) + wait_length(next);
+        uint64_t length = next->interval.end.time - one->interval.begin.time;
+        if (wait < least_wait || (wait == least_wait && length < least_length)) {
+            least_wait = wait;
+            least_length = length;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Joins neighbours until half of SMCR_INTERVAL_SETTLED_MOST are left: the long waits stay as they
+ * are. */
+static void
+join_shortest(smcr_interval_settled_t *all)
+{
+    while (all->length > SMCR_INTERVAL_SETTLED_MOST / 2) {
+        uint32_t best = find_shortest(all);
+
+        join_piece(&all->pieces[best], &all->pieces[best + 1]);
+        all->length--;
+        memmove(all->pieces + best + 1, all->pieces + best + 2,
+                (all->length - best - 1) * sizeof *all->pieces);
+    }
+}
+
+/* Drops what is before `until`. */
+static void
+clip_list(smcr_interval_list_t *list, smcr_when_t until)
+{
+    uint32_t gone = 0;
+
+    while (gone < list->length && list->entries[gone].end.time <= until.time)
+        gone++;
+    list->length -= gone;
+    if (gone)
+        memmove(list->entries, list->entries + gone, list->length * sizeof *list->entries);
+    if (list->length && list->entries[0].begin.time < until.time)
+        list->entries[0].begin = until;
+}
+
+/* When the first interval that is not settled begins; UINT64_MAX: there is none. */
+static smcr_when_t
+first_begin(const smcr_intervals_t *intervals)
+{
+    smcr_when_t first = {0, UINT64_MAX};
+
+    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
+        if (intervals->list[kind].length)
+            first = earlier(first, intervals->list[kind].entries[0].begin);
+    return first;
+}
+
+static smcr_interval_settled_t *
+make_settled(smcr_intervals_t *intervals, wmem_allocator_t *scope)
+{
+    if (!intervals->settled) {
+        intervals->settled = wmem_new0(scope, smcr_interval_settled_t);
+        intervals->settled->scope = scope;
+    }
+    return intervals->settled;
+}
+
+static uint32_t
+count_intervals(const smcr_intervals_t *intervals)
+{
+    uint32_t length = 0;
+
+    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
+        length += intervals->list[kind].length;
+    return length;
+}
+
+void
+smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_when_t until)
+{
+    if (count_intervals(intervals) <= SMCR_INTERVAL_LIST_MOST)
+        return;
+    smcr_interval_settled_t *all = make_settled(intervals, scope);
+    smcr_when_t from = all->length ? all->pieces[all->length - 1].interval.end
+                                   : first_begin(intervals);
+    for_each_piece(intervals, (smcr_interval_t){from, until}, gather_piece, all);
+    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
+        clip_list(&intervals->list[kind], until);
+    if (all->length > SMCR_INTERVAL_SETTLED_MOST)
+        join_shortest(all);
+}
+
+const smcr_interval_piece_t *
+smcr_intervals_settled(const smcr_intervals_t *intervals, uint32_t *length)
+{
+    *length = intervals->settled ? intervals->settled->length : 0;
+    return *length ? intervals->settled->pieces : NULL;
+}
+
+/* ---- what is asked ---- */
+
+/* What is settled; nothing lasts from `begin` to where it begins: its first interval is the first of
+ * all. */
+static counted_t
+count_settled(const smcr_interval_settled_t *settled, smcr_when_t begin)
+{
+    counted_t counted = settled->counted;
+    smcr_interval_t quiet = {begin, settled->pieces[0].interval.begin};
+
+    counted.division.share[SMCR_INTERVAL_IS_NOTHING] += smcr_interval_length(quiet);
+    return counted;
 }
 
 smcr_interval_division_t
 smcr_intervals_divide(const smcr_intervals_t *intervals, smcr_interval_t span)
 {
+    const smcr_interval_settled_t *settled = intervals->settled;
     counted_t counted = {0};
 
-    if (intervals->settled_length) {
-        count_before_settled(&counted, intervals, span);
-        for (uint32_t i = 0; i < intervals->settled_length; i++)
-            count_piece(&counted, &intervals->settled[i]);
-        span.begin = settled_until(intervals);
+    if (settled && settled->length) {
+        counted = count_settled(settled, span.begin);
+        span.begin = settled->pieces[settled->length - 1].interval.end;
     }
     for_each_piece(intervals, span, count_piece, &counted);
     return counted.division;

@@ -16,8 +16,8 @@ typedef enum {
     SMCR_INTERVAL_FULL,           /* the writer waits for space: from the CDC message that fills the
                                      receive buffer or sets writer blocked, to the acknowledgement of
                                      the reader's update, or to where the writer goes on */
-    SMCR_INTERVAL_UNREAD,         /* more than a tenth of the receive buffer holds data that the
-                                     reader's host has acknowledged, and its program not read */
+    SMCR_INTERVAL_UNREAD,         /* data lie in the receive buffer: the reader's host has acknowledged
+                                     them, and its program has not read them */
     SMCR_INTERVAL_RETRANSMISSION, /* from the first transmission of a packet of the writer to its
                                      last retransmission */
     SMCR_INTERVAL_PEER_RETRANSMISSION, /* the same of a packet of the peer */
@@ -60,17 +60,6 @@ typedef struct {
                                             intervals of kind "mixed" */
 } smcr_interval_piece_t;
 
-/* All intervals of one writer. All zeros: there are none. */
-typedef struct {
-    smcr_interval_list_t list[SMCR_INTERVAL_KINDS];
-    smcr_interval_piece_t *settled; /* ascending, without holes, before all of `list`; NULL: none */
-    uint32_t settled_length;        /* of them */
-} smcr_intervals_t;
-
-/* Most intervals that one writer keeps in `list`, and most settled pieces. */
-#define SMCR_INTERVAL_LIST_MOST 128
-#define SMCR_INTERVAL_SETTLED_MOST 64
-
 /* How the time between two events is divided. Times in nanoseconds. */
 typedef struct {
     uint64_t share[SMCR_INTERVAL_PARTS]; /* exclusive: they add up to the whole time */
@@ -78,6 +67,19 @@ typedef struct {
     smcr_interval_t longest_full;    /* of both kinds of full, without a break; likewise */
     smcr_interval_t longest_retransmission; /* likewise */
 } smcr_interval_division_t;
+
+/* Intervals that no event to come changes: divided for good. */
+typedef struct smcr_interval_settled smcr_interval_settled_t;
+
+/* All intervals of one writer. All zeros: there are none. */
+typedef struct {
+    smcr_interval_list_t list[SMCR_INTERVAL_KINDS];
+    smcr_interval_settled_t *settled; /* what was before all of `list`; NULL: nothing */
+} smcr_intervals_t;
+
+/* Most intervals that one writer keeps in `list`, and most settled pieces. */
+#define SMCR_INTERVAL_LIST_MOST 128
+#define SMCR_INTERVAL_SETTLED_MOST 64
 
 /* Length in nanoseconds; 0 where the end is not after the begin. */
 static inline uint64_t
@@ -95,6 +97,10 @@ void smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope,
  * more intervals than SMCR_INTERVAL_LIST_MOST, those before it are divided for good, and the
  * shortest of them joined. */
 void smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_when_t until);
+
+/* The settled pieces, in ascending order and without holes: *length of them; NULL: there are none. */
+const smcr_interval_piece_t *smcr_intervals_settled(const smcr_intervals_t *intervals,
+                                                    uint32_t *length);
 
 /* Divides the time from `span.begin` to `span.end`. */
 smcr_interval_division_t smcr_intervals_divide(const smcr_intervals_t *intervals,

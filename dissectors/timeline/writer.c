@@ -10,6 +10,8 @@
                               acknowledged ones ends: acknowledgements come in order */
 #define SMALL 10           /* less than this part of the buffer is not worth an update (4.5.1), so the
                               reader may have read it without a report */
+#define HALF 2             /* the same where the writer does not wait: a reader need not report before
+                              half of the buffer is full (net/smc/smc_tx.c) */
 
 /* A packet in flight. */
 typedef struct smcr_timeline_sent {
@@ -48,12 +50,18 @@ ack_before(const smcr_when_t *const *acked, uint32_t frame)
 
 /* ---- what lies unread in the receive buffer ---- */
 
-/* Opens or closes the interval in which more than a tenth of the buffer is unread. */
+/* Opens or closes the interval in which data lie unread.
+ *
+ * A reader reports what it has read with an update. It sends one for each tenth of the buffer if it
+ * knows that the writer waits for space: its host has acknowledged the message that says so. Else it
+ * sends one only if less than half of the buffer is free. So data are unread if they exceed what a
+ * reader may have read without a report. */
 static void
 look_at_unread(const step_t *step, int side, smcr_when_t when)
 {
     smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
-    bool is_much = unread->is_known && unread->acked > unread->consumed + unread->size / SMALL;
+    uint32_t unreported = unread->size / (unread->knows_wait ? SMALL : HALF);
+    bool is_much = unread->is_known && unread->acked > unread->consumed + unreported;
 
     if (is_much && !unread->since.frame) {
         unread->since = when;
@@ -74,6 +82,7 @@ take_announcement(const step_t *step, int side, const smcr_record_cdc_t *view, s
     unread->acked = MAX(unread->acked, view->announced);
     unread->size = view->size;
     unread->is_known = true;
+    unread->knows_wait |= step->timeline->writer[side].wait.filled == &view->acked;
     look_at_unread(step, side, acked);
 }
 
@@ -174,6 +183,8 @@ end_wait(const step_t *step, int side, smcr_when_t end)
 
     add(step, side, SMCR_INTERVAL_FULL, wait->begun, end);
     *wait = (smcr_timeline_wait_t){0};
+    step->timeline->writer[side].unread.knows_wait = false;
+    look_at_unread(step, side, end);
 }
 
 /* The message begins a wait if the state says so. */
@@ -263,6 +274,17 @@ find_first_transmission(const smcr_timeline_writer_t *writer, const smcr_record_
     return record->taken ? (smcr_when_t){0, 0} : writer->last_acked;
 }
 
+/* The packet may be the answer that the peer's writer waits for. */
+static void
+prolong_answer(const step_t *step, int asker, smcr_when_t since)
+{
+    const smcr_timeline_writer_t *writer = &step->timeline->writer[asker];
+    smcr_when_t begin = writer->last_write.time > since.time ? writer->last_write : since;
+
+    if (writer->has_written)
+        add(step, asker, SMCR_INTERVAL_ANSWER, begin, step->packet->when);
+}
+
 static void
 take_retransmission(const step_t *step)
 {
@@ -274,6 +296,7 @@ take_retransmission(const step_t *step)
         return;
     add(step, side, SMCR_INTERVAL_RETRANSMISSION, first, step->packet->when);
     add(step, !side, SMCR_INTERVAL_PEER_RETRANSMISSION, first, step->packet->when);
+    prolong_answer(step, !side, first);
 }
 
 /* ---- gaps ---- */
@@ -304,6 +327,7 @@ take_gap(const step_t *step, int side)
         writer->unknown_since = since;
     writer->gap_noticed = step->packet->when;
     add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, since, step->packet->when);
+    prolong_answer(step, !side, since);
 }
 
 /* The gaps of each link are counted of their own: those of another link are not this

@@ -48,7 +48,8 @@ typedef struct {
     uint64_t consumed; /* position up to which the reader has reported data as read */
     uint32_t size;     /* of the buffer, bytes; 0: not known */
     bool is_known;     /* all of these */
-    smcr_when_t since; /* more than a tenth of the buffer is unread; frame 0: it is not */
+    bool knows_wait;   /* the reader's host has acknowledged that the writer waits for space */
+    smcr_when_t since; /* data lie unread; frame 0: none do */
 } smcr_timeline_unread_t;
 
 /* One direction. All zeros: nothing has been sent. */

@@ -1,0 +1,266 @@
+/* Intervals: what is added becomes disjoint lists, and each moment is charged to one part. A reader of
+ * its own, which looks at each nanosecond, has the same shares.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <glib.h>
+
+#include "timeline/timeline.h"
+
+#define LATEST 400 /* nanoseconds: events are before that */
+
+static wmem_allocator_t *scope; /* from the beginning of main() to its end */
+
+static smcr_when_t
+at(uint64_t time)
+{
+    return (smcr_when_t){(uint32_t)time + 1, time};
+}
+
+static void
+add(smcr_intervals_t *intervals, smcr_interval_kind_t kind, uint64_t begin, uint64_t end)
+{
+    smcr_intervals_add(intervals, scope, kind, (smcr_interval_t){at(begin), at(end)});
+}
+
+static void
+forget(smcr_intervals_t *intervals)
+{
+    wmem_free_all(scope);
+    *intervals = (smcr_intervals_t){0};
+}
+
+/* ---- lists ---- */
+
+static void
+test_what_touches_is_one(void)
+{
+    smcr_intervals_t intervals = {0};
+    const smcr_interval_list_t *list = &intervals.list[SMCR_INTERVAL_TRANSFER];
+
+    add(&intervals, SMCR_INTERVAL_TRANSFER, 10, 20);
+    add(&intervals, SMCR_INTERVAL_TRANSFER, 30, 40);
+    add(&intervals, SMCR_INTERVAL_TRANSFER, 25, 25); /* empty */
+    add(&intervals, SMCR_INTERVAL_TRANSFER, 28, 27); /* the clock goes back */
+    g_assert_cmpuint(list->length, ==, 2);
+    add(&intervals, SMCR_INTERVAL_TRANSFER, 20, 30);
+    g_assert_cmpuint(list->length, ==, 1);
+    g_assert_cmpuint(list->entries[0].begin.time, ==, 10);
+    g_assert_cmpuint(list->entries[0].end.time, ==, 40);
+    g_assert_cmpuint(list->entries[0].begin.frame, ==, 11);
+    g_assert_cmpuint(list->entries[0].end.frame, ==, 41);
+    add(&intervals, SMCR_INTERVAL_TRANSFER, 1, 2);
+    add(&intervals, SMCR_INTERVAL_TRANSFER, 5, 6);
+    add(&intervals, SMCR_INTERVAL_TRANSFER, 0, 50);
+    g_assert_cmpuint(list->length, ==, 1);
+    forget(&intervals);
+}
+
+/* ---- each moment has one part ---- */
+
+#define BIT(kind) (1U << SMCR_INTERVAL_##kind)
+#define FULL_AND_UNREAD (BIT(FULL) | BIT(UNREAD))
+
+static const struct {
+    const char *name;
+    unsigned kinds; /* that hold */
+    smcr_interval_part_t part;
+} moments[] = {
+    {.name = "nothing holds", .kinds = 0, .part = SMCR_INTERVAL_IS_NOTHING},
+    {.name = "data are under way", .kinds = BIT(TRANSFER), .part = SMCR_INTERVAL_IS_TRANSFER},
+    {.name = "unread data, and space for more",
+     .kinds = BIT(UNREAD) | BIT(TRANSFER),
+     .part = SMCR_INTERVAL_IS_TRANSFER},
+    {.name = "the reader does not read",
+     .kinds = FULL_AND_UNREAD,
+     .part = SMCR_INTERVAL_IS_FULL_READER},
+    {.name = "the reader does not read, and packets are retransmitted",
+     .kinds = FULL_AND_UNREAD | BIT(RETRANSMISSION) | BIT(TRANSFER),
+     .part = SMCR_INTERVAL_IS_FULL_READER},
+    {.name = "the reader does not read, and packets of the writer are missing",
+     .kinds = FULL_AND_UNREAD | BIT(NOT_CAPTURED),
+     .part = SMCR_INTERVAL_IS_FULL_READER},
+    {.name = "an update may be missing",
+     .kinds = FULL_AND_UNREAD | BIT(PEER_NOT_CAPTURED),
+     .part = SMCR_INTERVAL_IS_UNKNOWN},
+    {.name = "the update is under way", .kinds = BIT(FULL), .part = SMCR_INTERVAL_IS_FULL_PATH},
+    {.name = "the update is retransmitted",
+     .kinds = BIT(FULL) | BIT(PEER_RETRANSMISSION),
+     .part = SMCR_INTERVAL_IS_RETRANSMISSION},
+    {.name = "the peer retransmits what the writer does not wait for",
+     .kinds = BIT(TRANSFER) | BIT(PEER_RETRANSMISSION),
+     .part = SMCR_INTERVAL_IS_TRANSFER},
+    {.name = "the answer is retransmitted",
+     .kinds = BIT(ANSWER) | BIT(PEER_RETRANSMISSION),
+     .part = SMCR_INTERVAL_IS_RETRANSMISSION},
+    {.name = "an answer may be missing",
+     .kinds = BIT(ANSWER) | BIT(PEER_NOT_CAPTURED),
+     .part = SMCR_INTERVAL_IS_UNKNOWN},
+    {.name = "packets of the peer are missing, of whom nobody waits",
+     .kinds = BIT(PEER_NOT_CAPTURED),
+     .part = SMCR_INTERVAL_IS_NOTHING},
+    {.name = "a retransmission is proven, whatever is missing",
+     .kinds = BIT(RETRANSMISSION) | BIT(NOT_CAPTURED),
+     .part = SMCR_INTERVAL_IS_RETRANSMISSION},
+    {.name = "packets of the writer are missing",
+     .kinds = BIT(NOT_CAPTURED) | BIT(TRANSFER),
+     .part = SMCR_INTERVAL_IS_UNKNOWN},
+    {.name = "the answer comes while data are under way",
+     .kinds = BIT(ANSWER) | BIT(TRANSFER),
+     .part = SMCR_INTERVAL_IS_TRANSFER},
+    {.name = "the peer answers", .kinds = BIT(ANSWER), .part = SMCR_INTERVAL_IS_ANSWER},
+};
+
+static void
+test_each_moment_has_one_part(void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(moments); i++) {
+        smcr_intervals_t intervals = {0};
+
+        for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
+            if (moments[i].kinds & 1U << kind)
+                add(&intervals, (smcr_interval_kind_t)kind, 10, 20);
+        smcr_interval_division_t found =
+            smcr_intervals_divide(&intervals, (smcr_interval_t){at(10), at(20)});
+        for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++)
+            if (found.share[part] != (part == moments[i].part ? 10 : 0))
+                g_error("%s: part %u has %u", moments[i].name, part, (unsigned)found.share[part]);
+        forget(&intervals);
+    }
+}
+
+/* ---- a reader of its own ---- */
+
+/* What holds at each nanosecond. */
+typedef struct {
+    unsigned holds[LATEST];
+} moments_t;
+
+static smcr_interval_part_t
+expected_part(unsigned holds)
+{
+    bool waits = holds & BIT(FULL);
+    bool asks = holds & BIT(ANSWER) && !(holds & BIT(TRANSFER));
+    unsigned peer = BIT(PEER_RETRANSMISSION) | BIT(PEER_NOT_CAPTURED);
+    unsigned counts = waits || asks ? holds : holds & ~peer; /* else the peer delays nobody */
+
+    if (waits && holds & BIT(UNREAD) && !(holds & BIT(PEER_NOT_CAPTURED)))
+        return SMCR_INTERVAL_IS_FULL_READER;
+    if (counts & (BIT(RETRANSMISSION) | BIT(PEER_RETRANSMISSION)))
+        return SMCR_INTERVAL_IS_RETRANSMISSION;
+    if (counts & (BIT(NOT_CAPTURED) | BIT(PEER_NOT_CAPTURED)))
+        return SMCR_INTERVAL_IS_UNKNOWN;
+    if (waits)
+        return SMCR_INTERVAL_IS_FULL_PATH;
+    if (holds & BIT(TRANSFER))
+        return SMCR_INTERVAL_IS_TRANSFER;
+    return asks ? SMCR_INTERVAL_IS_ANSWER : SMCR_INTERVAL_IS_NOTHING;
+}
+
+static void
+add_random(GRand *random, smcr_intervals_t *intervals, moments_t *moments_of, uint64_t from,
+           uint64_t until)
+{
+    int kind = g_rand_int_range(random, 0, SMCR_INTERVAL_KINDS);
+    uint64_t begin = (uint64_t)g_rand_int_range(random, (gint32)from, (gint32)until);
+    uint64_t length = (uint64_t)g_rand_int_range(random, 0, 12);
+    uint64_t end = MIN(until, begin + length);
+
+    add(intervals, (smcr_interval_kind_t)kind, begin, end);
+    for (uint64_t time = begin; time < end; time++)
+        moments_of->holds[time] |= 1U << kind;
+}
+
+/* The shares of both agree, whether what is old was settled or not. */
+static void
+check_against_moments(const smcr_intervals_t *intervals, const moments_t *moments_of)
+{
+    smcr_interval_division_t found =
+        smcr_intervals_divide(intervals, (smcr_interval_t){at(0), at(LATEST - 1)});
+    uint64_t share[SMCR_INTERVAL_PARTS] = {0};
+
+    for (unsigned time = 0; time < LATEST - 1; time++)
+        share[expected_part(moments_of->holds[time])]++;
+    for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++)
+        g_assert_cmpuint(found.share[part], ==, share[part]);
+}
+
+static void
+test_against_each_nanosecond(void)
+{
+    GRand *random = g_rand_new_with_seed(7609);
+
+    for (unsigned round = 0; round < 20; round++) {
+        smcr_intervals_t intervals = {0};
+        moments_t moments_of = {0};
+
+        for (unsigned i = 0; i < 60; i++)
+            add_random(random, &intervals, &moments_of, 0, LATEST - 1);
+        check_against_moments(&intervals, &moments_of);
+        forget(&intervals);
+    }
+    g_rand_free(random);
+}
+
+/* Many short intervals, in their order: what is old is settled, and joined. */
+static void
+test_settled_shares_stay(void)
+{
+    GRand *random = g_rand_new_with_seed(1);
+
+    for (unsigned round = 0; round < 10; round++) {
+        smcr_intervals_t intervals = {0};
+        moments_t moments_of = {0};
+        uint32_t length = 0;
+
+        for (uint64_t from = 0; from + 20 < LATEST; from += 4) {
+            for (unsigned i = 0; i < 12; i++)
+                add_random(random, &intervals, &moments_of, from, from + 20);
+            smcr_intervals_settle(&intervals, scope, at(from + 4));
+            smcr_intervals_settled(&intervals, &length);
+            g_assert_cmpuint(length, <=, SMCR_INTERVAL_SETTLED_MOST);
+        }
+        g_assert_cmpuint(length, >, 0);
+        check_against_moments(&intervals, &moments_of);
+        forget(&intervals);
+    }
+    g_rand_free(random);
+}
+
+/* However many short waits there are, the long one keeps its begin and its end. */
+static void
+test_long_waits_stay(void)
+{
+    smcr_intervals_t intervals = {0};
+
+    for (uint64_t time = 1000; time < 2000000; time += 1000) {
+        uint64_t length = time == 500000 ? 900 : 10;
+        add(&intervals, SMCR_INTERVAL_FULL, time, time + length);
+        add(&intervals, SMCR_INTERVAL_UNREAD, time + 1, time + length);
+        smcr_intervals_settle(&intervals, scope, at(time));
+    }
+    smcr_interval_division_t found =
+        smcr_intervals_divide(&intervals, (smcr_interval_t){at(0), at(2000000)});
+    g_assert_cmpuint(found.share[SMCR_INTERVAL_IS_FULL_PATH], ==, 1999);
+    g_assert_cmpuint(found.share[SMCR_INTERVAL_IS_FULL_READER], ==, 1998 * 9 + 899);
+    g_assert_cmpuint(found.longest_reader.begin.time, ==, 500001);
+    g_assert_cmpuint(found.longest_reader.end.time, ==, 500900);
+    g_assert_cmpuint(found.longest_full.begin.frame, ==, 500001);
+    forget(&intervals);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+    g_test_add_func("/interval/what-touches-is-one", test_what_touches_is_one);
+    g_test_add_func("/interval/each-moment-has-one-part", test_each_moment_has_one_part);
+    g_test_add_func("/interval/against-each-nanosecond", test_against_each_nanosecond);
+    g_test_add_func("/interval/settled-shares-stay", test_settled_shares_stay);
+    g_test_add_func("/interval/long-waits-stay", test_long_waits_stay);
+    int status = g_test_run();
+    wmem_destroy_allocator(scope);
+    return status;
+}

@@ -1,0 +1,327 @@
+/* The timeline of a connection: scenes of a writer and its reader, and what each moment of them is
+ * charged to. Times are microseconds; frames count from 1.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include <glib.h>
+
+#include "state/model/store.h"
+#include "state/state.h"
+#include "timeline/timeline.h"
+
+#define SIZE 65536 /* of both receive buffers, bytes */
+#define MOST 16    /* steps of a scene */
+
+enum { CLIENT, SERVER };
+
+/* What happens in a frame. */
+typedef enum {
+    END,
+    DATA,      /* a WRITE of `bytes`, acknowledged at `acked` */
+    ANNOUNCE,  /* a CDC message that announces all that was written; with `waits` its writer waits
+                  for space */
+    UPDATE,    /* a CDC message: all but `bytes` of what the peer announced has been read */
+    AGAIN,     /* a retransmission of the packet of frame `of` */
+    OVERTAKEN, /* a packet that comes late: that of frame `of` overtook it */
+    UNKNOWN,   /* a CDC message after a gap: what it says is not known */
+} event_t;
+
+typedef struct {
+    event_t event;
+    int side;
+    uint64_t time;   /* microseconds */
+    uint64_t acked;  /* likewise; 0: the capture has no acknowledgement */
+    uint32_t bytes;
+    uint32_t of;     /* a frame */
+    uint64_t freed;  /* ANNOUNCE: the wait ends, since the writer's host learns of space; 0: it does
+                        not wait */
+    uint32_t missing; /* packets of its sender are missing before it */
+    bool in_vain;    /* AGAIN: it was acknowledged before */
+} step_t;
+
+/* Shares of what CLIENT writes, microseconds. What is left out is 0. */
+typedef struct {
+    uint64_t nothing, answer, transfer, path, reader, retransmission, unknown;
+} shares_t;
+
+static const struct {
+    const char *name;
+    step_t steps[MOST];
+    uint64_t end;
+    shares_t shares;
+    uint64_t answer; /* the longest answer of CLIENT's peer, microseconds */
+} scenes[] = {
+    {.name = "one write",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10}},
+     .end = 200,
+     .shares = {.transfer = 50, .nothing = 50}},
+    {.name = "the reader's program does not read",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 1010},
+               {.event = UPDATE, .side = SERVER, .time = 1000, .acked = 1010, .bytes = 40000}},
+     .end = 1010,
+     .shares = {.path = 19, .reader = 890, .transfer = 1}},
+    {.name = "the reader reads at once, and the update takes long",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 1010},
+               {.event = UPDATE, .side = SERVER, .time = 121, .acked = 1010, .bytes = 0}},
+     .end = 1010,
+     .shares = {.path = 908, .reader = 1, .transfer = 1}},
+    {.name = "the message that fills the buffer is lost and retransmitted",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 910, .freed = 1010},
+               {.event = AGAIN, .side = CLIENT, .time = 900, .of = 2},
+               {.event = UPDATE, .side = SERVER, .time = 1000, .acked = 1010, .bytes = 0}},
+     .end = 1010,
+     .shares = {.transfer = 1, .retransmission = 799, .path = 20, .reader = 90}},
+    {.name = "the update is lost and retransmitted",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 910},
+               {.event = UPDATE, .side = SERVER, .time = 150, .acked = 910, .bytes = 0},
+               {.event = AGAIN, .side = SERVER, .time = 900, .of = 3}},
+     .end = 910,
+     .shares = {.transfer = 1, .path = 29, .reader = 30, .retransmission = 750}},
+    {.name = "a harmless retransmission takes no blame from the reader",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 1010},
+               {.event = AGAIN, .side = CLIENT, .time = 500, .of = 1, .in_vain = true},
+               {.event = UPDATE, .side = SERVER, .time = 1000, .acked = 1010, .bytes = 40000}},
+     .end = 1010,
+     .shares = {.path = 19, .reader = 890, .transfer = 1}},
+    {.name = "an update may be missing",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 1010},
+               {.event = UPDATE, .side = SERVER, .time = 200, .acked = 1010, .bytes = SIZE},
+               {.event = UPDATE, .side = SERVER, .time = 1000, .acked = 1010, .bytes = 40000,
+                .missing = 1}},
+     .end = 1010,
+     .shares = {.path = 19, .reader = 90, .unknown = 800, .transfer = 1}},
+    {.name = "the path is slow, and data that are read need no report",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE / 2},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120},
+               {.event = DATA, .side = CLIENT, .time = 200, .acked = 210, .bytes = SIZE / 2},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 201, .acked = 600, .freed = 910},
+               {.event = UPDATE, .side = SERVER, .time = 601, .acked = 910, .bytes = 0}},
+     .end = 910,
+     .shares = {.transfer = 21, .nothing = 80, .path = 708, .reader = 1}},
+    {.name = "a packet that comes late is no retransmission",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 130, .bytes = 10},
+               {.event = DATA, .side = CLIENT, .time = 110, .acked = 130, .bytes = 10,
+                .missing = 1},
+               {.event = OVERTAKEN, .side = CLIENT, .time = 120, .acked = 130, .bytes = 10,
+                .of = 2}},
+     .end = 200,
+     .shares = {.transfer = 20, .nothing = 70, .unknown = 10}},
+    {.name = "the peer's program answers late",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120},
+               {.event = DATA, .side = SERVER, .time = 5000, .acked = 5010, .bytes = 10},
+               {.event = DATA, .side = CLIENT, .time = 6000, .acked = 6010, .bytes = 10}},
+     .end = 6010,
+     .shares = {.transfer = 30, .answer = 4880, .nothing = 1000},
+     .answer = 4880},
+    {.name = "what the peer sends without a request is no answer",
+     .steps = {{.event = DATA, .side = SERVER, .time = 100, .acked = 110, .bytes = 10},
+               {.event = DATA, .side = SERVER, .time = 5000, .acked = 5010, .bytes = 10}},
+     .end = 5010,
+     .shares = {.nothing = 4910}},
+    {.name = "an answer may be missing",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120},
+               {.event = DATA, .side = SERVER, .time = 5000, .acked = 5010, .bytes = 10,
+                .missing = 2}},
+     .end = 5010,
+     .shares = {.transfer = 20, .nothing = 10, .unknown = 4880}},
+    {.name = "a message after a gap may free space",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 1010},
+               {.event = UNKNOWN, .side = SERVER, .time = 400, .missing = 1},
+               {.event = UPDATE, .side = SERVER, .time = 1000, .acked = 1010, .bytes = 40000}},
+     .end = 1010,
+     .shares = {.path = 610, .unknown = 299, .transfer = 1}},
+};
+
+/* ---- a scene as packets ---- */
+
+/* What has been written and read so far, by side. */
+typedef struct {
+    wmem_allocator_t *scope;
+    smcr_state_t *state;
+    smcr_timeline_t timeline;
+    smcr_link_t link;
+    uint64_t written[2];
+    uint64_t announced[2];
+    uint32_t gaps[2];
+    uint32_t psn[2];
+    uint32_t psn_of[MOST + 1]; /* by frame */
+} stage_t;
+
+static smcr_when_t
+when_of(uint64_t time, uint32_t frame)
+{
+    return (smcr_when_t){frame, time * 1000};
+}
+
+/* Frames count in the order of time: an acknowledgement has the number of the frame that would be
+ * its own. */
+static uint32_t
+frame_at(const step_t *steps, uint64_t time)
+{
+    uint32_t frame = 1;
+
+    for (unsigned i = 0; i < MOST && steps[i].event != END; i++)
+        if (steps[i].time <= time)
+            frame += 10;
+    return frame;
+}
+
+/* The acknowledgement at `time`; NULL where that is 0. */
+static const smcr_when_t *
+make_ack(stage_t *stage, const step_t *steps, uint64_t time)
+{
+    smcr_when_t *acked = wmem_new(stage->scope, smcr_when_t);
+
+    *acked = when_of(time, frame_at(steps, time));
+    return time ? acked : NULL;
+}
+
+static void
+set_write(stage_t *stage, smcr_record_t *record, const step_t *step, const smcr_when_t *acked)
+{
+    smcr_place_t *place = smcr_state_alloc0(stage->state, sizeof *place);
+
+    place->position = stage->written[step->side];
+    place->positioned = true;
+    place->length = step->bytes & SMCR_PLACE_LENGTH_MASK;
+    place->acked = acked;
+    stage->written[step->side] += step->bytes;
+    record->kind = SMCR_RECORD_WRITE;
+    record->place = place;
+}
+
+static void
+set_message(stage_t *stage, smcr_record_t *record, const step_t *step, const smcr_when_t *acked)
+{
+    smcr_record_cdc_t *view = smcr_state_alloc0(stage->state, sizeof *view);
+    int side = step->side;
+
+    record->kind = SMCR_RECORD_CDC;
+    if (step->event == UNKNOWN) {
+        record->fate = SMCR_FLOW_FATE_WAIT;
+        return;
+    }
+    record->view = view;
+    view->acked = acked;
+    view->size = SIZE;
+    view->has_announced = view->has_consumed = view->has_len = true;
+    if (step->event == ANNOUNCE) {
+        view->len = (uint32_t)(stage->written[side] - stage->announced[side]);
+        view->writes = 1;
+        stage->announced[side] = stage->written[side];
+    } else {
+        view->read = 1;
+        view->consumed = stage->announced[!side] - step->bytes;
+    }
+    view->announced = stage->announced[side];
+}
+
+static void
+set_wait(stage_t *stage, const smcr_record_t *record, const step_t *steps, const step_t *step)
+{
+    const smcr_when_t **known = wmem_new(stage->scope, const smcr_when_t *);
+    smcr_record_cdc_rare_t *wait = smcr_record_cdc_make_rare(stage->state, record->view);
+
+    *known = make_ack(stage, steps, step->freed);
+    wait->freed = known;
+}
+
+static void
+take_sample(void *data _U_, int writer _U_, smcr_timeline_sample_t sample _U_, uint64_t time _U_)
+{
+}
+
+static void
+play_step(stage_t *stage, const step_t *steps, const step_t *step)
+{
+    const smcr_timeline_sink_t sink = {take_sample, NULL};
+    uint32_t number = (uint32_t)(step - steps) + 1;
+    const smcr_when_t *acked = make_ack(stage, steps, step->acked);
+    smcr_record_t record = smcr_record_new();
+    bool is_data = step->event == DATA || step->event == OVERTAKEN;
+    smcr_ib_headers_t roce = {.opcode = is_data ? SMCR_RC_WRITE_ONLY : SMCR_RC_SEND_ONLY};
+    smcr_timeline_packet_t packet = {.when = when_of(step->time, frame_at(steps, step->time) - 5),
+                                     .record = &record,
+                                     .roce = &roce,
+                                     .gaps = stage->gaps,
+                                     .is_whole = true};
+
+    record.sender = (int8_t)step->side;
+    record.link = &stage->link;
+    record.first_frame = step->of ? 10 * step->of - 4 : 0;
+    stage->gaps[step->side] += step->missing > 0;
+    if (step->event == AGAIN) {
+        record.kind = SMCR_RECORD_CDC;
+        record.order = SMCR_FLOW_IS_REPEAT;
+        record.fate = SMCR_FLOW_FATE_DROP;
+        record.taken = step->in_vain;
+        roce.psn = stage->psn_of[step->of];
+    } else {
+        roce.psn = stage->psn_of[number] = stage->psn[step->side]++;
+        record.order = step->event == OVERTAKEN ? SMCR_FLOW_IS_LATE : SMCR_FLOW_IS_NEXT;
+        if (is_data)
+            set_write(stage, &record, step, acked);
+        else
+            set_message(stage, &record, step, acked);
+        if (step->freed)
+            set_wait(stage, &record, steps, step);
+    }
+    smcr_timeline_take(&stage->timeline, stage->scope, &packet, &sink);
+}
+
+static void
+compare(const char *scene, const char *part, uint64_t found, uint64_t expected)
+{
+    if (found != expected * 1000)
+        g_error("%s: %s is %g us, not %u us", scene, part, (double)found / 1000,
+                (unsigned)expected);
+}
+
+static void
+test_scenes(void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(scenes); i++) {
+        wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+        stage_t stage = {.scope = scope, .state = smcr_state_new(scope)};
+        const smcr_timeline_sink_t sink = {take_sample, NULL};
+        const step_t *steps = scenes[i].steps;
+
+        for (unsigned number = 0; steps[number].event != END; number++)
+            play_step(&stage, steps, &steps[number]);
+        smcr_timeline_advance(&stage.timeline, scope, 1000, &sink);
+        smcr_interval_t span = {stage.timeline.begun, when_of(scenes[i].end, 1000)};
+        smcr_timeline_direction_t found = smcr_timeline_divide(&stage.timeline, CLIENT, span);
+        const uint64_t *share = found.division.share;
+        const char *name = scenes[i].name;
+        const shares_t *expected = &scenes[i].shares;
+        compare(name, "nothing", share[SMCR_INTERVAL_IS_NOTHING], expected->nothing);
+        compare(name, "answer", share[SMCR_INTERVAL_IS_ANSWER], expected->answer);
+        compare(name, "transfer", share[SMCR_INTERVAL_IS_TRANSFER], expected->transfer);
+        compare(name, "path", share[SMCR_INTERVAL_IS_FULL_PATH], expected->path);
+        compare(name, "reader", share[SMCR_INTERVAL_IS_FULL_READER], expected->reader);
+        compare(name, "retransmission", share[SMCR_INTERVAL_IS_RETRANSMISSION],
+                expected->retransmission);
+        compare(name, "unknown", share[SMCR_INTERVAL_IS_UNKNOWN], expected->unknown);
+        compare(name, "longest answer", smcr_interval_length(found.longest_answer),
+                scenes[i].answer);
+        wmem_destroy_allocator(scope);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/timeline/scenes", test_scenes);
+    return g_test_run();
+}
