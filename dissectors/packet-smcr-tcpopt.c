@@ -15,7 +15,7 @@
  * Wireshark has one dissector for both experimental kinds, so each of these dissectors is wrapped:
  * Wireshark's own runs as it would without the plugin, and what the plugin adds comes after it.
  *
- * Rooms: tcp/option.c and tcp/segment.c do the work. Preferences: host/preferences.c registers those
+ * Rooms: tcp/option.c and tcp/segment.c do the work. Preferences: host/preferences.c registers all
  * of the protocol; none concerns the option.
  *
  * Limitations:

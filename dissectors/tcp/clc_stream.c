@@ -69,7 +69,7 @@ is_header(tvbuff_t *tvb, int offset)
            try_val_to_str(tvb_get_uint8(tvb, offset + SMCR_CLC_TYPE_AT), smcr_values_clc_types);
 }
 
-/* Whether a message of this length ends there: its trailer is right, or the next message follows. */
+/* Whether a message of this length ends there: it has its trailer, or the next message follows. */
 static bool
 ends_at(tvbuff_t *tvb, int offset, int length)
 {
