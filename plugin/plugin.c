@@ -16,7 +16,6 @@
 #include "packet-smcr.h"
 #include "packet/packet.h"
 #include "report/report.h"
-#include "roce/roce.h"
 #include "show/show.h"
 #include "statistics/statistics.h"
 
@@ -34,7 +33,7 @@ register_parts(void)
     smcr_fields_register();
     smcr_preferences_register(proto_smcr);
     smcr_capture_register();
-    smcr_roce_register();
+    smcr_dissector_roce_register();
     smcr_dissector_tcpopt_register();
     smcr_netlink_register();
     smcr_tap_add(register_tap(SMCR_TAP), NULL);
@@ -53,7 +52,7 @@ register_handoffs(void)
 {
     smcr_dissector_tcpopt_handoff();
     smcr_dissector_clc_handoff();
-    smcr_roce_handoff();
+    smcr_dissector_roce_handoff();
     smcr_netlink_handoff();
     smcr_handshake_handoff(); /* behind CLC's */
     smcr_policy_handoff();

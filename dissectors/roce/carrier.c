@@ -382,9 +382,9 @@ dissect_checked(call_t *call, smcr_packet_t *packet)
 }
 
 /* A packet that begins with the header `start` says, in front of InfiniBand's dissector. */
-static int
-dissect_packet(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-               void *data)
+int
+smcr_roce_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                  void *data)
 {
     call_t call = {start, tvb, pinfo, tree, data, 0};
 
@@ -414,8 +414,8 @@ dissect_unwrapped(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *dat
 
 /* A payload that comes to our heuristic, though the wrapper has not seen the packet: that has
  * stepped aside, or the packet is in an encapsulation that is not wrapped. */
-static ws_bool
-dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+ws_bool
+smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     const struct infinibandinfo *infiniband = data;
     nested_packet_t *decided = current_of(pinfo);
@@ -444,8 +444,8 @@ dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 }
 
 /* The built-in's heuristic may come first, and takes what has the length and a type of LLC. */
-static ws_bool
-dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+ws_bool
+smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     const struct infinibandinfo *infiniband = data;
 
@@ -463,27 +463,10 @@ dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     return smcr_hooks_builtin(tvb, pinfo, tree, data);
 }
 
-/* ---- hooks ---- */
-
-SMCR_HOOKS_WRAPPER(bth, dissect_packet, SMCR_HOOKS_BTH)
-SMCR_HOOKS_WRAPPER(grh, dissect_packet, SMCR_HOOKS_GRH)
-SMCR_HOOKS_WRAPPER(lrh, dissect_packet, SMCR_HOOKS_LRH)
-
-void
-smcr_roce_register(void)
-{
-    static const dissector_t wrappers[SMCR_HOOKS_STARTS] = {dissect_bth, dissect_grh, dissect_lrh};
-
-    smcr_hooks_register(wrappers);
-    smcr_udp_ports_register();
-}
-
 void
 smcr_roce_handoff(void)
 {
     handles.payload = create_dissector_handle(show_current, proto_smcr);
     handles.headers =
         create_dissector_handle(dissect_headers, proto_get_id_by_filter_name("infiniband"));
-    smcr_hooks_handoff(dissect_payload, dissect_builtin);
-    smcr_udp_ports_handoff();
 }
