@@ -62,8 +62,7 @@ recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arri
            smcr_state_unknown_qp_write(arrival);
 }
 
-/* Learns from a CDC message whose TCP connection has ended before. The socket of TCP stays open as
- * long as its SMC-R connection, so a FIN or RST before the message needs a reason (RFC 7609 4.8). */
+/* Learns from a CDC message of a connection whose TCP connection may have ended before it. */
 static void
 learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {

@@ -4,9 +4,9 @@
  * incomplete messages apart from those of the TCP segments.
  *
  * The plugin relies on TCP's internals. For the time of a call it replaces `multisegment_pdus`,
- * `flags` and `ooo_segments` of tcp_flow_t, and `dissector_tree` of conversation_t: a dissector that
- * takes the conversation then takes the bytes of SMC-R, not the TCP segments. It ends a message
- * until FIN as tcp_multisegment_pdu keeps it, and sets the members of packet_info below.
+ * `flags` and `ooo_segments` of tcp_flow_t, and `dissector_tree` of conversation_t: a dissector
+ * that takes the conversation then takes the bytes of SMC-R, not the TCP segments. It ends a
+ * message until FIN as tcp_multisegment_pdu keeps it, and sets the members of packet_info below.
  *
  * If a version of Wireshark keeps messages elsewhere, messages of SMC-R mix with those of segments.
  * If it ends a message until FIN in another way, HTTP without a length stays open. If dissectors
@@ -157,8 +157,8 @@ dissect_as_tcp(const smcr_payload_target_t *target, const tcp_segment_t *segment
     become_tcp(pinfo, ends, sender, &saved);
     struct tcp_analysis *tcpd = get_tcp_conversation_data(ends->conversation, pinfo);
     tcp_flow_t *flow = tcpd->fwd, flow_of_segments = *flow;
-    /* TCP's flow is that of SMC-R for the call. Its bytes come in the order of the receiver: without
-     * a list of early segments TCP looks for none (tcp.reassemble_out_of_order). */
+    /* TCP's flow is that of SMC-R for the call. The bytes come in the order of the receiver, so TCP
+     * needs no list of early segments (tcp.reassemble_out_of_order). */
     flow->multisegment_pdus = own->messages;
     flow->flags = own->flags;
     flow->ooo_segments = NULL;
@@ -204,13 +204,20 @@ find_piece(const smcr_place_t *place)
     return piece;
 }
 
+/* The receiver drops a packet whose bytes it has already. */
+static bool
+is_dropped(const smcr_record_t *record)
+{
+    return record->fate == SMCR_FLOW_FATE_DROP;
+}
+
 bool
 smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_payload_fresh_t *fresh)
 {
     const smcr_place_rare_t *rare = smcr_place_rare(record->place);
     smcr_stream_piece_t piece = find_piece(record->place);
 
-    if (!record->conn || !piece.known || record->fate == SMCR_FLOW_FATE_DROP)
+    if (!record->conn || !piece.known || is_dropped(record))
         return false;
     if (record->is_late) { /* when it came, nobody knew which bytes had been written before */
         *fresh = (smcr_payload_fresh_t){data, piece.position, 0, false};
@@ -247,9 +254,8 @@ is_belated(const packet_info *pinfo, const smcr_record_t *record)
     return record->conn && pinfo->num < record->conn->known_from;
 }
 
-/* Whether the bytes begin the stream, as far as the later pass has given it to dissectors: nothing
- * was given, the first bytes of the packet's request are in this packet, and no CDC message of the
- * sender is before it. */
+/* Whether these bytes are the first that a later pass gives to dissectors: it has given none yet,
+ * the packet is the first of its request, and the first CDC message of its sender comes later. */
 static bool
 begins_stream(const smcr_payload_target_t *target, const struct smcr_payload_flow *flow)
 {
