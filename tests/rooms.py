@@ -9,7 +9,8 @@ from bed import TOP
 DISSECTORS = TOP / "dissectors"
 
 # From the bottom up. A room includes only the doors of rooms that come before it; the head of the first door says what the
-# room knows. The field table, at the top of dissectors/, lies below the state, which tells of its expert items.
+# room knows. At the top of dissectors/ are the field table, which lies below the state, since that names its expert items,
+# and the three registered dissectors, which lie above the rooms that they call.
 ROOMS = {
     "wire": ("wire.h",),
     "fabric": ("fabric.h",),
@@ -39,7 +40,8 @@ ROOMS = {
     "report": ("report.h",),
     "statistics": ("statistics.h",),
 }
-FIELD_TABLE = "(field table)"  # the files at the top
+FIELD_TABLE, FACE = "(field table)", "(three dissectors)"  # the files at the top
+FACE_HEADER = "packet-smcr.h"
 DOCUMENT = TOP / "docs" / "architecture.md"
 BEGIN, END = "<!-- rooms: tests/rooms-doc -->\n", "<!-- end of the rooms -->"
 
@@ -78,15 +80,17 @@ def head(room):
 
 
 def place_of(path):
-    """The room of a file."""
-    return FIELD_TABLE if room_of(path) == "." else room_of(path)
+    """The room of a file, or which of the files at the top it is."""
+    if room_of(path) != ".":
+        return room_of(path)
+    return FACE if path.name.startswith("packet-smcr") else FIELD_TABLE
 
 
 def order():
-    """All rooms and the field table, from the bottom up."""
+    """All rooms and what is at the top, from the bottom up."""
     rooms = list(ROOMS)
-    between = rooms.index("state/model")
-    return [*rooms[:between], FIELD_TABLE, *rooms[between:]]
+    between, above = rooms.index("state/model"), rooms.index("netlink")
+    return [*rooms[:between], FIELD_TABLE, *rooms[between:above], FACE, *rooms[above:]]
 
 
 def neighbours():
@@ -107,15 +111,9 @@ def floors():
 
 
 def diagram():
-    """The floors from the top down; then a row for each room, with a mark below each room that it includes."""
-    rooms, knows = order(), neighbours()
+    """The floors from the top down."""
     height = len(floors())
-    lines = [f"floor {height - i}   {'   '.join(row)}" for i, row in enumerate(reversed(floors()))]
-    width = max(map(len, rooms)) + 3
-    lines += ["", " " * (width + 1) + "includes " + " ".join(f"{i:2}" for i in range(1, len(rooms)))]
-    lines += [(f"{i:2} {room:{width}}      " + "".join(f"  {'x' if other in knows[room] else '.'}" for other in rooms[:i - 1])).rstrip()
-              for i, room in enumerate(rooms, 1)]
-    return "".join(f"    {line}".rstrip() + "\n" for line in lines)
+    return "".join(f"    floor {height - i:2}   {'   '.join(row)}\n" for i, row in enumerate(reversed(floors())))
 
 
 def named(text):
@@ -132,6 +130,6 @@ def table():
 
 
 def document(text):
-    """architecture.md with the diagram and the table made anew."""
+    """architecture.md with the floors and the table made anew."""
     before, rest = text.split(BEGIN)
     return f"{before}{BEGIN}{diagram()}\n{table()}{END}{rest.split(END)[1]}"

@@ -12,11 +12,12 @@ import subprocess
 
 import pytest
 from bed import BUILDS
-from rooms import DISSECTORS, ROOMS, head, includes, room_of, sources, tags
+from rooms import DISSECTORS, FACE_HEADER, ROOMS, head, includes, room_of, sources, tags
 
 PLAIN = ("wire", "fabric", "fabric/peers", "state/model", "state/evidence", "state/rules", "state/rules/links", "state/flow", "state", "report/figures", "report/congestion", "report/words", "report/findings", "report/tables")  # no epan
 FIELDS = {"fields.h", "fields.def", "told.def", "experts.def"}  # THE table: for all rooms from message/ on
 EXPERTS = "experts.def"  # a part of it that needs nothing of Wireshark: the state tells of these items
+DISSECTORS_OF_SMCR = {"packet-smcr-tcpopt.c", "packet-smcr-clc.c", "packet-smcr-roce.c"}  # the face of the project
 MOST_MODULES = 16  # of a folder
 WIRESHARK = {"glib.h", "inttypes.h", "stdbool.h", "stddef.h", "stdint.h", "string.h", "wireshark.h", "wsutil/wmem/wmem.h"}  # what its wireshark.h brings
 
@@ -169,8 +170,26 @@ def test_plain_rooms_know_no_epan(room):
     assert wrong == []
 
 
-def test_field_table_alone_stands_at_the_top():
-    assert {path.stem for path in sources(".")} == {pathlib.Path(name).stem for name in FIELDS}
+def test_field_table_and_three_dissectors_stand_at_the_top():
+    assert {path.name for path in DISSECTORS.rglob("packet-*.c")} == DISSECTORS_OF_SMCR
+    face = {pathlib.Path(name).stem for name in (*DISSECTORS_OF_SMCR, FACE_HEADER)}
+    assert {path.stem for path in sources(".")} == {pathlib.Path(name).stem for name in FIELDS} | face
+
+
+@pytest.mark.parametrize("name", sorted(DISSECTORS_OF_SMCR))
+def test_dissectors_are_thin_and_say_their_limits(name):
+    """Each calls rooms by their doors; its head says what it dissects, by which sections, and what it does not."""
+    path = DISSECTORS / name
+    above = path.read_text(encoding="utf-8").split("*/")[0]
+    assert all(word in above for word in ("RFC 7609", "What is dissected:", "Rooms:", "Preferences", "Limitations:"))
+    others = [other for other in includes(path) if room_of(other) != "."]
+    assert [other.name for other in others if other.name not in ROOMS[room_of(other)]] == []
+
+
+def test_no_room_knows_the_dissectors():
+    assert [path.name for room in ROOMS for path in sources(room) if any(each.name == FACE_HEADER for each in includes(path))] == []
+    needed = {other for name, others in by_symbols().items() if "/" in name for other in others}
+    assert {name for name in needed if name.startswith("packet-smcr")} == set()
 
 
 def types(*paths):
@@ -216,7 +235,7 @@ def test_first_pass_is_asked_once_in_each_dissector():
     """Whether a frame has been visited; what is shown in the second pass only, and TCP's tables, are no learning."""
     asks = {path.name: path.read_text(encoding="utf-8").count("fd->visited") for path in DISSECTORS.rglob("*.c")}
     assert {name: count for name, count in asks.items() if count} == {
-        "option.c": 2, "clc_stream.c": 1, "learn.c": 1, "netlink.c": 1,  # the five dissectors: options and segments
+        "packet-smcr-tcpopt.c": 1, "segment.c": 1, "packet-smcr-clc.c": 1, "learn.c": 1, "netlink.c": 1,  # five ways in
         "capture.c": 1,  # asserts it
         "udp_ports.c": 1,  # marks frames
         "as_tcp.c": 5,  # TCP's table of messages, bytes that are held, bytes of before a host named their connection

@@ -22,7 +22,7 @@ WORDS = {
     "state/rules": "breach rules",
     "state/rules/links": "",
     "state/flow": "cost orphan outcome window write",
-    ".": "field value",
+    ".": "dissector field value",
     "message": "cdc() clc() item keep layout llc() message row say",
     "host": "capture endpoint gate handshake heuristic hook host preferences selected udp_port",
     "show": "analysis annotate generated info quick_text show tap",

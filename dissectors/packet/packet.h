@@ -48,9 +48,9 @@ smcr_packet_has_bytes(const smcr_packet_t *packet)
 bool smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet);
 
 /* Decides what the ICRC of the packet means, and sets `corrupt` and `icrc` of its headers. A wrong
- * ICRC means corruption only if earlier packets of the same sender had right ones; some senders,
- * such as soft-RoCE drivers, compute another value. `icrc` comes from the bytes of the packet, and
- * becomes "not verified" where its sender is not trusted. Called before smcr_packet_learn(). */
+ * ICRC means corruption only if earlier packets of the same sender had right ones: some senders
+ * write another value. `icrc` comes from the bytes of the packet, and becomes "not verified" where
+ * its sender is not trusted. Called before smcr_packet_learn(). */
 void smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc);
 
 /* First pass: an arrival with the state, the time and the VLAN of this frame. The caller adds its
@@ -69,11 +69,11 @@ void smcr_packet_learn_clc(smcr_arrival_t *arrival, smcr_conn_t *conn, const smc
                            unsigned nth, bool from_server);
 
 /* First pass: learns from the first bytes of the application in a direction of the TCP connection.
- * A record is kept only if a rule is broken. Arguments as above. */
+ * A record is kept only if there is an event to show. Arguments as above. */
 void smcr_packet_learn_data(smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server);
 
 /* First pass: learns from what a host reports of its sockets over netlink. A record is kept only if
- * a rule is broken. `nth`: number of the netlink message in the frame, from 0. */
+ * there is an event to show. `nth`: number of the netlink message in the frame, from 0. */
 void smcr_packet_learn_told(packet_info *pinfo, const smcr_told_t *told, unsigned nth);
 
 /* What has records besides the packets of the fabric. A record has a layer in its frame; these are
