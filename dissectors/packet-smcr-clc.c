@@ -1,7 +1,7 @@
-/* packet-smcr-clc.c
+/* packet-smcr-clc.c: Connection Layer Control over TCP
  *
- * CLC, Connection Layer Control: the messages by which both ends of a TCP connection agree on SMC-R
- * (RFC 7609 3.5, C.3, A.2; SMCv2 as in Linux, net/smc/smc_clc.h).
+ * By CLC messages both ends of a TCP connection agree on SMC-R (RFC 7609 3.5, C.3, A.2; SMCv2 as
+ * in Linux, net/smc/smc_clc.h).
  *
  * What is dissected:
  * - Proposal, Accept, Confirm and Decline, of SMC-R and of SMC-D, v1, v2 and v2.1. They are the

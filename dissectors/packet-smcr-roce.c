@@ -1,4 +1,4 @@
-/* packet-smcr-roce.c
+/* packet-smcr-roce.c: SMC-R on RoCE
  *
  * SMC-R on RDMA over Converged Ethernet (RoCE): LLC messages, CDC messages and RDMA WRITEs on
  * reliably connected queue pairs (RFC 7609 4, A.3, A.4; InfiniBand Architecture Specification,

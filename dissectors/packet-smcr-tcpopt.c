@@ -1,4 +1,4 @@
-/* packet-smcr-tcpopt.c
+/* packet-smcr-tcpopt.c: the option of TCP for SMC-R
  *
  * The TCP option by which a host offers SMC-R (RFC 7609 3.1, 3.5.1.1, A.1), and the TCP segments of
  * connections that have it.

@@ -172,7 +172,7 @@ typedef struct {
     unsigned flags;  /* of TCP */
     uint32_t number; /* sequence number of the first byte, or of the flags */
     tvbuff_t *data;  /* NULL: none */
-} sending_t;
+} outgoing_t;
 
 /* The acknowledgement number of a role: all bytes that it has read, and the FIN after them. */
 static uint32_t
@@ -184,7 +184,7 @@ acknowledgement_number(const exported_t *exported, unsigned role)
 }
 
 static void
-queue_segment(packet_info *pinfo, const smcr_conn_t *conn, const sending_t *sending)
+queue_segment(packet_info *pinfo, const smcr_conn_t *conn, const outgoing_t *sending)
 {
     unsigned role = sending->role;
     out_segment_t segment = {.ports = {conn->port[role], conn->port[!role]},
@@ -211,7 +211,7 @@ queue_data(packet_info *pinfo, const smcr_record_t *record, tvbuff_t *data)
     if (!is_exported(record->conn) || record->direction < 0 ||
         !smcr_payload_fresh_bytes(data, record, &fresh))
         return;
-    const sending_t sending = {.role = (unsigned)record->direction,
+    const outgoing_t sending = {.role = (unsigned)record->direction,
                                .flags = TH_ACK | TH_PUSH,
                                .number = 1 + (uint32_t)fresh.position,
                                .data = fresh.data};
@@ -244,7 +244,7 @@ queue_cdc(packet_info *pinfo, const smcr_tap_t *packet)
     exported_t *exported = find_exported(pinfo, record->conn);
     uint32_t before = exported->acked[role];
     unsigned ends = end_flags(packet, exported, role);
-    const sending_t sending = {.role = role,
+    const outgoing_t sending = {.role = role,
                                .flags = TH_ACK | ends,
                                .number = 1 + (uint32_t)cdc->announced + exported->fin[role]};
     exported->fin[role] |= ends == TH_FIN;
@@ -260,7 +260,7 @@ queue_tcp(packet_info *pinfo, const smcr_tap_segment_t *segment)
 {
     const smcr_conn_t *conn = segment->conn;
     unsigned role = segment->from_server;
-    sending_t sending = {.role = role};
+    outgoing_t sending = {.role = role};
 
     if (!is_exported(conn))
         return;

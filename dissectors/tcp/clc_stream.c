@@ -189,15 +189,16 @@ typedef struct {
     smcr_conn_t *conn;
     const struct tcpinfo *tcp; /* NULL: it is not known where the segment is in its byte stream */
     bool from_server;
+    smcr_tcp_begun_t **begun; /* of its direction: the message that is not complete; NULL: none */
     bool declined;            /* its last CLC message is a Decline */
     smcr_arrival_span_t span; /* from the first byte that is not learned yet; empty */
     smcr_arrival_t arrival;   /* its member `span` is the one above, or NULL if `tcp` is NULL */
-} segment_t;
+} clc_segment_t;
 
 /* Whether the bytes at the beginning may be a part of a CLC message whose other part is missing in
  * the capture. */
 static bool
-is_part_of_message(const segment_t *segment)
+is_part_of_message(const clc_segment_t *segment)
 {
     unsigned length = tvb_reported_length(segment->tvb);
     int trailer = (int)length - SMCR_WIRE_EYECATCHER_LENGTH;
@@ -237,13 +238,14 @@ still_begun(smcr_tcp_begun_t *begun, const struct tcpinfo *tcp)
 
 /* Begins with the first byte of the segment. In place, since the arrival points into it. */
 static void
-begin_segment(segment_t *segment)
+begin_segment(clc_segment_t *segment)
 {
     const struct tcpinfo *tcp = segment->tcp;
     smcr_conn_t *conn = segment->conn;
     bool from_client = smcr_handshake_from_client(segment->pinfo, conn);
 
     segment->from_server = !from_client;
+    segment->begun = &conn->begun[!from_client];
     segment->span = (smcr_arrival_span_t){
         .has_syns = smcr_handshake_has_syns(conn),
         .has_fin = smcr_handshake_began_to_close(conn, from_client),
@@ -257,7 +259,7 @@ begin_segment(segment_t *segment)
 }
 
 static void
-learn_message(segment_t *segment, tvbuff_t *message, unsigned nth)
+learn_message(clc_segment_t *segment, tvbuff_t *message, unsigned nth)
 {
     smcr_clc_t clc;
 
@@ -273,7 +275,7 @@ learn_message(segment_t *segment, tvbuff_t *message, unsigned nth)
 /* Learns the messages of the segment. Returns the number of their bytes; -1 where the last message
  * is not complete. */
 static int
-learn_messages(segment_t *segment)
+learn_messages(clc_segment_t *segment)
 {
     tvbuff_t *tvb = segment->tvb;
     packet_info *pinfo = segment->pinfo;
@@ -283,7 +285,7 @@ learn_messages(segment_t *segment)
          !segment->declined && smcr_tcp_clc_begins(tvb, offset, pinfo); nth++) {
         tvbuff_t *message = message_at(tvb, offset, pinfo);
         if (!message) {
-            segment->conn->begun[segment->from_server] = keep_begun(tvb, offset, pinfo);
+            *segment->begun = keep_begun(tvb, offset, pinfo);
             return -1;
         }
         learn_message(segment, message, nth);
@@ -296,7 +298,7 @@ learn_messages(segment_t *segment)
  * ended then. Either another dissector has had the Proposal, before the SYN came, or segments are
  * missing in the capture. */
 static bool
-may_be_rest_of_clc(const segment_t *segment)
+may_be_rest_of_clc(const clc_segment_t *segment)
 {
     if (!segment->tcp)
         return false;
@@ -307,7 +309,7 @@ may_be_rest_of_clc(const segment_t *segment)
 /* Learns where CLC ends in a direction: at a Decline, or at the first byte of the application, at
  * `offset`. */
 static void
-learn_end_of_clc(segment_t *segment, int offset)
+learn_end_of_clc(clc_segment_t *segment, int offset)
 {
     int rest = tvb_captured_length_remaining(segment->tvb, offset);
 
@@ -322,11 +324,10 @@ learn_end_of_clc(segment_t *segment, int offset)
 
 /* Learns from a segment: its messages, and where CLC ends. */
 static void
-learn_segment(segment_t *segment)
+learn_segment(clc_segment_t *segment)
 {
     begin_segment(segment);
-    smcr_tcp_begun_t **begun = &segment->conn->begun[segment->from_server];
-    *begun = still_begun(*begun, segment->tcp);
+    *segment->begun = still_begun(*segment->begun, segment->tcp);
     int offset = learn_messages(segment);
     if (offset < 0 || (offset == 0 && may_be_rest_of_clc(segment)))
         return;
@@ -353,7 +354,7 @@ smcr_tcp_clc_learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn,
     if (!conn)
         conn = claim_without_handshake(tvb, pinfo);
     if (conn) {
-        segment_t segment = {.tvb = tvb, .pinfo = pinfo, .conn = conn, .tcp = tcp};
+        clc_segment_t segment = {.tvb = tvb, .pinfo = pinfo, .conn = conn, .tcp = tcp};
         learn_segment(&segment);
     }
     return conn;

@@ -25,7 +25,7 @@ typedef struct {
     bool from_server;
     uint8_t flags;           /* of the TCP header */
     smcr_tcp_begun_t *begun; /* CLC message whose first bytes end in this segment; NULL: none */
-} segment_t;
+} shown_segment_t;
 
 /* The sequence number after the payload of a segment, as in TCP's header. */
 static uint32_t
@@ -57,7 +57,7 @@ closes_connection(uint8_t flags)
 
 /* First pass: notes the segment as the end of the message that its sender has begun. */
 static void
-note_end_of_begun(const segment_t *segment)
+note_end_of_begun(const shown_segment_t *segment)
 {
     smcr_tcp_begun_t *begun = segment->conn->begun[segment->from_server];
     bool may_end = begun && closes_connection(segment->flags) && !begun->end_frame;
@@ -75,7 +75,7 @@ stays_incomplete(const smcr_tcp_begun_t *begun)
 
 /* Shows the first bytes of a message of `whole` bytes. */
 static void
-show_incomplete(const segment_t *segment, const smcr_tcp_begun_t *begun, unsigned whole)
+show_incomplete(const shown_segment_t *segment, const smcr_tcp_begun_t *begun, unsigned whole)
 {
     packet_info *pinfo = segment->pinfo;
     smcr_record_t record = smcr_record_new();
@@ -94,7 +94,7 @@ show_incomplete(const segment_t *segment, const smcr_tcp_begun_t *begun, unsigne
 
 /* Shows the incomplete message that this segment ends, or else the one that begins here. */
 static void
-show_begun(const segment_t *segment)
+show_begun(const shown_segment_t *segment)
 {
     const smcr_tcp_begun_t *begun = segment->conn->begun[segment->from_server];
     bool later_pass = segment->pinfo->fd->visited;
@@ -136,7 +136,7 @@ has_unshown_data(const packet_info *pinfo, unsigned annotated)
 }
 
 static parts_t
-find_parts(const segment_t *segment, unsigned annotated)
+find_parts(const shown_segment_t *segment, unsigned annotated)
 {
     return (parts_t){.conn = is_conn_wanted(segment->tree),
                      .begun = closes_connection(segment->flags) || segment->begun,
@@ -150,7 +150,7 @@ has_parts(const parts_t *parts)
 }
 
 static void
-show_parts(const segment_t *segment, const parts_t *parts, unsigned annotated)
+show_parts(const shown_segment_t *segment, const parts_t *parts, unsigned annotated)
 {
     packet_info *pinfo = segment->pinfo;
 
@@ -176,7 +176,7 @@ is_on_the_wire(const packet_info *pinfo)
 void
 smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned annotated)
 {
-    segment_t segment = {.tvb = tvb, .pinfo = pinfo, .tree = tree};
+    shown_segment_t segment = {.tvb = tvb, .pinfo = pinfo, .tree = tree};
 
     segment.begun = p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_BEGUN);
     if (segment.begun)
