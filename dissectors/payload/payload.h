@@ -29,7 +29,7 @@ typedef struct {
 } smcr_payload_fresh_t;
 
 /* Finds the new bytes among the captured bytes `data` of an RDMA WRITE packet. An RMB element is a
- * ring, and a sender may write bytes again that the receiver has already: these are not new.
+ * ring, and a sender may rewrite bytes that the receiver has already: these are not new.
  * Returns false if no byte is new, or if the position is not known; `*fresh` is not set then. */
 bool smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record,
                               smcr_payload_fresh_t *fresh);
