@@ -49,20 +49,29 @@ void smcr_clc_mark(smcr_message_clc_t *message, unsigned start, unsigned end);
  * many: a part that was not reached may lie there. */
 void smcr_clc_show_other_bytes(smcr_message_clc_t *message);
 
-/* A walk below a new item `hf` that stands for bytes [start, start + length) of the message. */
-smcr_layout_walk_t smcr_clc_subtree(const smcr_message_clc_t *message,
-                                    const smcr_layout_walk_t *parent, int hf, int ett,
+/* Adds the item of a part: field `hf`, bytes [start, start + length) of the message, subtree `ett`.
+ * Returns a walk whose rows go below that item. Where none of the bytes is captured there is no
+ * item, and the rows go where those of `parent` go. */
+smcr_layout_walk_t smcr_clc_subtree(const smcr_layout_walk_t *parent, int hf, int ett,
                                     unsigned start, unsigned length);
 
 /* Lets the item of `walk` end at byte `end` of the message, once its length is known. */
 void smcr_clc_subtree_end(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                           unsigned end);
 
-/* How many of the `count` entries of `size` bytes that field `hf` announces have room from `start`
- * on, up to the next part that has been decoded. Expert items say when it is fewer, and when it is
- * more than the protocol allows. */
-unsigned smcr_clc_count(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
-                        unsigned start, unsigned size, unsigned count);
+/* A list of entries of the same size, whose number a field of the message announces. */
+typedef struct {
+    int hf_count;      /* the field that announces the number */
+    unsigned count;    /* the number that it announces */
+    unsigned start;    /* offset of the first entry in the message */
+    unsigned length;   /* bytes of an entry */
+} smcr_message_clc_list_t;
+
+/* Returns how many entries of the list have room, up to the next part that has been decoded or to
+ * the end of the message. Raises an expert item where that is fewer than announced, and where more
+ * are announced than the protocol allows (SMCR_CLC_COUNT_MAX). */
+unsigned smcr_clc_count(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
+                        const smcr_message_clc_list_t *list);
 
 /* Says whose peer ID it is when the sender had none of its own; `peer_id` has 8 bytes. */
 void smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_id);

@@ -22,10 +22,10 @@ smcr_item_hide(proto_item *item)
     proto_item_set_hidden(item);
 }
 
-/* Shows `length` captured bytes at `start` as field `hf`, of type FT_BYTES. The text has no more
- * than their beginning. */
-proto_item *smcr_item_bytes(packet_info *pinfo, proto_tree *tree, int hf, tvbuff_t *tvb,
-                            unsigned start, unsigned length);
+/* Shows `length` captured bytes from byte `start` of `tvb` on as field `hf`, of type FT_BYTES. The
+ * text has the first 36 bytes only. Returns the item. */
+proto_item *smcr_item_bytes(proto_tree *tree, int hf, tvbuff_t *tvb, unsigned start,
+                            unsigned length);
 
 /* Every text that a peer chose is made here, for all outputs: no terminal obeys it. Names of hosts
  * and enterprise IDs are ASCII (net/smc/smc_clc.h). Any other byte is written as \xNN. So is the

@@ -293,12 +293,12 @@ is_held(const packet_info *pinfo, const smcr_record_t *record)
 
 /* Of a packet whose bytes no dissector gets from here. */
 static void
-show_data(tvbuff_t *data, packet_info *pinfo, proto_tree *below)
+show_data(tvbuff_t *data, proto_tree *below)
 {
     unsigned length = tvb_captured_length(data);
 
     if (length && proto_field_is_referenced(below, hf_smcr_write_data))
-        smcr_item_bytes(pinfo, below, hf_smcr_write_data, data, 0, length);
+        smcr_item_bytes(below, hf_smcr_write_data, data, 0, length);
 }
 
 void
@@ -310,7 +310,7 @@ smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto
     if (!is_held(pinfo, record) && is_for_dissectors(data, pinfo, record, &fresh))
         dissect_fresh(&fresh, pinfo, tree, below, record);
     else
-        show_data(data, pinfo, below);
+        show_data(data, below);
 }
 
 void
@@ -436,7 +436,7 @@ smcr_payload_hand_on(wmem_array_t *held, tvbuff_t *tvb, tvbuff_t *data, packet_i
     for (unsigned i = 0; i < wmem_array_get_count(held); i++)
         add_held(&handing, record, *(smcr_held_t **)wmem_array_index(held, i));
     if (data && (is_held(pinfo, record) || !add_to_runs(&handing, data, record)))
-        show_data(data, pinfo, below);
+        show_data(data, below);
     if (wmem_array_get_count(handing.runs))
         dissect_runs(&handing);
 }

@@ -52,13 +52,10 @@ show_peers(proto_tree *tree, const smcr_record_t *record, const smcr_ib_headers_
 
 /* ---- communication management ---- */
 
-/* The frame in which the connection's end sent the message, if that was before this one. */
+/* The frame of a message, if it is known and comes before this one. */
 static void
-show_frame(packet_info *pinfo, proto_tree *tree, int hf, const smcr_cm_conn_t *conn,
-           unsigned side, uint8_t attribute)
+show_earlier_frame(packet_info *pinfo, proto_tree *tree, int hf, uint32_t frame)
 {
-    uint32_t frame = smcr_cm_frame(conn, side, attribute);
-
     if (frame && frame < pinfo->num)
         smcr_generated_uint(tree, hf, frame);
 }
@@ -78,6 +75,19 @@ show_states(proto_tree *tree, const smcr_record_cm_t *note)
                             note->states[!one]);
 }
 
+/* What the packet itself says: it is a message of communication management. */
+static void
+show_message_fields(proto_tree *tree, const smcr_record_cm_t *note)
+{
+    smcr_generated_uint(tree, hf_smcr_cm_message, note->attribute);
+    if (note->repeat_of)
+        smcr_generated_uint(tree, hf_smcr_cm_repeat_of, note->repeat_of);
+    if (note->attribute == SMCR_IB_CM_REJ)
+        smcr_generated_uint(tree, hf_smcr_cm_reason, note->reason);
+    if (note->attribute == SMCR_IB_CM_SIDR_REP)
+        smcr_generated_uint(tree, hf_smcr_cm_status, note->status);
+}
+
 static void
 show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -86,23 +96,18 @@ show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *recor
     proto_tree *below = proto_item_add_subtree(
         smcr_generated_uint(tree, hf_smcr_cm_connection, conn->index), ett_smcr_cm);
 
-    if (record->kind == SMCR_RECORD_CM) {
-        smcr_generated_uint(below, hf_smcr_cm_message, note->attribute);
-        if (note->repeat_of)
-            smcr_generated_uint(below, hf_smcr_cm_repeat_of, note->repeat_of);
-        if (note->attribute == SMCR_IB_CM_REJ)
-            smcr_generated_uint(below, hf_smcr_cm_reason, note->reason);
-        if (note->attribute == SMCR_IB_CM_SIDR_REP)
-            smcr_generated_uint(below, hf_smcr_cm_status, note->status);
-    }
+    if (record->kind == SMCR_RECORD_CM)
+        show_message_fields(below, note);
     if (conn->roles_known || record->kind == SMCR_RECORD_CM)
         show_states(below, note);
     if (conn->service_known)
         smcr_generated_uint64(below, hf_smcr_cm_service_id, conn->service_id);
     if (conn->port_known)
         smcr_generated_uint(below, hf_smcr_cm_port, conn->port);
-    show_frame(pinfo, below, hf_smcr_cm_req_in, conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ);
-    show_frame(pinfo, below, hf_smcr_cm_rep_in, conn, SMCR_CM_SERVER, SMCR_IB_CM_REP);
+    show_earlier_frame(pinfo, below, hf_smcr_cm_req_in,
+                       smcr_cm_frame(conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ));
+    show_earlier_frame(pinfo, below, hf_smcr_cm_rep_in,
+                       smcr_cm_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP));
 }
 
 const char *
