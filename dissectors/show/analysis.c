@@ -99,11 +99,27 @@ smcr_analysis_overtaken_by(const packet_info *pinfo, const smcr_record_t *record
     return pinfo->fd->visited && smcr_record_is_out_of_order(record) ? record->first_frame : 0;
 }
 
+/* Why the sender went back to an earlier PSN, and the frame with which it did so. In that frame
+ * also the NAK that made it go back, and how long the sender took after the NAK. */
 static void
-add_repeat(analysis_t *analysis, const smcr_record_t *record)
+add_step_back(analysis_t *analysis, const smcr_step_back_t *step)
+{
+    if (step->cause != SMCR_CAUSE_NONE) {
+        add(analysis, hf_smcr_resent_cause, step->cause);
+        add_first(analysis, hf_smcr_resent_from, step->frame);
+    }
+    if (step->nak.frame && step->frame == analysis->pinfo->num) {
+        smcr_record_wait_t wait = since(analysis, &step->nak);
+        add_wait(analysis, hf_smcr_resent_nak, hf_smcr_resent_wait, &wait);
+    }
+}
+
+/* What the packet is to an earlier packet with the same PSN: its retransmission, or a copy that the
+ * network made of it. A packet that is only late was overtaken. */
+static void
+add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
 {
     bool copy = record->order == SMCR_FLOW_IS_COPY;
-    const smcr_step_back_t *step = record->step;
 
     if (record->order != SMCR_FLOW_IS_LATE)
         add(analysis, copy ? hf_smcr_duplicate : hf_smcr_retransmission, record->first_frame);
@@ -112,14 +128,8 @@ add_repeat(analysis_t *analysis, const smcr_record_t *record)
         add(analysis, hf_smcr_sent_before, record->first_frame);
     if (record->taken)
         add_flag(analysis, hf_smcr_taken, true);
-    if (step && step->cause != SMCR_CAUSE_NONE) {
-        add(analysis, hf_smcr_resent_cause, step->cause);
-        add_first(analysis, hf_smcr_resent_from, step->frame);
-    }
-    if (step && step->nak.frame && step->frame == analysis->pinfo->num) {
-        smcr_record_wait_t wait = since(analysis, &step->nak);
-        add_wait(analysis, hf_smcr_resent_nak, hf_smcr_resent_wait, &wait);
-    }
+    if (record->step)
+        add_step_back(analysis, record->step);
 }
 
 /* ---- what became of its data ---- */
@@ -210,15 +220,15 @@ add_congestion(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_
 
 /* Begins the subtree of one direction; `direction` is unknown below 0. */
 static proto_tree *
-begin(packet_info *pinfo, proto_tree *tree, int hf, int direction)
+begin_direction(packet_info *pinfo, proto_tree *tree, int hf, int direction)
 {
     const char *name = proto_registrar_get_name(hf);
-    const char *text = direction < 0
-                           ? name
-                           : wmem_strdup_printf(pinfo->pool, "%s, %s", name,
-                                                val_to_str_const((uint32_t)direction,
-                                                                 smcr_values_directions, ""));
+    const char *text = name;
 
+    if (direction >= 0)
+        text = wmem_strdup_printf(
+            pinfo->pool, "%s, %s", name,
+            val_to_str_const((uint32_t)direction, smcr_values_directions, ""));
     return smcr_generated_tree(tree, hf, ett_smcr_data, text);
 }
 
@@ -291,6 +301,13 @@ show_received(proto_tree *tree, const smcr_record_cdc_t *view, bool offers)
     }
 }
 
+/* Whether the subtree of what the sender writes has anything to say. */
+static bool
+has_sent(const smcr_record_cdc_t *view)
+{
+    return view->has_len || view->has_announced || view->writes || view->more;
+}
+
 static void
 show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -300,10 +317,11 @@ show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
     bool hears = smcr_evidence_hears_reader(record, pinfo->num);
     bool offers = hears && view->offered != SMCR_RECORD_NOT_KNOWN;
 
-    if (view->has_len || view->has_announced || view->writes || view->more)
-        show_sent(begin(pinfo, tree, hf_smcr_cdc_sent, direction), view, hears && view->has_unread);
+    if (has_sent(view))
+        show_sent(begin_direction(pinfo, tree, hf_smcr_cdc_sent, direction), view,
+                  hears && view->has_unread);
     if (view->has_read || view->has_consumed || offers)
-        show_received(begin(pinfo, tree, hf_smcr_cdc_received, back), view, offers);
+        show_received(begin_direction(pinfo, tree, hf_smcr_cdc_received, back), view, offers);
 }
 
 /* ---- all packets ---- */
@@ -317,7 +335,7 @@ smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 
     if (record->view)
         show_cdc_view(pinfo, tree, record);
-    add_repeat(&analysis, record);
+    add_earlier_packet(&analysis, record);
     add(&analysis, hf_smcr_missing, record->missing);
     add_first(&analysis, hf_smcr_behind_gap, record->gap_frame);
     if (record->discarded) /* may turn out later, as may why it was retransmitted */

@@ -189,14 +189,27 @@ static struct {
     unsigned next;
 } names;
 
-/* Wireshark writes == and the name of the end behind it. */
+/* The field that a filter of this type compares with an end; NULL: there is none. */
+static const char *
+field_of(conv_filter_type_e type)
+{
+    switch (type) {
+    case CONV_FT_SRC_ADDRESS:
+        return "smcr.endpoint.src";
+    case CONV_FT_DST_ADDRESS:
+        return "smcr.endpoint.dst";
+    case CONV_FT_ANY_ADDRESS:
+        return "smcr.endpoint";
+    default:
+        return NULL;
+    }
+}
+
+/* Wireshark writes == and the name of the end after it. */
 static const char *
 filter_name(conv_item_t *item, conv_filter_type_e type)
 {
-    const char *field = type == CONV_FT_SRC_ADDRESS   ? "smcr.endpoint.src"
-                        : type == CONV_FT_DST_ADDRESS ? "smcr.endpoint.dst"
-                        : type == CONV_FT_ANY_ADDRESS ? "smcr.endpoint"
-                                                      : NULL;
+    const char *field = field_of(type);
     char *name = names.text[names.next];
 
     if (!field)

@@ -87,17 +87,23 @@ smcr_arrow_text_fallback(wmem_allocator_t *scope, const smcr_conn_t *conn)
 /* ---- packets that fare badly ---- */
 
 static const char *
+nak_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
+{
+    bool is_rnr = step->cause == SMCR_CAUSE_RNR;
+
+    if (step->nak.frame)
+        return wmem_strdup_printf(scope, " after the %s in frame %u", is_rnr ? "RNR NAK" : "NAK",
+                                  step->nak.frame);
+    return is_rnr ? " after an RNR NAK" : " after a NAK";
+}
+
+/* Why the sender went back; "": not known. */
+static const char *
 cause_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
 {
     if (!step || step->cause == SMCR_CAUSE_NONE || step->cause == SMCR_CAUSE_UNKNOWN)
         return "";
-    if (step->cause == SMCR_CAUSE_TIMEOUT)
-        return " after a timeout";
-    if (step->nak.frame)
-        return wmem_strdup_printf(scope, " after the %s in frame %u",
-                                  step->cause == SMCR_CAUSE_RNR ? "RNR NAK" : "NAK",
-                                  step->nak.frame);
-    return step->cause == SMCR_CAUSE_RNR ? " after an RNR NAK" : " after a NAK";
+    return step->cause == SMCR_CAUSE_TIMEOUT ? " after a timeout" : nak_text(scope, step);
 }
 
 smcr_arrow_text_t
@@ -156,16 +162,37 @@ wait_of(wmem_allocator_t *scope, const smcr_record_cdc_t *view)
                               smcr_words_duration(scope, wait.time), wait.frame);
 }
 
+/* Whom the buffer of the receiver lets write, or makes wait. */
+static smcr_arrow_text_t
+say_window(wmem_allocator_t *scope, const smcr_event_t *event, const smcr_record_cdc_t *view,
+           const char *subject)
+{
+    if (event->id == SMCR_EVENT_window_full)
+        return say(scope, "Window full",
+                   "%s has filled the window: the receiver's buffer has no free space%s", subject,
+                   wait_of(scope, view));
+    if (event->id == SMCR_EVENT_window_blocked)
+        return say(scope, "Writer blocked", "%s cannot write: it waits for space in the buffer%s",
+                   subject, wait_of(scope, view));
+    return say(scope, "Window open", "%s reports data as read: the window is open", subject);
+}
+
+static smcr_arrow_text_t
+say_failover(wmem_allocator_t *scope, const smcr_event_t *event, const char *subject)
+{
+    const char *from = event->text ? strstr(event->text, " from link ") : NULL;
+
+    return say(scope, "Failover", "%s moves the connection%s", subject,
+               from ? from : " to another link");
+}
+
 smcr_arrow_text_t
 smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const smcr_tap_t *packet,
                       const char *subject)
 {
-    const char *from = event->text ? strstr(event->text, " from link ") : NULL;
-
     switch (event->id) {
     case SMCR_EVENT_conn_moved:
-        return say(scope, "Failover", "%s moves the connection%s", subject,
-                   from ? from : " to another link");
+        return say_failover(scope, event, subject);
     case SMCR_EVENT_conn_sending_done:
         return say(scope, "Sending done", "%s says that it will write no more data", subject);
     case SMCR_EVENT_conn_closed:
@@ -173,14 +200,9 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
     case SMCR_EVENT_conn_aborted:
         return say(scope, "Abort", "%s aborts the connection%s", subject, details_of(event));
     case SMCR_EVENT_window_full:
-        return say(scope, "Window full",
-                   "%s has filled the window: the receiver's buffer has no free space%s", subject,
-                   wait_of(scope, packet->record->view));
     case SMCR_EVENT_window_opened:
-        return say(scope, "Window open", "%s reports data as read: the window is open", subject);
     case SMCR_EVENT_window_blocked:
-        return say(scope, "Writer blocked", "%s cannot write: it waits for space in the buffer%s",
-                   subject, wait_of(scope, packet->record->view));
+        return say_window(scope, event, packet->record->view, subject);
     case SMCR_EVENT_nak:
     case SMCR_EVENT_rnr_nak:
         return say_refusal(scope, packet, subject);
@@ -316,18 +338,34 @@ words_of(const llc_words_t *of)
     }
 }
 
+/* The name of the message, in the length of an arrow. */
+static const char *
+label_of(const llc_words_t *of)
+{
+    switch (of->llc->type) {
+    case SMCR_LLC_ADD_LINK_CONT:
+        return "ADD LINK CONT";
+    case SMCR_LLC_CONFIRM_RKEY_CONT:
+        return "CONFIRM RKEY CONT";
+    default:
+        return of->name;
+    }
+}
+
 smcr_arrow_text_t
 smcr_arrow_text_llc(wmem_allocator_t *scope, const smcr_llc_t *llc, const char *subject, int role)
 {
-    llc_words_t of = {scope,   llc,
-                      subject, try_val_to_str(llc->type, smcr_values_llc_types),
-                      role,    (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0};
+    const llc_words_t of = {
+        .scope = scope,
+        .llc = llc,
+        .subject = subject,
+        .name = try_val_to_str(llc->type, smcr_values_llc_types),
+        .role = role,
+        .response = llc->flags & SMCR_LLC_FLAG_RESPONSE,
+    };
 
     if (!of.name)
         return (smcr_arrow_text_t){
             "LLC", wmem_strdup_printf(scope, "%s sends an LLC message of unknown type", subject)};
-    const char *label = llc->type == SMCR_LLC_ADD_LINK_CONT       ? "ADD LINK CONT"
-                        : llc->type == SMCR_LLC_CONFIRM_RKEY_CONT ? "CONFIRM RKEY CONT"
-                                                                  : of.name; /* short enough */
-    return (smcr_arrow_text_t){label, words_of(&of)};
+    return (smcr_arrow_text_t){label_of(&of), words_of(&of)};
 }

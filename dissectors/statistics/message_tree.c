@@ -75,13 +75,22 @@ count_class(node_t top, const char *name, const smcr_record_t *record, bool *aga
 /* ---- CLC ---- */
 
 static const char *
+agreement(const smcr_clc_t *clc)
+{
+    if (clc->smcd)
+        return "SMC-D";
+    return clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT ? "First contact"
+                                                           : "Link group goes on";
+}
+
+/* What an Accept or Confirm agrees on, or the reason of a Decline; NULL: neither is captured. */
+static const char *
 clc_outcome(const smcr_clc_t *clc)
 {
     const smcr_clc_decline_t *decline = &clc->u.decline;
-    bool first = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
 
     if (smcr_wire_clc_agrees(clc->header.type))
-        return clc->smcd ? "SMC-D" : first ? "First contact" : "Link group goes on";
+        return agreement(clc);
     if (clc->header.type != SMCR_CLC_DECLINE || !clc->complete)
         return NULL;
     return smcr_value_decline_text(decline->diagnosis, smcr_wire_bits(decline->os, SMCR_MASK_OS));
@@ -238,24 +247,32 @@ count_ack(node_t top, const smcr_tap_t *packet)
     }
 }
 
-/* Of a link; what carries no message, and no whole one, is "Other". */
+/* Of a packet that carries no message of SMC-R. */
 static void
-count_packet(node_t top, const smcr_tap_t *packet)
+count_other(node_t top, const smcr_tap_t *packet)
 {
     uint8_t kind = packet->record->kind;
 
-    if (kind == SMCR_RECORD_CORRUPT)
-        count(top, "Wrong ICRC");
-    else if (packet->llc)
-        count_llc(top, packet);
-    else if (packet->cdc)
-        count_cdc(top, packet);
-    else if (kind == SMCR_RECORD_WRITE)
+    if (kind == SMCR_RECORD_WRITE)
         count_write(top, packet);
     else if (kind == SMCR_RECORD_ACK && packet->roce->has_aeth)
         count_ack(top, packet);
     else
         count(top, kind == SMCR_RECORD_CNP ? "CNP" : "Other");
+}
+
+/* Counts a packet of a link. Part of a message is "Other", too. */
+static void
+count_packet(node_t top, const smcr_tap_t *packet)
+{
+    if (packet->record->kind == SMCR_RECORD_CORRUPT)
+        count(top, "Wrong ICRC");
+    else if (packet->llc)
+        count_llc(top, packet);
+    else if (packet->cdc)
+        count_cdc(top, packet);
+    else
+        count_other(top, packet);
 }
 
 /* With the preference smcr.roce. */
