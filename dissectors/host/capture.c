@@ -1,11 +1,12 @@
-/* Makes a new state whenever Wireshark opens a file or dissects it anew. What a file with the
- * output of `smcss -a -d -R -W` tells of a host's sockets it learns before the first frame, as if
- * the host had told it there (smc-tools, smcss.c). Its time is not known.
+/* Makes a new `state` whenever Wireshark opens a file or dissects it anew. The preference `smcss`
+ * names a file with the output of `smcss -a -d -R -W` (smc-tools, smcss.c). Its sockets are learned
+ * before the first frame, as if the host had reported them there. Their time is not known.
  *
- * Windows show a file that has been read. Wireshark goes over its frames again for each window of
- * statistics, and tells no tap which frame is the last. So a tap that listens from the beginning
- * remembers it. When a preference changes, Wireshark does not tell the end of the first pass; that
- * is over when frames come again. Where there are no windows, no tap listens.
+ * Windows show a file that has been read. Wireshark reads the frames once more for each window of
+ * statistics, and does not report to taps which frame is the last. So a tap listens from the
+ * beginning and remembers the last frame. After a change of a preference Wireshark does not report
+ * the end of the first pass, either: it is over when a frame comes for the second time. In programs
+ * without windows no tap listens.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,11 +23,12 @@
 
 #include "preferences.h"
 
-/* From the opening of a file to its end; `listens` until the program ends. */
+/* The open file. */
 static struct {
-    smcr_state_t *state;
-    bool is_read, listens;
-    uint32_t last_frame; /* that the tap has got */
+    smcr_state_t *state; /* NULL: no file is open */
+    bool is_read;        /* each frame has been dissected once */
+    bool listens;        /* the tap is registered, until the program ends */
+    uint32_t last_frame; /* the highest number that the tap has got */
 } capture;
 
 const smcr_state_t *
@@ -42,12 +44,12 @@ smcr_capture_learn(const packet_info *pinfo)
 
     ws_assert(!pinfo->fd->visited);
     if (pinfo->rec->rec_header.packet_header.pkt_encap == WTAP_ENCAP_NETLINK)
-        return capture.state; /* what a host tells is on no wire */
+        return capture.state; /* netlink has no place of capture */
     smcr_state_place(capture.state, named ? pinfo->rec->rec_header.packet_header.interface_id : 0);
     return capture.state;
 }
 
-/* ---- what a host's sockets were ---- */
+/* ---- sockets of a host, from the output of smcss ---- */
 
 /* Reads "10.0.0.1:80" or "2001:db8::1:80": the address as a GID, and the port. Changes the text. */
 static bool
@@ -204,7 +206,7 @@ read_line(const char *line, smcr_told_socket_t *told)
 }
 
 static void
-tell_line(smcr_state_t *state, const char *line, unsigned number, GString *refused)
+learn_line(smcr_state_t *state, const char *line, unsigned number, GString *refused)
 {
     smcr_record_t record;
     smcr_arrival_t arrival = {.state = state, .record = &record};
@@ -220,9 +222,9 @@ tell_line(smcr_state_t *state, const char *line, unsigned number, GString *refus
         g_string_append_printf(refused, "\nLine %u: %s.", number, record.events->text);
 }
 
-/* Tells a new state of the sockets in the file `smcss`, and the user which lines are wrong. */
+/* Learns the sockets of the file `smcss`, and reports to the user which lines are wrong. */
 static void
-tell_smcss(smcr_state_t *state)
+learn_smcss(smcr_state_t *state)
 {
     const char *path = smcr_preferences.smcss;
     GString *refused = g_string_new(NULL);
@@ -235,7 +237,7 @@ tell_smcss(smcr_state_t *state)
     }
     char **lines = g_strsplit(text ? text : "", "\n", -1);
     for (unsigned at = 0; lines[at]; at++)
-        tell_line(state, lines[at], at + 1, refused);
+        learn_line(state, lines[at], at + 1, refused);
     if (refused->len)
         report_warning("SMC-R: %s is not what \"smcss -a -d -R -W\" prints.%.500s", path,
                        refused->str);
@@ -272,7 +274,7 @@ smcr_capture_begin(void)
 {
     end_file();
     capture.state = smcr_state_new(wmem_file_scope());
-    tell_smcss(capture.state);
+    learn_smcss(capture.state);
 }
 
 uint16_t
@@ -324,7 +326,7 @@ smcr_host_windows_last_frame(void)
 }
 
 static tap_packet_status
-take_frame(void *listener _U_, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data _U_,
+note_frame(void *listener _U_, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data _U_,
            tap_flags_t flags _U_)
 {
     capture.is_read = pinfo->num <= capture.last_frame;
@@ -333,12 +335,12 @@ take_frame(void *listener _U_, packet_info *pinfo, epan_dissect_t *edt _U_, cons
 }
 
 static void
-begin_windows(void)
+listen_for_frames(void)
 {
     if (capture.listens || !smcr_host_window_ops())
         return;
     GString *error = register_tap_listener("frame", &capture, NULL, TL_REQUIRES_NOTHING, NULL,
-                                           take_frame, NULL, NULL);
+                                           note_frame, NULL, NULL);
 
     capture.listens = !error;
     if (error)
@@ -349,7 +351,7 @@ void
 smcr_capture_register(void)
 {
     register_init_routine(smcr_capture_begin);
-    register_init_routine(begin_windows);
+    register_init_routine(listen_for_frames);
     register_postseq_cleanup_routine(end_pass);
     register_cleanup_routine(end_file);
 }

@@ -1,8 +1,9 @@
-/* Hangs our connection on Wireshark's TCP conversation, and claims the conversation for CLC.
+/* Attaches a connection of `state` to Wireshark's TCP conversation, and claims the conversation for
+ * CLC.
  *
- * The claim is what makes CLC visible on port 80: Wireshark asks heuristics only after the
- * dissectors of well-known ports. It costs nothing where no CLC follows, since the CLC dissector
- * hands back whatever is not CLC.
+ * The claim makes CLC visible on port 80: Wireshark asks heuristics only after the dissectors of
+ * well-known ports. Without CLC the claim changes nothing, since the CLC dissector hands on all
+ * bytes that are not CLC.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,12 +24,12 @@ static struct {
     dissector_handle_t clc;
 } known;
 
-/* In front of TCP's dissector. Handles live as long as the process; `is_wrapped` is as the open
- * file has it. */
+/* The wrapper of TCP's dissector. Handles live as long as the process. */
 static struct {
-    int observer; /* in name only below TCP: owns the wrapper */
-    dissector_handle_t wrapper, original;
-    bool is_wrapped;
+    int observer;                /* protocol in name only, below TCP: owns the wrapper */
+    dissector_handle_t wrapper;
+    dissector_handle_t original; /* TCP's; set while the wrapper is active */
+    bool is_wrapped;             /* in the open file */
 } segments;
 
 const smcr_handshake_tcp_ids_t *
@@ -39,7 +40,10 @@ smcr_handshake_tcp_ids(void)
 
 /* ---- bytes that are no CLC ---- */
 
-static conversation_t *bypassed; /* in the call of TCP that is running; NULL: none is */
+/* The conversation whose bytes go past the CLC dissector in the call of TCP's dissector that is
+ * running; NULL: none. File scope, since between the two dissectors lies Wireshark's TCP, which
+ * hands on no argument of ours. */
+static conversation_t *bypassed;
 
 conversation_t *
 smcr_handshake_set_bypass(conversation_t *conversation)
@@ -134,9 +138,10 @@ smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uin
 
 #define PORTS_OF_TCP 0x10000u
 
-/* Makes what stands in. TCP's dissector would count a stream that it begins to analyse itself. */
+/* Makes the stand-in, with its own data of TCP's analysis: TCP's dissector would count a further
+ * stream if it made them itself. */
 static void
-stand_in(const packet_info *pinfo, smcr_handshake_ends_t *ends)
+make_stand_in(const packet_info *pinfo, smcr_handshake_ends_t *ends)
 {
     struct tcp_analysis *tcp = wmem_new0(wmem_file_scope(), struct tcp_analysis);
 
@@ -166,7 +171,7 @@ smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn)
             ends->port[end] = PORTS_OF_TCP + 2 * conn->index + end;
     }
     if (!has_tcp)
-        stand_in(pinfo, ends);
+        make_stand_in(pinfo, ends);
     wmem_tree_t *before = ends->conversation->dissector_tree;
     ends->dissectors = wmem_tree_new(wmem_file_scope());
     wmem_tree_insert32(ends->dissectors, 0, smcr_handshake_other(before, pinfo->num));
@@ -381,7 +386,7 @@ smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
 
     smcr_endpoint_tcp_address(conn, 0, &end);
     smcr_endpoint_gid(&end, client);
-    smcr_endpoint_gid(&pinfo->src, source); /* of a type of its own, if the capture lacks it */
+    smcr_endpoint_gid(&pinfo->src, source); /* all zeros if it is not captured */
     return pinfo->srcport == conn->port[0] && smcr_gid_is_same(source, client);
 }
 
@@ -401,7 +406,7 @@ smcr_selected_record(const packet_info *pinfo, smcr_record_t *record)
 const smcr_conn_t *
 smcr_selected_conn(packet_info *pinfo)
 {
-    /* An error of ICMP leaves the ports of what it quotes behind. */
+    /* After an ICMP error the packet has the ports of the packet that the error quotes. */
     bool is_error = proto_is_frame_protocol(pinfo->layers, "icmp") ||
                     proto_is_frame_protocol(pinfo->layers, "icmpv6");
     const smcr_conn_t *conn = smcr_capture_state() && !is_error ? smcr_handshake_find(pinfo) : NULL;

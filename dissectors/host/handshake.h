@@ -83,7 +83,8 @@ typedef struct {
     address addr[2];              /* of the ends */
     uint32_t port[2];             /* of the ends, host order; of a stand-in above those of TCP */
     uint32_t stream;              /* tcp.stream */
-    uint32_t server_port;         /* port for dissectors that are found by port; 0: `port` */
+    uint32_t server_port;         /* pinfo->match_uint for dissectors that no port has found; 0: it
+                                     stays as it is */
 } smcr_handshake_ends_t;
 
 /* A stand-in has this tcp.stream plus the connection's number, so that no number of TCP changes. */

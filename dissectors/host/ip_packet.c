@@ -29,7 +29,7 @@ smcr_host_bytes_of(tvbuff_t *tvb)
 }
 
 static uint16_t
-number16(const uint8_t *bytes)
+read_uint16(const uint8_t *bytes)
 {
     return (uint16_t)(bytes[0] << 8 | bytes[1]);
 }
@@ -68,16 +68,16 @@ read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32
         .id = -1,
     };
     if (kind == &ipv4) {
-        ip->total_length = number16(header + 2);
+        ip->total_length = read_uint16(header + 2);
         ip->traffic_class = header[1];
-        ip->id = number16(header + 4);
-        ip->is_fragment = (number16(header + 6) & IPV4_FRAGMENT) != 0;
+        ip->id = read_uint16(header + 4);
+        ip->is_fragment = (read_uint16(header + 6) & IPV4_FRAGMENT) != 0;
         return;
     }
-    uint16_t payload = number16(header + 4);
+    uint16_t payload = read_uint16(header + 4);
     /* A jumbogram, and a packet that the sender's adapter will cut, have 0 (RFC 2675, 3). */
     ip->total_length = payload ? (uint32_t)kind->shortest + payload : 0;
-    ip->traffic_class = (uint8_t)(number16(header) >> 4);
+    ip->traffic_class = (uint8_t)(read_uint16(header) >> 4);
 }
 
 /* ---- by addresses ---- */

@@ -24,19 +24,21 @@
 #define UDP_LENGTH 8
 #define SEEN_LENGTH (UDP_LENGTH + SMCR_IB_BTH_LENGTH) /* that has to be captured */
 
-/* Handles live as long as the process; `is_wrapped` is as the open file has it. */
+/* Handles live as long as the process. */
 static struct {
-    int udp;      /* protocol */
-    int observer; /* in name only below UDP: owns the wrapper, and the marks of frames */
-    dissector_table_t table;
-    dissector_handle_t wrapper, original;
-    dissector_handle_t conversation;
-    bool is_wrapped;
+    int udp;                         /* protocol UDP */
+    int observer;                    /* protocol in name only, below UDP: owns the wrapper, and the
+                                        marks of frames */
+    dissector_table_t table;         /* udp.port */
+    dissector_handle_t wrapper;      /* of UDP's dissector */
+    dissector_handle_t original;     /* UDP's dissector */
+    dissector_handle_t conversation; /* claims conversations, and leads to InfiniBand */
+    bool is_wrapped;                 /* in the open file */
 } ports;
 
 /* ---- what a packet is ---- */
 
-/* UDP's header and the base transport header behind it. */
+/* UDP's header and the base transport header after it. */
 typedef struct {
     uint16_t source, destination;
     int length; /* of UDP's payload, bytes */

@@ -15,7 +15,7 @@
 #define SIZES_AT 50
 #define DMB_SIZE_AT 25     /* SMC-D */
 #define FCE_LENGTH 52      /* first contact extension of SMC-R */
-#define GID_COUNT_LENGTH 4 /* with the reserved bytes behind it */
+#define GID_COUNT_LENGTH 4 /* with the reserved bytes after it */
 
 /* ---- layouts ---- */
 
@@ -118,7 +118,9 @@ is_first_contact(const smcr_message_clc_t *message)
     return message->clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT;
 }
 
-/* Whether Accepts of SMC-R have the length, in one of the two versions. */
+/* Whether the length field is one of an Accept of SMC-R, in the version of the message. Version 1
+ * has one length. Version 2 has a least one, which includes the first contact extension if the flag
+ * says so. */
 static bool
 has_length_of_smcr(const smcr_clc_header_t *header)
 {
@@ -129,10 +131,11 @@ has_length_of_smcr(const smcr_clc_header_t *header)
                ? header->length == SMCR_CLC_ACCEPT_LENGTH : header->length >= fixed;
 }
 
-/* Whether the message is of SMC-D: as Linux by the type in byte 7, and by the eyecatcher where
- * that is neither SMC-R nor SMC-D, or where the length is none of SMC-D. */
+/* Whether the message is of SMC-D. Linux goes by the type in byte 7. The eyecatcher decides where
+ * the type is neither SMC-R nor SMC-D, and where the type is SMC-D but the length is one of
+ * SMC-R. */
 static bool
-speaks_of_smcd(const smcr_message_clc_t *message)
+is_of_smcd(const smcr_message_clc_t *message)
 {
     const smcr_clc_header_t *header = &message->clc->header;
     unsigned type = smcr_wire_bits(header->flags, SMCR_MASK_TYPE_V1);
@@ -153,6 +156,9 @@ check_path(const smcr_message_clc_t *message)
         smcr_say_note(&message->walk, hf_smcr_clc_path, &ei_smcr_clc_path);
 }
 
+/* Checks the values of an Accept or Confirm of SMC-R. The MTU is that of the first contact; in
+ * later messages the field has no meaning (RFC 7609 A.2.3). All bytes of the RMB element are below
+ * the end of the address space (R-A.2.3-8). */
 static void
 check_smcr(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
 {
@@ -164,12 +170,10 @@ check_smcr(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
         smcr_say_note(walk, hf_smcr_rmb_index, &ei_smcr_rmb_index);
     if (smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE) > SMCR_BSIZE_512K)
         smcr_say_note(walk, hf_smcr_rmb_bsize, &ei_smcr_rmb_bsize);
-    /* The MTU is that of the first contact; later the field means nothing (RFC 7609 A.2.3). */
     if (is_first_contact(message) &&
         !try_val_to_str(smcr_wire_bits(accept->sizes, SMCR_MASK_MTU), smcr_values_mtus))
         smcr_say_note(walk, hf_smcr_mtu, &ei_smcr_mtu);
     smcr_clc_check_mac(message, accept->mac);
-    /* The RMB has all bytes of the element below the end of the address space. (R-A.2.3-8) */
     if (smcr_wire_clc_is_beyond(accept))
         smcr_say_note(walk, hf_smcr_rmb_va, &ei_smcr_rmb_address);
 }
@@ -382,7 +386,7 @@ void
 smcr_clc_accept(smcr_message_clc_t *message)
 {
     const smcr_layout_walk_t *walk = &message->walk;
-    bool smcd = speaks_of_smcd(message);
+    bool smcd = is_of_smcd(message);
     smcd_accept_t smcd_accept = {0}; /* `state` has no use for it */
     smcr_clc_accept_t *first_contact = smcd ? &smcd_accept.first_contact : &message->clc->u.accept;
 

@@ -75,14 +75,14 @@ is_free(const smcr_message_clc_t *message, unsigned start, unsigned end)
     return true;
 }
 
-/* Where the next decoded part begins at or behind `offset`; `end` when there is none. Moves
- * `offset` behind the parts that it lies in. */
+/* Moves `offset` to the end of the decoded parts that it lies in. Returns where the next decoded
+ * part begins after it; `end`: there is none. */
 static unsigned
 next_part(const smcr_message_clc_t *message, unsigned *offset, unsigned end)
 {
     unsigned next = end;
 
-    /* The parts are in the order of decoding, not of place: each round gets behind one at least. */
+    /* The parts are in order of decoding, not of place. Each round passes one of them at least. */
     for (unsigned round = 0; round < message->part_count; round++)
         for (unsigned i = 0; i < message->part_count; i++)
             if (message->parts[i].start <= *offset && *offset < message->parts[i].end)

@@ -1,11 +1,10 @@
-/* CLC Proposal, RFC 7609 A.2.2: its first 40 bytes, the IP area, and what is offered. Called by
- * clc.c. What Linux adds for SMC-D and SMCv2 is in clc_proposal_v2.c.
+/* CLC Proposal, RFC 7609 A.2.2: its first 40 bytes, the IP area, and the kinds of SMC that it
+ * offers. Called by clc.c. The areas that Linux adds for SMC-D and SMCv2 are in clc_proposal_v2.c.
  *
- * Offsets in the message say where its parts are: the IP area is `ip_area_offset` bytes behind
- * that field.
+ * Offsets in the message say where its parts are. The IP area begins `ip_area_offset` bytes after
+ * the end of that field.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "clc_messages.h"
 
@@ -114,7 +113,7 @@ describe_ip_area(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *prop
         append_prefix_count(walk, kind ? ", " : ": ", proposal->prefix_count);
 }
 
-/* Whether the prefix has bits behind its length. */
+/* Whether the prefix has bits after its length. */
 static bool
 has_more_bits(const prefix_t *prefix)
 {
@@ -149,7 +148,8 @@ dissect_prefixes(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, un
     }
 }
 
-/* Returns the bytes that the area has by its count. */
+/* Dissects the IP area. Returns the number of bytes that it has by its count of prefixes; 0: it
+ * cannot be where the offset says. */
 static unsigned
 dissect_ip_area(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 {

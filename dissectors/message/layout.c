@@ -60,7 +60,7 @@ smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length)
 }
 
 static uint64_t
-number_of(const uint8_t *bytes, unsigned length, unsigned order)
+integer_of(const uint8_t *bytes, unsigned length, unsigned order)
 {
     uint64_t value = 0;
 
@@ -72,13 +72,13 @@ number_of(const uint8_t *bytes, unsigned length, unsigned order)
 uint64_t
 smcr_layout_number(tvbuff_t *tvb, unsigned offset, unsigned length, unsigned order)
 {
-    return number_of(tvb_get_ptr(tvb, (int)offset, (int)length), length, order);
+    return integer_of(tvb_get_ptr(tvb, (int)offset, (int)length), length, order);
 }
 
 static uint64_t
 read_integer(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes)
 {
-    return number_of(bytes, row->length, row->peer_order ? walk->order : ENC_BIG_ENDIAN);
+    return integer_of(bytes, row->length, row->peer_order ? walk->order : ENC_BIG_ENDIAN);
 }
 
 static void

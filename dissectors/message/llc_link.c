@@ -6,7 +6,7 @@
 
 #include "llc_messages.h"
 
-/* A v2 ADD LINK goes on with an extension and its RTokens */
+/* An ADD LINK of SMCv2 has an extension with RTokens after its 44 bytes */
 #define EXTENSION_AT SMCR_LLC_LENGTH
 #define EXTENSION_RTOKENS_AT 72
 #define RKEYS_MAX 255 /* Linux: SMC_LLC_RKEYS_PER_MSG_V2 */
@@ -139,9 +139,10 @@ smcr_llc_confirm_link(const smcr_message_llc_t *message)
 
 /* ---- ADD LINK ---- */
 
-/* Whether the GID is at 10, as figure 32 draws it, and not at 12 after two reserved bytes, as peers
- * send it. No GID begins with 16 zero bits except an IPv4-mapped one, whose ffff tells where it
- * begins: the other reading would put it into the middle of a prefix of zeros. */
+/* Whether the GID is at byte 10, as figure 32 draws it. Peers send it at byte 12, after two
+ * reserved bytes. If bytes 10 and 11 are not both zero, the GID begins there. If they are zero,
+ * only an IPv4-mapped GID can begin there, since no other begins with 16 zero bits: ten zero bytes
+ * and then ffff, which is at byte 20. */
 static bool
 gid_is_at_10(tvbuff_t *tvb)
 {

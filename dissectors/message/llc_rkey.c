@@ -1,5 +1,5 @@
-/* LLC messages by which the peers tell each other of RMBs: CONFIRM RKEY and its continuation,
- * DELETE RKEY (RFC 7609 A.3.5 to A.3.7, net/smc/smc_llc.c).
+/* LLC messages by which peers announce and withdraw RMBs: CONFIRM RKEY and its continuation, DELETE
+ * RKEY (RFC 7609 A.3.5 to A.3.7, net/smc/smc_llc.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -119,6 +119,7 @@ smcr_llc_confirm_rkey_cont(const smcr_message_llc_t *message)
 
 /* ---- DELETE RKEY ---- */
 
+/* RKeys that fit into the message. Version 1 has 8 places; version 2 goes by the length. */
 static unsigned
 rkey_room(const smcr_message_llc_t *message)
 {
@@ -127,8 +128,9 @@ rkey_room(const smcr_message_llc_t *message)
     return end > DELETE_RKEYS_AT ? (end - DELETE_RKEYS_AT) / deleted_rkey.length : 0;
 }
 
-/* Linux echoes the count of a v2 request, but zeroes the RKeys and cuts the message to 44 bytes;
- * a peer that echoes the RKeys too is taken at its word. */
+/* Whether a response of SMCv2 has zeros in the places of its RKeys. Linux echoes the count of the
+ * request, but zeroes the RKeys and cuts the message to 44 bytes. A peer may echo the RKeys, too:
+ * then they are shown. */
 static bool
 rkeys_are_zeroed(const smcr_message_llc_t *message)
 {

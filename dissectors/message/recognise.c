@@ -1,16 +1,18 @@
-/* A capture that begins late holds messages on queue pairs that no CLC message announced. Other
- * protocols use SEND as well, so such a message must prove itself. Whoever only resembles SMC-R has
- * something in the many bytes that the layouts of LLC and CDC keep zero (RFC 7609 A.3, A.4). The
- * rules below are what a layout cannot know.
+/* Recognises messages on queue pairs that no captured CLC message has announced, since the capture
+ * began late. Other protocols use SEND as well, so such a message must prove itself. Most of the
+ * proof is the layout: LLC and CDC keep many bytes zero (RFC 7609 A.3, A.4), in which messages of
+ * other protocols have some other value. The rules below are those that a layout cannot express.
  *
- * On queue pairs that are known, none of this is asked.
+ * Messages on known queue pairs are not judged here.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "message.h"
 
-#define CAPTURED_MIN 30 /* bytes that tell a message: CDC flags, and all that the rules read */
+/* Bytes of a message that have to be captured: up to CDC's flags, and all bytes that the rules
+ * read */
+#define CAPTURED_MIN 30
 
 /* ---- rules ---- */
 
@@ -20,7 +22,8 @@ is_page(uint64_t va)
     return (va & SMCR_WIRE_PAGE_MASK) == 0;
 }
 
-/* RMBs begin at a page. Without this any noise would do where no place of a list is unused. */
+/* Whether all RMBs of the list begin at a page. Where every place of a list is used, no byte is
+ * reserved, and without this rule any bytes would be accepted. */
 static bool
 rtokens_are_pages(const smcr_llc_t *llc)
 {

@@ -10,7 +10,7 @@
 
 /* Whether there is such a frame, before this one. */
 static bool
-is_before(const packet_info *pinfo, uint32_t frame)
+is_earlier_frame(const packet_info *pinfo, uint32_t frame)
 {
     return frame && frame < pinfo->num;
 }
@@ -111,7 +111,8 @@ tcp_text(packet_info *pinfo, const smcr_conn_t *conn, const smcr_show_ends_t *en
     return text;
 }
 
-/* The connection's line, with the ends of its TCP connection, if known. NULL: nobody reads them. */
+/* Adds the connection's line, with the ends of its TCP connection if they are known. `ends` NULL:
+ * nobody reads the line, which then has the number only. */
 static proto_tree *
 begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
            const smcr_show_ends_t *ends)
@@ -138,7 +139,8 @@ show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends
     show_ports(tree, conn, sender);
 }
 
-/* The last CLC message before the packet has a line, from which the others are found. */
+/* Shows the frames of the CLC messages before the packet. Only the last one is visible; the fields
+ * of its frame lead to the others. */
 static void
 show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
@@ -151,7 +153,7 @@ show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
     bool is_last = true;
 
     for (unsigned i = 0; i < array_length(messages); i++) {
-        if (!is_before(pinfo, messages[i].frame))
+        if (!is_earlier_frame(pinfo, messages[i].frame))
             continue;
         if (is_last)
             smcr_generated_uint(tree, messages[i].hf, messages[i].frame);
@@ -161,7 +163,8 @@ show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
     }
 }
 
-/* So far, or of the whole capture in the second pass. */
+/* The bits of smcr.completeness: which messages the connection has had so far; in the second pass,
+ * in the whole capture. */
 static unsigned
 completeness(const smcr_conn_t *conn)
 {
@@ -252,7 +255,7 @@ smcr_show_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr
     smcr_item_raise(pinfo, item, &ei_smcr_fallback);
 }
 
-/* An item that no byte of the frame says, or that its headers say. */
+/* Marks an item as generated, and hides it if the packet's headers have its value. */
 static void
 hide_if(bool in_headers, proto_item *item)
 {
@@ -261,7 +264,8 @@ hide_if(bool in_headers, proto_item *item)
         proto_item_set_hidden(item);
 }
 
-/* The rest of one end of an RDMA connection: the GID, and what either end is found by. */
+/* Shows the GID of a queue pair; and hidden its number and GID in the fields that find either
+ * end. */
 static void
 show_end(proto_tree *tree, const smcr_ib_qp_key_t *key, int hf_gid, bool in_headers)
 {
@@ -349,12 +353,13 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
     if (record->lgr_proven)
         smcr_generated_hidden_uint(below, hf_smcr_lgr, link->lgr->index);
     show_queue_pairs(below, record, roce);
-    if (is_before(pinfo, link->confirm_frame))
+    if (is_earlier_frame(pinfo, link->confirm_frame))
         smcr_generated_uint(below, hf_smcr_confirm_link_in, link->confirm_frame);
 }
 
-/* For filters and columns. Where the beginning of a connection is absent, it is not known which
- * frames came before anything named it. */
+/* Shows times since the beginning of the connection and since its last frame, for filters and
+ * columns. Not for a connection that began before the capture: which of its frames came before it
+ * was recognised is not known. */
 static void
 show_times(const packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -383,7 +388,8 @@ smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const
     return stream;
 }
 
-/* The step is there for filters: the message itself says what it is. */
+/* Shows the request that a response answers, and the time between them. The step of the exchange is
+ * hidden, for filters. A retransmitted response has no time. */
 static void
 show_response(proto_tree *tree, const smcr_exchange_t *answers)
 {

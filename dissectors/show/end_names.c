@@ -1,5 +1,5 @@
-/* Names the ends of connections, and links; and who sends a packet: RoCE does not name the queue
- * pair, the record does.
+/* Names of the ends of connections, and of links; and the queue pair that sends a packet. RoCE
+ * headers do not have that queue pair, but the record may.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,7 +1,7 @@
-/* Says in words why a connection does not use SMC-R. The state decides it.
+/* The reasons of fallbacks to TCP in words. `state` decides whether a connection has fallen back,
+ * and why.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "show.h"
 

@@ -1,5 +1,5 @@
-/* What the state tells the user: expert items. The Info column: trouble, whose the packet is, what
- * an acknowledgement answers.
+/* Expert items of the events that `state` has recorded. The Info column: trouble, the connection or
+ * link of the packet, and which packet an acknowledgement answers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -59,7 +59,7 @@ smcr_show_event_expert(const smcr_event_t *event)
 
 /* The event's sentence; NULL: that of its expert item. */
 static const char *
-text_of(packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
+event_text(packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
 {
     const smcr_socket_t *socket = record->conn ? record->conn->socket : NULL;
 
@@ -75,7 +75,7 @@ smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *reco
 {
     for (const smcr_event_t *event = record->events; event; event = event->next) {
         if (event_holds(pinfo, record, event))
-            smcr_item_raise_text(pinfo, item, experts[event->id], text_of(pinfo, record, event));
+            smcr_item_raise_text(pinfo, item, experts[event->id], event_text(pinfo, record, event));
     }
 }
 
@@ -152,7 +152,7 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 /* Why the sender has retransmitted the packet; NULL: not known, or the event is none of
  * retransmission. */
 static const char *
-cause_of(const smcr_record_t *record, smcr_event_id_t event)
+resend_cause(const smcr_record_t *record, smcr_event_id_t event)
 {
     static const char *const causes[] = {
         [SMCR_CAUSE_RNR] = "RNR NAK",
@@ -169,7 +169,7 @@ cause_of(const smcr_record_t *record, smcr_event_id_t event)
 static void
 add_event(wmem_strbuf_t *text, const smcr_record_t *record, smcr_event_id_t event, const char *word)
 {
-    const char *cause = cause_of(record, event);
+    const char *cause = resend_cause(record, event);
 
     if (cause)
         wmem_strbuf_append_printf(text, "[%s: %s] ", word, cause);

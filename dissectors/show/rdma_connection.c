@@ -1,29 +1,28 @@
-/* "RDMA connection": who talks to whom, the state of its communication management, how the packet
- * fared.
+/* "RDMA connection": its queue pairs, the state of its communication management (InfiniBand 12),
+ * and the analysis of the packet.
  *
- * What communication management knows is said as it was when the packet went by. The opposite flow
- * and the source queue pair are those of the whole capture: they do not change.
+ * The values of communication management are those at the time of the packet. The opposite flow and
+ * the source queue pair are those of the whole capture: they do not change.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "show.h"
 
 #include "generated.h"
 
 static bool
-is_message(const smcr_record_t *record)
+is_cm_message(const smcr_record_t *record)
 {
     return record->kind == SMCR_RECORD_CM && record->cm;
 }
 
-/* Messages of communication management all go from queue pair 1 to queue pair 1: what they are
- * about says more. */
+/* The line of the subtree: the queue pairs. A message of communication management goes from queue
+ * pair 1 to queue pair 1, so its line has its connection and its type. */
 static const char *
-title_of(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
+subtree_title(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
          const smcr_show_source_t *source)
 {
-    if (is_message(record))
+    if (is_cm_message(record))
         return wmem_strdup_printf(
             pinfo->pool, "RDMA-CM connection %u, %s", record->cm->conn->index,
             val_to_str_const(record->cm->attribute, smcr_values_cm_attributes, "unknown message"));
@@ -60,7 +59,8 @@ show_earlier_frame(packet_info *pinfo, proto_tree *tree, int hf, uint32_t frame)
         smcr_generated_uint(tree, hf, frame);
 }
 
-/* Where the capture does not tell who is the client, of who sends the message. */
+/* Shows the states of both ends, of client and server. Where the capture does not show who the
+ * client is, of sender and receiver of the message. */
 static void
 show_states(proto_tree *tree, const smcr_record_cm_t *note)
 {
@@ -120,7 +120,8 @@ smcr_show_rejection(const smcr_record_cm_t *note)
     return NULL;
 }
 
-/* Which of the connections that are set up at the same time the message is about. */
+/* Adds to the Info column which connection the message is about, since several may be set up at the
+ * same time, and raises an expert item if the message refuses it. */
 static void
 show_message(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *note)
 {
@@ -146,7 +147,7 @@ smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     const char *protocol = pinfo->current_proto; /* under which expert items are listed */
     smcr_show_source_t source = smcr_show_source(record, roce);
     proto_tree *below = smcr_generated_tree(tree, hf_smcr_rdma, ett_smcr_rdma,
-                                            title_of(pinfo, record, roce, &source));
+                                            subtree_title(pinfo, record, roce, &source));
 
     pinfo->current_proto = "SMC-R";
     if (proto_field_is_referenced(tree, proto_smcr)) {
@@ -156,7 +157,7 @@ smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         smcr_analysis_show(tvb, pinfo, below, record, roce);
     }
     smcr_show_events(pinfo, proto_tree_get_parent(below), record);
-    if (is_message(record))
+    if (is_cm_message(record))
         show_message(pinfo, proto_tree_get_parent(below), record->cm);
     pinfo->current_proto = protocol;
     smcr_info_answer(pinfo, record, roce);

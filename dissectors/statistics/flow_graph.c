@@ -1,9 +1,9 @@
-/* Decides which packets have an arrow: those that begin, change, delay or end a connection, and the
- * messages of its link group. Data have few of them. The hosts of a connection are those of TCP, so
- * that its RoCE addresses make no columns of their own.
+/* Decides which packets have an arrow: packets that begin, change, delay or end a connection, and
+ * the messages of its link group. Data have few arrows, so that a long connection fits a screen.
+ * The hosts of a connection are those of TCP, so that its RoCE addresses make no columns of their
+ * own.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "statistics.h"
 
@@ -12,17 +12,18 @@
 #include "report/figures/figures.h"
 #include "report/words/words.h"
 
-#define LOOKED_AT 64 /* connections of a link group: one of them tells its hosts */
+/* Connections of a link group that are searched for one whose hosts are known */
+#define CONNS_SEARCHED_MAX 64
 
 /* A packet on its way into the graph. */
 typedef struct {
-    seq_analysis_info_t *graph;
+    seq_analysis_info_t *graph;      /* Wireshark's */
     packet_info *pinfo;
-    smcr_statistics_kept_t *kept;
+    smcr_statistics_kept_t *kept;    /* memory of the graph: graph_t */
     const smcr_tap_t *packet;
-    smcr_conversation_share_t share;
-    struct runs *runs;   /* by role, of its connection; NULL: it is of none */
-    const char *subject; /* who sends it */
+    smcr_conversation_share_t share; /* what it adds to its connection */
+    struct runs *runs;               /* data of its connection, by role; NULL: it is of none */
+    const char *subject;             /* its sender, as the subject of a sentence */
 } passage_t;
 
 /* ---- where an arrow goes ---- */
@@ -33,36 +34,39 @@ typedef struct {
     uint16_t conv;            /* low 16 bits of smcr.stream, as TCP's flow graph has tcp.stream */
 } ends_t;
 
-/* Wireshark's graph has 16 bits for it, and says 65535 where it does not know. */
+/* Wireshark's graph has 16 bits for a port, and takes 65535 for an unknown one. */
 static uint16_t
-fitting(uint32_t port)
+port_that_fits(uint32_t port)
 {
     return port < UINT16_MAX ? (uint16_t)port : 0;
 }
 
 static const address *
-known(const address *host)
+known_host(const address *host)
 {
     return host->type != AT_NONE ? host : NULL;
 }
 
-/* What the sender of a packet of the connection sends to the other end. */
+/* The arrow of a packet of the connection goes from its sender to the other end. */
 static ends_t
 ends_of_conn(const smcr_conversation_row_t *row, unsigned sender)
 {
     ends_t ends = {
-        known(&row->host[sender]), known(&row->host[!sender]), {0, 0}, (uint16_t)row->conn->index};
+        .from = known_host(&row->host[sender]),
+        .to = known_host(&row->host[!sender]),
+        .conv = (uint16_t)row->conn->index,
+    };
 
     for (unsigned i = 0; i < 2; i++) {
         address host;
         uint32_t port = 0;
         if (smcr_endpoint_address(row->conn, i ? !sender : sender, &host, &port))
-            ends.ports[i] = fitting(port);
+            ends.ports[i] = port_that_fits(port);
     }
     return ends;
 }
 
-/* What a packet sends on its link. `row`: a connection of its link group, whose hosts stand for the
+/* The arrow of a packet of a link. `row`: a connection of its link group, whose hosts stand for the
  * RoCE addresses; NULL: none is known. */
 static ends_t
 ends_of_link(const smcr_conversation_row_t *row, const smcr_record_t *record)
@@ -74,12 +78,12 @@ ends_of_link(const smcr_conversation_row_t *row, const smcr_record_t *record)
         return ends;
     for (unsigned i = 0; i < 2; i++) {
         const smcr_qp_t *qp = &link->qp[i ? !record->sender : record->sender];
-        ends.ports[i] = qp->known ? fitting(qp->key.qpn) : 0;
+        ends.ports[i] = qp->known ? port_that_fits(qp->key.qpn) : 0;
     }
     if (!row)
         return ends;
-    ends.from = known(&row->host[row->role[record->sender]]);
-    ends.to = known(&row->host[row->role[!record->sender]]);
+    ends.from = known_host(&row->host[row->role[record->sender]]);
+    ends.to = known_host(&row->host[row->role[!record->sender]]);
     ends.conv = (uint16_t)row->conn->index;
     return ends;
 }
@@ -105,8 +109,8 @@ set_text(seq_analysis_item_t *arrow, smcr_arrow_text_t said)
     arrow->comment = g_strdup(said.sentence);
 }
 
-/* With addresses of any kind Wireshark makes an arrow only of a packet that has network addresses.
- * One of RoCEv1 has none: those that the packet list shows take their place. */
+/* Wireshark makes an arrow only for a packet that has network addresses. A packet of RoCEv1 has
+ * none: the addresses of the packet list take their place during the call. */
 static seq_analysis_item_t *
 make_arrow(packet_info *pinfo, seq_analysis_info_t *graph)
 {
@@ -122,7 +126,7 @@ make_arrow(packet_info *pinfo, seq_analysis_info_t *graph)
     return arrow;
 }
 
-/* NULL: the packet has no addresses. The arrow is the graph's. */
+/* Adds an arrow to the graph, which owns it. NULL: the packet has no addresses. */
 static seq_analysis_item_t *
 add_arrow(const passage_t *passage, ends_t ends, smcr_arrow_text_t said)
 {
@@ -158,25 +162,29 @@ remove_arrow(seq_analysis_info_t *graph, GList *link)
     g_free(arrow);
 }
 
-/* ---- data: the first ones of a direction have an arrow; what follows has one for all of it, which
- * stands at the last packet, until something happens that has an arrow of its own ---- */
+/* ---- data ----
+ *
+ * The first data of a direction have an arrow. All data after them are a run: they share one arrow,
+ * at the last packet of the run. An arrow of anything else ends the run, and further data begin a
+ * new one. */
 
 /* Data that one arrow stands for. */
 typedef struct {
-    uint64_t bytes, packets;
+    uint64_t bytes;
+    uint64_t packets;
     uint32_t from; /* frame of the first packet */
 } run_t;
 
-/* A direction. All zeros: it has carried nothing. */
+/* A direction. All zeros: it has carried no data. */
 typedef struct runs {
-    seq_analysis_item_t *arrow; /* the last one; NULL: none */
-    GList *link;                /* of it in the graph, while more data may join it; else NULL */
-    run_t run;                  /* that it stands for */
+    seq_analysis_item_t *arrow; /* its last arrow; NULL: none */
+    GList *link;                /* that arrow in the graph; NULL: no more data may join it */
+    run_t run;                  /* the data that the arrow stands for */
     uint64_t total;             /* bytes so far */
-    uint64_t end;               /* position behind the last data; 0: not known */
+    uint64_t end;               /* stream position after the last data; 0: not known */
     bool is_first;              /* the run is the first data */
-    bool from_start;            /* nothing came before the first data */
-    bool over_tcp;
+    bool from_start;            /* the first data begin the stream: none were sent before */
+    bool over_tcp;              /* the last data came over TCP */
 } runs_t;
 
 /* "sends its last data: 2,000 bytes in 2 packets since frame 5, 8,000 in all, over TCP" */
@@ -223,7 +231,7 @@ data_text(const runs_t *runs, const passage_t *passage, bool is_last)
     return (smcr_arrow_text_t){is_last ? "Last data" : label, sentence};
 }
 
-/* Counts the packet's data: the run goes on with this packet, or begins. */
+/* Counts the packet's data, which continue the run or begin one. */
 static void
 count_data(runs_t *runs, const passage_t *passage)
 {
@@ -246,7 +254,8 @@ count_data(runs_t *runs, const passage_t *passage)
         runs->end = MAX(runs->end, piece.position + packet->record->place->length);
 }
 
-/* New data. The arrow moves to the run's last packet: a graph does not grow with the data. */
+/* Adds new data. The arrow moves to the last packet of the run, so that the graph does not grow
+ * with the data. */
 static void
 add_data(runs_t *runs, const passage_t *passage)
 {
@@ -304,7 +313,8 @@ note_group(const passage_t *passage)
         wmem_map_insert(graph->groups, lgr, row);
 }
 
-/* The same for a link group none of whose connections has an arrow yet. */
+/* The connection whose hosts stand for those of a link group. Where no connection of the group has
+ * an arrow yet, one with a TCP conversation is searched. NULL: none is known. */
 static smcr_conversation_row_t *
 row_of_group(const passage_t *passage, const smcr_lgr_t *lgr)
 {
@@ -312,7 +322,7 @@ row_of_group(const passage_t *passage, const smcr_lgr_t *lgr)
     smcr_conversation_row_t *row = wmem_map_lookup(graph->groups, lgr);
     const smcr_conn_t *conn = lgr->conns;
 
-    for (unsigned i = 0; !row && conn && i < LOOKED_AT; i++, conn = conn->next_of_group)
+    for (unsigned i = 0; !row && conn && i < CONNS_SEARCHED_MAX; i++, conn = conn->next_of_group)
         if (conn->conversation) {
             row = smcr_conversation_rows_make(passage->kept, conn);
             wmem_map_insert(graph->groups, lgr, row);
@@ -322,8 +332,10 @@ row_of_group(const passage_t *passage, const smcr_lgr_t *lgr)
 
 /* ---- arrows ---- */
 
+/* Draws an arrow with this text, between the ends of the packet's connection, else of its link. It
+ * ends the runs of the connection. */
 static void
-draw(const passage_t *passage, smcr_arrow_text_t said)
+draw_arrow(const passage_t *passage, smcr_arrow_text_t said)
 {
     const smcr_record_t *record = passage->packet->record;
     ends_t ends;
@@ -359,7 +371,7 @@ knows_roles(const passage_t *passage)
     return !passage->packet->roce || smcr_evidence_knows_server(group_of(passage));
 }
 
-/* Whether the server has sent it, or side 1. */
+/* Whether the server has sent the packet; while the roles are not known, whether side 1 has. */
 static bool
 is_by_server(const passage_t *passage)
 {
@@ -384,7 +396,7 @@ draw_retransmission(const passage_t *passage)
         return;
     if (step)
         wmem_map_insert(graph->steps, step, graph);
-    draw(passage, smcr_arrow_text_resent(passage->pinfo->pool, record, passage->subject));
+    draw_arrow(passage, smcr_arrow_text_resent(passage->pinfo->pool, record, passage->subject));
 }
 
 /* Draws the packet's data; and says of the arrow of its direction that no more data come, once a
@@ -408,8 +420,8 @@ draw_llc(const passage_t *passage)
 {
     int role = knows_roles(passage) ? is_by_server(passage) : SMCR_LGR_SIDE_UNKNOWN;
 
-    draw(passage, smcr_arrow_text_llc(passage->pinfo->pool, passage->packet->llc, passage->subject,
-                                      role));
+    draw_arrow(passage, smcr_arrow_text_llc(passage->pinfo->pool, passage->packet->llc,
+                                            passage->subject, role));
 }
 
 static void
@@ -426,7 +438,8 @@ draw_roce(const passage_t *passage)
     if (packet->llc && order != SMCR_FLOW_IS_REPEAT)
         draw_llc(passage);
     for (const smcr_event_t *event = packet->record->events; event; event = event->next)
-        draw(passage, smcr_arrow_text_event(passage->pinfo->pool, event, packet, passage->subject));
+        draw_arrow(passage, smcr_arrow_text_event(passage->pinfo->pool, event, packet,
+                                                  passage->subject));
 }
 
 /* Whether the packet has the Decline that makes the connection fall back. Its arrow is that of the
@@ -451,14 +464,14 @@ draw_tcp(const passage_t *passage)
     bool has_data = packet->segment && packet->segment->length;
 
     if (packet->falls_back)
-        draw(passage, smcr_arrow_text_fallback(scope, conn));
+        draw_arrow(passage, smcr_arrow_text_fallback(scope, conn));
     else if (has_option)
-        draw(passage, smcr_arrow_text_segment(scope, packet->segment));
+        draw_arrow(passage, smcr_arrow_text_segment(scope, packet->segment));
     else if (has_data)
         draw_data(passage);
     else if (packet->clc && !has_deciding_decline(passage))
-        draw(passage, smcr_arrow_text_clc(scope, packet->clc, passage->share.sender,
-                                          smcr_lgr_release(conn->lgr)));
+        draw_arrow(passage, smcr_arrow_text_clc(scope, packet->clc, passage->share.sender,
+                                                smcr_lgr_release(conn->lgr)));
 }
 
 /* ---- through the tap ---- */

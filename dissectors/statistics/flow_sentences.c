@@ -84,7 +84,7 @@ smcr_arrow_text_fallback(wmem_allocator_t *scope, const smcr_conn_t *conn)
                smcr_show_fallback_reason(scope, &conn->fallback));
 }
 
-/* ---- packets that fare badly ---- */
+/* ---- retransmissions and refusals ---- */
 
 static const char *
 nak_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
@@ -141,7 +141,7 @@ say_refusal(wmem_allocator_t *scope, const smcr_tap_t *packet, const char *subje
 
 /* ---- events ---- */
 
-/* What an event's own sentence says behind its colon. */
+/* The part of an event's own sentence from its colon on; "": it has none. */
 static const char *
 details_of(const smcr_event_t *event)
 {
@@ -150,7 +150,8 @@ details_of(const smcr_event_t *event)
     return colon ? colon : "";
 }
 
-/* " for 5.2 ms, until frame 40": so long the writer waits for space after this message. */
+/* " for 5.2 ms, until frame 40": how long the writer waits for space after this message. "": it
+ * does not wait, or the end is not known. */
 static const char *
 wait_of(wmem_allocator_t *scope, const smcr_record_cdc_t *view)
 {
@@ -223,14 +224,15 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
 typedef struct {
     wmem_allocator_t *scope;
     const smcr_llc_t *llc;
-    const char *subject, *name; /* who sends it; what it is called */
-    int role;                   /* of the sender: 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN */
-    bool response;
+    const char *subject; /* the sender: "The client" and so on */
+    const char *name;    /* of the message; NULL: of unknown type */
+    int role;            /* of the sender: 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN */
+    bool response;       /* else a request */
 } llc_words_t;
 
 /* The subject, what it does, and the message's name. */
 static G_GNUC_PRINTF(2, 3) const char *
-words(const llc_words_t *of, const char *format, ...)
+llc_sentence(const llc_words_t *of, const char *format, ...)
 {
     va_list arguments;
 
@@ -240,9 +242,9 @@ words(const llc_words_t *of, const char *format, ...)
     return wmem_strdup_printf(of->scope, "%s %s (%s)", of->subject, text, of->name);
 }
 
-/* What stands behind a comma; nothing where the code is 0: none is given. */
+/* ", reason: lost path"; "" where the code is 0, which gives no reason. */
 static const char *
-reason(const llc_words_t *of, uint32_t code, const value_string *texts)
+reason_text(const llc_words_t *of, uint32_t code, const value_string *texts)
 {
     return code ? wmem_strdup_printf(of->scope, ", reason: %s",
                                      val_to_str_const(code, texts, "not known")) : "";
@@ -252,12 +254,12 @@ reason(const llc_words_t *of, uint32_t code, const value_string *texts)
 #define ARROW(name, asks, answers) \
     static const char *arrow_##name(const llc_words_t *of) \
     { \
-        return words(of, of->response ? answers : asks); \
+        return llc_sentence(of, of->response ? answers : asks); \
     }
 #define ARROW_OF_LINK(name, asks, answers) \
     static const char *arrow_##name(const llc_words_t *of) \
     { \
-        return words(of, of->response ? answers : asks, of->llc->u.name.link); \
+        return llc_sentence(of, of->response ? answers : asks, of->llc->u.name.link); \
     }
 ARROW_OF_LINK(confirm_link, "asks to confirm link %u", "confirms link %u")
 ARROW_OF_LINK(add_link_cont, "tells the RKeys of its RMBs on link %u",
@@ -272,13 +274,14 @@ arrow_add_link(const llc_words_t *of)
     const smcr_llc_add_link_t *link = &of->llc->u.add_link;
 
     if (of->response && of->llc->flags & SMCR_LLC_FLAG_REJECTED)
-        return words(of, "rejects link %u%s", link->link,
-                     reason(of, link->reject_reason, smcr_values_reject_reasons));
+        return llc_sentence(of, "rejects link %u%s", link->link,
+                     reason_text(of, link->reject_reason, smcr_values_reject_reasons));
     if (of->response)
-        return words(of, "accepts link %u", link->link);
+        return llc_sentence(of, "accepts link %u", link->link);
     if (of->role == SMCR_LGR_SIDE_UNKNOWN)
-        return words(of, "offers link %u, or asks for one", link->link);
-    return of->role ? words(of, "offers link %u", link->link) : words(of, "asks for another link");
+        return llc_sentence(of, "offers link %u, or asks for one", link->link);
+    return of->role ? llc_sentence(of, "offers link %u", link->link)
+                    : llc_sentence(of, "asks for another link");
 }
 
 static const char *
@@ -287,22 +290,22 @@ arrow_delete_link(const llc_words_t *of)
     const smcr_llc_delete_link_t *link = &of->llc->u.delete_link;
     bool all = of->llc->flags & SMCR_LLC_FLAG_ALL;
     const char *what = all ? "all links" : wmem_strdup_printf(of->scope, "link %u", link->link);
-    const char *why = reason(of, link->reason, smcr_values_delete_reasons);
+    const char *why = reason_text(of, link->reason, smcr_values_delete_reasons);
 
     if (of->response)
-        return words(of, "agrees to delete %s", all ? "the link group" : what);
+        return llc_sentence(of, "agrees to delete %s", all ? "the link group" : what);
     if (of->role == SMCR_LGR_SIDE_UNKNOWN)
-        return words(of, "deletes %s, or asks for that%s", what, why);
-    return words(of, of->role ? "deletes %s%s" : "asks to delete %s%s", what, why);
+        return llc_sentence(of, "deletes %s, or asks for that%s", what, why);
+    return llc_sentence(of, of->role ? "deletes %s%s" : "asks to delete %s%s", what, why);
 }
 
 static const char *
 arrow_confirm_rkey(const llc_words_t *of)
 {
     if (of->response)
-        return words(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "refuses the RMB"
+        return llc_sentence(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "refuses the RMB"
                                                                  : "confirms the RMB");
-    return words(of, "announces an RMB with RKey 0x%08x", of->llc->u.confirm_rkey.rkey);
+    return llc_sentence(of, "announces an RMB with RKey 0x%08x", of->llc->u.confirm_rkey.rkey);
 }
 
 static const char *
@@ -311,20 +314,20 @@ arrow_delete_rkey(const llc_words_t *of)
     unsigned count = of->llc->u.delete_rkey.count;
 
     if (of->response)
-        return words(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "does not know all RKeys"
+        return llc_sentence(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "does not know all RKeys"
                                                                  : "confirms the withdrawal");
-    return words(of, count == 1 ? "withdraws %u RKey" : "withdraws %u RKeys", count);
+    return llc_sentence(of, count == 1 ? "withdraws %u RKey" : "withdraws %u RKeys", count);
 }
 
 /* The name of the message says enough. */
 static const char *
 arrow_plain(const llc_words_t *of)
 {
-    return words(of, of->llc->complete && of->response ? "answers" : "sends a message");
+    return llc_sentence(of, of->llc->complete && of->response ? "answers" : "sends a message");
 }
 
 static const char *
-words_of(const llc_words_t *of)
+sentence_of(const llc_words_t *of)
 {
     if (!of->llc->complete)
         return arrow_plain(of);
@@ -367,5 +370,5 @@ smcr_arrow_text_llc(wmem_allocator_t *scope, const smcr_llc_t *llc, const char *
     if (!of.name)
         return (smcr_arrow_text_t){
             "LLC", wmem_strdup_printf(scope, "%s sends an LLC message of unknown type", subject)};
-    return (smcr_arrow_text_t){label_of(&of), words_of(&of)};
+    return (smcr_arrow_text_t){label_of(&of), sentence_of(&of)};
 }
