@@ -220,7 +220,7 @@ EVERY = [Mutation(*row) for row in (
      "facts/test_builtin_too.py::test_both_dissectors[6.1-v2-e-urgent]", "        smcr_gate_open(&gate);\n", ""),
     (QUIET, "users-choice-is-ignored", "dissectors/host/udp_ports.c",
      "facts/test_roce_ports.py::test_decode_as_goes_first[udp.port==69,echo-one pass]",
-     "           !dissector_is_uint_changed(ports.table, datagram->source) &&\n", ""),
+     "dissector_is_uint_changed(ports.table, datagram->source) ||\n           ", ""),
     (COMPARISON, "gids-of-a-list", "dissectors/message/clc_accept.c",
      "facts/test_comparison.py::test_every_value_is_shown[clc-v21]",
      "gids + i * SMCR_GID_LENGTH, &list[place]", "gids, &list[place]"),

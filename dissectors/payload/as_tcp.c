@@ -394,7 +394,7 @@ show_data(const smcr_payload_target_t *target, tvbuff_t *data)
     unsigned length = tvb_captured_length(data);
 
     if (length && proto_field_is_referenced(target->below, hf_smcr_write_data))
-        smcr_item_bytes(target->pinfo, target->below, hf_smcr_write_data, data, 0, length);
+        smcr_item_bytes(target->below, hf_smcr_write_data, data, 0, length);
 }
 
 void
