@@ -9,5 +9,6 @@
 /* Registers the protocol in name only that owns the wrappers; called once, after InfiniBand. */
 void smcr_roce_register(void);
 
-/* Called once, after all protocols have registered. */
+/* Puts the wrappers in front of InfiniBand's dissectors, and registers the payload heuristic.
+ * Called once, after all protocols have registered. */
 void smcr_roce_handoff(void);
