@@ -232,6 +232,14 @@ cover_up_to(smcr_flow_t *flow, smcr_psn_t psn)
     advance_in_order(flow, flow->highest + 1, false);
 }
 
+/* Whether the first packet with a PSN came after a gap, and nothing has proven yet that the
+ * receiver has discarded it. `seen`: the history of the PSN; NULL: none. */
+static bool
+awaits_proof(const smcr_seen_packet_t *seen)
+{
+    return seen && seen->more && seen->more->proof && !*seen->more->proof;
+}
+
 /* `frame` proves that the receiver has discarded the packets after a gap with PSNs above `psn`. */
 static void
 prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
@@ -240,7 +248,7 @@ prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
         return;
     for (smcr_psn_t at = MAX(flow->unproven, psn + 1); at <= flow->highest; at++) {
         const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, at);
-        if (seen && seen->more && seen->more->proof && !*seen->more->proof)
+        if (awaits_proof(seen))
             *seen->more->proof = frame;
     }
     if (flow->unproven > psn)
@@ -374,11 +382,28 @@ find_open_gap(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn
 
 /* A packet came after a gap: later packets may prove that the receiver has discarded it. */
 static void
-await_proof(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_seen_packet_t *seen,
+begin_proof(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_seen_packet_t *seen,
             smcr_flow_verdict_t *verdict)
 {
     verdict->discarded = smcr_seen_rare(seen, scope)->proof = wmem_new0(scope, uint32_t);
     flow->unproven = flow->unproven ? flow->unproven : verdict->psn;
+}
+
+/* The order of a request with a PSN above all before it: whether it comes after a gap. Says which
+ * PSNs are missing between the highest and this one. */
+static void
+judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
+                smcr_flow_verdict_t *verdict)
+{
+    smcr_psn_t psn = verdict->psn;
+
+    if (flow->highest + 1 < psn) {
+        verdict->absent = (uint32_t)(psn - flow->highest - 1);
+        add_gap(flow, scope, flow->highest + 1, psn, packet->when.frame);
+    }
+    const smcr_range_t *gap = find_open_gap(flow, packet, psn);
+    verdict->gap_frame = gap ? gap->frame : 0;
+    verdict->order = verdict->gap_frame ? SMCR_FLOW_IS_BEHIND : SMCR_FLOW_IS_NEXT;
 }
 
 /* A request with a PSN above all before it. */
@@ -389,20 +414,14 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     smcr_psn_t psn = verdict->psn;
 
     raise_highest(flow, smcr_reads_end(flow->reads, psn));
-    if (flow->highest + 1 < psn) {
-        verdict->absent = (uint32_t)(psn - flow->highest - 1);
-        add_gap(flow, scope, flow->highest + 1, psn, packet->when.frame);
-    }
-    const smcr_range_t *gap = find_open_gap(flow, packet, psn);
-    verdict->gap_frame = gap ? gap->frame : 0;
-    verdict->order = verdict->gap_frame ? SMCR_FLOW_IS_BEHIND : SMCR_FLOW_IS_NEXT;
+    judge_new_order(flow, scope, packet, verdict);
     flow->highest = psn;
     flow->newest = packet->when.frame;
     if (packet->corrupt && !flow->corrupt_from)
         flow->corrupt_from = psn;
     smcr_seen_packet_t *seen = add_to_history(flow, scope, psn, packet);
     if (seen && verdict->gap_frame)
-        await_proof(flow, scope, seen, verdict);
+        begin_proof(flow, scope, seen, verdict);
     if (packet->opcode == SMCR_RC_READ_REQUEST)
         raise_highest(flow, smcr_reads_add(&flow->reads, scope, psn, packet, flow->mtu));
 }
@@ -517,7 +536,7 @@ compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t
     const smcr_sent_t *packet = request->packet;
     smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
 
-    if (more->proof && !*more->proof && !verdict->taken)
+    if (!verdict->taken && awaits_proof(seen))
         *more->proof = packet->when.frame; /* the receiver had discarded the first packet */
     verdict->refused = more->proof && *more->proof;
     verdict->replaces = !seen->arrived && !packet->corrupt;
@@ -529,9 +548,16 @@ compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t
         verdict->silent = is_silence(flow, request->reverse_carried, more);
 }
 
-/* A retransmission. If no acknowledgement has covered a PSN that the receiver should have in order,
- * the packet may be lost after the capture point: `unheard` has the frames between. A PSN within a
- * READ that is requested anew has no history yet; from now on it has one of its own. */
+/* Whether the first packet of a retransmitted PSN may have been lost after the capture point: it
+ * came in order, but no acknowledgement has covered the PSN since. */
+static bool
+may_be_lost_later(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
+{
+    return !verdict->taken && verdict->psn < flow->in_order;
+}
+
+/* A retransmission. A PSN within a READ that is requested anew has no history yet; from now on it
+ * has one of its own. */
 static void
 take_retransmission(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
                     smcr_flow_verdict_t *verdict)
@@ -550,7 +576,7 @@ take_retransmission(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t 
         add_to_history(flow, scope, psn, packet);
         return;
     }
-    if (!verdict->taken && psn < flow->in_order)
+    if (may_be_lost_later(flow, verdict))
         smcr_ranges_add(&flow->unheard, scope, SMCR_FLOW_LACKED_KEPT, seen->frame,
                         packet->when.frame);
     compare_with_history(flow, scope, request, seen, verdict);
@@ -623,6 +649,20 @@ has_sender_order(const smcr_flow_t *flow, const smcr_sent_t *packet,
     return packet->ip_id >= 0 && verdict->first.frame && has_changing_ids(&flow->ids);
 }
 
+/* What the history of the PSN says of a retransmission. `seen`: NULL: there is none. */
+static void
+describe_retransmission(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, uint8_t opcode,
+                        smcr_step_request_t *sent)
+{
+    if (seen && seen->more)
+        sent->steps = seen->more->steps;
+    if (opcode != SMCR_RC_READ_REQUEST)
+        return;
+    smcr_psn_t read = smcr_reads_find(flow->reads, sent->psn);
+    sent->reads_again = read != 0;
+    sent->reads_from_within = read != sent->psn;
+}
+
 /* Finds the step back that the request belongs to, and puts it into the history of the PSN. */
 static void
 find_step(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
@@ -642,13 +682,8 @@ find_step(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
 
     if (sent.kind != SMCR_STEP_REQUEST_NEW)
         sent.has_sender_order = has_sender_order(flow, packet, verdict);
-    if (sent.kind == SMCR_STEP_REQUEST_RETRANSMITTED && seen && seen->more)
-        sent.steps = seen->more->steps;
-    if (sent.kind == SMCR_STEP_REQUEST_RETRANSMITTED && packet->opcode == SMCR_RC_READ_REQUEST) {
-        smcr_psn_t read = smcr_reads_find(flow->reads, verdict->psn);
-        sent.reads_again = read != 0;
-        sent.reads_from_within = read != verdict->psn;
-    }
+    if (sent.kind == SMCR_STEP_REQUEST_RETRANSMITTED)
+        describe_retransmission(flow, seen, packet->opcode, &sent);
     smcr_step_taken_t taken = smcr_steps_take(&flow->steps, scope, &sent);
     verdict->step = taken.step;
     if (seen && (seen->more || taken.steps.last || taken.steps.tentative))

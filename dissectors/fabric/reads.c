@@ -24,6 +24,17 @@ newest_read(smcr_reads_t *reads)
     return &reads->kept[(reads->count - 1) % reads->size];
 }
 
+/* Makes room for one more READ. The list grows until it has its full size; then the newest READ
+ * overwrites the oldest one. */
+static void
+grow_list(smcr_reads_t *reads, wmem_allocator_t *scope)
+{
+    if (reads->count != reads->size || reads->size >= SMCR_READS_KEPT)
+        return;
+    reads->size = reads->size ? 2 * reads->size : SIZE_FIRST;
+    reads->kept = wmem_realloc(scope, reads->kept, reads->size * sizeof *reads->kept);
+}
+
 smcr_psn_t
 smcr_reads_add(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
                const smcr_sent_t *packet, uint32_t mtu)
@@ -34,10 +45,7 @@ smcr_reads_add(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
         *reads = wmem_new0(scope, smcr_reads_t);
     smcr_reads_t *all = *reads;
 
-    if (all->count == all->size && all->size < SMCR_READS_KEPT) { /* grows before it wraps */
-        all->size = all->size ? 2 * all->size : SIZE_FIRST;
-        all->kept = wmem_realloc(scope, all->kept, all->size * sizeof *all->kept);
-    }
+    grow_list(all, scope);
     all->count++;
     all->open = mtu || length <= MTU_MIN ? 0 : length;
     *newest_read(all) = (smcr_read_t){

@@ -76,13 +76,14 @@ take_data(smcr_responses_t *responses, wmem_allocator_t *scope, const smcr_sent_
     responses->highest = MAX(responses->highest, psn);
     responses->heard = grounds.heard;
     *copy = copied != 0;
-    if (seen && !copied)
-        smcr_seen_again(seen, scope, packet);
-    else if (!seen)
-        smcr_seen_add(&responses->seen, scope, psn, 0, packet);
     if (copied)
         return copied;
-    return seen ? seen->frame : 0;
+    if (!seen) {
+        smcr_seen_add(&responses->seen, scope, psn, 0, packet);
+        return 0;
+    }
+    smcr_seen_again(seen, scope, packet);
+    return seen->frame;
 }
 
 uint32_t

@@ -136,6 +136,13 @@ is_step_open(const smcr_steps_t *steps, const smcr_step_request_t *request)
     return steps->step && !(steps->passed_end && steps->end <= request->acked);
 }
 
+/* Whether the last step retransmits `psn`. */
+static bool
+is_in_range(const smcr_steps_t *steps, smcr_psn_t psn)
+{
+    return psn >= steps->first && psn <= steps->end;
+}
+
 /* Whether a NAK has named the PSN since the step began: then the request begins a step of its own.
  * A late packet that is in line with the step was sent before that NAK could reach the sender. */
 static bool
@@ -164,9 +171,7 @@ may_be_reordered(const smcr_steps_t *steps, const smcr_step_request_t *request)
 static bool
 belongs_to_step(smcr_steps_t *steps, const smcr_step_request_t *request, pause_t pause)
 {
-    bool in_range = request->psn >= steps->first && request->psn <= steps->end;
-
-    if (!in_range || pause != NO_PAUSE || request->reads_from_within)
+    if (!is_in_range(steps, request->psn) || pause != NO_PAUSE || request->reads_from_within)
         return false;
     if (!is_step_open(steps, request) || is_asked_for_again(steps, request))
         return false;
@@ -310,6 +315,17 @@ may_copy_last_request(const smcr_steps_t *steps, const smcr_step_request_t *requ
            request->psn == steps->last_request && !request->has_sender_order && !is_asked_for;
 }
 
+/* Whether the request is certainly retransmitted: the flow had the PSN, and the request is no copy,
+ * since it has a NAK, re-requests a READ, or has an identification of its own. `nak`: the NAK of
+ * the request; NULL: none. */
+static bool
+is_certainly_retransmitted(const smcr_step_request_t *request, const smcr_step_nak_t *nak)
+{
+    if (request->kind == SMCR_STEP_REQUEST_LATE)
+        return false;
+    return nak || request->reads_again || request->has_sender_order;
+}
+
 /* A retransmission or late packet that belongs to no step begins one, if it is proven to be
  * retransmitted; else it begins a tentative step. Returns what is said of the packet. */
 static smcr_step_back_t *
@@ -317,11 +333,10 @@ begin_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request
            pause_t pause)
 {
     const smcr_step_nak_t *nak = find_nak_of_request(steps, request);
-    bool is_proven = nak || request->reads_again || request->has_sender_order;
 
     if (may_copy_last_request(steps, request, nak))
         return new_step(scope, request->when.frame, SMCR_CAUSE_UNKNOWN);
-    if (request->kind == SMCR_STEP_REQUEST_LATE || !is_proven)
+    if (!is_certainly_retransmitted(request, nak))
         return begin_tentative(steps, scope, request, pause);
     smcr_step_back_t *step = new_step_from(steps, scope, request, nak, pause);
     set_last_step(steps, step, ++steps->numbers, nak ? nak->psn : request->psn, request);
@@ -391,6 +406,17 @@ continue_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_requ
     return steps->step;
 }
 
+/* Whether the last step was caused by the timer, as the request shows: the step began after a
+ * pause, but with a higher PSN than a timer goes back to. The first PSN that is not acknowledged
+ * comes now, in the step, or reordered. */
+static bool
+is_awaited_first(const smcr_steps_t *steps, const smcr_step_request_t *request, bool in_step,
+                 pause_t pause)
+{
+    return steps->awaits_first && request->psn <= request->acked + 1 &&
+           (in_step || pause == BEFORE_PAUSED);
+}
+
 /* Finds the step of a request, and begins or ends steps with it. NULL: the request is in none. */
 static smcr_step_back_t *
 find_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request,
@@ -399,8 +425,7 @@ find_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_
     bool is_new = request->kind == SMCR_STEP_REQUEST_NEW;
     bool in_step = !is_new && belongs_to_step(steps, request, pause);
 
-    if (steps->awaits_first && request->psn <= request->acked + 1 &&
-        (in_step || pause == BEFORE_PAUSED))
+    if (is_awaited_first(steps, request, in_step, pause))
         steps->step->cause = SMCR_CAUSE_TIMEOUT;
     if (in_step)
         return continue_step(steps, scope, request);

@@ -27,7 +27,7 @@ was_retransmitted(const smcr_seen_packet_t *packet)
     return packet && smcr_seen_last(packet).frame != packet->frame;
 }
 
-/* Whether the packet belongs to an earlier message than the packet after it. NULL: it is missing. */
+/* Whether the packet belongs to an earlier message than the one after it. NULL: it is missing. */
 static bool
 is_of_other_message(const smcr_seen_packet_t *packet)
 {

@@ -262,8 +262,7 @@ read_lengths(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
              smcr_ib_headers_t *roce)
 {
     int vcrc = start == SMCR_HOOKS_LRH ? SMCR_IB_VCRC_LENGTH : 0;
-    int trailer =
-        roce->pad + SMCR_IB_ICRC_LENGTH + vcrc;
+    int trailer = roce->pad + SMCR_IB_ICRC_LENGTH + vcrc;
     int length = (int)tvb_reported_length(tvb) - roce->payload - trailer;
 
     roce->length = tvb_reported_length(tvb);
@@ -416,7 +415,8 @@ add_status(tvbuff_t *tvb, proto_tree *tree, const smcr_icrc_t *icrc, const char 
 {
     bool in_buffer = icrc->offset >= 0 &&
                      tvb_captured_length_remaining(tvb, icrc->offset) >= SMCR_IB_ICRC_LENGTH;
-    int offset = in_buffer ? icrc->offset : 0, length = in_buffer ? SMCR_IB_ICRC_LENGTH : 0;
+    int offset = in_buffer ? icrc->offset : 0;
+    int length = in_buffer ? SMCR_IB_ICRC_LENGTH : 0;
     proto_item *item = proto_tree_add_uint_format(tree, hf_smcr_icrc_status, tvb, offset, length,
                                                   icrc->status, "Invariant CRC: %s", text);
 

@@ -551,18 +551,21 @@ smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH
 static bool
 is_sent_by(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute)
 {
-    switch (attribute) {
-    case SMCR_IB_CM_REQ:
-        return !conn->sidr && side == SMCR_CM_CLIENT;
-    case SMCR_IB_CM_REP:
-        return !conn->sidr && side == SMCR_CM_SERVER;
-    case SMCR_IB_CM_SIDR_REQ:
-        return conn->sidr && side == SMCR_CM_CLIENT;
-    case SMCR_IB_CM_SIDR_REP:
-        return conn->sidr && side == SMCR_CM_SERVER;
-    default:
-        return true;
-    }
+    static const struct {
+        uint8_t attribute;
+        bool sidr;
+        uint8_t side;
+    } senders[] = {
+        {SMCR_IB_CM_REQ, false, SMCR_CM_CLIENT},
+        {SMCR_IB_CM_REP, false, SMCR_CM_SERVER},
+        {SMCR_IB_CM_SIDR_REQ, true, SMCR_CM_CLIENT},
+        {SMCR_IB_CM_SIDR_REP, true, SMCR_CM_SERVER},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(senders); i++)
+        if (senders[i].attribute == attribute)
+            return senders[i].sidr == conn->sidr && senders[i].side == side;
+    return true;
 }
 
 uint32_t

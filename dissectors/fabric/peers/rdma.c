@@ -410,6 +410,13 @@ connect_by_port(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite)
     flow->ground = opposite->ground = SMCR_GROUND_PORT;
 }
 
+/* Whether nothing better than the port can name the source queue pair of the flow. */
+static bool
+needs_port(const smcr_rdma_flow_t *flow)
+{
+    return flow->ground == SMCR_GROUND_NONE && !flow->conn && !flow->mixed;
+}
+
 /* Learns the port of a packet. Where nothing else names the source queue pair, a response may prove
  * the opposite flow by the port. */
 static void
@@ -421,7 +428,7 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_ib_headers_t *ro
     if (flow->port != roce->port)
         leave_pair(flow);
     flow->port = roce->port;
-    if (flow->ground != SMCR_GROUND_NONE || flow->conn || flow->mixed)
+    if (!needs_port(flow))
         return;
     smcr_rdma_flow_t *opposite = join_pair(rdma, flow);
     if (!opposite || !smcr_ib_is_response(packet->opcode))
@@ -436,13 +443,13 @@ smcr_rdma_take(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent
 {
     smcr_rdma_flow_t *flow = flow_of(rdma, roce, packet);
     bool is_first = flow->first.when.frame == packet->when.frame;
-    bool needs_traffic = roce->ecn == SMCR_WIRE_ECN_CE || roce->opcode == SMCR_IB_CNP ||
-                         (!is_first && is_judged(packet));
+    bool has_mark = roce->ecn == SMCR_WIRE_ECN_CE || roce->opcode == SMCR_IB_CNP;
+    bool is_second = !is_first && is_judged(packet);
 
     if (roce->has_src_qpn)
         take_datagram(rdma, flow, roce->src_qpn);
     take_port(rdma, flow, roce, packet);
-    if (flow->peer || needs_traffic)
+    if (flow->peer || has_mark || is_second)
         judge_first(rdma, flow, !is_first);
     if (flow->peer)
         judge_first(rdma, flow->peer, true);
