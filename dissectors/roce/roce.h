@@ -23,5 +23,6 @@ ws_bool smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree 
  * smcr_roce_dissect_payload() takes. Returns whether Wireshark's own takes the payload. */
 ws_bool smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/* Called once, after all protocols have registered. */
+/* Puts the wrappers in front of InfiniBand's dissectors, and registers the payload heuristic.
+ * Called once, after all protocols have registered. */
 void smcr_roce_handoff(void);
