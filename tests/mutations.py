@@ -147,8 +147,8 @@ EVERY = [Mutation(*row) for row in (
      "HARMLESS(link_number_zero", "ODD(link_number_zero"),
     # ---- what belongs together ----
     (EXCHANGES, "answers-of-any-side", "dissectors/state/flow/exchange.c", "unit/test_llc_flow.c",
-     "return request->type == wanted->type && request->requester == wanted->requester &&",
-     "return request->type == wanted->type &&"),
+     "request->type == wanted->type && request->requester == wanted->requester;",
+     "request->type == wanted->type;"),
     (EXCHANGES, "decline-of-the-same-side", "dissectors/state/flow/clc_flow.c", "unit/test_clc_flow.c",
      "waiting && conn->clc_from_server != from_server && (declines", "waiting && (declines"),
     (EXCHANGES, "rows-of-requests", "dissectors/statistics/response_times.c",
