@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later / */
 
 #include "message_flow.h"
-#include "packet_flow.h"
+#include "window.h"
 
 /* ---- keys: a response echoes a part of its request, by which both are paired. Each key_*() makes
  * one number of this part; llc.def says which function a type of message has ---- */
