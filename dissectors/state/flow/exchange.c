@@ -6,7 +6,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later / */
 
-#include "message_flow.h"
+#include "exchange.h"
+#include "state/model/store.h"
+#include "state/rules/links/links.h"
 
 #define PENDING_MAX 64 /* open exchanges that are kept of a link group */
 #define ANSWERED_MAX 8 /* ended exchanges that are kept of a link group, the last ones */
@@ -493,7 +495,7 @@ static bool
 take_back_consent(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
-@@
+    const smcr_exchange_request_t *before = message->rejects ? find_answered_before(message) : NULL;
 
     if (!before || before->rejected)
         return false;

@@ -7,8 +7,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later / */
 
-#include "message_flow.h"
+#include "llc_flow.h"
+#include "exchange.h"
 #include "window.h"
+#include "state/model/store.h"
+#include "state/rules/links/links.h"
 
 /* ---- keys: a response echoes a part of its request, by which both are paired. Each key_*() makes
  * one number of this part; llc.def says which function a type of message has ---- */

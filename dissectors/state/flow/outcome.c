@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later / */
 
 #include "outcome.h"
-#include "message_flow.h"
+#include "state/model/store.h"
 
 /* The packet, as fabric/ takes it. */
 static smcr_sent_t

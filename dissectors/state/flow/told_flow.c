@@ -15,9 +15,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later / */
 
 #include "told_flow.h"
-#include "message_flow.h"
 #include "write.h"
+#include "state/evidence/evidence.h"
 #include "state/model/socket.h"
+#include "state/model/store.h"
 
 #define SOCKETS_MAX 4096 /* sockets that are compared with one message */
 
