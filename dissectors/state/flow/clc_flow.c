@@ -582,6 +582,13 @@ note_option(smcr_conn_t *conn, const smcr_state_syn_t *syn)
     conn->option_syn |= syn->option && !syn->answer;
 }
 
+/* Whether the client has offered SMC, and the connection has not fallen back to TCP. */
+static bool
+may_use_smcr(const smcr_conn_t *conn)
+{
+    return conn->option_syn && !conn->fallback.kind;
+}
+
 /* The first SYN-ACK decides. Without the option it refuses SMC, if the SYN had the option. CLC that
  * has come before the SYN or SYN-ACK belongs to this handshake, and the segment to an earlier
  * one. */
@@ -596,7 +603,7 @@ smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *s
     if (!conn->clc_types)
         smcr_evidence_tcp_begins(conn, syn->answer, syn->first);
     note_option(conn, syn);
-    if (is_first_answer && !syn->option && conn->option_syn && !conn->fallback.kind)
+    if (is_first_answer && !syn->option && may_use_smcr(conn))
         fall_back(conn, SMCR_FALLBACK_NO_OPTION, syn->when.frame);
 }
 

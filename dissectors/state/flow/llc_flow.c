@@ -138,6 +138,13 @@ activate_link(const smcr_exchange_message_t *message, smcr_link_t *link)
         tell_type(message);
 }
 
+/* Whether the link is announced, and its CONFIRM LINK request has come. */
+static bool
+is_being_confirmed(const smcr_link_t *link)
+{
+    return link->state == SMCR_LINK_ANNOUNCED && link->confirm_frame;
+}
+
 /* The server's DELETE LINK ends the link, and with its last link the group. The user hears of a
  * link that was up. An announced link was up if its CONFIRM LINK request is captured and only the
  * response may be missing. If the capture lacks packets of the group, nobody knows that: another
@@ -147,8 +154,7 @@ static void
 delete_link(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
     bool certain = !smcr_doubt_group(message->arrival, message->lgr).kind;
-    bool was_up = link->state == SMCR_LINK_ACTIVE ||
-                  (link->state == SMCR_LINK_ANNOUNCED && link->confirm_frame && certain);
+    bool was_up = link->state == SMCR_LINK_ACTIVE || (certain && is_being_confirmed(link));
     link->is_guess = link->state == SMCR_LINK_ANNOUNCED;
     link->settled_frame = message->arrival->when.frame;
     bool type_changed = smcr_link_delete(link, message->arrival->when.frame);
@@ -331,6 +337,22 @@ reject_link(const smcr_exchange_message_t *message, smcr_link_t *link)
     link->settled_frame = message->arrival->when.frame;
 }
 
+/* The server's offer of a link, or the client's answer to it. */
+static void
+take_in_offer(const smcr_exchange_message_t *message, const smcr_llc_add_link_t *add)
+{
+    smcr_link_t *link = link_to_add(message->lgr, add->link);
+    bool announced = is_of_link(add, message->from->side, link);
+
+    if (message->response && message->rejects) {
+        reject_link(message, link);
+        return;
+    }
+    if (message->response && !announced && message->lgr->from_start)
+        smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
+    take_in_new_qp(message, announce_link(message, add, link, announced), add);
+}
+
 /* The server offers a link with a request, and the client agrees or rejects with the response. A
  * client's request has queue pair number 0: it wishes for a link, and announces none. (3.5.5.1.1,
  * A.3.2) */
@@ -347,15 +369,7 @@ take_in_add_link(const smcr_exchange_message_t *message)
         smcr_lgr_set_server(message->lgr, server);
     if (message->lgr->server == !server) /* only servers offer links */
         return;
-    smcr_link_t *link = link_to_add(message->lgr, add->link);
-    bool announced = is_of_link(add, message->from->side, link);
-    if (rejected) {
-        reject_link(message, link);
-        return;
-    }
-    if (message->response && !announced && message->lgr->from_start)
-        smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
-    take_in_new_qp(message, announce_link(message, add, link, announced), add);
+    take_in_offer(message, add);
 }
 
 /* ADD LINK CONTINUATION has further RTokens on the link that is being added. (A.3.3) */

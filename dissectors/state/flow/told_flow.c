@@ -262,9 +262,9 @@ take_in_stream(smcr_conn_t *conn, int side, const smcr_told_socket_t *told, bool
     smcr_conn_side_catch_up(reader);
     if (reader->size || (told->undated && !writer->cdc_frame))
         return;
+    smcr_cursor_t prod = writer->cdc_frame ? writer->prod : stream.prod;
     reader->size = stream.size;
-    smcr_stream_start_told(&reader->in, ring, writer->cdc_frame ? writer->prod : stream.prod,
-                           reader->cdc_frame ? reader->cons : cons);
+    smcr_stream_start_told(&reader->in, ring, prod, reader->cdc_frame ? reader->cons : cons);
     reader->located = reader->heard;
 }
 
@@ -378,13 +378,20 @@ other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket, int *side
     return only == socket ? find_only_conn(arrival, told, half_at, side) : NULL;
 }
 
+/* Whether the other host has reported its end, and nothing contradicts that report. */
+static bool
+has_believed_mirror(const smcr_socket_t *socket)
+{
+    return socket->mirror && !socket->mirror->is_doubtful;
+}
+
 /* The connection, of which the host has `side`, after the report of its other host, the mirror:
  * that has the token of the other direction. A direction with this token is joined to the
  * connection. Of a file, the token alone is no proof. Returns the connection that both are. */
 static smcr_conn_t *
 join_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
-    if (!socket->mirror || socket->mirror->is_doubtful || conn->side[!side].has_token)
+    if (!has_believed_mirror(socket) || conn->side[!side].has_token)
         return conn;
     uint32_t token = socket->mirror->told.token;
     smcr_conn_t *other = smcr_conn_find(state, conn->lgr, !side, token);
@@ -478,6 +485,12 @@ judge_cursors(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t 
         tell_doubt(arrival, socket, told_cursors);
 }
 
+static bool
+is_named_and_open(const smcr_conn_t *conn)
+{
+    return conn->socket && !smcr_conn_has_closed(conn);
+}
+
 /* A socket of SMC-R, with a token. If it contradicts a connection whose name agrees with the wire,
  * one of the two reports is wrong, and nobody knows which. */
 static void
@@ -492,7 +505,7 @@ take_in_smcr_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket)
         judge_cursors(arrival, socket, conn, side);
     } else if (conn) {
         tell_doubt(arrival, socket, told_others);
-        if (conn->socket && !smcr_conn_has_closed(conn) && cursors_agree(socket, conn, side, false))
+        if (is_named_and_open(conn) && cursors_agree(socket, conn, side, false))
             disbelieve(arrival, conn->socket, told_twice);
     }
 }
@@ -795,6 +808,16 @@ disbelieve_line(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_
         disbelieve(arrival, socket, told_others);
 }
 
+/* Whether the line of the other end agrees: it has no connection, or this one, or the other
+ * direction of this one. */
+static bool
+mirror_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int host)
+{
+    const smcr_conn_t *mirror = socket->mirror ? smcr_conn_now(socket->mirror->conn) : NULL;
+
+    return !mirror || mirror == conn || are_two_directions(conn, mirror, host, &socket->told);
+}
+
 /* A message of a connection whose token a file reports. The report has no time, so its cursors do
  * not prove the connection; the token does, if only one connection has it, and nothing contradicts
  * the line. If the other direction has its name already, this one gets it when both are joined. */
@@ -806,7 +829,6 @@ compare_with_file(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_con
     bool to_host = is_line_of_receiver(told, conn, arrival->qp);
     int host = to_host ? side : !side;
     bool is_other = socket->conn && smcr_conn_now(socket->conn) != conn;
-    smcr_conn_t *mirror = socket->mirror ? smcr_conn_now(socket->mirror->conn) : NULL;
 
     if (!is_like(told, conn, host))
         disbelieve_line(arrival, socket, conn, host, is_other);
@@ -814,7 +836,7 @@ compare_with_file(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_con
         disbelieve(arrival, socket, "Two connections have this token");
     else if (!cursors_fit(told, &conn->side[!side], to_host))
         disbelieve(arrival, socket, told_cursors);
-    else if (!mirror || mirror == conn || are_two_directions(conn, mirror, host, told))
+    else if (mirror_agrees(socket, conn, host))
         name_conn(arrival, socket, conn, host);
 }
 

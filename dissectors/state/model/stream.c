@@ -127,23 +127,31 @@ may_be_round_later(const smcr_stream_t *stream, smcr_stream_unseen_t unseen, uin
     return unseen.bytes && room && unseen.bytes >= skipped + room;
 }
 
-/* The request goes to the first position at its offset from the earliest one on. If that would skip
- * more bytes than can be missing, the reader's messages stand too early in the capture and do not
- * count. Examples, in a ring of 100 bytes of which all before position 130 is written: offset 30 is
- * position 130, and offset 20 is position 220, 90 bytes later. Where 190 bytes may be missing,
- * offset 20 may also be position 320, so the place is not known. */
+/* The earliest position at which the request can write. If it would skip more bytes than can be
+ * missing, the reader's messages stand too early in the capture, and do not count. */
+static uint64_t
+earliest_of_request(const smcr_stream_t *stream, smcr_stream_extent_t extent,
+                    smcr_stream_unseen_t unseen)
+{
+    uint64_t seen = earliest(stream, 0), next = earliest(stream, unseen.bytes);
+    uint64_t forward = smcr_ring_next(&stream->ring, next, extent.offset);
+    bool stands_too_early = unseen.early && !stream->moved && forward - seen > unseen.bytes;
+
+    return stands_too_early ? seen : next;
+}
+
+/* The request goes to the first position at its offset from the earliest one on. Examples, in a
+ * ring of 100 bytes of which all before position 130 is written: offset 30 is position 130, and
+ * offset 20 is position 220, 90 bytes later. Where 190 bytes may be missing, offset 20 may also be
+ * position 320, so the place is not known. */
 bool
 smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stream_unseen_t unseen,
                    uint64_t *position)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
-    uint64_t seen = earliest(stream, 0), next = earliest(stream, unseen.bytes);
+    uint64_t next = earliest_of_request(stream, extent, unseen);
     uint64_t forward = smcr_ring_next(&stream->ring, next, extent.offset);
 
-    if (unseen.early && !stream->moved && forward - seen > unseen.bytes) {
-        next = seen;
-        forward = smcr_ring_next(&stream->ring, next, extent.offset);
-    }
     if (extent.offset < stream->ring.base) /* an eyecatcher is no part of the stream */
         return false;
     if (room == 0 && extent.offset != next + stream->ring.base) {
