@@ -484,6 +484,23 @@ take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
     link->delete_reason = reason;
 }
 
+/* DELETE LINK for one link: the server deletes it, and a client asks for that. `link`: NULL: the
+ * group has no link of this number. */
+static void
+take_in_delete_one(const smcr_exchange_message_t *message, smcr_link_t *link, bool by_client)
+{
+    if (!link) {
+        if (message->lgr->from_start && !by_client)
+            smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
+        return;
+    }
+    take_in_delete_reason(message, link);
+    if (by_client)
+        smcr_event_add(message->arrival, SMCR_EVENT_link_delete_asked, NULL);
+    else
+        delete_link(message, link);
+}
+
 /* The server deletes a link, or all links and with them the group. A client's request reports that
  * a link has failed, or asks the server to delete it: only the server's own request ends the link.
  * (3.5.5.1.3, 3.5.5.1.4, A.3.4) */
@@ -498,20 +515,10 @@ take_in_delete_link(const smcr_exchange_message_t *message)
         doubt_links(message, !link && smcr_doubt_group(message->arrival, lgr).kind);
     if (!ends_links(message))
         return;
-    if (message->all_links) {
+    if (message->all_links)
         take_in_delete_all(message, by_client);
-        return;
-    }
-    if (!link) {
-        if (lgr->from_start && !by_client)
-            smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
-        return;
-    }
-    take_in_delete_reason(message, link);
-    if (by_client)
-        smcr_event_add(message->arrival, SMCR_EVENT_link_delete_asked, NULL);
     else
-        delete_link(message, link);
+        take_in_delete_one(message, link, by_client);
 }
 
 /* ---- RMBs ---- */
