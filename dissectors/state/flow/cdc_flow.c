@@ -6,8 +6,14 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "message_flow.h"
-#include "packet_flow.h"
+#include "cdc_flow.h"
+#include "exchange.h"
+#include "orphan.h"
+#include "told_flow.h"
+#include "window.h"
+#include "write.h"
+#include "state/model/store.h"
+#include "state/rules/rules.h"
 
 #define HALVES_MAX 256 /* late connections of a group that wait for their other direction */
 
