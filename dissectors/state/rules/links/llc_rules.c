@@ -89,9 +89,8 @@ order_of_length(const smcr_llc_t *llc)
     return llc->big_endian ? SMCR_RULES_ORDER_BIG : 0;
 }
 
-/* A host has one byte order (R-V2LLC-2). Linux on little-endian hosts has sent lengths of version
- * 2 in its own order. The wire shows a length in the other order than that of an earlier message
- * of this side. */
+/* A host has one byte order (R-V2LLC-2). The wire shows a length in the other order than that of
+ * an earlier message of this side. It does no harm. */
 SMCR_RULES_LLC(check_order)
 {
     uint8_t now = order_of_length(message->llc);
