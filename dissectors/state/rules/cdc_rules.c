@@ -1,4 +1,5 @@
-/* What CDC messages may say: sequence numbers, cursors, and nothing after the end.
+/* What CDC messages may say: sequence numbers, cursors, urgent data, and nothing after the end
+ * (RFC 7609 4.3 to 4.8, A.4).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +12,7 @@
  * first CDC message of its sender, though no packet of the group is missing. It is judged only on
  * the link that CLC has named: on another link the first messages may have failed before, which
  * Linux has counted (smc_switch_cursor()). */
-SMCR_RULES_CDC(number)
+SMCR_RULES_CDC(check_first_number)
 {
     smcr_lgr_t *lgr = conn->lgr;
 
@@ -51,7 +52,7 @@ check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *messag
  * that leaves numbers out. Requests that the capture misses, or that failed on another link, may
  * be the messages in between; then the item is a NOTE. After a move the sender may send messages
  * once more (4.6.2). A message before this one that nothing verifies is not believed. */
-SMCR_RULES_CDC(step)
+SMCR_RULES_CDC(check_step)
 {
     if (message->step <= 0)
         check_number_back(arrival, message);
@@ -122,7 +123,7 @@ check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 
 /* The rules above, for both cursors. The producer cursor is in the element of the receiver, the
  * consumer cursor in that of the sender. */
-SMCR_RULES_CDC(cursors)
+SMCR_RULES_CDC(check_cursors)
 {
     int receiver = arrival->qp->side;
     const smcr_conn_side_t *sender = message->sender;
@@ -172,7 +173,7 @@ has_all_writes(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_f
 
 /* Data are written before they are announced (R-2.1-7). The wire shows a producer cursor beyond
  * the bytes of all RDMA WRITEs so far. Where the capture may miss WRITEs, the item is a NOTE. */
-SMCR_RULES_CDC(unseen)
+SMCR_RULES_CDC(check_unseen_data)
 {
     const smcr_evidence_cursor_t *prod = &message->known->prod;
     uint64_t announced = message->receiver->in.announced;
@@ -205,7 +206,7 @@ announces_known_data(const smcr_rules_cdc_t *message)
  * message that announces more bytes than the element had room for since the last bytes that the
  * reader has reported as read. WRITEs that do this have an item of their own, so here they must
  * lie within the limit. The next message of the reader shows whether it has read more before. */
-SMCR_RULES_CDC(writer)
+SMCR_RULES_CDC(check_writer)
 {
     const smcr_stream_t *out = &message->receiver->in;
     uint64_t end = message->known->prod.end;
@@ -233,7 +234,7 @@ knows_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int read
 /* Nobody reads bytes that were not announced to him (R-A.4-8). The wire shows a consumer cursor
  * ahead of the peer's producer cursor. The peer's next message shows whether it has announced the
  * bytes before. In doubt, and after a move, the item is a NOTE. */
-SMCR_RULES_CDC(reader)
+SMCR_RULES_CDC(check_reader)
 {
     const smcr_evidence_cursor_t *cons = &message->known->cons;
     int reader = !arrival->qp->side;
@@ -258,7 +259,7 @@ note_goal_reached(const smcr_arrival_t *arrival, smcr_rules_goal_t *goal, uint64
 }
 
 /* The message has moved the cursors of both streams: remembers which goals they have reached. */
-SMCR_RULES_CDC(reached)
+SMCR_RULES_CDC(note_reached_goals)
 {
     for (int side = 0; side < 2; side++) {
         const smcr_rules_side_t *kept = smcr_rules_of_side(conn, side);
@@ -270,7 +271,7 @@ SMCR_RULES_CDC(reached)
 
 /* Follows one message that announces data until the reader has read them. A reader that closes
  * with these bytes unread has seen them if the message was acknowledged (conn_rules.c). */
-SMCR_RULES_CDC(probe)
+SMCR_RULES_CDC(note_probe)
 {
     const smcr_record_cdc_t *view = arrival->record->view;
     const smcr_stream_t *out = &message->receiver->in;
@@ -299,7 +300,7 @@ begins_urgent_data(const smcr_rules_cdc_t *message)
 /* With "urgent data present" the producer cursor has advanced to the byte after the urgent data
  * (R-4.7.5-4). The wire shows the flag come on with the producer cursor of the message before. The
  * flag may stay on until the next data. */
-SMCR_RULES_CDC(urgent)
+SMCR_RULES_CDC(check_urgent)
 {
     smcr_cursor_t before = message->sender->prod, now = message->cdc->prod;
     bool has_moved = before.wrap != now.wrap || before.count != now.count;
@@ -321,7 +322,7 @@ writes_after_urgent(const smcr_place_t *place, const smcr_stream_t *stream)
  * shows an RDMA WRITE of new bytes after them, while the reader has sent nothing. Any CDC message
  * of the reader counts as its answer, since the reader may remember urgent data that its program
  * has not read. */
-SMCR_RULES_WRITE(urgent)
+SMCR_RULES_WRITE(check_urgent)
 {
     const smcr_conn_t *conn = write->conn;
     const uint64_t *answer = smcr_rules_of_side(conn, arrival->qp->side)->urgent_answer;
@@ -337,7 +338,7 @@ SMCR_RULES_WRITE(urgent)
  * The wire shows a message with "urgent data present" that announces data, and no message of the
  * reader within a second. Linux waits until its program has read the urgent data. The flag may
  * stay on in later messages, which announce no urgent data. */
-SMCR_RULES_CDC(urgent_answer)
+SMCR_RULES_CDC(expect_urgent_answer)
 {
     const smcr_record_cdc_t *view = arrival->record->view;
     int reader = arrival->qp->side;
@@ -357,7 +358,7 @@ SMCR_RULES_CDC(urgent_answer)
 }
 
 /* The reader of urgent data has sent a message: this is its answer. */
-SMCR_RULES_CDC(heard)
+SMCR_RULES_CDC(note_urgent_answer)
 {
     uint64_t *answer = smcr_rules_of_side(conn, !arrival->qp->side)->urgent_answer;
 
@@ -425,7 +426,7 @@ is_first_sign(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
  * shows a token that is not known in this group, while the message continues one open connection
  * of another group of the same hosts. A message with number 1 is excused: it may begin a
  * connection of this group whose CLC messages are missing. */
-SMCR_RULES_CDC(token)
+SMCR_RULES_CDC(check_token)
 {
     unsigned found = 0;
 
@@ -445,7 +446,7 @@ SMCR_DOUBT_CLAIM(confirm_is_missing, const smcr_conn_t *conn, !conn->confirm_fra
 /* The client sends its Confirm before its data (R-3.5.2-7). The wire shows a CDC message of the
  * client after the Accept and before the Confirm. TCP and RoCE must be captured at one place;
  * otherwise their order proves nothing. */
-SMCR_RULES_CDC(confirmed)
+SMCR_RULES_CDC(check_confirmed)
 {
     smcr_doubt_proof_t claim = {.has_come = confirm_is_missing, .about = conn};
     int side = arrival->qp->side;
@@ -478,7 +479,7 @@ announces_after_done(const smcr_rules_cdc_t *message)
  * announces none (R-4.8.1-1). The wire shows such a message. Where the reader's element was full
  * at the sender's last message, Linux sends the data that it has queued
  * (smc_cdc_msg_recv_action(), smc_tx_pending()); then only smcr.write.after_close reports this. */
-SMCR_RULES_CDC(end)
+SMCR_RULES_CDC(check_after_end)
 {
     const smcr_conn_side_t *sender = message->sender;
     bool aborts = (message->cdc->state & SMCR_CDC_STATE_ABORT) != 0;
@@ -501,7 +502,7 @@ SMCR_RULES_CDC(end)
 
 /* A side does not take back that it is done with sending (R-4.8.1-7). The wire shows a message
  * without sending done, connection closed and abort after one that had sending done only. */
-SMCR_RULES_CDC(flags)
+SMCR_RULES_CDC(check_flags)
 {
     const uint8_t ended =
         SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT;
@@ -529,7 +530,7 @@ find_next_user(const smcr_conn_t *conn, int side)
  * wire shows a message of the old connection that neither closes nor aborts. The sender knows of
  * the offer if it has sent a CDC message on the next connection of the element. Reported once for
  * each. */
-SMCR_RULES_CDC(reused)
+SMCR_RULES_CDC(check_reused_element)
 {
     int reader = arrival->qp->side;
     const smcr_conn_t *next = find_next_user(conn, reader);

@@ -1,4 +1,5 @@
-/* What CLC messages may say: the queue pairs of a link group, and who their sender is.
+/* What CLC messages may say: the queue pairs of a link group, the IP area, the RMB elements and
+ * alert tokens of connections, and who their sender is (RFC 7609 3.5, A.2, C.4).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -91,7 +92,7 @@ is_active_end_of_client(const smcr_state_t *state, const smcr_lgr_t *lgr,
 /* A Confirm names the client's end of an active link of the group (R-3.5.2-5). It need not be the
  * link of the Accept. In a first contact there is one link only. The wire shows another queue
  * pair. A link whose ADD LINK is missing excuses it. */
-SMCR_RULES_CLC(client_qp)
+SMCR_RULES_CLC(check_client_qp)
 {
     const smcr_clc_accept_t *confirm = &message->clc->u.accept;
     smcr_ib_qp_key_t key = smcr_qp_key(confirm->gid, confirm->qpn);
@@ -160,7 +161,7 @@ check_taken(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_conta
 }
 
 /* The two rules above, for the queue pair of an Accept. */
-SMCR_RULES_CLC(server_qp)
+SMCR_RULES_CLC(check_server_qp)
 {
     const smcr_state_t *state = arrival->state;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -199,7 +200,7 @@ find_wrong_over_ipv6(const smcr_clc_proposal_t *proposal)
 
 /* Over IPv4 a Proposal has a subnet mask, over IPv6 prefixes (R-A.2.2-4). The wire shows an IP
  * area of the other family, or none. A Proposal that the capture has cut is not judged. */
-SMCR_RULES_CLC(area)
+SMCR_RULES_CLC(check_area)
 {
     const smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
 
@@ -218,7 +219,7 @@ SMCR_RULES_CLC(area)
  * (R-3.5.1.2-2). The wire shows an Accept, though the address that the client has connected to is
  * in none of them. The server may have a second address there, and another one behind NAT; so the
  * item is a NOTE. */
-SMCR_RULES_CLC(subnet)
+SMCR_RULES_CLC(check_subnet)
 {
     const smcr_clc_t *clc = message->clc;
 
@@ -237,7 +238,7 @@ SMCR_DOUBT_CLAIM(rmb_has_gone, const smcr_rmb_t *rmb, !smcr_rmb_is_alive(rmb))
 /* All elements of an RMB have one size (R-2.1-4). The wire shows an Accept or Confirm that names a
  * known RMB with another element size. DELETE RKEY may have come in between: the next messages of
  * its owner show this. */
-SMCR_RULES_CLC(element_size)
+SMCR_RULES_CLC(check_element_size)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     const smcr_qp_t *qp = message->qp;
@@ -302,7 +303,7 @@ continues_conn(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
  * next message of its sender, and come more than QUEUED later: Linux before 5.17 does not wait for
  * messages that its adapter has queued (smc_cdc_tx_dismiss_slots()). A message that closes the old
  * connection is right: the first one may have been lost. */
-SMCR_RULES_CDC(goes_on)
+SMCR_RULES_CDC(check_element_in_use)
 {
     const smcr_rules_reuse_t *reused = smcr_rules_of_conn(conn)->reused;
     const smcr_conn_t *other = reused ? reused->by : NULL;
@@ -338,7 +339,7 @@ peer_ids_differ(const uint8_t *one, const uint8_t *other)
  * version 1 has none. A host that has started anew has another peer ID, and may use the queue pair
  * for another group whose beginning is missing: it is the same group if the flow of the queue pair
  * goes on. */
-SMCR_RULES_CLC(peer)
+SMCR_RULES_CLC(check_peer)
 {
     const smcr_qp_t *qp = message->qp;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -357,7 +358,7 @@ SMCR_RULES_CLC(peer)
 
 /* The Confirm repeats the EID of the Accept (R-V2ACC-6). An EID of the Accept that the Proposal
  * has not offered breaks a rule of its own (v2_rules.c), and is not compared. */
-SMCR_RULES_CLC(eid)
+SMCR_RULES_CLC(check_eid)
 {
     const smcr_qp_t *qp = message->qp;
     uint32_t eid = smcr_wire_eid_sum(message->clc->u.accept.eid);

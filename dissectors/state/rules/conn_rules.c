@@ -1,6 +1,6 @@
-/* How connections end: all data written, announced and read, an answer, and no RDMA WRITE behind.
- * How they go from one link to another: first a failover validation, then what was not
- * acknowledged, and nothing more on the old link.
+/* How connections end: all data are written, announced and read, the peer answers, and no RDMA
+ * WRITE follows. How they move from one link to another: first comes a failover validation, then the data
+ * that were not acknowledged, and nothing more on the old link (RFC 7609 4.6, 4.8).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -93,7 +93,7 @@ has_moved(const smcr_conn_t *conn)
 }
 
 /* The rules above, for a message that ends the connection or its sender's data. */
-SMCR_RULES_CDC(close)
+SMCR_RULES_CDC(check_close)
 {
     const smcr_conn_side_t *sender = message->sender;
     const smcr_cdc_t *cdc = message->cdc;
@@ -210,7 +210,7 @@ is_write_in_place(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 /* The three rules above, for a request to the element of a connection that one of its sides has
  * ended. */
-SMCR_RULES_WRITE(end)
+SMCR_RULES_WRITE(check_ended)
 {
     const smcr_conn_t *conn = write->conn;
 
@@ -328,7 +328,7 @@ follows_validation(const smcr_arrival_t *arrival, const smcr_rules_move_t *move,
 
 /* The rules above, for a CDC message. A message that ends the connection is excused on either
  * link. */
-SMCR_RULES_CDC(move)
+SMCR_RULES_CDC(check_move)
 {
     const smcr_conn_side_t *sender = message->sender;
     const smcr_cdc_t *cdc = message->cdc;
@@ -372,7 +372,7 @@ check_link_of_writer(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 
 /* The rules of moves, for a request to the connection's element whose sender is not known to be on
  * this link. */
-SMCR_RULES_WRITE(link)
+SMCR_RULES_WRITE(check_link)
 {
     smcr_conn_t *conn = write->conn;
 

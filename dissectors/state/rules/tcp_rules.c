@@ -1,8 +1,8 @@
-/* The order of CLC messages and of the application's bytes on TCP, and the point behind which there
- * is no way back to TCP.
+/* The order of CLC messages and of the application's bytes on TCP, and the point after which there
+ * is no way back to TCP (RFC 7609 3.2, C).
  *
- * A segment says what its sender had taken in when it was sent: what it acknowledges. So an answer
- * that the capture lacks is no matter: its receiver acknowledges bytes that the capture has not.
+ * The acknowledgement number of a segment shows which bytes its sender had taken in. So a missing
+ * answer does no harm to these rules: its receiver acknowledges bytes that are not captured.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,7 +17,7 @@
 /* The client sends Proposal and Confirm, the server Accept; both may decline (R-3.2-1). The wire
  * shows one of these messages in the direction of the other side. Which side is the client, the
  * SYN shows. */
-SMCR_RULES_CLC(sender)
+SMCR_RULES_CLC(check_sender)
 {
     smcr_breach(arrival, SMCR_EVENT_clc_wrong_sender, smcr_doubt_message(arrival),
                 "Only the %s sends this message", smcr_arrival_role(arrival) ? "client" : "server");
@@ -43,7 +43,7 @@ is_next_of_handshake(const smcr_rules_clc_t *message)
 /* Proposal, Accept and Confirm come once, and in this order (R-3.2-2). The wire shows a second
  * message of one type, or one without the message that it answers. No byte of CLC may be missing
  * before it. */
-SMCR_RULES_CLC(order)
+SMCR_RULES_CLC(check_order)
 {
     unsigned type = message->clc->header.type;
 
@@ -67,7 +67,7 @@ begins_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 /* CLC follows the SMC-R option of both sides (R-1-1). The wire shows a first CLC message after a
  * SYN or SYN-ACK without the option. A Decline is excused, since Linux declines then. A capture
  * that cuts frames may have cut the option, which a cut message shows. */
-SMCR_RULES_CLC(option)
+SMCR_RULES_CLC(check_option)
 {
     const smcr_clc_t *clc = message->clc;
     bool may_follow = conn->option_syn && conn->option_synack;
@@ -84,7 +84,7 @@ SMCR_RULES_CLC(option)
 /* A timer guards the CLC handshake; when it runs out the connection ends, with SMC-R and without
  * (R-C.5-1, R-C.5-2). The wire shows a CLC message, or data, more than PATIENCE after the message
  * that it answers. The RFC sets no time; 6 seconds are those of Linux. */
-SMCR_RULES_CLC(time)
+SMCR_RULES_CLC(check_time)
 {
     const smcr_exchange_t *asked = smcr_slab_entry(&arrival->state->entries, conn->clc_step);
     uint64_t time = 0;
@@ -104,7 +104,7 @@ SMCR_RULES_CLC(time)
 
 /* The receiver of a malformed CLC message ends the connection (R-C.6-2). The wire shows a message
  * or data of this receiver after it. */
-SMCR_RULES_CLC(error)
+SMCR_RULES_CLC(check_error_kept)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
 
@@ -117,7 +117,7 @@ SMCR_RULES_CLC(error)
 
 /* A reserved value in a first contact leads to a Decline (R-C.6-3). The wire shows a Confirm after
  * an Accept with a reserved MTU code. Linux accepts it. */
-SMCR_RULES_CLC(reserved)
+SMCR_RULES_CLC(check_reserved)
 {
     if (smcr_rules_of_conn(conn)->mtu_reserved)
         smcr_breach(arrival, SMCR_EVENT_clc_error_kept, smcr_doubt_message(arrival),
@@ -215,7 +215,7 @@ check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 /* The rules of declines above. The first Decline of a first contact ends its group (use_rules.c).
  */
-SMCR_RULES_CLC(decline)
+SMCR_RULES_CLC(check_decline)
 {
     if (check_decline_after_agreement(arrival, conn))
         return;
@@ -322,10 +322,10 @@ smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     if (!data.proven.is_next || conn->cut_clc)
         return;
     note_out_of_sync(arrival, conn);
-    smcr_rules_clc_error(arrival, conn, &data);
+    smcr_rules_clc_check_error_kept(arrival, conn, &data);
     if (has_message(conn, SMCR_CLC_DECLINE))
         return;
-    smcr_rules_clc_time(arrival, conn, &data);
+    smcr_rules_clc_check_time(arrival, conn, &data);
     if (has_message(conn, SMCR_CLC_CONFIRM))
         check_switch(arrival, conn);
     else

@@ -1,5 +1,5 @@
-/* What two peers agree on: an Accept takes what the Proposal offers, the Confirm repeats it, and
- * their link group has no more connections.
+/* What two peers agree on in SMC version 2: an Accept takes a part of the Proposal's offer, the
+ * Confirm repeats it, and their link group has at most as many connections (net/smc/smc_clc.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -33,8 +33,8 @@ is_offered(uint8_t proposal, uint8_t accept, bool smcd)
     return offered == SMCR_CLC_TYPE_BOTH || offered == (smcd ? SMCR_CLC_TYPE_D : SMCR_CLC_TYPE_R);
 }
 
-/* The Accept has a version that the client speaks, and takes a path (SMC-R or SMC-D) of the
- * Proposal (R-A.2-5). */
+/* The Accept has a version that the client speaks, and takes a path (SMC-R or SMC-D) that the
+ * Proposal offers (R-A.2-5, R-V2ACC-4). `proposal` is byte 7 of the Proposal. */
 static void
 check_accepted_path(const smcr_arrival_t *arrival, const smcr_clc_t *clc, uint8_t proposal)
 {
@@ -48,7 +48,7 @@ check_accepted_path(const smcr_arrival_t *arrival, const smcr_clc_t *clc, uint8_
                     "The Proposal does not offer SMC-%cv%u", clc->smcd ? 'D' : 'R', version);
 }
 
-/* The Confirm has the version of the Accept (R-V2ACC-4). */
+/* The Confirm has the version of the Accept, the lowest of both peers (R-A.2-5). */
 static void
 check_confirmed_version(const smcr_arrival_t *arrival, unsigned accept, unsigned confirm)
 {
@@ -58,7 +58,7 @@ check_confirmed_version(const smcr_arrival_t *arrival, unsigned accept, unsigned
 }
 
 /* The two rules above. Nothing is compared where the message before is missing. */
-SMCR_RULES_CLC(path)
+SMCR_RULES_CLC(check_path)
 {
     const smcr_clc_t *clc = message->clc;
     bool confirm = clc->header.type == SMCR_CLC_CONFIRM;
@@ -197,7 +197,7 @@ is_complete_v2(const smcr_clc_t *clc)
 /* The server chooses one of the EIDs that the Proposal offers (R-V2ACC-5), and keeps to its terms
  * (check_terms). The wire shows an Accept with another EID or higher terms. A wrong Accept is not
  * compared with the Confirm. */
-SMCR_RULES_CLC(offered)
+SMCR_RULES_CLC(check_offered)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
 
@@ -219,7 +219,7 @@ SMCR_RULES_CLC(offered)
 }
 
 /* The Confirm repeats the terms of the Accept (check_terms, check_direct). */
-SMCR_RULES_CLC(repeated)
+SMCR_RULES_CLC(check_repeated)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
     smcr_rules_terms_t now = terms_of(&message->clc->u.accept);
@@ -267,7 +267,7 @@ limits_conns(const smcr_lgr_t *lgr)
 /* A link group has at most as many connections as both sides have agreed on (R-V2ACC-12). The wire
  * shows one more Accept while so many connections have sent CDC messages and no end. The message
  * that ends one may be under way, so that a second is left for it, or it may be missing. */
-SMCR_RULES_CLC(limit)
+SMCR_RULES_CLC(check_limit)
 {
     smcr_lgr_t *lgr = message->qp->link->lgr;
     smcr_rules_lgr_t *kept = lgr->rules;
@@ -308,7 +308,7 @@ opens_conn(const smcr_conn_t *conn, bool ends)
 
 /* A connection counts from its first CDC message to its first end. A failover validation has
  * nothing else that counts (A.4). */
-SMCR_RULES_CDC(count_open)
+SMCR_RULES_CDC(count_open_conns)
 {
     const smcr_cdc_t *cdc = message->cdc;
     bool ends = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;

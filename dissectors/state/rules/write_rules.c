@@ -1,5 +1,5 @@
-/* Where RDMA WRITEs may go: RMBs that their owner has announced and not withdrawn, and elements of
- * connections.
+/* Where RDMA WRITEs may go: to RMBs that their owner has announced and not withdrawn, and there to
+ * elements of connections, one after the other, within the window (RFC 7609 2.1, 4.1, 4.2, 4.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -47,7 +47,7 @@ check_refused_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 /* An RDMA WRITE goes to an RMB that its owner has announced on the link (R-4.2-4). The wire shows
  * an RKey that no message has announced. Any link of the group may carry the announcement, so that
  * the owner's flows on all links must go on without a gap. */
-SMCR_RULES_WRITE(rkey)
+SMCR_RULES_WRITE(check_rkey)
 {
     const smcr_rmb_rtoken_t *entry = write->entry;
     uint32_t rkey = arrival->roce->rkey;
@@ -71,7 +71,7 @@ SMCR_DOUBT_CLAIM(conn_has_come, const smcr_rmb_t *rmb,
 
 /* An RDMA WRITE goes to an element that a connection uses (R-4.1-1). The wire shows another
  * element of the RMB, by the offset of the WRITE. */
-SMCR_RULES_WRITE(element)
+SMCR_RULES_WRITE(check_element)
 {
     const smcr_rmb_t *rmb = write->rmb;
     unsigned index = write->place->index;
@@ -95,7 +95,7 @@ is_in_eyecatcher(const smcr_place_t *place, const smcr_rmb_t *rmb)
 
 /* Nobody but its owner writes the eyecatcher at the begin of an element (R-4.2-1). The wire shows
  * an RDMA WRITE to its first four bytes. CONFIRM LINK reports whether there is an eyecatcher. */
-SMCR_RULES_WRITE(eyecatcher)
+SMCR_RULES_WRITE(check_eyecatcher)
 {
     const smcr_rmb_t *rmb = write->rmb;
 
@@ -114,7 +114,7 @@ exceeds_element(const smcr_place_t *place, uint32_t size)
 /* An RDMA WRITE lies within one element of the RMB. The wire shows a WRITE that begins in no
  * element, or a packet of it that ends after the end of its element. An RMB that was guessed from
  * WRITEs alone is not judged. */
-SMCR_RULES_WRITE(size)
+SMCR_RULES_WRITE(check_size)
 {
     const smcr_place_t *place = write->place;
     bool begins = !arrival->roce || arrival->roce->has_reth;
@@ -160,7 +160,7 @@ goes_back(const smcr_stream_t *in, const smcr_rules_write_t *write)
  *
  * Example: an element has room for 16 KiB, and WRITEs have filled it up to position 20000. A WRITE
  * at 36084 is one at 19700, 300 bytes back. */
-SMCR_RULES_WRITE(hole)
+SMCR_RULES_WRITE(check_hole)
 {
     smcr_conn_t *conn = write->conn;
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
@@ -191,7 +191,7 @@ SMCR_RULES_WRITE(hole)
 /* A writer does not write past the reader's consumer cursor (R-2.1-6). The wire shows an RDMA
  * WRITE whose end is more than one round of the element ahead of the bytes that the reader has
  * reported as read. */
-SMCR_RULES_WRITE(window)
+SMCR_RULES_WRITE(check_window)
 {
     smcr_conn_t *conn = write->conn;
     const smcr_stream_t *stream = &conn->side[arrival->qp->side].in;

@@ -1,4 +1,5 @@
-/* Requests and responses over several links, side by side, and without an end.
+/* LLC requests and their responses: one change of the group at a time, each response on the link of
+ * its request and in time, and what follows a missing response (RFC 7609 3.3, 3.5.5, C.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -252,9 +253,9 @@ CHECK(check_link)
                     request->exchange.request_frame, link->number);
 }
 
-/* A client that asks to delete a link may ignore the messages that come over it (R-C.7-10). The
- * wire shows that it answers a request that came later than its DELETE LINK. DELETE LINK and TEST
- * LINK are answered on such a link, too. */
+/* A client that has asked to delete a link ignores LLC messages that come over it (R-C.7-10). The
+ * wire shows that it answers a request that came later than its DELETE LINK. Responses to DELETE
+ * LINK and TEST LINK are excused, which command nothing that concerns the group. */
 CHECK(check_unwanted)
 {
     uint64_t unwanted = smcr_rules_of_link(message->link)->unwanted;
@@ -427,7 +428,7 @@ declines_first_contact(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
  * declines only where its adapter could not deliver the message. The wire shows a Decline of the
  * server after the Confirm, while the client's adapter has acknowledged CONFIRM LINK, and no
  * response has come for GIVEN_UP. */
-SMCR_RULES_CLC(declined_late)
+SMCR_RULES_CLC(check_declined_late)
 {
     if (!declines_first_contact(arrival, conn))
         return;

@@ -1,4 +1,5 @@
-/* Counts the links of a group: symmetric ones, which keep to the maximum, and asymmetric ones.
+/* Counts the links of a group: symmetric ones, which the maximum limits, and asymmetric ones (RFC
+ * 7609 2.2.1, 2.2.2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,4 +1,5 @@
-/* What CONFIRM LINK and ADD LINK say of a link.
+/* What CLC, CONFIRM LINK and ADD LINK may say of a link: VLAN, MAC address, number, user ID,
+ * maximum of links, queue pairs, devices (RFC 7609 2.2, 3.5.1, A.3.1, A.3.2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -62,7 +63,7 @@ note_vlan(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 
 /* A queue pair has one MAC address (R-3.5.2-1, R-3.5.2-5). The wire shows an Accept or Confirm of
  * a later contact that names a known queue pair with another MAC address. */
-SMCR_RULES_CLC(qp)
+SMCR_RULES_CLC(check_qp)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     const smcr_qp_t *qp = message->qp;

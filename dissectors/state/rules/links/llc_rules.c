@@ -1,5 +1,5 @@
-/* What LLC messages may say: links of a group, keys of RMBs on all of them; on which link a list of
- * RTokens goes on, for which link, and how many are left.
+/* What LLC messages may say: their sender, version and byte order; keys of RMBs on all links of the
+ * group; how a list of RTokens continues, on which link and for which (RFC 7609 3.5.5, A.3).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

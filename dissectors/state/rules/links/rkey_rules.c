@@ -1,4 +1,5 @@
-/* RTokens: told once, for all links; withdrawn when nobody uses them.
+/* RTokens: announced once, for all links, and withdrawn when no connection uses them (RFC 7609
+ * 3.5.5.2, 3.5.5.3, A.3.3, A.3.5, A.3.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -81,7 +82,7 @@ SMCR_RULES_LLC(check_further_rtokens)
 
 /* The RKey of CONFIRM RKEY is new (R-A.3.5-8). The wire shows the RKey of an RMB that an open
  * connection uses. With the same address this announces the RMB once more, which does no harm
- * (strict). A refused RMB may be announced once more. */
+ * (strict). A refused RMB may be announced a second time. */
 SMCR_RULES_LLC(check_rkey)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;

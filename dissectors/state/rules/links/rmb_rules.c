@@ -1,4 +1,5 @@
-/* RMBs: not too many, each in one group, announced before CLC names it, and kept while it is used.
+/* RMBs: not too many, each in one link group, announced before CLC names it, and kept while a
+ * connection uses it (RFC 7609 2.1, 3.5.2, 3.5.3, A.2.3).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -158,7 +159,7 @@ check_announced_by_llc(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 
 /* An Accept or Confirm names an RMB. In a later contact its RKey has been announced before. It may
  * also be one RMB too many, or an RKey in use. */
-SMCR_RULES_CLC(rmb)
+SMCR_RULES_CLC(check_rmb)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     smcr_lgr_t *lgr = message->qp->link->lgr;
@@ -172,7 +173,7 @@ SMCR_RULES_CLC(rmb)
 
 /* The two rules above, for an RMB that CLC names in a later contact. A known RMB was announced by
  * CONFIRM RKEY too late if the response to it is not there yet. */
-SMCR_RULES_CLC(rmb_named)
+SMCR_RULES_CLC(check_named_rmb)
 {
     smcr_rmb_t *rmb = conn->side[message->qp->side].rmb;
     bool is_new = smcr_rules_of_links(rmb->lgr)->rmb_is_new;

@@ -1,6 +1,6 @@
-/* What a link may carry, and whether it is ready when somebody uses it: confirmed, neither rejected
- * nor deleted, and in a first contact not before there was an attempt at a second one. Whether
- * DELETE LINK gives a reason that fits, and gets a response that does.
+/* What a link may carry, and whether it is ready when a peer uses it: confirmed, neither rejected
+ * nor deleted, and in a first contact not before the attempt at a second link. Whether the reason
+ * of DELETE LINK fits, and its response does (RFC 7609 3.5.1, 3.5.4, 3.5.5.1, 4.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -49,8 +49,8 @@ SMCR_RULES_LLC(check_deleted)
 }
 
 /* A rejected link is not used (R-3.5.1.6-9). The wire shows a request on a link that a response to
- * ADD LINK has rejected. Both queue pairs must be known. A queue pair whose PSNs show a new life
- * is not, since it may belong to another link. */
+ * ADD LINK has rejected. Both queue pairs must be known: a link that was rejected at once has one
+ * known queue pair only, which may belong to another link by now. */
 static void
 check_rejected(const smcr_arrival_t *arrival)
 {
@@ -143,7 +143,7 @@ SMCR_RULES_LLC(check_usable)
 
 /* ---- the second link of a first contact ---- */
 
-/* Whether one of the sides has told, in CONFIRM LINK of version 2, that it has one link only. */
+/* Whether the CONFIRM LINK of a side, in version 2, has a maximum of one link. */
 static bool
 is_limited_to_one_link(const smcr_lgr_t *lgr)
 {
