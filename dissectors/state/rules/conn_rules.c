@@ -1,6 +1,6 @@
 /* How connections end: all data are written, announced and read, the peer answers, and no RDMA
- * WRITE follows. How they move from one link to another: first comes a failover validation, then the data
- * that were not acknowledged, and nothing more on the old link (RFC 7609 4.6, 4.8).
+ * WRITE follows. How they move from one link to another: first comes a failover validation, then
+ * the data that were not acknowledged, and nothing more on the old link (RFC 7609 4.6, 4.8).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
