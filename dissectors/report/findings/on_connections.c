@@ -161,14 +161,16 @@ find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
 {
     const smcr_entry_conn_fallback_t *fallback = group->first->fallback;
 
-    smcr_finder_add_as(finder, SMCR_FIGURE_FOUND_FALLBACK, (int)severity_of_fallback(fallback),
-                       group->count, fallback->frame, filter_of_all(finder, group, "smcr.fallback"),
-                       "%s %s: %s%s%s", name(finder, group),
-                       group->first->outcome == SMCR_FIGURE_OUTCOME_TCP ? "stayed on TCP"
-                                                                        : "fell back to TCP",
-                       fallback->reason ? fallback->reason : "reason not known",
-                       other_cause(finder, group->first),
-                       smcr_finding_is_timeout(fallback->code) ? undelivered(finder, group) : "");
+    smcr_finder_add_as(
+        finder, severity_of_fallback(fallback),
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_FALLBACK,
+                               .count = group->count,
+                               .when = fallback->frame,
+                               .filter = filter_of_all(finder, group, "smcr.fallback")},
+        "%s %s: %s%s%s", name(finder, group),
+        group->first->outcome == SMCR_FIGURE_OUTCOME_TCP ? "stayed on TCP" : "fell back to TCP",
+        fallback->reason ? fallback->reason : "reason not known", other_cause(finder, group->first),
+        smcr_finding_is_timeout(fallback->code) ? undelivered(finder, group) : "");
 }
 
 /* Failed handshakes first, then what concerns most connections. */
@@ -201,11 +203,16 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
     }
     if (!count)
         return;
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_FALLBACK, count, first, "smcr.fallback",
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_FALLBACK,
+                                           .count = count,
+                                           .when = first,
+                                           .filter = "smcr.fallback"},
                     "%s fell back to TCP, for %s",
-                    smcr_words_connections(
-                        finder->scope, ((alike_conns_t *)wmem_array_index(groups, from))->first,
-                        count), smcr_words_things(finder->scope, reasons - from, "other reason"));
+                    smcr_words_connections(finder->scope,
+                                           ((alike_conns_t *)wmem_array_index(groups, from))->first,
+                                           count),
+                    smcr_words_things(finder->scope, reasons - from, "other reason"));
 }
 
 static void
@@ -259,19 +266,24 @@ find_aborted(smcr_finder_t *finder)
             finder->notices[i].by != notice.by)
             notice.by = SMCR_FIGURE_ROLE_NONE; /* some of them by the other side */
     /* the other one may have done so before in what the capture lacks */
-    if (notice.by && !finder->has[SMCR_FINDING_BY_LACK])
+    if (notice.by && !finder->has_rank[SMCR_FINDING_BY_LACK])
         text = wmem_strdup_printf(finder->scope, "The %s aborted %s",
                                   smcr_figure_role_words[notice.by], text);
     else
         text = wmem_strdup_printf(finder->scope, "%s ended with an abort", text);
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_ABORT, group.count, notice.first,
-                    filter(finder, &group, "smcr.conn.aborted"), "%s%s%s", text,
-                    group.count == 1 && notice.by && notice.closed
-                        ? wmem_strdup_printf(
-                              finder->scope, "; the %s had closed it in frame %" PRIu32,
-                              notice.by == SMCR_FIGURE_ROLE_CLIENT ? "server" : "client",
-                              notice.closed)
-                        : "", losses(finder, is_aborted));
+    smcr_finder_add(
+        finder,
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ABORT,
+                               .count = group.count,
+                               .when = notice.first,
+                               .filter = filter(finder, &group, "smcr.conn.aborted")},
+        "%s%s%s", text,
+        group.count == 1 && notice.by && notice.closed
+            ? wmem_strdup_printf(finder->scope, "; the %s had closed it in frame %" PRIu32,
+                                 notice.by == SMCR_FIGURE_ROLE_CLIENT ? "server" : "client",
+                                 notice.closed)
+            : "",
+        losses(finder, is_aborted));
 }
 
 /* `notice`: of all resets. */
@@ -291,14 +303,19 @@ find_resets(smcr_finder_t *finder)
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "tcp.flags.reset == 1");
     alike_conns_t group = all_that(finder, is_reset), over_tcp = all_that(finder, is_tcp_reset);
 
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_RESET, group.count, notice.first,
-                    reset_filter(finder, &group, &notice),
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_RESET,
+                                           .count = group.count,
+                                           .when = notice.first,
+                                           .filter = reset_filter(finder, &group, &notice)},
                     "%s ended with a TCP reset, not with an end in CDC%s%s", name(finder, &group),
                     losses(finder, is_reset), group.count ? undelivered(finder, &group) : "");
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_TCP_RESET, over_tcp.count,
-                    group.count ? (smcr_when_t){0} : notice.first,
-                    reset_filter(finder, &over_tcp, &notice), "%s%s ended with a TCP reset",
-                    name(finder, &over_tcp),
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_TCP_RESET,
+                                           .count = over_tcp.count,
+                                           .when = group.count ? (smcr_when_t){0} : notice.first,
+                                           .filter = reset_filter(finder, &over_tcp, &notice)},
+                    "%s%s ended with a TCP reset", name(finder, &over_tcp),
                     all_that(finder, is_unsure_reset).count ? "" : ", over TCP,");
 }
 
@@ -311,9 +328,14 @@ find_alike(smcr_finder_t *finder, is_t *is, smcr_figure_finding_t kind, const ch
     alike_conns_t group = all_that(finder, is);
 
     if (group.count && !smcr_finder_is_filtered(finder))
-        smcr_finder_add(finder, kind, group.count, group.first->first_frame,
-                        filter_of_all(finder, &group, "(smcr.clc || tcp.flags.syn == 1)"),
-                        "%s%s%s", name(finder, &group), what, undelivered(finder, &group));
+        smcr_finder_add(
+            finder,
+            &(smcr_finder_facts_t){
+                .kind = kind,
+                .count = group.count,
+                .when = group.first->first_frame,
+                .filter = filter_of_all(finder, &group, "(smcr.clc || tcp.flags.syn == 1)")},
+            "%s%s%s", name(finder, &group), what, undelivered(finder, &group));
 }
 
 /* Why nobody answers the first one. A host that TCP hears of later is not dead. */
@@ -388,10 +410,14 @@ find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
     if (!sum->first)
         return;
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_TCP_CONGESTION, sum->marked + sum->echoed,
-                    smcr_finder_notice(finder, "ip.dsfield.ecn == 3 && tcp").first,
-                    "tcp.flags.syn == 0 && tcp.flags.fin == 0 && "
-                    "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)",
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){
+                        .kind = SMCR_FIGURE_FOUND_TCP_CONGESTION,
+                        .count = sum->marked + sum->echoed,
+                        .when = smcr_finder_notice(finder, "ip.dsfield.ecn == 3 && tcp").first,
+                        .filter =
+                            "tcp.flags.syn == 0 && tcp.flags.fin == 0 && "
+                            "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)"},
                     "Congestion of TCP, %s: of %s, %s marked CE, %s with its echo (ECE)",
                     name_of_flow(finder, sum->first, sum->flows),
                     smcr_words_things(finder->scope, sum->segments, "data segment"),
@@ -404,15 +430,17 @@ find_tcp_repeats(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
     if (!sum->repeats || sum->again * 500 < sum->segments) /* SYN and FIN count, too */
         return;
-    smcr_finder_add_as(finder, SMCR_FIGURE_FOUND_TCP_LOSS,
-                       sum->again < A_FEW ? SMCR_FIGURE_INFO : SMCR_FIGURE_NOTE, sum->again,
-                       smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
-                       "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
-                       "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order",
-                       "TCP, %s: %s of %s retransmitted",
-                       name_of_flow(finder, sum->repeats, sum->repeaters),
-                       smcr_words_number(finder->scope, sum->again),
-                       smcr_words_things(finder->scope, sum->all, "segment"));
+    smcr_finder_add_as(
+        finder, sum->again < A_FEW ? SMCR_FIGURE_INFO : SMCR_FIGURE_NOTE,
+        &(smcr_finder_facts_t){
+            .kind = SMCR_FIGURE_FOUND_TCP_LOSS,
+            .count = sum->again,
+            .when = smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
+            .filter = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
+                      "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order"},
+        "TCP, %s: %s of %s retransmitted", name_of_flow(finder, sum->repeats, sum->repeaters),
+        smcr_words_number(finder->scope, sum->again),
+        smcr_words_things(finder->scope, sum->all, "segment"));
 }
 
 void

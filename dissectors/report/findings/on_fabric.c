@@ -138,8 +138,12 @@ find_damaged(smcr_finder_t *finder)
     trouble_t trouble = sum_up(finder, add_damaged);
     const char *filter = "smcr.icrc.bad";
 
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_WRONG_ICRC, trouble.count,
-                    smcr_finder_notice(finder, filter).first, filter, "%s with a wrong ICRC%s: %s",
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_WRONG_ICRC,
+                                           .count = trouble.count,
+                                           .when = smcr_finder_notice(finder, filter).first,
+                                           .filter = filter},
+                    "%s with a wrong ICRC%s: %s",
                     smcr_words_things(finder->scope, trouble.count, "packet"),
                     between(finder, &trouble), effect_of_damage(finder, &trouble));
 }
@@ -179,10 +183,14 @@ find_refused(smcr_finder_t *finder)
     if (trouble.flows > 1)
         fail = wmem_strdup_printf(finder->scope, "%s fail",
                                   smcr_words_things(finder->scope, trouble.flows, "queue pair"));
-    smcr_finder_add(
-        finder, SMCR_FIGURE_FOUND_REFUSED, trouble.count, smcr_finder_notice(finder, filter).first,
-        filter, "%s refuses %s, and %s: %s", source(&trouble, "A receiver"),
-        smcr_words_things(finder->scope, trouble.count, "request"), fail, reasons(finder));
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_REFUSED,
+                                           .count = trouble.count,
+                                           .when = smcr_finder_notice(finder, filter).first,
+                                           .filter = filter},
+                    "%s refuses %s, and %s: %s", source(&trouble, "A receiver"),
+                    smcr_words_things(finder->scope, trouble.count, "request"), fail,
+                    reasons(finder));
 }
 
 /* ---- receive buffers ---- */
@@ -204,8 +212,11 @@ find_waited(smcr_finder_t *finder)
     trouble_t trouble = sum_up(finder, add_waited);
     const char *filter = "smcr.rnr_nak";
 
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_NO_RECEIVE_BUFFER, trouble.count,
-                    smcr_finder_notice(finder, filter).first, filter,
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_NO_RECEIVE_BUFFER,
+                                           .count = trouble.count,
+                                           .when = smcr_finder_notice(finder, filter).first,
+                                           .filter = filter},
                     "%s had no receive buffer: %s%s%s", source(&trouble, "Receivers"),
                     smcr_words_things(finder->scope, trouble.count, "RNR NAK"),
                     again(finder, trouble.again), slowest(finder, &trouble));
@@ -332,14 +343,15 @@ find_repeats(smcr_finder_t *finder)
     smcr_entry_rdma_t sum = sum_repeated(finder, &naks);
     const smcr_entry_causes_t *causes = &sum.repeated_after;
 
-    smcr_finder_add_as(
-        finder,
-        is_proven(causes)  ? SMCR_FIGURE_FOUND_LOSS
-        : causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS
-                          : SMCR_FIGURE_FOUND_REPEATS,
-        (int)severity_of_repeats(&trouble, causes), trouble.count,
-        smcr_finder_first(finder, "smcr.nak", "smcr.packet_retransmitted"),
-        "smcr.nak || smcr.retransmission", "%s", text_of_repeats(finder, &trouble, &sum, naks));
+    smcr_finder_add_as(finder, severity_of_repeats(&trouble, causes),
+                       &(smcr_finder_facts_t){.kind = is_proven(causes) ? SMCR_FIGURE_FOUND_LOSS
+                                                      : causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS
+                                                                        : SMCR_FIGURE_FOUND_REPEATS,
+                                              .count = trouble.count,
+                                              .when = smcr_finder_first(
+                                                  finder, "smcr.nak", "smcr.packet_retransmitted"),
+                                              .filter = "smcr.nak || smcr.retransmission"},
+                       "%s", text_of_repeats(finder, &trouble, &sum, naks));
 }
 
 /* ---- packets that the capture lacks ---- */
@@ -382,11 +394,15 @@ find_missing(smcr_finder_t *finder)
                                  late ? " out of order" : "");
 
     if (!smcr_finder_is_filtered(finder))
-        smcr_finder_add(finder, SMCR_FIGURE_FOUND_NOT_CAPTURED, trouble.count,
-                        smcr_finder_notice(finder, "smcr.packet_ahead").first, "smcr.packet_ahead",
-                        "The capture lacks %s%s%s",
-                        smcr_words_things(finder->scope, trouble.count, "RoCE packet"),
-                        between(finder, &trouble), why);
+        smcr_finder_add(
+            finder,
+            &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_NOT_CAPTURED,
+                                   .count = trouble.count,
+                                   .when = smcr_finder_notice(finder, "smcr.packet_ahead").first,
+                                   .filter = "smcr.packet_ahead"},
+            "The capture lacks %s%s%s",
+            smcr_words_things(finder->scope, trouble.count, "RoCE packet"),
+            between(finder, &trouble), why);
 }
 
 /* ---- congestion ---- */
@@ -435,11 +451,14 @@ find_congestion(smcr_finder_t *finder)
         text = wmem_strdup_printf(finder->scope, "%s%s, and no packet marked CE",
                                   smcr_words_things(finder->scope, notified.count, "CNP"),
                                   between(finder, &notified));
-    smcr_finder_add_as(finder, SMCR_FIGURE_FOUND_CONGESTION,
-                       many ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE, /* a few are what ECN is for */
-                       marked.count + notified.count,
-                       smcr_finder_first(finder, "smcr.ecn == 3", "smcr.congestion"),
-                       "smcr.ecn == 3 || smcr.congestion", "Congestion: %s", text);
+    smcr_finder_add_as(finder, many ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE,
+                       &(smcr_finder_facts_t){
+                           .kind = SMCR_FIGURE_FOUND_CONGESTION,
+                           .count = /* a few are what ECN is for */
+                           marked.count + notified.count,
+                           .when = smcr_finder_first(finder, "smcr.ecn == 3", "smcr.congestion"),
+                           .filter = "smcr.ecn == 3 || smcr.congestion"},
+                       "Congestion: %s", text);
 }
 
 /* ---- RDMA-CM ---- */
@@ -449,9 +468,12 @@ find_rejected(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cm.rejected");
 
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_CM_REJECTED, notice.count, notice.first,
-                    notice.filter, "RDMA-CM, %s: %s rejected%s%s",
-                    smcr_finder_subject(finder, notice.subject),
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_CM_REJECTED,
+                                           .count = notice.count,
+                                           .when = notice.first,
+                                           .filter = notice.filter},
+                    "RDMA-CM, %s: %s rejected%s%s", smcr_finder_subject(finder, notice.subject),
                     smcr_words_things(finder->scope, notice.count, "connection"),
                     notice.count > 1 ? ", the first one here: " : ": ", notice.reason);
 }
@@ -461,7 +483,11 @@ find_unanswered_cm(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cm.repeat");
 
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_CM_REPEAT, notice.count, notice.first, notice.filter,
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_CM_REPEAT,
+                                           .count = notice.count,
+                                           .when = notice.first,
+                                           .filter = notice.filter},
                     "RDMA-CM, %s: %s retransmitted%s: messages are lost, or answers are late",
                     smcr_finder_subject(finder, notice.subject),
                     smcr_words_things(finder->scope, notice.count, "message"),

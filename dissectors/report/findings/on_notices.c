@@ -52,7 +52,7 @@ static bool
 is_explained(const smcr_finder_t *finder, const char *name)
 {
     for (unsigned cause = 0; cause <= SMCR_FINDING_RANKS; cause++)
-        if ((cause == SMCR_FINDING_RANKS || finder->has[cause]) &&
+        if ((cause == SMCR_FINDING_RANKS || finder->has_rank[cause]) &&
             g_strv_contains(consequences[cause], name))
             return true;
     return false;
@@ -149,8 +149,12 @@ find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
         if (strstr(found->entry.text, error))
             return;
     }
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_UNDELIVERED, notice->count, notice->first,
-                    strchr(hosts->src, ':') ? "icmpv6.type == 1" : "icmp.type == 3",
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_UNDELIVERED,
+                                           .count = notice->count,
+                                           .when = notice->first,
+                                           .filter = strchr(hosts->src, ':') ? "icmpv6.type == 1"
+                                                                             : "icmp.type == 3"},
                     "%s: not delivered, %s of %s",
                     smcr_words_hosts(finder->scope, hosts->src, hosts->dst),
                     smcr_words_things(finder->scope, notice->count, "ICMP error"), notice->kind);
