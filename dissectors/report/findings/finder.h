@@ -170,6 +170,7 @@ void smcr_finding_on_connections(smcr_finder_t *finder);
 void smcr_finding_on_times(smcr_finder_t *finder);
 void smcr_finding_on_links(smcr_finder_t *finder);
 void smcr_finding_on_fabric(smcr_finder_t *finder);
+void smcr_finding_on_loss(smcr_finder_t *finder);
 void smcr_finding_on_capture(smcr_finder_t *finder);
 
 /* Expert items that no finding so far explains. Called after all others. */

@@ -120,8 +120,7 @@ filter_of_moves(const link_place_t *place, const failover_t *failover)
                               failover->to);
 }
 
-/* A link is left: connections move to another link, and no DELETE LINK gives a reason. A note: a
- * host may move connections to balance the load. */
+/* A link is left: connections move to another link, and no message reports the link as lost. */
 static void
 find_left_link(const link_place_t *place)
 {
@@ -282,8 +281,8 @@ find_on_link(const link_place_t *place)
         find_left_link(place);
 }
 
-/* A link group ends with open connections: an expert item at its last DELETE LINK reports them.
- * Their programs see an abort. The finding names the group of the first item. */
+/* A link group ends with open connections: an expert item reports them. The finding names the group
+ * of the first item. */
 static void
 find_group_lost(smcr_finder_t *finder)
 {
@@ -319,8 +318,9 @@ ended_before(const smcr_finder_t *finder, uint32_t frame)
     return last;
 }
 
-/* A link group ends, and its last packets are retransmitted. Harmless: Linux sends DELETE LINK and
- * destroys its queue pair; the peer's answer then gets no acknowledgement, and is retransmitted. */
+/* A link group ends, and its last packets are retransmitted. Harmless: the peer has destroyed its
+ * queue pair, so nobody acknowledges the last DELETE LINK that Linux sends. The finding needs a
+ * group whose end is captured before the first retransmission. */
 static void
 find_group_end(smcr_finder_t *finder)
 {
