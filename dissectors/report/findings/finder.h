@@ -167,6 +167,7 @@ bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry
 /* ---- the rules, by their subject. Each adds its findings to the list ---- */
 
 void smcr_finding_on_connections(smcr_finder_t *finder);
+void smcr_finding_on_tcp(smcr_finder_t *finder);
 void smcr_finding_on_times(smcr_finder_t *finder);
 void smcr_finding_on_links(smcr_finder_t *finder);
 void smcr_finding_on_fabric(smcr_finder_t *finder);
