@@ -296,7 +296,7 @@ earlier_close_text(const smcr_finder_t *finder, const smcr_figure_notice_t *abor
                               abort->closed);
 }
 
-/* Aborted connections: a CDC message has the abort flag (RFC 7609, 4.8), so data may be lost for
+/* Aborted connections: a CDC message has the abort flag (RFC 7609, 4.8.2), so data may be lost for
  * the reader. The side is named where the expert items prove it, and where no packet is missing:
  * else the other side may have aborted first. */
 static void
