@@ -358,33 +358,6 @@ name_link_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_
         name_source(entry, from->key.qpn, from->ground);
 }
 
-static smcr_figure_cm_state_t
-state_of(const smcr_cm_conn_t *conn, unsigned side)
-{
-    const smcr_cm_end_t *end = &conn->ends[side];
-
-    return end->state_known ? SMCR_FIGURE_CM_STATE_KNOWN(end->state) : 0;
-}
-
-static smcr_entry_flow_cm_t *
-describe_cm(const smcr_cm_conn_t *conn, wmem_allocator_t *scope)
-{
-    smcr_entry_flow_cm_t *entry = wmem_new(scope, smcr_entry_flow_cm_t);
-
-    smcr_entry_clear(entry, &smcr_entry_flow_cm_description);
-    if (conn->roles_known) {
-        entry->client_state = state_of(conn, SMCR_CM_CLIENT);
-        entry->server_state = state_of(conn, SMCR_CM_SERVER);
-    }
-    if (conn->service_known)
-        entry->service_id = smcr_figure_hex_text(scope, conn->service_id, 8);
-    if (conn->port_known)
-        entry->port = conn->port;
-    if (conn->rejected)
-        entry->reject_reason = conn->reason;
-    return entry;
-}
-
 static void
 name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_t *scope)
 {
@@ -398,7 +371,7 @@ name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocat
     if (!foreign->mixed)
         name_source(entry, foreign->src_qpn, foreign->ground);
     if (flow->cm && foreign->key.target.qpn != SMCR_IB_GSI_QPN)
-        entry->cm = describe_cm(flow->cm->conn, scope);
+        entry->cm = smcr_collect_cm_entry(flow->cm->conn, scope);
 }
 
 /* The queue pair that turned out to be one of a late link; NULL: the flow is of no link. */
