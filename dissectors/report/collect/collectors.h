@@ -146,7 +146,7 @@ typedef struct {
     smcr_when_t syn;     /* first SYN without ACK */
     smcr_when_t reset;   /* first RST */
     smcr_when_t fin[2];  /* first FIN of the client (0) and of the server (1) */
-    bool client_known;   /* a SYN or a SYN-ACK shows the client; else the client is taken for `up` */
+    bool client_known;   /* a SYN or a SYN-ACK shows the client; else `up` is taken for its side */
     bool client_is_up;   /* the client sends `up` */
     uint16_t up_port;    /* source port of `up` */
     bool lacks_of[2];    /* bytes of the stream up (0) or down (1) may be missing */

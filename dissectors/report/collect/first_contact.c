@@ -90,7 +90,8 @@ smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when, const sm
     contact->is_unsure |= !is_whole || when.time < contact->step.time;
     if (!packet->llc)
         return;
-    if (when.time > contact->ready.time + SMCR_TIME_SECOND && !smcr_collect_contact_awaits(contact, when.frame))
+    bool is_late = when.time > contact->ready.time + SMCR_TIME_SECOND;
+    if (is_late && !smcr_collect_contact_awaits(contact, when.frame))
         contact->is_over = true;
     else
         take_step(contact, when, packet);

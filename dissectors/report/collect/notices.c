@@ -182,7 +182,8 @@ smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pi
     if (!collection->pending)
         return;
     for (unsigned i = 0; i < wmem_array_get_count(collection->pending); i++) {
-        counted_items_t *first = count_items(collection->kinds, wmem_array_index(collection->pending, i));
+        counted_items_t *first =
+            count_items(collection->kinds, wmem_array_index(collection->pending, i));
         if (first)
             first->hosts = hosts_of(collection, pinfo);
     }
