@@ -338,13 +338,22 @@ count_clc(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
     counted->is_smcd = clc->smcd;
 }
 
+/* The connection that counts the packet; NULL: none. Acknowledgements are figures of their link. */
+static const smcr_conn_t *
+conn_of(const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+    bool is_ack = record->kind == SMCR_RECORD_ACK;
+
+    return record->conn && !is_ack ? record->conn : packet->falls_back;
+}
+
 void
 smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
                               const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
-    bool is_ack = record->kind == SMCR_RECORD_ACK; /* which the figures of its link count */
-    const smcr_conn_t *conn = record->conn && !is_ack ? record->conn : packet->falls_back;
+    const smcr_conn_t *conn = conn_of(packet);
     const flows_t *flows = record->link ? take_link(collection, packet, when.frame) : NULL;
 
     collection->now = when.frame;

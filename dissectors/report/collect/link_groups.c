@@ -369,6 +369,13 @@ netlink_type(const smcr_told_lgr_t *reported, bool by_server)
     return is_type ? types[by_server][reported->type] : SMCR_FIGURE_GROUP_UNKNOWN;
 }
 
+static void
+name_peer(smcr_entry_peer_t *peer, const smcr_told_lgr_t *reported)
+{
+    if (!peer->host_name && *reported->peer_host)
+        peer->host_name = reported->peer_host;
+}
+
 /* Adds what the hosts report over netlink, where CLC and LLC have not shown it. A host reports the
  * name of its peer. */
 static void
@@ -377,14 +384,12 @@ fill_from_netlink(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, int cli
     for (int side = 0; side < 2; side++) {
         const smcr_told_lgr_t *reported = lgr->told[side];
         bool by_client = side == client;
-        smcr_entry_peer_t *peer = by_client ? &entry->peers.server : &entry->peers.client;
 
         if (!reported)
             continue;
         if (entry->type == SMCR_FIGURE_GROUP_UNKNOWN)
             entry->type = netlink_type(reported, !by_client);
-        if (!peer->host_name && *reported->peer_host)
-            peer->host_name = reported->peer_host;
+        name_peer(by_client ? &entry->peers.server : &entry->peers.client, reported);
         if (!entry->eid && *reported->eid)
             entry->eid = reported->eid;
     }

@@ -324,25 +324,42 @@ identity_of(const smcr_congestion_tcp_segment_t *segment, uint64_t heard)
     return identity;
 }
 
-/* `copies`: the network or the capture has doubled a segment. What its sender retransmits has
- * another time stamp, and another identification; a moment ago, nobody has sent it, above all where
- * it has heard nothing since. They count as packets, and nowhere else. */
+/* A retransmission has another time stamp, and another identification of IPv4. So a segment that
+ * has both, and the same ones as an earlier segment, is a copy however late it comes. A SYN needs
+ * no identification. */
+static bool
+has_proof_of_copy(const smcr_congestion_tcp_segment_t *segment)
+{
+    return segment->timestamps &&
+           (segment->ip_id > 0 || segment->flags & SMCR_CONGESTION_TCP_SYN);
+}
+
+/* Less than 100 microseconds: no sender has retransmitted so soon, above all where it has received
+ * nothing since. */
+static bool
+is_soon_after(uint64_t before, uint64_t time)
+{
+    const uint64_t soon = 100000; /* nanoseconds */
+
+    return time >= before && time - before <= soon;
+}
+
+/* `copies`: segments that the network or the capture has doubled. They count as packets, and
+ * nowhere else. */
 static bool
 is_copy(smcr_congestion_tcp_direction_t *direction,
         const smcr_congestion_tcp_direction_t *reverse,
         const smcr_congestion_tcp_segment_t *segment)
 {
-    const uint64_t soon = 100000; /* nanoseconds */
-    bool told = segment->timestamps && (segment->ip_id > 0 ||
-                                        segment->flags & SMCR_CONGESTION_TCP_SYN);
+    bool is_proven = has_proof_of_copy(segment);
     smcr_congestion_tcp_recent_t now = {segment->time,
                                         identity_of(segment, reverse->counts.packets)};
 
     direction->any_identity |= now.identity != 0;
     for (unsigned i = 0; now.identity && i < SMCR_CONGESTION_TCP_RECENT; i++) {
         const smcr_congestion_tcp_recent_t *before = &direction->recent[i];
-        if (before->identity == now.identity &&
-            (told || (now.time >= before->time && now.time - before->time <= soon)))
+        bool is_same = before->identity == now.identity;
+        if (is_same && (is_proven || is_soon_after(before->time, now.time)))
             return true;
     }
     direction->recent[direction->newest++ % SMCR_CONGESTION_TCP_RECENT] = now;

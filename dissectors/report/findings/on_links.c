@@ -159,6 +159,15 @@ time_of_loss(const link_place_t *place, const failover_t *failover,
     return place->link->deleted_frame.frame ? place->link->deleted_frame : failover->first_move;
 }
 
+/* An expert item reports the loss, connections moved away, or both flows of the link have packets.
+ */
+static bool
+was_in_use(const link_place_t *place, const failover_t *failover,
+           const smcr_figure_notice_t *items)
+{
+    return items->count || failover->moved || place->link->flows.length > 1;
+}
+
 /* A link is lost: a DELETE LINK has the reason "lost path", and the link was in use before: an
  * expert item says so, connections moved away from it, or both of its flows have packets. The
  * finding names the number of connections that moved, their new link and their interruption.
@@ -172,8 +181,7 @@ find_lost_link(const link_place_t *place)
     smcr_when_t when = time_of_loss(place, &failover, &items);
     const char *frame = "";
 
-    bool was_up = items.count || failover.moved || place->link->flows.length > 1;
-    if (!was_up || (!when.frame && smcr_finder_is_filtered(finder)))
+    if (!was_in_use(place, &failover, &items) || (!when.frame && smcr_finder_is_filtered(finder)))
         return;
     if (!items.count)
         frame = wmem_strdup_printf(finder->scope, " || frame.number == %" PRIu32, when.frame);

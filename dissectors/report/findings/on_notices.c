@@ -108,6 +108,13 @@ static const char *const harmless[] = {
     "clc.release_unknown", "clc.direct_differs", NULL,
 };
 
+/* `name`: of the item, without its prefix. */
+static bool
+is_harmless(const smcr_figure_notice_t *notice, const char *name)
+{
+    return severity_of(notice) < SMCR_FIGURE_WARN && g_strv_contains(harmless, name);
+}
+
 /* "rule broken by the client: ", "format broken: "; "": the item blames nobody. */
 static const char *
 fault_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
@@ -199,9 +206,8 @@ smcr_finding_on_notices(smcr_finder_t *finder)
             SMCR_FIGURE_INFO) /* display filters, which are no items of ours */
             continue;
         const char *name = notice->filter + strlen(PREFIX);
-        bool is_harmless =
-            severity_of(notice) < SMCR_FIGURE_WARN && g_strv_contains(harmless, name);
-        if (!is_harmless && !is_explained(finder, name) && !wmem_map_contains(told, name))
+        if (!is_harmless(notice, name) && !is_explained(finder, name) &&
+            !wmem_map_contains(told, name))
             find_item(finder, notice);
         wmem_map_insert(told, name, NULL);
     }
