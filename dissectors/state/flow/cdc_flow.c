@@ -6,8 +6,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include "cdc_flow.h"
 #include "message_flow.h"
-#include "packet_flow.h"
+#include "orphan.h"
+#include "window.h"
+#include "write.h"
 
 #define HALVES_MAX 256 /* late connections of a group that wait for their other direction */
 

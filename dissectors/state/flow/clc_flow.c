@@ -7,8 +7,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include "clc_flow.h"
 #include "message_flow.h"
-#include "packet_flow.h"
 
 /* ---- why a connection does not use SMC-R: decided once, in the frame that proves it ---- */
 

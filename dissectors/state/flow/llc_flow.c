@@ -7,7 +7,7 @@
  */
 
 #include "message_flow.h"
-#include "packet_flow.h"
+#include "window.h"
 
 /* ---- what a response repeats of its request, as a number ---- */
 

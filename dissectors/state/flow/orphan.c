@@ -3,8 +3,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "message_flow.h"
-#include "packet_flow.h"
+#include "orphan.h"
+#include "write.h"
+#include "state/evidence/evidence.h"
+#include "state/model/store.h"
 
 #define UNKNOWN_QPS_MAX 1024      /* queue pairs */
 #define UNKNOWN_QP_PACKETS_MAX 64 /* of one of them */

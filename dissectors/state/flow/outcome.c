@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include "outcome.h"
 #include "message_flow.h"
-#include "packet_flow.h"
 
 /* The packet, as fabric/ wants it. */
 static smcr_sent_t

@@ -11,7 +11,9 @@
 
 #include <stdio.h>
 
+#include "cdc_flow.h"
 #include "message_flow.h"
+#include "write.h"
 
 #define DEFERRED_MAX 8192 /* of one queue pair: what a sender may have under way */
 #define ABSENT_MAX 131072 /* packets that the capture may lack before the first one */

@@ -10,8 +10,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include "told_flow.h"
 #include "message_flow.h"
-#include "packet_flow.h"
+#include "write.h"
 #include "state/model/socket.h"
 
 #define SOCKETS_MAX 4096 /* that are looked at for a message */

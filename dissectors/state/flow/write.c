@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "message_flow.h"
+#include "write.h"
+#include "window.h"
+#include "state/model/store.h"
+#include "state/rules/rules.h"
 
 #define WRITES_KEPT 64 /* requests of a queue pair */
 
