@@ -7,10 +7,13 @@
  */
 
 #include "cdc_flow.h"
-#include "message_flow.h"
+#include "exchange.h"
 #include "orphan.h"
+#include "told_flow.h"
 #include "window.h"
 #include "write.h"
+#include "state/model/store.h"
+#include "state/rules/rules.h"
 
 #define HALVES_MAX 256 /* late connections of a group that wait for their other direction */
 

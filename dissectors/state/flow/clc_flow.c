@@ -8,7 +8,9 @@
  */
 
 #include "clc_flow.h"
-#include "message_flow.h"
+#include "exchange.h"
+#include "state/model/store.h"
+#include "state/rules/links/links.h"
 
 /* ---- why a connection does not use SMC-R: decided once, in the frame that proves it ---- */
 

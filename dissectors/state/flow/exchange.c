@@ -5,7 +5,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "message_flow.h"
+#include "exchange.h"
+#include "state/model/store.h"
+#include "state/rules/links/links.h"
 
 #define PENDING_MAX 64  /* open exchanges of a link group */
 #define ANSWERED_MAX 8 /* the last ones of a link group that are over */

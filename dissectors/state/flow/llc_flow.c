@@ -6,8 +6,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "message_flow.h"
+#include "llc_flow.h"
+#include "exchange.h"
 #include "window.h"
+#include "state/model/store.h"
+#include "state/rules/links/links.h"
 
 /* ---- what a response repeats of its request, as a number ---- */
 

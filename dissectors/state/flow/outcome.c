@@ -5,7 +5,7 @@
  */
 
 #include "outcome.h"
-#include "message_flow.h"
+#include "state/model/store.h"
 
 /* The packet, as fabric/ wants it. */
 static smcr_sent_t

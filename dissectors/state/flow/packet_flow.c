@@ -12,8 +12,10 @@
 #include <stdio.h>
 
 #include "cdc_flow.h"
-#include "message_flow.h"
+#include "llc_flow.h"
 #include "write.h"
+#include "state/model/store.h"
+#include "state/rules/links/links.h"
 
 #define DEFERRED_MAX 8192 /* of one queue pair: what a sender may have under way */
 #define ABSENT_MAX 131072 /* packets that the capture may lack before the first one */

@@ -11,9 +11,10 @@
  */
 
 #include "told_flow.h"
-#include "message_flow.h"
 #include "write.h"
+#include "state/evidence/evidence.h"
 #include "state/model/socket.h"
+#include "state/model/store.h"
 
 #define SOCKETS_MAX 4096 /* that are looked at for a message */
 
