@@ -8,8 +8,8 @@
 
 #include "state/model/store.h"
 
-/* Wrong ICRCs of a sender without a right one. After one more, its adapter is taken to fill them in,
- * and they mean nothing. */
+/* Wrong ICRCs of a sender without a right one. After one more, its adapter is taken to fill them
+ * in, and they mean nothing. */
 #define WRONG_MAX 4
 #define SENDERS_MAX 65536 /* remembered; ICRCs of further senders are not counted */
 

@@ -24,8 +24,8 @@ void smcr_state_place(smcr_state_t *state, uint32_t interface);
 /* ---- whose ICRCs mean something ----
  *
  * Where an adapter computes the ICRC, a capture on its own host has other bytes in its place, and
- * each ICRC of this sender looks wrong (docs/fabric.md). So a wrong ICRC shows a corrupt packet only
- * if the sender has sent a right one. */
+ * each ICRC of this sender looks wrong (docs/fabric.md). So a wrong ICRC shows a corrupt packet
+ * only if the sender has sent a right one. */
 
 /* Counts the ICRC of the packet in `frame`: right or wrong. One that was not verified says nothing.
  * Called in the first pass, in the order of the capture. */

@@ -1,7 +1,7 @@
-/* What CDC messages tell: which connection, and how it lives and ends (RFC 7609 4.5 to 4.8, A.4).
+/* What CDC messages report: which connection, and how it lives and ends (RFC 7609 4.5 to 4.8, A.4).
  * Judge the message: can it be the connection's that has its token? Place it: at its connection,
  * and on the link that it has come on. Take it in: its cursors, what it asks for, and what it ends.
- * Tell what is worth it. Rules are asked in between.
+ * Tell the user what is worth it. Rules are asked in between.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,7 +15,7 @@
 #include "state/model/store.h"
 #include "state/rules/rules.h"
 
-#define HALVES_MAX 256 /* late connections of a group that wait for their other direction */
+#define HALVES_MAX 256 /* connections of a group that wait for their other direction */
 
 /* ---- which connection ---- */
 
@@ -387,7 +387,7 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
     take_in_state_bit(arrival, cdc, SMCR_CDC_STATE_CLOSED, &side->closed_frame,
                       SMCR_EVENT_conn_closed);
     if (cdc->state & SMCR_CDC_STATE_ABORT && !side->abort_frame) {
-        /* what it costs is told once: the other side commonly answers with an abort of its own */
+        /* the cost is reported once: the other side commonly answers with an abort of its own */
         bool again = conn->side[0].abort_frame || conn->side[1].abort_frame;
         smcr_cost_t cost = again ? (smcr_cost_t){0} : smcr_cost_of_conn(conn);
         side->abort_frame = arrival->when.frame;
@@ -697,7 +697,7 @@ take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smc
 /* All of a message that is no failover validation. `after_move`: its sender sent it on this link
  * before it moved to another one, though the capture has it later. */
 static void
-take_in_content(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
+take_in_cursors_and_state(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
                 bool after_move)
 {
     const smcr_qp_t *qp = arrival->qp;
@@ -756,5 +756,5 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     if (!after_move)
         place_on_link(arrival, conn, cdc);
     if (!validation) /* else nothing but the sequence number counts (A.4) */
-        take_in_content(arrival, conn, cdc, after_move);
+        take_in_cursors_and_state(arrival, conn, cdc, after_move);
 }

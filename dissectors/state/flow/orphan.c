@@ -33,7 +33,7 @@ new_orphan(const smcr_arrival_t *arrival)
 }
 
 static unknown_qp_t *
-unknown_qp_of(smcr_state_t *state, const smcr_ib_qp_key_t *key)
+get_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key)
 {
     unknown_qp_t *unknown_qp = wmem_map_lookup(state->unknown_qps, key);
 
@@ -46,9 +46,9 @@ unknown_qp_of(smcr_state_t *state, const smcr_ib_qp_key_t *key)
     return unknown_qp;
 }
 
-/* What tells full queue pairs apart: `address` are the last four bytes of the address or GID. */
+/* Key of a full queue pair. `address`: the last four bytes of its IP address or GID. */
 static uint64_t
-target_of(const uint8_t address[4], uint32_t qpn)
+full_qp_key(const uint8_t address[4], uint32_t qpn)
 {
     uint32_t tail;
 
@@ -56,9 +56,9 @@ target_of(const uint8_t address[4], uint32_t qpn)
     return (uint64_t)tail << 32 | qpn | UINT32_C(1) << 31; /* never 0 */
 }
 
-/* Index in `full_unknown_qps`. */
+/* Slot of the key in `full_unknown_qps`. */
 static unsigned
-full_slot(uint64_t target)
+full_qp_slot(uint64_t target)
 {
     return (target ^ target >> 56) % SMCR_STATE_FULL_UNKNOWN_QPS;
 }
@@ -71,8 +71,8 @@ smcr_state_ignores(const smcr_state_t *state, uint8_t opcode, const uint8_t addr
 
     if (wmem_map_size(state->qps) != 0)
         return false;
-    target = target_of(address, qpn);
-    return !smcr_ib_is_write(opcode) || state->full_unknown_qps[full_slot(target)] == target;
+    target = full_qp_key(address, qpn);
+    return !smcr_ib_is_write(opcode) || state->full_unknown_qps[full_qp_slot(target)] == target;
 }
 
 bool
@@ -84,10 +84,10 @@ smcr_state_unknown_qp_write(const smcr_arrival_t *arrival)
 
     if (!smcr_ib_is_write(roce->opcode))
         return false;
-    unknown_qp_t *unknown_qp = unknown_qp_of(state, &roce->target);
+    unknown_qp_t *unknown_qp = get_unknown_qp(state, &roce->target);
     if (!unknown_qp || wmem_list_count(unknown_qp->packets) >= UNKNOWN_QP_PACKETS_MAX) {
-        uint64_t target = target_of(roce->target.gid + SMCR_GID_LENGTH - 4, roce->target.qpn);
-        state->full_unknown_qps[full_slot(target)] = target;
+        uint64_t target = full_qp_key(roce->target.gid + SMCR_GID_LENGTH - 4, roce->target.qpn);
+        state->full_unknown_qps[full_qp_slot(target)] = target;
         return false;
     }
 

@@ -1,8 +1,8 @@
 /* The one way by which packets change the state. Judge the packet: how did it fare, and what did
  * its receiver do with it? Place it: on its link, and a WRITE in the byte stream, too. Take it in:
- * at once where it is next in its receiver's order; when the receiver acknowledges it, where it is
- * behind a gap; never where it was before, or is retransmitted. Tell what is worth it on the way,
- * by tell_*(), which change nothing.
+ * at once if it is the next one in its receiver's order; after a gap, when the receiver
+ * acknowledges it; never if it was taken in before, or is retransmitted later. Functions tell_*()
+ * report to the user on the way, and change nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,14 +17,14 @@
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
 
-#define DEFERRED_MAX 8192 /* of one queue pair: what a sender may have under way */
-#define ABSENT_MAX 131072 /* packets that the capture may lack before the first one */
-#define PARTS_MAX 64 /* packets of one message: 8 KiB at an MTU of 256, and some more */
+#define DEFERRED_MAX 8192 /* packets of one queue pair: as many as a sender may have under way */
+#define ABSENT_MAX 131072 /* packets that may be missing before the first one */
+#define PARTS_MAX 64 /* packets of one message: 8 KiB at an MTU of 256 need 32 */
 
 /* ---- judge: how a packet fared ---- */
 
-/* The peer answers nothing any more: what is on its way to it is lost. Told when it happens, and
- * taken back in the second pass where the peer is heard again. */
+/* The peer answers nothing any more: the bytes on their way to it are lost. Reported when it
+ * happens. A second pass does not show it if the peer has answered later. */
 static void
 tell_silence(const smcr_arrival_t *arrival)
 {
@@ -41,7 +41,7 @@ tell_silence(const smcr_arrival_t *arrival)
 }
 
 static void
-tell_repeat(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
+tell_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
 
@@ -49,7 +49,7 @@ tell_repeat(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
         smcr_event_add(arrival,
                        lgr->ended_frame ? SMCR_EVENT_sent_to_nobody : SMCR_EVENT_retransmission,
                        NULL);
-    /* else the peer may have ended the group, and what says so may be absent */
+    /* else the peer may have ended the group by a message that is missing */
     if (verdict->silent && !lgr->ended_frame && smcr_evidence_knows_link(arrival->qp->link))
         tell_silence(arrival);
 }
@@ -67,7 +67,9 @@ tell_above_mtu(const smcr_arrival_t *arrival)
                        arrival->roce->payload_length, mtu);
 }
 
-/* Where the first packet is not far ahead of what its sender announced, the capture lacks some. */
+/* A sender announces the PSN of its first packet in CLC or ADD LINK. If the
+ * first captured packet has a somewhat higher PSN, earlier packets are missing. A lower PSN, or one
+ * that is far ahead, is wrong. */
 static void
 tell_initial_psn(const smcr_arrival_t *arrival)
 {
@@ -92,11 +94,11 @@ judge_request(smcr_arrival_t *arrival)
     smcr_flow_verdict_t verdict =
         smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
     bool first = verdict.order == SMCR_FLOW_IS_NEXT || verdict.order == SMCR_FLOW_IS_LATE;
-    if (first && verdict.psn <= qp->traffic.flow.taken) { /* behind its acknowledgement */
+    if (first && verdict.psn <= qp->traffic.flow.taken) { /* captured after its ACK */
         arrival->state->is_disordered = true;
         arrival->sent = (smcr_when_t){0, 0};
     }
-    tell_repeat(arrival, &verdict);
+    tell_retransmission(arrival, &verdict);
     if (verdict.fate == SMCR_FLOW_FATE_TOO_LATE)
         smcr_evidence_pass_over(arrival);
     return verdict.fate;
@@ -117,28 +119,35 @@ judge_retransmitted_write(const smcr_arrival_t *arrival)
         record->fate = SMCR_FLOW_FATE_TOO_LATE;
 }
 
-/* ---- what comes behind a PSN gap ---- */
+/* ---- packets after a PSN gap ----
+ *
+ * A gap in the PSNs has one of two causes. Packets were lost on their way: then the receiver
+ * discards all after the gap, and the sender retransmits them. Or only the capture misses
+ * packets: then the receiver takes the next ones in, and its acknowledgement shows that:
+ *
+ *     PSN 100, 101, (102 missing), 103     103 is deferred
+ *     ACK 103                              102 had reached the receiver: 103 is taken in now
+ *     or: PSN 102, PSN 103 once more       103 was discarded: the retransmitted one counts */
 
-/* A real receiver throws it away and gets it again; but when only the capture lacks the packets
- * before, its acknowledgement shows that it took it in. */
-
-/* What a packet brings to its receiver: one of `llc`, `cdc` and, of a WRITE packet, `place`. */
+/* What a packet brings to its receiver: one of `llc`, `cdc` and, of a WRITE packet, `place`. The
+ * others are NULL. */
 typedef struct {
-    const smcr_llc_t *llc;
-    const smcr_cdc_t *cdc;
-    smcr_place_t *place;
-    const smcr_ib_headers_t *roce; /* with `place` */
-    smcr_conn_t *conn; /* of `cdc` or `place` */
-    bool requested;    /* `llc` is a response, and the capture has its request */
+    const smcr_llc_t *llc;         /* an LLC message */
+    const smcr_cdc_t *cdc;         /* a CDC message */
+    smcr_place_t *place;           /* place of the bytes of a WRITE packet */
+    const smcr_ib_headers_t *roce; /* with `place`: headers of its packet */
+    smcr_conn_t *conn;             /* of `cdc` or `place`; NULL: none, or not known for sure */
+    bool requested;                /* `llc` is a response, and the capture has its request */
 } content_t;
 
-/* That, and with which packet it came. */
+/* The content of a packet after a gap, and the packet. */
 typedef struct {
-    content_t content; /* its message is the copy below */
-    smcr_psn_t psn;
-    smcr_when_t when, sent; /* as in smcr_arrival_t */
-    uint8_t order;          /* as in smcr_record_t */
-    union {
+    content_t content; /* its message and its headers are those of `copy` */
+    smcr_psn_t psn;    /* of the packet, unwrapped */
+    smcr_when_t when;  /* its frame; as in smcr_arrival_t */
+    smcr_when_t sent;  /* when it was sent for the first time; as in smcr_arrival_t */
+    uint8_t order;     /* as in smcr_record_t */
+    union {            /* what `content` has */
         smcr_llc_t llc;
         smcr_cdc_t cdc;
         smcr_ib_headers_t roce;
@@ -146,21 +155,21 @@ typedef struct {
 } deferred_t;
 
 static int
-compare(const void *one, const void *other)
+compare_deferred(const void *one, const void *other)
 {
     smcr_psn_t a = ((const deferred_t *)one)->psn, b = ((const deferred_t *)other)->psn;
 
     return (a > b) - (a < b);
 }
 
-/* In the order of PSNs, which mostly is that of their coming. */
+/* Inserts it in the order of PSNs, which mostly is the order of arrival. */
 static void
-insert(wmem_list_t *list, deferred_t *deferred)
+insert_deferred(wmem_list_t *list, deferred_t *deferred)
 {
     wmem_list_frame_t *last = wmem_list_tail(list);
 
-    if (last && compare(deferred, wmem_list_frame_data(last)) < 0)
-        wmem_list_insert_sorted(list, deferred, compare);
+    if (last && compare_deferred(deferred, wmem_list_frame_data(last)) < 0)
+        wmem_list_insert_sorted(list, deferred, compare_deferred);
     else
         wmem_list_append(list, deferred);
 }
@@ -186,9 +195,9 @@ copy_message(wmem_allocator_t *scope, deferred_t *deferred)
     }
 }
 
-/* Keeps what arrives behind a gap. */
+/* Keeps the content of a packet that arrives after a gap. */
 static void
-defer(const smcr_arrival_t *arrival, const content_t *content)
+defer_content(const smcr_arrival_t *arrival, const content_t *content)
 {
     wmem_allocator_t *scope = arrival->state->scope;
     smcr_qp_t *qp = arrival->qp;
@@ -204,7 +213,7 @@ defer(const smcr_arrival_t *arrival, const content_t *content)
     deferred->sent = arrival->sent;
     deferred->order = arrival->record->order;
     copy_message(scope, deferred);
-    insert(qp->deferred, deferred);
+    insert_deferred(qp->deferred, deferred);
     if (content->place)
         smcr_held_new(arrival, 0);
 }
@@ -212,7 +221,7 @@ defer(const smcr_arrival_t *arrival, const content_t *content)
 /* Takes out the first of what was kept for `qp`, in the order of PSNs, that lies before `end`; NULL
  * when there is none. The caller frees it. */
 static deferred_t *
-next_deferred(smcr_qp_t *qp, smcr_psn_t end)
+take_next_deferred(smcr_qp_t *qp, smcr_psn_t end)
 {
     wmem_list_frame_t *first = qp->deferred ? wmem_list_head(qp->deferred) : NULL;
     deferred_t *deferred = first ? wmem_list_frame_data(first) : NULL;
@@ -236,7 +245,7 @@ free_deferred(smcr_state_t *state, deferred_t *deferred)
 /* ---- what a packet brings is taken in, or deferred ---- */
 
 static void
-take_in(const smcr_arrival_t *arrival, const content_t *content)
+take_in_content(const smcr_arrival_t *arrival, const content_t *content)
 {
     smcr_stream_t *stream;
 
@@ -251,12 +260,12 @@ take_in(const smcr_arrival_t *arrival, const content_t *content)
 }
 
 static void
-take_in_turn(const smcr_arrival_t *arrival, const content_t *content)
+take_in_or_defer(const smcr_arrival_t *arrival, const content_t *content)
 {
     if (arrival->record->fate == SMCR_FLOW_FATE_TAKE)
-        take_in(arrival, content);
+        take_in_content(arrival, content);
     else if (arrival->record->fate == SMCR_FLOW_FATE_WAIT)
-        defer(arrival, content);
+        defer_content(arrival, content);
 }
 
 /* The WRITE packet finds its place in its request. Returns false where the place is not known:
@@ -299,9 +308,9 @@ place_deferred_write(smcr_arrival_t *then, content_t *content)
     return content->conn != NULL;
 }
 
-/* `now`: the packet that proves it. */
+/* The receiver has taken in a packet after a gap. `now`: the packet that proves it. */
 static void
-take_in_late(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
+take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
 {
     smcr_record_t gone = smcr_record_new(); /* that of its packet has been kept */
     smcr_arrival_t then = {
@@ -316,7 +325,7 @@ take_in_late(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
     content_t *content = &deferred->content;
 
     gone.order = deferred->order & 0x7U;
-    if (content->cdc) /* what was behind the gap may have ended the connection */
+    if (content->cdc) /* the missing packets may have ended the connection */
         content->conn = smcr_state_cdc_conn(&then, content->cdc);
     if (content->place && !content->conn && !place_deferred_write(&then, content)) {
         content->place = NULL;
@@ -326,20 +335,20 @@ take_in_late(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
     then.roce = NULL; /* its frame has gone by */
     gone.place = NULL;
     gone.conn = NULL;
-    take_in(&then, content);
+    take_in_content(&then, content);
     if (content->place)
         smcr_held_hand_on(now, smcr_place_rare(content->place)->held, content->conn, !qp->side);
 }
 
-/* What the receiver `qp` has taken in of what was deferred: everything before `end`, as the packet
- * that arrives proves. */
+/* The receiver `qp` has taken in all deferred packets before the PSN `end`, as the packet that
+ * arrives proves. If it is an acknowledgement, it acknowledges those WRITEs. */
 static void
 take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
 {
     deferred_t *deferred;
     smcr_when_t *kept = NULL;
 
-    while ((deferred = next_deferred(qp, end)) != NULL) {
+    while ((deferred = take_next_deferred(qp, end)) != NULL) {
         if (arrival->record->kind == SMCR_RECORD_ACK && deferred->content.place &&
             deferred->psn <= qp->traffic.flow.taken) {
             if (!kept)
@@ -347,7 +356,7 @@ take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
             *kept = arrival->when;
             deferred->content.place->acked = kept;
         }
-        take_in_late(arrival, qp, deferred);
+        take_in_after_gap(arrival, qp, deferred);
         free_deferred(arrival->state, deferred);
     }
 }
@@ -438,7 +447,7 @@ place_write(const smcr_arrival_t *arrival)
     if (!placed)
         leave_unplaced(arrival, write);
     if (placed || record->fate == SMCR_FLOW_FATE_WAIT)
-        take_in_turn(arrival, &(content_t){
+        take_in_or_defer(arrival, &(content_t){
                                   .place = record->place,
                                   .roce = arrival->roce,
                                   .conn = record->conn,
@@ -470,7 +479,7 @@ number_part(const smcr_arrival_t *arrival)
 /* A SEND packet of a message that needs several packets. A message of which a packet came after a
  * PSN gap is not put together: nobody knows what it says. */
 static void
-place_part(const smcr_arrival_t *arrival)
+place_send_packet(const smcr_arrival_t *arrival)
 {
     const smcr_record_t *record = arrival->record;
     uint8_t opcode = arrival->roce->opcode;
@@ -490,8 +499,8 @@ take_in_request(smcr_arrival_t *arrival)
 {
     if (judge_request(arrival) == SMCR_FLOW_FATE_TAKE) {
         take_in_deferred(arrival, arrival->qp, arrival->psn);
-        deferred_t *before = next_deferred(arrival->qp, arrival->psn + 1);
-        if (before) /* it is retransmitted: its repeat counts */
+        deferred_t *before = take_next_deferred(arrival->qp, arrival->psn + 1);
+        if (before) /* a packet with this PSN came after a gap: the retransmitted one counts */
             free_deferred(arrival->state, before);
     }
     smcr_rules_request(arrival);
@@ -500,11 +509,12 @@ take_in_request(smcr_arrival_t *arrival)
     if (smcr_ib_is_write(arrival->roce->opcode))
         place_write(arrival);
     else
-        place_part(arrival);
+        place_send_packet(arrival);
 }
 
-/* What came to the queue pair before it was known came on its link. `taken`: nothing is absent that
- * came before this message. Returns the queue pair. */
+/* WRITE packets that came to the queue pair before it was known came on its link. `taken`: the
+ * message that makes it known proves that no packet before it is missing. Returns the queue
+ * pair. */
 static smcr_qp_t *
 adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp, bool taken)
 {
@@ -559,7 +569,7 @@ is_of_other_life(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
 /* The queue pair that receives an acknowledgement, of which at most itself is known so far: `qp`,
  * else NULL. It may be that of a link of which its sender is known. */
 static smcr_qp_t *
-receiver_of_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp)
+find_receiver_of_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
     smcr_link_t *link = smcr_link_of_ack(arrival->state, roce, arrival->when);
@@ -602,7 +612,7 @@ find_receiver(const smcr_arrival_t *arrival)
     if (roce->opcode >= SMCR_RC_OPCODES && roce->opcode != SMCR_IB_CNP)
         return NULL;
     if (may_complete_link(qp, roce))
-        qp = receiver_of_ack(arrival, qp);
+        qp = find_receiver_of_ack(arrival, qp);
     if (!qp || is_from_stranger(qp, roce))
         return NULL;
     return is_of_other_life(qp, roce) ? NULL : qp;
@@ -622,11 +632,12 @@ smcr_state_packet(smcr_arrival_t *arrival)
     qp->link->packet_count += !roce->corrupt;
     arrival->qp = qp;
     smcr_record_set_link(arrival->record, qp->link, peer->side);
-    if (roce->corrupt) { /* its receiver drops it. Any byte may be wrong: it tells how it fared */
+    /* its receiver discards a corrupt packet; any byte may be wrong, so only its PSN counts */
+    if (roce->corrupt) {
         smcr_flow_verdict_t verdict = smcr_outcome_judge(arrival, &qp->traffic, &peer->traffic);
         arrival->record->kind = SMCR_RECORD_CORRUPT;
         smcr_event_add(arrival, SMCR_EVENT_icrc_bad, NULL);
-        tell_repeat(arrival, &verdict);
+        tell_retransmission(arrival, &verdict);
         return true;
     }
     if (roce->opcode == SMCR_IB_CNP) {
@@ -704,7 +715,7 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     /* an exchange is a matter of first transmissions, whatever becomes of them */
     smcr_llc_t meant = *llc;
     bool requested = is_known_message(arrival) || smcr_state_llc_exchange(arrival, &meant);
-    take_in_turn(arrival, &(content_t){.llc = &meant, .requested = requested});
+    take_in_or_defer(arrival, &(content_t){.llc = &meant, .requested = requested});
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }
 
@@ -719,7 +730,7 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     }
     smcr_rules_use(arrival);
     arrival->record->conn = smcr_state_cdc_conn(arrival, cdc);
-    take_in_turn(arrival, &(content_t){.cdc = cdc, .conn = arrival->record->conn});
+    take_in_or_defer(arrival, &(content_t){.cdc = cdc, .conn = arrival->record->conn});
 }
 
 /* Whether the sender of the CDC message has closed TCP but not SMC: the message says nothing of an

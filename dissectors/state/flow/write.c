@@ -1,5 +1,5 @@
 /* Finds for each RDMA WRITE packet its request, and its place. Only the first packet of a request
- * has an address and an RKey; the others go on behind it in the order of their PSNs.
+ * has an address and an RKey; the others continue it in the order of their PSNs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -44,7 +44,7 @@ count_packets(const smcr_ib_headers_t *roce)
     return roce->dma_length / length + (roce->dma_length % length != 0);
 }
 
-/* ---- whose it is ---- */
+/* ---- the connection of a request ---- */
 
 /* What a WRITE names by its RKey and its address: an RMB, and an element of it (RFC 7609 4.2). */
 typedef struct {
@@ -54,7 +54,7 @@ typedef struct {
                                  not alive */
 } target_t;
 
-/* The offset in its element of what lies `from` bytes behind the begin of the RMB. */
+/* The offset in its element of the byte that lies `from` bytes after the begin of the RMB. */
 static uint64_t
 offset_in_element(const smcr_rmb_t *rmb, uint64_t from)
 {
@@ -108,11 +108,17 @@ find_sure_owner(const smcr_arrival_t *arrival, const target_t *target)
     return smcr_evidence_owns(conn, qp, arrival->psn, (uint32_t)offset) ? conn : NULL;
 }
 
-/* ---- where in the byte stream ---- */
+/* ---- its position in the byte stream ---- */
 
-/* Where data begins in the elements of a side, unless CONFIRM LINK has told. What lies before the
- * end of an eyecatcher shows that there is none. What lies at its end is the first data behind it
- * if nothing is absent, and a doubt in all groups. Without one there is none, as with Linux. */
+/* Where data begins in the elements of a side, unless CONFIRM LINK has reported it:
+ *
+ *     offset 0 to 3   there is no eyecatcher, as with Linux: data begins at 0
+ *     offset 4        if this is certainly the first data, it begins after an eyecatcher; else it
+ *                     may be later data, and the begin is not known
+ *     offset above 4  says nothing
+ *
+ * Once an offset 4 has been seen, no side of which nothing is known is taken to have no eyecatcher,
+ * in any group of the capture. */
 void
 smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
 {
@@ -141,7 +147,8 @@ smcr_stream_t *
 smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
 {
     smcr_conn_side_t *receiver = &conn->side[side];
-    bool begins = !conn->side[!side].prod.count; /* else the message that tells the size is late */
+    /* else CDC came before the CLC message that reports the size: the stream does not begin here */
+    bool begins = !conn->side[!side].prod.count;
 
     smcr_write_learn_base(conn, side, offset);
     if (begins && !receiver->in.known && receiver->size && smcr_write_has_base(conn, side)) {
@@ -152,21 +159,24 @@ smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
     return receiver->in.known ? &receiver->in : NULL;
 }
 
-/* Whether a WRITE without a place may be the connection's, and its CLC came behind it. */
+/* Whether a WRITE without a position came so shortly before the connection began (`began`) that it
+ * may be of the connection: its CLC messages may be later in the capture than its first WRITE. */
 static bool
-has_unplaced(const smcr_qp_t *qp, const smcr_point_t *began)
+may_precede_clc(const smcr_qp_t *qp, const smcr_point_t *began)
 {
     return qp && qp->unplaced_psn &&
            (began->qp != qp || qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR > began->psn);
 }
 
-/* Whether it is known how far the stream has come. */
+/* Whether it is known where the stream of the reader ends: no WRITE of it can have been left
+ * without a position, and it has not moved to another link. Before the first positioned WRITE, the
+ * stream ends where the connection began. */
 static bool
-is_seamless(const smcr_qp_t *qp, const smcr_conn_side_t *reader)
+knows_stream_end(const smcr_qp_t *qp, const smcr_conn_side_t *reader)
 {
     const smcr_point_t *located = &reader->located;
     bool first = located->qp == reader->since.qp && located->psn == reader->since.psn;
-    bool whole = first ? !has_unplaced(qp, located) && !has_unplaced(located->qp, located)
+    bool whole = first ? !may_precede_clc(qp, located) && !may_precede_clc(located->qp, located)
                        : located->qp == qp;
 
     return whole && !reader->in.moved;
@@ -188,9 +198,12 @@ is_too_late(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr_
            reader->in.consumed > smcr_stream_reach(&reader->in);
 }
 
-/* Where in the byte stream a request goes that comes in its turn; not where none can go. */
+/* The position of a request that comes in order: where the stream ends, or, if requests before it
+ * may be missing, after a gap. A gap is longer than the missing packets can carry where the address
+ * of the request is wrong, or the request is of another connection: it gets no position then, and
+ * the rule about its place is asked. */
 static void
-locate_next(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
+locate_in_order(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
             smcr_stream_extent_t extent)
 {
     smcr_qp_t *qp = arrival->qp;
@@ -205,11 +218,11 @@ locate_next(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *con
     write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
     if (!write->placed)
         return;
-    if (write->conn && is_seamless(qp, reader) && write->position > end &&
+    if (write->conn && knows_stream_end(qp, reader) && write->position > end &&
         smcr_evidence_is_astray(arrival, conn, write->position - end, bytes)) {
         const smcr_rules_write_t astray = {.conn = conn, .end = end, .length = extent.length,
                                            .position = write->position};
-        if (!write->rmb->guessed) /* else its begin may be wrong */
+        if (!write->rmb->guessed) /* else the guessed begin of the RMB may be wrong */
             smcr_rules_write(SMCR_RULES_COUNTED, arrival, &astray);
         *stream = before;
         write->placed = false;
@@ -268,7 +281,7 @@ locate_request(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rm
     }
     if (is_too_late(arrival, reader, write->first_psn))
         return;
-    locate_next(arrival, write, conn, extent);
+    locate_in_order(arrival, write, conn, extent);
     if (write->conn)
         smcr_conn_is_alive(conn, qp, last);
 }
@@ -502,7 +515,7 @@ smcr_write_place(const smcr_arrival_t *arrival, const smcr_write_t *write)
         if (!place->index)
             return false;
     }
-    if (!write->rmb || !write->placed) { /* the next CDC message may tell */
+    if (!write->rmb || !write->placed) { /* the next CDC message may show it */
         smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
         more->late = write->late;
         more->within = within;
@@ -619,7 +632,7 @@ smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn
 
 /* Whether the request, which ends at `end` of the stream, goes to its place in the element. */
 static bool
-ends_at(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
+ends_at_offset(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
 {
     uint32_t room = smcr_ring_room(ring);
     uint64_t offset = offset_in_element(write->rmb, write->va - write->rmb_va);
@@ -646,7 +659,7 @@ smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *
         last++;
     unsigned back = last;
     while ((write = smcr_write_last(arrival->qp, back)) != NULL &&
-           is_unplaced_before(write, conn, psn) && ends_at(write, &stream->ring, begin)) {
+           is_unplaced_before(write, conn, psn) && ends_at_offset(write, &stream->ring, begin)) {
         begin -= write->length;
         write->placed = write->late->placed = true;
         write->position = write->late->position = begin;
@@ -696,7 +709,7 @@ smcr_write_announce(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr
     }
 }
 
-/* ---- what it changes ---- */
+/* ---- a packet that is taken in ---- */
 
 void
 smcr_write_take_in(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
