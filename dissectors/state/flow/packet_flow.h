@@ -16,9 +16,9 @@
 /* ---- packets of SMC-R, and their messages ----
  *
  * For each packet, smcr_state_packet() is called first, and then, if the packet completes a
- * message, the function of the message. If smcr_state_packet() does not know the queue pair, and the
- * message can be nothing but SMC-R, smcr_state_prove() makes it known, and smcr_state_packet() is called a
- * second time. */
+ * message, the function of the message. If smcr_state_packet() does not know the queue pair, and
+ * the message can be nothing but SMC-R, smcr_state_prove() makes it known, and smcr_state_packet()
+ * is called a second time. */
 
 /* A packet of the reliable connection service, or a congestion notification, arrives. Finds its
  * link by its target queue pair, judges the packet by its PSN, and gives an RDMA WRITE its place.
