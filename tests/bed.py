@@ -30,8 +30,19 @@ TIME_LIMIT = 300  # seconds for one run of tshark
 UNREAD = {"manuf", "enterprises.tsv"}
 # What somebody may have put there, or that leads to what is installed elsewhere: profiles, databases of places, MIBs, and
 # the system's preferences, which Wireshark itself brings none of.
-OF_THE_SYSTEM = {"profiles", "maxmind_db_paths", "smi_modules", "preferences", "disabled_protos", "enabled_protos",
-                 "heuristic_protos", "decode_as_entries", "hosts", "subnets", "vlans"}
+OF_THE_SYSTEM = {
+    "profiles",
+    "maxmind_db_paths",
+    "smi_modules",
+    "preferences",
+    "disabled_protos",
+    "enabled_protos",
+    "heuristic_protos",
+    "decode_as_entries",
+    "hosts",
+    "subnets",
+    "vlans",
+}
 VENDOR = "00:16:3E\t"
 
 # RoCE over IPv6 leaves the UDP checksum out; that is no finding.
@@ -67,19 +78,33 @@ STARTS = {"tshark": ["tshark"], "sharkd": ["sharkd", "-"]}
 @functools.lru_cache(8)
 def started_program(root, program, thread, *environment):
     """The program on the bed at `root`, started once for this thread."""
-    return started.Started(root / "started.so", STARTS[program], dict(environment), cwd=root, **as_user())
+    return started.Started(
+        root / "started.so", STARTS[program], dict(environment), cwd=root, **as_user()
+    )
 
 
 def nobodys(**environment):
     """The environment of a user who has no settings, no plugins, and no variables of Wireshark."""
-    return {"HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"], "TZ": "UTC", **environment}
+    return {
+        "HOME": "/nonexistent",
+        "LC_ALL": "C.UTF-8",
+        "PATH": os.environ["PATH"],
+        "TZ": "UTC",
+        **environment,
+    }
 
 
 @functools.cache
 def installed_tshark(*arguments):
     """What the machine's tshark prints about itself: version, folders, reports that it has. Not for captures."""
-    return subprocess.run(["tshark", *arguments], capture_output=True, text=True, check=True, env=nobodys(),
-                          **as_user()).stdout
+    return subprocess.run(
+        ["tshark", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=nobodys(),
+        **as_user(),
+    ).stdout
 
 
 @functools.cache
@@ -90,7 +115,11 @@ def wireshark_version():
 
 def system_folder(name):
     """A folder of the machine's Wireshark: "Plugins"; "Extcap path"; "configuration", with init.lua, colorfilters, dictionaries."""
-    return pathlib.Path(re.search(rf"^(?:Global )?{name}:\s*(.+)$", installed_tshark("-G", "folders"), re.MULTILINE).group(1))
+    return pathlib.Path(
+        re.search(
+            rf"^(?:Global )?{name}:\s*(.+)$", installed_tshark("-G", "folders"), re.MULTILINE
+        ).group(1)
+    )
 
 
 # Stand in for what builds: the plugin that was built for the tests comes out, which saves a minute of CPU time.
@@ -107,7 +136,10 @@ def path_of_builders(folder):
     if ALL:
         return os.environ["PATH"]
     folder.mkdir()
-    for name, text in (("meson", MESON), ("ninja", NINJA.format(plugin=BUILDS / "debug" / "smcr.so"))):
+    for name, text in (
+        ("meson", MESON),
+        ("ninja", NINJA.format(plugin=BUILDS / "debug" / "smcr.so")),
+    ):
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
     return f"{folder}:{os.environ['PATH']}"
@@ -134,7 +166,9 @@ class Bed:
                 (self.root / "data" / path.name).symlink_to(path)
             elif path.name == "manuf":
                 lines = path.read_text(encoding="utf-8").splitlines()
-                (self.root / "data" / "manuf").write_text("\n".join(line for line in lines if line.startswith(VENDOR)))
+                (self.root / "data" / "manuf").write_text(
+                    "\n".join(line for line in lines if line.startswith(VENDOR))
+                )
         for plugin in BUILDS.glob("*/smcr.so"):
             self.add_plugin(plugin, plugin.parent.name)
         for path in captures(*FOLDERS, *PACKED, APPLICATIONS, CAUSES, LATE).values():
@@ -160,15 +194,18 @@ class Bed:
             return name_or_path
         return self.root / "captures" / captures()[name_or_path].relative_to(TOP / "captures")
 
-
     def edit(self, *arguments, program="editcap"):
         """What editcap, mergecap or capinfos prints. They load plugins, too; captures that they make go to `scratch`."""
         return Tshark(self, "none").run(*arguments, program=program)
 
     def user(self, home, **environment):
         """The environment of a user with a home of her own, on a system where nothing is installed beside Wireshark."""
-        return nobodys(HOME=str(home), WIRESHARK_DATA_DIR=str(self.root / "data"),
-                       WIRESHARK_PLUGIN_DIR=str(self.root / "plugins" / "none"), **environment)
+        return nobodys(
+            HOME=str(home),
+            WIRESHARK_DATA_DIR=str(self.root / "data"),
+            WIRESHARK_PLUGIN_DIR=str(self.root / "plugins" / "none"),
+            **environment,
+        )
 
     def keep(self, key, make):
         """What make() returns, bytes: called once for this key, whichever test and worker process asks first."""
@@ -212,25 +249,37 @@ class Tshark:
 
     def started(self, program="tshark"):
         """The program from which runs are copied."""
-        return started_program(self.bed.root, program, threading.get_ident(), *self.environment.items())
+        return started_program(
+            self.bed.root, program, threading.get_ident(), *self.environment.items()
+        )
 
     def start(self, *arguments, program="tshark", **options):
         """Run it as it is; returns subprocess's result. The run is a copy of a started program where that is the same."""
         options = {"timeout": TIME_LIMIT, "encoding": "utf-8", "errors": "replace", **options}
-        if program in STARTS and "-X" not in arguments and options.keys() <= {"timeout", "encoding", "errors", "input"}:
+        if (
+            program in STARTS
+            and "-X" not in arguments
+            and options.keys() <= {"timeout", "encoding", "errors", "input"}
+        ):
             copied = self.started(program)
             if copied.is_ready:
                 return copied.run([program, *arguments], **options)
         if "input" not in options:
             options.setdefault("stdin", subprocess.DEVNULL)
-        return subprocess.run([program, *map(str, arguments)], env=self.environment, cwd=self.bed.root,
-                              **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}, **as_user())
+        return subprocess.run(
+            [program, *map(str, arguments)],
+            env=self.environment,
+            cwd=self.bed.root,
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
+            **as_user(),
+        )
 
     def run(self, *arguments, **options):
         """Run it, insist on silence on stderr and on success; returns what it printed."""
         result = self.start(*arguments, **options)
-        assert result.stderr == "" and result.returncode == 0, (
-            f"tshark {' '.join(map(str, arguments))}\nexit status {result.returncode}\n{result.stderr}")
+        assert (
+            result.stderr == "" and result.returncode == 0
+        ), f"tshark {' '.join(map(str, arguments))}\nexit status {result.returncode}\n{result.stderr}"
         return result.stdout
 
     def show(self, capture, *arguments, **options):
@@ -240,7 +289,9 @@ class Tshark:
     def show_once(self, name, *arguments):
         """The same of one of the project's captures. Tests that ask for the same share one run."""
         key = (name, arguments, sorted(self.environment.items()))
-        return self.bed.keep(key, lambda: self.show(name, *arguments).encode("utf-8")).decode("utf-8")
+        return self.bed.keep(key, lambda: self.show(name, *arguments).encode("utf-8")).decode(
+            "utf-8"
+        )
 
     def fields(self, capture, *names, where="", two_pass=False, options=()):
         """
@@ -248,7 +299,17 @@ class Tshark:
         field's values in the frame, as strings. `options`: further arguments of tshark. Of a capture of the project,
         which has a name, not a path, tshark runs once for all who ask the same.
         """
-        arguments = [*options, "-T", "fields", "-E", "separator=/t", "-E", "aggregator=;", "-E", "occurrence=a"]
+        arguments = [
+            *options,
+            "-T",
+            "fields",
+            "-E",
+            "separator=/t",
+            "-E",
+            "aggregator=;",
+            "-E",
+            "occurrence=a",
+        ]
         for name in names:
             arguments += ["-e", name]
         if where:
@@ -261,7 +322,9 @@ class Tshark:
 
     def frames(self, capture, where, **options):
         """Numbers of the frames that match a display filter."""
-        return [int(row[0][0]) for row in self.fields(capture, "frame.number", where=where, **options)]
+        return [
+            int(row[0][0]) for row in self.fields(capture, "frame.number", where=where, **options)
+        ]
 
     @functools.cache
     def registered_fields(self):
@@ -270,4 +333,6 @@ class Tshark:
         registration, sorted as they come.
         """
         rows = (line.split("\t") for line in self.run("-G", "fields").splitlines())
-        return [(row[2], row[3], row[1], row[7]) for row in rows if row[0] == "F" and row[4] == "smcr"]
+        return [
+            (row[2], row[3], row[1], row[7]) for row in rows if row[0] == "F" and row[4] == "smcr"
+        ]

@@ -25,7 +25,11 @@ TERMINAL = ("-o", "pipefail", "-o", "history", "-o", "histexpand")
 
 def documents():
     """README.md and what is in docs/, as far as they have examples."""
-    every = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md")), *sorted((TOP / "tests").glob("*.md"))]
+    every = [
+        TOP / "README.md",
+        *sorted((TOP / "docs").glob("*.md")),
+        *sorted((TOP / "tests").glob("*.md")),
+    ]
     return [path for path in every if f"\n{PROMPT}" in path.read_text(encoding="utf-8")]
 
 
@@ -40,8 +44,16 @@ def run_pasted(command, environment, folder):
         file.write(command + "\n")
         file.flush()
         os.fchmod(file.fileno(), 0o644)
-        return subprocess.run(["bash", *TERMINAL, file.name], env=environment, cwd=folder, stdin=subprocess.DEVNULL,
-                              capture_output=True, encoding="utf-8", timeout=TIME_LIMIT, **as_user())
+        return subprocess.run(
+            ["bash", *TERMINAL, file.name],
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=TIME_LIMIT,
+            **as_user(),
+        )
 
 
 def print_of(command, tshark):
@@ -60,7 +72,9 @@ def run_anew(text, tshark):
             continue
         count = lines_of_command(lines)
         kept, written, lines = kept + lines[:count], lines[:count], lines[count:]
-        command = "\n".join(line.removeprefix(PROMPT if line == written[0] else INDENT) for line in written)
+        command = "\n".join(
+            line.removeprefix(PROMPT if line == written[0] else INDENT) for line in written
+        )
         while lines and lines[0].startswith(INDENT) and not lines[0].startswith(PROMPT):
             lines.pop(0)
         kept += [(INDENT + line).rstrip() for line in print_of(command, tshark)]

@@ -46,9 +46,25 @@ BEGIN, END = "<!-- rooms: tests/rooms-doc -->\n", "<!-- end of the rooms -->"
 
 def tags(*arguments):
     """What ctags finds in files of C; what has no name is left out."""
-    printed = subprocess.run(["ctags", "--languages=C", "--language-force=C", "--sort=no", "--output-format=json", "--fields=+K",
-                              "-f", "-", *arguments], capture_output=True, text=True, check=True).stdout
-    return [tag for tag in map(json.loads, printed.splitlines()) if not tag["name"].startswith("__anon")]
+    printed = subprocess.run(
+        [
+            "ctags",
+            "--languages=C",
+            "--language-force=C",
+            "--sort=no",
+            "--output-format=json",
+            "--fields=+K",
+            "-f",
+            "-",
+            *arguments,
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return [
+        tag for tag in map(json.loads, printed.splitlines()) if not tag["name"].startswith("__anon")
+    ]
 
 
 def room_of(path):
@@ -62,8 +78,10 @@ def sources(room):
 def includes(path):
     """Own files that a file includes, as paths."""
     names = re.findall(r'#include "([\w/.-]+)"', path.read_text(encoding="utf-8"))
-    found = [next((base / name for base in (path.parent, DISSECTORS) if (base / name).exists()), None)
-             for name in names]
+    found = [
+        next((base / name for base in (path.parent, DISSECTORS) if (base / name).exists()), None)
+        for name in names
+    ]
     return [each for each in found if each]
 
 
@@ -103,7 +121,10 @@ def floors():
     knows, level = neighbours(), {}
     for room in order():
         level[room] = 1 + max((level[other] for other in knows[room]), default=0)
-    return [[room for room in order() if level[room] == floor] for floor in range(1, max(level.values()) + 1)]
+    return [
+        [room for room in order() if level[room] == floor]
+        for floor in range(1, max(level.values()) + 1)
+    ]
 
 
 def diagram():
@@ -112,21 +133,33 @@ def diagram():
     height = len(floors())
     lines = [f"floor {height - i}   {'   '.join(row)}" for i, row in enumerate(reversed(floors()))]
     width = max(map(len, rooms)) + 3
-    lines += ["", " " * (width + 1) + "includes " + " ".join(f"{i:2}" for i in range(1, len(rooms)))]
-    lines += [(f"{i:2} {room:{width}}      " + "".join(f"  {'x' if other in knows[room] else '.'}" for other in rooms[:i - 1])).rstrip()
-              for i, room in enumerate(rooms, 1)]
+    lines += [
+        "",
+        " " * (width + 1) + "includes " + " ".join(f"{i:2}" for i in range(1, len(rooms))),
+    ]
+    lines += [
+        (
+            f"{i:2} {room:{width}}      "
+            + "".join(f"  {'x' if other in knows[room] else '.'}" for other in rooms[: i - 1])
+        ).rstrip()
+        for i, room in enumerate(rooms, 1)
+    ]
     return "".join(f"    {line}".rstrip() + "\n" for line in lines)
 
 
 def named(text):
     """Files and folders as code."""
-    return re.sub(r"(?<![\w`/])((?:[\w-]+/)+(?:[\w.-]*\w)?|[\w-]+\.(?:def|h|md))(?![\w`])", r"`\1`", text)
+    return re.sub(
+        r"(?<![\w`/])((?:[\w-]+/)+(?:[\w.-]*\w)?|[\w-]+\.(?:def|h|md))(?![\w`])", r"`\1`", text
+    )
 
 
 def table():
     rows = ["| room | door | knows |", "|---|---|---|"]
     for room, doors in ROOMS.items():
-        knows = re.split(r"(?<=\.) (?=[A-Z])", head(room))[0].removeprefix("Knows ").removesuffix(".")
+        knows = (
+            re.split(r"(?<=\.) (?=[A-Z])", head(room))[0].removeprefix("Knows ").removesuffix(".")
+        )
         rows.append(f"| `{room}/` | {', '.join(f'`{door}`' for door in doors)} | {named(knows)} |")
     return "".join(row + "\n" for row in rows)
 

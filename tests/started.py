@@ -18,13 +18,28 @@ ANSWER = struct.Struct("=qq")  # status as waitpid() tells it, CPU time in micro
 
 class Used:
     """CPU time of all copies that this process has asked for, in seconds; their parents are not its children."""
+
     seconds = 0.0
 
 
 def build(library, source=SOURCE):
     """Compile what is loaded into the programs."""
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", source, "-o", library, "-ldl"],
-                   check=True)
+    subprocess.run(
+        [
+            "cc",
+            "-O2",
+            "-shared",
+            "-fPIC",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            source,
+            "-o",
+            library,
+            "-ldl",
+        ],
+        check=True,
+    )
 
 
 def memory(data=b""):
@@ -48,8 +63,15 @@ class Started:
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, memory() as said:
             environment = env | {"LD_PRELOAD": ":".join(preloaded), REQUESTS: str(theirs.fileno())}
-            self.process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                                            pass_fds=[theirs.fileno()], **options)
+            self.process = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                pass_fds=[theirs.fileno()],
+                **options
+            )
             theirs.close()
             # What a program says at start, it has to say in each run.
             self.is_ready = len(self.socket.recv(ANSWER.size)) == ANSWER.size and not content(said)

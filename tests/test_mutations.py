@@ -23,8 +23,15 @@ def test_names_are_unique():
 
 
 def test_every_place_is_there_once():
-    texts = {name: (TOP / name).read_text(encoding="utf-8") for name in {each.file for each in mutations.EVERY}}
-    assert [each.name for each in mutations.EVERY if texts[each.file].count(each.old) != 1 or each.old == each.new] == []
+    texts = {
+        name: (TOP / name).read_text(encoding="utf-8")
+        for name in {each.file for each in mutations.EVERY}
+    }
+    assert [
+        each.name
+        for each in mutations.EVERY
+        if texts[each.file].count(each.old) != 1 or each.old == each.new
+    ] == []
 
 
 def test_every_property_is_broken_twice():
@@ -44,8 +51,10 @@ def holds(mutation):
     file, _, function = mutation.test.partition("[")[0].partition("::")
     if not (TOP / "tests" / file).exists() or mutations.unit_of(mutation.test):
         return (TOP / "tests" / file).exists()
-    return (f"\ndef {function}(" in (TOP / "tests" / file).read_text(encoding="utf-8")
-            and sentences()[properties.property_of(file, function)] == mutation.property)
+    return (
+        f"\ndef {function}(" in (TOP / "tests" / file).read_text(encoding="utf-8")
+        and sentences()[properties.property_of(file, function)] == mutation.property
+    )
 
 
 def test_a_test_of_the_property_finds_it():

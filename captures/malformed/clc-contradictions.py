@@ -24,7 +24,9 @@ def scene(capture):
     first.first_contact()
     first.send("client", b"data\n")
 
-    second, third, fourth = (Connection(first.group, *linux_halves(number=n), sport=40000 + n) for n in (2, 3, 4))
+    second, third, fourth = (
+        Connection(first.group, *linux_halves(number=n), sport=40000 + n) for n in (2, 3, 4)
+    )
     without_confirm_rkey(second)
     second.send("client", b"data\n")
     for role in ("client", "server"):
@@ -37,4 +39,6 @@ def scene(capture):
     fifth.first_contact(confirm=fifth.confirm(mtu_code=MTU_4096))
 
     sixth = linux_connection(capture, version=2, sport=40006, nth=3)
-    sixth.first_contact(accept=sixth.accept(fce=first_contact_extension(os_type=7, hostname="server")))
+    sixth.first_contact(
+        accept=sixth.accept(fce=first_contact_extension(os_type=7, hostname="server"))
+    )

@@ -16,9 +16,28 @@ def scene(capture):
     proposal, accept = ("client", story.proposal()), ("server", story.accept())
     for number, length in enumerate(LENGTHS):
         lie = {"length": length}
-        clc_conversation(capture, 40001 + number, ("client", story.proposal(**lie)), ("client", AFTERWARDS))
-        clc_conversation(capture, 40101 + number, proposal, ("server", story.accept(header=lie)), ("server", AFTERWARDS))
-        clc_conversation(capture, 40201 + number, proposal, accept, ("client", story.confirm(header=lie)),
-                         ("client", AFTERWARDS))
-        clc_conversation(capture, 40301 + number, proposal, ("server", clc_decline(diagnosis=0x03030000, **lie)),
-                         ("server", AFTERWARDS))
+        clc_conversation(
+            capture, 40001 + number, ("client", story.proposal(**lie)), ("client", AFTERWARDS)
+        )
+        clc_conversation(
+            capture,
+            40101 + number,
+            proposal,
+            ("server", story.accept(header=lie)),
+            ("server", AFTERWARDS),
+        )
+        clc_conversation(
+            capture,
+            40201 + number,
+            proposal,
+            accept,
+            ("client", story.confirm(header=lie)),
+            ("client", AFTERWARDS),
+        )
+        clc_conversation(
+            capture,
+            40301 + number,
+            proposal,
+            ("server", clc_decline(diagnosis=0x03030000, **lie)),
+            ("server", AFTERWARDS),
+        )

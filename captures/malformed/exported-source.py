@@ -18,7 +18,9 @@ def tag(kind, value=b""):
 
 def export(_when, frame):
     packet = frame[ETHERNET:]
-    return tag(NAME, PROTOCOLS[packet[9]]) + tag(IPV4_SOURCE, packet[12:16]) + tag(END) + packet[IPV4:]
+    return (
+        tag(NAME, PROTOCOLS[packet[9]]) + tag(IPV4_SOURCE, packet[12:16]) + tag(END) + packet[IPV4:]
+    )
 
 
 def scene(capture):

@@ -16,8 +16,16 @@ def messages():
         yield llc_delete_rkey(rkeys=[0x05002A01], length=length)
     for length in (0, 43, 0x2C2C, 0xFFFF):
         yield llc_test_link(version=2, length=length)
-    yield llc_add_link(roce_mac="02:00:00:00:05:01", roce_gid="192.0.2.2", qpn=1, link=2, mtu_code=MTU_1024, psn=1,
-                       version=2, extension=bytes(8))
+    yield llc_add_link(
+        roce_mac="02:00:00:00:05:01",
+        roce_gid="192.0.2.2",
+        qpn=1,
+        link=2,
+        mtu_code=MTU_1024,
+        psn=1,
+        version=2,
+        extension=bytes(8),
+    )
     whole = llc_test_link()
     yield from (whole[:1], whole[:4], whole[:43], zero_filled(whole, 48), zero_filled(whole, 200))
     token = 0x0501

@@ -14,7 +14,9 @@ def scene(capture):
     connection.first_contact()
     link, server = connection.group.links[1], connection.half["server"]
     va, rkey = server.address(0), server.rmb.rkeys[1]
-    link.request("client", roce.WRITE_ONLY, roce.reth(va, rkey, 0xFFFFFFFF) + b"too long a length...")
+    link.request(
+        "client", roce.WRITE_ONLY, roce.reth(va, rkey, 0xFFFFFFFF) + b"too long a length..."
+    )
     link.request("client", roce.WRITE_ONLY, roce.reth(va, rkey, 4) + b"too short a length..")
     link.write("client", va + server.rmb.size, rkey, b"beyond the end of the RMB")
     link.write("client", va - 8, rkey, b"before it")

@@ -9,7 +9,14 @@ capture lacks.
 from smcsynth.clc import clc_decline
 from smcsynth.llc import llc_test_link
 from smcsynth.net import TcpConversation
-from smcsynth.story import CLIENT, SERVER, Connection, clc_conversation, linux_connection, linux_halves
+from smcsynth.story import (
+    CLIENT,
+    SERVER,
+    Connection,
+    clc_conversation,
+    linux_connection,
+    linux_halves,
+)
 
 EXPECTED = {
     "smcr.clc.decline_chases": [5, 15],
@@ -28,7 +35,13 @@ def chases(capture):
     story = linux_connection(capture)
     decline = clc_decline(diagnosis=NO_MEMORY)
     clc_conversation(capture, 41001, ("client", story.proposal()), ("client", decline))
-    clc_conversation(capture, 41002, ("client", story.proposal()), ("server", story.accept()), ("server", decline))
+    clc_conversation(
+        capture,
+        41002,
+        ("client", story.proposal()),
+        ("server", story.accept()),
+        ("server", decline),
+    )
     tcp = TcpConversation(capture, CLIENT, SERVER, sport=41003, dport=50000)
     tcp.handshake()
     tcp.send("client", story.proposal())
@@ -67,7 +80,10 @@ def out_of_sync(capture, nth, lossy):
     second.tcp.send("client", second.proposal())
     first.group.confirm_rkey("server", second.half["server"].rmb)
     second.tcp.send("server", second.accept(first_contact=False))
-    second.tcp.send("client", clc_decline(peer=first.group.peer["client"].id, diagnosis=OUT_OF_SYNC, out_of_sync=True))
+    second.tcp.send(
+        "client",
+        clc_decline(peer=first.group.peer["client"].id, diagnosis=OUT_OF_SYNC, out_of_sync=True),
+    )
     second.tcp.send("server", b"over TCP then\n")
     first.send("server", b"at once\n")
     capture.wait(2)

@@ -13,7 +13,9 @@ def scene(capture):
     first = linux_connection(capture)
     first.first_contact()
     first.send("client", b"first\n")
-    for number, (accept, confirm) in enumerate((({"roce_mac": OTHER}, {}), ({}, {"roce_mac": OTHER})), 10):
+    for number, (accept, confirm) in enumerate(
+        (({"roce_mac": OTHER}, {}), ({}, {"roce_mac": OTHER})), 10
+    ):
         connection = Connection(first.group, *linux_halves(number=number), sport=41000 + number)
         connection.tcp.handshake()
         connection.tcp.send("client", connection.proposal())

@@ -17,7 +17,15 @@ EXPECTED = {
 
 def scene(capture):
     area = prefix_area(subnet="192.0.2.0", mask_bits=24)
-    fields = dict(peer=linux_connection(capture).group.peer["client"].id, roce_gid=CLIENT_V1.gid, roce_mac=CLIENT_V1.mac)
+    fields = dict(
+        peer=linux_connection(capture).group.peer["client"].id,
+        roce_gid=CLIENT_V1.gid,
+        roce_mac=CLIENT_V1.mac,
+    )
     for number, wrong in enumerate((area[:-1], area[:-1] + b"\1" + bytes(8)), 1):
-        clc_conversation(capture, 41000 + number, ("client", clc_proposal(ip_area=wrong, **fields)),
-                         ("server", clc_decline(diagnosis=0x03030000)))
+        clc_conversation(
+            capture,
+            41000 + number,
+            ("client", clc_proposal(ip_area=wrong, **fields)),
+            ("server", clc_decline(diagnosis=0x03030000)),
+        )

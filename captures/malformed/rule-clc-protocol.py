@@ -12,7 +12,13 @@ EXPECTED = {
     "smcr.clc.data_instead": [5, 15, 55],
     "smcr.clc.error_kept": [45, 55, 67],
     "smcr.clc.trailer_invalid": [44, 54],
-    "smcr.fallback": [5, 15, 35, 45, 55],  # not 25: behind absent bytes it may be a part of CLC, and nobody answers it
+    "smcr.fallback": [
+        5,
+        15,
+        35,
+        45,
+        55,
+    ],  # not 25: behind absent bytes it may be a part of CLC, and nobody answers it
     "smcr.mtu_reserved": [65],
 }
 
@@ -34,11 +40,24 @@ def scene(capture):
     proposal, accept, decline = story.proposal(), story.accept(), clc_decline(diagnosis=0x03030000)
     broken = story.accept(header={"trailer": bytes(4)})
     clc_conversation(capture, 41001, ("client", proposal), ("server", b"220 ready\r\n"))
-    clc_conversation(capture, 41002, ("client", proposal), ("server", accept), ("client", b"hello\r\n"))
-    lacking(capture, 41003, decline, ("client", proposal), ("server", decline), ("server", b"220 ready\r\n"))
-    lacking(capture, 41004, decline, ("client", proposal), ("server", decline), ("client", b"hello\r\n"))
+    clc_conversation(
+        capture, 41002, ("client", proposal), ("server", accept), ("client", b"hello\r\n")
+    )
+    lacking(
+        capture,
+        41003,
+        decline,
+        ("client", proposal),
+        ("server", decline),
+        ("server", b"220 ready\r\n"),
+    )
+    lacking(
+        capture, 41004, decline, ("client", proposal), ("server", decline), ("client", b"hello\r\n")
+    )
     clc_conversation(capture, 41005, ("client", proposal), ("server", broken), ("client", decline))
-    clc_conversation(capture, 41006, ("client", proposal), ("server", broken), ("client", b"hello\r\n"))
+    clc_conversation(
+        capture, 41006, ("client", proposal), ("server", broken), ("client", b"hello\r\n")
+    )
     story = linux_connection(capture, sport=41007, nth=2)
     story.first_contact(accept=story.accept(mtu_code=7))
     story.send("client", b"at an MTU of 1024\n")

@@ -32,8 +32,17 @@ def scene(capture):
     accepts(group(capture, 1), 10, True)
     first = group(capture, 2)
     pair = first.group.links[1].qp["server"]
-    first.group.llc("server", llc_add_link(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=0x7777, link=3, mtu_code=MTU_1024,
-                                           psn=1))
+    first.group.llc(
+        "server",
+        llc_add_link(
+            roce_mac=pair.nic.mac,
+            roce_gid=pair.nic.gid,
+            qpn=0x7777,
+            link=3,
+            mtu_code=MTU_1024,
+            psn=1,
+        ),
+    )
     accepts(first, 20, True, qpn=0x7777)
     first = group(capture, 3)
     client = first.group.links[1].qp["client"]

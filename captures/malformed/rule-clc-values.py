@@ -25,7 +25,15 @@ def scene(capture):
     for number, proposal in enumerate(proposals, 1):
         clc_conversation(capture, 41000 + number, ("client", proposal), ("server", decline))
     last = story.accept(va=(1 << 64) - 0x10000, index=2)
-    clc_conversation(capture, 41006, ("client", story.proposal()), ("server", last), ("client", decline))
-    clc_conversation(capture, 41007, ("client", story.proposal()), ("server", clc_decline(diagnosis=0)))
-    clc_conversation(capture, 41008, ("client", story.proposal()),
-                     ("server", clc_decline(diagnosis=0x03030000, trailer=SMC_D)))
+    clc_conversation(
+        capture, 41006, ("client", story.proposal()), ("server", last), ("client", decline)
+    )
+    clc_conversation(
+        capture, 41007, ("client", story.proposal()), ("server", clc_decline(diagnosis=0))
+    )
+    clc_conversation(
+        capture,
+        41008,
+        ("client", story.proposal()),
+        ("server", clc_decline(diagnosis=0x03030000, trailer=SMC_D)),
+    )

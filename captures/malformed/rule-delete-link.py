@@ -29,7 +29,10 @@ UNKNOWN_LINK = 0x00100000
 
 def delete(group, reason, *, link=2, answered=0, named=None):
     group.llc("server", llc_delete_link(link=link, reason=reason))
-    group.llc("client", llc_delete_link(link=link if named is None else named, reason=answered, reply=True))
+    group.llc(
+        "client",
+        llc_delete_link(link=link if named is None else named, reason=answered, reply=True),
+    )
 
 
 def breaches():

@@ -6,8 +6,12 @@ again, but the capture lacks a packet of the server.
 
 from smcsynth.devices import add, begin, go_on
 
-EXPECTED = {"smcr.link.fault_accepted": [172], "smcr.link.parallel": [170], "smcr.link.too_many": [28],
-            "smcr.packet_ahead": [229]}
+EXPECTED = {
+    "smcr.link.fault_accepted": [172],
+    "smcr.link.parallel": [170],
+    "smcr.link.too_many": [28],
+    "smcr.packet_ahead": [229],
+}
 
 
 def scene(capture):

@@ -13,7 +13,11 @@ EXPECTED = {"smcr.llc.overlap": [36, 44], "smcr.packet_ahead": [143, 147]}
 
 
 def rmb(number):
-    return dict(rkey=0x0E0E0001 + 16 * number, va=0x30C0000, others=[(2, 0x0E0E0002 + 16 * number, 0x30C0000)])
+    return dict(
+        rkey=0x0E0E0001 + 16 * number,
+        va=0x30C0000,
+        others=[(2, 0x0E0E0002 + 16 * number, 0x30C0000)],
+    )
 
 
 def confirm(capture, group, *requests, pause=0.01):
@@ -22,13 +26,22 @@ def confirm(capture, group, *requests, pause=0.01):
         group.llc(sender, llc_confirm_rkey(**rmb(number)))
         capture.wait(pause)
     for sender, number in requests:
-        group.llc("client" if sender == "server" else "server", llc_confirm_rkey(**rmb(number), reply=True))
+        group.llc(
+            "client" if sender == "server" else "server",
+            llc_confirm_rkey(**rmb(number), reply=True),
+        )
 
 
 def add_link(group, number):
     pair = group.links[1].qp["server"]
-    return dict(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=0x700 + number, link=3, mtu_code=MTU_1024,
-                psn=0x300000)
+    return dict(
+        roce_mac=pair.nic.mac,
+        roce_gid=pair.nic.gid,
+        qpn=0x700 + number,
+        link=3,
+        mtu_code=MTU_1024,
+        psn=0x300000,
+    )
 
 
 def confirm_beside_add_link(capture, group, number, *, after):

@@ -34,8 +34,15 @@ def goes_on(capture, connection, sender, request):
 
 def add_link(connection, **fields):
     pair = connection.group.links[1].qp["server"]
-    return llc_add_link(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=0x700, link=2, mtu_code=MTU_1024, psn=0x300000,
-                        **fields)
+    return llc_add_link(
+        roce_mac=pair.nic.mac,
+        roce_gid=pair.nic.gid,
+        qpn=0x700,
+        link=2,
+        mtu_code=MTU_1024,
+        psn=0x300000,
+        **fields
+    )
 
 
 def declined(capture, nth, *, ack):
@@ -45,10 +52,17 @@ def declined(capture, nth, *, ack):
     connection.tcp.send("server", connection.accept())
     connection.tcp.send("client", connection.confirm())
     pair = connection.group.links[1].qp["server"]
-    connection.group.llc("server", llc_confirm_link(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=1,
-                                                    user_id=0x0B01), ack=ack)
+    connection.group.llc(
+        "server",
+        llc_confirm_link(
+            roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=1, user_id=0x0B01
+        ),
+        ack=ack,
+    )
     capture.wait(2.5)
-    connection.tcp.send("server", clc_decline(peer=connection.group.peer["server"].id, diagnosis=TIMEOUT))
+    connection.tcp.send(
+        "server", clc_decline(peer=connection.group.peer["server"].id, diagnosis=TIMEOUT)
+    )
 
 
 def scene(capture):

@@ -7,7 +7,11 @@ a packet of the server and one of the client.
 from smcsynth.llc import llc_confirm_rkey
 from smcsynth.rkeys import begin, connect, exchange, go_on
 
-EXPECTED = {"smcr.packet_ahead": [79, 83], "smcr.rkey.not_announced": [27], "smcr.rkey_not_confirmed": [27, 77]}
+EXPECTED = {
+    "smcr.packet_ahead": [79, 83],
+    "smcr.rkey.not_announced": [27],
+    "smcr.rkey_not_confirmed": [27, 77],
+}
 
 
 def scene(capture):

@@ -16,10 +16,20 @@ EXPECTED = {"smcr.packet_ahead": [121, 285], "smcr.rkey.in_use": [34, 38, 47, 23
 def confirm(group, nth):
     """Client: the RKeys of its first RMB for another memory."""
     other = 0xC0FFEE0000 + nth
-    group.exchange("client", llc_confirm_rkey, rkey=0x0C0F0000 + nth, va=other,
-                   others=[(2, 0x0C000102 | nth << 16, other)])
-    group.exchange("client", llc_confirm_rkey, rkey=0x0C000101 | nth << 16, va=other,
-                   others=[(2, 0x0C0E0000 + nth, other)])
+    group.exchange(
+        "client",
+        llc_confirm_rkey,
+        rkey=0x0C0F0000 + nth,
+        va=other,
+        others=[(2, 0x0C000102 | nth << 16, other)],
+    )
+    group.exchange(
+        "client",
+        llc_confirm_rkey,
+        rkey=0x0C000101 | nth << 16,
+        va=other,
+        others=[(2, 0x0C0E0000 + nth, other)],
+    )
 
 
 def accept(group, nth):

@@ -25,6 +25,8 @@ def scene(capture):
         connection.send("client", b"behind the hole\n")
         if not lossy:
             server = connection.half["server"]
-            connection.group.links[1].write("client", server.address(2), server.rmb.rkeys[1], b"eyes")
+            connection.group.links[1].write(
+                "client", server.address(2), server.rmb.rkeys[1], b"eyes"
+            )
         for role in ("client", "server"):
             connection.group.test_link(role)

@@ -8,8 +8,12 @@ certain.
 from smcsynth.llc import llc_test_link
 from smcsynth.story import linux_connection
 
-EXPECTED = {"smcr.packet_ahead": [81], "smcr.write.outside": [24], "smcr.write.rmb_deleted": [50],
-            "smcr.write.unknown_rkey": [22]}
+EXPECTED = {
+    "smcr.packet_ahead": [81],
+    "smcr.write.outside": [24],
+    "smcr.write.rmb_deleted": [50],
+    "smcr.write.unknown_rkey": [22],
+}
 
 
 def stray(connection):
@@ -31,7 +35,9 @@ def scene(capture):
     stray(first)
     go_on(first)
     first.close()
-    first.group.links[1].write("client", first.half["server"].rmb.va, first.half["server"].rmb.rkeys[1], b"deleted")
+    first.group.links[1].write(
+        "client", first.half["server"].rmb.va, first.half["server"].rmb.rkeys[1], b"deleted"
+    )
     go_on(first)
 
     second = linux_connection(capture, sport=40002, nth=2)

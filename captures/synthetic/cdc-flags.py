@@ -9,7 +9,16 @@ abnormal close (A). On port 40003 one message with every flag set at once, which
 from smcsynth.octets import text_lines
 from smcsynth.story import Connection, Half, Rmb, linux_connection, linux_halves
 
-ALL = ["blocked", "urgent_pending", "urgent_present", "update_requested", "failover", "sending_done", "closed", "abort"]
+ALL = [
+    "blocked",
+    "urgent_pending",
+    "urgent_present",
+    "update_requested",
+    "failover",
+    "sending_done",
+    "closed",
+    "abort",
+]
 
 
 def blocked_and_urgent(connection):

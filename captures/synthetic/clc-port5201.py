@@ -18,7 +18,7 @@ def scene(capture):
     data.send("client", cookie)
     sent = noise(200_000, "iperf3")
     for start in range(0, len(sent), 20_000):
-        data.send("client", sent[start:start + 20_000])
+        data.send("client", sent[start : start + 20_000])
         data.cdc("server")
         capture.wait(0.01)
     control.send("client", b"\x04")

@@ -25,4 +25,6 @@ def scene(capture):
         group.llc("client", llc_delete_link(link=2, reason=UNKNOWN_LINK, reply=True))
     connection.close()
     group.llc("server", llc_delete_link(link=0, reason=0x00030000, all_links=True))
-    group.llc("client", llc_delete_link(link=0, reason=UNKNOWN_LINK_GROUP, all_links=True, reply=True))
+    group.llc(
+        "client", llc_delete_link(link=0, reason=UNKNOWN_LINK_GROUP, all_links=True, reply=True)
+    )

@@ -18,5 +18,13 @@ def scene(capture):
         rkeys = [own + 0x100 * n for n in range(count)]
         group = connection.group
         group.llc("server", llc_delete_rkey(rkeys=rkeys, version=version))
-        group.llc("client", llc_delete_rkey(rkeys=rkeys if version == 1 else [0] * count, reply=True, negative=True,
-                                            error_mask=errors, version=version))
+        group.llc(
+            "client",
+            llc_delete_rkey(
+                rkeys=rkeys if version == 1 else [0] * count,
+                reply=True,
+                negative=True,
+                error_mask=errors,
+                version=version,
+            ),
+        )

@@ -7,8 +7,14 @@ connection shuts both directions down, reads what was under way, and tells that 
 
 from smcsynth.story import Connection, linux_connection, linux_halves
 
-EXPECTED = {"smcr.cdc.after_abort": [103], "smcr.cdc.after_close": [43, 72, 140], "smcr.cdc.abort_unanswered": [99],
-            "smcr.conn.aborted": [99], "smcr.write.after_close": [41], "smcr.write.after_end": [70, 101]}
+EXPECTED = {
+    "smcr.cdc.after_abort": [103],
+    "smcr.cdc.after_close": [43, 72, 140],
+    "smcr.cdc.abort_unanswered": [99],
+    "smcr.conn.aborted": [99],
+    "smcr.write.after_close": [41],
+    "smcr.write.after_end": [70, 101],
+}
 
 
 def another(first, number):

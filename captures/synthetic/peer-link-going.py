@@ -18,5 +18,7 @@ def scene(capture):
     group.test_link("server", link=2)
     group.test_link("server")
     for role, reply in (("client", False), ("server", False), ("client", True)):
-        group.llc(role, llc_delete_link(link=2, reason=LOST_PATH, orderly=False, reply=reply), link=1)
+        group.llc(
+            role, llc_delete_link(link=2, reason=LOST_PATH, orderly=False, reply=reply), link=1
+        )
     group.test_link("server")

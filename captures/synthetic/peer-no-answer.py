@@ -13,11 +13,17 @@ def scene(capture):
     first = linux_connection(capture)
     first.first_contact()
     pair = first.group.links[1].qp["client"]
-    first.group.llc("client", llc_add_link(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=0, link=0, mtu_code=0,
-                                           psn=0))
+    first.group.llc(
+        "client",
+        llc_add_link(
+            roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=0, link=0, mtu_code=0, psn=0
+        ),
+    )
     second = linux_connection(capture, version=2, sport=40002, nth=2)
     second.first_contact()
-    second.group.llc("client", llc_request_add_link(gids=[second.group.links[1].qp["client"].nic.gid]))
+    second.group.llc(
+        "client", llc_request_add_link(gids=[second.group.links[1].qp["client"].nic.gid])
+    )
     capture.wait(6)
     first.close()
     first.group.llc("client", llc_test_link(user_data=b"nobody answers"))

@@ -14,8 +14,19 @@ UNPROVEN = {"smcr.link.before_confirm": [53]}
 
 def add_link(group, role, **answer):
     pair = group.links[2].qp[role]
-    group.llc(role, llc_add_link(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=2, mtu_code=MTU_1024,
-                                 psn=pair.initial_psn, reply=role == "client", **answer))
+    group.llc(
+        role,
+        llc_add_link(
+            roce_mac=pair.nic.mac,
+            roce_gid=pair.nic.gid,
+            qpn=pair.qpn,
+            link=2,
+            mtu_code=MTU_1024,
+            psn=pair.initial_psn,
+            reply=role == "client",
+            **answer
+        ),
+    )
 
 
 def go_on(group):

@@ -8,7 +8,9 @@ from smcsynth.net import TcpConversation
 from smcsynth.octets import noise
 from smcsynth.story import CLIENT, SERVER
 
-EBCDIC = bytes.fromhex("c8859393964b40e2d4c3d9 40898240816040a49489a340964b")  # "Hello. SMCR is ..."
+EBCDIC = bytes.fromhex(
+    "c8859393964b40e2d4c3d9 40898240816040a49489a340964b"
+)  # "Hello. SMCR is ..."
 CONVERSATIONS = [
     (80, b"GET / HTTP/1.1\r\nHost: server.example\r\n\r\n", b"HTTP/1.1 204 No Content\r\n\r\n"),
     (443, b"\x16\x03\x01\x00\x40" + noise(64, "hello"), b"\x15\x03\x03\x00\x02\x02\x28"),

@@ -11,7 +11,9 @@ def scene(capture):
     connection = linux_connection(capture, version=2, nics=(CLIENT_V2_IPV6, SERVER_V2_IPV6))
     connection.first_contact()
     connection.send("client", b"GET / HTTP/1.1\r\nHost: server.example\r\n\r\n")
-    connection.send("server", b"HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n" + text_lines(3000, "over IPv6"))
+    connection.send(
+        "server", b"HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n" + text_lines(3000, "over IPv6")
+    )
     capture.wait(30)
     connection.group.test_link("client")
     connection.close()

@@ -46,7 +46,12 @@ def other_operations(connection, link):
     link.packet("server", roce.READ_RESPONSE_ONLY, acknowledged + b"sixteen bytes ok", psn=psn)
     psn = link.qp["client"].psn
     link.request("client", roce.FETCH_ADD, u64(va) + u32(rkey) + u64(1) + u64(0), ack=False)
-    link.packet("server", roce.ATOMIC_ACKNOWLEDGE, roce.aeth(roce.ACK, link.qp["server"].msn) + u64(41), psn=psn)
+    link.packet(
+        "server",
+        roce.ATOMIC_ACKNOWLEDGE,
+        roce.aeth(roce.ACK, link.qp["server"].msn) + u64(41),
+        psn=psn,
+    )
 
 
 def scene(capture):
@@ -58,7 +63,15 @@ def scene(capture):
     other_operations(connection, link)
     roce.congestion_notification(capture, SERVER_V2, CLIENT_V2, dest_qp=link.qp["client"].qpn)
     for dest_qp in (1, link.qp["server"].qpn):
-        roce.datagram(capture, CLIENT_V2, SERVER_V2, dest_qp=dest_qp, source_qp=1, qkey=0x80010000, psn=1,
-                      payload=cdc(seq=79, token=0x0501))
+        roce.datagram(
+            capture,
+            CLIENT_V2,
+            SERVER_V2,
+            dest_qp=dest_qp,
+            source_qp=1,
+            qkey=0x80010000,
+            psn=1,
+            payload=cdc(seq=79, token=0x0501),
+        )
     connection.send("client", b"GET /still/here HTTP/1.1\r\n\r\n")
     connection.close()

@@ -22,7 +22,11 @@ VARIANTS = [
     (smc_option(exid=b""), None, b""),  # no ExID at all
     (smc_option(exid=bytes.fromhex("e2d4c3")), None, b""),  # cut ExID
     (smc_option(exid=bytes.fromhex("e2d40000")), None, b""),  # another 32-bit ExID, same first half
-    (smc_option(exid=bytes.fromhex("f989")), None, b""),  # TCP Fast Open, experimental form: request
+    (
+        smc_option(exid=bytes.fromhex("f989")),
+        None,
+        b"",
+    ),  # TCP Fast Open, experimental form: request
     (smc_option(exid=bytes.fromhex("f9891122334455667788")), None, b""),  # with a cookie
     (smc_option(kind=253, exid=bytes.fromhex("c0de0001")), None, b""),  # unknown ExID
     (SMC + smc_option(exid=bytes.fromhex("f989")), None, b""),  # two experimental options

@@ -79,7 +79,9 @@ def overwrite(connection):
 def scene(capture):
     group = linux_connection(capture).group
     connections = [small_connection(group, number) for number in range(1, 5)]
-    for number, play in enumerate((acknowledged_late_and_blocked, updates_asked, small_windows, overwrite)):
+    for number, play in enumerate(
+        (acknowledged_late_and_blocked, updates_asked, small_windows, overwrite)
+    ):
         if number == 0:
             connections[number].first_contact()
         else:

@@ -50,9 +50,14 @@ def send_chunk(conn):
 
 
 def http_exchange(conn, number):
-    conn.send(CLIENT, b"GET /file/%d HTTP/1.1\r\nHost: server.example\r\nAccept: */*\r\n\r\n" % number)
-    conn.send(SERVER, b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
-              b"Content-Length: %d\r\n\r\n" % BODY + digits(BODY))
+    conn.send(
+        CLIENT, b"GET /file/%d HTTP/1.1\r\nHost: server.example\r\nAccept: */*\r\n\r\n" % number
+    )
+    conn.send(
+        SERVER,
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
+        b"Content-Length: %d\r\n\r\n" % BODY + digits(BODY),
+    )
 
 
 def http(file, frames, *, carrier=Smcr):
@@ -101,7 +106,9 @@ def connections(file, count, rounds=1, carrier=Smcr):
     """
     pcap = Pcap(file)
     links = [Link(pcap, number) for number in range(-(-count // PER_LINK))]
-    every = [short(link, number, carrier) for number in range(min(count, PER_LINK)) for link in links]
+    every = [
+        short(link, number, carrier) for number in range(min(count, PER_LINK)) for link in links
+    ]
     for conn in every:
         conn.open()
     random.Random(7609).shuffle(every)
@@ -124,9 +131,17 @@ def storage_frames(pcap):
         link.send(CLIENT, b"\0\x02\x40\0" + noise.randbytes(60))
         link.write(SERVER, noise.getrandbits(48) << 12, noise.getrandbits(32), data)
         link.send(SERVER, noise.randbytes(15) + b"\0")
-        link.request(SERVER, roce.READ_REQUEST, roce.reth(noise.getrandbits(48) << 12, noise.getrandbits(32), 512))
-        link.packet(CLIENT, roce.READ_RESPONSE_ONLY, roce.aeth(roce.ACK, 0) + noise.randbytes(512),
-                    link.psn[SERVER] - 1)
+        link.request(
+            SERVER,
+            roce.READ_REQUEST,
+            roce.reth(noise.getrandbits(48) << 12, noise.getrandbits(32), 512),
+        )
+        link.packet(
+            CLIENT,
+            roce.READ_RESPONSE_ONLY,
+            roce.aeth(roce.ACK, 0) + noise.randbytes(512),
+            link.psn[SERVER] - 1,
+        )
         yield
 
 

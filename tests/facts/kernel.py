@@ -9,11 +9,15 @@ import ground_truth
 HOSTS = "AB"
 
 # One end of a connection. Cursors are (wrap, count); received ones are those of the peer's last CDC message.
-Socket = collections.namedtuple("Socket", "host client_port token received_prod received_cons prod cons link gid peer_gid")
+Socket = collections.namedtuple(
+    "Socket", "host client_port token received_prod received_cons prod cons link gid peer_gid"
+)
 Link = collections.namedtuple("Link", "host number user_id peer_user_id gid peer_gid")
 
-SOCKET = re.compile(r"mode=SMCR \S+:(\d+) -> \S+:(\d+) .*token=(\w+) .*rxprod=(\S+) rxcons=(\S+) txprod=(\S+) "
-                    r"txcons=(\S+) .*role=(\d) link=(\d+) .*gid=(\S+) peer=(\S+)")
+SOCKET = re.compile(
+    r"mode=SMCR \S+:(\d+) -> \S+:(\d+) .*token=(\w+) .*rxprod=(\S+) rxcons=(\S+) txprod=(\S+) "
+    r"txcons=(\S+) .*role=(\d) link=(\d+) .*gid=(\S+) peer=(\S+)"
+)
 LINK = re.compile(r' 3\{ 1=(\d+) .* 8=(\S+) 9=(\S+) 4="(\S+)" 5="(\S+)" \}')
 LINK_ADDED = re.compile(r"link added: id (\w+), peerid (\w+)")
 BUFFERS = re.compile(r"mode=SMCR \S+:(\d+) -> \S+:(\d+) .* rmbe=(\d+) peer_rmbe=(\d+)")
@@ -39,25 +43,54 @@ def gid(text):
 def _found(name, pattern):
     """Matches in the lines of the notes: (host, match)."""
     for _, host, _, text in ground_truth.of(name)["notes"]:
-        yield from ((HOSTS.index(host), match) for match in map(pattern.search, text.splitlines()) if match)
+        yield from (
+            (HOSTS.index(host), match) for match in map(pattern.search, text.splitlines()) if match
+        )
 
 
 def sockets(name):
-    for host, (own, other, token, rx_prod, rx_cons, tx_prod, tx_cons, role, link, own_gid, peer) in (
-            (host, match.groups()) for host, match in _found(name, SOCKET)):
+    for host, (
+        own,
+        other,
+        token,
+        rx_prod,
+        rx_cons,
+        tx_prod,
+        tx_cons,
+        role,
+        link,
+        own_gid,
+        peer,
+    ) in ((host, match.groups()) for host, match in _found(name, SOCKET)):
         assert int(role) == host, "host A is the client of all connections"
-        yield Socket(host, int(other if host else own), int(token, 16), cursor(rx_prod), cursor(rx_cons),
-                     cursor(tx_prod), cursor(tx_cons), int(link), gid(own_gid), gid(peer))
+        yield Socket(
+            host,
+            int(other if host else own),
+            int(token, 16),
+            cursor(rx_prod),
+            cursor(rx_cons),
+            cursor(tx_prod),
+            cursor(tx_cons),
+            int(link),
+            gid(own_gid),
+            gid(peer),
+        )
 
 
 def links(name):
     for host, match in _found(name, LINK):
-        yield Link(host, int(match[1]), user_id(match[2]), user_id(match[3]), gid(match[4]), gid(match[5]))
+        yield Link(
+            host, int(match[1]), user_id(match[2]), user_id(match[3]), gid(match[4]), gid(match[5])
+        )
 
 
 def links_added(name, host):
     """User IDs of both ends of the links that a host's kernel log has, in order: (own, peer's)."""
-    return [(int(match[1], 16), int(match[2], 16)) for by, match in _found(name, LINK_ADDED) if by == host]
+    return [
+        (int(match[1], 16), int(match[2], 16))
+        for by, match in _found(name, LINK_ADDED)
+        if by == host
+    ]
 
 
 def fallback_codes(name):

@@ -15,7 +15,13 @@ import rc_reader
 import wire
 
 UNKNOWN_CAUSE = 1
-CAUSES = {"unknown": UNKNOWN_CAUSE, "rnr": 2, "nak": 3, "read": 4, "timeout": 5}  # smcr.resent.cause
+CAUSES = {
+    "unknown": UNKNOWN_CAUSE,
+    "rnr": 2,
+    "nak": 3,
+    "read": 4,
+    "timeout": 5,
+}  # smcr.resent.cause
 ICMP, UNREACHABLE = 1, 3
 NEVER = 1 << 62  # the number of a frame that does not come
 GID = slice(16, 32)
@@ -74,10 +80,14 @@ class Capture:
         self.ends = {number: flow for flow, number in numbers.items()}
         self.by_frame = {each.frame: each for each in self.headers}
         self.verdicts, self.lives = judge(self.headers)
-        self.copies = {frame: each.of for frame, each in self.verdicts.items() if each.verdict == "copy"}
+        self.copies = {
+            frame: each.of for frame, each in self.verdicts.items() if each.verdict == "copy"
+        }
         self.copies |= quoted(path, self.headers, self.ends)
         self.times = {number: time for number, _, _, time in raw_frames(path)}
-        self.queue_pairs = {queue_pair(each): of_type(each) for each in self.clc if is_accept_or_confirm(each)}
+        self.queue_pairs = {
+            queue_pair(each): of_type(each) for each in self.clc if is_accept_or_confirm(each)
+        }
         self.sides = sides(self)
         self.sent = sent_in_order(self)
 
@@ -93,16 +103,34 @@ def headers(path, truth, capture):
     packets = frames(path)
     flows = list(dict.fromkeys(rc_reader.flow_of(each) for each in packets))
     pairs = announced_pairs(capture, packets)
-    sources = {flow: pairs[gid(flow[1]), flow[2]][1] for flow in flows if (gid(flow[1]), flow[2]) in pairs}
+    sources = {
+        flow: pairs[gid(flow[1]), flow[2]][1] for flow in flows if (gid(flow[1]), flow[2]) in pairs
+    }
     if truth:
-        sources |= rc_reader.sources_from_truth(flows, json.loads(truth.read_text(encoding="utf-8")))
+        sources |= rc_reader.sources_from_truth(
+            flows, json.loads(truth.read_text(encoding="utf-8"))
+        )
     else:
         sources |= rc_reader.sources_from_ports(packets)
     backs = {flow: (flow[1], flow[0], source) for flow, source in sources.items()}
-    numbers = {flow: position for position, flow in enumerate(dict.fromkeys([*flows, *backs.values()]))}
-    found = [rc_reader.Header(each.number, each.time, numbers[rc_reader.flow_of(each)],
-                              numbers.get(backs.get(rc_reader.flow_of(each)), -1), each.opcode, each.psn,
-                              each.dma_length, each.payload_length, each.syndrome, each.ip_id) for each in packets]
+    numbers = {
+        flow: position for position, flow in enumerate(dict.fromkeys([*flows, *backs.values()]))
+    }
+    found = [
+        rc_reader.Header(
+            each.number,
+            each.time,
+            numbers[rc_reader.flow_of(each)],
+            numbers.get(backs.get(rc_reader.flow_of(each)), -1),
+            each.opcode,
+            each.psn,
+            each.dma_length,
+            each.payload_length,
+            each.syndrome,
+            each.ip_id,
+        )
+        for each in packets
+    ]
     return found, numbers
 
 
@@ -112,7 +140,9 @@ def raw_frames(path):
     try:
         linktype = getattr(reader, "linktype", wire.ETHERNET)
         for number, (data, meta) in enumerate(reader, 1):
-            yield number, getattr(meta, "linktype", linktype), bytes(data), rc_reader._nanoseconds(meta)
+            yield number, getattr(meta, "linktype", linktype), bytes(data), rc_reader._nanoseconds(
+                meta
+            )
     finally:
         reader.close()
 
@@ -124,7 +154,7 @@ def frames(path):
         if linktype == wire.EXPORTED_PDU:
             continue
         if linktype == wire.ERF:
-            data = bytes(12) + b"\x89\x15" + data[wire.ERF_HEADER + wire.LRH:]
+            data = bytes(12) + b"\x89\x15" + data[wire.ERF_HEADER + wire.LRH :]
         elif linktype == wire.COOKED:
             data = data[2:]
         found.append(global_route(number, time, data) or rc_reader._frame(number, time, data))
@@ -139,7 +169,9 @@ def global_route(number, time, data):
     if ethertype != wire.ROCEV1:
         return None
     grh = data[start:]
-    return rc_reader._roce(number, time, (grh[8:24], grh[24:40]), 0, -1, grh[wire.GRH:wire.GRH + wire.u16(grh, 4)])
+    return rc_reader._roce(
+        number, time, (grh[8:24], grh[24:40]), 0, -1, grh[wire.GRH : wire.GRH + wire.u16(grh, 4)]
+    )
 
 
 def announced_pairs(capture, packets):
@@ -172,14 +204,18 @@ def both_ways(one, other):
 
 def is_add_link(packet, data):
     """An ADD LINK that names a queue pair of its sender: a rejection repeats what the other side said."""
-    return (packet.opcode == wire.SEND_ONLY and len(data) >= LLC_LENGTH and data[0] in ADD_LINKS
-            and not data[3] & REJECTED)
+    return (
+        packet.opcode == wire.SEND_ONLY
+        and len(data) >= LLC_LENGTH
+        and data[0] in ADD_LINKS
+        and not data[3] & REJECTED
+    )
 
 
 def added(data):
     """The GID and the number of the queue pair in an ADD LINK: two bytes earlier where RFC 7609 has them."""
     start = 10 if any(data[10:12]) else 12
-    return data[start:start + 16], int.from_bytes(data[start + 16:start + 19], "big")
+    return data[start : start + 16], int.from_bytes(data[start + 16 : start + 19], "big")
 
 
 @functools.cache
@@ -203,7 +239,10 @@ def judge(headers):
 
 def quoted(path, headers, ends):
     """Packets that an ICMP error quotes are copies: {frame: frame of the packet}."""
-    sent = {(ends[each.flow], each.opcode, each.psn, each.ip_id): each.frame for each in reversed(headers)}
+    sent = {
+        (ends[each.flow], each.opcode, each.psn, each.ip_id): each.frame
+        for each in reversed(headers)
+    }
     found = {}
     for number, _, data, _ in raw_frames(path):
         if data[12:14] == b"\x08\x00" and data[23] == ICMP and data[34] == UNREACHABLE:
@@ -226,7 +265,11 @@ def clc_messages(path):
 
 
 def is_accept_or_confirm(clc):
-    return clc.data[:4] == wire.SMC_R and clc.data[4] in (ACCEPT, CONFIRM) and len(clc.data) >= CLC_LENGTH
+    return (
+        clc.data[:4] == wire.SMC_R
+        and clc.data[4] in (ACCEPT, CONFIRM)
+        and len(clc.data) >= CLC_LENGTH
+    )
 
 
 def queue_pair(clc):
@@ -252,7 +295,9 @@ def sides(capture):
     pairs |= {pair[::-1] for pair in pairs}
     news = added_gids(capture)
     while True:
-        more = {one: 1 - found[other] for one, other in pairs if other in found and one not in found}
+        more = {
+            one: 1 - found[other] for one, other in pairs if other in found and one not in found
+        }
         more |= {new: found[old] for old, new in news if old in found and new not in found}
         if not more:
             return found
@@ -261,8 +306,11 @@ def sides(capture):
 
 def added_gids(capture):
     """What ADD LINK says: {(GID of the sender, GID of its new queue pair)}."""
-    return {(gid(capture.ends[header.flow][0]), added(capture.payload[header.frame])[0]) for header in capture.headers
-            if is_add_link(header, capture.payload[header.frame])}
+    return {
+        (gid(capture.ends[header.flow][0]), added(capture.payload[header.frame])[0])
+        for header in capture.headers
+        if is_add_link(header, capture.payload[header.frame])
+    }
 
 
 # ---- the order of sending ----
@@ -292,7 +340,11 @@ def deliver(life, found):
             for psn in range(expected, event.covers + 1):
                 if psn in last:
                     found[psn].delivered = last[psn]
-            expected = event.psn if rc_reader.is_negative(event.header) else max(expected, event.covers + 1)
+            expected = (
+                event.psn
+                if rc_reader.is_negative(event.header)
+                else max(expected, event.covers + 1)
+            )
 
 
 def events_of(life, kind):
@@ -365,7 +417,11 @@ def right_of_gaps(life, right):
             absent.update((psn, frame) for psn in range(event.highest + 1, event.start))
         absent.pop(event.start, None)
         if event.verdict == "behind":
-            right.allow("smcr.behind_gap", frame, *(jumper for psn, jumper in absent.items() if psn < event.start))
+            right.allow(
+                "smcr.behind_gap",
+                frame,
+                *(jumper for psn, jumper in absent.items() if psn < event.start)
+            )
 
 
 # ---- what is right of acknowledgements ----
@@ -416,14 +472,19 @@ def right_of_acknowledged_writes(life, right):
                 if request.start <= covered:
                     frame = request.header.frame
                     right.allow("smcr.write.acked_in", frame, event.header.frame)
-                    right.allow("smcr.write.ack_time", frame, event.header.time - request.header.time)
+                    right.allow(
+                        "smcr.write.ack_time", frame, event.header.time - request.header.time
+                    )
             waiting = [request for request in waiting if request.start > covered]
 
 
 def carries_messages(capture, life):
     """Is it a flow of SMC-R? Then the plugin is to speak of it."""
-    return any(each.header.opcode == wire.SEND_ONLY and capture.payload[each.header.frame][1:2] == bytes([LLC_LENGTH])
-               for each in events_of(life, rc_reader.Request))
+    return any(
+        each.header.opcode == wire.SEND_ONLY
+        and capture.payload[each.header.frame][1:2] == bytes([LLC_LENGTH])
+        for each in events_of(life, rc_reader.Request)
+    )
 
 
 def right_of_packets(capture):

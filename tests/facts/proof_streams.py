@@ -111,20 +111,27 @@ def connections(capture):
 
 def latest(known, side, frame, fits):
     """The last connection that was told of before a frame and fits."""
-    return max((each for each in known if each.since[side] < frame and fits(each)),
-               key=lambda each: each.since[side], default=None)
+    return max(
+        (each for each in known if each.since[side] < frame and fits(each)),
+        key=lambda each: each.since[side],
+        default=None,
+    )
 
 
 def cdc_of(sent, capture):
     data = capture.payload[sent.first]
-    return Cdc(sent, data) if sent.header.opcode == wire.SEND_ONLY and data[0] == CDC and len(data) == 44 else None
+    return (
+        Cdc(sent, data)
+        if sent.header.opcode == wire.SEND_ONLY and data[0] == CDC and len(data) == 44
+        else None
+    )
 
 
 def write_of(sent, capture, place):
     """`place`: where the next packet of each flow writes: {(life, PSN): address}."""
     data, opcode = capture.payload[sent.first], sent.header.opcode
     if opcode in (wire.WRITE_FIRST, wire.WRITE_ONLY):
-        address, data = int.from_bytes(data[:8], "big"), data[wire.RETH:]
+        address, data = int.from_bytes(data[:8], "big"), data[wire.RETH :]
     else:
         address = place.get((sent.life, sent.psn))
     if address is not None:
@@ -137,17 +144,25 @@ class Sorter:
 
     def __init__(self, capture):
         self.capture, self.known, self.place = capture, connections(capture), {}
-        self.late = {}  # connections older than the capture, by token: both hosts give the same one, as Linux does
-        self.homeless = collections.defaultdict(list)  # WRITEs that nobody told the element of, by life
+        self.late = (
+            {}
+        )  # connections older than the capture, by token: both hosts give the same one, as Linux does
+        self.homeless = collections.defaultdict(
+            list
+        )  # WRITEs that nobody told the element of, by life
 
     def write(self, sent, side):
         write = write_of(sent, self.capture, self.place)
-        owner = latest(self.known, 1 - side, sent.first, lambda each: holds(each.elements[1 - side], write))
+        owner = latest(
+            self.known, 1 - side, sent.first, lambda each: holds(each.elements[1 - side], write)
+        )
         (owner.streams[side].events if owner else self.homeless[sent.life]).append(write)
 
     def cdc(self, cdc, side):
         """A WRITE that nobody told the element of belongs to the next message on its link, if that is as unknown."""
-        owner = latest(self.known, 1 - side, cdc.first, lambda each: each.tokens[1 - side] == cdc.token)
+        owner = latest(
+            self.known, 1 - side, cdc.first, lambda each: each.tokens[1 - side] == cdc.token
+        )
         if not owner:
             owner = self.late.setdefault(cdc.token, Connection())
             owner.streams[side].events += self.homeless.pop(cdc.sent.life, [])
@@ -174,13 +189,22 @@ def streams(capture):
 
 def behind_eyecatcher(capture, side):
     """4 where the elements of a side begin with the eyecatcher of RFC 7609, as its CONFIRM LINK says."""
-    flags = [capture.payload[sent.first][3] for sent in capture.sent if sent.header.opcode == wire.SEND_ONLY
-             and capture.payload[sent.first][0] in CONFIRM_LINKS and capture.side(sent.header.flow) == side]
+    flags = [
+        capture.payload[sent.first][3]
+        for sent in capture.sent
+        if sent.header.opcode == wire.SEND_ONLY
+        and capture.payload[sent.first][0] in CONFIRM_LINKS
+        and capture.side(sent.header.flow) == side
+    ]
     return EYECATCHER if flags and not flags[0] & NO_EYECATCHER else 0
 
 
 def holds(element, write):
-    return element and write.address is not None and element.start <= write.address < element.start + element.size
+    return (
+        element
+        and write.address is not None
+        and element.start <= write.address < element.start + element.size
+    )
 
 
 # ---- positions ----
@@ -202,7 +226,11 @@ def set_positions(connection):
         mine, other = connection.data_of(side), connection.data_of(1 - side)
         before = None
         for cdc in stream.cdcs():
-            cdc.end, cdc.read, cdc.before = position(cdc.prod, other), position(cdc.cons, mine), before
+            cdc.end, cdc.read, cdc.before = (
+                position(cdc.prod, other),
+                position(cdc.cons, mine),
+                before,
+            )
             before = cdc
         if other:
             set_places(stream, other)
@@ -221,7 +249,14 @@ def set_places(stream, element):
             continue
         offset = event.address - element.start
         if moved:
-            end = next((each.end for each in stream.events[place:] if isinstance(each, Cdc) and not each.moves), base)
+            end = next(
+                (
+                    each.end
+                    for each in stream.events[place:]
+                    if isinstance(each, Cdc) and not each.moves
+                ),
+                base,
+            )
             event.position = end - event.length - (end - event.length - offset) % element.size
         else:
             event.position = base + (offset - base) % element.size
@@ -289,8 +324,10 @@ def right_of_writes(stream, right):
 def right_of_lacking(stream, right):
     """Bytes that no packet of the capture carries: directly before a WRITE, and in what a message announces."""
     gaps, end = [], None
-    for write in sorted((each for each in stream.writes() if each.position is not None),
-                        key=lambda each: each.position):
+    for write in sorted(
+        (each for each in stream.writes() if each.position is not None),
+        key=lambda each: each.position,
+    ):
         if end is not None and write.position > end:
             gaps.append((end, write.position))
             for frame in write.frames:
@@ -299,7 +336,9 @@ def right_of_lacking(stream, right):
     gaps.append((end or 0, NEVER))
     for cdc in stream.cdcs():
         start = cdc.before.end if cdc.before else 0
-        if cdc.end is not None and any(max(start, first) < min(cdc.end, last) for first, last in gaps):
+        if cdc.end is not None and any(
+            max(start, first) < min(cdc.end, last) for first, last in gaps
+        ):
             for frame in cdc.frames:
                 right.allow("smcr.cdc.unseen_data", frame, 1)
 
@@ -318,14 +357,25 @@ def right_of_starts(capture, right):
 
 def right_of_updates(capture, connection, side, right):
     """What asks for the consumer cursor is answered by the first message that has it moved (RFC 7609 4.5.1)."""
-    back = [cdc for cdc in connection.streams[1 - side].cdcs()
-            if cdc.read is not None and cdc.read > (cdc.before.read if cdc.before else 0)]
+    back = [
+        cdc
+        for cdc in connection.streams[1 - side].cdcs()
+        if cdc.read is not None and cdc.read > (cdc.before.read if cdc.before else 0)
+    ]
     for request in connection.streams[side].cdcs():
         if not request.flags & UPDATE_REQUESTED:
             continue
         answer = next((cdc for cdc in back if cdc.first > request.first), None)
         for frame in request.frames:
-            right.allow(*("smcr.response_in", frame, *answer.frames) if answer else ("smcr.no_response", frame, 1))
+            right.allow(
+                *("smcr.response_in", frame, *answer.frames)
+                if answer
+                else ("smcr.no_response", frame, 1)
+            )
         for frame in answer.frames if answer else ():
             right.allow("smcr.request_in", frame, *request.frames)
-            right.allow("smcr.response_time", frame, capture.times[answer.first] - capture.times[request.first])
+            right.allow(
+                "smcr.response_time",
+                frame,
+                capture.times[answer.first] - capture.times[request.first],
+            )

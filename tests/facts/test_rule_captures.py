@@ -16,7 +16,9 @@ def raised(tshark, name):
     """{filter: frames} of the items above CHAT."""
     items = [each.filter for each in fields.experts() if "CHAT" not in each.severity]
     found = {}
-    for number, *shown in tshark.fields(name, "frame.number", *items, where=" || ".join(items), two_pass=True):
+    for number, *shown in tshark.fields(
+        name, "frame.number", *items, where=" || ".join(items), two_pass=True
+    ):
         for item, values in zip(items, shown, strict=True):
             if values:
                 found.setdefault(item, []).append(int(number[0]))

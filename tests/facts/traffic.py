@@ -3,7 +3,9 @@
 import collections
 import re
 
-Connection = collections.namedtuple("Connection", "tcp_stream client_addr client_port server_addr server_port")
+Connection = collections.namedtuple(
+    "Connection", "tcp_stream client_addr client_port server_addr server_port"
+)
 
 # The first numbers of connections that began before the capture did (captures/README.md).
 BEGAN_BEFORE = {"6.1-v1-c2-capture-starts-late": [1]}
@@ -25,12 +27,30 @@ def rows(tshark, capture, *names, where=""):
 
 def connections(tshark, capture):
     """The TCP connections whose SYN is in the capture, in the order of the SYNs: {number as in connNNN: connection}."""
-    fields = ("tcp.stream", "ip.src", "ipv6.src", "tcp.srcport", "ip.dst", "ipv6.dst", "tcp.dstport")
+    fields = (
+        "tcp.stream",
+        "ip.src",
+        "ipv6.src",
+        "tcp.srcport",
+        "ip.dst",
+        "ipv6.dst",
+        "tcp.dstport",
+    )
     found = {}
     for row in rows(tshark, capture, *fields, where="tcp.flags.syn == 1 && tcp.flags.ack == 0"):
-        stream, source4, source6, source_port, target4, target6, target_port = (row[name] for name in fields)
-        found.setdefault(stream[0], Connection(stream[0], (source4 or source6)[0], source_port[0],
-                                               (target4 or target6)[0], target_port[0]))
+        stream, source4, source6, source_port, target4, target6, target_port = (
+            row[name] for name in fields
+        )
+        found.setdefault(
+            stream[0],
+            Connection(
+                stream[0],
+                (source4 or source6)[0],
+                source_port[0],
+                (target4 or target6)[0],
+                target_port[0],
+            ),
+        )
     first = len(BEGAN_BEFORE.get(capture, ())) + 1
     return dict(enumerate(found.values(), first))
 
@@ -44,7 +64,7 @@ def write_data(payload):
     """The application's bytes in a WRITE packet, given the payload of its UDP datagram."""
     header = BTH + (RETH if payload[0] in WITH_RETH else 0)
     padding = payload[1] >> 4 & 3
-    return payload[header:len(payload) - ICRC - padding]
+    return payload[header : len(payload) - ICRC - padding]
 
 
 def streams(folder):

@@ -18,11 +18,18 @@ FRAMES_MAX = 100_000  # of one file
 
 def sanitized(bed, memory="usual"):
     """tshark with the plugin under the sanitizers; with "strict" memory Wireshark checks every allocation as well."""
-    library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
+    library = subprocess.run(
+        ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+    )
     extra = {"WIRESHARK_DEBUG_WMEM_OVERRIDE": "strict"} if memory == "strict" else {}
-    return Tshark(bed, "sanitized", LD_PRELOAD=library.stdout.strip(),
-                  ASAN_OPTIONS="detect_leaks=0:malloc_context_size=4",
-                  UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1", **extra)
+    return Tshark(
+        bed,
+        "sanitized",
+        LD_PRELOAD=library.stdout.strip(),
+        ASAN_OPTIONS="detect_leaks=0:malloc_context_size=4",
+        UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1",
+        **extra,
+    )
 
 
 class Shower:
@@ -68,7 +75,9 @@ class Shower:
             self.path.unlink()
         self.frames += len(records)
         self.files += 1
-        self.slowest = max(self.slowest, (time.monotonic() - start) / max(len(records), 10_000) * 1000)
+        self.slowest = max(
+            self.slowest, (time.monotonic() - start) / max(len(records), 10_000) * 1000
+        )
         records.clear()
 
     def finish(self):

@@ -16,7 +16,9 @@ class Capture:
         self.linktype = linktype
         self.now = START
         self.frames = []
-        self.captured = {}  # number: bytes of the frame that the file has, where the snap length has cut it
+        self.captured = (
+            {}
+        )  # number: bytes of the frame that the file has, where the snap length has cut it
 
     def add(self, frame):
         """Take a frame and return its number, counted from 1 as Wireshark does."""
@@ -37,7 +39,7 @@ class Capture:
         parts = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, self.linktype)]
         for number, (when, frame) in enumerate(self.frames, 1):
             seconds, micros = divmod(when, 1_000_000)
-            captured = frame[:self.captured.get(number)]
+            captured = frame[: self.captured.get(number)]
             parts += [struct.pack("<IIII", seconds, micros, len(captured), len(frame)), captured]
         return b"".join(parts)
 
@@ -45,8 +47,11 @@ class Capture:
 def erf_infiniband(when, packet):
     """ERF record of type 21, InfiniBand: how Wireshark reads native InfiniBand packets (it has no link type 247)."""
     seconds, micros = divmod(when, 1_000_000)
-    return struct.pack("<II", (micros << 32) // 1_000_000, seconds) + \
-        struct.pack(">BBHHH", 21, 0x04, 16 + len(packet), 0, len(packet)) + packet
+    return (
+        struct.pack("<II", (micros << 32) // 1_000_000, seconds)
+        + struct.pack(">BBHHH", 21, 0x04, 16 + len(packet), 0, len(packet))
+        + packet
+    )
 
 
 def linux_cooked(_when, frame):

@@ -10,13 +10,16 @@ from .clc import smc_option
 
 IPV4, IPV6_TYPE, ROCEV1, VLAN = 0x0800, 0x86DD, 0x8915, 0x8100
 NOP = b"\1"
-USUAL_OPTIONS = bytes.fromhex("020405b4 01010402 01030307")  # MSS 1460, SACK permitted, window scale 7
+USUAL_OPTIONS = bytes.fromhex(
+    "020405b4 01010402 01030307"
+)  # MSS 1460, SACK permitted, window scale 7
 SMC_OPTION = NOP * 2 + smc_option()
 
 
 @dataclass(frozen=True)
 class Host:
     """One end of TCP connections."""
+
     mac: str
     ip: str
     ip6: str = ""
@@ -26,7 +29,9 @@ def ethernet(source_mac, destination_mac, ethertype, vlan=None):
     """Ethernet header, with a VLAN tag if asked for."""
     if vlan is None:
         return Ether(src=source_mac, dst=destination_mac, type=ethertype)
-    return Ether(src=source_mac, dst=destination_mac, type=VLAN) / Dot1Q(vlan=vlan, prio=0, id=0, type=ethertype)
+    return Ether(src=source_mac, dst=destination_mac, type=VLAN) / Dot1Q(
+        vlan=vlan, prio=0, id=0, type=ethertype
+    )
 
 
 class TcpConversation:
@@ -36,8 +41,19 @@ class TcpConversation:
     `sender` is "client" or "server" everywhere. Each data segment is acknowledged by the other side unless ack=False.
     """
 
-    def __init__(self, capture, client, server, *, sport, dport, vlan=None, ipv6=False, client_isn=1000,
-                 server_isn=5000):
+    def __init__(
+        self,
+        capture,
+        client,
+        server,
+        *,
+        sport,
+        dport,
+        vlan=None,
+        ipv6=False,
+        client_isn=1000,
+        server_isn=5000
+    ):
         self.capture, self.vlan, self.ipv6 = capture, vlan, ipv6
         self.host = {"client": client, "server": server}
         self.port = {"client": sport, "server": dport}
@@ -52,10 +68,23 @@ class TcpConversation:
         """One segment with the present sequence numbers; does not advance them. Returns the frame number."""
         receiver = self.other(sender)
         options += b"\0" * (-len(options) % 4)
-        tcp = TCP(sport=self.port[sender], dport=self.port[receiver], seq=self.seq[sender] if seq is None else seq,
-                  ack=self.seq[receiver] if "A" in flags else 0, dataofs=5 + len(options) // 4, flags=flags,
-                  window=64240 if "S" in flags else 502, urgptr=0, options=[])
-        frame = ethernet(self.host[sender].mac, self.host[receiver].mac, IPV6_TYPE if self.ipv6 else IPV4, self.vlan)
+        tcp = TCP(
+            sport=self.port[sender],
+            dport=self.port[receiver],
+            seq=self.seq[sender] if seq is None else seq,
+            ack=self.seq[receiver] if "A" in flags else 0,
+            dataofs=5 + len(options) // 4,
+            flags=flags,
+            window=64240 if "S" in flags else 502,
+            urgptr=0,
+            options=[],
+        )
+        frame = ethernet(
+            self.host[sender].mac,
+            self.host[receiver].mac,
+            IPV6_TYPE if self.ipv6 else IPV4,
+            self.vlan,
+        )
         return self.capture.add(bytes(frame / self._ip(sender, receiver) / tcp / (options + data)))
 
     def _ip(self, sender, receiver):
@@ -63,7 +92,15 @@ class TcpConversation:
         if self.ipv6:
             return IPv6(src=source.ip6, dst=destination.ip6, hlim=64, tc=0, fl=0, nh=6)
         self.ident[sender] += 1
-        return IP(src=source.ip, dst=destination.ip, id=self.ident[sender], flags="DF", ttl=64, tos=0, proto=6)
+        return IP(
+            src=source.ip,
+            dst=destination.ip,
+            id=self.ident[sender],
+            flags="DF",
+            ttl=64,
+            tos=0,
+            proto=6,
+        )
 
     def handshake(self, syn=SMC_OPTION, synack=SMC_OPTION, ack=b""):
         """SYN, SYN-ACK, ACK with these options after the usual ones. Returns the SYN's frame number."""
