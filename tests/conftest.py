@@ -64,7 +64,8 @@ def pytest_configure(config):
 
 
 def is_sampled(item):
-    """Whether a run that takes samples has this test: the same ones each time, and those that find mutations."""
+    """Whether a run that takes samples has this test: the same ones each time, and those that find
+    mutations."""
     spec = getattr(item, "callspec", None)
     return (
         not spec
@@ -107,7 +108,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def cpu_seconds():
-    """CPU time of this worker process, of what it has run, and of the copies of started programs."""
+    """CPU time of this worker process, of what it has run, and of the copies of started
+    programs."""
     own, run = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(
         resource.RUSAGE_CHILDREN
     )
@@ -115,7 +117,8 @@ def cpu_seconds():
 
 
 class Pace:
-    """How fast this machine is at the moment: CPU time of a run of tshark to which no change makes a difference."""
+    """How fast this machine is at the moment: CPU time of a run of tshark to which no change makes
+    a difference."""
 
     EVERY = 20  # seconds
     last = 0.0

@@ -1,12 +1,13 @@
 """
 The examples of the documentation: what a command prints stands below it.
 
-An example is part of an indented block of README.md, docs/*.md or tests/*.md. It begins with "    $ " and a command; what follows,
-up to the next command or the end of the block, is what the command prints. A command may go on in the next line,
-behind a backslash. Bash runs it from a file with the bytes that stand there, without the prompt and without the four
-blanks that make the block: what a reader pastes. As in the reader's terminal, an exclamation mark may mean a command
-that was typed before. Commands run on the test bed, whose captures/ is that of the checkout; spaces at the ends of lines
-of what they print are left out.
+An example is part of an indented block of README.md, docs/*.md or tests/*.md. It begins with "    $
+" and a command; what follows, up to the next command or the end of the block, is what the command
+prints. A command may go on in the next line, behind a backslash. Bash runs it from a file with the
+bytes that stand there, without the prompt and without the four blanks that make the block: what a
+reader pastes. As in the reader's terminal, an exclamation mark may mean a command that was typed
+before. Commands run on the test bed, whose captures/ is that of the checkout; spaces at the ends of
+lines of what they print are left out.
 """
 
 import itertools

@@ -1,8 +1,9 @@
 """
 docs/fields.md: what each expert item says, when it is raised, and where to see it.
 
-The sentence "when" is the comment above the item's row in dissectors/experts.def. What shows the item is found by
-tshark; the document keeps it, so that whoever only checks the document needs not search.
+The sentence "when" is the comment above the item's row in dissectors/experts.def. What shows the
+item is found by tshark; the document keeps it, so that whoever only checks the document needs not
+search.
 """
 
 import re
@@ -33,13 +34,15 @@ def whens():
 
 # ---- where to see an item ----
 
-# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the plugin, too.
+# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the
+# plugin, too.
 STRICT = ("-o", "smcr.strict:TRUE")
 FOREIGN = ("-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE", "--disable-protocol", "rpcordma")
 
 
 def all_captures(bed):
-    """{name: path that tshark can read} of all captures, in the order in which they are preferred."""
+    """{name: path that tshark can read} of all captures, in the order in which they are
+    preferred."""
     found = {}
     for folder in ("real", "synthetic", "malformed"):
         names = sorted(captures(folder), key=lambda name: (bed.capture(name).stat().st_size, name))
@@ -50,7 +53,8 @@ def all_captures(bed):
 
 
 def packed():
-    """Captures of RoCE, those with SMC-R first. The others are of interest with the preferences of FOREIGN only."""
+    """Captures of RoCE, those with SMC-R first. The others are of interest with the preferences of
+    FOREIGN only."""
     paths = [
         path
         for folder in ("fabric", "roce")

@@ -12,7 +12,8 @@ Expert = collections.namedtuple(
     "Expert", "filter severity sentence strict"
 )  # strict: with smcr.strict only
 
-# Fields and expert items that tell of a later frame, or that none comes: one pass over a capture cannot know them.
+# Fields and expert items that tell of a later frame, or that none comes: one pass over a capture
+# cannot know them.
 FORWARD = {
     "smcr.analysis",
     "smcr.announced_in",
@@ -97,7 +98,8 @@ def experts_text():
 
 @functools.cache
 def _rows(table, macro):
-    """Arguments of all rows of a table, as the preprocessor hands them to `macro`: lists of C expressions."""
+    """Arguments of all rows of a table, as the preprocessor hands them to `macro`: lists of C
+    expressions."""
     command = [
         "cc",
         "-E",
@@ -165,7 +167,10 @@ BEGIN, END = "<!-- fields: tests/fields-doc -->\n", "<!-- end of the fields -->"
 
 SEVERITIES = {
     "ERROR": "bytes that break the format, or data overwritten",
-    "WARN": "a broken rule, or what somebody should look at: abort, lost link, silent peer, NAK, writer blocked for long",
+    "WARN": (
+        "a broken rule, or what somebody should look at: abort, lost link, silent peer, NAK, "
+        "writer blocked for long"
+    ),
     "NOTE": "fallback, retransmission, full window, missing context",
     "CHAT": "milestones, and what is normal",
 }
@@ -180,7 +185,8 @@ def filter_cell(name):
 
 
 def field_rows(registered):
-    """Table rows: one for each filter name, in the order of the registrations, which is that of fields.def."""
+    """Table rows: one for each filter name, in the order of the registrations, which is that of
+    fields.def."""
     sections = {}
     for field in fields():
         sections.setdefault(field.filter, field.section)

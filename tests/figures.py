@@ -1,6 +1,6 @@
 """
-What dissectors/report/figures/entries.def says, and the documents that are made of it: the tables of docs/report.md,
-docs/report.schema.json, and the rules of docs/add-reports.jq.
+What dissectors/report/figures/entries.def says, and the documents that are made of it: the tables
+of docs/report.md, docs/report.schema.json, and the rules of docs/add-reports.jq.
 """
 
 import collections
@@ -51,7 +51,8 @@ TYPES = {
         **whole(minimum=0),
     },
     "frame": {
-        "description": "Number of a frame, from 1. Null: not known, there is none, or the report was added up from"
+        "description": "Number of a frame, from 1. Null: not known, there is none, or the report was added "
+        "up from"
         " several files.",
         **whole(minimum=1),
     },
@@ -82,7 +83,10 @@ TYPES = {
         "propertyNames": {"pattern": "^([A-Z][A-Z0-9_]*|0x[0-9a-f]{2})$"},
     },
     "distribution": {
-        "description": "A distribution: seconds, except sce_run_length. Without samples min and max are null.",
+        "description": (
+            "A distribution: seconds, except sce_run_length. Without samples min and max are "
+            "null."
+        ),
         "type": "object",
         "additionalProperties": False,
         "required": ["count", "sum", "sum_of_squares", "min", "max"],
@@ -102,7 +106,8 @@ TYPES = {
 
 @functools.cache
 def choices():
-    """{list: words} of choices.def, in ascending order; RDMA-CM's states and DELETE LINK's reasons are those of the wire."""
+    """{list: words} of choices.def, in ascending order; RDMA-CM's states and DELETE LINK's reasons
+    are those of the wire."""
     text, found = (FIGURES / "choices.def").read_text(encoding="utf-8"), {}
     for name, rows in re.findall(
         r"^CHOICE\((\w+)\)$(.*?)^END\(\1\)$", text, re.MULTILINE | re.DOTALL
@@ -221,8 +226,8 @@ def kind_rows():
 
 
 def page(text):
-    """docs/report.md with its tables made anew: <!-- figures: ENTRY -->, <!-- lists: NAME... --> or <!-- findings: kinds -->
-    stands before them."""
+    """docs/report.md with its tables made anew: <!-- figures: ENTRY -->, <!-- lists: NAME... --> or
+    <!-- findings: kinds --> stands before them."""
     makers = {"figures": member_rows, "lists": list_rows, "findings": lambda kinds: kind_rows()}
 
     def table(found):

@@ -1,9 +1,10 @@
 """
-Faults that a programmer might make, and the test that finds each: the list of tests/mutate. They are sorted by the
-properties of properties.py; each property is broken in two ways at least, and in each room of the house something is.
+Faults that a programmer might make, and the test that finds each: the list of tests/mutate. They
+are sorted by the properties of properties.py; each property is broken in two ways at least, and in
+each room of the house something is.
 
-A test is a test of pytest below tests/, or unit/test_NAME.c, which runs under sanitizers. It is in the default run. The
-old text is in its file once.
+A test is a test of pytest below tests/, or unit/test_NAME.c, which runs under sanitizers. It is in
+the default run. The old text is in its file once.
 """
 
 import collections
@@ -12,7 +13,10 @@ import re
 Mutation = collections.namedtuple("Mutation", "property name file test old new")
 
 WIRE = "Every message is found and every byte of it is shown by the right field"
-TOLD = "What a host tells is shown as it printed it, in both byte orders; netlink of others is left alone"
+TOLD = (
+    "What a host tells is shown as it printed it, in both byte orders; netlink of others is left "
+    "alone"
+)
 COUNTS = "Messages are as many as the programs sent"
 RESERVED = "A SEND on an unknown queue pair proves itself by its bytes"
 TEXT = "No text changes unnoticed"
@@ -93,7 +97,10 @@ EVERY = [
             COUNTS,
             "late-sends-are-ignored",
             "dissectors/roce/carrier.c",
-            "facts/test_counts.py::test_every_message_is_found[6.1-v1-c2-capture-starts-late-LLC-llc_counts]",
+            (
+                "facts/test_counts.py::"
+                "test_every_message_is_found[6.1-v1-c2-capture-starts-late-LLC-llc_counts]"
+            ),
             "if (to->len < 4 || smcr_ib_is_whole_send(opcode))",
             "if (to->len < 4)",
         ),
@@ -101,7 +108,10 @@ EVERY = [
             COUNTS,
             "only-writes-are-no-writes",
             "dissectors/wire/roce_codes.h",
-            "facts/test_counts.py::test_every_message_is_found[6.1-v1-c-three-conns-WRITE-write_counts]",
+            (
+                "facts/test_counts.py::"
+                "test_every_message_is_found[6.1-v1-c-three-conns-WRITE-write_counts]"
+            ),
             "opcode >= SMCR_RC_WRITE_FIRST && opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE;",
             "opcode >= SMCR_RC_WRITE_FIRST && opcode < SMCR_RC_WRITE_ONLY;",
         ),
@@ -125,7 +135,10 @@ EVERY = [
             TRUTHS,
             "writes-are-whole",
             "dissectors/state/evidence/absent.c",
-            "facts/test_truths.py::test_what_was_once_said[WRITEs that a lost CDC message has announced]",
+            (
+                "facts/test_truths.py::test_what_was_once_said[WRITEs that a lost CDC message "
+                "has announced]"
+            ),
             "whole = gap == 0 &&",
             "whole = gap != 1 &&",
         ),
@@ -133,7 +146,10 @@ EVERY = [
             TRUTHS,
             "a-reader-is-always-heard",
             "dissectors/report/collect/conn_entry.c",
-            "facts/test_truths.py::test_what_was_once_said[bytes not read, though the reader's last message is lost]",
+            (
+                "facts/test_truths.py::test_what_was_once_said[bytes not read, though the "
+                "reader's last message is lost]"
+            ),
             "known && cost.reader_known ? cost.unread",
             "known ? cost.unread",
         ),
@@ -158,9 +174,18 @@ EVERY = [
             STREAMS,
             "ports-of-the-other-side",
             "dissectors/host/handshake.c",
-            "facts/test_state_streams.py::test_connection_is_that_of_tcp[6.1-v2-a-first-contact-ipv4]",
-            "described.port[sender] = (uint16_t)pinfo->srcport;\n    described.port[!sender] = (uint16_t)pinfo->destport;",
-            "described.port[!sender] = (uint16_t)pinfo->srcport;\n    described.port[sender] = (uint16_t)pinfo->destport;",
+            (
+                "facts/test_state_streams.py::"
+                "test_connection_is_that_of_tcp[6.1-v2-a-first-contact-ipv4]"
+            ),
+            (
+                "described.port[sender] = (uint16_t)pinfo->srcport;\n"
+                "    described.port[!sender] = (uint16_t)pinfo->destport;"
+            ),
+            (
+                "described.port[!sender] = (uint16_t)pinfo->srcport;\n"
+                "    described.port[sender] = (uint16_t)pinfo->destport;"
+            ),
         ),
         (
             STREAMS,
@@ -183,7 +208,8 @@ EVERY = [
             "oldest-link-of-a-number",
             "dissectors/state/model/link.h",
             "unit/test_link.c",
-            "if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED &&\n"
+            "if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED "
+            "&&\n"
             "            link->state != SMCR_LINK_REJECTED)",
             "if (link->has_number && link->number == number && link->state != SMCR_LINK_DELETED)",
         ),
@@ -329,7 +355,10 @@ EVERY = [
             EXCHANGES,
             "rows-of-requests",
             "dissectors/statistics/response_times.c",
-            "statistics/test_response_times.py::test_rows_are_what_fields_show[6.1-v2-a-first-contact-ipv4]",
+            (
+                "statistics/test_response_times.py::"
+                "test_rows_are_what_fields_show[6.1-v2-a-first-contact-ipv4]"
+            ),
             "which == CDC ? SMCR_LLC_CDC : answers->step",
             "which == CDC ? SMCR_LLC_CDC : answers->llc_type",
         ),
@@ -377,7 +406,10 @@ EVERY = [
             WINDOWS,
             "window-without-what-is-unread",
             "dissectors/state/model/stream.c",
-            "facts/test_window.py::test_windows_are_those_of_the_cursors[6.1-v1-d-bulk-slow-reader]",
+            (
+                "facts/test_window.py::"
+                "test_windows_are_those_of_the_cursors[6.1-v1-d-bulk-slow-reader]"
+            ),
             "return unread < room ? room - unread : 0;",
             "return unread < room ? room : 0;",
         ),
@@ -417,7 +449,10 @@ EVERY = [
             PASSES,
             "state-learns-in-every-pass",
             "dissectors/tcp/clc_stream.c",
-            "facts/test_state_passes.py::test_frames_look_the_same_in_any_order[clc-split-segments]",
+            (
+                "facts/test_state_passes.py::"
+                "test_frames_look_the_same_in_any_order[clc-split-segments]"
+            ),
             "    if (!pinfo->fd->visited)\n        conn = learn(tvb, pinfo, conn, data);",
             "    conn = learn(tvb, pinfo, conn, data);",
         ),
@@ -425,7 +460,10 @@ EVERY = [
             PASSES,
             "wrappers-stay-aside",
             "dissectors/roce/carrier.c",
-            "facts/test_stepping_aside.py::test_smcr_after_other_roce[6.1-v1-c2-capture-starts-late-others0-passes0]",
+            (
+                "facts/test_stepping_aside.py::"
+                "test_smcr_after_other_roce[6.1-v1-c2-capture-starts-late-others0-passes0]"
+            ),
             "    smcr_hooks_watch();\n    smcr_udp_ports_watch();\n    nested_packet_t",
             "    smcr_udp_ports_watch();\n    nested_packet_t",
         ),
@@ -443,7 +481,10 @@ EVERY = [
             LIST,
             "direction-of-ports",
             "dissectors/show/info.c",
-            "facts/test_output.py::test_info_says_whose_the_message_is[6.1-v2-a-first-contact-ipv4]",
+            (
+                "facts/test_output.py::"
+                "test_info_says_whose_the_message_is[6.1-v2-a-first-contact-ipv4]"
+            ),
             'smcr_quick_text_put_number(to, "", from);',
             'smcr_quick_text_put_number(to, "", at);',
         ),
@@ -469,7 +510,10 @@ EVERY = [
             "end-of-the-stream",
             "dissectors/packet/show_packet.c",
             "facts/test_other_protocols.py::test_same_as_over_tcp[http10-together]",
-            "    else if (!write)\n        smcr_payload_end(packet->payload, pinfo, tree, below, record);",
+            (
+                "    else if (!write)\n        smcr_payload_end(packet->payload, pinfo, tree, "
+                "below, record);"
+            ),
             "",
         ),
         (
@@ -583,8 +627,14 @@ EVERY = [
             "late-packets-are-repeats",
             "dissectors/report/collect/rdma_flows.c",
             "facts/test_report_fields.py::test_repeats_and_copies[6.1-v1-n-lossy]",
-            "        figures->copies++;\n    else if (record->order == SMCR_FLOW_IS_REPEAT)\n        count_repeat",
-            "        figures->copies++;\n    if (record->order != SMCR_FLOW_IS_NEXT)\n        count_repeat",
+            (
+                "        figures->copies++;\n    else if (record->order == SMCR_FLOW_IS_REPEAT)\n"
+                "        count_repeat"
+            ),
+            (
+                "        figures->copies++;\n    if (record->order != SMCR_FLOW_IS_NEXT)\n"
+                "        count_repeat"
+            ),
         ),
         (
             FIGURES,
@@ -606,8 +656,14 @@ EVERY = [
             JSON,
             "unknown-is-none",
             "dissectors/report/figures/figures.c",
-            "facts/test_adding_up.py::test_connections_keep_their_names_in_three_parts[6.1-v2-c-three-conns]",
-            "*(uint64_t *)value = SMCR_FIGURE_UNKNOWN;\n            break;\n        case SMCR_FIGURE_KIND_RATIO:",
+            (
+                "facts/test_adding_up.py::"
+                "test_connections_keep_their_names_in_three_parts[6.1-v2-c-three-conns]"
+            ),
+            (
+                "*(uint64_t *)value = SMCR_FIGURE_UNKNOWN;\n            break;\n"
+                "        case SMCR_FIGURE_KIND_RATIO:"
+            ),
             "*(uint64_t *)value = 0;\n            break;\n        case SMCR_FIGURE_KIND_RATIO:",
         ),
         (
@@ -638,7 +694,10 @@ EVERY = [
             TABLES,
             "a-fin-has-its-own-number",
             "dissectors/tcp/clc_stream.c",
-            "statistics/test_conversations.py::test_bytes_out_of_order_count_where_tcp_hands_them_on[one-pass]",
+            (
+                "statistics/test_conversations.py::"
+                "test_bytes_out_of_order_count_where_tcp_hands_them_on[one-pass]"
+            ),
             "tcp->is_reassembled ? tcp->seq : tcp->nxtseq - tvb_reported_length(tvb);",
             "tcp->seq;",
         ),
@@ -655,7 +714,10 @@ EVERY = [
             "one-nak-is-left-out",
             "dissectors/report/figures/figures.c",
             "statistics/test_tables.py::test_tables_are_the_report[nak-errors-all-two-passes]",
-            "smcr_figure_known(naks->remote_access) + smcr_figure_known(naks->remote_operational) +",
+            (
+                "smcr_figure_known(naks->remote_access) + "
+                "smcr_figure_known(naks->remote_operational) +"
+            ),
             "smcr_figure_known(naks->remote_access) +",
         ),
         (
@@ -670,7 +732,10 @@ EVERY = [
             TABLES,
             "versions-of-llc",
             "dissectors/statistics/message_tree.c",
-            "statistics/test_message_tree.py::test_every_node_is_what_the_bytes_say[6.1-v2-a-first-contact-ipv4]",
+            (
+                "statistics/test_message_tree.py::"
+                "test_every_node_is_what_the_bytes_say[6.1-v2-a-first-contact-ipv4]"
+            ),
             'llc->type & SMCR_LLC_TYPE_V2 ? "Version 2" : "Version 1"',
             '"Version 1"',
         ),
@@ -726,7 +791,10 @@ EVERY = [
             FILTERS,
             "group-by-the-index-of-its-link",
             "dissectors/statistics/conversation_filters.c",
-            "statistics/test_conversation_filters.py::test_link_group[6.1-v2-h1-two-links-second-fails]",
+            (
+                "statistics/test_conversation_filters.py::"
+                "test_link_group[6.1-v2-h1-two-links-second-fails]"
+            ),
             'g_strdup_printf("smcr.lgr eq %u", link->lgr->index)',
             'g_strdup_printf("smcr.link.index eq %u", link->index)',
         ),
@@ -776,8 +844,14 @@ EVERY = [
             "ring-is-one-file",
             "dissectors/report/listen/listeners.c",
             "desk/test_live.py::test_ring_of_tshark",
-            "    smcr_collection_empty(listeners->collection);\n    if (!listeners->selection)\n        return;",
-            "    if (!listeners->selection)\n        return;\n    smcr_collection_empty(listeners->collection);",
+            (
+                "    smcr_collection_empty(listeners->collection);\n"
+                "    if (!listeners->selection)\n        return;"
+            ),
+            (
+                "    if (!listeners->selection)\n        return;\n"
+                "    smcr_collection_empty(listeners->collection);"
+            ),
         ),
         (
             FIGURES,
@@ -807,7 +881,10 @@ EVERY = [
             DESK,
             "lost-by-the-event-alone",
             "plugin/profile/colorfilters",
-            "desk/test_profile.py::test_both_sides_say_that_the_link_is_lost[6.1-v2-h1-two-links-second-fails]",
+            (
+                "desk/test_profile.py::"
+                "test_both_sides_say_that_the_link_is_lost[6.1-v2-h1-two-links-second-fails]"
+            ),
             " || smcr.llc.delete_reason == 0x00010000",
             "",
         ),

@@ -1,6 +1,7 @@
 """
-What must hold, and which tests hold it: the map of contributing.md. A property is held once, by the cheapest test that
-can fail. Each test of a run has one property: its file is in this table, or `FILE::FUNCTION`, which goes before.
+What must hold, and which tests hold it: the map of contributing.md. A property is held once, by the
+cheapest test that can fail. Each test of a run has one property: its file is in this table, or
+`FILE::FUNCTION`, which goes before.
 """
 
 # (property, tests that hold it)
@@ -10,7 +11,10 @@ PROPERTIES = [
         ["facts/test_wire.py", "facts/test_vectors.py", "facts/test_option.py"],
     ),
     (
-        "What a host tells is shown as it printed it, in both byte orders; netlink of others is left alone",
+        (
+            "What a host tells is shown as it printed it, in both byte orders; netlink of others "
+            "is left alone"
+        ),
         ["facts/test_netlink.py"],
     ),
     ("Messages are as many as the programs sent", ["facts/test_counts.py"]),

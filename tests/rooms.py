@@ -8,8 +8,9 @@ from bed import TOP
 
 DISSECTORS = TOP / "dissectors"
 
-# From the bottom up. A room includes only the doors of rooms that come before it; the head of the first door says what the
-# room knows. The field table, at the top of dissectors/, lies below the state, which tells of its expert items.
+# From the bottom up. A room includes only the doors of rooms that come before it; the head of the
+# first door says what the room knows. The field table, at the top of dissectors/, lies below the
+# state, which tells of its expert items.
 ROOMS = {
     "wire": ("wire.h",),
     "fabric": ("fabric.h",),
@@ -128,7 +129,8 @@ def floors():
 
 
 def diagram():
-    """The floors from the top down; then a row for each room, with a mark below each room that it includes."""
+    """The floors from the top down; then a row for each room, with a mark below each room that it
+    includes."""
     rooms, knows = order(), neighbours()
     height = len(floors())
     lines = [f"floor {height - i}   {'   '.join(row)}" for i, row in enumerate(reversed(floors()))]

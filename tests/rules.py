@@ -123,7 +123,8 @@ def totals(every):
 
 
 def with_totals(text):
-    """The document with its totals counted anew: they stand between their heading and the next one."""
+    """The document with its totals counted anew: they stand between their heading and the next
+    one."""
     before, rest = text.split(HEADING)
     after = rest[rest.index("\n## ") :]
     return before + HEADING + totals(rules()) + after

@@ -1,6 +1,7 @@
 """
-What the default run leaves to `tests/run --all`: of tests that go over all captures it takes some. All tests of a file
-take the same captures, so that they share what is made of them, and each file takes others.
+What the default run leaves to `tests/run --all`: of tests that go over all captures it takes some.
+All tests of a file take the same captures, so that they share what is made of them, and each file
+takes others.
 """
 
 import functools

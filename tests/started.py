@@ -1,6 +1,6 @@
 """
-A program of Wireshark that starts once: each run is a copy of the started process, which takes a seventh of the time on
-a short capture. started.c, which is loaded into the program, says how.
+A program of Wireshark that starts once: each run is a copy of the started process, which takes a
+seventh of the time on a short capture. started.c, which is loaded into the program, says how.
 """
 
 import array
@@ -17,7 +17,8 @@ ANSWER = struct.Struct("=qq")  # status as waitpid() tells it, CPU time in micro
 
 
 class Used:
-    """CPU time of all copies that this process has asked for, in seconds; their parents are not its children."""
+    """CPU time of all copies that this process has asked for, in seconds; their parents are not its
+    children."""
 
     seconds = 0.0
 

@@ -59,7 +59,8 @@ def test_data_are_unknown(tshark, scratch, name, carrier):
 
 @pytest.mark.parametrize("name, factor", [("bulk", 1.01), ("http", 1.02), ("short", None)])
 def test_as_many_frames_over_tcp(scratch, name, factor):
-    """`factor`: within which the sizes of the captures are; short connections have messages of SMC-R besides."""
+    """`factor`: within which the sizes of the captures are; short connections have messages of
+    SMC-R besides."""
     (path, frames), (tcp, tcp_frames) = (make(scratch, name, carrier) for carrier in (Smcr, Tcp))
     assert 0.96 <= tcp_frames / frames <= 1.04
     if factor:

@@ -26,7 +26,8 @@ MESSAGE = re.compile(rf"^SMCR_(\w+?)(?:_MESSAGE)?\((\w+), {NUMBER},", re.MULTILI
 
 # Families of names: how others would call what wire/ has.
 FAMILIES = re.compile(
-    r"^(?:SMCR_)?(?:(?:IB|WIRE|CM|LLC|CLC|CDC|RC|ROCE|MASK|FLAG|STATE|TYPE|CLASS|SYNDROME|KIND|REASON|OPCODE)_)*"
+    r"^(?:SMCR_)?(?:(?:IB|WIRE|CM|LLC|CLC|CDC|RC|ROCE|MASK|FLAG|STATE|TYPE|CLASS|SYNDROME|KIND|"
+    r"REASON|OPCODE)_)*"
 )
 
 # Masks of the same value that are of something else: of TCP, of packed records, of bits in general.
@@ -103,7 +104,8 @@ OTHER_NUMBERS = {
 }  # flags of TCP; groups of Wireshark
 # What is compared holds a code.
 OF_CODES = (
-    r"\b\w*(?:code|opcode|type|reason|status|attribute|qpn|ecn|cause|ground|syndrome|kind|event|order|fate)"
+    r"\b\w*(?:code|opcode|type|reason|status|attribute|qpn|ecn|cause|ground|syndrome|kind|event|"
+    r"order|fate)"
     r" ?[=!<>]= ?"
 )
 MASKS = {
@@ -139,7 +141,8 @@ def assert_none(paths, wrong):
 
 
 def test_every_list_is_understood():
-    """What stands in a list, an enum or a #define, as a number, is what the compiler makes of it."""
+    """What stands in a list, an enum or a #define, as a number, is what the compiler makes of
+    it."""
     assert_none(
         WIRE,
         lambda path: {
@@ -164,7 +167,8 @@ def headers_not_allowed(path):
 
 
 def test_plain_c():
-    """wire/ needs nothing but the standard library; fabric/ and state/ that, GLib, wmem, wslog and zlib's CRC."""
+    """wire/ needs nothing but the standard library; fabric/ and state/ that, GLib, wmem, wslog and
+    zlib's CRC."""
     assert_none(PLAIN, headers_not_allowed)
 
 

@@ -1,6 +1,6 @@
 """
-No test depends on what is installed for the system or the user. Wireshark's programs run on the bed only; and tests of
-each kind pass in a hostile home.
+No test depends on what is installed for the system or the user. Wireshark's programs run on the bed
+only; and tests of each kind pass in a hostile home.
 """
 
 import ast
@@ -20,7 +20,8 @@ STARTERS = re.compile(
 )
 MAY_START = re.compile(r"subprocess|\bos\.(system|popen|exec|spawn|posix_spawn)")
 
-# What else the tests start: tools, and programs and scripts of the project, none of which starts a program of Wireshark.
+# What else the tests start: tools, and programs and scripts of the project, none of which starts a
+# program of Wireshark.
 HARMLESS = {
     "cc",
     "gcc",
@@ -57,12 +58,18 @@ OTHERS = {
     "tests/test_portability.py errors": "it compiles",
     "tests/wireshark_source.py run": "apt-get and dpkg",
     "tests/wireshark-checks main": "plugin/install-packages installs",
-    "tests/wireshark-checks findings": "Wireshark's checkers read source, and start nothing of Wireshark",
-    "tests/wireshark-suite check_plugins": "Wireshark's programs beside Wireshark's own files, with nobody's environment",
+    "tests/wireshark-checks findings": (
+        "Wireshark's checkers read source, and start nothing of Wireshark"
+    ),
+    "tests/wireshark-suite check_plugins": (
+        "Wireshark's programs beside Wireshark's own files, with nobody's environment"
+    ),
     "tests/wireshark-suite run_tests": "the same; the tests give each program a home",
     "tests/desk/test_monitor.py __init__": "the environment is that of a Tshark",
     "tests/desk/test_neighbours.py run": "the environment is that of bed.user()",
-    "tests/desk/test_neighbours.py test_packages_are_named_for_the_system": "plugin/install-packages names packages",
+    "tests/desk/test_neighbours.py test_packages_are_named_for_the_system": (
+        "plugin/install-packages names packages"
+    ),
     "tests/desk/test_package.py output": "plugin/package builds, dpkg and chown",
     "tests/desk/test_package.py test_package_refuses_other_release_notes": "plugin/package refuses",
     **dict.fromkeys(
@@ -152,7 +159,8 @@ def is_of_the_bed(function, call):
 
 
 def offences(source, path):
-    """Calls that may start one of Wireshark's programs with what is installed: ["tests/x.py function: call"]"""
+    """Calls that may start one of Wireshark's programs with what is installed: ["tests/x.py
+    function: call"]"""
     for function, call in starts(source):
         where = f"{path} {function.name if function else '(module)'}"
         if isinstance(call, ast.ImportFrom):
@@ -175,10 +183,19 @@ def test_programs_run_on_the_bed():
     "source",
     [
         'def f():\n    subprocess.run(["tshark", "-r", path], check=True)',
-        'def f():\n    command = ["tshark", "-n", path]\n    subprocess.run(command, capture_output=True)',
-        'def f():\n    subprocess.run(["editcap", "-s", "9", a, b], env={**os.environ, "TZ": "UTC"})',
+        (
+            'def f():\n    command = ["tshark", "-n", path]\n'
+            "    subprocess.run(command, capture_output=True)"
+        ),
+        (
+            'def f():\n    subprocess.run(["editcap", "-s", "9", a, b], env={**os.environ, "TZ": '
+            '"UTC"})'
+        ),
         'def f(tshark):\n    subprocess.run(["tshark"], env={**os.environ, **tshark.environment})',
-        'def f(tshark):\n    environment = dict(os.environ)\n    subprocess.Popen(["sharkd", "-"], env=environment)',
+        (
+            "def f(tshark):\n    environment = dict(os.environ)\n"
+            '    subprocess.Popen(["sharkd", "-"], env=environment)'
+        ),
         'def f():\n    subprocess.check_output("capinfos x.pcap", shell=True)',
         'def f():\n    subprocess.run(["sh", "-c", "tshark -v"])',
         'def f(path):\n    subprocess.run([path, "-h"])',
@@ -195,7 +212,10 @@ def test_planted_offence_is_found(source):
     "source",
     [
         'def f(tshark):\n    subprocess.run(["tshark"], env=tshark.environment)',
-        'def f(tshark):\n    environment = {**tshark.environment, "TZ": "UTC"}\n    subprocess.run(["tshark"], env=environment)',
+        (
+            'def f(tshark):\n    environment = {**tshark.environment, "TZ": "UTC"}\n'
+            '    subprocess.run(["tshark"], env=environment)'
+        ),
         'def f():\n    subprocess.run(["nm", "-D", path], check=True)',
     ],
 )
@@ -213,7 +233,10 @@ def test_exceptions_are_needed():
     assert OTHERS.keys() - there == set()
 
 
-WIRESHARKS = r"(tshark|sharkd|editcap|mergecap|capinfos|captype|dumpcap|rawshark|reordercap|randpkt|text2pcap|wireshark)"
+WIRESHARKS = (
+    r"(tshark|sharkd|editcap|mergecap|capinfos|captype|dumpcap|rawshark|reordercap|randpkt|"
+    r"text2pcap|wireshark)"
+)
 # Scripts in shell that start one: file, and in whose environment.
 OF_SHELL = {
     "tests/desk/window": "of who starts it: a test that says so",
@@ -272,7 +295,8 @@ PLUGINS = {
     "codecs/other.so": "Nor this.\n",
 }
 
-# Of each kind a cheap one: tshark with and without the plugin, sharkd, editcap, golden, report, the monitor, an example.
+# Of each kind a cheap one: tshark with and without the plugin, sharkd, editcap, golden, report, the
+# monitor, an example.
 NODES = """
 test_plugin.py::test_plugin_is_loaded
 test_plugin.py::test_heuristic_is_registered[tcp-smcr_clc]
@@ -296,7 +320,8 @@ def write(folder, files):
 
 @pytest.fixture
 def hostile(scratch):
-    """The environment of a user who has settings, scripts and plugins of all sorts, and of a system that has, too."""
+    """The environment of a user who has settings, scripts and plugins of all sorts, and of a system
+    that has, too."""
     home, system, version = scratch / "home", scratch / "system", wireshark_version()
     for config in (
         home / ".config" / "wireshark",
@@ -350,7 +375,8 @@ def test_home_is_hostile(bed, tshark, hostile):
 
 
 def test_tests_pass_in_a_hostile_home(hostile):
-    """In one process, in another order. With other Wiresharks than 4.0 the documents' examples are skipped."""
+    """In one process, in another order. With other Wiresharks than 4.0 the documents' examples are
+    skipped."""
     result = in_hostile_home(
         hostile,
         sys.executable,

@@ -1,6 +1,7 @@
 """
-Installing and uninstalling are clean: nothing is left behind, settings stay, and where the plugin is missing or is not
-for this Wireshark, Wireshark says so in one line of its own and works as without it.
+Installing and uninstalling are clean: nothing is left behind, settings stay, and where the plugin
+is missing or is not for this Wireshark, Wireshark says so in one line of its own and works as
+without it.
 """
 
 import hashlib
@@ -15,7 +16,8 @@ from bed import BUILDS, TOP, Tshark, as_user, path_of_builders, wireshark_versio
 
 CAPTURE = "6.1-v2-j-http11"
 
-# Settings that name us, as Wireshark's dialogs write them, each in its file; beside them, those of others.
+# Settings that name us, as Wireshark's dialogs write them, each in its file; beside them, those of
+# others.
 SETTINGS = {
     "preferences": "smcr.desegment: FALSE\nhttp.dechunk_body: FALSE\n",
     "disabled_protos": "smcr\nteredo\n",
@@ -37,7 +39,8 @@ tcp.relative_sequence_numbers: FALSE
 
 @pytest.fixture
 def checkout(bed, scratch):
-    """A copy of the project for a user without privileges, who has settings; and the environment of that user."""
+    """A copy of the project for a user without privileges, who has settings; and the environment of
+    that user."""
     copy = scratch / "checkout"
     shutil.copytree(
         TOP, copy, ignore=shutil.ignore_patterns(".git", "build*", "*.streams", "__pycache__")
@@ -99,7 +102,8 @@ def installed(checkout):
 
 
 def preference(checkout):
-    """What the user's tshark has for smcr.desegment; None where it does not know it. And what it says on stderr."""
+    """What the user's tshark has for smcr.desegment; None where it does not know it. And what it
+    says on stderr."""
     result = start_as_user(checkout, "tshark", "-G", "currentprefs")
     values = [
         line.split(": ")[1]
@@ -140,7 +144,8 @@ def test_run_installs_shows_and_uninstalls(checkout):
 
 
 def test_uninstall_leaves_other_plugins_and_preferences(checkout):
-    """Also takes away what was installed for another Wireshark; what is not ours stays. Nothing to do is no error."""
+    """Also takes away what was installed for another Wireshark; what is not ours stays. Nothing to
+    do is no error."""
     copy, environment = checkout
     folder = pathlib.Path(environment["HOME"]) / ".local" / "lib" / "wireshark" / "plugins"
     for version in ("3.6", wireshark_version()):

@@ -1,7 +1,7 @@
 """
-The house: knowledge flows one way. Rooms include only those below, and only by their doors. Modules, a .c with its .h,
-make no circle, neither by what they include nor by the symbols of their object files, which a private header cannot
-hide.
+The house: knowledge flows one way. Rooms include only those below, and only by their doors.
+Modules, a .c with its .h, make no circle, neither by what they include nor by the symbols of their
+object files, which a private header cannot hide.
 """
 
 import functools
@@ -160,7 +160,8 @@ def test_rooms_include_downwards_by_doors(room):
 
 
 def foreign(path):
-    """What a file includes that is not in dissectors/, by name. What needs Wireshark has all of wireshark.h."""
+    """What a file includes that is not in dissectors/, by name. What needs Wireshark has all of
+    wireshark.h."""
     names = set(
         re.findall(
             r'#include [<"]((?:[a-z]+/)*[a-z0-9_-]+\.h)[>"]', path.read_text(encoding="utf-8")
@@ -176,7 +177,8 @@ def foreign(path):
 
 @functools.cache
 def brought(path, of_room):
-    """What comes with a header: own headers as paths, others by name; `of_room`: as the headers of its room say themselves."""
+    """What comes with a header: own headers as paths, others by name; `of_room`: as the headers of
+    its room say themselves."""
     own = {each for each in includes(path) if each.suffix == ".h"}
     further = (brought(each, of_room) for each in own if not of_room or each.parent == path.parent)
     return foreign(path).union(own, *further)
@@ -247,7 +249,8 @@ def test_field_table_alone_stands_at_the_top():
 
 
 def types(*paths):
-    """(name, what it is, file) of each type that files define; what it is: a tag names it the same for all files."""
+    """(name, what it is, file) of each type that files define; what it is: a tag names it the same
+    for all files."""
     for tag in tags("--kinds-C=tsug", *paths):
         what = tag.get("typeref") or tag["kind"]
         if "scope" not in tag:
@@ -268,8 +271,10 @@ def twice(found):
 def test_types_are_told_apart(tmp_path):
     """Two of one name are found, whatever they are; one that two headers declare is one."""
     codes = {
-        "a.h": "typedef struct { int x; } one_t;\nstruct two { int x; };\ntypedef struct many many_t;\n"
-        "typedef enum { A } three_t;\ntypedef void four_t(int x);\ntypedef struct six { int x; } six;\n",
+        "a.h": "typedef struct { int x; } one_t;\nstruct two { int x; };\n"
+        "typedef struct many many_t;\n"
+        "typedef enum { A } three_t;\ntypedef void four_t(int x);\n"
+        "typedef struct six { int x; } six;\n",
         "b.h": "typedef enum { B } one_t;\nstruct two { char x; };\ntypedef struct many many_t;\n"
         "typedef union { int x; } three_t;\ntypedef int four_t(char *x);\n",
     }
@@ -284,7 +289,8 @@ def test_types_are_told_apart(tmp_path):
 
 
 def test_names_are_used_once():
-    """No two files of the same name in different rooms, and no two types or functions that others can see."""
+    """No two files of the same name in different rooms, and no two types or functions that others
+    can see."""
     names = [path.name for path in DISSECTORS.rglob("*.[ch]")]
     assert sorted({name for name in names if names.count(name) > 1}) == []
     found = list(types(*DISSECTORS.rglob("*.h")))
@@ -295,7 +301,8 @@ def test_names_are_used_once():
 
 
 def test_first_pass_is_asked_once_in_each_dissector():
-    """Whether a frame has been visited; what is shown in the second pass only, and TCP's tables, are no learning."""
+    """Whether a frame has been visited; what is shown in the second pass only, and TCP's tables,
+    are no learning."""
     asks = {
         path.name: path.read_text(encoding="utf-8").count("fd->visited")
         for path in DISSECTORS.rglob("*.c")
@@ -307,7 +314,9 @@ def test_first_pass_is_asked_once_in_each_dissector():
         "netlink.c": 1,  # the five dissectors: options and segments
         "capture.c": 1,  # asserts it
         "udp_ports.c": 1,  # marks frames
-        "as_tcp.c": 5,  # TCP's table of messages, bytes that are held, bytes of before a host named their connection
+        # TCP's table of messages, bytes that are held, bytes of before a host named their
+        # connection
+        "as_tcp.c": 5,
         "talk.c": 1,  # the order of bytes whose positions nobody knows
         "heuristic_policy.c": 1,  # whether heuristics are asked, which their answers decide
         "analysis.c": 1,
@@ -319,13 +328,17 @@ def test_first_pass_is_asked_once_in_each_dissector():
 
 def test_one_place_decides_what_a_capture_proves():
     """
-    Who must know what the capture lacks asks evidence.h. Only the fabric, which finds gaps, and evidence look at them.
-    TCP connections that are not SMC-R have gaps of their own (report/congestion). What the fabric has found before a
-    packet is in the packet's record: that is shown and counted. Whether a packet was taken in steers the flow, and what
-    is shown; a rule asks evidence.
+    Who must know what the capture lacks asks evidence.h. Only the fabric, which finds gaps, and
+    evidence look at them. TCP connections that are not SMC-R have gaps of their own
+    (report/congestion). What the fabric has found before a packet is in the packet's record: that
+    is shown and counted. Whether a packet was taken in steers the flow, and what is shown; a rule
+    asks evidence.
     """
     rooms = ("fabric", "fabric/peers", "state/evidence", "report/congestion")
-    asks = r"\.gaps\b|(?:->|\.)(?:too_late|clc_whole|clc_next|knows_client|carried|several_interfaces)\b|state->last_time"
+    asks = (
+        r"\.gaps\b|(?:->|\.)(?:too_late|clc_whole|clc_next|knows_client|carried|"
+        r"several_interfaces)\b|state->last_time"
+    )
     of_rules = asks + r"|->(?:fate|missing)\b|smcr_ranges_"
     found = {
         (path.name, match)

@@ -1,6 +1,7 @@
 """
-The list of tests/mutate does not rot: each text that it changes is there once, each test that it names as well, and it
-breaks each property in two ways and something in each room. That the tests fail, tests/mutate shows.
+The list of tests/mutate does not rot: each text that it changes is there once, each test that it
+names as well, and it breaks each property in two ways and something in each room. That the tests
+fail, tests/mutate shows.
 """
 
 import collections
@@ -47,7 +48,8 @@ def test_every_room_is_concerned():
 
 
 def holds(mutation):
-    """Whether its test is there, and one of those that hold the property. Unit tests tell of any property at once."""
+    """Whether its test is there, and one of those that hold the property. Unit tests tell of any
+    property at once."""
     file, _, function = mutation.test.partition("[")[0].partition("::")
     if not (TOP / "tests" / file).exists() or mutations.unit_of(mutation.test):
         return (TOP / "tests" / file).exists()

@@ -1,6 +1,6 @@
 """
-One prefix, one room: what a header of dissectors/ declares begins with a word of its room, so that who reads a name
-knows where it lives. docs/architecture.md has the table of the words.
+One prefix, one room: what a header of dissectors/ declares begins with a word of its room, so that
+who reads a name knows where it lives. docs/architecture.md has the table of the words.
 """
 
 import re
@@ -10,14 +10,23 @@ from bed import TOP
 from rooms import DISSECTORS, ROOMS, tags
 from test_modules import twice, types
 
-# A word also stands for its plural. `clc()` is a word of functions only. A room within a room has the words of that
-# room, too. "." is the top of dissectors/.
+# A word also stands for its plural. `clc()` is a word of functions only. A room within a room has
+# the words of that room, too. "." is the top of dissectors/.
 WORDS = {
-    "wire": "bsize cause cdc clc cursor gid ground ib llc mask mtu rc rd rtoken time told uc ud wire xrc",
-    "fabric": "completion ecn flow icrc id psn range read response seen sent slab step traffic unacked when",
+    "wire": (
+        "bsize cause cdc clc cursor gid ground ib llc mask mtu rc rd rtoken time told uc ud wire "
+        "xrc"
+    ),
+    "fabric": (
+        "completion ecn flow icrc id psn range read response seen sent slab step traffic unacked "
+        "when"
+    ),
     "fabric/peers": "cm port_pair rdma",
     "state": "state sender",
-    "state/model": "arrival conn event exchange fallback held join lgr link list place point qp record ring rmb socket stream",
+    "state/model": (
+        "arrival conn event exchange fallback held join lgr link list place point qp record ring "
+        "rmb socket stream"
+    ),
     "state/evidence": "doubt evidence",
     "state/rules": "breach rules",
     "state/rules/links": "",
@@ -71,7 +80,8 @@ def begins(name, word, kind):
 
 
 def strangers(found):
-    """Of (room, kind, name): those whose words are not their room's. The longest word of all decides."""
+    """Of (room, kind, name): those whose words are not their room's. The longest word of all
+    decides."""
     wrong = []
     for room, kind, name in sorted(found):
         short = re.match(r"smcr_(\w+)|SMCR_(\w+)", name)
@@ -89,7 +99,8 @@ def strangers(found):
 
 
 def public(folder):
-    """(room, kind, name) of all that the headers in a copy of dissectors/ declare, X macros expanded."""
+    """(room, kind, name) of all that the headers in a copy of dissectors/ declare, X macros
+    expanded."""
     headers = [path for path in sorted(folder.rglob("*.h")) if path.name != "compat.h"]
     everything = folder / "everything.c"
     everything.write_text("".join(f'#include "{path.relative_to(folder)}"\n' for path in headers))

@@ -1,4 +1,5 @@
-"""The plugin is loaded, says nothing at start, registers what it promises and leaves the rest of Wireshark alone."""
+"""The plugin is loaded, says nothing at start, registers what it promises and leaves the rest of
+Wireshark alone."""
 
 import collections
 import json
@@ -50,12 +51,14 @@ def test_field_is_registered(tshark, name):
 
 
 def is_own(text):
-    """Whether a line is about our protocol. From 4.4 on, smcr_infiniband of the built-in dissector is listed, too."""
+    """Whether a line is about our protocol. From 4.4 on, smcr_infiniband of the built-in dissector
+    is listed, too."""
     return "smcr" in text.replace("smcr_infiniband", "")
 
 
 def without_own(report, text):
-    """What a report says about the rest of Wireshark, as a multiset: Wireshark's order is not always the same."""
+    """What a report says about the rest of Wireshark, as a multiset: Wireshark's order is not
+    always the same."""
     if report == "elastic-mapping":
         layers = json.loads(text)["mappings"]["properties"]["layers"]["properties"]
         return {name: fields for name, fields in layers.items() if name != "smcr"}
@@ -91,7 +94,8 @@ def test_reports_differ_in_own_lines_only(tshark, tshark_without, report):
 
 
 def test_own_fields_are_all_that_is_counted(tshark, tshark_without):
-    """Fields that are registered, protocols, second fields of the same name: as many more as are listed as ours."""
+    """Fields that are registered, protocols, second fields of the same name: as many more as are
+    listed as ours."""
     rows = [line.split("\t") for line in tshark.run("-G", "fields").splitlines() if is_own(line)]
     protocols = [row for row in rows if row[0] == "P"]
     number = re.compile(r"(\d+) (?:header fields registered|are protocols|have the same name)")

@@ -1,10 +1,12 @@
 """
-The plugin's source is not tied to this system: it compiles for Windows, with MinGW's headers, and against musl's.
+The plugin's source is not tied to this system: it compiles for Windows, with MinGW's headers, and
+against musl's.
 
-GLib and Wireshark have their headers in common with this system but for glibconfig.h, which is made for Windows of the one that is
-here. There `long` has 32 bits, and data of another DLL has no address before the program starts. clang compiles for Windows: MinGW's
-compiler is large. POSIX's names and declarations that repeat each other are found by the builds, too: that of clang
-takes GNU's C11, as Wireshark's own does.
+GLib and Wireshark have their headers in common with this system but for glibconfig.h, which is made
+for Windows of the one that is here. There `long` has 32 bits, and data of another DLL has no
+address before the program starts. clang compiles for Windows: MinGW's compiler is large. POSIX's
+names and declarations that repeat each other are found by the builds, too: that of clang takes
+GNU's C11, as Wireshark's own does.
 """
 
 import functools
@@ -154,7 +156,8 @@ def test_file_compiles(system, name, path):
     assert errors(system[name], path) == ""
 
 
-# A fault: the file that has it, what it says instead; the file that is compiled, where, and a word of the error.
+# A fault: the file that has it, what it says instead; the file that is compiled, where, and a word
+# of the error.
 FAULTS = {
     "name of POSIX": (
         "dissectors/packet/show_packet.c",

@@ -1,4 +1,5 @@
-"""Who follows docs/contributing.md, docs/architecture.md or the head of a .def file finds each file and function named."""
+"""Who follows docs/contributing.md, docs/architecture.md or the head of a .def file finds each file
+and function named."""
 
 import functools
 import re
@@ -31,7 +32,8 @@ def prose(path):
 
 
 def paths(text, code):
-    """Files and folders, as they are called: in a document between backquotes, or a command of its own line."""
+    """Files and folders, as they are called: in a document between backquotes, or a command of its
+    own line."""
     words = [word for quoted in re.findall(r"`([^`\n]+)`", text) for word in quoted.split()[:1]]
     words += re.findall(r"^    ([\w.-]+/[\w./-]+)", text, re.MULTILINE)
     if code:
@@ -69,7 +71,8 @@ def pattern(function):
 
 
 def defines(path, function):
-    """Whether the file, or one in the folder, has the function, at the beginning of a line or behind what it returns."""
+    """Whether the file, or one in the folder, has the function, at the beginning of a line or
+    behind what it returns."""
     files = [path] if path.is_file() else path.rglob("*.c")
     return any(
         re.search(

@@ -1,6 +1,7 @@
 """
-The recipes of docs/contributing.md, as somebody follows them who knows nothing else: the steps are read from its text, made
-in one copy of the tree, and nothing else is. The plugin that is built from it shows what was added.
+The recipes of docs/contributing.md, as somebody follows them who knows nothing else: the steps are
+read from its text, made in one copy of the tree, and nothing else is. The plugin that is built from
+it shows what was added.
 """
 
 import ast
@@ -44,13 +45,17 @@ PLACES = {  # a step is one edit: the places that somebody must know
 }
 WAYS = ("client_to_server", "server_to_client")
 STEP = re.compile(
-    r"^\d\. \*\*[\w ]+\*\*, `([^`]+)`, (?:(above|in the place of) (`+)([^\n]+?)\3(?!`)|new)[.:].*?\n\n(.*?)(?=^\d\. \*\*|^\S)",
+    (
+        r"^\d\. \*\*[\w ]+\*\*, `([^`]+)`, (?:(above|in the place of) (`+)([^\n]+?)\3(?!`)|"
+        r"new)[.:].*?\n\n(.*?)(?=^\d\. \*\*|^\S)"
+    ),
     re.MULTILINE | re.DOTALL,
 )
 
 
 def steps(recipe):
-    """[(file, "above", "in the place of" or "", line, or "" for a new file, text)] as contributing.md has them."""
+    """[(file, "above", "in the place of" or "", line, or "" for a new file, text)] as
+    contributing.md has them."""
     section = (
         (TOP / "docs" / "contributing.md").read_text(encoding="utf-8").split(f"\n## {recipe}\n")[1]
     )
@@ -307,7 +312,8 @@ def test_the_table_has_rows(tree, tshark):
 
 
 def test_the_rule_is_checked(tree, tshark, built, monkeypatch):
-    """Each breach is told where the capture proves it, and to those who ask where it does not; the document has it."""
+    """Each breach is told where the capture proves it, and to those who ask where it does not; the
+    document has it."""
     monkeypatch.setattr(rules, "DOCUMENT", tree / "docs" / "rfc7609.md")
     row = next(each for each in rules.rules() if each.id == "R-4.5.1-6")
     (item, severity), (name, _) = *row.items, *row.proofs

@@ -1,4 +1,5 @@
-"""The commands that a user or developer runs: they are sound, they help, and they fail with one clear line."""
+"""The commands that a user or developer runs: they are sound, they help, and they fail with one
+clear line."""
 
 import os
 import re

@@ -1,4 +1,5 @@
-"""A copy of a started program does what a program does that starts for this run: text, complaints, exit status, crash."""
+"""A copy of a started program does what a program does that starts for this run: text, complaints,
+exit status, crash."""
 
 import os
 import pathlib
@@ -45,7 +46,8 @@ def test_tshark(tshark, tshark_without, name, arguments):
 
 
 def test_lists_of_tshark(tshark):
-    """In any order: that of fields differs from start to start. 4.6 counts plugins only after it has loaded them."""
+    """In any order: that of fields differs from start to start. 4.6 counts plugins only after it
+    has loaded them."""
 
     def lines(result):
         return sorted(

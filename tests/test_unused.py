@@ -1,7 +1,9 @@
 """
-What nobody uses goes: members of structs that are written and never read, and functions that no other file calls.
+What nobody uses goes: members of structs that are written and never read, and functions that no
+other file calls.
 
-Members are told apart by their names only. So one that has the name of another may not be found, but none is found wrongly.
+Members are told apart by their names only. So one that has the name of another may not be found,
+but none is found wrongly.
 """
 
 import collections
@@ -73,7 +75,8 @@ def test_every_member_is_read():
 
 
 def test_every_public_function_is_called_by_others():
-    """Of the names that headers write out; what a macro declares for a table is public for all of the table or none."""
+    """Of the names that headers write out; what a macro declares for a table is public for all of
+    the table or none."""
     declared = set(
         re.findall(
             r"\b(smcr_\w+)\(", "".join(text_of(path) for path in SOURCES if path.suffix == ".h")

@@ -1,8 +1,8 @@
 """
 The source of the installed Wireshark, from Debian's source package of the same version.
 
-It is kept in ${XDG_CACHE_HOME:-$HOME/.cache}/wireshark-smcr. apt gets it with lists and settings of its own beside it: those of
-the machine stay as they are.
+It is kept in ${XDG_CACHE_HOME:-$HOME/.cache}/wireshark-smcr. apt gets it with lists and settings of
+its own beside it: those of the machine stay as they are.
 """
 
 import os
@@ -50,7 +50,8 @@ def as_source(text, form):
 
 
 def apt_settings(folder):
-    """Options that let apt work in `folder`, with the machine's lists as lists of source packages."""
+    """Options that let apt work in `folder`, with the machine's lists as lists of source
+    packages."""
     for name in ("state/lists/partial", "cache/archives/partial", "lists"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     etc = pathlib.Path("/etc/apt")

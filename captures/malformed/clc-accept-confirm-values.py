@@ -1,7 +1,8 @@
 """
-Values that Accept and Confirm may not have, RFC 7609 A.2.3 and A.2.4: MTU codes 0, 6 and 15, buffer size codes 6
-and 15, RMBE index 0, queue pair number 0; in version 2 a first contact extension that is cut, a GID list longer
-than the message (count 255), release 15. Ports from 40001 in this order; the value is in Accept and in Confirm.
+Values that Accept and Confirm may not have, RFC 7609 A.2.3 and A.2.4: MTU codes 0, 6 and 15, buffer
+size codes 6 and 15, RMBE index 0, queue pair number 0; in version 2 a first contact extension that
+is cut, a GID list longer than the message (count 255), release 15. Ports from 40001 in this order;
+the value is in Accept and in Confirm.
 """
 
 from smcsynth.octets import patch, u8

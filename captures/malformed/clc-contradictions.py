@@ -1,8 +1,9 @@
 """
-Accept and Confirm that contradict what came before, RFC 7609 A.2.3, A.2.4. Port 40001: nothing is wrong. Port 40002:
-RKeys that no CONFIRM RKEY has announced. Port 40003: the alert tokens of port 40002, which is still open. Port 40004:
-no first contact, on a queue pair that the link group does not have. Port 40005, another group: the client's MTU is above
-the server's, and its first packet is before the PSN that it announces. Port 40006, version 2: operating system 7.
+Accept and Confirm that contradict what came before, RFC 7609 A.2.3, A.2.4. Port 40001: nothing is
+wrong. Port 40002: RKeys that no CONFIRM RKEY has announced. Port 40003: the alert tokens of port
+40002, which is still open. Port 40004: no first contact, on a queue pair that the link group does
+not have. Port 40005, another group: the client's MTU is above the server's, and its first packet is
+before the PSN that it announces. Port 40006, version 2: operating system 7.
 """
 
 from smcsynth.clc import first_contact_extension

@@ -1,7 +1,8 @@
 """
-CLC length fields that cannot be, RFC 7609 A.2: 0, 7, 8, below the least of the type, one too long and one too
-short, 65535. Ports from 40001 in the order of LENGTHS, for the Proposal; from 40101 for Accept, 40201 Confirm,
-40301 Decline. The real number of bytes follows each time, then other bytes on the connection.
+CLC length fields that cannot be, RFC 7609 A.2: 0, 7, 8, below the least of the type, one too long
+and one too short, 65535. Ports from 40001 in the order of LENGTHS, for the Proposal; from 40101 for
+Accept, 40201 Confirm, 40301 Decline. The real number of bytes follows each time, then other bytes
+on the connection.
 """
 
 from smcsynth.clc import clc_decline

@@ -1,10 +1,11 @@
 """
-Proposals whose counts and offsets lead out of the message, RFC 7609 A.2.2 and Linux net/smc/smc_clc.h.
+Proposals whose counts and offsets lead out of the message, RFC 7609 A.2.2 and Linux
+net/smc/smc_clc.h.
 
-Ports from 40001, in the order of CASES: IPv6 prefix count 9 and 200; IP area offset beyond the message, and one
-that cuts the SMC-D area; offset 65535; mask of 33 bits; prefix of 129 bits; v2 extension offset beyond the message,
-0 and 65535; EID count 9 and 255; ISM GID count 255 and 4; SMC-Dv2 extension offset beyond the message; typev1 and
-typev2 both "none".
+Ports from 40001, in the order of CASES: IPv6 prefix count 9 and 200; IP area offset beyond the
+message, and one that cuts the SMC-D area; offset 65535; mask of 33 bits; prefix of 129 bits; v2
+extension offset beyond the message, 0 and 65535; EID count 9 and 255; ISM GID count 255 and 4;
+SMC-Dv2 extension offset beyond the message; typev1 and typev2 both "none".
 """
 
 from smcsynth.clc import (

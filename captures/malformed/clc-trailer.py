@@ -1,6 +1,6 @@
 """
-CLC trailers that are not the eyecatcher, RFC 7609 A.2: in each of the four message types, and an SMC-R message that
-ends with the SMC-D eyecatcher (Linux takes either).
+CLC trailers that are not the eyecatcher, RFC 7609 A.2: in each of the four message types, and an
+SMC-R message that ends with the SMC-D eyecatcher (Linux takes either).
 """
 
 from smcsynth.clc import SMC_D, clc_decline

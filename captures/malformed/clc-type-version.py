@@ -1,5 +1,6 @@
 """
-CLC headers, RFC 7609 A.2, with a type that does not exist (0, 5, 255) and versions that do not (0, 3, 15).
+CLC headers, RFC 7609 A.2, with a type that does not exist (0, 5, 255) and versions that do not (0,
+3, 15).
 """
 
 from smcsynth.clc import clc_decline, clc_message

@@ -1,5 +1,6 @@
 """
-Exported PDUs (what Wireshark writes for "Export PDUs to File"), in which each says its IPv4 source and no destination.
+Exported PDUs (what Wireshark writes for "Export PDUs to File"), in which each says its IPv4 source
+and no destination.
 """
 
 import struct

@@ -1,8 +1,8 @@
 """
-Counts in LLC messages that the message cannot hold, RFC 7609 A.3: DELETE RKEY 0, 9 and 255 (version 2: 255), ADD
-LINK CONTINUATION 0 and 255, CONFIRM RKEY 8 and 255, CONFIRM RKEY CONTINUATION 0 and 255, v2 ADD LINK with 65535
-RKeys and with one where none follows, REQUEST ADD LINK with 255 GIDs; CONFIRM LINK for 0, 1, 9 and 255 links at
-most.
+Counts in LLC messages that the message cannot hold, RFC 7609 A.3: DELETE RKEY 0, 9 and 255 (version
+2: 255), ADD LINK CONTINUATION 0 and 255, CONFIRM RKEY 8 and 255, CONFIRM RKEY CONTINUATION 0 and
+255, v2 ADD LINK with 65535 RKeys and with one where none follows, REQUEST ADD LINK with 255 GIDs;
+CONFIRM LINK for 0, 1, 9 and 255 links at most.
 """
 
 from smcsynth.llc import (

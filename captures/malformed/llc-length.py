@@ -1,7 +1,7 @@
 """
-LLC and CDC length fields and sizes that cannot be, RFC 7609 A.3 and A.4: on a living link, SENDs of 44 bytes whose
-length says 0, 43, 45, 255; v2 messages whose length is right in neither byte order; SENDs of 1, 4, 43 bytes; SENDs
-of 48 and 200 bytes that say 44; CDC messages likewise.
+LLC and CDC length fields and sizes that cannot be, RFC 7609 A.3 and A.4: on a living link, SENDs of
+44 bytes whose length says 0, 43, 45, 255; v2 messages whose length is right in neither byte order;
+SENDs of 1, 4, 43 bytes; SENDs of 48 and 200 bytes that say 44; CDC messages likewise.
 """
 
 from smcsynth.cdc import cdc

@@ -1,6 +1,6 @@
 """
-OpenFlow over SMC-R, whose PACKET_IN messages hold RoCE packets of others: one that is whole, and a WRITE without the
-RETH, at which Wireshark's InfiniBand dissector gives up within ours.
+OpenFlow over SMC-R, whose PACKET_IN messages hold RoCE packets of others: one that is whole, and a
+WRITE without the RETH, at which Wireshark's InfiniBand dissector gives up within ours.
 """
 
 import struct

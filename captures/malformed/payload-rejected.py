@@ -1,6 +1,6 @@
 """
-An application whose first bytes are those of JXTA, a protocol that takes over the connection, rejects what follows, and
-asks for more of it all the same.
+An application whose first bytes are those of JXTA, a protocol that takes over the connection,
+rejects what follows, and asks for more of it all the same.
 """
 
 from smcsynth.story import Connection, linux_connection, linux_halves

@@ -1,7 +1,7 @@
 """
-Reserved bytes that are not zero, in every message type: legal (RFC 7609 A.2: receivers do not check them), but
-worth a note. Every reserved byte of a message is 0xee. CLC on ports 40001 and 40002, then LLC and CDC messages on
-their links; Declines on 40003 and 40004.
+Reserved bytes that are not zero, in every message type: legal (RFC 7609 A.2: receivers do not check
+them), but worth a note. Every reserved byte of a message is 0xee. CLC on ports 40001 and 40002,
+then LLC and CDC messages on their links; Declines on 40003 and 40004.
 """
 
 from smcsynth.cdc import cdc

@@ -1,6 +1,7 @@
 """
-Flag bits that nobody defined are set: the low bits of byte 7 in Proposal, Accept, Confirm and Decline (RFC 7609
-A.2), the low bits of the flags of each LLC message (A.3), and of both flag bytes of CDC (A.4).
+Flag bits that nobody defined are set: the low bits of byte 7 in Proposal, Accept, Confirm and
+Decline (RFC 7609 A.2), the low bits of the flags of each LLC message (A.3), and of both flag bytes
+of CDC (A.4).
 """
 
 from smcsynth.clc import clc_decline

@@ -1,7 +1,8 @@
 """
-RoCE packets of an SMC-R link that are broken below SMC: a WRITE whose DMA length is larger and smaller than its
-data, one outside of the RMB, one with an RKey that nobody announced, a WRITE last without first, a wrong ICRC, a
-packet cut in the RETH, a CDC message with a token that nobody announced.
+RoCE packets of an SMC-R link that are broken below SMC: a WRITE whose DMA length is larger and
+smaller than its data, one outside of the RMB, one with an RKey that nobody announced, a WRITE last
+without first, a wrong ICRC, a packet cut in the RETH, a CDC message with a token that nobody
+announced.
 """
 
 from smcsynth import roce

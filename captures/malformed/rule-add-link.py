@@ -1,8 +1,8 @@
 """
-ADD LINK, RFC 7609 3.5.1.6, A.3.1, A.3.2, C.7: accepted, but for twelve seconds neither CONFIRM LINK nor DELETE LINK
-comes. MTU code 9 and queue pair 1, accepted; MTU code 0, rejected with reason 1, as Linux does. The Z flag in a request.
-A response with another link number. A second CONFIRM LINK on link 1. The first and the last one come again, but the
-capture lacks a packet of the server.
+ADD LINK, RFC 7609 3.5.1.6, A.3.1, A.3.2, C.7: accepted, but for twelve seconds neither CONFIRM LINK
+nor DELETE LINK comes. MTU code 9 and queue pair 1, accepted; MTU code 0, rejected with reason 1, as
+Linux does. The Z flag in a request. A response with another link number. A second CONFIRM LINK on
+link 1. The first and the last one come again, but the capture lacks a packet of the server.
 """
 
 from smcsynth.llc import llc_add_link

@@ -1,6 +1,7 @@
 """
-An abort that nobody answers for two seconds, RFC 7609 4.8.2; one whose receiver was done before, and one that is
-answered, which is right. In a second link group the first one, but the capture lacks a packet of the receiver.
+An abort that nobody answers for two seconds, RFC 7609 4.8.2; one whose receiver was done before,
+and one that is answered, which is right. In a second link group the first one, but the capture
+lacks a packet of the receiver.
 """
 
 from smcsynth.story import (

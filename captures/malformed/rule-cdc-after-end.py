@@ -1,6 +1,7 @@
 """
-Nothing comes after the end of a connection, RFC 7609 4.8: data after sending done, a CDC message after connection closed,
-one after an abort. In a second link group the same, but the capture lacks a packet before each message.
+Nothing comes after the end of a connection, RFC 7609 4.8: data after sending done, a CDC message
+after connection closed, one after an abort. In a second link group the same, but the capture lacks
+a packet before each message.
 """
 
 from smcsynth.story import (

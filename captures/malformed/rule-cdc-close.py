@@ -1,8 +1,9 @@
 """
-Connections that close too early, RFC 7609 4.8.1, each on a connection of its own: a reader closes that has not read what
-it was told of before; a writer closes that has not announced what it has written; a message without sending done after
-one that had it; the client closes TCP, and sends CDC. Then a reader closes while data are on their way to it, which is
-right. In a second link group the first three, but the capture lacks a packet.
+Connections that close too early, RFC 7609 4.8.1, each on a connection of its own: a reader closes
+that has not read what it was told of before; a writer closes that has not announced what it has
+written; a message without sending done after one that had it; the client closes TCP, and sends CDC.
+Then a reader closes while data are on their way to it, which is right. In a second link group the
+first three, but the capture lacks a packet.
 """
 
 from smcsynth.story import (

@@ -1,7 +1,8 @@
 """
-Cursors that contradict what was written and read, RFC 7609 2.1, A.4, each on a connection of its own: 100 bytes are
-announced before they are written; the producer cursor passes the consumer cursor of a reader that has read nothing; the
-reader has read more than was announced. In a second link group the same, but the capture lacks a packet before.
+Cursors that contradict what was written and read, RFC 7609 2.1, A.4, each on a connection of its
+own: 100 bytes are announced before they are written; the producer cursor passes the consumer cursor
+of a reader that has read nothing; the reader has read more than was announced. In a second link
+group the same, but the capture lacks a packet before.
 """
 
 from smcsynth.story import (

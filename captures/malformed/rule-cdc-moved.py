@@ -1,6 +1,7 @@
 """
-A number that is left out right after a failover, RFC 7609 4.3, 4.6.1, and a consumer cursor ahead of what was announced,
-A.4: the capture may lack the last message on link 1, so that nothing is certain.
+A number that is left out right after a failover, RFC 7609 4.3, 4.6.1, and a consumer cursor ahead
+of what was announced, A.4: the capture may lack the last message on link 1, so that nothing is
+certain.
 """
 
 from smcsynth.failover import delete_link_1, fail_over, two_links

@@ -1,7 +1,8 @@
 """
-CDC messages with wrong numbers and cursors, RFC 7609 4.3, A.4, each on a connection of its own: the first number is 2;
-3 follows 1; a cursor at the size of the element; one within the eyecatcher; a wrap count without a wrap; one that steps
-by two. In a second link group the same, but the capture lacks a packet before each message.
+CDC messages with wrong numbers and cursors, RFC 7609 4.3, A.4, each on a connection of its own: the
+first number is 2; 3 follows 1; a cursor at the size of the element; one within the eyecatcher; a
+wrap count without a wrap; one that steps by two. In a second link group the same, but the capture
+lacks a packet before each message.
 """
 
 from smcsynth.story import (

@@ -1,8 +1,8 @@
 """
-The server gives an RMB element to another connection while the first one is open, RFC 7609 4.4.2. The client uses the
-second connection, and then the first one again, twice: it ought to have aborted that, which is told once. On other
-elements the client aborts the first connection, which is right. In a second link group as at first, but the capture
-lacks a packet.
+The server gives an RMB element to another connection while the first one is open, RFC 7609 4.4.2.
+The client uses the second connection, and then the first one again, twice: it ought to have aborted
+that, which is told once. On other elements the client aborts the first connection, which is right.
+In a second link group as at first, but the capture lacks a packet.
 """
 
 from smcsynth.story import (

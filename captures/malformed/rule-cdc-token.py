@@ -1,6 +1,7 @@
 """
-CDC messages of nobody, RFC 7609 A.4: of type 0xc0 and 0xff; the next message of a connection, but in another link group
-of the same two hosts. In a third link group the same, but the capture lacks a packet.
+CDC messages of nobody, RFC 7609 A.4: of type 0xc0 and 0xff; the next message of a connection, but
+in another link group of the same two hosts. In a third link group the same, but the capture lacks a
+packet.
 """
 
 from smcsynth.octets import patch

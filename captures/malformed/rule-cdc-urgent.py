@@ -1,7 +1,8 @@
 """
-Urgent data, RFC 7609 4.7.5, each on a connection of its own: present, but not pending; present, though the producer
-cursor does not move; more data before the reader tells that it has them; a reader that tells nothing for a second. Then
-all as it ought to be. In a second link group the same, but the capture lacks a packet.
+Urgent data, RFC 7609 4.7.5, each on a connection of its own: present, but not pending; present,
+though the producer cursor does not move; more data before the reader tells that it has them; a
+reader that tells nothing for a second. Then all as it ought to be. In a second link group the same,
+but the capture lacks a packet.
 """
 
 from smcsynth.story import (

@@ -1,9 +1,10 @@
 """
-Declines that come too late, RFC 7609 C.1 to C.4. Behind the sender's own Proposal, and its own Accept; the same where the
-capture lacks the answer. In first contacts: of the client after its ADD LINK response, of the server after its request, of the
-client after its CONFIRM LINK response; of the client where the capture does not show that its responses came. At last a Decline
-with the S flag: the server takes it in, and goes on with the link group two seconds later; then the same with a packet that the
-capture lacks.
+Declines that come too late, RFC 7609 C.1 to C.4. Behind the sender's own Proposal, and its own
+Accept; the same where the capture lacks the answer. In first contacts: of the client after its ADD
+LINK response, of the server after its request, of the client after its CONFIRM LINK response; of
+the client where the capture does not show that its responses came. At last a Decline with the S
+flag: the server takes it in, and goes on with the link group two seconds later; then the same with
+a packet that the capture lacks.
 """
 
 from smcsynth.clc import clc_decline

@@ -1,6 +1,6 @@
 """
-What both sides have agreed on in a first contact, RFC 7609 3.5.2, A.2.3: a later Accept and a later Confirm have other MACs than
-their queue pairs; a packet has more bytes than the MTU.
+What both sides have agreed on in a first contact, RFC 7609 3.5.2, A.2.3: a later Accept and a later
+Confirm have other MACs than their queue pairs; a packet has more bytes than the MTU.
 """
 
 from smcsynth.story import Connection, linux_connection, linux_halves

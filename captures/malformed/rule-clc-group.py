@@ -1,6 +1,7 @@
 """
-Queue pairs that no link of the group has, RFC 7609 3.5.2, C.4: a Confirm names one, and so does an Accept without first
-contact flag. Then the same in a link group of which the capture lacks a packet.
+Queue pairs that no link of the group has, RFC 7609 3.5.2, C.4: a Confirm names one, and so does an
+Accept without first contact flag. Then the same in a link group of which the capture lacks a
+packet.
 """
 
 from smcsynth.llc import llc_test_link

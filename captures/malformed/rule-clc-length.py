@@ -1,5 +1,6 @@
 """
-Proposals as RFC 7609 A.2.2 has them that are a byte too short, and have half a prefix; the server declines them.
+Proposals as RFC 7609 A.2.2 has them that are a byte too short, and have half a prefix; the server
+declines them.
 """
 
 from smcsynth.clc import clc_decline, clc_proposal, prefix_area

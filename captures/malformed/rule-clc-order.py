@@ -1,6 +1,6 @@
 """
-The order of CLC, RFC 7609 3.2: two Proposals, two Accepts, an Accept without a Proposal, a Confirm without an Accept. Then
-the last two in connections of which the capture lacks the message before.
+The order of CLC, RFC 7609 3.2: two Proposals, two Accepts, an Accept without a Proposal, a Confirm
+without an Accept. Then the last two in connections of which the capture lacks the message before.
 """
 
 from smcsynth.clc import clc_decline

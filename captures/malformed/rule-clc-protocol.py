@@ -1,7 +1,8 @@
 """
-Errors of the protocol, RFC 7609 C.6. Data of the server where its Accept is due, of the client where its Confirm is due; then the
-same behind a Decline that the capture lacks. A client declines an Accept without its trailer; another one sends data behind it.
-A client confirms an Accept with the reserved MTU code 7.
+Errors of the protocol, RFC 7609 C.6. Data of the server where its Accept is due, of the client
+where its Confirm is due; then the same behind a Decline that the capture lacks. A client declines
+an Accept without its trailer; another one sends data behind it. A client confirms an Accept with
+the reserved MTU code 7.
 """
 
 from smcsynth.clc import clc_decline

@@ -1,6 +1,7 @@
 """
-Queue pairs of links that live, RFC 7609 2.2.3, C.4: a first contact names that of an active link; one that ADD LINK has announced;
-an Accept names the client's end of a link. Then a first contact on the queue pair of a link group that has ended.
+Queue pairs of links that live, RFC 7609 2.2.3, C.4: a first contact names that of an active link;
+one that ADD LINK has announced; an Accept names the client's end of a link. Then a first contact on
+the queue pair of a link group that has ended.
 """
 
 from smcsynth.clc import clc_decline

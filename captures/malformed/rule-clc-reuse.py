@@ -1,7 +1,8 @@
 """
-An RMB element, and an alert token, that a second connection gets while the first one is open, RFC 7609 3.5.2, A.2.3; then their
-owner goes on with the first one. The same with connections that have ended, and with one that goes on no more. At last
-the same where the capture lacks a CDC message of the first connection.
+An RMB element, and an alert token, that a second connection gets while the first one is open, RFC
+7609 3.5.2, A.2.3; then their owner goes on with the first one. The same with connections that have
+ended, and with one that goes on no more. At last the same where the capture lacks a CDC message of
+the first connection.
 """
 
 from smcsynth.story import (

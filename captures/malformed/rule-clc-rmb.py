@@ -1,6 +1,6 @@
 """
-Two connections of one RMB with elements of two sizes, RFC 7609 2.1. Then the same where the capture may lack the withdrawal of
-the RMB, and where the RMB has been withdrawn.
+Two connections of one RMB with elements of two sizes, RFC 7609 2.1. Then the same where the capture
+may lack the withdrawal of the RMB, and where the RMB has been withdrawn.
 """
 
 from smcsynth.llc import llc_test_link

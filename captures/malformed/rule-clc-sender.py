@@ -1,6 +1,7 @@
 """
-Who sends what in CLC, RFC 7609 3.2, C.1: an Accept of the client; a Confirm of the server; later contacts which the server
-declines after its Accept, and the client after its Confirm. None of it has consequences on RoCE.
+Who sends what in CLC, RFC 7609 3.2, C.1: an Accept of the client; a Confirm of the server; later
+contacts which the server declines after its Accept, and the client after its Confirm. None of it
+has consequences on RoCE.
 """
 
 from smcsynth.clc import clc_decline

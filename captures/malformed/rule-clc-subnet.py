@@ -1,7 +1,8 @@
 """
-Subnets of a Proposal, RFC 7609 3.5.1.2, A.2.2. First contacts that a server outside of the client's IPv4 subnet accepts, and one
-outside of its IPv6 prefix. Then Proposals that the server declines: prefixes over IPv4; a mask over IPv6, and no prefix there; a
-subnet and a prefix with bits behind their length, which does no harm.
+Subnets of a Proposal, RFC 7609 3.5.1.2, A.2.2. First contacts that a server outside of the client's
+IPv4 subnet accepts, and one outside of its IPv6 prefix. Then Proposals that the server declines:
+prefixes over IPv4; a mask over IPv6, and no prefix there; a subnet and a prefix with bits behind
+their length, which does no harm.
 """
 
 from smcsynth.clc import clc_decline, prefix_area

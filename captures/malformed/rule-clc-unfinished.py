@@ -1,7 +1,8 @@
 """
-CLC messages that never become complete: their sender ends the connection by FIN or RST, or sends the next message.
-Then those that may be complete: the capture lacks a segment, ends before, or has the rest behind the receiver's RST.
-Last, of each type: the receiver resets the connection, or goes on with CLC or RoCE, a segment is cut, or the next is absent.
+CLC messages that never become complete: their sender ends the connection by FIN or RST, or sends
+the next message. Then those that may be complete: the capture lacks a segment, ends before, or has
+the rest behind the receiver's RST. Last, of each type: the receiver resets the connection, or goes
+on with CLC or RoCE, a segment is cut, or the next is absent.
 """
 
 from smcsynth.clc import clc_decline

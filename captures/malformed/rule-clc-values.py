@@ -1,6 +1,7 @@
 """
-Values of CLC messages, RFC 7609 A.2: Proposals without GID, without MAC, with the MAC of a group; an RMB at the end of the address space, whose second element is behind it. At last what
-does no harm: a Decline without a diagnosis, and one that ends with the eyecatcher of SMC-D.
+Values of CLC messages, RFC 7609 A.2: Proposals without GID, without MAC, with the MAC of a group;
+an RMB at the end of the address space, whose second element is behind it. At last what does no
+harm: a Decline without a diagnosis, and one that ends with the eyecatcher of SMC-D.
 """
 
 from smcsynth.clc import SMC_D, clc_decline

@@ -1,9 +1,10 @@
 """
-DELETE LINK, RFC 7609 2.2.1, 3.5.5.1.3, 3.5.5.1.4, A.3.4, C.7.1, each in a link group with two links. "Asymmetric link no
-longer needed", where there are but two. The client refuses. It agrees to delete link 9, which never was. It responds for
-another link. The server responds to the client. The server needs three seconds to delete a link that has failed. Then
-what a correct client may do: it does not know the link that it has asked to delete. At last the first three where the
-capture lacks a packet.
+DELETE LINK, RFC 7609 2.2.1, 3.5.5.1.3, 3.5.5.1.4, A.3.4, C.7.1, each in a link group with two
+links. "Asymmetric link no longer needed", where there are but two. The client refuses. It agrees to
+delete link 9, which never was. It responds for another link. The server responds to the client. The
+server needs three seconds to delete a link that has failed. Then what a correct client may do: it
+does not know the link that it has asked to delete. At last the first three where the capture lacks
+a packet.
 """
 
 from smcsynth.failover import two_links

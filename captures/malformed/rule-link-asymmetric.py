@@ -1,7 +1,7 @@
 """
-Asymmetric links, RFC 7609 2.2.1, 2.2.2: a group gets a second one; a group keeps its asymmetric link beside two symmetric
-ones. A parallel link that the client has accepted is confirmed, and not deleted. Then the second asymmetric link comes
-again, but the capture lacks a packet of the server.
+Asymmetric links, RFC 7609 2.2.1, 2.2.2: a group gets a second one; a group keeps its asymmetric
+link beside two symmetric ones. A parallel link that the client has accepted is confirmed, and not
+deleted. Then the second asymmetric link comes again, but the capture lacks a packet of the server.
 """
 
 from smcsynth.devices import add, begin, go_on

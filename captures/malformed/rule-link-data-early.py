@@ -1,7 +1,8 @@
 """
-Data of a first contact before a second link has been tried, RFC 7609 3.5.1.6: before the response to ADD LINK; before
-that to CONFIRM LINK on the accepted link; before that to DELETE LINK, as with Linux; before the server offers a link at
-all. The first two come again in link groups of which the capture lacks a packet of the server.
+Data of a first contact before a second link has been tried, RFC 7609 3.5.1.6: before the response
+to ADD LINK; before that to CONFIRM LINK on the accepted link; before that to DELETE LINK, as with
+Linux; before the server offers a link at all. The first two come again in link groups of which the
+capture lacks a packet of the server.
 """
 
 from smcsynth.llc import llc_add_link, llc_confirm_link, llc_delete_link

@@ -1,8 +1,8 @@
 """
-The maximum of links, RFC 7609 2.2.2: a client with more than its server; a later CONFIRM LINK with another maximum; a third
-symmetric link where the maximum is two; a client that asks for one more. An asymmetric link does not count. In another
-link group the third link comes again, but the server then deletes the first; in the last one the capture lacks a packet
-of the server.
+The maximum of links, RFC 7609 2.2.2: a client with more than its server; a later CONFIRM LINK with
+another maximum; a third symmetric link where the maximum is two; a client that asks for one more.
+An asymmetric link does not count. In another link group the third link comes again, but the server
+then deletes the first; in the last one the capture lacks a packet of the server.
 """
 
 from smcsynth.llc import llc_add_link, llc_delete_link

@@ -1,8 +1,9 @@
 """
-Names of links, RFC 7609 2.2.4, 3.5.1.5, A.3.1, A.3.2: ADD LINK with the number of a link that is there, of one that was
-deleted, with number 0, with the queue pair that sends it. Then first contacts whose CONFIRM LINK has something else than
-was announced: another MAC address, which the client confirms. A client has eyecatchers, its server has none. Number 2
-comes again where the capture lacks a packet.
+Names of links, RFC 7609 2.2.4, 3.5.1.5, A.3.1, A.3.2: ADD LINK with the number of a link that is
+there, of one that was deleted, with number 0, with the queue pair that sends it. Then first
+contacts whose CONFIRM LINK has something else than was announced: another MAC address, which the
+client confirms. A client has eyecatchers, its server has none. Number 2 comes again where the
+capture lacks a packet.
 """
 
 from smcsynth.llc import llc_add_link, llc_confirm_link, llc_delete_link

@@ -1,7 +1,7 @@
 """
-Links that are used although they were refused, RFC 7609 3.5.1.6: the client accepts a link, then rejects it as Linux
-does, and the server sends TEST LINK on it; a first contact is declined, and two seconds later data flow on its link.
-Then both again, but the capture lacks a packet.
+Links that are used although they were refused, RFC 7609 3.5.1.6: the client accepts a link, then
+rejects it as Linux does, and the server sends TEST LINK on it; a first contact is declined, and two
+seconds later data flow on its link. Then both again, but the capture lacks a packet.
 """
 
 from smcsynth.clc import clc_decline

@@ -1,6 +1,7 @@
 """
-Links that are used before their time, RFC 7609 3.5.1.5: the client sends data before its response to CONFIRM LINK, and
-the server TEST LINK. The server does it again in a link group of which the capture lacks a packet.
+Links that are used before their time, RFC 7609 3.5.1.5: the client sends data before its response
+to CONFIRM LINK, and the server TEST LINK. The server does it again in a link group of which the
+capture lacks a packet.
 """
 
 from smcsynth.llc import llc_confirm_link, llc_test_link

@@ -1,6 +1,6 @@
 """
-Two links of a group with one user ID of the server, RFC 7609 2.2.4. It does no harm: only the preference smcr.strict
-tells.
+Two links of a group with one user ID of the server, RFC 7609 2.2.4. It does no harm: only the
+preference smcr.strict tells.
 """
 
 from smcsynth.llc import llc_add_link, llc_confirm_link

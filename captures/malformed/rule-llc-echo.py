@@ -1,6 +1,6 @@
 """
-ADD LINK, RFC 7609 3.5.1.6, A.3.2: the client accepts link 5 where the server offers link 2. A request has the flag of a
-rejection.
+ADD LINK, RFC 7609 3.5.1.6, A.3.2: the client accepts link 5 where the server offers link 2. A
+request has the flag of a rejection.
 """
 
 from smcsynth.llc import llc_add_link

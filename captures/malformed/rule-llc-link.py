@@ -1,7 +1,7 @@
 """
-Responses in a link group with two links, RFC 7609 3.3. TEST LINK and CONFIRM RKEY are asked on link 1 and answered on
-link 2; somebody responds to a TEST LINK that nobody has sent. Then the same in a link group of which the capture lacks
-a packet.
+Responses in a link group with two links, RFC 7609 3.3. TEST LINK and CONFIRM RKEY are asked on link
+1 and answered on link 2; somebody responds to a TEST LINK that nobody has sent. Then the same in a
+link group of which the capture lacks a packet.
 """
 
 from smcsynth.failover import two_links

@@ -1,8 +1,9 @@
 """
-LLC exchanges side by side, RFC 7609 3.5.5.3. The server begins a second CONFIRM RKEY before the first one is over; the
-client begins CONFIRM RKEY though it has known of an ADD LINK for 200 milliseconds. What may be: CONFIRM RKEY of both
-sides; one that crosses ADD LINK; another one after half a second without a response. Then a link group where both
-have their responses in time, but the capture lacks them.
+LLC exchanges side by side, RFC 7609 3.5.5.3. The server begins a second CONFIRM RKEY before the
+first one is over; the client begins CONFIRM RKEY though it has known of an ADD LINK for 200
+milliseconds. What may be: CONFIRM RKEY of both sides; one that crosses ADD LINK; another one after
+half a second without a response. Then a link group where both have their responses in time, but the
+capture lacks them.
 """
 
 from smcsynth.failover import two_links

@@ -1,6 +1,7 @@
 """
-Who sends what, and which links may be, RFC 7609 2.2.1, 3.5.1.5, A.3.2: the client begins CONFIRM LINK and offers a link;
-the server adds a link between the two devices that link 1 joins, and the client accepts.
+Who sends what, and which links may be, RFC 7609 2.2.1, 3.5.1.5, A.3.2: the client begins CONFIRM
+LINK and offers a link; the server adds a link between the two devices that link 1 joins, and the
+client accepts.
 """
 
 from smcsynth.llc import llc_add_link, llc_confirm_link

@@ -1,9 +1,10 @@
 """
-LLC requests without a response, RFC 7609 4.5.3, C.7.1. Port 40000: the client sends TEST LINK, then CONFIRM RKEY, and
-goes on six seconds later as if it had the responses. Port 40001: the server does so after its first ADD LINK. Port 40002:
-the response to ADD LINK comes after three seconds. Port 40003: the first CONFIRM LINK, which the client's adapter has
-taken in, has no response; the server declines. Then TEST LINK again where the capture lacks a packet; and a server that
-declines since its CONFIRM LINK does not arrive.
+LLC requests without a response, RFC 7609 4.5.3, C.7.1. Port 40000: the client sends TEST LINK, then
+CONFIRM RKEY, and goes on six seconds later as if it had the responses. Port 40001: the server does
+so after its first ADD LINK. Port 40002: the response to ADD LINK comes after three seconds. Port
+40003: the first CONFIRM LINK, which the client's adapter has taken in, has no response; the server
+declines. Then TEST LINK again where the capture lacks a packet; and a server that declines since
+its CONFIRM LINK does not arrive.
 """
 
 from smcsynth.clc import clc_decline

@@ -1,8 +1,9 @@
 """
-Moves to another link, RFC 7609 2.3, 4.6.1, each of a connection of its own: without failover validation; likewise, an
-RDMA WRITE first; a WRITE, and then the validation; with a validation of a number that the next message has; with one,
-and then on the old link again. One that is being closed moves without validation, as Linux does. Then all of it
-again, but the capture lacks packets of the server, and one behind the validation with the number.
+Moves to another link, RFC 7609 2.3, 4.6.1, each of a connection of its own: without failover
+validation; likewise, an RDMA WRITE first; a WRITE, and then the validation; with a validation of a
+number that the next message has; with one, and then on the old link again. One that is being closed
+moves without validation, as Linux does. Then all of it again, but the capture lacks packets of the
+server, and one behind the validation with the number.
 """
 
 from smcsynth.failover import two_links

@@ -1,8 +1,9 @@
 """
-Continuations of RTokens, RFC 7609 3.5.5.2.3, A.3.3, A.3.6. ADD LINK CONTINUATION of the client's own accord; before ADD
-LINK; for link 3 while link 2 is being added; 6, then 5 RTokens left; 6, then 1, as Linux does; CONFIRM LINK with 5 left;
-over link 2 for link 3. CONFIRM RKEY CONTINUATION without CONFIRM RKEY; with 3 left after 4; behind the last one. CONFIRM
-RKEY for link 9; with 5 other links, but without a continuation. In a second link group the same, but the capture lacks a
+Continuations of RTokens, RFC 7609 3.5.5.2.3, A.3.3, A.3.6. ADD LINK CONTINUATION of the client's
+own accord; before ADD LINK; for link 3 while link 2 is being added; 6, then 5 RTokens left; 6, then
+1, as Linux does; CONFIRM LINK with 5 left; over link 2 for link 3. CONFIRM RKEY CONTINUATION
+without CONFIRM RKEY; with 3 left after 4; behind the last one. CONFIRM RKEY for link 9; with 5
+other links, but without a continuation. In a second link group the same, but the capture lacks a
 packet before each message.
 """
 
@@ -63,7 +64,8 @@ class Sender:
         )
 
     def left(self, left, *, link=6, over=1, answers=0):
-        """ADD LINK CONTINUATION of the server, with so many RTokens left; the client's response with its own."""
+        """ADD LINK CONTINUATION of the server, with so many RTokens left; the client's response
+        with its own."""
         for role, count in (("server", left), ("client", answers)):
             rmb = half(role, self.nth, 1).rmb
             message = llc_add_link_continuation(

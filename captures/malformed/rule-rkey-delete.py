@@ -1,7 +1,7 @@
 """
-DELETE RKEY of what must not be deleted, RFC 7609 3.5.5.2.2, A.3.7: the RMB of an open connection; an RKey that was never
-announced, to which the peer agrees; the RKey of link 2 on link 1, which the peer refuses. In a second link group the
-same, but the capture lacks a packet of the server.
+DELETE RKEY of what must not be deleted, RFC 7609 3.5.5.2.2, A.3.7: the RMB of an open connection;
+an RKey that was never announced, to which the peer agrees; the RKey of link 2 on link 1, which the
+peer refuses. In a second link group the same, but the capture lacks a packet of the server.
 """
 
 from smcsynth.llc import llc_delete_rkey

@@ -1,8 +1,9 @@
 """
-Responses that do not repeat their requests, RFC 7609 A.3.5 to A.3.7: CONFIRM RKEY with another address, with another
-RToken for link 2; its continuation, and DELETE RKEY, likewise. Then the client refuses an RMB, with the retry flag, and
-writes to it; nobody announces that RMB again for 6 s. In a second link group the client writes to one that it refused,
-but the capture lacks a packet of the server.
+Responses that do not repeat their requests, RFC 7609 A.3.5 to A.3.7: CONFIRM RKEY with another
+address, with another RToken for link 2; its continuation, and DELETE RKEY, likewise. Then the
+client refuses an RMB, with the retry flag, and writes to it; nobody announces that RMB again for 6
+s. In a second link group the client writes to one that it refused, but the capture lacks a packet
+of the server.
 """
 
 from smcsynth.llc import llc_confirm_rkey, llc_confirm_rkey_continuation, llc_delete_rkey

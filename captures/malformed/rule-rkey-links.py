@@ -1,7 +1,7 @@
 """
-CONFIRM RKEY in a link group with two links, RFC 7609 3.5.5.2, A.3.5: it names link 2 twice, it names the link that
-carries it, it leaves link 2 out. In a second group it leaves it out again, but the capture
-lacks what the server says next.
+CONFIRM RKEY in a link group with two links, RFC 7609 3.5.5.2, A.3.5: it names link 2 twice, it
+names the link that carries it, it leaves link 2 out. In a second group it leaves it out again, but
+the capture lacks what the server says next.
 """
 
 from smcsynth.failover import two_links

@@ -1,9 +1,10 @@
 """
-RKeys that stand for another RMB in use, RFC 7609 3.5.3, A.2.3, A.3.3, A.3.5. CONFIRM RKEY gives the RKey of an open
-connection's RMB to another address, on the carrying link and on link 2. So does an Accept. ADD LINK CONTINUATION gives
-two RMBs one RKey on the new link, in one message and in two. CONFIRM RKEY announces an RMB of another link group, which
-goes on; the next one does so, too, but the other group does not go on any more. In link groups 2 and 4 the capture lacks
-a packet of the client.
+RKeys that stand for another RMB in use, RFC 7609 3.5.3, A.2.3, A.3.3, A.3.5. CONFIRM RKEY gives the
+RKey of an open connection's RMB to another address, on the carrying link and on link 2. So does an
+Accept. ADD LINK CONTINUATION gives two RMBs one RKey on the new link, in one message and in two.
+CONFIRM RKEY announces an RMB of another link group, which goes on; the next one does so, too, but
+the other group does not go on any more. In link groups 2 and 4 the capture lacks a packet of the
+client.
 """
 
 from smcsynth.llc import llc_confirm_rkey
@@ -43,7 +44,8 @@ def accept(group, nth):
 
 
 def one_key(group, nth):
-    """ADD LINK CONTINUATION with one new RKey for two RMBs of the client; the second time in two messages."""
+    """ADD LINK CONTINUATION with one new RKey for two RMBs of the client; the second time in two
+    messages."""
     connections = [connect(group, nth, 1)] + [later(group, nth, number) for number in (2, 3, 4)]
     rmbs = {role: [each.half[role].rmb for each in connections] for role in ROLES}
     for number in (0, 1, 3):

@@ -1,7 +1,7 @@
 """
-A link group of release 1 with more connections than both sides have agreed on (net/smc/smc_clc.h): one is closed,
-another takes its place, and a third one comes beside the two. In a second link group the third one comes, too, but
-the capture lacks a packet, which may have closed one.
+A link group of release 1 with more connections than both sides have agreed on (net/smc/smc_clc.h):
+one is closed, another takes its place, and a third one comes beside the two. In a second link group
+the third one comes, too, but the capture lacks a packet, which may have closed one.
 """
 
 from smcsynth.clc import first_contact_extension, v2_extension

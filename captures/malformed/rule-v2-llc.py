@@ -1,9 +1,9 @@
 """
-LLC of SMC version 2 (net/smc/smc_llc.c). In a link group of release 1: CONFIRM LINK with other connections than CLC
-has agreed on, and the response with other links; TEST LINK of version 1; REQUEST ADD LINK of the server; one of the
-client with 9 GIDs; CONFIRM RKEY for three other links; a response to DELETE RKEY that refuses more RKeys than it
-names; and one TEST LINK in the other byte order, of which only strict users hear. In a link group of version 1 a TEST
-LINK of version 2.
+LLC of SMC version 2 (net/smc/smc_llc.c). In a link group of release 1: CONFIRM LINK with other
+connections than CLC has agreed on, and the response with other links; TEST LINK of version 1;
+REQUEST ADD LINK of the server; one of the client with 9 GIDs; CONFIRM RKEY for three other links; a
+response to DELETE RKEY that refuses more RKeys than it names; and one TEST LINK in the other byte
+order, of which only strict users hear. In a link group of version 1 a TEST LINK of version 2.
 """
 
 from smcsynth.clc import first_contact_extension, v2_extension
@@ -28,7 +28,8 @@ TERMS = dict(release=1, max_conns=32, max_links=2)
 
 
 def first_contact(connection):
-    """One of release 1, with CONFIRM LINK that tells 33 connections, and in the response 3 links."""
+    """One of release 1, with CONFIRM LINK that tells 33 connections, and in the response 3
+    links."""
     group = connection.group
     group.max_conns, group.max_links["client"] = 33, 3
     fce = [first_contact_extension(hostname=role, **TERMS) for role in ("server", "client")]

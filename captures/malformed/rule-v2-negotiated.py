@@ -1,9 +1,10 @@
 """
-What Accept and Confirm may take of what the message before offers, SMC version 2 (net/smc/smc_clc.h), one TCP
-connection each: an Accept of version 2 where the Proposal has version 1; of version 1, and of SMC-D, where it offers
-SMC-R of version 2; with another EID; with a higher release; with more connections; more links; more features. A
-Confirm of version 1 on an Accept of version 2; with a lower release; fewer connections; fewer links; more features;
-without the direct route. At last one that keeps to it all.
+What Accept and Confirm may take of what the message before offers, SMC version 2
+(net/smc/smc_clc.h), one TCP connection each: an Accept of version 2 where the Proposal has version
+1; of version 1, and of SMC-D, where it offers SMC-R of version 2; with another EID; with a higher
+release; with more connections; more links; more features. A Confirm of version 1 on an Accept of
+version 2; with a lower release; fewer connections; fewer links; more features; without the direct
+route. At last one that keeps to it all.
 """
 
 from smcsynth.clc import ACCEPT, clc_smcd, first_contact_extension, v2_extension

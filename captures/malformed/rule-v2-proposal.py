@@ -1,9 +1,10 @@
 """
-Proposals and Confirms of SMC version 2 whose values mean nothing, one TCP connection each, in this order: no EID; the
-same EID twice; an EID with a control character, and one that begins with a blank; SMC-R without a GID; release 2;
-release 1 with 15 connections, and with no link; an unknown feature; an IP area though nothing of version 1 is
-offered; a Decline of 40 bytes; and a whole first contact whose Confirm lists a GID of zeros, and one twice. At last
-two of which only strict users hear: an SMC-Dv2 extension, and ISM GIDs, without SMC-D.
+Proposals and Confirms of SMC version 2 whose values mean nothing, one TCP connection each, in this
+order: no EID; the same EID twice; an EID with a control character, and one that begins with a
+blank; SMC-R without a GID; release 2; release 1 with 15 connections, and with no link; an unknown
+feature; an IP area though nothing of version 1 is offered; a Decline of 40 bytes; and a whole first
+contact whose Confirm lists a GID of zeros, and one twice. At last two of which only strict users
+hear: an SMC-Dv2 extension, and ISM GIDs, without SMC-D.
 """
 
 from smcsynth.clc import (

@@ -1,6 +1,7 @@
 """
-SMC-D (net/smc/smc_clc.h): an Accept of version 1 with 4 bytes too many, one of version 2 that is cut by 4 bytes with
-the right trailer, and an Accept and a Confirm whose buffer size has code 7. No SMC-R is in it.
+SMC-D (net/smc/smc_clc.h): an Accept of version 1 with 4 bytes too many, one of version 2 that is
+cut by 4 bytes with the right trailer, and an Accept and a Confirm whose buffer size has code 7. No
+SMC-R is in it.
 """
 
 from smcsynth.clc import (

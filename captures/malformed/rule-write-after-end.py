@@ -1,9 +1,11 @@
 """
-RDMA WRITEs after the end of their connection, RFC 7609 4.8: after sending done, after closed, after the abort, after
-both sides have closed, after the reader has closed. Then two connections in one RMB element after each other, which is
-right. In a second link group the same WRITEs, but the capture lacks a packet before each of them. At the end two of the
-first group whose data are announced behind the close, as Linux does: in front of one's a WRITE has gone too far on; of the
-other's more are written than are announced. Only the WRITE that has gone too far on is wrongly placed.
+RDMA WRITEs after the end of their connection, RFC 7609 4.8: after sending done, after closed, after
+the abort, after both sides have closed, after the reader has closed. Then two connections in one
+RMB element after each other, which is right. In a second link group the same WRITEs, but the
+capture lacks a packet before each of them. At the end two of the first group whose data are
+announced behind the close, as Linux does: in front of one's a WRITE has gone too far on; of the
+other's more are written than are announced. Only the WRITE that has gone too far on is wrongly
+placed.
 """
 
 from smcsynth.story import (

@@ -1,6 +1,6 @@
 """
-A client that sends data before its Confirm, RFC 7609 3.5.2. In a second link group the same, but the capture lacks a
-packet.
+A client that sends data before its Confirm, RFC 7609 3.5.2. In a second link group the same, but
+the capture lacks a packet.
 """
 
 from smcsynth.story import (

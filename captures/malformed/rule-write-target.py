@@ -1,8 +1,8 @@
 """
-RDMA WRITEs that go where none may go, RFC 7609 4.1, 4.2, A.3.7: to an RKey that nobody has announced; to an element of
-an RMB that no connection uses; to an RMB to whose withdrawal their sender has agreed; over data that were not read. In a
-second link group the same unknown RKey and the same element, but the capture lacks a packet of the receiver: nothing is
-certain.
+RDMA WRITEs that go where none may go, RFC 7609 4.1, 4.2, A.3.7: to an RKey that nobody has
+announced; to an element of an RMB that no connection uses; to an RMB to whose withdrawal their
+sender has agreed; over data that were not read. In a second link group the same unknown RKey and
+the same element, but the capture lacks a packet of the receiver: nothing is certain.
 """
 
 from smcsynth.llc import llc_test_link

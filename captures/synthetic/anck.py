@@ -1,8 +1,10 @@
 """
-What ANCK, Alibaba's kernel, adds to SMC-R: credits in Accept, Confirm, ADD LINK and CDC; ANNOUNCE CREDITS; RDMA WRITE
-with immediate data instead of CDC; a Decline of its own. net/smc/smc_clc.h, smc_llc.h, smc_cdc.h, smc_wr.h there.
+What ANCK, Alibaba's kernel, adds to SMC-R: credits in Accept, Confirm, ADD LINK and CDC; ANNOUNCE
+CREDITS; RDMA WRITE with immediate data instead of CDC; a Decline of its own. net/smc/smc_clc.h,
+smc_llc.h, smc_cdc.h, smc_wr.h there.
 
-The last connection agrees on immediate data, in the vendor options of its first contact; the first one does not.
+The last connection agrees on immediate data, in the vendor options of its first contact; the first
+one does not.
 """
 
 from smcsynth import roce
@@ -71,7 +73,8 @@ def scene(capture):
 
 
 def agree(capture):
-    """A connection of which both sides take part; one opcode is reserved, and one token not the receiver's."""
+    """A connection of which both sides take part; one opcode is reserved, and one token not the
+    receiver's."""
     connection = linux_connection(capture, version=2, sport=40003, nth=3)
     options = bytes([VALID | CREDITS_EN | RWWI_EN, 0, 0, 0])
     extension = v2_extension(

@@ -1,10 +1,11 @@
 """
-Why a connection fell back: a short connection for every diagnosis code that Linux has, or had, and some that it has
-not. RFC 7609 A.2.5 leaves the code to the vendor; codes and the longer version 2 format are Linux',
-net/smc/smc_clc.h.
+Why a connection fell back: a short connection for every diagnosis code that Linux has, or had, and
+some that it has not. RFC 7609 A.2.5 leaves the code to the vendor; codes and the longer version 2
+format are Linux', net/smc/smc_clc.h.
 
-Ports from 40001: each code once in a version 2 Decline from Linux (44 bytes), or in the old format of 28 bytes if
-the code is older than version 2. From 41001: other operating systems. From 42001: Declines at unusual moments.
+Ports from 40001: each code once in a version 2 Decline from Linux (44 bytes), or in the old format
+of 28 bytes if the code is older than version 2. From 41001: other operating systems. From 42001:
+Declines at unusual moments.
 """
 
 from smcsynth.clc import clc_decline
@@ -62,7 +63,8 @@ def scene(capture):
     declined(41003, proposal_v2, diagnosis=0x03030000, version=2, os_type=UNKNOWN_OS)
     declined(41004, proposal_v2, diagnosis=0x0303000B, version=2, os_type=LINUX, words=(1, 2, 3, 4))
 
-    # The server lost the link group: out of sync. The client declines by itself. The server declines after Confirm.
+    # The server lost the link group: out of sync. The client declines by itself. The server
+    # declines after Confirm.
     declined(42001, diagnosis=0x04000000, out_of_sync=True)
     clc_conversation(capture, 42002, ("client", clc_decline(diagnosis=0x03030000)))
     late = linux_connection(capture, sport=42003)

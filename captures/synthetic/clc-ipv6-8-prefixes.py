@@ -1,6 +1,7 @@
 """
-TCP over IPv6; Proposals with eight IPv6 prefixes (the most that RFC 7609 A.2.2 allows): first with IP area offset 0
-(188 bytes, version 1), then on a second connection with offset 40 (228 bytes, as Linux since 4.19 with SMC-D).
+TCP over IPv6; Proposals with eight IPv6 prefixes (the most that RFC 7609 A.2.2 allows): first with
+IP area offset 0 (188 bytes, version 1), then on a second connection with offset 40 (228 bytes, as
+Linux since 4.19 with SMC-D).
 """
 
 from smcsynth.clc import NEITHER, clc_proposal, prefix_area, smcd_area

@@ -1,6 +1,6 @@
 """
-SMC-Rv2 on port 443, where Wireshark expects TLS: the CLC messages there and, over RoCE, bytes that begin like a TLS
-handshake record.
+SMC-Rv2 on port 443, where Wireshark expects TLS: the CLC messages there and, over RoCE, bytes that
+begin like a TLS handshake record.
 """
 
 from smcsynth.octets import noise

@@ -1,6 +1,7 @@
 """
-SMC-Rv1 on port 5201, as iperf3 uses it: a control connection (first contact) and a data connection (subsequent
-contact) in the same link group; 200,000 bytes through an RMBE of 64 KiB with regular consumer cursor updates.
+SMC-Rv1 on port 5201, as iperf3 uses it: a control connection (first contact) and a data connection
+(subsequent contact) in the same link group; 200,000 bytes through an RMBE of 64 KiB with regular
+consumer cursor updates.
 """
 
 from smcsynth.octets import noise

@@ -1,6 +1,6 @@
 """
-SMC on port 80: the handshake negotiates SMC, the server declines (no RoCE device), and HTTP follows on the same TCP
-connection, to be shown as HTTP. RFC 7609 3.3 and A.2.5.
+SMC on port 80: the handshake negotiates SMC, the server declines (no RoCE device), and HTTP follows
+on the same TCP connection, to be shown as HTTP. RFC 7609 3.3 and A.2.5.
 """
 
 from smcsynth.clc import clc_decline

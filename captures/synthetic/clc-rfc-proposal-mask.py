@@ -1,9 +1,9 @@
 """
-A Proposal exactly as in RFC 7609 A.2.2: version 1, IP area offset 0, 52 bytes, and the field "subnet mask" holds a
-mask.
+A Proposal exactly as in RFC 7609 A.2.2: version 1, IP area offset 0, 52 bytes, and the field
+"subnet mask" holds a mask.
 
-Linux sends the network address there. The server declines because the prefixes differ (0x03070000); data go over
-TCP.
+Linux sends the network address there. The server declines because the prefixes differ (0x03070000);
+data go over TCP.
 """
 
 from smcsynth.clc import clc_decline, clc_proposal, prefix_area

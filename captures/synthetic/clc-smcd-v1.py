@@ -1,7 +1,7 @@
 """
-SMC-D version 1: Proposal for SMC-D only, Accept and Confirm of 48 bytes with eyecatcher E2D4C3C4, and then nothing
-on the network but the FINs, since the data go through the ISM device. Layout: Linux net/smc/smc_clc.h, struct
-smcd_clc_msg_*.
+SMC-D version 1: Proposal for SMC-D only, Accept and Confirm of 48 bytes with eyecatcher E2D4C3C4,
+and then nothing on the network but the FINs, since the data go through the ISM device. Layout:
+Linux net/smc/smc_clc.h, struct smcd_clc_msg_*.
 
 A second connection offers both SMC-R and SMC-D (byte 7 is 0x13) and the server chooses SMC-D.
 """

@@ -1,10 +1,10 @@
 """
-SMC-Dv2: Proposals with the SMC-Dv2 extension, Accept and Confirm with eyecatcher E2D4C3C4, CHID and EID. Layout:
-Linux net/smc/smc_clc.h, struct smcd_clc_msg_accept_confirm_v2.
+SMC-Dv2: Proposals with the SMC-Dv2 extension, Accept and Confirm with eyecatcher E2D4C3C4, CHID and
+EID. Layout: Linux net/smc/smc_clc.h, struct smcd_clc_msg_accept_confirm_v2.
 
-Port 40001: first contact, release 0, 114 bytes. Port 40002: first contact, release 1 (v2.1), 130 bytes, with the
-extended GID of an emulated ISM device on both sides. Port 40003: later connection without first contact extension,
-78 bytes.
+Port 40001: first contact, release 0, 114 bytes. Port 40002: first contact, release 1 (v2.1), 130
+bytes, with the extended GID of an emulated ISM device on both sides. Port 40003: later connection
+without first contact extension, 78 bytes.
 """
 
 from smcsynth.clc import (

@@ -1,7 +1,7 @@
 """
-A version 1 Proposal for SMC-R and SMC-D (typev1 is 3, byte 7 is 0x13): the 40-byte SMC-D area stands before the
-prefix area, IP area offset 40. The server has no ISM device and accepts SMC-R. Linux 4.19 to 5.9,
-net/smc/smc_clc.c.
+A version 1 Proposal for SMC-R and SMC-D (typev1 is 3, byte 7 is 0x13): the 40-byte SMC-D area
+stands before the prefix area, IP area offset 40. The server has no ISM device and accepts SMC-R.
+Linux 4.19 to 5.9, net/smc/smc_clc.c.
 """
 
 from smcsynth.clc import BOTH, clc_proposal, prefix_area, smcd_area

@@ -1,9 +1,10 @@
 """
-SMC-R version 2.1 (release 1): limits for connections and links, feature mask and vendor options in the Proposal's
-v2 extension and in the first contact extension. Layout: Linux 6.12 net/smc/smc_clc.h.
+SMC-R version 2.1 (release 1): limits for connections and links, feature mask and vendor options in
+the Proposal's v2 extension and in the first contact extension. Layout: Linux 6.12
+net/smc/smc_clc.h.
 
-First a whole connection, then one that the server declines: its Proposal offers SMC-R only, yet has an SMC-Dv2
-extension, and all vendor fields set.
+First a whole connection, then one that the server declines: its Proposal offers SMC-R only, yet has
+an SMC-Dv2 extension, and all vendor fields set.
 """
 
 from smcsynth.clc import (

@@ -1,8 +1,8 @@
 """
-CONFIRM RKEY in a link group of six links, RFC 7609 A.3.5 and A.3.6: the first message names this link's RKey and
-those of two others, a CONFIRM RKEY CONTINUATION the remaining three; each is echoed. On later connections a
-negative reply (Z) that asks for a retry of the configuration (C), and the retry; a negative reply to the
-continuation.
+CONFIRM RKEY in a link group of six links, RFC 7609 A.3.5 and A.3.6: the first message names this
+link's RKey and those of two others, a CONFIRM RKEY CONTINUATION the remaining three; each is
+echoed. On later connections a negative reply (Z) that asks for a retry of the configuration (C),
+and the retry; a negative reply to the continuation.
 """
 
 from smcsynth.llc import llc_confirm_rkey, llc_confirm_rkey_continuation

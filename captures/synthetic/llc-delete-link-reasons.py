@@ -1,8 +1,8 @@
 """
-DELETE LINK with every reason of RFC 7609 A.3.4 and Linux' 0x00200000, and one that nobody defined. For each reason
-a request of the server with the client's reply, then a notification of the client that the server answers with a
-request of its own. At last the whole link group is deleted (A) and the reply is "unknown link" because it is gone
-already.
+DELETE LINK with every reason of RFC 7609 A.3.4 and Linux' 0x00200000, and one that nobody defined.
+For each reason a request of the server with the client's reply, then a notification of the client
+that the server answers with a request of its own. At last the whole link group is deleted (A) and
+the reply is "unknown link" because it is gone already.
 """
 
 from smcsynth.llc import llc_delete_link

@@ -1,7 +1,8 @@
 """
-DELETE RKEY with errors, RFC 7609 A.3.7. Port 40001, version 1: eight RKeys of which the receiver does not know the
-second and the fourth: negative reply with error mask 0x50. Port 40002, version 2: ten RKeys; the reply has zeros in
-their place, byte 5 is the number of RKeys that were not valid (Linux net/smc/smc_llc.c).
+DELETE RKEY with errors, RFC 7609 A.3.7. Port 40001, version 1: eight RKeys of which the receiver
+does not know the second and the fourth: negative reply with error mask 0x50. Port 40002, version 2:
+ten RKeys; the reply has zeros in their place, byte 5 is the number of RKeys that were not valid
+(Linux net/smc/smc_llc.c).
 """
 
 from smcsynth.llc import llc_delete_rkey

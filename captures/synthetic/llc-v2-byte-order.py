@@ -1,10 +1,10 @@
 """
-Version 2 LLC messages of every type, once with big-endian lengths and counts (Linux on s390, z/OS; port 40001),
-once with little-endian ones (Linux on x86 and arm; port 40002), since Linux sends them in host order:
-net/smc/smc_llc.c.
+Version 2 LLC messages of every type, once with big-endian lengths and counts (Linux on s390, z/OS;
+port 40001), once with little-endian ones (Linux on x86 and arm; port 40002), since Linux sends them
+in host order: net/smc/smc_llc.c.
 
-CONFIRM LINK, ADD LINK with three RKeys accepted and a second link used, REQUEST ADD LINK, ADD LINK rejected,
-CONFIRM RKEY, TEST LINK, DELETE RKEY, DELETE LINK.
+CONFIRM LINK, ADD LINK with three RKeys accepted and a second link used, REQUEST ADD LINK, ADD LINK
+rejected, CONFIRM RKEY, TEST LINK, DELETE RKEY, DELETE LINK.
 """
 
 from smcsynth.llc import add_link_v2_extension, llc_add_link, llc_request_add_link

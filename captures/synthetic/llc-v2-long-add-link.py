@@ -1,6 +1,7 @@
 """
-A version 2 ADD LINK that names 70 RMBs is longer than the path MTU: SEND first and SEND last. The client's answer
-names 140 RMBs and takes a SEND middle as well. Linux net/smc/smc_llc.c, whose v2 messages have up to 8192 bytes.
+A version 2 ADD LINK that names 70 RMBs is longer than the path MTU: SEND first and SEND last. The
+client's answer names 140 RMBs and takes a SEND middle as well. Linux net/smc/smc_llc.c, whose v2
+messages have up to 8192 bytes.
 """
 
 from smcsynth.llc import add_link_v2_extension, llc_add_link

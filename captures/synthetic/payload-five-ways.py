@@ -1,10 +1,11 @@
 """
-One HTTP conversation five times: over SMC-R; over TCP after a Decline; over TCP without SMC; and over the latter two with
-the first two segments of each response in the wrong order. The second response has no length: it lasts until the end.
+One HTTP conversation five times: over SMC-R; over TCP after a Decline; over TCP without SMC; and
+over the latter two with the first two segments of each response in the wrong order. The second
+response has no length: it lasts until the end.
 
-RDMA WRITEs and TCP segments carry the same pieces. So do the dissectors of the application see the same, whatever the
-preferences. The TCP connections have high sequence numbers, as most have: where they are shown as they are, those that
-the plugin gives to RDMA WRITEs are lower.
+RDMA WRITEs and TCP segments carry the same pieces. So do the dissectors of the application see the
+same, whatever the preferences. The TCP connections have high sequence numbers, as most have: where
+they are shown as they are, those that the plugin gives to RDMA WRITEs are lower.
 """
 
 from smcsynth.clc import clc_decline

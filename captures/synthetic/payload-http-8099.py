@@ -1,6 +1,7 @@
 """
-HTTP over SMC-R on a port that is not HTTP's: Decode As, or Wireshark's heuristics, show it. A POST whose head comes in
-three WRITEs, two requests in one WRITE, and a response that wraps the element of 16 KiB twice.
+HTTP over SMC-R on a port that is not HTTP's: Decode As, or Wireshark's heuristics, show it. A POST
+whose head comes in three WRITEs, two requests in one WRITE, and a response that wraps the element
+of 16 KiB twice.
 """
 
 from smcsynth.octets import text_lines

@@ -1,6 +1,7 @@
 """
-Link 1 fails before the first CDC message of the client leaves the host. Linux has counted it: it validates link 2 with the
-number of the last message that was acknowledged, 0, and goes on with number 2 (smc_switch_cursor(), smc_cdc_msg_send()).
+Link 1 fails before the first CDC message of the client leaves the host. Linux has counted it: it
+validates link 2 with the number of the last message that was acknowledged, 0, and goes on with
+number 2 (smc_switch_cursor(), smc_cdc_msg_send()).
 """
 
 from smcsynth.failover import delete_link_1, fail_over, two_links

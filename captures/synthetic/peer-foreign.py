@@ -1,10 +1,11 @@
 """
-Two peers that follow RFC 7609 and do little as Linux does: links 7, 2, 9 and 4, each joined over the one before, with
-up to three ADD LINK CONTINUATIONs of each side; eight links at most for the server, four for the client; RMBs of several
-elements, of 32 and of 128 KiB, one shared by two connections, one that nobody uses; cursors that begin at 4; a CONFIRM
-RKEY that is refused and sent again, another with a CONTINUATION; a server that speaks first; several RDMA WRITEs for one
-CDC message; urgent data; a client that tests links; a failover with validation; half-closed connections; DELETE RKEY for
-three RMBs.
+Two peers that follow RFC 7609 and do little as Linux does: links 7, 2, 9 and 4, each joined over
+the one before, with up to three ADD LINK CONTINUATIONs of each side; eight links at most for the
+server, four for the client; RMBs of several elements, of 32 and of 128 KiB, one shared by two
+connections, one that nobody uses; cursors that begin at 4; a CONFIRM RKEY that is refused and sent
+again, another with a CONTINUATION; a server that speaks first; several RDMA WRITEs for one CDC
+message; urgent data; a client that tests links; a failover with validation; half-closed
+connections; DELETE RKEY for three RMBs.
 """
 
 from smcsynth.clc import clc_proposal, prefix_area
@@ -143,7 +144,8 @@ class Foreign(LinkGroup):
 
 
 def later_contact(group, client, server, *, sport, link, new=("client", "server"), refused=None):
-    """A connection on an existing link; `new`: sides whose RMB is; both announce them before they say so in CLC."""
+    """A connection on an existing link; `new`: sides whose RMB is; both announce them before they
+    say so in CLC."""
     connection = Connection(group, client, server, sport=sport, link=link)
     connection.tcp.handshake()
     connection.tcp.send("client", connection.proposal())

@@ -1,6 +1,7 @@
 """
-Link 2 fails at the client, which announces an RMB while its work to delete the link waits (smcr_link_down_cond()): it has
-no RToken for link 2. The server still writes there. Then the client has link 2 deleted.
+Link 2 fails at the client, which announces an RMB while its work to delete the link waits
+(smcr_link_down_cond()): it has no RToken for link 2. The server still writes there. Then the client
+has link 2 deleted.
 """
 
 from smcsynth.failover import LOST_PATH, two_links

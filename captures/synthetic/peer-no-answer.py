@@ -1,6 +1,7 @@
 """
-What needs no response, RFC 7609 3.5.4, 3.5.5.3: the client's wishes for a link, by ADD LINK and, in another group, by
-REQUEST ADD LINK; the server's DELETE LINK for all links, and what was open then. The capture goes on for six seconds.
+What needs no response, RFC 7609 3.5.4, 3.5.5.3: the client's wishes for a link, by ADD LINK and, in
+another group, by REQUEST ADD LINK; the server's DELETE LINK for all links, and what was open then.
+The capture goes on for six seconds.
 """
 
 from smcsynth.llc import llc_add_link, llc_delete_link, llc_request_add_link, llc_test_link

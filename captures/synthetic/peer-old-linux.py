@@ -1,7 +1,7 @@
 """
-Linux before 5.8, which has groups of one link: its DELETE LINK is for all links, has the number of the link, and no reason. Its
-server declines when ADD LINK has no response within two seconds. CONFIRM RKEY of one connection and DELETE RKEY of another
-one of the same host flow side by side.
+Linux before 5.8, which has groups of one link: its DELETE LINK is for all links, has the number of
+the link, and no reason. Its server declines when ADD LINK has no response within two seconds.
+CONFIRM RKEY of one connection and DELETE RKEY of another one of the same host flow side by side.
 """
 
 from smcsynth.clc import clc_decline

@@ -1,6 +1,6 @@
 """
-A Confirm names another link of the group than the Accept, RFC 7609 3.5.2.3: link 2 instead of link 1. Each side then
-sends on the link that it has chosen.
+A Confirm names another link of the group than the Accept, RFC 7609 3.5.2.3: link 2 instead of link
+1. Each side then sends on the link that it has chosen.
 """
 
 from smcsynth.failover import two_links

@@ -1,6 +1,7 @@
 """
-Replay after a failover, RFC 7609 4.6.2: link 1 dies after three messages of the client were sent but not acknowledged.
-On link 2 the client writes their bytes again and sends the messages again, each with its old number and cursors.
+Replay after a failover, RFC 7609 4.6.2: link 1 dies after three messages of the client were sent
+but not acknowledged. On link 2 the client writes their bytes again and sends the messages again,
+each with its old number and cursors.
 """
 
 from smcsynth.failover import delete_link_1, fail_over, lose, two_links

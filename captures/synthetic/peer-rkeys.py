@@ -1,8 +1,9 @@
 """
-RTokens of correct peers, RFC 7609 3.5.5.2, A.3.3 to A.3.7. A connection ends, its RMB is withdrawn over link 2, and its
-RKey stands for other memory; another link group on the same device has that RMB's RKey and address then. The server
-refuses a CONFIRM RKEY, the client repeats it, and the server writes to the RMB. A link is added, and the RTokens of an
-unused RMB are left out. CONFIRM RKEY for seven other links goes on in two continuations.
+RTokens of correct peers, RFC 7609 3.5.5.2, A.3.3 to A.3.7. A connection ends, its RMB is withdrawn
+over link 2, and its RKey stands for other memory; another link group on the same device has that
+RMB's RKey and address then. The server refuses a CONFIRM RKEY, the client repeats it, and the
+server writes to the RMB. A link is added, and the RTokens of an unused RMB are left out. CONFIRM
+RKEY for seven other links goes on in two continuations.
 """
 
 from smcsynth.llc import llc_confirm_rkey, llc_confirm_rkey_continuation

@@ -1,6 +1,7 @@
 """
-A link group of release 1 that is full, of two connections: one is closed, and its place is taken. The message that
-closes it is captured right behind the Accept of the next one, which another path has carried.
+A link group of release 1 that is full, of two connections: one is closed, and its place is taken.
+The message that closes it is captured right behind the Accept of the next one, which another path
+has carried.
 """
 
 from smcsynth.clc import first_contact_extension, v2_extension

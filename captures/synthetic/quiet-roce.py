@@ -1,7 +1,8 @@
 """
-RoCE without SMC, in which nothing may be found: connection management datagrams on queue pair 1, bulk WRITEs and
-SENDs of noise, RPC-over-RDMA and NVMe-like SENDs, READ and its response, SENDs of 44 bytes that begin 0x01 but have
-another length byte, SENDs of 44 bytes that begin 0xfe, UD traffic.
+RoCE without SMC, in which nothing may be found: connection management datagrams on queue pair 1,
+bulk WRITEs and SENDs of noise, RPC-over-RDMA and NVMe-like SENDs, READ and its response, SENDs of
+44 bytes that begin 0x01 but have another length byte, SENDs of 44 bytes that begin 0xfe, UD
+traffic.
 """
 
 from smcsynth import roce

@@ -1,7 +1,8 @@
 """
-TCP without SMC, in which nothing may be found: HTTP on port 80, bytes like TLS on 443, noise on the SMC test port
-50000, EBCDIC text that contains the eyecatcher E2D4C3D9 but not at its start, an eyecatcher that is cut, and one
-with the length and type of no CLC message. No handshake carries the option.
+TCP without SMC, in which nothing may be found: HTTP on port 80, bytes like TLS on 443, noise on the
+SMC test port 50000, EBCDIC text that contains the eyecatcher E2D4C3D9 but not at its start, an
+eyecatcher that is cut, and one with the length and type of no CLC message. No handshake carries the
+option.
 """
 
 from smcsynth.net import TcpConversation

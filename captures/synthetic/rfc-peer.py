@@ -1,9 +1,10 @@
 """
 Two peers that follow RFC 7609 where Linux takes another way.
 
-Different alert tokens, RMBE index 2 and 3 of RMBs with several elements, eyecatcher in bytes 0 to 3 of each RMBE
-and cursors that begin at 4 (A.4; CONFIRM LINK without Linux' flags), ADD LINK as in Figure 32 with the GID at
-offset 10, two links, ADD LINK CONTINUATION (A.3.3), eight links at most (A.3.1), and data that wrap a 16 KiB RMBE.
+Different alert tokens, RMBE index 2 and 3 of RMBs with several elements, eyecatcher in bytes 0 to 3
+of each RMBE and cursors that begin at 4 (A.4; CONFIRM LINK without Linux' flags), ADD LINK as in
+Figure 32 with the GID at offset 10, two links, ADD LINK CONTINUATION (A.3.3), eight links at most
+(A.3.1), and data that wrap a 16 KiB RMBE.
 """
 
 from smcsynth.clc import clc_proposal, prefix_area

@@ -1,6 +1,7 @@
 """
-SMC-Rv2 between hosts whose RoCE devices have global IPv6 GIDs, RoCEv2 over IPv6: v2 CLC messages, v2 LLC messages.
-The TCP connection is IPv4: the GID's kind is told by its content, not by the TCP connection.
+SMC-Rv2 between hosts whose RoCE devices have global IPv6 GIDs, RoCEv2 over IPv6: v2 CLC messages,
+v2 LLC messages. The TCP connection is IPv4: the GID's kind is told by its content, not by the TCP
+connection.
 """
 
 from smcsynth.octets import text_lines

@@ -1,11 +1,12 @@
 """
-What SMC never sends but RoCE allows, on the queue pair of a living SMC-R link and beside it; and application data
-that look like something else.
+What SMC never sends but RoCE allows, on the queue pair of a living SMC-R link and beside it; and
+application data that look like something else.
 
-Data: 44 bytes that look like a CDC message, 44 that look like an LLC message, data that begin 08 00 00 00 (taken
-for Ethernet over InfiniBand by some), a zero-length WRITE. Packets: RNR NAK and the SEND again, WRITE with
-immediate, SEND with immediate, SEND with invalidate, RDMA READ, fetch-and-add, congestion notification, UD SENDs.
-At last data again: a request, since HTTP has taken over the connection.
+Data: 44 bytes that look like a CDC message, 44 that look like an LLC message, data that begin 08 00
+00 00 (taken for Ethernet over InfiniBand by some), a zero-length WRITE. Packets: RNR NAK and the
+SEND again, WRITE with immediate, SEND with immediate, SEND with invalidate, RDMA READ,
+fetch-and-add, congestion notification, UD SENDs. At last data again: a request, since HTTP has
+taken over the connection.
 """
 
 from smcsynth import roce
@@ -23,7 +24,8 @@ def data_that_mislead(connection):
 
 
 def receiver_not_ready(connection, link):
-    """The client's CDC meets a receiver without a buffer (RNR NAK), and is sent again with the same PSN."""
+    """The client's CDC meets a receiver without a buffer (RNR NAK), and is sent again with the same
+    PSN."""
     message = connection.cdc_message("client")
     psn = link.qp["client"].psn
     link.send("client", message, ack=False)

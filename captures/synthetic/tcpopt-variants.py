@@ -1,8 +1,9 @@
 """
-TCP options 253 and 254 (RFC 4727, RFC 6994) in handshakes: the SMC option of RFC 7609 A.1 and what resembles it.
+TCP options 253 and 254 (RFC 4727, RFC 6994) in handshakes: the SMC option of RFC 7609 A.1 and what
+resembles it.
 
-One handshake for each row of VARIANTS, client ports 40001 and up in this order; the SYN-ACK repeats the SYN's option
-unless the row gives another. Nothing follows but FINs.
+One handshake for each row of VARIANTS, client ports 40001 and up in this order; the SYN-ACK repeats
+the SYN's option unless the row gives another. Nothing follows but FINs.
 """
 
 from smcsynth.clc import smc_option

@@ -1,9 +1,10 @@
 """
 Every single message of tests/synth/vectors.json, in that order, in the least that carries it.
 
-CLC messages: a TCP connection with the option in the handshake, one segment, no end. LLC and CDC messages: SEND
-only, over RoCEv2 between two queue pairs, without ACKs. TCP option: in a SYN. RoCE packets: as published, right
-ICRC or not. vectors.json beside this file is the list with the number of each vector's frame.
+CLC messages: a TCP connection with the option in the handshake, one segment, no end. LLC and CDC
+messages: SEND only, over RoCEv2 between two queue pairs, without ACKs. TCP option: in a SYN. RoCE
+packets: as published, right ICRC or not. vectors.json beside this file is the list with the number
+of each vector's frame.
 """
 
 import json

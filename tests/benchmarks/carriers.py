@@ -1,9 +1,9 @@
 """
 Large captures, fast: frames from bytes, of TCP connections and of SMC-R connections over RoCEv2.
 
-A connection is opened, sends, reads and is closed; Tcp and Smcr do it alike, so that a scene can have the same bytes
-over either. The checksums of IP and TCP are 0, as nothing of this looks at them; every other byte is what two Linux
-systems would send.
+A connection is opened, sends, reads and is closed; Tcp and Smcr do it alike, so that a scene can
+have the same bytes over either. The checksums of IP and TCP are 0, as nothing of this looks at
+them; every other byte is what two Linux systems would send.
 """
 
 import struct
@@ -274,8 +274,8 @@ class Smcr(Tcp):
         )
 
     def send(self, sender, data):
-        """RDMA WRITEs, two where the data go over the end of the element, and the CDC message that announces them.
-        What the sender has received, it has read by now."""
+        """RDMA WRITEs, two where the data go over the end of the element, and the CDC message that
+        announces them. What the sender has received, it has read by now."""
         receiver = 1 - sender
         assert self.sent[sender] + len(data) <= self.consumed[sender] + self.size
         offset = self.sent[sender] % self.size

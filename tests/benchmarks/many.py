@@ -1,7 +1,8 @@
 """
-Captures with many of everything that can grow: link groups, links, queue pairs, RMBs, connections, EIDs, tokens, RKeys,
-IDs of communication management, flows, findings, gaps, requests. No peer sends so many; but the cost of a frame has to
-stay the same. A kind is a function of a number; it yields the frames of so many entities.
+Captures with many of everything that can grow: link groups, links, queue pairs, RMBs, connections,
+EIDs, tokens, RKeys, IDs of communication management, flows, findings, gaps, requests. No peer sends
+so many; but the cost of a frame has to stay the same. A kind is a function of a number; it yields
+the frames of so many entities.
 """
 
 import struct
@@ -73,7 +74,8 @@ def roce(source, target, opcode, psn, payload=b"", qpn=None):
 
 
 def announcement(server, number=0, first=True):
-    """Accept or Confirm of version 1; `number` gives it keys of its own, and in a first contact a queue pair."""
+    """Accept or Confirm of version 1; `number` gives it keys of its own, and in a first contact a
+    queue pair."""
     address = SERVER if server else CLIENT
     return (
         EYECATCHER
@@ -185,8 +187,9 @@ def backwards(count):
 
 
 def used_again(count):
-    """Connections with the addresses and ports of the one before; no sequence number is half the circle away from 1,
-    which all of them acknowledge, for TCP would take such a segment for an old one."""
+    """Connections with the addresses and ports of the one before; no sequence number is half the
+    circle away from 1, which all of them acknowledge, for TCP would take such a segment for an old
+    one."""
     for i in range(count // 2):
         yield tcp(CLIENT, SERVER, 40000, SYN, options=OPTION, seq=0x1000 * i)
         yield tcp(SERVER, CLIENT, 40000, PUSH_ACK, announcement(1, i), seq=0x1000 * i + 2)

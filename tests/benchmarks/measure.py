@@ -1,4 +1,5 @@
-"""Whole processes: CPU time and peak memory as the kernel counts them, instructions as callgrind or QEMU does."""
+"""Whole processes: CPU time and peak memory as the kernel counts them, instructions as callgrind or
+QEMU does."""
 
 import itertools
 import os
@@ -33,7 +34,8 @@ def build_libraries(bed):
 
 @dataclass(frozen=True)
 class Command:
-    """tshark with or without the plugin on a capture; a capture that is a function is generated into a pipe."""
+    """tshark with or without the plugin on a capture; a capture that is a function is generated
+    into a pipe."""
 
     bed: object
     build: str
@@ -82,7 +84,8 @@ class Command:
         return self.usage().ru_maxrss * 1024
 
     def all_instructions(self):
-        """As QEMU counts them, from the start of the process to its end: only differences of two captures tell something."""
+        """As QEMU counts them, from the start of the process to its end: only differences of two
+        captures tell something."""
         process = self.start(
             (
                 "setarch",
@@ -101,7 +104,8 @@ class Command:
         return int(re.search(r"instructions: (\d+)", text).group(1))
 
     def instructions(self, profile):
-        """As callgrind counts them, the same in each run (repeated.c); `profile` is where its output goes."""
+        """As callgrind counts them, the same in each run (repeated.c); `profile` is where its
+        output goes."""
         process = self.start(
             (
                 "setarch",

@@ -1,10 +1,11 @@
 """
-Frames of the real captures with other addresses: those of hosts that nobody has seen yet, so that connections, link
-groups and links are new. Captures of captures/real have the addresses that captures/README.md draws.
+Frames of the real captures with other addresses: those of hosts that nobody has seen yet, so that
+connections, link groups and links are new. Captures of captures/real have the addresses that
+captures/README.md draws.
 
-MAC and IP addresses are replaced wherever they stand: in headers, in GIDs, in peer IDs, in CLC messages. Ports, queue
-pairs, RKeys and tokens stay, as two pairs of hosts may well use the same. Checksums are not made anew: tshark does not
-check them by itself.
+MAC and IP addresses are replaced wherever they stand: in headers, in GIDs, in peer IDs, in CLC
+messages. Ports, queue pairs, RKeys and tokens stay, as two pairs of hosts may well use the same.
+Checksums are not made anew: tshark does not check them by itself.
 """
 
 import functools

@@ -1,8 +1,10 @@
 """
-A kernel that a test makes: it answers plugin/capture's questions over socket pairs, for machines without SMC.
+A kernel that a test makes: it answers plugin/capture's questions over socket pairs, for machines
+without SMC.
 
-As a program it runs plugin/capture with that kernel: made_kernel.py PROGRAM ARGUMENT...; MADE_SOCKETS says how many SMC
-sockets which network namespace has: "=3" for the own one, "=3 blue=100".
+As a program it runs plugin/capture with that kernel: made_kernel.py PROGRAM ARGUMENT...;
+MADE_SOCKETS says how many SMC sockets which network namespace has: "=3" for the own one, "=3
+blue=100".
 """
 
 import contextlib

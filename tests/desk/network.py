@@ -1,11 +1,12 @@
 """
-A wire: two network namespaces and a veth pair between them. One end sends the frames of captures, at the other end
-programs listen. Nothing else is on the wire: no addresses, no IPv6, no ARP.
+A wire: two network namespaces and a veth pair between them. One end sends the frames of captures,
+at the other end programs listen. Nothing else is on the wire: no addresses, no IPv6, no ARP.
 
-Nothing of it has a name on the machine. Only this process holds the namespaces, as open files: the kernel takes them
-away when it ends, however it ends.
+Nothing of it has a name on the machine. Only this process holds the namespaces, as open files: the
+kernel takes them away when it ends, however it ends.
 
-tcpreplay is no substitute: it does not say when it sent which frame, and cannot begin anew with other addresses.
+tcpreplay is no substitute: it does not say when it sent which frame, and cannot begin anew with
+other addresses.
 """
 
 import collections
@@ -170,8 +171,8 @@ def descendants(process):
 
 class Listener:
     """
-    A program at the listening end: `lines` that it has printed, with the time when each came, in seconds since 1970,
-    and `errors`.
+    A program at the listening end: `lines` that it has printed, with the time when each came, in
+    seconds since 1970, and `errors`.
     """
 
     def __init__(self, process):
@@ -207,8 +208,8 @@ class Listener:
 
     def recorded(self):
         """
-        How many frames its dumpcap has written to a temporary file, wherever that is: with capabilities of its own file
-        dumpcap does not look at TMPDIR.
+        How many frames its dumpcap has written to a temporary file, wherever that is: with
+        capabilities of its own file dumpcap does not look at TMPDIR.
         """
         paths = set()
         for each in descendants(self.process.pid):
@@ -270,8 +271,8 @@ class Wire:
 
     def start(self, tshark, *command, kind=Listener):
         """
-        Start a program at the listening end. It runs as a user who is not root but may capture, as dumpcap lets users;
-        `tshark` has its environment.
+        Start a program at the listening end. It runs as a user who is not root but may capture, as
+        dumpcap lets users; `tshark` has its environment.
         """
         process = subprocess.Popen(
             [
@@ -314,8 +315,8 @@ class Wire:
 
     def send(self, frames, speed=None):
         """
-        Send frames, `speed` times as fast as they were captured, or without a pause; returns when each was sent, in
-        seconds since 1970.
+        Send frames, `speed` times as fast as they were captured, or without a pause; returns when
+        each was sent, in seconds since 1970.
         """
         start, sent = time.monotonic(), []
         for frame in frames:

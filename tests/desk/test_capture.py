@@ -1,6 +1,6 @@
 """
-plugin/capture: what it writes of a kernel that the tests make, and of the wire beside it; how it ends; what it says when it
-cannot begin. Nothing of it stays.
+plugin/capture: what it writes of a kernel that the tests make, and of the wire beside it; how it
+ends; what it says when it cannot begin. Nothing of it stays.
 """
 
 import contextlib
@@ -223,7 +223,8 @@ def test_network_namespaces_are_entered(program):
 
 
 def test_answers_are_a_capture(program, monkeypatch, tshark, bed, scratch):
-    """Of two namespaces of three: one has no SMC sockets. What the kernel said, byte by byte; mergecap joins it."""
+    """Of two namespaces of three: one has no SMC sockets. What the kernel said, byte by byte;
+    mergecap joins it."""
     counts, said = {"": 0, "blue": 110, "red": 0}, []
 
     def answers(count, request):
@@ -338,7 +339,8 @@ def test_a_dumpcap_that_does_not_begin(program, monkeypatch):
 
 @pytest.mark.parametrize("capabilities", [False, True])
 def test_dumpcap_does_not_outlive_it(wire, bed, copies, capabilities):
-    """Not even where nothing can be tidied up, and where dumpcap's file has capabilities or has none."""
+    """Not even where nothing can be tidied up, and where dumpcap's file has capabilities or has
+    none."""
     path, dumpcap = copies / "killed.pcapng", copies / "dumpcap"
     shutil.copyfile(shutil.which("dumpcap"), dumpcap)
     dumpcap.chmod(0o755)
@@ -454,7 +456,9 @@ def test_words_that_it_does_not_take(tshark, copies):
         "-w f -n -1": "-n needs a number of seconds, not -1",
         "-w f -s 96": "-f, -s, -b and --nlmon need -i",
         "-w f -i lo --nlmon --no-nlmon": "--nlmon and --no-nlmon do not go together",
-        "-w f --netns nosuch": "there is no network namespace nosuch (ip netns lists those with names)",
+        "-w f --netns nosuch": (
+            "there is no network namespace nosuch (ip netns lists those with names)"
+        ),
         "-w /nosuch/f -a 0": "/nosuch/f: No such file or directory",
         "-w /dev/full -a 0": "No space left on device",
         "-i nosuch0 -w f --no-nlmon": None,

@@ -1,6 +1,6 @@
 """
-docs/report.md: docs/examples/smcr-check passes what is as expected, finds what is not, and says so where it cannot tell;
-whoever runs it.
+docs/report.md: docs/examples/smcr-check passes what is as expected, finds what is not, and says so
+where it cannot tell; whoever runs it.
 """
 
 import re
@@ -73,7 +73,8 @@ def test_details_pass_and_fail(tshark, golden):
 
 
 def test_nobodys_settings_count(tshark, scratch):
-    """Those of the user, the time zone and the language change what tshark prints, but not the check."""
+    """Those of the user, the time zone and the language change what tshark prints, but not the
+    check."""
     config = scratch / ".config" / "wireshark"
     config.mkdir(parents=True)
     (config / "preferences").write_text("smcr.strict: TRUE\n")
@@ -120,7 +121,8 @@ def test_report(tshark, name, status):
     "what", re.findall(r"smcr-check report run.pcapng '(.+?)'", GUIDE.read_text(encoding="utf-8"))
 )
 def test_report_takes_the_filters_of_the_guide(tshark, what):
-    """All hold of three good connections, and none of one with losses, or of one that was never set up."""
+    """All hold of three good connections, and none of one with losses, or of one that was never set
+    up."""
     assert check(tshark, "report", tshark.bed.capture("6.1-v2-c-three-conns"), what) == (0, "", "")
     name = "6.1-v2-f1-decline-server-no-device" if "setup_s" in what else "6.1-v2-n-lossy"
     status, page, _ = check(tshark, "report", tshark.bed.capture(name), what)

@@ -1,6 +1,7 @@
 """
-Every command that stands in an indented block of a document runs as it stands there. Those with a prompt are examples
-(tests/test_docs.py); the others are run here, block by block, in a folder where the files are that they name.
+Every command that stands in an indented block of a document runs as it stands there. Those with a
+prompt are examples (tests/test_docs.py); the others are run here, block by block, in a folder where
+the files are that they name.
 """
 
 import collections
@@ -21,7 +22,8 @@ DOCUMENTS = [
     *sorted((TOP / "docs").glob("*.md")),
 ]
 
-# Programs that run here. Of each that does not, why; another program stands in for it, and gets the same words.
+# Programs that run here. Of each that does not, why; another program stands in for it, and gets the
+# same words.
 REAL = {"tshark", "mergecap", "jq", "smcr-check", "mkdir", "ls"}
 STOOD_FOR = {
     "dumpcap": "captures on an interface",
@@ -38,8 +40,13 @@ STOOD_FOR = {
     "/usr/bin/python3": "runs the tests",
     "plugin/run": "builds and installs; tests/test_install.py runs it",
     "plugin/package": "builds for a minute; tests/desk/test_package.py runs it",
-    "tests/": "a script for developers: builds, runs the tests, or writes to the checkout; tests/test_scripts.py has some",
-    "build-test/debug/tests/fabric/verdicts": "reads what it is told; tests/facts/test_fabric.py tells it",
+    "tests/": (
+        "a script for developers: builds, runs the tests, or writes to the checkout; "
+        "tests/test_scripts.py has some"
+    ),
+    "build-test/debug/tests/fabric/verdicts": (
+        "reads what it is told; tests/facts/test_fabric.py tells it"
+    ),
     "docs/pictures/make": "opens windows, and writes to the checkout",
 }
 
@@ -53,10 +60,12 @@ OTHER_BLOCKS = (
     "(smcr.write && ",
 )
 
-# What a command names that is not there: words for the reader to replace, and folders of the reader's machine.
+# What a command names that is not there: words for the reader to replace, and folders of the
+# reader's machine.
 REPLACED = {"-Y FILTER": "-Y smcr.clc", "/var/tmp/": "var/", "/usr/bin/python3 ": "python3 "}
 
-# Takes 7 seconds. In a short run the example below it has to do, which is the same with another filter.
+# Takes 7 seconds. In a short run the example below it has to do, which is the same with another
+# filter.
 LONG = "tshark -G elastic-mapping --elastic-mapping-filter frame,"
 
 # Files that the commands name: captures.
@@ -83,7 +92,8 @@ def is_command(text):
 
 
 def blocks(path):
-    """[(line number, lines)] of the indented blocks without a prompt; the four blanks are left out."""
+    """[(line number, lines)] of the indented blocks without a prompt; the four blanks are left
+    out."""
     lines = enumerate([*path.read_text(encoding="utf-8").split("\n")], 1)
     for indented, group in itertools.groupby(
         lines, lambda each: each[1].startswith(examples.INDENT)
@@ -94,7 +104,8 @@ def blocks(path):
 
 
 def commands(path):
-    """The commands in the blocks of a document, without what explains them behind two blanks or more."""
+    """The commands in the blocks of a document, without what explains them behind two blanks or
+    more."""
     for number, lines in blocks(path):
         while lines and not lines[0].startswith(OTHER_BLOCKS):
             assert is_command(lines[0]), f"{path.name}:{number}: what is this? {lines[0]}"
@@ -210,7 +221,8 @@ def test_programs_are_there():
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(TOP).as_posix())
 def test_lines_go_on_between_words(path):
-    """A word that goes on in the next line would take in the blanks there, or lose what comes behind them."""
+    """A word that goes on in the next line would take in the blanks there, or lose what comes
+    behind them."""
     lines = path.read_text(encoding="utf-8").split("\n")
     assert [
         line for line in lines if line.startswith(examples.INDENT) and re.search(r"[^ ]\\$", line)

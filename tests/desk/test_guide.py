@@ -1,6 +1,6 @@
 """
-docs/guide.md leads from a capture to the cause: the report's first finding is the one that the guide shows, its filter
-finds the frame that the guide names, and every picture is there.
+docs/guide.md leads from a capture to the cause: the report's first finding is the one that the
+guide shows, its filter finds the frame that the guide names, and every picture is there.
 """
 
 import json
@@ -14,7 +14,8 @@ GUIDE = (TOP / "docs" / "guide.md").read_text(encoding="utf-8")
 PICTURES = TOP / "docs" / "pictures"
 LARGEST = 150000  # bytes of a picture
 
-# Of each problem: capture, kind of the first finding, its frame, and how many frames its filter finds.
+# Of each problem: capture, kind of the first finding, its frame, and how many frames its filter
+# finds.
 PROBLEMS = {
     "1. It fell back to TCP": ("6.1-v2-f1-decline-server-no-device", "fallback", 6, 1),
     "2. Slow because of the reader": ("6.1-v2-d-bulk-slow-reader", "slow_reader", 34, 173),
@@ -58,7 +59,8 @@ def test_each_problem_has_a_section():
 @pytest.mark.parametrize("options", [[], ["-2"]], ids=["one-pass", "two-passes"])
 @pytest.mark.parametrize("title", PROBLEMS)
 def test_first_finding_leads_there(tshark, title, options):
-    """Of either pass: what the report says first is this problem, and the filter finds the frame that it names."""
+    """Of either pass: what the report says first is this problem, and the filter finds the frame
+    that it names."""
     capture, kind, frame, count = PROBLEMS[title]
     finding = first_finding(tshark, capture, *options)
     assert (finding["kind"], finding["frame"]) == (kind, frame)
@@ -70,7 +72,8 @@ def test_first_finding_leads_there(tshark, title, options):
 
 @pytest.mark.parametrize("title", PROBLEMS)
 def test_section_shows_finding_filter_and_picture(tshark, title):
-    """The report's line, the filter as it stands in the report, its frame, and a picture of the same capture."""
+    """The report's line, the filter as it stands in the report, its frame, and a picture of the
+    same capture."""
     capture, _, frame, _ = PROBLEMS[title]
     text = sections()[title]
     where = first_finding(tshark, capture, "-2")["filter"]

@@ -1,6 +1,7 @@
 """
-Live: captures are sent over a wire of their own (network.py), and tshark, dumpcap and plugin/monitor listen at the
-other end without being root. They say of the frames what tshark says of the file.
+Live: captures are sent over a wire of their own (network.py), and tshark, dumpcap and
+plugin/monitor listen at the other end without being root. They say of the frames what tshark says
+of the file.
 """
 
 import contextlib
@@ -19,7 +20,8 @@ from bed import ALL, PREFERENCES, TOP, USER, Tshark
 from fresh import fresh
 from network import LINK, Frame, count_written, frames_of, new_wire, until
 
-LATEST = 1  # seconds from a frame to the line that shows it, unless dumpcap itself keeps frames that long
+# seconds from a frame to the line that shows it, unless dumpcap itself keeps frames that long
+LATEST = 1
 MARGIN = 0.25  # seconds: dumpcap reads so often, and two of them not at the same time
 ATTEMPTS = 3  # to come in time and without loss
 LIVE = ("tshark", "-n", "-l", *PREFERENCES, "-i", LINK)
@@ -33,8 +35,8 @@ FAILOVER, ASYMMETRIC, LOSSY = (
 LATE = "6.1-v1-c2-capture-starts-late"
 FEW, FORTY, SLOW = "6.1-v2-c-three-conns", "6.1-v2-q-forty-conns", "6.1-v2-d-bulk-slow-reader"
 
-# How fast captures are sent: as captured, faster if that would take long, None: without a pause. The default run takes
-# the first of them.
+# How fast captures are sent: as captured, faster if that would take long, None: without a pause.
+# The default run takes the first of them.
 SPEEDS = [
     ("6.1-v2-j-http11", 1),
     (FORTY, None),
@@ -71,7 +73,8 @@ WITH_UNIT = re.compile(r"(?:below )?[\d.,]+(?: (?:ns|µs|ms|s|\w?bit/s)\b|/s\b| 
 
 @pytest.fixture
 def live(bed, tshark, scratch):
-    """tshark whose dumpcap may write to `scratch`; its `reader` is for files, and shares what it has read."""
+    """tshark whose dumpcap may write to `scratch`; its `reader` is for files, and shares what it
+    has read."""
     scratch.chmod(0o777)
     live = Tshark(bed, TMPDIR=str(scratch))
     live.reader = tshark
@@ -157,8 +160,8 @@ def part_of(live, name, path, wanted):
 
 class Replay:
     """
-    A capture that is sent while tshark and plugin/monitor listen, and a tshark without the plugin, which tells what
-    dumpcap takes: that of Wireshark 4.0 hands over frames twice a second.
+    A capture that is sent while tshark and plugin/monitor listen, and a tshark without the plugin,
+    which tells what dumpcap takes: that of Wireshark 4.0 hands over frames twice a second.
     """
 
     def __init__(self, wire, live, stock, scratch, name, speed):
@@ -251,7 +254,8 @@ def test_replay(wire, live, stock, scratch, name, speed):
 
 @pytest.mark.parametrize("name", [ASYMMETRIC, FAILOVER, LOSSY, LATE])
 def test_one_pass_does_not_lie(live, name):
-    """What one pass, as a live capture is, says in an expert item, two passes say too, which know what came later."""
+    """What one pass, as a live capture is, says in an expert item, two passes say too, which know
+    what came later."""
     items = sorted({each.filter for each in fields.experts()})
     one, two = (live.reader.fields(name, *items, two_pass=two_pass) for two_pass in (False, True))
     said = [
@@ -266,7 +270,8 @@ def test_one_pass_does_not_lie(live, name):
 
 
 def report_lines(text):
-    """Lines of `-z smcr,report` without durations, shares, rates and dates, sorted: where the time went is by time."""
+    """Lines of `-z smcr,report` without durations, shares, rates and dates, sorted: where the time
+    went is by time."""
     return sorted(
         re.sub(r"[ ─]+", " ", WITH_UNIT.sub("#", line))
         for line in text.splitlines()
@@ -379,7 +384,8 @@ def test_ring_of_dumpcap(wire, live, scratch):
 
 
 def test_ring_of_tshark(wire, live, scratch):
-    """Every file begins anew: its lines are those of the file, and the report at the end is that of the last one."""
+    """Every file begins anew: its lines are those of the file, and the report at the end is that of
+    the last one."""
     kept = 3
     (tshark,) = wire.listen(
         live,
@@ -447,7 +453,8 @@ def fresh_block(frame):
 
 
 def test_fresh_hosts_are_new(live, scratch):
-    """Captures that come again from other hosts (tests/desk/soak): all they have is there twice, and nothing else."""
+    """Captures that come again from other hosts (tests/desk/soak): all they have is there twice,
+    and nothing else."""
     head, frames = pcapng.read(live.bed.capture(FEW))
     again = [frame._replace(block=fresh_block(frame)) for frame in frames]
     pcapng.write(scratch / "twice.pcapng", head, frames + again)

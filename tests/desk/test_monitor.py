@@ -1,4 +1,5 @@
-"""plugin/monitor: what it prints of captures and of what comes in live, how it ends, what it says when it cannot begin."""
+"""plugin/monitor: what it prints of captures and of what comes in live, how it ends, what it says
+when it cannot begin."""
 
 import collections
 import contextlib
@@ -35,7 +36,8 @@ SYNTHETIC = (
     "reserved-flags",
 )
 LINE = re.compile(
-    r" *(?P<frame>\d+) (?P<time>\d\d:\d\d:\d\d\.\d{6})  (?P<source>.*?) > (?P<target>.*?)  (?P<text>.*)"
+    r" *(?P<frame>\d+) (?P<time>\d\d:\d\d:\d\d\.\d{6})  (?P<source>.*?) > (?P<target>.*?)  "
+    r"(?P<text>.*)"
 )
 MORE = re.compile(r"    [ 0-9a-f]{4}  (?P<text>.*)")  # what -x and -v add
 CLASSES = {
@@ -159,7 +161,8 @@ def test_a_line_for_each_message(lines, tshark, name):
 
 
 def test_what_hosts_tell(lines, tshark):
-    """A line for each message of netlink about SMC, with what its line in the tree says, and the socket's connection."""
+    """A line for each message of netlink about SMC, with what its line in the tree says, and the
+    socket's connection."""
     path = hosts.write(tshark.bed, hosts.Variant("late-fallback", "AB", ""))
     shown = lines(path, "told")
     rows = tshark.fields(path, "frame.number", "smcr.told", "smcr.stream", where="smcr.told")
@@ -406,7 +409,8 @@ def test_count(monitor, bed):
 
 
 class Live:
-    """The monitor on a pipe, as dumpcap reads one: what is written comes in live, without any permission."""
+    """The monitor on a pipe, as dumpcap reads one: what is written comes in live, without any
+    permission."""
 
     def __init__(self, program, environment, folder, *arguments):
         self.folder = folder / "tmp"
@@ -582,9 +586,9 @@ def test_file_cut_short(monitor, tshark, bed, scratch):
         result.returncode == tshark.start("-r", path).returncode > 1
         and len(parsed(result.stdout)) > 2
     )
-    assert (
-        result.stderr
-        == f'smcr-monitor: The file "{path}" appears to have been cut short in the middle of a packet.\n'
+    assert result.stderr == (
+        f'smcr-monitor: The file "{path}" appears to have been cut short in the middle of a '
+        "packet.\n"
     )
 
 
@@ -621,7 +625,10 @@ def test_permission_missing(monitor, tshark):
         pytest.skip("everybody may capture here")
     result = monitor("-i", "lo")
     assert result.returncode == 1 and re.fullmatch(
-        r"smcr-monitor: .*ermission to capture .*\. Debian: dpkg-reconfigure wireshark-common lets .* capture\.\n",
+        (
+            r"smcr-monitor: .*ermission to capture .*\. Debian: dpkg-reconfigure "
+            r"wireshark-common lets .* capture\.\n"
+        ),
         result.stderr,
     ), result.stderr
 
@@ -630,7 +637,8 @@ def test_plugin_missing(monitor, tshark_without, bed):
     result = monitor("-r", bed.capture("vectors"), by=tshark_without)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr == (
-        "smcr-monitor: tshark does not load the SMC-R plugin; tshark -G plugins lists those that it "
+        "smcr-monitor: tshark does not load the SMC-R plugin; tshark -G plugins lists those that "
+        "it "
         "has.\n"
     )
 

@@ -1,6 +1,7 @@
 """
-Other versions of Wireshark: the plugin is built by what their headers have, whatever their number; a plugin of
-another version is refused in one line; and plugin/run builds anew when the system has another Wireshark.
+Other versions of Wireshark: the plugin is built by what their headers have, whatever their number;
+a plugin of another version is refused in one line; and plugin/run builds anew when the system has
+another Wireshark.
 """
 
 import os
@@ -99,7 +100,8 @@ of_4_0 = pytest.mark.skipif(
 
 @pytest.fixture
 def neighbour(tmp_path):
-    """A function that makes a Wireshark of headers only; returns the environment in which pkg-config finds it."""
+    """A function that makes a Wireshark of headers only; returns the environment in which
+    pkg-config finds it."""
 
     def make(number, changes):
         include = tmp_path / "include"
@@ -116,7 +118,8 @@ def neighbour(tmp_path):
             for asked in ("--libs", "--variable=libdir")
         )
         (tmp_path / "wireshark.pc").write_text(
-            f"libdir={folder}plugindir={tmp_path}/plugins\nName: Wireshark\nDescription: headers only\n"
+            f"libdir={folder}plugindir={tmp_path}/plugins\nName: Wireshark\n"
+            "Description: headers only\n"
             f"Version: {number}\nRequires: glib-2.0\nCflags: -I{include}\nLibs: {libraries}"
         )
         return {**os.environ, "PKG_CONFIG_PATH": str(tmp_path)}
@@ -229,7 +232,8 @@ def refused(result, tshark_without, *words):
 
 @pytest.mark.parametrize("major, minor", [(0, -2), (0, -1), (0, 1), (0, 2), (-1, 0), (1, 0)])
 def test_other_version_is_refused(bed, tshark_without, major, minor):
-    """Smaller or larger, by the version that the file names: the libraries are those that are here."""
+    """Smaller or larger, by the version that the file names: the libraries are those that are
+    here."""
     good, named = (BUILDS / "debug" / "smcr.so").read_bytes(), []
     for name, step in ((b"plugin_want_major", major), (b"plugin_want_minor", minor)):
         offset = file_offset(good, symbol(good, name))
@@ -286,8 +290,8 @@ TOOLS = {
 @pytest.fixture
 def upgraded(bed, scratch):
     """
-    A user whose plugin was built for this Wireshark, and whose system now says that it has another one: (plugin
-    folders, copy of the project, environment).
+    A user whose plugin was built for this Wireshark, and whose system now says that it has another
+    one: (plugin folders, copy of the project, environment).
     """
     old, new = wireshark_version(), "4.97"
     copy, home, tools = scratch / "checkout", scratch / "home", scratch / "tools"
@@ -345,7 +349,8 @@ def content(upgraded, *arguments):
 
 
 def test_run_builds_anew_for_another_wireshark(bed, upgraded):
-    """The file of the old Wireshark stays where only that one looks; --uninstall takes both away."""
+    """The file of the old Wireshark stays where only that one looks; --uninstall takes both
+    away."""
     plugins, copy, environment = upgraded
     printed = content(upgraded, bed.capture(CAPTURE))
     new = plugins / environment["NEW"] / "epan" / "smcr.so"

@@ -1,6 +1,6 @@
 """
-What plugin/package builds: files, dependencies, version. The archive is installed and uninstalled by a user without
-privileges. tests/packages tries all of it in fresh roots of three Debians.
+What plugin/package builds: files, dependencies, version. The archive is installed and uninstalled
+by a user without privileges. tests/packages tries all of it in fresh roots of three Debians.
 """
 
 import hashlib
@@ -369,7 +369,8 @@ def test_archive_refuses_what_it_is_not_for(user, line, words):
     ],
 )
 def test_archive_finds_the_folders_without_tshark(user, environment):
-    """Where only the window is installed, by Wireshark's own rules: they are the folders that tshark tells."""
+    """Where only the window is installed, by Wireshark's own rules: they are the folders that
+    tshark tells."""
     if "old" in environment:
         (user.home / environment.pop("old")).mkdir()
     given = {name: str(user.home / value) for name, value in environment.items()}
@@ -407,7 +408,8 @@ def test_archive_finds_the_folders_without_tshark(user, environment):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be root")
 def test_archive_refuses_root(user):
-    """A tshark of this test's own tells the folders: nothing can come into those of this machine."""
+    """A tshark of this test's own tells the folders: nothing can come into those of this
+    machine."""
     programs = user.unpacked / "programs"
     programs.mkdir()
     folders = "\\n".join(

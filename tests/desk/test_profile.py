@@ -1,6 +1,6 @@
 """
-The profile SMC-R: Wireshark takes every line of it, healthy captures are calm in it, and each trouble has a colour of
-its own. It comes and goes with the plugin (see also tests/test_install.py).
+The profile SMC-R: Wireshark takes every line of it, healthy captures are calm in it, and each
+trouble has a colour of its own. It comes and goes with the plugin (see also tests/test_install.py).
 """
 
 import collections
@@ -24,7 +24,8 @@ PROFILE = TOP / "plugin" / "profile"
 
 CALM = {"SMC-R: CLC", "SMC-R: LLC", "SMC-R: CDC", "SMC-R: data", "RoCE", "TCP", "Other"}
 
-# What went wrong in a capture, by its description in captures/README.md: the colours that must show it.
+# What went wrong in a capture, by its description in captures/README.md: the colours that must show
+# it.
 TROUBLE = {
     "6.1-v1-f1-decline-server-no-device": {"fallback to TCP"},
     "6.1-v2-f6-decline-confirm-link-timeout": {"fallback to TCP"},
@@ -50,7 +51,8 @@ def lines(name):
 
 
 def colours():
-    """Rows of the colour rules: (name, filter, background, text), the colours as three numbers from 0 to 1."""
+    """Rows of the colour rules: (name, filter, background, text), the colours as three numbers from
+    0 to 1."""
     rows = []
     for line in lines("colorfilters"):
         name, where, back, text = re.fullmatch(
@@ -131,7 +133,8 @@ def test_filters_are_valid(tshark):
 
 
 def test_fields_are_ours_or_wiresharks(tshark):
-    """A filter of Wireshark's own colour files takes any word for a field that may come; the list of fields does not."""
+    """A filter of Wireshark's own colour files takes any word for a field that may come; the list
+    of fields does not."""
     known = {
         line.split("\t")[2] for line in tshark.run("-G", "fields").splitlines() if line[0] in "FP"
     }
@@ -147,7 +150,8 @@ def test_fields_are_ours_or_wiresharks(tshark):
 
 
 def test_columns(desk):
-    """Connection, direction, link, message, bytes and window of a frame stand where the profile has them; Pause is hidden."""
+    """Connection, direction, link, message, bytes and window of a frame stand where the profile has
+    them; Pause is hidden."""
     titles = [title for title, _ in columns()]
     assert titles.index("Pause") == titles.index("Time") + 1
     titles.remove("Pause")
@@ -211,7 +215,8 @@ def test_columns_have_widths():
 
 
 def test_columns_are_wide_enough(tshark):
-    """For the longest of the words that they show: 8 pixels a character of Wireshark's font, and 8 around them."""
+    """For the longest of the words that they show: 8 pixels a character of Wireshark's font, and 8
+    around them."""
     cells = next(
         csv.reader([lines("recent")[0].removeprefix("column.width: ")], skipinitialspace=True)
     )
@@ -246,7 +251,8 @@ def test_graphs_name_each_row_once():
 
 @pytest.fixture
 def place(bed, scratch):
-    """Calls a function of plugin/place for a user with a home of his own; returns what it says, and the profile."""
+    """Calls a function of plugin/place for a user with a home of his own; returns what it says, and
+    the profile."""
     home, tools = scratch / "home", scratch / "plugin"
     (home / ".config" / "wireshark").mkdir(parents=True)
     (home / ".config" / "wireshark" / "preferences").write_text("")
@@ -321,7 +327,8 @@ def test_newer_files_take_the_place_of_older_ones(place):
 
 
 def test_where_it_is_after_each_way_to_install():
-    """As docs/building.md says: plugin/run and the archive ask plugin/place; the package has a folder of its own."""
+    """As docs/building.md says: plugin/run and the archive ask plugin/place; the package has a
+    folder of its own."""
     text = (TOP / "docs" / "building.md").read_text(encoding="utf-8")
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
@@ -333,7 +340,10 @@ def test_where_it_is_after_each_way_to_install():
 
     def folder(number):
         told = "Personal configuration:\\t/of/user\\nGlobal configuration:\\t/of/system\\n"
-        script = f'id() {{ echo {number}; }}; tshark() {{ printf "{told}"; }}; . {TOP}/plugin/place; profile_folder'
+        script = (
+            f'id() {{ echo {number}; }}; tshark() {{ printf "{told}"; }}; . {TOP}/plugin/place; '
+            "profile_folder"
+        )
         return subprocess.run(
             ["sh", "-c", script], capture_output=True, text=True, check=True
         ).stdout.split("/")[2]
@@ -441,7 +451,8 @@ def test_text_can_be_read(name, back, text):
 
 
 def test_colours_differ():
-    """Background and text together. Loss looks the same on TCP and on RoCE, and so does what is neither."""
+    """Background and text together. Loss looks the same on TCP and on RoCE, and so does what is
+    neither."""
     for (name, _, *first), (other, _, *second) in itertools.combinations(colours(), 2):
         distance = sum(
             abs(a - b)

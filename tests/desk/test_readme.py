@@ -1,6 +1,6 @@
 """
-Every command of README.md is run by a test. Its examples, which show what they print, are in tests/test_docs.py; the
-others are run here, or by the test that is named here.
+Every command of README.md is run by a test. Its examples, which show what they print, are in
+tests/test_docs.py; the others are run here, or by the test that is named here.
 """
 
 import os
@@ -62,7 +62,8 @@ HERE = {
 
 
 def commands():
-    """Commands in indented blocks, up to what explains them, and between backquotes; without the examples."""
+    """Commands in indented blocks, up to what explains them, and between backquotes; without the
+    examples."""
     block = [
         re.split(r"\s{2,}", line.strip())[0]
         for line in README.splitlines()

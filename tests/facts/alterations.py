@@ -1,8 +1,9 @@
 """
 Ways to alter a capture: frames that are missing, cut, out of order or there twice.
 
-An alteration is a function from a list of frames (pcapng.Frame) to another one. A frame keeps its number, whatever
-becomes of it, so each frame of the altered capture tells which frame it was. Chance has a seed.
+An alteration is a function from a list of frames (pcapng.Frame) to another one. A frame keeps its
+number, whatever becomes of it, so each frame of the altered capture tells which frame it was.
+Chance has a seed.
 """
 
 import collections
@@ -12,7 +13,8 @@ import random
 import pcapng
 import wire
 
-# write: how the frames become a file; names: (new, old) texts of what has another name in the altered capture
+# write: how the frames become a file; names: (new, old) texts of what has another name in the
+# altered capture
 Case = collections.namedtuple("Case", "label alter write names", defaults=(pcapng.write, ()))
 
 SEEDS = {0.05: 20, 0.3: 5}  # share of frames left out: how many seeds
@@ -113,7 +115,8 @@ def ends(whole):
 
 
 def rkeys_of(message):
-    """RKeys that a CLC Accept or Confirm, CONFIRM RKEY or DELETE RKEY names for the link it is on."""
+    """RKeys that a CLC Accept or Confirm, CONFIRM RKEY or DELETE RKEY names for the link it is
+    on."""
     data = message.data
     if len(data) < SHORTEST.get(message.kind, len(data) + 1):
         return []
@@ -130,7 +133,8 @@ def rkeys_of(message):
 
 
 def pairs(whole):
-    """CONFIRM or DELETE RKEY, its response or both, and the Accept or Confirm that names the same RKey next."""
+    """CONFIRM or DELETE RKEY, its response or both, and the Accept or Confirm that names the same
+    RKey next."""
     messages = [(message, set(rkeys_of(message))) for message in wire.messages(whole.path)]
     found = {}
     for at, (message, rkeys) in enumerate(messages):
@@ -351,7 +355,8 @@ UNIT = 10**6  # timestamps a second
 
 
 def other_numbers(frame):
-    """The frame with other TCP sequence numbers, else Wireshark takes a connection repeated for retransmissions."""
+    """The frame with other TCP sequence numbers, else Wireshark takes a connection repeated for
+    retransmissions."""
     data, start = bytearray(pcapng.data(frame)), ETHERNET_HEADER
     ethertype = wire.u16(data, start - 2)
     if data[start + PROTOCOL_AT.get(ethertype, 0)] != wire.TCP or ethertype not in PROTOCOL_AT:

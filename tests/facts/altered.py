@@ -4,10 +4,10 @@ Attribution is right or absent, whatever a capture lacks.
 
     tests/facts/altered.py [--only KIND] [--every N] [--plugin FILE] [CAPTURE ...]
 
-Alters captures in many ways (alterations.py) and prints a table. Each frame of the altered capture is compared with the
-same frame of the whole one, in one pass over the altered capture and in two. What is shown of the frame must be the
-same, but it may be missing. The table counts what is wrong, what is lost, and what is new: shown of the altered
-capture only.
+Alters captures in many ways (alterations.py) and prints a table. Each frame of the altered capture
+is compared with the same frame of the whole one, in one pass over the altered capture and in two.
+What is shown of the frame must be the same, but it may be missing. The table counts what is wrong,
+what is lost, and what is new: shown of the altered capture only.
 """
 
 import argparse
@@ -43,7 +43,8 @@ CAPTURES = (
     "rfc-peer",
     "llc-confirm-rkey-cont",
 )
-# Captures that come after another one in the same file. All real captures have the same hosts and queue pairs.
+# Captures that come after another one in the same file. All real captures have the same hosts and
+# queue pairs.
 SECOND_PARTS = ("6.1-v2-t-different-tokens", "6.1-v1-c2-capture-starts-late")
 STARTS_LATE = {"6.1-v1-c2-capture-starts-late"}
 KINDS = {**alterations.KINDS, **alterations.JOINED_KINDS}
@@ -86,8 +87,8 @@ WRONG = (*GROUPS, CRASH)
 BATCH = 60  # captures that one sharkd loads
 PASSES = {"once": "one pass", "twice": "two passes"}
 
-# A capture that is not altered. second: frames before the second part; once, twice: {frame: what it shows}; packets:
-# {frame: Identity}
+# A capture that is not altered. second: frames before the second part; once, twice: {frame: what it
+# shows}; packets: {frame: Identity}
 Whole = collections.namedtuple("Whole", "name path head frames second once twice packets")
 Identity = collections.namedtuple("Identity", "part ends qpn psn")
 Finding = collections.namedtuple("Finding", "label passes frame what before after")
@@ -98,7 +99,8 @@ Outcome = collections.namedtuple("Outcome", "label passes frames wrong lost new"
 
 
 def facts(frames, rows):
-    """What each frame shows: {what: values of its fields}; frame numbers become those of the whole capture."""
+    """What each frame shows: {what: values of its fields}; frame numbers become those of the whole
+    capture."""
     found = []
     for texts in rows:
         values = iter(texts)
@@ -115,7 +117,8 @@ def facts(frames, rows):
 
 
 def look_twice(tshark, paths):
-    """Texts of all frames of captures after the first pass; None of one on which Wireshark crashes."""
+    """Texts of all frames of captures after the first pass; None of one on which Wireshark
+    crashes."""
     requests = [
         request for path in paths for request in (sharkd.load(path), sharkd.columns(FIELDS))
     ]
@@ -218,9 +221,9 @@ def join(first, second):
 
 def bases(tshark, name, kind):
     """
-    The captures that this kind alters: the one with this name or, for two in one file, those that begin with it. Nobody
-    can tell whether a capture that begins in mid-connection repeats packets of its first part or is another one, so it
-    does not come after itself.
+    The captures that this kind alters: the one with this name or, for two in one file, those that
+    begin with it. Nobody can tell whether a capture that begins in mid-connection repeats packets
+    of its first part or is another one, so it does not come after itself.
     """
     first = whole(tshark, name)
     if kind == "joined":
@@ -244,7 +247,8 @@ def owners(base, numbers):
 
 
 def wrong_of(base, number, before, after, meant):
-    """What is wrong of one frame: (what, before, after). `meant`: what indexes of the altered capture stand for."""
+    """What is wrong of one frame: (what, before, after). `meant`: what indexes of the altered
+    capture stand for."""
     for what in INDEXES:
         if what == "connection" and (before[HANDED_ON] or after[HANDED_ON]):
             known = {owner for index in after[what] for owner in meant.get((what, (index,)), ())}
@@ -374,7 +378,8 @@ def line(name, kind, finding):
         ",".join(map(str, value or ["none"])) for value in (finding.before, finding.after)
     )
     return (
-        f"{name}, {kind}, {finding.label}, {PASSES[finding.passes]}: frame {finding.frame}, {finding.what}: "
+        f"{name}, {kind}, {finding.label}, {PASSES[finding.passes]}: frame {finding.frame}, "
+        f"{finding.what}: "
         f"{before} -> {after}"
     )
 
@@ -383,7 +388,10 @@ def message(name, kind, findings):
     """The first findings, one a line. Frame numbers are those of the whole capture."""
     return "\n".join(
         [
-            f"{len(findings)} frames wrong (capture, alteration, passes: frame, what: before -> after)",
+            (
+                f"{len(findings)} frames wrong (capture, alteration, passes: frame, what: before "
+                "-> after)"
+            ),
             *(line(name, kind, finding) for finding in findings[:10]),
         ]
     )

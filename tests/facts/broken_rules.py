@@ -1,7 +1,7 @@
 """
-The rules of docs/rfc7609.md that have an ERROR or a WARN, each broken by bytes of one frame of real captures. A mutation
-names its rules, the item, which frames have such a message, and the change. For the rules that no such change breaks,
-there is the reason.
+The rules of docs/rfc7609.md that have an ERROR or a WARN, each broken by bytes of one frame of real
+captures. A mutation names its rules, the item, which frames have such a message, and the change.
+For the rules that no such change breaks, there is the reason.
 """
 
 import collections
@@ -16,9 +16,10 @@ import wire
 from bed import captures
 from mutants import add, put
 
-# rules: ids; of: frames with such a message; at: where it shows, if behind the changed frame; nth: of those frames;
-# also: {item: why it is true of the same bytes, or of frames behind them}; echo: (frames, change) of the answer that repeats
-# the message, the first one behind it; or what tells [(frame, change)] of the capture and the frame
+# rules: ids; of: frames with such a message; at: where it shows, if behind the changed frame; nth:
+# of those frames; also: {item: why it is true of the same bytes, or of frames behind them}; echo:
+# (frames, change) of the answer that repeats the message, the first one behind it; or what tells
+# [(frame, change)] of the capture and the frame
 Broken = collections.namedtuple(
     "Broken", "rules item of change at nth also echo", defaults=(None, 0, {}, None)
 )
@@ -89,7 +90,8 @@ def syn(path):
 
 
 def fin(path):
-    """Segments that end their direction, without data, behind the Confirm of their TCP connection."""
+    """Segments that end their direction, without data, behind the Confirm of their TCP
+    connection."""
     _, frames = pcapng.read(path)
     agreed = {
         mutants.ends(pcapng.data(frames[frame - 1]))[0]: frame
@@ -110,7 +112,8 @@ def fin(path):
 
 
 def of_group(of):
-    """Those to queue pairs that a first contact or ADD LINK names: the capture has all that tells what is right."""
+    """Those to queue pairs that a first contact or ADD LINK names: the capture has all that tells
+    what is right."""
 
     def frames(path):
         naming = {
@@ -130,7 +133,8 @@ def of_group(of):
 
 
 def settled(of, others=2):
-    """CDC messages behind CLC of their connection, or so many others of it: of two that differ nobody knows which is wrong."""
+    """CDC messages behind CLC of their connection, or so many others of it: of two that differ
+    nobody knows which is wrong."""
 
     def frames(path):
         told = {
@@ -170,7 +174,8 @@ def later_of_rmb(path):
 
 
 def by_sender(of, token=0):
-    """The next of these frames that the same host sends to the same queue pair, with the same four bytes at `token`."""
+    """The next of these frames that the same host sends to the same queue pair, with the same four
+    bytes at `token`."""
 
     def at(path, frame):
         flow = {
@@ -238,7 +243,8 @@ def first_rejected(path):
 
 
 def second_confirmed(path):
-    """Responses to CONFIRM LINK on a second link before the first data: without them it is not set up."""
+    """Responses to CONFIRM LINK on a second link before the first data: without them it is not set
+    up."""
     data = min(requests(wire.WRITE_ONLY, wire.WRITE_FIRST)(path), default=0)
     return [each for each in behind(ACCEPTED, CONFIRM_LINK_ANSWER)(path) if each < data]
 
@@ -250,7 +256,8 @@ def first_and_this(path, frame):
 
 
 def cdc_of(path, clc_message):
-    """RoCE packets with CDC messages to who sends this Accept or Confirm, by its queue pair and alert token."""
+    """RoCE packets with CDC messages to who sends this Accept or Confirm, by its queue pair and
+    alert token."""
     name = int.from_bytes(clc_message[38:41], "big"), clc_message[46:50]
     return [
         each
@@ -261,8 +268,8 @@ def cdc_of(path, clc_message):
 
 def goes_on(path, frame):
     """
-    The first message of the capture's first connection from the same side that comes more than a second later. The frames
-    before it are of one interface: else their order proves nothing.
+    The first message of the capture's first connection from the same side that comes more than a
+    second later. The frames before it are of one interface: else their order proves nothing.
     """
     first, _ = first_and_this(path, frame)
     answered = next(
@@ -297,7 +304,8 @@ def with_token(path, frame):
 
 
 def with_element(path, frame):
-    """The peer writes to the first connection's element instead of that of this Accept or Confirm."""
+    """The peer writes to the first connection's element instead of that of this Accept or
+    Confirm."""
     first, this = first_and_this(path, frame)
     moved = int.from_bytes(first[52:60], "big") - int.from_bytes(this[52:60], "big")
     return [
@@ -315,7 +323,8 @@ def later_cdc(path):
 
 
 def within_round(path, more=100):
-    """CDC messages whose producer cursor may go on by `more` bytes: it stays in its element, and in the round of before."""
+    """CDC messages whose producer cursor may go on by `more` bytes: it stays in its element, and in
+    the round of before."""
     return [
         each.frame
         for each, before in mutants.cdc_behind(path)
@@ -325,7 +334,8 @@ def within_round(path, more=100):
 
 
 def has_read_all(path):
-    """CDC messages of readers to whom nobody has announced a thousand bytes more; these end in their element."""
+    """CDC messages of readers to whom nobody has announced a thousand bytes more; these end in
+    their element."""
     unsent = mutants.reads_up_to(path, 1000)
     return [
         each.frame
@@ -335,7 +345,8 @@ def has_read_all(path):
 
 
 def have_read(path):
-    """CDC messages behind one that says of so many bytes, in the same round, that they were read."""
+    """CDC messages behind one that says of so many bytes, in the same round, that they were
+    read."""
     return [
         each.frame
         for each, before in mutants.cdc_behind(path)
@@ -1160,7 +1171,10 @@ def version(name):
 
 TIME = "it is broken by when a message comes, not by its bytes"
 PLACE = "it takes a message that goes over another link than it has gone over"
-STATE = "it takes several messages that are changed alike: connections, links or RMBs that the capture does not have at once"
+STATE = (
+    "it takes several messages that are changed alike: connections, links or RMBs that the "
+    "capture does not have at once"
+)
 READERS = "the readers of all captures free the space within 100 ms, which is an excuse"
 OTHERS = "each long packet breaks it, and a smaller MTU makes all of them long"
 UNFINISHED = "it takes the end of TCP right behind the first bytes, which rule-clc-unfinished has"

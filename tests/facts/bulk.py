@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """
-How memory grows with the bytes that a connection carries: peak memory of tshark, in one pass, over captures of bulk
-data that nobody dissects, with the plugin and without it. Prints a table.
+How memory grows with the bytes that a connection carries: peak memory of tshark, in one pass, over
+captures of bulk data that nobody dissects, with the plugin and without it. Prints a table.
 
     tests/facts/bulk.py [MIB ...]           captures of this many MiB, by default 64 and 512
 
-The captures are whole connections whose client writes packets of 4096 bytes, with a CDC message, a consumer cursor and
-their acknowledgements for every 16 packets. They are made and deleted one after the other.
+The captures are whole connections whose client writes packets of 4096 bytes, with a CDC message, a
+consumer cursor and their acknowledgements for every 16 packets. They are made and deleted one after
+the other.
 """
 
 import os
@@ -44,7 +45,8 @@ def connect(capture):
 
 
 class Template:
-    """A packet of the kind that the last frame of a capture is; says what differs, much faster than scapy."""
+    """A packet of the kind that the last frame of a capture is; says what differs, much faster than
+    scapy."""
 
     def __init__(self, capture):
         self.frame = bytearray(capture.frames[-1][1])
@@ -120,7 +122,8 @@ class Bulk:
         return b"".join(parts)
 
     def skip(self, rounds):
-        """Whole rounds of the element are written and read; the capture lacks them, but not the last ACK."""
+        """Whole rounds of the element are written and read; the capture lacks them, but not the
+        last ACK."""
         client, server = self.connection.half["client"], self.connection.half["server"]
         client.prod = server.cons = client.prod[0] + rounds & 0xFFFF, client.prod[1]
         self.pair["client"].psn += 100_000

@@ -1,5 +1,6 @@
 """
-The same application bytes over plain TCP and over SMC-R, as captures; and what tshark shows of them above that.
+The same application bytes over plain TCP and over SMC-R, as captures; and what tshark shows of them
+above that.
 
 A talk is a list of (sender, bytes) in the order of sending; one entry is one write of the program.
 """
@@ -86,7 +87,8 @@ def connect(capture, port):
 
 
 def say(connection, sender, data):
-    """One write of the program, in as many as the window asks for; the reader reads all and says so."""
+    """One write of the program, in as many as the window asks for; the reader reads all and says
+    so."""
     while data:
         piece, data = data[: connection.window(sender)], data[connection.window(sender) :]
         connection.send(sender, piece)
@@ -128,8 +130,8 @@ def over_failing_link(talk, port, path, *, fails):
 
 def shown(tshark, path, protocols, *options, skip=lambda name: False):
     """
-    The trees of these protocols, PDU after PDU: lists of (depth, field, what it says), in the order of the capture.
-    Fields that `skip` chooses are left out: numbers of frames and times differ.
+    The trees of these protocols, PDU after PDU: lists of (depth, field, what it says), in the order
+    of the capture. Fields that `skip` chooses are left out: numbers of frames and times differ.
     """
     document = xml.fromstring(tshark.show(path, "-2", "-T", "pdml", *options))
     return [

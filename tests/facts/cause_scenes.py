@@ -1,6 +1,7 @@
 """
-Captures of troubles whose cause is known, built anew for each run: causes.json has the truth of each, by the name of its
-scene. Two hosts, SMC-Rv2 unless a scene says otherwise, the capture at the client unless its own text says another place.
+Captures of troubles whose cause is known, built anew for each run: causes.json has the truth of
+each, by the name of its scene. Two hosts, SMC-Rv2 unless a scene says otherwise, the capture at the
+client unless its own text says another place.
 """
 
 import struct
@@ -42,7 +43,8 @@ FIRST_TIMEOUT = 0.067  # seconds; an adapter waits twice as long each time
 
 
 def again(capture, frames, *, times=1, wait=FIRST_TIMEOUT):
-    """Frames of the capture, by their numbers, go out again: each time after twice as long a wait."""
+    """Frames of the capture, by their numbers, go out again: each time after twice as long a
+    wait."""
     for time in range(times):
         capture.wait(wait * 2**time)
         for frame in [capture.frames[number - 1][1] for number in frames]:
@@ -258,7 +260,8 @@ def dead_port_v1(capture):
 
 
 def dead_port_two_links(capture):
-    """Two link groups between the same hosts, and a connection over TCP; all end within a millisecond."""
+    """Two link groups between the same hosts, and a connection over TCP; all end within a
+    millisecond."""
     first = begun(capture)
     second = begun(capture, sport=40003, nth=2)
     plain = TcpConversation(capture, CLIENT, SERVER, sport=50200, dport=22)
@@ -271,7 +274,8 @@ def dead_port_two_links(capture):
 
 
 def only_tcp_goes_on(capture):
-    """Nothing comes over SMC-R any more, for the programs talk over another connection, which is plain TCP."""
+    """Nothing comes over SMC-R any more, for the programs talk over another connection, which is
+    plain TCP."""
     first = begun(capture)
     talk(first, second_of(first), times=30)
     plain = TcpConversation(capture, CLIENT, SERVER, sport=50200, dport=22)
@@ -282,7 +286,8 @@ def only_tcp_goes_on(capture):
 
 
 def idle_pool(capture):
-    """A program keeps its connections after the work is done: each has had one request; others go on."""
+    """A program keeps its connections after the work is done: each has had one request; others go
+    on."""
     first = begun(capture)
     talk(first, second_of(first), times=1)
     others_go_on(capture, 6)
@@ -432,7 +437,8 @@ def fast_open_server(capture):
 
 
 def fast_open_client(capture):
-    """The client's program connects with TCP_FASTOPEN_CONNECT: Linux sends the option, and no Proposal."""
+    """The client's program connects with TCP_FASTOPEN_CONNECT: Linux sends the option, and no
+    Proposal."""
     plain(capture, (SMC_OPTION + FAST_OPEN, SMC_OPTION + FAST_OPEN_COOKIE))
 
 
@@ -474,7 +480,8 @@ def client_gave_up(capture):
 
 
 def client_without_option(capture):
-    """The server answers with an option that the client has not sent; nothing comes behind the handshake."""
+    """The server answers with an option that the client has not sent; nothing comes behind the
+    handshake."""
     TcpConversation(capture, CLIENT, SERVER, sport=41000, dport=8080).handshake(syn=b"")
 
 

@@ -1,6 +1,6 @@
 """
-Windows, computed from nothing but the cursors as they are on the wire (RFC 7609 A.4), with which what the plugin says
-of each frame is compared.
+Windows, computed from nothing but the cursors as they are on the wire (RFC 7609 A.4), with which
+what the plugin says of each frame is compared.
 """
 
 import collections
@@ -74,7 +74,8 @@ FIELDS = (
 
 
 def rows(tshark, name):
-    """The frames of SMC-R, and all that are CDC messages by their bytes: {field: values} of each. A single pass."""
+    """The frames of SMC-R, and all that are CDC messages by their bytes: {field: values} of each. A
+    single pass."""
     found = tshark.fields(name, *FIELDS, where=f"smcr || {traffic.CDC}")
     return [dict(zip(FIELDS, row, strict=True)) for row in found]
 

@@ -1,8 +1,9 @@
 """
-What the number of each kind of finding counts, and how its display filter finds that. A kind that is not here is an
-expert item of the same name, and counts its occurrences.
+What the number of each kind of finding counts, and how its display filter finds that. A kind that
+is not here is an expert item of the same name, and counts its occurrences.
 
-A unit makes columns of `-z io,stat` for a finding, one number each, and says what is wrong with the numbers.
+A unit makes columns of `-z io,stat` for a finding, one number each, and says what is wrong with the
+numbers.
 """
 
 import collections
@@ -26,7 +27,8 @@ def frames(filter):
 
 
 class Terms:
-    """Counts occurrences: the terms add up to the number. The filter shows nothing but them, and `besides` for context."""
+    """Counts occurrences: the terms add up to the number. The filter shows nothing but them, and
+    `besides` for context."""
 
     def __init__(self, *terms, besides=()):
         self.terms = [term if isinstance(term, Term) else Term(term) for term in terms]
@@ -54,8 +56,9 @@ class Terms:
 
 class Subjects:
     """
-    Counts entries of the report: `of` makes a display filter of each. The filter finds as many of them, and none of `others`
-    unless the filter is one of frames, or the finding counts more than a filter can name.
+    Counts entries of the report: `of` makes a display filter of each. The filter finds as many of
+    them, and none of `others` unless the filter is one of frames, or the finding counts more than a
+    filter can name.
     """
 
     def __init__(self, of, others=lambda report, finding: (), most=50):

@@ -21,7 +21,8 @@ LLC_VERSION_2 = 0x20
 LLC_LENGTH = 44  # where the ground truth does not name another one
 WRITE_OPCODES = {"first": 6, "middle": 7, "last": 8, "only": 10}
 
-# Counts that say nothing about SMC-R messages: TCP segments, RoCE packets whose payload is counted by its own kind.
+# Counts that say nothing about SMC-R messages: TCP segments, RoCE packets whose payload is counted
+# by its own kind.
 NOT_MESSAGES = re.compile(r"tcp-(no)?data|RC (SEND only|ACK|NAK/RNR 0x60)")
 
 

@@ -1,4 +1,5 @@
-"""What the kernels said of their SMC state while a real capture was taken: the `notes` beside it."""
+"""What the kernels said of their SMC state while a real capture was taken: the `notes` beside
+it."""
 
 import collections
 import ipaddress
@@ -8,7 +9,8 @@ import ground_truth
 
 HOSTS = "AB"
 
-# One end of a connection. Cursors are (wrap, count); received ones are those of the peer's last CDC message.
+# One end of a connection. Cursors are (wrap, count); received ones are those of the peer's last CDC
+# message.
 Socket = collections.namedtuple(
     "Socket", "host client_port token received_prod received_cons prod cons link gid peer_gid"
 )
@@ -32,7 +34,8 @@ def cursor(text):
 
 
 def user_id(text):
-    """A link user ID as it is on the wire: the kernels' tool prints its bytes as a little-endian number."""
+    """A link user ID as it is on the wire: the kernels' tool prints its bytes as a little-endian
+    number."""
     return int.from_bytes(int(text, 16).to_bytes(4, "little"), "big")
 
 
@@ -94,7 +97,8 @@ def links_added(name, host):
 
 
 def fallback_codes(name):
-    """The reasons of fallbacks that each host counted, as diagnosis codes: [{code} of A, {code} of B]."""
+    """The reasons of fallbacks that each host counted, as diagnosis codes: [{code} of A, {code} of
+    B]."""
     codes = [set(), set()]
     for host, match in _found(name, FALLBACK):
         codes[host].add(int(match[1], 16))
@@ -107,7 +111,8 @@ def lgr_types(name, host):
 
 
 def buffers(name):
-    """What a host says of both ends of its sockets: (port of the client, host that has the RMB element, its bytes)."""
+    """What a host says of both ends of its sockets: (port of the client, host that has the RMB
+    element, its bytes)."""
     for host, match in _found(name, BUFFERS):
         port = int(match[2] if host else match[1])
         yield port, host, int(match[3])
@@ -115,6 +120,7 @@ def buffers(name):
 
 
 def peers(name):
-    """What a host says of the other end of its link group: (host that it speaks of, that host's name, the EID)."""
+    """What a host says of the other end of its link group: (host that it speaks of, that host's
+    name, the EID)."""
     for host, match in _found(name, PEER):
         yield 1 - host, match[1], match[2]

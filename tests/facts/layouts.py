@@ -1,6 +1,7 @@
 """
-Layouts of the messages, from RFC 7609 A.2 to A.4 and the kernel's smc_clc.h, smc_llc.h and smc_cdc.h: which field of
-the plugin shows which bytes. The plugin has its own tables; a mistake in either shows as a difference.
+Layouts of the messages, from RFC 7609 A.2 to A.4 and the kernel's smc_clc.h, smc_llc.h and
+smc_cdc.h: which field of the plugin shows which bytes. The plugin has its own tables; a mistake in
+either shows as a difference.
 
 A layout is a text: fields, without their "smcr.", and their numbers of bytes.
 """
@@ -64,9 +65,11 @@ PROPOSAL_FLAGS = {
     2: {"clc.version": 0xF0, "clc.typev2": 0x0C, "clc.typev1": 0x03},
 }
 
-# The first reserved byte is credits where ANCK, Alibaba's kernel, sets it: net/smc/smc_cdc.h, smc_clc.h, smc_llc.h there.
+# The first reserved byte is credits where ANCK, Alibaba's kernel, sets it: net/smc/smc_cdc.h,
+# smc_clc.h, smc_llc.h there.
 CDC = (
-    "cdc.type 1 cdc.length 1 cdc.seq 2 cdc.token 4 reserved 2 cdc.prod_wrap 2 cdc.prod 4 reserved 2 cdc.cons_wrap 2 "
+    "cdc.type 1 cdc.length 1 cdc.seq 2 cdc.token 4 reserved 2 cdc.prod_wrap 2 cdc.prod 4 "
+    "reserved 2 cdc.cons_wrap 2 "
     "cdc.cons 4 cdc.flags 1 cdc.state 1 "
 )
 RTOKEN, OTHER_LINK = "llc.ref_rkey 4 rkey 4 rmb.va 8 ", "llc.link_number 1 rkey 4 rmb.va 8 "
@@ -99,7 +102,8 @@ def confirm_link(data, version):
 
 
 def add_link(data, version):
-    """Figure 32 of the RFC has the GID two bytes earlier than Linux; then its first bytes are not zero."""
+    """Figure 32 of the RFC has the GID two bytes earlier than Linux; then its first bytes are not
+    zero."""
     if any(data[10:12]):
         return (
             "mac 6 llc.gid 16 llc.qpn 3 llc.link_number 1 llc.mtu_byte 1 psn 3 "
@@ -232,7 +236,10 @@ def v2_extension(data, start):
         data[start + 3] >> 4,
         wire.u16(data, start + 6),
     )
-    text = "clc.eid_count 1 clc.ism_count 1 reserved 1 clc.v2_flags 1 reserved 2 clc.smcdv2_offset 2 gid 16 "
+    text = (
+        "clc.eid_count 1 clc.ism_count 1 reserved 1 clc.v2_flags 1 reserved 2 clc.smcdv2_offset "
+        "2 gid 16 "
+    )
     text += "max_conns 1 max_links 1 clc.features 2 reserved 12 " if release else "reserved 16 "
     text += repeated("eid 32 ", eids)
     if smcd:
@@ -343,7 +350,8 @@ def runs(mask):
 
 
 def bits(message):
-    """The fields within bytes: (field, place, value). Reserved bits that do not stand together are several fields."""
+    """The fields within bytes: (field, place, value). Reserved bits that do not stand together are
+    several fields."""
     masks = {**BITS, **layout_of(message)[1]}
     for field, at, data in items(message):
         for name, mask in masks.get(field.removeprefix("smcr."), {}).items():

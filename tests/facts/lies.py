@@ -1,6 +1,7 @@
 """
-CLC messages whose lengths lie: one number of a message that says how long it or a part of it is, how many entries follow,
-or where a part begins. Read from the bytes, by RFC 7609 A.2 and the kernel's smc_clc.h.
+CLC messages whose lengths lie: one number of a message that says how long it or a part of it is,
+how many entries follow, or where a part begins. Read from the bytes, by RFC 7609 A.2 and the
+kernel's smc_clc.h.
 """
 
 import collections
@@ -94,8 +95,9 @@ Case = collections.namedtuple(
 
 def cases(message):
     """
-    Every number with every lie in one segment; the length in two segments, too, except where a Proposal is cut where it
-    says that it ends: it cannot be told from one with a wrong trailer. Of a Decline also with data behind it.
+    Every number with every lie in one segment; the length in two segments, too, except where a
+    Proposal is cut where it says that it ends: it cannot be told from one with a wrong trailer. Of
+    a Decline also with data behind it.
     """
     data, size = message.data, len(message.data)
     for number in numbers(data):

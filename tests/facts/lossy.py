@@ -1,9 +1,10 @@
 """
-An exchange (programs.py) over TCP and over SMC-R, with and without loss, such that each entry of it is complete at the same
-time in all of them: then all that is said of the application's data is the same, times too.
+An exchange (programs.py) over TCP and over SMC-R, with and without loss, such that each entry of it
+is complete at the same time in all of them: then all that is said of the application's data is the
+same, times too.
 
-The sender and the receiver are those of a reliable connection: the receiver takes in the packet that has the expected
-PSN, and no other; it asks for that by a NAK; the sender goes back to it.
+The sender and the receiver are those of a reliable connection: the receiver takes in the packet
+that has the expected PSN, and no other; it asks for that by a NAK; the sender goes back to it.
 """
 
 import collections
@@ -107,8 +108,9 @@ class Link(RoceLink):
         self.ack(other(sender), packet.psn, NAK_SEQUENCE_ERROR)
 
 
-# Ways of a burst: (link, sender, packets, number of the packet that is lost, what completes the entry). `complete` is given
-# to the first transmission of the completing packet that can be taken in, as far as the capture knows.
+# Ways of a burst: (link, sender, packets, number of the packet that is lost, what completes the
+# entry). `complete` is given to the first transmission of the completing packet that can be taken
+# in, as far as the capture knows.
 
 
 def whole(link, sender, packets, _, complete):

@@ -1,6 +1,7 @@
 """
-Late captures that are made of whole ones: the beginning is cut off, and the hosts tell of their sockets. What they tell is
-made from what the whole capture shows up to that moment, as <linux/smc_diag.h> has it.
+Late captures that are made of whole ones: the beginning is cut off, and the hosts tell of their
+sockets. What they tell is made from what the whole capture shows up to that moment, as
+<linux/smc_diag.h> has it.
 """
 
 import collections
@@ -159,7 +160,8 @@ def ends(tshark, path):
 
 
 def open_at(conns, said, ended, at):
-    """The connections that both hosts have when frame `at` has gone by; their last messages are those of before."""
+    """The connections that both hosts have when frame `at` has gone by; their last messages are
+    those of before."""
     for conn in conns.values():
         conn.last = [None, None]
     for number_, (each, _) in sorted(said.items()):
@@ -199,7 +201,8 @@ def answer_at(frame, answer, interface):
 
 
 def late(source, target, *, cut, at, answers):
-    """The capture from frame `cut` on, with what hosts answer behind frame `at`. Returns {new number: number before}."""
+    """The capture from frame `cut` on, with what hosts answer behind frame `at`. Returns {new
+    number: number before}."""
     head, frames = pcapng.read(source)
     made, numbers = [], {}
     for each in frames:

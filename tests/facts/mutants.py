@@ -1,6 +1,7 @@
 """
-Real captures of which one message breaks a rule. A mutant changes bytes of one frame, repairs what a sender would have
-computed (the ICRC; TCP's checksum is not looked at), and is compared with the capture that it comes of.
+Real captures of which one message breaks a rule. A mutant changes bytes of one frame, repairs what
+a sender would have computed (the ICRC; TCP's checksum is not looked at), and is compared with the
+capture that it comes of.
 """
 
 import collections
@@ -17,7 +18,8 @@ sys.path.insert(0, str(TOP / "tests" / "synth"))
 from smcsynth import roce  # noqa: E402
 
 ETHERNET = 14
-# what was found out, in frames behind the mutated one: it has to be as in the whole capture, or absent
+# what was found out, in frames behind the mutated one: it has to be as in the whole capture, or
+# absent
 FIGURES = (
     "smcr.stream",
     "smcr.dir",
@@ -152,7 +154,8 @@ def moved(data, sender, receiver, grown):
 
 
 def mutate_all(capture, changes, path):
-    """Writes the capture with frames changed: [(number, change)]. Where TCP carries more bytes, later frames count them."""
+    """Writes the capture with frames changed: [(number, change)]. Where TCP carries more bytes,
+    later frames count them."""
     head, frames = pcapng.read(capture)
     for number, change in changes:
         old = pcapng.data(frames[number - 1])
@@ -177,8 +180,8 @@ def mutate(capture, number, change, path):
 
 def cdc_behind(path):
     """
-    [(CDC message, the payload of the one before of its sender and token)]; zeros before the first one. Of a message that
-    is retransmitted only the first one: its receiver throws the others away.
+    [(CDC message, the payload of the one before of its sender and token)]; zeros before the first
+    one. Of a message that is retransmitted only the first one: its receiver throws the others away.
     """
     last, found, sent = {}, [], set()
     for each in wire.roce(path):
@@ -193,8 +196,8 @@ def cdc_behind(path):
 
 def reads_up_to(path, more):
     """
-    Frames of CDC messages whose sender has not been told of `more` bytes than it says that it has read, nor is within the
-    100 ms in which a capture may have two directions in disorder.
+    Frames of CDC messages whose sender has not been told of `more` bytes than it says that it has
+    read, nor is within the 100 ms in which a capture may have two directions in disorder.
     """
     _, frames = pcapng.read(path)
     every = [each for each, _ in cdc_behind(path)]
@@ -214,8 +217,9 @@ def reads_up_to(path, more):
 
 def owned_writes(path):
     """
-    ([(RDMA WRITE request, connection, whether its writer was done by then)], {connection: frame with which its writer is
-    done}). The next message of the flow tells the connection, as (ends, queue pair, token).
+    ([(RDMA WRITE request, connection, whether its writer was done by then)], {connection: frame
+    with which its writer is done}). The next message of the flow tells the connection, as (ends,
+    queue pair, token).
     """
     done, waiting, owned = {}, {}, []
     for each in wire.roce(path):
@@ -253,8 +257,8 @@ def shown(tshark, capture, options=()):
 
 def differences(before, after, number):
     """
-    (items new in the frame, [(frame, item)] new in others, [(frame, figure, before, after)] wrong behind it). Absent
-    is not wrong.
+    (items new in the frame, [(frame, item)] new in others, [(frame, figure, before, after)] wrong
+    behind it). Absent is not wrong.
     """
     raised = after[number][0] - before[number][0]
     false = [

@@ -1,6 +1,6 @@
 """
-Captures in pcapng format as lists of frames, and such lists as captures. The files are little-endian and have one
-section, as all captures of the project do.
+Captures in pcapng format as lists of frames, and such lists as captures. The files are
+little-endian and have one section, as all captures of the project do.
 """
 
 import collections

@@ -1,9 +1,10 @@
 """
-Programs that several statistics of Wireshark and kinds of Export Objects know, as one exchange: HTTP, LDAP, SMB2, mail, DICOM
-and FTP. SMB2 is what a recorded capture has; the others are written here.
+Programs that several statistics of Wireshark and kinds of Export Objects know, as one exchange:
+HTTP, LDAP, SMB2, mail, DICOM and FTP. SMB2 is what a recorded capture has; the others are written
+here.
 
-An exchange is a list of Step, in the order of sending. A program's connection begins with its first step, and ends when
-the next program begins.
+An exchange is a list of Step, in the order of sending. A program's connection begins with its first
+step, and ends when the next program begins.
 """
 
 import base64
@@ -12,7 +13,8 @@ import struct
 
 from talks import BIG, CLIENT, SERVER
 
-# conn: number of the connection, from 0; port: of its server; more: the program's other connection goes on
+# conn: number of the connection, from 0; port: of its server; more: the program's other connection
+# goes on
 Step = collections.namedtuple("Step", "conn port sender data")
 
 
@@ -66,7 +68,8 @@ def _ldap(number, operation):
 
 
 def ldap():
-    """A bind with a password, a search with some entries, a search that finds nothing, an unbind."""
+    """A bind with a password, a search with some entries, a search that finds nothing, an
+    unbind."""
     base, done = b"dc=example", _ber(0x0A, b"\0") + _ber(4) + _ber(4)
 
     def search(number, value):
@@ -121,7 +124,10 @@ def mail():
     """SMTP with a password, and a message."""
     user, password = (base64.b64encode(text) + b"\r\n" for text in (b"tester", b"secret"))
     message = (
-        b"From: one@example\r\nTo: two@example\r\nSubject: a long one\r\nDate: Mon, 1 Jan 2024 00:00:00 +0000\r\n\r\n"
+        (
+            b"From: one@example\r\nTo: two@example\r\nSubject: a long one\r\n"
+            b"Date: Mon, 1 Jan 2024 00:00:00 +0000\r\n\r\n"
+        )
         + b"a line of the message\r\n" * 900
         + b".\r\n"
     )

@@ -1,6 +1,6 @@
 """
-What the bytes of a capture prove of requests and responses, told without the plugin: CLC and LLC exchanges, and which
-requests cross. RFC 7609 A.2, A.3, 3.5.5.3.
+What the bytes of a capture prove of requests and responses, told without the plugin: CLC and LLC
+exchanges, and which requests cross. RFC 7609 A.2, A.3, 3.5.5.3.
 """
 
 import collections
@@ -25,7 +25,8 @@ ALL_LINKS = (
     0x40  # flag of DELETE LINK; what Linux answers to that is no response, but a request of its own
 )
 RKEYS = {CONFIRM_RKEY, CONFIRM_RKEY_CONTINUATION, DELETE_RKEY}
-LATELY = 1_000_000  # nanoseconds in which a host may not have looked at what its adapter has acknowledged
+# nanoseconds in which a host may not have looked at what its adapter has acknowledged
+LATELY = 1_000_000
 
 # Bytes that a response repeats, by type; of what else is a list only its length is sure.
 REPEATED = {
@@ -36,7 +37,8 @@ REPEATED = {
     DELETE_RKEY: slice(4, 5),
 }
 
-# A client's requests that the server answers with a request of its own: (type of the request, type of the answer).
+# A client's requests that the server answers with a request of its own: (type of the request, type
+# of the answer).
 ANSWERED_BY_REQUEST = {ADD_LINK: ADD_LINK, DELETE_LINK: DELETE_LINK, REQUEST_ADD_LINK: ADD_LINK}
 
 
@@ -99,7 +101,8 @@ def on_one_link(message, request):
 
 
 def candidates(message, messages):
-    """The requests that a message may answer: those without an answer, else those whose answer it may take back."""
+    """The requests that a message may answer: those without an answer, else those whose answer it
+    may take back."""
     found = [each for each in messages if may_answer(message, each)]
     found = [each for each in found if on_one_link(message, each)] or found
     waiting = [each for each in found if not each.answers]
@@ -107,7 +110,8 @@ def candidates(message, messages):
 
 
 def pair(messages):
-    """Each answer takes the latest request that it may answer. Returns the candidates of each answer."""
+    """Each answer takes the latest request that it may answer. Returns the candidates of each
+    answer."""
     found = {}
     for message in messages:
         found[message] = candidates(message, messages)
@@ -161,7 +165,8 @@ def acknowledged_at(message):
 
 
 def was_seen(before, message):
-    """Had the sender of a message seen the one before, since its adapter acknowledged that long ago?"""
+    """Had the sender of a message seen the one before, since its adapter acknowledged that long
+    ago?"""
     when = acknowledged_at(before)
     return when is not None and message.time - when > max(LATELY, when - before.time)
 
@@ -197,8 +202,8 @@ def right_of_collisions(messages, right):
 
 def right_of_clc(capture, right):
     """
-    An Accept answers the Proposal before it, a Confirm the Accept. A Decline answers the one that waits. A second one of the
-    same kind asks nothing: the first is read.
+    An Accept answers the Proposal before it, a Confirm the Accept. A Decline answers the one that
+    waits. A second one of the same kind asks nothing: the first is read.
     """
     talks = collections.defaultdict(list)
     for clc in capture.clc:

@@ -1,8 +1,10 @@
 """
-What the bytes of a capture prove of its packets, told without the plugin: who sent each, in which order, which are
-retransmitted, and which packet an acknowledgement means. Definitions: docs/fabric.md.
+What the bytes of a capture prove of its packets, told without the plugin: who sent each, in which
+order, which are retransmitted, and which packet an acknowledgement means. Definitions:
+docs/fabric.md.
 
-What is right is a table, {field: {frame: values}}. Any of these values may be shown in this frame, and nothing else.
+What is right is a table, {field: {frame: values}}. Any of these values may be shown in this frame,
+and nothing else.
 """
 
 import collections
@@ -49,8 +51,8 @@ class Right(collections.defaultdict):
 
 class Sent:
     """
-    What a sender gave one PSN: all packets that carry it, the first of them, and the first that its receiver did not
-    discard behind a gap. `turn` is its place in the order of sending.
+    What a sender gave one PSN: all packets that carry it, the first of them, and the first that its
+    receiver did not discard behind a gap. `turn` is its place in the order of sending.
     """
 
     def __init__(self, life, psn, first):
@@ -66,12 +68,14 @@ class Sent:
 
     @property
     def moments(self):
-        """The frames with which it may be said to happen: when it was sent, and when its receiver took it."""
+        """The frames with which it may be said to happen: when it was sent, and when its receiver
+        took it."""
         return {self.first} | ({self.delivered} - {NEVER})
 
 
 class Capture:
-    """The RC packets of a capture, judged by the second reader (rc_reader.py), and their payloads."""
+    """The RC packets of a capture, judged by the second reader (rc_reader.py), and their
+    payloads."""
 
     def __init__(self, path, truth=None):
         self.clc = clc_messages(path)
@@ -92,14 +96,16 @@ class Capture:
         self.sent = sent_in_order(self)
 
     def side(self, flow):
-        """Who sends a flow: CLIENT, SERVER, or None. A host that talks to itself is told by its queue pairs."""
+        """Who sends a flow: CLIENT, SERVER, or None. A host that talks to itself is told by its
+        queue pairs."""
         source, target, qpn = self.ends[flow]
         peer = self.queue_pairs.get((gid(target), qpn))
         return self.sides.get(gid(source)) if peer is None else 1 - peer
 
 
 def headers(path, truth, capture):
-    """As the second reader has them. Where nothing else tells the reverse of a flow, announcements do."""
+    """As the second reader has them. Where nothing else tells the reverse of a flow, announcements
+    do."""
     packets = frames(path)
     flows = list(dict.fromkeys(rc_reader.flow_of(each) for each in packets))
     pairs = announced_pairs(capture, packets)
@@ -148,7 +154,8 @@ def raw_frames(path):
 
 
 def frames(path):
-    """The packets of RC and UC: RoCEv2 as the second reader reads them, and what has a GRH, RoCEv1 and InfiniBand."""
+    """The packets of RC and UC: RoCEv2 as the second reader reads them, and what has a GRH, RoCEv1
+    and InfiniBand."""
     found = []
     for number, linktype, data, time in raw_frames(path):
         if linktype == wire.EXPORTED_PDU:
@@ -176,8 +183,8 @@ def global_route(number, time, data):
 
 def announced_pairs(capture, packets):
     """
-    Queue pairs that belong together, as (GID, number): those of Accept and Confirm of a connection, those of ADD LINK
-    and its response.
+    Queue pairs that belong together, as (GID, number): those of Accept and Confirm of a connection,
+    those of ADD LINK and its response.
     """
     pairs, accepts, adds = {}, {}, {}
     for clc in capture.clc:
@@ -203,7 +210,8 @@ def both_ways(one, other):
 
 
 def is_add_link(packet, data):
-    """An ADD LINK that names a queue pair of its sender: a rejection repeats what the other side said."""
+    """An ADD LINK that names a queue pair of its sender: a rejection repeats what the other side
+    said."""
     return (
         packet.opcode == wire.SEND_ONLY
         and len(data) >= LLC_LENGTH
@@ -213,7 +221,8 @@ def is_add_link(packet, data):
 
 
 def added(data):
-    """The GID and the number of the queue pair in an ADD LINK: two bytes earlier where RFC 7609 has them."""
+    """The GID and the number of the queue pair in an ADD LINK: two bytes earlier where RFC 7609 has
+    them."""
     start = 10 if any(data[10:12]) else 12
     return data[start : start + 16], int.from_bytes(data[start + 16 : start + 19], "big")
 
@@ -287,8 +296,8 @@ def gid(address):
 
 def sides(capture):
     """
-    {GID: CLIENT or SERVER}: an Accept names one of the server, a Confirm one of the client, an ADD LINK another one
-    of its sender. Whoever exchanges packets with the one is the other.
+    {GID: CLIENT or SERVER}: an Accept names one of the server, a Confirm one of the client, an ADD
+    LINK another one of its sender. Whoever exchanges packets with the one is the other.
     """
     found = {each.data[GID]: of_type(each) for each in capture.clc if is_accept_or_confirm(each)}
     pairs = {(gid(source), gid(target)) for source, target, _ in capture.ends.values()}
@@ -327,8 +336,8 @@ def sent_of_life(life):
 
 def deliver(life, found):
     """
-    The receiver takes packets in the order of PSNs and discards all others. What it acknowledges it has taken, though
-    the capture may lack the packet; what a NAK asks for it has not.
+    The receiver takes packets in the order of PSNs and discards all others. What it acknowledges it
+    has taken, though the capture may lack the packet; what a NAK asks for it has not.
     """
     expected, last = life.first, {}
     for event in life.events:
@@ -353,8 +362,8 @@ def events_of(life, kind):
 
 def sent_in_order(capture):
     """
-    All that was sent, in the order of sending. Within a flow that is the order of PSNs: a packet was sent before the
-    first packet above it was captured, whenever it was captured itself.
+    All that was sent, in the order of sending. Within a flow that is the order of PSNs: a packet
+    was sent before the first packet above it was captured, whenever it was captured itself.
     """
     every = []
     for life in capture.lives:
@@ -433,8 +442,9 @@ def is_acknowledgement(event):
 
 def right_of_acknowledgements(capture, life, right):
     """
-    An acknowledgement means the highest PSN that it covers; it points at the first packet with it. That packet was
-    acknowledged when the first acknowledgement covered it: what comes again says nothing new.
+    An acknowledgement means the highest PSN that it covers; it points at the first packet with it.
+    That packet was acknowledged when the first acknowledgement covered it: what comes again says
+    nothing new.
     """
     taker, covered, again = {}, -rc_reader.PSNS, collections.defaultdict(list)
     for frame, of in capture.copies.items():
@@ -458,8 +468,8 @@ def is_write(opcode):
 
 def right_of_acknowledged_writes(life, right):
     """
-    The first acknowledgement that covers a WRITE, which nothing has covered before it was sent, and which was not
-    discarded.
+    The first acknowledgement that covers a WRITE, which nothing has covered before it was sent, and
+    which was not discarded.
     """
     waiting, covered = [], -rc_reader.PSNS
     for event in life.events:

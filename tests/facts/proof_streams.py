@@ -1,6 +1,7 @@
 """
-What the bytes of a capture prove of connections, told without the plugin: whose each CDC message and
-RDMA WRITE is, where in the byte stream, and which message announces which WRITEs. RFC 7609 4.4, 4.5, A.4.
+What the bytes of a capture prove of connections, told without the plugin: whose each CDC message
+and RDMA WRITE is, where in the byte stream, and which message announces which WRITEs. RFC 7609 4.4,
+4.5, A.4.
 """
 
 import collections
@@ -16,7 +17,8 @@ Rmb = collections.namedtuple("Rmb", "start size base")
 
 
 class Connection:
-    """What Accept (of the server, side 1) and Confirm (of the client, side 0) say; None of what no message tells."""
+    """What Accept (of the server, side 1) and Confirm (of the client, side 0) say; None of what no
+    message tells."""
 
     def __init__(self):
         self.tokens, self.elements, self.since = [None, None], [None, None], [NEVER, NEVER]
@@ -43,7 +45,8 @@ class Stream:
         self.connection, self.events = connection, []
 
     def cdcs(self):
-        """CDC messages, but for those that say no more than that the connection moves to another link."""
+        """CDC messages, but for those that say no more than that the connection moves to another
+        link."""
         return [each for each in self.events if isinstance(each, Cdc) and not each.moves]
 
     def writes(self):
@@ -146,7 +149,9 @@ class Sorter:
         self.capture, self.known, self.place = capture, connections(capture), {}
         self.late = (
             {}
-        )  # connections older than the capture, by token: both hosts give the same one, as Linux does
+            # connections older than the capture, by token: both hosts give the same one, as Linux
+            # does
+        )
         self.homeless = collections.defaultdict(
             list
         )  # WRITEs that nobody told the element of, by life
@@ -159,7 +164,8 @@ class Sorter:
         (owner.streams[side].events if owner else self.homeless[sent.life]).append(write)
 
     def cdc(self, cdc, side):
-        """A WRITE that nobody told the element of belongs to the next message on its link, if that is as unknown."""
+        """A WRITE that nobody told the element of belongs to the next message on its link, if that
+        is as unknown."""
         owner = latest(
             self.known, 1 - side, cdc.first, lambda each: each.tokens[1 - side] == cdc.token
         )
@@ -188,7 +194,8 @@ def streams(capture):
 
 
 def behind_eyecatcher(capture, side):
-    """4 where the elements of a side begin with the eyecatcher of RFC 7609, as its CONFIRM LINK says."""
+    """4 where the elements of a side begin with the eyecatcher of RFC 7609, as its CONFIRM LINK
+    says."""
     flags = [
         capture.payload[sent.first][3]
         for sent in capture.sent
@@ -212,8 +219,8 @@ def holds(element, write):
 
 def position(cursor, element):
     """
-    Where a cursor is in the byte stream. None where nobody told the size of the element, and the cursor has wrapped.
-    A cursor that has not moved may be 0, whatever the base.
+    Where a cursor is in the byte stream. None where nobody told the size of the element, and the
+    cursor has wrapped. A cursor that has not moved may be 0, whatever the base.
     """
     wrap, count = cursor
     if element is None:
@@ -239,8 +246,9 @@ def set_positions(connection):
 
 def set_places(stream, element):
     """
-    Between what was announced and what fits into the element, each byte of the element has one position. After a move
-    what was announced may be written again: before the end that the next message names.
+    Between what was announced and what fits into the element, each byte of the element has one
+    position. After a move what was announced may be written again: before the end that the next
+    message names.
     """
     base, moved = 0, False
     for place, event in enumerate(stream.events):
@@ -263,7 +271,8 @@ def set_places(stream, element):
 
 
 def set_announcements(stream):
-    """The message that announces a WRITE: the first that is sent after it and whose cursor is not before its end."""
+    """The message that announces a WRITE: the first that is sent after it and whose cursor is not
+    before its end."""
     waiting = []
     for event in stream.events:
         if isinstance(event, Write):
@@ -280,7 +289,8 @@ def set_announcements(stream):
 
 
 def set_unknown_places(cdc):
-    """Where nobody told the address of the element, WRITEs end where the message that announces them says."""
+    """Where nobody told the address of the element, WRITEs end where the message that announces
+    them says."""
     end = cdc.end
     for write in reversed(cdc.writes):
         if write.position is not None:
@@ -322,7 +332,8 @@ def right_of_writes(stream, right):
 
 
 def right_of_lacking(stream, right):
-    """Bytes that no packet of the capture carries: directly before a WRITE, and in what a message announces."""
+    """Bytes that no packet of the capture carries: directly before a WRITE, and in what a message
+    announces."""
     gaps, end = [], None
     for write in sorted(
         (each for each in stream.writes() if each.position is not None),
@@ -344,7 +355,8 @@ def right_of_lacking(stream, right):
 
 
 def right_of_starts(capture, right):
-    """No packet before this one begins the RDMA WRITE: the first one has come later, or not at all."""
+    """No packet before this one begins the RDMA WRITE: the first one has come later, or not at
+    all."""
     sent = {(each.life, each.psn): each for each in capture.sent}
     for each in capture.sent:
         first = each
@@ -356,7 +368,8 @@ def right_of_starts(capture, right):
 
 
 def right_of_updates(capture, connection, side, right):
-    """What asks for the consumer cursor is answered by the first message that has it moved (RFC 7609 4.5.1)."""
+    """What asks for the consumer cursor is answered by the first message that has it moved (RFC
+    7609 4.5.1)."""
     back = [
         cdc
         for cdc in connection.streams[1 - side].cdcs()

@@ -1,9 +1,10 @@
 """
-What the bytes of a capture prove of windows, told without the plugin: what has been read, how much space is left, and
-how long a writer waited. RFC 7609 4.5.
+What the bytes of a capture prove of windows, told without the plugin: what has been read, how much
+space is left, and how long a writer waited. RFC 7609 4.5.
 
-A cursor is known from the frame that carries it. What comes behind a gap has been seen, but its receiver may not have
-it; so a number that depends on what the other side has said is a range between the two.
+A cursor is known from the frame that carries it. What comes behind a gap has been seen, but its
+receiver may not have it; so a number that depends on what the other side has said is a range
+between the two.
 """
 
 import bisect
@@ -27,8 +28,8 @@ LATE = 500_000_000  # nanoseconds that a reader may let a blocked writer wait
 
 class Known:
     """
-    The highest of a value that messages have told up to a frame: surely, since nothing before them is missing, and at
-    most.
+    The highest of a value that messages have told up to a frame: surely, since nothing before them
+    is missing, and at most.
     """
 
     def __init__(self, pairs):
@@ -63,7 +64,8 @@ def span(least, most):
 
 
 def right_of_windows(connection, side, right):
-    """What a message of this side says: of the other side's element, which it fills, and of its own."""
+    """What a message of this side says: of the other side's element, which it fills, and of its
+    own."""
     stream, back = connection.streams[side], connection.streams[1 - side]
     mine, other = connection.data_of(side), connection.data_of(1 - side)
     read = Known([(cdc, cdc.read) for cdc in back.cdcs() if cdc.read is not None])
@@ -93,7 +95,8 @@ def right_of_space(size, unread, frame, right):
 
 
 def right_of_written(connection, side, right):
-    """What is written and not read, after a WRITE: up to its end, or that of one above it that has been seen."""
+    """What is written and not read, after a WRITE: up to its end, or that of one above it that has
+    been seen."""
     writes = [each for each in connection.streams[side].writes() if each.position is not None]
     read = Known(
         [(cdc, cdc.read) for cdc in connection.streams[1 - side].cdcs() if cdc.read is not None]
@@ -108,7 +111,8 @@ def right_of_written(connection, side, right):
 
 
 def right_of_reading(capture, connection, side, right):
-    """The last message of the other side of whose bytes a message is the first to say that all are read."""
+    """The last message of the other side of whose bytes a message is the first to say that all are
+    read."""
     back = [
         cdc
         for cdc in connection.streams[1 - side].cdcs()
@@ -130,8 +134,8 @@ def right_of_reading(capture, connection, side, right):
 
 def right_of_blocked(capture, connection, side, right):
     """
-    A writer waits from the message that says so to its next WRITE, or to its next message that does not say so. A
-    message of the reader that frees space after half a second of it is late.
+    A writer waits from the message that says so to its next WRITE, or to its next message that does
+    not say so. A message of the reader that frees space after half a second of it is late.
     """
     since, waits = None, []  # waits: (message, frame with which the writer went on)
     for event in connection.streams[side].events:
@@ -154,7 +158,8 @@ def right_of_blocked(capture, connection, side, right):
 
 def right_of_full(connection, side, right):
     """
-    A window is full from the message that leaves no space to the first of the other side that frees some.
+    A window is full from the message that leaves no space to the first of the other side that frees
+    some.
     """
     stream, back = connection.streams[side], connection.streams[1 - side]
     element = connection.data_of(1 - side)
@@ -190,9 +195,9 @@ def first_acknowledgement(sent):
 
 def right_of_waits(capture, connection, side, right):
     """
-    A writer that says so, or leaves no space, waits until the first message of the reader that frees some is
-    acknowledged, or until it goes on.
-    Where packets are lost, either may be said to happen when it was sent or when its receiver took it.
+    A writer that says so, or leaves no space, waits until the first message of the reader that
+    frees some is acknowledged, or until it goes on. Where packets are lost, either may be said to
+    happen when it was sent or when its receiver took it.
     """
     stream, back = connection.streams[side], connection.streams[1 - side]
     frees = [

@@ -1,7 +1,7 @@
 """
-A second reader of how packets fared, written from docs/fabric.md alone: it reads the RoCEv2 headers of a capture, finds
-the reverse of each flow, and judges every RC and UC packet. It keeps everything it has seen, and looks ahead where the
-definitions speak of what comes later.
+A second reader of how packets fared, written from docs/fabric.md alone: it reads the RoCEv2 headers
+of a capture, finds the reverse of each flow, and judges every RC and UC packet. It keeps everything
+it has seen, and looks ahead where the definitions speak of what comes later.
 """
 
 import collections
@@ -30,7 +30,8 @@ AHEAD, BEHIND = 131072, 16384  # a jump of more PSNs than that is a new life
 NAK, RNR_NAK, SEQUENCE_ERROR = 0x60, 0x20, 0x60  # two kinds of syndrome, and one syndrome
 NAKS_REMEMBERED, ACKNOWLEDGEMENTS_REMEMBERED = 4, 16
 SOON = 100_000  # nanoseconds: nobody sends again so soon what was not refused
-REORDERED = 1_000_000  # nanoseconds: without an identification nobody knows that a packet was so late, and not sent again
+# nanoseconds: without an identification nobody knows that a packet was so late, and not sent again
+REORDERED = 1_000_000
 TIMER = 64_000_000  # nanoseconds: no NAK takes so long
 RNR_TIMERS = [
     655.36,
@@ -90,7 +91,8 @@ def number(data, offset, size):
 
 
 def _roce(position, time, ends, udp_source, ip_id, data):
-    """A packet of RC or UC with an opcode that means something, from its BTH on; None if it is another."""
+    """A packet of RC or UC with an opcode that means something, from its BTH on; None if it is
+    another."""
     opcode, kind = data[0], data[0] & 31
     if opcode >> 5 >= TRANSPORTS or kind not in REQUESTS | RESPONSES:
         return None
@@ -215,7 +217,8 @@ def sources_from_ports(packets):
 
 
 def headers(path, truth_path=None):
-    """The headers of a capture, with their flows numbered, and those numbers: ([Header], {flow: number})."""
+    """The headers of a capture, with their flows numbered, and those numbers: ([Header], {flow:
+    number})."""
     packets = frames(path)
     flows = list(dict.fromkeys(flow_of(each) for each in packets))
     if truth_path:
@@ -324,7 +327,8 @@ class Twins:
         self.packets = {}  # {PSN: [first packet, latest packet]}
 
     def find(self, psn, ip_id):
-        """The frame of which a packet is a copy, if the flow's identifications change; 0 if there is none."""
+        """The frame of which a packet is a copy, if the flow's identifications change; 0 if there
+        is none."""
         return next(
             (
                 each.frame
@@ -345,7 +349,8 @@ class Twins:
 
 
 class Answer:
-    """What the reverse flow sends: the unwrapped PSN of a response; None where it says nothing of this life."""
+    """What the reverse flow sends: the unwrapped PSN of a response; None where it says nothing of
+    this life."""
 
     def __init__(self, header, psn):
         self.header, self.psn = header, psn
@@ -356,8 +361,9 @@ class Answer:
 
 class Life:
     """
-    One life of the requests of a flow: what happened in it, in the order of the capture, copies left out. What the
-    reverse flow carried in the life before has been carried; but as an acknowledgement it is far off and says nothing.
+    One life of the requests of a flow: what happened in it, in the order of the capture, copies
+    left out. What the reverse flow carried in the life before has been carried; but as an
+    acknowledgement it is far off and says nothing.
     """
 
     def __init__(self, first_psn, before):
@@ -376,7 +382,8 @@ class Life:
         return self.highest + distance(psn, self.highest)
 
     def comes_next(self, request):
-        """Has it the PSN behind the highest, or, retransmitted, that behind the request before it?"""
+        """Has it the PSN behind the highest, or, retransmitted, that behind the request before
+        it?"""
         if request.start == self.highest + 1:
             return True
         last = next((each for each in reversed(self.events) if isinstance(each, Request)), None)
@@ -396,9 +403,10 @@ class Life:
 
     def settle(self, start=None):
         """
-        Say how many PSNs the open READs take: by the path MTU, else by the PSN of the next request. That one may be
-        lost, so it decides of this READ alone, and the READ takes as many PSNs as leave least absent. A late READ
-        stays as one with 4096, for the next request says nothing of it, until a packet tells the path MTU.
+        Say how many PSNs the open READs take: by the path MTU, else by the PSN of the next request.
+        That one may be lost, so it decides of this READ alone, and the READ takes as many PSNs as
+        leave least absent. A late READ stays as one with 4096, for the next request says nothing of
+        it, until a packet tells the path MTU.
         """
         for request in self.open_reads:
             length = request.header.dma_length
@@ -452,7 +460,8 @@ class Flow:
         return header.ip_id >= 0 and self.different and not self.same
 
     def tells_copies(self, header):
-        """Is a packet with the PSN and identification of one before a copy of it? That of the first packet is, too."""
+        """Is a packet with the PSN and identification of one before a copy of it? That of the first
+        packet is, too."""
         any_but_zero = self.previous is not None and self.previous.ip_id > 0
         return header.ip_id >= 0 and not self.same and (self.different or any_but_zero)
 
@@ -552,7 +561,8 @@ class Reader:
                 life.open_reads.append(request)
 
     def read_corrupt(self, position, header):
-        """A packet with a wrong ICRC: a request that comes next was sent, and nobody else hears of any."""
+        """A packet with a wrong ICRC: a request that comes next was sent, and nobody else hears of
+        any."""
         flow = self.flows[header.flow]
         life = flow.life
         self.responses[position] = Verdict(header.frame, "next", 0, 0, 0, 0, "-", 0, 0)
@@ -584,7 +594,8 @@ class Reader:
 
     @staticmethod
     def is_missed(life, latest):
-        """Whether the response to a READ or an atomic may be missed: others have come behind it, or nobody knows."""
+        """Whether the response to a READ or an atomic may be missed: others have come behind it, or
+        nobody knows."""
         answers = [each.header.frame for each in life.events if isinstance(each, Answer)]
         return is_fetch(latest) and (not answers or max(answers) > latest.frame)
 
@@ -676,8 +687,8 @@ def asks_from_within(request):
 
 def find_waits(life):
     """
-    Requests that come too late for a NAK to be why, and those that were sent before such a one, by their identifications.
-    No request that is new came between the two.
+    Requests that come too late for a NAK to be why, and those that were sent before such a one, by
+    their identifications. No request that is new came between the two.
     """
     newest, timer, late = (
         None,
@@ -710,7 +721,8 @@ def find_waits(life):
 
 
 class Step:
-    """A step back: its first PSN, its end, what was sent in it so far, and the PSNs that NAKs have named since."""
+    """A step back: its first PSN, its end, what was sent in it so far, and the PSNs that NAKs have
+    named since."""
 
     def __init__(self, request, first, cause, followers):
         self.frame, self.first, self.end, self.cause = (
@@ -752,7 +764,8 @@ class Step:
         return request.identified and sent == 0
 
     def holds(self, request, covered, named):
-        """Does a repeat or late packet belong to it? By what an acknowledgement has covered and NAKs have named."""
+        """Does a repeat or late packet belong to it? By what an acknowledgement has covered and
+        NAKs have named."""
         if request in self.followers:
             return True
         over = self.passed and self.end <= covered
@@ -775,7 +788,8 @@ class Step:
 
 
 class Steps:
-    """Goes through a life; finds its steps, the PSNs that are absent, and the packets behind a gap."""
+    """Goes through a life; finds its steps, the PSNs that are absent, and the packets behind a
+    gap."""
 
     def __init__(self, life):
         self.life, self.step = life, None
@@ -855,7 +869,8 @@ class Steps:
             self.step.passed = True
 
     def again(self, position, request):
-        """A repeat or late packet: of the last step, the first of a new one, alone, or reordered."""
+        """A repeat or late packet: of the last step, the first of a new one, alone, or
+        reordered."""
         held = self.step and self.step.holds(request, self.covered, self.step.named)
         if (
             self.step
@@ -910,7 +925,8 @@ class Steps:
         )
 
     def went_on(self, position):
-        """The requests that show that the sender went on from this one: late ones up to a repeat; [] if it did not."""
+        """The requests that show that the sender went on from this one: late ones up to a repeat;
+        [] if it did not."""
         first = self.life.events[position]
         if self.is_double(first) and not self.is_proven(first):
             return []
@@ -992,7 +1008,8 @@ class Steps:
 
 
 def find_discarded(life):
-    """Of each packet behind a gap: the frame that proves it was thrown away, before an acknowledgement covers it."""
+    """Of each packet behind a gap: the frame that proves it was thrown away, before an
+    acknowledgement covers it."""
     for position, request in enumerate(life.events):
         if isinstance(request, Request) and request.verdict == "behind":
             request.discarded = proof(request, life.events[position + 1 :])

@@ -1,6 +1,7 @@
 """
-Frames of a capture for the reader of reports, which knows neither the plugin nor Wireshark: files in pcap and pcapng
-format, packed or not, and in their frames the IP packets, TCP segments and RoCE packets.
+Frames of a capture for the reader of reports, which knows neither the plugin nor Wireshark: files
+in pcap and pcapng format, packed or not, and in their frames the IP packets, TCP segments and RoCE
+packets.
 """
 
 import collections
@@ -33,7 +34,8 @@ FIN, SYN, RST, ACK, ECE, CWR, NS = 0x001, 0x002, 0x004, 0x010, 0x040, 0x080, 0x1
 RC, UC, UD, CNP = 0, 1, 3, 0x81
 TRANSPORTS = {RC: "RC", UC: "UC", UD: "UD"}
 OPERATIONS = (
-    "SEND_FIRST SEND_MIDDLE SEND_LAST SEND_LAST_IMM SEND_ONLY SEND_ONLY_IMM WRITE_FIRST WRITE_MIDDLE"
+    "SEND_FIRST SEND_MIDDLE SEND_LAST SEND_LAST_IMM SEND_ONLY SEND_ONLY_IMM WRITE_FIRST "
+    "WRITE_MIDDLE"
     " WRITE_LAST WRITE_LAST_IMM WRITE_ONLY WRITE_ONLY_IMM READ_REQ READ_RESP_FIRST READ_RESP_MIDDLE"
     " READ_RESP_LAST READ_RESP_ONLY ACK ATOMIC_ACK CMP_SWAP FETCH_ADD - SEND_LAST_INV"
     " SEND_ONLY_INV"
@@ -126,7 +128,8 @@ def frames(path):
 
 
 def _network(frame):
-    """(Ethernet type, offset) of what a frame's link layer carries; None where it is nothing of ours."""
+    """(Ethernet type, offset) of what a frame's link layer carries; None where it is nothing of
+    ours."""
     data, at = frame.data, {ETHERNET: 14, COOKED: 16, COOKED_2: 20}.get(frame.linktype)
     if frame.linktype in (RAW, RAW_IPV4, RAW_IPV6):
         return {4: IPV4, 6: IPV6}.get(data[0] >> 4), 0
@@ -238,8 +241,8 @@ def opcode_name(opcode):
 
 def _icrc_of(kind, whole, bth):
     """
-    The ICRC that a packet should have. whole: from LRH, GRH or IP on, without the ICRC; bth: where the BTH begins.
-    Fields that routers change count as ones.
+    The ICRC that a packet should have. whole: from LRH, GRH or IP on, without the ICRC; bth: where
+    the BTH begins. Fields that routers change count as ones.
     """
     covered, grh = bytearray(whole), LRH if kind == "infiniband" else 0
     if kind == "ipv4":
@@ -260,7 +263,8 @@ def _icrc_of(kind, whole, bth):
 
 
 def _roce(frame, kind, start, bth, end, ends, ecn):
-    """A packet whose LRH, GRH or IP begins at start, its BTH at bth, and which ends (with the ICRC) at end."""
+    """A packet whose LRH, GRH or IP begins at start, its BTH at bth, and which ends (with the ICRC)
+    at end."""
     data = frame.data[bth:end]
     if len(data) < BTH:
         return None

@@ -1,6 +1,7 @@
 """
-What a report says of a capture, by a reader of its own that knows neither the plugin nor Wireshark: the capture, IP,
-RoCE by source, destination and destination queue pair, and the connections that CLC tells. TCP is in report_tcp.py.
+What a report says of a capture, by a reader of its own that knows neither the plugin nor Wireshark:
+the capture, IP, RoCE by source, destination and destination queue pair, and the connections that
+CLC tells. TCP is in report_tcp.py.
 """
 
 import collections
@@ -132,7 +133,8 @@ def _clc_of(segments, client):
 
 
 def clc(flow):
-    """The client, and the CLC messages in the order of the frames. Without a SYN, their kinds tell it."""
+    """The client, and the CLC messages in the order of the frames. Without a SYN, their kinds tell
+    it."""
     ways = [
         [each for each in flow.segments if (each.ends == flow.first.ends) == up]
         for up in (True, False)
@@ -150,7 +152,8 @@ def clc(flow):
 
 
 def _outcome(flow, messages):
-    """Of a connection whose handshakes the capture has; None where the bytes alone do not tell it."""
+    """Of a connection whose handshakes the capture has; None where the bytes alone do not tell
+    it."""
     kinds = {each.kind for each in messages}
     if DECLINE in kinds:
         return "fallback"
@@ -173,7 +176,8 @@ def _outcome(flow, messages):
 
 
 def connection(flow):
-    """What a report says of a TCP connection by its handshakes; None if it has nothing to do with SMC."""
+    """What a report says of a TCP connection by its handshakes; None if it has nothing to do with
+    SMC."""
     client, messages = clc(flow)
     if not messages and not any(map(has_option, flow.segments)):
         return None

@@ -1,4 +1,5 @@
-"""Reports of the project's captures, each made once for all tests; and how two reports are compared."""
+"""Reports of the project's captures, each made once for all tests; and how two reports are
+compared."""
 
 import collections
 import functools
@@ -8,7 +9,8 @@ import math
 import pytest
 from bed import FOLDERS, PACKED, PREFERENCES, TOP, captures
 
-# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the plugin, too.
+# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the
+# plugin, too.
 CALM = ("--disable-protocol", "rpcordma")
 ALL = ("-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE")
 SHOWN = 20  # differences in the message of a failed test
@@ -26,7 +28,8 @@ SMC = [
 ]  # of the packed ones, these have SMC-R
 REAL = [name for name, path in PATHS.items() if path.parent.name == "real"]
 MALFORMED = [name for name, path in PATHS.items() if path.parent.name == "malformed"]
-# Of each capture the run that says most, and the one that knows least; test_report_passes.py has the others.
+# Of each capture the run that says most, and the one that knows least; test_report_passes.py has
+# the others.
 RUNS = [
     *((name, run) for name in UNPACKED for run in (ONE, ALL_TWO)),
     *((name, run) for name in PACKED_NAMES for run in (ALL_ONE, ALL_TWO)),
@@ -61,9 +64,10 @@ def print_json(tshark, path, run=TWO, where=None, options=()):
         tap,
     ]
     result = tshark.start(*arguments, encoding=None, errors=None)
-    assert (
-        result.stderr == b"" and result.returncode == 0
-    ), f"tshark {' '.join(map(str, arguments))}\nexit status {result.returncode}\n{result.stderr.decode()}"
+    assert result.stderr == b"" and result.returncode == 0, (
+        f"tshark {' '.join(map(str, arguments))}\nexit status {result.returncode}\n"
+        f"{result.stderr.decode()}"
+    )
     return result.stdout
 
 

@@ -1,6 +1,6 @@
 """
-Reports of `-z smcr,json`: what docs/report.schema.json says of them, hand-made ones, and reports added up by
-docs/add-reports.jq.
+Reports of `-z smcr,json`: what docs/report.schema.json says of them, hand-made ones, and reports
+added up by docs/add-reports.jq.
 """
 
 import functools
@@ -31,7 +31,8 @@ def problems(report):
 
 
 def lonely_frames(value, place=""):
-    """Places of frames without their time, or times without their frame, as the plugin must not write them."""
+    """Places of frames without their time, or times without their frame, as the plugin must not
+    write them."""
     if isinstance(value, list):
         for number, each in enumerate(value):
             yield from lonely_frames(each, f"{place}/{number}")
@@ -73,7 +74,8 @@ def resolved(schema):
 
 
 def blank(schema):
-    """The least that a schema allows: null where that can be, else zero, the first of the words, an empty list."""
+    """The least that a schema allows: null where that can be, else zero, the first of the words, an
+    empty list."""
     schema = resolved(schema)
     kinds = schema.get("type", [])
     if "anyOf" in schema or "null" in kinds:

@@ -1,6 +1,6 @@
 """
-The summary of a report, added up from its lists by the definitions alone: counts, sums and distributions, not what
-stands for a place or a name.
+The summary of a report, added up from its lists by the definitions alone: counts, sums and
+distributions, not what stands for a place or a name.
 """
 
 from report_runs import is_distribution

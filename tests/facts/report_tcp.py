@@ -1,6 +1,7 @@
 """
-What a report says of TCP connections (`tcp_flows`), by a reader of its own: how congestion was marked and echoed,
-what was acknowledged, retransmitted, and how long it took. The definitions are scetrace's, without its errors.
+What a report says of TCP connections (`tcp_flows`), by a reader of its own: how congestion was
+marked and echoed, what was acknowledged, retransmitted, and how long it took. The definitions are
+scetrace's, without its errors.
 """
 
 import collections
@@ -74,7 +75,8 @@ class Way:
         self.samples[name].append(sample)
 
     def copies(self, segment, heard):
-        """Is a segment that is no RST there for the second time? `heard`: packets of the other end so far."""
+        """Is a segment that is no RST there for the second time? `heard`: packets of the other end
+        so far."""
         apart = segment.ip_id or timestamps(segment) is not None
         if not apart and not segment.length and not segment.flags & (SYN | FIN):
             return False
@@ -127,7 +129,8 @@ class Way:
             self.highest_tsval = stamps[0]
 
     def order(self, segment):
-        """Is a segment where it was expected? One without sequence numbers repeats nothing, nor does a keep-alive."""
+        """Is a segment where it was expected? One without sequence numbers repeats nothing, nor
+        does a keep-alive."""
         taken = segment.length + bool(segment.flags & SYN) + bool(segment.flags & FIN)
         end = (segment.seq + taken) % SEQUENCES
         if self.expected is None:

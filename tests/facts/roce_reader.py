@@ -1,7 +1,8 @@
 """
-A reader of RoCEv2 captures that knows neither the plugin nor Wireshark: the headers of every packet, whether its ICRC
-is right, and the messages of RDMA-CM with the connections and the states that they give. What it counts is held
-against the ground truth, and what the plugin says against both.
+A reader of RoCEv2 captures that knows neither the plugin nor Wireshark: the headers of every
+packet, whether its ICRC is right, and the messages of RDMA-CM with the connections and the states
+that they give. What it counts is held against the ground truth, and what the plugin says against
+both.
 """
 
 import collections
@@ -257,9 +258,10 @@ def is_cnp(each):
 
 def congestion(found, reverse):
     """
-    What CNPs answer, by definition: {frame of a CNP: (frame of the first packet marked CE that no CNP had answered,
-    time since then)}, {frame of a packet marked CE: frame of the next CNP}, {frame of a CNP: time since the last one
-    from its sender to its queue pair}. `reverse` has the flow in the other direction of each flow.
+    What CNPs answer, by definition: {frame of a CNP: (frame of the first packet marked CE that no
+    CNP had answered, time since then)}, {frame of a packet marked CE: frame of the next CNP},
+    {frame of a CNP: time since the last one from its sender to its queue pair}. `reverse` has the
+    flow in the other direction of each flow.
     """
     answers, answered_in, intervals, waiting, last = {}, {}, {}, collections.defaultdict(list), {}
     for each in found:
@@ -349,8 +351,8 @@ def repeats(found):
 
 class Connection:
     """
-    A connection of RDMA-CM. Where the capture lacks the REQ, nobody knows the client, and the sender of the first
-    message takes its place.
+    A connection of RDMA-CM. Where the capture lacks the REQ, nobody knows the client, and the
+    sender of the first message takes its place.
     """
 
     def __init__(self, first):
@@ -443,7 +445,8 @@ OVERTAKEN = {"REQ": {REP_RCVD}}  # and what else when its answer stands before i
 
 
 def states(connection):
-    """[(message, states of the client that are right, states of the server)]: one each where nothing was repeated."""
+    """[(message, states of the client that are right, states of the server)]: one each where
+    nothing was repeated."""
     again, rows = repeats(connection.messages), []
     for each in connection.messages:
         if each.attr == "MRA":
@@ -456,7 +459,8 @@ def states(connection):
 
 
 def possible_states(each):
-    """The states of either side that do not contradict a message, whatever the capture lacks or has out of order."""
+    """The states of either side that do not contradict a message, whatever the capture lacks or has
+    out of order."""
     if each.attr not in AFTER:
         return set(range(16))
     return set(AFTER[each.attr]).union(*ALSO[each.attr], OVERTAKEN.get(each.attr, ()))

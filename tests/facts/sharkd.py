@@ -1,6 +1,6 @@
 """
-sharkd: Wireshark without its window. Loads captures one after the other in one process, and shows frames of the one
-loaded last in any order, after its first pass over all of them.
+sharkd: Wireshark without its window. Loads captures one after the other in one process, and shows
+frames of the one loaded last in any order, after its first pass over all of them.
 """
 
 import json
@@ -18,7 +18,8 @@ class Failed(Exception):
 
 
 def lines(requests):
-    """What sharkd reads: the settings and these requests, each (method, parameters). They are numbered from 1."""
+    """What sharkd reads: the settings and these requests, each (method, parameters). They are
+    numbered from 1."""
     every = [
         ("setconf", {"name": name, "value": value}) for name, value in SETTINGS.items()
     ] + list(requests)
@@ -52,9 +53,10 @@ def frame(number):
 
 def frames_where(tshark, name, names, where):
     """
-    Numbers of the frames of a capture that match, after the first pass. One process asks all captures in `names`, which
-    are the project's, and once for all tests. A request takes less than 2 KB, so the filter is short. sharkd 4.0 keeps
-    the answer to a filter when it loads the next file; each file has one that it has not seen.
+    Numbers of the frames of a capture that match, after the first pass. One process asks all
+    captures in `names`, which are the project's, and once for all tests. A request takes less than
+    2 KB, so the filter is short. sharkd 4.0 keeps the answer to a filter when it loads the next
+    file; each file has one that it has not seen.
     """
 
     def make():

@@ -4,9 +4,10 @@ What the plugin says in one frame about others is right.
 
     tests/facts/statements.py [--plugin FILE] [--list] [FOLDER or CAPTURE ...]
 
-Compares each statement about another frame with what a reader of its own finds in the bytes (proof_*.py), in one pass
-and in two, and prints a table. Wrong is what the bytes contradict. Absent is what the bytes prove and two passes do
-not say, in no packet that carries the same message. Without a place, all captures of the project are read.
+Compares each statement about another frame with what a reader of its own finds in the bytes
+(proof_*.py), in one pass and in two, and prints a table. Wrong is what the bytes contradict. Absent
+is what the bytes prove and two passes do not say, in no packet that carries the same message.
+Without a place, all captures of the project are read.
 """
 
 import argparse
@@ -178,8 +179,8 @@ class Proof:
 
     def carried(self, field, frame):
         """
-        All packets with which a thing may be said: those that carry the same message. How a packet fared is said of
-        it alone.
+        All packets with which a thing may be said: those that carry the same message. How a packet
+        fared is said of it alone.
         """
         return tuple(self.carriers.get(frame, (frame,))) if field not in OF_PACKETS else (frame,)
 
@@ -234,7 +235,10 @@ def line(name, each):
         if isinstance(each.right, range) and each.right
         else (" or ".join(map(str, sorted(each.right))) or "nothing")
     )
-    return f"{name}, {PASSES[each.passes]}: frame {each.frame}, {each.field}: {each.value}, right is {right}"
+    return (
+        f"{name}, {PASSES[each.passes]}: frame {each.frame}, {each.field}: {each.value}, right "
+        f"is {right}"
+    )
 
 
 def table(outcomes):

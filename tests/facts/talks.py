@@ -1,4 +1,5 @@
-"""What programs say to each other in some protocols: small talks, with a message that needs more than one element."""
+"""What programs say to each other in some protocols: small talks, with a message that needs more
+than one element."""
 
 import ssl
 import struct
@@ -171,7 +172,8 @@ def dns():
     ]
 
 
-# --- ONC RPC over TCP, RFC 5531 11: records of fragments; the port mapper, and a call to a program nobody knows
+# --- ONC RPC over TCP, RFC 5531 11: records of fragments; the port mapper, and a call to a program
+# nobody knows
 
 
 def _record(*fragments):

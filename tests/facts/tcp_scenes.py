@@ -1,7 +1,7 @@
 """
-TCP conversations that no capture of the project has, frame by frame: losses with selective acknowledgements,
-congestion marks in odd places, sequence numbers that wrap, ports used again. Each scene returns frames and what
-counts of it, by hand.
+TCP conversations that no capture of the project has, frame by frame: losses with selective
+acknowledgements, congestion marks in odd places, sequence numbers that wrap, ports used again. Each
+scene returns frames and what counts of it, by hand.
 """
 
 import ipaddress
@@ -142,7 +142,8 @@ class Scene:
 
 
 def marks():
-    """CE, SCE and NS in segments with data, in pure ACKs, in SYN and FIN, behind a FIN, in an RST, without ACK."""
+    """CE, SCE and NS in segments with data, in pure ACKs, in SYN and FIN, behind a FIN, in an RST,
+    without ACK."""
     scene = Scene()
     scene.open()
     for position, ecn in enumerate((ECT_1, ECT_1, ECT_0, ECT_1, CE, ECT_1, ECT_1, ECT_1)):
@@ -217,7 +218,8 @@ def run_at_the_end():
 
 
 def selective():
-    """Two losses; blocks that come again, that grow, one that is old (D-SACK); then all is acknowledged."""
+    """Two losses; blocks that come again, that grow, one that is old (D-SACK); then all is
+    acknowledged."""
     scene = Scene()
     scene.open()
     for position in range(10):
@@ -305,7 +307,8 @@ def wrapping():
 
 
 def disorder():
-    """A gap, what fills it late, what is retransmitted, a keep-alive, an ACK that is older than the last."""
+    """A gap, what fills it late, what is retransmitted, a keep-alive, an ACK that is older than the
+    last."""
     scene = Scene()
     scene.open(options=timestamps(100, 0))
     scene.tcp(A, B, 1001, 5001, ACK, bytes(100), timestamps(200, 100))
@@ -391,7 +394,8 @@ def in_the_middle():
 
 
 def repeated_ends():
-    """SYN and FIN come again; a FIN comes behind a gap; a byte is retransmitted to keep the connection alive."""
+    """SYN and FIN come again; a FIN comes behind a gap; a byte is retransmitted to keep the
+    connection alive."""
     scene = Scene()
     scene.tcp(A, B, 1000, 0, SYN)
     scene.open(flags=(SYN, SYN | ACK))
@@ -417,7 +421,8 @@ def repeated_ends():
 
 
 def echoes():
-    """One TSval in several segments: the last one before the first echo counts, and none behind it."""
+    """One TSval in several segments: the last one before the first echo counts, and none behind
+    it."""
     scene = Scene()
     scene.open(options=timestamps(10, 0))
     for _ in range(3):

@@ -1,6 +1,6 @@
 """
-Reports of the parts of a capture, added up by docs/add-reports.jq, against the report of the whole: what belongs to one
-frame is the same, what spans the cut may differ, as docs/report.md says.
+Reports of the parts of a capture, added up by docs/add-reports.jq, against the report of the whole:
+what belongs to one frame is the same, what spans the cut may differ, as docs/report.md says.
 """
 
 import functools
@@ -629,7 +629,8 @@ def test_losses_at_cuts_are_as_documented(tshark, scratch, frames):
 
 
 def test_waits_of_a_long_connection(tshark, scratch):
-    """Later files know how often a writer was blocked, but not for how long; the sum has one connection."""
+    """Later files know how often a writer was blocked, but not for how long; the sum has one
+    connection."""
     path, parts = tshark.bed.capture("6.1-v2-d-bulk-slow-reader"), []
     for name, frames in (("first", "1-100"), ("second", "101-1500"), ("third", "1501-99999")):
         parts.append(scratch / f"{name}.pcapng")

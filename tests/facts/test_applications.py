@@ -1,6 +1,6 @@
 """
-Statistics of applications, credentials and Export Objects are the same over SMC-R as over TCP, with loss, too. Stock
-Wireshark on the TCP capture is the truth.
+Statistics of applications, credentials and Export Objects are the same over SMC-R as over TCP, with
+loss, too. Stock Wireshark on the TCP capture is the truth.
 """
 
 import collections
@@ -112,7 +112,8 @@ def counts(tshark, path, stream, *arguments):
 
 
 def test_late_as_over_tcp(tshark, scratch):
-    """Cut behind its CONFIRM LINK, or its handshake: heuristics and Decode As find what TCP shows of the same."""
+    """Cut behind its CONFIRM LINK, or its handshake: heuristics and Decode As find what TCP shows
+    of the same."""
     scratch.chmod(0o777)
     for name, known in ("http11", "http"), ("tls12", "tls"):
         late = {}
@@ -138,7 +139,8 @@ def test_late_as_over_tcp(tshark, scratch):
 
 
 def followed(tshark, path, stream):
-    """What the window follows from the first message of a stream: of each protocol the filter, and the bytes."""
+    """What the window follows from the first message of a stream: of each protocol the filter, and
+    the bytes."""
     where = {"filter": f"{stream} and (http or tls)"}
     first = sharkd.ask(tshark, [sharkd.load(path), ("frames", where)])[1][0]["num"]
     asked = sharkd.ask(tshark, [sharkd.load(path), sharkd.frame(first)])[1]["fol"]
@@ -157,7 +159,8 @@ def followed(tshark, path, stream):
 
 
 def test_follow_from_roce(tshark, scratch):
-    """From a RoCE frame, TLS and HTTP are followed as from a TCP frame; also where a conversation stands in for TCP's."""
+    """From a RoCE frame, TLS and HTTP are followed as from a TCP frame; also where a conversation
+    stands in for TCP's."""
     for name, known in ("http11", "HTTP"), ("tls12", "TLS"):
         over_tcp, over_smc = (
             TOP / "captures" / "applications" / f"{name}-{kind}.pcapng" for kind in ("tcp", "smcr")

@@ -1,4 +1,5 @@
-"""smcr.breach finds all breaches of formats and rules; with smcr.strict doubtful ones are told of, too."""
+"""smcr.breach finds all breaches of formats and rules; with smcr.strict doubtful ones are told of,
+too."""
 
 import dataclasses
 import sys
@@ -78,8 +79,8 @@ def test_harmless_ones(tshark):
 
 def shared_rmb(bed, name, second_size, second_index, late):
     """
-    Two connections in one RMB: the first one has element 1. Each side of the second one says an element and a size.
-    `late`: the capture begins when the first one has begun.
+    Two connections in one RMB: the first one has element 1. Each side of the second one says an
+    element and a size. `late`: the capture begins when the first one has begun.
     """
     capture = Capture()
     first = linux_connection(capture)

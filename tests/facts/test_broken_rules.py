@@ -1,7 +1,8 @@
 """
-Each rule of docs/rfc7609.md with an ERROR or a WARN is broken in real captures, or there is a reason (broken_rules.py).
-It is told at its frame and nowhere else, and no figure behind it is another than in the whole capture. The usual run
-takes one capture of every fifth mutation; `tests/run --all` takes two of each.
+Each rule of docs/rfc7609.md with an ERROR or a WARN is broken in real captures, or there is a
+reason (broken_rules.py). It is told at its frame and nowhere else, and no figure behind it is
+another than in the whole capture. The usual run takes one capture of every fifth mutation;
+`tests/run --all` takes two of each.
 """
 
 import collections
@@ -144,7 +145,8 @@ LATER = (
 
 
 def test_a_later_accept_breaks_nothing_in_a_late_group(tshark, scratch):
-    """Its type, queue pair, element or RKey is wrong. WRITEs that nobody recognises then are not counted as none."""
+    """Its type, queue pair, element or RKey is wrong. WRITEs that nobody recognises then are not
+    counted as none."""
     path = hosts.write(tshark.bed, hosts.Variant("late-reuse", "", "whole"))
     number = broken_rules.LATER_ACCEPT(path)[0]
     before, whole = mutants.shown(tshark, path), report(tshark, path)
@@ -158,7 +160,8 @@ def test_a_later_accept_breaks_nothing_in_a_late_group(tshark, scratch):
         assert wrong_sums(whole, report(tshark, altered), {}) == []
 
 
-# In captures that begin late: the frame of one message, what is wrong in it, the items there; what is unknown of the same bytes.
+# In captures that begin late: the frame of one message, what is wrong in it, the items there; what
+# is unknown of the same bytes.
 BASES = (
     (
         "late-reuse",
@@ -245,7 +248,8 @@ def sums_of_numbers(whole):
 
 @pytest.mark.parametrize("name", sorted({each[0] for each in BASES}))
 def test_a_wrong_base_breaks_nothing_in_a_late_capture(tshark, scratch, name):
-    """Of a connection that nobody knows to be one, each direction may have a number. No number stands for two."""
+    """Of a connection that nobody knows to be one, each direction may have a number. No number
+    stands for two."""
     path = late_capture(tshark, scratch, name)
     before, whole = mutants.shown(tshark, path), report(tshark, path)
     for _, number, change, items, *also in (each for each in BASES if each[0] == name):

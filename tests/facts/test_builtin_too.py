@@ -1,4 +1,5 @@
-"""The preference smcr.builtin_too: whoever filters on smc.* finds again what the built-in dissector found without us."""
+"""The preference smcr.builtin_too: whoever filters on smc.* finds again what the built-in dissector
+found without us."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""Long streams: memory does not grow with the bytes carried, and positions beyond 4 GiB are right."""
+"""Long streams: memory does not grow with the bytes carried, and positions beyond 4 GiB are
+right."""
 
 import bulk
 from follow import follow, raw, streams
@@ -21,7 +22,8 @@ def test_memory_does_not_grow_with_the_bytes(tshark, tshark_without, scratch):
 
 
 def test_beyond_4_gib(tshark, scratch):
-    """The capture lacks 9000 rounds of the element; the first CDC message after them tells where the stream is."""
+    """The capture lacks 9000 rounds of the element; the first CDC message after them tells where
+    the stream is."""
     capture, data, rounds = bulk.Bulk(), bulk.noise(bulk.PACKETS * bulk.PACKET, "beyond"), 9000
     path = scratch / "beyond.pcap"
     path.write_bytes(

@@ -1,6 +1,7 @@
 """
-The plugin is calm: none of Wireshark's stock colour rules paints a frame because of what the plugin adds. Only the
-application's dissector, which the user can switch off, brings fields that such a rule knows.
+The plugin is calm: none of Wireshark's stock colour rules paints a frame because of what the plugin
+adds. Only the application's dissector, which the user can switch off, brings fields that such a
+rule knows.
 
 That no field and no preference of another protocol is changed is in tests/test_plugin.py.
 """
@@ -92,7 +93,8 @@ def test_what_soft_roce_is_painted_for_stays(tshark, tshark_without, script):
 
 
 def test_application_is_painted_unless_switched_off(tshark, script):
-    """What the application's dissector finds is the user's wish, and nothing but it makes a difference."""
+    """What the application's dissector finds is the user's wish, and nothing but it makes a
+    difference."""
     off, on = (
         painted(tshark, script, "6.1-v2-j-http11", *arguments)[0] for arguments in (PAYLOAD_OFF, ())
     )

@@ -1,6 +1,7 @@
 """
-The first finding of a capture is its true cause. `causes.json` has the truth of each kind of capture: what its makers did,
-and the words that the first finding must have; none where nothing is wrong. Captures of real hosts only.
+The first finding of a capture is its true cause. `causes.json` has the truth of each kind of
+capture: what its makers did, and the words that the first finding must have; none where nothing is
+wrong. Captures of real hosts only.
 """
 
 import json
@@ -29,7 +30,8 @@ def known(names):
     return [pytest.param(name, marks=mark) if name in OPEN else name for name in names]
 
 
-# How a finding names what it is about: ends of a connection, hosts of a flow, a link or its group, the capture.
+# How a finding names what it is about: ends of a connection, hosts of a flow, a link or its group,
+# the capture.
 SUBJECT = re.compile(
     r"\d+\.\d+\.\d+\.\d+|[0-9a-f]*::[0-9a-f]|[Ll]ink group \d|[Cc]onnection \d|\bcapture\b|\bcut:"
 )
@@ -119,7 +121,8 @@ def without_acknowledgements(frames, path):
     return [frame for frame in frames if frame.number not in bare]
 
 
-# capture, how it is altered, kind of the first finding (None: nothing is wrong), what the findings do not say
+# capture, how it is altered, kind of the first finding (None: nothing is wrong), what the findings
+# do not say
 ALTERED = [
     ("6.1-v2-c-three-conns", doubled(300), None, []),
     ("6.1-v2-q-forty-conns", doubled(5000), None, []),

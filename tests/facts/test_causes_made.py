@@ -1,7 +1,8 @@
 """
-The same of troubles that are built: `causes_made.json` has the truth of each scene of cause_scenes.py. Beside what causes.json
-has: `options`, preferences other than those that look at all packets; `page`, words anywhere on the page; `unhealthy`, where
-nobody can say that nothing is wrong, since nobody has looked; `figures`, sums over `rdma_flows`.
+The same of troubles that are built: `causes_made.json` has the truth of each scene of
+cause_scenes.py. Beside what causes.json has: `options`, preferences other than those that look at
+all packets; `page`, words anywhere on the page; `unhealthy`, where nobody can say that nothing is
+wrong, since nobody has looked; `figures`, sums over `rdma_flows`.
 """
 
 import functools

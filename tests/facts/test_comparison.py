@@ -1,6 +1,6 @@
 """
-docs/limits.md keeps its word: every field of Wireshark's own `smc` dissector has its counterpart, and what that
-dissector shows of a message the plugin shows too.
+docs/limits.md keeps its word: every field of Wireshark's own `smc` dissector has its counterpart,
+and what that dissector shows of a message the plugin shows too.
 """
 
 import functools
@@ -12,7 +12,8 @@ from bed import TOP, captures
 
 ROW = re.compile(r"\| `(smc\.[^`]*)`[^|]*\| (`smcr\.[^|]*`) \|")
 
-# What the built-in dissector reads from the wrong bytes, or takes for a message: {field: captures}, None for all.
+# What the built-in dissector reads from the wrong bytes, or takes for a message: {field: captures},
+# None for all.
 WRONG = {
     "smc.add.link.cont.rmb": None,  # two bytes too early
     "smc.reserved": None,  # wherever it has no field

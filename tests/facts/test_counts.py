@@ -1,4 +1,5 @@
-"""On real captures every message is found, as often as it was sent, and nothing is wrong with it."""
+"""On real captures every message is found, as often as it was sent, and nothing is wrong with
+it."""
 
 import collections
 

@@ -1,6 +1,7 @@
 """
-Which directions go together, where the capture lacks CLC that tells: a connection of the altered capture is one of the
-whole capture, and as many as possible are one. Tokens are in step as they are captured, or one ahead.
+Which directions go together, where the capture lacks CLC that tells: a connection of the altered
+capture is one of the whole capture, and as many as possible are one. Tokens are in step as they are
+captured, or one ahead.
 """
 
 import collections
@@ -15,7 +16,9 @@ from mutants import add, mutate_all
 
 CAPTURES = ("6.1-v1-c-three-conns", "6.1-v2-q-forty-conns", "6.12-v2-c-three-conns")
 SEEDS = 6 if ALL else 2
-MOST = 2  # connections that are several in two altered captures without 15 % of the frames; without cursors they were 22
+# connections that are several in two altered captures without 15 % of the frames; without cursors
+# they were 22
+MOST = 2
 TOKEN, CLC_TOKEN, GID = 4, 46, 16  # offsets in CDC, and two in Accept and Confirm
 
 
@@ -44,7 +47,8 @@ def one_ahead(path, target):
 
 
 def streams(tshark, path):
-    """{frame: smcr.stream} of TCP, WRITEs and messages; an acknowledgement shows what it completes, of any connection."""
+    """{frame: smcr.stream} of TCP, WRITEs and messages; an acknowledgement shows what it completes,
+    of any connection."""
     rows = tshark.fields(
         path, "frame.number", "smcr.stream", "infiniband.bth.opcode", two_pass=True
     )

@@ -1,4 +1,5 @@
-"""Fields in OpenSearch and Elasticsearch: what `tshark -T ek` prints fits the mapping that docs/report.md makes."""
+"""Fields in OpenSearch and Elasticsearch: what `tshark -T ek` prints fits the mapping that
+docs/report.md makes."""
 
 import collections
 import ipaddress

@@ -1,6 +1,6 @@
 """
-Export Objects: each direction of each connection becomes a file that holds what the program sent, byte for byte; of
-what the capture does not have in full, the file's name says how much is missing.
+Export Objects: each direction of each connection becomes a file that holds what the program sent,
+byte for byte; of what the capture does not have in full, the file's name says how much is missing.
 """
 
 import base64
@@ -24,7 +24,8 @@ def export(tshark, scratch, capture, *options):
 
 
 def expected(name):
-    """The files of a capture in which nothing is missing: connections are numbered from 0, empty streams have none."""
+    """The files of a capture in which nothing is missing: connections are numbered from 0, empty
+    streams have none."""
     return {
         f"stream-{number - 1}-{NAMES[direction]}.bin": data
         for (number, direction), data in sent(name).items()
@@ -98,8 +99,8 @@ def lost_packet(tshark, place):
 )
 def test_packet_is_missing(tshark, scratch, place):
     """
-    All other bytes are there, in their order. The last ones are known from the CDC message that announces them; so are
-    those of a request whose first packet is missing.
+    All other bytes are there, in their order. The last ones are known from the CDC message that
+    announces them; so are those of a request whose first packet is missing.
     """
     name, number, direction = LOST
     frame, start, end = lost_packet(tshark, place)
@@ -139,7 +140,8 @@ def test_data_cut_short(tshark, scratch):
 
 
 def test_list_can_be_asked_for_again(tshark):
-    """As Wireshark's window does: the same list each time, of one capture after another, and the bytes of each row."""
+    """As Wireshark's window does: the same list each time, of one capture after another, and the
+    bytes of each row."""
     names = ("6.1-v2-c-three-conns", "6.1-v2-c-three-conns", "6.1-v2-a-first-contact-ipv4")
     ask = ("tap", {"tap0": "eo:smcr"})
     requests = [

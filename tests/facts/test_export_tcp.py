@@ -1,6 +1,6 @@
 """
-Export PDUs "SMC-R as TCP": connections as if they had stayed on TCP. Wireshark without the plugin reads in that file what the
-programs sent.
+Export PDUs "SMC-R as TCP": connections as if they had stayed on TCP. Wireshark without the plugin
+reads in that file what the programs sent.
 """
 
 import ipaddress
@@ -12,7 +12,8 @@ from follow import REPORT, follow, raw, streams
 from test_export import LOST
 from test_follow import FELL_BACK, OVER_RDMA
 
-# A lossy fabric, IPv6, a link that fails, half-close, an abort, a device that goes, urgent data, many connections
+# A lossy fabric, IPv6, a link that fails, half-close, an abort, a device that goes, urgent data,
+# many connections
 SOME = [
     "6.1-v1-n-lossy",
     "6.1-v1-b-first-contact-ipv6",
@@ -28,7 +29,8 @@ RAW_IP = 101
 
 
 def export(tshark, path, capture, *options):
-    """The segments: [(source, destination, number, flags, acknowledged, data)]. Lengths and checksums are right."""
+    """The segments: [(source, destination, number, flags, acknowledged, data)]. Lengths and
+    checksums are right."""
     path.unlink(missing_ok=True)
     assert tshark.show(capture, "-2", *options, "-U", "SMC-R as TCP", "-w", path) == ""
     head, frames = pcapng.read(path)
@@ -62,7 +64,8 @@ def segment(packet):
 
 
 def followed(bed, path, client, server):
-    """Both directions, as a tshark without the plugin follows them; where bytes are missing it says so with a NUL."""
+    """Both directions, as a tshark without the plugin follows them; where bytes are missing it says
+    so with a NUL."""
     ends = ",".join(
         f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in (client, server)
     )
@@ -101,7 +104,8 @@ def check(tshark, path, capture):
 
 
 def test_programs_said(tshark, scratch):
-    """Wireshark without the plugin reads the bytes that Follow gives, also those of a connection that a host names."""
+    """Wireshark without the plugin reads the bytes that Follow gives, also those of a connection
+    that a host names."""
     for name in [*(OVER_RDMA if ALL else SOME), captures(LATE)["http.pcapng"]]:
         check(tshark, scratch / "segments.pcapng", name)
     assert export(tshark, scratch / "none.pcapng", FELL_BACK[0]) == []
@@ -115,8 +119,9 @@ def test_programs_said(tshark, scratch):
 
 def test_ends_and_acknowledgements(tshark, scratch):
     """
-    A stream ends at the first CDC message that says so, behind its last byte; by RST where that aborts. Where no CDC message
-    says anything, TCP's own end counts. What the reader reports as read is acknowledged.
+    A stream ends at the first CDC message that says so, behind its last byte; by RST where that
+    aborts. Where no CDC message says anything, TCP's own end counts. What the reader reports as
+    read is acknowledged.
     """
     for name in (
         "6.1-v1-g3-half-close",

@@ -1,7 +1,7 @@
 """
-How packets fared, twice: the plugin's model, which a program of its own runs, against tests/facts/rc_reader.py, packet
-by packet. On captures as they are, and on the same ones put out of order. The reader itself is held against the ground
-truth.
+How packets fared, twice: the plugin's model, which a program of its own runs, against
+tests/facts/rc_reader.py, packet by packet. On captures as they are, and on the same ones put out of
+order. The reader itself is held against the ground truth.
 """
 
 import collections
@@ -160,7 +160,8 @@ def test_repeated_psns(name):
 
 @pytest.mark.parametrize("name", FABRIC)
 def test_repeats_are_what_the_truth_counts(name):
-    """Nothing was lost, doubled or put out of order before these captures: all that comes again was retransmitted."""
+    """Nothing was lost, doubled or put out of order before these captures: all that comes again was
+    retransmitted."""
     headers = read(name)[0]
     verdicts = [
         verdict
@@ -332,7 +333,8 @@ ALTERATIONS = [
 
 
 def altered(name, alteration, seed):
-    """The headers of a capture, altered; the frames are numbered anew, and the times go on, with pauses."""
+    """The headers of a capture, altered; the frames are numbered anew, and the times go on, with
+    pauses."""
     headers = alteration(read(name)[0], random.Random(f"{name} {alteration.__name__} {seed}"))
     return [
         header._replace(frame=position, time=position * 1000 + position // PAUSE_EVERY * PAUSE)
@@ -381,7 +383,8 @@ def counts(headers, verdicts):
 
 
 def forgotten(one, other):
-    """What the plugin says of a packet whose first packet it has forgotten: that, or as the reader."""
+    """What the plugin says of a packet whose first packet it has forgotten: that, or as the
+    reader."""
     if other.of or one.verdict not in ("copy", "repeat"):
         return one
     return other if (one.verdict, other.verdict) == ("copy", "repeat") else one._replace(of=0)
@@ -400,7 +403,10 @@ def compare(headers):
     expected = remembered(headers, rc_reader.judge(headers), found)
     assert len(found) == len(expected)
     different = [
-        f"{rc_reader.line(header)}\n  reader {rc_reader.line(one)}\n  plugin {rc_reader.line(other)}"
+        (
+            f"{rc_reader.line(header)}\n  reader {rc_reader.line(one)}\n"
+            f"  plugin {rc_reader.line(other)}"
+        )
         for header, one, other in zip(headers, expected, found)
         if one != other
     ]

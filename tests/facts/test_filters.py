@@ -1,6 +1,7 @@
 """
-What people who know TCP's filters look for: all segments of a connection, ports of packets on RoCE, packets that came out of
-order. Told again from what Wireshark says of TCP, InfiniBand, Ethernet and IP.
+What people who know TCP's filters look for: all segments of a connection, ports of packets on RoCE,
+packets that came out of order. Told again from what Wireshark says of TCP, InfiniBand, Ethernet and
+IP.
 """
 
 import decimal
@@ -20,7 +21,8 @@ def first(values):
 
 
 def segments(tshark, name):
-    """{TCP stream: [(frame, begins, {smcr.stream})]}; `begins`: the segment has the option, or a CLC message."""
+    """{TCP stream: [(frame, begins, {smcr.stream})]}; `begins`: the segment has the option, or a
+    CLC message."""
     streams = {}
     for number, stream, exid, payload, ours in tshark.fields(
         name,
@@ -38,7 +40,8 @@ def segments(tshark, name):
 
 
 def test_all_segments_of_a_connection(tshark):
-    """SYN, SYN-ACK, acknowledgements, FIN and RST, from the first sign of SMC-R on; no segment of others."""
+    """SYN, SYN-ACK, acknowledgements, FIN and RST, from the first sign of SMC-R on; no segment of
+    others."""
     wrong, named = [], 0
     for name in captures("real"):
         for frames in segments(tshark, name).values():
@@ -67,7 +70,8 @@ def test_names_are_told_once(tshark, field, number):
 
 
 def test_times(tshark):
-    """Between frames that carry the option, a message or an RDMA WRITE of one connection, and since the first of them."""
+    """Between frames that carry the option, a message or an RDMA WRITE of one connection, and since
+    the first of them."""
     wrong, told, without = [], 0, 0
     for name in captures("real", "synthetic"):
         first_of, last_of = {}, {}
@@ -150,7 +154,8 @@ def kinds(option, acknowledges, types, cdc, closed, abort):
 
 
 def test_completeness(tshark):
-    """A bit for each kind that a connection has in the capture; and the round trip of its TCP handshake."""
+    """A bit for each kind that a connection has in the capture; and the round trip of its TCP
+    handshake."""
     wrong, sums, trips = [], set(), 0
     for name in captures("real"):
         expected, trip, told = {}, {}, []
@@ -197,8 +202,8 @@ def path_of(scratch, name):
 
 def flows(tshark, name):
     """
-    Requests: {(address, queue pair): [(frame, PSN, IPv4 identification, frame that is told to have come before it, whether it
-    is told to be of a retransmission)]}
+    Requests: {(address, queue pair): [(frame, PSN, IPv4 identification, frame that is told to have
+    come before it, whether it is told to be of a retransmission)]}
     """
     found = {}
     for number, source, qpn, psn, opcode, ids, told, cause in tshark.fields(
@@ -230,9 +235,9 @@ def flows(tshark, name):
 @pytest.mark.parametrize("name", ["6.1-v1-n-lossy", WITH_IDS])
 def test_out_of_order(tshark, scratch, name):
     """
-    A packet whose PSN no packet had before, although a higher one had: that one is named, the first behind the gap. Where
-    identifications tell the order in which packets were sent, exactly those are told that were sent before, and are of no
-    retransmission.
+    A packet whose PSN no packet had before, although a higher one had: that one is named, the first
+    behind the gap. Where identifications tell the order in which packets were sent, exactly those
+    are told that were sent before, and are of no retransmission.
     """
     wrong, number = [], 0
     for packets in flows(tshark, path_of(scratch, name)).values():

@@ -1,6 +1,6 @@
 """
-What a report finds. The first finding is the cause: its frame is held against the bytes of the capture or against its
-ground truth, never against the plugin's own fields.
+What a report finds. The first finding is the cause: its frame is held against the bytes of the
+capture or against its ground truth, never against the plugin's own fields.
 """
 
 import collections
@@ -15,7 +15,8 @@ from bed import ALL, PACKED, TOP, captures
 from test_healthy import healthy
 from test_output import INFO_COLUMN
 
-# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the plugin, too.
+# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the
+# plugin, too.
 OPTIONS = ("--disable-protocol", "rpcordma", "-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE")
 CAPTURES = captures() | captures(*PACKED)
 NAMES = {name.removesuffix(".pcapng"): path for name, path in CAPTURES.items()}
@@ -55,7 +56,8 @@ def first_of(key, *, meaning=""):
 
 
 def fourth_time(tshark, name):
-    """The first packet that is there for the fourth time, with no packet of its receiver since the first."""
+    """The first packet that is there for the fourth time, with no packet of its receiver since the
+    first."""
     rows = tshark.fields(
         name,
         "frame.number",
@@ -209,8 +211,9 @@ def table(printed):
 
 def disagreements(report, numbers_of):
     """
-    What findings say otherwise than their filters find: each selects its frame, and its number is what its unit
-    says. `numbers_of` runs tshark with columns of `-z io,stat`; a filter that is none would make it fail.
+    What findings say otherwise than their filters find: each selects its frame, and its number is
+    what its unit says. `numbers_of` runs tshark with columns of `-z io,stat`; a filter that is none
+    would make it fail.
     """
     units = [(each, unit) for each in report["findings"] if (unit := finding_units.unit_of(each))]
     columns = [
@@ -232,14 +235,19 @@ def disagreements(report, numbers_of):
             else "the filter does not find its frame"
         )
         if wrong:
-            yield f"{finding['kind']}, {finding['count']}: {wrong} ({finding['text']}; {finding['filter']})"
+            yield (
+                f"{finding['kind']}, {finding['count']}: {wrong} ({finding['text']}; "
+                f"{finding['filter']})"
+            )
 
 
-# Words of the Info column that run together: a number with the word behind it, ours with what stands before, a bracket
-# with what follows.
+# Words of the Info column that run together: a number with the word behind it, ours with what
+# stands before, a bracket with what follows.
 JOINTS = re.compile(
-    r"(?<![\w.:%/=-])\d+[a-z]{4,}(?![\w.:%/=-])|\w(?:answers frame|ACK of frame|(?:refuses|expects|is not ready"
-    r" for) (?:frame|PSN)|RDMA WRITE Len|CDC Seq|CNP QP|RC Acknowledge)\b|^(?:\[[^]]*\] )*\[[^]]*\](?=\w)"
+    r"(?<![\w.:%/=-])\d+[a-z]{4,}(?![\w.:%/=-])|\w(?:answers frame|ACK of frame|(?:refuses|"
+    r"expects|is not ready"
+    r" for) (?:frame|PSN)|RDMA WRITE Len|CDC Seq|CNP QP|RC Acknowledge)\b|^(?:\[[^]]*\] "
+    r")*\[[^]]*\](?=\w)"
 )
 
 

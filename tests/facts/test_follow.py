@@ -1,6 +1,6 @@
 """
-Follow Stream gives what the programs sent, byte for byte, whatever became of the frames that carried it; and
-smcr.stream.offset says of each RDMA WRITE where in it its bytes are.
+Follow Stream gives what the programs sent, byte for byte, whatever became of the frames that
+carried it; and smcr.stream.offset says of each RDMA WRITE where in it its bytes are.
 """
 
 import base64
@@ -16,8 +16,9 @@ from follow import follow, follow_all, hexdump, raw, streams
 
 ENDS = ("c2s", "s2c")
 
-# Connections of which the capture lacks the beginning: the bytes that it has (captures/README.md). Which connection it
-# is, is known only at its first CDC message, which comes after the data: one pass cannot follow it.
+# Connections of which the capture lacks the beginning: the bytes that it has (captures/README.md).
+# Which connection it is, is known only at its first CDC message, which comes after the data: one
+# pass cannot follow it.
 LAST_BYTES = {("6.1-v1-c2-capture-starts-late", 1): (700, 900)}
 # Aborted connections: the bytes that were written to the wire before, by direction.
 FIRST_BYTES = {("6.1-v2-g1-server-killed", 1): (None, 500)}
@@ -163,7 +164,8 @@ def test_ends_of_the_connection(tshark):
 
 @pytest.mark.parametrize("name, number", LAST_BYTES)
 def test_ends_where_the_tcp_connection_is_not_known(tshark, name, number):
-    """The addresses between which the connection's CDC messages go, and the queue pairs to which they go."""
+    """The addresses between which the connection's CDC messages go, and the queue pairs to which
+    they go."""
     ends = {}
     for mac, address, pair in tshark.fields(
         name,
@@ -195,7 +197,8 @@ def test_by_addresses(tshark, name):
 
 @pytest.mark.parametrize("name", OVER_RDMA)
 def test_offset_is_where_the_bytes_are(tshark, name):
-    """Every WRITE, retransmissions too, is at its offset of what was sent; those taken in order always know it."""
+    """Every WRITE, retransmissions too, is at its offset of what was sent; those taken in order
+    always know it."""
     rows = traffic.rows(
         tshark,
         name,
@@ -226,8 +229,8 @@ def test_offset_is_where_the_bytes_are(tshark, name):
 
 def test_offered_for_frames_of_connections(tshark):
     """
-    Wireshark asks us which stream a frame belongs to; where we know none, it is not to be followed. It does not ask of
-    acknowledgements, in which SMC-R is no layer.
+    Wireshark asks us which stream a frame belongs to; where we know none, it is not to be followed.
+    It does not ask of acknowledgements, in which SMC-R is no layer.
     """
     name = "6.1-v2-c-three-conns"
     rows = [

@@ -1,4 +1,5 @@
-"""A capture in which nothing went wrong has no expert item of ours above CHAT. captures/README.md lists those."""
+"""A capture in which nothing went wrong has no expert item of ours above CHAT. captures/README.md
+lists those."""
 
 import re
 

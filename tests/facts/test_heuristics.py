@@ -1,8 +1,10 @@
 """
-What the policy of asking heuristics loses: protocols that only a heuristic of TCP knows, in streams of other data.
+What the policy of asking heuristics loses: protocols that only a heuristic of TCP knows, in streams
+of other data.
 
-Each connection says `before` messages that nobody knows, then speaks a protocol. `smcr.heuristics:always` is the
-measure, as it asks as TCP does; its own answers are checked against what was sent.
+Each connection says `before` messages that nobody knows, then speaks a protocol.
+`smcr.heuristics:always` is the measure, as it asks as TCP does; its own answers are checked against
+what was sent.
 """
 
 import os
@@ -28,7 +30,10 @@ LONG = [
 MTU = 1024  # of Link
 AT_ONCE = 16  # refusals after which the policy begins (payload/payload.h)
 
-SIP = b"OPTIONS sip:a@b.example SIP/2.0\r\nVia: SIP/2.0/TCP c.example;branch=z9hG4bK1\r\nContent-Length: 0\r\n\r\n"
+SIP = (
+    b"OPTIONS sip:a@b.example SIP/2.0\r\nVia: SIP/2.0/TCP c.example;branch=z9hG4bK1\r\n"
+    b"Content-Length: 0\r\n\r\n"
+)
 MESSAGES = {
     "http": b"GET /file HTTP/1.1\r\nHost: server.example\r\n\r\n",
     "sip": SIP,
@@ -124,7 +129,8 @@ WHERE_A_MESSAGE_MAY_BEGIN = (after_pause, after_answer, from_the_peer, behind_a_
 
 
 def write(path, cases):
-    """A capture with a connection for each case (situation, protocol, before). Returns the connections' frames."""
+    """A capture with a connection for each case (situation, protocol, before). Returns the
+    connections' frames."""
     with path.open("wb") as file:
         link = Link(Clock(file), 1)
         talks_of = {}
@@ -177,7 +183,8 @@ def capture(request, bed):
 
 @pytest.mark.parametrize("two_pass", [False, True], ids=["one-pass", "two-passes"])
 def test_what_is_found(tshark, capture, two_pass):
-    """The same where a message may begin; in uninterrupted data, as soon as the policy asks again."""
+    """The same where a message may begin; in uninterrupted data, as soon as the policy asks
+    again."""
     path, frames = capture
     always, adaptive = (found(tshark, path, setting, two_pass) for setting in SETTINGS)
     for (situation, protocol, before), sent in frames.items():
@@ -193,7 +200,8 @@ def test_what_is_found(tshark, capture, two_pass):
 
 
 def test_what_was_passed_over_stays(tshark, capture):
-    """Also where a heuristic has taken the whole conversation since then, with the frames before it."""
+    """Also where a heuristic has taken the whole conversation since then, with the frames before
+    it."""
     path, frames = capture
     one, two = (found(tshark, path, "adaptive", two_pass) for two_pass in (False, True))
     for (situation, protocol, before), sent in frames.items():
@@ -205,7 +213,8 @@ def test_what_was_passed_over_stays(tshark, capture):
 
 
 def test_the_policy_skips(tshark, capture):
-    """The test above says nothing where nothing is skipped: a single known message in the middle is not found."""
+    """The test above says nothing where nothing is skipped: a single known message in the middle is
+    not found."""
     path, _ = capture
     lone = path.with_suffix(".lone.pcap")
     with lone.open("wb") as file:
@@ -248,7 +257,8 @@ def test_real_traffic_reads_the_same(tshark, name, two_pass):
 
 
 def test_clicks_read_the_same(tshark, capture):
-    """What the first pass passed over stays data whenever somebody looks at it, in whatever order."""
+    """What the first pass passed over stays data whenever somebody looks at it, in whatever
+    order."""
     path, frames = capture
     sent = [
         (case[1], frame)

@@ -1,6 +1,7 @@
 """
-Connections that began before the capture, and that a host names over netlink: addresses, ports, client, positions, and
-what Follow shows, against what the programs and the hosts said. Each byte of the stream has one place only.
+Connections that began before the capture, and that a host names over netlink: addresses, ports,
+client, positions, and what Follow shows, against what the programs and the hosts said. Each byte of
+the stream has one place only.
 """
 
 import collections
@@ -24,7 +25,8 @@ from follow import follow_all, raw, streams
 
 HOSTS = ("A", "B", "AB")
 NAMES = hosts.names()
-# In the second one a message takes the name away that frames of the first one have, whose bytes came before the name.
+# In the second one a message takes the name away that frames of the first one have, whose bytes
+# came before the name.
 SECOND = [("http", "late-fallback"), ("late-many", "late-reuse")]
 ENDED = {"late-reuse": 2}  # connections that ended before the dump: nobody tells whose they are
 
@@ -132,7 +134,8 @@ def connections(tshark, path, *, two_pass, options=()):
 
 
 def whole_streams(tshark, name):
-    """The bytes that the capture has, {(client port, direction): (first position, bytes)}: their digests are the truth's."""
+    """The bytes that the capture has, {(client port, direction): (first position, bytes)}: their
+    digests are the truth's."""
     path = hosts.write(tshark.bed, hosts.Variant(name, "AB", "whole"))
     found = connections(tshark, path, two_pass=True)
     bodies = follow_all(tshark, path, sorted(found), "-2")
@@ -178,7 +181,8 @@ def check(tshark, path, name, truth, two_pass=True, options=()):
 
 
 def check_fallen(tshark, path, entries):
-    """A connection whose ends have no roles has the frame that tells of it, and one row in each table, which names both ends."""
+    """A connection whose ends have no roles has the frame that tells of it, and one row in each
+    table, which names both ends."""
     printed = (
         [
             tshark.show(path, "-2", "-q", "-z", f"smcr,{table}")
@@ -200,7 +204,8 @@ def check_fallen(tshark, path, entries):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_hosts_tell(tshark, name):
-    """With a dump of either host, or of both: each open connection has its name, and each WRITE its place in two passes."""
+    """With a dump of either host, or of both: each open connection has its name, and each WRITE its
+    place in two passes."""
     truth = whole_streams(tshark, name)
     connections_told = hosts.told(name, "A")
     for told, cut in itertools.product(HOSTS, ("whole", "early", "behind")):
@@ -243,7 +248,8 @@ def carried(writes, known):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_follow_of_what_began_before(tshark, name):
-    """Two passes show all that the capture has. One pass shows a part of it, from the name on; each byte in its direction."""
+    """Two passes show all that the capture has. One pass shows a part of it, from the name on; each
+    byte in its direction."""
     truth = whole_streams(tshark, name)
     every = list(itertools.product(HOSTS, ("whole", "early", "behind")))
     for told, cut in every if ALL else every[zlib.crc32(name.encode()) % 3 :: 3]:
@@ -277,7 +283,8 @@ def test_follow_of_what_began_before(tshark, name):
     ids="-".join,
 )
 def test_hosts_of_another_time(tshark, pair):
-    """The same hosts, queue pairs and tokens in two captures that are one file: what is named is of its part."""
+    """The same hosts, queue pairs and tokens in two captures that are one file: what is named is of
+    its part."""
     (head, before), (_, behind) = (
         pcapng.read(hosts.write(tshark.bed, hosts.Variant(name, "AB", "whole"))) for name in pair
     )
@@ -302,7 +309,8 @@ def test_hosts_of_another_time(tshark, pair):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_false_is_said(tshark, name):
-    """Dumps of another time, dumps of which frames are absent, and wires of which frames are: what is said stays true."""
+    """Dumps of another time, dumps of which frames are absent, and wires of which frames are: what
+    is said stays true."""
     truth = whole_streams(tshark, name)
     every = list(itertools.product(HOSTS, ALTERATIONS))
     start = zlib.crc32(name.encode()) % 7
@@ -313,7 +321,8 @@ def test_nothing_false_is_said(tshark, name):
 
 
 def displaced(seconds):
-    """Frames of netlink stand so much later in the file than their time is, or earlier, as dumpcap writes several interfaces."""
+    """Frames of netlink stand so much later in the file than their time is, or earlier, as dumpcap
+    writes several interfaces."""
 
     def displace(frames):
         shift = int(seconds * 1_000_000)  # the captures have microseconds
@@ -324,7 +333,8 @@ def displaced(seconds):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_that_is_not_in_the_order_of_its_times(tshark, name):
-    """What hosts tell is compared with the wire at its time: nothing is contradicted, and as much is named."""
+    """What hosts tell is compared with the wire at its time: nothing is contradicted, and as much
+    is named."""
     truth = whole_streams(tshark, name)
     for told, seconds in (
         itertools.product(HOSTS, (-0.09, 0.09))
@@ -375,7 +385,8 @@ def messages(frame):
 
 
 def retold(frame, change):
-    """The frame of SOCK_DIAG with what change() makes of each message of a socket with a token: a list of messages."""
+    """The frame of SOCK_DIAG with what change() makes of each message of a socket with a token: a
+    list of messages."""
     changed = [
         each
         for message in messages(frame)
@@ -431,7 +442,8 @@ def of_other_port(message, host):
 
 @pytest.mark.parametrize("name", ["late-one", "late-many"])
 def test_two_sockets_with_one_token(tshark, name):
-    """In one dump, before or behind the other, or told of by somebody else at once: nobody knows whose the token is."""
+    """In one dump, before or behind the other, or told of by somebody else at once: nobody knows
+    whose the token is."""
     for host, way in itertools.product("AB", ("before", "behind", "other")):
 
         def twins(message, host=host, way=way):
@@ -458,7 +470,8 @@ def test_two_sockets_with_one_token(tshark, name):
 
 
 def again(frames, distance, sequence):
-    """Netlink comes again some places later, at the time of the frame before it, or from somebody who has asked at once."""
+    """Netlink comes again some places later, at the time of the frame before it, or from somebody
+    who has asked at once."""
 
     def other(frame):
         data = pcapng.data(frame)
@@ -476,7 +489,8 @@ def again(frames, distance, sequence):
     "name", [name for name in NAMES if ALL or name in ("late-wrap", "late-many")]
 )
 def test_what_is_told_twice_contradicts_nothing(tshark, name):
-    """A copy of a frame, at whatever time; two programs that ask at once: all is named that one dump names, groups, too."""
+    """A copy of a frame, at whatever time; two programs that ask at once: all is named that one
+    dump names, groups, too."""
     base, truth = hosts.Variant(name, "AB", "whole"), whole_streams(tshark, name)
     for distance, sequence in ((0, 0), (1, 0), (50, 0), (200, 0), (0, 0x40), (1, 0x40)):
         path = saved(
@@ -505,7 +519,8 @@ def groups(tshark, path):
 
 @pytest.mark.parametrize("host", "AB")
 def test_both_cursors_are_of_one_time(tshark, host):
-    """A host that has received less than the last message announces, and of more that was read, is another host."""
+    """A host that has received less than the last message announces, and of more that was read, is
+    another host."""
 
     def moved_apart(message, less, more):
         at = message.index(struct.pack("<HH", 80, 1)) + 4 + 16 + 4
@@ -537,7 +552,8 @@ def test_both_cursors_are_of_one_time(tshark, host):
 
 
 def test_a_dump_far_behind_the_wire_is_not_believed(tshark):
-    """Its time may be wrong: what messages have announced 100 ms before it, the host had written."""
+    """Its time may be wrong: what messages have announced 100 ms before it, the host had
+    written."""
     refused = 0
     for name, host in itertools.product(("late-one", "late-wrap", "late-fallback"), "AB"):
         for share in (0.6, 0.8, 1):
@@ -574,7 +590,8 @@ def test_a_dump_far_behind_the_wire_is_not_believed(tshark):
 
 # ---- whole captures, made late, with what their hosts would have told ----
 
-# Two passes with the dumps of both hosts name at least this share of the messages and WRITEs of open connections.
+# Two passes with the dumps of both hosts name at least this share of the messages and WRITEs of
+# open connections.
 HEALTHY = {
     "6.1-v1-b-first-contact-ipv6": 1,
     "6.1-v1-c-three-conns": 0.9,
@@ -586,7 +603,8 @@ HEALTHY = {
 
 
 def test_whole_captures_made_late(tshark):
-    """SMCv1 and v2, two links, bulk, forty connections: what a late capture says with dumps, the whole one says, too."""
+    """SMCv1 and v2, two links, bulk, forty connections: what a late capture says with dumps, the
+    whole one says, too."""
     for name in captures("real") if ALL else HEALTHY:
         path = pathlib.Path(tshark.bed.capture(name))
         said = made_dumps.read(tshark, path)
@@ -645,7 +663,8 @@ def test_whole_captures_made_late(tshark):
 
 
 def test_a_whole_capture_needs_no_host(tshark):
-    """With a dump that nobody can read, the output is the same but for who names the connections."""
+    """With a dump that nobody can read, the output is the same but for who names the
+    connections."""
     told = hosts.write(tshark.bed, hosts.Variant("whole-and-dump", "AB", "whole"))
     head, frames = pcapng.read(told)
     mute = told.with_name("mute.pcapng")
@@ -670,7 +689,8 @@ def test_a_whole_capture_needs_no_host(tshark):
 
 
 def test_what_came_before_the_name_is_dissected(tshark):
-    """HTTP on its ports, from the first byte: in two passes, and in a window after clicks in any order and a filter."""
+    """HTTP on its ports, from the first byte: in two passes, and in a window after clicks in any
+    order and a filter."""
     path = hosts.write(tshark.bed, hosts.Variant("http", "A", "whole"))
     messages = tshark.fields(
         path, "frame.number", "http.request.uri", "http.response.code", where="http", two_pass=True
@@ -720,7 +740,8 @@ def smcss_file(tshark, name, lines):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_smcss_tells(tshark, name):
-    """A file names what a dump does, from the first frame on, in one pass: with both hosts' files both directions."""
+    """A file names what a dump does, from the first frame on, in one pass: with both hosts' files
+    both directions."""
     truth = whole_streams(tshark, name)
     path = hosts.write(tshark.bed, hosts.Variant(name, "", "whole"))
     for told, (both, two_pass) in itertools.product(
@@ -745,7 +766,8 @@ def refused(tshark, path, options):
 
 
 def twice(frames):
-    """The connection with token 1 has ended before that with token 4 begins, whose token is 1 now; there is no TCP."""
+    """The connection with token 1 has ended before that with token 4 begins, whose token is 1 now;
+    there is no TCP."""
     for frame in frames:
         data = pcapng.data(frame)
         at = 14 + 20 + 8 + 12  # behind Ethernet, IPv4, UDP and BTH
@@ -765,7 +787,8 @@ def twice(frames):
 
 
 def test_what_contradicts_smcss(tshark):
-    """CLC, a dump, cursors, a token that was used again: the file is not believed, an item says so, and it names nothing."""
+    """CLC, a dump, cursors, a token that was used again: the file is not believed, an item says so,
+    and it names nothing."""
     late, dump, reuse, whole = (
         hosts.write(tshark.bed, hosts.Variant(name, told, "whole"))
         for name, told in (
@@ -828,7 +851,8 @@ def test_what_contradicts_smcss(tshark):
 
 
 def test_a_line_of_smcss_with_another_role(tshark):
-    """One of several lines says client where the others of its link group say server: what is named is right, or nothing is."""
+    """One of several lines says client where the others of its link group say server: what is named
+    is right, or nothing is."""
     path = hosts.write(tshark.bed, hosts.Variant("late-many", "", "whole"))
     lines = hosts.smcss("late-many", "A")
 
@@ -926,7 +950,8 @@ def test_wrong_lines_of_smcss_are_refused(tshark):
 
 
 def other_group(data, token):
-    """The frame of RoCE as another link group would have it: other queue pairs, RKeys and tokens."""
+    """The frame of RoCE as another link group would have it: other queue pairs, RKeys and
+    tokens."""
     bth = 14 + 20 + 8
     new = bytearray(data)
     new[bth + 6] ^= 0x40  # destination queue pair
@@ -955,7 +980,8 @@ def other_socket(data):
 
 
 def test_two_link_groups_between_the_same_devices(tshark):
-    """Tokens tell whose a connection is; which of the two groups is which, nobody tells, so nothing is said of them."""
+    """Tokens tell whose a connection is; which of the two groups is which, nobody tells, so nothing
+    is said of them."""
     base = hosts.write(tshark.bed, hosts.Variant("late-one", "AB", "whole"))
     head, frames = pcapng.read(base)
     both = []
@@ -987,7 +1013,8 @@ def test_two_link_groups_between_the_same_devices(tshark):
 
 
 def late_pair(tshark, scratch, name, tokens):
-    """A capture of two connections that have written as much when it begins: where that is, and its frames."""
+    """A capture of two connections that have written as much when it begins: where that is, and its
+    frames."""
     capture = Capture()
     first = linux_connection(capture, version=2)
     first.half["client"].token, first.half["server"].token = tokens
@@ -1049,7 +1076,8 @@ def test_a_socket_is_not_that_of_a_direction_that_has_moved_on(tshark, scratch):
 
 
 def used_again(tshark, scratch):
-    """A connection, which closes, and one with its tokens and RMBs. Returns a capture, port by frame, places."""
+    """A connection, which closes, and one with its tokens and RMBs. Returns a capture, port by
+    frame, places."""
     capture, owner, at = Capture(), {}, {}
     first = linux_connection(capture, version=2)
 
@@ -1083,7 +1111,8 @@ def used_again(tshark, scratch):
 
 
 def test_a_token_that_is_used_again(tshark, scratch):
-    """A dump while it is open, one between, one behind: each names its own connection, and contradicts no other one."""
+    """A dump while it is open, one between, one behind: each names its own connection, and
+    contradicts no other one."""
     whole, owner, at = used_again(tshark, scratch)
     head, frames = pcapng.read(whole)
     head += made_dumps.of_netlink(head)

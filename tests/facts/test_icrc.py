@@ -1,6 +1,6 @@
 """
-The check of the ICRC: the frames of real captures against their ground truth, and packets of every encapsulation, with
-right and wrong ICRCs. The CRC is computed here anew, from the specification.
+The check of the ICRC: the frames of real captures against their ground truth, and packets of every
+encapsulation, with right and wrong ICRCs. The CRC is computed here anew, from the specification.
 """
 
 import gzip
@@ -39,7 +39,8 @@ def real_captures():
 
 
 def find_capture(name, scratch):
-    """(a copy of the capture, what the bytes say); the test is left out where there is no such capture."""
+    """(a copy of the capture, what the bytes say); the test is left out where there is no such
+    capture."""
     for path in (ROCE / f"{name}.pcapng", ROCE / f"{name}.pcapng.gz", FABRIC / f"{name}.pcapng.gz"):
         if path.exists():
             data = path.read_bytes()
@@ -51,7 +52,8 @@ def find_capture(name, scratch):
 
 
 def statuses(tshark, capture, *arguments):
-    """[(frame, status)] of all frames of RoCE or InfiniBand; the status is empty where there is none."""
+    """[(frame, status)] of all frames of RoCE or InfiniBand; the status is empty where there is
+    none."""
     text = tshark.run(
         "-n",
         *PREFERENCES,
@@ -76,8 +78,8 @@ def statuses(tshark, capture, *arguments):
 @pytest.mark.parametrize("name", real_captures())
 def test_real_captures(tshark, scratch, name):
     """
-    The frames that are wrong. Two passes only where some are: Wireshark 4.0 gives up in the second pass over one of the
-    others, with and without the plugin.
+    The frames that are wrong. Two passes only where some are: Wireshark 4.0 gives up in the second
+    pass over one of the others, with and without the plugin.
     """
     capture, truth = find_capture(name, scratch)
     wrong = [each["frame"] for each in truth.get("icrc_wrong_frames", [])]
@@ -445,7 +447,8 @@ def notes(tshark, capture, *passes):
 
 
 def test_placeholders(tshark, scratch):
-    """One host's ICRCs are all zero: nothing is said of them, and SMC-R is as it is without the check."""
+    """One host's ICRCs are all zero: nothing is said of them, and SMC-R is as it is without the
+    check."""
     frames = sources(TOP / "captures" / "real" / "6.1-v1-a-first-contact-ipv4.pcapng")
     host = next(source for source, _ in frames if source)
     capture = Capture(
@@ -550,7 +553,8 @@ def test_queue_pairs_are_not_learned_of_wrong_ones(tshark, scratch):
 
 @PASSES
 def test_a_wrong_one_is_sent_again(tshark, scratch, passes):
-    """A packet that the capture has twice, for the receiver has lost it: the first has a wrong ICRC."""
+    """A packet that the capture has twice, for the receiver has lost it: the first has a wrong
+    ICRC."""
     name = "6.1-v1-n-lossy"
     again = tshark.fields(
         name,
@@ -589,7 +593,8 @@ def test_a_wrong_one_is_sent_again(tshark, scratch, passes):
 
 
 def test_random_bytes(tshark, scratch):
-    """Nothing goes wrong where bytes are: every frame has some status, and the plugin stays silent."""
+    """Nothing goes wrong where bytes are: every frame has some status, and the plugin stays
+    silent."""
     dice = random.Random(4791)
     frames = [
         data

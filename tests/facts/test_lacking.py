@@ -51,8 +51,8 @@ def with_clock_back(at, seconds):
 
 def test_packets_that_overtake_a_burst_are_no_timeout(tshark):
     """
-    A NAK makes the sender go back. Three of the packets that it sends overtake the others; their identifications
-    are those that are absent among these.
+    A NAK makes the sender go back. Three of the packets that it sends overtake the others; their
+    identifications are those that are absent among these.
     """
     rows = tshark.fields(
         LOSSY,
@@ -73,7 +73,8 @@ def test_packets_that_overtake_a_burst_are_no_timeout(tshark):
 
 @pytest.mark.parametrize("start", [5, 18, 39, 85, 145, 200])
 def test_acknowledgements_before_the_sender_was_known(tshark, scratch, start):
-    """Who begins late sees acknowledgements of which nobody knows to whom they go: what they cover is not known later."""
+    """Who begins late sees acknowledgements of which nobody knows to whom they go: what they cover
+    is not known later."""
     path = altered(tshark, scratch, THREE, lambda frames: frames[start:])
     whole = {
         int(number[0]): float(time[0])
@@ -115,9 +116,9 @@ def test_first_packets_in_the_other_order(tshark, scratch):
     assert "RoCE packet" not in tshark.show(PLAIN, *REPORT)
     text = tshark.show(altered(tshark, scratch, PLAIN, swapped(18)), *REPORT)
     assert (
-        "The capture lacks 1 RoCE packet from 10.0.0.1 to 10.0.0.2 that nobody retransmitted, or has it out of order"
-        in " ".join(text.split())
-    )
+        "The capture lacks 1 RoCE packet from 10.0.0.1 to 10.0.0.2 that nobody "
+        "retransmitted, or has it out of order"
+    ) in " ".join(text.split())
 
 
 def test_packet_that_is_not_in_the_capture(tshark, scratch):
@@ -156,7 +157,8 @@ def test_connections_without_their_beginning(tshark, scratch):
 
 
 def test_wish_for_a_link(tshark, scratch):
-    """A client asks for a link, and the server begins one: no response is absent, though the capture begins late."""
+    """A client asks for a link, and the server begins one: no response is absent, though the
+    capture begins late."""
     path = altered(
         tshark, scratch, "6.1-v1-h5-late-second-link", lambda frames: frames[len(frames) // 3 :]
     )
@@ -165,7 +167,8 @@ def test_wish_for_a_link(tshark, scratch):
 
 
 def test_bytes_of_a_connection_without_its_accept(tshark, scratch):
-    """Cursors tell whose the RDMA WRITEs to the server are; without them how much it got is not known, and not none."""
+    """Cursors tell whose the RDMA WRITEs to the server are; without them how much it got is not
+    known, and not none."""
     accept = tshark.frames(PLAIN, "smcr.clc.type == 2")[0]
     path = altered(tshark, scratch, PLAIN, lambda frames: frames[: accept - 1] + frames[accept:])
     assert " 138 B " in tshark.show(path, *REPORT)
@@ -195,7 +198,8 @@ def ends(tshark, scratch, name, frames):
 
 
 def test_tcp_closes_as_if_nothing_had_happened(tshark, scratch):
-    """The server has aborted (CDC); TCP alone, whose FINs the capture has, does not tell a normal end from that."""
+    """The server has aborted (CDC); TCP alone, whose FINs the capture has, does not tell a normal
+    end from that."""
     name = "6.1-v2-g1-server-killed"
     assert ends(tshark, scratch, name, range(1, 10**6)) == ["abort"]
     assert ends(tshark, scratch, name, {*range(1, 49), 50, 52, 54, 56}) == ["unknown"]
@@ -215,8 +219,9 @@ def test_a_beginning_that_is_absent_may_be_in_the_capture(tshark, scratch):
 
 def test_ends_of_directions_apart(tshark, scratch):
     """
-    A late capture has two directions without knowing that they are one connection. They go on while none ends that may
-    be the other one (frame 238 ends one), and while nothing is absent that may end it (an RDMA WRITE is, 132).
+    A late capture has two directions without knowing that they are one connection. They go on while
+    none ends that may be the other one (frame 238 ends one), and while nothing is absent that may
+    end it (an RDMA WRITE is, 132).
     """
     assert ends(tshark, scratch, TOKENS, range(83, 238)) == ["open"] * 6
     assert sorted(ends(tshark, scratch, TOKENS, range(83, 239))) == ["open"] * 3 + ["unknown"] * 3
@@ -224,7 +229,8 @@ def test_ends_of_directions_apart(tshark, scratch):
 
 
 def translated(frame):
-    """The frame with another address of the client, if TCP is in it: as behind a router that translates addresses."""
+    """The frame with another address of the client, if TCP is in it: as behind a router that
+    translates addresses."""
     block = frame.block
     if pcapng.data(frame)[23] == wire.TCP:
         block = block.replace(CLIENT, bytes([203, 0, 113, 7]))
@@ -232,7 +238,8 @@ def translated(frame):
 
 
 def test_client_behind_a_router(tshark, scratch):
-    """The Proposal tells the client's network; the address that the capture has of it need not be in there."""
+    """The Proposal tells the client's network; the address that the capture has of it need not be
+    in there."""
     path = altered(tshark, scratch, PLAIN, lambda frames: list(map(translated, frames)))
     assert tshark.frames(path, "smcr.client.addr == 203.0.113.7 && smcr.clc.type == 2")
     assert tshark.frames(path, "smcr.clc.other_subnet") == []
@@ -294,7 +301,8 @@ def test_what_an_absent_packet_would_tell(tshark, scratch, name, absent, field, 
 
 
 def v1_packet(frame):
-    """A RoCEv2 packet of IPv6 as RoCEv1 has it: a global route header in the place of IPv6 and UDP."""
+    """A RoCEv2 packet of IPv6 as RoCEv1 has it: a global route header in the place of IPv6 and
+    UDP."""
     data = pcapng.data(frame)
     if data[12:14] != wire.IPV6.to_bytes(2, "big") or data[20] != wire.UDP:
         return frame
@@ -312,7 +320,8 @@ def v1_packet(frame):
 
 
 def test_ecn_without_ip(tshark, scratch):
-    """RoCEv1 has no IP header, which would have the codepoint: how many packets have one is not known, and not none."""
+    """RoCEv1 has no IP header, which would have the codepoint: how many packets have one is not
+    known, and not none."""
     path = altered(tshark, scratch, IPV6, lambda frames: list(map(v1_packet, frames)))
     found = json.loads(tshark.show(path, "-q", "-z", "smcr,json"))
     assert [
@@ -401,7 +410,8 @@ def test_link_that_never_came_up(tshark, scratch):
     ids=["whole", "cut", "late", "version 1"],
 )
 def test_version_without_its_release(tshark, scratch, name, change, told):
-    """The first contact tells the release of version 2: without it, it may be SMC-Rv2 or SMC-Rv2.1."""
+    """The first contact tells the release of version 2: without it, it may be SMC-Rv2 or
+    SMC-Rv2.1."""
     found = json.loads(
         tshark.show(altered(tshark, scratch, name, change), "-q", "-2", "-z", "smcr,json")
     )
@@ -453,7 +463,8 @@ def test_roles_that_nobody_knows(tshark, scratch, change, ends, rows):
         (
             "6.1-v2-d-bulk-slow-reader",
             [
-                "10.0.0.1:32964 → 10.0.0.2:12345 1.24 s ≥870.5 KiB ? ?",  # Prod=64:0 of 16 KiB is 1 MiB
+                # Prod=64:0 of 16 KiB is 1 MiB
+                "10.0.0.1:32964 → 10.0.0.2:12345 1.24 s ≥870.5 KiB ? ?",
                 "10.0.0.2:12345 → 10.0.0.1:32964 1.24 s ≥64 B ? ?",
             ],
         ),  # what follows is absent
@@ -474,7 +485,8 @@ def test_roles_that_nobody_knows(tshark, scratch, change, ends, rows):
     ],
 )
 def test_page_of_what_is_known_in_part(tshark, scratch, name, rows):
-    """Each 7th frame is absent: what the capture has a part of is not said as if it were all, or none."""
+    """Each 7th frame is absent: what the capture has a part of is not said as if it were all, or
+    none."""
     path = altered(
         tshark,
         scratch,
@@ -488,8 +500,8 @@ def test_page_of_what_is_known_in_part(tshark, scratch, name, rows):
 @pytest.mark.parametrize("name", [PLAIN, THREE, LOSSY, IPV6, "6.1-v1-n-lossy"])
 def test_each_frame_twice(tshark, scratch, name):
     """
-    As where two interfaces see it, 5 us apart: nobody has sent anything again, the first packets not either. IPv6 has no
-    identification, which alone tells copies of acknowledgements.
+    As where two interfaces see it, 5 us apart: nobody has sent anything again, the first packets
+    not either. IPv6 has no identification, which alone tells copies of acknowledgements.
     """
     path = altered(
         tshark,
@@ -526,7 +538,8 @@ def test_each_frame_twice(tshark, scratch, name):
 
 
 def test_proposal_before_the_handshake(tshark, scratch):
-    """A dissector that gets the Proposal puts it together with the Confirm: these bytes are no data."""
+    """A dissector that gets the Proposal puts it together with the Confirm: these bytes are no
+    data."""
     path = altered(
         tshark,
         scratch,

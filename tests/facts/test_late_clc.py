@@ -1,4 +1,5 @@
-"""What docs/limits.md advises for a capture that begins after the SYN, on a port that another dissector owns."""
+"""What docs/limits.md advises for a capture that begins after the SYN, on a port that another
+dissector owns."""
 
 import pytest
 

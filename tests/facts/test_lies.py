@@ -1,6 +1,7 @@
 """
-A CLC message whose length, count or offset lies is shown as what it is, with all of its bytes and with an ERROR at its
-frame. Nothing false follows. See lies.py. The usual run takes some lies; `tests/run --all` takes all.
+A CLC message whose length, count or offset lies is shown as what it is, with all of its bytes and
+with an ERROR at its frame. Nothing false follows. See lies.py. The usual run takes some lies;
+`tests/run --all` takes all.
 """
 
 import xml.etree.ElementTree as xml

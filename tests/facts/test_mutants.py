@@ -1,7 +1,7 @@
 """
-A rule that is broken in a real capture is told at its frame, and at no other; nothing false follows, neither an expert
-item nor a figure. See mutants.py. The usual run takes three captures and a few of their messages; `tests/run --all`
-takes all captures and more messages.
+A rule that is broken in a real capture is told at its frame, and at no other; nothing false
+follows, neither an expert item nor a figure. See mutants.py. The usual run takes three captures and
+a few of their messages; `tests/run --all` takes all captures and more messages.
 """
 
 import collections
@@ -20,8 +20,8 @@ NOT_HEALTHY = ("lossy", "starts-late", "loss")  # what the capture lacks excuses
 ADD_LINK, CONFIRM_LINK, TYPE_V1, DELETE_LINK = 2, 1, 0x1F, (4, 0x24)
 RESPONSE, REJECTED = 0x80, 0x40
 
-# item: that is raised; of: which frames have such a message; also: other items that the same bytes may break instead;
-# then: true of what follows, since the message is none of its connection
+# item: that is raised; of: which frames have such a message; also: other items that the same bytes
+# may break instead; then: true of what follows, since the message is none of its connection
 Mutant = collections.namedtuple("Mutant", "item of label change also then", defaults=((), ()))
 
 
@@ -31,7 +31,10 @@ CDC, NEXT_CDC, WRITE, NEXT_WRITE = (
     "WRITE",
     "not the first WRITE",
 )
-ANSWERED = "CDC before the last request of the other side, and before a link is lost, to whose sender nobody tells as much"
+ANSWERED = (
+    "CDC before the last request of the other side, and before a link is lost, to whose sender "
+    "nobody tells as much"
+)
 FAR = 60000  # bytes
 MUTANTS = (
     Mutant("smcr.cdc.cursor_range", CDC, "producer cursor", put(12, "7fffffff")),
@@ -52,7 +55,8 @@ MUTANTS = (
 
 
 def sent_once(path):
-    """The requests that repeat none. What a repeat says is not looked at: its receiver has had the packet."""
+    """The requests that repeat none. What a repeat says is not looked at: its receiver has had the
+    packet."""
     requests = [each for each in wire.roce(path) if each.opcode < wire.ACKNOWLEDGE]
     return list({(each.ends, each.qpn, each.psn): each for each in reversed(requests)}.values())[
         ::-1
@@ -61,8 +65,9 @@ def sent_once(path):
 
 def frames_of(path):
     """
-    {kind: frames of such messages}. Of what a peer sends that is silent behind them, or on a lost link, nobody knows; nor
-    what the first message of a connection on its next link goes on from; nor whose a WRITE is whose writer was done before.
+    {kind: frames of such messages}. Of what a peer sends that is silent behind them, or on a lost
+    link, nobody knows; nor what the first message of a connection on its next link goes on from;
+    nor whose a WRITE is whose writer was done before.
     """
     once, messages = sent_once(path), wire.roce_messages(path)
     of_cdc = {each.frame for each in messages if each.kind == "cdc"}
@@ -110,8 +115,8 @@ def faults(tshark, scratch, name):
 
 def announcements(path):
     """
-    [(frame that announces an end of a link, offsets of its GID and queue pair, frame of CONFIRM LINK)]: Accept and Confirm
-    of the first contact, ADD LINK both ways.
+    [(frame that announces an end of a link, offsets of its GID and queue pair, frame of CONFIRM
+    LINK)]: Accept and Confirm of the first contact, ADD LINK both ways.
     """
     llc = [each for each in wire.roce_messages(path) if each.kind == "llc"]
     confirms = [
@@ -137,7 +142,8 @@ def announcements(path):
 
 
 def announced_elsewhere(tshark, scratch, name):
-    """An end of a link that is another than announced is told at CONFIRM LINK; its traffic is that of the link."""
+    """An end of a link that is another than announced is told at CONFIRM LINK; its traffic is that
+    of the link."""
     path = captures()[name]
     before = mutants.shown(tshark, name)
     for number, gid, qpn, confirm in announcements(path):
@@ -154,7 +160,8 @@ def announced_elsewhere(tshark, scratch, name):
 
 
 def later_elsewhere(tshark, scratch, name):
-    """A later Accept names a queue pair of no link. The Confirm tells on which link the connection is."""
+    """A later Accept names a queue pair of no link. The Confirm tells on which link the connection
+    is."""
     path = captures()[name]
     before = mutants.shown(tshark, name)
     for number in [
@@ -180,7 +187,8 @@ def test_a_broken_rule_breaks_nothing_else(tshark, scratch):
         pytest.fail("\n".join(map(str, found)), pytrace=False)
 
 
-# In captures that begin late: the first cursor that is known, and an RMB whose address nothing but the first WRITE tells.
+# In captures that begin late: the first cursor that is known, and an RMB whose address nothing but
+# the first WRITE tells.
 IMPOSSIBLE, FAR_ON, FAR_BACK = put(12, "7fffffff"), add(0, ">Q", 1 << 30), add(0, ">Q", -1 << 30)
 LATE = (
     ("late-one", 2, IMPOSSIBLE, {"smcr.cdc.cursor_range"}),
@@ -213,7 +221,8 @@ def test_nothing_false_follows_where_the_beginning_is_absent(
 
 @pytest.mark.parametrize("name, number", [("http", 92), ("late-many", 232)])
 def test_nothing_false_follows_where_a_host_names_the_connection(tshark, scratch, name, number):
-    """A WRITE goes 10 bytes too far on. It is not one round behind: what comes next is where it was."""
+    """A WRITE goes 10 bytes too far on. It is not one round behind: what comes next is where it
+    was."""
     path = hosts.write(tshark.bed, hosts.Variant(name, "AB", "whole"))
     altered = mutants.mutate(path, number, add(0, ">Q", 10), scratch / "altered.pcapng")
     raised, false, wrong = mutants.differences(

@@ -1,6 +1,7 @@
 """
-What hosts tell over netlink: each value in the tree is what a program on the host printed of the same dump; built messages
-in both byte orders have the values that they were built with; what others say over netlink looks as without the plugin.
+What hosts tell over netlink: each value in the tree is what a program on the host printed of the
+same dump; built messages in both byte orders have the values that they were built with; what others
+say over netlink looks as without the plugin.
 """
 
 import collections
@@ -178,10 +179,14 @@ def socket_lines(top):
     found = values(top)
     state = next(each.get("showname") for each in top.iter("field") if short(each) == "state")
     yield (
-        f"SOCK family={found['family'][0]} state={found['state'][0]}({re.search(r': (.*) [(]', state)[1]}) "
-        f"mode={found['mode'][0]}({MODES[found['mode'][0]]}) shutdown={int(found['shutdown'][0], 0)} "
-        f"src={found['own_addr'][0]}:{found['own_port'][0]} dst={found['peer_addr'][0]}:{found['peer_port'][0]} "
-        f"if={found['interface'][0]} cookie={':'.join(f'{int(each, 0):08x}' for each in found['cookie'])} "
+        f"SOCK family={found['family'][0]} "
+        f"state={found['state'][0]}({re.search(r': (.*) [(]', state)[1]}) "
+        f"mode={found['mode'][0]}({MODES[found['mode'][0]]}) "
+        f"shutdown={int(found['shutdown'][0], 0)} "
+        f"src={found['own_addr'][0]}:{found['own_port'][0]} "
+        f"dst={found['peer_addr'][0]}:{found['peer_port'][0]} "
+        f"if={found['interface'][0]} "
+        f"cookie={':'.join(f'{int(each, 0):08x}' for each in found['cookie'])} "
         f"uid={found['user'][0]} inode={found['inode'][0]}"
     )
     for each in list(top)[[short(each) for each in top].index("peer_addr") + 1 :]:
@@ -189,13 +194,17 @@ def socket_lines(top):
         if short(each) == "shutdown":
             yield f"  SHUTDOWN len=1 {int(each.get('show'), 0)}"
         elif short(each) == "fallback":
-            yield f"  FALLBACK len=8 reason=0x{int(below['reason'], 0):08x} peer_diagnosis=0x{int(below['peer_reason'], 0):08x}"
+            yield (
+                f"  FALLBACK len=8 reason=0x{int(below['reason'], 0):08x} "
+                f"peer_diagnosis=0x{int(below['peer_reason'], 0):08x}"
+            )
         elif short(each) == "conn":
             yield conn_line(each)
         elif short(each) == "lgrinfo":
             role = ("CLNT", "SERV")[int(below["role"])]
             yield (
-                f"  LGRINFO len=147 role={below['role']}({role}) link_id={below['number']} ib={below['device']} "
+                f"  LGRINFO len=147 role={below['role']}({role}) link_id={below['number']} "
+                f"ib={below['device']} "
                 f"port={below['device_port']} gid={below['gid']} peer_gid={below['peer_gid']}"
             )
 
@@ -324,7 +333,10 @@ class Host:
 
 
 TECH = (
-    *"client_v1 client_v2 server_v1 server_v2 sendpages splices corks nodelays urgents rx_bytes tx_bytes rx_calls tx_calls".split(),
+    *(
+        "client_v1 client_v2 server_v1 server_v2 sendpages splices corks nodelays urgents "
+        "rx_bytes tx_bytes rx_calls tx_calls"
+    ).split(),
     "rx_memory",
     "tx_memory",
 )
@@ -558,7 +570,8 @@ def conn_info(host, token):
 
 
 def same(found, expected):
-    """Whether each expected field has these values; what pdml says of booleans differs between versions."""
+    """Whether each expected field has these values; what pdml says of booleans differs between
+    versions."""
     form = {"True": "1", "False": "0"}
     wrong = {name: [form.get(each, each) for each in found[name]] for name in expected}
     return {name: values for name, values in wrong.items() if values != expected[name]}
@@ -566,7 +579,8 @@ def same(found, expected):
 
 @pytest.mark.parametrize("order", "<>", ids=("little", "big"))
 def test_built_messages_have_their_values(tshark, scratch, order):
-    """Every attribute, one a frame and all in a frame; sockets of all kinds, of a dump of several frames."""
+    """Every attribute, one a frame and all in a frame; sockets of all kinds, of a dump of several
+    frames."""
     host = Host(order)
     announce(host)
     built = generic_messages(host)
@@ -657,7 +671,8 @@ def test_built_messages_have_their_values(tshark, scratch, order):
 
 
 def test_cut_messages_are_said_to_be_cut(tshark, scratch):
-    """A capture that cuts after any number of bytes: what is there is shown, and nothing is called malformed."""
+    """A capture that cuts after any number of bytes: what is there is shown, and nothing is called
+    malformed."""
     for order in "<>":
         host = Host(order)
         announce(host)
@@ -687,7 +702,8 @@ def test_cut_messages_are_said_to_be_cut(tshark, scratch):
 
 
 def others(host):
-    """Netlink of others: routes, sockets of AF_INET, the controller of generic netlink, another family, ends of dumps."""
+    """Netlink of others: routes, sockets of AF_INET, the controller of generic netlink, another
+    family, ends of dumps."""
     host.frame(
         0,
         host.message(18, bytes(20), flags=0x301),
@@ -718,7 +734,8 @@ def others(host):
 
 
 def test_netlink_of_others_is_as_without_the_plugin(tshark, tshark_without, scratch):
-    """Not a byte of the output is another: of other families, and of all where SMC-R is disabled."""
+    """Not a byte of the output is another: of other families, and of all where SMC-R is
+    disabled."""
     host = Host("<")
     others(host)
     path = scratch / "others.pcap"

@@ -1,5 +1,6 @@
 """
-Protocols look over SMC-R as over TCP: the same bytes, written in different ways, over both; the trees above are equal.
+Protocols look over SMC-R as over TCP: the same bytes, written in different ways, over both; the
+trees above are equal.
 """
 
 import carried
@@ -30,7 +31,8 @@ WRITES = {
 
 
 def differs(field):
-    """Numbers of frames, times, and from how many frames a PDU was put together: that is the carrier's."""
+    """Numbers of frames, times, and from how many frames a PDU was put together: that is the
+    carrier's."""
     return field.endswith(
         (".request_in", ".response_in", ".response_to", ".time", ".reqframe", ".repframe")
     ) or field.startswith(
@@ -125,8 +127,9 @@ def test_lost_write(tshark, scratch, two_pass):
 @pytest.mark.parametrize("part", ["first", "middle", "last"])
 def test_lost_packet_of_a_message(tshark, scratch, part):
     """
-    The long response, in WRITEs of 5000 bytes of 1024 each, lacks one packet: it is not shown, what follows is. Where
-    the first packet is missing, only the CDC message after a WRITE tells where the rest belongs: that takes two passes.
+    The long response, in WRITEs of 5000 bytes of 1024 each, lacks one packet: it is not shown, what
+    follows is. Where the first packet is missing, only the CDC message after a WRITE tells where
+    the rest belongs: that takes two passes.
     """
     talk = carried.in_pieces(talks.dns(), 5000)
     capture = carried.over_smc(talk, 53, scratch / "whole.pcap")

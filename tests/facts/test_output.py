@@ -1,4 +1,5 @@
-"""What the packet list and the details pane say of a frame is what the fields say, and each value means one thing."""
+"""What the packet list and the details pane say of a frame is what the fields say, and each value
+means one thing."""
 
 import re
 
@@ -91,7 +92,8 @@ COLUMNS = (
 
 
 def rows_with_info(tshark, name, kinds, *names):
-    """Rows of Info and the first value of each field, "" where there is none, of frames that have one of `kinds`."""
+    """Rows of Info and the first value of each field, "" where there is none, of frames that have
+    one of `kinds`."""
     every = tshark.show_once(
         name,
         *QUIET,
@@ -111,7 +113,8 @@ def rows_with_info(tshark, name, kinds, *names):
 
 @real_captures
 def test_info_says_whose_the_message_is(tshark, name):
-    """Ports as TCP's Info has them, in the direction of the frame; else what tells it from others."""
+    """Ports as TCP's Info has them, in the direction of the frame; else what tells it from
+    others."""
     fields = ("smcr.client.port", "smcr.server.port", "smcr.dir", "smcr.stream", "smcr.link.number")
     rows = list(rows_with_info(tshark, name, KINDS, *fields))
     assert rows or "plain-tcp" in name
@@ -229,7 +232,8 @@ def test_protocol_hierarchy(tshark):
 
 
 def test_decode_as_learns(tshark, scratch):
-    """The handshake was not captured; the user names the port. The connection is found as by the heuristic."""
+    """The handshake was not captured; the user names the port. The connection is found as by the
+    heuristic."""
     whole, late = tshark.bed.capture("6.1-v2-a-first-contact-ipv4"), scratch / "late.pcapng"
     tshark.bed.edit(whole, late, "1-3")
     names = (
@@ -251,7 +255,8 @@ def test_decode_as_learns(tshark, scratch):
 
 
 def test_release_of_the_group(tshark):
-    """Only the first contact tells the release; the other messages of the group are labelled alike."""
+    """Only the first contact tells the release; the other messages of the group are labelled
+    alike."""
     rows = rows_with_info(tshark, "6.12-v2-c-three-conns", ["smcr.clc"], "smcr.clc.type")
     told = [info for info, kind in rows if kind in ("2", "3")]
     assert len(told) == 6 and all("SMC-Rv2.1 " in info for info in told)
@@ -261,7 +266,8 @@ def test_release_of_the_group(tshark):
 
 @real_captures
 def test_window_means_what_tcp_means(tshark, name):
-    """Win is what the sender can take in: its element, less what has been announced to it and it has not read."""
+    """Win is what the sender can take in: its element, less what has been announced to it and it
+    has not read."""
     for info, offered in rows_with_info(tshark, name, ["smcr.cdc"], "smcr.window.offered"):
         shown = re.search(r" Win=(\d+)", info)
         assert (shown[1] if shown else "") == offered
@@ -295,7 +301,8 @@ def test_columns_with_names_of_ports_are_the_same_without_a_tree(tshark):
 
 
 def test_bytes_without_write(tshark, scratch):
-    """A capture of one host's packets that lacks an RDMA WRITE: the next CDC message announces its 100 bytes."""
+    """A capture of one host's packets that lacks an RDMA WRITE: the next CDC message announces its
+    100 bytes."""
     one_host, lacking = scratch / "one-host.pcapng", scratch / "lacking.pcapng"
     scratch.chmod(0o777)
     tshark.show(
@@ -337,7 +344,8 @@ def summaries(tshark, name):
 
 
 def test_summaries_of_expert_items_have_no_numbers(tshark):
-    """The sentence of its table, in whatever frame, is the summary of an item. The details pane has what differs."""
+    """The sentence of its table, in whatever frame, is the summary of an item. The details pane has
+    what differs."""
     known = {each.sentence for each in fields.experts()}
     assert len(known) > 150
     for name in (
@@ -360,7 +368,8 @@ def test_summaries_of_expert_items_have_no_numbers(tshark):
 
 
 def test_a_filter_alone_finds_what_has_a_value(tshark):
-    """Each field by itself, when nobody asks for another, in as many frames as have a value of it."""
+    """Each field by itself, when nobody asks for another, in as many frames as have a value of
+    it."""
     names = sorted({name for name, *_ in tshark.registered_fields()})
     for capture in ("6.1-v1-a-first-contact-ipv4", "6.1-v2-h1-two-links-second-fails")[: 1 + ALL]:
         rows = tshark.fields(capture, *names, two_pass=True)

@@ -1,4 +1,5 @@
-"""HTTP over SMC-R reads as the programs sent it: messages, bodies, links between them, objects, Follow Stream."""
+"""HTTP over SMC-R reads as the programs sent it: messages, bodies, links between them, objects,
+Follow Stream."""
 
 import collections
 import hashlib
@@ -111,7 +112,8 @@ def test_export_objects(tshark, scratch, name):
 
 @pytest.mark.parametrize("layer", [3, 4, 7])
 def test_export_pdus(tshark, scratch, layer):
-    """Of layer 4: CLC messages by the name of their dissector; the application's with TCP's ports, over SMC-R or not."""
+    """Of layer 4: CLC messages by the name of their dissector; the application's with TCP's ports,
+    over SMC-R or not."""
     scratch.chmod(0o777)
     path, name = scratch / "pdus.pcapng", REAL[1]
     tshark.show(name, "-U", f"OSI layer {layer}", "-w", path)
@@ -121,7 +123,8 @@ def test_export_pdus(tshark, scratch, layer):
         if layer == 4
         else []
     )
-    http = "http.request and not infiniband"  # RDMA WRITEs are exported, too: their connection is found by the CLC messages
+    # RDMA WRITEs are exported, too: their connection is found by the CLC messages
+    http = "http.request and not infiniband"
     rows = tshark.fields(path, "exported_pdu.dst_port", "http.request.uri", where=http)
     requests = [
         each.start.split()[1]
@@ -173,7 +176,8 @@ def test_without_payload(tshark, name):
 
 @pytest.mark.parametrize("name", REAL)
 def test_without_desegmentation(tshark, name):
-    """Each WRITE by itself: heads are seen in the frame that begins them, bodies are not put together."""
+    """Each WRITE by itself: heads are seen in the frame that begins them, bodies are not put
+    together."""
     off = ("-o", "smcr.desegment:FALSE")
     codes = tshark.show(
         name, *off, "-T", "fields", "-e", "http.response.code", "-Y", "http.response"
@@ -215,7 +219,8 @@ def test_decode_as(tshark, scratch, options):
 
 
 def regroup(printed, size):
-    """Start lines of frames that have several: a frame prints all values of a field together, commas between."""
+    """Start lines of frames that have several: a frame prints all values of a field together,
+    commas between."""
     found = []
     for line in printed.splitlines():
         columns = [column.split(",") for column in line.split(" ", size - 1)]
@@ -224,7 +229,8 @@ def regroup(printed, size):
 
 
 def test_heuristics(tshark):
-    """They find HTTP on any port, from the first frame on that looks like it: as on TCP, half a line does not."""
+    """They find HTTP on any port, from the first frame on that looks like it: as on TCP, half a
+    line does not."""
     rows = tshark.fields(BUILT, "http.request.uri", "http.response.code", where="http")
     assert [row for row in rows if not row[1]] == [
         [["/big.txt", "/small.txt"], []]

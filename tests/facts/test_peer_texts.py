@@ -1,6 +1,7 @@
 """
-What a peer calls itself: host names, EIDs and system EIDs, 32 bytes each, of its own choice. Whatever they are, no output
-has a character that a terminal obeys, and each says the bytes: what is not printable ASCII, and the backslash, is \\xNN.
+What a peer calls itself: host names, EIDs and system EIDs, 32 bytes each, of its own choice.
+Whatever they are, no output has a character that a terminal obeys, and each says the bytes: what is
+not printable ASCII, and the backslash, is \\xNN.
 """
 
 import collections
@@ -106,7 +107,8 @@ def talk(tcp, *messages):
 
 
 def story(capture, number, name):
-    """A connection of SMC-R and one of SMC-D. `name` goes into fields of other lengths; the texts have a marker."""
+    """A connection of SMC-R and one of SMC-D. `name` goes into fields of other lengths; the texts
+    have a marker."""
     text, data = marker(number), name.ljust(SIZE, b"\0")
     area = clc.smcd_area(v2_offset=28, oui=data[:3], vendor=data[:5])
     offer = clc.v2_extension(
@@ -248,7 +250,8 @@ FIELDS = ("smcr.eid", "smcr.seid", "smcr.clc.hostname")
 
 
 def test_fields(outputs, names):
-    """Wireshark 4.0 hands such values on as they are: it has to have got none. Later ones may double a backslash."""
+    """Wireshark 4.0 hands such values on as they are: it has to have got none. Later ones may
+    double a backslash."""
     text = outputs.show(
         "-T",
         "fields",
@@ -380,7 +383,8 @@ READS_TEXT = re.compile(r"\btvb_(?:get_\w*string\w*|format_\w+)\(|\bENC_(?:ASCII
 
 
 def test_texts_come_from_one_function():
-    """Nothing else of the plugin makes text of bytes, and no layout shows a field of text as it is."""
+    """Nothing else of the plugin makes text of bytes, and no layout shows a field of text as it
+    is."""
     fields = re.findall(
         r"\bFIELD\((\w+),[^()]*\bTXT,",
         (TOP / "dissectors" / "fields.def").read_text(encoding="utf-8"),

@@ -1,8 +1,10 @@
 """
-Preferences of other protocols that change how data is put together change the same over SMC-R as over TCP.
+Preferences of other protocols that change how data is put together change the same over SMC-R as
+over TCP.
 
-What the application's protocols show is compared: `payload-five-ways` has one conversation over SMC-R, after a fallback
-and over TCP, in the same pieces; captures/applications has real programs over both, in pieces of their own.
+What the application's protocols show is compared: `payload-five-ways` has one conversation over
+SMC-R, after a fallback and over TCP, in the same pieces; captures/applications has real programs
+over both, in pieces of their own.
 """
 
 import collections
@@ -23,7 +25,8 @@ DESEGMENT = "tcp.desegment_tcp_streams:FALSE"
 BOTH_DESEGMENT = (DESEGMENT, "smcr.desegment:FALSE")
 OUT_OF_ORDER = "tcp.reassemble_out_of_order:TRUE"
 
-# Without reassembly, an application shows the pieces in which its data came: segments here, RDMA WRITEs there.
+# Without reassembly, an application shows the pieces in which its data came: segments here, RDMA
+# WRITEs there.
 BY_PIECES = {
     DESEGMENT,
     "http.desegment_headers:FALSE",
@@ -72,8 +75,8 @@ def options(settings):
 
 def shown(tshark, capture, settings, passes):
     """
-    Fields of the application's protocols by TCP stream, in order: {stream: [(name, value)]}. Numbers of frames and
-    times are without value.
+    Fields of the application's protocols by TCP stream, in order: {stream: [(name, value)]}.
+    Numbers of frames and times are without value.
     """
     fields, stream, protocol = collections.defaultdict(list), 0, False
     show = tshark.show if isinstance(capture, pathlib.Path) else tshark.show_once
@@ -94,7 +97,8 @@ def shown(tshark, capture, settings, passes):
 
 
 def conversations(tshark, settings, passes):
-    """What the five conversations show: over SMC-R, after a fallback, over TCP, the last two again in disorder."""
+    """What the five conversations show: over SMC-R, after a fallback, over TCP, the last two again
+    in disorder."""
     by_stream = shown(tshark, FIVE, settings, passes)
     return [by_stream[stream] for stream in range(5)]
 
@@ -107,8 +111,8 @@ def check_five(tshark, settings, passes):
 
 def counts(tshark, name, carrier, settings, passes):
     """
-    How often each field of the application comes in the first connection, over "smcr" or "tcp". Those that a frame has
-    for each piece of a message are left out; tls.stream (4.6) is one.
+    How often each field of the application comes in the first connection, over "smcr" or "tcp".
+    Those that a frame has for each piece of a message are left out; tls.stream (4.6) is one.
     """
     path = tshark.bed.root / "captures" / beds.APPLICATIONS / f"{name}-{carrier}.pcapng"
     return collections.Counter(
@@ -120,7 +124,8 @@ def counts(tshark, name, carrier, settings, passes):
 
 @PASSES
 def test_segments_in_order(tshark, passes):
-    """RDMA WRITEs have the receiver's order: TCP's preference changes nothing of them. It mends what is in disorder."""
+    """RDMA WRITEs have the receiver's order: TCP's preference changes nothing of them. It mends
+    what is in disorder."""
     before, after = conversations(tshark, [], passes), conversations(tshark, [OUT_OF_ORDER], passes)
     assert [name for name, _ in before[0]].count("http.response.code") == 2
     assert (
@@ -139,7 +144,8 @@ def test_segments_in_order(tshark, passes):
 @PASSES
 @pytest.mark.parametrize("name", PAIRS)
 def test_real_segments_in_order(tshark, name, passes):
-    """The same of programs: with the preference over SMC-R, every field that there is without it over TCP."""
+    """The same of programs: with the preference over SMC-R, every field that there is without it
+    over TCP."""
     tcp = counts(tshark, name, "tcp", [], passes)
     assert (
         counts(tshark, name, "smcr", [OUT_OF_ORDER], passes) == tcp

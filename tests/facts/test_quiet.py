@@ -37,7 +37,8 @@ def roce(opcode, payload):
 
 
 def talk(port, *turns):
-    """A TCP connection with handshake; the client speaks first, and a turn may take several segments."""
+    """A TCP connection with handshake; the client speaks first, and a turn may take several
+    segments."""
     numbers, frames = [1, 1], [tcp("S", [("MSS", 1460)], port=port, seq=0, ack=0)]
     for turn, data in enumerate(turns):
         side = turn % 2

@@ -1,7 +1,8 @@
 """
-What is handed to the application's dissectors is the stream as the receiver takes it in: each byte once, in order, at
-the frame that proves it, in one pass as in two. The program's own bytes are the truth. A program that nobody knows has
-its bytes shown as they come: so Wireshark's own field of data tells what was handed on.
+What is handed to the application's dissectors is the stream as the receiver takes it in: each byte
+once, in order, at the frame that proves it, in one pass as in two. The program's own bytes are the
+truth. A program that nobody knows has its bytes shown as they come: so Wireshark's own field of
+data tells what was handed on.
 """
 
 import collections
@@ -26,11 +27,13 @@ AS_DATA = (
     "tcp.port==1-65535,data",
 )
 DATA = "smcr.stream || smcr.data_of"
-# First packets of requests, of which too much was once lost with them: what follows is in order behind a gap, an address
-# comes only when all was taken in, or requests follow before their CDC message.
+# First packets of requests, of which too much was once lost with them: what follows is in order
+# behind a gap, an address comes only when all was taken in, or requests follow before their CDC
+# message.
 ONCE_LOST = {"6.1-v1-n-lossy": (115, 128, 230, 978), "6.1-v2-n-lossy": (201, 226, 281, 757)}
-# Frames that more depends on than their own bytes: Accept and Confirm, which tell RKeys; and the only packets that tell an
-# address, where the next request, or a whole round of the element, comes before a CDC message does.
+# Frames that more depends on than their own bytes: Accept and Confirm, which tell RKeys; and the
+# only packets that tell an address, where the next request, or a whole round of the element, comes
+# before a CDC message does.
 NEEDED = {"6.1-v1-n-lossy": {6, 8, 381, 642}, "6.1-v2-n-lossy": {6, 8, 399, 576}}
 
 
@@ -64,7 +67,8 @@ def handed(found, owner):
 
 
 def truth(tshark, name, folder):
-    """{(connection, direction): bytes}: what the programs of a real capture sent, or what the maker of another wrote."""
+    """{(connection, direction): bytes}: what the programs of a real capture sent, or what the maker
+    of another wrote."""
     path = TOP / "captures" / "real" / f"{name}.streams"
     if path.exists():
         return {
@@ -121,7 +125,8 @@ def test_clicks_show_the_same_each_time(tshark):
 
 
 def test_one_frame_is_missing(tshark, scratch):
-    """What is handed on is the stream without the bytes of that frame, in order: nothing twice, nothing else lost."""
+    """What is handed on is the stream without the bytes of that frame, in order: nothing twice,
+    nothing else lost."""
     for name in LOSSY:
         base = altered.whole(tshark, name)
         found = tshark.fields(name, "frame.number", "smcr.write.len", where="smcr.write")
@@ -153,7 +158,8 @@ def test_one_frame_is_missing(tshark, scratch):
 
 
 def is_in_order(pieces, stream):
-    """Of one connection. Without its Accept or Confirm, one direction of it has a number of its own."""
+    """Of one connection. Without its Accept or Confirm, one direction of it has a number of its
+    own."""
     of_way = {way: data for (_, way), data in stream.items()}
     assert len(of_way) == len(stream) and len({way for _, way in pieces}) == len(pieces)
     for (_, way), every in pieces.items():

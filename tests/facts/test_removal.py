@@ -1,7 +1,8 @@
 """
-A breach that an altered capture shows, the whole one shows of the same frame: what a capture lacks, or has out of order,
-blames nobody. Each capture of a rule is altered, and those that test_state_altered.py alters. What UNPROVEN of a scene
-names is broken: an altered capture may seem to prove it.
+A breach that an altered capture shows, the whole one shows of the same frame: what a capture lacks,
+or has out of order, blames nobody. Each capture of a rule is altered, and those that
+test_state_altered.py alters. What UNPROVEN of a scene names is broken: an altered capture may seem
+to prove it.
 
 The usual run takes a sample of the alterations; `tests/run --all` takes all of them.
 """

@@ -1,6 +1,7 @@
 """
-The report in JSON, of all captures, against a reader of their bytes (report_reader.py): what the capture is, what it
-says of itself, and what a filter leaves of it. Other files hold its lists against the reader and the ground truth.
+The report in JSON, of all captures, against a reader of their bytes (report_reader.py): what the
+capture is, what it says of itself, and what a filter leaves of it. Other files hold its lists
+against the reader and the ground truth.
 """
 
 import collections

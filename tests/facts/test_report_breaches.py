@@ -1,4 +1,5 @@
-"""`breaches` of a report, against the expert items of the frames, which other tests hold against the bytes."""
+"""`breaches` of a report, against the expert items of the frames, which other tests hold against
+the bytes."""
 
 import collections
 import xml.etree.ElementTree as xml

@@ -1,6 +1,7 @@
 """
-`connections` and `link_groups` of a report: against the CLC messages as a reader of the bytes knows them, the bytes
-that the programs sent, and what the kernels said of their sockets, links and buffers.
+`connections` and `link_groups` of a report: against the CLC messages as a reader of the bytes knows
+them, the bytes that the programs sent, and what the kernels said of their sockets, links and
+buffers.
 """
 
 import collections
@@ -78,7 +79,8 @@ def by_stream(connections):
 
 @well_formed
 def test_handshakes(tshark, name, run):
-    """The connections with the option or CLC: addresses, first numbers, tokens, time of setup, outcome."""
+    """The connections with the option or CLC: addresses, first numbers, tokens, time of setup,
+    outcome."""
     found, wrong = by_stream(report(tshark, name, run)["connections"]), []
     expected = {each["tcp_stream"]: each for each in report_reader.connections(PATHS[name])}
     for stream in sorted({*found, *expected}):
@@ -188,7 +190,8 @@ def numbers_of(name):
 
 @real
 def test_bytes_of_streams(tshark, name, run):
-    """What the programs wrote, where the capture has all of it; else at most that. In one pass, too."""
+    """What the programs wrote, where the capture has all of it; else at most that. In one pass,
+    too."""
     sent = traffic.streams(PATHS[name].with_suffix(".streams"))
     found, wrong = {}, []
     for each in report(tshark, name, run)["connections"]:
@@ -206,8 +209,8 @@ def test_bytes_of_streams(tshark, name, run):
 
 def test_bytes_of_a_late_capture(tshark):
     """
-    captures/README.md tells how much the capture has of its first connection, whose client nothing may tell. One pass
-    does not know to which connection the first WRITEs belong.
+    captures/README.md tells how much the capture has of its first connection, whose client nothing
+    may tell. One pass does not know to which connection the first WRITEs belong.
     """
     first = next(each for each in report(tshark, LATE, TWO)["connections"] if each["began_before"])
     assert sorted(first[way]["bytes"] for way in WAYS) == [700, 900]
@@ -234,7 +237,8 @@ def test_requests(tshark, name):
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_healthy(tshark, name):
-    """Nothing went wrong; every connection was closed in order, and all was announced and read in time."""
+    """Nothing went wrong; every connection was closed in order, and all was announced and read in
+    time."""
     found = report(tshark, name, TWO)
     assert [each["close"] for each in found["connections"]] == ["normal"] * len(
         found["connections"]
@@ -388,7 +392,8 @@ def test_type_of_link_group(tshark, name):
 
 @real_in_two
 def test_links_that_were_added(tshark, name):
-    """As many links have come up as the kernels logged, the first one included; some were deleted before that."""
+    """As many links have come up as the kernels logged, the first one included; some were deleted
+    before that."""
     logged = [len(kernel.links_added(name, host)) for host in (0, 1)]
     links = [link for group in report(tshark, name, TWO)["link_groups"] for link in group["links"]]
     if any(logged):
@@ -432,7 +437,8 @@ def test_a_refused_deletion_is_none(tshark):
 
 @pytest.mark.parametrize("where", ["smcr.stream == 1", "smcr.clc", "smcr.llc"])
 def test_rmbs_that_selected_messages_name(tshark, where):
-    """Of the others, none is in the report of a filter. What is hidden is not told with its frame."""
+    """Of the others, none is in the report of a filter. What is hidden is not told with its
+    frame."""
     name = "6.1-v2-c-three-conns"
     whole = rmbs_of(report(tshark, name, TWO))
     found = rmbs_of(parse(print_json(tshark, copy_of(tshark, name), TWO, where)))
@@ -500,7 +506,8 @@ def rkeys(rmb):
 
 @well_formed
 def test_agreements(tshark, name, run):
-    """A connection is in a link group that has the link and both RMBs that its Accept and Confirm name."""
+    """A connection is in a link group that has the link and both RMBs that its Accept and Confirm
+    name."""
     found, wrong = report(tshark, name, run), []
     connections = by_stream(found["connections"])
     for stream, ends in agreements(name).items():

@@ -1,6 +1,6 @@
 """
-Figures of a report against the fields of the frames, which other tests hold against the bytes: what packets were sent
-again, how long requests, messages and marks waited, who waited for whom.
+Figures of a report against the fields of the frames, which other tests hold against the bytes: what
+packets were sent again, how long requests, messages and marks waited, who waited for whom.
 """
 
 import collections
@@ -145,8 +145,9 @@ def by_key(flows, member):
 @every
 def test_times_of_responses(tshark, name, member, field):
     """
-    They stand with the flow whose requests were answered. Of ack_time_s, samples of repeats are left out. The field
-    names the newest message that a response completes; the report counts all of them.
+    They stand with the flow whose requests were answered. Of ack_time_s, samples of repeats are
+    left out. The field names the newest message that a response completes; the report counts all of
+    them.
     """
     samples = collections.defaultdict(list)
     for row in rows(tshark, name):
@@ -183,8 +184,8 @@ def repeats(tshark, name):
 @every
 def test_repeats_and_copies(tshark, name):
     """
-    Of all flows: what the fields say is retransmitted, doubled, absent; and the causes. Without repeats no message took
-    longer because of one.
+    Of all flows: what the fields say is retransmitted, doubled, absent; and the causes. Without
+    repeats no message took longer because of one.
     """
     found = collections.defaultdict(lambda: None)
     for flow in report(tshark, name, ALL_TWO)["rdma_flows"]:
@@ -225,7 +226,8 @@ def test_repeats_and_copies(tshark, name):
     ],
 )
 def test_answers_to_marks(tshark, name):
-    """By definition, from the bytes: from the first mark that no CNP had answered to the next CNP."""
+    """By definition, from the bytes: from the first mark that no CNP had answered to the next
+    CNP."""
     packets = roce_reader.packets(roce_reader.unpack(PATHS[name])[1])
     pairs = [(each["qpn_A"], each["qpn_B"]) for each in whole_truth(name)["qp_pairs_from_hosts"]]
     keys = {roce_reader.flow_of(each) for each in packets}
@@ -267,7 +269,8 @@ def messages(found):
 
 
 def completions(name, reverse):
-    """{key: times from the first packet of each message to the ACK that completes it}, without READs and atomics."""
+    """{key: times from the first packet of each message to the ACK that completes it}, without
+    READs and atomics."""
     found = report_frames.of_kind(PATHS[name], report_frames.Roce)
     waiting, samples = messages(found), collections.defaultdict(list)
     for each in found:
@@ -324,7 +327,8 @@ def test_goodput(tshark, name):
 
 
 def way_of(row, back=False):
-    """(connection, way) that a frame belongs to; `back`: the way of the data that the sender of the frame reads."""
+    """(connection, way) that a frame belongs to; `back`: the way of the data that the sender of the
+    frame reads."""
     if "smcr.stream" not in row or "smcr.dir" not in row:
         return None
     return int(row["smcr.stream"]), WAYS[int(row["smcr.dir"]) ^ back]

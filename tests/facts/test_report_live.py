@@ -1,4 +1,5 @@
-"""The report of a live capture, which an interrupt ends; of several at once; and of a filter that is none."""
+"""The report of a live capture, which an interrupt ends; of several at once; and of a filter that
+is none."""
 
 import json
 import signal
@@ -24,7 +25,8 @@ def start(tshark, *arguments):
 
 
 def interrupted(tshark, name, *arguments):
-    """What tshark prints when it is interrupted after the last frame, while the interface is still open."""
+    """What tshark prints when it is interrupted after the last frame, while the interface is still
+    open."""
     process = start(tshark, *arguments)
     process.stdin.write(captures()[name].read_bytes())
     process.stdin.flush()

@@ -1,6 +1,7 @@
 """
-A report made in one pass, against the one made in two. The second pass knows at each frame what came later; a report
-may read late answers when it is printed. What may differ nevertheless is in a table here, and nothing else.
+A report made in one pass, against the one made in two. The second pass knows at each frame what
+came later; a report may read late answers when it is printed. What may differ nevertheless is in a
+table here, and nothing else.
 """
 
 import re
@@ -50,7 +51,10 @@ MAY_DIFFER = [
     (".*", r"capture\.passes", "the number of passes"),
     (
         EARLY,
-        r"(summary\.connections|connections\[\])\.\w+_to_\w+\.((lacks_)?bytes|writes|ack_time_s\.\w+)",
+        (
+            r"(summary\.connections|connections\[\])\.\w+_to_\w+\.((lacks_)?bytes|writes|"
+            r"ack_time_s\.\w+)"
+        ),
         "an RDMA WRITE comes before what tells its connection",
     ),
     (
@@ -70,12 +74,16 @@ MAY_DIFFER = [
         "the same, and its flow is not known as SMC-R",
     ),
 ]
-# What may differ besides where a capture lacks frames, or has them in another order; its findings may, too.
+# What may differ besides where a capture lacks frames, or has them in another order; its findings
+# may, too.
 OF_ALTERED = "|".join(
     [
         r"capture\.passes|(summary|findings)\b.*",
         # RDMA WRITEs behind what is absent, or before what tells their connection
-        r"connections\[\]\.\w+_to_\w+\.((lacks_)?bytes|writes|ack_time_s\.\w+|repeated_(packets|bytes)|blocked_count)",
+        (
+            r"connections\[\]\.\w+_to_\w+\.((lacks_)?bytes|writes|ack_time_s\.\w+|"
+            r"repeated_(packets|bytes)|blocked_count)"
+        ),
         r"connections\[\]\.(links\[\]\.from|first)_(frame|time)",
         # that a packet of the reader is absent shows later
         r"connections\[\]\.\w+_to_\w+\.(window_full_count|time(\.\w+)?|(reader|drain)_time_s\.\w+)",
@@ -85,7 +93,8 @@ OF_ALTERED = "|".join(
         rf"(link_groups|rdma_flows)\[\]\.first_(frame|time)|rdma_flows\[\]\.({FLOW}|opcodes\.\w+)",
     ]
 )
-# And of a late one, where what names a flow's sender comes behind its first packets: those are a flow of their own.
+# And of a late one, where what names a flow's sender comes behind its first packets: those are a
+# flow of their own.
 OF_LATE = OF_ALTERED + r"|rdma_flows\[\]\..*|link_groups\[\]\.links\[\]\.(flows\[\]|moved_to)"
 ALTERED = {
     "5 %": lambda frames: alterations.left_out_at_random(frames, 0.05, 0),
@@ -93,7 +102,8 @@ ALTERED = {
     "start": lambda frames: frames[40:],
     "shuffled": lambda frames: alterations.shuffled(frames, 1),
 }
-# Findings that only two passes have: that no RoCE packet of a connection comes, or no response, is known at the end.
+# Findings that only two passes have: that no RoCE packet of a connection comes, or no response, is
+# known at the end.
 LATE_FINDINGS = {"no_roce", "no_response"}
 FOLLOW_FROM_NO_ROCE = {
     "rkey_not_confirmed",
@@ -118,7 +128,8 @@ MOST = 10  # findings in a report
 
 
 def without_late_findings(found, late, full):
-    """The same report without these. full: a list of findings is, so that one more hides the last."""
+    """The same report without these. full: a list of findings is, so that one more hides the
+    last."""
     others = [each for each in found["findings"] if each["kind"] not in late]
     return {
         **found,

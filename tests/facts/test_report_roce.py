@@ -1,6 +1,7 @@
 """
-`rdma_flows` of a report, added up by source, destination and destination queue pair: against a reader of the bytes,
-the ground truth of the captures, and the queue pairs, states and repeats that other readers know.
+`rdma_flows` of a report, added up by source, destination and destination queue pair: against a
+reader of the bytes, the ground truth of the captures, and the queue pairs, states and repeats that
+other readers know.
 """
 
 import collections
@@ -75,8 +76,8 @@ def assert_counts(found, expected, allow=lambda path: False):
     fail_on([each for each in differences(found, expected, allow) if not is_nothing(*each)])
 
 
-# Where any field may be wrong, a packet with a wrong ICRC begins no flow. These four do not count: one whose flow has
-# no packet before it, and three whose queue pair is wrong.
+# Where any field may be wrong, a packet with a wrong ICRC begins no flow. These four do not count:
+# one whose flow has no packet before it, and three whose queue pair is wrong.
 LOST = ("queue pair 16", "queue pair 17")
 LOST_PACKETS = 4
 
@@ -145,7 +146,8 @@ def test_first_and_last_frames(tshark, name, run):
     ids=name_of,
 )
 def test_only_smc_without_the_preference(tshark, name, run):
-    """The flows are those of SMC-R, with what all their packets count; others are left out, and ICRCs unknown."""
+    """The flows are those of SMC-R, with what all their packets count; others are left out, and
+    ICRCs unknown."""
     flows = report(tshark, name, run)["rdma_flows"]
     wrong = [
         (f"rdma_flows[{position}].{member}", flow[member], right)
@@ -205,7 +207,8 @@ def test_counts_of_the_truth(tshark, name, run):
 @both
 @with_truth
 def test_naks_of_the_truth(tshark, name, run):
-    """By direction; the truth lists NAKs and RNR NAKs together, some of each with reserved codes."""
+    """By direction; the truth lists NAKs and RNR NAKs together, some of each with reserved
+    codes."""
     found, expected = collections.Counter(), collections.Counter()
     for flow in report(tshark, name, run)["rdma_flows"]:
         direction = f"{address(flow['src'])}>{address(flow['dst'])}"
@@ -228,7 +231,8 @@ def test_wrong_icrcs_of_the_truth(tshark, name, run):
 
 
 def pairs_of(name):
-    """Queue pairs of host A and host B that belong together; the hosts' addresses end in 1 and 2."""
+    """Queue pairs of host A and host B that belong together; the hosts' addresses end in 1 and
+    2."""
     told = {(each["qpn_A"], each["qpn_B"]) for each in whole_truth(name)["qp_pairs_from_hosts"]}
     for each in truth(name)["cm_connections"]:
         if each["server_qpn"] is not None:
@@ -266,7 +270,8 @@ def test_queue_pairs(tshark, name, run):
 
 @pytest.mark.parametrize("name", [name for name in PACKED_NAMES if name not in FLIPPED])
 def test_queue_pairs_are_there(tshark, name):
-    """Two passes know the sender of every flow that RDMA-CM, SMC-R or its packets tell, and of its reverse."""
+    """Two passes know the sender of every flow that RDMA-CM, SMC-R or its packets tell, and of its
+    reverse."""
     told = {key_of(flow): flow["src_qpn"] for flow in report(tshark, name, ALL_TWO)["rdma_flows"]}
     fail_on(
         [

@@ -230,7 +230,8 @@ def test_filter_and_file_are_named(tshark):
     "name", ["6.1-v2-h1-two-links-second-fails", "6.1-v2-n-lossy", "6.1-v1-b-first-contact-ipv6"]
 )
 def test_snap_length_that_keeps_everything(tshark, scratch, name):
-    """docs/report.md: 384 bytes of each frame give the same report, but for the finding that frames are cut."""
+    """docs/report.md: 384 bytes of each frame give the same report, but for the finding that frames
+    are cut."""
     path = scratch / "cut.pcapng"
     tshark.bed.edit("-s", 384, path_of(tshark, name), path)
     whole, cut = (report_of(tshark, each, "-2") for each in (path_of(tshark, name), path))

@@ -1,4 +1,5 @@
-"""`tcp_flows` of a report: against a reader of the bytes (report_tcp.py), and the rules that set the marks."""
+"""`tcp_flows` of a report: against a reader of the bytes (report_tcp.py), and the rules that set
+the marks."""
 
 import collections
 import functools
@@ -26,7 +27,8 @@ from report_runs import (
 NO_IP = ["exported-source"]  # what its frames carry has no IP header
 ECN = "tcp-ecn"
 
-# Of tcp-ecn: what the hosts' rules counted (packets with ECT(0), of these marked CE), and the bits of all segments.
+# Of tcp-ecn: what the hosts' rules counted (packets with ECT(0), of these marked CE), and the bits
+# of all segments.
 RULES = {"10.0.0.1": (360, 9), "10.0.0.2": (215, 3)}
 BITS = {
     "10.0.0.1": {"ece": 221, "cwr": 9, "segments": 417},
@@ -118,7 +120,8 @@ def marked(segments, *, apart):
 
 @pytest.mark.parametrize("run", [ALL_TWO], ids=name_of)
 def test_marks_of_tcp_ecn(tshark, run):
-    """Of all connections together, with what a FIN carried or came behind it: as rules and bits were counted."""
+    """Of all connections together, with what a FIN carried or came behind it: as rules and bits
+    were counted."""
     total = collections.defaultdict(collections.Counter)
     flows = report(tshark, ECN, run)["tcp_flows"]
     for flow in flows:
@@ -139,7 +142,8 @@ def test_marks_of_tcp_ecn(tshark, run):
 
 
 def test_fin_segments_of_tcp_ecn():
-    """An independent count: each connection has one FIN of each end, and nothing with data comes behind it."""
+    """An independent count: each connection has one FIN of each end, and nothing with data comes
+    behind it."""
     segments = report_reader.segments(PATHS[ECN])
     fins = collections.Counter(each.ends for each in segments if each.flags & FIN)
     assert len(fins) == 4

@@ -1,7 +1,7 @@
 """
-A SEND on an unknown queue pair proves that it is SMC-R by the bits that LLC and CDC keep zero. The messages come from
-the builder, and what is reserved in them is said here once more, from RFC 7609 A.3 and A.4 and from net/smc: one bit of it
-that is set, and the message is nobody's.
+A SEND on an unknown queue pair proves that it is SMC-R by the bits that LLC and CDC keep zero. The
+messages come from the builder, and what is reserved in them is said here once more, from RFC 7609
+A.3 and A.4 and from net/smc: one bit of it that is set, and the message is nobody's.
 """
 
 import sys
@@ -148,7 +148,8 @@ def with_byte(message, offset, value):
 
 
 def recognised(tshark, scratch, payloads, *, captured=None):
-    """For each payload of a SEND, each to a queue pair of its own, whether it is taken for SMC-R."""
+    """For each payload of a SEND, each to a queue pair of its own, whether it is taken for
+    SMC-R."""
     capture = Capture()
     for number, payload in enumerate(payloads):
         capture.add(
@@ -165,7 +166,8 @@ def recognised(tshark, scratch, payloads, *, captured=None):
 
 
 def cut(bed, path, payload):
-    """The capture with this many bytes of each payload: behind Ethernet, IPv4, UDP and BTH, which have 54."""
+    """The capture with this many bytes of each payload: behind Ethernet, IPv4, UDP and BTH, which
+    have 54."""
     shorter = path.with_suffix(".cut")
     bed.edit("-F", "pcap", "-s", 54 + payload, path, shorter)
     return shorter
@@ -200,7 +202,8 @@ def test_rules_that_no_layout_knows(tshark, scratch, name):
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_bytes_that_are_missing_are_not_judged(tshark, scratch, name):
-    """A capture may cut the message; what it holds decides, and less than 30 bytes prove nothing."""
+    """A capture may cut the message; what it holds decides, and less than 30 bytes prove
+    nothing."""
     message, reserved = MESSAGES[name]
     last = max(offset for offset in reserved if offset < 30)
     payloads = [

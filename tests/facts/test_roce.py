@@ -1,6 +1,7 @@
 """
-RoCE that is not SMC-R, and what is shown of every RoCE packet: the plugin's fields against the ground truth of the
-captures and against a reader of their bytes (roce_reader.py). The reader itself is held against the ground truth.
+RoCE that is not SMC-R, and what is shown of every RoCE packet: the plugin's fields against the
+ground truth of the captures and against a reader of their bytes (roce_reader.py). The reader itself
+is held against the ground truth.
 
 The captures with SMC-R show their fields by default, the others with the preference "roce".
 """
@@ -31,7 +32,8 @@ FLIPPED = {name for name in PATHS if name.startswith("icrc-flipped")}
 LONG, FRAMES_OF_LONG = "cm-capture-starts-late", 1500  # its text is large
 ALTERED = ["cm-loss", "cm-many", "cnp-np-cm", "nocm-psn-wrap", "rnr-nak", "uc-ud"]
 
-# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the plugin, too.
+# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the
+# plugin, too.
 CALM = ("--disable-protocol", "rpcordma")
 ON = ("-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE")
 RDMA = [
@@ -379,7 +381,8 @@ def senders(name):
 
 
 def sender_is_told(name, flow):
-    """Does the capture tell the sender? By RDMA-CM, by its packets, or because both directions are there."""
+    """Does the capture tell the sender? By RDMA-CM, by its packets, or because both directions are
+    there."""
     each = next(
         each for each in truth(name)["flows"] if (each["src"], each["dst"], each["dqpn"]) == flow
     )
@@ -424,7 +427,8 @@ def assert_senders(name, found, rows):
 
 @every
 def test_every_roce_packet_is_shown(tshark, name):
-    """In the subtree of its own, or as SMC-R; with the queue pair that it goes to. No other frame shows anything."""
+    """In the subtree of its own, or as SMC-R; with the queue pair that it goes to. No other frame
+    shows anything."""
     rows = shown(tshark, name)
     shown_here = {each.frame: integer(rows[each.frame], "smcr.dst_qpn") for each in packets(name)}
     assert_same(
@@ -509,7 +513,8 @@ def test_peers_are_mutual(tshark, name):
 
 @every
 def test_source_of_the_sender(tshark, name):
-    """What tells the sender: of UD the packet; else SMC-R's messages, RDMA-CM or the UDP source port."""
+    """What tells the sender: of UD the packet; else SMC-R's messages, RDMA-CM or the UDP source
+    port."""
     texts = values_of(tshark, "smcr.src_qpn_from")
     by_cm = {
         (each["src"], each["dst"], each["dqpn"])
@@ -597,7 +602,8 @@ def test_what_cnps_answer(tshark, name):
 
 @functools.cache
 def judged(name):
-    """The packets of a capture as the reader of docs/fabric.md judges them, which is told of wrong ICRCs."""
+    """The packets of a capture as the reader of docs/fabric.md judges them, which is told of wrong
+    ICRCs."""
     path = PATHS[name]
     capture, wrong = (
         proof_packets.Capture(path, path.parent / f"{name}.json"),
@@ -610,7 +616,8 @@ def judged(name):
 
 
 def reads_well(name):
-    """Every flow of the reader of docs/fabric.md is one of the ground truth's, and no field is made up."""
+    """Every flow of the reader of docs/fabric.md is one of the ground truth's, and no field is made
+    up."""
     return name not in FLIPPED
 
 
@@ -655,8 +662,9 @@ def refused(name):
 
 def resent_for(name):
     """
-    {first packet retransmitted because of a NAK or RNR NAK: (frame of the last that named its PSN, time since)}. A sender
-    that waits because of an RNR NAK goes on waiting when a NAK names the same PSN.
+    {first packet retransmitted because of a NAK or RNR NAK: (frame of the last that named its PSN,
+    time since)}. A sender that waits because of an RNR NAK goes on waiting when a NAK names the
+    same PSN.
     """
     found = {}
     for life in lives(name):
@@ -738,7 +746,8 @@ def test_packets_sent_again(tshark, name):
 
 @sound_captures
 def test_acknowledgements(tshark, name):
-    """A NAK or RNR NAK need not say what it acknowledges: it refuses. No more need a READ response."""
+    """A NAK or RNR NAK need not say what it acknowledges: it refuses. No more need a READ
+    response."""
     rows, by_frame = shown(tshark, name), judged(name).by_frame
     acks, times, said = (
         exactly(name, "smcr.acks"),
@@ -763,8 +772,8 @@ def test_acknowledgements(tshark, name):
 @functools.cache
 def lone(name):
     """
-    The first packets of flows, where no message tells who sends them: that takes packets of both directions. What such
-    a packet acknowledges need not be known.
+    The first packets of flows, where no message tells who sends them: that takes packets of both
+    directions. What such a packet acknowledges need not be known.
     """
     return {each["first_frame"] for each in truth(name)["flows"] if not each["src_qp_from_cm"]}
 
@@ -778,7 +787,8 @@ READS_AND_ATOMICS = {12, 19, 20}
 
 
 def whole_messages(life):
-    """Messages, READs and atomics whose packets the capture has all: (header of the first packet, last PSN)."""
+    """Messages, READs and atomics whose packets the capture has all: (header of the first packet,
+    last PSN)."""
     found, begun, after = [], None, None
     for psn in sorted(life.taker):
         request = life.taker[psn]
@@ -795,7 +805,8 @@ def whole_messages(life):
 
 
 def completions(name):
-    """{frame of a response: (header of the first packet of the newest message that it completes, time since)}"""
+    """{frame of a response: (header of the first packet of the newest message that it completes,
+    time since)}"""
     found = {}
     for life in lives(name):
         waiting = collections.deque(whole_messages(life))
@@ -980,7 +991,8 @@ def test_no_item_twice(tshark, name):
 
 @pytest.mark.parametrize("name", ALTERED)
 def test_one_pass(tshark, name):
-    """One pass shows what two show, but for what only later frames tell: that is the same, or absent."""
+    """One pass shows what two show, but for what only later frames tell: that is the same, or
+    absent."""
     twice, once = shown(tshark, name), look(tshark, whole_file(tshark.bed, name), passes=())
     wrong = []
     for frame, row in twice.items():
@@ -1007,7 +1019,8 @@ def test_off_means_off(tshark, tshark_without, name):
 
 @pytest.mark.parametrize("name", ALTERED)
 def test_on_only_adds(tshark, tshark_without, name):
-    """With the preference, the text of Wireshark's own dissectors is the same as without the plugin."""
+    """With the preference, the text of Wireshark's own dissectors is the same as without the
+    plugin."""
     path = whole_file(tshark.bed, name)
     found = iter(tshark.show(path, *ON, "-V").splitlines())
     missing = [
@@ -1095,7 +1108,8 @@ def assert_states(found, rows):
 
 
 def assert_refusals(found, rows):
-    """The frame that a NAK refuses has the PSN that it names, or asks for a READ that takes it, and came before."""
+    """The frame that a NAK refuses has the PSN that it names, or asks for a READ that takes it, and
+    came before."""
     by_frame = {each.frame: each for each in found}
     for frame, of in integers(rows, "smcr.refuses").items():
         assert of < frame and (
@@ -1125,8 +1139,9 @@ def look_at(tshark, name, head, frames):
 
 def test_page_beside_a_bug_of_wireshark(tshark, tshark_without):
     """
-    Wireshark's RPC over RDMA fails in the second pass of this capture, with the plugin as without it: where a bug is to
-    end it, tshark stops. Elsewhere the page is as it is without that dissector.
+    Wireshark's RPC over RDMA fails in the second pass of this capture, with the plugin as without
+    it: where a bug is to end it, tshark stops. Elsewhere the page is as it is without that
+    dissector.
     """
     path = tshark.bed.root / "captures" / "fabric" / "nak-loss-after-capture.pcapng.gz"
     stops = [

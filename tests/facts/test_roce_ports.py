@@ -1,6 +1,7 @@
 """
-RoCE packets whose UDP source port belongs to another protocol look as with any other source port: those of queue pairs
-that SMC-R has named always, those of others with the preference `roce`. Everything else stays what it is.
+RoCE packets whose UDP source port belongs to another protocol look as with any other source port:
+those of queue pairs that SMC-R has named always, those of others with the preference `roce`.
+Everything else stays what it is.
 """
 
 import functools
@@ -74,7 +75,8 @@ def write(scratch, name, frames):
 
 
 def with_port(frames, port):
-    """The frames, the RoCE packets among them with another source port. MIXED: those of one sender only."""
+    """The frames, the RoCE packets among them with another source port. MIXED: those of one sender
+    only."""
     copies = [frame.copy() for frame in frames]
     roce = [copy for copy in copies if is_roce(copy)]
     for copy in roce:
@@ -86,7 +88,8 @@ def with_port(frames, port):
 
 
 def details(tshark, capture, *arguments):
-    """What is shown of InfiniBand and SMC-R, with the summary lines; not what depends on UDP's source port."""
+    """What is shown of InfiniBand and SMC-R, with the summary lines; not what depends on UDP's
+    source port."""
     shown = tshark.show(capture, "-P", "-V", "-O", "infiniband,smcr", *arguments)
     return [
         line
@@ -101,7 +104,8 @@ def reached(lines):
 
 
 def once(tshark, capture, show, *arguments):
-    """The lines that show() gives of a capture before its ports change, made once for all tests that name it so."""
+    """The lines that show() gives of a capture before its ports change, made once for all tests
+    that name it so."""
     key = (capture.name, show.__name__, arguments)
     return (
         tshark.bed.keep(key, lambda: "\n".join(show(tshark, capture, *arguments)).encode())
@@ -242,7 +246,8 @@ def answers(client, server):
 @PASSES
 @pytest.mark.parametrize("switch", [(), ON], ids=["off", "on"])
 def test_real_traffic_of_those_ports(tshark, tshark_without, scratch, switch, passes):
-    """Real TFTP and DNS between the hosts, before, among and after RoCE packets, even in the same conversation."""
+    """Real TFTP and DNS between the hosts, before, among and after RoCE packets, even in the same
+    conversation."""
     frames = with_port(smcr("6.1-v2-c-three-conns"), 69)
     other = [
         *transfer("10.0.0.1", "10.0.0.2", 40000),

@@ -1,7 +1,7 @@
 """
-Captures of one rule: rule-NAME breaks it, peer-NAME is that of a correct peer that one may take for a wrong one. Beside
-the scene stands what the plugin says of it above CHAT, all of it: EXPECTED = {filter: frames}. UNPROVEN = {filter: frames}
-is broken, too, but this capture does not prove it.
+Captures of one rule: rule-NAME breaks it, peer-NAME is that of a correct peer that one may take for
+a wrong one. Beside the scene stands what the plugin says of it above CHAT, all of it: EXPECTED =
+{filter: frames}. UNPROVEN = {filter: frames} is broken, too, but this capture does not prove it.
 """
 
 import fields

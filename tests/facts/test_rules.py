@@ -1,6 +1,6 @@
 """
-docs/rfc7609.md against the code: the expert items that its rows name exist with that severity, and the captures and
-tests that it names raise them.
+docs/rfc7609.md against the code: the expert items that its rows name exist with that severity, and
+the captures and tests that it names raise them.
 """
 
 import collections
@@ -87,7 +87,8 @@ def test_nothing_is_left_to_do():
 
 
 def test_every_statement_of_the_rfc_has_a_row():
-    """Every MUST, SHOULD where it binds, "is required", "may not" and timer, counted in the RFC without these rows."""
+    """Every MUST, SHOULD where it binds, "is required", "may not" and timer, counted in the RFC
+    without these rows."""
     lines = STATEMENTS.read_text(encoding="utf-8").splitlines()[1:]
     statements = [
         (int(line), names.split()) for line, _, names in (each.split(" | ") for each in lines)
@@ -117,7 +118,8 @@ def test_names_exist(tshark):
 
 
 def test_what_breaks_the_protocol_has_a_rule():
-    """Each expert item of RFC 7609 above NOTE is that of a row; fabric and life of connections are no matter of rules."""
+    """Each expert item of RFC 7609 above NOTE is that of a row; fabric and life of connections are
+    no matter of rules."""
     named = {item for each in EVERY for item, severity in each.items}
     assert (
         set(fields.breaches()) - named - {"smcr.message_short"} == set()

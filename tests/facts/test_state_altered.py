@@ -1,6 +1,6 @@
 """
-Attribution is right or absent, whatever a capture lacks: no alteration of a capture gives a frame to another
-connection, link, place or request than it has in the whole capture.
+Attribution is right or absent, whatever a capture lacks: no alteration of a capture gives a frame
+to another connection, link, place or request than it has in the whole capture.
 
 The usual run takes a sample of the alterations; `tests/run --all` takes all of them.
 """
@@ -32,7 +32,8 @@ SAMPLES = {
 ONCE_EVERY = (
     10  # of the altered captures of a sample, those that are looked at in a single pass too
 )
-FIRST = 3  # places by which the first of them moves from kind to kind, since most samples are smaller than ten
+# places by which the first of them moves from kind to kind, since most samples are smaller than ten
+FIRST = 3
 
 
 def test_every_kind_has_a_sample():
@@ -40,7 +41,8 @@ def test_every_kind_has_a_sample():
 
 
 def first_once(name, kind):
-    """Which case of a sample is the first that is looked at in a single pass: another one for each capture and kind."""
+    """Which case of a sample is the first that is looked at in a single pass: another one for each
+    capture and kind."""
     return (altered.CAPTURES.index(name) + FIRST * list(altered.KINDS).index(kind)) % ONCE_EVERY
 
 

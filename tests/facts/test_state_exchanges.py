@@ -31,8 +31,9 @@ FIELDS = (
 ANY = "smcr || smcr.llc.type || smcr.clc.type"
 ACCEPT, CONFIRM = "23"
 
-# Requests of a client that the server answers with a request of its own: {type: type of the answer}.
-# (RFC 7609 A.3.4; net/smc/smc_llc.c: a version 1 client asks for a link with an ADD LINK request)
+# Requests of a client that the server answers with a request of its own: {type: type of the
+# answer}. (RFC 7609 A.3.4; net/smc/smc_llc.c: a version 1 client asks for a link with an ADD LINK
+# request)
 ANSWERED_BY_REQUEST = {
     "0x02": "0x02",
     "0x04": "0x04",
@@ -41,7 +42,8 @@ ANSWERED_BY_REQUEST = {
     "0x25": "0x22",
 }
 
-# A response whose request is not the message of the same type just before it: a group of messages is one exchange.
+# A response whose request is not the message of the same type just before it: a group of messages
+# is one exchange.
 CONFIRM_RKEY, CONFIRM_RKEY_CONTINUATION = "0x06", "0x08"
 
 ADD_LINK = ("0x02", "0x05", "0x25")  # of a client: it wishes for a link, or answers
@@ -88,7 +90,8 @@ def seen(request, tshark):
 
 
 def test_pointers_go_both_ways(seen):
-    """A request points at its response, that points back; so does a response that was retransmitted, and a second one."""
+    """A request points at its response, that points back; so does a response that was
+    retransmitted, and a second one."""
     for at, row in seen.llc.items():
         if answer := one(row, "smcr.response_in"):
             assert not is_response(row) and answer > at
@@ -101,7 +104,8 @@ def test_pointers_go_both_ways(seen):
 
 
 def test_answer_fits_the_request(seen):
-    """A response of the same type, or the request that answers this one; in the same link group, from the other host."""
+    """A response of the same type, or the request that answers this one; in the same link group,
+    from the other host."""
     for at, row in seen.llc.items():
         if answer := one(row, "smcr.response_in"):
             (asked,), (answered,) = row["smcr.llc.type"], seen.llc[answer]["smcr.llc.type"]
@@ -147,8 +151,8 @@ def test_every_response_has_its_request(seen):
 
 def test_request_without_response_says_so(seen):
     """
-    Once nobody waits for it any more. Not where the server was doing already what the client asks for: the two
-    messages crossed. Nor where the client answers the server's end of the group.
+    Once nobody waits for it any more. Not where the server was doing already what the client asks
+    for: the two messages crossed. Nor where the client answers the server's end of the group.
     """
     for at, row in seen.llc.items():
         known = int(row["smcr.llc.type"][0], 0) in KNOWN_TYPES

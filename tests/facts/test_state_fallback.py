@@ -1,4 +1,5 @@
-"""Why a connection fell back to TCP is told on the frame that decides it; after that, it is plain TCP."""
+"""Why a connection fell back to TCP is told on the frame that decides it; after that, it is plain
+TCP."""
 
 import collections
 
@@ -12,7 +13,8 @@ Fallback = collections.namedtuple("Fallback", "frame reason code")
 # What is added when the handshake was complete, but the link has not shown itself.
 NO_ROCE = "; the capture has no RoCE frame of the link"
 
-# What decides: the first frame with the reason, the reason, the kernels' code of it (None: they have none).
+# What decides: the first frame with the reason, the reason, the kernels' code of it (None: they
+# have none).
 FALLBACKS = {
     "6.1-v1-f1-decline-server-no-device": Fallback(
         6, "the server declined after the Proposal: no SMC device (0x03030000)", 0x03030000
@@ -42,7 +44,10 @@ FALLBACKS = {
     ),
     "clc-noclc-80": Fallback(
         4,
-        "both sides sent the SMC-R option, but no CLC message follows; a server or middlebox may only echo the option",
+        (
+            "both sides sent the SMC-R option, but no CLC message follows; a server or middlebox "
+            "may only echo the option"
+        ),
         None,
     ),
     "clc-port80-http": Fallback(
@@ -85,7 +90,8 @@ def test_every_fallback_of_the_kernels_is_tested():
 
 @every_fallback
 def test_connection_filter_finds_all_segments(tshark, name):
-    """smcr.stream, endpoints and ports are on all segments of its TCP, with data and without: as tcp.stream and tcp.port."""
+    """smcr.stream, endpoints and ports are on all segments of its TCP, with data and without: as
+    tcp.stream and tcp.port."""
     rows = traffic.rows(
         tshark,
         name,
@@ -120,7 +126,8 @@ def test_connection_filter_finds_all_segments(tshark, name):
 
 @every_fallback
 def test_data_is_dissected_as_without_the_plugin(tshark, tshark_without, name):
-    """frame.protocols of all frames but those with CLC messages, where the built-in dissector may say what it likes."""
+    """frame.protocols of all frames but those with CLC messages, where the built-in dissector may
+    say what it likes."""
     clc = set(tshark.frames(name, "smcr.clc.type", two_pass=True))
     ours, theirs = (
         {

@@ -1,4 +1,5 @@
-"""What the kernels reported of their state while a capture was taken is what the plugin knows after some frame of it."""
+"""What the kernels reported of their state while a capture was taken is what the plugin knows after
+some frame of it."""
 
 import ipaddress
 import itertools
@@ -16,8 +17,8 @@ NO_CONFIRM_LINK = {
     "6.1-v1-f6-decline-confirm-link-timeout",  # it was lost
     "6.1-v2-f6-decline-confirm-link-timeout",
 }
-# Links that the kernels were still setting up when asked, and that no packet was sent on: the server looked for
-# the client's second device on the wrong network.
+# Links that the kernels were still setting up when asked, and that no packet was sent on: the
+# server looked for the client's second device on the wrong network.
 NO_PACKET = {("6.1-v1-h3-asymmetric-links", 2)}
 LGR_TYPE = re.compile(
     r"The link group is of type (SINGLE|SYMMETRIC) now"
@@ -95,7 +96,8 @@ def cursors(rows):
 
 @with_sockets
 def test_token(seen):
-    """A host's token is in its Accept or Confirm, and in every CDC message that its peer sends on the connection."""
+    """A host's token is in its Accept or Confirm, and in every CDC message that its peer sends on
+    the connection."""
     for socket in kernel.sockets(seen.name):
         rows = of_connection(seen, socket)
         announced = [
@@ -127,7 +129,8 @@ def test_own_producer_cursor(seen):
 
 @with_sockets
 def test_own_consumer_cursor(seen):
-    """Linux tells it when much has been read; until then a reader may have taken all that it has received."""
+    """Linux tells it when much has been read; until then a reader may have taken all that it has
+    received."""
     for socket in kernel.sockets(seen.name):
         rows = of_connection(seen, socket)
         told = {cons for _, cons in cursors(sent_by(socket.host, rows))}
@@ -161,7 +164,8 @@ def test_link(seen):
     scope="module",
 )
 def test_link_user_ids(seen):
-    """A host that does not know its peer's user ID has seen no CONFIRM LINK, and has perhaps sent none."""
+    """A host that does not know its peer's user ID has seen no CONFIRM LINK, and has perhaps sent
+    none."""
     for link in kernel.links(seen.name):
         if not link.peer_user_id:
             continue

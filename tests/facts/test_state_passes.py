@@ -1,6 +1,6 @@
 """
-What is shown of a frame does not depend on how one got there: the same in one pass (except what points forward), in
-two, and when the user clicks on frames in any order.
+What is shown of a frame does not depend on how one got there: the same in one pass (except what
+points forward), in two, and when the user clicks on frames in any order.
 """
 
 import html
@@ -15,7 +15,8 @@ from bed import ALL, captures
 
 SEED = 7609
 
-# What a later frame may tell: fields that say so, the names of ends whose TCP connection is not known, breaches.
+# What a later frame may tell: fields that say so, the names of ends whose TCP connection is not
+# known, breaches.
 LATER = fields.FORWARD | {
     "smcr.endpoint",
     "smcr.endpoint.src",
@@ -26,7 +27,8 @@ LATER = fields.FORWARD | {
     "smcr.breach",
 }
 
-# PDML has a node a line, and its attributes in this order. To parse all of it as XML takes ten times as long.
+# PDML has a node a line, and its attributes in this order. To parse all of it as XML takes ten
+# times as long.
 NUMBER = re.compile(r'^    <field name="num" .* show="(\d+)"', re.MULTILINE)
 NODE = re.compile(
     r'^ *<(?:proto|field) name="(smcr[^"]*)"(?: showname="([^"]*)")?([^>]*)>$', re.MULTILINE
@@ -95,8 +97,8 @@ def differences(one, other, ignore):
 
 def is_late(tree, seen_later):
     """
-    Whether this is an RDMA WRITE that came before whatever tells its connection, or its place: then its data waits. Or
-    what acknowledges one.
+    Whether this is an RDMA WRITE that came before whatever tells its connection, or its place: then
+    its data waits. Or what acknowledges one.
     """
     now, later = ({node[0] for node in each} for each in (tree, seen_later))
     if "smcr.acks" in later:
@@ -107,8 +109,8 @@ def is_late(tree, seen_later):
     )
 
 
-# What depends on how far the reader is. A first pass says it; where a gap in what the reader sends shows later, a second
-# pass does not.
+# What depends on how far the reader is. A first pass says it; where a gap in what the reader sends
+# shows later, a second pass does not.
 WITHDRAWN = {
     "smcr.window.unread",
     "smcr.window.free",
@@ -134,7 +136,8 @@ def is_withdrawn(less, more):
 
 
 def is_never_complete(tree, seen_later):
-    """Whether this is the beginning of a CLC message whose rest, as is known at the end, the capture does not have."""
+    """Whether this is the beginning of a CLC message whose rest, as is known at the end, the
+    capture does not have."""
     return not tree and {"smcr.clc", "smcr.cut_short"} <= {node[0] for node in seen_later}
 
 
@@ -152,8 +155,8 @@ def test_frames_look_the_same_in_any_order(tshark, two_passes):
 
 def test_one_pass_shows_what_two_show(tshark, two_passes):
     """
-    A WRITE that came before its connection was known shows less in one pass, a CLC message that never becomes complete
-    may show nothing; a window may show more.
+    A WRITE that came before its connection was known shows less in one pass, a CLC message that
+    never becomes complete may show nothing; a window may show more.
     """
     name, two = two_passes
     one = trees_in_order(tshark, name)
@@ -177,7 +180,8 @@ LACKING = 12 if ALL else 4  # captures with a frame missing, of each
     "name", ["6.1-v2-j-http11", "6.1-v1-c-three-conns", "6.1-v2-d-bulk-slow-reader"]
 )
 def test_one_pass_where_a_frame_is_missing(tshark, scratch, name):
-    """What is behind the gap turns out to have arrived, but that must not change frames that went by before."""
+    """What is behind the gap turns out to have arrived, but that must not change frames that went
+    by before."""
     frames = tshark.frames(name, "smcr.write.len || smcr.cdc.seq")
     for number in random.Random(SEED).sample(frames, LACKING):
         path = scratch / f"{number}.pcapng"
@@ -195,7 +199,8 @@ def test_one_pass_where_a_frame_is_missing(tshark, scratch, name):
 
 
 def test_found_by_expert_items_alone(tshark, scratch):
-    """A filter that names no field of ours finds the frames that have an expert item of ours, cut WRITEs too."""
+    """A filter that names no field of ours finds the frames that have an expert item of ours, cut
+    WRITEs too."""
     path = scratch / "cut.pcapng"
     tshark.bed.edit("-s", 120, tshark.bed.capture("6.1-v2-c-three-conns"), path)
     cut = tshark.frames(path, "smcr.cut_short")

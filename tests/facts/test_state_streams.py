@@ -1,4 +1,5 @@
-"""Every CDC message and every RDMA WRITE is given to the right connection, and together the WRITEs are what was sent."""
+"""Every CDC message and every RDMA WRITE is given to the right connection, and together the WRITEs
+are what was sent."""
 
 import collections
 import types
@@ -16,9 +17,11 @@ CONN_FIELDS = (
     "smcr.server.port",
 )
 
-# Connections that do not carry all of what was written, each with the bytes of it that the WRITEs do carry.
+# Connections that do not carry all of what was written, each with the bytes of it that the WRITEs
+# do carry.
 PARTS = {
-    # The server was killed: the client had accepted more from its program than the server's buffer had room for.
+    # The server was killed: the client had accepted more from its program than the server's buffer
+    # had room for.
     ("6.1-v2-g1-server-killed", 1, 0): lambda sent, got: len(got) <= len(sent)
     and sent.startswith(got),
     # The capture begins in the middle of connection 1; captures/README.md tells how much it has.
@@ -30,7 +33,8 @@ PARTS = {
 
 
 def over_rdma(name):
-    """Whether the connections of a real capture used SMC-R; those that fell back have no WRITE at all."""
+    """Whether the connections of a real capture used SMC-R; those that fell back have no WRITE at
+    all."""
     return any(kind[0] == "WRITE" for kind in ground_truth.message_counts(name))
 
 
@@ -70,8 +74,9 @@ def test_every_message_and_write_has_one_connection(seen):
 
 def test_every_message_and_write_has_one_direction(seen):
     """
-    What a host sends goes the same way in all connections, because one host is the client of all of them. On a
-    connection that began before the capture, nothing may tell which side is the client; then there is no direction.
+    What a host sends goes the same way in all connections, because one host is the client of all of
+    them. On a connection that began before the capture, nothing may tell which side is the client;
+    then there is no direction.
     """
     wrong = [
         row
@@ -83,7 +88,8 @@ def test_every_message_and_write_has_one_direction(seen):
 
 
 def test_connection_is_that_of_tcp(seen):
-    """TCP stream, addresses and ports go together, and are there whenever the capture has the TCP handshake."""
+    """TCP stream, addresses and ports go together, and are there whenever the capture has the TCP
+    handshake."""
     known = {tuple(each) for each in seen.connections.values()}
     unknown = {("",) * len(CONN_FIELDS)} if seen.late else set()
     assert {

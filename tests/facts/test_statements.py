@@ -1,6 +1,7 @@
 """
-What is said in one frame about others is right: requests, responses, crossings, repeats, gaps, acknowledgements,
-windows. A reader of its own works it out from the bytes (statements.py). What the plugin does not say is not wrong.
+What is said in one frame about others is right: requests, responses, crossings, repeats, gaps,
+acknowledgements, windows. A reader of its own works it out from the bytes (statements.py). What the
+plugin does not say is not wrong.
 """
 
 import proof_packets
@@ -29,7 +30,8 @@ def test_statements(tshark, name):
 
 @pytest.mark.parametrize("name", SHARP)
 def test_reader_finds_what_is_wrong(tshark, name):
-    """Each number that is said, one higher, is wrong; but for some in a lossy capture, which proves only a range."""
+    """Each number that is said, one higher, is wrong; but for some in a lossy capture, which proves
+    only a range."""
     path = statements.copy(tshark, PATHS[name])
     proof = statements.Proof(PATHS[name])
     numbers = [

@@ -1,6 +1,7 @@
 """
-After a thousand RoCE packets that are of no interest the plugin no longer looks at each, until there is a sign of SMC-R.
-What comes then has to look as if it had looked all along; it does that where it has met a packet that the capture cut.
+After a thousand RoCE packets that are of no interest the plugin no longer looks at each, until
+there is a sign of SMC-R. What comes then has to look as if it had looked all along; it does that
+where it has met a packet that the capture cut.
 """
 
 
@@ -35,7 +36,8 @@ def cut(frame):
     return rest
 
 
-# Other people's RoCE traffic. Before LLC messages Wireshark's own dissector is asked first, if it took something.
+# Other people's RoCE traffic. Before LLC messages Wireshark's own dissector is asked first, if it
+# took something.
 TRAFFIC = {
     "long packets": [foreign(READ_RESPONSE_MIDDLE, LONG)] * FOREIGN,
     "one like LLC": [foreign(READ_RESPONSE_MIDDLE, AS_LLC)]

@@ -1,6 +1,6 @@
 """
-Where the time of a connection went: made connections with known pauses, to the microsecond; the sum of the parts; and
-how long the programs of real captures took to connect, as they measured it.
+Where the time of a connection went: made connections with known pauses, to the microsecond; the sum
+of the parts; and how long the programs of real captures took to connect, as they measured it.
 """
 
 import decimal
@@ -87,7 +87,8 @@ def test_parts_add_up(tshark):
 
 
 def test_setup_is_what_programs_measured(tshark):
-    """connect() returns when the connection can carry data; the program's clock has milliseconds, and is of another host."""
+    """connect() returns when the connection can carry data; the program's clock has milliseconds,
+    and is of another host."""
     compared = 0
     for name in REAL:
         apps = ground_truth.of(name).get("apps") or []
@@ -110,7 +111,8 @@ def test_setup_is_what_programs_measured(tshark):
 
 
 def test_peer_silent(tshark, scratch):
-    """Told at the fourth transmission after the peer's last packet; taken back in the second pass where it is heard again."""
+    """Told at the fourth transmission after the peer's last packet; taken back in the second pass
+    where it is heard again."""
     found = {
         scene.__name__: [
             tshark.frames(file_of(scratch, scene), "smcr.peer_silent", two_pass=two_pass)

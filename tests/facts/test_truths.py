@@ -1,9 +1,9 @@
 """
-What is said of an altered capture is true of the whole one, or it is not said: fields and items of each frame, and
-figures of the report (truths.py).
+What is said of an altered capture is true of the whole one, or it is not said: fields and items of
+each frame, and figures of the report (truths.py).
 
-The usual run takes one altered capture of each kind of three captures; `tests/run --all` takes two of each kind of all
-captures, some 6,000, and SMCR_TEST_TRUTHS=all every one of them.
+The usual run takes one altered capture of each kind of three captures; `tests/run --all` takes two
+of each kind of all captures, some 6,000, and SMCR_TEST_TRUTHS=all every one of them.
 """
 
 import copy
@@ -140,7 +140,8 @@ ONCE_SAID_OF = [
         "seed 0",
     ),
 ]
-# The same of what is not one message in one segment, of what comes again, of connections that hosts tell of; and what nothing tells
+# The same of what is not one message in one segment, of what comes again, of connections that hosts
+# tell of; and what nothing tells
 ONCE_SAID_IN_TURN = [
     ("data on TCP, though they are a part of a message", "clc-split-segments", "30 %", "seed 0"),
     (
@@ -166,8 +167,8 @@ ONCE_SAID_IN_TURN = [
     ("a timeout, though a NAK may be absent", "nak-loss-smc", "single", "without 165"),
     ("a host's words, copied late, for new ones", "late-wrap", "copies", "50 later, seed 1"),
 ]
-# The same of frames that come behind another one: no statement contradicts, whatever is OPEN. (what, capture, frames, behind
-# which one, frames that are left out)
+# The same of frames that come behind another one: no statement contradicts, whatever is OPEN.
+# (what, capture, frames, behind which one, frames that are left out)
 ONCE_SAID_OF_LATE_FRAMES = [
     (
         "a WRITE of no owner, though CLC comes behind it, and the connection moves",
@@ -198,14 +199,20 @@ ONCE_SAID_OF_LATE_FRAMES = [
         {268, 270, *range(273, 300)},
     ),
     (
-        "a place in the stream, though the first WRITE of another connection is behind an eyecatcher",
+        (
+            "a place in the stream, though the first WRITE of another connection is behind an "
+            "eyecatcher"
+        ),
         "peer-foreign",
         (),
         0,
         {*range(1, 41), 84, 86, 100, 102},
     ),
     (
-        "active, and a dead peer, though the client has asked to end the group, and the answer is absent",
+        (
+            "active, and a dead peer, though the client has asked to end the group, and the "
+            "answer is absent"
+        ),
         "6.1-v2-x-idle-630s",
         (),
         0,
@@ -355,7 +362,8 @@ ONCE_SAID_OF_LLC = [
         "seed 4",
     ),
 ]
-# The same of links that are left, and of what hosts tell: no statement contradicts, whatever is OPEN
+# The same of links that are left, and of what hosts tell: no statement contradicts, whatever is
+# OPEN
 ONCE_SAID_OF_MOVES = [
     (
         "bytes twice, though they are sent again behind a failover",
@@ -827,7 +835,10 @@ ONCE_SAID_OF_LOSS = [
         "without 52:54:00:aa in 222 to 261",
     ),
     (
-        "an answer that was slow, though the host retransmitted while the peer's packets were absent",
+        (
+            "an answer that was slow, though the host retransmitted while the peer's packets "
+            "were absent"
+        ),
         "nak-loss-smc",
         "pause",
         "without 52:54:00:aa in 672 to 711",
@@ -860,7 +871,8 @@ SHOWN_OF_WRAPPED = 0.9  # a wrapped capture tells as much, but for the bytes of 
 
 
 def wrong_of(tshark, scratch, name, kind, cases, strict=()):
-    """Lines of what contradicts, and of wrapped captures that tell too little. `strict`: what is never OPEN; None: all."""
+    """Lines of what contradicts, and of wrapped captures that tell too little. `strict`: what is
+    never OPEN; None: all."""
     truth = truths.truth_of(tshark, name)
     for case in cases:
         found = truths.statements(tshark, truth, case, scratch)
@@ -1029,7 +1041,8 @@ def test_reader_finds_figures(tshark, change):
 
 
 def test_reader_knows_what_is_sent_again():
-    """Of a message or WRITE that is sent again, what was said of it the first time is true, too; no other number is."""
+    """Of a message or WRITE that is sent again, what was said of it the first time is true, too; no
+    other number is."""
     ids = [
         ("smcr.cdc.seq", "7", "8"),
         ("smcr.cdc.prod_wrap", "0", "0"),
@@ -1060,7 +1073,8 @@ def test_reader_knows_what_is_sent_again():
 
 
 def test_reader_knows_what_nothing_tells(tshark):
-    """The first time of a packet, or the last one, where no gap tells of it; and how long that is."""
+    """The first time of a packet, or the last one, where no gap tells of it; and how long that
+    is."""
     truth = truths.truth_of(tshark, "nak-loss-smc")
     for absent, found in (
         (698, [(698, 700)]),

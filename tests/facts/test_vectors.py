@@ -1,6 +1,7 @@
 """
-Single messages with the values that a correct decoder reads (captures/synthetic/vectors.json). The keys of that file
-are descriptive; the tables below say how each is read from what tshark shows. A key without a row fails the test.
+Single messages with the values that a correct decoder reads (captures/synthetic/vectors.json). The
+keys of that file are descriptive; the tables below say how each is read from what tshark shows. A
+key without a row fails the test.
 """
 
 import ipaddress
@@ -22,7 +23,8 @@ MESSAGE_START = {
 
 
 class Shown:
-    """What tshark shows of the bytes of one frame: fields in the order of the tree, as PDML has them."""
+    """What tshark shows of the bytes of one frame: fields in the order of the tree, as PDML has
+    them."""
 
     def __init__(self, packet):
         self.items = [item for item in packet.iter("field") if item.get("size") != "0"]
@@ -121,7 +123,8 @@ def clc_flags(mask):
 
 
 def other_rtokens(shown, _):
-    """RTokens for other links, behind that of the link which carries the message. Slots not used are not shown."""
+    """RTokens for other links, behind that of the link which carries the message. Slots not used
+    are not shown."""
     links, rkeys = numbers("smcr.llc.link_number")(shown, _), numbers("smcr.rkey", 1)(shown, _)
     addresses_ = [hex(each) for each in numbers("smcr.rmb.va", 1)(shown, _)]
     return [

@@ -1,6 +1,6 @@
 """
-Window analysis: windows agree with the cursors on the wire at each CDC message; the items of the synthetic capture say
-what its scenario did.
+Window analysis: windows agree with the cursors on the wire at each CDC message; the items of the
+synthetic capture say what its scenario did.
 """
 
 import collections
@@ -47,8 +47,9 @@ def test_windows_are_those_of_the_cursors(tshark, name):
 
 def waits(tshark, name):
     """
-    How long the client waited for space: from its message that leaves none, or that says so, to the acknowledgement of
-    the server's next message that frees some, or to its own next WRITE: {first frame: (last frame, time)}.
+    How long the client waited for space: from its message that leaves none, or that says so, to the
+    acknowledgement of the server's next message that frees some, or to its own next WRITE: {first
+    frame: (last frame, time)}.
     """
     (server_qp,), *_ = tshark.fields(
         name, "infiniband.bth.destqp", where="smcr.write.len && smcr.dir == 0"
@@ -61,7 +62,10 @@ def waits(tshark, name):
             "frame.time_relative",
             "infiniband.bth.psn",
             "infiniband.bth.opcode",
-            where=f"(smcr.write.len || infiniband.bth.opcode == 17) && infiniband.bth.destqp == {server_qp}",
+            where=(
+                "(smcr.write.len || infiniband.bth.opcode == 17) && infiniband.bth.destqp == "
+                f"{server_qp}"
+            ),
         )
     ]
     psns = {
@@ -176,7 +180,8 @@ def test_each_write_has_its_acknowledgement(tshark):
 
 
 def test_acknowledgements_of_real_writes(tshark):
-    """The time is that between the frames, and the acknowledgement is the first that covers the PSN."""
+    """The time is that between the frames, and the acknowledgement is the first that covers the
+    PSN."""
     name = "6.1-v2-d-bulk-slow-reader"
     acks = [
         (int(number[0]), Decimal(time[0]), int(psn[0]), mac[0])
@@ -213,7 +218,8 @@ def test_acknowledgements_of_real_writes(tshark):
 
 
 def test_updates_asked_for(tshark):
-    """Answered after 0.25 s; two with one answer; one that needs none; one that gets none before the capture ends."""
+    """Answered after 0.25 s; two with one answer; one that needs none; one that gets none before
+    the capture ends."""
     asked = found(
         tshark,
         "smcr.cdc.update_requested == 1",
@@ -243,8 +249,8 @@ def test_updates_asked_for(tshark):
 
 
 def test_small_windows(tshark):
-    """One update while the window is open, four to a blocked writer, who fills the second to the fourth of them again;
-    the urgent byte is no reason for a note."""
+    """One update while the window is open, four to a blocked writer, who fills the second to the
+    fourth of them again; the urgent byte is no reason for a note."""
     updates = found(
         tshark, "smcr.window.small_update", "smcr.stream", "smcr.cdc.read", "smcr.window.opened"
     )

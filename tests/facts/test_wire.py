@@ -1,6 +1,7 @@
 """
-What the goldens do not show: every message of every capture is found, by a reader that knows nothing of the plugin
-(wire.py), and every byte and every bit of it is shown by the right field with the right value (layouts.py).
+What the goldens do not show: every message of every capture is found, by a reader that knows
+nothing of the plugin (wire.py), and every byte and every bit of it is shown by the right field with
+the right value (layouts.py).
 """
 
 import collections
@@ -40,7 +41,8 @@ UNREAD = {
     "roce-odd": {42, 44},  # SENDs with immediate data, and with an RKey to invalidate
     "rule-cdc-token": {64, 66},  # types of LLC that the RFC does not define
 }
-# Captures whose messages have no layout: lengths, counts, types and versions lie. There every byte is shown, once.
+# Captures whose messages have no layout: lengths, counts, types and versions lie. There every byte
+# is shown, once.
 LIES = {
     "clc-accept-confirm-values",
     "clc-length",
@@ -138,9 +140,11 @@ Seen = collections.namedtuple("Seen", "name path packets rows")
 
 @pytest.fixture(scope="module", params=captures())
 def seen(request, tshark):
-    """A capture: its frames as PDML has them, {number: packet}, and the fields that the tests below ask for."""
+    """A capture: its frames as PDML has them, {number: packet}, and the fields that the tests below
+    ask for."""
     name = request.param
-    where = "smcr && !icmp"  # which quotes packets that somebody else has sent, and only some versions dissect them
+    # which quotes packets that somebody else has sent, and only some versions dissect them
+    where = "smcr && !icmp"
     text = tshark.show(name, "-2", "-Y", where, "-T", "pdml", "-J", "smcr")
     packets = {
         int(packet.find("proto[@name='geninfo']/field[@name='num']").get("show")): packet
@@ -150,7 +154,8 @@ def seen(request, tshark):
 
 
 def test_every_message(seen):
-    """Where the bytes have a layout: the right fields, in their places, with all bits, and nothing else."""
+    """Where the bytes have a layout: the right fields, in their places, with all bits, and nothing
+    else."""
     name, path, packets, _ = seen
     if name in LIES | NOT_OURS:
         pytest.skip("its messages have no layout")
@@ -193,7 +198,8 @@ def frames(seen, field):
 
 
 def test_every_write_and_acknowledgement(seen):
-    """All RDMA WRITEs with their lengths, all acknowledgements; refusals are those whose syndrome says so."""
+    """All RDMA WRITEs with their lengths, all acknowledgements; refusals are those whose syndrome
+    says so."""
     if seen.name in FOREIGN:
         pytest.skip("some of its packets are not of SMC-R")
     shown = {
@@ -245,7 +251,8 @@ def is_clc(message, kind):
 
 
 def is_invitation(message):
-    """ADD LINK of a client that asks the server for a link, without a queue pair of its own (smc_llc.c, version 1)."""
+    """ADD LINK of a client that asks the server for a link, without a queue pair of its own
+    (smc_llc.c, version 1)."""
     return (
         message.kind == "llc" and message.data[0] == 2 and number(message, "llc.link_number") == 0
     )
@@ -313,7 +320,8 @@ FIELDS = (
 
 
 def test_expert_items_of_the_bytes(seen):
-    """They are on the frames whose bytes ask for them, and on no other. A message that is retransmitted has none."""
+    """They are on the frames whose bytes ask for them, and on no other. A message that is
+    retransmitted has none."""
     if seen.name in LIES | NOT_OURS:
         pytest.skip("its messages have no layout")
     again = set(frames(seen, "smcr.retransmission")) | UNREAD.get(seen.name, set())
@@ -333,7 +341,8 @@ def test_expert_items_of_the_bytes(seen):
 
 
 def test_clc_lengths(seen_lengths):
-    """11 lengths that cannot be, in each of four types; each is told, and nothing is told of the messages before."""
+    """11 lengths that cannot be, in each of four types; each is told, and nothing is told of the
+    messages before."""
     types, lengths = seen_lengths
     assert lengths == {kind: [0, 7, 8, 11, 12, 27, 51, 67, 69, 4096, 65535] for kind in "1234"}
     assert types == {"1": 11, "2": 11, "3": 11, "4": 11}
@@ -341,7 +350,8 @@ def test_clc_lengths(seen_lengths):
 
 @pytest.fixture
 def seen_lengths(tshark):
-    """Frames of clc-length with an expert item about the length: their number and lengths by type, in order."""
+    """Frames of clc-length with an expert item about the length: their number and lengths by type,
+    in order."""
     names = ("smcr.clc.type", "smcr.clc.length")
     rows = tshark.fields("clc-length", *names, where="smcr.clc.length_invalid", two_pass=True)
     lengths = collections.defaultdict(list)
@@ -352,7 +362,8 @@ def seen_lengths(tshark):
 
 # Expert items that a scenario asks for, and on how many messages: {capture: {item: number}}.
 MALFORMED = {
-    # MTU codes 0, 6, 15, size codes 6 and 15, index 0, queue pair 0, release 15: each in an Accept and a Confirm
+    # MTU codes 0, 6, 15, size codes 6 and 15, index 0, queue pair 0, release 15: each in an Accept
+    # and a Confirm
     "clc-accept-confirm-values": {
         "smcr.mtu_reserved": 6,
         "smcr.rmb.bsize_reserved": 4,
@@ -367,8 +378,8 @@ MALFORMED = {
     "clc-proposal-counts": {"smcr.clc.subnet_invalid": 2, "smcr.clc.path_invalid": 1},
     # CONFIRM LINK for 0, 1, 9 and 255 links at most
     "llc-counts": {"smcr.max_links_invalid": 4},
-    # TEST LINK, DELETE RKEY: four lengths each, four of version 2; CDC: four. Short: three TEST LINKs, three CDC
-    # messages, the extension of an ADD LINK
+    # TEST LINK, DELETE RKEY: four lengths each, four of version 2; CDC: four. Short: three TEST
+    # LINKs, three CDC messages, the extension of an ADD LINK
     "llc-length": {
         "smcr.llc.length_invalid": 12,
         "smcr.cdc.length_invalid": 4,

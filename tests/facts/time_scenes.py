@@ -1,6 +1,6 @@
 """
-Connections whose pauses are known to the microsecond. `times.json` has what each direction did with its time, and what
-is wrong with it, by hand. Times are milliseconds after the SYN.
+Connections whose pauses are known to the microsecond. `times.json` has what each direction did with
+its time, and what is wrong with it, by hand. Times are milliseconds after the SYN.
 """
 
 import itertools
@@ -35,7 +35,8 @@ class Clocked(Capture):
 
 
 class Play:
-    """A connection after its first contact, which takes 1.5 ms: 15 frames, to the answer to ADD LINK."""
+    """A connection after its first contact, which takes 1.5 ms: 15 frames, to the answer to ADD
+    LINK."""
 
     def __init__(self, *, size=65536, mtu=1024, move=0, contact=True):
         self.capture = Clocked()
@@ -96,7 +97,8 @@ def sleeping_writer():
 
 
 def sleeping_server():
-    """The client asks, the server sleeps 750 ms and answers; the client sleeps 300 ms, and so on."""
+    """The client asks, the server sleeps 750 ms and answers; the client sleeps 300 ms, and so
+    on."""
     play = Play()
     for asked, answered in ((10, 760.3), (1060.7, 1811)):
         play.write(asked, "client", 100)
@@ -169,7 +171,8 @@ def long_path_at_reader():
 
 
 def whole_buffer_then_answer():
-    """A request as large as the buffer: the flag says blocked, but the server is what takes 500 ms."""
+    """A request as large as the buffer: the flag says blocked, but the server is what takes 500
+    ms."""
     play = Play()
     for when in (10, 1010):
         play.write(when, "client", 65536, ["blocked"])

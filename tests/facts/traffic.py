@@ -1,4 +1,5 @@
-"""What is on the wire, told without the plugin: the TCP connections of a capture and the data of its RDMA WRITEs."""
+"""What is on the wire, told without the plugin: the TCP connections of a capture and the data of
+its RDMA WRITEs."""
 
 import collections
 import re
@@ -20,13 +21,15 @@ WITH_RETH = (6, 10)  # opcodes WRITE first, WRITE only
 
 
 def rows(tshark, capture, *names, where=""):
-    """Fields of the frames that match: one dictionary per frame, lists of strings by field name. Two passes."""
+    """Fields of the frames that match: one dictionary per frame, lists of strings by field name.
+    Two passes."""
     found = tshark.fields(capture, *names, where=where, two_pass=True)
     return [dict(zip(names, row, strict=True)) for row in found]
 
 
 def connections(tshark, capture):
-    """The TCP connections whose SYN is in the capture, in the order of the SYNs: {number as in connNNN: connection}."""
+    """The TCP connections whose SYN is in the capture, in the order of the SYNs: {number as in
+    connNNN: connection}."""
     fields = (
         "tcp.stream",
         "ip.src",
@@ -56,7 +59,8 @@ def connections(tshark, capture):
 
 
 def sender(mac):
-    """Who sent a frame of a real capture: 0 host A, the client of all its connections, 1 host B (captures/README.md)."""
+    """Who sent a frame of a real capture: 0 host A, the client of all its connections, 1 host B
+    (captures/README.md)."""
     return ["52:54:00:aa", "52:54:00:bb"].index(mac[:11])
 
 
@@ -68,7 +72,8 @@ def write_data(payload):
 
 
 def streams(folder):
-    """The byte streams beside a real capture: {(connection number, direction): bytes}; 0 is client to server."""
+    """The byte streams beside a real capture: {(connection number, direction): bytes}; 0 is client
+    to server."""
     found = {}
     for path in sorted(folder.iterdir()):
         if match := re.fullmatch(r"conn(\d+)\.(c2s|s2c)\.(sent|rebuilt)", path.name):

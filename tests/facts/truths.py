@@ -4,10 +4,11 @@ What is said of an altered capture is true of the whole one, or it is not said.
 
     tests/facts/truths.py [--list] [--strict] [--only KIND] [--each N] [--plugin FILE] [CAPTURE ...]
 
-A CAPTURE is one of the project, by its name, or the path of a file: Ethernet frames, times in microseconds.
-Alters captures in many ways (alterations.py), compares the JSON report and the fields and items of each frame with
-those of the whole capture, and prints what contradicts. Counts of packets may be lower, since the altered capture has
-fewer; all else is the same or is absent. What speaks of the capture itself is left out: that it lacks packets.
+A CAPTURE is one of the project, by its name, or the path of a file: Ethernet frames, times in
+microseconds. Alters captures in many ways (alterations.py), compares the JSON report and the fields
+and items of each frame with those of the whole capture, and prints what contradicts. Counts of
+packets may be lower, since the altered capture has fewer; all else is the same or is absent. What
+speaks of the capture itself is left out: that it lacks packets.
 """
 
 import argparse
@@ -53,13 +54,17 @@ OPEN = [
     (
         "-n-lossy$",
         {"idle_s"},
-        "what comes again as the next packet of its flow, since its first time is absent: nothing tells that "
+        "what comes again as the next packet of its flow, since its first time is absent: "
+        "nothing tells that "
         "its writer, or its peer, has waited for a retransmission",
     ),
     (
         "^peer-rkeys$",
         {"unreported_bytes", "unannounced_bytes"},
-        "all later packets of the group are absent, and TCP or other groups go on: nothing tells that this one does, too",
+        (
+            "all later packets of the group are absent, and TCP or other groups go on: nothing "
+            "tells that this one does, too"
+        ),
     ),
 ]
 
@@ -78,8 +83,9 @@ def is_open(name, statement):
 
 # ---- what frames show ----
 
-# Not what ends with an acknowledgement, as smcr.write.ack_time, smcr.window.wait_time, and the parts of `time` in the report:
-# a capture that lacks the first acknowledgement has a later one, and nothing tells.
+# Not what ends with an acknowledgement, as smcr.write.ack_time, smcr.window.wait_time, and the
+# parts of `time` in the report: a capture that lacks the first acknowledgement has a later one, and
+# nothing tells.
 NUMBERS = [
     "smcr.cdc.len",
     "smcr.cdc.read",
@@ -113,7 +119,8 @@ REASON, STREAM = "smcr.fallback.reason", "tcp.stream"
 CAUSE, NO_CAUSE = "smcr.resent.cause", "1"  # of a retransmission; it is not known
 COPY = "smcr.duplicate"  # of which frame
 CAUSES_COUNTED = ("nak", "icrc", "rnr", "read", "timeout")
-# Behind a failover messages and WRITEs are sent again, in other packets. What they are, which tells them from all others:
+# Behind a failover messages and WRITEs are sent again, in other packets. What they are, which tells
+# them from all others:
 MESSAGES = (
     ("smcr.stream", "smcr.dir", "smcr.cdc.seq", "smcr.cdc.prod_wrap", "smcr.cdc.prod"),
     ("smcr.stream", "smcr.dir", "smcr.stream.offset", "smcr.write.len"),
@@ -128,8 +135,8 @@ TELLS = [
 ]
 # Times, and since which frame.
 SINCE = {"smcr.response_time": "smcr.request_in", "smcr.cdc.read_time": "smcr.cdc.read_of"}
-# Items that tell what the capture lacks, or what it has in disorder; or what the message says, where nothing before it
-# has said as much.
+# Items that tell what the capture lacks, or what it has in disorder; or what the message says,
+# where nothing before it has said as much.
 OF_THE_CAPTURE = {
     "smcr.packet_ahead",
     "smcr.no_roce",
@@ -214,7 +221,8 @@ FOUND_OF_CAPTURE = {
     "handshake_unfinished",
     *(item.removeprefix("smcr.").replace(".", "_") for item in OF_THE_CAPTURE),
 }
-# Findings that say less than others of the same: where a stronger one is true, so is the weaker one, and not the reverse.
+# Findings that say less than others of the same: where a stronger one is true, so is the weaker
+# one, and not the reverse.
 SENT_AGAIN = {
     "repeats",
     "timeouts",
@@ -262,7 +270,8 @@ OF_ORDER = {
     "tcp_loss",
     *IDLE,
 }
-# What addresses of TCP say beside those of CLC: behind NAT they are others, and what is said of them is another truth.
+# What addresses of TCP say beside those of CLC: behind NAT they are others, and what is said of
+# them is another truth.
 OF_ADDRESSES = {"smcr.clc.other_subnet", "clc_other_subnet", "clc.other_subnet"}
 # Of the order of a host's messages on two links.
 OF_LINKS = {"smcr.conn.moved", "link.moved_from", "link.moved_to"}
@@ -283,7 +292,8 @@ OF_LATE_COPIES = {
     "smcr.told.otherwise",
     "told_otherwise",
 }
-# What a message says, whichever of its packets is taken in: the one that it was sent in first, or a retransmission.
+# What a message says, whichever of its packets is taken in: the one that it was sent in first, or a
+# retransmission.
 OF_A_MESSAGE = {"smcr.window.full", "smcr.window.opened", "smcr.window.late_update"}
 # Findings on who waited for whom.
 OF_WAITS = {"buffer_full", "slow_reader"}
@@ -298,7 +308,8 @@ UP_TO_THE_END = {
     "slow_reader",
 }
 
-# What is said of an altered capture: where, what, what is said of the whole one and of this one; is that no contradiction?
+# What is said of an altered capture: where, what, what is said of the whole one and of this one; is
+# that no contradiction?
 Statement = collections.namedtuple("Statement", "where what before after is_true")
 
 
@@ -319,7 +330,8 @@ def field_names():
 
 
 def shown(rows, frames):
-    """{frame of the whole capture: {field: values}}; frame numbers become those of the whole capture."""
+    """{frame of the whole capture: {field: values}}; frame numbers become those of the whole
+    capture."""
     found = {}
     for frame, texts in zip(frames, rows, strict=True):
         values = dict(zip(field_names(), texts, strict=True))
@@ -335,7 +347,8 @@ def shown(rows, frames):
 
 
 def look(tshark, path, passes=2, names=()):
-    """Texts of all frames of a capture, and its report. `names`: (text, what it stands for) of what has another name."""
+    """Texts of all frames of a capture, and its report. `names`: (text, what it stands for) of what
+    has another name."""
     fields_of = [text for name in field_names() for text in ("-e", name)]
     text = tshark.show(
         path,
@@ -404,8 +417,8 @@ def sent_again(before):
 
 def since_other(frame, others, packets, times):
     """
-    The time from each frame that has the same packet as one of the others to each one with the packet of this one: the
-    capture may lack the first of them.
+    The time from each frame that has the same packet as one of the others to each one with the
+    packet of this one: the capture may lack the first of them.
     """
     starts, ends = packets_of(others, packets), packets_of([frame], packets)
     return {
@@ -419,8 +432,9 @@ def since_other(frame, others, packets, times):
 
 def of_frames(before, after, but, packets, times):
     """
-    Statements of frames. packets: {frame: its RoCE packet or TCP segment}; times: {frame: microseconds}. Of what is sent
-    again they are those of the first time, or of this one: the capture may lack the first.
+    Statements of frames. packets: {frame: its RoCE packet or TCP segment}; times: {frame:
+    microseconds}. Of what is sent again they are those of the first time, or of this one: the
+    capture may lack the first.
     """
     again = sent_again(before)
     begun = {
@@ -527,7 +541,8 @@ def same(before, after, names, prefix=""):
 
 
 def no_more(before, after, prefix="", times=1):
-    """Statements whose number is not larger than that of the whole capture, or so many times that."""
+    """Statements whose number is not larger than that of the whole capture, or so many times
+    that."""
     for name in sorted(FEWER & after.keys()):
         if before[name] is not None and after[name] is not None:
             yield prefix + name, before[name], after[name], after[name] <= times * before[name]
@@ -535,9 +550,10 @@ def no_more(before, after, prefix="", times=1):
 
 def of_times(before, after, later, unseen):
     """
-    Where the time went: it adds up, and nobody was idle, or waited for space, for longer than in the whole capture, where
-    of some time nobody knows. later: seconds by which absent acknowledgements let space be known to be free later; unseen:
-    in which packets were sent again, and nothing tells.
+    Where the time went: it adds up, and nobody was idle, or waited for space, for longer than in
+    the whole capture, where of some time nobody knows. later: seconds by which absent
+    acknowledgements let space be known to be free later; unseen: in which packets were sent again,
+    and nothing tells.
     """
     for name in DIRECTIONS:
         one, other = before[name]["time"], after[name]["time"]
@@ -676,8 +692,8 @@ def of_flows(before, after, copies):
 
 def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
     """
-    Statements of the report of an altered capture. `but`: members that are left out; items: of the whole capture; later and
-    unseen: as in of_times().
+    Statements of the report of an altered capture. `but`: members that are left out; items: of the
+    whole capture; later and unseen: as in of_times().
     """
     truth = by_ends(before)
     found = [
@@ -751,12 +767,14 @@ def has_same_times(truth, frames):
 
 
 def counts_all(truth):
-    """Whether the report has all RoCE packets: of a capture that starts late it lacks those before the first that tells a link."""
+    """Whether the report has all RoCE packets: of a capture that starts late it lacks those before
+    the first that tells a link."""
     return sum(flow["packets"] for flow in truth.report["rdma_flows"]) >= len(truth.roce)
 
 
 def has_early_times(truth, frames):
-    """Whether a frame has a time at which it was not sent yet: then neither order nor time tells on which link it was first."""
+    """Whether a frame has a time at which it was not sent yet: then neither order nor time tells on
+    which link it was first."""
     return any(
         pcapng.time(frame) < pcapng.time(truth.base.frames[frame.number - 1]) for frame in frames
     )
@@ -771,7 +789,8 @@ def has_late_copies(frames):
 
 
 def acknowledged_later(truth, frames):
-    """Seconds by which absent acknowledgements come later, all together: the next ones stand for them, and nothing tells."""
+    """Seconds by which absent acknowledgements come later, all together: the next ones stand for
+    them, and nothing tells."""
     kept, following, later = {frame.number for frame in frames}, {}, 0
     for packet in reversed(truth.roce):
         if packet.opcode == wire.ACKNOWLEDGE:
@@ -784,9 +803,10 @@ def acknowledged_later(truth, frames):
 
 def unseen_repeats(truth, frames):
     """
-    Spans of frames, the first and the last one, in which a packet was sent again, and nothing tells. A packet whose first
-    time is absent is a new one when it comes again, unless one behind it in its flow came in between: then there was a gap.
-    Of a later time that is absent nobody knows that it was needed.
+    Spans of frames, the first and the last one, in which a packet was sent again, and nothing
+    tells. A packet whose first time is absent is a new one when it comes again, unless one behind
+    it in its flow came in between: then there was a gap. Of a later time that is absent nobody
+    knows that it was needed.
     """
     kept, times, spans = {frame.number for frame in frames}, collections.defaultdict(list), []
     requests = [packet for packet in truth.roce if packet.opcode != wire.ACKNOWLEDGE]
@@ -819,7 +839,8 @@ def length(spans, times):
 
 
 def not_compared(truth, frames):
-    """Members of the report that may differ: the altered capture ends before, or packets have other times."""
+    """Members of the report that may differ: the altered capture ends before, or packets have other
+    times."""
     ends_before = not any(frame.number == truth.base.frames[-1].number for frame in frames)
     longer = any(
         len(frame.block) > len(truth.base.frames[frame.number - 1].block) for frame in frames

@@ -1,6 +1,6 @@
 """
-A second reader of captures, which knows neither the plugin nor Wireshark: SMC-R messages, RDMA WRITEs and
-acknowledgements of a file, frame by frame, from Ethernet, Linux cooked and ERF frames.
+A second reader of captures, which knows neither the plugin nor Wireshark: SMC-R messages, RDMA
+WRITEs and acknowledgements of a file, frame by frame, from Ethernet, Linux cooked and ERF frames.
 """
 
 import collections
@@ -86,7 +86,8 @@ def _frame(number, linktype, data):
 
 @functools.cache
 def packets(path):
-    """RoCE packets and TCP segments of a capture, in its order. Captures of exported PDUs have none."""
+    """RoCE packets and TCP segments of a capture, in its order. Captures of exported PDUs have
+    none."""
     reader = RawPcapReader(str(path))
     try:
         linktype = getattr(reader, "linktype", ETHERNET)
@@ -112,7 +113,8 @@ def clc_length(data):
 
 
 def clc_messages(path):
-    """CLC messages at the beginning of both directions of all TCP connections; the frame is that of the last byte."""
+    """CLC messages at the beginning of both directions of all TCP connections; the frame is that of
+    the last byte."""
     found, streams = [], {}  # {ends: [next sequence number, bytes not taken yet, no longer CLC]}
     for segment in packets(path):
         if not isinstance(segment, Segment):
@@ -146,7 +148,8 @@ def clc_messages(path):
 
 
 def sends(path):
-    """Payloads of SENDs, those of several packets put together: (frame of the last packet, bytes)."""
+    """Payloads of SENDs, those of several packets put together: (frame of the last packet,
+    bytes)."""
     parts = {}
     for packet in roce(path):
         key = packet.ends, packet.qpn
@@ -209,8 +212,9 @@ def _immediate(value):
 
 def immediates(path):
     """
-    What WRITEs say with immediate data: {frame: {field: value}}. Only where the first contact has agreed on it (ANCK's
-    net/smc/smc_clc.h: struct smc_clc_first_contact_ext_v2x, vendor_exp_options), and the token is the receiver's.
+    What WRITEs say with immediate data: {frame: {field: value}}. Only where the first contact has
+    agreed on it (ANCK's net/smc/smc_clc.h: struct smc_clc_first_contact_ext_v2x,
+    vendor_exp_options), and the token is the receiver's.
     """
     tokens = {
         int.from_bytes(each.data[38:41], "big"): each.data[49]

@@ -1,7 +1,9 @@
 """
-Ways in which the same packets come into a capture: tunnels, tags, headers on the way, link types, file formats.
+Ways in which the same packets come into a capture: tunnels, tags, headers on the way, link types,
+file formats.
 
-A wrapping changes each frame or the file, and no packet is lost: what is said of the frames is the same.
+A wrapping changes each frame or the file, and no packet is lost: what is said of the frames is the
+same.
 """
 
 import functools
@@ -268,7 +270,8 @@ IP_LINK_TYPES = {
 
 
 def write_as(path, head, frames, link_type=wire.ETHERNET, digits=6, interfaces=0):
-    """As pcapng with interfaces of this link type, as many as before or as told; times have so many digits behind the second."""
+    """As pcapng with interfaces of this link type, as many as before or as told; times have so many
+    digits behind the second."""
     interfaces = interfaces or len(pcapng.link_types(head))
     every = (
         frames
@@ -307,7 +310,8 @@ FILES = {
 
 
 def two_interfaces(frames, second):
-    """Frames come from two interfaces; `second` says of a frame's bytes whether it comes from the second."""
+    """Frames come from two interfaces; `second` says of a frame's bytes whether it comes from the
+    second."""
     return [pcapng.of_interface(frame, int(second(pcapng.data(frame)))) for frame in frames]
 
 

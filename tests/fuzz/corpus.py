@@ -1,6 +1,7 @@
 """
-Seeds for the harnesses, cut out of the captures: messages, packets and options, each in the form that its harness reads
-(fuzz_epan.c). Usage: corpus.py FOLDER; makes FOLDER/HARNESS/ for every harness that has seeds.
+Seeds for the harnesses, cut out of the captures: messages, packets and options, each in the form
+that its harness reads (fuzz_epan.c). Usage: corpus.py FOLDER; makes FOLDER/HARNESS/ for every
+harness that has seeds.
 """
 
 import hashlib
@@ -96,7 +97,8 @@ class Seeds:
             self.chain("write", record(how, message[reth:]) + message[:reth])
 
 
-# Packets of the harness "rdma" (rdma.c), by sender: 0 is the client, with the queue pair 0x11, 1 the server, with 0x21.
+# Packets of the harness "rdma" (rdma.c), by sender: 0 is the client, with the queue pair 0x11, 1
+# the server, with 0x21.
 QPN_OF = {0: 0 << 5, 1: 2 << 5}
 
 
@@ -186,8 +188,8 @@ def exchanges(seeds):
         seeds.add("rdma", b"\1" + b"".join(b"\1" + each for each in exchange))
 
 
-# What hosts tell, of the harness "told" (told.c): the sender 0 is the client; 2 and 3 are the tokens 5 and 6. A cursor is its
-# round and kilobytes << 2.
+# What hosts tell, of the harness "told" (told.c): the sender 0 is the client; 2 and 3 are the
+# tokens 5 and 6. A cursor is its round and kilobytes << 2.
 def socket(server, token, received, written):
     return bytes([server, token, received, written, written, received])
 

@@ -1,5 +1,6 @@
 """
-The harnesses for libFuzzer, on some of their seeds and a little beyond: the short form of tests/fuzz/run.
+The harnesses for libFuzzer, on some of their seeds and a little beyond: the short form of
+tests/fuzz/run.
 """
 
 import random
@@ -58,8 +59,8 @@ def test_nothing_is_found(tshark, seeds, tmp_path, name, runs):
     chosen = sorted(folder.iterdir()) if folder.exists() else []
     for path in random.Random(name).sample(chosen, min(SEEDS, len(chosen))):
         shutil.copy(path, tmp_path)
-    # With "simple" memory the sanitizer watches each of Wireshark's allocations. It also takes a third of the time, which
-    # otherwise goes into blocks of 8 MB for each execution.
+    # With "simple" memory the sanitizer watches each of Wireshark's allocations. It also takes a
+    # third of the time, which otherwise goes into blocks of 8 MB for each execution.
     environment = tshark.environment | {
         "ASAN_OPTIONS": "detect_leaks=0",
         "WIRESHARK_DEBUG_WMEM_OVERRIDE": "simple",

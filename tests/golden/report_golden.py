@@ -1,4 +1,5 @@
-"""What the golden of a report is: its page of text, in two passes, and its JSON: the first entries of each list."""
+"""What the golden of a report is: its page of text, in two passes, and its JSON: the first entries
+of each list."""
 
 import json
 import pathlib
@@ -8,7 +9,8 @@ from bed import FOLDERS, PACKED, captures
 FOLDER = pathlib.Path(__file__).resolve().parent / "reports"
 LONGEST = 400  # lines
 PREFERENCES = {"roce": ("-o", "smcr.roce:TRUE"), "icrc": ("-o", "smcr.check_icrc:TRUE")}
-# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the plugin, too.
+# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the
+# plugin, too.
 CALM = ("--disable-protocol", "rpcordma")
 LONG_LIST = 1  # entries of a list that are shown
 DIGITS = 9  # of numbers: the last ones depend on the library
@@ -28,7 +30,8 @@ def file_of(name):
 
 
 def rounded(value):
-    """JSON whose sums of squares are the same everywhere, with the first entries of long lists only."""
+    """JSON whose sums of squares are the same everywhere, with the first entries of long lists
+    only."""
     if isinstance(value, dict):
         return {name: rounded(each) for name, each in value.items()}
     if isinstance(value, list):

@@ -1,6 +1,6 @@
 """
-Every capture is shown as its golden text says. Where a change is meant, tests/golden/regenerate writes the new texts,
-and the diff is part of the review.
+Every capture is shown as its golden text says. Where a change is meant, tests/golden/regenerate
+writes the new texts, and the diff is part of the review.
 """
 
 import difflib

@@ -1,4 +1,5 @@
-"""Reports are what their goldens say, in every version of Wireshark. tests/golden/regenerate writes them anew."""
+"""Reports are what their goldens say, in every version of Wireshark. tests/golden/regenerate writes
+them anew."""
 
 import difflib
 

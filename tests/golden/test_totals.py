@@ -1,5 +1,6 @@
 """
-All output is what it was: the totals that tests/oracle keeps of fields, items, Info, reports and tables.
+All output is what it was: the totals that tests/oracle keeps of fields, items, Info, reports and
+tables.
 """
 
 import subprocess

@@ -1,6 +1,7 @@
 """
-Captures altered on purpose: cut at every byte, mutated, reordered. Many altered copies of a capture go into one file,
-each with its own addresses, so that Wireshark takes them for hosts that have nothing to do with each other.
+Captures altered on purpose: cut at every byte, mutated, reordered. Many altered copies of a capture
+go into one file, each with its own addresses, so that Wireshark takes them for hosts that have
+nothing to do with each other.
 """
 
 import random
@@ -18,8 +19,8 @@ VLAN_ETHERTYPES = (0x8100, 0x88A8)
 TCP, UDP = 6, 17
 SHORTEST = {197: 24}  # bytes of an ERF record without which Wireshark takes the file for damaged
 
-# No SMC-R message reaches beyond this byte of a frame; what follows is data of applications. There only some of the
-# bytes are tried.
+# No SMC-R message reaches beyond this byte of a frame; what follows is data of applications. There
+# only some of the bytes are tried.
 LONGEST_MESSAGE = 330
 STEP_IN_DATA = 50
 
@@ -35,7 +36,8 @@ def read(path):
 
 
 def write(path, linktype, records):
-    """Write a pcap file from (captured bytes, original length) pairs; 1 ms passes between frames."""
+    """Write a pcap file from (captured bytes, original length) pairs; 1 ms passes between
+    frames."""
     with open(path, "wb") as file:
         file.write(PCAP_HEADER.pack(0xA1B2C3D4, 2, 4, 0, 0, 262144, linktype))
         for i, (data, length) in enumerate(records):
@@ -44,7 +46,8 @@ def write(path, linktype, records):
 
 
 class Layers:
-    """Where the headers of a frame are. `payload` is where a CLC message begins, or a RoCE packet's BTH."""
+    """Where the headers of a frame are. `payload` is where a CLC message begins, or a RoCE packet's
+    BTH."""
 
     def __init__(self, linktype, frame):
         self.network = self.transport = self.payload = self.protocol = None
@@ -79,7 +82,8 @@ def cuts(linktype, frame, first=0):
 
 
 class Readdress:
-    """Gives every copy of a capture its own IP addresses and GIDs, in headers and messages alike."""
+    """Gives every copy of a capture its own IP addresses and GIDs, in headers and messages
+    alike."""
 
     def __init__(self, linktype, frames):
         found = set()
@@ -107,7 +111,8 @@ class Readdress:
 
 
 def shorten(linktype, frame, length):
-    """The frame as if the sender had ended the message early: the lengths in the headers are right."""
+    """The frame as if the sender had ended the message early: the lengths in the headers are
+    right."""
     layers = Layers(linktype, frame)
     frame = bytearray(frame[:length])
     if layers.transport is not None and frame[layers.network] >> 4 == 4:
@@ -123,7 +128,8 @@ def shorten(linktype, frame, length):
 
 
 def kind(linktype, frame):
-    """What tells a frame from others when it is cut: frames of a kind have the same layout. None: no layout of ours."""
+    """What tells a frame from others when it is cut: frames of a kind have the same layout. None:
+    no layout of ours."""
     layers = Layers(linktype, frame)
     if layers.payload is None or layers.payload >= len(frame):
         return None
@@ -162,8 +168,8 @@ def snapped(linktype, frames, copies, lengths=None):
 
 def cut_packets(linktype, frames, copies, chosen=None):
     """
-    The capture with cut copies behind every RoCE packet (or the chosen ones), so that its queue pairs are known: cut
-    by the capture, cut on the wire, ended by the sender.
+    The capture with cut copies behind every RoCE packet (or the chosen ones), so that its queue
+    pairs are known: cut by the capture, cut on the wire, ended by the sender.
     """
     readdress = Readdress(linktype, frames)
     copy = next(copies)
@@ -181,8 +187,8 @@ def cut_packets(linktype, frames, copies, chosen=None):
 
 def cut_segments(linktype, frames, copies, chosen=None):
     """
-    The TCP connections once for every byte of every segment with payload (or of the chosen ones), up to that segment,
-    which is cut by the capture or ended by the sender there.
+    The TCP connections once for every byte of every segment with payload (or of the chosen ones),
+    up to that segment, which is cut by the capture or ended by the sender there.
     """
     readdress = Readdress(linktype, frames)
     connections = {}  # {pair of ports: frames so far}
@@ -246,8 +252,8 @@ def mutate_order(frames, dice):
 
 def mutated(linktype, frames, copies, seeds):
     """
-    One mutated copy of the capture for each seed. Exported PDUs have none: TCP of 4.6 stops with an assertion where their
-    addresses are of a kind that it does not know, plugin or not.
+    One mutated copy of the capture for each seed. Exported PDUs have none: TCP of 4.6 stops with an
+    assertion where their addresses are of a kind that it does not know, plugin or not.
     """
     if linktype == LINKTYPE_EXPORTED_PDU:
         return
@@ -266,7 +272,8 @@ EXTREMES = (0, 1, 0x7F, 0x80, 0xFF)
 
 
 def ethernet_frame(protocol, payload, copy, ports=(50000, ROCE_PORT), back=False, sequence=0):
-    """Ethernet and IPv4 between two hosts of this copy; a TCP header without options, or an UDP header."""
+    """Ethernet and IPv4 between two hosts of this copy; a TCP header without options, or an UDP
+    header."""
     ends = [
         struct.pack(">BHB", 20 + (copy >> 16), copy & 0xFFFF, host)
         for host in ((2, 1) if back else (1, 2))
@@ -302,7 +309,8 @@ def random_bytes(dice):
 
 
 def random_frames(copies, seeds):
-    """Frames that no capture has given: for each seed some RoCE packets and TCP segments between two hosts."""
+    """Frames that no capture has given: for each seed some RoCE packets and TCP segments between
+    two hosts."""
     for seed in seeds:
         dice = random.Random(seed)
         copy = next(copies)
@@ -338,8 +346,9 @@ def random_frames(copies, seeds):
 
 def extremes(linktype, frames, copies, chosen=None):
     """
-    The capture, and behind every packet (or the chosen ones) copies of it in which each byte, each two and each four
-    bytes of its message are at the ends of their ranges: counts, lengths and offsets are among them.
+    The capture, and behind every packet (or the chosen ones) copies of it in which each byte, each
+    two and each four bytes of its message are at the ends of their ranges: counts, lengths and
+    offsets are among them.
     """
     readdress = Readdress(linktype, frames)
     copy = next(copies)

@@ -1,4 +1,5 @@
-"""Whatever bytes come, the report is made, and its JSON is valid JSON in valid UTF-8. Under AddressSanitizer and UBSan."""
+"""Whatever bytes come, the report is made, and its JSON is valid JSON in valid UTF-8. Under
+AddressSanitizer and UBSan."""
 
 import json
 

@@ -1,6 +1,7 @@
 """
-Tables of one capture after the other in one process, whole and altered, under AddressSanitizer and UBSan: no cell of a
-capture that was closed is read. Each table is asked for twice, so that the second round frees what the first one shows.
+Tables of one capture after the other in one process, whole and altered, under AddressSanitizer and
+UBSan: no cell of a capture that was closed is read. Each table is asked for twice, so that the
+second round frees what the first one shows.
 """
 
 import alter
@@ -13,7 +14,8 @@ SMALL = 25_000  # bytes
 
 
 def calm(tshark, scratch):
-    """Without RPC over RDMA: Wireshark 4.0 crashes in its second pass over some captures, without the plugin, too."""
+    """Without RPC over RDMA: Wireshark 4.0 crashes in its second pass over some captures, without
+    the plugin, too."""
     settings = scratch / "settings"
     settings.mkdir()
     (settings / "disabled_protos").write_text("rpcordma\n")

@@ -1,8 +1,10 @@
 """
-Whatever bytes come, the plugin neither crashes nor hangs nor touches memory that is not its own. It runs under
-AddressSanitizer and UBSan in the distribution's tshark, which stops at the first "Dissector bug".
+Whatever bytes come, the plugin neither crashes nor hangs nor touches memory that is not its own. It
+runs under AddressSanitizer and UBSan in the distribution's tshark, which stops at the first
+"Dissector bug".
 
-This is the short form: of frames with the same layout one is cut and altered. tests/fuzz/tshark takes them all.
+This is the short form: of frames with the same layout one is cut and altered. tests/fuzz/tshark
+takes them all.
 """
 
 import functools

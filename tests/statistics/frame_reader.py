@@ -1,6 +1,6 @@
 """
-Which frames of a real capture belong to a connection, a link, or an RMB, straight from the bytes. It knows neither the
-plugin nor Wireshark.
+Which frames of a real capture belong to a connection, a link, or an RMB, straight from the bytes.
+It knows neither the plugin nor Wireshark.
 """
 
 import collections
@@ -41,7 +41,8 @@ def rkeys(message):
 
 
 def tells_one_rmb(message):
-    """[RKeys of one RMB]: CONFIRM RKEY has one RMB with all its keys, messages that add a link have pairs of keys."""
+    """[RKeys of one RMB]: CONFIRM RKEY has one RMB with all its keys, messages that add a link have
+    pairs of keys."""
     kind, found = message_reader.llc_type(message), rkeys(message)
     if kind == CONFIRM_RKEY:
         return [found]
@@ -86,8 +87,8 @@ Known = collections.namedtuple("Known", "connections rmbs")
 @functools.cache
 def read(name):
     """
-    Frames by TCP connection, and by RMB. Connections are the two ends of TCP, RMBs have the names of memories(); an RMB
-    also says which connections use it: {name: (frames, connections)}.
+    Frames by TCP connection, and by RMB. Connections are the two ends of TCP, RMBs have the names
+    of memories(); an RMB also says which connections use it: {name: (frames, connections)}.
     """
     connections, rmbs = collections.defaultdict(set), collections.defaultdict(
         lambda: (set(), set())
@@ -135,7 +136,8 @@ def read(name):
 
 @functools.cache
 def links(name):
-    """{(address, queue pair): frames}: what comes to each queue pair, and the Accept or Confirm that names it."""
+    """{(address, queue pair): frames}: what comes to each queue pair, and the Accept or Confirm
+    that names it."""
     frames = collections.defaultdict(set)
     for packet in wire.roce(message_reader.path_of(name)):
         frames[packet.ends[1], packet.qpn].add(packet.frame)

@@ -1,8 +1,10 @@
 """
-Who says what to whom, and when, straight from the bytes of a real capture: messages with their senders and times, which
-of them were retransmitted, and which answer which. It knows neither the plugin nor Wireshark.
+Who says what to whom, and when, straight from the bytes of a real capture: messages with their
+senders and times, which of them were retransmitted, and which answer which. It knows neither the
+plugin nor Wireshark.
 
-In the real captures the client is host .1, with MAC addresses 52:54:00:aa:..., the server host .2, with ...:bb:...
+In the real captures the client is host .1, with MAC addresses 52:54:00:aa:..., the server host .2,
+with ...:bb:...
 """
 
 import collections
@@ -161,7 +163,8 @@ def take_last(waiting, sender, fits):
 
 
 def answered_by_request(waiting, message):
-    """The server grants a wish of the client; the client confirms a DELETE LINK for all links by one of its own."""
+    """The server grants a wish of the client; the client confirms a DELETE LINK for all links by
+    one of its own."""
     kind = llc_type(message)
     if message.sender == SERVER and kind == DELETE_LINK:
         return take_last(waiting, SERVER, lambda asked: llc_type(asked) == DELETE_LINK)

@@ -1,4 +1,5 @@
-"""What tshark and sharkd print of statistics, as Python has it; and the program that does what the window does."""
+"""What tshark and sharkd print of statistics, as Python has it; and the program that does what the
+window does."""
 
 import collections
 import contextlib

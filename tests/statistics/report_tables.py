@@ -1,6 +1,6 @@
 """
-The tables of a report, read from tshark and from sharkd; and what each cell must be, from the JSON report and from what
-docs/statistics.md says of the columns.
+The tables of a report, read from tshark and from sharkd; and what each cell must be, from the JSON
+report and from what docs/statistics.md says of the columns.
 """
 
 import decimal
@@ -324,4 +324,7 @@ def differences(found, wanted):
                 yield f"{name}: columns {sorted({*one} ^ {*other})}"
             for column in other:
                 if not same_cell(one.get(column, "(none)"), other[column]):
-                    yield f"{name}, row {number}, {column}: {one.get(column)!r}, not {other[column]!r}"
+                    yield (
+                        f"{name}, row {number}, {column}: {one.get(column)!r}, not "
+                        f"{other[column]!r}"
+                    )

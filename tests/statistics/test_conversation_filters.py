@@ -1,4 +1,5 @@
-"""Filters of the menu: what they find is what the bytes say, and every frame that they find has them."""
+"""Filters of the menu: what they find is what the bytes say, and every frame that they find has
+them."""
 
 import collections
 import functools
@@ -61,7 +62,8 @@ def found_by_all(tshark, opened, name):
 
 
 def found_by(tshark, opened, name, text):
-    """Frames that a filter of a menu finds after the first pass. One process asks all filters of the capture."""
+    """Frames that a filter of a menu finds after the first pass. One process asks all filters of
+    the capture."""
     return found_by_all(tshark, opened, name)[text]
 
 
@@ -83,7 +85,8 @@ def of_smc(tshark, name):
 
 @real
 def test_connection(tshark, opened, name):
-    """All of TCP, CDC and RDMA WRITEs; each of these frames has the filter, and no other frame has one."""
+    """All of TCP, CDC and RDMA WRITEs; each of these frames has the filter, and no other frame has
+    one."""
     known = frame_reader.read(name).connections
     expected = sorted(sorted(known[each]) for each in of_smc(tshark, name))
     found = menus(opened, name, CONNECTION)
@@ -95,8 +98,8 @@ def test_connection(tshark, opened, name):
 @real
 def test_link(tshark, opened, name):
     """
-    What its two queue pairs receive, and the CLC messages that name them; each of these frames has the filter. A segment
-    of TCP has that of its connection.
+    What its two queue pairs receive, and the CLC messages that name them; each of these frames has
+    the filter. A segment of TCP has that of its connection.
     """
     ends = frame_reader.links(name)
     packets = wire.packets(message_reader.path_of(name))
@@ -139,7 +142,8 @@ def fell_back(tshark, name):
 @pytest.mark.parametrize("role", [0, 1], ids=["client", "server"])
 @real
 def test_rmb(tshark, opened, name, role):
-    """RDMA WRITEs into it, and the messages that tell its RKeys; all frames of its connections have the filter."""
+    """RDMA WRITEs into it, and the messages that tell its RKeys; all frames of its connections have
+    the filter."""
     known = frame_reader.read(name)
     expected = {}
     for rmb, (frames, connections) in known.rmbs.items():
@@ -158,7 +162,8 @@ def test_rmb(tshark, opened, name, role):
 
 
 def test_errors_of_icmp_are_of_no_connection(tshark, scratch):
-    """A host that quotes a segment has sent none: Wireshark leaves the ports of the quoted one behind."""
+    """A host that quotes a segment has sent none: Wireshark leaves the ports of the quoted one
+    behind."""
     name = "6.1-v2-a-first-contact-ipv4"
     frames = [Ether(data) for data, _ in RawPcapReader(str(message_reader.path_of(name)))]
     segment = next(frame for frame in frames if TCP in frame)

@@ -1,6 +1,6 @@
 """
-Conversations and endpoints: the bytes of the report and of the ground truth, the frames that `smcr.stream` finds, and
-filters made from a row that find its frames.
+Conversations and endpoints: the bytes of the report and of the ground truth, the frames that
+`smcr.stream` finds, and filters made from a row that find its frames.
 """
 
 import functools
@@ -59,7 +59,8 @@ def end(entry):
 
 @pytest.mark.parametrize("name", [*REAL, *OTHERS])
 def test_rows_are_the_reports_connections(tshark, name):
-    """The same connections, ends and bytes. A is the client. Where the report knows no bytes, there are none."""
+    """The same connections, ends and bytes. A is the client. Where the report knows no bytes, there
+    are none."""
     connections = {each["stream"]: each for each in report(tshark, name, TWO)["connections"]}
     rows = rows_of(tshark, name)
     assert rows.keys() == connections.keys()
@@ -93,7 +94,8 @@ def test_bytes_out_of_order_count_where_tcp_hands_them_on(tshark, passes):
 
 @pytest.mark.parametrize("name", [name for name in REAL if name not in PARTS])
 def test_bytes_are_what_was_sent(tshark, name):
-    """The ground truth: what the programs gave to their sockets, over RDMA or, after a fallback, over TCP."""
+    """The ground truth: what the programs gave to their sockets, over RDMA or, after a fallback,
+    over TCP."""
     streams = traffic.streams(TOP / "captures" / "real" / f"{name}.streams")
     by_tcp = {
         int(conn.tcp_stream): {
@@ -128,7 +130,8 @@ def ways(row, stream):
 
 @pytest.mark.parametrize("name", [*REAL, *FALLBACKS])
 def test_filters_of_rows_find_their_frames(tshark, name):
-    """On TCP and RoCE. The frames are those with the connection's number; each direction has those that it sends."""
+    """On TCP and RoCE. The frames are those with the connection's number; each direction has those
+    that it sends."""
     rows = rows_of(tshark, name)
     filters = [(stream, each) for stream in rows for each in ways(rows[stream], stream).items()]
     found = frames_of_filters(
@@ -158,7 +161,8 @@ def test_filters_of_rows_find_their_frames(tshark, name):
 
 @pytest.mark.parametrize("name", [*REAL, *FALLBACKS])
 def test_endpoints_are_hosts_and_links(tshark, name):
-    """Hosts add up what their connections have. Links have all RoCE packets on them. Filters find the frames."""
+    """Hosts add up what their connections have. Links have all RoCE packets on them. Filters find
+    the frames."""
     path = copy_of(tshark, name)
     rows = taps(tshark, path, "endpt:SMC-R")[0]["hosts"]
     hosts, sums = {}, {}

@@ -1,6 +1,7 @@
 """
-The flow graph: every sentence is held against the bytes of its frame, read without the plugin and without Wireshark, and
-what the bytes have is in the graph. No end is 65535 or 4294967295, here and in Wireshark's own graph.
+The flow graph: every sentence is held against the bytes of its frame, read without the plugin and
+without Wireshark, and what the bytes have is in the graph. No end is 65535 or 4294967295, here and
+in Wireshark's own graph.
 """
 
 import collections
@@ -183,7 +184,8 @@ def firsts(frames, key):
 
 @pytest.mark.parametrize("name", REAL)
 def test_what_the_bytes_have_is_there(tshark, name):
-    """Options, CLC, LLC, NAKs and the ends of the streams: as many arrows as there are messages that are no repeats."""
+    """Options, CLC, LLC, NAKs and the ends of the streams: as many arrows as there are messages
+    that are no repeats."""
     found, graph = bytes_of(name), arrows(tshark, name)
     count = collections.Counter()
     for arrow in graph:
@@ -209,7 +211,8 @@ def test_what_the_bytes_have_is_there(tshark, name):
 
 @pytest.mark.parametrize("name", [*REAL, *(name for name in PATHS if name.endswith("-smc"))])
 def test_numbers_are_those_of_conversations_and_report(tshark, name):
-    """Bytes of each direction, full windows, closes; as sharkd's conversation table and the JSON have them."""
+    """Bytes of each direction, full windows, closes; as sharkd's conversation table and the JSON
+    have them."""
     rows = conversations(tshark, copy_of(tshark, name))
     entries = report(tshark, name, TWO)["connections"]
     totals = collections.Counter()
@@ -247,7 +250,8 @@ def graph_of(tshark, path, *arguments):
 
 @pytest.mark.parametrize("name", PATHS)
 def test_ends_are_ports_or_queue_pairs(tshark, name):
-    """In all captures, in both kinds of graph and with both kinds of addresses, in one pass and two."""
+    """In all captures, in both kinds of graph and with both kinds of addresses, in one pass and
+    two."""
     graphs = [
         part
         for kind in ("standard", "network")

@@ -1,4 +1,5 @@
-"""The I/O graphs of the profile: Wireshark can draw them, docs/statistics.md has them, and they add up to the report."""
+"""The I/O graphs of the profile: Wireshark can draw them, docs/statistics.md has them, and they add
+up to the report."""
 
 import csv
 import re

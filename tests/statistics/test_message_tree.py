@@ -1,4 +1,5 @@
-"""The stats tree of messages: every node counts what the bytes say, and what the ground truth and the report count."""
+"""The stats tree of messages: every node counts what the bytes say, and what the ground truth and
+the report count."""
 
 import collections
 import json
@@ -149,7 +150,8 @@ def packet_paths(name):
 
 
 def expected(name):
-    """{path: count}: a packet counts in each node of its path once, and in "Flags" once for all of its flags."""
+    """{path: count}: a packet counts in each node of its path once, and in "Flags" once for all of
+    its flags."""
     counts = collections.Counter()
     for paths in [
         *(list(PATHS[message.kind](message)) for message in message_reader.said(name)),
@@ -162,7 +164,8 @@ def expected(name):
 
 
 def merged(counts):
-    """With copies under "Retransmitted": who made them is told by the identification of IP, not by PSNs."""
+    """With copies under "Retransmitted": who made them is told by the identification of IP, not by
+    PSNs."""
     result = collections.Counter()
     for path, count in counts.items():
         result[tuple("Retransmitted" if part in AGAIN else part for part in path)] += count

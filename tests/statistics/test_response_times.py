@@ -1,4 +1,5 @@
-"""Service Response Time: samples are what the bytes say, what the fields show, and what rows filter."""
+"""Service Response Time: samples are what the bytes say, what the fields show, and what rows
+filter."""
 
 import collections
 

@@ -22,7 +22,8 @@ TABLES = [
 
 
 def test_files_one_after_the_other(tshark, bed):
-    """In one process: two files, each twice, each table twice; the answers are those of a process of its own."""
+    """In one process: two files, each twice, each table twice; the answers are those of a process
+    of its own."""
     names = (
         "6.1-v1-n-lossy",
         "6.1-v1-c2-capture-starts-late",

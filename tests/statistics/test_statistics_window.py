@@ -1,6 +1,6 @@
 """
-What the window does: the same numbers as tshark's, for one file after the other, read again, filtered or not; under
-sanitizers.
+What the window does: the same numbers as tshark's, for one file after the other, read again,
+filtered or not; under sanitizers.
 """
 
 import collections
@@ -58,7 +58,8 @@ def test_window_agrees_with_tshark(tshark, files, where):
 
 
 def pressed(findings):
-    """What the buttons do: next, previous twice, go to the frame, before and behind its filter that hides it, next, save twice."""
+    """What the buttons do: next, previous twice, go to the frame, before and behind its filter that
+    hides it, next, save twice."""
     count = len(findings)
     chosen = [2, 1, count] if count > 1 else [count] * 3
     frame = f"frame {findings[-1]['frame']}" if findings else None
@@ -74,8 +75,9 @@ def pressed(findings):
 
 def test_window_of_the_report_and_of_links(tshark, files):
     """
-    Of one file after the other, in both passes what tshark prints at its end, with a mark at the chosen finding, to which
-    the window scrolls; of links those of the frames selected, and where there is none, a row that says so.
+    Of one file after the other, in both passes what tshark prints at its end, with a mark at the
+    chosen finding, to which the window scrolls; of links those of the frames selected, and where
+    there is none, a row that says so.
     """
     where = "smcr.llc || frame.number > 400 || frame.number == 1"  # one of each at least
     for name, path, opened in zip(NAMES, files, tables.window(tshark, files, where), strict=True):
@@ -102,7 +104,8 @@ def test_window_under_sanitizers(tshark, files):
     assert (
         "ERROR: AddressSanitizer" not in result.stderr and "runtime error" not in result.stderr
     ), result.stderr[-4000:]
-    # plugin_if_apply_filter() and plugin_if_goto_frame() of Wireshark never give back what they hand to the window.
+    # plugin_if_apply_filter() and plugin_if_goto_frame() of Wireshark never give back what they
+    # hand to the window.
     leaks = [
         block
         for block in result.stderr.split("\n\n")

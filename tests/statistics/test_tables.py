@@ -1,6 +1,6 @@
 """
-The tables show what the JSON report says, in tshark, in sharkd, with a filter and without; and nothing of a file that
-was closed.
+The tables show what the JSON report says, in tshark, in sharkd, with a filter and without; and
+nothing of a file that was closed.
 """
 
 import pytest
@@ -95,7 +95,8 @@ SEVERAL = [
 
 
 def test_sharkd_has_them_and_keeps_none(tshark):
-    """All tables of one capture after the other, in one process; one table twice; after a table, the next capture."""
+    """All tables of one capture after the other, in one process; one table twice; after a table,
+    the next capture."""
     requests, wanted = [], []
     for name in SEVERAL:
         requests.append(sharkd.load(report_runs.copy_of(tshark, name)))

@@ -1,6 +1,7 @@
 """
-Checks of the encoders that build the synthetic captures: known messages are reproduced, ICRCs are right, and the
-committed captures are what their scenarios build. Run with: /usr/bin/python3 -m pytest tests/synth
+Checks of the encoders that build the synthetic captures: known messages are reproduced, ICRCs are
+right, and the committed captures are what their scenarios build. Run with: /usr/bin/python3 -m
+pytest tests/synth
 """
 
 import json

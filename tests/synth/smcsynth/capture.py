@@ -10,7 +10,8 @@ STEP = 100  # microseconds between two frames
 
 
 class Capture:
-    """Frames in the order in which they were taken. The clock only moves when a frame is added or by wait()."""
+    """Frames in the order in which they were taken. The clock only moves when a frame is added or
+    by wait()."""
 
     def __init__(self, linktype=LINKTYPE_ETHERNET):
         self.linktype = linktype
@@ -31,7 +32,8 @@ class Capture:
         self.now += round(seconds * 1_000_000)
 
     def encapsulate(self, wrap):
-        """Put every frame so far into another encapsulation: `wrap(microseconds, frame)` returns the new frame."""
+        """Put every frame so far into another encapsulation: `wrap(microseconds, frame)` returns
+        the new frame."""
         self.frames = [(when, wrap(when, frame)) for when, frame in self.frames]
 
     def pcap(self):
@@ -45,7 +47,8 @@ class Capture:
 
 
 def erf_infiniband(when, packet):
-    """ERF record of type 21, InfiniBand: how Wireshark reads native InfiniBand packets (it has no link type 247)."""
+    """ERF record of type 21, InfiniBand: how Wireshark reads native InfiniBand packets (it has no
+    link type 247)."""
     seconds, micros = divmod(when, 1_000_000)
     return (
         struct.pack("<II", (micros << 32) // 1_000_000, seconds)
@@ -55,5 +58,6 @@ def erf_infiniband(when, packet):
 
 
 def linux_cooked(_when, frame):
-    """Linux "cooked" header instead of the Ethernet header, as `tcpdump -i any` writes; all frames as sent to us."""
+    """Linux "cooked" header instead of the Ethernet header, as `tcpdump -i any` writes; all frames
+    as sent to us."""
     return struct.pack(">HHH", 0, 1, 6) + frame[6:12] + bytes(2) + frame[12:14] + frame[14:]

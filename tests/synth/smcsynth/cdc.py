@@ -14,8 +14,8 @@ STATE_FLAGS = {"sending_done": 0x80, "closed": 0x40, "abort": 0x20}
 
 def cdc(*, seq, token, prod=(0, 0), cons=(0, 0), flags=(), length=44, size=44):
     """
-    One CDC message. `token` is the receiver's alert token, cursors are (wrap, count) pairs, `flags` are names from the
-    two tables above; `length` lies about the length, `size` is what is sent.
+    One CDC message. `token` is the receiver's alert token, cursors are (wrap, count) pairs, `flags`
+    are names from the two tables above; `length` lies about the length, `size` is what is sent.
     """
     byte24 = sum(PRODUCER_FLAGS.get(name, 0) for name in flags)
     byte25 = sum(STATE_FLAGS.get(name, 0) for name in flags)

@@ -1,8 +1,8 @@
 """
 CLC messages (RFC 7609 A.2) and the SMC option of the TCP handshake (RFC 7609 A.1).
 
-Also the SMC-D and SMCv2 variants, which the RFC does not have: their layouts follow the Linux kernel
-(net/smc/smc_clc.h). Every encoder returns the bytes of one whole message, trailer included.
+Also the SMC-D and SMCv2 variants, which the RFC does not have: their layouts follow the Linux
+kernel (net/smc/smc_clc.h). Every encoder returns the bytes of one whole message, trailer included.
 """
 
 from .octets import gid, ipv4, mac, padded, u8, u16, u24, u32, u64, zero_filled
@@ -24,7 +24,8 @@ def smc_option(kind=254, exid=SMC_R, length=None):
 def clc_message(
     message_type, body, *, version=1, nibble=0, eyecatcher=SMC_R, trailer=None, length=None
 ):
-    """Header, body and trailer, RFC 7609 A.2. `nibble` is the low half of byte 7; `length` lies about the length."""
+    """Header, body and trailer, RFC 7609 A.2. `nibble` is the low half of byte 7; `length` lies
+    about the length."""
     total = 8 + len(body) + 4
     header = (
         eyecatcher
@@ -83,7 +84,8 @@ def v2_extension(
 
 
 def smcdv2_extension(*, seid, gids=()):
-    """SMC-Dv2 extension of a Proposal (smc_clc_smcd_v2_extension): SEID, then (ISM GID, CHID) pairs."""
+    """SMC-Dv2 extension of a Proposal (smc_clc_smcd_v2_extension): SEID, then (ISM GID, CHID)
+    pairs."""
     return padded(seid, 32) + bytes(16) + b"".join(u64(g) + u16(chid) for g, chid in gids)
 
 
@@ -101,7 +103,8 @@ def clc_proposal(
     offset=None,
     **header
 ):
-    """Proposal, RFC 7609 A.2.2. `ip_area`, `smcd` and `v2` come from the functions above, `offset` is the IP area's."""
+    """Proposal, RFC 7609 A.2.2. `ip_area`, `smcd` and `v2` come from the functions above, `offset`
+    is the IP area's."""
     if offset is None:
         offset = len(smcd) if smcd and ip_area else 0
     body = peer + gid(roce_gid) + mac(roce_mac) + u16(offset) + (smcd or b"") + ip_area + v2
@@ -142,7 +145,8 @@ def first_contact_extension(
     vendor=bytes(4),
     size=52
 ):
-    """First contact extension (smc_clc_first_contact_ext_v2x): 36 bytes, or 52 with the v2.1 fields."""
+    """First contact extension (smc_clc_first_contact_ext_v2x): 36 bytes, or 52 with the v2.1
+    fields."""
     extension = (
         u8(0x80 if direct else 0) + u8(os_type << 4 | release) + bytes(2) + padded(hostname, 32)
     )
@@ -161,7 +165,8 @@ def clc_accept(*, version=1, first_contact=True, eid=None, fce=b"", header=None,
 def clc_confirm(
     *, version=1, first_contact=False, eid=None, fce=b"", gids=None, header=None, **fields
 ):
-    """Confirm over SMC-R, RFC 7609 A.2.4; in version 2 a list of the client's GIDs may follow the extension."""
+    """Confirm over SMC-R, RFC 7609 A.2.4; in version 2 a list of the client's GIDs may follow the
+    extension."""
     body = _smcr_fields(**fields) + (padded(eid, 32) + bytes(8) if eid is not None else b"") + fce
     if gids is not None:
         body += u8(len(gids)) + bytes(3) + b"".join(gid(g) for g in gids)

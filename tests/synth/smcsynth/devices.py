@@ -1,4 +1,5 @@
-"""A link group of hosts with three devices each, and links between any two of them (RFC 7609 2.2.1)."""
+"""A link group of hosts with three devices each, and links between any two of them (RFC 7609
+2.2.1)."""
 
 from .llc import llc_add_link, llc_confirm_link
 from .roce import Nic, QueuePair, RoceLink

@@ -1,4 +1,5 @@
-"""A link group with two links, one of which fails: what the failover scenarios have in common (RFC 7609 4.6.2)."""
+"""A link group with two links, one of which fails: what the failover scenarios have in common (RFC
+7609 4.6.2)."""
 
 from .llc import llc_delete_link
 from .octets import text_lines
@@ -18,8 +19,8 @@ LOST_PATH = 0x00010000
 
 def two_links(capture, *, nth=1):
     """
-    A connection on link 1 of a link group with two links; some data went both ways and were acknowledged. `nth` counts
-    the link groups of a capture.
+    A connection on link 1 of a link group with two links; some data went both ways and were
+    acknowledged. `nth` counts the link groups of a capture.
     """
     step = 0x10 * (nth - 1)
     client = Half(
@@ -47,7 +48,8 @@ def two_links(capture, *, nth=1):
 
 
 def lose(connection, sender, data):
-    """Write data and announce them on a link that is dead: no acknowledgement comes. Returns the cursor before."""
+    """Write data and announce them on a link that is dead: no acknowledgement comes. Returns the
+    cursor before."""
     before = connection.half[sender].prod
     connection.send(sender, data, read=False, ack=False)
     return before
@@ -55,8 +57,8 @@ def lose(connection, sender, data):
 
 def fail_over(connection, *, acknowledged):
     """
-    Both sides validate the other link with a CDC message that has F set and the sequence number of the last one
-    `acknowledged` ({role: number}). The CDC numbering itself does not move.
+    Both sides validate the other link with a CDC message that has F set and the sequence number of
+    the last one `acknowledged` ({role: number}). The CDC numbering itself does not move.
     """
     connection.link = 2
     for role, seq in acknowledged.items():
@@ -66,7 +68,8 @@ def fail_over(connection, *, acknowledged):
 
 
 def delete_link_1(group):
-    """The client reports the lost link, the server has it deleted (RFC 7609 A.3.4), all over link 2."""
+    """The client reports the lost link, the server has it deleted (RFC 7609 A.3.4), all over link
+    2."""
     group.llc("client", llc_delete_link(link=1, reason=LOST_PATH, orderly=False), link=2)
     group.llc("server", llc_delete_link(link=1, reason=LOST_PATH, orderly=False), link=2)
     group.llc(

@@ -1,8 +1,9 @@
 """
 LLC messages, RFC 7609 A.3: payloads of RC SENDs.
 
-Version 1 messages have types 0x01 to 0x09 and 44 bytes. Version 2 messages (types 0x21 to 0x29, Linux
-net/smc/smc_llc.c) have a 16-bit length in the byte order of the sender's processor: `order` says which.
+Version 1 messages have types 0x01 to 0x09 and 44 bytes. Version 2 messages (types 0x21 to 0x29,
+Linux net/smc/smc_llc.c) have a 16-bit length in the byte order of the sender's processor: `order`
+says which.
 """
 
 from .octets import gid, mac, u8, u16, u24, u32, u64, zero_filled
@@ -12,7 +13,8 @@ LENGTH = 44
 
 
 def llc_message(message_type, body, *, flags=0, byte2=0, order="little", length=None, size=LENGTH):
-    """Type, length and flags, then the body, filled with zeros up to `size`; `length` lies about the length."""
+    """Type, length and flags, then the body, filled with zeros up to `size`; `length` lies about
+    the length."""
     total = max(size, 4 + len(body))
     length = total if length is None else length
     if 0x20 <= message_type < 0x30:
@@ -76,7 +78,8 @@ def llc_add_link(
     extension=None,
     **header
 ):
-    """ADD LINK, A.3.2. Layout "figure32" has the GID at offset 10, "linux" at 12 after two reserved bytes."""
+    """ADD LINK, A.3.2. Layout "figure32" has the GID at offset 10, "linux" at 12 after two reserved
+    bytes."""
     gap = {"linux": bytes(2), "figure32": b""}[layout]
     body = b"".join([mac(roce_mac), gap, gid(roce_gid), u24(qpn), u8(link), u8(mtu_code), u24(psn)])
     if extension is not None:
@@ -86,7 +89,8 @@ def llc_add_link(
 
 
 def add_link_v2_extension(*, target_gid, rkeys, direct=True, order="little", count=None):
-    """Tail of a v2 ADD LINK (smc_llc_msg_add_link_v2_ext): (reference RKey, new RKey, new address) triples."""
+    """Tail of a v2 ADD LINK (smc_llc_msg_add_link_v2_ext): (reference RKey, new RKey, new address)
+    triples."""
     count = len(rkeys) if count is None else count
     return b"".join(
         [
@@ -101,7 +105,8 @@ def add_link_v2_extension(*, target_gid, rkeys, direct=True, order="little", cou
 
 
 def llc_add_link_continuation(*, link, left, pairs, reply=False, **header):
-    """ADD LINK CONTINUATION, A.3.3. `left` counts the pairs of this message too; at most two pairs."""
+    """ADD LINK CONTINUATION, A.3.3. `left` counts the pairs of this message too; at most two
+    pairs."""
     body = (
         u8(link)
         + u8(left)
@@ -120,7 +125,8 @@ def llc_delete_link(
 
 
 def llc_request_add_link(*, gids, reply=False, version=2, **header):
-    """REQUEST ADD LINK (smc_llc_msg_req_add_link_v2): the GIDs a client could use for another link."""
+    """REQUEST ADD LINK (smc_llc_msg_req_add_link_v2): the GIDs a client could use for another
+    link."""
     body = bytes(20) + u8(len(gids)) + bytes(3) + b"".join(gid(g) for g in gids)
     return llc_message(_type(5, version), body, **{"flags": _reply(reply), **header})
 
@@ -141,7 +147,8 @@ def llc_confirm_rkey(
     version=1,
     **header
 ):
-    """CONFIRM RKEY, A.3.5. `others`: (link, RKey, address), two at most; `count` if more follow in continuations."""
+    """CONFIRM RKEY, A.3.5. `others`: (link, RKey, address), two at most; `count` if more follow in
+    continuations."""
     flags = _reply(reply) | (0x20 if negative else 0) | (0x10 if retry else 0)
     body = u8(len(others) if count is None else count) + u32(rkey) + u64(va) + _other_links(others)
     return llc_message(_type(6, version), body, **{"flags": flags, **header})

@@ -1,4 +1,5 @@
-"""Hosts, Ethernet and TCP. scapy computes lengths and checksums; every field that it might choose is given."""
+"""Hosts, Ethernet and TCP. scapy computes lengths and checksums; every field that it might choose
+is given."""
 
 from dataclasses import dataclass
 
@@ -38,7 +39,8 @@ class TcpConversation:
     """
     A TCP connection between two hosts: keeps sequence numbers and sends segments into the capture.
 
-    `sender` is "client" or "server" everywhere. Each data segment is acknowledged by the other side unless ack=False.
+    `sender` is "client" or "server" everywhere. Each data segment is acknowledged by the other side
+    unless ack=False.
     """
 
     def __init__(
@@ -65,7 +67,8 @@ class TcpConversation:
         return "server" if sender == "client" else "client"
 
     def segment(self, sender, flags, data=b"", options=b"", seq=None):
-        """One segment with the present sequence numbers; does not advance them. Returns the frame number."""
+        """One segment with the present sequence numbers; does not advance them. Returns the frame
+        number."""
         receiver = self.other(sender)
         options += b"\0" * (-len(options) % 4)
         tcp = TCP(
@@ -103,7 +106,8 @@ class TcpConversation:
         )
 
     def handshake(self, syn=SMC_OPTION, synack=SMC_OPTION, ack=b""):
-        """SYN, SYN-ACK, ACK with these options after the usual ones. Returns the SYN's frame number."""
+        """SYN, SYN-ACK, ACK with these options after the usual ones. Returns the SYN's frame
+        number."""
         first = self.segment("client", "S", options=USUAL_OPTIONS + syn)
         self.seq["client"] += 1
         self.segment("server", "SA", options=USUAL_OPTIONS + synack)
@@ -112,7 +116,8 @@ class TcpConversation:
         return first
 
     def send(self, sender, data, *, parts=(), ack=True):
-        """Data in one segment, or cut into `parts` (sizes; the rest follows). Returns the first frame's number."""
+        """Data in one segment, or cut into `parts` (sizes; the rest follows). Returns the first
+        frame's number."""
         first = None
         for piece in _cut(data, parts):
             number = self.segment(sender, "PA", piece)

@@ -1,4 +1,5 @@
-"""Link groups with several links and RMBs: what the scenes about RTokens have in common (RFC 7609 3.5.5.2)."""
+"""Link groups with several links and RMBs: what the scenes about RTokens have in common (RFC 7609
+3.5.5.2)."""
 
 from .roce import Nic
 from .story import Connection, Half, LinkGroup, Rmb
@@ -16,7 +17,8 @@ NICS = {
 
 
 def half(role, nth, number):
-    """One side of the number-th connection of the nth group; its RMB has an RKey for each link that there may be."""
+    """One side of the number-th connection of the nth group; its RMB has an RKey for each link that
+    there may be."""
     side = SIDES[role]
     keys = {link: side << 24 | nth << 16 | number << 8 | link for link in range(1, LINKS_MAX + 1)}
     return Half(
@@ -26,7 +28,8 @@ def half(role, nth, number):
 
 
 def connect(group, nth, number):
-    """The number-th connection of the nth group; nothing is sent yet. Its RMBs are known on the links that there are."""
+    """The number-th connection of the nth group; nothing is sent yet. Its RMBs are known on the
+    links that there are."""
     halves = [half(role, nth, number) for role in ROLES]
     for each in halves:
         each.rmb.rkeys = {link: key for link, key in each.rmb.rkeys.items() if link in group.links}

@@ -1,9 +1,9 @@
 """
-RoCE and InfiniBand packets: BTH and its extended headers, GRH, ICRC, and queue pairs that keep packet sequence
-numbers.
+RoCE and InfiniBand packets: BTH and its extended headers, GRH, ICRC, and queue pairs that keep
+packet sequence numbers.
 
-Formats from the InfiniBand Architecture Specification, volume 1, chapter 9, and its annexes A16 (RoCE) and A17
-(RoCEv2).
+Formats from the InfiniBand Architecture Specification, volume 1, chapter 9, and its annexes A16
+(RoCE) and A17 (RoCEv2).
 """
 
 import ipaddress
@@ -88,7 +88,8 @@ def icrc_ipv4(ip_udp, ib):
 
 
 def icrc_ipv6(ip_udp, ib):
-    """ICRC of RoCEv2 over IPv6: traffic class, flow label, hop limit and UDP checksum count as ones."""
+    """ICRC of RoCEv2 over IPv6: traffic class, flow label, hop limit and UDP checksum count as
+    ones."""
     header = bytearray(ip_udp)
     header[0] |= 0x0F
     header[1:4] = b"\xff\xff\xff"
@@ -98,7 +99,8 @@ def icrc_ipv6(ip_udp, ib):
 
 
 def icrc_grh(grh_bytes, ib):
-    """ICRC of RoCEv1 and of InfiniBand with a GRH: the LRH, traffic class, flow label and hop limit count as ones."""
+    """ICRC of RoCEv1 and of InfiniBand with a GRH: the LRH, traffic class, flow label and hop limit
+    count as ones."""
     header = bytearray(grh_bytes)
     header[0] |= 0x0F
     header[1:4] = b"\xff\xff\xff"
@@ -107,7 +109,8 @@ def icrc_grh(grh_bytes, ib):
 
 
 def vcrc(packet):
-    """Variant CRC at the end of a native InfiniBand packet: CRC-16, polynomial 0x100B, bits reflected."""
+    """Variant CRC at the end of a native InfiniBand packet: CRC-16, polynomial 0x100B, bits
+    reflected."""
     value = 0xFFFF
     for byte in packet:
         value ^= byte
@@ -118,7 +121,8 @@ def vcrc(packet):
 
 @dataclass(frozen=True)
 class Nic:
-    """A RoCE device: MAC address, GID (IPv6, or plain IPv4 for a mapped one), and a LID on native InfiniBand."""
+    """A RoCE device: MAC address, GID (IPv6, or plain IPv4 for a mapped one), and a LID on native
+    InfiniBand."""
 
     mac: str
     gid: str
@@ -151,7 +155,8 @@ def rocev1_frame(source, destination, ib, *, vlan=None, **_):
 
 
 def rocev2_frame(source, destination, ib, *, vlan=None, sport=49152, **_):
-    """RoCE version 2: UDP port 4791, over IPv4 or IPv6 as the GIDs say. UDP checksum 0, as devices send it."""
+    """RoCE version 2: UDP port 4791, over IPv4 or IPv6 as the GIDs say. UDP checksum 0, as devices
+    send it."""
     pair = [ipaddress.ip_address(gid_bytes(nic.gid)) for nic in (source, destination)]
     udp = UDP(sport=sport, dport=ROCEV2_PORT, len=8 + len(ib) + 4, chksum=0)
     if pair[0].ipv4_mapped:
@@ -194,7 +199,8 @@ FRAMES = {"rocev1": rocev1_frame, "rocev2": rocev2_frame, "infiniband": infiniba
 
 @dataclass
 class QueuePair:
-    """One end of a reliable connection. `psn` is the next packet's number, `msn` counts received messages."""
+    """One end of a reliable connection. `psn` is the next packet's number, `msn` counts received
+    messages."""
 
     nic: Nic
     qpn: int
@@ -208,7 +214,8 @@ class QueuePair:
 
 class RoceLink:
     """
-    Two connected queue pairs, "client" and "server". Sends requests with consecutive PSNs, and the ACKs for them.
+    Two connected queue pairs, "client" and "server". Sends requests with consecutive PSNs, and the
+    ACKs for them.
 
     ack=False leaves out the ACK, as if it came too late or never; ack() sends it later.
     """
@@ -230,7 +237,8 @@ class RoceLink:
         return "server" if sender == "client" else "client"
 
     def packet(self, sender, opcode, rest=b"", *, psn, dest_qp=None, **bth_bits):
-        """One packet with everything given; pads the payload to a multiple of 4. Returns the frame number."""
+        """One packet with everything given; pads the payload to a multiple of 4. Returns the frame
+        number."""
         source, destination = self.qp[sender], self.qp[self.other(sender)]
         pad = -len(rest) % 4
         header = bth(
@@ -250,7 +258,8 @@ class RoceLink:
         return self.capture.add(frame)
 
     def request(self, sender, opcode, rest=b"", *, last=True, solicited=False, ack=True, psn=None):
-        """A request packet with the next PSN (or an old one, retransmitted), and its ACK when it ends a message."""
+        """A request packet with the next PSN (or an old one, retransmitted), and its ACK when it
+        ends a message."""
         pair = self.qp[sender]
         number = self.packet(
             sender,
@@ -269,7 +278,8 @@ class RoceLink:
         return number
 
     def send(self, sender, payload, *, ack=True, psn=None):
-        """SEND with the solicited event bit, as SMC uses it; in several packets only if longer than the MTU."""
+        """SEND with the solicited event bit, as SMC uses it; in several packets only if longer than
+        the MTU."""
         if len(payload) <= self.mtu:
             return self.request(sender, SEND_ONLY, payload, solicited=True, ack=ack, psn=psn)
         pieces = [payload[i : i + self.mtu] for i in range(0, len(payload), self.mtu)]
@@ -297,7 +307,8 @@ class RoceLink:
         self.qp[self.other(sender)].msn += packets
 
     def ack(self, sender, psn=None, syndrome=ACK):
-        """ACK (or NAK) from `sender` for the other side's packet with this PSN, by default the last one."""
+        """ACK (or NAK) from `sender` for the other side's packet with this PSN, by default the last
+        one."""
         if psn is None:
             psn = self.qp[self.other(sender)].psn - 1
         return self.packet(sender, ACKNOWLEDGE, aeth(syndrome, self.qp[sender].msn), psn=psn)

@@ -1,8 +1,9 @@
 """
 Whole SMC-R stories: a link group, its connections, and what both peers keep about them.
 
-A story only sends what a scenario asks for, but fills in everything that follows from what was sent before: PSNs,
-tokens, RKeys, addresses, cursors, CDC sequence numbers. Roles are "client" and "server" throughout.
+A story only sends what a scenario asks for, but fills in everything that follows from what was sent
+before: PSNs, tokens, RKeys, addresses, cursors, CDC sequence numbers. Roles are "client" and
+"server" throughout.
 """
 
 from dataclasses import dataclass, field
@@ -38,7 +39,8 @@ def other(role):
 
 @dataclass
 class Rmb:
-    """Remote memory buffer: where its first element lies, the size of an element, its RKey on each link."""
+    """Remote memory buffer: where its first element lies, the size of an element, its RKey on each
+    link."""
 
     va: int
     size: int
@@ -47,7 +49,8 @@ class Rmb:
 
 @dataclass
 class Half:
-    """One side of a connection. `prod` is how far this side wrote, `cons` how far it read; (wrap, count) pairs."""
+    """One side of a connection. `prod` is how far this side wrote, `cons` how far it read; (wrap,
+    count) pairs."""
 
     token: int
     rmb: Rmb
@@ -103,7 +106,8 @@ class LinkGroup:
         self.links = {}
 
     def new_link(self, number, *, client=(0x11, 0x100000), server=(0x4D3, 0x200000), nic=0):
-        """Create a link from (queue pair number, initial PSN) of both sides, on their nic-th devices."""
+        """Create a link from (queue pair number, initial PSN) of both sides, on their nic-th
+        devices."""
         pairs = {
             role: QueuePair(self.peer[role].nics[nic], *numbers)
             for role, numbers in (("client", client), ("server", server))
@@ -148,7 +152,8 @@ class LinkGroup:
         return {"order": self.order} if self.version == 2 else {}
 
     def add_link_rejected(self, *, reason=1, number=2):
-        """The server offers its device again; the client rejects by echoing the request (Linux with one device)."""
+        """The server offers its device again; the client rejects by echoing the request (Linux with
+        one device)."""
         pair = self.links[1].qp["server"]
         offer = dict(
             roce_mac=pair.nic.mac,
@@ -174,7 +179,8 @@ class LinkGroup:
         return llc.add_link_v2_extension(target_gid=pair.nic.gid, rkeys=[], order=self.order)
 
     def add_link(self, number, rmbs, *, layout="linux", **link_numbers):
-        """ADD LINK, ADD LINK CONTINUATION and CONFIRM LINK of version 1. `rmbs`: role to list of Rmb."""
+        """ADD LINK, ADD LINK CONTINUATION and CONFIRM LINK of version 1. `rmbs`: role to list of
+        Rmb."""
         link = self.new_link(number, **link_numbers)
         for role in ("server", "client"):
             pair = link.qp[role]
@@ -195,7 +201,8 @@ class LinkGroup:
         self.confirm_link(number)
 
     def continue_add_link(self, number, rmbs):
-        """ADD LINK CONTINUATION messages, two RMBs at a time, server first, until both sides have named all."""
+        """ADD LINK CONTINUATION messages, two RMBs at a time, server first, until both sides have
+        named all."""
         for start in range(0, max(len(list_) for list_ in rmbs.values()), 2):
             for role in ("server", "client"):
                 left = rmbs[role][start:]
@@ -222,7 +229,8 @@ class LinkGroup:
         )
 
     def delete_rkey(self, sender, rmb, *, link=1):
-        """DELETE RKEY for an RMB and its reply: an echo in version 1, the RKey as zero in version 2."""
+        """DELETE RKEY for an RMB and its reply: an echo in version 1, the RKey as zero in version
+        2."""
         request = dict(version=self.version, **self._order())
         self.llc(sender, llc.llc_delete_rkey(rkeys=[rmb.rkeys[link]], **request), link=link)
         echoed = [rmb.rkeys[link]] if self.version == 1 else [0]
@@ -253,7 +261,8 @@ class LinkGroup:
 
 
 class Connection:
-    """A TCP connection and its SMC-R side in a link group. `link` is the number of the link it uses."""
+    """A TCP connection and its SMC-R side in a link group. `link` is the number of the link it
+    uses."""
 
     def __init__(
         self,
@@ -304,7 +313,8 @@ class Connection:
         )
 
     def proposal(self, **changes):
-        """Linux' Proposal: version 2 in the header, also when only SMC-Rv1 is offered (byte 7 is 0x28 then)."""
+        """Linux' Proposal: version 2 in the header, also when only SMC-Rv1 is offered (byte 7 is
+        0x28 then)."""
         nic = self.group.peer["client"].nics[0]
         if self.group.version == 1:
             area = (
@@ -357,7 +367,8 @@ class Connection:
         return {"version": 2, "eid": EID, "fce": fce}
 
     def first_contact(self, *, add_link=True, proposal=None, accept=None, confirm=None):
-        """TCP handshake, CLC, CONFIRM LINK and (as Linux always does) an ADD LINK that the client rejects."""
+        """TCP handshake, CLC, CONFIRM LINK and (as Linux always does) an ADD LINK that the client
+        rejects."""
         self.tcp.handshake()
         self.tcp.send("client", proposal or self.proposal())
         self.tcp.send("server", accept or self.accept())
@@ -367,7 +378,8 @@ class Connection:
             self.group.add_link_rejected()
 
     def subsequent_contact(self):
-        """TCP handshake and CLC on an existing link, with CONFIRM RKEY before the message that names the RKey."""
+        """TCP handshake and CLC on an existing link, with CONFIRM RKEY before the message that
+        names the RKey."""
         self.tcp.handshake()
         self.tcp.send("client", self.proposal())
         self.group.confirm_rkey("server", self.half["server"].rmb, link=self.link)
@@ -376,7 +388,8 @@ class Connection:
         self.tcp.send("client", self.confirm(first_contact=False))
 
     def next_in_elements(self, sport):
-        """Another connection in the elements of this one: their RKeys are known, so that CLC is enough."""
+        """Another connection in the elements of this one: their RKeys are known, so that CLC is
+        enough."""
         halves = [Half(token=half.token + 0x40, rmb=half.rmb) for half in self.half.values()]
         connection = Connection(self.group, *halves, sport=sport)
         connection.tcp.handshake()
@@ -388,7 +401,8 @@ class Connection:
     # --- data
 
     def write(self, sender, data, *, ack=True):
-        """RDMA WRITEs that put the data behind what was written before; two where the element's end is reached."""
+        """RDMA WRITEs that put the data behind what was written before; two where the element's end
+        is reached."""
         half, peer = self.half[sender], self.half[other(sender)]
         assert len(data) <= self.window(sender), "the scenario writes more than the window allows"
         while data:
@@ -407,7 +421,8 @@ class Connection:
         return area - ((wrap - read_wrap) * area + count - read_count)
 
     def read(self, reader, size=None):
-        """The reader's program takes all (or `size`) bytes; its peer learns it with the next CDC message."""
+        """The reader's program takes all (or `size`) bytes; its peer learns it with the next CDC
+        message."""
         half = self.half[reader]
         half.cons = (
             self.half[other(reader)].prod
@@ -440,7 +455,8 @@ class Connection:
         )
 
     def send(self, sender, data, *, flags=(), read=True, ack=True):
-        """Data and the CDC message that announces it; the receiving program reads it at once unless read=False."""
+        """Data and the CDC message that announces it; the receiving program reads it at once unless
+        read=False."""
         self.write(sender, data, ack=ack)
         number = self.cdc(sender, flags=flags, ack=ack)
         if read:
@@ -471,7 +487,8 @@ def advance(cursor, size, element, base):
 
 
 def linux_halves(size=65536, *, number=1):
-    """Client and server side of the number-th connection of a link group with one link, as Linux might choose them."""
+    """Client and server side of the number-th connection of a link group with one link, as Linux
+    might choose them."""
     step = number << 20
     return (
         Half(
@@ -498,8 +515,9 @@ def linux_connection(
     nth=1
 ):
     """
-    A connection between two Linux hosts with one RoCE device each, first of its link group. `nth` counts the link
-    groups of a capture: queue pair numbers, initial PSNs, tokens and RKeys depend on it.
+    A connection between two Linux hosts with one RoCE device each, first of its link group. `nth`
+    counts the link groups of a capture: queue pair numbers, initial PSNs, tokens and RKeys depend
+    on it.
     """
     client, server = nics or ((CLIENT_V1, SERVER_V1) if version == 1 else (CLIENT_V2, SERVER_V2))
     group = LinkGroup(capture, [client], [server], version=version, vlan=vlan, transport=transport)
@@ -509,7 +527,8 @@ def linux_connection(
 
 def clc_conversation(capture, sport, *messages):
     """
-    A TCP connection to port 50000 that carries these (sender, bytes) pairs, a segment each, and ends.
+    A TCP connection to port 50000 that carries these (sender, bytes) pairs, a segment each, and
+    ends.
 
     The acknowledgement of a segment rides on the next one.
     """
@@ -530,7 +549,8 @@ def clc_conversation(capture, sport, *messages):
 
 
 def contact_of_two_devices(connection):
-    """The first contact of a connection whose hosts have a second device each, which they do not offer."""
+    """The first contact of a connection whose hosts have a second device each, which they do not
+    offer."""
     connection.group.peer["client"].nics.append(CLIENT_V1_SECOND)
     connection.group.peer["server"].nics.append(SERVER_V1_SECOND)
     connection.first_contact(add_link=False)
