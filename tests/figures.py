@@ -51,9 +51,11 @@ TYPES = {
         **whole(minimum=0),
     },
     "frame": {
-        "description": "Number of a frame, from 1. Null: not known, there is none, or the report was added "
-        "up from"
-        " several files.",
+        "description": (
+            "Number of a frame, from 1. Null: not known, there is none, or the report was added "
+            "up from"
+            " several files."
+        ),
         **whole(minimum=1),
     },
     "time": {

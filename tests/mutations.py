@@ -1113,8 +1113,8 @@ EVERY = [
             "tshark-of-the-user",
             "tests/bed.py",
             "test_hermetic.py::test_tests_pass_in_a_hostile_home",
-            "check=True, env=nobodys(),",
-            "check=True, env=dict(os.environ),",
+            "check=True,\n        env=nobodys(),",
+            "check=True,\n        env=dict(os.environ),",
         ),
         (
             HERMETIC,

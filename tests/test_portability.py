@@ -56,8 +56,10 @@ WINDOWS = """
 #error "GLib takes this for another system"
 #endif
 _Static_assert(sizeof(long) == 4 && sizeof(void *) == 8, "LLP64");
-_Static_assert(sizeof(gint64) == 8 && sizeof(guint64) == 8 && sizeof(gsize) == 8 && sizeof(gssize) == 8, "64 bits");
-_Static_assert(sizeof(gintptr) == 8 && sizeof(guintptr) == 8 && GLIB_SIZEOF_LONG == sizeof(long), "pointers");
+_Static_assert(sizeof(gint64) == 8 && sizeof(guint64) == 8, "64 bits");
+_Static_assert(sizeof(gsize) == 8 && sizeof(gssize) == 8, "sizes");
+_Static_assert(sizeof(gintptr) == 8 && sizeof(guintptr) == 8, "pointers");
+_Static_assert(GLIB_SIZEOF_LONG == sizeof(long), "long");
 """
 
 

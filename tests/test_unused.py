@@ -52,7 +52,8 @@ def unread(paths):
 def test_unread_members_are_found(tmp_path):
     path = tmp_path / "a.c"
     path.write_text(
-        """typedef struct { int set, counted, table[2], made, read, compared, passed, summed, named; } a_t;
+        """typedef struct { int set, counted, table[2], made, read, compared, passed, summed, \
+named; } a_t;
 a_t make(a_t *a, a_t b)
 {
     a->set = 1; /* not a->set */
