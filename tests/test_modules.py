@@ -141,6 +141,68 @@ def test_no_circle_by_symbols():
     assert circle(knows) == []
 
 
+# Headers within a room that several of its modules share, as a door of theirs.
+INNER_DOORS = {
+    "fabric/peers/cm": "cm_*.c are parts of cm.c: what a message says, and its states",
+    "host/hooks": "udp_ports.c is the hook of UDP",
+    "message/clc_messages": "what the decoders of CLC have in common; each has a layout in rows",
+    "report/collect/collectors": "one function of each collector, called in turn",
+    "report/findings/finder": "one function of each file on_*.c, called in turn",
+    "state/rules/links/links_checks": "what rules of links ask each other, behind rows of a table",
+}
+
+
+def declarers(*headers):
+    """{header: functions and variables that it declares}; what inline functions call is no
+    declaration."""
+    found = {path: set() for path in headers}
+    for tag in tags("--kinds-C=px", *headers):
+        found[pathlib.Path(tag["path"])].add(tag["name"])
+    return found
+
+
+def strangers(declared, defined):
+    """{header: modules that define what it declares}, of those that declare for more than one, or
+    for another one than their own. `declared`: {header as a module: names}, `defined`: {module:
+    names}.
+    """
+    wrong = {}
+    for header, names in declared.items():
+        definers = {each for each, own in defined.items() if own & names}
+        if len(definers) > 1 or header in defined and definers - {header}:
+            wrong[header] = sorted(definers)
+    return wrong
+
+
+def test_strangers_of_headers_are_found():
+    defined = {"a": {"f", "g"}, "b": {"h"}, "c": {"i"}}
+    declared = {"a": {"f", "g"}, "types": set(), "rows": {"i"}}
+    assert strangers(declared, defined) == {}
+    assert strangers({"a": {"f", "h"}}, defined) == {"a": ["a", "b"]}
+    assert strangers({"b": {"i"}}, defined) == {"b": ["c"]}
+    assert strangers({"all": {"f", "i"}}, defined) == {"all": ["a", "c"]}
+
+
+def test_prototypes_are_declarations(tmp_path):
+    (tmp_path / "a.h").write_text(
+        "int smcr_a(int x);\nextern const int smcr_b;\nint other(void);\n"
+        "static inline int smcr_c(int x)\n{\n    return other() + smcr_a(x);\n}\n"
+        "typedef int smcr_d_t(int x);\nstruct smcr_e { int (*f)(int x); };\n"
+    )
+    assert declarers(tmp_path / "a.h") == {tmp_path / "a.h": {"smcr_a", "smcr_b", "other"}}
+
+
+def test_a_header_declares_what_one_module_defines():
+    """The doors of rooms aside, behind which several modules may work, and inner doors that are
+    listed: those that are none any more go from the list."""
+    doors = {DISSECTORS / room / door for room, names in ROOMS.items() for door in names}
+    declared = declarers(*(path for path in DISSECTORS.rglob("*.h") if path not in doors))
+    assert sum(map(len, declared.values())) > 200, "the headers declare nothing?"
+    defined = {name: own for name, (own, _) in object_files().items()}
+    by_module = {module(path): names for path, names in declared.items()}
+    assert set(strangers(by_module, defined)) == set(INNER_DOORS)
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_rooms_include_downwards_by_doors(room):
     order = list(ROOMS)
