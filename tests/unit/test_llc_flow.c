@@ -421,48 +421,46 @@ pause(capture_t *capture, uint64_t microseconds)
 }
 
 /* The client begins an exchange while the server's is open: when do the two cross? */
+static const struct {
+    uint32_t acked, later; /* microseconds to the acknowledgement (0: none), and on */
+    bool crosses;
+} crossings[] = {
+    {.later = 1000, .crosses = true}, {.later = 102000, .crosses = true},
+    {.acked = 100, .later = 1, .crosses = true}, {.acked = 100, .later = 1000, .crosses = true},
+    {.acked = 100, .later = 1001}, {.acked = 4000, .later = 1001, .crosses = true},
+    {.acked = 4000, .later = 4000, .crosses = true}, {.acked = 4000, .later = 4001},
+};
+
 static void
 test_crossing(void)
 {
-    static const struct {
-        uint32_t acked, later; /* microseconds to the acknowledgement (0: none), and on */
-        bool crosses;
-    } rows[] = {
-        {.later = 1000, .crosses = true}, {.later = 102000, .crosses = true},
-        {.acked = 100, .later = 1, .crosses = true}, {.acked = 100, .later = 1000, .crosses = true},
-        {.acked = 100, .later = 1001}, {.acked = 4000, .later = 1001, .crosses = true},
-        {.acked = 4000, .later = 4000, .crosses = true}, {.acked = 4000, .later = 4001},
-    };
     const step_t exchanges[][2] = {
-        {LINK_2_OFFERED,
-        {.side = CLIENT, RKEY(0, 0x300), .events = ""}},
-        {
-        {.side = SERVER, RKEY(0, 0x300), .events = ""},
-        {.side = CLIENT, ADD(0, 0x11, 0), .events = ""}},
-        {
-        {.side = SERVER, DELETE(0, 1, 0x10000), .events = ""},
-        {.side = CLIENT, DELETE(0, 1, 0x10000), .events = ""}},
+        {LINK_2_OFFERED, {.side = CLIENT, RKEY(0, 0x300), .events = ""}},
+        {{.side = SERVER, RKEY(0, 0x300), .events = ""},
+         {.side = CLIENT, ADD(0, 0x11, 0), .events = ""}},
+        {{.side = SERVER, DELETE(0, 1, 0x10000), .events = ""},
+         {.side = CLIENT, DELETE(0, 1, 0x10000), .events = ""}},
     };
 
-    for (unsigned row = 0; row < G_N_ELEMENTS(rows); row++)
+    for (unsigned row = 0; row < G_N_ELEMENTS(crossings); row++)
         for (unsigned kind = 0; kind < G_N_ELEMENTS(exchanges); kind++) {
             capture_t capture;
             capture_open(&capture);
             first_contact(&capture);
             confirm_first_link(&capture);
             play_step(&capture, &exchanges[kind][0]);
-            pause(&capture, rows[row].acked);
-            if (rows[row].acked)
+            pause(&capture, crossings[row].acked);
+            if (crossings[row].acked)
                 play_ack(&capture, CLIENT, capture.roce.psn);
-            pause(&capture, rows[row].later);
+            pause(&capture, crossings[row].later);
             play_step(&capture, &exchanges[kind][1]);
             bool same = kind == 2; /* is waited for as long as the capture lasts */
-            bool crosses = rows[row].crosses || (same && !rows[row].acked);
+            bool crosses = crossings[row].crosses || (same && !crossings[row].acked);
             const smcr_event_t *event = capture.record.events;
             while (event && event->id != SMCR_EVENT_llc_collision)
                 event = event->next;
             g_assert_cmpint(event != NULL, ==, crosses);
-            if (event && !rows[row].acked) /* the acknowledgement may be absent */
+            if (event && !crossings[row].acked) /* the acknowledgement may be absent */
                 g_assert_false(smcr_doubt_proof_holds(capture.state, event->claim));
             capture_close(&capture);
         }

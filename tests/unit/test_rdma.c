@@ -285,44 +285,44 @@ test_deleted_rmb(void)
 
 /* ---- which queue pair ---- */
 
+static const struct {
+    uint8_t from, to;
+    uint32_t qpn;
+    uint8_t opcode;
+    bool known;
+    int sender;
+} sources[] = {
+    {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_WRITE_ONLY, .known = true,
+     .sender = CLIENT},
+    {.from = 2, .to = 1, .qpn = CLIENT_QPN, .opcode = SMCR_RC_WRITE_ONLY, .known = true,
+     .sender = SERVER},
+    {.from = 3, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_WRITE_ONLY}, /* another host */
+    {.from = 2, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_WRITE_ONLY},
+    {.from = 1, .to = 3, .qpn = SERVER_QPN, .opcode = SMCR_RC_WRITE_ONLY},
+    {.from = 1, .to = 2, .qpn = SERVER_QPN + 1, .opcode = SMCR_RC_WRITE_ONLY},
+    {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_IB_CNP, .known = true,
+     .sender = CLIENT},
+    {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = 0x64}, /* unreliable datagram */
+    {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_ACK, .known = true,
+     .sender = CLIENT},
+    {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_READ_RESPONSE_FIRST,
+     .known = true, .sender = CLIENT},
+};
+
 static void
 test_sources(void)
 {
-    static const struct {
-        uint8_t from, to;
-        uint32_t qpn;
-        uint8_t opcode;
-        bool known;
-        int sender;
-    } packets[] = {
-        {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_WRITE_ONLY, .known = true,
-         .sender = CLIENT},
-        {.from = 2, .to = 1, .qpn = CLIENT_QPN, .opcode = SMCR_RC_WRITE_ONLY, .known = true,
-         .sender = SERVER},
-        {.from = 3, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_WRITE_ONLY}, /* another host */
-        {.from = 2, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_WRITE_ONLY},
-        {.from = 1, .to = 3, .qpn = SERVER_QPN, .opcode = SMCR_RC_WRITE_ONLY},
-        {.from = 1, .to = 2, .qpn = SERVER_QPN + 1, .opcode = SMCR_RC_WRITE_ONLY},
-        {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_IB_CNP, .known = true,
-         .sender = CLIENT},
-        {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = 0x64}, /* unreliable datagram */
-        {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_ACK, .known = true,
-         .sender = CLIENT},
-        {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_READ_RESPONSE_FIRST,
-         .known = true, .sender = CLIENT},
-    };
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(packets); i++) {
+    for (unsigned i = 0; i < G_N_ELEMENTS(sources); i++) {
         capture_t capture;
         capture_open(&capture);
         const smcr_conn_t *conn = first_contact(&capture);
-        play(&capture, packets[i].from, key_of(packets[i].to, packets[i].qpn),
-             packets[i].sender == CLIENT ? CLIENT_PSN : SERVER_PSN,
-             (smcr_ib_headers_t){.opcode = packets[i].opcode});
-        g_assert_cmpint(capture.known, ==, packets[i].known);
-        g_assert_true(capture.record.link == (packets[i].known ? conn->side[0].link : NULL));
-        if (packets[i].known) {
-            g_assert_cmpint(capture.record.sender, ==, packets[i].sender);
+        play(&capture, sources[i].from, key_of(sources[i].to, sources[i].qpn),
+             sources[i].sender == CLIENT ? CLIENT_PSN : SERVER_PSN,
+             (smcr_ib_headers_t){.opcode = sources[i].opcode});
+        g_assert_cmpint(capture.known, ==, sources[i].known);
+        g_assert_true(capture.record.link == (sources[i].known ? conn->side[0].link : NULL));
+        if (sources[i].known) {
+            g_assert_cmpint(capture.record.sender, ==, sources[i].sender);
             g_assert_true(capture.record.sender_known);
         }
         capture_close(&capture);
