@@ -8,9 +8,10 @@ from bed import TOP
 
 DISSECTORS = TOP / "dissectors"
 
-# From the bottom up. A room includes only the doors of rooms that come before it; the head of the first door says what the
-# room knows. At the top of dissectors/ are the field table, which lies below the state, since that names its expert items,
-# and the three registered dissectors, which lie above the rooms that they call.
+# From the bottom up. A room includes only the doors of rooms that come before it; the head of the
+# first door says what the room knows. At the top of dissectors/ are the field table, which lies
+# below the state, since that names its expert items, and the three registered dissectors, which lie
+# above the rooms that they call.
 ROOMS = {
     "wire": ("wire.h",),
     "fabric": ("fabric.h",),
@@ -48,9 +49,25 @@ BEGIN, END = "<!-- rooms: tests/rooms-doc -->\n", "<!-- end of the rooms -->"
 
 def tags(*arguments):
     """What ctags finds in files of C; what has no name is left out."""
-    printed = subprocess.run(["ctags", "--languages=C", "--language-force=C", "--sort=no", "--output-format=json", "--fields=+K",
-                              "-f", "-", *arguments], capture_output=True, text=True, check=True).stdout
-    return [tag for tag in map(json.loads, printed.splitlines()) if not tag["name"].startswith("__anon")]
+    printed = subprocess.run(
+        [
+            "ctags",
+            "--languages=C",
+            "--language-force=C",
+            "--sort=no",
+            "--output-format=json",
+            "--fields=+K",
+            "-f",
+            "-",
+            *arguments,
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return [
+        tag for tag in map(json.loads, printed.splitlines()) if not tag["name"].startswith("__anon")
+    ]
 
 
 def room_of(path):
@@ -64,8 +81,10 @@ def sources(room):
 def includes(path):
     """Own files that a file includes, as paths."""
     names = re.findall(r'#include "([\w/.-]+)"', path.read_text(encoding="utf-8"))
-    found = [next((base / name for base in (path.parent, DISSECTORS) if (base / name).exists()), None)
-             for name in names]
+    found = [
+        next((base / name for base in (path.parent, DISSECTORS) if (base / name).exists()), None)
+        for name in names
+    ]
     return [each for each in found if each]
 
 
@@ -107,24 +126,34 @@ def floors():
     knows, level = neighbours(), {}
     for room in order():
         level[room] = 1 + max((level[other] for other in knows[room]), default=0)
-    return [[room for room in order() if level[room] == floor] for floor in range(1, max(level.values()) + 1)]
+    return [
+        [room for room in order() if level[room] == floor]
+        for floor in range(1, max(level.values()) + 1)
+    ]
 
 
 def diagram():
     """The floors from the top down."""
     height = len(floors())
-    return "".join(f"    floor {height - i:2}   {'   '.join(row)}\n" for i, row in enumerate(reversed(floors())))
+    return "".join(
+        f"    floor {height - i:2}   {'   '.join(row)}\n"
+        for i, row in enumerate(reversed(floors()))
+    )
 
 
 def named(text):
     """Files and folders as code."""
-    return re.sub(r"(?<![\w`/])((?:[\w-]+/)+(?:[\w.-]*\w)?|[\w-]+\.(?:def|h|md))(?![\w`])", r"`\1`", text)
+    return re.sub(
+        r"(?<![\w`/])((?:[\w-]+/)+(?:[\w.-]*\w)?|[\w-]+\.(?:def|h|md))(?![\w`])", r"`\1`", text
+    )
 
 
 def table():
     rows = ["| room | door | knows |", "|---|---|---|"]
     for room, doors in ROOMS.items():
-        knows = re.split(r"(?<=\.) (?=[A-Z])", head(room))[0].removeprefix("Knows ").removesuffix(".")
+        knows = (
+            re.split(r"(?<=\.) (?=[A-Z])", head(room))[0].removeprefix("Knows ").removesuffix(".")
+        )
         rows.append(f"| `{room}/` | {', '.join(f'`{door}`' for door in doors)} | {named(knows)} |")
     return "".join(row + "\n" for row in rows)
 
