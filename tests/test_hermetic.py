@@ -46,6 +46,8 @@ OTHERS = {
     "tests/examples.py run_pasted": "the environment is that of a Tshark",
     "tests/test_hermetic.py in_hostile_home": "that is what it is for",
     "tests/test_install.py start_as_user": "the environment is that of bed.user()",
+    "tests/test_style.py test_python_is_formatted": "black reads source",
+    "tests/test_style.py density": "tests/density reads source",
     "tests/test_scripts.py run": "the scripts print their usage, or refuse",
     "tests/desk/test_profile.py folder": "a function of the script takes the place of tshark",
     "tests/test_recipes_made.py tree": BUILDS_ONLY,
