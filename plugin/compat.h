@@ -81,7 +81,7 @@ typedef __typeof__(((funnel_bt_cb_t)NULL)(NULL, NULL)) compat_button_bool;
                            get_follow_port_to_display(follower), get_follow_tap_handler(follower) \
                            compat_follow_counts(follower))
 
-/* 4.4 also tells the dissectors above TCP the number of its stream. */
+/* 4.4 also passes the number of its stream to the dissectors above TCP. */
 #ifdef COMPAT_HAS_TCPINFO_STREAM
 #define compat_tcpinfo_set_stream(tcpinfo, number) ((void)((tcpinfo)->stream = (number)))
 #else

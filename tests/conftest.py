@@ -19,17 +19,37 @@ BED = "SMCR_TEST_BED"
 
 # Goldens of `tests/run --quick`: one of each kind of message and of trouble.
 QUICK_GOLDENS = {
-    "6.1-v1-a-first-contact-ipv4", "6.1-v2-a-first-contact-ipv4", "6.1-v1-c2-capture-starts-late", "6.1-v2-e-urgent",
-    "6.1-v2-f1-decline-server-no-device", "6.1-v2-g1-server-killed", "6.1-v2-h1-two-links-second-fails", "6.1-v2-j-http11",
-    "6.1-v1-n-lossy", "cdc-flags", "clc-decline-codes", "clc-proposal-counts", "clc-smcd-v2", "llc-contradictions", "llc-counts",
-    "llc-v2-byte-order", "roce-headers", "rule-cdc-cursor", "rule-rkey-delete", "rule-write-place", "window-analysis"}
+    "6.1-v1-a-first-contact-ipv4",
+    "6.1-v2-a-first-contact-ipv4",
+    "6.1-v1-c2-capture-starts-late",
+    "6.1-v2-e-urgent",
+    "6.1-v2-f1-decline-server-no-device",
+    "6.1-v2-g1-server-killed",
+    "6.1-v2-h1-two-links-second-fails",
+    "6.1-v2-j-http11",
+    "6.1-v1-n-lossy",
+    "cdc-flags",
+    "clc-decline-codes",
+    "clc-proposal-counts",
+    "clc-smcd-v2",
+    "llc-contradictions",
+    "llc-counts",
+    "llc-v2-byte-order",
+    "roce-headers",
+    "rule-cdc-cursor",
+    "rule-rkey-delete",
+    "rule-write-place",
+    "window-analysis",
+}
 
 
 def pytest_addoption(parser):
     group = parser.getgroup("which tests, in which order")
     group.addoption("--quick", action="store_true", help="a golden of each kind only")
     group.addoption("--part", metavar="K/N", help="of N parts of the tests the K-th, from 1")
-    group.addoption("--shuffle", metavar="SEED", type=int, help="in another order, which makes no difference")
+    group.addoption(
+        "--shuffle", metavar="SEED", type=int, help="in another order, which makes no difference"
+    )
 
 
 def pytest_configure(config):
@@ -44,9 +64,14 @@ def pytest_configure(config):
 
 
 def is_sampled(item):
-    """Whether a run that takes samples has this test: the same ones each time, and those that find mutations."""
+    """Whether a run that takes samples has this test: the same ones each time, and those that find
+    mutations."""
     spec = getattr(item, "callspec", None)
-    return not spec or f"{file_of(item)}::{item.name}" in FINDERS or samples.has(file_of(item), item.originalname, spec.params.values())
+    return (
+        not spec
+        or f"{file_of(item)}::{item.name}" in FINDERS
+        or samples.has(file_of(item), item.originalname, spec.params.values())
+    )
 
 
 def file_of(item):
@@ -54,7 +79,10 @@ def file_of(item):
 
 
 def is_quick(item):
-    return item.path.name != "test_golden.py" or item.name.partition("[")[2].rstrip("]") in QUICK_GOLDENS
+    return (
+        item.path.name != "test_golden.py"
+        or item.name.partition("[")[2].rstrip("]") in QUICK_GOLDENS
+    )
 
 
 def is_of_part(item, part):
@@ -80,13 +108,18 @@ def pytest_collection_modifyitems(config, items):
 
 
 def cpu_seconds():
-    """CPU time of this worker process, of what it has run, and of the copies of started programs."""
-    own, run = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    """CPU time of this worker process, of what it has run, and of the copies of started
+    programs."""
+    own, run = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(
+        resource.RUSAGE_CHILDREN
+    )
     return own.ru_utime + own.ru_stime + run.ru_utime + run.ru_stime + started.Used.seconds
 
 
 class Pace:
-    """How fast this machine is at the moment: CPU time of a run of tshark to which no change makes a difference."""
+    """How fast this machine is at the moment: CPU time of a run of tshark to which no change makes
+    a difference."""
+
     EVERY = 20  # seconds
     last = 0.0
 

@@ -1,8 +1,9 @@
 """
 docs/fields.md: what each expert item says, when it is raised, and where to see it.
 
-The sentence "when" is the comment above the item's row in dissectors/experts.def. What shows the item is found by
-tshark; the document keeps it, so that whoever only checks the document needs not search.
+The sentence "when" is the comment above the item's row in dissectors/experts.def. What shows the
+item is found by tshark; the document keeps it, so that whoever only checks the document needs not
+search.
 """
 
 import re
@@ -16,25 +17,32 @@ UNIT_TESTS = sorted((TOP / "tests" / "unit").glob("test_*.c"))
 
 BEGIN, END = "<!-- expert items: tests/experts-doc -->\n", "<!-- end of the expert items -->"
 HEADER = ("filter", "severity", "what it says", "when it is raised", "capture", "frame")
-ROW = re.compile(r"^\| `(?P<item>[^`]+)`(?: →)? \|.*\| [`*]?(?P<capture>[^|`*]+)[`*]? \| (?P<frame>\d*) \|$", re.MULTILINE)
+ROW = re.compile(
+    r"^\| `(?P<item>[^`]+)`(?: →)? \|.*\| [`*]?(?P<capture>[^|`*]+)[`*]? \| (?P<frame>\d*) \|$",
+    re.MULTILINE,
+)
 COMMENT = re.compile(r"/\* ((?:[^*]|\*(?!/))*?) \*/\n[A-Z_]+\(\w+, \"([^\"]+)\"")
 
 
 def whens():
     """{filter: when it is raised}, the comments of the table."""
     text = fields.experts_text()
-    return {f"smcr.{name}": re.sub(r"\n \* ", " ", comment) for comment, name in COMMENT.findall(text)}
+    return {
+        f"smcr.{name}": re.sub(r"\n \* ", " ", comment) for comment, name in COMMENT.findall(text)
+    }
 
 
 # ---- where to see an item ----
 
-# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the plugin, too.
+# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the
+# plugin, too.
 STRICT = ("-o", "smcr.strict:TRUE")
 FOREIGN = ("-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE", "--disable-protocol", "rpcordma")
 
 
 def all_captures(bed):
-    """{name: path that tshark can read} of all captures, in the order in which they are preferred."""
+    """{name: path that tshark can read} of all captures, in the order in which they are
+    preferred."""
     found = {}
     for folder in ("real", "synthetic", "malformed"):
         names = sorted(captures(folder), key=lambda name: (bed.capture(name).stat().st_size, name))
@@ -45,8 +53,13 @@ def all_captures(bed):
 
 
 def packed():
-    """Captures of RoCE, those with SMC-R first. The others are of interest with the preferences of FOREIGN only."""
-    paths = [path for folder in ("fabric", "roce") for path in (TOP / "captures" / folder).glob("*.pcapng.gz")]
+    """Captures of RoCE, those with SMC-R first. The others are of interest with the preferences of
+    FOREIGN only."""
+    paths = [
+        path
+        for folder in ("fabric", "roce")
+        for path in (TOP / "captures" / folder).glob("*.pcapng.gz")
+    ]
     return sorted(paths, key=lambda path: ("smc" not in path.name, path.stat().st_size))
 
 
@@ -61,10 +74,20 @@ def is_foreign(name):
 def items_of(tshark, path, items, where=""):
     """(filter, frame) of these items in a capture, in the order of its frames."""
     condition = " || ".join(items)
-    rows = tshark.fields(path, "frame.number", *items, where=f"({condition}) && ({where})" if where else condition,
-                         two_pass=True, options=STRICT + (FOREIGN if is_foreign(name_of(path)) else ()))
-    return [(item, int(number[0])) for number, *shown in rows
-            for item, value in zip(items, shown, strict=True) if value]
+    rows = tshark.fields(
+        path,
+        "frame.number",
+        *items,
+        where=f"({condition}) && ({where})" if where else condition,
+        two_pass=True,
+        options=STRICT + (FOREIGN if is_foreign(name_of(path)) else ()),
+    )
+    return [
+        (item, int(number[0]))
+        for number, *shown in rows
+        for item, value in zip(items, shown, strict=True)
+        if value
+    ]
 
 
 def find(tshark):
@@ -88,8 +111,10 @@ def places():
 def test_of(item):
     """The test that has the item shown, where no capture does; empty: there is none."""
     event = next(name for name, each in fields.expert_variables().items() if each == item)
-    named = [*((path, rf'"{re.escape(item)}"') for path in FACTS),
-             *((path, rf'SMCR_EVENT_{event}\b|"[\w ]*\b{event}\b[\w ]*"') for path in UNIT_TESTS)]
+    named = [
+        *((path, rf'"{re.escape(item)}"') for path in FACTS),
+        *((path, rf'SMCR_EVENT_{event}\b|"[\w ]*\b{event}\b[\w ]*"') for path in UNIT_TESTS),
+    ]
     found = (path for path, name in named if re.search(name, path.read_text(encoding="utf-8")))
     return next((path.relative_to(TOP).as_posix() for path in found), "")
 
@@ -103,7 +128,15 @@ def document(text, where):
     rows = []
     for each in fields.experts():
         name, frame = where.get(each.filter) or (test_of(each.filter), "")
-        rows.append((fields.filter_cell(each.filter), fields.severity_cell(each), each.sentence, when.get(each.filter, ""),
-                     f"*{name}*" if is_foreign(name) else f"`{name}`", str(frame)))
+        rows.append(
+            (
+                fields.filter_cell(each.filter),
+                fields.severity_cell(each),
+                each.sentence,
+                when.get(each.filter, ""),
+                f"*{name}*" if is_foreign(name) else f"`{name}`",
+                str(frame),
+            )
+        )
     severities = [f"- {severity}: {meaning}" for severity, meaning in fields.SEVERITIES.items()]
     return fields.between(text, BEGIN, END, [*severities, "", *fields.table(HEADER, rows)])

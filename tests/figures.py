@@ -1,6 +1,6 @@
 """
-What dissectors/report/figures/entries.def says, and the documents that are made of it: the tables of docs/report.md,
-docs/report.schema.json, and the rules of docs/add-reports.jq.
+What dissectors/report/figures/entries.def says, and the documents that are made of it: the tables
+of docs/report.md, docs/report.schema.json, and the rules of docs/add-reports.jq.
 """
 
 import collections
@@ -13,7 +13,9 @@ from bed import TOP
 
 FIGURES = TOP / "dissectors" / "report" / "figures"
 Entry = collections.namedtuple("Entry", "text members")
-Figure = collections.namedtuple("Figure", "kind name values null added text of")  # `of`: the entry of a part
+Figure = collections.namedtuple(
+    "Figure", "kind name values null added text of"
+)  # `of`: the entry of a part
 
 PARTS = ("OBJECT", "MAYBE", "LIST")
 SUMMED = ("COUNT", "SECONDS", "SAMPLE", "SPREAD", "LENGTHS", "OPCODES")  # is_added_up() of json.c
@@ -30,7 +32,9 @@ def words(*values):
 
 HEX = "^0x[0-9a-f]{{{}}}$"
 DECIMALS = "^-?[0-9]+\\.[0-9]{9}$"
-NOTHING = {name: {"const": 0} for name in ("sum", "sum_of_squares")} | {name: {"const": None} for name in ("min", "max")}
+NOTHING = {name: {"const": 0} for name in ("sum", "sum_of_squares")} | {
+    name: {"const": None} for name in ("min", "max")
+}
 
 # The values of figures: the column `values`.
 TYPES = {
@@ -42,55 +46,104 @@ TYPES = {
     "text": {"type": "string"},
     "sentence": {"type": "string", "minLength": 1},
     "schema": {"const": "smcr-report/1"},
-    "index": {"description": "Counted from 0 within the report. Null: not known, or there is none.", **whole(minimum=0)},
-    "frame": {"description": "Number of a frame, from 1. Null: not known, there is none, or the report was added up from"
-                             " several files.", **whole(minimum=1)},
-    "time": {"description": "Seconds since 1970-01-01 UTC, with nine decimals.", "type": "string", "pattern": DECIMALS},
-    "port": whole(minimum=0, maximum=0xffff),
-    "code16": whole(minimum=0, maximum=0xffff),
-    "link_number": whole(minimum=0, maximum=0xff),
-    "vlan": whole(minimum=0, maximum=0xfff),
-    "qpn": {"description": "Number of a queue pair.", **whole(minimum=0, maximum=0xffffff)},
-    "isn": {"description": "Initial sequence number of TCP, as on the wire.", **whole(minimum=0, maximum=0xffffffff)},
+    "index": {
+        "description": "Counted from 0 within the report. Null: not known, or there is none.",
+        **whole(minimum=0),
+    },
+    "frame": {
+        "description": (
+            "Number of a frame, from 1. Null: not known, there is none, or the report was added "
+            "up from"
+            " several files."
+        ),
+        **whole(minimum=1),
+    },
+    "time": {
+        "description": "Seconds since 1970-01-01 UTC, with nine decimals.",
+        "type": "string",
+        "pattern": DECIMALS,
+    },
+    "port": whole(minimum=0, maximum=0xFFFF),
+    "code16": whole(minimum=0, maximum=0xFFFF),
+    "link_number": whole(minimum=0, maximum=0xFF),
+    "vlan": whole(minimum=0, maximum=0xFFF),
+    "qpn": {"description": "Number of a queue pair.", **whole(minimum=0, maximum=0xFFFFFF)},
+    "isn": {
+        "description": "Initial sequence number of TCP, as on the wire.",
+        **whole(minimum=0, maximum=0xFFFFFFFF),
+    },
     "hex32": {"type": "string", "pattern": HEX.format(8)},
     "hex64": {"type": "string", "pattern": HEX.format(16)},
     "breach_kind": {"type": "string", "pattern": "^[a-z0-9_.]+$"},
     "finding_kind": {"type": "string", "pattern": "^[a-z0-9_]+$"},
     "passes": words(1, 2),
     "mtu": words(256, 512, 1024, 2048, 4096),
-    "opcodes": {"description": "Packets by BTH opcode.", "type": "object", "additionalProperties": whole(minimum=1),
-                "propertyNames": {"pattern": "^([A-Z][A-Z0-9_]*|0x[0-9a-f]{2})$"}},
+    "opcodes": {
+        "description": "Packets by BTH opcode.",
+        "type": "object",
+        "additionalProperties": whole(minimum=1),
+        "propertyNames": {"pattern": "^([A-Z][A-Z0-9_]*|0x[0-9a-f]{2})$"},
+    },
     "distribution": {
-        "description": "A distribution: seconds, except sce_run_length. Without samples min and max are null.",
-        "type": "object", "additionalProperties": False, "required": ["count", "sum", "sum_of_squares", "min", "max"],
-        "properties": {"count": {"$ref": "#/$defs/count"}, "sum": {"type": "number"},
-                       "sum_of_squares": {"type": "number", "minimum": 0}, "min": {"type": ["number", "null"]},
-                       "max": {"type": ["number", "null"]}},
-        "if": {"properties": {"count": {"const": 0}}}, "then": {"properties": NOTHING},
-        "else": {"properties": {"min": {"type": "number"}, "max": {"type": "number"}}}},
+        "description": (
+            "A distribution: seconds, except sce_run_length. Without samples min and max are "
+            "null."
+        ),
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["count", "sum", "sum_of_squares", "min", "max"],
+        "properties": {
+            "count": {"$ref": "#/$defs/count"},
+            "sum": {"type": "number"},
+            "sum_of_squares": {"type": "number", "minimum": 0},
+            "min": {"type": ["number", "null"]},
+            "max": {"type": ["number", "null"]},
+        },
+        "if": {"properties": {"count": {"const": 0}}},
+        "then": {"properties": NOTHING},
+        "else": {"properties": {"min": {"type": "number"}, "max": {"type": "number"}}},
+    },
 }
 
 
 @functools.cache
 def choices():
-    """{list: words} of choices.def, in ascending order; RDMA-CM's states and DELETE LINK's reasons are those of the wire."""
+    """{list: words} of choices.def, in ascending order; RDMA-CM's states and DELETE LINK's reasons
+    are those of the wire."""
     text, found = (FIGURES / "choices.def").read_text(encoding="utf-8"), {}
-    for name, rows in re.findall(r"^CHOICE\((\w+)\)$(.*?)^END\(\1\)$", text, re.MULTILINE | re.DOTALL):
+    for name, rows in re.findall(
+        r"^CHOICE\((\w+)\)$(.*?)^END\(\1\)$", text, re.MULTILINE | re.DOTALL
+    ):
         found[name] = re.findall(r'^    WORD\(\w+, "([^"]+)"\)$', rows, re.MULTILINE)
-    codes = "".join((TOP / "dissectors" / "wire" / f"{name}_codes.h").read_text(encoding="utf-8") for name in ("roce", "llc"))
-    return found | {"cm_state": re.findall(r'V\(SMCR_IB_CM_STATE_\w+, \d+, "(\w+)"\)', codes),
-                    "delete_reason": [*re.findall(r'V\(SMCR_LLC_DELETE_\w+, \w+, "(.+)"\)', codes), "unknown reason"]}
+    codes = "".join(
+        (TOP / "dissectors" / "wire" / f"{name}_codes.h").read_text(encoding="utf-8")
+        for name in ("roce", "llc")
+    )
+    return found | {
+        "cm_state": re.findall(r'V\(SMCR_IB_CM_STATE_\w+, \d+, "(\w+)"\)', codes),
+        "delete_reason": [
+            *re.findall(r'V\(SMCR_LLC_DELETE_\w+, \w+, "(.+)"\)', codes),
+            "unknown reason",
+        ],
+    }
 
 
 @functools.cache
 def entries():
     """{name: Entry} of the table."""
-    text = re.sub(r"/\*.*?\*/", "", (FIGURES / "entries.def").read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(
+        r"/\*.*?\*/", "", (FIGURES / "entries.def").read_text(encoding="utf-8"), flags=re.DOTALL
+    )
     found = {}
-    for macro, row in re.findall(rf"^\s*(ENTRY|FIGURE|CHOICE|PART)\(((?:{ITEM}|,)+)\)", text, re.MULTILINE):
+    for macro, row in re.findall(
+        rf"^\s*(ENTRY|FIGURE|CHOICE|PART)\(((?:{ITEM}|,)+)\)", text, re.MULTILINE
+    ):
         row = re.sub(r'"\s+"', "", row)  # literals that stand side by side are one
-        entry, *columns = [json.loads(item) if item.startswith('"') else item
-                           for item in map(str.strip, re.findall(ITEM, row)) if item]
+        entry, *columns = [
+            json.loads(item) if item.startswith('"') else item
+            for item in map(str.strip, re.findall(ITEM, row))
+            if item
+        ]
         if macro == "ENTRY":
             found[entry] = Entry(columns[0], {})
         elif macro == "FIGURE":
@@ -106,7 +159,10 @@ def entries():
 def findings():
     """[(kind, what it says, what its number is of)] of finding_kinds.def"""
     text = (FIGURES / "finding_kinds.def").read_text(encoding="utf-8")
-    rows = [re.sub(r'"\s+"', "", row) for row in re.findall(rf"^FINDING\(((?:{ITEM}|,)+)\)", text, re.MULTILINE)]
+    rows = [
+        re.sub(r'"\s+"', "", row)
+        for row in re.findall(rf"^FINDING\(((?:{ITEM}|,)+)\)", text, re.MULTILINE)
+    ]
     return [[json.loads(text) for text in re.findall(r'"(?:[^"\\]|\\.)*"', row)] for row in rows]
 
 
@@ -117,25 +173,32 @@ def time_of(name):
 
 # ---- docs/report.md ----
 
+
 def braces(entry):
     """The members of an entry, in short: {`client`, `server`: whose it is}"""
     parts = []
     for each in entries()[entry].members.values():
         names = [each.name, time_of(each.name)] if each.kind == "WHEN" else [each.name]
-        parts.append(", ".join(f"`{name}`" for name in names) + (f": {each.text}" if each.text else ""))
+        parts.append(
+            ", ".join(f"`{name}`" for name in names) + (f": {each.text}" if each.text else "")
+        )
     return "{" + ", ".join(parts) + "}"
 
 
 def filled(text, entry):
     """The text, with members of the entry for {}, and with those of its member for {name}."""
-    of_member = lambda found: braces(entries()[entry].members[found[1]].of if found[1] else entry)  # noqa: E731
+    of_member = lambda found: braces(
+        entries()[entry].members[found[1]].of if found[1] else entry
+    )  # noqa: E731
     return re.sub(r"\{(\w*)\}", of_member, text) if entry else text
 
 
 def said(figure):
     """What docs/report.md says of a member."""
     text = filled(figure.text, figure.of)
-    return f"[{text.replace('}', '}]', 1)}" if figure.kind == "LIST" and text.startswith("{") else text
+    return (
+        f"[{text.replace('}', '}]', 1)}" if figure.kind == "LIST" and text.startswith("{") else text
+    )
 
 
 def member_rows(entry):
@@ -165,17 +228,24 @@ def kind_rows():
 
 
 def page(text):
-    """docs/report.md with its tables made anew: <!-- figures: ENTRY -->, <!-- lists: NAME... --> or <!-- findings: kinds -->
-    stands before them."""
+    """docs/report.md with its tables made anew: <!-- figures: ENTRY -->, <!-- lists: NAME... --> or
+    <!-- findings: kinds --> stands before them."""
     makers = {"figures": member_rows, "lists": list_rows, "findings": lambda kinds: kind_rows()}
 
     def table(found):
         rows = list(makers[found[2]](*found[3].split()))
         return "\n".join([found[1], *rows, "<!-- end -->"])
-    return re.sub(r"^(<!-- (figures|lists|findings): ([\w ]+) -->\n\|.*\n\|-.*)\n(?:\|.*\n)*<!-- end -->$", table, text, flags=re.MULTILINE)
+
+    return re.sub(
+        r"^(<!-- (figures|lists|findings): ([\w ]+) -->\n\|.*\n\|-.*)\n(?:\|.*\n)*<!-- end -->$",
+        table,
+        text,
+        flags=re.MULTILINE,
+    )
 
 
 # ---- docs/report.schema.json ----
+
 
 def or_null(schema):
     if "enum" in schema:
@@ -194,8 +264,13 @@ def shape(figure):
     if figure.kind in PARTS:
         of = reference(figure.of)
         most = {"maxItems": 10} if figure.name == "findings" else {}
-        return {figure.name: {"OBJECT": of, "MAYBE": {"anyOf": [of, {"type": "null"}]},
-                              "LIST": {"type": "array", "items": of, **most}}[figure.kind]}
+        return {
+            figure.name: {
+                "OBJECT": of,
+                "MAYBE": {"anyOf": [of, {"type": "null"}]},
+                "LIST": {"type": "array", "items": of, **most},
+            }[figure.kind]
+        }
     value = reference(figure.values + ("_or_null" if figure.null == "or_null" else ""))
     if figure.kind == "NUMBERS":
         value = {"type": "array", "items": value}
@@ -205,20 +280,33 @@ def shape(figure):
 
 def an_object(text, properties, optional=()):
     about = {"description": re.sub(r"[`]|^\{\}: ", "", text)} if text else {}
-    return {**about, "type": "object", "additionalProperties": False,
-            "required": [name for name in properties if name not in optional], "properties": properties}
+    return {
+        **about,
+        "type": "object",
+        "additionalProperties": False,
+        "required": [name for name in properties if name not in optional],
+        "properties": properties,
+    }
 
 
 def entry_schema(entry):
     properties, members = {}, entries()[entry].members.values()
     for each in members:
         properties |= shape(each)
-    return an_object(entries()[entry].text, properties, [each.name for each in members if each.added == "none" and each.of])
+    return an_object(
+        entries()[entry].text,
+        properties,
+        [each.name for each in members if each.added == "none" and each.of],
+    )
 
 
 def summed(figure):
     """Whether the summary has it."""
-    return figure.kind in SUMMED or figure.kind in ("OBJECT", "MAYBE") and any(map(summed, entries()[figure.of].members.values()))
+    return (
+        figure.kind in SUMMED
+        or figure.kind in ("OBJECT", "MAYBE")
+        and any(map(summed, entries()[figure.of].members.values()))
+    )
 
 
 def sums(entry):
@@ -237,27 +325,62 @@ def sums(entry):
 def summary_schema():
     lists = [each for each in entries()["report"].members.values() if each.kind == "LIST"]
     count = {"count": reference("count")}
-    return an_object("Each list, added up. What is null in all entries is null here.", {
-        each.name: an_object("", count if "count" in entries()[each.of].members else count | sums(each.of)) for each in lists})
+    return an_object(
+        "Each list, added up. What is null in all entries is null here.",
+        {
+            each.name: an_object(
+                "", count if "count" in entries()[each.of].members else count | sums(each.of)
+            )
+            for each in lists
+        },
+    )
 
 
 def partly_summed():
     """Entries within others that the summary has without some of their members."""
-    within = {each.of for entry in entries().values() for each in entry.members.values() if each.kind in ("OBJECT", "MAYBE")}
-    return [entry for entry in entries() if entry in within and 0 < len(sums(entry)) < len(entries()[entry].members)]
+    within = {
+        each.of
+        for entry in entries().values()
+        for each in entry.members.values()
+        if each.kind in ("OBJECT", "MAYBE")
+    }
+    return [
+        entry
+        for entry in entries()
+        if entry in within and 0 < len(sums(entry)) < len(entries()[entry].members)
+    ]
 
 
 def schema():
     """docs/report.schema.json as text."""
-    report = an_object("What tshark -q -z smcr,json prints. docs/report.md defines each member.", entry_schema("report")["properties"])
+    report = an_object(
+        "What tshark -q -z smcr,json prints. docs/report.md defines each member.",
+        entry_schema("report")["properties"],
+    )
     types = TYPES | {name: words(*texts) for name, texts in choices().items()}
-    values = types | {f"{name}_or_null": or_null(types[name]) for name in types if name not in ("distribution", "opcodes", "schema")}
+    values = types | {
+        f"{name}_or_null": or_null(types[name])
+        for name in types
+        if name not in ("distribution", "opcodes", "schema")
+    }
     objects = {entry: entry_schema(entry) for entry in entries() if entry != "report"}
-    objects |= {f"sum_of_{entry}": an_object(entries()[entry].text, sums(entry)) for entry in partly_summed()}
+    objects |= {
+        f"sum_of_{entry}": an_object(entries()[entry].text, sums(entry))
+        for entry in partly_summed()
+    }
     everything = values | objects | {"summary": summary_schema()}
-    named = set(re.findall(r'#/\$defs/(\w+)', json.dumps([report, objects, everything["summary"]]))) | {"count"}
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": TYPES["schema"]["const"]}
-    whole_of_it = head | report | {"$defs": {name: each for name, each in everything.items() if name in named}}
+    named = set(
+        re.findall(r"#/\$defs/(\w+)", json.dumps([report, objects, everything["summary"]]))
+    ) | {"count"}
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": TYPES["schema"]["const"],
+    }
+    whole_of_it = (
+        head
+        | report
+        | {"$defs": {name: each for name, each in everything.items() if name in named}}
+    )
     return pretty(whole_of_it) + "\n"
 
 
@@ -267,8 +390,11 @@ def pretty(value, indent=""):
     if len(indent + line) <= 110 or not isinstance(value, (dict, list)):
         return line
     inner, ends = indent + "  ", "{}" if isinstance(value, dict) else "[]"
-    parts = [f"{json.dumps(name)}: {pretty(each, inner)}" for name, each in value.items()] if isinstance(value, dict) \
+    parts = (
+        [f"{json.dumps(name)}: {pretty(each, inner)}" for name, each in value.items()]
+        if isinstance(value, dict)
         else [pretty(each, inner) for each in value]
+    )
     return f"{ends[0]}\n" + ",\n".join(inner + part for part in parts) + f"\n{indent}{ends[1]}"
 
 
@@ -280,7 +406,7 @@ BEGIN, END = "# ---- rules: tests/figures-doc writes them ----\n", "# ---- end o
 def rule(figure):
     """How a member is added up: a word; {of: entry} for parts; [words] in ascending order."""
     if figure.added in ("highest", "lowest"):
-        return choices()[figure.values][::1 if figure.added == "highest" else -1]
+        return choices()[figure.values][:: 1 if figure.added == "highest" else -1]
     return {"of": figure.of} if figure.added == "parts" else figure.added
 
 
@@ -304,11 +430,22 @@ def rules():
     """The rules as a definition of jq."""
     objects = []
     for entry in entries():
-        if {each.added for each in entries()[entry].members.values()} <= {"total", "none"} or is_own(entry):
+        if {each.added for each in entries()[entry].members.values()} <= {
+            "total",
+            "none",
+        } or is_own(entry):
             continue  # nobody asks for the rules of these
         items = [f'"{name}": {json.dumps(each)}' for name, each in rules_of(entry).items()]
-        objects.append(textwrap.fill(f'"{entry}": {{{", ".join(items)}}}', 118, initial_indent=" " * 4, subsequent_indent=" " * 8,
-                                     break_long_words=False, break_on_hyphens=False))
+        objects.append(
+            textwrap.fill(
+                f'"{entry}": {{{", ".join(items)}}}',
+                118,
+                initial_indent=" " * 4,
+                subsequent_indent=" " * 8,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
     return BEGIN + "def rules: {\n" + ",\n".join(objects) + "\n};\n" + END
 
 

@@ -8,8 +8,10 @@ from bed import TOP
 
 DISSECTORS = TOP / "dissectors"
 
-# From the bottom up. A room includes only the doors of rooms that come before it; the head of the first door says what the
-# room knows. The field table, at the top of dissectors/, lies below the state, which tells of its expert items.
+# From the bottom up. A room includes only the doors of rooms that come before it; the head of the
+# first door says what the room knows. At the top of dissectors/ are the field table, which lies
+# below the state, since that names its expert items, and the three registered dissectors, which lie
+# above the rooms that they call.
 ROOMS = {
     "wire": ("wire.h",),
     "fabric": ("fabric.h",),
@@ -39,16 +41,33 @@ ROOMS = {
     "report": ("report.h",),
     "statistics": ("statistics.h",),
 }
-FIELD_TABLE = "(field table)"  # the files at the top
+FIELD_TABLE, FACE = "(field table)", "(three dissectors)"  # the files at the top
+FACE_HEADER = "packet-smcr.h"
 DOCUMENT = TOP / "docs" / "architecture.md"
 BEGIN, END = "<!-- rooms: tests/rooms-doc -->\n", "<!-- end of the rooms -->"
 
 
 def tags(*arguments):
     """What ctags finds in files of C; what has no name is left out."""
-    printed = subprocess.run(["ctags", "--languages=C", "--language-force=C", "--sort=no", "--output-format=json", "--fields=+K",
-                              "-f", "-", *arguments], capture_output=True, text=True, check=True).stdout
-    return [tag for tag in map(json.loads, printed.splitlines()) if not tag["name"].startswith("__anon")]
+    printed = subprocess.run(
+        [
+            "ctags",
+            "--languages=C",
+            "--language-force=C",
+            "--sort=no",
+            "--output-format=json",
+            "--fields=+K",
+            "-f",
+            "-",
+            *arguments,
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return [
+        tag for tag in map(json.loads, printed.splitlines()) if not tag["name"].startswith("__anon")
+    ]
 
 
 def room_of(path):
@@ -62,8 +81,10 @@ def sources(room):
 def includes(path):
     """Own files that a file includes, as paths."""
     names = re.findall(r'#include "([\w/.-]+)"', path.read_text(encoding="utf-8"))
-    found = [next((base / name for base in (path.parent, DISSECTORS) if (base / name).exists()), None)
-             for name in names]
+    found = [
+        next((base / name for base in (path.parent, DISSECTORS) if (base / name).exists()), None)
+        for name in names
+    ]
     return [each for each in found if each]
 
 
@@ -78,15 +99,17 @@ def head(room):
 
 
 def place_of(path):
-    """The room of a file."""
-    return FIELD_TABLE if room_of(path) == "." else room_of(path)
+    """The room of a file, or which of the files at the top it is."""
+    if room_of(path) != ".":
+        return room_of(path)
+    return FACE if path.name.startswith("packet-smcr") else FIELD_TABLE
 
 
 def order():
-    """All rooms and the field table, from the bottom up."""
+    """All rooms and what is at the top, from the bottom up."""
     rooms = list(ROOMS)
-    between = rooms.index("state/model")
-    return [*rooms[:between], FIELD_TABLE, *rooms[between:]]
+    between, above = rooms.index("state/model"), rooms.index("netlink")
+    return [*rooms[:between], FIELD_TABLE, *rooms[between:above], FACE, *rooms[above:]]
 
 
 def neighbours():
@@ -103,35 +126,39 @@ def floors():
     knows, level = neighbours(), {}
     for room in order():
         level[room] = 1 + max((level[other] for other in knows[room]), default=0)
-    return [[room for room in order() if level[room] == floor] for floor in range(1, max(level.values()) + 1)]
+    return [
+        [room for room in order() if level[room] == floor]
+        for floor in range(1, max(level.values()) + 1)
+    ]
 
 
 def diagram():
-    """The floors from the top down; then a row for each room, with a mark below each room that it includes."""
-    rooms, knows = order(), neighbours()
+    """The floors from the top down."""
     height = len(floors())
-    lines = [f"floor {height - i}   {'   '.join(row)}" for i, row in enumerate(reversed(floors()))]
-    width = max(map(len, rooms)) + 3
-    lines += ["", " " * (width + 1) + "includes " + " ".join(f"{i:2}" for i in range(1, len(rooms)))]
-    lines += [(f"{i:2} {room:{width}}      " + "".join(f"  {'x' if other in knows[room] else '.'}" for other in rooms[:i - 1])).rstrip()
-              for i, room in enumerate(rooms, 1)]
-    return "".join(f"    {line}".rstrip() + "\n" for line in lines)
+    return "".join(
+        f"    floor {height - i:2}   {'   '.join(row)}\n"
+        for i, row in enumerate(reversed(floors()))
+    )
 
 
 def named(text):
     """Files and folders as code."""
-    return re.sub(r"(?<![\w`/])((?:[\w-]+/)+(?:[\w.-]*\w)?|[\w-]+\.(?:def|h|md))(?![\w`])", r"`\1`", text)
+    return re.sub(
+        r"(?<![\w`/])((?:[\w-]+/)+(?:[\w.-]*\w)?|[\w-]+\.(?:def|h|md))(?![\w`])", r"`\1`", text
+    )
 
 
 def table():
     rows = ["| room | door | knows |", "|---|---|---|"]
     for room, doors in ROOMS.items():
-        knows = re.split(r"(?<=\.) (?=[A-Z])", head(room))[0].removeprefix("Knows ").removesuffix(".")
+        knows = (
+            re.split(r"(?<=\.) (?=[A-Z])", head(room))[0].removeprefix("Knows ").removesuffix(".")
+        )
         rows.append(f"| `{room}/` | {', '.join(f'`{door}`' for door in doors)} | {named(knows)} |")
     return "".join(row + "\n" for row in rows)
 
 
 def document(text):
-    """architecture.md with the diagram and the table made anew."""
+    """architecture.md with the floors and the table made anew."""
     before, rest = text.split(BEGIN)
     return f"{before}{BEGIN}{diagram()}\n{table()}{END}{rest.split(END)[1]}"

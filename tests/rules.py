@@ -13,7 +13,12 @@ DOCUMENT = TOP / "docs" / "rfc7609.md"
 HEADING = "## Totals\n\n"
 HEADER = "| id | rule | visible | check | proof |"
 
-VISIBLE = {"message": "one message", "frames": "several frames", "hosts": "both hosts", "off the wire": "off the wire"}
+VISIBLE = {
+    "message": "one message",
+    "frames": "several frames",
+    "hosts": "both hosts",
+    "off the wire": "off the wire",
+}
 STATES = {
     "checked": "checked",
     "partly": "partly, with the reason",
@@ -59,9 +64,16 @@ def state_of(visible, check):
 def rule(row):
     name, text, visible, check, proof = row
     state = state_of(visible, check)
-    return Rule(name, text, visible, check, state,
-                ITEM.findall(check) if not check.startswith("– ") else [], PROOF.findall(proof),
-                re.findall(r"R-[\w.]+-\d+", check) if state == "repeats" else [])
+    return Rule(
+        name,
+        text,
+        visible,
+        check,
+        state,
+        ITEM.findall(check) if not check.startswith("– ") else [],
+        PROOF.findall(proof),
+        re.findall(r"R-[\w.]+-\d+", check) if state == "repeats" else [],
+    )
 
 
 def rules():
@@ -71,9 +83,14 @@ def rules():
 
 def allowed():
     """The items that a correct peer may have caused."""
-    rows = table_rows(DOCUMENT.read_text(encoding="utf-8"), "| item | what a correct peer may do | check | proof |")
-    return [Allowed(item.strip("`"), what, check, PROOF.findall(proof))
-            for item, what, check, proof in rows]
+    rows = table_rows(
+        DOCUMENT.read_text(encoding="utf-8"),
+        "| item | what a correct peer may do | check | proof |",
+    )
+    return [
+        Allowed(item.strip("`"), what, check, PROOF.findall(proof))
+        for item, what, check, proof in rows
+    ]
 
 
 # ---- totals ----
@@ -95,14 +112,19 @@ def total_rows(every):
 def totals(every):
     """The section below the heading."""
     unseen = sum(each.visible == "off the wire" for each in every)
-    lines = [f"{len(every)} rules, {unseen} of them off the wire.", "",
-             "| | rules | one message | several frames | both hosts |", "|---|---|---|---|---|"]
+    lines = [
+        f"{len(every)} rules, {unseen} of them off the wire.",
+        "",
+        "| | rules | one message | several frames | both hosts |",
+        "|---|---|---|---|---|",
+    ]
     lines += ["| " + " | ".join(map(str, row)) + " |" for row in total_rows(every)]
     return "\n".join(lines) + "\n"
 
 
 def with_totals(text):
-    """The document with its totals counted anew: they stand between their heading and the next one."""
+    """The document with its totals counted anew: they stand between their heading and the next
+    one."""
     before, rest = text.split(HEADING)
-    after = rest[rest.index("\n## "):]
+    after = rest[rest.index("\n## ") :]
     return before + HEADING + totals(rules()) + after

@@ -1,6 +1,7 @@
 """
-What the default run leaves to `tests/run --all`: of tests that go over all captures it takes some. All tests of a file
-take the same captures, so that they share what is made of them, and each file takes others.
+What the default run leaves to `tests/run --all`: of tests that go over all captures it takes some.
+All tests of a file take the same captures, so that they share what is made of them, and each file
+takes others.
 """
 
 import functools
@@ -44,14 +45,22 @@ SHARES = {
 
 # Captures of one rule each, in all files but those that they are for.
 SCENE, SCENE_SHARE = ("rule-", "peer-"), 4
-OF_SCENES = {"golden/test_golden.py", "facts/test_removal.py", "facts/test_rule_captures.py", "synth/test_synth.py"}
+OF_SCENES = {
+    "golden/test_golden.py",
+    "facts/test_removal.py",
+    "facts/test_rule_captures.py",
+    "synth/test_synth.py",
+}
 
 
 @functools.cache
 def numbers():
     """{capture: its number among those of its folder}"""
-    return {path.name.split(".pcap")[0]: number
-            for folder in (*FOLDERS, *PACKED) for number, path in enumerate(captures(folder).values())}
+    return {
+        path.name.split(".pcap")[0]: number
+        for folder in (*FOLDERS, *PACKED)
+        for number, path in enumerate(captures(folder).values())
+    }
 
 
 def captures_of(values):
@@ -81,4 +90,7 @@ def combinations(*values):
     """All combinations of values; by default so few that each value is in one."""
     if ALL:
         return list(itertools.product(*values))
-    return [tuple(each[number % len(each)] for each in values) for number in range(max(map(len, values)))]
+    return [
+        tuple(each[number % len(each)] for each in values)
+        for number in range(max(map(len, values)))
+    ]

@@ -1,6 +1,6 @@
 """
-A program of Wireshark that starts once: each run is a copy of the started process, which takes a seventh of the time on
-a short capture. started.c, which is loaded into the program, says how.
+A program of Wireshark that starts once: each run is a copy of the started process, which takes a
+seventh of the time on a short capture. started.c, which is loaded into the program, says how.
 """
 
 import array
@@ -17,14 +17,30 @@ ANSWER = struct.Struct("=qq")  # status as waitpid() tells it, CPU time in micro
 
 
 class Used:
-    """CPU time of all copies that this process has asked for, in seconds; their parents are not its children."""
+    """CPU time of all copies that this process has asked for, in seconds; their parents are not its
+    children."""
+
     seconds = 0.0
 
 
 def build(library, source=SOURCE):
     """Compile what is loaded into the programs."""
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", source, "-o", library, "-ldl"],
-                   check=True)
+    subprocess.run(
+        [
+            "cc",
+            "-O2",
+            "-shared",
+            "-fPIC",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            source,
+            "-o",
+            library,
+            "-ldl",
+        ],
+        check=True,
+    )
 
 
 def memory(data=b""):
@@ -48,8 +64,15 @@ class Started:
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, memory() as said:
             environment = env | {"LD_PRELOAD": ":".join(preloaded), REQUESTS: str(theirs.fileno())}
-            self.process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                                            pass_fds=[theirs.fileno()], **options)
+            self.process = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                pass_fds=[theirs.fileno()],
+                **options
+            )
             theirs.close()
             # What a program says at start, it has to say in each run.
             self.is_ready = len(self.socket.recv(ANSWER.size)) == ANSWER.size and not content(said)

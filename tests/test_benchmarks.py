@@ -11,8 +11,12 @@ import many  # noqa: E402
 import workloads  # noqa: E402
 from carriers import Smcr, Tcp  # noqa: E402
 
-SCENES = {"bulk": (workloads.bulk, 2000), "http": (workloads.http, 2000), "short": (workloads.connections, 120),
-          "mix": (workloads.mix, 2000)}
+SCENES = {
+    "bulk": (workloads.bulk, 2000),
+    "http": (workloads.http, 2000),
+    "short": (workloads.connections, 120),
+    "mix": (workloads.mix, 2000),
+}
 EVERYTHING_ON = ("-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE")
 WARNING = 0x600000  # of _ws.expert.severity; above it are errors
 
@@ -46,14 +50,17 @@ def test_nothing_is_wrong(tshark, scratch, name, carrier):
 def test_data_are_unknown(tshark, scratch, name, carrier):
     """No dissector takes them, not even by their port."""
     path, _ = make(scratch, name, carrier)
-    layers = {layer for row in tshark.fields(path, "frame.protocols") for layer in row[0][0].split(":")}
+    layers = {
+        layer for row in tshark.fields(path, "frame.protocols") for layer in row[0][0].split(":")
+    }
     assert layers <= {"eth", "ethertype", "ip", "tcp", "udp", "infiniband", "smcr", "data"}
     assert "data" in layers
 
 
 @pytest.mark.parametrize("name, factor", [("bulk", 1.01), ("http", 1.02), ("short", None)])
 def test_as_many_frames_over_tcp(scratch, name, factor):
-    """`factor`: within which the sizes of the captures are; short connections have messages of SMC-R besides."""
+    """`factor`: within which the sizes of the captures are; short connections have messages of
+    SMC-R besides."""
     (path, frames), (tcp, tcp_frames) = (make(scratch, name, carrier) for carrier in (Smcr, Tcp))
     assert 0.96 <= tcp_frames / frames <= 1.04
     if factor:
@@ -67,10 +74,19 @@ def test_half_of_the_mix_is_storage(tshark, scratch, carrier):
     assert storage == list(range(2, frames + 1, 2))
 
 
-@pytest.mark.parametrize("kind, field, besides", [
-    ("contacts", "smcr.stream", 1), ("eids", "smcr.eid", 0), ("late links", "smcr.link.index", 0),
-    ("links in use", "smcr.link.index", 1), ("other network", "smcr.link.index", 0), ("declined", "smcr.stream", 0),
-    ("other IP", "smcr.rdma.flow", 0), ("tokens", "smcr.stream", 1)])
+@pytest.mark.parametrize(
+    "kind, field, besides",
+    [
+        ("contacts", "smcr.stream", 1),
+        ("eids", "smcr.eid", 0),
+        ("late links", "smcr.link.index", 0),
+        ("links in use", "smcr.link.index", 1),
+        ("other network", "smcr.link.index", 0),
+        ("declined", "smcr.stream", 0),
+        ("other IP", "smcr.rdma.flow", 0),
+        ("tokens", "smcr.stream", 1),
+    ],
+)
 def test_as_many_as_it_says(tshark, scratch, kind, field, besides):
     """`besides`: what the first contact makes."""
     path = scratch / "many.pcap"

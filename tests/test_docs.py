@@ -16,13 +16,17 @@ LONGEST_LINE = 118  # of a document that a person writes; what a command prints 
 
 def test_fields_are_documented(tshark):
     text = fields.DOCUMENT.read_text(encoding="utf-8")
-    assert text == fields.document(text, tshark), "docs/fields.md is stale: tests/fields-doc writes it"
+    assert text == fields.document(
+        text, tshark
+    ), "docs/fields.md is stale: tests/fields-doc writes it"
 
 
 @pytest.mark.parametrize("path", figures.DOCUMENTS, ids=lambda path: path.name)
 def test_figures_of_the_report_are_documented(path):
     text = path.read_text(encoding="utf-8")
-    assert text == figures.DOCUMENTS[path](text), f"{path.name} is stale: tests/figures-doc writes it"
+    assert text == figures.DOCUMENTS[path](
+        text
+    ), f"{path.name} is stale: tests/figures-doc writes it"
 
 
 def test_rooms_are_documented():
@@ -32,16 +36,24 @@ def test_rooms_are_documented():
 
 def test_every_test_holds_a_property():
     """Each file of tests is in the map, and contributing.md has the map's rows."""
-    files = {path.relative_to(TOP / "tests").as_posix() for path in (TOP / "tests").rglob("test_*.py")}
+    files = {
+        path.relative_to(TOP / "tests").as_posix() for path in (TOP / "tests").rglob("test_*.py")
+    }
     assert {holder.partition("::")[0] for holder in properties.HOLDERS} == files
     text = (TOP / "docs" / "contributing.md").read_text(encoding="utf-8")
-    table = text.split("<!-- map: tests/budget --map -->\n")[1].split("<!-- end")[0].splitlines()[2:-1]
-    assert [row.split(" | ")[0].removeprefix("| ") for row in table] == [name for name, _ in properties.PROPERTIES]
+    table = (
+        text.split("<!-- map: tests/budget --map -->\n")[1].split("<!-- end")[0].splitlines()[2:-1]
+    )
+    assert [row.split(" | ")[0].removeprefix("| ") for row in table] == [
+        name for name, _ in properties.PROPERTIES
+    ]
 
 
 def test_every_field_of_the_table_is_registered(tshark):
     registered = {row[0] for row in tshark.registered_fields()}
-    assert {field.filter for field in fields.fields()} | {each.filter for each in fields.experts()} == registered
+    assert {field.filter for field in fields.fields()} | {
+        each.filter for each in fields.experts()
+    } == registered
 
 
 def test_expert_items_are_documented():
@@ -61,8 +73,11 @@ def test_every_expert_item_is_explained():
 def test_every_expert_item_has_a_place():
     """A capture that shows it, or a test."""
     places = expert_items.places()
-    assert [each.filter for each in fields.experts()
-            if each.filter not in places and not expert_items.test_of(each.filter)] == []
+    assert [
+        each.filter
+        for each in fields.experts()
+        if each.filter not in places and not expert_items.test_of(each.filter)
+    ] == []
 
 
 def test_captures_show_the_expert_items(tshark):
@@ -77,11 +92,15 @@ def test_captures_show_the_expert_items(tshark):
         assert (name, pairs - shown) == (name, set())
 
 
-@pytest.mark.skipif(wireshark_version() != "4.0", reason="the examples are what Wireshark 4.0 prints")
+@pytest.mark.skipif(
+    wireshark_version() != "4.0", reason="the examples are what Wireshark 4.0 prints"
+)
 @pytest.mark.parametrize("path", examples.documents(), ids=lambda path: path.name)
 def test_examples_print_what_is_written(tshark, path):
     text = path.read_text(encoding="utf-8")
-    assert text == examples.run_anew(text, tshark), f"{path.name} is stale: tests/docs-examples writes it"
+    assert text == examples.run_anew(
+        text, tshark
+    ), f"{path.name} is stale: tests/docs-examples writes it"
 
 
 @pytest.mark.parametrize("path", examples.documents(), ids=lambda path: path.name)
@@ -89,7 +108,9 @@ def test_names_exist(tshark, path):
     """Fields, expert items and preferences that a guide names."""
     known = {row[0] for row in tshark.registered_fields()}
     known |= set(re.findall(r"^#?(smcr\.\w+): ", tshark.run("-G", "defaultprefs"), re.M))
-    named = set(re.findall(r"\bsmcr(?:\.[a-z]\w*)+(?!\.so)", path.read_text(encoding="utf-8"))) - {"smcr.so"}
+    named = set(re.findall(r"\bsmcr(?:\.[a-z]\w*)+(?!\.so)", path.read_text(encoding="utf-8"))) - {
+        "smcr.so"
+    }
     assert named - known == set()
 
 
@@ -103,9 +124,13 @@ def anchors(path):
 def test_links_lead_somewhere(path):
     """To a file, and to a section of it where that is a document."""
     wrong = []
-    for link, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?[^)]*\)", path.read_text(encoding="utf-8")):
+    for link, anchor in re.findall(
+        r"\]\(([^)#\s]*)(?:#([^)\s]*))?[^)]*\)", path.read_text(encoding="utf-8")
+    ):
         target = path.parent / link if link else path
-        if "://" not in link and not (target.exists() and (not anchor or anchor in anchors(target))):
+        if "://" not in link and not (
+            target.exists() and (not anchor or anchor in anchors(target))
+        ):
             wrong.append((link, anchor))
     assert wrong == []
 
@@ -113,4 +138,8 @@ def test_links_lead_somewhere(path):
 @pytest.mark.parametrize("path", examples.documents(), ids=lambda path: path.name)
 def test_lines_of_guides_are_short(path):
     lines = path.read_text(encoding="utf-8").splitlines()
-    assert [line for line in lines if len(line) > LONGEST_LINE and not line.startswith((examples.INDENT, "|"))] == []
+    assert [
+        line
+        for line in lines
+        if len(line) > LONGEST_LINE and not line.startswith((examples.INDENT, "|"))
+    ] == []

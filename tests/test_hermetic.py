@@ -1,6 +1,6 @@
 """
-No test depends on what is installed for the system or the user. Wireshark's programs run on the bed only; and tests of
-each kind pass in a hostile home.
+No test depends on what is installed for the system or the user. Wireshark's programs run on the bed
+only; and tests of each kind pass in a hostile home.
 """
 
 import ast
@@ -14,13 +14,31 @@ from bed import TOP, as_user, nobodys, wireshark_version
 
 # ---- who starts programs ----
 
-STARTERS = re.compile(r"subprocess\.(run|Popen|call|check_call|check_output|getoutput|getstatusoutput)|"
-                      r"os\.(system|popen|exec\w+|spawn\w+|posix_spawnp?)|asyncio\.create_subprocess_\w+")
+STARTERS = re.compile(
+    r"subprocess\.(run|Popen|call|check_call|check_output|getoutput|getstatusoutput)|"
+    r"os\.(system|popen|exec\w+|spawn\w+|posix_spawnp?)|asyncio\.create_subprocess_\w+"
+)
 MAY_START = re.compile(r"subprocess|\bos\.(system|popen|exec|spawn|posix_spawn)")
 
-# What else the tests start: tools, and programs and scripts of the project, none of which starts a program of Wireshark.
-HARMLESS = {"cc", "gcc", "nm", "ctags", "git", "tar", "chown", "jq", "meson", "ninja", "pkg-config", "lintian", "convert",
-            "bash -n", "dash -n"}
+# What else the tests start: tools, and programs and scripts of the project, none of which starts a
+# program of Wireshark.
+HARMLESS = {
+    "cc",
+    "gcc",
+    "nm",
+    "ctags",
+    "git",
+    "tar",
+    "chown",
+    "jq",
+    "meson",
+    "ninja",
+    "pkg-config",
+    "lintian",
+    "convert",
+    "bash -n",
+    "dash -n",
+}
 BUILDS_ONLY = "it builds the plugin, or captures"
 OTHERS = {
     "tests/bed.py installed_tshark": "it asks tshark about itself, with nobody's environment",
@@ -28,6 +46,8 @@ OTHERS = {
     "tests/examples.py run_pasted": "the environment is that of a Tshark",
     "tests/test_hermetic.py in_hostile_home": "that is what it is for",
     "tests/test_install.py start_as_user": "the environment is that of bed.user()",
+    "tests/test_style.py test_python_is_formatted": "black reads source",
+    "tests/test_style.py density": "tests/density reads source",
     "tests/test_scripts.py run": "the scripts print their usage, or refuse",
     "tests/desk/test_profile.py folder": "a function of the script takes the place of tshark",
     "tests/test_recipes_made.py tree": BUILDS_ONLY,
@@ -40,30 +60,51 @@ OTHERS = {
     "tests/test_portability.py errors": "it compiles",
     "tests/wireshark_source.py run": "apt-get and dpkg",
     "tests/wireshark-checks main": "plugin/install-packages installs",
-    "tests/wireshark-checks findings": "Wireshark's checkers read source, and start nothing of Wireshark",
-    "tests/wireshark-suite check_plugins": "Wireshark's programs beside Wireshark's own files, with nobody's environment",
+    "tests/wireshark-checks findings": (
+        "Wireshark's checkers read source, and start nothing of Wireshark"
+    ),
+    "tests/wireshark-suite check_plugins": (
+        "Wireshark's programs beside Wireshark's own files, with nobody's environment"
+    ),
     "tests/wireshark-suite run_tests": "the same; the tests give each program a home",
     "tests/desk/test_monitor.py __init__": "the environment is that of a Tshark",
     "tests/desk/test_neighbours.py run": "the environment is that of bed.user()",
-    "tests/desk/test_neighbours.py test_packages_are_named_for_the_system": "plugin/install-packages names packages",
+    "tests/desk/test_neighbours.py test_packages_are_named_for_the_system": (
+        "plugin/install-packages names packages"
+    ),
     "tests/desk/test_package.py output": "plugin/package builds, dpkg and chown",
     "tests/desk/test_package.py test_package_refuses_other_release_notes": "plugin/package refuses",
-    **dict.fromkeys(("tests/bench main", "tests/docs-examples main", "tests/experts-doc main", "tests/fields-doc main",
-                     "tests/golden/regenerate main", "tests/oracle main", "tests/oracle plugin_of"), BUILDS_ONLY),
+    **dict.fromkeys(
+        (
+            "tests/bench main",
+            "tests/docs-examples main",
+            "tests/experts-doc main",
+            "tests/fields-doc main",
+            "tests/golden/regenerate main",
+            "tests/oracle main",
+            "tests/oracle plugin_of",
+        ),
+        BUILDS_ONLY,
+    ),
 }
 
 
 def scripts(first_line):
     """Scripts of the tests that begin so."""
-    return [path for path in sorted((TOP / "tests").rglob("*"))
-            if path.is_file() and not path.suffix and path.read_bytes().startswith(first_line)]
+    return [
+        path
+        for path in sorted((TOP / "tests").rglob("*"))
+        if path.is_file() and not path.suffix and path.read_bytes().startswith(first_line)
+    ]
 
 
 @functools.cache
 def sources():
     """{path: text} of what is written in Python."""
-    return {path.relative_to(TOP).as_posix(): path.read_text(encoding="utf-8")
-            for path in [*sorted((TOP / "tests").rglob("*.py")), *scripts(b"#!/usr/bin/python3")]}
+    return {
+        path.relative_to(TOP).as_posix(): path.read_text(encoding="utf-8")
+        for path in [*sorted((TOP / "tests").rglob("*.py")), *scripts(b"#!/usr/bin/python3")]
+    }
 
 
 @functools.cache
@@ -72,7 +113,10 @@ def starts(source):
     if not MAY_START.search(source):
         return []
     tree, found = ast.parse(source), {}
-    for function in [None, *(each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef))]:  # outer ones first
+    for function in [
+        None,
+        *(each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)),
+    ]:  # outer ones first
         for each in ast.walk(function or tree):
             if isinstance(each, ast.Call) and STARTERS.fullmatch(ast.unparse(each.func)):
                 found[each] = function
@@ -84,7 +128,9 @@ def starts(source):
 def values(function, name):
     """What a variable of a function is set to."""
     for each in ast.walk(function) if function else ():
-        if isinstance(each, ast.Assign) and name in {ast.unparse(target) for target in each.targets}:
+        if isinstance(each, ast.Assign) and name in {
+            ast.unparse(target) for target in each.targets
+        }:
             yield each.value
 
 
@@ -103,6 +149,7 @@ def program(function, call):
 
 def is_of_the_bed(function, call):
     """Whether the program has the environment of a Tshark, or that of a user of the bed."""
+
     def safe(value):
         text = ast.unparse(value)
         return bool(re.search(r"\.environment\b|\bbed\.user\(", text)) and "os.environ" not in text
@@ -114,13 +161,19 @@ def is_of_the_bed(function, call):
 
 
 def offences(source, path):
-    """Calls that may start one of Wireshark's programs with what is installed: ["tests/x.py function: call"]"""
+    """Calls that may start one of Wireshark's programs with what is installed: ["tests/x.py
+    function: call"]"""
     for function, call in starts(source):
         where = f"{path} {function.name if function else '(module)'}"
         if isinstance(call, ast.ImportFrom):
             yield f"{where}: {ast.unparse(call)}"
-        elif where not in OTHERS and not is_of_the_bed(function, call) and not any(
-                re.match(rf"{re.escape(each)}\b", program(function, call)) for each in HARMLESS):
+        elif (
+            where not in OTHERS
+            and not is_of_the_bed(function, call)
+            and not any(
+                re.match(rf"{re.escape(each)}\b", program(function, call)) for each in HARMLESS
+            )
+        ):
             yield f"{where}: {ast.unparse(call)[:100]}"
 
 
@@ -128,40 +181,64 @@ def test_programs_run_on_the_bed():
     assert [each for path, source in sources().items() for each in offences(source, path)] == []
 
 
-@pytest.mark.parametrize("source", [
-    'def f():\n    subprocess.run(["tshark", "-r", path], check=True)',
-    'def f():\n    command = ["tshark", "-n", path]\n    subprocess.run(command, capture_output=True)',
-    'def f():\n    subprocess.run(["editcap", "-s", "9", a, b], env={**os.environ, "TZ": "UTC"})',
-    'def f(tshark):\n    subprocess.run(["tshark"], env={**os.environ, **tshark.environment})',
-    'def f(tshark):\n    environment = dict(os.environ)\n    subprocess.Popen(["sharkd", "-"], env=environment)',
-    'def f():\n    subprocess.check_output("capinfos x.pcap", shell=True)',
-    'def f():\n    subprocess.run(["sh", "-c", "tshark -v"])',
-    'def f(path):\n    subprocess.run([path, "-h"])',
-    'os.system("tshark -v")',
-    'os.execvp("tshark", ["tshark"])',
-    'from subprocess import run',
-])
+@pytest.mark.parametrize(
+    "source",
+    [
+        'def f():\n    subprocess.run(["tshark", "-r", path], check=True)',
+        (
+            'def f():\n    command = ["tshark", "-n", path]\n'
+            "    subprocess.run(command, capture_output=True)"
+        ),
+        (
+            'def f():\n    subprocess.run(["editcap", "-s", "9", a, b], env={**os.environ, "TZ": '
+            '"UTC"})'
+        ),
+        'def f(tshark):\n    subprocess.run(["tshark"], env={**os.environ, **tshark.environment})',
+        (
+            "def f(tshark):\n    environment = dict(os.environ)\n"
+            '    subprocess.Popen(["sharkd", "-"], env=environment)'
+        ),
+        'def f():\n    subprocess.check_output("capinfos x.pcap", shell=True)',
+        'def f():\n    subprocess.run(["sh", "-c", "tshark -v"])',
+        'def f(path):\n    subprocess.run([path, "-h"])',
+        'os.system("tshark -v")',
+        'os.execvp("tshark", ["tshark"])',
+        "from subprocess import run",
+    ],
+)
 def test_planted_offence_is_found(source):
     assert len(list(offences(source, "planted.py"))) == 1
 
 
-@pytest.mark.parametrize("source", [
-    'def f(tshark):\n    subprocess.run(["tshark"], env=tshark.environment)',
-    'def f(tshark):\n    environment = {**tshark.environment, "TZ": "UTC"}\n    subprocess.run(["tshark"], env=environment)',
-    'def f():\n    subprocess.run(["nm", "-D", path], check=True)',
-])
+@pytest.mark.parametrize(
+    "source",
+    [
+        'def f(tshark):\n    subprocess.run(["tshark"], env=tshark.environment)',
+        (
+            'def f(tshark):\n    environment = {**tshark.environment, "TZ": "UTC"}\n'
+            '    subprocess.run(["tshark"], env=environment)'
+        ),
+        'def f():\n    subprocess.run(["nm", "-D", path], check=True)',
+    ],
+)
 def test_what_is_right_is_no_offence(source):
     assert list(offences(source, "planted.py")) == []
 
 
 def test_exceptions_are_needed():
     """No other function hides behind one that is gone."""
-    there = {f"{path} {function.name if function else '(module)'}" for path, source in sources().items()
-             for function, _ in starts(source)}
+    there = {
+        f"{path} {function.name if function else '(module)'}"
+        for path, source in sources().items()
+        for function, _ in starts(source)
+    }
     assert OTHERS.keys() - there == set()
 
 
-WIRESHARKS = r"(tshark|sharkd|editcap|mergecap|capinfos|captype|dumpcap|rawshark|reordercap|randpkt|text2pcap|wireshark)"
+WIRESHARKS = (
+    r"(tshark|sharkd|editcap|mergecap|capinfos|captype|dumpcap|rawshark|reordercap|randpkt|"
+    r"text2pcap|wireshark)"
+)
 # Scripts in shell that start one: file, and in whose environment.
 OF_SHELL = {
     "tests/desk/window": "of who starts it: a test that says so",
@@ -170,8 +247,14 @@ OF_SHELL = {
 
 
 def test_scripts_start_none_of_wiresharks_programs():
-    start = re.compile(rf"^(?!\s*#|.*=\().*(^|[;&|({{!\"'] ?|\$\() *{WIRESHARKS} [-\"$]", re.MULTILINE)
-    found = {path.relative_to(TOP).as_posix() for path in scripts(b"#!/usr/bin/env bash") if start.search(path.read_text())}
+    start = re.compile(
+        rf"^(?!\s*#|.*=\().*(^|[;&|({{!\"'] ?|\$\() *{WIRESHARKS} [-\"$]", re.MULTILINE
+    )
+    found = {
+        path.relative_to(TOP).as_posix()
+        for path in scripts(b"#!/usr/bin/env bash")
+        if start.search(path.read_text())
+    }
     assert found == OF_SHELL.keys()
 
 
@@ -207,10 +290,15 @@ SETTINGS = {
     "profiles/SMC-R/preferences": PREFERENCES,
     "profiles/Mine/preferences": PREFERENCES,
 }
-PLUGINS = {"epan/smcr.so": "This is no plugin.\n", "epan/other.so": "Nor is this.\n", "wiretap/other.so": "Nor this.\n",
-           "codecs/other.so": "Nor this.\n"}
+PLUGINS = {
+    "epan/smcr.so": "This is no plugin.\n",
+    "epan/other.so": "Nor is this.\n",
+    "wiretap/other.so": "Nor this.\n",
+    "codecs/other.so": "Nor this.\n",
+}
 
-# Of each kind a cheap one: tshark with and without the plugin, sharkd, editcap, golden, report, the monitor, an example.
+# Of each kind a cheap one: tshark with and without the plugin, sharkd, editcap, golden, report, the
+# monitor, an example.
 NODES = """
 test_plugin.py::test_plugin_is_loaded
 test_plugin.py::test_heuristic_is_registered[tcp-smcr_clc]
@@ -234,18 +322,33 @@ def write(folder, files):
 
 @pytest.fixture
 def hostile(scratch):
-    """The environment of a user who has settings, scripts and plugins of all sorts, and of a system that has, too."""
+    """The environment of a user who has settings, scripts and plugins of all sorts, and of a system
+    that has, too."""
     home, system, version = scratch / "home", scratch / "system", wireshark_version()
-    for config in (home / ".config" / "wireshark", home / ".wireshark", scratch / "config" / "wireshark", system / "data"):
+    for config in (
+        home / ".config" / "wireshark",
+        home / ".wireshark",
+        scratch / "config" / "wireshark",
+        system / "data",
+    ):
         write(config, SETTINGS)
     for plugins in (home / ".local" / "lib" / "wireshark" / "plugins", system / "plugins"):
         write(plugins / version, PLUGINS)
         write(plugins, {"mine.lua": SCRIPT})
     return nobodys(
-        HOME=str(home), XDG_CONFIG_HOME=str(scratch / "config"), XDG_DATA_HOME=str(scratch / "config"),
-        WIRESHARK_CONFIG_DIR=str(home / ".config" / "wireshark"), WIRESHARK_PLUGIN_DIR=str(system / "plugins"),
-        WIRESHARK_DATA_DIR=str(system / "data"), WIRESHARK_EXTCAP_DIR=str(system), WIRESHARK_LOG_LEVEL="noisy",
-        LC_ALL="de_DE.UTF-8", LANGUAGE="de", TZ="Asia/Tokyo", PYTHONDONTWRITEBYTECODE="1")
+        HOME=str(home),
+        XDG_CONFIG_HOME=str(scratch / "config"),
+        XDG_DATA_HOME=str(scratch / "config"),
+        WIRESHARK_CONFIG_DIR=str(home / ".config" / "wireshark"),
+        WIRESHARK_PLUGIN_DIR=str(system / "plugins"),
+        WIRESHARK_DATA_DIR=str(system / "data"),
+        WIRESHARK_EXTCAP_DIR=str(system),
+        WIRESHARK_LOG_LEVEL="noisy",
+        LC_ALL="de_DE.UTF-8",
+        LANGUAGE="de",
+        TZ="Asia/Tokyo",
+        PYTHONDONTWRITEBYTECODE="1",
+    )
 
 
 def in_hostile_home(hostile, *command):
@@ -253,8 +356,17 @@ def in_hostile_home(hostile, *command):
     anybody = as_user()
     if subprocess.run(["test", "-r", TOP / "tests" / "bed.py"], check=False, **anybody).returncode:
         anybody = {}
-    return subprocess.run([*command], env=hostile, cwd=TOP, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          errors="replace", timeout=300, **anybody)
+    return subprocess.run(
+        [*command],
+        env=hostile,
+        cwd=TOP,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=300,
+        **anybody,
+    )
 
 
 def test_home_is_hostile(bed, tshark, hostile):
@@ -265,8 +377,21 @@ def test_home_is_hostile(bed, tshark, hostile):
 
 
 def test_tests_pass_in_a_hostile_home(hostile):
-    """In one process, in another order. With other Wiresharks than 4.0 the documents' examples are skipped."""
-    result = in_hostile_home(hostile, sys.executable, "-m", "pytest", "-c", "tests/pytest.ini", "--rootdir", "tests", "-q",
-                             "--shuffle", "7609", *(f"tests/{node}" for node in NODES))
+    """In one process, in another order. With other Wiresharks than 4.0 the documents' examples are
+    skipped."""
+    result = in_hostile_home(
+        hostile,
+        sys.executable,
+        "-m",
+        "pytest",
+        "-c",
+        "tests/pytest.ini",
+        "--rootdir",
+        "tests",
+        "-q",
+        "--shuffle",
+        "7609",
+        *(f"tests/{node}" for node in NODES),
+    )
     passed = re.match(r"(\d+) passed(?:, (1) skipped)? in ", result.stdout.splitlines()[-1])
     assert passed and int(passed[1]) + int(passed[2] or 0) >= len(NODES), result.stdout

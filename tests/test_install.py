@@ -1,6 +1,7 @@
 """
-Installing and uninstalling are clean: nothing is left behind, settings stay, and where the plugin is missing or is not
-for this Wireshark, Wireshark says so in one line of its own and works as without it.
+Installing and uninstalling are clean: nothing is left behind, settings stay, and where the plugin
+is missing or is not for this Wireshark, Wireshark says so in one line of its own and works as
+without it.
 """
 
 import hashlib
@@ -15,7 +16,8 @@ from bed import BUILDS, TOP, Tshark, as_user, path_of_builders, wireshark_versio
 
 CAPTURE = "6.1-v2-j-http11"
 
-# Settings that name us, as Wireshark's dialogs write them, each in its file; beside them, those of others.
+# Settings that name us, as Wireshark's dialogs write them, each in its file; beside them, those of
+# others.
 SETTINGS = {
     "preferences": "smcr.desegment: FALSE\nhttp.dechunk_body: FALSE\n",
     "disabled_protos": "smcr\nteredo\n",
@@ -34,15 +36,21 @@ tcp.relative_sequence_numbers: FALSE
 
 # ---- plugin/run ----
 
+
 @pytest.fixture
 def checkout(bed, scratch):
-    """A copy of the project for a user without privileges, who has settings; and the environment of that user."""
+    """A copy of the project for a user without privileges, who has settings; and the environment of
+    that user."""
     copy = scratch / "checkout"
-    shutil.copytree(TOP, copy, ignore=shutil.ignore_patterns(".git", "build*", "*.streams", "__pycache__"))
+    shutil.copytree(
+        TOP, copy, ignore=shutil.ignore_patterns(".git", "build*", "*.streams", "__pycache__")
+    )
     home = scratch / "home"
     home.mkdir()
     (home / ".config" / "wireshark").mkdir(parents=True)
-    (home / ".config" / "wireshark" / "preferences").write_text(SETTINGS["preferences"] + OTHER_PREFERENCES)
+    (home / ".config" / "wireshark" / "preferences").write_text(
+        SETTINGS["preferences"] + OTHER_PREFERENCES
+    )
     give(copy, home)
     return copy, bed.user(home, TMPDIR=str(home), PATH=path_of_builders(scratch / "builders"))
 
@@ -50,13 +58,23 @@ def checkout(bed, scratch):
 def give(*paths):
     """To the user."""
     if os.geteuid() == 0:
-        subprocess.run(["chown", "-R", f"{as_user()['user']}:{as_user()['group']}", *paths], check=True)
+        subprocess.run(
+            ["chown", "-R", f"{as_user()['user']}:{as_user()['group']}", *paths], check=True
+        )
 
 
 def start_as_user(checkout, program, *arguments):
     copy, environment = checkout
-    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=300,
-                          stdin=subprocess.DEVNULL, env=environment, cwd=copy, **as_user())
+    return subprocess.run(
+        [program, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        stdin=subprocess.DEVNULL,
+        env=environment,
+        cwd=copy,
+        **as_user(),
+    )
 
 
 def run_as_user(checkout, *arguments):
@@ -68,8 +86,14 @@ def run_as_user(checkout, *arguments):
 
 def content(*folders):
     """All that is below: {path: (mode, SHA-256 of a file)}."""
-    return {path: (path.lstat().st_mode, hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None)
-            for folder in folders for path in folder.rglob("*")}
+    return {
+        path: (
+            path.lstat().st_mode,
+            hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None,
+        )
+        for folder in folders
+        for path in folder.rglob("*")
+    }
 
 
 def installed(checkout):
@@ -78,9 +102,14 @@ def installed(checkout):
 
 
 def preference(checkout):
-    """What the user's tshark has for smcr.desegment; None where it does not know it. And what it says on stderr."""
+    """What the user's tshark has for smcr.desegment; None where it does not know it. And what it
+    says on stderr."""
     result = start_as_user(checkout, "tshark", "-G", "currentprefs")
-    values = [line.split(": ")[1] for line in result.stdout.splitlines() if line.startswith("smcr.desegment: ")]
+    values = [
+        line.split(": ")[1]
+        for line in result.stdout.splitlines()
+        if line.startswith("smcr.desegment: ")
+    ]
     return (values[0] if values else None), result.stderr
 
 
@@ -100,9 +129,13 @@ def test_run_installs_shows_and_uninstalls(checkout):
     assert preference(checkout) == ("FALSE", "")
     profile = pathlib.Path(environment["HOME"]) / ".config" / "wireshark" / "profiles" / "SMC-R"
     assert {path.name for path in profile.iterdir()} == {
-        ".installed", *(path.name for path in (TOP / "plugin" / "profile").iterdir())}
+        ".installed",
+        *(path.name for path in (TOP / "plugin" / "profile").iterdir()),
+    }
 
-    again = run_as_user(checkout, copy / "captures" / "real" / "6.1-v2-a3-server-speaks-first.pcapng")
+    again = run_as_user(
+        checkout, copy / "captures" / "real" / "6.1-v2-a3-server-speaks-first.pcapng"
+    )
     assert "Building" not in again and "Installed" not in again
     assert "CLC Proposal" in again
 
@@ -111,7 +144,8 @@ def test_run_installs_shows_and_uninstalls(checkout):
 
 
 def test_uninstall_leaves_other_plugins_and_preferences(checkout):
-    """Also takes away what was installed for another Wireshark; what is not ours stays. Nothing to do is no error."""
+    """Also takes away what was installed for another Wireshark; what is not ours stays. Nothing to
+    do is no error."""
     copy, environment = checkout
     folder = pathlib.Path(environment["HOME"]) / ".local" / "lib" / "wireshark" / "plugins"
     for version in ("3.6", wireshark_version()):
@@ -128,7 +162,10 @@ def test_uninstall_leaves_other_plugins_and_preferences(checkout):
     assert sorted(printed.splitlines()) == sorted(f"Removed {path}" for path in ours)
     after = content(copy, pathlib.Path(environment["HOME"]))
     assert after.items() <= before.items()
-    assert {path.name for path in before.keys() - after.keys()} <= {"epan", wireshark_version()}  # empty folders
+    assert {path.name for path in before.keys() - after.keys()} <= {
+        "epan",
+        wireshark_version(),
+    }  # empty folders
     value, said = preference(checkout)
     assert value is None and 'No such preference "smcr.desegment"' in said
     assert run_as_user(checkout, "--uninstall") == ""
@@ -136,26 +173,37 @@ def test_uninstall_leaves_other_plugins_and_preferences(checkout):
 
 # ---- settings ----
 
+
 @pytest.mark.parametrize("name", SETTINGS)
 def test_settings_survive_without_the_plugin(bed, scratch, name):
     """They are valid with the plugin, do no harm without it, and are valid again."""
     config = scratch / "config"
     config.mkdir()
     (config / name).write_text(SETTINGS[name])
-    with_plugin, without = (Tshark(bed, plugin, WIRESHARK_CONFIG_DIR=str(config)) for plugin in ("debug", "none"))
+    with_plugin, without = (
+        Tshark(bed, plugin, WIRESHARK_CONFIG_DIR=str(config)) for plugin in ("debug", "none")
+    )
     first = with_plugin.show(CAPTURE)
-    (config / name).write_text("".join(line for line in SETTINGS[name].splitlines(keepends=True)
-                                       if "smcr" not in line and "SMC-R" not in line))
+    (config / name).write_text(
+        "".join(
+            line
+            for line in SETTINGS[name].splitlines(keepends=True)
+            if "smcr" not in line and "SMC-R" not in line
+        )
+    )
     expected = without.show(CAPTURE)
     (config / name).write_text(SETTINGS[name])
     missing = without.start("-n", "-r", bed.capture(CAPTURE))
     assert (missing.returncode, missing.stdout) == (0, expected)
     warnings = [line for line in missing.stderr.splitlines() if "WARNING" in line]
-    assert len(warnings) == (name == "preferences") and all('"smcr.desegment"' in line for line in warnings)
+    assert len(warnings) == (name == "preferences") and all(
+        '"smcr.desegment"' in line for line in warnings
+    )
     assert with_plugin.show(CAPTURE) == first
 
 
 # ---- a plugin file that cannot be loaded ----
+
 
 def broken_link(path, good):
     path.symlink_to("/nowhere/smcr.so")
@@ -172,7 +220,7 @@ def other_kind_of_file(path, good):
 def built_for_other_libraries(path, good):
     """As of another Wireshark, whose library has another number."""
     start = good.index(b"\0libwireshark.so.") + len("\0libwireshark.so.")
-    path.write_bytes(good[:start] + b"99" + good[start + 2:])
+    path.write_bytes(good[:start] + b"99" + good[start + 2 :])
 
 
 def built_for_other_version(path, good):
@@ -180,14 +228,16 @@ def built_for_other_version(path, good):
     offset = file_offset(good, symbol(good, b"plugin_want_minor"))
     minor = int(wireshark_version().split(".")[1])
     assert struct.unpack_from("<i", good, offset) == (minor,)
-    path.write_bytes(good[:offset] + struct.pack("<i", minor + 2) + good[offset + 4:])
+    path.write_bytes(good[:offset] + struct.pack("<i", minor + 2) + good[offset + 4 :])
 
 
 def sections(good):
     """Section headers of a 64-bit ELF file: (type, address, offset, size, link)."""
     start, size, count = struct.unpack_from("<Q", good, 40)[0], *struct.unpack_from("<HH", good, 58)
     for number in range(count):
-        _, kind, _, address, offset, length, link = struct.unpack_from("<IIQQQQI", good, start + number * size)
+        _, kind, _, address, offset, length, link = struct.unpack_from(
+            "<IIQQQQI", good, start + number * size
+        )
         yield kind, address, offset, length, link
 
 
@@ -198,23 +248,29 @@ def symbol(good, name):
     strings = every[link][2]
     for at in range(offset, offset + length, 24):
         text, _, _, _, value, _ = struct.unpack_from("<IBBHQQ", good, at)
-        if good[strings + text:].startswith(name + b"\0"):
+        if good[strings + text :].startswith(name + b"\0"):
             return value
     raise LookupError(name)
 
 
 def file_offset(good, address):
-    return next(offset + address - start for kind, start, offset, length, _ in sections(good)
-                if kind == 1 and start and start <= address < start + length)  # SHT_PROGBITS
+    return next(
+        offset + address - start
+        for kind, start, offset, length, _ in sections(good)
+        if kind == 1 and start and start <= address < start + length
+    )  # SHT_PROGBITS
 
 
-@pytest.mark.parametrize("make, words", [
-    (broken_link, ["Couldn't load plugin", "No such file"]),
-    (empty, ["Couldn't load plugin", "too short"]),
-    (other_kind_of_file, ["Couldn't load plugin", "invalid ELF header"]),
-    (built_for_other_libraries, ["Couldn't load plugin", "libwireshark.so.99"]),
-    (built_for_other_version, ["was compiled for Wireshark version"]),
-])
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (broken_link, ["Couldn't load plugin", "No such file"]),
+        (empty, ["Couldn't load plugin", "too short"]),
+        (other_kind_of_file, ["Couldn't load plugin", "invalid ELF header"]),
+        (built_for_other_libraries, ["Couldn't load plugin", "libwireshark.so.99"]),
+        (built_for_other_version, ["was compiled for Wireshark version"]),
+    ],
+)
 def test_file_that_cannot_be_loaded(bed, tshark_without, make, words):
     """One line on stderr, and the rest of Wireshark works as without it."""
     folder = bed.root / "plugins" / make.__name__ / wireshark_version() / "epan"

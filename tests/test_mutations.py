@@ -1,6 +1,7 @@
 """
-The list of tests/mutate does not rot: each text that it changes is there once, each test that it names as well, and it
-breaks each property in two ways and something in each room. That the tests fail, tests/mutate shows.
+The list of tests/mutate does not rot: each text that it changes is there once, each test that it
+names as well, and it breaks each property in two ways and something in each room. That the tests
+fail, tests/mutate shows.
 """
 
 import collections
@@ -23,8 +24,15 @@ def test_names_are_unique():
 
 
 def test_every_place_is_there_once():
-    texts = {name: (TOP / name).read_text(encoding="utf-8") for name in {each.file for each in mutations.EVERY}}
-    assert [each.name for each in mutations.EVERY if texts[each.file].count(each.old) != 1 or each.old == each.new] == []
+    texts = {
+        name: (TOP / name).read_text(encoding="utf-8")
+        for name in {each.file for each in mutations.EVERY}
+    }
+    assert [
+        each.name
+        for each in mutations.EVERY
+        if texts[each.file].count(each.old) != 1 or each.old == each.new
+    ] == []
 
 
 def test_every_property_is_broken_twice():
@@ -40,12 +48,15 @@ def test_every_room_is_concerned():
 
 
 def holds(mutation):
-    """Whether its test is there, and one of those that hold the property. Unit tests tell of any property at once."""
+    """Whether its test is there, and one of those that hold the property. Unit tests tell of any
+    property at once."""
     file, _, function = mutation.test.partition("[")[0].partition("::")
     if not (TOP / "tests" / file).exists() or mutations.unit_of(mutation.test):
         return (TOP / "tests" / file).exists()
-    return (f"\ndef {function}(" in (TOP / "tests" / file).read_text(encoding="utf-8")
-            and sentences()[properties.property_of(file, function)] == mutation.property)
+    return (
+        f"\ndef {function}(" in (TOP / "tests" / file).read_text(encoding="utf-8")
+        and sentences()[properties.property_of(file, function)] == mutation.property
+    )
 
 
 def test_a_test_of_the_property_finds_it():

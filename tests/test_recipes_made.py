@@ -1,6 +1,7 @@
 """
-The recipes of docs/contributing.md, as somebody follows them who knows nothing else: the steps are read from its text, made
-in one copy of the tree, and nothing else is. The plugin that is built from it shows what was added.
+The recipes of docs/contributing.md, as somebody follows them who knows nothing else: the steps are
+read from its text, made in one copy of the tree, and nothing else is. The plugin that is built from
+it shows what was added.
 """
 
 import ast
@@ -21,8 +22,18 @@ from bed import TOP, Tshark
 from scapy.layers.inet import ICMP, IP
 from scapy.layers.l2 import Ether
 
-PARTS = ("meson.build", "plugin", "dissectors", "tests", "captures/README.md", "docs/statistics.md", "docs/report.md",
-         "docs/rfc7609.md", "docs/report.schema.json", "docs/add-reports.jq")
+PARTS = (
+    "meson.build",
+    "plugin",
+    "dissectors",
+    "tests",
+    "captures/README.md",
+    "docs/statistics.md",
+    "docs/report.md",
+    "docs/rfc7609.md",
+    "docs/report.schema.json",
+    "docs/add-reports.jq",
+)
 PLACES = {  # a step is one edit: the places that somebody must know
     "An LLC message": 5,
     "A CDC flag": 5,
@@ -33,14 +44,25 @@ PLACES = {  # a step is one edit: the places that somebody must know
     "A rule of RFC 7609": 6,
 }
 WAYS = ("client_to_server", "server_to_client")
-STEP = re.compile(r"^\d\. \*\*[\w ]+\*\*, `([^`]+)`, (?:(above|in the place of) (`+)([^\n]+?)\3(?!`)|new)[.:].*?\n\n(.*?)(?=^\d\. \*\*|^\S)",
-                  re.MULTILINE | re.DOTALL)
+STEP = re.compile(
+    (
+        r"^\d\. \*\*[\w ]+\*\*, `([^`]+)`, (?:(above|in the place of) (`+)([^\n]+?)\3(?!`)|"
+        r"new)[.:].*?\n\n(.*?)(?=^\d\. \*\*|^\S)"
+    ),
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def steps(recipe):
-    """[(file, "above", "in the place of" or "", line, or "" for a new file, text)] as contributing.md has them."""
-    section = (TOP / "docs" / "contributing.md").read_text(encoding="utf-8").split(f"\n## {recipe}\n")[1]
-    return [(name, where, anchor, unindent(block)) for name, where, _, anchor, block in STEP.findall(section.split("\n## ")[0] + "\nend")]
+    """[(file, "above", "in the place of" or "", line, or "" for a new file, text)] as
+    contributing.md has them."""
+    section = (
+        (TOP / "docs" / "contributing.md").read_text(encoding="utf-8").split(f"\n## {recipe}\n")[1]
+    )
+    return [
+        (name, where, anchor, unindent(block))
+        for name, where, _, anchor, block in STEP.findall(section.split("\n## ")[0] + "\nend")
+    ]
 
 
 def unindent(block):
@@ -87,18 +109,33 @@ def tree(tmp_path_factory):
         target = copy / part
         target.parent.mkdir(parents=True, exist_ok=True)
         if (TOP / part).is_dir():
-            shutil.copytree(TOP / part, target, ignore=shutil.ignore_patterns("golden", "*.pcap", "__pycache__"))
+            shutil.copytree(
+                TOP / part, target, ignore=shutil.ignore_patterns("golden", "*.pcap", "__pycache__")
+            )
         else:
             shutil.copyfile(TOP / part, target)
     for recipe in PLACES:
         for step in steps(recipe):
             edit(copy, *step)
     build = copy / "build"
-    subprocess.run(["meson", "setup", build, copy, "-Dbuildtype=plain", "-Dc_args=-O0", "-Dwerror=true"], check=True,
-                   capture_output=True)
+    subprocess.run(
+        ["meson", "setup", build, copy, "-Dbuildtype=plain", "-Dc_args=-O0", "-Dwerror=true"],
+        check=True,
+        capture_output=True,
+    )
     made = subprocess.run(["ninja", "-C", build, "smcr.so"], capture_output=True, text=True)
     assert made.returncode == 0, made.stdout
-    subprocess.run([copy / "tests" / "synth" / "build", "llc-echo", "cdc-drained", "mirror", "rule-cdc-asked-again"], check=True, capture_output=True)
+    subprocess.run(
+        [
+            copy / "tests" / "synth" / "build",
+            "llc-echo",
+            "cdc-drained",
+            "mirror",
+            "rule-cdc-asked-again",
+        ],
+        check=True,
+        capture_output=True,
+    )
     return copy
 
 
@@ -114,7 +151,9 @@ def tshark(tree, bed):
 @pytest.fixture
 def built(tree, scratch):
     """The path of a capture whose scene a recipe added, where tshark can read it."""
-    return lambda name: shutil.copyfile(next((tree / "captures").rglob(f"{name}.pcap")), scratch / f"{name}.pcap")
+    return lambda name: shutil.copyfile(
+        next((tree / "captures").rglob(f"{name}.pcap")), scratch / f"{name}.pcap"
+    )
 
 
 @pytest.mark.parametrize("recipe", PLACES)
@@ -126,15 +165,25 @@ def test_the_message_is_shown(tree, tshark, built):
     """Its request and its response know each other, and the flow graph has words for them."""
     capture = built("llc-echo")
     echo = "smcr.llc.type == 0x0b"
-    rows = tshark.fields(capture, "frame.number", "smcr.llc.cookie", "smcr.request_in", "smcr.response_in", where=echo,
-                         two_pass=True)
+    rows = tshark.fields(
+        capture,
+        "frame.number",
+        "smcr.llc.cookie",
+        "smcr.request_in",
+        "smcr.response_in",
+        where=echo,
+        two_pass=True,
+    )
     (request, cookie, no_request, response_in), (response, echoed, request_in, _) = rows
     assert cookie == echoed == ["0xc0ffee01"]
     assert (no_request, response_in, request_in) == ([], response, request)
-    assert [line.partition("LLC ")[2] for line in tshark.show(capture, "-Y", echo).splitlines()] == [
-        "ECHO request", "ECHO response"]
+    assert [
+        line.partition("LLC ")[2] for line in tshark.show(capture, "-Y", echo).splitlines()
+    ] == ["ECHO request", "ECHO response"]
     assert "not known" not in tshark.show(capture, "-V", "-Y", echo)
-    arrows = re.findall(r"\|(The [^|\n]*\(ECHO\))", tshark.run("-q", "-r", capture, "-z", "flow,smcr,standard"))
+    arrows = re.findall(
+        r"\|(The [^|\n]*\(ECHO\))", tshark.run("-q", "-r", capture, "-z", "flow,smcr,standard")
+    )
     assert arrows == ["The client sends a message (ECHO)", "The server answers (ECHO)"]
 
 
@@ -142,13 +191,35 @@ def test_the_flag_is_shown(tshark, built):
     """In its field, in the summary and in the tree of messages; its bit is no longer reserved."""
     capture = built("cdc-drained")
     found = tshark.show(capture, "-Y", "smcr.cdc.drained == 1", "-V", "-O", "smcr")
-    assert re.search(r"\.\.\.1 \.\.\.\. = Drained: (?:True|Set)", found) and ".... 0000 = Reserved" in found
-    assert "Expert" not in found and tshark.show(capture, "-Y", "smcr.cdc.drained == 1").count("[drained]") == 1
+    assert (
+        re.search(r"\.\.\.1 \.\.\.\. = Drained: (?:True|Set)", found)
+        and ".... 0000 = Reserved" in found
+    )
+    assert (
+        "Expert" not in found
+        and tshark.show(capture, "-Y", "smcr.cdc.drained == 1").count("[drained]") == 1
+    )
     assert re.search(r"^ *Drained +1 ", tshark.show(capture, "-q", "-z", "smcr,tree"), re.MULTILINE)
 
 
-SHOWN = ("smcr.stream", "smcr.link.number", "smcr.clc.type", "smcr.llc.type", "smcr.request_in", "smcr.response_in",
-         "smcr.cdc.seq", "smcr.cdc.announced", "smcr.cdc.writes", "smcr.write.offset", "smcr.write.len", "smcr.acks", "smcr.ack_time", "http.request.uri", "http.response.code", "_ws.expert.message")
+SHOWN = (
+    "smcr.stream",
+    "smcr.link.number",
+    "smcr.clc.type",
+    "smcr.llc.type",
+    "smcr.request_in",
+    "smcr.response_in",
+    "smcr.cdc.seq",
+    "smcr.cdc.announced",
+    "smcr.cdc.writes",
+    "smcr.write.offset",
+    "smcr.write.len",
+    "smcr.acks",
+    "smcr.ack_time",
+    "http.request.uri",
+    "http.response.code",
+    "_ws.expert.message",
+)
 
 
 def played(tree, encapsulates):
@@ -168,7 +239,12 @@ def test_the_carrier_brings_the_same(tree, tshark, scratch):
     for name in ("roce", "mirror"):
         capture = played(tree, name == "mirror")
         for frame in [data for _, data in capture.frames][-3:]:
-            error = Ether(frame[:14]) / IP(src="192.0.2.2", dst="192.0.2.1") / ICMP(type=3, code=3) / frame[14:]
+            error = (
+                Ether(frame[:14])
+                / IP(src="192.0.2.2", dst="192.0.2.1")
+                / ICMP(type=3, code=3)
+                / frame[14:]
+            )
             capture.add(bytes(error))
         (scratch / f"{name}.pcap").write_bytes(capture.pcap())
         found[name] = tshark.fields(scratch / f"{name}.pcap", *SHOWN, two_pass=True)
@@ -188,21 +264,29 @@ def test_the_carrier_is_a_room(tree, monkeypatch):
     test_modules.test_every_folder_is_a_room()
     test_modules.test_rooms_include_downwards_by_doors("mirror")
     test_modules.test_doors_say_what_a_room_knows("mirror")
-    assert "\n| `mirror/` | `mirror.h` | the header of a vendor's mirror of SMC-R |\n" in rooms.table()
+    assert (
+        "\n| `mirror/` | `mirror.h` | the header of a vendor's mirror of SMC-R |\n" in rooms.table()
+    )
 
 
 def test_the_figure_is_counted(tree, tshark):
     """As many as the field finds, in all documents, and added up."""
     subprocess.run([tree / "tests" / "figures-doc"], check=True)
-    assert all("update_requests" in (tree / "docs" / name).read_text(encoding="utf-8")
-               for name in ("report.md", "report.schema.json", "add-reports.jq"))
+    assert all(
+        "update_requests" in (tree / "docs" / name).read_text(encoding="utf-8")
+        for name in ("report.md", "report.schema.json", "add-reports.jq")
+    )
     name = "cdc-flags"
     text = tshark.show(name, "-2", "-q", "-z", "smcr,json")
     report = json.loads(text)
     counted = [each[way]["update_requests"] for each in report["connections"] for way in WAYS]
-    asked = tshark.fields(name, "smcr.stream", where="smcr.cdc.update_requested == 1", two_pass=True)
+    asked = tshark.fields(
+        name, "smcr.stream", where="smcr.cdc.update_requested == 1", two_pass=True
+    )
     assert sum(counted) == len(asked) > 0
-    assert report["summary"]["connections"]["client_to_server"]["update_requests"] == sum(counted[::2])
+    assert report["summary"]["connections"]["client_to_server"]["update_requests"] == sum(
+        counted[::2]
+    )
     schema = json.loads((tree / "docs" / "report.schema.json").read_text(encoding="utf-8"))
     assert list(jsonschema.Draft202012Validator(schema).iter_errors(report)) == []
 
@@ -228,18 +312,29 @@ def test_the_table_has_rows(tree, tshark):
 
 
 def test_the_rule_is_checked(tree, tshark, built, monkeypatch):
-    """Each breach is told where the capture proves it, and to those who ask where it does not; the document has it."""
+    """Each breach is told where the capture proves it, and to those who ask where it does not; the
+    document has it."""
     monkeypatch.setattr(rules, "DOCUMENT", tree / "docs" / "rfc7609.md")
     row = next(each for each in rules.rules() if each.id == "R-4.5.1-6")
     (item, severity), (name, _) = *row.items, *row.proofs
     assert (row.visible, row.state, severity) == ("frames", "checked", "WARN")
     capture = built(name)
-    scene = {each.targets[0].id: ast.literal_eval(each.value) for each in ast.parse(
-        (tree / "captures" / "malformed" / f"{name}.py").read_text(encoding="utf-8")).body if isinstance(each, ast.Assign)}
-    assert {which: tshark.frames(capture, which, two_pass=True) for which in (item, "smcr.packet_ahead")} == scene["EXPECTED"]
+    scene = {
+        each.targets[0].id: ast.literal_eval(each.value)
+        for each in ast.parse(
+            (tree / "captures" / "malformed" / f"{name}.py").read_text(encoding="utf-8")
+        ).body
+        if isinstance(each, ast.Assign)
+    }
+    assert {
+        which: tshark.frames(capture, which, two_pass=True) for which in (item, "smcr.packet_ahead")
+    } == scene["EXPECTED"]
     assert tshark.frames(capture, item) == []  # the server's flow has yet to go on
-    doubtful = tshark.frames(capture, "smcr.breach.doubtful", two_pass=True, options=("-o", "smcr.strict:TRUE"))
+    doubtful = tshark.frames(
+        capture, "smcr.breach.doubtful", two_pass=True, options=("-o", "smcr.strict:TRUE")
+    )
     assert doubtful == scene["UNPROVEN"][item]
     report = json.loads(tshark.show(capture, "-q", "-z", "smcr,json"))
     assert [(each["kind"], each["by"], each["count"]) for each in report["breaches"]] == [
-        (item.removeprefix("smcr."), "client", 1)]
+        (item.removeprefix("smcr."), "client", 1)
+    ]

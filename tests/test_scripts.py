@@ -1,4 +1,5 @@
-"""The commands that a user or developer runs: they are sound, they help, and they fail with one clear line."""
+"""The commands that a user or developer runs: they are sound, they help, and they fail with one
+clear line."""
 
 import os
 import re
@@ -8,16 +9,51 @@ import subprocess
 import pytest
 from bed import TOP
 
-SHELL = ["plugin/run", "plugin/install-packages", "plugin/package", "plugin/archive/install", "docs/examples/smcr-check",
-         "tests/run", "tests/build", "tests/versions", "tests/packages", "tests/desk/window", "tests/fuzz/run", ".ci/run", "docs/pictures/make"]
-PYTHON = ["tests/fields-doc", "tests/experts-doc", "tests/figures-doc", "tests/rooms-doc", "tests/docs-examples", "tests/golden/regenerate", "tests/summary",
-          "tests/synth/build", "tests/tshark", "tests/bench", "tests/budget", "tests/mutate", "tests/oracle", "tests/fuzz/tshark", "tests/desk/soak", "tests/wireshark-checks",
-          "tests/wireshark-suite"]
+SHELL = [
+    "plugin/run",
+    "plugin/install-packages",
+    "plugin/package",
+    "plugin/archive/install",
+    "docs/examples/smcr-check",
+    "tests/run",
+    "tests/build",
+    "tests/versions",
+    "tests/packages",
+    "tests/desk/window",
+    "tests/fuzz/run",
+    ".ci/run",
+    "docs/pictures/make",
+]
+PYTHON = [
+    "tests/fields-doc",
+    "tests/experts-doc",
+    "tests/figures-doc",
+    "tests/rooms-doc",
+    "tests/docs-examples",
+    "tests/golden/regenerate",
+    "tests/summary",
+    "tests/synth/build",
+    "tests/tshark",
+    "tests/bench",
+    "tests/budget",
+    "tests/mutate",
+    "tests/oracle",
+    "tests/fuzz/tshark",
+    "tests/desk/soak",
+    "tests/wireshark-checks",
+    "tests/wireshark-suite",
+]
 
 
 def run(script, *arguments, **options):
-    return subprocess.run([TOP / script, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          timeout=120, **options)
+    return subprocess.run(
+        [TOP / script, *arguments],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
+        **options,
+    )
 
 
 def assert_one_line(result, *words):
@@ -44,9 +80,25 @@ def test_plain_shell_accepts_script(script):
     subprocess.run(["dash", "-n", TOP / script], check=True)
 
 
-@pytest.mark.parametrize("script", ["plugin/run", "plugin/package", "tests/run", "tests/versions", "tests/packages",
-                                    "tests/bench", "tests/budget", "tests/mutate", "tests/oracle", "tests/fuzz/run", "tests/desk/soak", "docs/pictures/make",
-                                    "tests/wireshark-checks", "tests/wireshark-suite"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "plugin/run",
+        "plugin/package",
+        "tests/run",
+        "tests/versions",
+        "tests/packages",
+        "tests/bench",
+        "tests/budget",
+        "tests/mutate",
+        "tests/oracle",
+        "tests/fuzz/run",
+        "tests/desk/soak",
+        "docs/pictures/make",
+        "tests/wireshark-checks",
+        "tests/wireshark-suite",
+    ],
+)
 def test_help(script):
     result = run(script, "--help")
     assert result.returncode == 0 and result.stderr == ""
@@ -83,6 +135,11 @@ def test_other_debians_have_what_the_tests_need():
     """In the roots of tests/versions nobody may install packages while the tests run."""
     run = (TOP / "tests" / "run").read_text(encoding="utf-8")
     versions = (TOP / "tests" / "versions").read_text(encoding="utf-8")
-    needed = re.search(r"^plugin/install-packages (.+?) \|\|", run, re.M | re.S).group(1).replace("\\\n", " ").split()
+    needed = (
+        re.search(r"^plugin/install-packages (.+?) \|\|", run, re.M | re.S)
+        .group(1)
+        .replace("\\\n", " ")
+        .split()
+    )
     there = re.search(r"^packages=\((.+?)\)", versions, re.M | re.S).group(1).split()
     assert set(needed) <= set(there)

@@ -1,4 +1,5 @@
-"""A copy of a started program does what a program does that starts for this run: text, complaints, exit status, crash."""
+"""A copy of a started program does what a program does that starts for this run: text, complaints,
+exit status, crash."""
 
 import os
 import pathlib
@@ -21,20 +22,37 @@ def result(completed):
     return completed.returncode, completed.stdout, completed.stderr
 
 
-@pytest.mark.parametrize("name, arguments", samples.combinations([CAPTURE, "vectors", "none"], [
-    ("-V", "-x"), ("-2", "-T", "json"), ("-q", "-z", "smcr,report", "-z", "io,phs"), ("-Y", "no filter =="),
-    ("-o", "no.preference:1"), ("--no-option",)]))
+@pytest.mark.parametrize(
+    "name, arguments",
+    samples.combinations(
+        [CAPTURE, "vectors", "none"],
+        [
+            ("-V", "-x"),
+            ("-2", "-T", "json"),
+            ("-q", "-z", "smcr,report", "-z", "io,phs"),
+            ("-Y", "no filter =="),
+            ("-o", "no.preference:1"),
+            ("--no-option",),
+        ],
+    ),
+)
 def test_tshark(tshark, tshark_without, name, arguments):
     for each in (tshark, tshark_without):
         path = each.bed.root / "none" if name == "none" else each.bed.capture(name)
-        assert result(each.start("-r", path, *arguments)) == result(each.start("-r", path, *arguments, **ANEW))
+        assert result(each.start("-r", path, *arguments)) == result(
+            each.start("-r", path, *arguments, **ANEW)
+        )
         assert each.started().is_ready
 
 
 def test_lists_of_tshark(tshark):
-    """In any order: that of fields differs from start to start. 4.6 counts plugins only after it has loaded them."""
+    """In any order: that of fields differs from start to start. 4.6 counts plugins only after it
+    has loaded them."""
+
     def lines(result):
-        return sorted(line for line in result.stdout.splitlines() if " Plugins: supported" not in line)
+        return sorted(
+            line for line in result.stdout.splitlines() if " Plugins: supported" not in line
+        )
 
     for arguments in (("-G", "fields"), ("-G", "currentprefs"), ("-v",), ("-h",)):
         one, other = tshark.start(*arguments), tshark.start(*arguments, **ANEW)
@@ -49,7 +67,9 @@ def test_sharkd(tshark, scratch):
     with path.open() as stdin:
         anew = tshark.start("-", program="sharkd", stdin=stdin)
     copy = tshark.start("-", program="sharkd", input=path.read_text())
-    assert [without_unset(each) for each in result(copy)] == [without_unset(each) for each in result(anew)]
+    assert [without_unset(each) for each in result(copy)] == [
+        without_unset(each) for each in result(anew)
+    ]
     assert tshark.started("sharkd").is_ready
 
 
@@ -60,9 +80,21 @@ def without_unset(text):
 
 def test_runs_know_nothing_of_each_other(tshark):
     """What one run sets, the next one has not."""
-    arguments = "-r", tshark.bed.capture(CAPTURE), "-T", "fields", "-e", "frame.time_epoch", "-e", "_ws.col.Protocol"
+    arguments = (
+        "-r",
+        tshark.bed.capture(CAPTURE),
+        "-T",
+        "fields",
+        "-e",
+        "frame.time_epoch",
+        "-e",
+        "_ws.col.Protocol",
+    )
     before = tshark.start(*arguments)
-    assert tshark.start(*arguments, "--disable-protocol", "smcr", "-o", "gui.column.format:").stdout != before.stdout
+    assert (
+        tshark.start(*arguments, "--disable-protocol", "smcr", "-o", "gui.column.format:").stdout
+        != before.stdout
+    )
     assert result(tshark.start(*arguments)) == result(before)
 
 
@@ -70,8 +102,13 @@ def test_bytes(tshark):
     """Without an encoding the output is bytes, with it lines end in one way."""
     path = tshark.bed.capture(CAPTURE)
     for options in ({"encoding": None, "errors": None}, {}):
-        for arguments in (("-r", path, "-w", "-"), ("-r", path, "-T", "fields", "-E", "separator=/r", "-e", "frame")):
-            assert result(tshark.start(*arguments, **options)) == result(tshark.start(*arguments, **options, **ANEW))
+        for arguments in (
+            ("-r", path, "-w", "-"),
+            ("-r", path, "-T", "fields", "-E", "separator=/r", "-e", "frame"),
+        ):
+            assert result(tshark.start(*arguments, **options)) == result(
+                tshark.start(*arguments, **options, **ANEW)
+            )
 
 
 def copies(server):
@@ -81,6 +118,7 @@ def copies(server):
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT])
 def test_crash(tshark, scratch, number):
     """The copy waits for the capture, and dies of a signal."""
+
     def crash(server):
         while not copies(server):
             time.sleep(0.01)
@@ -119,6 +157,8 @@ def test_a_complaint_at_start_is_one_of_each_run(bed):
 
 def test_the_plugin_takes_no_part_in_what_copies_leave_out():
     """epan_cleanup() calls what asks for it by these names; a copy does not."""
-    symbols = subprocess.run(["nm", "-D", BUILDS / "debug" / "smcr.so"], capture_output=True, text=True, check=True).stdout
+    symbols = subprocess.run(
+        ["nm", "-D", BUILDS / "debug" / "smcr.so"], capture_output=True, text=True, check=True
+    ).stdout
     assert "register_cleanup_routine" in symbols  # of a capture
     assert not re.search("register_shutdown_routine|epan_register_plugin", symbols)

@@ -1,7 +1,9 @@
 """
-What nobody uses goes: members of structs that are written and never read, and functions that no other file calls.
+What nobody uses goes: members of structs that are written and never read, and functions that no
+other file calls.
 
-Members are told apart by their names only. So one that has the name of another may not be found, but none is found wrongly.
+Members are told apart by their names only. So one that has the name of another may not be found,
+but none is found wrongly.
 """
 
 import collections
@@ -12,8 +14,12 @@ from rooms import tags
 from test_modules import object_files
 
 SOURCES = sorted((TOP / "dissectors").rglob("*.[ch]"))
-READ = re.compile(r"(?:->|\.)\s*(\w+)\b(?!\s*(?:\[[^\]]*\]\s*)*=(?!=))")  # not `a.x = `, `a.x[i] = `, nor `.x = `
-CHANGED = re.compile(r"^\s*[\w.>\[\]-]*(?:->|\.)(\w+)\s*(?:[-+|&]=[^;]*|\+\+|--);", re.MULTILINE)  # a statement
+READ = re.compile(
+    r"(?:->|\.)\s*(\w+)\b(?!\s*(?:\[[^\]]*\]\s*)*=(?!=))"
+)  # not `a.x = `, `a.x[i] = `, nor `.x = `
+CHANGED = re.compile(
+    r"^\s*[\w.>\[\]-]*(?:->|\.)(\w+)\s*(?:[-+|&]=[^;]*|\+\+|--);", re.MULTILINE
+)  # a statement
 NAMED = re.compile(r"\boffsetof\([^,()]*, *(\w+)")
 
 BASES = {"rows": "statistics/flow_graph.c: the base of a struct, used by its address"}
@@ -45,7 +51,9 @@ def unread(paths):
 
 def test_unread_members_are_found(tmp_path):
     path = tmp_path / "a.c"
-    path.write_text("""typedef struct { int set, counted, table[2], made, read, compared, passed, summed, named; } a_t;
+    path.write_text(
+        """typedef struct { int set, counted, table[2], made, read, compared, passed, summed, \
+named; } a_t;
 a_t make(a_t *a, a_t b)
 {
     a->set = 1; /* not a->set */
@@ -57,7 +65,8 @@ a_t make(a_t *a, a_t b)
         b.summed += a->summed;
     return (a_t){.made = offsetof(a_t, named)};
 }
-""")
+"""
+    )
     assert [name for _, name in unread([path])] == ["counted", "made", "set", "table"]
 
 
@@ -67,8 +76,13 @@ def test_every_member_is_read():
 
 
 def test_every_public_function_is_called_by_others():
-    """Of the names that headers write out; what a macro declares for a table is public for all of the table or none."""
-    declared = set(re.findall(r"\b(smcr_\w+)\(", "".join(text_of(path) for path in SOURCES if path.suffix == ".h")))
+    """Of the names that headers write out; what a macro declares for a table is public for all of
+    the table or none."""
+    declared = set(
+        re.findall(
+            r"\b(smcr_\w+)\(", "".join(text_of(path) for path in SOURCES if path.suffix == ".h")
+        )
+    )
     files = object_files()
     needed = set().union(*(needs for _, needs in files.values()))
     defined = {name for defines, _ in files.values() for name in defines} & declared

@@ -1,7 +1,7 @@
 """
-CDC messages that contradict what came before, RFC 7609 A.4. Port 40001: the server has read more than the client has
-written; the client goes on after it has said that it is done. Port 40002: a message and its data on a link that the
-server has deleted.
+CDC messages that contradict what came before, RFC 7609 A.4. Port 40001: the server has read more
+than the client has written; the client goes on after it has said that it is done. Port 40002: a
+message and its data on a link that the server has deleted.
 """
 
 from smcsynth.llc import llc_delete_link

@@ -1,5 +1,6 @@
 """
-Exported PDUs (what Wireshark writes for "Export PDUs to File"), in which each says its IPv4 source and no destination.
+Exported PDUs (what Wireshark writes for "Export PDUs to File"), in which each says its IPv4 source
+and no destination.
 """
 
 import struct
@@ -18,7 +19,9 @@ def tag(kind, value=b""):
 
 def export(_when, frame):
     packet = frame[ETHERNET:]
-    return tag(NAME, PROTOCOLS[packet[9]]) + tag(IPV4_SOURCE, packet[12:16]) + tag(END) + packet[IPV4:]
+    return (
+        tag(NAME, PROTOCOLS[packet[9]]) + tag(IPV4_SOURCE, packet[12:16]) + tag(END) + packet[IPV4:]
+    )
 
 
 def scene(capture):

@@ -1,8 +1,9 @@
 """
-LLC messages that contradict the one they answer, or themselves, RFC 7609 A.3. TEST LINK: the response repeats other
-user data, the next one comes after three seconds. DELETE RKEY responses: a negative one marks an RKey that is not
-listed, a negative one marks none, one marks its RKey and is not negative. CONFIRM RKEY: a request with the negative flag,
-a response that asks for a retry and is not negative. DELETE LINK for all links names link 3.
+LLC messages that contradict the one they answer, or themselves, RFC 7609 A.3. TEST LINK: the
+response repeats other user data, the next one comes after three seconds. DELETE RKEY responses: a
+negative one marks an RKey that is not listed, a negative one marks none, one marks its RKey and is
+not negative. CONFIRM RKEY: a request with the negative flag, a response that asks for a retry and
+is not negative. DELETE LINK for all links names link 3.
 """
 
 from smcsynth.llc import llc_confirm_rkey, llc_delete_link, llc_delete_rkey, llc_test_link

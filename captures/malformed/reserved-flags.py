@@ -1,11 +1,20 @@
 """
-Flag bits that nobody defined are set: the low bits of byte 7 in Proposal, Accept, Confirm and Decline (RFC 7609
-A.2), the low bits of the flags of each LLC message (A.3), and of both flag bytes of CDC (A.4).
+Flag bits that nobody defined are set: the low bits of byte 7 in Proposal, Accept, Confirm and
+Decline (RFC 7609 A.2), the low bits of the flags of each LLC message (A.3), and of both flag bytes
+of CDC (A.4).
 """
 
 from smcsynth.clc import clc_decline
-from smcsynth.llc import (llc_add_link, llc_add_link_continuation, llc_confirm_link, llc_confirm_rkey,
-                          llc_confirm_rkey_continuation, llc_delete_link, llc_delete_rkey, llc_test_link)
+from smcsynth.llc import (
+    llc_add_link,
+    llc_add_link_continuation,
+    llc_confirm_link,
+    llc_confirm_rkey,
+    llc_confirm_rkey_continuation,
+    llc_delete_link,
+    llc_delete_rkey,
+    llc_test_link,
+)
 from smcsynth.octets import patch, u8
 from smcsynth.story import MTU_1024, SERVER_V1, clc_conversation, linux_connection
 
@@ -25,9 +34,14 @@ def llc_messages():
 
 def scene(capture):
     story = linux_connection(capture, sport=40001)
-    clc_conversation(capture, 40002, ("client", patch(story.proposal(), 7, u8(0x1C))),
-                     ("server", patch(story.accept(), 7, u8(0x1E))), ("client", patch(story.confirm(), 7, u8(0x17))),
-                     ("server", patch(clc_decline(diagnosis=0x03030000), 7, u8(0x17))))
+    clc_conversation(
+        capture,
+        40002,
+        ("client", patch(story.proposal(), 7, u8(0x1C))),
+        ("server", patch(story.accept(), 7, u8(0x1E))),
+        ("client", patch(story.confirm(), 7, u8(0x17))),
+        ("server", patch(clc_decline(diagnosis=0x03030000), 7, u8(0x17))),
+    )
     story.first_contact()
     for message in llc_messages():
         story.group.llc("server", message)

@@ -1,7 +1,8 @@
 """
-RoCE packets of an SMC-R link that are broken below SMC: a WRITE whose DMA length is larger and smaller than its
-data, one outside of the RMB, one with an RKey that nobody announced, a WRITE last without first, a wrong ICRC, a
-packet cut in the RETH, a CDC message with a token that nobody announced.
+RoCE packets of an SMC-R link that are broken below SMC: a WRITE whose DMA length is larger and
+smaller than its data, one outside of the RMB, one with an RKey that nobody announced, a WRITE last
+without first, a wrong ICRC, a packet cut in the RETH, a CDC message with a token that nobody
+announced.
 """
 
 from smcsynth import roce
@@ -14,7 +15,9 @@ def scene(capture):
     connection.first_contact()
     link, server = connection.group.links[1], connection.half["server"]
     va, rkey = server.address(0), server.rmb.rkeys[1]
-    link.request("client", roce.WRITE_ONLY, roce.reth(va, rkey, 0xFFFFFFFF) + b"too long a length...")
+    link.request(
+        "client", roce.WRITE_ONLY, roce.reth(va, rkey, 0xFFFFFFFF) + b"too long a length..."
+    )
     link.request("client", roce.WRITE_ONLY, roce.reth(va, rkey, 4) + b"too short a length..")
     link.write("client", va + server.rmb.size, rkey, b"beyond the end of the RMB")
     link.write("client", va - 8, rkey, b"before it")

@@ -1,6 +1,7 @@
 """
-A cursor update that the writer does not need, RFC 7609 4.5.1: four fifths of the RMB element are free. Then one that it
-needs. Only who asks for it is told (preference smcr.strict). At last one that the writer asks for, and does not get.
+A cursor update that the writer does not need, RFC 7609 4.5.1: four fifths of the RMB element are
+free. Then one that it needs. Only who asks for it is told (preference smcr.strict). At last one
+that the writer asks for, and does not get.
 """
 
 from smcsynth.story import Connection, linux_connection, linux_halves

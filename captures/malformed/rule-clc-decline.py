@@ -1,15 +1,23 @@
 """
-Declines that come too late, RFC 7609 C.1 to C.4. Behind the sender's own Proposal, and its own Accept; the same where the
-capture lacks the answer. In first contacts: of the client after its ADD LINK response, of the server after its request, of the
-client after its CONFIRM LINK response; of the client where the capture does not show that its responses came. At last a Decline
-with the S flag: the server takes it in, and goes on with the link group two seconds later; then the same with a packet that the
-capture lacks.
+Declines that come too late, RFC 7609 C.1 to C.4. Behind the sender's own Proposal, and its own
+Accept; the same where the capture lacks the answer. In first contacts: of the client after its ADD
+LINK response, of the server after its request, of the client after its CONFIRM LINK response; of
+the client where the capture does not show that its responses came. At last a Decline with the S
+flag: the server takes it in, and goes on with the link group two seconds later; then the same with
+a packet that the capture lacks.
 """
 
 from smcsynth.clc import clc_decline
 from smcsynth.llc import llc_test_link
 from smcsynth.net import TcpConversation
-from smcsynth.story import CLIENT, SERVER, Connection, clc_conversation, linux_connection, linux_halves
+from smcsynth.story import (
+    CLIENT,
+    SERVER,
+    Connection,
+    clc_conversation,
+    linux_connection,
+    linux_halves,
+)
 
 EXPECTED = {
     "smcr.clc.decline_chases": [5, 15],
@@ -28,7 +36,13 @@ def chases(capture):
     story = linux_connection(capture)
     decline = clc_decline(diagnosis=NO_MEMORY)
     clc_conversation(capture, 41001, ("client", story.proposal()), ("client", decline))
-    clc_conversation(capture, 41002, ("client", story.proposal()), ("server", story.accept()), ("server", decline))
+    clc_conversation(
+        capture,
+        41002,
+        ("client", story.proposal()),
+        ("server", story.accept()),
+        ("server", decline),
+    )
     tcp = TcpConversation(capture, CLIENT, SERVER, sport=41003, dport=50000)
     tcp.handshake()
     tcp.send("client", story.proposal())
@@ -67,7 +81,10 @@ def out_of_sync(capture, nth, lossy):
     second.tcp.send("client", second.proposal())
     first.group.confirm_rkey("server", second.half["server"].rmb)
     second.tcp.send("server", second.accept(first_contact=False))
-    second.tcp.send("client", clc_decline(peer=first.group.peer["client"].id, diagnosis=OUT_OF_SYNC, out_of_sync=True))
+    second.tcp.send(
+        "client",
+        clc_decline(peer=first.group.peer["client"].id, diagnosis=OUT_OF_SYNC, out_of_sync=True),
+    )
     second.tcp.send("server", b"over TCP then\n")
     first.send("server", b"at once\n")
     capture.wait(2)

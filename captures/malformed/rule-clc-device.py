@@ -1,6 +1,6 @@
 """
-What both sides have agreed on in a first contact, RFC 7609 3.5.2, A.2.3: a later Accept and a later Confirm have other MACs than
-their queue pairs; a packet has more bytes than the MTU.
+What both sides have agreed on in a first contact, RFC 7609 3.5.2, A.2.3: a later Accept and a later
+Confirm have other MACs than their queue pairs; a packet has more bytes than the MTU.
 """
 
 from smcsynth.story import Connection, linux_connection, linux_halves
@@ -13,7 +13,9 @@ def scene(capture):
     first = linux_connection(capture)
     first.first_contact()
     first.send("client", b"first\n")
-    for number, (accept, confirm) in enumerate((({"roce_mac": OTHER}, {}), ({}, {"roce_mac": OTHER})), 10):
+    for number, (accept, confirm) in enumerate(
+        (({"roce_mac": OTHER}, {}), ({}, {"roce_mac": OTHER})), 10
+    ):
         connection = Connection(first.group, *linux_halves(number=number), sport=41000 + number)
         connection.tcp.handshake()
         connection.tcp.send("client", connection.proposal())

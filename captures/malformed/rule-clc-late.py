@@ -1,6 +1,7 @@
 """
-Time in the handshake of CLC, RFC 7609 C.5: an Accept after 7 seconds; a Decline after 7; a Proposal without any answer, while
-keepalives show that TCP goes on; and data behind a Proposal that nobody answers for 7 seconds.
+Time in the handshake of CLC, RFC 7609 C.5: an Accept after 7 seconds; a Decline after 7; a Proposal
+without any answer, while keepalives show that TCP goes on; and data behind a Proposal that nobody
+answers for 7 seconds.
 """
 
 from smcsynth.clc import clc_decline

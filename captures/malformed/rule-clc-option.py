@@ -1,6 +1,7 @@
 """
-The TCP option of SMC-R, RFC 7609 1, 3.5.1.1: CLC although the SYN-ACK has no option, and although the SYN has none. The client's
-option on its ACK is right; that of the server behind its SYN-ACK is not, which does no harm.
+The TCP option of SMC-R, RFC 7609 1, 3.5.1.1: CLC although the SYN-ACK has no option, and although
+the SYN has none. The client's option on its ACK is right; that of the server behind its SYN-ACK is
+not, which does no harm.
 """
 
 from smcsynth.clc import clc_decline, smc_option

@@ -1,6 +1,6 @@
 """
-The order of CLC, RFC 7609 3.2: two Proposals, two Accepts, an Accept without a Proposal, a Confirm without an Accept. Then
-the last two in connections of which the capture lacks the message before.
+The order of CLC, RFC 7609 3.2: two Proposals, two Accepts, an Accept without a Proposal, a Confirm
+without an Accept. Then the last two in connections of which the capture lacks the message before.
 """
 
 from smcsynth.clc import clc_decline
@@ -17,7 +17,15 @@ EXPECTED = {
 
 def lacking(capture, sport, lost, *messages):
     """A connection whose first message is not in the capture."""
-    tcp = TcpConversation(capture, CLIENT, SERVER, sport=sport, dport=50000, client_isn=sport * 1000, server_isn=sport * 2000)
+    tcp = TcpConversation(
+        capture,
+        CLIENT,
+        SERVER,
+        sport=sport,
+        dport=50000,
+        client_isn=sport * 1000,
+        server_isn=sport * 2000,
+    )
     tcp.handshake()
     sender, data = lost
     tcp.seq[sender] += len(data)
@@ -30,8 +38,17 @@ def scene(capture):
     story = linux_connection(capture)
     proposal, accept, confirm = story.proposal(), story.accept(), story.confirm()
     decline = clc_decline(diagnosis=0x03030000)
-    clc_conversation(capture, 41001, ("client", proposal), ("client", proposal), ("server", decline))
-    clc_conversation(capture, 41002, ("client", proposal), ("server", accept), ("server", accept), ("client", decline))
+    clc_conversation(
+        capture, 41001, ("client", proposal), ("client", proposal), ("server", decline)
+    )
+    clc_conversation(
+        capture,
+        41002,
+        ("client", proposal),
+        ("server", accept),
+        ("server", accept),
+        ("client", decline),
+    )
     clc_conversation(capture, 41003, ("server", accept), ("client", decline))
     clc_conversation(capture, 41004, ("client", proposal), ("client", confirm))
     lacking(capture, 41005, ("client", proposal), ("server", accept))

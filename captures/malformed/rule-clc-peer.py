@@ -1,6 +1,7 @@
 """
-Who a peer is, RFC 7609 3.5.1.2, 3.5.2, and what it has agreed to (SMC version 2): a Confirm with another peer ID than the
-Proposal; an Accept of a later contact with another one than its link group; a Confirm with another EID than the Accept.
+Who a peer is, RFC 7609 3.5.1.2, 3.5.2, and what it has agreed to (SMC version 2): a Confirm with
+another peer ID than the Proposal; an Accept of a later contact with another one than its link
+group; a Confirm with another EID than the Accept.
 """
 
 from smcsynth.story import Connection, linux_connection, linux_halves

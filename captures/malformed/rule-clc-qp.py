@@ -1,6 +1,7 @@
 """
-Queue pairs of links that live, RFC 7609 2.2.3, C.4: a first contact names that of an active link; one that ADD LINK has announced;
-an Accept names the client's end of a link. Then a first contact on the queue pair of a link group that has ended.
+Queue pairs of links that live, RFC 7609 2.2.3, C.4: a first contact names that of an active link;
+one that ADD LINK has announced; an Accept names the client's end of a link. Then a first contact on
+the queue pair of a link group that has ended.
 """
 
 from smcsynth.clc import clc_decline
@@ -32,8 +33,17 @@ def scene(capture):
     accepts(group(capture, 1), 10, True)
     first = group(capture, 2)
     pair = first.group.links[1].qp["server"]
-    first.group.llc("server", llc_add_link(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=0x7777, link=3, mtu_code=MTU_1024,
-                                           psn=1))
+    first.group.llc(
+        "server",
+        llc_add_link(
+            roce_mac=pair.nic.mac,
+            roce_gid=pair.nic.gid,
+            qpn=0x7777,
+            link=3,
+            mtu_code=MTU_1024,
+            psn=1,
+        ),
+    )
     accepts(first, 20, True, qpn=0x7777)
     first = group(capture, 3)
     client = first.group.links[1].qp["client"]

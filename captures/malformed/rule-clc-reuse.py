@@ -1,10 +1,18 @@
 """
-An RMB element, and an alert token, that a second connection gets while the first one is open, RFC 7609 3.5.2, A.2.3; then their
-owner goes on with the first one. The same with connections that have ended, and with one that goes on no more. At last
-the same where the capture lacks a CDC message of the first connection.
+An RMB element, and an alert token, that a second connection gets while the first one is open, RFC
+7609 3.5.2, A.2.3; then their owner goes on with the first one. The same with connections that have
+ended, and with one that goes on no more. At last the same where the capture lacks a CDC message of
+the first connection.
 """
 
-from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, Connection, Half, linux_connection, linux_halves
+from smcsynth.story import (
+    CLIENT_V1_SECOND,
+    SERVER_V1_SECOND,
+    Connection,
+    Half,
+    linux_connection,
+    linux_halves,
+)
 
 EXPECTED = {
     "smcr.packet_ahead": [341],
@@ -18,7 +26,9 @@ def reuse(first, number, token):
     """A second connection gets the element, or the token, of the server's side of the first one."""
     client, server = linux_halves(number=number)
     old = first.half["server"]
-    server = Half(token=old.token, rmb=server.rmb) if token else Half(token=server.token, rmb=old.rmb)
+    server = (
+        Half(token=old.token, rmb=server.rmb) if token else Half(token=server.token, rmb=old.rmb)
+    )
     second = Connection(first.group, client, server, sport=41000 + number)
     second.tcp.handshake()
     second.tcp.send("client", second.proposal())

@@ -1,10 +1,17 @@
 """
-Two connections of one RMB with elements of two sizes, RFC 7609 2.1. Then the same where the capture may lack the withdrawal of
-the RMB, and where the RMB has been withdrawn.
+Two connections of one RMB with elements of two sizes, RFC 7609 2.1. Then the same where the capture
+may lack the withdrawal of the RMB, and where the RMB has been withdrawn.
 """
 
 from smcsynth.llc import llc_test_link
-from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, Connection, Half, linux_connection, linux_halves
+from smcsynth.story import (
+    CLIENT_V1_SECOND,
+    SERVER_V1_SECOND,
+    Connection,
+    Half,
+    linux_connection,
+    linux_halves,
+)
 
 EXPECTED = {"smcr.packet_ahead": [64], "smcr.rmb.changed": [27]}
 
@@ -29,7 +36,9 @@ def scene(capture):
     first.send("client", b"first\n")
     second_element(first, 10)
 
-    second = linux_connection(capture, sport=40002, nth=2, nics=(CLIENT_V1_SECOND, SERVER_V1_SECOND))
+    second = linux_connection(
+        capture, sport=40002, nth=2, nics=(CLIENT_V1_SECOND, SERVER_V1_SECOND)
+    )
     second.first_contact()
     second.send("client", b"second\n")
     second.group.links[1].lose("server")

@@ -1,12 +1,17 @@
 """
-Who sends what in CLC, RFC 7609 3.2, C.1: an Accept of the client; a Confirm of the server; later contacts which the server
-declines after its Accept, and the client after its Confirm. None of it has consequences on RoCE.
+Who sends what in CLC, RFC 7609 3.2, C.1: an Accept of the client; a Confirm of the server; later
+contacts which the server declines after its Accept, and the client after its Confirm. None of it
+has consequences on RoCE.
 """
 
 from smcsynth.clc import clc_decline
 from smcsynth.story import Connection, clc_conversation, linux_connection, linux_halves
 
-EXPECTED = {"smcr.clc.decline_late": [51, 70], "smcr.clc.wrong_sender": [26, 35], "smcr.fallback": [51, 70]}
+EXPECTED = {
+    "smcr.clc.decline_late": [51, 70],
+    "smcr.clc.wrong_sender": [26, 35],
+    "smcr.fallback": [51, 70],
+}
 UNPROVEN = {"smcr.clc.order": [35]}
 
 
@@ -15,7 +20,9 @@ def scene(capture):
     first.first_contact()
     first.send("client", b"first\n")
     other = Connection(first.group, *linux_halves(number=9), sport=40009)
-    clc_conversation(capture, 41001, ("client", other.proposal()), ("client", other.accept(first_contact=False)))
+    clc_conversation(
+        capture, 41001, ("client", other.proposal()), ("client", other.accept(first_contact=False))
+    )
     clc_conversation(capture, 41002, ("client", other.proposal()), ("server", other.confirm()))
     for number, role in enumerate(("server", "client"), 3):
         connection = Connection(first.group, *linux_halves(number=number), sport=42000 + number)

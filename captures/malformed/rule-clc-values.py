@@ -1,6 +1,7 @@
 """
-Values of CLC messages, RFC 7609 A.2: Proposals without GID, without MAC, with the MAC of a group; an RMB at the end of the address space, whose second element is behind it. At last what
-does no harm: a Decline without a diagnosis, and one that ends with the eyecatcher of SMC-D.
+Values of CLC messages, RFC 7609 A.2: Proposals without GID, without MAC, with the MAC of a group;
+an RMB at the end of the address space, whose second element is behind it. At last what does no
+harm: a Decline without a diagnosis, and one that ends with the eyecatcher of SMC-D.
 """
 
 from smcsynth.clc import SMC_D, clc_decline
@@ -25,7 +26,15 @@ def scene(capture):
     for number, proposal in enumerate(proposals, 1):
         clc_conversation(capture, 41000 + number, ("client", proposal), ("server", decline))
     last = story.accept(va=(1 << 64) - 0x10000, index=2)
-    clc_conversation(capture, 41006, ("client", story.proposal()), ("server", last), ("client", decline))
-    clc_conversation(capture, 41007, ("client", story.proposal()), ("server", clc_decline(diagnosis=0)))
-    clc_conversation(capture, 41008, ("client", story.proposal()),
-                     ("server", clc_decline(diagnosis=0x03030000, trailer=SMC_D)))
+    clc_conversation(
+        capture, 41006, ("client", story.proposal()), ("server", last), ("client", decline)
+    )
+    clc_conversation(
+        capture, 41007, ("client", story.proposal()), ("server", clc_decline(diagnosis=0))
+    )
+    clc_conversation(
+        capture,
+        41008,
+        ("client", story.proposal()),
+        ("server", clc_decline(diagnosis=0x03030000, trailer=SMC_D)),
+    )

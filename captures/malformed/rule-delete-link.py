@@ -1,9 +1,10 @@
 """
-DELETE LINK, RFC 7609 2.2.1, 3.5.5.1.3, 3.5.5.1.4, A.3.4, C.7.1, each in a link group with two links. "Asymmetric link no
-longer needed", where there are but two. The client refuses. It agrees to delete link 9, which never was. It responds for
-another link. The server responds to the client. The server needs three seconds to delete a link that has failed. Then
-what a correct client may do: it does not know the link that it has asked to delete. At last the first three where the
-capture lacks a packet.
+DELETE LINK, RFC 7609 2.2.1, 3.5.5.1.3, 3.5.5.1.4, A.3.4, C.7.1, each in a link group with two
+links. "Asymmetric link no longer needed", where there are but two. The client refuses. It agrees to
+delete link 9, which never was. It responds for another link. The server responds to the client. The
+server needs three seconds to delete a link that has failed. Then what a correct client may do: it
+does not know the link that it has asked to delete. At last the first three where the capture lacks
+a packet.
 """
 
 from smcsynth.failover import two_links
@@ -29,7 +30,10 @@ UNKNOWN_LINK = 0x00100000
 
 def delete(group, reason, *, link=2, answered=0, named=None):
     group.llc("server", llc_delete_link(link=link, reason=reason))
-    group.llc("client", llc_delete_link(link=link if named is None else named, reason=answered, reply=True))
+    group.llc(
+        "client",
+        llc_delete_link(link=link if named is None else named, reason=answered, reply=True),
+    )
 
 
 def breaches():

@@ -1,7 +1,8 @@
 """
-The end of a link group, RFC 7609 3.5.4. Port 40000: the server deletes all links though a connection is open; 50
-milliseconds later the client asks CONFIRM RKEY on link 1. Port 40001: the same, but the client's message crosses the
-server's. Port 40002: the client asks to delete all links, and for six seconds the server does not.
+The end of a link group, RFC 7609 3.5.4. Port 40000: the server deletes all links though a
+connection is open; 50 milliseconds later the client asks CONFIRM RKEY on link 1. Port 40001: the
+same, but the client's message crosses the server's. Port 40002: the client asks to delete all
+links, and for six seconds the server does not.
 """
 
 from smcsynth.llc import llc_confirm_rkey, llc_delete_link

@@ -1,13 +1,17 @@
 """
-Asymmetric links, RFC 7609 2.2.1, 2.2.2: a group gets a second one; a group keeps its asymmetric link beside two symmetric
-ones. A parallel link that the client has accepted is confirmed, and not deleted. Then the second asymmetric link comes
-again, but the capture lacks a packet of the server.
+Asymmetric links, RFC 7609 2.2.1, 2.2.2: a group gets a second one; a group keeps its asymmetric
+link beside two symmetric ones. A parallel link that the client has accepted is confirmed, and not
+deleted. Then the second asymmetric link comes again, but the capture lacks a packet of the server.
 """
 
 from smcsynth.devices import add, begin, go_on
 
-EXPECTED = {"smcr.link.fault_accepted": [172], "smcr.link.parallel": [170], "smcr.link.too_many": [28],
-            "smcr.packet_ahead": [229]}
+EXPECTED = {
+    "smcr.link.fault_accepted": [172],
+    "smcr.link.parallel": [170],
+    "smcr.link.too_many": [28],
+    "smcr.packet_ahead": [229],
+}
 
 
 def scene(capture):

@@ -1,23 +1,36 @@
 """
-Names of links, RFC 7609 2.2.4, 3.5.1.5, A.3.1, A.3.2: ADD LINK with the number of a link that is there, of one that was
-deleted, with number 0, with the queue pair that sends it. Then first contacts whose CONFIRM LINK has something else than
-was announced: another MAC address, which the client confirms. A client has eyecatchers, its server has none. Number 2
-comes again where the capture lacks a packet.
+Names of links, RFC 7609 2.2.4, 3.5.1.5, A.3.1, A.3.2: ADD LINK with the number of a link that is
+there, of one that was deleted, with number 0, with the queue pair that sends it. Then first
+contacts whose CONFIRM LINK has something else than was announced: another MAC address, which the
+client confirms. A client has eyecatchers, its server has none. Number 2 comes again where the
+capture lacks a packet.
 """
 
 from smcsynth.llc import llc_add_link, llc_confirm_link, llc_delete_link
 from smcsynth.story import MTU_1024, linux_connection, linux_two_devices
 
-EXPECTED = {"smcr.link.deleted": [26, 97], "smcr.link.eyecatcher_differs": [70], "smcr.link.fault_accepted": [53],
-            "smcr.link.mismatch": [51], "smcr.link.number_reused": [22, 30], "smcr.link.qpn_in_use": [38],
-            "smcr.packet_ahead": [101]}
+EXPECTED = {
+    "smcr.link.deleted": [26, 97],
+    "smcr.link.eyecatcher_differs": [70],
+    "smcr.link.fault_accepted": [53],
+    "smcr.link.mismatch": [51],
+    "smcr.link.number_reused": [22, 30],
+    "smcr.link.qpn_in_use": [38],
+    "smcr.packet_ahead": [101],
+}
 
 
 def offer(group, number, **changes):
     """ADD LINK, which the client rejects."""
     pair = group.links[1].qp["server"]
-    fields = dict(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=0x800 + number, link=number, mtu_code=MTU_1024,
-                  psn=0x300000)
+    fields = dict(
+        roce_mac=pair.nic.mac,
+        roce_gid=pair.nic.gid,
+        qpn=0x800 + number,
+        link=number,
+        mtu_code=MTU_1024,
+        psn=0x300000,
+    )
     fields.update(changes)
     group.llc("server", llc_add_link(**fields))
     group.llc("client", llc_add_link(**fields, reply=True, reject=True, reason=1))
@@ -26,8 +39,13 @@ def offer(group, number, **changes):
 def two_links(capture, nth):
     connection = linux_two_devices(capture, nth)
     group = connection.group
-    group.add_link(2, {"client": [], "server": []}, client=(0x900 + nth, 0x910000 * nth & 0xFFFFFF),
-                   server=(0xA00 + nth, 0xA10000 * nth & 0xFFFFFF), nic=1)
+    group.add_link(
+        2,
+        {"client": [], "server": []},
+        client=(0x900 + nth, 0x910000 * nth & 0xFFFFFF),
+        server=(0xA00 + nth, 0xA10000 * nth & 0xFFFFFF),
+        nic=1,
+    )
     return group
 
 
@@ -56,7 +74,9 @@ def first_contact(capture, nth, server=None, client=None):
     connection.tcp.send("client", connection.confirm())
     for role, changes in (("server", server or {}), ("client", client or {})):
         pair = group.links[1].qp[role]
-        fields = dict(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=1, user_id=0x0A01)
+        fields = dict(
+            roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=1, user_id=0x0A01
+        )
         group.llc(role, llc_confirm_link(**{**fields, **changes}, reply=role == "client"))
     group.add_link_rejected()
     return connection

@@ -1,6 +1,7 @@
 """
-Links that are used before their time, RFC 7609 3.5.1.5: the client sends data before its response to CONFIRM LINK, and
-the server TEST LINK. The server does it again in a link group of which the capture lacks a packet.
+Links that are used before their time, RFC 7609 3.5.1.5: the client sends data before its response
+to CONFIRM LINK, and the server TEST LINK. The server does it again in a link group of which the
+capture lacks a packet.
 """
 
 from smcsynth.llc import llc_confirm_link, llc_test_link
@@ -21,8 +22,17 @@ def begin(capture, nth):
 
 def confirm(group, role):
     pair = group.links[1].qp[role]
-    group.llc(role, llc_confirm_link(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=1,
-                                     user_id=0x0A01, reply=role == "client"))
+    group.llc(
+        role,
+        llc_confirm_link(
+            roce_mac=pair.nic.mac,
+            roce_gid=pair.nic.gid,
+            qpn=pair.qpn,
+            link=1,
+            user_id=0x0A01,
+            reply=role == "client",
+        ),
+    )
 
 
 def early_data(connection, _lost):
@@ -48,5 +58,7 @@ def early_test(connection, lost):
 
 
 def scene(capture):
-    for nth, (story, lost) in enumerate(((early_data, False), (early_test, False), (early_test, True)), 1):
+    for nth, (story, lost) in enumerate(
+        ((early_data, False), (early_test, False), (early_test, True)), 1
+    ):
         story(begin(capture, nth), lost)

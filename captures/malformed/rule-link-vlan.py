@@ -1,6 +1,7 @@
 """
-A link group has one VLAN, RFC 7609 2: the TCP connection is on VLAN 7, the link on 8; a second connection of a group on
-VLAN 7 is on 9. Then correct ones: all on VLAN 7; tags on TCP only, as where they were stripped.
+A link group has one VLAN, RFC 7609 2: the TCP connection is on VLAN 7, the link on 8; a second
+connection of a group on VLAN 7 is on 9. Then correct ones: all on VLAN 7; tags on TCP only, as
+where they were stripped.
 """
 
 from smcsynth.story import Connection, linux_connection, linux_halves

@@ -1,6 +1,6 @@
 """
-ADD LINK, RFC 7609 3.5.1.6, A.3.2: the client accepts link 5 where the server offers link 2. A request has the flag of a
-rejection.
+ADD LINK, RFC 7609 3.5.1.6, A.3.2: the client accepts link 5 where the server offers link 2. A
+request has the flag of a rejection.
 """
 
 from smcsynth.llc import llc_add_link
@@ -10,7 +10,9 @@ EXPECTED = {"smcr.llc.flags_invalid": [18], "smcr.llc.not_echoed": [16]}
 
 
 def add_link(nic, qpn, **fields):
-    return llc_add_link(roce_mac=nic.mac, roce_gid=nic.gid, qpn=qpn, mtu_code=MTU_1024, psn=0x300000, **fields)
+    return llc_add_link(
+        roce_mac=nic.mac, roce_gid=nic.gid, qpn=qpn, mtu_code=MTU_1024, psn=0x300000, **fields
+    )
 
 
 def scene(capture):

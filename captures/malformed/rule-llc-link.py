@@ -1,7 +1,7 @@
 """
-Responses in a link group with two links, RFC 7609 3.3. TEST LINK and CONFIRM RKEY are asked on link 1 and answered on
-link 2; somebody responds to a TEST LINK that nobody has sent. Then the same in a link group of which the capture lacks
-a packet.
+Responses in a link group with two links, RFC 7609 3.3. TEST LINK and CONFIRM RKEY are asked on link
+1 and answered on link 2; somebody responds to a TEST LINK that nobody has sent. Then the same in a
+link group of which the capture lacks a packet.
 """
 
 from smcsynth.failover import two_links
@@ -13,12 +13,16 @@ EXPECTED = {
     "smcr.llc.wrong_link": [36, 56],
     "smcr.packet_ahead": [131],
 }
-UNPROVEN = {"smcr.llc.not_echoed": [74, 181]}  # without a response on the wrong link, they seem to answer its request
+UNPROVEN = {
+    "smcr.llc.not_echoed": [74, 181]
+}  # without a response on the wrong link, they seem to answer its request
 
 
 def answer_elsewhere(capture, group):
-    for encoder, fields in ((llc_test_link, {"user_data": b"which way?"}),
-                            (llc_confirm_rkey, {"rkey": 0x0E0E0001, "va": 0x30C0000, "others": [(2, 0x0E0E0002, 0)]})):
+    for encoder, fields in (
+        (llc_test_link, {"user_data": b"which way?"}),
+        (llc_confirm_rkey, {"rkey": 0x0E0E0001, "va": 0x30C0000, "others": [(2, 0x0E0E0002, 0)]}),
+    ):
         group.llc("client", encoder(**fields), link=1)
         group.llc("server", encoder(**fields, reply=True), link=2)
         capture.wait(0.01)

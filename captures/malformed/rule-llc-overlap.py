@@ -1,8 +1,9 @@
 """
-LLC exchanges side by side, RFC 7609 3.5.5.3. The server begins a second CONFIRM RKEY before the first one is over; the
-client begins CONFIRM RKEY though it has known of an ADD LINK for 200 milliseconds. What may be: CONFIRM RKEY of both
-sides; one that crosses ADD LINK; another one after half a second without a response. Then a link group where both
-have their responses in time, but the capture lacks them.
+LLC exchanges side by side, RFC 7609 3.5.5.3. The server begins a second CONFIRM RKEY before the
+first one is over; the client begins CONFIRM RKEY though it has known of an ADD LINK for 200
+milliseconds. What may be: CONFIRM RKEY of both sides; one that crosses ADD LINK; another one after
+half a second without a response. Then a link group where both have their responses in time, but the
+capture lacks them.
 """
 
 from smcsynth.failover import two_links
@@ -13,7 +14,11 @@ EXPECTED = {"smcr.llc.overlap": [36, 44], "smcr.packet_ahead": [143, 147]}
 
 
 def rmb(number):
-    return dict(rkey=0x0E0E0001 + 16 * number, va=0x30C0000, others=[(2, 0x0E0E0002 + 16 * number, 0x30C0000)])
+    return dict(
+        rkey=0x0E0E0001 + 16 * number,
+        va=0x30C0000,
+        others=[(2, 0x0E0E0002 + 16 * number, 0x30C0000)],
+    )
 
 
 def confirm(capture, group, *requests, pause=0.01):
@@ -22,13 +27,22 @@ def confirm(capture, group, *requests, pause=0.01):
         group.llc(sender, llc_confirm_rkey(**rmb(number)))
         capture.wait(pause)
     for sender, number in requests:
-        group.llc("client" if sender == "server" else "server", llc_confirm_rkey(**rmb(number), reply=True))
+        group.llc(
+            "client" if sender == "server" else "server",
+            llc_confirm_rkey(**rmb(number), reply=True),
+        )
 
 
 def add_link(group, number):
     pair = group.links[1].qp["server"]
-    return dict(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=0x700 + number, link=3, mtu_code=MTU_1024,
-                psn=0x300000)
+    return dict(
+        roce_mac=pair.nic.mac,
+        roce_gid=pair.nic.gid,
+        qpn=0x700 + number,
+        link=3,
+        mtu_code=MTU_1024,
+        psn=0x300000,
+    )
 
 
 def confirm_beside_add_link(capture, group, number, *, after):

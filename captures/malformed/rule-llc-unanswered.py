@@ -1,9 +1,10 @@
 """
-LLC requests without a response, RFC 7609 4.5.3, C.7.1. Port 40000: the client sends TEST LINK, then CONFIRM RKEY, and
-goes on six seconds later as if it had the responses. Port 40001: the server does so after its first ADD LINK. Port 40002:
-the response to ADD LINK comes after three seconds. Port 40003: the first CONFIRM LINK, which the client's adapter has
-taken in, has no response; the server declines. Then TEST LINK again where the capture lacks a packet; and a server that
-declines since its CONFIRM LINK does not arrive.
+LLC requests without a response, RFC 7609 4.5.3, C.7.1. Port 40000: the client sends TEST LINK, then
+CONFIRM RKEY, and goes on six seconds later as if it had the responses. Port 40001: the server does
+so after its first ADD LINK. Port 40002: the response to ADD LINK comes after three seconds. Port
+40003: the first CONFIRM LINK, which the client's adapter has taken in, has no response; the server
+declines. Then TEST LINK again where the capture lacks a packet; and a server that declines since
+its CONFIRM LINK does not arrive.
 """
 
 from smcsynth.clc import clc_decline
@@ -34,8 +35,15 @@ def goes_on(capture, connection, sender, request):
 
 def add_link(connection, **fields):
     pair = connection.group.links[1].qp["server"]
-    return llc_add_link(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=0x700, link=2, mtu_code=MTU_1024, psn=0x300000,
-                        **fields)
+    return llc_add_link(
+        roce_mac=pair.nic.mac,
+        roce_gid=pair.nic.gid,
+        qpn=0x700,
+        link=2,
+        mtu_code=MTU_1024,
+        psn=0x300000,
+        **fields
+    )
 
 
 def declined(capture, nth, *, ack):
@@ -45,10 +53,17 @@ def declined(capture, nth, *, ack):
     connection.tcp.send("server", connection.accept())
     connection.tcp.send("client", connection.confirm())
     pair = connection.group.links[1].qp["server"]
-    connection.group.llc("server", llc_confirm_link(roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=1,
-                                                    user_id=0x0B01), ack=ack)
+    connection.group.llc(
+        "server",
+        llc_confirm_link(
+            roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=1, user_id=0x0B01
+        ),
+        ack=ack,
+    )
     capture.wait(2.5)
-    connection.tcp.send("server", clc_decline(peer=connection.group.peer["server"].id, diagnosis=TIMEOUT))
+    connection.tcp.send(
+        "server", clc_decline(peer=connection.group.peer["server"].id, diagnosis=TIMEOUT)
+    )
 
 
 def scene(capture):

@@ -1,13 +1,17 @@
 """
-CLC names RMBs that CONFIRM RKEY has not announced, RFC 7609 3.5.2, 3.5.5.2.1. The Accept names one that it never does.
-The Confirm names one whose CONFIRM RKEY is answered 50 ms later. In a second link group the same, but the capture lacks
-a packet of the server and one of the client.
+CLC names RMBs that CONFIRM RKEY has not announced, RFC 7609 3.5.2, 3.5.5.2.1. The Accept names one
+that it never does. The Confirm names one whose CONFIRM RKEY is answered 50 ms later. In a second
+link group the same, but the capture lacks a packet of the server and one of the client.
 """
 
 from smcsynth.llc import llc_confirm_rkey
 from smcsynth.rkeys import begin, connect, exchange, go_on
 
-EXPECTED = {"smcr.packet_ahead": [79, 83], "smcr.rkey.not_announced": [27], "smcr.rkey_not_confirmed": [27, 77]}
+EXPECTED = {
+    "smcr.packet_ahead": [79, 83],
+    "smcr.rkey.not_announced": [27],
+    "smcr.rkey_not_confirmed": [27, 77],
+}
 
 
 def scene(capture):

@@ -1,15 +1,21 @@
 """
-Responses that do not repeat their requests, RFC 7609 A.3.5 to A.3.7: CONFIRM RKEY with another address, with another
-RToken for link 2; its continuation, and DELETE RKEY, likewise. Then the client refuses an RMB, with the retry flag, and
-writes to it; nobody announces that RMB again for 6 s. In a second link group the client writes to one that it refused,
-but the capture lacks a packet of the server.
+Responses that do not repeat their requests, RFC 7609 A.3.5 to A.3.7: CONFIRM RKEY with another
+address, with another RToken for link 2; its continuation, and DELETE RKEY, likewise. Then the
+client refuses an RMB, with the retry flag, and writes to it; nobody announces that RMB again for 6
+s. In a second link group the client writes to one that it refused, but the capture lacks a packet
+of the server.
 """
 
 from smcsynth.llc import llc_confirm_rkey, llc_confirm_rkey_continuation, llc_delete_rkey
 from smcsynth.rkeys import connect, go_on, with_links
 
-EXPECTED = {"smcr.llc.negative_response": [76, 171], "smcr.llc.no_request": [193, 201],
-            "smcr.llc.not_echoed": [60, 64, 68, 72], "smcr.packet_ahead": [185], "smcr.write.unknown_rkey": [78]}
+EXPECTED = {
+    "smcr.llc.negative_response": [76, 171],
+    "smcr.llc.no_request": [193, 201],
+    "smcr.llc.not_echoed": [60, 64, 68, 72],
+    "smcr.packet_ahead": [185],
+    "smcr.write.unknown_rkey": [78],
+}
 
 
 def answers(group, nth):
@@ -21,7 +27,12 @@ def answers(group, nth):
         group.llc("server", llc_confirm_rkey(**request))
         group.llc("client", llc_confirm_rkey(**{**request, **wrong}, reply=True))
     for role, key in (("server", rmb.rkeys[4]), ("client", rmb.rkeys[4] + 16)):
-        group.llc(role, llc_confirm_rkey_continuation(left=1, others=[(4, key, rmb.va)], reply=role == "client"))
+        group.llc(
+            role,
+            llc_confirm_rkey_continuation(
+                left=1, others=[(4, key, rmb.va)], reply=role == "client"
+            ),
+        )
     for role, key in (("server", rmb.rkeys[1]), ("client", rmb.rkeys[2])):
         group.llc(role, llc_delete_rkey(rkeys=[key], reply=role == "client"))
 
@@ -29,7 +40,12 @@ def answers(group, nth):
 def refused(group, nth):
     """An RMB that the client refuses, but writes to."""
     rmb = connect(group, nth, 3).half["server"].rmb
-    request = dict(rkey=rmb.rkeys[1], va=rmb.va, count=3, others=[(link, rmb.rkeys[link], rmb.va) for link in (2, 3)])
+    request = dict(
+        rkey=rmb.rkeys[1],
+        va=rmb.va,
+        count=3,
+        others=[(link, rmb.rkeys[link], rmb.va) for link in (2, 3)],
+    )
     group.llc("server", llc_confirm_rkey(**request))
     group.llc("client", llc_confirm_rkey(**request, reply=True, negative=True, retry=True))
     if nth == 2:

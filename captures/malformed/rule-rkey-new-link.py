@@ -1,6 +1,7 @@
 """
-A new link over which not all RMBs can be reached, RFC 7609 2.2, 3.5.5.2.3: both sides have two RMBs in use and an unused
-one; the server tells RTokens of one. In a second link group the same, but the capture lacks a packet of the server.
+A new link over which not all RMBs can be reached, RFC 7609 2.2, 3.5.5.2.3: both sides have two RMBs
+in use and an unused one; the server tells RTokens of one. In a second link group the same, but the
+capture lacks a packet of the server.
 """
 
 from smcsynth.rkeys import ROLES, add_link, begin, connect, go_on, later

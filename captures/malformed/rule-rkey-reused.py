@@ -1,9 +1,10 @@
 """
-RKeys that stand for another RMB in use, RFC 7609 3.5.3, A.2.3, A.3.3, A.3.5. CONFIRM RKEY gives the RKey of an open
-connection's RMB to another address, on the carrying link and on link 2. So does an Accept. ADD LINK CONTINUATION gives
-two RMBs one RKey on the new link, in one message and in two. CONFIRM RKEY announces an RMB of another link group, which
-goes on; the next one does so, too, but the other group does not go on any more. In link groups 2 and 4 the capture lacks
-a packet of the client.
+RKeys that stand for another RMB in use, RFC 7609 3.5.3, A.2.3, A.3.3, A.3.5. CONFIRM RKEY gives the
+RKey of an open connection's RMB to another address, on the carrying link and on link 2. So does an
+Accept. ADD LINK CONTINUATION gives two RMBs one RKey on the new link, in one message and in two.
+CONFIRM RKEY announces an RMB of another link group, which goes on; the next one does so, too, but
+the other group does not go on any more. In link groups 2 and 4 the capture lacks a packet of the
+client.
 """
 
 from smcsynth.llc import llc_confirm_rkey
@@ -16,10 +17,20 @@ EXPECTED = {"smcr.packet_ahead": [121, 285], "smcr.rkey.in_use": [34, 38, 47, 23
 def confirm(group, nth):
     """Client: the RKeys of its first RMB for another memory."""
     other = 0xC0FFEE0000 + nth
-    group.exchange("client", llc_confirm_rkey, rkey=0x0C0F0000 + nth, va=other,
-                   others=[(2, 0x0C000102 | nth << 16, other)])
-    group.exchange("client", llc_confirm_rkey, rkey=0x0C000101 | nth << 16, va=other,
-                   others=[(2, 0x0C0E0000 + nth, other)])
+    group.exchange(
+        "client",
+        llc_confirm_rkey,
+        rkey=0x0C0F0000 + nth,
+        va=other,
+        others=[(2, 0x0C000102 | nth << 16, other)],
+    )
+    group.exchange(
+        "client",
+        llc_confirm_rkey,
+        rkey=0x0C000101 | nth << 16,
+        va=other,
+        others=[(2, 0x0C0E0000 + nth, other)],
+    )
 
 
 def accept(group, nth):
@@ -33,7 +44,8 @@ def accept(group, nth):
 
 
 def one_key(group, nth):
-    """ADD LINK CONTINUATION with one new RKey for two RMBs of the client; the second time in two messages."""
+    """ADD LINK CONTINUATION with one new RKey for two RMBs of the client; the second time in two
+    messages."""
     connections = [connect(group, nth, 1)] + [later(group, nth, number) for number in (2, 3, 4)]
     rmbs = {role: [each.half[role].rmb for each in connections] for role in ROLES}
     for number in (0, 1, 3):

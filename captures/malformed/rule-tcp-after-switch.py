@@ -1,9 +1,10 @@
 """
-A connection uses RDMA, and its client sends five bytes on TCP, RFC 7609 1. Before that a keepalive with one byte, which is none
-of the application's. Then a connection of which the capture lacks a Decline: it may have gone back to TCP. Then one whose
-conversation HTTP has taken by its first bytes, on RDMA, and one with the beginning of a request on TCP, which TCP would put
-together with what comes behind it. Then a server that sends data with its FIN, behind that of the client, and more behind that:
-nobody takes in what comes behind a FIN.
+A connection uses RDMA, and its client sends five bytes on TCP, RFC 7609 1. Before that a keepalive
+with one byte, which is none of the application's. Then a connection of which the capture lacks a
+Decline: it may have gone back to TCP. Then one whose conversation HTTP has taken by its first
+bytes, on RDMA, and one with the beginning of a request on TCP, which TCP would put together with
+what comes behind it. Then a server that sends data with its FIN, behind that of the client, and
+more behind that: nobody takes in what comes behind a FIN.
 """
 
 from smcsynth.clc import clc_decline

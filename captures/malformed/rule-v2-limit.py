@@ -1,7 +1,7 @@
 """
-A link group of release 1 with more connections than both sides have agreed on (net/smc/smc_clc.h): one is closed,
-another takes its place, and a third one comes beside the two. In a second link group the third one comes, too, but
-the capture lacks a packet, which may have closed one.
+A link group of release 1 with more connections than both sides have agreed on (net/smc/smc_clc.h):
+one is closed, another takes its place, and a third one comes beside the two. In a second link group
+the third one comes, too, but the capture lacks a packet, which may have closed one.
 """
 
 from smcsynth.clc import first_contact_extension, v2_extension
@@ -18,8 +18,12 @@ def first_contact(capture, nth, nics):
     connection.group.max_conns = TERMS["max_conns"]
     fce = [first_contact_extension(hostname=role, **TERMS) for role in ("server", "client")]
     offer = v2_extension(eids=[EID], roce_gid=nics[0].gid, **{**TERMS, "max_conns": 255})
-    connection.first_contact(add_link=False, proposal=connection.proposal(v2=offer),
-                             accept=connection.accept(fce=fce[0]), confirm=connection.confirm(fce=fce[1]))
+    connection.first_contact(
+        add_link=False,
+        proposal=connection.proposal(v2=offer),
+        accept=connection.accept(fce=fce[0]),
+        confirm=connection.confirm(fce=fce[1]),
+    )
     connection.send("client", b"first\n")
     return connection
 

@@ -1,7 +1,7 @@
 """
-Where RDMA WRITEs may go within an RMB element, RFC 7609 4.2, 4.7: one leaves out 100 bytes, one begins in the
-eyecatcher. In a second link group one leaves out 100 bytes, too, but the capture lacks the packet before it, which
-may have had them.
+Where RDMA WRITEs may go within an RMB element, RFC 7609 4.2, 4.7: one leaves out 100 bytes, one
+begins in the eyecatcher. In a second link group one leaves out 100 bytes, too, but the capture
+lacks the packet before it, which may have had them.
 """
 
 from smcsynth.story import CLIENT_V1_SECOND, SERVER_V1_SECOND, linux_connection
@@ -25,6 +25,8 @@ def scene(capture):
         connection.send("client", b"behind the hole\n")
         if not lossy:
             server = connection.half["server"]
-            connection.group.links[1].write("client", server.address(2), server.rmb.rkeys[1], b"eyes")
+            connection.group.links[1].write(
+                "client", server.address(2), server.rmb.rkeys[1], b"eyes"
+            )
         for role in ("client", "server"):
             connection.group.test_link(role)

@@ -1,15 +1,19 @@
 """
-RDMA WRITEs that go where none may go, RFC 7609 4.1, 4.2, A.3.7: to an RKey that nobody has announced; to an element of
-an RMB that no connection uses; to an RMB to whose withdrawal their sender has agreed; over data that were not read. In a
-second link group the same unknown RKey and the same element, but the capture lacks a packet of the receiver: nothing is
-certain.
+RDMA WRITEs that go where none may go, RFC 7609 4.1, 4.2, A.3.7: to an RKey that nobody has
+announced; to an element of an RMB that no connection uses; to an RMB to whose withdrawal their
+sender has agreed; over data that were not read. In a second link group the same unknown RKey and
+the same element, but the capture lacks a packet of the receiver: nothing is certain.
 """
 
 from smcsynth.llc import llc_test_link
 from smcsynth.story import linux_connection
 
-EXPECTED = {"smcr.packet_ahead": [81], "smcr.write.outside": [24], "smcr.write.rmb_deleted": [50],
-            "smcr.write.unknown_rkey": [22]}
+EXPECTED = {
+    "smcr.packet_ahead": [81],
+    "smcr.write.outside": [24],
+    "smcr.write.rmb_deleted": [50],
+    "smcr.write.unknown_rkey": [22],
+}
 
 
 def stray(connection):
@@ -31,7 +35,9 @@ def scene(capture):
     stray(first)
     go_on(first)
     first.close()
-    first.group.links[1].write("client", first.half["server"].rmb.va, first.half["server"].rmb.rkeys[1], b"deleted")
+    first.group.links[1].write(
+        "client", first.half["server"].rmb.va, first.half["server"].rmb.rkeys[1], b"deleted"
+    )
     go_on(first)
 
     second = linux_connection(capture, sport=40002, nth=2)

@@ -1,5 +1,6 @@
 """
-A whole SMC-Rv2 story captured with `tcpdump -i any`: Linux cooked headers in place of Ethernet ones.
+A whole SMC-Rv2 story captured with `tcpdump -i any`: Linux cooked headers in place of Ethernet
+ones.
 """
 
 from smcsynth.capture import LINKTYPE_LINUX_SLL, linux_cooked

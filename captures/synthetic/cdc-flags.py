@@ -1,19 +1,30 @@
 """
 CDC messages with each flag of RFC 7609 A.4 alone, in situations where a peer sends it.
 
-In this order: window full and writer blocked (B), update requested (R) and the update; urgent data announced (P)
-and present (P and U); sending done (D), closed (C) on port 40001. On port 40002 failover validation (F) and
-abnormal close (A). On port 40003 one message with every flag set at once, which no peer should send.
+In this order: window full and writer blocked (B), update requested (R) and the update; urgent data
+announced (P) and present (P and U); sending done (D), closed (C) on port 40001. On port 40002
+failover validation (F) and abnormal close (A). On port 40003 one message with every flag set at
+once, which no peer should send.
 """
 
 from smcsynth.octets import text_lines
 from smcsynth.story import Connection, Half, Rmb, linux_connection, linux_halves
 
-ALL = ["blocked", "urgent_pending", "urgent_present", "update_requested", "failover", "sending_done", "closed", "abort"]
+ALL = [
+    "blocked",
+    "urgent_pending",
+    "urgent_present",
+    "update_requested",
+    "failover",
+    "sending_done",
+    "closed",
+    "abort",
+]
 
 
 def blocked_and_urgent(connection):
-    """Fill the window of 16 KiB, be blocked, ask for an update, get it; then urgent data; then a half-close."""
+    """Fill the window of 16 KiB, be blocked, ask for an update, get it; then urgent data; then a
+    half-close."""
     connection.send("client", text_lines(16000, "fills the window"), read=False)
     connection.send("client", text_lines(384, "to the last byte"), flags=["blocked"], read=False)
     connection.cdc("client", flags=["blocked", "update_requested"])

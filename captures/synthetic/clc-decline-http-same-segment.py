@@ -1,10 +1,11 @@
 """
-The first application data share a TCP segment with the end of a Decline (TCP is a byte stream, RFC 7609 A.2 puts
-messages anywhere in it).
+The first application data share a TCP segment with the end of a Decline (TCP is a byte stream, RFC
+7609 A.2 puts messages anywhere in it).
 
-Port 40001: the client declines the Accept and its HTTP request stands behind the Decline in the same segment. Port
-40002: the Decline is cut after 10 bytes; the second segment has its other 18 bytes and the request. Port 40003: the
-server's Decline, and in the same segment a greeting, as a server that speaks first would send.
+Port 40001: the client declines the Accept and its HTTP request stands behind the Decline in the
+same segment. Port 40002: the Decline is cut after 10 bytes; the second segment has its other 18
+bytes and the request. Port 40003: the server's Decline, and in the same segment a greeting, as a
+server that speaks first would send.
 """
 
 from smcsynth.clc import clc_decline

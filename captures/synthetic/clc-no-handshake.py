@@ -1,8 +1,9 @@
 """
-The capture began after the TCP handshake: CLC messages on port 50000 without the option, to be found by their
-eyecatcher.
+The capture began after the TCP handshake: CLC messages on port 50000 without the option, to be
+found by their eyecatcher.
 
-Port 40001: from the Proposal on. Port 40002: the Proposal is missing, too; Accept and Confirm are there.
+Port 40001: from the Proposal on. Port 40002: the Proposal is missing, too; Accept and Confirm are
+there.
 """
 
 from smcsynth.story import linux_connection

@@ -1,7 +1,7 @@
 """
-A server (or a box in the middle) that echoes the SMC option without knowing SMC, and a client that sends HTTP at
-once: no CLC message ever comes, HTTP must be shown as HTTP. A known trouble with TCP options that are echoed, RFC
-7609 3.2.
+A server (or a box in the middle) that echoes the SMC option without knowing SMC, and a client that
+sends HTTP at once: no CLC message ever comes, HTTP must be shown as HTTP. A known trouble with TCP
+options that are echoed, RFC 7609 3.2.
 """
 
 from smcsynth.net import TcpConversation

@@ -1,6 +1,7 @@
 """
-SMC-Rv1 on port 5201, as iperf3 uses it: a control connection (first contact) and a data connection (subsequent
-contact) in the same link group; 200,000 bytes through an RMBE of 64 KiB with regular consumer cursor updates.
+SMC-Rv1 on port 5201, as iperf3 uses it: a control connection (first contact) and a data connection
+(subsequent contact) in the same link group; 200,000 bytes through an RMBE of 64 KiB with regular
+consumer cursor updates.
 """
 
 from smcsynth.octets import noise
@@ -18,7 +19,7 @@ def scene(capture):
     data.send("client", cookie)
     sent = noise(200_000, "iperf3")
     for start in range(0, len(sent), 20_000):
-        data.send("client", sent[start:start + 20_000])
+        data.send("client", sent[start : start + 20_000])
         data.cdc("server")
         capture.wait(0.01)
     control.send("client", b"\x04")

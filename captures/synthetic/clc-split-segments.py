@@ -1,9 +1,9 @@
 """
 CLC messages and TCP segments do not coincide. RFC 7609 A.2.
 
-Port 40001: the Proposal in segments of 1, 4, 20 and the remaining bytes, the Accept in two, then the rest of the
-story. Port 40002: Accept and Decline of the server in one segment (it ran out of memory meanwhile). Port 40003:
-Proposal sent again by TCP because its acknowledgement was lost.
+Port 40001: the Proposal in segments of 1, 4, 20 and the remaining bytes, the Accept in two, then
+the rest of the story. Port 40002: Accept and Decline of the server in one segment (it ran out of
+memory meanwhile). Port 40003: Proposal sent again by TCP because its acknowledgement was lost.
 """
 
 from smcsynth.clc import clc_decline

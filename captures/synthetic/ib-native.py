@@ -1,7 +1,7 @@
 """
-LLC and CDC messages and RDMA WRITEs on native InfiniBand: each packet is LRH, GRH, BTH, ..., ICRC, VCRC in an ERF
-record, which Wireshark reads. The TCP connection runs elsewhere and is not in the capture. RFC 7609 is written for
-RoCE; the messages are the same.
+LLC and CDC messages and RDMA WRITEs on native InfiniBand: each packet is LRH, GRH, BTH, ..., ICRC,
+VCRC in an ERF record, which Wireshark reads. The TCP connection runs elsewhere and is not in the
+capture. RFC 7609 is written for RoCE; the messages are the same.
 """
 
 from smcsynth.capture import LINKTYPE_ERF, erf_infiniband

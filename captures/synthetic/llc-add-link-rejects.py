@@ -1,7 +1,7 @@
 """
-ADD LINK rejected, RFC 7609 A.3.2: reason 1 (no alternate path), 2 (invalid MTU) and 7, which means nothing, in
-version 1. In version 2 the length covers the reason; a rejection carries none. Port 40001 version 1, port 40002
-version 2.
+ADD LINK rejected, RFC 7609 A.3.2: reason 1 (no alternate path), 2 (invalid MTU) and 7, which means
+nothing, in version 1. In version 2 the length covers the reason; a rejection carries none. Port
+40001 version 1, port 40002 version 2.
 """
 
 from smcsynth.story import linux_connection

@@ -1,8 +1,8 @@
 """
-DELETE LINK with every reason of RFC 7609 A.3.4 and Linux' 0x00200000, and one that nobody defined. For each reason
-a request of the server with the client's reply, then a notification of the client that the server answers with a
-request of its own. At last the whole link group is deleted (A) and the reply is "unknown link" because it is gone
-already.
+DELETE LINK with every reason of RFC 7609 A.3.4 and Linux' 0x00200000, and one that nobody defined.
+For each reason a request of the server with the client's reply, then a notification of the client
+that the server answers with a request of its own. At last the whole link group is deleted (A) and
+the reply is "unknown link" because it is gone already.
 """
 
 from smcsynth.llc import llc_delete_link
@@ -25,4 +25,6 @@ def scene(capture):
         group.llc("client", llc_delete_link(link=2, reason=UNKNOWN_LINK, reply=True))
     connection.close()
     group.llc("server", llc_delete_link(link=0, reason=0x00030000, all_links=True))
-    group.llc("client", llc_delete_link(link=0, reason=UNKNOWN_LINK_GROUP, all_links=True, reply=True))
+    group.llc(
+        "client", llc_delete_link(link=0, reason=UNKNOWN_LINK_GROUP, all_links=True, reply=True)
+    )

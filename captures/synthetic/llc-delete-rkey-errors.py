@@ -1,7 +1,8 @@
 """
-DELETE RKEY with errors, RFC 7609 A.3.7. Port 40001, version 1: eight RKeys of which the receiver does not know the
-second and the fourth: negative reply with error mask 0x50. Port 40002, version 2: ten RKeys; the reply has zeros in
-their place, byte 5 is the number of RKeys that were not valid (Linux net/smc/smc_llc.c).
+DELETE RKEY with errors, RFC 7609 A.3.7. Port 40001, version 1: eight RKeys of which the receiver
+does not know the second and the fourth: negative reply with error mask 0x50. Port 40002, version 2:
+ten RKeys; the reply has zeros in their place, byte 5 is the number of RKeys that were not valid
+(Linux net/smc/smc_llc.c).
 """
 
 from smcsynth.llc import llc_delete_rkey
@@ -18,5 +19,13 @@ def scene(capture):
         rkeys = [own + 0x100 * n for n in range(count)]
         group = connection.group
         group.llc("server", llc_delete_rkey(rkeys=rkeys, version=version))
-        group.llc("client", llc_delete_rkey(rkeys=rkeys if version == 1 else [0] * count, reply=True, negative=True,
-                                            error_mask=errors, version=version))
+        group.llc(
+            "client",
+            llc_delete_rkey(
+                rkeys=rkeys if version == 1 else [0] * count,
+                reply=True,
+                negative=True,
+                error_mask=errors,
+                version=version,
+            ),
+        )

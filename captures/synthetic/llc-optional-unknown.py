@@ -1,6 +1,7 @@
 """
-LLC messages of types that nobody defined, RFC 7609 A.3: the two high bits 10 make a type optional, to be discarded in
-silence; other unknown types are of no RFC. Optional 0x80 to 0xbf, then 0x0c, 0x2f, 0x3f and 0x40, then data again.
+LLC messages of types that nobody defined, RFC 7609 A.3: the two high bits 10 make a type optional,
+to be discarded in silence; other unknown types are of no RFC. Optional 0x80 to 0xbf, then 0x0c,
+0x2f, 0x3f and 0x40, then data again.
 """
 
 from smcsynth.llc import llc_message

@@ -1,7 +1,8 @@
 """
-TEST LINK, RFC 7609 A.3.8: user data echoed verbatim, in both directions, version 1; at last one request that the
-receiver never acknowledges: the device repeats it with the same PSN, then the sender gives the link up, and with it
-the link group and the connection, since there is no other link.
+TEST LINK, RFC 7609 A.3.8: user data echoed verbatim, in both directions, version 1; at last one
+request that the receiver never acknowledges: the device repeats it with the same PSN, then the
+sender gives the link up, and with it the link group and the connection, since there is no other
+link.
 """
 
 from smcsynth.llc import llc_test_link

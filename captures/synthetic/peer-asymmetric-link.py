@@ -1,6 +1,7 @@
 """
-An asymmetric link is replaced, RFC 7609 2.2.1: link 2 shares the client's device with link 1, link 3 shares none of it.
-Once link 3 is confirmed the server deletes link 2, with the reason "asymmetric link no longer needed".
+An asymmetric link is replaced, RFC 7609 2.2.1: link 2 shares the client's device with link 1, link
+3 shares none of it. Once link 3 is confirmed the server deletes link 2, with the reason "asymmetric
+link no longer needed".
 """
 
 from smcsynth.devices import add, begin, go_on

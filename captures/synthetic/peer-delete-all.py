@@ -1,6 +1,6 @@
 """
-The client asks to end the link group, RFC 7609 3.5.4: its DELETE LINK for all links is a wish. A connection goes on
-until it is closed; then the server ends the group.
+The client asks to end the link group, RFC 7609 3.5.4: its DELETE LINK for all links is a wish. A
+connection goes on until it is closed; then the server ends the group.
 """
 
 from smcsynth.llc import llc_delete_link

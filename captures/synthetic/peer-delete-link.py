@@ -1,6 +1,7 @@
 """
-Both sides may use a link until the response to DELETE LINK, RFC 7609 3.5.5.1.3: data of the client cross the server's
-request. Then the connection moves, the client responds, and data go on over link 2.
+Both sides may use a link until the response to DELETE LINK, RFC 7609 3.5.5.1.3: data of the client
+cross the server's request. Then the connection moves, the client responds, and data go on over link
+2.
 """
 
 from smcsynth.failover import fail_over, two_links

@@ -1,7 +1,7 @@
 """
-DELETE RKEY, RFC 7609 3.5.5.2.2, A.3.7: a WRITE of the server is under way when the client, which is done with the
-connection, asks for it; the server agrees. Then the client asks for another RMB, the server refuses, and the next
-connection goes on in that RMB.
+DELETE RKEY, RFC 7609 3.5.5.2.2, A.3.7: a WRITE of the server is under way when the client, which is
+done with the connection, asks for it; the server agrees. Then the client asks for another RMB, the
+server refuses, and the next connection goes on in that RMB.
 """
 
 from smcsynth.llc import llc_delete_rkey

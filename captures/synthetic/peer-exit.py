@@ -1,14 +1,21 @@
 """
-A program of Linux ends while its socket has data left, which wait for the completion of the data before
-(smc_should_autocork()): smc_close_active() does not wait for a program that exits. Linux says that it has closed, or has
-aborted since there are unread data, and writes and announces the rest behind that, smc_tx_pending(). The last
-connection shuts both directions down, reads what was under way, and tells that it has (smc_rx_update_consumer()).
+A program of Linux ends while its socket has data left, which wait for the completion of the data
+before (smc_should_autocork()): smc_close_active() does not wait for a program that exits. Linux
+says that it has closed, or has aborted since there are unread data, and writes and announces the
+rest behind that, smc_tx_pending(). The last connection shuts both directions down, reads what was
+under way, and tells that it has (smc_rx_update_consumer()).
 """
 
 from smcsynth.story import Connection, linux_connection, linux_halves
 
-EXPECTED = {"smcr.cdc.after_abort": [103], "smcr.cdc.after_close": [43, 72, 140], "smcr.cdc.abort_unanswered": [99],
-            "smcr.conn.aborted": [99], "smcr.write.after_close": [41], "smcr.write.after_end": [70, 101]}
+EXPECTED = {
+    "smcr.cdc.after_abort": [103],
+    "smcr.cdc.after_close": [43, 72, 140],
+    "smcr.cdc.abort_unanswered": [99],
+    "smcr.conn.aborted": [99],
+    "smcr.write.after_close": [41],
+    "smcr.write.after_end": [70, 101],
+}
 
 
 def another(first, number):

@@ -1,6 +1,6 @@
 """
-The MTU is of the first contact, RFC 7609 A.2.3: later an Accept may leave the field empty, and a Confirm may have
-anything there.
+The MTU is of the first contact, RFC 7609 A.2.3: later an Accept may leave the field empty, and a
+Confirm may have anything there.
 """
 
 from smcsynth.story import Connection, linux_connection, linux_halves

@@ -1,6 +1,7 @@
 """
-Link 2 fails at the client, which announces an RMB while its work to delete the link waits (smcr_link_down_cond()): it has
-no RToken for link 2. The server still writes there. Then the client has link 2 deleted.
+Link 2 fails at the client, which announces an RMB while its work to delete the link waits
+(smcr_link_down_cond()): it has no RToken for link 2. The server still writes there. Then the client
+has link 2 deleted.
 """
 
 from smcsynth.failover import LOST_PATH, two_links
@@ -18,5 +19,7 @@ def scene(capture):
     group.test_link("server", link=2)
     group.test_link("server")
     for role, reply in (("client", False), ("server", False), ("client", True)):
-        group.llc(role, llc_delete_link(link=2, reason=LOST_PATH, orderly=False, reply=reply), link=1)
+        group.llc(
+            role, llc_delete_link(link=2, reason=LOST_PATH, orderly=False, reply=reply), link=1
+        )
     group.test_link("server")

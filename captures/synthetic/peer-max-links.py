@@ -1,5 +1,6 @@
 """
-A client that gives no maximum of links accepts the server's, RFC 7609 2.2.2: 0 in its response to CONFIRM LINK.
+A client that gives no maximum of links accepts the server's, RFC 7609 2.2.2: 0 in its response to
+CONFIRM LINK.
 """
 
 from smcsynth.story import linux_connection

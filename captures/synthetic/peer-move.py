@@ -1,7 +1,8 @@
 """
-Moves of correct peers, RFC 7609 4.6.1: as Linux a client validates with a number that is one lower than the last one
-that was acknowledged; what was under way on link 1 comes within a round trip. The server moves its direction without
-validation, but it has closed the connection, as Linux does (smc_switch_conns()).
+Moves of correct peers, RFC 7609 4.6.1: as Linux a client validates with a number that is one lower
+than the last one that was acknowledged; what was under way on link 1 comes within a round trip. The
+server moves its direction without validation, but it has closed the connection, as Linux does
+(smc_switch_conns()).
 """
 
 from smcsynth.failover import two_links

@@ -1,7 +1,7 @@
 """
-Linux before 5.8, which has groups of one link: its DELETE LINK is for all links, has the number of the link, and no reason. Its
-server declines when ADD LINK has no response within two seconds. CONFIRM RKEY of one connection and DELETE RKEY of another
-one of the same host flow side by side.
+Linux before 5.8, which has groups of one link: its DELETE LINK is for all links, has the number of
+the link, and no reason. Its server declines when ADD LINK has no response within two seconds.
+CONFIRM RKEY of one connection and DELETE RKEY of another one of the same host flow side by side.
 """
 
 from smcsynth.clc import clc_decline
@@ -19,8 +19,20 @@ TIMEOUT_ADD_LINK = 0x02020000
 
 def add_link(group, role):
     nic = group.links[1].qp[role].nic
-    group.llc(role, llc_add_link(roce_mac=nic.mac, roce_gid=nic.gid, qpn=0, link=0, mtu_code=0, psn=0,
-                                 reply=role == "client", reject=role == "client", reason=1 if role == "client" else 0))
+    group.llc(
+        role,
+        llc_add_link(
+            roce_mac=nic.mac,
+            roce_gid=nic.gid,
+            qpn=0,
+            link=0,
+            mtu_code=0,
+            psn=0,
+            reply=role == "client",
+            reject=role == "client",
+            reason=1 if role == "client" else 0,
+        ),
+    )
 
 
 def scene(capture):
@@ -31,13 +43,17 @@ def scene(capture):
     first.send("client", b"first\n")
     first.close()
     for role in ("server", "client"):
-        first.group.llc(role, llc_delete_link(link=1, reason=0, all_links=True, reply=role == "client"))
+        first.group.llc(
+            role, llc_delete_link(link=1, reason=0, all_links=True, reply=role == "client")
+        )
 
     second = linux_connection(capture, sport=40002, nth=2)
     second.first_contact(add_link=False)
     add_link(second.group, "server")
     capture.wait(2.6)
-    second.tcp.send("server", clc_decline(peer=second.group.peer["server"].id, diagnosis=TIMEOUT_ADD_LINK))
+    second.tcp.send(
+        "server", clc_decline(peer=second.group.peer["server"].id, diagnosis=TIMEOUT_ADD_LINK)
+    )
     second.tcp.send("client", b"over TCP\n")
     second.tcp.close()
 

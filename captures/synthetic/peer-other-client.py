@@ -1,6 +1,7 @@
 """
-A server that has two clients. The link group with the first one began before the capture, that with the second one in it. Then
-the first client connects again: the Accept names a queue pair of the older group, without first contact flag.
+A server that has two clients. The link group with the first one began before the capture, that with
+the second one in it. Then the first client connects again: the Accept names a queue pair of the
+older group, without first contact flag.
 """
 
 from smcsynth.story import Connection, linux_connection

@@ -1,6 +1,6 @@
 """
-A Confirm names another link of the group than the Accept, RFC 7609 3.5.2.3: link 2 instead of link 1. Each side then
-sends on the link that it has chosen.
+A Confirm names another link of the group than the Accept, RFC 7609 3.5.2.3: link 2 instead of link
+1. Each side then sends on the link that it has chosen.
 """
 
 from smcsynth.failover import two_links
@@ -11,8 +11,10 @@ EXPECTED = {}
 
 def scene(capture):
     first = two_links(capture)
-    halves = (Half(token=0x0C03, rmb=Rmb(0x0000010A0C100000, 32768, {1: 0x0C0C0011, 2: 0x0C0C0012})),
-              Half(token=0x0504, rmb=Rmb(0x0000020B05100000, 32768, {1: 0x05050011, 2: 0x05050012})))
+    halves = (
+        Half(token=0x0C03, rmb=Rmb(0x0000010A0C100000, 32768, {1: 0x0C0C0011, 2: 0x0C0C0012})),
+        Half(token=0x0504, rmb=Rmb(0x0000020B05100000, 32768, {1: 0x05050011, 2: 0x05050012})),
+    )
     second = Connection(first.group, *halves, sport=40002)
     second.tcp.handshake()
     second.tcp.send("client", second.proposal())

@@ -1,5 +1,6 @@
 """
-Each side names its own MTU, RFC 7609 A.2.3: the Accept has 1024, the Confirm 4096. Packets keep to the smaller one.
+Each side names its own MTU, RFC 7609 A.2.3: the Accept has 1024, the Confirm 4096. Packets keep to
+the smaller one.
 """
 
 from smcsynth.story import linux_connection

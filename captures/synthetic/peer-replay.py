@@ -1,13 +1,18 @@
 """
-Replay after a failover, RFC 7609 4.6.2: link 1 dies after three messages of the client were sent but not acknowledged.
-On link 2 the client writes their bytes again and sends the messages again, each with its old number and cursors.
+Replay after a failover, RFC 7609 4.6.2: link 1 dies after three messages of the client were sent
+but not acknowledged. On link 2 the client writes their bytes again and sends the messages again,
+each with its old number and cursors.
 """
 
 from smcsynth.failover import delete_link_1, fail_over, lose, two_links
 from smcsynth.octets import text_lines
 
-EXPECTED = {"smcr.conn.moved": [41, 43], "smcr.link.delete_asked": [58], "smcr.link.deleted": [60],
-            "smcr.link.lost": [58]}
+EXPECTED = {
+    "smcr.conn.moved": [41, 43],
+    "smcr.link.delete_asked": [58],
+    "smcr.link.deleted": [60],
+    "smcr.link.lost": [58],
+}
 LOST = [text_lines(size, "unacknowledged") for size in (1800, 700, 300)]
 
 

@@ -1,8 +1,9 @@
 """
-RTokens of correct peers, RFC 7609 3.5.5.2, A.3.3 to A.3.7. A connection ends, its RMB is withdrawn over link 2, and its
-RKey stands for other memory; another link group on the same device has that RMB's RKey and address then. The server
-refuses a CONFIRM RKEY, the client repeats it, and the server writes to the RMB. A link is added, and the RTokens of an
-unused RMB are left out. CONFIRM RKEY for seven other links goes on in two continuations.
+RTokens of correct peers, RFC 7609 3.5.5.2, A.3.3 to A.3.7. A connection ends, its RMB is withdrawn
+over link 2, and its RKey stands for other memory; another link group on the same device has that
+RMB's RKey and address then. The server refuses a CONFIRM RKEY, the client repeats it, and the
+server writes to the RMB. A link is added, and the RTokens of an unused RMB are left out. CONFIRM
+RKEY for seven other links goes on in two continuations.
 """
 
 from smcsynth.llc import llc_confirm_rkey, llc_confirm_rkey_continuation
@@ -50,7 +51,12 @@ def repeat(capture):
     exchange(connection)
     unused = half("server", 3, 3).rmb
     group.exchange("server", llc_confirm_rkey, rkey=unused.rkeys[1], va=unused.va)
-    add_link(group, 3, 2, {role: [connect(group, 3, 1).half[role].rmb, connection.half[role].rmb] for role in ROLES})
+    add_link(
+        group,
+        3,
+        2,
+        {role: [connect(group, 3, 1).half[role].rmb, connection.half[role].rmb] for role in ROLES},
+    )
     go_on(group)
 
 
@@ -58,9 +64,13 @@ def continuations(capture):
     group = with_links(capture, 4, 8).group
     rmb = half("client", 4, 2).rmb
     others = [(link, rmb.rkeys[link], rmb.va) for link in range(2, 9)]
-    group.exchange("client", llc_confirm_rkey, rkey=rmb.rkeys[1], va=rmb.va, count=7, others=others[:2])
+    group.exchange(
+        "client", llc_confirm_rkey, rkey=rmb.rkeys[1], va=rmb.va, count=7, others=others[:2]
+    )
     for left in (5, 2):
-        group.exchange("client", llc_confirm_rkey_continuation, left=left, others=others[7 - left:][:3])
+        group.exchange(
+            "client", llc_confirm_rkey_continuation, left=left, others=others[7 - left :][:3]
+        )
     go_on(group)
 
 

@@ -1,7 +1,8 @@
 """
-Three connections, one after the other, whose RMBs have the same RKeys and addresses, as Linux gives them again: each is
-withdrawn by DELETE RKEY and announced anew by CONFIRM RKEY and CLC, RFC 7609 3.5.5.2. Then a TEST LINK request that is
-retransmitted, since its acknowledgement is lost behind the capture.
+Three connections, one after the other, whose RMBs have the same RKeys and addresses, as Linux gives
+them again: each is withdrawn by DELETE RKEY and announced anew by CONFIRM RKEY and CLC, RFC 7609
+3.5.5.2. Then a TEST LINK request that is retransmitted, since its acknowledgement is lost behind
+the capture.
 """
 
 from smcsynth.llc import llc_test_link

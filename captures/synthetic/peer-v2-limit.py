@@ -1,6 +1,7 @@
 """
-A link group of release 1 that is full, of two connections: one is closed, and its place is taken. The message that
-closes it is captured right behind the Accept of the next one, which another path has carried.
+A link group of release 1 that is full, of two connections: one is closed, and its place is taken.
+The message that closes it is captured right behind the Accept of the next one, which another path
+has carried.
 """
 
 from smcsynth.clc import first_contact_extension, v2_extension
@@ -15,9 +16,16 @@ def scene(capture):
     first.group.max_conns = TERMS["max_conns"]
     fce = [first_contact_extension(hostname=role, **TERMS) for role in ("server", "client")]
     offer = v2_extension(eids=[EID], roce_gid=CLIENT_V2.gid, **{**TERMS, "max_conns": 255})
-    first.first_contact(add_link=False, proposal=first.proposal(v2=offer), accept=first.accept(fce=fce[0]),
-                        confirm=first.confirm(fce=fce[1]))
-    second, third = [Connection(first.group, *linux_halves(number=number), sport=41000 + number) for number in (2, 3)]
+    first.first_contact(
+        add_link=False,
+        proposal=first.proposal(v2=offer),
+        accept=first.accept(fce=fce[0]),
+        confirm=first.confirm(fce=fce[1]),
+    )
+    second, third = [
+        Connection(first.group, *linux_halves(number=number), sport=41000 + number)
+        for number in (2, 3)
+    ]
     second.subsequent_contact()
     for connection in (first, second):
         connection.send("client", b"data\n")

@@ -1,6 +1,6 @@
 """
-The capture has the two directions of a link out of order by ten milliseconds: the writer fills the element, and writes
-into it again before the reader's CDC message that frees it.
+The capture has the two directions of a link out of order by ten milliseconds: the writer fills the
+element, and writes into it again before the reader's CDC message that frees it.
 """
 
 from smcsynth.story import Connection, linux_connection, linux_halves

@@ -1,14 +1,17 @@
 """
-TCP without SMC, in which nothing may be found: HTTP on port 80, bytes like TLS on 443, noise on the SMC test port
-50000, EBCDIC text that contains the eyecatcher E2D4C3D9 but not at its start, an eyecatcher that is cut, and one
-with the length and type of no CLC message. No handshake carries the option.
+TCP without SMC, in which nothing may be found: HTTP on port 80, bytes like TLS on 443, noise on the
+SMC test port 50000, EBCDIC text that contains the eyecatcher E2D4C3D9 but not at its start, an
+eyecatcher that is cut, and one with the length and type of no CLC message. No handshake carries the
+option.
 """
 
 from smcsynth.net import TcpConversation
 from smcsynth.octets import noise
 from smcsynth.story import CLIENT, SERVER
 
-EBCDIC = bytes.fromhex("c8859393964b40e2d4c3d9 40898240816040a49489a340964b")  # "Hello. SMCR is ..."
+EBCDIC = bytes.fromhex(
+    "c8859393964b40e2d4c3d9 40898240816040a49489a340964b"
+)  # "Hello. SMCR is ..."
 CONVERSATIONS = [
     (80, b"GET / HTTP/1.1\r\nHost: server.example\r\n\r\n", b"HTTP/1.1 204 No Content\r\n\r\n"),
     (443, b"\x16\x03\x01\x00\x40" + noise(64, "hello"), b"\x15\x03\x03\x00\x02\x02\x28"),

@@ -1,7 +1,8 @@
 """
-Failover with new sequence numbers: link 1 dies after two messages of the client were sent but not acknowledged. On
-link 2 the client validates (F, sequence 1), writes the bytes of both again at the same places, and goes on with CDC
-sequence 4: its cursors cover what 2 and 3 said. RFC 7609 4.6.2; Linux net/smc/smc_cdc.c goes on with its numbers.
+Failover with new sequence numbers: link 1 dies after two messages of the client were sent but not
+acknowledged. On link 2 the client validates (F, sequence 1), writes the bytes of both again at the
+same places, and goes on with CDC sequence 4: its cursors cover what 2 and 3 said. RFC 7609 4.6.2;
+Linux net/smc/smc_cdc.c goes on with its numbers.
 """
 
 from smcsynth.failover import delete_link_1, fail_over, lose, two_links

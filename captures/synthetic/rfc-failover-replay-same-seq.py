@@ -1,7 +1,8 @@
 """
-Failover with replay under the same sequence number, RFC 7609 4.6.2: link 1 dies after the client's second message
-was sent but not acknowledged. On link 2 the client validates (F, sequence 1), writes the same bytes again at the
-same place and sends the same CDC message, sequence 2, again. Nothing is lost, nothing may be counted twice.
+Failover with replay under the same sequence number, RFC 7609 4.6.2: link 1 dies after the client's
+second message was sent but not acknowledged. On link 2 the client validates (F, sequence 1), writes
+the same bytes again at the same place and sends the same CDC message, sequence 2, again. Nothing is
+lost, nothing may be counted twice.
 """
 
 from smcsynth.failover import delete_link_1, fail_over, lose, two_links

@@ -1,11 +1,12 @@
 """
-What SMC never sends but RoCE allows, on the queue pair of a living SMC-R link and beside it; and application data
-that look like something else.
+What SMC never sends but RoCE allows, on the queue pair of a living SMC-R link and beside it; and
+application data that look like something else.
 
-Data: 44 bytes that look like a CDC message, 44 that look like an LLC message, data that begin 08 00 00 00 (taken
-for Ethernet over InfiniBand by some), a zero-length WRITE. Packets: RNR NAK and the SEND again, WRITE with
-immediate, SEND with immediate, SEND with invalidate, RDMA READ, fetch-and-add, congestion notification, UD SENDs.
-At last data again: a request, since HTTP has taken over the connection.
+Data: 44 bytes that look like a CDC message, 44 that look like an LLC message, data that begin 08 00
+00 00 (taken for Ethernet over InfiniBand by some), a zero-length WRITE. Packets: RNR NAK and the
+SEND again, WRITE with immediate, SEND with immediate, SEND with invalidate, RDMA READ,
+fetch-and-add, congestion notification, UD SENDs. At last data again: a request, since HTTP has
+taken over the connection.
 """
 
 from smcsynth import roce
@@ -23,7 +24,8 @@ def data_that_mislead(connection):
 
 
 def receiver_not_ready(connection, link):
-    """The client's CDC meets a receiver without a buffer (RNR NAK), and is sent again with the same PSN."""
+    """The client's CDC meets a receiver without a buffer (RNR NAK), and is sent again with the same
+    PSN."""
     message = connection.cdc_message("client")
     psn = link.qp["client"].psn
     link.send("client", message, ack=False)
@@ -46,7 +48,12 @@ def other_operations(connection, link):
     link.packet("server", roce.READ_RESPONSE_ONLY, acknowledged + b"sixteen bytes ok", psn=psn)
     psn = link.qp["client"].psn
     link.request("client", roce.FETCH_ADD, u64(va) + u32(rkey) + u64(1) + u64(0), ack=False)
-    link.packet("server", roce.ATOMIC_ACKNOWLEDGE, roce.aeth(roce.ACK, link.qp["server"].msn) + u64(41), psn=psn)
+    link.packet(
+        "server",
+        roce.ATOMIC_ACKNOWLEDGE,
+        roce.aeth(roce.ACK, link.qp["server"].msn) + u64(41),
+        psn=psn,
+    )
 
 
 def scene(capture):
@@ -58,7 +65,15 @@ def scene(capture):
     other_operations(connection, link)
     roce.congestion_notification(capture, SERVER_V2, CLIENT_V2, dest_qp=link.qp["client"].qpn)
     for dest_qp in (1, link.qp["server"].qpn):
-        roce.datagram(capture, CLIENT_V2, SERVER_V2, dest_qp=dest_qp, source_qp=1, qkey=0x80010000, psn=1,
-                      payload=cdc(seq=79, token=0x0501))
+        roce.datagram(
+            capture,
+            CLIENT_V2,
+            SERVER_V2,
+            dest_qp=dest_qp,
+            source_qp=1,
+            qkey=0x80010000,
+            psn=1,
+            payload=cdc(seq=79, token=0x0501),
+        )
     connection.send("client", b"GET /still/here HTTP/1.1\r\n\r\n")
     connection.close()

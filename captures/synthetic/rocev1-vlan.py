@@ -1,5 +1,6 @@
 """
-A whole story on VLAN 7, TCP as well as RoCE version 1 (Ethernet type 0x8915 and a GRH), with two connections.
+A whole story on VLAN 7, TCP as well as RoCE version 1 (Ethernet type 0x8915 and a GRH), with two
+connections.
 """
 
 from smcsynth.octets import text_lines

@@ -1,8 +1,9 @@
 """
-TCP options 253 and 254 (RFC 4727, RFC 6994) in handshakes: the SMC option of RFC 7609 A.1 and what resembles it.
+TCP options 253 and 254 (RFC 4727, RFC 6994) in handshakes: the SMC option of RFC 7609 A.1 and what
+resembles it.
 
-One handshake for each row of VARIANTS, client ports 40001 and up in this order; the SYN-ACK repeats the SYN's option
-unless the row gives another. Nothing follows but FINs.
+One handshake for each row of VARIANTS, client ports 40001 and up in this order; the SYN-ACK repeats
+the SYN's option unless the row gives another. Nothing follows but FINs.
 """
 
 from smcsynth.clc import smc_option
@@ -22,7 +23,11 @@ VARIANTS = [
     (smc_option(exid=b""), None, b""),  # no ExID at all
     (smc_option(exid=bytes.fromhex("e2d4c3")), None, b""),  # cut ExID
     (smc_option(exid=bytes.fromhex("e2d40000")), None, b""),  # another 32-bit ExID, same first half
-    (smc_option(exid=bytes.fromhex("f989")), None, b""),  # TCP Fast Open, experimental form: request
+    (
+        smc_option(exid=bytes.fromhex("f989")),
+        None,
+        b"",
+    ),  # TCP Fast Open, experimental form: request
     (smc_option(exid=bytes.fromhex("f9891122334455667788")), None, b""),  # with a cookie
     (smc_option(kind=253, exid=bytes.fromhex("c0de0001")), None, b""),  # unknown ExID
     (SMC + smc_option(exid=bytes.fromhex("f989")), None, b""),  # two experimental options

@@ -1,9 +1,10 @@
 """
 Every single message of tests/synth/vectors.json, in that order, in the least that carries it.
 
-CLC messages: a TCP connection with the option in the handshake, one segment, no end. LLC and CDC messages: SEND
-only, over RoCEv2 between two queue pairs, without ACKs. TCP option: in a SYN. RoCE packets: as published, right
-ICRC or not. vectors.json beside this file is the list with the number of each vector's frame.
+CLC messages: a TCP connection with the option in the handshake, one segment, no end. LLC and CDC
+messages: SEND only, over RoCEv2 between two queue pairs, without ACKs. TCP option: in a SYN. RoCE
+packets: as published, right ICRC or not. vectors.json beside this file is the list with the number
+of each vector's frame.
 """
 
 import json
@@ -37,16 +38,22 @@ def tcpopt(capture, _link, number, data):
 
 def roce(capture, _link, _number, data):
     starts_at_ip = data[0] == 0x45
-    return capture.add((bytes(ethernet(CLIENT.mac, SERVER.mac, 0x0800)) if starts_at_ip else b"") + data)
+    return capture.add(
+        (bytes(ethernet(CLIENT.mac, SERVER.mac, 0x0800)) if starts_at_ip else b"") + data
+    )
 
 
 SENDERS = {"clc": clc, "llc": send_only, "cdc": send_only, "tcpopt": tcpopt, "roce": roce}
 
 
 def scene(capture):
-    link = RoceLink(capture, QueuePair(CLIENT_V2, 0x11, 0x100000), QueuePair(SERVER_V2, 0x4D3, 0x200000))
+    link = RoceLink(
+        capture, QueuePair(CLIENT_V2, 0x11, 0x100000), QueuePair(SERVER_V2, 0x4D3, 0x200000)
+    )
     for number, vector in enumerate(VECTORS):
-        vector["frame"] = SENDERS[vector["transport"]](capture, link, number, bytes.fromhex(vector["hex"]))
+        vector["frame"] = SENDERS[vector["transport"]](
+            capture, link, number, bytes.fromhex(vector["hex"])
+        )
 
 
 def extra_files(_capture):

@@ -1,11 +1,13 @@
 """
-A writer and a reader with an RMB element of 16 KiB, in every situation that the window analysis knows.
+A writer and a reader with an RMB element of 16 KiB, in every situation that the window analysis
+knows.
 
-Port 40001: three WRITEs under one acknowledgement; the window is full and the writer blocked, and the reader takes
-0.7 s (late update, window open again). Port 40002: cursor updates that the writer asks for: one that is answered after
-0.25 s, two of which the second is asked while the first waits, one that is not needed because everything has been read,
-one that is never answered. Port 40003: small windows: the reader tells of 100 bytes at a time, first while the window
-is wide open, then to a blocked writer, who fills each of the small windows. After that the reader reads an urgent byte,
+Port 40001: three WRITEs under one acknowledgement; the window is full and the writer blocked, and
+the reader takes 0.7 s (late update, window open again). Port 40002: cursor updates that the writer
+asks for: one that is answered after 0.25 s, two of which the second is asked while the first waits,
+one that is not needed because everything has been read, one that is never answered. Port 40003:
+small windows: the reader tells of 100 bytes at a time, first while the window is wide open, then to
+a blocked writer, who fills each of the small windows. After that the reader reads an urgent byte,
 which it has to tell at once. Port 40004: the writer writes into space that has not been freed.
 """
 
@@ -79,7 +81,9 @@ def overwrite(connection):
 def scene(capture):
     group = linux_connection(capture).group
     connections = [small_connection(group, number) for number in range(1, 5)]
-    for number, play in enumerate((acknowledged_late_and_blocked, updates_asked, small_windows, overwrite)):
+    for number, play in enumerate(
+        (acknowledged_late_and_blocked, updates_asked, small_windows, overwrite)
+    ):
         if number == 0:
             connections[number].first_contact()
         else:

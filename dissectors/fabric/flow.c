@@ -1,15 +1,33 @@
-/* Judges the packets of a flow. Everything counts in unwrapped PSNs.
+/* Judges the packets of a flow by the rules of docs/fabric.md. All PSNs here are unwrapped.
+ *
+ * A packet passes the sections of this file upwards from the end: smcr_flow_take() tells requests
+ * from responses; "order" finds the verdict of a request, "the receiver" what becomes of it there,
+ * "steps back" why it was retransmitted.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "flow.h"
 
-#define FAR_AHEAD 131072 /* PSNs: no capture lacks more and still tells what comes behind */
-#define FAR_BEHIND 16384 /* nobody retransmits what is older */
+/* PSNs farther than this from the highest belong to a new life of the queue pair. */
+#define FAR_AHEAD 131072 /* a capture that misses more packets proves nothing of those after them */
+#define FAR_BEHIND 16384 /* no sender retransmits a PSN that is older */
 
+/* A request, and what it is judged by besides its flow. */
+typedef struct {
+    const smcr_sent_t *packet;
+    smcr_psn_t highest;      /* PSN of the flow before this request */
+    uint32_t reverse_carried; /* packets of the reverse flow so far; 0 also where it is not known */
+} request_t;
+
+/* ---- the history of PSNs ---- */
+
+/* Adds a PSN to the history of the flow. The history has to keep all PSNs that the peer has not
+ * acknowledged: of a peer that acknowledges nothing, all that fit. Returns NULL if the PSN is so
+ * old that its slot has a newer one. */
 static smcr_seen_packet_t *
-remember(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, const smcr_sent_t *packet)
+add_to_history(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn,
+               const smcr_sent_t *packet)
 {
     uint64_t under_way = flow->acknowledged ? flow->highest - MIN(flow->taken, flow->highest)
                                             : UINT64_MAX;
@@ -19,8 +37,9 @@ remember(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, const smcr_
 
 /* ---- the beginning ---- */
 
+/* The flow's first request has `psn`. */
 static void
-begin(smcr_flow_t *flow, uint32_t psn)
+begin_at(smcr_flow_t *flow, uint32_t psn)
 {
     flow->first = flow->in_order = smcr_psn_begin(psn);
     flow->highest = flow->first - 1;
@@ -32,26 +51,28 @@ smcr_flow_start(smcr_flow_t *flow, uint32_t psn)
 {
     if (flow->first)
         return;
-    begin(flow, psn);
+    begin_at(flow, psn);
     flow->announced = true;
 }
 
+/* A new life of the queue pair begins with a request that has `psn`. */
 static void
-begin_again(smcr_flow_t *flow, uint32_t psn)
+begin_new_life(smcr_flow_t *flow, uint32_t psn)
 {
     flow->gaps.count = 0;
     flow->lacked.count = flow->unheard.count = 0;
-    flow->corrupt = 0;
+    flow->corrupt_from = 0;
     flow->steps = (smcr_steps_t){0};
     flow->seen = (smcr_seen_t){0};
     flow->reads = NULL;
-    flow->unproven = flow->asked = flow->refused = 0;
+    flow->unproven = flow->refused_psn = flow->discarded_up_to = 0;
     flow->announced = flow->acknowledged = false;
     flow->ids = (smcr_ids_t){0};
     flow->mtu = 0;
-    begin(flow, psn);
+    begin_at(flow, psn);
 }
 
+/* Whether `psn`, of 24 bits, is too far from the highest to belong to the same life. */
 static bool
 is_far(const smcr_flow_t *flow, uint32_t psn)
 {
@@ -66,8 +87,9 @@ smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
     return flow->seen.used && is_far(flow, psn);
 }
 
-/* ---- identification ---- */
+/* ---- copies ---- */
 
+/* Remembers the IPv4 identification of a packet, and whether each packet has another one. */
 static void
 take_id(smcr_ids_t *ids, const smcr_sent_t *packet)
 {
@@ -75,90 +97,129 @@ take_id(smcr_ids_t *ids, const smcr_sent_t *packet)
 
     if (packet->ip_id < 0)
         return;
-    if (ids->started) {
-        ids->differ |= ids->id != id;
-        ids->same |= ids->id == id && (ids->psn != packet->psn || ids->opcode != packet->opcode);
-    }
+    if (ids->started && ids->id != id)
+        ids->differ = true;
+    else if (ids->started)
+        ids->same |= ids->psn != packet->psn || ids->opcode != packet->opcode;
     ids->psn = packet->psn;
     ids->opcode = packet->opcode;
     ids->id = id;
     ids->started = true;
 }
 
-/* Whether the identification tells if a packet with the PSN of one before is a copy of it: they
- * change, or the flow has had nothing but its first packet, and that has one other than 0. */
+/* Whether the identifications of the flow change with each packet. Then they prove the order in
+ * which the sender has sent its packets. */
 static bool
-tells_copy(const smcr_ids_t *ids, const smcr_sent_t *packet)
+has_changing_ids(const smcr_ids_t *ids)
+{
+    return ids->differ && !ids->same;
+}
+
+/* Whether the identification of `packet` proves if it is a copy of an earlier packet with its PSN.
+ * It does where identifications change. Of the flow's second packet that is not known yet; then an
+ * identification other than 0 is enough. */
+static bool
+proves_copy_by_id(const smcr_ids_t *ids, const smcr_sent_t *packet)
 {
     return packet->ip_id >= 0 && !ids->same && (ids->differ || ids->id != 0);
 }
 
-/* Whether time tells that the packet is a copy of the request right before it. Nobody sends so soon
- * again what was not refused since; but a READ or an atomic, where a response has come since: its
- * own may be lost. */
+/* Whether the sender has had a reason to retransmit the request `seen` since it was sent last: a
+ * NAK or RNR NAK; or, of a READ or an atomic, a response. A sender that gets the response of a
+ * later request knows that the response of its READ is lost. Where no response was seen before, the
+ * capture may miss all responses. */
 static bool
-is_soon_again(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
+may_be_retransmitted_soon(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
+                          smcr_when_t last)
 {
-    smcr_when_t last = smcr_seen_last(seen);
-
-    return flow->steps.before == seen->psn && seen->arrived && !packet->corrupt &&
-           (!seen->fetches || (flow->answered_at && flow->answered_at < last.frame)) &&
-           flow->refused_at < last.frame && smcr_seen_is_soon(last, packet->when);
+    if (flow->last_refusal_frame >= last.frame)
+        return true;
+    return seen->fetches &&
+           (!flow->last_response_frame || flow->last_response_frame >= last.frame);
 }
 
-/* The frame that a packet copies; 0: none. */
+/* Whether time proves that `packet` is a copy of the request right before it, `seen`: it has the
+ * same PSN, comes within 100 microseconds, and the sender has no reason to retransmit so soon. */
+static bool
+is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
+                const smcr_sent_t *packet)
+{
+    if (flow->steps.last_request != seen->psn || !seen->arrived || packet->corrupt)
+        return false;
+    smcr_when_t last = smcr_seen_last(seen);
+    return !may_be_retransmitted_soon(flow, seen, last) && smcr_seen_is_soon(last, packet->when);
+}
+
+/* The frame of which `packet` is a copy; 0: of none. `seen`: the history of its PSN; NULL: none. */
 static uint32_t
 copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
+    bool is_copy_of_last;
+
     if (!seen)
         return 0;
-    if (!tells_copy(&flow->ids, packet))
-        return is_soon_again(flow, seen, packet) ? smcr_seen_last(seen).frame : 0;
-    if (!seen->corrupt && seen->id == packet->ip_id)
+    if (!proves_copy_by_id(&flow->ids, packet))
+        is_copy_of_last = is_copy_by_time(flow, seen, packet);
+    else if (!seen->corrupt && seen->id == packet->ip_id)
         return seen->frame;
-    return seen->arrived && smcr_seen_last_id(seen) == packet->ip_id ? smcr_seen_last(seen).frame
-                                                                     : 0;
+    else
+        is_copy_of_last = seen->arrived && smcr_seen_last_id(seen) == packet->ip_id;
+    return is_copy_of_last ? smcr_seen_last(seen).frame : 0;
 }
 
 /* ---- the path MTU, and how many PSNs a READ takes ---- */
 
+/* The flow's requests take PSNs up to `psn`. */
 static void
-rise_to(smcr_flow_t *flow, smcr_psn_t psn)
+raise_highest(smcr_flow_t *flow, smcr_psn_t psn)
 {
     if (psn > flow->highest)
         flow->highest = psn;
 }
 
+/* The path MTU is `mtu` bytes, 0: not known. `flow` may be NULL. */
 static void
 set_mtu(smcr_flow_t *flow, uint32_t mtu)
 {
     if (!flow || flow->mtu == mtu || mtu == 0)
         return;
     flow->mtu = mtu;
-    rise_to(flow, smcr_reads_settle(flow->reads, mtu));
+    raise_highest(flow, smcr_reads_settle(flow->reads, mtu));
 }
 
 /* ---- responses ---- */
 
-/* What comes next in order has come before, and nothing refuses it: only the capture lacked what
- * was before it; or, where the sender has `gone_on`, had it in another order. Up to the packet
- * before `end`. */
-static void
-catch_up(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
+/* Whether the packet before `seen` came late, and after it: the sender, or the network, has changed
+ * the order of the two. The receiver may have discarded `seen`. */
+static bool
+overtook_late_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
 {
-    while (flow->in_order < end && flow->in_order > flow->refused) {
+    const smcr_seen_packet_t *before = smcr_seen_find(&flow->seen, seen->psn - 1);
+
+    return before && before->late && seen->frame < before->frame;
+}
+
+/* Moves `in_order` over the requests from there on that came before they were expected, up to the
+ * one before `end`. If no NAK refuses them, the receiver had them in order: only the capture missed
+ * the packets before them.
+ *
+ * A request that has overtaken a late packet stops this, unless the sender has `gone_on` to a new
+ * PSN: a receiver that had discarded the request would have sent a NAK. */
+static void
+advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
+{
+    while (flow->in_order < end && flow->in_order > flow->discarded_up_to) {
         const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, flow->in_order);
-        const smcr_seen_packet_t *last = smcr_seen_find(&flow->seen, flow->in_order - 1);
-        bool ahead = last && last->late && seen && seen->frame < last->frame;
-        if (!seen || !seen->arrived || (ahead && !gone_on))
+        if (!seen || !seen->arrived || (!gone_on && overtook_late_packet(flow, seen)))
             break;
         flow->in_order++;
     }
 }
 
-/* The requests of `flow` up to `psn` have been taken in. */
+/* An acknowledgement covers the requests of `flow` up to `psn`: the receiver has taken them in,
+ * even those that the capture misses. */
 static void
-cover(smcr_flow_t *flow, smcr_psn_t psn)
+cover_up_to(smcr_flow_t *flow, smcr_psn_t psn)
 {
     if (psn <= flow->taken)
         return;
@@ -168,41 +229,84 @@ cover(smcr_flow_t *flow, smcr_psn_t psn)
     if (MIN(psn, flow->highest) < flow->in_order)
         return;
     flow->in_order = MIN(psn, flow->highest) + 1;
-    catch_up(flow, flow->highest + 1, false);
+    advance_in_order(flow, flow->highest + 1, false);
 }
 
-/* A NAK in `frame` names `psn`: the receiver has had nothing from there on until now, and has
- * discarded what came behind. */
-static void
-take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
+/* Whether the first packet with a PSN came after a gap, and nothing has proven yet that the
+ * receiver has discarded it. `seen`: the history of the PSN; NULL: none. */
+static bool
+awaits_proof(const smcr_seen_packet_t *seen)
 {
-    for (unsigned i = 0; i < flow->lacked.count; i++)
-        if (flow->lacked.list[i].from >= psn)
-            flow->lacked.list[i].after = frame;
-    for (smcr_psn_t at = MAX(flow->unproven, psn + 1); flow->unproven && at <= flow->highest;
-         at++) {
+    return seen && seen->more && seen->more->proof && !*seen->more->proof;
+}
+
+/* `frame` proves that the receiver has discarded the packets after a gap with PSNs above `psn`. */
+static void
+prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
+{
+    if (!flow->unproven)
+        return;
+    for (smcr_psn_t at = MAX(flow->unproven, psn + 1); at <= flow->highest; at++) {
         const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, at);
-        if (seen && seen->more && seen->more->proof && !*seen->more->proof)
+        if (awaits_proof(seen))
             *seen->more->proof = frame;
     }
     if (flow->unproven > psn)
         flow->unproven = 0;
 }
 
+/* A NAK or RNR NAK in `frame` names `psn`: the receiver has nothing from this PSN on, and has
+ * discarded the packets with higher PSNs. So all of them, late packets that have filled gaps too,
+ * were missing until now. */
+static void
+take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
+{
+    for (unsigned i = 0; i < flow->lacked.count; i++)
+        if (flow->lacked.list[i].from >= psn)
+            flow->lacked.list[i].after = frame;
+    prove_discarded(flow, psn, frame);
+    flow->last_refusal_frame = frame;
+    flow->refused_psn = psn;
+    flow->discarded_up_to = flow->highest;
+}
+
 smcr_flow_coverage_t
 smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet)
 {
-    bool plain = packet->opcode == SMCR_RC_ACK;
-    uint8_t kind = plain ? smcr_wire_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND)
-                         : SMCR_IB_SYNDROME_ACK;
+    bool has_kind = packet->opcode == SMCR_RC_ACK; /* others have data, and acknowledge */
+    uint8_t kind = has_kind ? smcr_wire_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND)
+                            : SMCR_IB_SYNDROME_ACK;
 
-    if (!flow->first || (plain && !packet->has_aeth) || is_far(flow, packet->psn))
+    if (!flow->first || (has_kind && !packet->has_aeth) || is_far(flow, packet->psn))
         return (smcr_flow_coverage_t){.psn = 0};
     smcr_psn_t psn = smcr_psn_near(flow->highest, packet->psn);
     return (smcr_flow_coverage_t){psn, kind == SMCR_IB_SYNDROME_ACK ? psn : psn - 1, kind};
 }
 
-/* A response to the requests of `flow`. */
+/* What a NAK of `kind` (enum smcr_ib_syndrome_kind) with `code` asks of the sender. */
+static smcr_step_refusal_t
+refusal_of(uint8_t kind, unsigned code)
+{
+    if (kind == SMCR_IB_SYNDROME_RNR_NAK)
+        return SMCR_STEP_NOT_READY;
+    return kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE
+               ? SMCR_STEP_OUT_OF_SEQUENCE : SMCR_STEP_REFUSED_OTHERWISE;
+}
+
+/* A NAK or RNR NAK. Its code is the timer of an RNR NAK, the reason of a NAK. */
+static void
+take_nak(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
+         smcr_flow_coverage_t said)
+{
+    unsigned code = smcr_wire_bits(packet->syndrome, SMCR_MASK_SYNDROME_CODE);
+
+    if (said.kind == SMCR_IB_SYNDROME_RNR_NAK)
+        flow->steps.rnr_timer = (uint64_t)(smcr_ib_rnr_timer_ms(code) * 1e6);
+    smcr_steps_nak(&flow->steps, scope, said.psn, refusal_of(said.kind, code), packet->when);
+    take_refusal(flow, said.psn, packet->when.frame);
+}
+
+/* A response to the requests of `flow`. One that comes before the first request is kept for it. */
 static void
 take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet)
 {
@@ -212,57 +316,49 @@ take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pac
         return;
     flow->acknowledged = true;
     if (!flow->first)
-        flow->early = (smcr_flow_early_t){true, packet->syndrome, packet->psn, packet->when};
+        flow->early_ack = (smcr_flow_early_t){true, packet->syndrome, packet->psn, packet->when};
     if (!said.psn)
         return;
-    cover(flow, said.taken);
-    if (said.kind == SMCR_IB_SYNDROME_ACK)
-        return;
-    flow->refused_at = packet->when.frame;
-    int code = smcr_wire_bits(packet->syndrome, SMCR_MASK_SYNDROME_CODE);
-    if (said.kind == SMCR_IB_SYNDROME_RNR_NAK)
-        flow->steps.rnr_timer = (uint64_t)(smcr_ib_rnr_timer_ms((unsigned)code) * 1e6);
-    smcr_steps_nak(&flow->steps, scope, said.psn, said.kind == SMCR_IB_SYNDROME_RNR_NAK,
-                   said.kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE,
-                   packet->when);
-    take_refusal(flow, said.psn, packet->when.frame);
-    flow->asked = said.psn;
-    flow->refused = flow->highest;
+    cover_up_to(flow, said.taken);
+    if (said.kind != SMCR_IB_SYNDROME_ACK)
+        take_nak(flow, scope, packet, said);
 }
 
+/* The first request has come: the last acknowledgement before it counts now. */
 static void
-take_early(smcr_flow_t *flow, wmem_allocator_t *scope)
+take_early_ack(smcr_flow_t *flow, wmem_allocator_t *scope)
 {
     smcr_sent_t packet = {
-        .when = flow->early.when,
+        .when = flow->early_ack.when,
         .opcode = SMCR_RC_ACK,
         .has_aeth = true,
-        .syndrome = flow->early.syndrome,
-        .psn = flow->early.psn,
+        .syndrome = flow->early_ack.syndrome,
+        .psn = flow->early_ack.psn,
     };
 
-    if (flow->early.known)
+    if (flow->early_ack.known)
         take_response(flow, scope, &packet);
 }
 
 /* ---- order ---- */
 
-/* The PSNs up to the one before `to` are absent; the frame is the first packet behind them. */
+/* The PSNs from `from` to the one before `to` are missing. `frame`: the first packet after them. */
 static void
 add_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t to, uint32_t frame)
 {
-    smcr_range_t gap = {from, to, flow->newest, frame};
+    smcr_range_t gap = {.from = from, .to = to, .after = flow->newest, .frame = frame};
 
     smcr_ranges_append(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, gap);
 }
 
-/* `psn` has come after all. */
+/* `psn` is not missing any more. */
 static void
 fill_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 {
     smcr_ranges_remove(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, psn, psn + 1);
 }
 
+/* Whether a packet with `psn`, not above the highest, is the first one that has the PSN. */
 static bool
 is_late(const smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -271,37 +367,96 @@ is_late(const smcr_flow_t *flow, smcr_psn_t psn)
            (psn < flow->first || smcr_ranges_find(&flow->gaps, psn, psn + 1));
 }
 
-/* A PSN above all before it. */
+/* The oldest gap before `psn` that no acknowledgement has covered: the receiver of a reliable
+ * connection discards the packet with `psn` as long as that gap is open. NULL: there is none.
+ * Before the first acknowledgement no gap counts: the capture may miss the packets, and the
+ * responses too.
+ */
+static const smcr_range_t *
+find_open_gap(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
+{
+    if (packet->opcode >= SMCR_RC_OPCODES || packet->corrupt || !flow->acknowledged)
+        return NULL;
+    return smcr_ranges_find(&flow->gaps, MAX(flow->taken + 1, flow->first), psn);
+}
+
+/* A packet came after a gap: later packets may prove that the receiver has discarded it. */
+static void
+begin_proof(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_seen_packet_t *seen,
+            smcr_flow_verdict_t *verdict)
+{
+    verdict->discarded = smcr_seen_rare(seen, scope)->proof = wmem_new0(scope, uint32_t);
+    flow->unproven = flow->unproven ? flow->unproven : verdict->psn;
+}
+
+/* The order of a request with a PSN above all before it: whether it comes after a gap. Says which
+ * PSNs are missing between the highest and this one. */
+static void
+judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
+                smcr_flow_verdict_t *verdict)
+{
+    smcr_psn_t psn = verdict->psn;
+
+    if (flow->highest + 1 < psn) {
+        verdict->absent = (uint32_t)(psn - flow->highest - 1);
+        add_gap(flow, scope, flow->highest + 1, psn, packet->when.frame);
+    }
+    const smcr_range_t *gap = find_open_gap(flow, packet, psn);
+    verdict->gap_frame = gap ? gap->frame : 0;
+    verdict->order = verdict->gap_frame ? SMCR_FLOW_IS_BEHIND : SMCR_FLOW_IS_NEXT;
+}
+
+/* A request with a PSN above all before it. */
 static void
 take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
          smcr_flow_verdict_t *verdict)
 {
     smcr_psn_t psn = verdict->psn;
 
-    rise_to(flow, smcr_reads_end(flow->reads, psn));
-    if (flow->highest + 1 < psn) {
-        verdict->absent = (uint32_t)(psn - flow->highest - 1);
-        add_gap(flow, scope, flow->highest + 1, psn, packet->when.frame);
-    }
-    const smcr_range_t *gap = NULL; /* the oldest one before it that is not acknowledged */
-    if (packet->opcode < SMCR_RC_OPCODES && !packet->corrupt && flow->acknowledged)
-        gap = smcr_ranges_find(&flow->gaps, MAX(flow->taken + 1, flow->first), psn);
-    bool behind = gap && gap->frame;
-    verdict->gap_frame = gap ? gap->frame : 0;
-    verdict->order = behind ? SMCR_FLOW_IS_BEHIND : SMCR_FLOW_IS_NEXT;
+    raise_highest(flow, smcr_reads_end(flow->reads, psn));
+    judge_new_order(flow, scope, packet, verdict);
     flow->highest = psn;
     flow->newest = packet->when.frame;
-    if (packet->corrupt && !flow->corrupt)
-        flow->corrupt = psn;
-    smcr_seen_packet_t *seen = remember(flow, scope, psn, packet);
-    if (behind && seen) {
-        verdict->discarded = smcr_seen_rare(seen, scope)->proof = wmem_new0(scope, uint32_t);
-        flow->unproven = flow->unproven ? flow->unproven : psn;
-    }
+    if (packet->corrupt && !flow->corrupt_from)
+        flow->corrupt_from = psn;
+    smcr_seen_packet_t *seen = add_to_history(flow, scope, psn, packet);
+    if (seen && verdict->gap_frame)
+        begin_proof(flow, scope, seen, verdict);
     if (packet->opcode == SMCR_RC_READ_REQUEST)
-        rise_to(flow, smcr_reads_add(&flow->reads, scope, psn, packet, flow->mtu));
+        raise_highest(flow, smcr_reads_add(&flow->reads, scope, psn, packet, flow->mtu));
 }
 
+/* A late packet fills `gap`. Remembers between which frames its PSN was missing. A NAK that names
+ * the PSN or a lower one proves that the receiver did not have it then. */
+static void
+note_filled_gap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_range_t *gap,
+                smcr_psn_t psn, uint32_t frame)
+{
+    bool was_refused = flow->refused_psn && flow->refused_psn <= psn;
+    smcr_range_t lacked = {
+        .from = psn,
+        .to = psn + 1,
+        .after = MAX(gap->after, was_refused ? flow->last_refusal_frame : 0),
+        .frame = frame,
+    };
+
+    smcr_ranges_append(&flow->lacked, scope, SMCR_FLOW_LACKED_KEPT, lacked);
+}
+
+/* A late READ takes more PSNs than its own, which fill gaps, too. */
+static void
+take_late_read(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
+               smcr_psn_t psn)
+{
+    smcr_psn_t last = smcr_reads_add_late(&flow->reads, scope, psn, packet, flow->mtu);
+
+    while (++psn <= MIN(last, flow->highest))
+        fill_gap(flow, scope, psn);
+    raise_highest(flow, last);
+}
+
+/* A late packet: its PSN was missing, and comes now, reordered or retransmitted. The capture may
+ * miss an earlier packet with the PSN, so this one need not be the first that was sent. */
 static void
 take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
           smcr_flow_verdict_t *verdict)
@@ -310,171 +465,237 @@ take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     const smcr_range_t *gap = smcr_ranges_find(&flow->gaps, psn, psn + 1);
 
     verdict->order = SMCR_FLOW_IS_LATE;
-    verdict->overtaken_by = gap ? gap->frame : 0;
-    bool asked = flow->asked && flow->asked <= psn; /* a receiver that did not have it */
-    uint32_t after = gap ? MAX(gap->after, asked ? flow->refused_at : 0) : 0;
-    if (gap)
-        smcr_ranges_append(&flow->lacked, scope, SMCR_FLOW_LACKED_KEPT,
-                           (smcr_range_t){psn, psn + 1, after, packet->when.frame});
-    if (!packet->corrupt)
-        fill_gap(flow, scope, verdict->psn);
     verdict->original = false;
-    smcr_seen_packet_t *seen = remember(flow, scope, verdict->psn, packet);
+    if (gap) {
+        verdict->overtaken_by = gap->frame;
+        note_filled_gap(flow, scope, gap, psn, packet->when.frame);
+    }
+    if (!packet->corrupt)
+        fill_gap(flow, scope, psn);
+    smcr_seen_packet_t *seen = add_to_history(flow, scope, psn, packet);
     if (seen)
         seen->late = true;
-    if (packet->opcode != SMCR_RC_READ_REQUEST || packet->corrupt)
-        return;
-    smcr_psn_t last = smcr_reads_add_late(&flow->reads, scope, verdict->psn, packet, flow->mtu);
-    while (++psn <= MIN(last, flow->highest))
-        fill_gap(flow, scope, psn);
-    rise_to(flow, last);
+    if (packet->opcode == SMCR_RC_READ_REQUEST && !packet->corrupt)
+        take_late_read(flow, scope, packet, psn);
 }
 
-/* Sent for the fourth time: three repeats without an answer since the first. */
+/* Whether a retransmission proves that the peer has stopped answering: the third one of its PSN
+ * since the last packet of the reverse flow, which has had `reverse_carried` packets so far. A
+ * reverse flow without packets proves nothing: the capture may miss all of it. True once for each
+ * silence. */
 static bool
-is_silence(smcr_flow_t *flow, const smcr_flow_t *reverse, smcr_seen_rare_t *seen)
+is_silence(smcr_flow_t *flow, uint32_t reverse_carried, smcr_seen_rare_t *more)
 {
     enum { REPEATS = 3 };
 
-    if (!reverse || !reverse->carried)
+    if (!reverse_carried)
         return false;
-    if (seen->reverse_packets_before != reverse->carried) {
-        seen->reverse_packets_before = reverse->carried;
-        seen->repeats = 0;
+    if (more->reverse_packets_before != reverse_carried) {
+        more->reverse_packets_before = reverse_carried;
+        more->repeats = 0;
     }
-    if (seen->repeats < REPEATS)
-        seen->repeats++;
-    if (seen->repeats < REPEATS || flow->silent_at == reverse->carried)
+    if (more->repeats < REPEATS)
+        more->repeats++;
+    if (more->repeats < REPEATS || flow->silent_at == reverse_carried)
         return false;
-    flow->silent_at = reverse->carried;
+    flow->silent_at = reverse_carried;
     return true;
 }
 
-/* When the PSN was first taken, frame 0: forgotten. Of one within a READ, the READ. */
+/* The first packet that took `psn`; of a PSN within a READ, the READ. Frame 0: forgotten. */
 static smcr_when_t
-first_of(const smcr_flow_t *flow, smcr_psn_t psn)
+first_packet_of(const smcr_flow_t *flow, smcr_psn_t psn)
 {
     smcr_psn_t read = smcr_reads_find(flow->reads, psn);
     const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, read ? read : psn);
-    return seen ? (smcr_when_t){seen->frame, seen->time}
-                : smcr_reads_sent(flow->reads, read == psn ? 0 : read);
+
+    if (seen)
+        return (smcr_when_t){seen->frame, seen->time};
+    return smcr_reads_sent(flow->reads, read == psn ? 0 : read);
 }
 
-/* A packet with a right ICRC repeats `psn` and the rest of its READ: maybe the first such one. */
+/* The first packet with `psn` that has a right ICRC is a retransmission. With a READ, the rest of
+ * its PSNs have come, too. */
 static void
-arrive(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
+take_first_good(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 {
     smcr_psn_t read = smcr_reads_find(flow->reads, psn);
 
     do
         fill_gap(flow, scope, psn++);
     while (read && psn <= flow->highest && smcr_reads_find(flow->reads, psn) == read);
-    if (flow->corrupt && flow->corrupt < psn)
-        flow->corrupt = psn <= flow->highest ? psn : 0;
+    if (flow->corrupt_from && flow->corrupt_from < psn)
+        flow->corrupt_from = psn <= flow->highest ? psn : 0;
 }
 
+/* A PSN is retransmitted that has a history. Changes the history, and says what both prove. */
 static void
-take_repeat(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
-            const smcr_sent_t *packet, smcr_flow_verdict_t *verdict)
+compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
+                     smcr_seen_packet_t *seen, smcr_flow_verdict_t *verdict)
 {
-    smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
-
-    verdict->order = SMCR_FLOW_IS_REPEAT;
-    verdict->taken = flow->taken >= verdict->psn;
-    verdict->first = first_of(flow, verdict->psn);
-    verdict->original = seen && seen->frame == verdict->first.frame && !seen->late;
-    if (!packet->corrupt && (!seen || !seen->arrived))
-        arrive(flow, scope, verdict->psn);
-    if (seen && !verdict->taken && verdict->psn < flow->in_order) /* perhaps lost on its way */
-        smcr_ranges_add(&flow->unheard, scope, SMCR_FLOW_LACKED_KEPT, seen->frame,
-                        packet->when.frame);
-    if (!seen) { /* within a READ: from now on it has a slot of its own */
-        remember(flow, scope, verdict->psn, packet);
-        return;
-    }
+    const smcr_sent_t *packet = request->packet;
     smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
-    if (more->proof && !*more->proof && !verdict->taken)
-        *more->proof = packet->when.frame;
+
+    if (!verdict->taken && awaits_proof(seen))
+        *more->proof = packet->when.frame; /* the receiver had discarded the first packet */
     verdict->refused = more->proof && *more->proof;
     verdict->replaces = !seen->arrived && !packet->corrupt;
     if (!packet->corrupt) {
         seen->arrived = true;
         smcr_seen_again(seen, scope, packet);
     }
-    verdict->silent = packet->opcode < SMCR_RC_OPCODES && is_silence(flow, reverse, more);
+    if (packet->opcode < SMCR_RC_OPCODES)
+        verdict->silent = is_silence(flow, request->reverse_carried, more);
 }
 
-/* ---- what becomes of it ---- */
+/* Whether the first packet of a retransmitted PSN may have been lost after the capture point: it
+ * came in order, but no acknowledgement has covered the PSN since. */
+static bool
+may_be_lost_later(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
+{
+    return !verdict->taken && verdict->psn < flow->in_order;
+}
 
-/* Whether the receiver takes in the request next: what is before it was taken in, or is the rest of
- * a READ. Where nobody acknowledges, what has not come is missing in the capture. */
+/* A retransmission. A PSN within a READ that is requested anew has no history yet; from now on it
+ * has one of its own. */
+static void
+take_retransmission(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
+                    smcr_flow_verdict_t *verdict)
+{
+    const smcr_sent_t *packet = request->packet;
+    smcr_psn_t psn = verdict->psn;
+    smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, psn);
+
+    verdict->order = SMCR_FLOW_IS_REPEAT;
+    verdict->taken = flow->taken >= psn;
+    verdict->first = first_packet_of(flow, psn);
+    verdict->original = seen && seen->frame == verdict->first.frame && !seen->late;
+    if (!packet->corrupt && (!seen || !seen->arrived))
+        take_first_good(flow, scope, psn);
+    if (!seen) {
+        add_to_history(flow, scope, psn, packet);
+        return;
+    }
+    if (may_be_lost_later(flow, verdict))
+        smcr_ranges_add(&flow->unheard, scope, SMCR_FLOW_LACKED_KEPT, seen->frame,
+                        packet->when.frame);
+    compare_with_history(flow, scope, request, seen, verdict);
+}
+
+/* ---- the receiver ---- */
+
+/* Whether the receiver takes in the request next: it has taken in all before, or `psn` follows a
+ * READ that it has taken in, whose other PSNs are those of the response. Where the capture has no
+ * acknowledgement, missing PSNs are taken for packets that only the capture misses. */
 static bool
 is_expected(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
 {
     smcr_psn_t psn = verdict->psn;
-    smcr_psn_t read = psn > flow->in_order ? smcr_reads_find(flow->reads, psn - 1) : 0;
 
-    return psn == flow->in_order || (read && read < flow->in_order) ||
-           (!flow->acknowledged && verdict->order == SMCR_FLOW_IS_NEXT);
+    if (psn == flow->in_order)
+        return true;
+    smcr_psn_t read = psn > flow->in_order ? smcr_reads_find(flow->reads, psn - 1) : 0;
+    if (read && read < flow->in_order)
+        return true;
+    return !flow->acknowledged && verdict->order == SMCR_FLOW_IS_NEXT;
 }
 
+/* A request comes to a receiver that expects a lower PSN. `is_known`: it has come before. If a NAK
+ * has named a PSN that the receiver still expects, the receiver discards all with higher PSNs. */
+static smcr_flow_fate_t
+fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
+{
+    if (is_known)
+        return SMCR_FLOW_FATE_DROP;
+    if (flow->refused_psn >= flow->in_order)
+        flow->discarded_up_to = MAX(flow->discarded_up_to, psn);
+    return SMCR_FLOW_FATE_WAIT;
+}
+
+/* What the receiver does with a request. A new PSN in order proves that the sender has no need to
+ * retransmit the ones before, so the receiver has them (see advance_in_order()). */
 static smcr_flow_fate_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
     bool is_known = verdict->order == SMCR_FLOW_IS_REPEAT && !verdict->replaces;
-    bool reliable = packet->opcode < SMCR_RC_OPCODES;
 
     if (packet->corrupt)
         return SMCR_FLOW_FATE_DROP;
-    if (verdict->order == SMCR_FLOW_IS_NEXT) /* the sender has gone on */
-        catch_up(flow, verdict->psn, true);
+    if (verdict->order == SMCR_FLOW_IS_NEXT)
+        advance_in_order(flow, verdict->psn, true);
     if (verdict->psn < flow->in_order)
         return is_known ? SMCR_FLOW_FATE_DROP : SMCR_FLOW_FATE_TOO_LATE;
-    if (reliable && !is_expected(flow, verdict)) {
-        /* a receiver that waits for what it has asked for throws away what is behind it */
-        if (!is_known && flow->asked >= flow->in_order)
-            flow->refused = MAX(flow->refused, verdict->psn);
-        return is_known ? SMCR_FLOW_FATE_DROP : SMCR_FLOW_FATE_WAIT;
-    }
+    if (packet->opcode < SMCR_RC_OPCODES && !is_expected(flow, verdict))
+        return fate_out_of_order(flow, verdict->psn, is_known);
     flow->in_order = verdict->psn + 1;
     return SMCR_FLOW_FATE_TAKE;
 }
 
-static void
-take_step(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
-          const smcr_sent_t *packet, smcr_psn_t highest, smcr_flow_verdict_t *verdict)
-{
-    smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
-    bool repeat = verdict->order == SMCR_FLOW_IS_REPEAT;
-    smcr_psn_t read = smcr_reads_find(flow->reads, verdict->psn);
-    smcr_step_request_t request = {
-        .psn = verdict->psn,
-        .highest = highest,
-        .taken = MAX(flow->taken, flow->first - 1),
-        .when = packet->when,
-        .id = (uint16_t)packet->ip_id,
-        .step = repeat && seen && seen->more ? seen->more->step : 0,
-        .candidate_step = repeat && seen && seen->more ? seen->more->candidate_step : 0,
-        .repeat = repeat,
-        .late = verdict->order == SMCR_FLOW_IS_LATE,
-        .proven = verdict->psn <= highest && verdict->first.frame && packet->ip_id >= 0 &&
-                  flow->ids.differ && !flow->ids.same,
-        .read = repeat && packet->opcode == SMCR_RC_READ_REQUEST && read != 0,
-        .within = repeat && packet->opcode == SMCR_RC_READ_REQUEST && read != verdict->psn,
-        .reverse_has_carried = reverse && reverse->carried,
-    };
+/* ---- steps back ---- */
 
-    verdict->step = smcr_steps_take(&flow->steps, scope, &request);
-    if (seen && (seen->more || request.step || request.candidate_step)) {
-        smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
-        more->step = request.step;
-        more->candidate_step = request.candidate_step;
-    }
+static smcr_step_request_kind_t
+request_kind(smcr_flow_order_t order)
+{
+    if (order == SMCR_FLOW_IS_REPEAT)
+        return SMCR_STEP_REQUEST_RETRANSMITTED;
+    return order == SMCR_FLOW_IS_LATE ? SMCR_STEP_REQUEST_LATE : SMCR_STEP_REQUEST_NEW;
 }
 
-/* Finds the place of a request among those of the flow, or begins anew with it. */
+/* Whether the identification proves when the sender has sent a retransmission or late packet. */
+static bool
+has_sender_order(const smcr_flow_t *flow, const smcr_sent_t *packet,
+                 const smcr_flow_verdict_t *verdict)
+{
+    return packet->ip_id >= 0 && verdict->first.frame && has_changing_ids(&flow->ids);
+}
+
+/* What the history of the PSN says of a retransmission. `seen`: NULL: there is none. */
 static void
-unwrap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
+describe_retransmission(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, uint8_t opcode,
+                        smcr_step_request_t *sent)
+{
+    if (seen && seen->more)
+        sent->steps = seen->more->steps;
+    if (opcode != SMCR_RC_READ_REQUEST)
+        return;
+    smcr_psn_t read = smcr_reads_find(flow->reads, sent->psn);
+    sent->reads_again = read != 0;
+    sent->reads_from_within = read != sent->psn;
+}
+
+/* Finds the step back that the request belongs to, and puts it into the history of the PSN. */
+static void
+find_step(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
+          smcr_flow_verdict_t *verdict)
+{
+    const smcr_sent_t *packet = request->packet;
+    smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
+    smcr_step_request_t sent = {
+        .kind = request_kind(verdict->order),
+        .psn = verdict->psn,
+        .highest = request->highest,
+        .acked = MAX(flow->taken, flow->first - 1),
+        .when = packet->when,
+        .id = (uint16_t)packet->ip_id,
+        .reverse_has_carried = request->reverse_carried != 0,
+    };
+
+    if (sent.kind != SMCR_STEP_REQUEST_NEW)
+        sent.has_sender_order = has_sender_order(flow, packet, verdict);
+    if (sent.kind == SMCR_STEP_REQUEST_RETRANSMITTED)
+        describe_retransmission(flow, seen, packet->opcode, &sent);
+    smcr_step_taken_t taken = smcr_steps_take(&flow->steps, scope, &sent);
+    verdict->step = taken.step;
+    if (seen && (seen->more || taken.steps.last || taken.steps.tentative))
+        smcr_seen_rare(seen, scope)->steps = taken.steps;
+}
+
+/* ---- requests ---- */
+
+/* Finds the unwrapped PSN of a request. It may begin the flow, or a new life of the queue pair. A
+ * corrupt packet begins nothing, since its PSN may be wrong. */
+static void
+unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
        smcr_flow_verdict_t *verdict)
 {
     if (packet->corrupt) {
@@ -482,55 +703,75 @@ unwrap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
         return;
     }
     if (!flow->first) {
-        begin(flow, packet->psn);
-        take_early(flow, scope);
+        begin_at(flow, packet->psn);
+        take_early_ack(flow, scope);
     } else if (is_far(flow, packet->psn)) {
-        begin_again(flow, packet->psn);
+        begin_new_life(flow, packet->psn);
         take_id(&flow->ids, packet);
     }
     verdict->psn = smcr_psn_near(flow->highest, packet->psn);
 }
 
-/* Whether `psn` comes behind the highest, or, of a retransmission, behind the request before. */
+/* Whether `psn` continues a retransmission: it follows the last request, which was below the
+ * highest, and is not the next PSN of the same READ. */
+static bool
+continues_retransmission(const smcr_flow_t *flow, smcr_psn_t psn)
+{
+    smcr_psn_t last = flow->steps.last_request;
+
+    if (last >= flow->highest || psn != last + 1)
+        return false;
+    smcr_psn_t read = smcr_reads_find(flow->reads, last);
+    return !read || smcr_reads_find(flow->reads, psn) != read;
+}
+
+/* Whether a sender would send `psn` next. Only then a corrupt packet counts as sent: its PSN is
+ * likely to be right. */
 static bool
 comes_next(const smcr_flow_t *flow, smcr_psn_t psn)
 {
-    smcr_psn_t before = flow->steps.before;
-    smcr_psn_t read = smcr_reads_find(flow->reads, before);
-
     return flow->first &&
-           (psn == flow->highest + 1 || (before < flow->highest && psn == before + 1 &&
-                                         !(read && smcr_reads_find(flow->reads, psn) == read)));
+           (psn == flow->highest + 1 || continues_retransmission(flow, psn));
+}
+
+/* A request with a right ICRC comes. If those right before it had wrong ones, their PSNs are
+ * missing at the receiver: they become a gap, which begins with `corrupt_from`. */
+static void
+close_corrupt_run(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, uint32_t frame)
+{
+    if (!flow->corrupt_from || psn < flow->corrupt_from)
+        return;
+    if (flow->corrupt_from < psn)
+        add_gap(flow, scope, flow->corrupt_from, MIN(psn, flow->highest + 1), frame);
+    flow->corrupt_from = psn < flow->highest ? psn + 1 : 0;
 }
 
 /* A request that is no copy. */
 static void
-take_own(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
-         const smcr_sent_t *packet, smcr_flow_verdict_t *verdict)
+take_original(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
+              smcr_flow_verdict_t *verdict)
 {
-    smcr_psn_t highest = flow->highest, psn = verdict->psn;
+    const smcr_sent_t *packet = request->packet;
 
-    if (!packet->corrupt && flow->corrupt && psn >= flow->corrupt) {
-        if (flow->corrupt < psn) /* those with wrong ICRCs before this right one become a gap */
-            add_gap(flow, scope, flow->corrupt, MIN(psn, highest + 1), packet->when.frame);
-        flow->corrupt = psn < highest ? psn + 1 : 0;
-    }
-    if (verdict->psn > highest)
+    if (!packet->corrupt)
+        close_corrupt_run(flow, scope, verdict->psn, packet->when.frame);
+    if (verdict->psn > request->highest)
         take_new(flow, scope, packet, verdict);
     else if (is_late(flow, verdict->psn))
         take_late(flow, scope, packet, verdict);
     else
-        take_repeat(flow, reverse, scope, packet, verdict);
+        take_retransmission(flow, scope, request, verdict);
     if (packet->opcode < SMCR_RC_OPCODES)
-        take_step(flow, reverse, scope, packet, highest, verdict);
+        find_step(flow, scope, request, verdict);
     verdict->fate = fate_of(flow, packet, verdict);
 }
 
+/* A request. `reverse_carried`: packets of the reverse flow so far. */
 static void
-take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *scope,
-             const smcr_sent_t *packet, smcr_flow_verdict_t *verdict)
+take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
+             uint32_t reverse_carried, smcr_flow_verdict_t *verdict)
 {
-    unwrap(flow, scope, packet, verdict);
+    unwrap_psn(flow, scope, packet, verdict);
     const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
     uint32_t copied = copied_frame(flow, seen, packet);
 
@@ -541,44 +782,65 @@ take_request(smcr_flow_t *flow, const smcr_flow_t *reverse, wmem_allocator_t *sc
     } else if (packet->corrupt && !comes_next(flow, verdict->psn)) {
         verdict->fate = SMCR_FLOW_FATE_DROP; /* its PSN may be what is wrong */
     } else {
-        take_own(flow, reverse, scope, packet, verdict);
+        request_t request = {packet, flow->highest, reverse_carried};
+        take_original(flow, scope, &request, verdict);
     }
 }
 
 /* ---- packets ---- */
+
+/* A packet with a right ICRC came: its identification counts, and its length, if the packet is
+ * full, is the path MTU of both directions. `operation`: its opcode without the service. */
+static void
+take_properties(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *packet,
+                uint8_t operation)
+{
+    take_id(&flow->ids, packet);
+    if (!smcr_ib_is_full(operation))
+        return;
+    set_mtu(flow, packet->payload_length);
+    set_mtu(reverse, packet->payload_length);
+}
+
+/* A response with a right ICRC: its own verdict, and what it says of the requests of `reverse`. A
+ * copy says nothing. */
+static void
+judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
+               const smcr_sent_t *packet, smcr_flow_verdict_t *verdict)
+{
+    smcr_response_grounds_t grounds = {
+        .by_id = proves_copy_by_id(&flow->ids, packet),
+        .heard = reverse ? reverse->carried : 0,
+    };
+    bool copy;
+    uint32_t earlier = smcr_responses_take(&flow->responses, scope, packet, grounds, &copy);
+
+    if (earlier) {
+        verdict->order = copy ? SMCR_FLOW_IS_COPY : SMCR_FLOW_IS_REPEAT;
+        verdict->first = (smcr_when_t){earlier, 0};
+    }
+    if (reverse && !copy) {
+        reverse->last_response_frame = packet->when.frame;
+        take_response(reverse, scope, packet);
+    }
+}
 
 smcr_flow_verdict_t
 smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
                const smcr_sent_t *packet)
 {
     smcr_flow_verdict_t verdict = {.first = packet->when, .original = true};
-    smcr_response_grounds_t grounds = {.heard = reverse ? reverse->carried : 0};
     uint8_t operation = packet->opcode & (uint8_t)~SMCR_MASK_SERVICE;
-    bool is_request = packet->opcode < SMCR_RD && !smcr_ib_is_response(operation), copy;
+    bool is_request = packet->opcode < SMCR_RD && !smcr_ib_is_response(operation);
 
-    if (!packet->corrupt) {
-        take_id(&flow->ids, packet);
-        if (smcr_ib_is_full(operation)) {
-            set_mtu(flow, packet->payload_length);
-            set_mtu(reverse, packet->payload_length);
-        }
-    }
-    grounds.by_id = tells_copy(&flow->ids, packet);
-    if (packet->corrupt && !is_request) {
+    if (!packet->corrupt)
+        take_properties(flow, reverse, packet, operation);
+    if (packet->corrupt && !is_request)
         verdict.fate = SMCR_FLOW_FATE_DROP; /* it answers nothing */
-    } else if (smcr_ib_is_response(packet->opcode)) {
-        uint32_t before = smcr_responses_take(&flow->responses, scope, packet, grounds, &copy);
-        if (before) {
-            verdict.order = copy ? SMCR_FLOW_IS_COPY : SMCR_FLOW_IS_REPEAT;
-            verdict.first = (smcr_when_t){before, 0};
-        }
-        if (reverse && !copy) {
-            reverse->answered_at = packet->when.frame;
-            take_response(reverse, scope, packet);
-        }
-    } else {
-        take_request(flow, reverse, scope, packet, &verdict);
-    }
+    else if (smcr_ib_is_response(packet->opcode))
+        judge_response(flow, reverse, scope, packet, &verdict);
+    else
+        take_request(flow, scope, packet, reverse ? reverse->carried : 0, &verdict);
     flow->carried += verdict.order != SMCR_FLOW_IS_COPY && !packet->corrupt;
     return verdict;
 }

@@ -1,4 +1,5 @@
-/* The CRC-32 of Ethernet over the packet. What may change on its way counts as ones.
+/* Computes the ICRC: the CRC-32 of Ethernet over the packet, with all bits that a switch or router
+ * may change set to 1.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,6 +20,7 @@ mask_global(uint8_t *header)
     memset(header + 7, 0xff, 1); /* hop limit */
 }
 
+/* Sets the bits of `headers` that may change, up to the end of the BTH, which is at `bth`. */
 static void
 mask_headers(smcr_icrc_start_t start, uint8_t *headers, size_t bth)
 {
@@ -51,7 +53,7 @@ smcr_icrc_compute(smcr_icrc_start_t start, const uint8_t *packet, size_t bth, si
     memcpy(headers, packet, count);
     mask_headers(start, headers, bth);
     uLong crc = crc32(0, NULL, 0);
-    if (start != SMCR_ICRC_LRH) /* in its place */
+    if (start != SMCR_ICRC_LRH) /* RoCE has no LRH: eight bytes of ones take its place */
         crc = crc32(crc, no_lrh, sizeof no_lrh);
     crc = crc32(crc, headers, (uInt)count);
     crc = crc32(crc, packet + count, (uInt)(length - count));

@@ -24,12 +24,15 @@ typedef enum {
 /* The ICRC of a packet. */
 typedef struct {
     smcr_ib_icrc_status_t status;
-    uint8_t sender[SMCR_GID_LENGTH]; /* GID; of local InfiniBand packets the LID, in the last two */
-    uint32_t computed; /* first byte on the wire is the highest; not where unverified */
-    uint32_t found;    /* in the packet: first byte on the wire is the highest */
-    int offset;        /* of it in the packet's buffer, negative: it is not there */
-    bool reported;     /* an event of the packet's record tells that it is wrong */
-    bool doubted;      /* with this packet its sender's turn out to mean nothing */
+    uint8_t sender[SMCR_GID_LENGTH]; /* source GID; of InfiniBand packets without a GRH the source
+                                        LID, in the last two bytes; not set where unverified */
+    uint32_t computed; /* as smcr_icrc_compute() returns it; not set where unverified */
+    uint32_t found;    /* in the packet, with the same byte order; not set where unverified */
+    int offset;        /* of the ICRC in the packet's buffer; negative: the buffer does not have it
+                          */
+    bool reported;     /* an event of the packet's record says that the ICRC is wrong */
+    bool doubted;      /* with this packet it turns out that the sender sets no ICRC that means
+                          anything (docs/fabric.md, "without meaning") */
 } smcr_icrc_t;
 
 /* Computes the ICRC of a packet.

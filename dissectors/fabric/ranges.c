@@ -1,5 +1,5 @@
-/* Keeps a set of numbers as ranges. All searches begin at the end: what is asked for or comes is
- * most often among the highest.
+/* Keeps a set of numbers as ranges. All searches begin at the end, since the numbers that are added
+ * or asked for are most often among the highest.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,7 +8,7 @@
 
 /* The first range that ends at `end` or above it. */
 static unsigned
-first_to(const smcr_ranges_t *ranges, uint64_t end)
+find_first_to(const smcr_ranges_t *ranges, uint64_t end)
 {
     unsigned i = ranges->count;
 
@@ -19,15 +19,16 @@ first_to(const smcr_ranges_t *ranges, uint64_t end)
 
 /* The ranges from index `first` to the one before `last` leave the list. */
 static void
-cut(smcr_ranges_t *ranges, unsigned first, unsigned last)
+cut_ranges(smcr_ranges_t *ranges, unsigned first, unsigned last)
 {
     memmove(&ranges->list[first], &ranges->list[last],
             (ranges->count - last) * sizeof(smcr_range_t));
     ranges->count -= last - first;
 }
 
+/* The range gets the index `i`; the ranges from there on move up. */
 static void
-insert(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned i, smcr_range_t range)
+insert_range(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned i, smcr_range_t range)
 {
     if (ranges->count == ranges->room) {
         ranges->room = MAX(2 * ranges->room, 1);
@@ -38,18 +39,19 @@ insert(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned i, smcr_range_t 
     ranges->count++;
 }
 
+/* The lowest two ranges become one, with the numbers between them. */
 static void
 join_lowest(smcr_ranges_t *ranges)
 {
     ranges->list[1].from = ranges->list[0].from;
     ranges->list[1].after = ranges->list[0].after;
-    cut(ranges, 0, 1);
+    cut_ranges(ranges, 0, 1);
 }
 
 /* `range` and those that it touches, from index `first` to the one before `last`, become one.
  * Returns how many numbers are new. */
 static uint64_t
-melt(smcr_ranges_t *ranges, unsigned first, unsigned last, smcr_range_t range)
+melt_ranges(smcr_ranges_t *ranges, unsigned first, unsigned last, smcr_range_t range)
 {
     smcr_range_t *into = &ranges->list[first];
     uint64_t had = 0;
@@ -58,7 +60,7 @@ melt(smcr_ranges_t *ranges, unsigned first, unsigned last, smcr_range_t range)
         had += ranges->list[i].to - ranges->list[i].from;
     into->from = MIN(into->from, range.from);
     into->to = MAX(ranges->list[last - 1].to, range.to);
-    cut(ranges, first + 1, last);
+    cut_ranges(ranges, first + 1, last);
     return into->to - into->from - had;
 }
 
@@ -66,7 +68,7 @@ uint64_t
 smcr_ranges_add(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most, uint64_t from,
                 uint64_t to)
 {
-    unsigned first = first_to(ranges, from), last = first;
+    unsigned first = find_first_to(ranges, from), last = first;
     smcr_range_t range = {.from = from, .to = to};
 
     if (from >= to)
@@ -74,12 +76,12 @@ smcr_ranges_add(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most, u
     while (last < ranges->count && ranges->list[last].from <= to)
         last++;
     if (last > first)
-        return melt(ranges, first, last, range);
+        return melt_ranges(ranges, first, last, range);
     if (ranges->count == most) {
         join_lowest(ranges);
         return smcr_ranges_add(ranges, scope, most, from, to);
     }
-    insert(ranges, scope, first, range);
+    insert_range(ranges, scope, first, range);
     return to - from;
 }
 
@@ -89,7 +91,7 @@ smcr_ranges_append(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most
 {
     if (ranges->count == most)
         join_lowest(ranges);
-    insert(ranges, scope, ranges->count, range);
+    insert_range(ranges, scope, ranges->count, range);
 }
 
 uint64_t
@@ -97,21 +99,21 @@ smcr_ranges_remove(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most
                    uint64_t to)
 {
     uint64_t count = smcr_ranges_count(ranges, from, to);
-    unsigned first = first_to(ranges, from + 1), last;
+    unsigned first = find_first_to(ranges, from + 1), last;
 
     if (!count)
         return 0;
     if (ranges->list[first].from < from) {
-        if (ranges->list[first].to > to) { /* in its middle */
-            if (ranges->count == most)
-                return 0;
-            insert(ranges, scope, first, ranges->list[first]);
-        }
+        bool is_split = ranges->list[first].to > to;
+        if (is_split && ranges->count == most)
+            return 0;
+        if (is_split)
+            insert_range(ranges, scope, first, ranges->list[first]);
         ranges->list[first++].to = from;
     }
     for (last = first; last < ranges->count && ranges->list[last].to <= to;)
         last++;
-    cut(ranges, first, last);
+    cut_ranges(ranges, first, last);
     if (first < ranges->count)
         ranges->list[first].from = MAX(ranges->list[first].from, to);
     return count;
@@ -132,7 +134,7 @@ smcr_ranges_count(const smcr_ranges_t *ranges, uint64_t from, uint64_t to)
 const smcr_range_t *
 smcr_ranges_find(const smcr_ranges_t *ranges, uint64_t from, uint64_t to)
 {
-    unsigned i = first_to(ranges, from + 1);
+    unsigned i = find_first_to(ranges, from + 1);
 
     return i < ranges->count && ranges->list[i].from < to ? &ranges->list[i] : NULL;
 }

@@ -1,5 +1,5 @@
-/* A set of numbers as ranges in ascending order, none of which overlaps another: absent PSNs, bytes
- * of a stream that have come.
+/* A set of numbers, kept as ranges in ascending order that do not overlap: missing PSNs, for
+ * example, or the bytes of a stream that have come.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,20 +10,26 @@
 
 #define SMCR_RANGES_OF_STREAM 16 /* at most, of the bytes of a stream */
 
+/* One range. */
 typedef struct {
-    uint64_t from, to; /* `to` is the first behind it */
-    uint32_t after, frame; /* what the caller keeps of it: frames before and behind it */
+    uint64_t from;  /* the first number of the range */
+    uint64_t to;    /* the first number after the range */
+    uint32_t after; /* of the caller: frame of the packet before the range; 0: not set */
+    uint32_t frame; /* of the caller: frame of the packet after the range; 0: not set */
 } smcr_range_t;
 
 /* All zeros: the empty set. */
 typedef struct {
-    smcr_range_t *list; /* NULL: there has been none */
-    unsigned count, room;
+    smcr_range_t *list; /* in ascending order; NULL: there has been none */
+    unsigned count;     /* ranges in the list */
+    unsigned room;      /* ranges that the list has memory for */
 } smcr_ranges_t;
 
 /*
- * The set keeps at most `most` ranges. Where there would be more, the lowest two become one, with
- * what lies between them; smcr_ranges_remove() leaves the range whole. `list` belongs to `scope`.
+ * Arguments of the functions below: `scope` is where the list is allocated; the set keeps at most
+ * `most` ranges. Before a further range is added, the lowest two become one, which has the numbers
+ * between them, too. If smcr_ranges_remove() had to split a range into one too many, it leaves the
+ * range whole.
  */
 
 /* Adds the numbers from `from` to the one before `to`. Ranges that touch become one. Returns how

@@ -8,7 +8,7 @@
 #include <wsutil/wslog.h>
 
 #define BLOCKS_MAX (UINT32_MAX / SMCR_SLAB_UNITS)
-#define BLOCKS_AT_ONCE 32 /* one is lost, since wmem's memory begins anywhere */
+#define BLOCKS_AT_ONCE 32 /* one of them is lost: memory of wmem does not begin at a multiple */
 
 _Static_assert((SMCR_SLAB_SIZE & (SMCR_SLAB_SIZE - 1)) == 0,
                "blocks are found by the bits of addresses");

@@ -19,27 +19,30 @@
 
 /* All zeros but for the scope: nothing has been allocated. */
 typedef struct smcr_slab {
-    wmem_allocator_t *scope;
+    wmem_allocator_t *scope;         /* memory of the blocks */
     struct smcr_slab_block **blocks; /* in the order in which they were begun */
-    uint32_t count;                  /* of them */
-    size_t used;                     /* bytes of the last one */
-    uint8_t *unused;                 /* blocks that are not begun yet */
-    uint32_t unused_count;
+    uint32_t count;                  /* blocks begun so far */
+    size_t used;                     /* bytes of the last block that entries have, and its head */
+    uint8_t *unused;                 /* blocks that are allocated, but not begun; with a count */
+    uint32_t unused_count;           /* of these blocks */
 } smcr_slab_t;
 
-/* What a block begins with, at a multiple of its size: an entry's address tells its block. */
+/* The head of a block. A block begins at a multiple of its size, so that the address of an entry is
+ * enough to find its block. */
 typedef struct smcr_slab_block {
-    const smcr_slab_t *slab;
-    uint32_t index; /* in `blocks` */
+    const smcr_slab_t *slab; /* of which this is a block */
+    uint32_t index;          /* in `blocks` of the slab */
 } smcr_slab_block_t;
 
-/* A hash table of GLib's has a third of the memory of one of wmem's; it goes with the scope. */
+/* A hash table of GLib, freed with `scope`. It needs a third of the memory of a wmem_map_t. */
 GHashTable *smcr_slab_table(wmem_allocator_t *scope, GHashFunc hash, GEqualFunc is_equal);
 
-/* The next entry begins a block. */
+/* Begins a block: the next entry is the first of that block. Ends the program when there are more
+ * blocks than entries can have numbers in. */
 void smcr_slab_begin(smcr_slab_t *slab);
 
-/* `size` bytes of zeros; the address is a multiple of 4, and of 8 if all entries' sizes are. */
+/* Returns a new entry of `size` bytes, all zeros. Its address is a multiple of 4, and of 8 if the
+ * sizes of all entries are. An entry of more than SMCR_SLAB_ENTRY_MAX bytes has no number. */
 static inline void *
 smcr_slab_new(smcr_slab_t *slab, size_t size)
 {
@@ -53,6 +56,7 @@ smcr_slab_new(smcr_slab_t *slab, size_t size)
     return memset(entry, 0, size);
 }
 
+/* The block of an entry that has a number. */
 static inline const smcr_slab_block_t *
 smcr_slab_block(const void *entry)
 {

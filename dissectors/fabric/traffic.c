@@ -1,14 +1,15 @@
-/* Takes packets in, tells what responses say of requests, and brings CE and CNP together, and WRITE
- * packets and their acknowledgements.
+/* Finds what responses say of requests, which CNP answers which CE marks, and when WRITE packets
+ * are acknowledged.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "traffic.h"
 
-/* When the request was sent that a response with `psn` answers, or its READ. Frame 0: not known. */
+/* When the request was first sent that a response with `psn` answers; of a PSN within a READ, the
+ * READ. Frame 0: not known. */
 static smcr_when_t
-request_of(const smcr_flow_t *flow, smcr_psn_t psn)
+request_time(const smcr_flow_t *flow, smcr_psn_t psn)
 {
     smcr_psn_t read = smcr_reads_find(flow->reads, psn);
     const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, read ? read : psn);
@@ -19,35 +20,46 @@ request_of(const smcr_flow_t *flow, smcr_psn_t psn)
     return (smcr_when_t){seen->frame, seen->time};
 }
 
+/* Whether the PSN was sent more than once. `packet`: its history, or NULL. */
 static bool
-is_again(const smcr_seen_packet_t *packet)
+was_retransmitted(const smcr_seen_packet_t *packet)
 {
     return packet && smcr_seen_last(packet).frame != packet->frame;
 }
 
-/* The first packet of the message that ends with a request; NULL where the capture lacks it, or
- * where it may have been sent before. `*again`: whether one of its packets was retransmitted. */
+/* Whether the packet belongs to an earlier message than the one after it. NULL: it is missing. */
+static bool
+is_of_other_message(const smcr_seen_packet_t *packet)
+{
+    return packet && (packet->ends || packet->fetches);
+}
+
+/* The first packet of the message whose last packet is `last`, from LAST back to FIRST. NULL: the
+ * capture misses a packet of the message, or the first packet came late, so that it may have been
+ * sent before. `*again`: whether one of the packets was retransmitted. */
 static const smcr_seen_packet_t *
 first_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *last, bool *again)
 {
     const smcr_seen_packet_t *packet = last;
 
-    *again = is_again(last);
+    *again = was_retransmitted(last);
     while (packet && !packet->begins) {
         packet = smcr_seen_find(&flow->seen, packet->psn - 1);
-        if (packet && (packet->ends || packet->fetches)) /* it is of another message */
+        if (is_of_other_message(packet))
             return NULL;
-        *again |= is_again(packet);
+        *again |= was_retransmitted(packet);
     }
     return packet && !packet->late ? packet : NULL;
 }
 
+/* Messages that one response completes. */
 typedef struct {
-    smcr_completion_t *first, *last; /* NULL: it is empty */
+    smcr_completion_t *first; /* NULL: the list is empty */
+    smcr_completion_t *last;
 } list_t;
 
 static void
-append(list_t *list, smcr_slab_t *slab, smcr_when_t begin, bool again)
+append_message(list_t *list, smcr_slab_t *slab, smcr_when_t begin, bool again)
 {
     smcr_completion_t *message = smcr_slab_new(slab, sizeof *message);
 
@@ -67,9 +79,9 @@ smcr_completion_next(const smcr_completion_t *message)
     return smcr_slab_beside(message, message->next);
 }
 
-/* When a READ or atomic was sent first; frame 0: not known. */
+/* When the READ or atomic with the PSN `fetch` was first sent; frame 0: not known. */
 static smcr_when_t
-asked_at(const smcr_flow_t *flow, smcr_psn_t fetch)
+fetch_time(const smcr_flow_t *flow, smcr_psn_t fetch)
 {
     smcr_when_t read = smcr_reads_sent(flow->reads, fetch);
     const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, fetch);
@@ -79,18 +91,19 @@ asked_at(const smcr_flow_t *flow, smcr_psn_t fetch)
     return (smcr_when_t){seen->frame, seen->time};
 }
 
-/* The messages of `flow` whose last packet has a PSN from `from` to `to`, and the READ or atomic
- * with the PSN `fetch` (0: none); others of these are left out. NULL: there is none. They are
- * entries of the slab. Messages with a packet that the capture lacks are left out, too. */
+/* The SENDs and WRITEs of `flow` whose last packet has a PSN from `from` to `to`, and the READ or
+ * atomic with the PSN `fetch` (0: none). Other READs and atomics are left out: the capture misses
+ * their responses. So are messages with a missing packet. NULL: there is none. The list is in the
+ * slab. */
 static const smcr_completion_t *
 messages_of(const smcr_flow_t *flow, smcr_slab_t *slab, smcr_psn_t from, smcr_psn_t to,
             smcr_psn_t fetch)
 {
     list_t complete = {NULL, NULL};
-    smcr_when_t asked = asked_at(flow, fetch);
+    smcr_when_t asked = fetch_time(flow, fetch);
 
     to = MIN(to, flow->highest);
-    if (to >= flow->seen.size) /* what is older is forgotten */
+    if (to >= flow->seen.size) /* older PSNs are forgotten */
         from = MAX(from, to - flow->seen.size + 1);
     for (smcr_psn_t psn = MAX(from, flow->first); psn <= to; psn++) {
         const smcr_seen_packet_t *last = smcr_seen_find(&flow->seen, psn);
@@ -98,28 +111,38 @@ messages_of(const smcr_flow_t *flow, smcr_slab_t *slab, smcr_psn_t from, smcr_ps
         const smcr_seen_packet_t *first =
             last && last->ends ? first_packet(flow, last, &again) : NULL;
         if (first)
-            append(&complete, slab, (smcr_when_t){first->frame, first->time}, again);
+            append_message(&complete, slab, (smcr_when_t){first->frame, first->time}, again);
     }
     if (asked.frame)
-        append(&complete, slab, asked, is_again(smcr_seen_find(&flow->seen, fetch)));
+        append_message(&complete, slab, asked,
+                       was_retransmitted(smcr_seen_find(&flow->seen, fetch)));
     return complete.first;
 }
 
-/* The messages that the response completes. */
+/* The PSN of the READ or atomic that a response with `psn` completes; 0: none. A READ is complete
+ * with the LAST or ONLY packet of its response. */
+static smcr_psn_t
+completed_fetch(const smcr_flow_t *flow, uint8_t opcode, smcr_psn_t psn)
+{
+    if (opcode == SMCR_RC_ATOMIC_ACK)
+        return psn;
+    if (opcode == SMCR_RC_READ_RESPONSE_LAST || opcode == SMCR_RC_READ_RESPONSE_ONLY)
+        return smcr_reads_find(flow->reads, psn);
+    return 0;
+}
+
+/* The messages that a response with `psn` completes, which acknowledges all PSNs up to `taken`. */
 static const smcr_completion_t *
-complete(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet,
+complete_messages(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet,
          smcr_psn_t psn, smcr_psn_t taken)
 {
     smcr_psn_t from = MAX(requests->completed_up_to, requests->flow.taken) + 1;
-    bool ends_read = packet->opcode == SMCR_RC_READ_RESPONSE_LAST ||
-                     packet->opcode == SMCR_RC_READ_RESPONSE_ONLY;
 
     if (taken < from)
         return NULL;
     requests->completed_up_to = taken;
     return messages_of(&requests->flow, slab, from, taken,
-                       packet->opcode == SMCR_RC_ATOMIC_ACK ? psn
-                       : ends_read ? smcr_reads_find(requests->flow.reads, psn) : 0);
+                       completed_fetch(&requests->flow, packet->opcode, psn));
 }
 
 smcr_traffic_answer_t
@@ -134,14 +157,14 @@ smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent
     answer.again = said.taken <= flow->taken;
     smcr_psn_t read = smcr_reads_find(flow->reads, said.psn);
     const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, read ? read : said.psn);
-    answer.sent_again = is_again(seen);
+    answer.sent_again = was_retransmitted(seen);
     if (said.kind == SMCR_IB_SYNDROME_ACK)
-        answer.acks = request_of(flow, said.psn);
+        answer.acks = request_time(flow, said.psn);
     else
-        answer.refuses = request_of(flow, said.psn);
+        answer.refuses = request_time(flow, said.psn);
     if (packet->when.time < answer.acks.time)
         answer.acks = (smcr_when_t){0, 0};
-    answer.completes = complete(requests, slab, packet, said.psn, said.taken);
+    answer.completes = complete_messages(requests, slab, packet, said.psn, said.taken);
     return answer;
 }
 
@@ -161,7 +184,8 @@ smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocat
 
 /* ---- congestion marks ---- */
 
-/* Whether an earlier CNP has answered the open marks: it came before the pair was known. */
+/* Whether the CNP has answered the open marks, unnoticed: it came after the first mark, but before
+ * the two flows were known to be opposite. */
 static bool
 is_answered(const smcr_ecn_marks_t *marked, const smcr_when_t *cnp)
 {
@@ -187,7 +211,7 @@ smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t w
     marks->cnp = when;
     if (!peer || !peer->open)
         return cnp;
-    if (!is_answered(peer, &cnp.before)) { /* else it is not known which marks it answers */
+    if (!is_answered(peer, &cnp.before)) { /* else nobody knows which marks this CNP answers */
         cnp.ce = peer->open->first;
         peer->open->cnp = when;
     }
@@ -197,36 +221,37 @@ smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t w
 
 /* ---- acknowledgements ---- */
 
-/* A ring that grows with what a sender has under way. Where the capture lacks the acknowledgements
- * it is full one day, and the oldest packet is given up for each new one. */
+/* Slots of the circular list, which grows with the number of packets that a sender has under way.
+ * Where the capture misses the acknowledgements, the list fills up; then each new packet overwrites
+ * the oldest one, whose acknowledgement is never known. */
 #define SLOTS_MIN 16
 #define SLOTS_MAX 8192
 
 typedef struct smcr_unacked_packet {
     smcr_psn_t psn;
-    const smcr_when_t **acked;
+    const smcr_when_t **acked; /* set when the PSN is acknowledged */
 } packet_t;
 
 static packet_t *
-slot(const smcr_unacked_t *unacked, uint32_t i)
+slot_at(const smcr_unacked_t *unacked, uint32_t i)
 {
     return &unacked->ring[(unacked->first + i) % unacked->slots];
 }
 
 static void
-grow(smcr_unacked_t *unacked, wmem_allocator_t *scope)
+grow_list(smcr_unacked_t *unacked, wmem_allocator_t *scope)
 {
     uint32_t slots = unacked->slots ? 2 * unacked->slots : SLOTS_MIN;
     packet_t *ring = wmem_alloc_array(scope, packet_t, slots);
 
     for (uint32_t i = 0; i < unacked->count; i++)
-        ring[i] = *slot(unacked, i);
+        ring[i] = *slot_at(unacked, i);
     wmem_free(scope, unacked->ring);
     *unacked = (smcr_unacked_t){.ring = ring, .slots = slots, .count = unacked->count};
 }
 
 static void
-remove_first(smcr_unacked_t *unacked)
+remove_oldest(smcr_unacked_t *unacked)
 {
     unacked->first = (unacked->first + 1) % unacked->slots;
     unacked->count--;
@@ -237,10 +262,10 @@ smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn_t ps
                  const smcr_when_t **acked)
 {
     if (unacked->count == unacked->slots && unacked->slots < SLOTS_MAX)
-        grow(unacked, scope);
+        grow_list(unacked, scope);
     if (unacked->count == unacked->slots)
-        remove_first(unacked);
-    *slot(unacked, unacked->count++) = (packet_t){psn, acked};
+        remove_oldest(unacked);
+    *slot_at(unacked, unacked->count++) = (packet_t){psn, acked};
 }
 
 void
@@ -248,12 +273,12 @@ smcr_unacked_settle(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t psn, 
 {
     smcr_when_t *kept = NULL;
 
-    while (unacked->count && slot(unacked, 0)->psn <= psn) {
+    while (unacked->count && slot_at(unacked, 0)->psn <= psn) {
         if (!kept) {
             kept = smcr_slab_new(slab, sizeof *kept);
             *kept = when;
         }
-        *slot(unacked, 0)->acked = kept;
-        remove_first(unacked);
+        *slot_at(unacked, 0)->acked = kept;
+        remove_oldest(unacked);
     }
 }

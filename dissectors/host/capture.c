@@ -1,11 +1,12 @@
-/* Makes a new state whenever Wireshark opens a file or dissects it anew. What a file with the
- * output of `smcss -a -d -R -W` tells of a host's sockets it learns before the first frame, as if
- * the host had told it there (smc-tools, smcss.c). Its time is not known.
+/* Makes a new `state` whenever Wireshark opens a file or dissects it anew. The preference `smcss`
+ * names a file with the output of `smcss -a -d -R -W` (smc-tools, smcss.c). Its sockets are learned
+ * before the first frame, as if the host had reported them there. Their time is not known.
  *
- * Windows show a file that has been read. Wireshark goes over its frames again for each window of
- * statistics, and tells no tap which frame is the last. So a tap that listens from the beginning
- * remembers it. When a preference changes, Wireshark does not tell the end of the first pass; that
- * is over when frames come again. Where there are no windows, no tap listens.
+ * Windows show a file that has been read. Wireshark reads the frames once more for each window of
+ * statistics, and does not report to taps which frame is the last. So a tap listens from the
+ * beginning and remembers the last frame. After a change of a preference Wireshark does not report
+ * the end of the first pass, either: it is over when a frame comes for the second time. In programs
+ * without windows no tap listens.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,11 +23,12 @@
 
 #include "preferences.h"
 
-/* From the opening of a file to its end; `listens` until the program ends. */
+/* The open file. */
 static struct {
-    smcr_state_t *state;
-    bool is_read, listens;
-    uint32_t last_frame; /* that the tap has got */
+    smcr_state_t *state; /* NULL: no file is open */
+    bool is_read;        /* each frame has been dissected once */
+    bool listens;        /* the tap is registered, until the program ends */
+    uint32_t last_frame; /* the highest number that the tap has got */
 } capture;
 
 const smcr_state_t *
@@ -42,16 +44,16 @@ smcr_capture_learn(const packet_info *pinfo)
 
     ws_assert(!pinfo->fd->visited);
     if (pinfo->rec->rec_header.packet_header.pkt_encap == WTAP_ENCAP_NETLINK)
-        return capture.state; /* what a host tells is on no wire */
+        return capture.state; /* netlink has no place of capture */
     smcr_state_place(capture.state, named ? pinfo->rec->rec_header.packet_header.interface_id : 0);
     return capture.state;
 }
 
-/* ---- what a host's sockets were ---- */
+/* ---- sockets of a host, from the output of smcss ---- */
 
-/* "10.0.0.1:80", "2001:db8::1:80" */
+/* Reads "10.0.0.1:80" or "2001:db8::1:80": the address as a GID, and the port. Changes the text. */
 static bool
-read_end(char *text, uint8_t address[SMCR_GID_LENGTH], uint16_t *port)
+read_end(char *text, uint8_t gid[SMCR_GID_LENGTH], uint16_t *port)
 {
     char *colon = strrchr(text, ':');
     ws_in4_addr ipv4;
@@ -60,49 +62,151 @@ read_end(char *text, uint8_t address[SMCR_GID_LENGTH], uint16_t *port)
         return false;
     *colon = '\0';
     if (!ws_inet_pton4(text, &ipv4))
-        return ws_inet_pton6(text, (ws_in6_addr *)(void *)address);
-    smcr_gid_map_ipv4(address, &ipv4);
+        return ws_inet_pton6(text, (ws_in6_addr *)(void *)gid);
+    smcr_gid_map_ipv4(gid, &ipv4);
     return true;
+}
+
+/* The columns of smcss that are read, in their order. A cursor has two values: wrap sequence and
+ * count. */
+static const char *const smcss_columns[] = {
+    "State", "Local Address", "Peer Address", "Mode", "Token", "Rcvbuf", "Peerbuf",
+    "rxprod-Cursor", "rxprod-Cursor", "rxcons-Cursor", "rxcons-Cursor", "txprod-Cursor",
+    "txprod-Cursor", "txcons-Cursor", "txcons-Cursor", "Role", "Linkid", "GID", "Peer-GID"};
+
+/* Values in the first two parts of a line */
+#define SMCSS_SOCKET_VALUES 7
+#define SMCSS_CURSOR_VALUES 8
+
+/* The columns of a line that are texts; "": not there. */
+typedef struct {
+    char state[16];
+    char end[SMCR_TOLD_ENDS][64]; /* "10.0.0.1:80": own end, peer */
+    char mode[6];
+    char role[5];
+    char gid[SMCR_TOLD_ENDS][41]; /* own, peer's */
+} smcss_texts_t;
+
+/* Each scans one part of a line, from `line` on. It returns the number of values that it has read.
+ * If these are all values of the part, it moves `line` to the end of the part. */
+static int
+scan_socket(const char **line, smcss_texts_t *texts, smcr_told_socket_t *told)
+{
+    int length = 0;
+    int count = sscanf(*line, "%15s %*s %*s %63s %63s %*s %5s %*s %8x %*s %8x %8x%n",
+                       texts->state, texts->end[0], texts->end[1], texts->mode, &told->token,
+                       &told->size[0], &told->size[1], &length);
+
+    *line += length;
+    return MAX(count, 0);
+}
+
+static int
+scan_cursors(const char **line, smcr_told_socket_t *told)
+{
+    int length = 0;
+    int count = sscanf(*line, " %4hx:%8x %4hx:%8x %*s %4hx:%8x %4hx:%8x%n", &told->rx_prod.wrap,
+                       &told->rx_prod.count, &told->rx_cons.wrap, &told->rx_cons.count,
+                       &told->tx_prod.wrap, &told->tx_prod.count, &told->tx_cons.wrap,
+                       &told->tx_cons.count, &length);
+
+    *line += length;
+    return MAX(count, 0);
+}
+
+/* The last part. A further value is one that follows the last column. */
+static int
+scan_link(const char *line, smcss_texts_t *texts, smcr_told_socket_t *told)
+{
+    char more;
+    int count = sscanf(line, " %*s %*s %*s %*s %4s %*s %*s %2hhx %40s %40s %c", texts->role,
+                       &told->link_number, texts->gid[0], texts->gid[1], &more);
+
+    return MAX(count, 0);
+}
+
+/* Returns the number of values that the line has; one more than there are columns where text
+ * follows the last column. */
+static int
+scan_line(const char *line, smcss_texts_t *texts, smcr_told_socket_t *told)
+{
+    int count = scan_socket(&line, texts, told);
+
+    if (count == SMCSS_SOCKET_VALUES)
+        count += scan_cursors(&line, told);
+    if (count == SMCSS_SOCKET_VALUES + SMCSS_CURSOR_VALUES)
+        count += scan_link(line, texts, told);
+    return count;
+}
+
+/* Each reads or checks some columns. It returns the first one that is wrong; NULL: none is. */
+static const char *
+read_ends(smcss_texts_t *texts, smcr_told_socket_t *told)
+{
+    if (!read_end(texts->end[0], told->address[0], &told->port[0]))
+        return "Local Address";
+    if (!read_end(texts->end[1], told->address[1], &told->port[1]))
+        return "Peer Address";
+    return strcmp(texts->mode, "SMCR") != 0 ? "Mode" : NULL;
+}
+
+/* A cursor is below the size of its buffer: `rx_prod` and `tx_cons` count in the socket's own RMB
+ * (`size[0]`), `rx_cons` and `tx_prod` in the peer's. */
+static const char *
+check_cursors(const smcr_told_socket_t *told)
+{
+    if (told->rx_prod.count >= told->size[0])
+        return "rxprod-Cursor";
+    if (told->rx_cons.count >= told->size[1])
+        return "rxcons-Cursor";
+    if (told->tx_prod.count >= told->size[1])
+        return "txprod-Cursor";
+    return told->tx_cons.count >= told->size[0] ? "txcons-Cursor" : NULL;
+}
+
+static const char *
+read_link(const smcss_texts_t *texts, smcr_told_socket_t *told)
+{
+    told->is_server = strcmp(texts->role, "SERV") == 0;
+    if (!told->is_server && strcmp(texts->role, "CLNT") != 0)
+        return "Role";
+    if (!ws_inet_pton6(texts->gid[0], (ws_in6_addr *)(void *)told->gid[0]))
+        return "GID";
+    return ws_inet_pton6(texts->gid[1], (ws_in6_addr *)(void *)told->gid[1]) ? NULL : "Peer-GID";
+}
+
+/* Whether the line has no SMC-R connection: a heading, an empty line, a socket that listens or is
+ * closed, a connection of TCP or SMC-D. */
+static bool
+is_other_line(const smcss_texts_t *texts)
+{
+    static const char *const states[] = {"", "State", "INIT", "CLOSED", "LISTEN", NULL};
+    static const char *const modes[] = {"TCP", "SMCD", NULL};
+
+    return g_strv_contains(states, texts->state) || g_strv_contains(modes, texts->mode);
 }
 
 /* Returns the column that is missing or wrong; "": no SMC-R connection; NULL: all is read. */
 static const char *
 read_line(const char *line, smcr_told_socket_t *told)
 {
-    static const char *const columns[] = {
-        "State", "Local Address", "Peer Address", "Mode", "Token", "Rcvbuf", "Peerbuf",
-        "rxprod-Cursor", "rxprod-Cursor", "rxcons-Cursor", "rxcons-Cursor", "txprod-Cursor",
-        "txprod-Cursor", "txcons-Cursor", "txcons-Cursor", "Role", "Linkid", "GID", "Peer-GID"};
-    static const char *const other_lines[] = {"", "State", "INIT", "CLOSED", "LISTEN", NULL};
-    static const char *const other_modes[] = {"TCP", "SMCD", NULL};
-    char state[16] = "", end[SMCR_TOLD_ENDS][64], mode[6] = "", role[5], gid[SMCR_TOLD_ENDS][41];
-    char more;
-    int count = sscanf(
-        line, "%15s %*s %*s %63s %63s %*s %5s %*s %8x %*s %8x %8x %4hx:%8x %4hx:%8x %*s %4hx:%8x "
-        "%4hx:%8x %*s %*s %*s %*s %4s %*s %*s %2hhx %40s %40s %c", state, end[0], end[1], mode,
-        &told->token, &told->size[0], &told->size[1], &told->rx_prod.wrap, &told->rx_prod.count,
-        &told->rx_cons.wrap, &told->rx_cons.count, &told->tx_prod.wrap, &told->tx_prod.count,
-        &told->tx_cons.wrap, &told->tx_cons.count, role, &told->link_number, gid[0], gid[1], &more);
+    smcss_texts_t texts = {.state = ""};
+    int count = scan_line(line, &texts, told);
 
-    if (g_strv_contains(other_lines, state) || g_strv_contains(other_modes, mode))
+    if (is_other_line(&texts))
         return "";
-    if (count != array_length(columns))
-        return count < (int)array_length(columns) ? columns[MAX(count, 0)] : "behind Peer-GID";
-    told->is_server = strcmp(role, "SERV") == 0;
-    return !read_end(end[0], told->address[0], &told->port[0]) ? "Local Address"
-           : !read_end(end[1], told->address[1], &told->port[1]) ? "Peer Address"
-           : strcmp(mode, "SMCR") != 0 ? "Mode"
-           : told->rx_prod.count >= told->size[0] ? "rxprod-Cursor"
-           : told->rx_cons.count >= told->size[1] ? "rxcons-Cursor"
-           : told->tx_prod.count >= told->size[1] ? "txprod-Cursor"
-           : told->tx_cons.count >= told->size[0] ? "txcons-Cursor"
-           : !told->is_server && strcmp(role, "CLNT") != 0 ? "Role"
-           : !ws_inet_pton6(gid[0], (ws_in6_addr *)(void *)told->gid[0]) ? "GID"
-           : !ws_inet_pton6(gid[1], (ws_in6_addr *)(void *)told->gid[1]) ? "Peer-GID" : NULL;
+    if (count < (int)array_length(smcss_columns))
+        return smcss_columns[count];
+    if (count > (int)array_length(smcss_columns))
+        return "behind Peer-GID";
+    const char *wrong = read_ends(&texts, told);
+    if (!wrong)
+        wrong = check_cursors(told);
+    return wrong ? wrong : read_link(&texts, told);
 }
 
 static void
-tell_line(smcr_state_t *state, const char *line, unsigned number, GString *refused)
+learn_line(smcr_state_t *state, const char *line, unsigned number, GString *refused)
 {
     smcr_record_t record;
     smcr_arrival_t arrival = {.state = state, .record = &record};
@@ -118,9 +222,9 @@ tell_line(smcr_state_t *state, const char *line, unsigned number, GString *refus
         g_string_append_printf(refused, "\nLine %u: %s.", number, record.events->text);
 }
 
-/* Tells a new state of the sockets in the file `smcss`, and the user which lines are wrong. */
+/* Learns the sockets of the file `smcss`, and reports to the user which lines are wrong. */
 static void
-tell_smcss(smcr_state_t *state)
+learn_smcss(smcr_state_t *state)
 {
     const char *path = smcr_preferences.smcss;
     GString *refused = g_string_new(NULL);
@@ -133,7 +237,7 @@ tell_smcss(smcr_state_t *state)
     }
     char **lines = g_strsplit(text ? text : "", "\n", -1);
     for (unsigned at = 0; lines[at]; at++)
-        tell_line(state, lines[at], at + 1, refused);
+        learn_line(state, lines[at], at + 1, refused);
     if (refused->len)
         report_warning("SMC-R: %s is not what \"smcss -a -d -R -W\" prints.%.500s", path,
                        refused->str);
@@ -170,7 +274,7 @@ smcr_capture_begin(void)
 {
     end_file();
     capture.state = smcr_state_new(wmem_file_scope());
-    tell_smcss(capture.state);
+    learn_smcss(capture.state);
 }
 
 uint16_t
@@ -198,15 +302,21 @@ smcr_capture_nstime(uint64_t nanoseconds)
 
 /* ---- windows ---- */
 
-/* Programs without windows have the functions too, but nothing that they work on. */
+/* Whether the program has all functions that our windows need. */
+static bool
+makes_windows(const funnel_ops_t *ops)
+{
+    bool has_text = ops->new_text_window && ops->set_text && ops->append_text;
+
+    return has_text && ops->add_button && ops->new_dialog;
+}
+
 const funnel_ops_t *
 smcr_host_window_ops(void)
 {
     const funnel_ops_t *ops = funnel_get_funnel_ops();
 
-    return ops && ops->new_text_window && ops->set_text && ops->append_text && ops->add_button &&
-                   ops->new_dialog
-               ? ops : NULL;
+    return ops && makes_windows(ops) ? ops : NULL;
 }
 
 uint32_t
@@ -216,7 +326,7 @@ smcr_host_windows_last_frame(void)
 }
 
 static tap_packet_status
-take_frame(void *listener _U_, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data _U_,
+note_frame(void *listener _U_, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data _U_,
            tap_flags_t flags _U_)
 {
     capture.is_read = pinfo->num <= capture.last_frame;
@@ -225,12 +335,12 @@ take_frame(void *listener _U_, packet_info *pinfo, epan_dissect_t *edt _U_, cons
 }
 
 static void
-begin_windows(void)
+listen_for_frames(void)
 {
     if (capture.listens || !smcr_host_window_ops())
         return;
     GString *error = register_tap_listener("frame", &capture, NULL, TL_REQUIRES_NOTHING, NULL,
-                                           take_frame, NULL, NULL);
+                                           note_frame, NULL, NULL);
 
     capture.listens = !error;
     if (error)
@@ -241,7 +351,7 @@ void
 smcr_capture_register(void)
 {
     register_init_routine(smcr_capture_begin);
-    register_init_routine(begin_windows);
+    register_init_routine(listen_for_frames);
     register_postseq_cleanup_routine(end_pass);
     register_cleanup_routine(end_file);
 }

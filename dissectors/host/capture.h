@@ -9,21 +9,22 @@
 
 #include "state/state.h"
 
-/* What is known; NULL while no file is open. */
+/* Returns all that is known of the SMC-R traffic of the open file; NULL while no file is open. */
 const smcr_state_t *smcr_capture_state(void);
 
-/* The same, to be changed: in the first pass over the frames only. */
+/* Returns the same for changing. Only in the first pass over the frames, which it asserts. It also
+ * sets the place of capture, the interface of the packet, unless the packet is of netlink. */
 smcr_state_t *smcr_capture_learn(const packet_info *pinfo);
 
-/* Begins with a new state. Wireshark calls it for each file; harnesses that play many captures in
- * one file call it for each. */
+/* Begins with an empty `state`, and learns the sockets of the preference `smcss`. Wireshark calls
+ * it for each file; test harnesses that play many captures in one file call it for each capture. */
 void smcr_capture_begin(void);
 
-/* Whether every frame of the file has been dissected once: taps then get what a second pass finds.
- * It is false while a file is read, and in tshark with one pass. */
+/* Returns whether every frame of the file has been dissected once. Taps then get what a second pass
+ * knows. False while a file is read, and in tshark with one pass. */
 bool smcr_capture_is_read(void);
 
-/* Number and time of this frame, for the state. */
+/* Returns number and time of this frame; the time in nanoseconds since 1970, 0 for times before. */
 static inline smcr_when_t
 smcr_capture_when(const packet_info *pinfo)
 {
@@ -32,20 +33,21 @@ smcr_capture_when(const packet_info *pinfo)
     return (smcr_when_t){pinfo->num, seconds * SMCR_TIME_SECOND + (uint64_t)pinfo->abs_ts.nsecs};
 }
 
-/* The VLAN of a packet; 0: none, or not known, since the tag may be that of a packet around it. */
+/* Returns the VLAN ID of a packet; 0: none, or not known. It is not known in a packet within
+ * another packet, since Wireshark does not report whose tag it is. */
 uint16_t smcr_capture_vlan(const packet_info *pinfo);
 
-/* How long something took, as Wireshark has it. */
+/* Returns a duration in Wireshark's form. */
 nstime_t smcr_capture_nstime(uint64_t nanoseconds);
 
-/* ---- the windows that Wireshark has, and tshark has not ---- */
+/* ---- windows of Wireshark; tshark has none ---- */
 
-/* What makes text windows; NULL: the program has no windows. */
+/* Returns the functions that make text windows; NULL: the program has no windows. */
 const funnel_ops_t *smcr_host_window_ops(void);
 
-/* The number of the last frame of the file, as far as it has been read; 0 in programs without
+/* Returns the number of the last frame that has been read from the file; 0 in programs without
  * windows, or without a file. */
 uint32_t smcr_host_windows_last_frame(void);
 
-/* Called once at start. */
+/* Registers what begins and ends a file with Wireshark; called once at start. */
 void smcr_capture_register(void);

@@ -1,8 +1,9 @@
-/* Hangs our connection on Wireshark's TCP conversation, and claims the conversation for CLC.
+/* Attaches a connection of `state` to Wireshark's TCP conversation, and claims the conversation for
+ * CLC.
  *
- * The claim is what makes CLC visible on port 80: Wireshark asks heuristics only after the
- * dissectors of well-known ports. It costs nothing where no CLC follows, since the CLC dissector
- * hands back whatever is not CLC.
+ * The claim makes CLC visible on port 80: Wireshark asks heuristics only after the dissectors of
+ * well-known ports. Without CLC the claim changes nothing, since the CLC dissector hands on all
+ * bytes that are not CLC.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,12 +24,12 @@ static struct {
     dissector_handle_t clc;
 } known;
 
-/* In front of TCP's dissector. Handles live as long as the process; `is_wrapped` is as the open
- * file has it. */
+/* The wrapper of TCP's dissector. Handles live as long as the process. */
 static struct {
-    int observer; /* in name only below TCP: owns the wrapper */
-    dissector_handle_t wrapper, original;
-    bool is_wrapped;
+    int observer;                /* protocol in name only, below TCP: owns the wrapper */
+    dissector_handle_t wrapper;
+    dissector_handle_t original; /* TCP's; set while the wrapper is active */
+    bool is_wrapped;             /* in the open file */
 } segments;
 
 const smcr_handshake_tcp_ids_t *
@@ -39,7 +40,10 @@ smcr_handshake_tcp_ids(void)
 
 /* ---- bytes that are no CLC ---- */
 
-static conversation_t *bypassed; /* in the call of TCP that is running; NULL: none is */
+/* The conversation whose bytes go past the CLC dissector in the call of TCP's dissector that is
+ * running; NULL: none. File scope, since between the two dissectors lies Wireshark's TCP, which
+ * hands on no argument of ours. */
+static conversation_t *bypassed;
 
 conversation_t *
 smcr_handshake_set_bypass(conversation_t *conversation)
@@ -94,6 +98,29 @@ smcr_endpoint_of_gid(const uint8_t gid[SMCR_GID_LENGTH], address *addr)
         set_address(addr, AT_IPv6, SMCR_GID_LENGTH, gid);
 }
 
+/* The link of the connection's side, else that of the other side. NULL: neither is known. */
+static const smcr_link_t *
+link_of_side(const smcr_conn_t *conn, unsigned side)
+{
+    const smcr_link_t *own = conn->side[side].link;
+
+    return own ? own : conn->side[!side].link;
+}
+
+/* Fills in GID and number of the queue pair that the side has on the link; the number is 0 where
+ * only the GID is known. Returns false where not even the GID is. */
+static bool
+queue_pair_address(const smcr_link_t *link, unsigned side, address *addr, uint32_t *port)
+{
+    const smcr_qp_t *qp = &link->qp[side];
+
+    if (!qp->known && !qp->gid_known)
+        return false;
+    smcr_endpoint_of_gid(qp->key.gid, addr);
+    *port = qp->known ? qp->key.qpn : 0;
+    return true;
+}
+
 bool
 smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uint32_t *port)
 {
@@ -103,23 +130,18 @@ smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uin
         return true;
     }
     unsigned side = smcr_endpoint_role(conn, 0) == role ? 0 : 1;
-    const smcr_link_t *link = conn->side[side].link ? conn->side[side].link
-                                                    : conn->side[!side].link;
-    if (!link || !(link->qp[side].known || link->qp[side].gid_known))
-        return false;
-    const smcr_qp_t *qp = &link->qp[side];
-    smcr_endpoint_of_gid(qp->key.gid, addr);
-    *port = qp->known ? qp->key.qpn : 0;
-    return true;
+    const smcr_link_t *link = link_of_side(conn, side);
+    return link && queue_pair_address(link, side, addr, port);
 }
 
 /* ---- ends ---- */
 
 #define PORTS_OF_TCP 0x10000u
 
-/* Makes what stands in. TCP's dissector would count a stream that it begins to analyse itself. */
+/* Makes the stand-in, with its own data of TCP's analysis: TCP's dissector would count a further
+ * stream if it made them itself. */
 static void
-stand_in(const packet_info *pinfo, smcr_handshake_ends_t *ends)
+make_stand_in(const packet_info *pinfo, smcr_handshake_ends_t *ends)
 {
     struct tcp_analysis *tcp = wmem_new0(wmem_file_scope(), struct tcp_analysis);
 
@@ -149,7 +171,7 @@ smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn)
             ends->port[end] = PORTS_OF_TCP + 2 * conn->index + end;
     }
     if (!has_tcp)
-        stand_in(pinfo, ends);
+        make_stand_in(pinfo, ends);
     wmem_tree_t *before = ends->conversation->dissector_tree;
     ends->dissectors = wmem_tree_new(wmem_file_scope());
     wmem_tree_insert32(ends->dissectors, 0, smcr_handshake_other(before, pinfo->num));
@@ -193,8 +215,16 @@ smcr_handshake_find(packet_info *pinfo)
     return conversation ? smcr_conn_of(smcr_capture_state(), conversation) : NULL;
 }
 
+/* Whether an end of the TCP connection has begun to close it. */
+static bool
+is_closing(const struct tcp_analysis *tcp)
+{
+    return tcp->flow1.closing_initiator || tcp->flow2.closing_initiator;
+}
+
+/* What `state` needs to know of a TCP connection. */
 static smcr_state_tcp_t
-describe(packet_info *pinfo, conversation_t *conversation, bool from_client)
+describe_tcp(packet_info *pinfo, conversation_t *conversation, bool from_client)
 {
     const struct tcp_analysis *tcp = get_tcp_conversation_data(conversation, pinfo);
     unsigned sender = !from_client;
@@ -203,8 +233,7 @@ describe(packet_info *pinfo, conversation_t *conversation, bool from_client)
         .stream = tcp->stream,
         .frame = pinfo->num,
         .ipv4 = pinfo->src.type == AT_IPv4 && pinfo->dst.type == AT_IPv4,
-        .has_ended = (tcp->conversation_completeness & COMPLETENESS_RST) ||
-                     tcp->flow1.closing_initiator || tcp->flow2.closing_initiator,
+        .has_ended = (tcp->conversation_completeness & COMPLETENESS_RST) || is_closing(tcp),
     };
 
     described.port[sender] = (uint16_t)pinfo->srcport;
@@ -233,7 +262,7 @@ smcr_handshake_claim(packet_info *pinfo, bool from_client)
         conn = NULL;
     }
     if (!conn) {
-        smcr_state_tcp_t tcp = describe(pinfo, conversation, from_client);
+        smcr_state_tcp_t tcp = describe_tcp(pinfo, conversation, from_client);
         watch_segments();
         conn = smcr_state_tcp(smcr_capture_learn(pinfo), &tcp);
         conversation_set_dissector_from_frame_number(conversation, pinfo->num, known.clc);
@@ -241,17 +270,26 @@ smcr_handshake_claim(packet_info *pinfo, bool from_client)
     return conn;
 }
 
-void
-smcr_handshake_adopt(packet_info *pinfo, smcr_conn_t *conn)
+/* A copy of the packet's data with the ends of the connection in place of the packet's own. */
+static packet_info
+as_tcp_packet(const packet_info *pinfo, const smcr_conn_t *conn)
 {
     packet_info as_tcp = *pinfo;
-    smcr_state_t *state = smcr_capture_learn(pinfo);
 
-    watch_segments();
     smcr_endpoint_tcp_address(conn, 0, &as_tcp.src);
     smcr_endpoint_tcp_address(conn, 1, &as_tcp.dst);
     as_tcp.srcport = conn->port[0];
     as_tcp.destport = conn->port[1];
+    return as_tcp;
+}
+
+void
+smcr_handshake_adopt(packet_info *pinfo, smcr_conn_t *conn)
+{
+    packet_info as_tcp = as_tcp_packet(pinfo, conn);
+    smcr_state_t *state = smcr_capture_learn(pinfo);
+
+    watch_segments();
     conversation_t *conversation = find_conversation(pinfo->num, &as_tcp.src, &as_tcp.dst,
                                                      CONVERSATION_TCP, as_tcp.srcport,
                                                      as_tcp.destport, 0);
@@ -273,9 +311,9 @@ analysis_of(const smcr_conn_t *conn)
                               : NULL;
 }
 
-/* Whether the TCP connection has had all of these. */
+/* Whether the capture has had all of these segments of the TCP connection. */
 static bool
-had(const smcr_conn_t *conn, unsigned completeness)
+has_had_segments(const smcr_conn_t *conn, unsigned completeness)
 {
     const struct tcp_analysis *tcp = analysis_of(conn);
 
@@ -285,13 +323,13 @@ had(const smcr_conn_t *conn, unsigned completeness)
 bool
 smcr_handshake_was_reset(const smcr_conn_t *conn)
 {
-    return !conn->after_end && had(conn, COMPLETENESS_RST);
+    return !conn->after_end && has_had_segments(conn, COMPLETENESS_RST);
 }
 
 bool
 smcr_handshake_has_syns(const smcr_conn_t *conn)
 {
-    return had(conn, COMPLETENESS_SYNS);
+    return has_had_segments(conn, COMPLETENESS_SYNS);
 }
 
 const nstime_t *
@@ -302,25 +340,42 @@ smcr_handshake_initial_rtt(const smcr_conn_t *conn)
     return tcp && !nstime_is_zero(&tcp->ts_first_rtt) ? &tcp->ts_first_rtt : NULL;
 }
 
-/* Wireshark's first flow is that of the higher address; of the higher port where they are equal. */
-bool
-smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role)
+/* What Wireshark knows of the direction from `role`. Its first flow is that of the higher address,
+ * and of the higher port where the addresses are equal. */
+static const tcp_flow_t *
+flow_from(const struct tcp_analysis *tcp, const smcr_conn_t *conn, unsigned role)
 {
-    const struct tcp_analysis *tcp = analysis_of(conn);
     address own, peer;
 
-    if (!tcp || conn->after_end || !(tcp->flow1.closing_initiator || tcp->flow2.closing_initiator))
-        return false;
     smcr_endpoint_tcp_address(conn, role, &own);
     smcr_endpoint_tcp_address(conn, !role, &peer);
     int above = cmp_address(&own, &peer);
     if (above == 0)
         above = conn->port[role] > conn->port[!role] ? 1 : -1;
-    const tcp_flow_t *flow = above >= 0 ? &tcp->flow1 : &tcp->flow2;
+    return above >= 0 ? &tcp->flow1 : &tcp->flow2;
+}
+
+/* Whether the FIN of the flow may be that of this connection, going by its sequence number. The
+ * user decides whether Wireshark's sequence numbers are relative. Without sequence numbers the FIN
+ * is taken for this connection's. */
+static bool
+fin_may_be_own(const tcp_flow_t *flow, const smcr_conn_t *conn, unsigned role)
+{
     const tcp_analyze_seq_flow_info_t *seen = flow->tcp_analyze_seq_info;
-    return flow->closing_initiator &&
-           (!seen || smcr_evidence_tcp_is_end(conn, role, seen->nextseq) ||
-            smcr_evidence_tcp_is_end(conn, role, seen->nextseq - flow->base_seq));
+
+    return !seen || smcr_evidence_tcp_is_end(conn, role, seen->nextseq) ||
+           smcr_evidence_tcp_is_end(conn, role, seen->nextseq - flow->base_seq);
+}
+
+bool
+smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role)
+{
+    const struct tcp_analysis *tcp = analysis_of(conn);
+
+    if (!tcp || conn->after_end || !is_closing(tcp))
+        return false;
+    const tcp_flow_t *flow = flow_from(tcp, conn, role);
+    return flow->closing_initiator && fin_may_be_own(flow, conn, role);
 }
 
 bool
@@ -331,7 +386,7 @@ smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
 
     smcr_endpoint_tcp_address(conn, 0, &end);
     smcr_endpoint_gid(&end, client);
-    smcr_endpoint_gid(&pinfo->src, source); /* of a type of its own, if the capture lacks it */
+    smcr_endpoint_gid(&pinfo->src, source); /* all zeros if it is not captured */
     return pinfo->srcport == conn->port[0] && smcr_gid_is_same(source, client);
 }
 
@@ -351,7 +406,7 @@ smcr_selected_record(const packet_info *pinfo, smcr_record_t *record)
 const smcr_conn_t *
 smcr_selected_conn(packet_info *pinfo)
 {
-    /* An error of ICMP leaves the ports of what it quotes behind. */
+    /* After an ICMP error the packet has the ports of the packet that the error quotes. */
     bool is_error = proto_is_frame_protocol(pinfo->layers, "icmp") ||
                     proto_is_frame_protocol(pinfo->layers, "icmpv6");
     const smcr_conn_t *conn = smcr_capture_state() && !is_error ? smcr_handshake_find(pinfo) : NULL;

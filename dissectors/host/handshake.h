@@ -1,62 +1,68 @@
-/* What Wireshark's TCP conversation and our connection have to do with each other: shared by the
- * TCP option and CLC dissectors.
+/* The link between Wireshark's TCP conversation and a connection of `state`, for the dissectors of
+ * the TCP option and of CLC; addresses of a connection's ends; the packet that the user has
+ * selected.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
 #include "compat.h"
 #include "state/state.h"
 
-/* Ids of Wireshark's TCP: its protocol, the fields tcp.stream and tcp.payload; and the
- * protocol of bytes that no dissector above it knows. */
+/* Ids that Wireshark has given to protocols and fields; not set before the hand-off. */
 typedef struct {
-    int proto;
-    int hf_stream;
-    int hf_payload;
-    int proto_data;
+    int proto;      /* protocol TCP */
+    int hf_stream;  /* field tcp.stream */
+    int hf_payload; /* field tcp.payload */
+    int proto_data; /* protocol "data", of bytes that no other dissector knows */
 } smcr_handshake_tcp_ids_t;
 
+/* Returns these ids. They do not change after the hand-off. */
 const smcr_handshake_tcp_ids_t *smcr_handshake_tcp_ids(void);
 
-/* Looks up what this file needs of others, the dissector `smcr` of CLC among them; called once,
- * after all protocols have registered. */
+/* Looks up the ids, and the dissector `smcr` of CLC; called once, after all protocols have
+ * registered. */
 void smcr_handshake_handoff(void);
 
-/* Called once, when protocols register: what is put in front of TCP's dissector while a file is
- * open, from the first connection on. It calls smcr_handshake_original(). */
+/* Keeps the wrapper that comes before TCP's dissector; called once, when protocols register. The
+ * wrapper is active while a file is open, from the first connection of SMC-R on. It has to call
+ * smcr_handshake_original(). */
 void smcr_handshake_wrap(dissector_t wrapper);
 
-/* Calls TCP's dissector. */
+/* Calls TCP's dissector, as Wireshark would have without the wrapper. Returns its result. */
 int smcr_handshake_original(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/* Before and after a call of TCP whose bytes are no CLC. In between, the CLC dissector hands on
- * what comes to it, to a dissector that `conversation` may have below our claim. Calls nest within
- * a packet: what the first returns, the second takes. An exception must not pass by the second. */
+/* Sets the bypass: called before and after a call of TCP's dissector with bytes that are no CLC. In
+ * between, the CLC dissector hands all bytes on to the dissector that `conversation` has below our
+ * claim. Bypasses nest within a packet: the call after restores what the call before has returned.
+ * It must be made even where TCP's dissector throws an exception. */
 conversation_t *smcr_handshake_set_bypass(conversation_t *conversation);
 
-/* The conversation of the innermost such call, NULL outside of one. */
+/* Returns the conversation of the innermost bypass; NULL: none is set. */
 conversation_t *smcr_handshake_bypass(void);
 
 /* ---- the two ends of a connection ---- */
 
-/* The address of the TCP connection's client (`role` 0) or server (1), which must be known. It
- * lives as long as the connection. */
+/* Sets `addr` to the address of the TCP connection's client (`role` 0) or server (1). The TCP
+ * connection must be known. The bytes of the address live as long as the connection. */
 void smcr_endpoint_tcp_address(const smcr_conn_t *conn, unsigned role, address *addr);
 
-/* The same and the port. Where the TCP connection is not known: GID and queue pair number of the
- * link's queue pair, as InfiniBand has it; then 0 is side 0 while it is not known which the client
- * is. Returns false when that is not known either. */
+/* Sets address and port (host order) of an end. Where the TCP connection is not known, these are
+ * GID and number of the link's queue pair, as in Wireshark's InfiniBand; `role` is then a side
+ * while it is not known which side is the client. Returns false where the queue pair is not known,
+ * either. */
 bool smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uint32_t *port);
 
-/* Which role the connection's side has: 0 client, 1 server; the side itself while not known. */
+/* Returns the role of the connection's side: 0 client, 1 server. While it is not known, returns the
+ * side itself. */
 unsigned smcr_endpoint_role(const smcr_conn_t *conn, int side);
 
-/* The address that a GID is; it points into the GID. */
+/* Sets `addr` to the address in a GID: IPv4 where the GID is IPv4-mapped, else IPv6. Its bytes are
+ * those of the GID. */
 void smcr_endpoint_of_gid(const uint8_t gid[SMCR_GID_LENGTH], address *addr);
 
-/* Writes an address as a GID; addresses that are none become all zeros. */
+/* Writes an address as a GID: IPv4 becomes IPv4-mapped; other types than IPv4 and IPv6 become all
+ * zeros. */
 static inline void
 smcr_endpoint_gid(const address *from, uint8_t gid[SMCR_GID_LENGTH])
 {
@@ -67,25 +73,28 @@ smcr_endpoint_gid(const address *from, uint8_t gid[SMCR_GID_LENGTH])
         memcpy(gid, from->data, SMCR_GID_LENGTH);
 }
 
-/* Whose bytes dissectors above TCP see: those of a TCP connection, from client and server, or of
- * what stands in for one that is not known, from sides as they were before they changed places. */
+/* The two ends that dissectors above TCP see: client and server of a TCP connection. Where the TCP
+ * connection is not known, a stand-in takes its place; its ends are side 0 and side 1, as they were
+ * before the sides were swapped. */
 typedef struct {
-    conversation_t *conversation;
-    wmem_tree_t *dissectors; /* that have taken it, by frame: TCP's segments still come to CLC */
-    address addr[2];
-    uint32_t port[2];
-    uint32_t stream; /* tcp.stream */
-    uint32_t server_port; /* for dissectors that nobody has found by a port; 0: for others */
+    conversation_t *conversation; /* of TCP, or the stand-in */
+    wmem_tree_t *dissectors;      /* by frame: dissectors of the application that have claimed the
+                                     conversation. CLC keeps its own claim for TCP's segments */
+    address addr[2];              /* of the ends */
+    uint32_t port[2];             /* of the ends, host order; of a stand-in above those of TCP */
+    uint32_t stream;              /* tcp.stream */
+    uint32_t server_port;         /* pinfo->match_uint for dissectors that no port has found; 0: it
+                                     stays as it is */
 } smcr_handshake_ends_t;
 
-/* What stands in has this tcp.stream, plus its connection's number: those of TCP stay the same. */
+/* A stand-in has this tcp.stream plus the connection's number, so that no number of TCP changes. */
 #define SMCR_HANDSHAKE_STAND_IN 1000000000u
 
-/* The ends of the connection. What stands in is a conversation between the addresses of its queue
- * pairs, and ports that TCP does not have. First pass. */
+/* Makes the ends of the connection, in the first pass. A stand-in is a conversation between the
+ * addresses of the queue pairs, with ports above those of TCP. Lives as long as the file. */
 smcr_handshake_ends_t *smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn);
 
-/* What the end `sender` sends looks as a segment of TCP does. */
+/* Gives the packet addresses and ports of a TCP segment from the end `sender`. */
 static inline void
 smcr_handshake_set_ends(packet_info *pinfo, const smcr_handshake_ends_t *ends, unsigned sender)
 {
@@ -98,43 +107,45 @@ smcr_handshake_set_ends(packet_info *pinfo, const smcr_handshake_ends_t *ends, u
 
 /* ---- the connection of a TCP packet ---- */
 
-/* Of the dissectors of a conversation, that of all of it in this frame: one above our claim, or one
- * that it hides. NULL: there is none but ours. */
+/* Returns the dissector of the application that a conversation has in this frame, by its tree of
+ * dissectors: one that came after our claim, or one that our claim hides. NULL: there is only
+ * ours. */
 dissector_handle_t smcr_handshake_other(wmem_tree_t *dissectors, uint32_t frame);
 
-/* The connection of this TCP packet, NULL when nothing of SMC has been seen on it. */
+/* Returns the connection of this TCP packet; NULL: nothing of SMC has been seen on it. */
 smcr_conn_t *smcr_handshake_find(packet_info *pinfo);
 
-/* First pass: the connection of this TCP packet, made when it is not there. `from_client` says
- * who sends this packet. From this frame on the conversation's bytes come to the CLC dissector
- * first, whatever its port. */
+/* First pass: returns the connection of this TCP packet, which is made if there is none.
+ * `from_client`: the client sends this packet. From this frame on, the bytes of the conversation
+ * come to the CLC dissector first, whatever the ports. */
 smcr_conn_t *smcr_handshake_claim(packet_info *pinfo, bool from_client);
 
-/* First pass: a host has named the connection, which gets the conversation of its addresses. */
+/* First pass: gives the connection the TCP conversation of its addresses, which a host has
+ * reported. */
 void smcr_handshake_adopt(packet_info *pinfo, smcr_conn_t *conn);
 
-/* First pass: whether the TCP connection has been reset before this frame. */
+/* First pass: returns whether the TCP connection has been reset before this frame. */
 bool smcr_handshake_was_reset(const smcr_conn_t *conn);
 
-/* First pass: whether the connection's client (`role` 0) or server (1) has closed the TCP
- * connection before this frame, and before the other one. */
+/* First pass: returns whether client (`role` 0) or server (1) has sent a FIN before this frame, and
+ * before the other end did. */
 bool smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role);
 
-/* First pass: whether the capture has had the SYN and the SYN-ACK. */
+/* First pass: returns whether the capture has had the SYN and the SYN-ACK. */
 bool smcr_handshake_has_syns(const smcr_conn_t *conn);
 
-/* From the client's SYN to the acknowledgement of the SYN-ACK; NULL: not known. */
+/* Returns the time from the client's SYN to the acknowledgement of the SYN-ACK; NULL: not known. */
 const nstime_t *smcr_handshake_initial_rtt(const smcr_conn_t *conn);
 
-/* Whether the connection's client sends this TCP packet. */
+/* Returns whether the connection's client sends this TCP packet. */
 bool smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn);
 
 /* ---- the packet that the user has selected, for the menus ---- */
 
-/* The record of the frame's outermost packet, with what has turned out since. Returns false when
- * there is none; `record` is then not changed. */
+/* Fills in the record of the frame's outermost packet, completed by what later packets have shown.
+ * Returns false if there is none; `record` is then not changed. */
 bool smcr_selected_record(const packet_info *pinfo, smcr_record_t *record);
 
-/* The connection that the packet belongs to, by TCP or by its record: bare segments of TCP have
- * one, too. NULL: to none that is known. */
+/* Returns the connection of the packet: by its TCP conversation, which finds segments without
+ * messages, too; else by its record. NULL: none is known. */
 const smcr_conn_t *smcr_selected_conn(packet_info *pinfo);

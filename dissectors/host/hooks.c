@@ -102,7 +102,7 @@ smcr_hooks_replace(const char *table, int protocol, dissector_handle_t with)
 }
 
 static void
-wrap(void)
+wrap_infiniband(void)
 {
     int infiniband = proto_get_id_by_filter_name("infiniband");
 
@@ -131,7 +131,7 @@ smcr_hooks_watch(void)
 {
     hooks.ignored = 0;
     if (hooks.enabled && !hooks.is_wrapped)
-        wrap();
+        wrap_infiniband();
 }
 
 void

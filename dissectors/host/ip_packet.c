@@ -29,7 +29,7 @@ smcr_host_bytes_of(tvbuff_t *tvb)
 }
 
 static uint16_t
-number16(const uint8_t *bytes)
+read_uint16(const uint8_t *bytes)
 {
     return (uint16_t)(bytes[0] << 8 | bytes[1]);
 }
@@ -37,7 +37,9 @@ number16(const uint8_t *bytes)
 static const kind_t *
 kind_of(const address *addr)
 {
-    return addr->type == AT_IPv4 ? &ipv4 : addr->type == AT_IPv6 ? &ipv6 : NULL;
+    if (addr->type == AT_IPv4)
+        return &ipv4;
+    return addr->type == AT_IPv6 ? &ipv6 : NULL;
 }
 
 /* Bytes of the header at `offset`; 0: there is none. */
@@ -66,35 +68,57 @@ read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32
         .id = -1,
     };
     if (kind == &ipv4) {
-        ip->total_length = number16(header + 2);
+        ip->total_length = read_uint16(header + 2);
         ip->traffic_class = header[1];
-        ip->id = number16(header + 4);
-        ip->is_fragment = (number16(header + 6) & IPV4_FRAGMENT) != 0;
+        ip->id = read_uint16(header + 4);
+        ip->is_fragment = (read_uint16(header + 6) & IPV4_FRAGMENT) != 0;
         return;
     }
-    uint16_t payload = number16(header + 4);
+    uint16_t payload = read_uint16(header + 4);
     /* A jumbogram, and a packet that the sender's adapter will cut, have 0 (RFC 2675, 3). */
     ip->total_length = payload ? (uint32_t)kind->shortest + payload : 0;
-    ip->traffic_class = (uint8_t)(number16(header) >> 4);
+    ip->traffic_class = (uint8_t)(read_uint16(header) >> 4);
 }
 
 /* ---- by addresses ---- */
 
-/* A header of `kind` with these addresses at `offset`, which ends at `end` or before. */
-static bool
-find_at(smcr_host_bytes_t bytes, uint32_t offset, uint32_t end, const kind_t *kind,
-        const address *src, const address *dst, smcr_host_ip_packet_t *ip)
+/* The header that is looked for. */
+typedef struct {
+    const kind_t *kind; /* NULL: the addresses are neither of IPv4 nor of IPv6 */
+    const address *src;
+    const address *dst; /* NULL: any */
+} wanted_t;
+
+static wanted_t
+wanted_header(const address *src, const address *dst)
 {
-    uint32_t length = header_length(bytes, offset, kind);
+    return (wanted_t){.kind = kind_of(src), .src = src, .dst = dst};
+}
+
+/* Whether the two addresses at `addresses` are the wanted ones. */
+static bool
+addresses_match(const uint8_t *addresses, const wanted_t *wanted)
+{
+    const address *src = wanted->src, *dst = wanted->dst;
     size_t size = (size_t)src->len;
+
+    if (memcmp(addresses, src->data, size) != 0)
+        return false;
+    return !dst || (dst->type == src->type && memcmp(addresses + size, dst->data, size) == 0);
+}
+
+/* Reads the wanted header at `offset`, if it is there and ends at `end` or before. */
+static bool
+read_wanted_header(smcr_host_bytes_t bytes, uint32_t offset, uint32_t end, const wanted_t *wanted,
+                   smcr_host_ip_packet_t *ip)
+{
+    uint32_t length = header_length(bytes, offset, wanted->kind);
 
     if (!length || offset + length > end)
         return false;
-    const uint8_t *addresses = &bytes.bytes[offset + kind->addresses];
-    if (memcmp(addresses, src->data, size) != 0 ||
-        (dst && (dst->type != src->type || memcmp(addresses + size, dst->data, size) != 0)))
+    if (!addresses_match(&bytes.bytes[offset + wanted->kind->addresses], wanted))
         return false;
-    read_header(bytes, offset, kind, length, ip);
+    read_header(bytes, offset, wanted->kind, length, ip);
     return true;
 }
 
@@ -102,21 +126,21 @@ bool
 smcr_host_ip_packet_at(smcr_host_bytes_t bytes, uint32_t offset, const address *src,
                        const address *dst, smcr_host_ip_packet_t *ip)
 {
-    const kind_t *kind = kind_of(src);
+    const wanted_t wanted = wanted_header(src, dst);
 
-    return kind && find_at(bytes, offset, bytes.length, kind, src, dst, ip);
+    return wanted.kind && read_wanted_header(bytes, offset, bytes.length, &wanted, ip);
 }
 
 bool
 smcr_host_ip_packet_before(smcr_host_bytes_t bytes, uint32_t end, const address *src,
                            const address *dst, smcr_host_ip_packet_t *ip)
 {
-    const kind_t *kind = kind_of(src);
+    const wanted_t wanted = wanted_header(src, dst);
 
-    if (!kind || end < kind->shortest || end > bytes.length)
+    if (!wanted.kind || end < wanted.kind->shortest || end > bytes.length)
         return false;
-    for (uint32_t behind = end - kind->shortest + 1; behind > 0; behind--) {
-        if (find_at(bytes, behind - 1, end, kind, src, dst, ip))
+    for (uint32_t after = end - wanted.kind->shortest + 1; after > 0; after--) {
+        if (read_wanted_header(bytes, after - 1, end, &wanted, ip))
             return true;
     }
     return false;
@@ -126,10 +150,10 @@ bool
 smcr_host_ip_packet_first(smcr_host_bytes_t bytes, const address *src, const address *dst,
                           smcr_host_ip_packet_t *ip)
 {
-    const kind_t *kind = kind_of(src);
+    const wanted_t wanted = wanted_header(src, dst);
 
-    for (uint32_t offset = 0; kind && offset < bytes.length; offset++) {
-        if (find_at(bytes, offset, bytes.length, kind, src, dst, ip))
+    for (uint32_t offset = 0; wanted.kind && offset < bytes.length; offset++) {
+        if (read_wanted_header(bytes, offset, bytes.length, &wanted, ip))
             return true;
     }
     return false;

@@ -8,45 +8,48 @@
 
 #include "compat.h"
 
+/* The captured bytes of a frame, or of a part of it. */
 typedef struct {
     const uint8_t *bytes; /* NULL: none */
-    uint32_t length;      /* captured */
+    uint32_t length;      /* number of captured bytes */
 } smcr_host_bytes_t;
 
+/* What an IP header has, integers in host order. */
 typedef struct {
-    uint32_t offset;       /* of the header, in the bytes */
-    uint32_t total_length; /* bytes of header and payload, as the header says; 0: it does not */
+    uint32_t offset;       /* of the header in the bytes */
+    uint32_t total_length; /* bytes of header and payload, by the header; 0: the header has none */
     uint8_t version;       /* 4 or 6 */
     uint8_t header_length; /* bytes, with IPv4's options, without IPv6's extension headers */
-    uint8_t next;          /* protocol of what follows the header */
+    uint8_t next;          /* protocol number of the next header */
     uint8_t traffic_class; /* IPv4: type of service; the lower two bits are ECN */
-    int32_t id;            /* identification of IPv4; negative: it has none */
-    bool is_fragment;      /* of IPv4 */
+    int32_t id;            /* identification of IPv4; negative: of IPv6, which has none */
+    bool is_fragment;      /* of IPv4; false: whole, or of IPv6 */
 } smcr_host_ip_packet_t;
 
-/* What a buffer holds. */
+/* Returns the captured bytes of a buffer, which may be NULL. They live as long as it. */
 smcr_host_bytes_t smcr_host_bytes_of(tvbuff_t *tvb);
 
-/* All of these return whether there is a header; `ip` is not changed where there is none. Addresses
- * of other kinds than IPv4 and IPv6 have none. `dst` may be NULL: any. */
+/* Each of these looks for a header, reads it into `ip`, and returns whether there is one. Where
+ * there is none, `ip` does not change. `src`, `dst`: the addresses of the header; `dst` may be
+ * NULL: any. Addresses of other kinds than IPv4 and IPv6 have no header. */
 
-/* A whole header at `offset`, with these addresses. */
+/* Reads the header at byte `offset`, which is captured as a whole. */
 bool smcr_host_ip_packet_at(smcr_host_bytes_t bytes, uint32_t offset, const address *src,
                             const address *dst, smcr_host_ip_packet_t *ip);
 
-/* The last one that ends at `end` or before; other headers may lie between. */
+/* Reads the last header that ends at byte `end` or before; other headers may lie in between. */
 bool smcr_host_ip_packet_before(smcr_host_bytes_t bytes, uint32_t end, const address *src,
                                 const address *dst, smcr_host_ip_packet_t *ip);
 
-/* The first one. */
+/* Reads the first header. */
 bool smcr_host_ip_packet_first(smcr_host_bytes_t bytes, const address *src, const address *dst,
                                smcr_host_ip_packet_t *ip);
 
-/* An ICMP error quotes the packet whose header is at `quote`: the header of the error itself. It
- * may have any addresses. */
+/* Reads the header of an ICMP error that quotes the packet whose header is at byte `quote`. It may
+ * have any addresses. */
 bool smcr_host_ip_packet_of_error(smcr_host_bytes_t bytes, uint32_t quote,
                                   smcr_host_ip_packet_t *ip);
 
-/* The header of what the ICMP error with the header `error` quotes. */
+/* Reads the header of the packet that an ICMP error quotes. `error`: the header of the error. */
 bool smcr_host_ip_packet_quoted(smcr_host_bytes_t bytes, const smcr_host_ip_packet_t *error,
                                 smcr_host_ip_packet_t *ip);

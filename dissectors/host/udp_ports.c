@@ -24,19 +24,21 @@
 #define UDP_LENGTH 8
 #define SEEN_LENGTH (UDP_LENGTH + SMCR_IB_BTH_LENGTH) /* that has to be captured */
 
-/* Handles live as long as the process; `is_wrapped` is as the open file has it. */
+/* Handles live as long as the process. */
 static struct {
-    int udp;      /* protocol */
-    int observer; /* in name only below UDP: owns the wrapper, and the marks of frames */
-    dissector_table_t table;
-    dissector_handle_t wrapper, original;
-    dissector_handle_t conversation;
-    bool is_wrapped;
+    int udp;                         /* protocol UDP */
+    int observer;                    /* protocol in name only, below UDP: owns the wrapper, and the
+                                        marks of frames */
+    dissector_table_t table;         /* udp.port */
+    dissector_handle_t wrapper;      /* of UDP's dissector */
+    dissector_handle_t original;     /* UDP's dissector */
+    dissector_handle_t conversation; /* claims conversations, and leads to InfiniBand */
+    bool is_wrapped;                 /* in the open file */
 } ports;
 
 /* ---- what a packet is ---- */
 
-/* UDP's header and the base transport header behind it. */
+/* UDP's header and the base transport header after it. */
 typedef struct {
     uint16_t source, destination;
     int length; /* of UDP's payload, bytes */
@@ -76,23 +78,40 @@ is_opcode(uint8_t opcode)
     return opcode == SMCR_IB_CNP;
 }
 
-/* Whether a base transport header begins the payload. All that follows it, with the padding, comes
- * in words of four bytes. */
+/* Whether the base transport header has version 0, and its reserved bits are zero. */
+static bool
+is_bth(const uint8_t *bth)
+{
+    bool version_is_0 = !(bth[1] & SMCR_MASK_BTH_VERSION);
+    bool reserved_is_0 =
+        !(bth[4] & SMCR_MASK_BTH_RESERVED) && !(bth[8] & SMCR_MASK_BTH_RESERVED_8);
+
+    return version_is_0 && reserved_is_0;
+}
+
+/* Whether a base transport header begins the payload. All that follows the header, with the
+ * padding, comes in words of four bytes. */
 static bool
 is_roce(const datagram_t *datagram)
 {
-    const uint8_t *bth = datagram->bth;
-    int padding = smcr_wire_bits(bth[1], SMCR_MASK_BTH_PAD);
+    int padding = smcr_wire_bits(datagram->bth[1], SMCR_MASK_BTH_PAD);
+    int shortest = SMCR_IB_BTH_LENGTH + padding + SMCR_IB_ICRC_LENGTH;
 
-    return !(bth[1] & SMCR_MASK_BTH_VERSION) && !(bth[4] & SMCR_MASK_BTH_RESERVED) &&
-           !(bth[8] & SMCR_MASK_BTH_RESERVED_8) && is_opcode(bth[0]) &&
-           datagram->length % 4 == 0 &&
-           datagram->length >= SMCR_IB_BTH_LENGTH + padding + SMCR_IB_ICRC_LENGTH;
+    return is_bth(datagram->bth) && is_opcode(datagram->bth[0]) && datagram->length % 4 == 0 &&
+           datagram->length >= shortest;
 }
 
 /* ---- what UDP would do with it ---- */
 
-/* Whether UDP would ask another protocol first, though the destination port is InfiniBand's. It
+/* Whether the user has chosen a protocol for one of the ports. */
+static bool
+user_has_chosen(const datagram_t *datagram)
+{
+    return dissector_is_uint_changed(ports.table, datagram->source) ||
+           dissector_is_uint_changed(ports.table, datagram->destination);
+}
+
+/* Whether UDP would ask another protocol first, though the destination port is InfiniBand's. UDP
  * asks whom the user has chosen for one of the ports, else the owner of the lower one. The user's
  * choice stays. */
 static bool
@@ -103,24 +122,31 @@ would_be_lost(const datagram_t *datagram)
     dissector_handle_t owner = dissector_get_uint_handle(ports.table, datagram->source);
     return owner && !smcr_hooks_takes_bth(owner) &&
            smcr_hooks_takes_bth(dissector_get_uint_handle(ports.table, datagram->destination)) &&
-           !dissector_is_uint_changed(ports.table, datagram->source) &&
-           !dissector_is_uint_changed(ports.table, datagram->destination);
+           !user_has_chosen(datagram);
 }
 
 /* ---- the conversation ---- */
 
-/* Leads the packet to InfiniBand. That of an unknown queue pair has to leave a conversation alone
- * that is somebody else's. */
+/* Whether another protocol than ours has claimed the conversation. */
+static bool
+is_claimed_by_other(conversation_t *conversation, uint32_t frame)
+{
+    dissector_handle_t owner =
+        conversation ? conversation_get_dissector(conversation, frame) : NULL;
+
+    return owner && owner != ports.conversation;
+}
+
+/* Leads the packet to InfiniBand's dissector. A packet to a queue pair that SMC-R does not use has
+ * to leave a conversation alone that another protocol has claimed. */
 static void
-lead(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
+lead_to_infiniband(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
 {
     conversation_t *conversation =
         find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, CONVERSATION_UDP,
                           datagram->destination, datagram->source, 0);
-    dissector_handle_t claimed =
-        conversation ? conversation_get_dissector(conversation, pinfo->num) : NULL;
 
-    if (!is_smcr && claimed && claimed != ports.conversation)
+    if (!is_smcr && is_claimed_by_other(conversation, pinfo->num))
         return;
     if (!conversation || (conversation->options & (NO_ADDR2 | NO_PORT2)))
         conversation = conversation_new(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_UDP,
@@ -153,23 +179,39 @@ dissect_conversation(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
 
 /* ---- the wrapper ---- */
 
-/* In front of UDP's dissector, first pass: the cheap questions come first. */
+/* Whether the datagram goes to a queue pair that SMC-R uses. */
+static bool
+goes_to_smcr(const packet_info *pinfo, const datagram_t *datagram)
+{
+    smcr_ib_qp_key_t key = {.qpn = smcr_ib_bth_qpn(datagram->bth)};
+
+    smcr_endpoint_gid(&pinfo->dst, key.gid);
+    return smcr_qp_find(smcr_capture_state(), &key) != NULL;
+}
+
+/* Whether the header names the default partition. Devices for RoCE have no other. Other protocols
+ * hardly ever have its value in these bytes. */
+static bool
+has_default_partition(const datagram_t *datagram)
+{
+    int partition = datagram->bth[2] << 8 | datagram->bth[3];
+
+    return (partition & SMCR_IB_PKEY_DEFAULT) == SMCR_IB_PKEY_DEFAULT;
+}
+
+/* In front of UDP's dissector, first pass. The cheap questions come first. */
 static void
-look_at(tvbuff_t *tvb, packet_info *pinfo)
+watch_datagram(tvbuff_t *tvb, packet_info *pinfo)
 {
     datagram_t datagram;
 
-    if (!smcr_hooks_enabled() || !read_datagram(tvb, &datagram) || !is_roce(&datagram) ||
-        !would_be_lost(&datagram))
+    if (!smcr_hooks_enabled() || !read_datagram(tvb, &datagram))
         return;
-    smcr_ib_qp_key_t key = {.qpn = smcr_ib_bth_qpn(datagram.bth)};
-    smcr_endpoint_gid(&pinfo->dst, key.gid);
-    bool is_smcr = smcr_qp_find(smcr_capture_state(), &key) != NULL;
-    int partition = datagram.bth[2] << 8 | datagram.bth[3];
-    /* Devices for RoCE have the default one only. Other protocols hardly ever have its bytes. */
-    bool is_default = (partition & SMCR_IB_PKEY_DEFAULT) == SMCR_IB_PKEY_DEFAULT;
-    if (is_smcr || (smcr_preferences.roce && is_default))
-        lead(pinfo, &datagram, is_smcr);
+    if (!is_roce(&datagram) || !would_be_lost(&datagram))
+        return;
+    bool is_smcr = goes_to_smcr(pinfo, &datagram);
+    if (is_smcr || (smcr_preferences.roce && has_default_partition(&datagram)))
+        lead_to_infiniband(pinfo, &datagram, is_smcr);
 }
 
 /* A packet that ICMP quotes is none on the wire. */
@@ -177,12 +219,12 @@ static int
 dissect_udp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     if (!pinfo->fd->visited && !pinfo->flags.in_error_pkt)
-        look_at(tvb, pinfo);
+        watch_datagram(tvb, pinfo);
     return call_dissector_only(ports.original, tvb, pinfo, tree, data);
 }
 
 static void
-wrap(void)
+wrap_udp(void)
 {
     dissector_handle_t replaced = smcr_hooks_replace("ip.proto", ports.udp, ports.wrapper);
 
@@ -195,7 +237,7 @@ void
 smcr_udp_ports_watch(void)
 {
     if (!ports.is_wrapped)
-        wrap();
+        wrap_udp();
 }
 
 /* Before each file, and before one is dissected anew, since the user has changed a preference. */
@@ -206,7 +248,7 @@ start_file(void)
         smcr_hooks_replace("ip.proto", ports.observer, ports.original);
     ports.is_wrapped = false;
     if (smcr_preferences.roce)
-        wrap();
+        wrap_udp();
 }
 
 /* Export PDU writes the name of the dissector of a conversation. */

@@ -1,5 +1,6 @@
-/* CDC messages, in which each side of a connection tells where it writes and how far it has read
- * (RFC 7609 A.4, net/smc/smc_cdc.h). Linux calls the last 18 bytes reserved, too.
+/* CDC messages, in which each side of a connection reports its producer and consumer cursors: where
+ * it writes and how far it has read (RFC 7609 A.4, net/smc/smc_cdc.h). The last 18 bytes are
+ * reserved, in Linux, too.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -71,6 +72,8 @@ say_trouble(const smcr_layout_walk_t *walk, const char *info, const char *line)
     smcr_say_line(walk, "%s", line);
 }
 
+/* Writes the texts of the message. With the failover flag it is a validation of the connection on a
+ * new link: cursors and other flags have no meaning (A.4). */
 static void
 summarize(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 {
@@ -82,7 +85,7 @@ summarize(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
         return;
     }
     const char *flags = flags_text(walk->pinfo, cdc);
-    /* at once: of all messages, these are the most */
+    /* One call for all values: most messages are of this kind. */
     smcr_say_info(walk, " Seq=%u Prod=%u:%u Cons=%u:%u%s", cdc->seq, cdc->prod.wrap,
                   cdc->prod.count, cdc->cons.wrap, cdc->cons.count, flags);
     smcr_say_line(walk, ", sequence %u, producer %u:%u, consumer %u:%u%s", cdc->seq,
@@ -95,8 +98,10 @@ summarize(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 
 /* ---- one message ---- */
 
+/* Checks type, length and flags. Urgent data that are present are pending, too (R-4.7.5-1). With
+ * the failover flag the other flags have no meaning. */
 static void
-check(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
+check_message(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 {
     const uint8_t urgent =
         SMCR_CDC_FLAG_URGENT_PRESENT | SMCR_CDC_FLAG_URGENT_PENDING | SMCR_CDC_FLAG_FAILOVER;
@@ -105,12 +110,12 @@ check(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
         smcr_say_note(walk, hf_smcr_cdc_type, &ei_smcr_llc_type);
     if (tvb_captured_length(walk->tvb) >= 2 && cdc->length != SMCR_LLC_LENGTH)
         smcr_say_note(walk, hf_smcr_cdc_length, &ei_smcr_cdc_length);
-    /* urgent data that are present are pending, too (R-4.7.5-1) */
     if ((cdc->flags & urgent) == SMCR_CDC_FLAG_URGENT_PRESENT)
         smcr_say_note(walk, hf_smcr_cdc_flags, &ei_smcr_cdc_urgent_flags);
 }
 
-/* Behind the flags everything is reserved, so a capture may cut it. */
+/* Whether all that matters is there. All bytes after the flags are reserved, so the capture may cut
+ * them. */
 static bool
 is_complete(tvbuff_t *payload, const smcr_cdc_t *cdc)
 {
@@ -140,9 +145,8 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
 
     smcr_layout_walk(&cdc_layout, &walk, 0, cdc);
     cdc->complete = is_complete(tvb, cdc);
-    check(&walk, cdc);
+    check_message(&walk, cdc);
     smcr_say_extra_bytes(&walk, tvb, SMCR_LLC_LENGTH);
-    /* Whatever follows the flags is reserved: a message cut there can be summed up. */
     if (tvb_captured_length(walk.tvb) >= SMCR_CDC_FLAGS_END)
         summarize(&walk, cdc);
     return walk.tree;

@@ -67,24 +67,36 @@ explain_diagnosis(smcr_message_clc_t *message, const smcr_clc_decline_t *decline
     smcr_say_both(walk, ": %s (0x%08x)", text, decline->diagnosis);
 }
 
+/* Shows the parts of a Decline; returns whether the first one, with the diagnosis, is there. Linux
+ * 5.10 to 5.15 sends version 2 in the length of version 1, without the words at the end. */
+static bool
+dissect_decline_parts(smcr_message_clc_t *message, smcr_clc_decline_t *decline)
+{
+    const smcr_layout_walk_t *walk = &message->walk;
+    const smcr_layout_t *first = message->format == 1 ? &decline_v1 : &decline_v2;
+    unsigned length = message->clc->header.length;
+    bool has_words = message->format == 2 && length != SMCR_CLC_DECLINE_LENGTH;
+
+    message->expected = has_words ? SMCR_CLC_DECLINE_V2_LENGTH : SMCR_CLC_DECLINE_LENGTH;
+    message->exact = true;
+    if (!smcr_clc_walk(message, walk, first, 0, decline))
+        return false;
+    smcr_clc_explain_peer_id(message, decline->peer_id);
+    if (message->format == 2)
+        smcr_clc_check_os(walk, smcr_wire_bits(decline->os, SMCR_MASK_OS));
+    if (has_words)
+        smcr_clc_walk(message, walk, &decline_words, decline_v2.length, NULL);
+    return true;
+}
+
 void
 smcr_clc_decline(smcr_message_clc_t *message)
 {
     const smcr_layout_walk_t *walk = &message->walk;
     smcr_clc_decline_t *decline = &message->clc->u.decline;
-    unsigned length = message->clc->header.length;
 
-    /* Linux 5.10 to 5.15 sends version 2 in the length of version 1. */
-    bool short_form = message->format == 1 || length == SMCR_CLC_DECLINE_LENGTH;
-    message->expected = short_form ? SMCR_CLC_DECLINE_LENGTH : SMCR_CLC_DECLINE_V2_LENGTH;
-    message->exact = true;
-    if (!smcr_clc_walk(message, walk, message->format == 1 ? &decline_v1 : &decline_v2, 0, decline))
+    if (!dissect_decline_parts(message, decline))
         return;
-    smcr_clc_explain_peer_id(message, decline->peer_id);
-    if (message->format == 2)
-        smcr_clc_check_os(walk, smcr_wire_bits(decline->os, SMCR_MASK_OS));
-    if (!short_form)
-        smcr_clc_walk(message, walk, &decline_words, decline_v2.length, NULL);
     if (!walk->flawed)
         explain_diagnosis(message, decline);
     if (decline->diagnosis == 0) /* (R-A.2.5-3) */
@@ -111,7 +123,7 @@ dissect_unknown(smcr_message_clc_t *message)
     smcr_clc_walk(message, walk, &unknown_layout, 0, NULL);
     smcr_say_note(walk, hf_smcr_clc_type, &ei_smcr_clc_type);
     if (captured > SMCR_CLC_HEADER_LENGTH)
-        body = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_clc_body, walk->tvb,
+        body = smcr_item_bytes(walk->tree, hf_smcr_clc_body, walk->tvb,
                                SMCR_CLC_HEADER_LENGTH, captured - SMCR_CLC_HEADER_LENGTH);
     smcr_clc_mark(message, SMCR_CLC_HEADER_LENGTH, end);
     if (captured < end) {
@@ -131,53 +143,73 @@ body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
 
     if (body < SMCR_CLC_HEADER_LENGTH)
         return length;
-    bool ends = header->length == length || tvb_captured_length(tvb) < length ||
-                smcr_wire_is_eyecatcher(tvb_get_ntohl(tvb, (int)body));
-    return ends ? body : length;
+    if (header->length == length || tvb_captured_length(tvb) < length)
+        return body;
+    return smcr_wire_is_eyecatcher(tvb_get_ntohl(tvb, (int)body)) ? body : length;
 }
 
-/* Shows the trailer behind the body and returns whether it is one. Linux takes either eyecatcher
- * in all messages, whatever the one at the start. */
+/* Checks the four bytes of the trailer and returns whether they are an eyecatcher. A message ends
+ * with the eyecatcher that it begins with (R-A.2-2). Linux takes either eyecatcher in all
+ * messages. */
+static bool
+check_trailer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
+              uint32_t eyecatcher)
+{
+    if (!smcr_wire_is_eyecatcher(eyecatcher)) {
+        smcr_say_note(walk, hf_smcr_clc_trailer, &ei_smcr_clc_trailer);
+        return false;
+    }
+    if (eyecatcher != message->clc->header.eyecatcher)
+        smcr_say_note_format(walk, hf_smcr_clc_trailer, &ei_smcr_clc_unusual,
+                             "The message does not begin with this eyecatcher; Linux takes either "
+                             "(smc_clc_msg_hdr_valid())");
+    return true;
+}
+
+/* Shows the trailer after the body and returns whether it is one. Where the capture ends within the
+ * body, an expert item has already said so. */
 static bool
 dissect_trailer(smcr_message_clc_t *message, tvbuff_t *tvb)
 {
     unsigned offset = tvb_reported_length(message->walk.tvb);
-    bool captured = tvb_captured_length(tvb) >= offset; /* the body, else that is already said */
+    bool body_is_captured = tvb_captured_length(tvb) >= offset;
+    bool has_trailer = offset != tvb_reported_length(tvb);
+    unsigned stated_length = message->clc->header.length;
     smcr_clc_header_t trailer;
     smcr_layout_walk_t walk = message->walk;
 
     walk.tvb = tvb;
-    if (message->whole && offset == tvb_reported_length(tvb) &&
-        offset < message->clc->header.length)
-        smcr_layout_explain_missing(&walk, walk.top, message->clc->header.length);
-    if (!captured || offset == tvb_reported_length(tvb))
+    if (message->whole && !has_trailer && offset < stated_length)
+        smcr_layout_explain_missing(&walk, walk.top, stated_length);
+    if (!body_is_captured || !has_trailer)
         return false;
     if (!smcr_layout_walk(&trailer_layout, &walk, offset, &trailer)) {
         message->whole = false;
         return false;
     }
-    bool is_trailer = smcr_wire_is_eyecatcher(trailer.eyecatcher);
-    if (!is_trailer)
-        smcr_say_note(&walk, hf_smcr_clc_trailer, &ei_smcr_clc_trailer);
-    else if (trailer.eyecatcher != message->clc->header.eyecatcher) /* (R-A.2-2) */
-        smcr_say_note_format(&walk, hf_smcr_clc_trailer, &ei_smcr_clc_unusual,
-                             "The message does not begin with this eyecatcher; Linux takes either "
-                             "(smc_clc_msg_hdr_valid())");
-    return is_trailer;
+    return check_trailer(message, &walk, trailer.eyecatcher);
 }
 
-/* Tells of a length field that is wrong, as far as the message's contents tell. */
+/* Whether the length field contradicts the contents of the message. */
+static bool
+length_is_wrong(const smcr_message_clc_t *message)
+{
+    unsigned length = message->clc->header.length;
+
+    return message->exact ? length != message->expected : length < message->expected;
+}
+
+/* Raises an expert item where the length field is wrong. */
 static void
 check_length(const smcr_message_clc_t *message)
 {
     const smcr_layout_walk_t *walk = &message->walk;
     unsigned length = message->clc->header.length;
-    unsigned expected = message->expected;
 
-    if (message->exact ? length != expected : length < expected)
+    if (length_is_wrong(message))
         smcr_say_note_format(walk, hf_smcr_clc_length, &ei_smcr_clc_length,
                              "The length is %u, but this message has %s%u bytes", length,
-                             message->exact ? "" : "at least ", expected);
+                             message->exact ? "" : "at least ", message->expected);
     else if (length > SMCR_CLC_LENGTH_MAX)
         smcr_say_note_format(walk, hf_smcr_clc_length, &ei_smcr_clc_length,
                              "The length is %u, which no CLC message reaches", length);
@@ -208,37 +240,52 @@ format_of(const smcr_clc_header_t *header)
     return version == 2 || (version > 2 && header->length > longest) ? 2 : 1;
 }
 
-/* A message whose header is there. */
+/* Keeps how far the message is whole and right. `captured` and `bytes`: bytes of the message in the
+ * capture, and on the wire. trailer_right: the message ends with an eyecatcher.
+ *
+ * A message that the capture cuts is never called malformed: the missing bytes may be right. */
 static void
-dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
+keep_verdict(const smcr_message_clc_t *message, unsigned captured, unsigned bytes,
+             bool trailer_right)
 {
     smcr_clc_t *clc = message->clc;
-    unsigned captured = tvb_captured_length(tvb), bytes = tvb_reported_length(tvb);
-    unsigned length = body_length(tvb, &clc->header);
-    unsigned version = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION);
+    bool has_right_bytes = message->exact && message->expected == bytes;
+    bool states_other_length =
+        message->exact && !(has_right_bytes && clc->header.length == bytes);
+    bool contents_are_right = message->whole && message->consistent;
 
-    message->format = format_of(&clc->header);
-    message->walk.tvb =
-        tvb_new_subset_length_caplen(tvb, 0, (int)MIN(length, captured), (int)length);
-    smcr_say_name(&message->walk, "CLC %s",
-                  val_to_str_const(clc->header.type, smcr_values_clc_types, "message"));
-    body_of(clc->header.type)(message);
-    smcr_clc_show_other_bytes(message);
-    bool trailer_right = dissect_trailer(message, tvb);
-    check_length(message);
-    if (version < 1 || version > 2)
-        smcr_say_note(&message->walk, hf_smcr_clc_version, &ei_smcr_clc_version);
-    bool fits = message->exact && message->expected == bytes;
-    bool lies = message->exact && !(fits && clc->header.length == bytes);
-    clc->complete = message->whole && trailer_right && fits;
-    clc->malformed = captured == bytes && (!message->whole || !message->consistent || lies ||
-                                           !trailer_right);
+    clc->complete = message->whole && trailer_right && has_right_bytes;
+    clc->malformed = captured == bytes &&
+                     (!contents_are_right || states_other_length || !trailer_right);
     clc->bytes = bytes;
     clc->expected = message->expected;
     clc->exact = message->exact;
     clc->usable = captured >= SMCR_CLC_CORE_LENGTH;
     clc->cut_psn = captured < SMCR_CLC_PSN_LENGTH;
     clc->cut_code = captured < MIN(SMCR_CLC_CODE_LENGTH, bytes);
+}
+
+/* Decodes a message whose header is captured. */
+static void
+dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
+{
+    const smcr_clc_header_t *header = &message->clc->header;
+    unsigned captured = tvb_captured_length(tvb), bytes = tvb_reported_length(tvb);
+    unsigned length = body_length(tvb, header);
+    unsigned version = smcr_wire_bits(header->flags, SMCR_MASK_VERSION);
+
+    message->format = format_of(header);
+    message->walk.tvb =
+        tvb_new_subset_length_caplen(tvb, 0, (int)MIN(length, captured), (int)length);
+    smcr_say_name(&message->walk, "CLC %s",
+                  val_to_str_const(header->type, smcr_values_clc_types, "message"));
+    body_of(header->type)(message);
+    smcr_clc_show_other_bytes(message);
+    bool trailer_right = dissect_trailer(message, tvb);
+    check_length(message);
+    if (version < 1 || version > 2)
+        smcr_say_note(&message->walk, hf_smcr_clc_version, &ei_smcr_clc_version);
+    keep_verdict(message, captured, bytes, trailer_right);
     if (!message->whole)
         smcr_say_both(&message->walk, " (incomplete)");
 }

@@ -15,7 +15,7 @@
 #define SIZES_AT 50
 #define DMB_SIZE_AT 25     /* SMC-D */
 #define FCE_LENGTH 52      /* first contact extension of SMC-R */
-#define GID_COUNT_LENGTH 4 /* with the reserved bytes behind it */
+#define GID_COUNT_LENGTH 4 /* with the reserved bytes after it */
 
 /* ---- layouts ---- */
 
@@ -118,7 +118,9 @@ is_first_contact(const smcr_message_clc_t *message)
     return message->clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT;
 }
 
-/* Whether Accepts of SMC-R have the length, in one of the two versions. */
+/* Whether the length field is one of an Accept of SMC-R, in the version of the message. Version 1
+ * has one length. Version 2 has a least one, which includes the first contact extension if the flag
+ * says so. */
 static bool
 has_length_of_smcr(const smcr_clc_header_t *header)
 {
@@ -129,10 +131,11 @@ has_length_of_smcr(const smcr_clc_header_t *header)
                ? header->length == SMCR_CLC_ACCEPT_LENGTH : header->length >= fixed;
 }
 
-/* Whether the message is of SMC-D: as Linux by the type in byte 7, and by the eyecatcher where
- * that is neither SMC-R nor SMC-D, or where the length is none of SMC-D. */
+/* Whether the message is of SMC-D. Linux goes by the type in byte 7. The eyecatcher decides where
+ * the type is neither SMC-R nor SMC-D, and where the type is SMC-D but the length is one of
+ * SMC-R. */
 static bool
-speaks_of_smcd(const smcr_message_clc_t *message)
+is_of_smcd(const smcr_message_clc_t *message)
 {
     const smcr_clc_header_t *header = &message->clc->header;
     unsigned type = smcr_wire_bits(header->flags, SMCR_MASK_TYPE_V1);
@@ -153,6 +156,9 @@ check_path(const smcr_message_clc_t *message)
         smcr_say_note(&message->walk, hf_smcr_clc_path, &ei_smcr_clc_path);
 }
 
+/* Checks the values of an Accept or Confirm of SMC-R. The MTU is that of the first contact; in
+ * later messages the field has no meaning (RFC 7609 A.2.3). All bytes of the RMB element are below
+ * the end of the address space (R-A.2.3-8). */
 static void
 check_smcr(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
 {
@@ -164,12 +170,10 @@ check_smcr(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
         smcr_say_note(walk, hf_smcr_rmb_index, &ei_smcr_rmb_index);
     if (smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE) > SMCR_BSIZE_512K)
         smcr_say_note(walk, hf_smcr_rmb_bsize, &ei_smcr_rmb_bsize);
-    /* The MTU is that of the first contact; later the field means nothing (RFC 7609 A.2.3). */
     if (is_first_contact(message) &&
         !try_val_to_str(smcr_wire_bits(accept->sizes, SMCR_MASK_MTU), smcr_values_mtus))
         smcr_say_note(walk, hf_smcr_mtu, &ei_smcr_mtu);
     smcr_clc_check_mac(message, accept->mac);
-    /* The RMB has all bytes of the element below the end of the address space. (R-A.2.3-8) */
     if (smcr_wire_clc_is_beyond(accept))
         smcr_say_note(walk, hf_smcr_rmb_va, &ei_smcr_rmb_address);
 }
@@ -207,13 +211,15 @@ dissect_gid_list(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t 
 {
     listed_gid_t list[SMCR_CLC_COUNT_MAX + 1] = {{{0}}};
     unsigned gids = start + GID_COUNT_LENGTH;
-    smcr_layout_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_gid_list,
+    smcr_layout_walk_t walk = smcr_clc_subtree(&message->walk, hf_smcr_clc_gid_list,
                                                ett_smcr_gid_list, start, GID_COUNT_LENGTH);
 
     if (!smcr_clc_walk(message, &walk, &gid_count, start, accept))
         return;
-    unsigned count = smcr_clc_count(message, &walk, hf_smcr_gid_count, gids, SMCR_GID_LENGTH,
-                                    accept->gid_count);
+    unsigned count = smcr_clc_count(
+        message, &walk,
+        &(smcr_message_clc_list_t){.hf_count = hf_smcr_gid_count, .count = accept->gid_count,
+                                   .start = gids, .length = SMCR_GID_LENGTH});
     for (unsigned i = 0; i < count && message->whole; i++) {
         unsigned place = MIN(i, SMCR_CLC_COUNT_MAX); /* above, there is an item for their number */
         if (smcr_clc_walk(message, &walk, &gid_layout, gids + i * SMCR_GID_LENGTH, &list[place]) &&
@@ -240,14 +246,26 @@ describe_fce(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
     smcr_clc_check_release(walk, hf_smcr_clc_release_0f, release);
 }
 
-/* The first contact extension at `start`. SMC-D of release 0 has the first 36 bytes only. */
-static void
-dissect_fce(smcr_message_clc_t *message, unsigned start, bool smcd, smcr_clc_accept_t *accept)
+/* What follows the first 36 bytes of the first contact extension. Release 1 has negotiated values
+ * there, release 0 of SMC-R reserved bytes. NULL: SMC-D of release 0 has nothing. */
+static const smcr_layout_t *
+fce_tail(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
 {
+    if (smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE) >= SMCR_CLC_RELEASE_1)
+        return &fce_v21;
+    return message->clc->smcd ? NULL : &fce_v20;
+}
+
+/* Dissects the first contact extension at `start`. In the Confirm of SMC-R a list of GIDs
+ * follows. */
+static void
+dissect_fce(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *accept)
+{
+    bool smcd = message->clc->smcd;
     const smcr_layout_t *head = smcd ? &fce_smcd : &fce_smcr;
     unsigned end = start + head->length;
-    smcr_layout_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_fce,
-                                               ett_smcr_fce, start, head->length);
+    smcr_layout_walk_t walk =
+        smcr_clc_subtree(&message->walk, hf_smcr_clc_fce, ett_smcr_fce, start, head->length);
 
     message->exact = false;
     message->expected += head->length;
@@ -256,9 +274,8 @@ dissect_fce(smcr_message_clc_t *message, unsigned start, bool smcd, smcr_clc_acc
     accept->has_fce = true;
     describe_fce(&walk, accept);
 
-    bool v21 = smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE) >= SMCR_CLC_RELEASE_1;
-    if (v21 || !smcd) {
-        const smcr_layout_t *tail = v21 ? &fce_v21 : &fce_v20;
+    const smcr_layout_t *tail = fce_tail(message, accept);
+    if (tail) {
         message->expected += tail->length;
         smcr_clc_walk(message, &walk, tail, end, accept);
         end += tail->length;
@@ -307,47 +324,79 @@ dissect_smcd(smcr_message_clc_t *message, smcd_accept_t *accept)
     return true;
 }
 
-/* "SMC-Rv2.1"; the first contact extension tells the release for all messages of the group. */
+/* The release of SMC version 2, 0: not known, or release 0. The first contact extension states it
+ * for all messages of the link group. */
+static unsigned
+release_of(const smcr_message_clc_t *message, const smcr_clc_accept_t *first_contact)
+{
+    unsigned stated = smcr_wire_bits(first_contact->os_release, SMCR_MASK_RELEASE);
+    bool joins_group = message->format == 2 && !is_first_contact(message);
+
+    if (stated)
+        return stated;
+    return joins_group ? message->release : 0;
+}
+
+/* "SMC-Rv2.1" */
 static const char *
 kind_text(const smcr_message_clc_t *message, const smcr_clc_accept_t *first_contact)
 {
     wmem_allocator_t *pool = message->walk.pinfo->pool;
-    unsigned told = smcr_wire_bits(first_contact->os_release, SMCR_MASK_RELEASE);
-    unsigned agreed = message->format == 2 && !is_first_contact(message) ? message->release : 0;
-    unsigned release = told ? told : agreed;
+    unsigned release = release_of(message, first_contact);
     char kind = message->clc->smcd ? 'D' : 'R';
 
     return release ? wmem_strdup_printf(pool, "SMC-%cv%u.%u", kind, message->format, release)
                    : wmem_strdup_printf(pool, "SMC-%cv%u", kind, message->format);
 }
 
+/* Dissects the fixed part, then the first contact extension of version 2. `first_contact`: keeps
+ * what the extension says. Returns whether the fixed part is there. */
+static bool
+dissect_parts(smcr_message_clc_t *message, smcd_accept_t *smcd_accept,
+              smcr_clc_accept_t *first_contact)
+{
+    bool smcd = message->clc->smcd;
+    bool has_fce = message->format == 2 && is_first_contact(message);
+    bool fixed = smcd ? dissect_smcd(message, smcd_accept) : dissect_smcr(message);
+
+    check_path(message);
+    if (has_fce && fixed)
+        dissect_fce(message, smcd ? smcd_v2.length : smcr_v2.length, first_contact);
+    else if (has_fce)
+        message->exact = false;
+    return fixed;
+}
+
+static void
+say_smcd_ids(const smcr_layout_walk_t *walk, const smcd_accept_t *accept)
+{
+    smcr_say(walk, "GID", "ISM GID", "0x%016" PRIx64, accept->gid);
+    smcr_say_info(walk, " Token=0x%016" PRIx64, accept->token);
+}
+
+static void
+say_smcr_ids(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
+{
+    smcr_say(walk, "QPN", "queue pair", "0x%06x", accept->qpn);
+    smcr_say(walk, "RKey", "RKey", "0x%08x", accept->rkey);
+    smcr_say_info(walk, " Token=0x%08x", accept->token);
+}
+
 void
 smcr_clc_accept(smcr_message_clc_t *message)
 {
     const smcr_layout_walk_t *walk = &message->walk;
-    bool smcd = speaks_of_smcd(message);
-    bool has_fce = message->format == 2 && is_first_contact(message);
-    smcd_accept_t smcd_accept = {0}; /* the state has no use for it */
+    bool smcd = is_of_smcd(message);
+    smcd_accept_t smcd_accept = {0}; /* `state` has no use for it */
     smcr_clc_accept_t *first_contact = smcd ? &smcd_accept.first_contact : &message->clc->u.accept;
 
     message->clc->smcd = smcd;
-    bool fixed = smcd ? dissect_smcd(message, &smcd_accept) : dissect_smcr(message);
-    check_path(message);
-    if (has_fce && fixed)
-        dissect_fce(message, smcd ? smcd_v2.length : smcr_v2.length, smcd, first_contact);
-    else if (has_fce)
-        message->exact = false;
-
-    const char *kind = kind_text(message, first_contact);
-    smcr_say_behind(walk, " ", ": ", "%s", kind);
-    if (fixed && smcd) {
-        smcr_say(walk, "GID", "ISM GID", "0x%016" PRIx64, smcd_accept.gid);
-        smcr_say_info(walk, " Token=0x%016" PRIx64, smcd_accept.token);
-    } else if (fixed) {
-        smcr_say(walk, "QPN", "queue pair", "0x%06x", first_contact->qpn);
-        smcr_say(walk, "RKey", "RKey", "0x%08x", first_contact->rkey);
-        smcr_say_info(walk, " Token=0x%08x", first_contact->token);
-    }
+    bool fixed = dissect_parts(message, &smcd_accept, first_contact);
+    smcr_say_behind(walk, " ", ": ", "%s", kind_text(message, first_contact));
+    if (fixed && smcd)
+        say_smcd_ids(walk, &smcd_accept);
+    else if (fixed)
+        say_smcr_ids(walk, first_contact);
     if (is_first_contact(message)) {
         smcr_say_info(walk, " First contact");
         smcr_say_line(walk, ", first contact");

@@ -41,10 +41,10 @@ smcr_clc_walk(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
 }
 
 smcr_layout_walk_t
-smcr_clc_subtree(const smcr_message_clc_t *message, const smcr_layout_walk_t *parent, int hf,
-                 int ett, unsigned start, unsigned length)
+smcr_clc_subtree(const smcr_layout_walk_t *parent, int hf, int ett, unsigned start,
+                 unsigned length)
 {
-    unsigned captured = tvb_captured_length(message->walk.tvb);
+    unsigned captured = tvb_captured_length(parent->tvb);
     smcr_layout_walk_t walk = *parent;
 
     if (start < captured) {
@@ -75,14 +75,14 @@ is_free(const smcr_message_clc_t *message, unsigned start, unsigned end)
     return true;
 }
 
-/* Where the next decoded part begins at or behind `offset`; `end` when there is none. Moves
- * `offset` behind the parts that it lies in. */
+/* Moves `offset` to the end of the decoded parts that it lies in. Returns where the next decoded
+ * part begins after it; `end`: there is none. */
 static unsigned
 next_part(const smcr_message_clc_t *message, unsigned *offset, unsigned end)
 {
     unsigned next = end;
 
-    /* The parts are in the order of decoding, not of place: each round gets behind one at least. */
+    /* The parts are in order of decoding, not of place. Each round passes one of them at least. */
     for (unsigned round = 0; round < message->part_count; round++)
         for (unsigned i = 0; i < message->part_count; i++)
             if (message->parts[i].start <= *offset && *offset < message->parts[i].end)
@@ -104,9 +104,9 @@ smcr_clc_show_other_bytes(smcr_message_clc_t *message)
     unsigned next = next_part(message, &offset, end);
 
     while (offset < MIN(end, captured)) {
-        proto_item *item = smcr_item_bytes(
-            walk->pinfo, walk->tree, extra ? hf_smcr_extra_bytes : hf_smcr_cut_bytes, walk->tvb,
-            offset, MIN(next, captured) - offset);
+        proto_item *item =
+            smcr_item_bytes(walk->tree, extra ? hf_smcr_extra_bytes : hf_smcr_cut_bytes, walk->tvb,
+                            offset, MIN(next, captured) - offset);
         if (extra && !walk->flawed)
             smcr_item_raise(walk->pinfo, item, &ei_smcr_clc_extra);
         offset = next;
@@ -121,23 +121,25 @@ smcr_clc_show_other_bytes(smcr_message_clc_t *message)
 /* ---- checks that several types need ---- */
 
 unsigned
-smcr_clc_count(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf, unsigned start,
-               unsigned size, unsigned count)
+smcr_clc_count(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
+               const smcr_message_clc_list_t *list)
 {
-    unsigned free = start;
+    unsigned free = list->start;
     unsigned end = next_part(message, &free, tvb_reported_length(walk->tvb));
-    unsigned room = free == start && start < end ? (end - start) / size : 0;
+    bool start_is_free = free == list->start && list->start < end;
+    unsigned room = start_is_free ? (end - list->start) / list->length : 0;
 
-    if (count > SMCR_CLC_COUNT_MAX)
-        smcr_say_note_format(walk, hf, &ei_smcr_clc_limit,
-                             "The count is %u; the protocol allows %u at most", count,
+    if (list->count > SMCR_CLC_COUNT_MAX)
+        smcr_say_note_format(walk, list->hf_count, &ei_smcr_clc_limit,
+                             "The count is %u; the protocol allows %u at most", list->count,
                              SMCR_CLC_COUNT_MAX);
-    if (count > room) {
-        smcr_say_note_format(walk, hf, &ei_smcr_clc_count,
-                             "The count is %u, but the message has room for %u only", count, room);
+    if (list->count > room) {
+        smcr_say_note_format(walk, list->hf_count, &ei_smcr_clc_count,
+                             "The count is %u, but the message has room for %u only", list->count,
+                             room);
         message->consistent = false;
     }
-    return MIN(count, room);
+    return MIN(list->count, room);
 }
 
 void

@@ -20,51 +20,64 @@
 
 /* A message while it is decoded. */
 typedef struct {
-    smcr_layout_walk_t walk; /* tvb: the message without its trailer */
+    smcr_layout_walk_t walk;    /* tvb: the message without its trailer */
     smcr_layout_shown_t *shown; /* head of the list that `walk` writes */
-    smcr_clc_t *clc;
-    unsigned format;   /* 1 or 2: the version whose layouts are used */
-    unsigned release;  /* of version 2, that was agreed on before; 0: not known */
-    bool whole;        /* false once bytes were missing: nothing behind them is decoded */
-    bool consistent;   /* false once a count or an offset was wrong: the right length is unknown */
-    unsigned expected; /* bytes that the message must have, trailer included */
-    bool exact;        /* expected is the only length, not just the least one */
-    unsigned part_count;
+    smcr_clc_t *clc;            /* what has been decoded, for the caller */
+    unsigned format;            /* 1 or 2: the version whose layouts are used */
+    unsigned release;           /* release of version 2 that was agreed on before; 0: not known */
+    bool whole;                 /* false after missing bytes: nothing after them is decoded */
+    bool consistent;            /* false after a wrong count or offset: then the right length of the
+                                   message is not known */
+    unsigned expected;          /* bytes that the message has to have, trailer included */
+    bool exact;                 /* `expected` is the only right length; else it is the least one */
+    unsigned part_count;        /* of `parts` */
     struct {
-        unsigned start, end;
-    } parts[SMCR_MESSAGE_CLC_PARTS_MAX]; /* what has been decoded */
+        unsigned start; /* offset of the first byte in the message */
+        unsigned end;   /* offset after the last byte */
+    } parts[SMCR_MESSAGE_CLC_PARTS_MAX]; /* bytes that have been decoded, in order of decoding */
 } smcr_message_clc_t;
 
 /* The parts of a peer ID (A.2.1), below its 8 bytes. */
 extern smcr_layout_t smcr_message_clc_peer_id;
 
-/* Walks `layout` at `base`, shows it in walk->tree, and marks its bytes. Returns message->whole. */
+/* Walks `layout` from byte `base` of the message, shows it in walk->tree, and marks its bytes as
+ * decoded. Does nothing after missing bytes. Returns message->whole. */
 bool smcr_clc_walk(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                    const smcr_layout_t *layout, unsigned base, void *keep);
 
 /* Marks bytes [start, end) as decoded. */
 void smcr_clc_mark(smcr_message_clc_t *message, unsigned start, unsigned end);
 
-/* Shows the bytes that no part has marked. In a message that is cut short they need not be too
- * many: a part that was not reached may lie there. */
+/* Shows the bytes that no part has marked. In a whole message they are extra bytes, with an expert
+ * item. In a message that is cut short they may be a part that was not reached. */
 void smcr_clc_show_other_bytes(smcr_message_clc_t *message);
 
-/* A walk below a new item `hf` that stands for bytes [start, start + length) of the message. */
-smcr_layout_walk_t smcr_clc_subtree(const smcr_message_clc_t *message,
-                                    const smcr_layout_walk_t *parent, int hf, int ett,
+/* Adds the item of a part: field `hf`, bytes [start, start + length) of the message, subtree `ett`.
+ * Returns a walk whose rows go below that item. Where none of the bytes is captured there is no
+ * item, and the rows go where those of `parent` go. */
+smcr_layout_walk_t smcr_clc_subtree(const smcr_layout_walk_t *parent, int hf, int ett,
                                     unsigned start, unsigned length);
 
 /* Lets the item of `walk` end at byte `end` of the message, once its length is known. */
 void smcr_clc_subtree_end(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                           unsigned end);
 
-/* How many of the `count` entries of `size` bytes that field `hf` announces have room from `start`
- * on, up to the next part that has been decoded. Expert items say when it is fewer, and when it is
- * more than the protocol allows. */
-unsigned smcr_clc_count(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
-                        unsigned start, unsigned size, unsigned count);
+/* A list of entries of the same size, whose number a field of the message announces. */
+typedef struct {
+    int hf_count;      /* the field that announces the number */
+    unsigned count;    /* the number that it announces */
+    unsigned start;    /* offset of the first entry in the message */
+    unsigned length;   /* bytes of an entry */
+} smcr_message_clc_list_t;
 
-/* Says whose peer ID it is when the sender had none of its own; `peer_id` has 8 bytes. */
+/* Returns how many entries of the list have room, up to the next part that has been decoded or to
+ * the end of the message. Raises an expert item where that is fewer than announced, and where more
+ * are announced than the protocol allows (SMCR_CLC_COUNT_MAX). */
+unsigned smcr_clc_count(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
+                        const smcr_message_clc_list_t *list);
+
+/* Appends a remark to the peer ID that Linux sends as long as it has no active RDMA port. `peer_id`
+ * has 8 bytes (A.2.1). */
 void smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_id);
 
 /* Whether all `length` bytes, those of a GID at most, are zero. */
@@ -100,7 +113,8 @@ smcr_clc_check_os(const smcr_layout_walk_t *walk, unsigned code)
         smcr_say_note(walk, hf_smcr_clc_os, &ei_smcr_clc_os);
 }
 
-/* What a Proposal offers (enum smcr_clc_smc_type); version 1 has reserved bits for the second. */
+/* What a Proposal offers in version 1 and in version 2 (enum smcr_clc_smc_type). A Proposal of
+ * version 1 has reserved bits for the second. */
 static inline unsigned
 smcr_clc_offered_v1(const smcr_message_clc_t *message)
 {
@@ -134,16 +148,17 @@ smcr_clc_release(const smcr_clc_proposal_t *proposal)
     return smcr_wire_bits(proposal->v2_flags, SMCR_MASK_V2_RELEASE);
 }
 
-/* Whether `length` bytes at `start`, where the offset in field `hf` points, can be a part. If not,
- * an expert item says why, and the message's right length is not known. */
+/* Returns whether `length` bytes at `start`, where the offset in field `hf` points, lie within the
+ * message and outside of other parts. If not, an expert item says why, and the message is no longer
+ * consistent. */
 bool smcr_clc_place_is_possible(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                                 unsigned start, unsigned length);
 
-/* The SMC-D area, right behind the first 40 bytes. */
+/* Dissects the SMC-D area, right after the first 40 bytes. */
 void smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal);
 
-/* The SMCv2 extension and the SMC-Dv2 extension, whose offset it has. Returns the bytes that both
- * have by their counts. */
+/* Dissects the SMCv2 extension and the SMC-Dv2 extension, whose offset the former has. Returns the
+ * number of bytes that both have by their counts. */
 unsigned smcr_clc_v2_extension_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal);
 
 /* Each shows, checks and decodes one type of message, header included (A.2.2 to A.2.5). */

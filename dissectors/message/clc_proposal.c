@@ -1,11 +1,10 @@
-/* CLC Proposal, RFC 7609 A.2.2: its first 40 bytes, the IP area, and what is offered. Called by
- * clc.c. What Linux adds for SMC-D and SMCv2 is in clc_proposal_v2.c.
+/* CLC Proposal, RFC 7609 A.2.2: its first 40 bytes, the IP area, and the kinds of SMC that it
+ * offers. Called by clc.c. The areas that Linux adds for SMC-D and SMCv2 are in clc_proposal_v2.c.
  *
- * Offsets in the message say where its parts are: the IP area is `ip_area_offset` bytes behind
- * that field.
+ * Offsets in the message say where its parts are. The IP area begins `ip_area_offset` bytes after
+ * the end of that field.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "clc_messages.h"
 
@@ -76,10 +75,31 @@ subnet_kind(const smcr_clc_proposal_t *proposal)
     return has_host_bits(proposal) ? "address with bits outside its mask" : "network address";
 }
 
+/* Appends the subnet to the line of the IP area, ": 10.0.0.0/24" or ": IPv4, mask of 24 bits". */
+static void
+append_subnet(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal,
+              const char *kind)
+{
+    const uint8_t *subnet = proposal->subnet;
+
+    if (g_str_equal(kind, "mask"))
+        proto_item_append_text(walk->tree, ": IPv4, mask of %u bits", proposal->subnet_length);
+    else
+        proto_item_append_text(walk->tree, ": %u.%u.%u.%u/%u", subnet[0], subnet[1], subnet[2],
+                               subnet[3], proposal->subnet_length);
+}
+
+/* Appends "2 IPv6 prefixes" to the line of the IP area. */
+static void
+append_prefix_count(const smcr_layout_walk_t *walk, const char *separator, unsigned count)
+{
+    proto_item_append_text(walk->tree, "%s%u IPv6 prefix%s", separator, count,
+                           count == 1 ? "" : "es");
+}
+
 static void
 describe_ip_area(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal)
 {
-    const uint8_t *subnet = proposal->subnet;
     const char *kind = subnet_kind(proposal);
 
     if (kind)
@@ -87,17 +107,13 @@ describe_ip_area(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *prop
     if (has_host_bits(proposal)) /* (R-A.2.2-6) */
         smcr_say_note_format(walk, hf_smcr_clc_subnet, &ei_smcr_clc_unusual,
                              "The subnet has bits behind its mask");
-    if (kind && g_str_equal(kind, "mask"))
-        proto_item_append_text(walk->tree, ": IPv4, mask of %u bits", proposal->subnet_length);
-    else if (kind)
-        proto_item_append_text(walk->tree, ": %u.%u.%u.%u/%u", subnet[0], subnet[1], subnet[2],
-                               subnet[3], proposal->subnet_length);
+    if (kind)
+        append_subnet(walk, proposal, kind);
     if (proposal->prefix_count)
-        proto_item_append_text(walk->tree, "%s%u IPv6 prefix%s", kind ? ", " : ": ",
-                               proposal->prefix_count, proposal->prefix_count == 1 ? "" : "es");
+        append_prefix_count(walk, kind ? ", " : ": ", proposal->prefix_count);
 }
 
-/* Whether the prefix has bits behind its length. */
+/* Whether the prefix has bits after its length. */
 static bool
 has_more_bits(const prefix_t *prefix)
 {
@@ -132,7 +148,8 @@ dissect_prefixes(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, un
     }
 }
 
-/* Returns the bytes that the area has by its count. */
+/* Dissects the IP area. Returns the number of bytes that it has by its count of prefixes; 0: it
+ * cannot be where the offset says. */
 static unsigned
 dissect_ip_area(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 {
@@ -143,7 +160,7 @@ dissect_ip_area(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
                                     IP_AREA_LENGTH))
         return 0;
 
-    smcr_layout_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_ip_area,
+    smcr_layout_walk_t walk = smcr_clc_subtree(&message->walk, hf_smcr_clc_ip_area,
                                                ett_smcr_ip_area, start, IP_AREA_LENGTH);
     if (!smcr_clc_walk(message, &walk, &ip_area, start, proposal))
         return 0;
@@ -152,8 +169,11 @@ dissect_ip_area(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
     if (proposal->subnet_length > 32)
         smcr_say_note(&walk, hf_smcr_clc_subnet_length, &ei_smcr_clc_subnet);
 
-    unsigned count = smcr_clc_count(message, &walk, hf_smcr_clc_prefix_count, prefixes,
-                                    SMCR_WIRE_PREFIX_LENGTH, proposal->prefix_count);
+    unsigned count = smcr_clc_count(
+        message, &walk,
+        &(smcr_message_clc_list_t){.hf_count = hf_smcr_clc_prefix_count,
+                                   .count = proposal->prefix_count, .start = prefixes,
+                                   .length = SMCR_WIRE_PREFIX_LENGTH});
     dissect_prefixes(message, &walk, prefixes, count);
     smcr_clc_subtree_end(message, &walk, prefixes + count * SMCR_WIRE_PREFIX_LENGTH);
     return IP_AREA_LENGTH + SMCR_WIRE_PREFIX_LENGTH * (unsigned)proposal->prefix_count;
@@ -206,19 +226,34 @@ summarize(const smcr_message_clc_t *message)
     smcr_say_line(walk, ", %u EID%s", eids, eids == 1 ? "" : "s");
 }
 
-/* The parts behind the first 40 bytes. Returns the bytes of the whole message by its counts. */
-static unsigned
-dissect_parts(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
+/* Whether the SMC-D area follows the first 40 bytes. Version 2 has it even where the offset of the
+ * IP area is 0, since there is none. In version 1 the offset leaves room for it. */
+static bool
+has_smcd_area(const smcr_message_clc_t *message)
 {
-    bool v2 = message->format == 2;
-    bool has_ip_area = !v2 || smcr_clc_offered_v1(message) != SMCR_CLC_TYPE_NONE;
-    unsigned length = SMCR_CLC_BASE_LENGTH + SMCR_CLC_TRAILER_LENGTH +
-                      (v2 ? SMCR_CLC_SMCD_AREA_LENGTH : proposal->ip_area_offset);
+    return message->format == 2 ||
+           message->clc->u.proposal.ip_area_offset == SMCR_CLC_SMCD_AREA_LENGTH;
+}
 
-    /* Version 2 has the SMC-D area even when the offset is 0 because there is no IP area. */
-    if (v2 || proposal->ip_area_offset == SMCR_CLC_SMCD_AREA_LENGTH)
+/* Whether the Proposal has an IP area. In version 2 it belongs to the offer of version 1. */
+static bool
+has_ip_area(const smcr_message_clc_t *message)
+{
+    return message->format == 1 || smcr_clc_offered_v1(message) != SMCR_CLC_TYPE_NONE;
+}
+
+/* Dissects the areas after the first 40 bytes. Returns the bytes of the whole message by its
+ * counts. */
+static unsigned
+dissect_areas(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
+{
+    unsigned before_ip_area =
+        message->format == 2 ? SMCR_CLC_SMCD_AREA_LENGTH : proposal->ip_area_offset;
+    unsigned length = SMCR_CLC_BASE_LENGTH + before_ip_area + SMCR_CLC_TRAILER_LENGTH;
+
+    if (has_smcd_area(message))
         smcr_clc_smcd_area_dissect(message, proposal);
-    if (message->whole && has_ip_area)
+    if (message->whole && has_ip_area(message))
         length += dissect_ip_area(message, proposal);
     if (!message->whole || smcr_clc_offered_v2(message) == SMCR_CLC_TYPE_NONE)
         return length;
@@ -238,24 +273,33 @@ check_device(const smcr_message_clc_t *message, const smcr_clc_proposal_t *propo
     smcr_clc_check_mac(message, proposal->mac);
 }
 
-void
-smcr_clc_proposal(smcr_message_clc_t *message)
+/* Dissects the first 40 bytes and the areas after them. The message has the length of its areas if
+ * all of them are there and consistent; else only the least length is known. */
+static void
+dissect_parts(smcr_message_clc_t *message)
 {
-    const smcr_layout_walk_t *walk = &message->walk;
     smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
     bool v2 = message->format == 2;
     unsigned next = v2 ? SMCR_CLC_SMCD_AREA_LENGTH : IP_AREA_LENGTH;
 
     message->expected = SMCR_CLC_BASE_LENGTH + next + SMCR_CLC_TRAILER_LENGTH;
-    if (smcr_clc_walk(message, walk, v2 ? &base_v2 : &base_v1, 0, proposal)) {
-        smcr_clc_explain_peer_id(message, proposal->peer_id);
-        check_device(message, proposal);
-        unsigned length = dissect_parts(message, proposal);
-        if (message->whole && message->consistent) {
-            message->expected = length;
-            message->exact = true;
-        }
+    if (!smcr_clc_walk(message, &message->walk, v2 ? &base_v2 : &base_v1, 0, proposal))
+        return;
+    smcr_clc_explain_peer_id(message, proposal->peer_id);
+    check_device(message, proposal);
+    unsigned length = dissect_areas(message, proposal);
+    if (message->whole && message->consistent) {
+        message->expected = length;
+        message->exact = true;
     }
+}
+
+void
+smcr_clc_proposal(smcr_message_clc_t *message)
+{
+    const smcr_layout_walk_t *walk = &message->walk;
+
+    dissect_parts(message);
     if (smcr_clc_offered_v1(message) == SMCR_CLC_TYPE_NONE &&
         smcr_clc_offered_v2(message) == SMCR_CLC_TYPE_NONE)
         smcr_say_note_format(walk, hf_smcr_clc_typev1, &ei_smcr_clc_path,

@@ -115,7 +115,7 @@ smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *pro
     const unsigned start = SMCR_CLC_BASE_LENGTH;
     bool vendor = has_vendor_options(message);
     smcr_layout_walk_t walk =
-        smcr_clc_subtree(message, &message->walk, hf_smcr_clc_smcd_area, ett_smcr_smcd_area, start,
+        smcr_clc_subtree(&message->walk, hf_smcr_clc_smcd_area, ett_smcr_smcd_area, start,
                          SMCR_CLC_SMCD_AREA_LENGTH);
 
     if (!smcr_clc_walk(message, &walk, vendor ? &smcd_area_v21 : &smcd_area, start, proposal))
@@ -233,10 +233,10 @@ dissect_device(smcr_message_clc_t *message, const smcr_layout_walk_t *parent, un
 
     device->second_half = !device->second_half && chid >= EMULATED_CHID_FIRST &&
                           chid == device->chid;
-    smcr_layout_walk_t walk = smcr_clc_subtree(message, parent, hf_smcr_smcd_device,
-                                               ett_smcr_device, start, DEVICE_LENGTH);
-    if (smcr_clc_walk(message, &walk, device->second_half ? &device_half : &device_layout, start,
-                      device))
+    const smcr_layout_t *layout = device->second_half ? &device_half : &device_layout;
+    smcr_layout_walk_t walk = smcr_clc_subtree(parent, hf_smcr_smcd_device, ett_smcr_device, start,
+                                               DEVICE_LENGTH);
+    if (smcr_clc_walk(message, &walk, layout, start, device))
         proto_item_append_text(walk.tree, ": %s 0x%016" PRIx64 ", CHID 0x%04x",
                                device->second_half ? "extended GID" : "GID", device->gid,
                                device->chid);
@@ -255,13 +255,15 @@ dissect_smcdv2_extension(smcr_message_clc_t *message, const smcr_layout_walk_t *
         return 0;
 
     smcr_layout_walk_t walk =
-        smcr_clc_subtree(message, &message->walk, hf_smcr_clc_smcdv2_extension,
-                         ett_smcr_smcdv2_extension, start, SMCDV2_LENGTH);
+        smcr_clc_subtree(&message->walk, hf_smcr_clc_smcdv2_extension, ett_smcr_smcdv2_extension,
+                         start, SMCDV2_LENGTH);
     if (!smcr_clc_walk(message, &walk, &smcdv2_extension, start, &seid))
         return 0;
     keep_eid(proposal, &seid);
-    unsigned count = smcr_clc_count(message, parent, hf_smcr_clc_ism_count, devices, DEVICE_LENGTH,
-                                    proposal->ism_count);
+    unsigned count = smcr_clc_count(
+        message, parent,
+        &(smcr_message_clc_list_t){.hf_count = hf_smcr_clc_ism_count, .count = proposal->ism_count,
+                                   .start = devices, .length = DEVICE_LENGTH});
     device_t device = {0};
     for (unsigned i = 0; i < count && message->whole; i++)
         dissect_device(message, &walk, devices + i * DEVICE_LENGTH, &device);
@@ -274,8 +276,10 @@ static void
 dissect_eids(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
              smcr_clc_proposal_t *proposal, unsigned start)
 {
-    unsigned count = smcr_clc_count(message, walk, hf_smcr_clc_eid_count, start,
-                                    SMCR_WIRE_EID_LENGTH, proposal->eid_count);
+    unsigned count = smcr_clc_count(
+        message, walk,
+        &(smcr_message_clc_list_t){.hf_count = hf_smcr_clc_eid_count, .count = proposal->eid_count,
+                                   .start = start, .length = SMCR_WIRE_EID_LENGTH});
 
     for (unsigned i = 0; i < count; i++) {
         eid_t eid = {{0}};
@@ -288,6 +292,29 @@ dissect_eids(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
     smcr_clc_subtree_end(message, walk, start + count * SMCR_WIRE_EID_LENGTH);
     proto_item_append_text(walk->tree, ": SMCv2.%u, %u EID%s", smcr_clc_release(proposal), count,
                            count == 1 ? "" : "s");
+}
+
+/* Whether a captured byte of the extension at `start` says that it is one of SMC version 2.1. */
+static bool
+is_v21_extension(tvbuff_t *tvb, unsigned start)
+{
+    unsigned release_at = start + V2_FLAGS_AT;
+
+    return release_at < tvb_captured_length(tvb) && release_in(tvb, release_at);
+}
+
+/* Dissects the SMC-Dv2 extension where the SMCv2 extension at `start` has its offset. Returns the
+ * bytes that it has by its count. */
+static unsigned
+dissect_smcd_part(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
+                  smcr_clc_proposal_t *proposal, unsigned start)
+{
+    if (proposal->smcdv2_offset)
+        return dissect_smcdv2_extension(message, walk, proposal,
+                                        start + SMCDV2_OFFSET_FROM + proposal->smcdv2_offset);
+    if (smcr_clc_offers_smcd(smcr_clc_offered_v2(message)))
+        report_missing(message, walk, hf_smcr_clc_smcdv2_offset, "SMC-Dv2 extension");
+    return 0;
 }
 
 unsigned
@@ -303,10 +330,8 @@ smcr_clc_v2_extension_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *
                                     V2_EXTENSION_LENGTH))
         return 0;
 
-    tvbuff_t *tvb = message->walk.tvb;
-    unsigned release_at = start + V2_FLAGS_AT;
-    bool v21 = release_at < tvb_captured_length(tvb) && release_in(tvb, release_at);
-    smcr_layout_walk_t walk = smcr_clc_subtree(message, &message->walk, hf_smcr_clc_v2_extension,
+    bool v21 = is_v21_extension(message->walk.tvb, start);
+    smcr_layout_walk_t walk = smcr_clc_subtree(&message->walk, hf_smcr_clc_v2_extension,
                                                ett_smcr_v2_extension, start, V2_EXTENSION_LENGTH);
     if (!smcr_clc_walk(message, &walk, v21 ? &v21_extension : &v2_extension, start, proposal))
         return 0;
@@ -316,13 +341,5 @@ smcr_clc_v2_extension_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *
     dissect_eids(message, &walk, proposal, start + V2_EXTENSION_LENGTH);
 
     unsigned length = V2_EXTENSION_LENGTH + SMCR_WIRE_EID_LENGTH * (unsigned)proposal->eid_count;
-    if (!message->whole)
-        return length;
-    if (proposal->smcdv2_offset)
-        return length + dissect_smcdv2_extension(message, &walk, proposal,
-                                                 start + SMCDV2_OFFSET_FROM +
-                                                     proposal->smcdv2_offset);
-    if (smcr_clc_offers_smcd(smcr_clc_offered_v2(message)))
-        report_missing(message, &walk, hf_smcr_clc_smcdv2_offset, "SMC-Dv2 extension");
-    return length;
+    return message->whole ? length + dissect_smcd_part(message, &walk, proposal, start) : length;
 }

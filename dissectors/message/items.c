@@ -25,14 +25,15 @@ smcr_item_kind(proto_tree *tree, int hf, tvbuff_t *tvb)
 }
 
 proto_item *
-smcr_item_bytes(packet_info *pinfo, proto_tree *tree, int hf, tvbuff_t *tvb, unsigned start,
-                unsigned length)
+smcr_item_bytes(proto_tree *tree, int hf, tvbuff_t *tvb, unsigned start, unsigned length)
 {
     proto_item *item = proto_tree_add_item(tree, hf, tvb, (int)start, (int)length, ENC_NA);
 
-    if (tree && length > BYTES_SHOWN)
-        proto_item_set_text(item, "%s: %s\xe2\x80\xa6", proto_registrar_get_name(hf),
-                            tvb_bytes_to_str(pinfo->pool, tvb, (int)start, BYTES_SHOWN));
+    if (tree && length > BYTES_SHOWN) {
+        char *digits = tvb_bytes_to_str(NULL, tvb, (int)start, BYTES_SHOWN);
+        proto_item_set_text(item, "%s: %s\xe2\x80\xa6", proto_registrar_get_name(hf), digits);
+        wmem_free(NULL, digits);
+    }
     return item;
 }
 
@@ -74,35 +75,45 @@ smcr_item_expert_row(const expert_field *expert)
     return row;
 }
 
-/* Adds smcr.breach beside the item. Returns false when nobody is to be told. */
-static bool
-begin_raise(proto_item *item, const expert_field *expert)
+/* Adds smcr.breach beside the item, where a filter or a listener asks for that field. */
+static void
+add_breach_field(proto_item *item, const smcr_item_expert_row_t *row)
 {
-    const smcr_item_expert_row_t *row = smcr_item_expert_row(expert);
     proto_tree *tree = item ? proto_item_get_parent(item) : NULL;
 
-    if (row->strict && !smcr_items_strict)
-        return false;
-    if (tree && smcr_item_is_breach(row->group, row->severity) &&
-        proto_field_is_referenced(tree, hf_smcr_breach)) {
-        proto_item *breach = proto_tree_add_string(tree, hf_smcr_breach, NULL, 0, 0,
-                                                   &row->filter[sizeof "smcr." - 1]);
-        smcr_item_hide(breach);
-    }
-    return true;
+    if (!tree || !smcr_item_is_breach(row->group, row->severity) ||
+        !proto_field_is_referenced(tree, hf_smcr_breach))
+        return;
+    smcr_item_hide(proto_tree_add_string(tree, hf_smcr_breach, NULL, 0, 0,
+                                         &row->filter[sizeof "smcr." - 1]));
 }
 
-/* The newest expert item at `item` says the text. Its summary stays the sentence of its row, since
- * Expert Information has a row for each summary. */
-static void
-set_text(packet_info *pinfo, proto_item *item, const char *text)
+static bool
+is_expert_item(const proto_item *item)
+{
+    return item->finfo && item->finfo->rep &&
+           g_str_has_prefix(item->finfo->rep->representation, "Expert Info (");
+}
+
+/* The expert item that was added to `item` last; NULL: it has none, or nobody shows a tree. */
+static proto_item *
+newest_expert_item(const proto_item *item)
 {
     proto_item *newest = NULL;
 
     for (proto_item *each = item ? item->first_child : NULL; each; each = each->next)
-        if (each->finfo && each->finfo->rep &&
-            g_str_has_prefix(each->finfo->rep->representation, "Expert Info ("))
+        if (is_expert_item(each))
             newest = each;
+    return newest;
+}
+
+/* The newest expert item at `item` gets a text of its own. Its summary stays the sentence of its
+ * row, since Expert Information has a row for each summary. */
+static void
+set_expert_text(packet_info *pinfo, proto_item *item, const char *text)
+{
+    proto_item *newest = newest_expert_item(item);
+
     if (!newest)
         return;
     const char *label = wmem_strdup(pinfo->pool, newest->finfo->rep->representation);
@@ -112,9 +123,12 @@ set_text(packet_info *pinfo, proto_item *item, const char *text)
 void
 smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert, const char *text)
 {
-    if (!begin_raise(item, expert))
+    const smcr_item_expert_row_t *row = smcr_item_expert_row(expert);
+
+    if (row->strict && !smcr_items_strict)
         return;
+    add_breach_field(item, row);
     expert_add_info(pinfo, item, expert);
     if (text)
-        set_text(pinfo, item, text);
+        set_expert_text(pinfo, item, text);
 }

@@ -37,8 +37,7 @@ show_rest(const smcr_layout_walk_t *walk, unsigned start, unsigned end)
     proto_item *item = walk->tree ? proto_tree_get_parent(walk->tree) : NULL;
 
     if (length > 0 && !walk->flawed)
-        item = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_cut_bytes, walk->tvb, start,
-                               (unsigned)length);
+        item = smcr_item_bytes(walk->tree, hf_smcr_cut_bytes, walk->tvb, start, (unsigned)length);
     smcr_layout_explain_missing(walk, item, end);
 }
 
@@ -61,7 +60,7 @@ smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length)
 }
 
 static uint64_t
-number_of(const uint8_t *bytes, unsigned length, unsigned order)
+integer_of(const uint8_t *bytes, unsigned length, unsigned order)
 {
     uint64_t value = 0;
 
@@ -73,13 +72,13 @@ number_of(const uint8_t *bytes, unsigned length, unsigned order)
 uint64_t
 smcr_layout_number(tvbuff_t *tvb, unsigned offset, unsigned length, unsigned order)
 {
-    return number_of(tvb_get_ptr(tvb, (int)offset, (int)length), length, order);
+    return integer_of(tvb_get_ptr(tvb, (int)offset, (int)length), length, order);
 }
 
 static uint64_t
 read_integer(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes)
 {
-    return number_of(bytes, row->length, row->peer_order ? walk->order : ENC_BIG_ENDIAN);
+    return integer_of(bytes, row->length, row->peer_order ? walk->order : ENC_BIG_ENDIAN);
 }
 
 static void
@@ -111,7 +110,8 @@ keep_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *b
 
 /* How many of the reserved fields of a BITS row have bits that are set. */
 static unsigned
-reserved_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes)
+count_reserved_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk,
+                    const uint8_t *bytes)
 {
     uint64_t value = read_integer(row, walk, bytes);
     unsigned count = 0;
@@ -124,12 +124,14 @@ reserved_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8
     return count;
 }
 
-/* Whether the `captured` bytes of a SHOW row should be zero and are not. */
+/* Whether the `captured` bytes of a SHOW row are reserved, and not all zero. The first byte of a
+ * row with `first` may be the credits of ANCK. In a message that is only examined that byte has to
+ * be zero, too. */
 static bool
-reserved_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes,
+reserved_row_is_set(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes,
              int captured)
 {
-    int other = row->first && !walk->flawed ? 1 : 0; /* a byte that may be another field */
+    int other = row->first && !walk->flawed ? 1 : 0; /* bytes that may be another field */
 
     return row->kind == SMCR_ROW_SHOW && *row->hf == hf_smcr_reserved &&
            has_bits(bytes, other, captured);
@@ -137,7 +139,7 @@ reserved_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_
 
 /* Adds an item to the message's list, unless nobody wants to see it: then it has no field_info. */
 static void
-remember(const smcr_layout_walk_t *walk, proto_item *item)
+list_item(const smcr_layout_walk_t *walk, proto_item *item)
 {
     const field_info *field = item ? PITEM_FINFO(item) : NULL;
 
@@ -163,8 +165,8 @@ show_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset
             proto_item_append_text(item, ", %s", field->name);
     }
     for (proto_item *bit = item->first_child; bit; bit = bit->next)
-        remember(walk, bit);
-    for (unsigned i = reserved_bits(row, walk, bytes); i > 0; i--)
+        list_item(walk, bit);
+    for (unsigned i = count_reserved_bits(row, walk, bytes); i > 0; i--)
         smcr_item_raise(walk->pinfo, item, &ei_smcr_reserved);
     return item;
 }
@@ -181,46 +183,70 @@ show_part(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset
     return item;
 }
 
+/* Adds the value a second time, hidden, as the either-of field by which users filter. Costs nothing
+ * where no filter asks for that field. */
+static void
+add_either_of_field(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset,
+                    unsigned order)
+{
+    if (row->also && proto_field_is_referenced(walk->tree, *row->also))
+        proto_item_set_hidden(proto_tree_add_item(walk->tree, *row->also, walk->tvb, (int)offset,
+                                                  row->length, order));
+}
+
 static proto_item *
 show_value(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
     unsigned order = row->peer_order ? walk->order : ENC_BIG_ENDIAN;
-    bool split = row->first && tvb_get_uint8(walk->tvb, (int)offset) != 0;
-    int hf = split ? *row->first : *row->hf;
-    proto_item *item = proto_tree_add_item(walk->tree, hf, walk->tvb, (int)offset,
-                                           split ? 1 : row->length, order);
+    proto_item *item = proto_tree_add_item(walk->tree, *row->hf, walk->tvb, (int)offset,
+                                           row->length, order);
 
-    if (split && row->length > 1)
+    if (reserved_row_is_set(row, walk, tvb_get_ptr(walk->tvb, (int)offset, row->length),
+                            row->length))
+        smcr_item_raise(walk->pinfo, item, &ei_smcr_reserved);
+    add_either_of_field(row, walk, offset, order);
+    return item;
+}
+
+/* Shows a reserved row whose first byte is set: ANCK has its credits there. The bytes after it are
+ * a reserved row of their own. Returns the item of the first byte. */
+static proto_item *
+show_credits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
+{
+    proto_item *item =
+        proto_tree_add_item(walk->tree, *row->first, walk->tvb, (int)offset, 1, ENC_BIG_ENDIAN);
+
+    if (row->length > 1)
         show_value(&(smcr_row_t){.hf = row->hf, .length = (uint16_t)(row->length - 1)}, walk,
                    offset + 1);
-    if (split)
-        return item;
-    if (reserved_row(row, walk, tvb_get_ptr(walk->tvb, (int)offset, row->length), row->length))
-        smcr_item_raise(walk->pinfo, item, &ei_smcr_reserved);
-    if (row->also && proto_field_is_referenced(walk->tree, *row->also))
-        proto_item_set_hidden(proto_tree_add_item(walk->tree, *row->also, walk->tvb, (int)offset,
-                                                  row->length, order));
     return item;
 }
 
 static proto_item *
+show_text(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
+{
+    const uint8_t *bytes = tvb_get_ptr(walk->tvb, (int)offset, row->length);
+
+    return proto_tree_add_string(walk->tree, *row->hf, walk->tvb, (int)offset, row->length,
+                                 smcr_item_peer_text(walk->pinfo->pool, bytes, row->length));
+}
+
+/* Shows one row whose bytes are all captured; returns its item. */
+static proto_item *
 show_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
-    const char *text;
-
     switch (row->kind) {
     case SMCR_ROW_BITS:
         return show_bits(row, walk, offset);
     case SMCR_ROW_TEXT:
-        text = smcr_item_peer_text(walk->pinfo->pool,
-                                   tvb_get_ptr(walk->tvb, (int)offset, row->length), row->length);
-        return proto_tree_add_string(walk->tree, *row->hf, walk->tvb, (int)offset, row->length,
-                                     text);
+        return show_text(row, walk, offset);
     case SMCR_ROW_PART:
         return show_part(row, walk, offset);
     case SMCR_ROW_SHOW:
         break;
     }
+    if (row->first && tvb_get_uint8(walk->tvb, (int)offset) != 0)
+        return show_credits(row, walk, offset);
     return show_value(row, walk, offset);
 }
 
@@ -230,8 +256,9 @@ examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offs
             const uint8_t *bytes, int captured)
 {
     bool is_bits = row->kind == SMCR_ROW_BITS && captured >= row->length;
-    unsigned reserved = is_bits ? reserved_bits(row, walk, bytes)
-                                : reserved_row(row, walk, bytes, MIN(captured, row->length));
+    unsigned reserved = is_bits ? count_reserved_bits(row, walk, bytes)
+                                : reserved_row_is_set(row, walk, bytes,
+                                                      MIN(captured, row->length));
 
     if (walk->flawed)
         *walk->flawed |= reserved > 0;
@@ -239,6 +266,14 @@ examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offs
         smcr_item_raise(walk->pinfo, NULL, &ei_smcr_reserved);
     if (row->kind == SMCR_ROW_PART)
         smcr_layout_walk(row->part, walk, offset, NULL);
+}
+
+/* Whether a row is examined for reserved bits here: where the message is only decoded, or has no
+ * tree. Showing a row to a tree examines it, too. */
+static bool
+is_examined(const smcr_layout_walk_t *walk, bool whole)
+{
+    return walk->flawed || (whole && !walk->tree);
 }
 
 bool
@@ -253,7 +288,7 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, un
         unsigned offset = base + row->offset;
         bool whole = row->offset + row->length <= captured;
 
-        if (walk->flawed || (whole && !walk->tree))
+        if (is_examined(walk, whole))
             examine_row(row, walk, offset, captured > row->offset ? &bytes[row->offset] : NULL,
                         captured - row->offset);
         if (!whole) {
@@ -263,7 +298,7 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, un
         if (row->keep != SMCR_KEEP_NOT && keep)
             keep_row(row, walk, &bytes[row->offset], keep);
         if (walk->tree)
-            remember(walk, show_row(row, walk, offset));
+            list_item(walk, show_row(row, walk, offset));
     }
     return true;
 }
@@ -289,12 +324,20 @@ smcr_layout_item(const smcr_layout_walk_t *walk, int hf)
     const char *text_ = wmem_strdup_vprintf((walk_)->pinfo->pool, format_, arguments); \
     va_end(arguments)
 
+/* Whether a text has a place to go to: in the Info column or in the message's line. Without columns
+ * and tree no text is made. */
+static bool
+has_place(const smcr_layout_walk_t *walk, const char *info, const char *line)
+{
+    return (info && walk->pinfo->cinfo) || (line && walk->top);
+}
+
 void
 smcr_say_behind(const smcr_layout_walk_t *walk, const char *info, const char *line,
                 const char *format, ...)
 {
     column_info *cinfo = walk->pinfo->cinfo;
-    TEXT_OF(walk, format, text, (info && cinfo) || (line && walk->top));
+    TEXT_OF(walk, format, text, has_place(walk, info, line));
 
     if (info && *info)
         col_append_str(cinfo, COL_INFO, info);
@@ -354,8 +397,7 @@ smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned
         return;
     }
     if (captured > from)
-        item = smcr_item_bytes(walk->pinfo, walk->tree, hf_smcr_extra_bytes, payload, from,
-                               captured - from);
+        item = smcr_item_bytes(walk->tree, hf_smcr_extra_bytes, payload, from, captured - from);
     smcr_item_raise(walk->pinfo, item, &ei_smcr_extra_bytes);
 }
 

@@ -1,6 +1,6 @@
-/* Message layouts as tables, and the one walker that shows a message and stores what the state
- * needs of it, so that both read the same bytes; and what is said of a message. The walker knows no
- * message.
+/* Message layouts as tables, and the one walker over them. The walker shows a message and keeps the
+ * members that `state` needs, so that both read the same bytes. It knows no message. At the end:
+ * how a message's texts and expert items are written.
  *
  * A table has a row for every byte of its message, reserved ones too, in wire order. Parts whose
  * place or number depends on the message (prefixes, EIDs, RKey lists) are tables of their own,
@@ -20,39 +20,45 @@ typedef enum {
     SMCR_ROW_PART, /* the field, and below it a table of its own */
 } smcr_row_kind_t;
 
-typedef enum { SMCR_KEEP_NOT, SMCR_KEEP_INTEGER, SMCR_KEEP_BYTES } smcr_keep_t;
+/* How a row's bytes are kept in the caller's struct. */
+typedef enum {
+    SMCR_KEEP_NOT,
+    SMCR_KEEP_INTEGER, /* in host order */
+    SMCR_KEEP_BYTES,   /* as they are */
+} smcr_keep_t;
 
 typedef struct smcr_layout smcr_layout_t;
 
+/* A field of a message. */
 typedef struct {
-    const int *hf;
-    const int *first;        /* of a reserved row: the field of its first byte, which ANCK,
-                                Alibaba's kernel, sets; NULL: none */
-    const int *also;         /* an either-of field that has the value, too: hidden; NULL: none */
-    uint16_t offset; /* from the base of the layout */
-    uint16_t length;
+    const int *hf;             /* the field that shows the bytes */
+    const int *first;          /* reserved row: the field of its first byte, which ANCK, Alibaba's
+                                  kernel, sets; NULL: none */
+    const int *also;           /* either-of field that gets the same value, hidden; NULL: none */
+    uint16_t offset;           /* from the base of the layout, bytes */
+    uint16_t length;           /* bytes */
     smcr_row_kind_t kind;
-    bool peer_order;         /* integer in the order of smcr_layout_walk_t.order, not big-endian */
-    int *const *bits;        /* SMCR_ROW_BITS: fields whose masks cover every bit, then NULL */
-    const smcr_layout_t *part; /* SMCR_ROW_PART */
-    const int *ett;          /* SMCR_ROW_PART */
-    smcr_keep_t keep;
-    uint16_t member;      /* offset of the member in the caller's struct */
-    uint16_t member_size; /* bytes */
+    bool peer_order;           /* integer in the order of the walk's `order`; else big-endian */
+    int *const *bits;          /* SMCR_ROW_BITS: fields whose masks cover every bit, then NULL */
+    const smcr_layout_t *part; /* SMCR_ROW_PART: the rows below the field */
+    const int *ett;            /* SMCR_ROW_PART: the subtree that has them */
+    smcr_keep_t keep;          /* the members below are set unless this is SMCR_KEEP_NOT */
+    uint16_t member;           /* offset of the member in the caller's struct, bytes */
+    uint16_t member_size;      /* bytes */
 } smcr_row_t;
 
 struct smcr_layout {
-    const char *title;
-    const smcr_row_t *rows;
-    unsigned count;
-    unsigned length;     /* bytes that the rows cover */
-    smcr_layout_t *next; /* of all layouts */
+    const char *title;      /* for messages of the unit test */
+    const smcr_row_t *rows; /* in wire order, without gaps */
+    unsigned count;         /* of rows */
+    unsigned length;        /* bytes that the rows cover */
+    smcr_layout_t *next;    /* in the list of all layouts; NULL: the last one */
 };
 
 #define SMCR_LAYOUT_OF(title_, rows_, length_) \
     {.title = (title_), .rows = (rows_), .count = array_length(rows_), .length = (length_)}
 
-/* All layouts, since the plugin was loaded: a unit test checks them. */
+/* List of all layouts, which a unit test checks. Constructors fill it when the plugin is loaded. */
 extern smcr_layout_t *smcr_layouts;
 
 /* Defines a layout by its rows, for one file or, with SHARED, for several. */
@@ -100,83 +106,89 @@ extern smcr_layout_t *smcr_layouts;
     {SMCR_ROW_OF(PART, hf_, offset_, length_), .part = &(part_), .ett = &(ett_), \
      SMCR_LAYOUT_MEMBER(type_, member_)}
 
-/* An item that a row has added, or one of its bits. A message lists them, the newest first. */
+/* An item that a row has added, or the item of one of its bits. A message lists them, the newest
+ * first. */
 typedef struct smcr_shown smcr_layout_shown_t;
 
-/* Where a message is read from and shown. */
+/* What a message is read from, and where it is shown. */
 typedef struct {
     packet_info *pinfo;
-    tvbuff_t *tvb;    /* exactly the message: its reported length is what the message may use */
-    proto_tree *tree; /* NULL: only store */
-    proto_item *top;  /* the message's line; NULL: nobody shows one */
-    unsigned order;   /* ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN, for rows in the peer's order */
-    bool *flawed;     /* NULL: the message is shown. Else it is only examined: nothing is shown,
-                       * and this becomes true where the message does not fit its layout */
+    tvbuff_t *tvb;    /* exactly the message: its reported length is the end of the message */
+    proto_tree *tree; /* rows go below it; NULL: members are kept, nothing is shown */
+    proto_item *top;  /* the message's line, which gets its texts; NULL: none */
+    unsigned order;   /* of rows in the peer's order: ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN */
+    bool *flawed;     /* NULL: the message is shown. Else the message is only examined: nothing is
+                       * shown, and this becomes true where it does not fit its layout */
     smcr_layout_shown_t **shown; /* head of the message's list of items, for smcr_layout_item();
-                                    NULL where nobody asks for one */
+                                    NULL: no list is kept */
 } smcr_layout_walk_t;
 
-/* Shows the rows of `layout`, whose first byte is at `base` of walk->tvb, and stores their kept
- * members in `keep` (may be NULL when no row keeps anything; members that were not reached are
- * left alone). Reserved bits that are not zero get a note.
+/* Shows the rows of `layout`, whose first byte is byte `base` of walk->tvb, and stores their kept
+ * members in the struct `keep`. `keep` may be NULL where no row keeps a member. Members that are
+ * not reached do not change. Reserved bits that are not zero raise an expert item.
  *
- * Returns false when the message or the capture ends before the layout does: the rest is shown
+ * Returns false if the message or the capture ends before the layout does. The rest is then shown
  * as bytes, with an expert item. Never reads past the captured bytes.
  *
- * A message that is only examined is flawed when it ends before the layout does, or when reserved
- * bits that the capture holds are not zero. */
+ * A message that is only examined is flawed if it ends before the layout does, or if captured
+ * reserved bits are not zero. */
 bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, unsigned base,
                       void *keep);
 
-/* The item of field `hf` that a row of the message has added last, for checks and texts that need
- * more than a row. The item of walk->tree when there is none, or when nobody wants that field. */
+/* Returns the item of field `hf` that a row of the message has added last, for checks and texts
+ * that need more than one row. Returns the item of walk->tree if there is no such item, or if
+ * nobody asks for the field. */
 proto_item *smcr_layout_item(const smcr_layout_walk_t *walk, int hf);
 
-/* Whether any of the captured bytes of [offset, offset + length) is not zero. */
+/* Returns whether any of the captured bytes in [offset, offset + length) is not zero. */
 bool smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length);
 
-/* Adds the expert item for bytes [.., end) of walk->tvb that are not there: cut off by the
- * capture, or not in the message. */
+/* Raises the expert item for missing bytes of walk->tvb: "cut short" where the message has `end`
+ * bytes or more, and the capture cuts them; "message short" where the message ends before byte
+ * `end`. A message that is only examined becomes flawed in the second case. */
 void smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *item, unsigned end);
 
-/* ---- what is said of a message ----
+/* ---- texts of a message ----
  *
- * Its text in the Info column, that of its line in the tree, and expert items. Texts are added to
- * the end. Where the walk only examines the message nothing is said. */
+ * The text of the Info column, the text of the message's line in the tree, and expert items. New
+ * text goes to the end. Nothing is written where the walk only examines the message. */
 
-/* A text, in the Info column behind `info`, in the line behind `line`; NULL: it is not there. */
+/* Appends a text to the Info column after the words `info`, and to the line after the words `line`.
+ * NULL: not there. */
 void smcr_say_behind(const smcr_layout_walk_t *walk, const char *info, const char *line,
                      const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* A text for the Info column alone, one for the line alone, and the same text for both. The name of
- * the message: "text" in the Info column, ", text" in the line. A remark: " text" in the Info
- * column, ", text" in the line. */
+/* The same for common cases: a text for the Info column alone, for the line alone, or for both. The
+ * name of the message is "text" in the Info column and ", text" in the line. A remark is " text" in
+ * the Info column and ", text" in the line. */
 #define smcr_say_info(walk, ...) smcr_say_behind(walk, "", NULL, __VA_ARGS__)
 #define smcr_say_line(walk, ...) smcr_say_behind(walk, NULL, "", __VA_ARGS__)
 #define smcr_say_both(walk, ...) smcr_say_behind(walk, "", "", __VA_ARGS__)
 #define smcr_say_name(walk, ...) smcr_say_behind(walk, "", ", ", __VA_ARGS__)
 #define smcr_say_remark(walk, ...) smcr_say_behind(walk, " ", ", ", __VA_ARGS__)
 
-/* A value: " key=value" in the Info column, ", words value" in the line. */
+/* Appends a value: " key=value" to the Info column, ", words value" to the line. */
 void smcr_say(const smcr_layout_walk_t *walk, const char *key, const char *words,
               const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* Trouble: "[text] " before all else in the Info column, where no later text removes it. */
+/* Puts "[text] " before all other text of the Info column, where no later text removes it. */
 void smcr_say_trouble(const smcr_layout_walk_t *walk, const char *text);
 
-/* An expert item at what the message has last shown of field `hf`; with the sentence of the table
- * of expert items, or with one of its own. */
+/* Raises an expert item at the item of field `hf` that the message has added last. Its sentence is
+ * that of experts.def, or one of its own. */
 void smcr_say_note(const smcr_layout_walk_t *walk, int hf, expert_field *expert);
 void smcr_say_note_format(const smcr_layout_walk_t *walk, int hf, expert_field *expert,
                           const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* What follows the message in the payload, from a byte on, and an expert item, if anything does. */
+/* Shows the bytes of the payload from byte `from` on, which follow the message, and raises an
+ * expert item. Does nothing where the payload ends before. An examined message becomes flawed. */
 void smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned from);
 
 /* ---- layouts themselves ---- */
 
-/* Bytes that a field has by its type; 0: any number. */
+/* Returns the bytes that a field has by its type; 0: any number. */
 unsigned smcr_layout_width(int hf);
 
-/* The integer of `length` bytes; `order` is ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN. */
+/* Returns the integer in `length` captured bytes, 8 at most. `order` is ENC_BIG_ENDIAN or
+ * ENC_LITTLE_ENDIAN. */
 uint64_t smcr_layout_number(tvbuff_t *tvb, unsigned offset, unsigned length, unsigned order);

@@ -147,20 +147,39 @@ message_length(tvbuff_t *payload, bool v2, unsigned order)
     return MIN(length, present);
 }
 
+/* Keeps the byte order in which the v2 length is the number of bytes present. A length that reads
+ * the same in both orders shows none. */
+static void
+keep_byte_order(const smcr_message_llc_t *message, tvbuff_t *payload)
+{
+    int present = (int)tvb_reported_length(payload);
+    bool little = length_v2(payload, ENC_LITTLE_ENDIAN) == present;
+    bool big = length_v2(payload, ENC_BIG_ENDIAN) == present;
+
+    message->llc->little_endian = little && !big;
+    message->llc->big_endian = big && !little;
+}
+
+/* A message of version 1 has 44 bytes. One of version 2 has all bytes of the SEND, and 44 at
+ * least. */
+static bool
+length_is_right(const smcr_message_llc_t *message, tvbuff_t *payload)
+{
+    unsigned length = message->llc->length;
+
+    if (message->v2)
+        return length >= SMCR_LLC_LENGTH && length == tvb_reported_length(payload);
+    return length == SMCR_LLC_LENGTH;
+}
+
 /* Checks the length and returns whether it is right. */
 static bool
 check_length(const smcr_message_llc_t *message, tvbuff_t *payload)
 {
-    unsigned length = message->llc->length, present = tvb_reported_length(payload);
-    bool right = message->v2
-                     ? length >= SMCR_LLC_LENGTH && length == present : length == SMCR_LLC_LENGTH;
+    bool right = length_is_right(message, payload);
 
-    if (message->v2 && tvb_captured_length(payload) >= SMCR_LLC_FLAGS_AT) {
-        bool little = length_v2(payload, ENC_LITTLE_ENDIAN) == (int)present;
-        bool big = length_v2(payload, ENC_BIG_ENDIAN) == (int)present;
-        message->llc->little_endian = little && !big;
-        message->llc->big_endian = big && !little;
-    }
+    if (message->v2 && tvb_captured_length(payload) >= SMCR_LLC_FLAGS_AT)
+        keep_byte_order(message, payload);
     if (!right)
         smcr_llc_count_fault(message, message->v2 ? hf_smcr_llc_length : hf_smcr_llc_length_v1,
                              &ei_smcr_llc_length);
@@ -182,11 +201,54 @@ dissect_unknown(const smcr_message_llc_t *message)
     smcr_say_note(&message->walk, hf_smcr_llc_type,
                   optional ? &ei_smcr_llc_optional : &ei_smcr_llc_type);
     if (captured > 1)
-        smcr_item_bytes(message->walk.pinfo, message->walk.tree, hf_smcr_llc_body,
-                        message->walk.tvb, 1, captured - 1);
+        smcr_item_bytes(message->walk.tree, hf_smcr_llc_body, message->walk.tvb, 1, captured - 1);
     if (captured < message->end)
         smcr_layout_explain_missing(&message->walk, message->walk.tree, message->end);
     message->llc->complete = captured == message->end;
+}
+
+/* Reads from the flags whether the message is a response, and whether the response rejects. */
+static void
+read_flags(smcr_message_llc_t *message, const llc_kind_t *kind, uint8_t flags)
+{
+    message->response = flags & SMCR_LLC_FLAG_RESPONSE;
+    message->rejected =
+        message->response && kind->header->rejection && (flags & SMCR_LLC_FLAG_REJECTED);
+}
+
+/* Says "LLC ADD LINK response"; without the flags nobody knows whether it is one. */
+static void
+say_message_name(const smcr_message_llc_t *message, bool has_flags)
+{
+    const char *direction = message->response ? " response" : " request";
+
+    smcr_say_name(&message->walk, "LLC %s%s",
+                  val_to_str_const(message->llc->type, smcr_values_llc_types, "message"),
+                  has_flags ? direction : "");
+}
+
+/* Keeps why a link is rejected. Version 1 has a byte for the reason, version 2 the lower four bits
+ * of the flags. */
+static void
+keep_reject_reason(const smcr_message_llc_t *message, tvbuff_t *payload, uint8_t flags)
+{
+    uint8_t byte = message->v2 ? flags : tvb_get_uint8(payload, SMCR_LLC_REJECT_AT);
+
+    message->llc->u.add_link.reject_reason = smcr_wire_bits(byte, SMCR_MASK_REJECT_REASON);
+}
+
+/* Shows the body, then all bytes after it: padding up to 44 bytes, and bytes that no format
+ * defines. Returns whether all bytes of the body are in message and capture. */
+static bool
+dissect_body(const smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *payload)
+{
+    unsigned next = kind->dissect_body(message);
+    bool whole = next != SMCR_MESSAGE_LLC_CUT;
+
+    next = smcr_llc_show_unused(message, whole ? next : message->end,
+                                MIN(message->end, SMCR_LLC_LENGTH));
+    smcr_say_extra_bytes(&message->walk, payload, next);
+    return whole;
 }
 
 static void
@@ -195,49 +257,42 @@ dissect_known(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *pay
     smcr_llc_t *llc = message->llc;
     bool has_flags = tvb_captured_length(payload) >= SMCR_LLC_HEADER;
     uint8_t flags = has_flags ? tvb_get_uint8(payload, SMCR_LLC_FLAGS_AT) : 0;
-    const smcr_layout_t *header = kind->header->usual;
 
-    message->response = flags & SMCR_LLC_FLAG_RESPONSE;
-    message->rejected =
-        message->response && kind->header->rejection && (flags & SMCR_LLC_FLAG_REJECTED);
-    if (message->rejected)
-        header = kind->header->rejection;
     llc->type = kind->type;
-    smcr_say_name(&message->walk, "LLC %s%s",
-                  val_to_str_const(llc->type, smcr_values_llc_types, "message"),
-                  !has_flags          ? ""
-                  : message->response ? " response"
-                                      : " request");
-    if (!smcr_layout_walk(header, &message->walk, 0, llc))
+    read_flags(message, kind, flags);
+    say_message_name(message, has_flags);
+    if (!smcr_layout_walk(message->rejected ? kind->header->rejection : kind->header->usual,
+                          &message->walk, 0, llc))
         return;
 
-    bool length_is_right = check_length(message, payload);
+    bool right_length = check_length(message, payload);
     if (!message->response && (flags & kind->response_flags))
         smcr_say_note(&message->walk, hf_smcr_llc_flags, &ei_smcr_llc_flags);
-    if (message->rejected) {
-        uint8_t byte = message->v2 ? flags : tvb_get_uint8(payload, SMCR_LLC_REJECT_AT);
-        llc->u.add_link.reject_reason = smcr_wire_bits(byte, SMCR_MASK_REJECT_REASON);
-    }
+    if (message->rejected)
+        keep_reject_reason(message, payload, flags);
 
-    unsigned next = kind->dissect_body(message);
-    bool whole = next != SMCR_MESSAGE_LLC_CUT;
-    /* behind what it has shown: padding up to 44 bytes, and then bytes that no format defines */
-    next = smcr_llc_show_unused(message, whole ? next : message->end,
-                                MIN(message->end, SMCR_LLC_LENGTH));
-    smcr_say_extra_bytes(&message->walk, payload, next);
-    llc->complete =
-        length_is_right && whole && tvb_captured_length(message->walk.tvb) == message->end;
+    bool whole = dissect_body(message, kind, payload);
+    bool captured = tvb_captured_length(message->walk.tvb) == message->end;
+    llc->complete = right_length && whole && captured;
 }
 
-/* Returns whether its type is known. */
+static const llc_kind_t *
+find_kind(uint8_t type)
+{
+    for (unsigned i = 0; i < array_length(kinds); i++)
+        if (kinds[i].type == type)
+            return &kinds[i];
+    return NULL;
+}
+
+/* Decodes one message; shows it too, unless it is only examined. Returns whether its type is
+ * known. */
 static bool
-dissect(smcr_message_llc_t *message, tvbuff_t *payload)
+dissect_message(smcr_message_llc_t *message, tvbuff_t *payload)
 {
     uint8_t type = tvb_get_uint8(payload, 0);
-    const llc_kind_t *kind = NULL;
+    const llc_kind_t *kind = find_kind(type);
 
-    for (unsigned i = 0; !kind && i < array_length(kinds); i++)
-        kind = kinds[i].type == type ? &kinds[i] : NULL;
     memset(message->llc, 0, sizeof *message->llc);
     message->walk.tvb = payload;
     message->walk.order = ENC_BIG_ENDIAN;
@@ -265,7 +320,7 @@ smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t
 
     message.walk.tree = proto_item_add_subtree(top, ett_smcr);
     smcr_item_kind(message.walk.tree, hf_smcr_llc, tvb);
-    dissect(&message, tvb);
+    dissect_message(&message, tvb);
     return message.walk.tree;
 }
 
@@ -275,5 +330,5 @@ smcr_llc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_llc_t *llc)
     bool flawed = false;
     smcr_message_llc_t message = {.walk = {.pinfo = pinfo, .flawed = &flawed}, .llc = llc};
 
-    return dissect(&message, tvb) && !flawed;
+    return dissect_message(&message, tvb) && !flawed;
 }

@@ -6,7 +6,7 @@
 
 #include "llc_messages.h"
 
-/* A v2 ADD LINK goes on with an extension and its RTokens */
+/* An ADD LINK of SMCv2 has an extension with RTokens after its 44 bytes */
 #define EXTENSION_AT SMCR_LLC_LENGTH
 #define EXTENSION_RTOKENS_AT 72
 #define RKEYS_MAX 255 /* Linux: SMC_LLC_RKEYS_PER_MSG_V2 */
@@ -110,26 +110,39 @@ say_link(const smcr_message_llc_t *message, uint8_t number, uint32_t qpn)
 
 /* ---- CONFIRM LINK ---- */
 
+/* Whether the sender's maximum number of links is allowed. The server's response may have 0: it
+ * accepts the maximum of the request (2.2.2). RFC 7609 asks for two links at least; SMCv2 may agree
+ * on a single link. */
+static bool
+max_links_is_valid(const smcr_message_llc_t *message)
+{
+    uint8_t max_links = message->llc->u.confirm_link.max_links;
+    unsigned least = message->v2 ? 1 : 2;
+
+    if (message->response && max_links == 0)
+        return true;
+    return max_links >= least && max_links <= SMCR_WIRE_LINKS_MAX;
+}
+
 unsigned
 smcr_llc_confirm_link(const smcr_message_llc_t *message)
 {
     const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
-    unsigned min_links = message->v2 ? 1 : 2; /* version 2 may agree on a single one */
-    bool accepts = message->response && confirm->max_links == 0; /* the server's (2.2.2) */
 
     if (!smcr_llc_walk_body(message, message->v2 ? &confirm_link_v2 : &confirm_link_v1))
         return SMCR_MESSAGE_LLC_CUT;
     say_link(message, confirm->link, confirm->qpn);
-    if (!accepts && (confirm->max_links < min_links || confirm->max_links > SMCR_WIRE_LINKS_MAX))
+    if (!max_links_is_valid(message))
         smcr_say_note(&message->walk, hf_smcr_max_links, &ei_smcr_max_links);
     return SMCR_LLC_LENGTH;
 }
 
 /* ---- ADD LINK ---- */
 
-/* Whether the GID is at 10, as figure 32 draws it, and not at 12 after two reserved bytes, as peers
- * send it. No GID begins with 16 zero bits except an IPv4-mapped one, whose ffff tells where it
- * begins: the other reading would put it into the middle of a prefix of zeros. */
+/* Whether the GID is at byte 10, as figure 32 draws it. Peers send it at byte 12, after two
+ * reserved bytes. If bytes 10 and 11 are not both zero, the GID begins there. If they are zero,
+ * only an IPv4-mapped GID can begin there, since no other begins with 16 zero bits: ten zero bytes
+ * and then ffff, which is at byte 20. */
 static bool
 gid_is_at_10(tvbuff_t *tvb)
 {
@@ -204,10 +217,43 @@ show_extension(const smcr_message_llc_t *message)
     return next;
 }
 
+/* Whether the request offers no link but asks the peer to start an ADD LINK of its own. A client of
+ * Linux that wants a link sends its MAC and GID, but no queue pair (A.3.2,
+ * smc_llc_send_add_link() without a link). A server of Linux before 5.8 does the same, and expects
+ * a rejection. */
+static bool
+add_link_is_invitation(const smcr_message_llc_t *message)
+{
+    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
+    bool names_link = add->qpn != 0 || add->link != 0;
+    bool names_parameters = add->mtu != 0 || add->psn != 0;
+
+    return !message->response && !names_link && !names_parameters;
+}
+
+/* Says and checks the link of an offer, or of a response that accepts one. In both the values are
+ * those of the sender itself. */
+static void
+say_offered_link(const smcr_message_llc_t *message)
+{
+    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
+
+    say_link(message, add->link, add->qpn);
+    if (!try_val_to_str(smcr_wire_bits(add->mtu, SMCR_MASK_MTU), smcr_values_mtus))
+        smcr_say_note(&message->walk, hf_smcr_llc_mtu_byte, &ei_smcr_mtu);
+}
+
+/* Whether the extension of SMCv2 follows the 44 bytes. Linux sends it with each offer and with each
+ * response that accepts one. Other messages have it only if they are longer than 44 bytes. */
+static bool
+has_extension(const smcr_message_llc_t *message, bool offers_link)
+{
+    return message->v2 && (offers_link || message->end > SMCR_LLC_LENGTH);
+}
+
 unsigned
 smcr_llc_add_link(const smcr_message_llc_t *message)
 {
-    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     bool rfc = gid_is_at_10(message->walk.tvb);
 
     if (!smcr_llc_walk_body(message, rfc ? &add_link_rfc : &add_link))
@@ -215,22 +261,15 @@ smcr_llc_add_link(const smcr_message_llc_t *message)
     if (rfc)
         smcr_say_note(&message->walk, hf_smcr_llc_gid, &ei_smcr_llc_rfc_layout);
 
-    /* A client of Linux that wants a link sends its MAC and GID, but no queue pair: the server is
-     * to start an ADD LINK of its own (A.3.2, smc_llc_send_add_link() without a link). So does a
-     * server of Linux before 5.8, which expects a rejection. */
-    bool asks = !message->response && !add->qpn && !add->link && !add->mtu && !add->psn;
-    if (message->rejected) {
+    bool invites = add_link_is_invitation(message);
+    if (message->rejected)
         finish_rejection(message);
-    } else if (asks) {
+    else if (invites)
         smcr_say_remark(&message->walk, "asking for a link");
-    } else { /* an offer, or accepts one: the values are the sender's own */
-        say_link(message, add->link, add->qpn);
-        if (!try_val_to_str(smcr_wire_bits(add->mtu, SMCR_MASK_MTU), smcr_values_mtus))
-            smcr_say_note(&message->walk, hf_smcr_llc_mtu_byte, &ei_smcr_mtu);
-    }
-
-    bool extended = message->end > SMCR_LLC_LENGTH || (!message->rejected && !asks);
-    return message->v2 && extended ? show_extension(message) : SMCR_LLC_LENGTH;
+    else
+        say_offered_link(message);
+    bool offers_link = !message->rejected && !invites;
+    return has_extension(message, offers_link) ? show_extension(message) : SMCR_LLC_LENGTH;
 }
 
 unsigned
@@ -265,6 +304,22 @@ delete_reason_text(const smcr_message_llc_t *message)
     return wmem_strdup_printf(message->walk.pinfo->pool, " (%s)", text);
 }
 
+/* A request states a reason, one of A.3.4's list. A request that deletes all links names none of
+ * them. */
+static void
+check_delete_link(const smcr_message_llc_t *message)
+{
+    const smcr_llc_delete_link_t *deleted = &message->llc->u.delete_link;
+    bool all = message->llc->flags & SMCR_LLC_FLAG_ALL;
+
+    if (all && deleted->link)
+        smcr_say_note(&message->walk, hf_smcr_llc_link_number, &ei_smcr_llc_all_links);
+    if (!message->response && deleted->reason == SMCR_LLC_DELETE_NOT_GIVEN)
+        smcr_say_note(&message->walk, hf_smcr_llc_delete_reason, &ei_smcr_llc_no_reason);
+    else if (!try_val_to_str(deleted->reason, smcr_values_delete_reasons))
+        smcr_say_note(&message->walk, hf_smcr_llc_delete_reason, &ei_smcr_llc_reason);
+}
+
 unsigned
 smcr_llc_delete_link(const smcr_message_llc_t *message)
 {
@@ -280,36 +335,40 @@ smcr_llc_delete_link(const smcr_message_llc_t *message)
                  delete_reason_text(message));
     if (deleted->reason == SMCR_LLC_DELETE_LOST_PATH && !message->response)
         smcr_say_trouble(&message->walk, "Link lost");
-
-    if (all && deleted->link)
-        smcr_say_note(&message->walk, hf_smcr_llc_link_number, &ei_smcr_llc_all_links);
-    if (!message->response && deleted->reason == SMCR_LLC_DELETE_NOT_GIVEN)
-        smcr_say_note(&message->walk, hf_smcr_llc_delete_reason, &ei_smcr_llc_no_reason);
-    else if (!try_val_to_str(deleted->reason, smcr_values_delete_reasons))
-        smcr_say_note(&message->walk, hf_smcr_llc_delete_reason, &ei_smcr_llc_reason);
+    check_delete_link(message);
     return SMCR_LLC_LENGTH;
 }
 
 /* ---- REQUEST ADD LINK ---- */
+
+/* Checks the number of GIDs, and returns how many of them have room in the message. */
+static unsigned
+check_gid_count(const smcr_message_llc_t *message)
+{
+    unsigned count = message->llc->u.req_add_link.gid_count;
+    unsigned room = message->end > GIDS_AT ? (message->end - GIDS_AT) / listed_gid.length : 0;
+
+    if (count > SMCR_CLC_COUNT_MAX) /* as in CLC (R-V2LLC-12) */
+        smcr_llc_count_fault(message, hf_smcr_gid_count, &ei_smcr_llc_limit);
+    if (count > room)
+        smcr_llc_count_fault(message, hf_smcr_gid_count, &ei_smcr_llc_count);
+    return MIN(count, room);
+}
 
 unsigned
 smcr_llc_req_add_link(const smcr_message_llc_t *message)
 {
     if (!smcr_llc_walk_body(message, &req_add_link))
         return SMCR_MESSAGE_LLC_CUT;
-    unsigned count = message->llc->u.req_add_link.gid_count;
+    unsigned announced = message->llc->u.req_add_link.gid_count;
     unsigned next = GIDS_AT;
-    unsigned room = message->end > next ? (message->end - next) / listed_gid.length : 0;
 
     if (message->rejected)
         say_rejection(message);
-    if (count || !message->response) /* Linux answers with zeros */
-        smcr_say(&message->walk, "GIDs", "GIDs:", "%u", count);
-    if (count > SMCR_CLC_COUNT_MAX) /* as in CLC (R-V2LLC-12) */
-        smcr_llc_count_fault(message, hf_smcr_gid_count, &ei_smcr_llc_limit);
-    if (count > room)
-        smcr_llc_count_fault(message, hf_smcr_gid_count, &ei_smcr_llc_count);
-    for (unsigned i = 0; i < MIN(count, room); i++, next += listed_gid.length)
+    if (announced || !message->response) /* Linux answers with zeros */
+        smcr_say(&message->walk, "GIDs", "GIDs:", "%u", announced);
+    unsigned count = check_gid_count(message);
+    for (unsigned i = 0; i < count; i++, next += listed_gid.length)
         if (!smcr_layout_walk(&listed_gid, &message->walk, next, NULL))
             return SMCR_MESSAGE_LLC_CUT;
     return next;

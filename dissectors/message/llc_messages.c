@@ -39,7 +39,7 @@ show_zeros(const smcr_message_llc_t *message, int hf, expert_field *expert, unsi
     if (message->walk.flawed)
         *message->walk.flawed |= used;
     else if (from < until)
-        item = smcr_item_bytes(message->walk.pinfo, message->walk.tree, hf, tvb, from,
+        item = smcr_item_bytes(message->walk.tree, hf, tvb, from,
                                until - from);
     if (used && !message->walk.flawed)
         smcr_item_raise(message->walk.pinfo, item, expert);

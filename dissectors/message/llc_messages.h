@@ -15,19 +15,19 @@
  * message, as the RFC does. */
 #define BODY(offset) ((offset) - SMCR_LLC_HEADER)
 
-/* The header has been shown and kept. Where walk.flawed is set these functions only show. */
+/* A message while it is decoded. Its header has been shown and kept. */
 typedef struct {
-    smcr_layout_walk_t walk; /* tvb: the message without what follows it in the payload */
+    smcr_layout_walk_t walk;    /* tvb: the message without the bytes after it in the payload */
     smcr_layout_shown_t *shown; /* head of the list that `walk` writes */
-    unsigned end;     /* its bytes, captured or not */
-    smcr_llc_t *llc;
-    bool v2;
-    bool response;
-    bool rejected; /* a response with SMCR_LLC_FLAG_REJECTED */
+    unsigned end;               /* bytes of the message, captured or not */
+    smcr_llc_t *llc;            /* what has been decoded, for the caller */
+    bool v2;                    /* of SMC version 2 */
+    bool response;              /* has SMCR_LLC_FLAG_RESPONSE */
+    bool rejected;              /* a response with SMCR_LLC_FLAG_REJECTED */
 } smcr_message_llc_t;
 
-/* Where a function below got to when the message or the capture was too short, which it has then
- * said: nothing is left to show. */
+/* What the functions below return where the message or the capture ends too early. They have then
+ * raised an expert item and shown all bytes. */
 #define SMCR_MESSAGE_LLC_CUT UINT_MAX
 
 /* Each shows and checks one message's body and returns the offset of the first byte that it has
@@ -39,21 +39,24 @@ DIAG_OFF(redundant-decls) /* messages of both versions share bodies */
 #include "wire/llc.def"
 DIAG_ON(redundant-decls)
 
-/* Walks the layout of the message's body, keeping members of smcr_llc_t. False: cut short. */
+/* Walks the layout of the message's body, and keeps members of smcr_llc_t. Returns false where the
+ * message or the capture ends too early. */
 static inline bool
 smcr_llc_walk_body(const smcr_message_llc_t *message, const smcr_layout_t *layout)
 {
     return smcr_layout_walk(layout, &message->walk, SMCR_LLC_HEADER, message->llc);
 }
 
-/* As smcr_say_note(), for a count that does not fit the message or the protocol. */
+/* Raises an expert item at field `hf`, for a count or a length that does not fit the message or the
+ * protocol. A message that is only examined becomes flawed. */
 void smcr_llc_count_fault(const smcr_message_llc_t *message, int hf, expert_field *expert);
 
-/* Says that the values of this response are those of the request. */
+/* Adds the field that says that the values of this response are those of the request. */
 void smcr_llc_show_echo(const smcr_message_llc_t *message);
 
-/* Show bytes [from, to): reserved ones, and places of a list that the message does not use.
- * Either should be zero. Nothing happens when `from` is not below `to`. */
+/* Show the bytes [from, to): reserved ones, and places of a list that the message does not use.
+ * Both should be zero; an expert item says where they are not. Nothing happens if `from` is not
+ * below `to`. Each returns the offset after the bytes, or SMCR_MESSAGE_LLC_CUT. */
 unsigned smcr_llc_show_reserved(const smcr_message_llc_t *message, unsigned from, unsigned to);
 unsigned smcr_llc_show_unused(const smcr_message_llc_t *message, unsigned from, unsigned to);
 
@@ -61,15 +64,17 @@ unsigned smcr_llc_show_unused(const smcr_message_llc_t *message, unsigned from, 
  * the link that carries the message (ADD LINK). */
 typedef enum { SMCR_MESSAGE_RTOKEN_OF_LINK, SMCR_MESSAGE_RTOKEN_PAIR } smcr_message_rtoken_format_t;
 
-/* Shows `count` RTokens from `base` on, clamped to what the message holds, and keeps them as
- * llc->rtokens. `link`: the link of RTokens that do not name one. */
+/* Shows `count` RTokens from byte `base` on, no more than the message has room for, and keeps them
+ * as llc->rtokens. `link`: number of the link of RTokens that do not name one. Returns the offset
+ * after the last one, or SMCR_MESSAGE_LLC_CUT. (A.3.3, A.3.5) */
 unsigned smcr_llc_show_rtokens(const smcr_message_llc_t *message,
                                smcr_message_rtoken_format_t format, unsigned base, unsigned count,
                                uint8_t link);
 
-/* Leaves out what is empty at the end of the list: its count is too high. */
+/* Drops RTokens that are all zero from the end of the list: the message announces more than it
+ * has. */
 void smcr_llc_drop_empty(smcr_llc_t *llc);
 
-/* RTokens that fit between `base` and the end of the message. */
+/* Returns how many RTokens fit between byte `base` and the end of the message. */
 unsigned smcr_llc_rtoken_room(const smcr_message_llc_t *message,
                               smcr_message_rtoken_format_t format, unsigned base);

@@ -1,5 +1,5 @@
-/* LLC messages by which the peers tell each other of RMBs: CONFIRM RKEY and its continuation,
- * DELETE RKEY (RFC 7609 A.3.5 to A.3.7, net/smc/smc_llc.c).
+/* LLC messages by which peers announce and withdraw RMBs: CONFIRM RKEY and its continuation, DELETE
+ * RKEY (RFC 7609 A.3.5 to A.3.7, net/smc/smc_llc.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -119,6 +119,7 @@ smcr_llc_confirm_rkey_cont(const smcr_message_llc_t *message)
 
 /* ---- DELETE RKEY ---- */
 
+/* RKeys that fit into the message. Version 1 has 8 places; version 2 goes by the length. */
 static unsigned
 rkey_room(const smcr_message_llc_t *message)
 {
@@ -127,8 +128,9 @@ rkey_room(const smcr_message_llc_t *message)
     return end > DELETE_RKEYS_AT ? (end - DELETE_RKEYS_AT) / deleted_rkey.length : 0;
 }
 
-/* Linux echoes the count of a v2 request, but zeroes the RKeys and cuts the message to 44 bytes;
- * a peer that echoes the RKeys too is taken at its word. */
+/* Whether a response of SMCv2 has zeros in the places of its RKeys. Linux echoes the count of the
+ * request, but zeroes the RKeys and cuts the message to 44 bytes. A peer may echo the RKeys, too:
+ * then they are shown. */
 static bool
 rkeys_are_zeroed(const smcr_message_llc_t *message)
 {
@@ -136,18 +138,28 @@ rkeys_are_zeroed(const smcr_message_llc_t *message)
            !smcr_layout_has_bits(message->walk.tvb, DELETE_RKEYS_AT, message->end);
 }
 
+/* Whether the message reports more RKeys as invalid than it has. Version 2 has their number.
+ * Version 1 has a mask, whose highest bit stands for the first RKey: with 3 RKeys the lower 5 bits
+ * have to be 0. */
+static bool
+errors_exceed_rkeys(const smcr_message_llc_t *message)
+{
+    const smcr_llc_delete_rkey_t *rkeys = &message->llc->u.delete_rkey;
+
+    if (message->v2)
+        return rkeys->errors > rkeys->count;
+    return rkeys->count < SMCR_LLC_RKEYS_MAX && (rkeys->errors & 0xff >> rkeys->count);
+}
+
 /* What is wrong with the error mask (v1) or the number of invalid RKeys (v2); NULL: nothing. */
 static const char *
 errors_fault(const smcr_message_llc_t *message)
 {
     const smcr_llc_delete_rkey_t *rkeys = &message->llc->u.delete_rkey;
-    bool beyond = message->v2 ? rkeys->errors > rkeys->count
-                              : rkeys->count < SMCR_LLC_RKEYS_MAX &&
-                                    (rkeys->errors & 0xff >> rkeys->count);
 
     if (rkeys->errors && !is_negative(message))
         return "RKeys are reported as invalid, though this is not a negative response";
-    if (beyond)
+    if (errors_exceed_rkeys(message))
         return "More RKeys are reported as invalid than the message has";
     if (is_negative(message) && !rkeys->errors)
         return "The response is negative, but reports no RKey as invalid";
@@ -169,6 +181,16 @@ check_delete_rkey(const smcr_message_llc_t *message)
         smcr_say_note_format(&message->walk, hf_errors, &ei_smcr_llc_error_mask, "%s", fault);
 }
 
+/* Whether the peer could not delete RKey number `i`, from 0: version 1 has a mask. (A.3.7) */
+static bool
+rkey_is_not_deleted(const smcr_message_llc_t *message, unsigned i)
+{
+    uint8_t errors = message->llc->u.delete_rkey.errors;
+
+    return !message->v2 && is_negative(message) && (errors & SMCR_LLC_ERROR_MASK_FIRST >> i);
+}
+
+/* Shows and keeps `count` RKeys. Returns the offset after them, or SMCR_MESSAGE_LLC_CUT. */
 static unsigned
 show_rkeys(const smcr_message_llc_t *message, unsigned count)
 {
@@ -180,38 +202,55 @@ show_rkeys(const smcr_message_llc_t *message, unsigned count)
         if (!smcr_layout_walk(&deleted_rkey, &message->walk, next, &llc->rtokens[i]))
             return SMCR_MESSAGE_LLC_CUT;
         llc->rtoken_count++;
-        if (!message->v2 && is_negative(message) &&
-            (llc->u.delete_rkey.errors & SMCR_LLC_ERROR_MASK_FIRST >> i))
+        if (rkey_is_not_deleted(message, i))
             proto_item_append_text(smcr_layout_item(&message->walk, hf_smcr_rkey),
                                    " (not deleted)");
     }
     return next;
 }
 
-unsigned
-smcr_llc_delete_rkey(const smcr_message_llc_t *message)
+/* Says the RKey where the message has one only, else their number. `count`: RKeys that the message
+ * has, whether they have room or not. */
+static void
+say_deleted_rkeys(const smcr_message_llc_t *message, unsigned count)
 {
     const smcr_llc_t *llc = message->llc;
 
-    if (!smcr_llc_walk_body(message, message->v2 ? &delete_rkey_v2 : &delete_rkey_v1))
-        return SMCR_MESSAGE_LLC_CUT;
-    say_negative(message);
-    check_delete_rkey(message);
-    if (message->response && !rkeys_are_zeroed(message))
-        smcr_llc_show_echo(message);
-
-    unsigned rkeys_end = DELETE_RKEYS_AT + deleted_rkey.length * llc->u.delete_rkey.count;
-    unsigned count = rkeys_are_zeroed(message) ? 0 : llc->u.delete_rkey.count;
-    unsigned next = show_rkeys(message, MIN(count, rkey_room(message)));
-    if (count > rkey_room(message))
-        smcr_llc_drop_empty(message->llc);
     if (llc->rtoken_count == 1 && count == 1)
         smcr_say(&message->walk, "RKey", "RKey", "0x%08x", llc->rtokens[0].rkey);
     else
         smcr_say(&message->walk, "RKeys", "RKeys:", "%u", llc->u.delete_rkey.count);
+}
 
-    if (message->v2) /* the places of RKeys that Linux has zeroed */
-        return smcr_llc_show_unused(message, next, MIN(rkeys_end, message->end));
+/* Shows the bytes after the RKeys, from `next` on. In version 2 these are the places of RKeys that
+ * Linux has zeroed; in version 1 the unused places of the list, and reserved bytes. */
+static unsigned
+show_after_rkeys(const smcr_message_llc_t *message, unsigned next)
+{
+    unsigned announced_end =
+        DELETE_RKEYS_AT + deleted_rkey.length * message->llc->u.delete_rkey.count;
+
+    if (message->v2)
+        return smcr_llc_show_unused(message, next, MIN(announced_end, message->end));
     next = smcr_llc_show_unused(message, next, DELETE_RESERVED_AT);
     return smcr_llc_show_reserved(message, next, SMCR_LLC_LENGTH);
+}
+
+unsigned
+smcr_llc_delete_rkey(const smcr_message_llc_t *message)
+{
+    if (!smcr_llc_walk_body(message, message->v2 ? &delete_rkey_v2 : &delete_rkey_v1))
+        return SMCR_MESSAGE_LLC_CUT;
+    say_negative(message);
+    check_delete_rkey(message);
+    bool zeroed = rkeys_are_zeroed(message);
+    if (message->response && !zeroed)
+        smcr_llc_show_echo(message);
+
+    unsigned count = zeroed ? 0 : message->llc->u.delete_rkey.count;
+    unsigned next = show_rkeys(message, MIN(count, rkey_room(message)));
+    if (count > rkey_room(message))
+        smcr_llc_drop_empty(message->llc);
+    say_deleted_rkeys(message, count);
+    return show_after_rkeys(message, next);
 }

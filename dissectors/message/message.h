@@ -13,51 +13,57 @@
 
 /* ---- CLC (RFC 7609 A.2, net/smc/smc_clc.h) ---- */
 
-/* Dissects one CLC message: adds its tree to `tree`, appends to the Info column.
+/* Dissects one CLC message: adds its tree to `tree`, appends to the Info column, raises expert
+ * items.
  *
- * tvb: the message alone, from its eyecatcher; its reported length is that of the message, or of
- * what there is when the message's length field is impossible. release: of SMC version 2, that the
- * link group has agreed on; 0: not known. clc: filled in. Returns the message's subtree, NULL
- * without a tree. */
+ * tvb: the message alone, from its eyecatcher. Its reported length is the length of the message; of
+ * all bytes of the segment where the length field is impossible. release: the release of SMC
+ * version 2 that the link group has agreed on; 0: not known. clc: filled in, integers in host
+ * order. Returns the subtree of the message, NULL without a tree. */
 proto_tree *smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned release,
                              smcr_clc_t *clc);
 
-/* Decodes one CLC message without showing anything. Arguments as above. */
+/* Decodes one CLC message without showing anything: no item, no text. Arguments as above. */
 void smcr_clc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc);
 
 /* ---- LLC (RFC 7609 A.3, net/smc/smc_llc.c) ---- */
 
-/* Dissects one LLC message: adds its tree to `tree`, sets the Info column.
+/* Dissects one LLC message: adds its tree to `tree`, appends to the Info column, raises expert
+ * items.
  *
- * tvb: the payload of an RC SEND, at least one byte captured, without padding and ICRC. llc:
- * filled in; its RTokens live as long as the packet. Returns the message's subtree, NULL without
- * a tree. */
+ * tvb: the payload of an RC SEND without padding and ICRC; at least one byte is captured. llc:
+ * filled in, integers in host order; its RTokens live as long as the packet. Returns the subtree of
+ * the message, NULL without a tree. */
 proto_tree *smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc);
 
-/* Decodes one LLC message without showing anything. Arguments as above; what the capture lacks of
- * `llc` is zero. Returns whether it is of a known type and fits its layout as far as it was
- * captured: the length is right, reserved bits and unused places are zero, counts fit. */
+/* Decodes one LLC message without showing anything. Arguments as above. Members of `llc` whose
+ * bytes are not captured are zero. Returns whether the message is of a known type and its captured
+ * bytes fit the layout: the length is right, reserved bits and unused places are zero, counts
+ * fit. */
 bool smcr_llc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_llc_t *llc);
 
 /* ---- CDC (RFC 7609 A.4) ---- */
 
-/* Dissects one CDC message: adds its tree to `tree`, sets the Info column.
+/* Dissects one CDC message: adds its tree to `tree`, appends to the Info column, raises expert
+ * items.
  *
- * tvb: the payload of an RC SEND, at least one byte captured, without padding and ICRC. cdc:
- * filled in. Returns the message's subtree, NULL without a tree. */
+ * tvb: the payload of an RC SEND without padding and ICRC; at least one byte is captured. cdc:
+ * filled in, integers in host order. Returns the subtree of the message, NULL without a tree. */
 proto_tree *smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc);
 
-/* Decodes one CDC message without showing anything. Arguments as above. Returns whether type and
- * length are right and the reserved bits are zero, as far as it was captured. */
+/* Decodes one CDC message without showing anything. Arguments as above. Members of `cdc` whose
+ * bytes are not captured are zero. Returns whether type and length are right and the captured
+ * reserved bits are zero. */
 bool smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc);
 
 /* ---- SENDs on unknown queue pairs ---- */
 
-/* True when the `roce->payload_length` bytes at the beginning of `payload` are a message that
- * keeps every rule: it fits its layout, and in CONFIRM LINK the GID is the sender's own. Messages
- * of unknown type are never recognised. Bytes that the capture lacks are not judged; too few of
- * them prove nothing.
+/* Returns whether a SEND on an unknown queue pair is a message of LLC or CDC: its bytes fit the
+ * layout of their type and keep the rule of that type (llc.def). The rule of CONFIRM LINK is that
+ * the GID is the sender's own. A message of an unknown type is never recognised. Bytes that are not
+ * captured are not judged; with fewer than 30 captured bytes no message is recognised.
  *
- * sender: the queue pair that sent the message, 0 when the message does not tell. */
+ * payload: begins with the message, which has `roce->payload_length` bytes. sender: set to the
+ * number of the queue pair that sent the message, 0 where the message does not name it. */
 bool smcr_message_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_headers_t *roce,
                             uint32_t *sender);

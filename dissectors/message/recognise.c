@@ -1,16 +1,18 @@
-/* A capture that begins late holds messages on queue pairs that no CLC message announced. Other
- * protocols use SEND as well, so such a message must prove itself. Whoever only resembles SMC-R has
- * something in the many bytes that the layouts of LLC and CDC keep zero (RFC 7609 A.3, A.4). The
- * rules below are what a layout cannot know.
+/* Recognises messages on queue pairs that no captured CLC message has announced, since the capture
+ * began late. Other protocols use SEND as well, so such a message must prove itself. Most of the
+ * proof is the layout: LLC and CDC keep many bytes zero (RFC 7609 A.3, A.4), in which messages of
+ * other protocols have some other value. The rules below are those that a layout cannot express.
  *
- * On queue pairs that are known, none of this is asked.
+ * Messages on known queue pairs are not judged here.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "message.h"
 
-#define CAPTURED_MIN 30 /* bytes that tell a message: CDC flags, and all that the rules read */
+/* Bytes of a message that have to be captured: up to CDC's flags, and all bytes that the rules
+ * read */
+#define CAPTURED_MIN 30
 
 /* ---- rules ---- */
 
@@ -20,7 +22,8 @@ is_page(uint64_t va)
     return (va & SMCR_WIRE_PAGE_MASK) == 0;
 }
 
-/* RMBs begin at a page. Without this any noise would do where no place of a list is unused. */
+/* Whether all RMBs of the list begin at a page. Where every place of a list is used, no byte is
+ * reserved, and without this rule any bytes would be accepted. */
 static bool
 rtokens_are_pages(const smcr_llc_t *llc)
 {
@@ -32,31 +35,60 @@ rtokens_are_pages(const smcr_llc_t *llc)
 
 /* ---- what a message that fits its layout has to prove; the names are those of llc.def ---- */
 
+/* proof_NAME(): whether a decoded message keeps the rule `proof`. */
 #define PROOF(name, proof) \
     static bool proof_##name(const smcr_llc_t *llc _U_, const smcr_ib_headers_t *roce _U_) \
     { \
         return proof; \
     }
+/* Nothing beyond the layout. */
 PROOF(none, true)
+/* ADD LINK CONTINUATION: link numbers begin with 1. */
 PROOF(pairs, llc->u.add_link_cont.link != 0 && rtokens_are_pages(llc))
+/* CONFIRM RKEY: no RKey is 0. */
 PROOF(rmb, llc->u.confirm_rkey.rkey != 0 && is_page(llc->u.confirm_rkey.va) &&
            rtokens_are_pages(llc))
+/* CONFIRM RKEY CONTINUATION: one that brings no RToken has no purpose. */
 PROOF(rtokens, llc->u.confirm_rkey.other_links != 0 && rtokens_are_pages(llc))
+/* DELETE RKEY: from one RKey to as many as a message has places. */
 PROOF(rkeys, llc->u.delete_rkey.count >= 1 && llc->u.delete_rkey.count <= SMCR_LLC_RKEYS_MAX)
-
-/* The sender names its own device. */
+/* CONFIRM LINK: the sender names its own device. */
 PROOF(own_gid, llc->u.confirm_link.link != 0 &&
                smcr_gid_is_same(llc->u.confirm_link.gid, roce->source))
 
-/* A GID of the kinds that RoCE devices have: link-local, global, unique local, IPv4-mapped. */
+/* fe80::/16, of which RoCE devices use fe80::/64 (RFC 4291, 2.5.6). */
+static bool
+is_link_local(const uint8_t *gid)
+{
+    return gid[0] == 0xfe && gid[1] == 0x80;
+}
+
+/* 2000::/3 (RFC 4291, 2.5.4). */
+static bool
+is_global(const uint8_t *gid)
+{
+    return (gid[0] & 0xe0) == 0x20;
+}
+
+/* fc00::/7 (RFC 4193). */
+static bool
+is_unique_local(const uint8_t *gid)
+{
+    return (gid[0] & 0xfe) == 0xfc;
+}
+
+/* Whether the GID is of a kind that RoCE devices have. */
 static bool
 is_of_device(const uint8_t *gid)
 {
-    return (gid[0] == 0xfe && gid[1] == 0x80) || (gid[0] & 0xe0) == 0x20 ||
-           (gid[0] & 0xfe) == 0xfc || smcr_gid_is_ipv4(gid);
+    if (smcr_gid_is_ipv4(gid))
+        return true;
+    return is_link_local(gid) || is_global(gid) || is_unique_local(gid);
 }
+/* ADD LINK: the sender names a device. */
 PROOF(device_gid, is_of_device(llc->u.add_link.gid) && rtokens_are_pages(llc))
 
+/* Whether the message keeps the rule of its type; llc.def names the rule. */
 static bool
 proves_itself(const smcr_llc_t *llc, const smcr_ib_headers_t *roce)
 {
@@ -82,6 +114,16 @@ length_fits(tvbuff_t *payload, uint8_t type, int length)
            tvb_get_letohs(payload, SMCR_LLC_LENGTH_AT) == length;
 }
 
+/* Only CONFIRM LINK names the queue pair that sends it. */
+static uint32_t
+sender_of(const smcr_llc_t *llc)
+{
+    bool is_confirm_link =
+        llc->type == SMCR_LLC_CONFIRM_LINK || llc->type == SMCR_LLC_CONFIRM_LINK_V2;
+
+    return is_confirm_link ? llc->u.confirm_link.qpn : 0;
+}
+
 bool
 smcr_message_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_headers_t *roce,
                        uint32_t *sender)
@@ -102,7 +144,6 @@ smcr_message_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_head
         return smcr_cdc_decode(message, pinfo, &cdc);
     if (!smcr_llc_decode(message, pinfo, &llc) || !proves_itself(&llc, roce))
         return false;
-    if (llc.type == SMCR_LLC_CONFIRM_LINK || llc.type == SMCR_LLC_CONFIRM_LINK_V2)
-        *sender = llc.u.confirm_link.qpn;
+    *sender = sender_of(&llc);
     return true;
 }

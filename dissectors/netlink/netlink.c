@@ -1,7 +1,14 @@
-/* One walker reads all messages by the rows of told.def: attributes have a type and a length,
- * members of structs a place and the width of their field. What fits entirely is learned.
- * Wireshark's dissectors for netlink and for its SOCK_DIAG run as they would without us, and ours
- * is added below where the family is AF_SMC. Generic netlink has a table of families.
+/* Reads what Linux reports of SMC over netlink (<linux/smc_diag.h>, <linux/smc.h>): the sockets
+ * that `ss` and smcss list over SOCK_DIAG, and the link groups, links and devices that smcr lists
+ * over the generic netlink family SMC_GEN_NETLINK.
+ *
+ * A message has attributes, which may have attributes or a struct within: a nest. One walker reads
+ * all messages by the rows of told.def. An attribute has a type and a length (<linux/netlink.h>); a
+ * member of a struct has an offset, and the width of its field. A message that is complete and fits
+ * the rows is learned.
+ *
+ * Wireshark's dissectors for netlink and for SOCK_DIAG run as they would without this plugin. After
+ * them, the wrappers here add what is of AF_SMC.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,25 +24,37 @@
 #include "packet/packet.h"
 #include "show/show.h"
 
-/* Lengths and places of the cooked header, nlmsghdr, genlmsghdr, nlattr, smc_diag_msg; codes. */
+/* Offsets and lengths in bytes, and codes. */
 enum {
-    FAMILY_AT = 14, COOKED_LENGTH = 16, NLMSG_TYPE_AT = 4, FLAGS_AT = 6, DUMP_AT = 8,
-    NLMSG_LENGTH = 16, GENL_LENGTH = 4, NLA_LENGTH = 4, NLA_TYPE = 0x3fff,
-    OWN_AT = 8, SOCKET_LENGTH = 64, GID_TEXT = 40, AF_SMC = 43, SOCK_DIAG_BY_FAMILY = 20,
+    FAMILY_AT = 14, COOKED_LENGTH = 16,                     /* header of the link layer */
+    NLMSG_TYPE_AT = 4, FLAGS_AT = 6, NLMSG_LENGTH = 16,     /* struct nlmsghdr */
+    DUMP_AT = 8,                                            /* its sequence number and port ID */
+    ERROR_LENGTH = 4,                                       /* error code after it, of DONE */
+    GENL_LENGTH = 4,                                        /* struct genlmsghdr */
+    NLA_LENGTH = 4, NLA_TYPE_AT = 2, NLA_TYPE = 0x3fff,     /* struct nlattr; bits of the type */
+    OWN_AT = 8, SOCKET_LENGTH = 64,                         /* struct smc_diag_msg */
+    GID_TEXT = 40,                                          /* a GID as text */
+    AF_SMC = 43, SOCK_DIAG_BY_FAMILY = 20,
 };
 
-/* What has a row; structs come last. */
+/* Types of attributes that a message must have to be of a kind (<linux/smc.h>, SMC_NLA_...). */
+enum { LGR_ID = 1, LGR_ROLE = 2, LGR_TYPE = 3, LINK_ID = 1, LINK_STATE = 10 };
+
+/* The nests that have rows. Structs come last, from IN_REQUEST on. */
 enum {
     IN_TOP, IN_EIDS, IN_SEID, IN_LIMIT, IN_SYS, IN_LGR, IN_V2, IN_R_V2, IN_LINK, IN_LGR_D, IN_DEV,
     IN_PORT, IN_STATS, IN_TECH, IN_SIZE, IN_USE, IN_FBACK, IN_DIAG, IN_REQUEST, IN_SOCKET, IN_CONN,
     IN_LGRINFO, IN_DMB, IN_FALLBACK, NESTS
 };
 
+/* A row of told.def, which describes its columns. */
 typedef struct {
-    const int *hf;
-    uint8_t nest, at;
+    const int *hf; /* field that shows the value */
+    uint8_t nest;  /* in which the attribute or member is */
+    uint8_t at;    /* type of the attribute, or offset of the member in bytes */
     enum { HOST, WIRE, ASCII, BELOW } kind;
-    unsigned more; /* BELOW: the nest. Else what is kept: its place, and its size << 16 */
+    unsigned more; /* BELOW: the nest that the attribute is. Else where smcr_told_t keeps the value:
+                      its offset there, and its size << 16; size 0: nowhere */
 } attribute_t;
 
 #define NOT 0
@@ -48,63 +67,120 @@ static const attribute_t rows[] = {
 };
 static const attribute_t unknown = {.hf = &hf_smcr_netlink_unknown};
 
-/* A message on its way. */
+/* A message while it is dissected. */
 typedef struct {
     packet_info *pinfo;
-    proto_item *top; /* its line, and what is below */
-    proto_tree *tree;
-    unsigned order;       /* of the host: ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN */
-    smcr_told_t told;     /* as far as the message has it */
-    uint32_t seen[NESTS]; /* a bit for each attribute that has a value, 1 for a struct */
-    bool flawed;          /* it does not fit, or the capture lacks some of it */
+    proto_item *top;      /* the item of the message, which gets its expert items */
+    proto_tree *tree;     /* below that item */
+    unsigned order;       /* byte order of the host: ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN */
+    smcr_told_t told;     /* values of the message; zeros where it has none */
+    uint32_t seen[NESTS]; /* of each nest a bit for each type of attribute with a value; of a struct
+                             1 if the message has it */
+    bool flawed;          /* lengths do not fit, or the capture has cut the message */
 } walk_t;
 
-/* ---- the walker; each nest and struct has a buffer of its own ---- */
-
-/* Shows `length` bytes as the row has it, and keeps what it keeps. GIDs are texts. */
-static void
-show_row(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, const attribute_t *row, unsigned at,
-         unsigned length)
+/* Whether the nest had attributes with these types, as a set of bits. */
+static bool
+has_attributes(const walk_t *walk, unsigned nest, uint32_t types)
 {
-    smcr_layout_walk_t step = {
-        .pinfo = walk->pinfo, .tvb = tvb, .tree = tree, .top = walk->top, .order = walk->order};
-    unsigned size = row->more >> 16;
-    uint8_t *kept = (uint8_t *)&walk->told + (row->more & UINT16_MAX);
-    smcr_row_t one = {.hf = row->hf, .length = (uint16_t)length, .peer_order = row->kind == HOST,
-                      .also = row->hf == &hf_smcr_told_token ? &hf_smcr_token : NULL,
-                      .kind = row->kind == ASCII ? SMCR_ROW_TEXT : SMCR_ROW_SHOW,
-                      .keep = row->kind != ASCII && size ? SMCR_KEEP_INTEGER : SMCR_KEEP_NOT,
-                      .member = row->more & UINT16_MAX, .member_size = (uint16_t)size};
-
-    if (!smcr_layout_walk(&(smcr_layout_t){.rows = &one, .count = 1, .length = length}, &step, at,
-                          &walk->told)) {
-        walk->flawed = true;
-    } else if (row->hf == &hf_smcr_told_role && size) {
-        *kept = *kept == 1;
-    } else if (row->kind == ASCII && size) {
-        const char *text = smcr_item_peer_text(
-            walk->pinfo->pool, tvb_get_ptr(tvb, (int)at, (int)length), length);
-        if (size == SMCR_GID_LENGTH)
-            ws_inet_pton6(text, (ws_in6_addr *)(void *)kept);
-        else
-            g_strlcpy((char *)kept, text, size);
-    }
+    return (walk->seen[nest] & types) == types;
 }
 
+/* A nest while it is walked. */
+typedef struct {
+    tvbuff_t *tvb; /* its bytes, and no others */
+    proto_tree *tree;
+    unsigned nest; /* IN_... */
+} place_t;
+
+/* ---- the walker ---- */
+
+/* How many bytes of smcr_told_t keep the value of a row; 0: it is not kept. */
+static unsigned
+kept_size(const attribute_t *row)
+{
+    return row->more >> 16;
+}
+
+/* Keeps a text of `length` bytes at `at`. A GID comes as text, and is kept as 16 bytes. */
+static void
+keep_text(walk_t *walk, const place_t *place, const attribute_t *row, unsigned at,
+          unsigned length)
+{
+    uint8_t *kept = (uint8_t *)&walk->told + (row->more & UINT16_MAX);
+    const char *text = smcr_item_peer_text(
+        walk->pinfo->pool, tvb_get_ptr(place->tvb, (int)at, (int)length), length);
+
+    if (kept_size(row) == SMCR_GID_LENGTH)
+        ws_inet_pton6(text, (ws_in6_addr *)(void *)kept);
+    else
+        g_strlcpy((char *)kept, text, kept_size(row));
+}
+
+/* The row as the walker of layouts has it. */
+static smcr_row_t
+layout_row(const attribute_t *row, unsigned length)
+{
+    unsigned size = kept_size(row);
+    smcr_row_t one = {.hf = row->hf, .length = (uint16_t)length, .peer_order = row->kind == HOST,
+                      .kind = SMCR_ROW_SHOW, .keep = SMCR_KEEP_NOT,
+                      .member = row->more & UINT16_MAX, .member_size = (uint16_t)size};
+
+    if (row->hf == &hf_smcr_told_token)
+        one.also = &hf_smcr_token;
+    if (row->kind == ASCII)
+        one.kind = SMCR_ROW_TEXT;
+    else if (size)
+        one.keep = SMCR_KEEP_INTEGER;
+    return one;
+}
+
+/* Shows `length` bytes at `at` by their row, and keeps the value. The role, a code on the wire, is
+ * kept as a bool: server. */
+static void
+show_row(walk_t *walk, const place_t *place, const attribute_t *row, unsigned at, unsigned length)
+{
+    smcr_layout_walk_t step = {.pinfo = walk->pinfo, .tvb = place->tvb, .tree = place->tree,
+                               .top = walk->top, .order = walk->order};
+    uint8_t *kept = (uint8_t *)&walk->told + (row->more & UINT16_MAX);
+    smcr_row_t one = layout_row(row, length);
+    smcr_layout_t layout = {.rows = &one, .count = 1, .length = length};
+
+    if (!smcr_layout_walk(&layout, &step, at, &walk->told)) {
+        walk->flawed = true;
+        return;
+    }
+    if (!kept_size(row))
+        return;
+    if (row->hf == &hf_smcr_told_role)
+        *kept = *kept == 1;
+    else if (row->kind == ASCII)
+        keep_text(walk, place, row, at, length);
+}
+
+/* Bytes of a member of a struct. */
+static unsigned
+member_width(const attribute_t *row)
+{
+    if (row->kind != ASCII)
+        return smcr_layout_width(*row->hf);
+    return kept_size(row) == SMCR_GID_LENGTH ? GID_TEXT : kept_size(row);
+}
+
+/* Shows a struct, and bytes after its last known member. */
 static void
 walk_struct(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest)
 {
+    place_t place = {.tvb = tvb, .tree = tree, .nest = nest};
     unsigned known = 0;
 
     walk->seen[nest] = 1;
     for (unsigned i = 0; i < array_length(rows) && !walk->flawed; i++) {
-        unsigned size = rows[i].more >> 16, width = smcr_layout_width(*rows[i].hf);
         if (rows[i].nest != nest)
             continue;
-        if (rows[i].kind == ASCII)
-            width = size == SMCR_GID_LENGTH ? GID_TEXT : size;
+        unsigned width = member_width(&rows[i]);
         known = MAX(known, rows[i].at + width);
-        show_row(walk, tvb, tree, &rows[i], rows[i].at, width);
+        show_row(walk, &place, &rows[i], rows[i].at, width);
     }
     if (!walk->flawed && known < tvb_captured_length(tvb))
         proto_tree_add_item(tree, hf_smcr_extra_bytes, tvb, (int)known, -1, ENC_NA);
@@ -112,62 +188,90 @@ walk_struct(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest)
 
 static void walk_attributes(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest);
 
-/* An attribute without a value pads. Of 64 bits there may be 32. */
-static void
-show_attribute(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest, unsigned at,
-               unsigned length)
+/* The row of an attribute; `unknown`: no row has the type in the nest. */
+static const attribute_t *
+find_row(unsigned nest, unsigned type)
 {
-    unsigned type = (unsigned)smcr_layout_number(tvb, at + 2, 2, walk->order) & NLA_TYPE, i = 0;
-    tvbuff_t *value =
-        tvb_new_subset_length(tvb, (int)(at += NLA_LENGTH), (int)(length -= NLA_LENGTH));
-
-    while (i < array_length(rows) && (rows[i].nest != nest || rows[i].at != type))
-        i++;
-    const attribute_t *row = i < array_length(rows) ? &rows[i] : &unknown;
-    unsigned width = row->kind < ASCII ? MAX(1, smcr_layout_width(*row->hf)) : length;
-    if (!length)
-        return;
-    if (row == &unknown || length > width) {
-        show_row(walk, tvb, tree, &unknown, at - NLA_LENGTH, length + NLA_LENGTH);
-        return;
-    }
-    walk->seen[nest] |= UINT32_C(1) << type;
-    if (row->kind != BELOW) {
-        show_row(walk, value, tree, row, 0, length == 4 ? 4 : width);
-        return;
-    }
-    proto_item *item = proto_tree_add_item(tree, *row->hf, value, 0, -1, ENC_NA);
-    proto_tree *below = proto_item_add_subtree(item, ett_smcr_told);
-    (row->more < IN_REQUEST ? walk_attributes : walk_struct)(walk, value, below, row->more);
+    for (unsigned i = 0; i < array_length(rows); i++)
+        if (rows[i].nest == nest && rows[i].at == type)
+            return &rows[i];
+    return &unknown;
 }
 
+/* Shows an attribute that has attributes or a struct within, `value`. */
+static void
+show_nest(walk_t *walk, tvbuff_t *value, proto_tree *tree, const attribute_t *row)
+{
+    proto_item *item = proto_tree_add_item(tree, *row->hf, value, 0, -1, ENC_NA);
+    proto_tree *below = proto_item_add_subtree(item, ett_smcr_told);
+
+    if (row->more < IN_REQUEST)
+        walk_attributes(walk, value, below, row->more);
+    else
+        walk_struct(walk, value, below, row->more);
+}
+
+/* Shows the attribute at `at`, of `length` bytes with its header. An attribute without a value is
+ * padding. The value of a 64-bit number may have 32 bits. An attribute without a row, or longer
+ * than its row, is shown as bytes. */
+static void
+show_attribute(walk_t *walk, const place_t *place, unsigned at, unsigned length)
+{
+    unsigned type =
+        (unsigned)smcr_layout_number(place->tvb, at + NLA_TYPE_AT, 2, walk->order) & NLA_TYPE;
+    const attribute_t *row = find_row(place->nest, type);
+
+    if (length == NLA_LENGTH)
+        return;
+    tvbuff_t *value = tvb_new_subset_length(place->tvb, (int)(at + NLA_LENGTH),
+                                            (int)(length - NLA_LENGTH));
+    unsigned value_length = length - NLA_LENGTH;
+    unsigned width = row->kind < ASCII ? MAX(1, smcr_layout_width(*row->hf)) : value_length;
+    if (row == &unknown || value_length > width) {
+        show_row(walk, place, &unknown, at, length);
+        return;
+    }
+    walk->seen[place->nest] |= UINT32_C(1) << type;
+    place_t within = {.tvb = value, .tree = place->tree, .nest = place->nest};
+    if (row->kind == BELOW)
+        show_nest(walk, value, place->tree, row);
+    else
+        show_row(walk, &within, row, 0, value_length == 4 ? 4 : width);
+}
+
+/* Shows all attributes of a nest. Each begins at a multiple of 4 bytes. A length that does not fit
+ * ends the walk. */
 static void
 walk_attributes(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest)
 {
+    place_t place = {.tvb = tvb, .tree = tree, .nest = nest};
     unsigned captured = tvb_captured_length(tvb), length = NLA_LENGTH;
 
     for (unsigned at = 0; at < tvb_reported_length(tvb); at += (length + 3) & ~3U) {
         if (at + NLA_LENGTH <= captured)
             length = (unsigned)smcr_layout_number(tvb, at, 2, walk->order);
         if (length < NLA_LENGTH || at + MAX(length, NLA_LENGTH) > captured) {
-            show_row(walk, tvb, tree, &unknown, at, length < NLA_LENGTH ? UINT16_MAX : length);
+            show_row(walk, &place, &unknown, at, length < NLA_LENGTH ? UINT16_MAX : length);
             walk->flawed = true;
             return;
         }
-        show_attribute(walk, tvb, tree, nest, at, length);
+        show_attribute(walk, &place, at, length);
     }
 }
 
-static int observer; /* a protocol in name only owns the wrappers: frame.protocols stays */
+/* A protocol in name only, which owns the wrappers: they add nothing to frame.protocols. */
+static int observer;
 
 /* ---- messages ---- */
 
-/* Of the frame that is dissected: how many messages there are, and of which kind; SMCR_TOLD_DONE:
- * of others. It lives as long as the packet. */
+/* Whether a frame has been seen before in the capture, with the same bytes. */
+typedef enum { NOT_COMPARED, FIRST_TIME, COPY } novelty_t;
+
+/* The messages of the frame that is dissected. Lives as long as the packet. */
 typedef struct {
-    uint32_t count;
-    smcr_told_kind_t kind;
-    unsigned come; /* 1: first; 2: a copy, maybe of another time; 0: not known */
+    uint32_t count;        /* messages so far */
+    smcr_told_kind_t kind; /* of all of them; SMCR_TOLD_DONE: of several kinds, or of another */
+    novelty_t novelty;     /* of the frame */
 } shown_t;
 
 static shown_t *
@@ -182,50 +286,84 @@ shown_of(packet_info *pinfo)
     return shown;
 }
 
-static wmem_map_t *seen; /* checksums of frames: the same bytes again are a copy, or nothing new */
+/* Checksums of the frames so far. */
+static wmem_map_t *seen;
 
+/* Compares the frame with those before it. A frame with the same bytes is a copy, or reports the
+ * same state of the host as before; in either case it may be older than other frames, and is not
+ * learned again. */
+static novelty_t
+compare_frame(packet_info *pinfo, tvbuff_t *tvb)
+{
+    const uint32_t size = pinfo->fd->cap_len;
+    const uint8_t *bytes = tvb_get_ptr(tvb_get_ds_tvb(tvb), 0, (int)size);
+    g_autofree char *sum = g_compute_checksum_for_data(G_CHECKSUM_MD5, bytes, size);
+
+    return wmem_map_insert(seen, wmem_strdup(wmem_file_scope(), sum), seen) ? COPY : FIRST_TIME;
+}
+
+/* The dump that a message belongs to: sequence number and port ID of its nlmsghdr at `at`, with the
+ * interface, which stands for the host. */
+static uint64_t
+dump_of(const walk_t *walk, tvbuff_t *tvb, unsigned at)
+{
+    uint32_t interface = walk->pinfo->rec->rec_header.packet_header.interface_id;
+
+    return smcr_layout_number(tvb, at + DUMP_AT, 8, walk->order) ^ (uint64_t)interface << 48;
+}
+
+/* Learns a message, whose nlmsghdr is at `at`. Of a message that is flawed or cut, it is learned
+ * that its dump is not complete. */
 static void
-learn(walk_t *walk, tvbuff_t *tvb, unsigned at)
+learn_message(walk_t *walk, tvbuff_t *tvb, unsigned at)
 {
     smcr_told_t cut = {.kind = SMCR_TOLD_CUT};
+    const frame_data *frame = walk->pinfo->fd;
     shown_t *shown = shown_of(walk->pinfo);
 
-    if (walk->pinfo->fd->visited)
+    if (frame->visited)
         return;
-    if (!shown->come) {
-        const uint32_t size = walk->pinfo->fd->cap_len;
-        g_autofree char *sum = g_compute_checksum_for_data(
-            G_CHECKSUM_MD5, tvb_get_ptr(tvb_get_ds_tvb(tvb), 0, (int)size), size);
-        shown->come = wmem_map_insert(seen, wmem_strdup(wmem_file_scope(), sum), seen) ? 2 : 1;
-    }
-    if (shown->come > 1 && walk->told.kind != SMCR_TOLD_DONE)
+    if (shown->novelty == NOT_COMPARED)
+        shown->novelty = compare_frame(walk->pinfo, tvb);
+    if (shown->novelty == COPY && walk->told.kind != SMCR_TOLD_DONE)
         return;
-    cut.dump = walk->told.dump = smcr_layout_number(tvb, at + DUMP_AT, 8, walk->order) ^
-        (uint64_t)walk->pinfo->rec->rec_header.packet_header.interface_id << 48; /* of this host */
-    if (walk->flawed || walk->pinfo->fd->cap_len < walk->pinfo->fd->pkt_len)
+    cut.dump = walk->told.dump = dump_of(walk, tvb, at);
+    if (walk->flawed || frame->cap_len < frame->pkt_len)
         smcr_packet_learn_told(walk->pinfo, &cut, shown->count);
     if (!walk->flawed)
         smcr_packet_learn_told(walk->pinfo, &walk->told, shown->count);
 }
 
-/* Names the message, whose nlmsghdr is the first of `tvb`; in the Info column many are counted. */
-static int
-finish(walk_t *walk, tvbuff_t *tvb, const char *text)
+/* Shows the message in the columns. Of several messages, the Info column has the number. */
+static void
+show_in_columns(packet_info *pinfo, const shown_t *shown, const char *text)
 {
     static const char *const names[] = {"sockets of AF_SMC", "link groups", "links", "messages"};
+
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    if (shown->count > 1)
+        text = wmem_strdup_printf(pinfo->pool, "%u %s", shown->count, names[shown->kind]);
+    col_add_str(pinfo->cinfo, COL_INFO, text);
+}
+
+/* Ends the dissection of a message, which is `text` in short, and whose nlmsghdr is the first of
+ * `tvb`: learns the message, and shows what it says of the state. Returns the bytes used. */
+static int
+finish_message(walk_t *walk, tvbuff_t *tvb, const char *text)
+{
     packet_info *pinfo = walk->pinfo;
     shown_t *shown = shown_of(pinfo);
     smcr_record_t record;
 
-    if (shown->count++ == 0 || shown->kind != walk->told.kind)
-        shown->kind = shown->count == 1 ? walk->told.kind : SMCR_TOLD_DONE;
-    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
-    col_add_str(pinfo->cinfo, COL_INFO, shown->count == 1 ? text :
-                wmem_strdup_printf(pinfo->pool, "%u %s", shown->count, names[shown->kind]));
+    if (shown->count++ == 0)
+        shown->kind = walk->told.kind;
+    else if (shown->kind != walk->told.kind)
+        shown->kind = SMCR_TOLD_DONE;
+    show_in_columns(pinfo, shown, text);
     proto_item_append_text(walk->top, ", %s", text);
     smcr_item_hide(proto_tree_add_string(walk->tree, hf_smcr_told, tvb, 0, 0, text));
     if (walk->told.kind != SMCR_TOLD_DONE)
-        learn(walk, tvb, 0);
+        learn_message(walk, tvb, 0);
     if (smcr_packet_learned(pinfo, SMCR_PACKET_TOLD, shown->count, &record))
         smcr_show_events(pinfo, walk->top, &record);
     if (walk->told.kind == SMCR_TOLD_SOCKET)
@@ -234,8 +372,9 @@ finish(walk_t *walk, tvbuff_t *tvb, const char *text)
     return (int)tvb_captured_length(tvb);
 }
 
+/* Begins a message with its item in the tree. */
 static walk_t
-begin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+begin_message(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
       const struct packet_netlink_data *netlink)
 {
     walk_t walk = {.pinfo = pinfo, .order = (unsigned)netlink->encoding};
@@ -245,35 +384,69 @@ begin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     return walk;
 }
 
-/* The ends of a socket. They have addresses of IPv4 where both have 4 bytes and zeros. */
+/* Whether the addresses of a socket are of IPv6: those of IPv4 have 4 bytes, then zeros. */
+static bool
+has_ipv6_addresses(tvbuff_t *tvb)
+{
+    const unsigned rest = SMCR_GID_LENGTH - SMCR_GID_IPV4_LENGTH;
+
+    return smcr_layout_has_bits(tvb, OWN_AT + SMCR_GID_IPV4_LENGTH, rest) ||
+           smcr_layout_has_bits(tvb, OWN_AT + SMCR_GID_LENGTH + SMCR_GID_IPV4_LENGTH, rest);
+}
+
+/* Shows and keeps the address of an end (0: own, 1: of the peer). Returns it with the port, as
+ * text. */
+static const char *
+show_end(walk_t *walk, tvbuff_t *tvb, unsigned end, bool ipv6)
+{
+    wmem_allocator_t *pool = walk->pinfo->pool;
+    int hf = end ? hf_smcr_told_peer_addr : hf_smcr_told_own_addr;
+    int at = OWN_AT + SMCR_GID_LENGTH * (int)end;
+    const uint8_t *bytes = tvb_get_ptr(tvb, at, SMCR_GID_LENGTH);
+    uint8_t *kept = walk->told.u.socket.address[end];
+    address addr = ADDRESS_INIT(AT_IPv4, SMCR_GID_IPV4_LENGTH, bytes);
+
+    if (ipv6) {
+        set_address(&addr, AT_IPv6, SMCR_GID_LENGTH, bytes);
+        memcpy(kept, bytes, SMCR_GID_LENGTH);
+    } else {
+        smcr_gid_map_ipv4(kept, bytes);
+    }
+    char *text = address_to_str(pool, &addr);
+    proto_tree_add_string(walk->tree, hf, tvb, at, SMCR_GID_LENGTH, text);
+    return wmem_strdup_printf(pool, ipv6 ? "[%s]:%u" : "%s:%u", text,
+                              walk->told.u.socket.port[end]);
+}
+
+/* Shows and keeps both ends of a socket. Returns them in short. */
 static const char *
 show_ends(walk_t *walk, tvbuff_t *tvb)
 {
-    const unsigned rest = SMCR_GID_LENGTH - SMCR_GID_IPV4_LENGTH;
-    bool ipv6 = smcr_layout_has_bits(tvb, OWN_AT + SMCR_GID_IPV4_LENGTH, rest) ||
-                smcr_layout_has_bits(tvb, OWN_AT + SMCR_GID_LENGTH + SMCR_GID_IPV4_LENGTH, rest);
-    char *ends[SMCR_TOLD_ENDS];
+    bool ipv6 = has_ipv6_addresses(tvb);
+    const char *own = show_end(walk, tvb, 0, ipv6);
+    const char *peer = show_end(walk, tvb, 1, ipv6);
 
-    for (unsigned end = 0; end < SMCR_TOLD_ENDS; end++) {
-        int at = OWN_AT + SMCR_GID_LENGTH * (int)end;
-        const uint8_t *bytes = tvb_get_ptr(tvb, at, SMCR_GID_LENGTH);
-        uint8_t *kept = walk->told.u.socket.address[end];
-        int length = ipv6 ? SMCR_GID_LENGTH : SMCR_GID_IPV4_LENGTH;
-        address addr = ADDRESS_INIT(ipv6 ? AT_IPv6 : AT_IPv4, length, bytes);
-        char *text = address_to_str(walk->pinfo->pool, &addr);
-        smcr_gid_map_ipv4(kept, bytes);
-        if (ipv6)
-            memcpy(kept, bytes, SMCR_GID_LENGTH);
-        proto_tree_add_string(walk->tree, end ? hf_smcr_told_peer_addr : hf_smcr_told_own_addr, tvb,
-                              at, SMCR_GID_LENGTH, text);
-        ends[end] = wmem_strdup_printf(walk->pinfo->pool, ipv6 ? "[%s]:%u" : "%s:%u", text,
-                                       walk->told.u.socket.port[end]);
-    }
-    return wmem_strdup_printf(walk->pinfo->pool, "%s " UTF8_RIGHTWARDS_ARROW " %s", ends[0],
-                              ends[1]);
+    return wmem_strdup_printf(walk->pinfo->pool, "%s " UTF8_RIGHTWARDS_ARROW " %s", own, peer);
 }
 
-/* What a host answers about a socket. Returns it in short. */
+/* The socket in short, as it was learned. */
+static const char *
+describe_socket(walk_t *walk, const char *ends)
+{
+    const smcr_told_socket_t *told = &walk->told.u.socket;
+    wmem_allocator_t *pool = walk->pinfo->pool;
+    const char *state = val_to_str_const(told->state, smcr_values_told_states, "?");
+    char *text = wmem_strdup_printf(pool, "Socket %s %s", ends, state);
+
+    if (told->has_conn)
+        return wmem_strdup_printf(pool, "%s Token=0x%08x", text, told->token);
+    if (told->mode != SMCR_TOLD_FALLBACK || !told->has_fallback)
+        return text;
+    return wmem_strdup_printf(pool, "%s, fallback: %s", text,
+                              smcr_value_decline_text(told->reason, SMCR_CLC_OS_LINUX));
+}
+
+/* Shows a socket: struct smc_diag_msg after the nlmsghdr, then attributes. Returns it in short. */
 static const char *
 show_socket(walk_t *walk, tvbuff_t *tvb)
 {
@@ -290,33 +463,29 @@ show_socket(walk_t *walk, tvbuff_t *tvb)
     told->has_conn = walk->seen[IN_CONN];
     told->has_lgr = walk->seen[IN_LGRINFO];
     told->has_fallback = walk->seen[IN_FALLBACK];
-    char *text = wmem_strdup_printf(walk->pinfo->pool, "Socket %s %s", ends,
-                                    val_to_str_const(told->state, smcr_values_told_states, "?"));
-    if (told->has_conn)
-        return wmem_strdup_printf(walk->pinfo->pool, "%s Token=0x%08x", text, told->token);
-    if (told->mode != SMCR_TOLD_FALLBACK || !told->has_fallback)
-        return text;
-    return wmem_strdup_printf(walk->pinfo->pool, "%s, fallback: %s", text,
-                              smcr_value_decline_text(told->reason, SMCR_CLC_OS_LINUX));
+    return describe_socket(walk, ends);
 }
 
+/* A message of SOCK_DIAG, with its nlmsghdr. `data`: struct packet_netlink_data. Returns 0 if it is
+ * not of AF_SMC. */
 static int
 dissect_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     if (tvb_captured_length(tvb) <= NLMSG_LENGTH || tvb_get_uint8(tvb, NLMSG_LENGTH) != AF_SMC)
         return 0;
-    walk_t walk = begin(tvb, pinfo, tree, data);
+    walk_t walk = begin_message(tvb, pinfo, tree, data);
     if (!(smcr_layout_number(tvb, FLAGS_AT, 2, walk.order) & WS_NLM_F_REQUEST))
-        return finish(&walk, tvb, show_socket(&walk, tvb));
+        return finish_message(&walk, tvb, show_socket(&walk, tvb));
     walk.told.kind = SMCR_TOLD_DONE;
     tvbuff_t *request = tvb_new_subset_remaining(tvb, NLMSG_LENGTH);
     walk_struct(&walk, request, walk.tree, IN_REQUEST);
     if (!walk.flawed)
         show_ends(&walk, request);
-    return finish(&walk, tvb, "Request for sockets of AF_SMC");
+    return finish_message(&walk, tvb, "Request for sockets of AF_SMC");
 }
 
-/* Says in short what a message of SMC_GEN_NETLINK tells, and what of it is to be learned. */
+/* Finds what a message of SMC_GEN_NETLINK reports, by the attributes that it has: a link group, a
+ * link, or nothing that is learned. Returns the message in short. */
 static const char *
 describe(walk_t *walk, unsigned command, bool request)
 {
@@ -324,10 +493,10 @@ describe(walk_t *walk, unsigned command, bool request)
     wmem_allocator_t *pool = walk->pinfo->pool;
 
     walk->told.kind = SMCR_TOLD_LGR;
-    if ((walk->seen[IN_LGR] & 0xe) == 0xe) /* ID, role, type */
+    if (has_attributes(walk, IN_LGR, 1U << LGR_ID | 1U << LGR_ROLE | 1U << LGR_TYPE))
         return wmem_strdup_printf(pool, "Link group 0x%08x", walk->told.u.lgr.id);
     walk->told.kind = SMCR_TOLD_LINK;
-    if ((walk->seen[IN_LINK] & 0x402) == 0x402) /* number, state */
+    if (has_attributes(walk, IN_LINK, 1U << LINK_ID | 1U << LINK_STATE))
         return wmem_strdup_printf(pool, "Link %u on %s, %s", link->number, link->device,
                                   val_to_str_const(link->state, smcr_values_told_link_states, "?"));
     walk->told.kind = SMCR_TOLD_DONE;
@@ -335,6 +504,8 @@ describe(walk_t *walk, unsigned command, bool request)
                               val_to_str_const(command, smcr_values_netlink_commands, "unknown"));
 }
 
+/* A message of SMC_GEN_NETLINK, after its nlmsghdr. `data`: genl_info_t. `nests`: by command, the
+ * nest of the attributes on top, if that is not IN_TOP. */
 static int
 dissect_generic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -346,16 +517,27 @@ dissect_generic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     if (start < 0 || tvb_captured_length(tvb) < GENL_LENGTH)
         return 0;
     tvbuff_t *message = tvb_new_subset_remaining(tvb_get_ds_tvb(tvb), start);
-    walk_t walk = begin(tvb, pinfo, tree, generic->nl_data);
+    walk_t walk = begin_message(tvb, pinfo, tree, generic->nl_data);
     bool request = smcr_layout_number(message, FLAGS_AT, 2, walk.order) & WS_NLM_F_REQUEST;
     proto_tree_add_item(walk.tree, hf_smcr_netlink_command, tvb, 0, 1, ENC_NA);
     proto_tree_add_item(walk.tree, hf_smcr_netlink_version, tvb, 1, 1, ENC_NA);
     walk_attributes(&walk, tvb_new_subset_remaining(tvb, GENL_LENGTH), walk.tree,
                     generic->cmd < array_length(nests) ? nests[generic->cmd] : IN_TOP);
-    return finish(&walk, message, describe(&walk, generic->cmd, request));
+    return finish_message(&walk, message, describe(&walk, generic->cmd, request));
 }
 
-/* Learns from a frame, whose messages have been dissected, which dumps have ended. */
+/* Whether the message with its nlmsghdr at `at`, `length` bytes, ends a dump without an error. */
+static bool
+ends_dump(const walk_t *walk, tvbuff_t *tvb, unsigned at, unsigned length)
+{
+    if (smcr_layout_number(tvb, at + NLMSG_TYPE_AT, 2, walk->order) != WS_NLMSG_DONE)
+        return false;
+    return length < NLMSG_LENGTH + ERROR_LENGTH ||
+           smcr_layout_number(tvb, at + NLMSG_LENGTH, ERROR_LENGTH, walk->order) == 0;
+}
+
+/* Learns from a frame of SOCK_DIAG, whose messages have been dissected, which dumps have ended. The
+ * byte order of the host is the one in which the length of the first message fits the frame. */
 static void
 learn_ends(tvbuff_t *tvb, packet_info *pinfo)
 {
@@ -370,16 +552,16 @@ learn_ends(tvbuff_t *tvb, packet_info *pinfo)
         length = (unsigned)smcr_layout_number(tvb, at, 4, walk.order);
         if (length < NLMSG_LENGTH || length > captured - at)
             return;
-        uint64_t error =
-            smcr_layout_number(tvb, at + NLMSG_LENGTH, length < 20 ? 0 : 4, walk.order);
-        if (smcr_layout_number(tvb, at + NLMSG_TYPE_AT, 2, walk.order) == WS_NLMSG_DONE && !error)
-            learn(&walk, tvb, at);
+        if (ends_dump(&walk, tvb, at, length))
+            learn_message(&walk, tvb, at);
     }
 }
 
 /* ---- hooks ---- */
 
-static dissector_handle_t original_frame, original_socket, ours;
+static dissector_handle_t original_frame;  /* Wireshark's for frames of netlink */
+static dissector_handle_t original_socket; /* Wireshark's for messages of SOCK_DIAG */
+static dissector_handle_t ours;            /* dissect_socket() */
 
 static int
 wrap_frame(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
@@ -411,8 +593,9 @@ smcr_netlink_register(void)
     seen = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), wmem_str_hash, g_str_equal);
 }
 
+/* Puts `wrapper` in the place of the dissector for `key` in a table. Returns that dissector. */
 static dissector_handle_t
-wrap(const char *table, uint32_t key, dissector_t wrapper)
+replace_dissector(const char *table, uint32_t key, dissector_t wrapper)
 {
     dissector_handle_t original = dissector_get_uint_handle(find_dissector_table(table), key);
 
@@ -424,8 +607,8 @@ void
 smcr_netlink_handoff(void)
 {
     ours = create_dissector_handle(dissect_socket, proto_smcr);
-    original_frame = wrap("wtap_encap", WTAP_ENCAP_NETLINK, wrap_frame);
-    original_socket = wrap("netlink.protocol", WS_NETLINK_SOCK_DIAG, wrap_socket);
+    original_frame = replace_dissector("wtap_encap", WTAP_ENCAP_NETLINK, wrap_frame);
+    original_socket = replace_dissector("netlink.protocol", WS_NETLINK_SOCK_DIAG, wrap_socket);
     dissector_add_string("genl.family", "SMC_GEN_NETLINK",
                          create_dissector_handle(dissect_generic, proto_smcr));
 }

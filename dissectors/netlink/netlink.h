@@ -1,5 +1,5 @@
-/* Knows what Linux tells of SMC over netlink: sockets of AF_SMC, messages of SMC_GEN_NETLINK. Does
- * not know RoCE, nor what follows from it. Called by plugin.c.
+/* Knows what Linux reports of SMC over netlink: sockets of AF_SMC, messages of SMC_GEN_NETLINK.
+ * Does not know RoCE, nor what follows from it. Called by plugin.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,5 +11,6 @@
 /* Registers the protocol in name only that owns the wrappers; called once, after netlink. */
 void smcr_netlink_register(void);
 
-/* Hooks the dissectors in; called once, after all protocols have registered. */
+/* Puts the dissectors in front of Wireshark's for netlink and SOCK_DIAG, and registers the one for
+ * SMC_GEN_NETLINK. Called once, after all protocols have registered. */
 void smcr_netlink_handoff(void);

@@ -1,6 +1,7 @@
-/* Which packets are SMC-R: those of queue pairs that the state knows, and SENDs on others that
- * prove themselves. All else is not ours, although the first WRITEs are remembered. What is ours is
- * decoded without being shown, and the state learns from it.
+/* Learns from packets, and decides which ones are SMC-R: packets of queue pairs that the state
+ * knows, and SENDs on other queue pairs whose bytes prove SMC-R. No other packet is SMC-R, but the
+ * state remembers the first RDMA WRITEs: their connection may become known later. A packet of SMC-R
+ * is decoded here without being shown, and the state learns from its message.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,9 +11,9 @@
 #include "message/message.h"
 #include "wire/wire.h"
 
-/* In one frame; nobody sends as many. */
-#define CLC_MAX (SMCR_PACKET_DATA - SMCR_PACKET_CLC)
-#define TOLD_MAX 0x8000 /* netlink messages */
+/* Most records that one frame can have; no sender fills them. */
+#define CLC_MAX (SMCR_PACKET_DATA - SMCR_PACKET_CLC) /* CLC messages */
+#define TOLD_MAX 0x8000                              /* netlink messages */
 
 static bool
 is_first_pass(const packet_info *pinfo)
@@ -22,18 +23,19 @@ is_first_pass(const packet_info *pinfo)
 
 /* ---- first pass ---- */
 
-/* In place: both are large. */
+/* Begins a record, and the arrival that fills it. In place, since both structs are large. */
 static void
-arrive(const packet_info *pinfo, smcr_record_t *record, smcr_arrival_t *arrival)
+begin_arrival(const packet_info *pinfo, smcr_record_t *record, smcr_arrival_t *arrival)
 {
     smcr_record_begin(record);
     *arrival = smcr_packet_arrival(pinfo);
     arrival->record = record;
 }
 
-/* A SEND on an unknown queue pair: does its content prove that it is SMC-R? */
+/* Whether a SEND on an unknown queue pair is SMC-R. A SEND that keeps every rule of an LLC or CDC
+ * message proves a link between its two queue pairs; the state learns that link here. */
 static bool
-recognise(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arrival_t *arrival)
+recognise_send(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arrival_t *arrival)
 {
     uint32_t sender;
 
@@ -44,21 +46,23 @@ recognise(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arrival_t 
     return true;
 }
 
-/* Whether the packet gets a record. */
+/* Whether the packet gets a record: the state knows its queue pair, or its payload proves SMC-R, or
+ * it is one of the first RDMA WRITEs on an unknown queue pair. */
 static bool
 recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
-    arrive(pinfo, &packet->record, arrival);
+    begin_arrival(pinfo, &packet->record, arrival);
     arrival->roce = &packet->roce;
     arrival->layer = packet->layer;
     if (smcr_state_packet(arrival))
         return true;
-    return !packet->roce.corrupt && /* it proves nothing */
-           ((recognise(pinfo, packet, arrival) && smcr_state_packet(arrival)) ||
-            smcr_state_unknown_qp_write(arrival));
+    if (packet->roce.corrupt) /* wrong bytes prove nothing */
+        return false;
+    return (recognise_send(pinfo, packet, arrival) && smcr_state_packet(arrival)) ||
+           smcr_state_unknown_qp_write(arrival);
 }
 
-/* A CDC message of a connection whose TCP connection may have ended before. */
+/* Learns from a CDC message of a connection whose TCP connection may have ended before it. */
 static void
 learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -70,9 +74,9 @@ learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     smcr_state_tcp_ended(arrival, cdc, smcr_handshake_was_reset(conn), by_sender, by_reader);
 }
 
-/* Hosts have named connections: they get their TCP conversations. */
+/* Gives TCP conversations to the connections that hosts have named since the last call. */
 static void
-adopt_named(const smcr_arrival_t *arrival, packet_info *pinfo)
+adopt_named_conns(const smcr_arrival_t *arrival, packet_info *pinfo)
 {
     smcr_conn_t *conn;
 
@@ -80,6 +84,7 @@ adopt_named(const smcr_arrival_t *arrival, packet_info *pinfo)
         smcr_handshake_adopt(pinfo, conn);
 }
 
+/* Learns the LLC or CDC message `message`. */
 static void
 learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arrival)
 {
@@ -88,7 +93,7 @@ learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arriv
         smcr_cdc_t cdc;
         smcr_cdc_decode(message, pinfo, &cdc);
         smcr_state_cdc(arrival, &cdc);
-        adopt_named(arrival, pinfo);
+        adopt_named_conns(arrival, pinfo);
         if (record->conn)
             learn_tcp_end(arrival, &cdc);
     } else {
@@ -98,7 +103,8 @@ learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arriv
     }
 }
 
-/* The message of RDMA-CM that the packet carries. Returns false when it carries none. */
+/* Parses the message of RDMA-CM that the packet carries: an unreliable datagram to queue pair 1.
+ * Returns false if it carries none. */
 static bool
 parse_management(const smcr_packet_t *packet, smcr_cm_message_t *message)
 {
@@ -111,6 +117,18 @@ parse_management(const smcr_packet_t *packet, smcr_cm_message_t *message)
     return smcr_cm_message_parse(message, tvb_get_ptr(packet->payload, 0, (int)length), length);
 }
 
+/* Learns a packet that is not SMC-R, for the RDMA connections of other programs (smcr.roce).
+ * Returns whether its RDMA connection is known. */
+static bool
+learn_foreign(const smcr_packet_t *packet, smcr_arrival_t *arrival)
+{
+    smcr_cm_message_t management;
+    bool manages = parse_management(packet, &management);
+
+    smcr_state_foreign(arrival, manages ? &management : NULL);
+    return packet->record.rdma != NULL;
+}
+
 /* ---- every pass ---- */
 
 void
@@ -121,57 +139,89 @@ smcr_packet_begin(const packet_info *pinfo, smcr_packet_t *packet)
     smcr_endpoint_gid(&pinfo->dst, packet->roce.target.gid);
 }
 
-/* The LLC or CDC message that ends in this packet; NULL: none does. */
+/* Adds the packet to its message, which has several packets. Returns the message if this is its
+ * last packet, else NULL. */
 static tvbuff_t *
-find_message(packet_info *pinfo, smcr_packet_t *packet)
+add_part(packet_info *pinfo, smcr_packet_t *packet)
 {
     uint8_t opcode = packet->roce.opcode;
     bool more = opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_SEND_MIDDLE;
 
-    if (!smcr_packet_has_bytes(packet))
-        return NULL;
-    if (smcr_ib_is_whole_send(opcode))
-        return packet->payload;
-    if (!smcr_ib_is_send(opcode) || !packet->record.has_part)
-        return NULL;
     packet->parts = smcr_packet_parts_add(packet->payload, pinfo, &packet->record, more);
     bool ends = packet->parts && packet->parts->reassembled_in == pinfo->num;
     return ends ? packet->parts->tvb_data : NULL;
 }
 
-bool
-smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
+/* The LLC or CDC message that ends in this packet; NULL: none does. */
+static tvbuff_t *
+find_message(packet_info *pinfo, smcr_packet_t *packet)
 {
-    bool first_pass = is_first_pass(pinfo);
-    smcr_arrival_t arrival;
+    if (!smcr_packet_has_bytes(packet))
+        return NULL;
+    if (smcr_ib_is_whole_send(packet->roce.opcode))
+        return packet->payload;
+    if (!smcr_ib_is_send(packet->roce.opcode) || !packet->record.has_part)
+        return NULL;
+    return add_part(pinfo, packet);
+}
 
-    if (pinfo->flags.in_error_pkt)
-        return false;
-    bool found = first_pass && recognise_packet(pinfo, packet, &arrival);
-    const smcr_state_t *state = first_pass ? arrival.state : smcr_capture_state();
-    if (!first_pass)
-        found = smcr_record_find(state, pinfo->num, packet->layer, &packet->record);
-    packet->parts = NULL;
-    if (first_pass && smcr_preferences.roce && !packet->record.link) {
-        smcr_cm_message_t management;
-        bool manages = parse_management(packet, &management);
-        smcr_state_foreign(&arrival, manages ? &management : NULL);
-        found |= packet->record.rdma != NULL;
-    }
+/* Whether some of the packet's payload was not captured. */
+static bool
+is_cut(const tvbuff_t *payload)
+{
+    return !payload || tvb_captured_length(payload) < tvb_reported_length(payload);
+}
+
+/* Whether the packet belongs to a link of SMC-R, and its bytes are right. */
+static bool
+is_intact_smcr(const smcr_record_t *record)
+{
+    return record->link && record->kind != SMCR_RECORD_CORRUPT;
+}
+
+/* First pass: makes the record of the packet. Returns false if the packet gets none. */
+static bool
+learn_packet(packet_info *pinfo, smcr_packet_t *packet)
+{
+    smcr_arrival_t arrival;
+    bool found = recognise_packet(pinfo, packet, &arrival);
+
+    if (smcr_preferences.roce && !packet->record.link)
+        found |= learn_foreign(packet, &arrival);
     if (!found)
         return false;
     tvbuff_t *message = find_message(pinfo, packet);
-    if (first_pass) {
-        tvbuff_t *part = packet->payload;
-        bool is_cut = !part || tvb_captured_length(part) < tvb_reported_length(part);
-        if (packet->record.has_part && is_cut)
-            smcr_evidence_pass_over(&arrival);
-        if (message && packet->record.link && packet->record.kind != SMCR_RECORD_CORRUPT)
-            learn_message(pinfo, message, &arrival);
-        smcr_record_keep(&arrival, packet->layer);
-    }
+    /* a message with a part that was cut is never known: it counts as missing */
+    if (packet->record.has_part && is_cut(packet->payload))
+        smcr_evidence_pass_over(&arrival);
+    if (message && is_intact_smcr(&packet->record))
+        learn_message(pinfo, message, &arrival);
+    smcr_record_keep(&arrival, packet->layer);
+    smcr_record_complete(arrival.state, &packet->record);
+    return true;
+}
+
+/* Later passes: finds the record that the first pass has made. Returns false if there is none. */
+static bool
+recall_packet(packet_info *pinfo, smcr_packet_t *packet)
+{
+    const smcr_state_t *state = smcr_capture_state();
+
+    if (!smcr_record_find(state, pinfo->num, packet->layer, &packet->record))
+        return false;
+    find_message(pinfo, packet); /* its parts are shown */
     smcr_record_complete(state, &packet->record);
-    return packet->record.link != NULL;
+    return true;
+}
+
+bool
+smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
+{
+    if (pinfo->flags.in_error_pkt)
+        return false;
+    packet->parts = NULL;
+    bool found = is_first_pass(pinfo) ? learn_packet(pinfo, packet) : recall_packet(pinfo, packet);
+    return found && packet->record.link != NULL;
 }
 
 /* ---- the ICRC ---- */
@@ -192,7 +242,7 @@ smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icr
     packet->roce.icrc = (uint8_t)(1 + icrc->status);
 }
 
-/* ---- CLC, the bytes behind it, and what hosts tell ---- */
+/* ---- CLC, the first bytes of the application, and netlink messages of hosts ---- */
 
 static uint16_t
 layer_of(smcr_packet_layer_t kind, unsigned nth)
@@ -241,9 +291,9 @@ smcr_packet_learn_told(packet_info *pinfo, const smcr_told_t *told, unsigned nth
     smcr_record_t record;
     smcr_arrival_t arrival;
 
-    arrive(pinfo, &record, &arrival);
+    begin_arrival(pinfo, &record, &arrival);
     smcr_state_told(&arrival, told);
-    adopt_named(&arrival, pinfo);
+    adopt_named_conns(&arrival, pinfo);
     if (record.events)
         smcr_record_keep(&arrival, layer_of(SMCR_PACKET_TOLD, nth));
 }

@@ -1,5 +1,5 @@
-/* Shows an LLC or CDC message, a part of one, or an RDMA WRITE, and what was learned of it. Puts
- * messages together with Wireshark's reassembly; PSNs say which part is which.
+/* Shows an LLC or CDC message, a part of one, or an RDMA WRITE, and what the first pass has learned
+ * of the packet. Reassembles messages of several packets; a part is numbered by its PSN.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -36,8 +36,8 @@ static const fragment_items part_items = {
 
 typedef struct {
     const smcr_link_t *link;
-    int sender;
-    uint32_t psn;
+    int sender;   /* side of the link group: 0 or 1 */
+    uint32_t psn; /* of the first packet of the message */
 } part_key_t;
 
 static void *
@@ -80,21 +80,25 @@ smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t
 
 /* ---- packets ---- */
 
-/* The message that a packet has carried. */
+typedef enum { NO_MESSAGE, CDC_MESSAGE, LLC_MESSAGE } message_kind_t;
+
+/* The message that a packet has carried, or completed. */
 typedef struct {
-    bool is_cdc, is_llc; /* neither: none */
-    smcr_cdc_t cdc;
-    smcr_llc_t llc;
+    message_kind_t kind;
+    smcr_cdc_t cdc; /* set if it is a CDC message */
+    smcr_llc_t llc; /* set if it is an LLC message */
 } carried_t;
 
 /* Returns the message's subtree. */
 static proto_tree *
 show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, carried_t *carried)
 {
-    carried->is_cdc = smcr_wire_llc_type_is_cdc(tvb_get_uint8(message, 0));
-    carried->is_llc = !carried->is_cdc;
-    return carried->is_cdc ? smcr_cdc_dissect(message, pinfo, tree, &carried->cdc)
-                           : smcr_llc_dissect(message, pinfo, tree, &carried->llc);
+    if (smcr_wire_llc_type_is_cdc(tvb_get_uint8(message, 0))) {
+        carried->kind = CDC_MESSAGE;
+        return smcr_cdc_dissect(message, pinfo, tree, &carried->cdc);
+    }
+    carried->kind = LLC_MESSAGE;
+    return smcr_llc_dissect(message, pinfo, tree, &carried->llc);
 }
 
 /* A packet of a message that is longer than the path MTU. Returns the subtree of the message in its
@@ -115,7 +119,7 @@ show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, car
     return message ? show_message(message, pinfo, tree, carried) : below;
 }
 
-/* Returns the subtree into which goes what was learned. */
+/* Returns the subtree for what the first pass has learned. */
 static proto_tree *
 show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, carried_t *carried)
 {
@@ -126,50 +130,83 @@ show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, 
     return show_part(pinfo, tree, packet, carried);
 }
 
-/* What is left to do when the packet is shown. Returns what it hands on; NULL: nothing. */
+/* Earlier packets whose payload the dissectors get with this one (docs/architecture.md, "Held
+ * bytes"), as smcr_held_t *; NULL: none. */
 static wmem_array_t *
-tell(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried)
+held_packets(const packet_info *pinfo, const smcr_packet_t *packet)
 {
-    bool write = packet->record.kind == SMCR_RECORD_WRITE;
     const smcr_link_t *link = packet->record.link;
-    wmem_array_t *held = link ? smcr_held_of(link->lgr->state, pinfo->num, packet->layer) : NULL;
 
+    return link ? smcr_held_of(link->lgr->state, pinfo->num, packet->layer) : NULL;
+}
+
+/* Reports the packet to the listeners of the tap. `carried`: its message; NULL: it has none.
+ * `held`: of held_packets(). */
+static void
+tap_packet(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried,
+           wmem_array_t *held)
+{
+    smcr_tap_t tap = {.record = &packet->record, .roce = &packet->roce, .hands_on = held};
+
+    if (packet->record.kind == SMCR_RECORD_WRITE)
+        tap.data = packet->payload;
+    if (carried && carried->kind == LLC_MESSAGE)
+        tap.llc = &carried->llc;
+    if (carried && carried->kind == CDC_MESSAGE)
+        tap.cdc = &carried->cdc;
     smcr_show_source_port(pinfo, &packet->record, &packet->roce);
-    smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &packet->record,
-                                         .roce = &packet->roce,
-                                         .llc = carried && carried->is_llc ? &carried->llc : NULL,
-                                         .cdc = carried && carried->is_cdc ? &carried->cdc : NULL,
-                                         .data = write ? packet->payload : NULL,
-                                         .hands_on = held});
-    return held;
+    smcr_tap_packet(pinfo, &tap);
+}
+
+/* Whether the packet has a payload to show. An RDMA WRITE is shown even if it has no data, or if
+ * none of its data was captured. */
+static bool
+has_payload_to_show(const smcr_packet_t *packet)
+{
+    if (!packet->payload)
+        return false;
+    if (packet->record.kind == SMCR_RECORD_WRITE)
+        return true;
+    return smcr_ib_is_send(packet->roce.opcode) && smcr_packet_has_bytes(packet);
+}
+
+/* Gives the application's bytes to the dissectors: those of an RDMA WRITE, those of earlier packets
+ * that this one hands on, or the end of the stream that a CDC message reports. */
+static void
+dissect_application(const smcr_payload_target_t *target, const smcr_packet_t *packet,
+                    wmem_array_t *held)
+{
+    tvbuff_t *payload = packet->payload;
+    bool write = packet->record.kind == SMCR_RECORD_WRITE;
+
+    if (held)
+        smcr_payload_hand_on(target, held, payload, write ? payload : NULL);
+    if (!write) {
+        smcr_payload_end(target, payload);
+        return;
+    }
+    smcr_payload_hold(payload, target->pinfo, target->record);
+    if (!held)
+        smcr_payload_dissect(target, payload);
 }
 
 bool
 smcr_packet_show(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
 {
     const smcr_record_t *record = &packet->record;
-    bool write = record->kind == SMCR_RECORD_WRITE;
-    bool send = smcr_ib_is_send(packet->roce.opcode);
 
-    /* A WRITE is worth a line even when it has no data, or none of its data was captured. */
-    if (!packet->payload || (!write && (!send || !smcr_packet_has_bytes(packet))))
+    if (!has_payload_to_show(packet))
         return false;
     smcr_info_begin(pinfo, record);
     carried_t carried;
-    carried.is_cdc = carried.is_llc = false;
+    carried.kind = NO_MESSAGE;
     proto_tree *below = show_payload(pinfo, tree, packet, &carried);
     smcr_annotate_packet(packet->payload, pinfo, below, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
-    wmem_array_t *held = tell(pinfo, packet, &carried);
-    if (held)
-        smcr_payload_hand_on(held, packet->payload, write ? packet->payload : NULL, pinfo, tree,
-                             below, record);
-    if (write)
-        smcr_payload_hold(packet->payload, pinfo, record);
-    if (write && !held)
-        smcr_payload_dissect(packet->payload, pinfo, tree, below, record);
-    else if (!write)
-        smcr_payload_end(packet->payload, pinfo, tree, below, record);
+    wmem_array_t *held = held_packets(pinfo, packet);
+    tap_packet(pinfo, packet, &carried, held);
+    const smcr_payload_target_t target = {pinfo, tree, below, record};
+    dissect_application(&target, packet, held);
     return true;
 }
 
@@ -180,9 +217,9 @@ smcr_packet_hold(const packet_info *pinfo, const smcr_packet_t *packet)
         smcr_payload_hold(packet->payload, pinfo, &packet->record);
 }
 
-/* What a packet without payload is, for its line. */
+/* Names a packet without payload, in the line of its protocol. */
 static const char *
-answer_text(packet_info *pinfo, const smcr_packet_t *packet)
+text_of_answer(packet_info *pinfo, const smcr_packet_t *packet)
 {
     const smcr_record_t *record = &packet->record;
     bool refuses =
@@ -205,7 +242,7 @@ smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     const smcr_record_t *record = &packet->record;
     const char *protocol = pinfo->current_proto; /* under which expert items are listed */
     proto_item *item = proto_tree_add_protocol_format(tree, proto_smcr, tvb, 0, 0, "SMC-R%s",
-                                                      tree ? answer_text(pinfo, packet) : "");
+                                                      tree ? text_of_answer(pinfo, packet) : "");
     proto_tree *below = proto_item_add_subtree(item, ett_smcr);
 
     if (record->has_number)
@@ -215,9 +252,11 @@ smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     pinfo->current_proto = protocol;
     smcr_info_answer(pinfo, record, &packet->roce);
     smcr_info_trouble(pinfo, record);
-    wmem_array_t *held = tell(pinfo, packet, NULL);
+    wmem_array_t *held = held_packets(pinfo, packet);
+    tap_packet(pinfo, packet, NULL, held);
+    const smcr_payload_target_t target = {pinfo, tree, below, record};
     if (held)
-        smcr_payload_hand_on(held, tvb, NULL, pinfo, tree, below, record);
+        smcr_payload_hand_on(&target, held, tvb, NULL);
 }
 
 void
@@ -225,5 +264,5 @@ smcr_packet_show_foreign(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                          const smcr_packet_t *packet)
 {
     smcr_show_rdma_connection(tvb, pinfo, tree, &packet->record, &packet->roce);
-    tell(pinfo, packet, NULL);
+    tap_packet(pinfo, packet, NULL, held_packets(pinfo, packet));
 }

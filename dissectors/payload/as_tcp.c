@@ -1,14 +1,17 @@
 /* Gives the application's bytes to the dissectors that TCP would have asked. Wireshark's TCP does
- * all of it (desegmentation, choice of the dissector, Decode As): the bytes come with the TCP
- * connection's addresses and ports, and with sequence numbers that begin anew. So TCP remembers
- * messages that go on apart from those of the connection's segments.
+ * all of it: desegmentation, choice of the dissector, Decode As. It gets the bytes with the
+ * addresses and ports of the TCP connection, and with sequence numbers that begin at 1. So it keeps
+ * incomplete messages apart from those of the TCP segments.
  *
- * Borrowed from TCP's inside: `multisegment_pdus`, `flags` and `ooo_segments` of tcp_flow_t, which
- * are ours for the call, as `dissector_tree` of conversation_t is: who takes the conversation takes
- * our bytes, not the segments. A message until FIN, as tcp_multisegment_pdu has it; the members of
- * packet_info below. If TCP keeps messages elsewhere, ours mix with those of the segments; if it
- * ends a message until FIN otherwise, HTTP without a length stays open; if dissectors read another
- * member, they read RoCE's. tests/facts/test_payload.py and test_other_protocols.py fail then.
+ * The plugin relies on TCP's internals. For the time of a call it replaces `multisegment_pdus`,
+ * `flags` and `ooo_segments` of tcp_flow_t, and `dissector_tree` of conversation_t: a dissector
+ * that takes the conversation then takes the bytes of SMC-R, not the TCP segments. It ends a
+ * message until FIN as tcp_multisegment_pdu keeps it, and sets the members of packet_info below.
+ *
+ * If a version of Wireshark keeps messages elsewhere, messages of SMC-R mix with those of segments.
+ * If it ends a message until FIN in another way, HTTP without a length stays open. If dissectors
+ * read further members, they read those of RoCE. tests/facts/test_payload.py and
+ * test_other_protocols.py fail then.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -41,16 +44,16 @@
 
 #define DECLARE(member) __typeof__(((packet_info *)NULL)->member) member;
 #define SAVE(member) .member = pinfo->member,
-#define RESTORE(member) pinfo->member = saved.member;
+#define RESTORE(member) pinfo->member = saved->member;
 
 /* The frame as it was before it took the place of a TCP segment. */
 typedef struct {
     TCP_MEMBERS(DECLARE)
-    wmem_list_frame_t *tcp_layer; /* added for the call */
-    wmem_tree_t *dissectors;      /* of the conversation */
+    wmem_list_frame_t *tcp_layer; /* layer added for the call */
+    wmem_tree_t *dissectors;      /* dissectors set for the conversation */
 } saved_frame_t;
 
-/* The frame takes the place of a TCP segment, until its members are restored. */
+/* Makes the frame look like a TCP segment, until end_tcp(). */
 static void
 become_tcp(packet_info *pinfo, const smcr_handshake_ends_t *ends, unsigned sender,
            saved_frame_t *saved)
@@ -68,13 +71,23 @@ become_tcp(packet_info *pinfo, const smcr_handshake_ends_t *ends, unsigned sende
     pinfo->use_conv_addr_port_endpoints = false;
     pinfo->conv_elements = NULL;
     pinfo->conv_addr_port_endpoints = NULL;
-    /* Some dissectors ask whether they are on TCP. In front, where Wireshark's count of the layers
-     * above is not concerned. */
+    /* Some dissectors ask whether they are on TCP. The layer goes to the front, where it does not
+     * change Wireshark's count of the layers above. */
     wmem_list_prepend(pinfo->layers, GINT_TO_POINTER(smcr_handshake_tcp_ids()->proto));
     saved->tcp_layer = wmem_list_head(pinfo->layers);
 }
 
-/* So that filters of dissectors above TCP, and Follow Stream for them, find the frame. */
+/* Makes the frame look as before become_tcp(). */
+static void
+end_tcp(packet_info *pinfo, const smcr_handshake_ends_t *ends, const saved_frame_t *saved)
+{
+    ends->conversation->dissector_tree = saved->dissectors;
+    TCP_MEMBERS(RESTORE)
+    wmem_list_remove_frame(pinfo->layers, saved->tcp_layer);
+}
+
+/* Adds a hidden tcp.stream: filters of dissectors above TCP, and Follow Stream for them, find the
+ * frame by it. */
 static void
 add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_handshake_ends_t *ends)
 {
@@ -88,9 +101,10 @@ sequence_number(uint64_t position)
     return 1 + (uint32_t)position; /* as Wireshark's relative ones */
 }
 
-/* A message that lasts until the end of the stream is kept by TCP as one that goes on and on
- * (DESEGMENT_UNTIL_FIN). TCP ends it at a FIN; here it is cut off behind the last byte, `seq`, so
- * that an empty segment completes it. Returns false when there is no such message. */
+/* Ends a message that lasts until the end of the stream (DESEGMENT_UNTIL_FIN), such as an HTTP
+ * response without a length. TCP keeps it as a message that continues with each segment, and ends
+ * it at a FIN. Here its length is set to end at the last byte, before `seq`, so that the empty
+ * segment with the number `seq` completes it. Returns false if there is no such message. */
 static bool
 end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
 {
@@ -103,65 +117,109 @@ end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
     if (!pinfo->fd->visited)
         message->nxtpdu = seq + 1;
     message->flags |= MSP_FLAGS_REASSEMBLE_ENTIRE_SEGMENT; /* the segment is as long as its tvb */
-    pinfo->can_desegment = 1; /* for TCP: who comes next gets no more data */
+    pinfo->can_desegment = 1; /* for TCP: the dissector of the message can ask for no more data */
     return true;
 }
 
-/* Has TCP dissect what begins with sequence number `seq`. With `last`, it is the empty segment that
- * ends the stream, and what waits for that. */
+/* A segment that TCP gets in the place of an RDMA WRITE packet. */
+typedef struct {
+    tvbuff_t *tvb;
+    uint32_t seq; /* sequence number of its first byte */
+    bool last;    /* it is empty, and ends the stream */
+} tcp_segment_t;
+
+/* TCP names itself in the column where no dissector above it has got a whole message yet. */
 static void
-dissect_as_tcp(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-               const smcr_record_t *record, uint32_t seq, bool last)
+correct_protocol_column(packet_info *pinfo)
 {
+    const char *protocol = col_get_text(pinfo->cinfo, COL_PROTOCOL);
+
+    if (protocol && strcmp(protocol, "TCP") == 0)
+        col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+}
+
+/* Has TCP dissect a segment. With the last segment, TCP dissects the message that waits for the end
+ * of the stream. */
+static void
+dissect_as_tcp(const smcr_payload_target_t *target, const tcp_segment_t *segment)
+{
+    packet_info *pinfo = target->pinfo;
+    const smcr_record_t *record = target->record;
     unsigned sender = (unsigned)smcr_payload_sender(record);
     struct smcr_payload_flow *own = smcr_payload_flow(pinfo, record->conn, sender);
     const smcr_handshake_ends_t *ends = own->ends;
-    struct tcpinfo tcpinfo = {.seq = seq, .nxtseq = seq + tvb_reported_length(fresh) + last};
+    struct tcpinfo tcpinfo = {
+        .seq = segment->seq,
+        .nxtseq = segment->seq + tvb_reported_length(segment->tvb) + segment->last,
+    };
     saved_frame_t saved;
 
     become_tcp(pinfo, ends, sender, &saved);
     struct tcp_analysis *tcpd = get_tcp_conversation_data(ends->conversation, pinfo);
-    tcp_flow_t *flow = tcpd->fwd, as_it_was = *flow;
-    /* TCP's flow is that of our bytes. They come in the order of the receiver: without a list of
-     * early segments TCP looks for no other (tcp.reassemble_out_of_order) */
+    tcp_flow_t *flow = tcpd->fwd, flow_of_segments = *flow;
+    /* TCP's flow is that of SMC-R for the call. The bytes come in the order of the receiver, so TCP
+     * needs no list of early segments (tcp.reassemble_out_of_order). */
     flow->multisegment_pdus = own->messages;
     flow->flags = own->flags;
     flow->ooo_segments = NULL;
     compat_tcpinfo_set_stream(&tcpinfo, ends->stream);
     conversation_t *outer = smcr_handshake_set_bypass(ends->conversation);
     TRY {
-        if (!last || end_message(tcpd, pinfo, seq)) {
-            add_tcp_stream(fresh, below, ends);
-            dissect_tcp_payload(fresh, pinfo, 0, seq, tcpinfo.nxtseq, pinfo->srcport,
-                                pinfo->destport, tree, below, tcpd, &tcpinfo);
+        if (!segment->last || end_message(tcpd, pinfo, segment->seq)) {
+            add_tcp_stream(segment->tvb, target->below, ends);
+            dissect_tcp_payload(segment->tvb, pinfo, 0, segment->seq, tcpinfo.nxtseq,
+                                pinfo->srcport, pinfo->destport, target->tree, target->below, tcpd,
+                                &tcpinfo);
         }
     }
     FINALLY {
         smcr_handshake_set_bypass(outer);
         own->flags = flow->flags;
-        *flow = as_it_was; /* that of the TCP connection again */
-        ends->conversation->dissector_tree = saved.dissectors;
-        TCP_MEMBERS(RESTORE)
-        wmem_list_remove_frame(pinfo->layers, saved.tcp_layer);
+        *flow = flow_of_segments;
+        end_tcp(pinfo, ends, &saved);
     }
     ENDTRY;
-    /* TCP names itself where no dissector above it has got a whole message yet. */
-    const char *protocol = col_get_text(pinfo->cinfo, COL_PROTOCOL);
-    if (protocol && strcmp(protocol, "TCP") == 0)
-        col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    correct_protocol_column(pinfo);
+}
+
+/* Has TCP dissect new bytes of the stream. */
+static void
+dissect_bytes_as_tcp(const smcr_payload_target_t *target, const smcr_payload_fresh_t *fresh)
+{
+    const tcp_segment_t segment = {fresh->data, sequence_number(fresh->position), false};
+
+    dissect_as_tcp(target, &segment);
+}
+
+/* The place of the packet in the stream. Where nobody knows it, the first pass may have put the
+ * bytes after those that came before them (talk.c). */
+static smcr_stream_piece_t
+find_piece(const smcr_place_t *place)
+{
+    smcr_stream_piece_t piece = smcr_place_piece(place);
+    const smcr_place_rare_t *rare = smcr_place_rare(place);
+
+    if (!piece.known && rare && rare->is_taped)
+        return (smcr_stream_piece_t){.known = true, .position = rare->taped};
+    return piece;
+}
+
+/* The receiver drops a packet whose bytes it has already. */
+static bool
+is_dropped(const smcr_record_t *record)
+{
+    return record->fate == SMCR_FLOW_FATE_DROP;
 }
 
 bool
 smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_payload_fresh_t *fresh)
 {
-    smcr_stream_piece_t piece = smcr_place_piece(record->place);
     const smcr_place_rare_t *rare = smcr_place_rare(record->place);
+    smcr_stream_piece_t piece = find_piece(record->place);
 
-    if (!piece.known && rare && rare->is_taped)
-        piece = (smcr_stream_piece_t){.known = true, .position = rare->taped};
-    if (!record->conn || !piece.known || record->fate == SMCR_FLOW_FATE_DROP)
+    if (!record->conn || !piece.known || is_dropped(record))
         return false;
-    if (record->is_late) { /* nobody judged then what had been written before */
+    if (record->is_late) { /* when it came, nobody knew which bytes had been written before */
         *fresh = (smcr_payload_fresh_t){data, piece.position, 0, false};
         return true;
     }
@@ -176,17 +234,17 @@ smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_paylo
     return true;
 }
 
-/* Shows bytes that nobody is asked about as TCP shows those that all have declined. */
+/* Shows bytes without asking any dissector, as TCP shows bytes that all have declined. */
 static void
-show_unasked(tvbuff_t *fresh, packet_info *pinfo, proto_tree *tree, proto_tree *below,
+show_unasked(const smcr_payload_target_t *target, tvbuff_t *fresh,
              const struct smcr_payload_flow *flow)
 {
     unsigned length = tvb_reported_length(fresh);
 
-    add_tcp_stream(fresh, below, flow->ends);
-    proto_tree_add_bytes_format(below, smcr_handshake_tcp_ids()->hf_payload, fresh, 0, -1, NULL,
-                                "TCP payload (%u byte%s)", length, length == 1 ? "" : "s");
-    call_data_dissector(fresh, pinfo, tree);
+    add_tcp_stream(fresh, target->below, flow->ends);
+    proto_tree_add_bytes_format(target->below, smcr_handshake_tcp_ids()->hf_payload, fresh, 0, -1,
+                                NULL, "TCP payload (%u byte%s)", length, length == 1 ? "" : "s");
+    call_data_dissector(fresh, target->pinfo, target->tree);
 }
 
 /* Whether the frame came before a host named the connection. */
@@ -196,34 +254,52 @@ is_belated(const packet_info *pinfo, const smcr_record_t *record)
     return record->conn && pinfo->num < record->conn->known_from;
 }
 
-/* Bytes that came before a host named the connection. The first pass had nobody to give them to. A
- * later pass gives them in their order, each once, as if it were the first one: a pass over all
- * frames gives all of them, and a frame that is shown alone only what comes next. */
-static void
-dissect_belated(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tree *tree,
-                proto_tree *below, const smcr_record_t *record)
+/* Whether these bytes are the first that a later pass gives to dissectors: it has given none yet,
+ * the packet is the first of its request, and the first CDC message of its sender comes later. */
+static bool
+begins_stream(const smcr_payload_target_t *target, const struct smcr_payload_flow *flow)
 {
+    const smcr_record_t *record = target->record;
     const smcr_place_rare_t *rare = smcr_place_rare(record->place);
-    unsigned sender = (unsigned)record->direction;
-    struct smcr_payload_flow *flow = smcr_payload_flow(pinfo, record->conn, sender);
+    bool is_nothing_given = flow->begin == flow->end;
+
+    return is_nothing_given && (!rare || rare->within == 0) &&
+           target->pinfo->num <= record->conn->side[record->sender].first_cdc;
+}
+
+/* Whether an earlier call has given these bytes to dissectors. */
+static bool
+were_given(const struct smcr_payload_flow *flow, const smcr_payload_fresh_t *fresh, uint64_t end)
+{
+    return fresh->position >= flow->begin && end <= flow->end;
+}
+
+/* Dissects bytes that came before a host named the connection. The first pass had no TCP connection
+ * for them. A later pass gives them to the dissectors in their order, each byte once, as if it were
+ * the first pass: a pass over all frames gives all of them, and a frame that is shown alone only
+ * gives its bytes if they come next. */
+static void
+dissect_belated(const smcr_payload_target_t *target, const smcr_payload_fresh_t *fresh)
+{
+    packet_info *pinfo = target->pinfo;
+    unsigned sender = (unsigned)target->record->direction;
+    struct smcr_payload_flow *flow = smcr_payload_flow(pinfo, target->record->conn, sender);
     uint64_t end = fresh->position + tvb_captured_length(fresh->data);
     bool visited = pinfo->fd->visited;
-    bool begins = flow->begin == flow->end && (!rare || rare->within == 0) &&
-                  pinfo->num <= record->conn->side[record->sender].first_cdc;
+    bool begins = begins_stream(target, flow);
 
     if (begins)
         flow->begin = flow->end = fresh->position;
-    bool given = fresh->position >= flow->begin && end <= flow->end;
-    bool next = (begins || flow->begin != flow->end) && fresh->position == flow->end;
+    bool given = were_given(flow, fresh, end);
+    bool next = fresh->position == flow->end && (begins || flow->begin != flow->end);
     if (!visited || (!given && !next)) {
-        show_unasked(fresh->data, pinfo, tree, below, flow);
+        show_unasked(target, fresh->data, flow);
         return;
     }
     pinfo->fd->visited = given;
     flow->end = MAX(flow->end, end);
     TRY {
-        dissect_as_tcp(fresh->data, pinfo, tree, below, record, sequence_number(fresh->position),
-                       false);
+        dissect_bytes_as_tcp(target, fresh);
     }
     FINALLY {
         pinfo->fd->visited = visited;
@@ -231,12 +307,25 @@ dissect_belated(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tre
     ENDTRY;
 }
 
-static void
-dissect_fresh(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tree *tree,
-              proto_tree *below, const smcr_record_t *record)
+/* Whether dissectors have declined the bytes: the only layer after `last` is TCP's "Data". */
+static bool
+is_only_data(wmem_list_frame_t *last)
 {
+    wmem_list_frame_t *above = wmem_list_frame_next(last);
+
+    return above && !wmem_list_frame_next(above) &&
+           GPOINTER_TO_INT(wmem_list_frame_data(above)) == smcr_handshake_tcp_ids()->proto_data;
+}
+
+/* Has new bytes of the stream dissected, unless the policy of heuristics keeps them back. */
+static void
+dissect_fresh(const smcr_payload_target_t *target, const smcr_payload_fresh_t *fresh)
+{
+    packet_info *pinfo = target->pinfo;
+    const smcr_record_t *record = target->record;
+
     if (is_belated(pinfo, record)) {
-        dissect_belated(fresh, pinfo, tree, below, record);
+        dissect_belated(target, fresh);
         return;
     }
     unsigned sender = (unsigned)smcr_payload_sender(record);
@@ -251,66 +340,73 @@ dissect_fresh(const smcr_payload_fresh_t *fresh, packet_info *pinfo, proto_tree 
     wmem_list_frame_t *last = wmem_list_tail(pinfo->layers);
 
     if (ask == SMCR_POLICY_ASK_NOT) {
-        show_unasked(fresh->data, pinfo, tree, below, flow);
+        show_unasked(target, fresh->data, flow);
         return;
     }
-    dissect_as_tcp(fresh->data, pinfo, tree, below, record, sequence_number(fresh->position),
-                   false);
-    if (ask == SMCR_POLICY_ASK_NOW) {
-        wmem_list_frame_t *above = wmem_list_frame_next(last);
-        bool is_only_data =
-            above && !wmem_list_frame_next(above) &&
-            GPOINTER_TO_INT(wmem_list_frame_data(above)) == smcr_handshake_tcp_ids()->proto_data;
-        smcr_policy_answer(pinfo, record, bytes, is_only_data);
-    }
+    dissect_bytes_as_tcp(target, fresh);
+    if (ask == SMCR_POLICY_ASK_NOW)
+        smcr_policy_answer(pinfo, record, bytes, is_only_data(last));
 }
 
-/* What comes behind a gap may be discarded, then retransmitted; dissectors need it in order. Where
- * the connection has turned out late, a later frame hands the bytes on, unless a host tells it. */
+/* Whether the receiver has taken the packet in, and the connection of its bytes is known. A packet
+ * after a gap may be discarded and retransmitted, so it waits: dissectors need the bytes in order.
+ * If the connection has turned out late, a later frame hands the bytes on, unless a host has named
+ * the connection. */
+static bool
+is_taken_in(const smcr_record_t *record)
+{
+    if (record->fate != SMCR_FLOW_FATE_TAKE || !record->conn)
+        return false;
+    return (!record->is_late || record->conn->socket) && smcr_payload_sender(record) >= 0;
+}
+
+/* Whether dissectors get bytes of the packet; finds its new bytes. */
 static bool
 is_for_dissectors(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record,
                   smcr_payload_fresh_t *fresh)
 {
-    if (record->fate != SMCR_FLOW_FATE_TAKE || !smcr_preferences.dissect_payload ||
-        !record->conn || (record->is_late && !record->conn->socket) ||
-        smcr_payload_sender(record) < 0 || tvb_captured_length(data) != tvb_reported_length(data))
+    bool is_whole = tvb_captured_length(data) == tvb_reported_length(data);
+
+    if (!smcr_preferences.dissect_payload || !is_whole || !is_taken_in(record))
         return false;
     if (!record->conn->conversation)
         smcr_payload_is_taped(pinfo, record);
     return smcr_payload_fresh_bytes(data, record, fresh);
 }
 
-/* Whether another frame hands the bytes on. Those for which nobody was known, nobody has got. */
+/* Whether another frame hands the bytes on. No frame does, if the connection was not known when
+ * these bytes should have been handed on. */
 static bool
 is_held(const packet_info *pinfo, const smcr_record_t *record)
 {
     const smcr_place_rare_t *rare = smcr_place_rare(record->place);
 
-    return rare && rare->held &&
-           (rare->held->handed_in ||
-            (!is_belated(pinfo, record) && !smcr_payload_is_taped(pinfo, record)));
+    if (!rare || !rare->held)
+        return false;
+    return rare->held->handed_in ||
+           (!is_belated(pinfo, record) && !smcr_payload_is_taped(pinfo, record));
 }
 
-/* Of a packet whose bytes no dissector gets from here. */
+/* Shows the bytes of a packet as data: dissectors get none of them with this packet. */
 static void
-show_data(tvbuff_t *data, packet_info *pinfo, proto_tree *below)
+show_data(const smcr_payload_target_t *target, tvbuff_t *data)
 {
     unsigned length = tvb_captured_length(data);
 
-    if (length && proto_field_is_referenced(below, hf_smcr_write_data))
-        smcr_item_bytes(pinfo, below, hf_smcr_write_data, data, 0, length);
+    if (length && proto_field_is_referenced(target->below, hf_smcr_write_data))
+        smcr_item_bytes(target->below, hf_smcr_write_data, data, 0, length);
 }
 
 void
-smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-                     const smcr_record_t *record)
+smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data)
 {
     smcr_payload_fresh_t fresh;
 
-    if (!is_held(pinfo, record) && is_for_dissectors(data, pinfo, record, &fresh))
-        dissect_fresh(&fresh, pinfo, tree, below, record);
+    if (!is_held(target->pinfo, target->record) &&
+        is_for_dissectors(data, target->pinfo, target->record, &fresh))
+        dissect_fresh(target, &fresh);
     else
-        show_data(data, pinfo, below);
+        show_data(target, data);
 }
 
 void
@@ -324,23 +420,33 @@ smcr_payload_hold(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t 
                        tvb_get_ptr(data, 0, (int)length), length);
 }
 
+/* ---- bytes that a later frame hands on ---- */
+
 /* Bytes that follow each other in a stream, as one piece of the buffer. */
 typedef struct {
-    smcr_record_t record; /* of the first of them */
-    uint64_t position;
-    int begin, end; /* in the buffer */
+    smcr_record_t record; /* of the packet with the first of these bytes */
+    uint64_t position;    /* of the first byte, in the stream */
+    int begin;            /* offset of the first byte in the buffer */
+    int end;              /* offset after the last byte */
 } handed_run_t;
 
 /* All that a frame hands on. */
 typedef struct {
-    packet_info *pinfo;
-    tvbuff_t *tvb; /* the packet that hands on */
-    proto_tree *tree, *below;
-    wmem_array_t *bytes; /* fresh ones only */
-    wmem_array_t *runs;
+    const smcr_payload_target_t *target; /* the frame that hands on */
+    tvbuff_t *tvb;                       /* its packet */
+    wmem_array_t *bytes;                 /* the buffer: new bytes of all runs */
+    wmem_array_t *runs;                  /* handed_run_t */
 } handing_t;
 
-/* Whether dissectors get bytes of it. */
+/* Whether new bytes of a packet at `position` continue a run. */
+static bool
+continues_run(const handed_run_t *run, const smcr_record_t *record, uint64_t position)
+{
+    return run->record.conn == record->conn && run->record.direction == record->direction &&
+           run->position + (uint64_t)(run->end - run->begin) == position;
+}
+
+/* Adds the new bytes of a packet. Returns false if dissectors get none of its bytes. */
 static bool
 add_to_runs(handing_t *handing, tvbuff_t *data, const smcr_record_t *record)
 {
@@ -349,12 +455,11 @@ add_to_runs(handing_t *handing, tvbuff_t *data, const smcr_record_t *record)
     int begin = (int)wmem_array_get_count(handing->bytes);
     smcr_payload_fresh_t fresh;
 
-    if (!is_for_dissectors(data, handing->pinfo, record, &fresh))
+    if (!is_for_dissectors(data, handing->target->pinfo, record, &fresh))
         return false;
     unsigned length = tvb_captured_length(fresh.data);
     wmem_array_append(handing->bytes, tvb_get_ptr(fresh.data, 0, (int)length), length);
-    if (last && last->record.conn == record->conn && last->record.direction == record->direction &&
-        last->position + (uint64_t)(last->end - last->begin) == fresh.position) {
+    if (last && continues_run(last, record, fresh.position)) {
         last->end += (int)length;
         return true;
     }
@@ -363,8 +468,10 @@ add_to_runs(handing_t *handing, tvbuff_t *data, const smcr_record_t *record)
     return true;
 }
 
+/* Makes a record of an earlier packet, by what is known of its connection now. Returns its bytes;
+ * the caller frees them. */
 static tvbuff_t *
-held_packet(const smcr_held_t *held, smcr_record_t *record)
+open_held(const smcr_held_t *held, smcr_record_t *record)
 {
     smcr_record_begin(record);
     record->kind = SMCR_RECORD_WRITE;
@@ -383,27 +490,30 @@ smcr_payload_next_held(const smcr_tap_t *packet, unsigned *next, smcr_record_t *
     while (told && *next < wmem_array_get_count(packet->hands_on)) {
         const smcr_held_t *held = *(smcr_held_t **)wmem_array_index(packet->hands_on, (*next)++);
         if (smcr_place_late(held->place))
-            return held_packet(held, record);
+            return open_held(held, record);
     }
     return NULL;
 }
 
+/* Adds an earlier packet, and names its frame in the tree. `by`: the packet that hands it on. */
 static void
 add_held(handing_t *handing, const smcr_record_t *by, const smcr_held_t *held)
 {
+    proto_tree *below = handing->target->below;
     smcr_record_t record;
-    tvbuff_t *data = held_packet(held, &record);
+    tvbuff_t *data = open_held(held, &record);
 
     proto_item_set_generated(
-        proto_tree_add_uint(handing->below, hf_smcr_data_of, handing->tvb, 0, 0, held->frame));
+        proto_tree_add_uint(below, hf_smcr_data_of, handing->tvb, 0, 0, held->frame));
     if (record.conn != by->conn)
-        smcr_item_hide(proto_tree_add_uint(handing->below, hf_smcr_stream, handing->tvb, 0, 0,
+        smcr_item_hide(proto_tree_add_uint(below, hf_smcr_stream, handing->tvb, 0, 0,
                                            record.conn->index));
     add_to_runs(handing, data, &record);
     tvb_free(data);
 }
 
-/* One buffer for all: some dissectors tell the parts of a frame apart by their offset in it. */
+/* Dissects the runs. All lie in one buffer: TLS tells the records of a frame apart by their offset
+ * in it. */
 static void
 dissect_runs(const handing_t *handing)
 {
@@ -411,46 +521,56 @@ dissect_runs(const handing_t *handing)
     tvbuff_t *all = tvb_new_child_real_data(handing->tvb, wmem_array_get_raw(handing->bytes),
                                             (unsigned)length, length);
 
-    add_new_data_source(handing->pinfo, all, "Data taken in now");
+    add_new_data_source(handing->target->pinfo, all, "Data taken in now");
     for (unsigned i = 0; i < wmem_array_get_count(handing->runs); i++) {
         const handed_run_t *run = wmem_array_index(handing->runs, i);
+        smcr_payload_target_t target = *handing->target;
         smcr_payload_fresh_t fresh = {
             .data = tvb_new_subset_length(all, run->begin, run->end - run->begin),
             .position = run->position,
         };
-        dissect_fresh(&fresh, handing->pinfo, handing->tree, handing->below, &run->record);
+        target.record = &run->record;
+        dissect_fresh(&target, &fresh);
     }
 }
 
 void
-smcr_payload_hand_on(wmem_array_t *held, tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo,
-                     proto_tree *tree, proto_tree *below, const smcr_record_t *record)
+smcr_payload_hand_on(const smcr_payload_target_t *target, wmem_array_t *held, tvbuff_t *tvb,
+                     tvbuff_t *data)
 {
-    handing_t handing = {.pinfo = pinfo,
+    const smcr_record_t *record = target->record;
+    handing_t handing = {.target = target,
                          .tvb = tvb,
-                         .tree = tree,
-                         .below = below,
-                         .bytes = wmem_array_new(pinfo->pool, 1),
-                         .runs = wmem_array_new(pinfo->pool, sizeof(handed_run_t))};
+                         .bytes = wmem_array_new(target->pinfo->pool, 1),
+                         .runs = wmem_array_new(target->pinfo->pool, sizeof(handed_run_t))};
 
     for (unsigned i = 0; i < wmem_array_get_count(held); i++)
         add_held(&handing, record, *(smcr_held_t **)wmem_array_index(held, i));
-    if (data && (is_held(pinfo, record) || !add_to_runs(&handing, data, record)))
-        show_data(data, pinfo, below);
+    if (data && (is_held(target->pinfo, record) || !add_to_runs(&handing, data, record)))
+        show_data(target, data);
     if (wmem_array_get_count(handing.runs))
         dissect_runs(&handing);
 }
 
-void
-smcr_payload_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-                 const smcr_record_t *record)
+/* Whether a CDC message ends the stream of its sender, and dissectors get the stream. */
+static bool
+ends_dissected_stream(const smcr_record_cdc_t *cdc)
 {
-    const smcr_record_cdc_t *view = record->view;
+    return cdc && cdc->last && smcr_preferences.dissect_payload && smcr_preferences.desegment;
+}
 
-    if (!view || !view->last || !smcr_preferences.dissect_payload || !smcr_preferences.desegment)
+void
+smcr_payload_end(const smcr_payload_target_t *target, tvbuff_t *message)
+{
+    const smcr_record_t *record = target->record;
+    const smcr_record_cdc_t *cdc = record->view;
+
+    if (!ends_dissected_stream(cdc))
         return;
     int sender = smcr_payload_sender(record);
-    if (sender >= 0 && smcr_payload_find_flow(record->conn, (unsigned)sender))
-        dissect_as_tcp(tvb_new_subset_length(message, 0, 0), pinfo, tree, below, record,
-                       sequence_number(view->announced), true);
+    if (sender >= 0 && smcr_payload_find_flow(record->conn, (unsigned)sender)) {
+        const tcp_segment_t segment = {tvb_new_subset_length(message, 0, 0),
+                                       sequence_number(cdc->announced), true};
+        dissect_as_tcp(target, &segment);
+    }
 }

@@ -1,7 +1,7 @@
-/* The connections as if they had stayed on TCP, for programs that know TCP only: File > Export
- * PDUs to File. Each packet becomes the segment that carries what it adds to the byte stream: its
- * bytes are data, what a CDC message reports as read is acknowledged, and the end of a stream
- * (RFC 7609 4.8) is FIN or RST. SYNs are those of TCP.
+/* Exports connections as if they had stayed on TCP, for programs that know TCP only: File > Export
+ * PDUs to File. Each packet that changes the byte stream becomes a segment. New bytes of an RDMA
+ * WRITE are its data. The bytes that a CDC message reports as read are acknowledged. The end of a
+ * stream (RFC 7609 4.8) is FIN or RST. SYNs are copied from TCP.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,111 +14,195 @@
 
 enum { TCP = 6, HOPS = 64, TCP_HEADER = 20, IPV4_HEADER = 20, IPV6_HEADER = 40 };
 
-/* What the segments of a connection have told so far, by role. */
+/* What the exported segments of a connection have reported so far, by role of their sender. */
 typedef struct {
-    uint32_t frame;    /* the last one */
-    uint32_t taken[2]; /* bytes that it has acknowledged */
-    uint32_t end[2];   /* of its data */
-    bool fin[2];       /* its stream has ended */
-} told_t;
+    uint32_t frame;    /* the last frame that made a segment; 0: none */
+    uint32_t acked[2]; /* bytes of the other direction that the role has acknowledged */
+    uint32_t end[2];   /* bytes that the role has sent: the position after its last byte */
+    bool fin[2];       /* the role has sent a FIN */
+} exported_t;
 
 static int export_tap;
-static wmem_map_t *told_of; /* smcr_conn_t * -> told_t */
+static wmem_map_t *exported_of; /* smcr_conn_t * -> exported_t */
 
-/* Nothing is told where the frames come from the beginning again. */
-static told_t *
-find_told(const packet_info *pinfo, const smcr_conn_t *conn)
+/* A pass that begins at the first frame again begins without any segments. */
+static exported_t *
+find_exported(const packet_info *pinfo, const smcr_conn_t *conn)
 {
-    told_t *told = wmem_map_lookup(told_of, conn);
+    exported_t *exported = wmem_map_lookup(exported_of, conn);
 
-    if (!told) {
-        told = wmem_new0(wmem_file_scope(), told_t);
-        wmem_map_insert(told_of, conn, told);
+    if (!exported) {
+        exported = wmem_new0(wmem_file_scope(), exported_t);
+        wmem_map_insert(exported_of, conn, exported);
     }
-    if (pinfo->num < told->frame)
-        *told = (told_t){.frame = 0};
-    told->frame = pinfo->num;
-    return told;
+    if (pinfo->num < exported->frame)
+        *exported = (exported_t){.frame = 0};
+    exported->frame = pinfo->num;
+    return exported;
 }
 
-/* Whether TCP's ends of it are known, and it has left TCP. */
+/* Whether the connection is exported: its ends on TCP are known, and it has not fallen back. */
 static bool
 is_exported(const smcr_conn_t *conn)
 {
     return conn && conn->conversation && !conn->fallback.kind;
 }
 
-/* A number of `size` bytes, in the order of the wire. */
+/* Writes a number of `size` bytes, in network order. */
 static void
-put(uint8_t *to, unsigned size, uint32_t number)
+put_number(uint8_t *to, unsigned size, uint32_t number)
 {
     for (; size > 0; number >>= 8)
         to[--size] = (uint8_t)number;
 }
 
-/* The headers of a segment from ends[0] to ends[1], in front of its data, of which `captured` bytes
- * of `length` are there. */
-static void
-write_headers(uint8_t *tcp, const address ends[2], const uint16_t ports[2], unsigned flags,
-              const uint32_t numbers[2], unsigned captured, unsigned length)
-{
-    bool ipv4 = ends[0].type == AT_IPv4;
-    unsigned addresses = ipv4 ? 4 : 16;
-    uint8_t *ip = tcp - (ipv4 ? IPV4_HEADER : IPV6_HEADER), pseudo[8] = {0};
-    const vec_t parts[] = {{tcp - 2 * addresses, (int)(2 * addresses)},
-                           {pseudo, (int)sizeof pseudo},
-                           {tcp, (int)(TCP_HEADER + captured)}};
+/* A segment to write. */
+typedef struct {
+    address ends[2];     /* sender, receiver */
+    uint16_t ports[2];   /* sender's, receiver's */
+    uint32_t numbers[2]; /* sequence number, acknowledgement number */
+    unsigned flags;      /* of TCP */
+    tvbuff_t *data;      /* NULL: none */
+} out_segment_t;
 
-    ip[0] = ipv4 ? 0x45 : 0x60;
-    put(ip + (ipv4 ? 2 : 4), 2, TCP_HEADER + length + (ipv4 ? IPV4_HEADER : 0));
-    ip[ipv4 ? 8 : 7] = HOPS;
-    ip[ipv4 ? 9 : 6] = TCP;
+/* Where the fields of an IP header are that are not 0, bytes from its beginning. */
+typedef struct {
+    unsigned header;      /* length of the header */
+    unsigned address;     /* length of an address; both addresses end the header */
+    uint8_t version;      /* first byte: version, and for IPv4 the length of the header */
+    unsigned length_at;   /* 2 bytes: length of the packet */
+    unsigned length_less; /* bytes that this length does not count: the header of IPv6 */
+    unsigned hops_at;     /* 1 byte */
+    unsigned protocol_at; /* 1 byte */
+} ip_layout_t;
+
+static const ip_layout_t ipv4_layout = {.header = IPV4_HEADER, .address = 4, .version = 0x45,
+                                        .length_at = 2, .hops_at = 8, .protocol_at = 9};
+static const ip_layout_t ipv6_layout = {.header = IPV6_HEADER, .address = 16, .version = 0x60,
+                                        .length_at = 4, .length_less = IPV6_HEADER, .hops_at = 7,
+                                        .protocol_at = 6};
+
+static const ip_layout_t *
+layout_of(bool ipv4)
+{
+    return ipv4 ? &ipv4_layout : &ipv6_layout;
+}
+
+static unsigned
+data_length(const out_segment_t *segment)
+{
+    return segment->data ? tvb_reported_length(segment->data) : 0;
+}
+
+static unsigned
+captured_length(const out_segment_t *segment)
+{
+    return segment->data ? tvb_captured_length(segment->data) : 0;
+}
+
+/* Writes the IP header in front of `tcp`, without the checksum of IPv4. */
+static void
+write_ip_header(uint8_t *tcp, const ip_layout_t *layout, const out_segment_t *segment)
+{
+    uint8_t *ip = tcp - layout->header;
+    unsigned length = layout->header + TCP_HEADER + data_length(segment);
+
+    ip[0] = layout->version;
+    put_number(ip + layout->length_at, 2, length - layout->length_less);
+    ip[layout->hops_at] = HOPS;
+    ip[layout->protocol_at] = TCP;
+    for (unsigned i = 0; i < 2; i++)
+        memcpy(tcp - (2 - i) * layout->address, segment->ends[i].data, layout->address);
+}
+
+/* Writes the header of TCP, without its checksum. */
+static void
+write_tcp_header(uint8_t *tcp, const out_segment_t *segment)
+{
     for (unsigned i = 0; i < 2; i++) {
-        memcpy(tcp - (2 - i) * addresses, ends[i].data, addresses);
-        put(tcp + 2 * i, 2, ports[i]);
-        put(tcp + 4 + 4 * i, 4, numbers[i]);
+        put_number(tcp + 2 * i, 2, segment->ports[i]);
+        put_number(tcp + 4 + 4 * i, 4, segment->numbers[i]);
     }
     tcp[12] = TCP_HEADER / 4 << 4;
-    tcp[13] = (uint8_t)flags;
-    put(tcp + 14, 2, UINT16_MAX); /* the window, of which nothing is told */
+    tcp[13] = (uint8_t)segment->flags;
+    put_number(tcp + 14, 2, UINT16_MAX); /* the window, which SMC-R does not report */
+}
+
+/* Writes the checksums of TCP, over the captured bytes of its data, and of IPv4. */
+static void
+write_checksums(uint8_t *tcp, const ip_layout_t *layout, const out_segment_t *segment)
+{
+    unsigned addresses = 2 * layout->address;
+    uint8_t *ip = tcp - layout->header, pseudo[8] = {0};
+    const vec_t parts[] = {{tcp - addresses, (int)addresses},
+                           {pseudo, (int)sizeof pseudo},
+                           {tcp, (int)(TCP_HEADER + captured_length(segment))}};
+
     pseudo[3] = TCP;
-    put(pseudo + 4, 4, TCP_HEADER + length);
-    uint16_t sum = (uint16_t)in_cksum(parts, array_length(parts)); /* in the order of the wire */
+    put_number(pseudo + 4, 4, TCP_HEADER + data_length(segment));
+    uint16_t sum = (uint16_t)in_cksum(parts, array_length(parts)); /* in network order */
     memcpy(tcp + 16, &sum, sizeof sum);
     sum = ip_checksum(ip, IPV4_HEADER);
-    if (ipv4)
+    if (layout == &ipv4_layout)
         memcpy(ip + 10, &sum, sizeof sum);
 }
 
-/* A segment that `role` sends; `number`: of its first byte, or of its flags. `data` may be NULL. */
+/* Queues a segment for the tap: Wireshark writes the bytes of the buffer as they are. */
 static void
-queue_segment(packet_info *pinfo, const smcr_conn_t *conn, unsigned role, unsigned flags,
-              uint32_t number, tvbuff_t *data)
+queue_bytes(packet_info *pinfo, const ip_layout_t *layout, const out_segment_t *segment)
 {
-    const told_t *told = find_told(pinfo, conn);
-    bool all = told->fin[!role] && told->taken[role] == told->end[!role]; /* FIN, too */
-    const uint32_t numbers[] = {number, flags & TH_ACK ? 1 + told->taken[role] + all : 0};
-    const uint16_t ports[] = {conn->port[role], conn->port[!role]};
-    unsigned captured = data ? tvb_captured_length(data) : 0;
-    unsigned length = data ? tvb_reported_length(data) : 0;
-    unsigned headers = (conn->ipv4 ? IPV4_HEADER : IPV6_HEADER) + TCP_HEADER;
-    exp_pdu_data_t *segment = wmem_new0(pinfo->pool, exp_pdu_data_t);
-    address ends[2];
+    exp_pdu_data_t *pdu = wmem_new0(pinfo->pool, exp_pdu_data_t);
+    unsigned captured = captured_length(segment);
 
-    smcr_endpoint_tcp_address(conn, role, &ends[0]);
-    smcr_endpoint_tcp_address(conn, !role, &ends[1]);
-    segment->tlv_buffer_len = headers + captured; /* Wireshark writes these bytes as they are */
-    segment->tvb_reported_length = length - captured;
-    segment->tlv_buffer = wmem_alloc0(pinfo->pool, segment->tlv_buffer_len);
+    pdu->tlv_buffer_len = layout->header + TCP_HEADER + captured;
+    pdu->tvb_reported_length = data_length(segment) - captured;
+    pdu->tlv_buffer = wmem_alloc0(pinfo->pool, pdu->tlv_buffer_len);
+    uint8_t *tcp = pdu->tlv_buffer + layout->header;
     if (captured)
-        tvb_memcpy(data, segment->tlv_buffer + headers, 0, captured);
-    write_headers(segment->tlv_buffer + headers - TCP_HEADER, ends, ports, flags, numbers, captured,
-                  length);
-    tap_queue_packet(export_tap, pinfo, segment);
+        tvb_memcpy(segment->data, tcp + TCP_HEADER, 0, captured);
+    write_ip_header(tcp, layout, segment);
+    write_tcp_header(tcp, segment);
+    write_checksums(tcp, layout, segment);
+    tap_queue_packet(export_tap, pinfo, pdu);
 }
 
-/* ---- what a packet tells ---- */
+/* What a role sends. */
+typedef struct {
+    unsigned role;
+    unsigned flags;  /* of TCP */
+    uint32_t number; /* sequence number of the first byte, or of the flags */
+    tvbuff_t *data;  /* NULL: none */
+} outgoing_t;
 
+/* The acknowledgement number of a role: all bytes that it has read, and the FIN after them. */
+static uint32_t
+acknowledgement_number(const exported_t *exported, unsigned role)
+{
+    bool has_read_all = exported->acked[role] == exported->end[!role];
+
+    return 1 + exported->acked[role] + (exported->fin[!role] && has_read_all);
+}
+
+static void
+queue_segment(packet_info *pinfo, const smcr_conn_t *conn, const outgoing_t *sending)
+{
+    unsigned role = sending->role;
+    out_segment_t segment = {.ports = {conn->port[role], conn->port[!role]},
+                                 .numbers = {sending->number},
+                                 .flags = sending->flags,
+                                 .data = sending->data};
+    const exported_t *exported = find_exported(pinfo, conn);
+
+    if (sending->flags & TH_ACK)
+        segment.numbers[1] = acknowledgement_number(exported, role);
+    smcr_endpoint_tcp_address(conn, role, &segment.ends[0]);
+    smcr_endpoint_tcp_address(conn, !role, &segment.ends[1]);
+    queue_bytes(pinfo, layout_of(conn->ipv4), &segment);
+}
+
+/* ---- segments of a packet ---- */
+
+/* The new bytes of an RDMA WRITE packet. */
 static void
 queue_data(packet_info *pinfo, const smcr_record_t *record, tvbuff_t *data)
 {
@@ -127,50 +211,68 @@ queue_data(packet_info *pinfo, const smcr_record_t *record, tvbuff_t *data)
     if (!is_exported(record->conn) || record->direction < 0 ||
         !smcr_payload_fresh_bytes(data, record, &fresh))
         return;
-    uint32_t number = 1 + (uint32_t)fresh.position;
-    uint32_t *end = &find_told(pinfo, record->conn)->end[record->direction];
-    *end = MAX(*end, number - 1 + tvb_reported_length(fresh.data));
-    queue_segment(pinfo, record->conn, (unsigned)record->direction, TH_ACK | TH_PUSH, number,
-                  fresh.data);
+    const outgoing_t sending = {.role = (unsigned)record->direction,
+                               .flags = TH_ACK | TH_PUSH,
+                               .number = 1 + (uint32_t)fresh.position,
+                               .data = fresh.data};
+    uint32_t *end = &find_exported(pinfo, record->conn)->end[record->direction];
+    *end = MAX(*end, sending.number - 1 + tvb_reported_length(fresh.data));
+    queue_segment(pinfo, record->conn, &sending);
 }
 
-/* Of a CDC message: it tells what its sender has read, and where its stream ends. */
+/* The flags of the segment for a CDC message: RST where the sender aborts the connection, FIN where
+ * it ends its stream. 0: neither. */
+static unsigned
+end_flags(const smcr_tap_t *packet, const exported_t *exported, unsigned role)
+{
+    if (packet->cdc && packet->cdc->state & SMCR_CDC_STATE_ABORT)
+        return TH_RST;
+    return packet->record->view->last && !exported->fin[role] ? TH_FIN : 0;
+}
+
+/* A CDC message: what its sender has read, and the end of its stream. A message that changes
+ * neither makes no segment. */
 static void
-queue_view(packet_info *pinfo, const smcr_tap_t *packet)
+queue_cdc(packet_info *pinfo, const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
-    const smcr_record_cdc_t *view = record->view;
+    const smcr_record_cdc_t *cdc = record->view;
     unsigned role = record->direction == 1;
 
     if (!is_exported(record->conn) || record->direction < 0)
         return;
-    told_t *told = find_told(pinfo, record->conn);
-    uint32_t before = told->taken[role], number = 1 + (uint32_t)view->announced + told->fin[role];
-    bool aborts = packet->cdc && packet->cdc->state & SMCR_CDC_STATE_ABORT;
-    bool ends = view->last && !told->fin[role];
-    told->fin[role] |= ends && !aborts;
-    if (view->has_consumed)
-        told->taken[role] = (uint32_t)view->consumed;
-    if (aborts || ends || told->taken[role] != before)
-        queue_segment(pinfo, record->conn, role, TH_ACK | (aborts ? TH_RST : ends ? TH_FIN : 0),
-                      number, NULL);
+    exported_t *exported = find_exported(pinfo, record->conn);
+    uint32_t before = exported->acked[role];
+    unsigned ends = end_flags(packet, exported, role);
+    const outgoing_t sending = {.role = role,
+                               .flags = TH_ACK | ends,
+                               .number = 1 + (uint32_t)cdc->announced + exported->fin[role]};
+    exported->fin[role] |= ends == TH_FIN;
+    if (cdc->has_consumed)
+        exported->acked[role] = (uint32_t)cdc->consumed;
+    if (ends || exported->acked[role] != before)
+        queue_segment(pinfo, record->conn, &sending);
 }
 
-/* Of TCP: SYNs, and an end of which CDC has told nothing. */
+/* A segment of TCP: SYNs, and FIN or RST of a side whose stream CDC has not ended. */
 static void
 queue_tcp(packet_info *pinfo, const smcr_tap_segment_t *segment)
 {
     const smcr_conn_t *conn = segment->conn;
     unsigned role = segment->from_server;
+    outgoing_t sending = {.role = role};
 
     if (!is_exported(conn))
         return;
     bool has_ended = smcr_conn_side_has_ended(&conn->side[smcr_endpoint_role(conn, 0) != role]);
-    if (segment->flags & TH_SYN)
-        queue_segment(pinfo, conn, role, segment->flags & (TH_SYN | TH_ACK), 0, NULL);
-    else if (segment->flags & (TH_FIN | TH_RST) && !has_ended)
-        queue_segment(pinfo, conn, role, segment->flags & (TH_FIN | TH_RST | TH_ACK),
-                      1 + find_told(pinfo, conn)->end[role], NULL);
+    if (segment->flags & TH_SYN) {
+        sending.flags = segment->flags & (TH_SYN | TH_ACK);
+        queue_segment(pinfo, conn, &sending);
+    } else if (segment->flags & (TH_FIN | TH_RST) && !has_ended) {
+        sending.flags = segment->flags & (TH_FIN | TH_RST | TH_ACK);
+        sending.number = 1 + find_exported(pinfo, conn)->end[role];
+        queue_segment(pinfo, conn, &sending);
+    }
 }
 
 static void
@@ -184,7 +286,7 @@ queue_packet(packet_info *pinfo, const smcr_tap_t *packet)
     if (packet->data)
         queue_data(pinfo, packet->record, packet->data);
     if (packet->record->view)
-        queue_view(pinfo, packet);
+        queue_cdc(pinfo, packet);
     if (packet->segment)
         queue_tcp(pinfo, packet->segment);
 }
@@ -192,7 +294,7 @@ queue_packet(packet_info *pinfo, const smcr_tap_t *packet)
 void
 smcr_export_segments_register(void)
 {
-    told_of = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_direct_hash,
+    exported_of = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_direct_hash,
                                      g_direct_equal);
     export_tap = register_export_pdu_tap_with_encap("SMC-R as TCP", WTAP_ENCAP_RAW_IP);
     smcr_tap_add(export_tap, queue_packet);

@@ -1,9 +1,9 @@
-/* Puts the bytes of each direction of each connection together, for Export Objects.
+/* Export Objects: the bytes of each direction of each connection as a file.
  *
- * Wireshark asks for whole objects and never says that the capture is at its end, so each object
- * is listed at its first byte and grows with every further one. Of a stream that the capture does
- * not have in full, the object holds the bytes that are there, one after the other, and its name
- * says how many are not: whoever finds the file later sees nothing else.
+ * Wireshark asks for whole objects, and never reports the end of the capture. So an object is
+ * listed at its first byte, and grows with every further byte. If bytes of the stream are missing
+ * in the capture, the object has the others, one after the other, and its name has the number of
+ * missing bytes: a file by itself has no other place for it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,11 +14,11 @@
 
 #include "pieces.h"
 
-/* What a packet tells of a stream. */
+/* What a packet adds to a stream. */
 typedef struct {
     const smcr_conn_t *conn;
     int sender;        /* side of the link group */
-    uint64_t position; /* of the data; without data, where the stream is known to end */
+    uint64_t position; /* of the data; without data, the known end of the stream */
     tvbuff_t *data;    /* NULL: none */
 } update_t;
 
@@ -27,11 +27,11 @@ typedef struct {
     int64_t key;                  /* connection and side */
     smcr_pieces_t pieces;         /* its bytes belong to `entry` */
     export_object_entry_t *entry; /* belongs to the listing */
-    unsigned receiver;            /* role that the name of the file says */
-    uint64_t missing;             /* bytes that it says */
+    unsigned receiver;            /* role in the name of the file */
+    uint64_t missing;             /* number of missing bytes in the name of the file */
 } stream_t;
 
-static GHashTable *listings; /* of what one listener has got: its tap data -> streams by key */
+static GHashTable *listings; /* listing of each listener: its tap data -> streams by key */
 
 /* ---- names ---- */
 
@@ -65,7 +65,7 @@ end_name(const smcr_conn_t *conn, unsigned role)
     return name;
 }
 
-/* What the listing says, if that has changed. */
+/* Sets the names in the listing, if the receiver or the missing bytes have changed. */
 static void
 set_names(stream_t *stream, const update_t *update)
 {
@@ -86,7 +86,7 @@ set_names(stream_t *stream, const update_t *update)
     stream->missing = missing;
 }
 
-/* ---- to the user ---- */
+/* ---- listings ---- */
 
 static void
 free_stream(void *data)
@@ -97,7 +97,8 @@ free_stream(void *data)
     g_free(stream);
 }
 
-/* Not every program says when it begins anew, but then its list is empty. */
+/* The listing of a list. Not every program reports that it begins again, but its list is empty
+ * then. */
 static GHashTable *
 find_listing(export_object_list_t *list)
 {
@@ -132,8 +133,9 @@ find_stream(export_object_list_t *list, const packet_info *pinfo, const update_t
     return stream;
 }
 
+/* Adds the update to its stream, which is listed if it was not. */
 static void
-take_piece(export_object_list_t *list, const packet_info *pinfo, const update_t *update)
+add_update(export_object_list_t *list, const packet_info *pinfo, const update_t *update)
 {
     stream_t *stream = find_stream(list, pinfo, update);
 
@@ -149,14 +151,15 @@ take_piece(export_object_list_t *list, const packet_info *pinfo, const update_t 
     set_names(stream, update);
 }
 
+/* Adds the bytes of earlier packets that this one hands on. */
 static void
-take_held(export_object_list_t *list, const packet_info *pinfo, const smcr_tap_t *packet)
+add_held_updates(export_object_list_t *list, const packet_info *pinfo, const smcr_tap_t *packet)
 {
     smcr_record_t record;
     tvbuff_t *data;
 
     for (unsigned i = 0; (data = smcr_payload_next_held(packet, &i, &record)); tvb_free(data))
-        take_piece(list, pinfo,
+        add_update(list, pinfo,
                    &(update_t){.conn = record.conn,
                                .sender = record.sender,
                                .position = smcr_place_piece(record.place).position,
@@ -173,7 +176,7 @@ export_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     bool has_data = packet->data && smcr_payload_fresh_bytes(packet->data, record, &fresh);
     update_t update = {.conn = record->conn, .sender = record->sender};
 
-    take_held(tapdata, pinfo, packet);
+    add_held_updates(tapdata, pinfo, packet);
     if (has_data) {
         update.position = fresh.position;
         update.data = fresh.data;
@@ -182,12 +185,12 @@ export_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     }
     if (!has_data && update.position == 0)
         return TAP_PACKET_DONT_REDRAW;
-    take_piece(tapdata, pinfo, &update);
+    add_update(tapdata, pinfo, &update);
     return TAP_PACKET_REDRAW;
 }
 
 static void
-forget(void)
+forget_listings(void)
 {
     if (listings)
         g_hash_table_destroy(listings);
@@ -197,5 +200,5 @@ forget(void)
 void
 smcr_export_register(int proto)
 {
-    smcr_tap_add(register_export_object(proto, export_packet, forget), NULL);
+    smcr_tap_add(register_export_object(proto, export_packet, forget_listings), NULL);
 }

@@ -1,6 +1,6 @@
-/* Collects the bytes of both directions of a connection, in the order of the stream. Data behind
- * a PSN gap wait until what is before them comes, or until the reader says that it has read them,
- * which shows that only the capture lacks what is before.
+/* Follow Stream: collects the bytes of both directions of a connection, in the order of the stream.
+ * Data after a PSN gap waits until the bytes of the gap come, or until the reader reports that it
+ * has read the data: then the bytes of the gap are missing only in the capture.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,7 @@
 #include "fields.h"
 #include "talk.h"
 
-#define WAITING_MAX 1024      /* pieces of one direction: what a sender may have under way */
+#define WAITING_MAX 1024 /* pieces of one direction: upper bound of packets under way */
 
 static bool
 is_from_server(const smcr_record_t *record)
@@ -64,10 +64,10 @@ add_missing(follow_info_t *follow, const packet_info *pinfo, bool from_server, u
                                     missing));
 }
 
-/* Adds data whose turn it is. follow->seq and record->seq are the low 32 bits of positions, of
- * which no two that meet here are 2 GiB apart. */
+/* Adds data that waits for nothing. follow->seq and record->seq are the low 32 bits of positions;
+ * no two positions that are compared here are 2 GiB apart. */
 static void
-deliver(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
+deliver_record(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
 {
     uint32_t *next = &follow->seq[record->is_server];
     int32_t missing = (int32_t)(record->seq - *next);
@@ -85,7 +85,7 @@ deliver(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record
     add_record(follow, record);
 }
 
-/* The last ones come first in the list: data mostly come in order. */
+/* Sorts the last position first: data mostly comes in order. */
 static int
 later_first(const void *one, const void *other)
 {
@@ -94,7 +94,7 @@ later_first(const void *one, const void *other)
     return (int32_t)(b->seq - a->seq);
 }
 
-/* Adds what waits and begins before `until`. */
+/* Adds the data that waits and begins before `until`. */
 static void
 deliver_waiting(follow_info_t *follow, const packet_info *pinfo, bool from_server, uint32_t until)
 {
@@ -103,13 +103,14 @@ deliver_waiting(follow_info_t *follow, const packet_info *pinfo, bool from_serve
 
     while (at && (int32_t)(((follow_record_t *)at->data)->seq - until) < 0) {
         GList *before = at->prev;
-        deliver(follow, pinfo, at->data);
+        deliver_record(follow, pinfo, at->data);
         *waiting = g_list_delete_link(*waiting, at);
         at = before;
     }
 }
 
-/* Data behind a gap. Where more wait than a sender has under way, the first ones wait in vain. */
+/* Keeps data after a gap. If more data waits than a sender can have under way, the gap of the first
+ * is never filled. */
 static void
 keep_waiting(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
 {
@@ -117,59 +118,79 @@ keep_waiting(follow_info_t *follow, const packet_info *pinfo, follow_record_t *r
     GList **waiting = &follow->fragments[from_server];
 
     *waiting = g_list_insert_sorted(*waiting, record, later_first);
-    const follow_record_t *in_vain = g_list_nth_data(*waiting, WAITING_MAX);
-    if (in_vain)
-        deliver_waiting(follow, pinfo, from_server, in_vain->seq + 1);
+    const follow_record_t *overdue = g_list_nth_data(*waiting, WAITING_MAX);
+    if (overdue)
+        deliver_waiting(follow, pinfo, from_server, overdue->seq + 1);
 }
 
+/* Whether data waits for bytes before it: its packet does, or the bytes of its gap may come, or
+ * other data of its direction waits before it. */
+static bool
+has_to_wait(const follow_info_t *follow, const smcr_record_t *from,
+            const smcr_payload_fresh_t *fresh)
+{
+    bool from_server = is_from_server(from);
+    int32_t ahead = (int32_t)((uint32_t)fresh->position - follow->seq[from_server]);
+
+    return from->fate == SMCR_FLOW_FATE_WAIT || fresh->waits ||
+           (follow->fragments[from_server] && ahead > 0);
+}
+
+/* Whether more than 2 GiB are missing before the data: 32 bits cannot say how many. */
+static bool
+lacks_too_much(const follow_info_t *follow, bool from_server, const smcr_payload_fresh_t *fresh)
+{
+    return (uint32_t)fresh->position != follow->seq[from_server] &&
+           fresh->position > (uint64_t)follow->bytes_written[from_server] + INT32_MAX;
+}
+
+/* Adds a text for the bytes missing before the data, where 32 bits cannot say how many. */
 static void
-take_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *from,
-          const smcr_payload_fresh_t *fresh)
+skip_large_gap(follow_info_t *follow, const packet_info *pinfo, bool from_server,
+               const smcr_payload_fresh_t *fresh)
+{
+    uint32_t *next = &follow->seq[from_server];
+
+    if (follow->bytes_written[from_server] == 0) /* the capture may begin late */
+        *next = (uint32_t)fresh->position - (uint32_t)fresh->gap;
+    if (fresh->gap > INT32_MAX) {
+        add_missing(follow, pinfo, from_server, fresh->gap);
+        *next = (uint32_t)fresh->position;
+    } else if (lacks_too_much(follow, from_server, fresh)) {
+        add_text(follow, pinfo, from_server, "[more than 2 GiB missing in capture file]");
+        *next = (uint32_t)fresh->position;
+    }
+}
+
+/* Adds the data of a packet, and the data that waited for it. */
+static void
+add_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *from,
+         const smcr_payload_fresh_t *fresh)
 {
     unsigned length = tvb_captured_length(fresh->data);
     bool from_server = is_from_server(from);
-    uint32_t *next = &follow->seq[from_server];
+    const uint32_t *next = &follow->seq[from_server];
     follow_record_t *record = new_record(pinfo, from_server,
                                          tvb_get_ptr(fresh->data, 0, (int)length), length);
 
     record->seq = (uint32_t)fresh->position;
-    bool behind = follow->fragments[from_server] && (int32_t)(record->seq - *next) > 0;
-    if (from->fate == SMCR_FLOW_FATE_WAIT || fresh->waits || behind) {
+    if (has_to_wait(follow, from, fresh)) {
         keep_waiting(follow, pinfo, record);
         return;
     }
-    if (follow->bytes_written[from_server] == 0) /* the capture may begin late */
-        *next = record->seq - (uint32_t)fresh->gap;
-    if (fresh->gap > INT32_MAX) {
-        add_missing(follow, pinfo, from_server, fresh->gap);
-        *next = record->seq;
-    } else if (record->seq != *next &&
-               fresh->position > (uint64_t)follow->bytes_written[from_server] + INT32_MAX) {
-        /* 32 bits do not tell how many */
-        add_text(follow, pinfo, from_server, "[more than 2 GiB missing in capture file]");
-        *next = record->seq;
-    }
-    deliver(follow, pinfo, record);
+    skip_large_gap(follow, pinfo, from_server, fresh);
+    deliver_record(follow, pinfo, record);
     uint32_t before;
-    do { /* what waits, as far as it goes on without a gap */
+    do { /* the data that waits, as far as it continues without a gap */
         before = *next;
         deliver_waiting(follow, pinfo, from_server, before + 1);
     } while (*next != before);
 }
 
-/* In the first pass a host may name the connection late: what came before had other positions, and
- * maybe the other direction. */
+/* Forgets all that was collected. */
 static void
-set_ends(follow_info_t *follow, const smcr_conn_t *conn)
+clear_records(follow_info_t *follow)
 {
-    address client, server;
-    uint32_t ports[2];
-
-    if (!smcr_endpoint_address(conn, 0, &client, &ports[0]) ||
-        !smcr_endpoint_address(conn, 1, &server, &ports[1]) ||
-        (addresses_equal(&follow->client_ip, &client) &&
-         (!conn->conversation || follow->client_port == ports[0])))
-        return;
     g_list_free_full(follow->payload, free_record);
     follow->payload = NULL;
     for (unsigned side = 0; side < 2; side++) {
@@ -177,6 +198,31 @@ set_ends(follow_info_t *follow, const smcr_conn_t *conn)
         g_list_free_full(follow->fragments[side], free_record);
         follow->fragments[side] = NULL;
     }
+}
+
+/* Whether the client is the one that is followed already. Ports count only where TCP has them. */
+static bool
+is_same_client(const follow_info_t *follow, const smcr_conn_t *conn, const address *client,
+               uint32_t port)
+{
+    return addresses_equal(&follow->client_ip, client) &&
+           (!conn->conversation || follow->client_port == port);
+}
+
+/* Sets the ends of the connection. In the first pass a host may name the connection late: the data
+ * collected before had other positions, and maybe the other direction, so it is forgotten. */
+static void
+set_ends(follow_info_t *follow, const smcr_conn_t *conn)
+{
+    address client, server;
+    uint32_t ports[2];
+
+    if (!smcr_endpoint_address(conn, 0, &client, &ports[0]) ||
+        !smcr_endpoint_address(conn, 1, &server, &ports[1]))
+        return;
+    if (is_same_client(follow, conn, &client, ports[0]))
+        return;
+    clear_records(follow);
     free_address(&follow->client_ip);
     free_address(&follow->server_ip);
     copy_address(&follow->client_ip, &client);
@@ -185,17 +231,30 @@ set_ends(follow_info_t *follow, const smcr_conn_t *conn)
     follow->server_port = ports[1];
 }
 
+/* Adds the data of earlier packets that this one hands on. */
 static void
-take_held(follow_info_t *follow, const packet_info *pinfo, const smcr_tap_t *packet)
+add_held(follow_info_t *follow, const packet_info *pinfo, const smcr_tap_t *packet)
 {
     smcr_payload_fresh_t fresh;
     smcr_record_t record;
     tvbuff_t *data;
 
     for (unsigned i = 0; (data = smcr_payload_next_held(packet, &i, &record)); tvb_free(data))
-        if (record.conn == packet->record->conn && /* else it is not known which one is followed */
+        if (record.conn == packet->record->conn && /* it is not known which other is followed */
             smcr_payload_fresh_bytes(data, &record, &fresh))
-            take_data(follow, pinfo, &record, &fresh);
+            add_data(follow, pinfo, &record, &fresh);
+}
+
+/* Adds a text where the connection has fallen back to TCP: its bytes are elsewhere. */
+static void
+add_fallback(follow_info_t *follow, const packet_info *pinfo, const smcr_conn_t *conn)
+{
+    set_ends(follow, conn);
+    add_text(follow, pinfo, false,
+             wmem_strdup_printf(
+                 pinfo->pool,
+                 "[The connection fell back to TCP: %s. Follow TCP stream %u instead.]\n",
+                 smcr_show_fallback_reason(pinfo->pool, &conn->fallback), conn->tcp_stream));
 }
 
 static tap_packet_status
@@ -207,24 +266,16 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     const smcr_record_t *record = packet->record;
     smcr_payload_fresh_t fresh;
     bool has_data = packet->data && smcr_payload_fresh_bytes(packet->data, record, &fresh);
-    const smcr_conn_t *fallen = packet->falls_back;
 
-    if (fallen) {
-        set_ends(follow, fallen);
-        add_text(follow, pinfo, false,
-                 wmem_strdup_printf(
-                     pinfo->pool,
-                     "[The connection fell back to TCP: %s. Follow TCP stream %u instead.]\n",
-                     smcr_show_fallback_reason(pinfo->pool, &fallen->fallback),
-                     fallen->tcp_stream));
-    }
+    if (packet->falls_back)
+        add_fallback(follow, pinfo, packet->falls_back);
     if (record->view || has_data)
         set_ends(follow, record->conn);
     if (record->view && record->view->has_consumed)
         deliver_waiting(follow, pinfo, !is_from_server(record), (uint32_t)record->view->consumed);
-    take_held(follow, pinfo, packet);
+    add_held(follow, pinfo, packet);
     if (has_data)
-        take_data(follow, pinfo, record, &fresh);
+        add_data(follow, pinfo, record, &fresh);
     return TAP_PACKET_DONT_REDRAW;
 }
 
@@ -267,7 +318,7 @@ port_text(wmem_allocator_t *allocator, unsigned port)
     return wmem_strdup_printf(allocator, "%u", port);
 }
 
-/* Where the GUI ends its choice of streams. */
+/* How many streams the window offers. */
 static uint32_t
 stream_count(void)
 {
@@ -283,10 +334,13 @@ smcr_follow_register(int proto)
                                   port_text, follow_packet, stream_count);
 }
 
-/* ---- protocols above TCP, whose functions know only its frames ---- */
+/* ---- Follow Stream of protocols above TCP ----
+ *
+ * The functions by which TLS, HTTP and their like find the stream of a frame know frames of TCP
+ * only. They are wrapped: a frame of RoCE takes the place of a TCP segment for the call. */
 
 enum { ABOVE = 4 };
-static follow_conv_filter_func above[ABOVE]; /* from handoff until Wireshark ends */
+static follow_conv_filter_func above[ABOVE]; /* of these protocols; set at hand-off */
 
 static char *
 filter_above(follow_conv_filter_func find, epan_dissect_t *edt, packet_info *pinfo,
@@ -300,7 +354,7 @@ filter_above(follow_conv_filter_func find, epan_dissect_t *edt, packet_info *pin
     return find(edt, &as_tcp, stream, sub_stream);
 }
 
-/* Of each protocol: Wireshark does not say which one it asks about. */
+/* A function for each protocol, since Wireshark does not pass the protocol it asks about. */
 #define FILTER_ABOVE(i) \
     static char *filter_##i(epan_dissect_t *edt, packet_info *pinfo, unsigned *stream, \
                             unsigned *sub_stream) \

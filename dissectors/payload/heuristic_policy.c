@@ -1,6 +1,7 @@
-/* The connection counts how often the bytes of a direction were declined. What else the policy
- * needs is kept from the last of these refusals on, so that short connections have nothing of it.
- * What the first pass decides is kept with the packet.
+/* Decides where TCP's heuristics are asked about the application's bytes (payload.h has the rules).
+ * The connection counts how often the heuristics have declined the bytes of a direction. Everything
+ * else is kept from the SMCR_POLICY_REFUSALS-th refusal on, so short connections cost nothing. The
+ * decision of the first pass is kept with the packet.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,25 +12,25 @@
 
 #include "fields.h"
 
-/* Bytes that went by last in a direction. */
+/* The last bytes of a direction. */
 typedef struct {
-    uint64_t when;    /* nanoseconds since the epoch */
-    uint64_t end;     /* position in the stream behind them */
-    uint32_t frame;
-    uint8_t skipped; /* packets since somebody was asked */
+    uint64_t when;   /* their time, nanoseconds since the epoch */
+    uint64_t end;    /* position after them in the stream */
+    uint32_t frame;  /* their frame; 0: there were none */
+    uint8_t skipped; /* packets since the heuristics were asked */
 } last_t;
 
-/* What is kept with Wireshark's conversation, of a connection that a heuristic has accepted or that
- * has a direction which counts as unknown. */
+/* What is kept with Wireshark's conversation of a connection which a heuristic has accepted, or of
+ * which a direction counts as unknown. */
 typedef struct {
     last_t last[2]; /* by sender */
-    bool accepted;  /* by a heuristic, in some direction */
+    bool accepted;  /* by a heuristic, in either direction */
 } asking_t;
 
-/* What others have registered, from handoff until Wireshark ends. */
+/* What Wireshark has registered; set at hand-off. */
 static struct {
-    dissector_table_t ports;
-    int export_tap;
+    dissector_table_t ports; /* of TCP */
+    int export_tap;          /* of File > Export PDUs to File */
 } known;
 
 void
@@ -39,64 +40,94 @@ smcr_policy_handoff(void)
     known.export_tap = find_tap_id(EXPORT_PDU_TAP_NAME_LAYER_7);
 }
 
+/* NULL: nothing is kept of the connection. */
 static asking_t *
-find(smcr_policy_stretch_t bytes)
+find_asking(smcr_policy_stretch_t bytes)
 {
     return conversation_get_proto_data(bytes.ends->conversation, proto_smcr);
 }
 
-/* Whether a message of the application may begin with these bytes, for all that is known. */
+/* Whether a CDC message has announced exactly the bytes before these. */
 static bool
-may_begin(const asking_t *asking, const packet_info *pinfo, const smcr_record_t *record,
-          smcr_policy_stretch_t bytes)
+begins_announced(const smcr_record_t *record, smcr_policy_stretch_t bytes)
+{
+    const smcr_stream_t *stream = &record->conn->side[!record->sender].in;
+
+    return bytes.begin == stream->announced;
+}
+
+/* Whether enough packets have gone by without asking: few where a CDC message ends, more
+ * elsewhere. */
+static bool
+is_due(const last_t *last, const smcr_record_t *record, smcr_policy_stretch_t bytes)
+{
+    return last->skipped >= SMCR_POLICY_SELDOM ||
+           (last->skipped >= SMCR_POLICY_ANNOUNCED && begins_announced(record, bytes));
+}
+
+/* Whether a message of the application may begin with these bytes. It may: after a gap; after bytes
+ * of the other direction, which may be its question or the answer before; after a pause; and now
+ * and then, since a stream without pauses has messages, too. */
+static bool
+may_begin_message(const asking_t *asking, const packet_info *pinfo, const smcr_record_t *record,
+                  smcr_policy_stretch_t bytes)
 {
     const last_t *last = &asking->last[bytes.sender];
     const last_t *other = &asking->last[!bytes.sender];
-    const smcr_stream_t *stream = &record->conn->side[!record->sender].in;
+    bool follows_gap = bytes.begin != last->end;
+    bool follows_other_direction = other->frame > last->frame;
 
-    return bytes.begin != last->end || other->frame > last->frame ||
-           smcr_capture_when(pinfo).time >= last->when + SMCR_POLICY_IDLE ||
-           (last->skipped >= SMCR_POLICY_ANNOUNCED && bytes.begin == stream->announced) ||
-           last->skipped >= SMCR_POLICY_SELDOM;
+    if (follows_gap || follows_other_direction)
+        return true;
+    return smcr_capture_when(pinfo).time >= last->when + SMCR_POLICY_IDLE ||
+           is_due(last, record, bytes);
 }
 
 static void
-note(last_t *last, const packet_info *pinfo, smcr_policy_stretch_t bytes)
+note_last_bytes(last_t *last, const packet_info *pinfo, smcr_policy_stretch_t bytes)
 {
     last->when = smcr_capture_when(pinfo).time;
     last->end = bytes.end;
     last->frame = pinfo->num;
 }
 
-/* First pass. */
+/* First pass: whether the heuristics are asked about these bytes. */
 static bool
 is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, smcr_policy_stretch_t bytes)
 {
-    asking_t *asking = find(bytes);
+    asking_t *asking = find_asking(bytes);
 
     if (!asking || asking->accepted)
         return true;
     last_t *last = &asking->last[bytes.sender];
     if (record->conn->side[!record->sender].declined < SMCR_POLICY_REFUSALS ||
-        may_begin(asking, pinfo, record, bytes))
+        may_begin_message(asking, pinfo, record, bytes))
         return true;
     last->skipped++;
-    note(last, pinfo, bytes);
+    note_last_bytes(last, pinfo, bytes);
     return false;
+}
+
+/* Whether a dissector of the conversation or of a port gets the bytes before the heuristics. */
+static bool
+has_dissector(const packet_info *pinfo, const smcr_conn_t *conn, smcr_policy_stretch_t bytes)
+{
+    return smcr_handshake_other(bytes.ends->dissectors, pinfo->num) ||
+           dissector_get_uint_handle(known.ports, conn->port[0]) ||
+           dissector_get_uint_handle(known.ports, conn->port[1]);
 }
 
 smcr_policy_ask_t
 smcr_policy_decide(packet_info *pinfo, const smcr_record_t *record, smcr_policy_stretch_t bytes)
 {
-    if (smcr_preferences.heuristics == SMCR_HEURISTICS_ALWAYS ||
-        have_tap_listener(known.export_tap)) /* all bytes go to TCP */
+    bool is_off = smcr_preferences.heuristics == SMCR_HEURISTICS_ALWAYS;
+
+    if (is_off || have_tap_listener(known.export_tap)) /* Export PDUs needs all bytes */
         return SMCR_POLICY_ASK_AS_TCP;
     if (pinfo->fd->visited) /* a dissector may have claimed the conversation since then */
         return record->place->is_unasked ? SMCR_POLICY_ASK_NOT : SMCR_POLICY_ASK_AS_TCP;
-    if (smcr_handshake_other(bytes.ends->dissectors, pinfo->num) ||
-        dissector_get_uint_handle(known.ports, record->conn->port[0]) ||
-        dissector_get_uint_handle(known.ports, record->conn->port[1]))
-        return SMCR_POLICY_ASK_AS_TCP; /* it has somebody to give them to before heuristics */
+    if (has_dissector(pinfo, record->conn, bytes))
+        return SMCR_POLICY_ASK_AS_TCP;
     if (is_worth_asking(pinfo, record, bytes))
         return SMCR_POLICY_ASK_NOW;
     smcr_place_set_unasked(record->place);
@@ -107,7 +138,7 @@ void
 smcr_policy_answer(const packet_info *pinfo, const smcr_record_t *record,
                    smcr_policy_stretch_t bytes, bool declined)
 {
-    asking_t *asking = find(bytes);
+    asking_t *asking = find_asking(bytes);
 
     if (declined && !smcr_conn_decline(record->conn, !record->sender, SMCR_POLICY_REFUSALS) &&
         !asking)
@@ -119,5 +150,5 @@ smcr_policy_answer(const packet_info *pinfo, const smcr_record_t *record,
     last_t *last = &asking->last[bytes.sender];
     asking->accepted |= !declined;
     last->skipped = 0;
-    note(last, pinfo, bytes);
+    note_last_bytes(last, pinfo, bytes);
 }

@@ -12,119 +12,132 @@
 
 /* ---- dissected as over TCP ---- */
 
+/* Where the bytes of a packet are shown. */
+typedef struct {
+    packet_info *pinfo;
+    proto_tree *tree;            /* of the frame: dissectors above TCP add their items here */
+    proto_tree *below;           /* of the packet, for what the plugin says of its bytes */
+    const smcr_record_t *record; /* of the packet whose bytes they are */
+} smcr_payload_target_t;
+
 /* Bytes of an RDMA WRITE packet that are new in the stream. */
 typedef struct {
-    tvbuff_t *data;
-    uint64_t position; /* of the first one, in the stream */
-    uint64_t gap;      /* bytes before them that the capture lacks */
-    bool waits;        /* these may still come: the capture has them */
+    tvbuff_t *data;    /* the new bytes, as far as they were captured */
+    uint64_t position; /* of the first new byte, in bytes from the beginning of the stream */
+    uint64_t gap;      /* bytes right before `position` that are missing in the capture */
+    bool waits;        /* a later frame of the capture may have the missing bytes */
 } smcr_payload_fresh_t;
 
-/* Which of the captured bytes `data` of a packet are new. Returns false: none, or nobody knows. */
+/* Finds the new bytes among the captured bytes `data` of an RDMA WRITE packet. An RMB element is a
+ * ring, and a sender may rewrite bytes that the receiver has already: these are not new.
+ * Returns false if no byte is new, or if the position is not known; `*fresh` is not set then. */
 bool smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record,
                               smcr_payload_fresh_t *fresh);
 
-/* Has those bytes of an RDMA WRITE packet dissected that are new in the stream. Where none is, all
- * bytes are shown as data.
- *
- * data: all its bytes, as far as they were captured. tree: of the frame, for the protocol above.
- * below: of the packet, for what is said of it. */
-void smcr_payload_dissect(tvbuff_t *data, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-                          const smcr_record_t *record);
+/* Has the new bytes of an RDMA WRITE packet dissected as TCP would have. If none is new, all bytes
+ * are shown as data. `data`: the bytes of the packet, as far as they were captured. */
+void smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data);
 
-/* First pass: keeps the bytes of an RDMA WRITE packet that a later frame may hand on. */
+/* First pass: keeps the bytes of an RDMA WRITE packet that a later frame may hand on. Later passes
+ * do nothing. */
 void smcr_payload_hold(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record);
 
-/* Has the bytes of earlier RDMA WRITEs dissected that this packet hands on, `held`, and then, in
- * the same way, those of its own, if it is a WRITE: `data`, else NULL.
+/* Has the bytes of earlier RDMA WRITEs dissected that this packet hands on, and then the bytes of
+ * this packet: in one buffer, in the order of the stream.
  *
- * tvb: the packet. tree, below: as above. */
-void smcr_payload_hand_on(wmem_array_t *held, tvbuff_t *tvb, tvbuff_t *data, packet_info *pinfo,
-                          proto_tree *tree, proto_tree *below, const smcr_record_t *record);
+ * held: the earlier packets, as smcr_held_t *. tvb: this packet. data: its bytes if it is an RDMA
+ * WRITE, else NULL. */
+void smcr_payload_hand_on(const smcr_payload_target_t *target, wmem_array_t *held, tvbuff_t *tvb,
+                          tvbuff_t *data);
 
-/* The bytes of an earlier packet that are told now, from the `*next`th that this one hands on, and
- * in `*record` what is known of it; NULL: there are no more. The others were told when they came,
- * or will be. The caller frees what is returned with tvb_free(). */
+/* For listeners of the tap, in the first pass: the bytes of the next earlier packet that this one
+ * hands on and that were not reported when they came. `*next`: index among these packets, 0 before
+ * the first call. Fills in `*record`, what is known of the earlier packet. NULL: there are no more.
+ * The caller frees the returned buffer with tvb_free(). */
 tvbuff_t *smcr_payload_next_held(const smcr_tap_t *packet, unsigned *next, smcr_record_t *record);
 
-/* A CDC message that may end the stream of its sender: whatever waits for the end (such as an HTTP
- * response without a length) is dissected here.
- *
- * message: its bytes. tree, below: as above. */
-void smcr_payload_end(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, proto_tree *below,
-                      const smcr_record_t *record);
+/* At a CDC message: if it ends the stream of its sender, what waits for the end is dissected here,
+ * such as an HTTP response without a length. `message`: the bytes of the CDC message. */
+void smcr_payload_end(const smcr_payload_target_t *target, tvbuff_t *message);
 
 /* ---- whether the heuristics of TCP are asked about the application's bytes ----
  *
- * Wireshark's TCP asks dozens of heuristics about each segment of a protocol that nobody knows, and
- * all of them decline again and again: that is half of what dissecting bulk data costs. A heuristic
- * knows its protocol by how a message begins. So a direction whose bytes were declined
- * SMCR_POLICY_REFUSALS times in a row is asked about again only where a message may begin. What a
- * dissector of the port or of the conversation is for, and a connection that a heuristic has once
- * accepted, is not concerned. */
+ * Wireshark's TCP asks dozens of heuristics about each segment of an unknown protocol, and all of
+ * them decline each time: that is half of the time that the dissection of bulk data takes. But a
+ * heuristic recognises its protocol at the beginning of a message. So when the heuristics have
+ * declined a direction SMCR_POLICY_REFUSALS times in a row, they are asked again only where a
+ * message may begin.
+ *
+ * This does not change what dissectors of a port or of a conversation get, nor what happens on a
+ * connection that a heuristic has accepted once. */
 
 /* Refusals in a row after which a direction counts as unknown. A protocol that greets, logs in and
  * then speaks has shown by then what it is. */
 #define SMCR_POLICY_REFUSALS 16
 
-/* A message begins after a pause, nanoseconds: RDMA sends what is there within a millisecond. */
+/* A message may begin after a pause of this length, nanoseconds. RDMA sends data within a
+ * millisecond, so within a message there is no such pause. */
 #define SMCR_POLICY_IDLE (100 * SMCR_TIME_MILLISECOND)
 
-/* Without pause or answer a message may begin behind what a CDC message has announced, which is as
- * much as the program wrote at once, or the kernel took together. There the heuristics are asked
- * after so many packets that they were not asked about. */
+/* Without a pause or an answer, a message may begin after the bytes that a CDC message has
+ * announced: the program has written these bytes at once, or the kernel has collected them. There
+ * the heuristics are asked after so many packets without being asked. */
 #define SMCR_POLICY_ANNOUNCED 16
 
-/* And about the packet after so many in any case: what goes on without an end begins somewhere. */
+/* After so many packets without being asked, the heuristics are asked about the next packet in any
+ * case: a stream without pauses has messages, too. */
 #define SMCR_POLICY_SELDOM 64
 
 typedef enum {
-    SMCR_POLICY_ASK_AS_TCP, /* the policy is not concerned: TCP does as it does */
-    SMCR_POLICY_ASK_NOW, /* as TCP does, and whoever accepts the bytes counts */
-    SMCR_POLICY_ASK_NOT, /* nobody is asked: the bytes are data */
+    SMCR_POLICY_ASK_AS_TCP, /* the policy does not apply: TCP decides */
+    SMCR_POLICY_ASK_NOW,    /* as TCP, and the policy wants to know whether a heuristic accepts */
+    SMCR_POLICY_ASK_NOT,    /* no heuristic is asked: the bytes are shown as data */
 } smcr_policy_ask_t;
 
 /* Bytes of a stream. */
 typedef struct {
-    uint64_t begin, end; /* positions of the first one, and behind the last */
-    const smcr_handshake_ends_t *ends; /* between which dissectors get them, sent by this one */
-    unsigned sender;
+    uint64_t begin;                    /* position of the first byte */
+    uint64_t end;                      /* position after the last byte */
+    const smcr_handshake_ends_t *ends; /* of the TCP connection that dissectors see */
+    unsigned sender;                   /* which of `ends` sends the bytes: 0 or 1 */
 } smcr_policy_stretch_t;
 
-/* What is done with bytes of an RDMA WRITE packet that are new in the stream. The first pass
- * decides, later ones do the same. */
+/* Decides whether heuristics are asked about bytes of an RDMA WRITE packet that are new in the
+ * stream. The first pass decides, and keeps its decision with the record for later passes. */
 smcr_policy_ask_t smcr_policy_decide(packet_info *pinfo, const smcr_record_t *record,
                                      smcr_policy_stretch_t bytes);
 
-/* After SMCR_POLICY_ASK_NOW: whether all have declined the bytes. */
+/* After SMCR_POLICY_ASK_NOW: reports whether all heuristics have declined the bytes. */
 void smcr_policy_answer(const packet_info *pinfo, const smcr_record_t *record,
                         smcr_policy_stretch_t bytes, bool declined);
 
-/* Looks up what this file needs of others; called once, after all protocols have registered. */
+/* Called once, after all protocols have registered. */
 void smcr_policy_handoff(void);
 
 /* ---- Decode As ---- */
 
-/* By the number of a connection. Called once, when protocols register. */
+/* Decode As by the number of a connection (`-d smcr.stream==0,http`). Called once, when protocols
+ * register. */
 void smcr_decode_as_register(int proto);
 
 /* ---- Export Objects ---- */
 
-/* A file for each direction of each connection, with the bytes that the program sent
- * (`--export-objects smcr,FOLDER`, File > Export Objects > SMC-R). Registers the type of object;
- * called once, when protocols register. */
+/* Registers the type of object SMC-R (`--export-objects smcr,FOLDER`, File > Export Objects): one
+ * file for each direction of each connection, with the bytes that the program sent. Called once,
+ * when protocols register. */
 void smcr_export_register(int proto);
 
 /* ---- Export PDUs ---- */
 
 /* The connections as segments of TCP (`-U "SMC-R as TCP" -w FILE`, File > Export PDUs to File).
- * Called once, behind the tap SMCR_TAP. */
+ * Called once, after the tap SMCR_TAP is registered. */
 void smcr_export_segments_register(void);
 
 /* ---- Follow Stream ---- */
 
-/* `-z follow,smcr,ascii,N`, and the Follow menu. Called once, when protocols register. */
+/* Follow Stream (`-z follow,smcr,ascii,N`, and the menu). Called once, when protocols register. */
 void smcr_follow_register(int proto);
 
-/* Follow of TLS, HTTP and their like takes RoCE frames. Called once, behind all registrations. */
+/* Makes Follow Stream of TLS, HTTP and their like work on RoCE frames. Called once, after all
+ * protocols have registered. */
 void smcr_follow_handoff(void);

@@ -1,4 +1,5 @@
-/* Keeps the runs of bytes that are there, and the bytes themselves without the holes.
+/* Keeps which runs of a stream have come, as ranges, and the bytes of these runs in one buffer,
+ * without the holes between them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,8 +16,8 @@ smcr_pieces_end(smcr_pieces_t *pieces)
     wmem_free(NULL, pieces->runs.list);
 }
 
-/* The first run that ends behind `position`, NULL: none does, and in `*offset` where among the
- * bytes it begins. It is looked for from the end: pieces come in order, with few exceptions. */
+/* The first run that ends after `position`; NULL: none does. `*offset`: where its bytes begin in
+ * the buffer. The search begins at the last run, since pieces mostly come in order. */
 static const smcr_range_t *
 find_run(smcr_pieces_t *pieces, uint64_t position, size_t *offset)
 {
@@ -31,6 +32,7 @@ find_run(smcr_pieces_t *pieces, uint64_t position, size_t *offset)
     return run;
 }
 
+/* Makes room in the buffer at `offset`, and copies the bytes there. */
 static void
 insert_bytes(smcr_pieces_t *pieces, size_t offset, const uint8_t *bytes, size_t length)
 {
@@ -44,10 +46,11 @@ insert_bytes(smcr_pieces_t *pieces, size_t offset, const uint8_t *bytes, size_t 
     pieces->length += length;
 }
 
-/* How many of `length` bytes at `position` are given up: making room for them between others would
- * cost more and more the longer the stream is, and has cost enough. At its end they cost little. */
+/* How many of `length` bytes at `position` are given up. Room for bytes between others is made by
+ * moving all bytes after them, which costs more the longer the stream is. That effort has an upper
+ * bound; above it only bytes at the end of the stream are kept, since they move none. */
 static size_t
-given_up(const smcr_pieces_t *pieces, uint64_t position, size_t length)
+bytes_given_up(const smcr_pieces_t *pieces, uint64_t position, size_t length)
 {
     unsigned runs = pieces->runs.count;
     uint64_t last = runs ? pieces->runs.list[runs - 1].to : 0;
@@ -57,24 +60,34 @@ given_up(const smcr_pieces_t *pieces, uint64_t position, size_t length)
     return last - position < length ? (size_t)(last - position) : length;
 }
 
+/* The end of the bytes that `next`, a run, keeps already, or of the hole before `next`. `next`:
+ * NULL: no run comes after the hole. */
+static uint64_t
+end_of_part(const smcr_range_t *next, bool is_kept)
+{
+    if (is_kept)
+        return next->to;
+    return next ? next->from : UINT64_MAX;
+}
+
 void
 smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, size_t length)
 {
     smcr_pieces_reach(pieces, position + length);
     if (length == 0) /* then there may be no `bytes`, either */
         return;
-    size_t without = given_up(pieces, position, length);
+    size_t without = bytes_given_up(pieces, position, length);
     position += without;
     bytes += without;
     length -= without;
     while (length > 0) {
         size_t offset;
         const smcr_range_t *next = find_run(pieces, position, &offset);
-        bool there = next && next->from <= position;
-        uint64_t until = there ? next->to : next ? next->from : UINT64_MAX;
+        bool is_kept = next && next->from <= position; /* the bytes have come before */
+        uint64_t until = end_of_part(next, is_kept);
         size_t part = until - position < length ? (size_t)(until - position) : length;
 
-        if (!there) {
+        if (!is_kept) {
             insert_bytes(pieces, offset, bytes, part);
             smcr_ranges_add(&pieces->runs, NULL, UINT_MAX, position, position + part);
         }

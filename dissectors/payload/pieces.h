@@ -8,25 +8,26 @@
 
 #include "fabric/fabric.h"
 
-/* All zeros: nothing is there yet. */
+/* The bytes of one direction, as far as they have come. All zeros: none has. */
 typedef struct {
-    smcr_ranges_t runs; /* what is there */
-    uint64_t end;    /* of what is known to be in the stream, there or not */
-    uint8_t *bytes;  /* of all runs, one after the other; g_malloc */
-    size_t length;   /* of them */
-    size_t capacity;
-    uint64_t effort; /* bytes that were moved or looked at to find room between others */
+    smcr_ranges_t runs; /* positions of the bytes that have come */
+    uint64_t end;       /* position after the last byte that the stream is known to have */
+    uint8_t *bytes;     /* of all runs, one after the other; g_malloc; NULL: none */
+    size_t length;      /* bytes in `bytes` */
+    size_t capacity;    /* bytes that `bytes` has room for */
+    uint64_t effort;    /* bytes moved or looked at so far to make room between others */
 } smcr_pieces_t;
 
-/* `bytes` are at `position`, counted from the beginning of the stream. What is there already
- * stays as it is. Where room between others has cost too much, they count as missing. */
+/* Adds `length` bytes at `position`, counted from the beginning of the stream. Bytes that have come
+ * before stay as they are. Bytes for which room would cost too much are not kept: they count as
+ * missing. `bytes` may be NULL if `length` is 0. */
 void smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, size_t length);
 
-/* The stream is known to go on up to `end`. */
+/* Notes that the stream has bytes up to the position `end`. */
 void smcr_pieces_reach(smcr_pieces_t *pieces, uint64_t end);
 
-/* How many bytes before the end are not there. */
+/* Returns how many bytes before the end of the stream have not come. */
 uint64_t smcr_pieces_missing(const smcr_pieces_t *pieces);
 
-/* Frees all but the bytes. */
+/* Frees everything but `bytes`, which the caller frees with g_free(). */
 void smcr_pieces_end(smcr_pieces_t *pieces);

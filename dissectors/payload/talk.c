@@ -1,7 +1,10 @@
-/* Where the TCP connection is not known, positions may not be known, either: of a stream that has
- * gone round its RMB element, whose size nobody has told. Its bytes follow each other in the
- * element, and behind its end from its beginning on. The user can tell the protocol, also for one
- * alone among those of a port: Decode As by the number of a connection (`-d smcr.stream==0,http`).
+/* What TCP remembers of the bytes of a connection, and connections whose TCP connection is not
+ * known. Where the stream has gone round its RMB element, and the size of the element is not known,
+ * the positions of its bytes are not known either. But their order is: bytes follow each other in
+ * the element, and continue at its beginning after its end.
+ *
+ * The user can choose the protocol of such a connection, also of a single connection among those of
+ * a port: Decode As by the number of the connection (`-d smcr.stream==0,http`).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,11 +19,11 @@
 
 #define TABLE "smcr.stream"
 
-static dissector_table_t table; /* from registration until Wireshark ends */
+static dissector_table_t table; /* set at registration */
 
-/* Of the packet that is selected in the window. */
+/* The number of the connection of the packet that is selected in the window. */
 static void *
-value_of(packet_info *pinfo)
+selected_number(packet_info *pinfo)
 {
     const smcr_conn_t *conn = smcr_selected_conn(pinfo);
 
@@ -28,37 +31,37 @@ value_of(packet_info *pinfo)
 }
 
 static void
-prompt_of(packet_info *pinfo, char *prompt)
+write_prompt(packet_info *pinfo, char *prompt)
 {
     snprintf(prompt, MAX_DECODE_AS_PROMPT_LEN, "SMC-R connection %u as",
-             GPOINTER_TO_UINT(value_of(pinfo)));
+             GPOINTER_TO_UINT(selected_number(pinfo)));
 }
 
 static void
-offer(const char *name _U_, void *handle, void *data _U_)
+offer_dissector(const char *name _U_, void *handle, void *data _U_)
 {
     dissector_add_for_decode_as(TABLE, handle);
 }
 
-/* What can be chosen for a port of TCP. */
+/* Offers every dissector that can be chosen for a port of TCP. */
 static void
-offer_all(void)
+offer_dissectors_of_ports(void)
 {
-    dissector_table_foreach_handle("tcp.port", offer, NULL);
+    dissector_table_foreach_handle("tcp.port", offer_dissector, NULL);
 }
 
 void
 smcr_decode_as_register(int proto)
 {
-    static build_valid_func value[] = {value_of};
-    static decode_as_value_t choice = {prompt_of, 1, value};
+    static build_valid_func value[] = {selected_number};
+    static decode_as_value_t choice = {write_prompt, 1, value};
     static decode_as_t by_number = {"smcr", TABLE, 1, 0, &choice, NULL, NULL,
                                     decode_as_default_populate_list, decode_as_default_reset,
                                     decode_as_default_change, NULL};
 
     table = register_dissector_table(TABLE, "SMC-R connection", proto, FT_UINT32, BASE_DEC);
     register_decode_as(&by_number);
-    register_final_registration_routine(offer_all);
+    register_final_registration_routine(offer_dissectors_of_ports);
 }
 
 /* ---- what TCP remembers ---- */
@@ -70,35 +73,52 @@ smcr_payload_sender(const smcr_record_t *record)
 
     if (conn->conversation)
         return record->direction;
-    return conn->lgr && record->sender >= 0 ? record->sender ^ conn->flips : SMCR_LGR_SIDE_UNKNOWN;
+    if (!conn->lgr || record->sender < 0)
+        return SMCR_LGR_SIDE_UNKNOWN;
+    return record->sender ^ conn->flips;
 }
 
-/* The dissector that the user has chosen learns who is the server by the port, as over TCP: where
- * that is not known, it is who is spoken to first. */
+/* The role 0 or 1 of the server. Without TCP connection it is the server of the link group; if that
+ * is not known either, the receiver of the first bytes. */
+static int
+server_of(const smcr_conn_t *conn, unsigned sender)
+{
+    if (conn->conversation)
+        return 1;
+    return conn->lgr->server < 0 ? !sender : conn->lgr->server ^ conn->flips;
+}
+
+/* Makes the ends between which TCP gets the bytes. A dissector that the user has chosen learns by
+ * the port who is the server, as over TCP. */
 static const smcr_handshake_ends_t *
 new_ends(const packet_info *pinfo, const smcr_conn_t *conn, unsigned sender)
 {
     smcr_handshake_ends_t *ends = smcr_handshake_ends(pinfo, conn);
     dissector_handle_t chosen = dissector_get_uint_handle(table, conn->index);
-    int server = conn->conversation ? 1 : conn->lgr->server;
 
-    if (!conn->conversation)
-        server = server < 0 ? !sender : server ^ conn->flips;
     if (chosen)
         wmem_tree_insert32(ends->dissectors, 0, (void *)chosen);
     if (chosen || !conn->conversation)
-        ends->server_port = ends->port[server];
+        ends->server_port = ends->port[server_of(conn, sender)];
     return ends;
+}
+
+/* Whether the flow was made for the conversation that the connection has now. Without one, made-up
+ * ends stand in, and their stream numbers are above all of TCP. */
+static bool
+fits_conversation(const struct smcr_payload_flow *flow, const smcr_conn_t *conn)
+{
+    if (conn->conversation)
+        return flow->ends->conversation == conn->conversation;
+    return flow->ends->stream >= SMCR_HANDSHAKE_STAND_IN;
 }
 
 struct smcr_payload_flow *
 smcr_payload_find_flow(const smcr_conn_t *conn, unsigned sender)
 {
     struct smcr_payload_flow *flow = conn->flow[sender];
-    bool fits = flow && (conn->conversation ? flow->ends->conversation == conn->conversation
-                                            : flow->ends->stream >= SMCR_HANDSHAKE_STAND_IN);
 
-    return fits ? flow : NULL;
+    return flow && fits_conversation(flow, conn) ? flow : NULL;
 }
 
 struct smcr_payload_flow *
@@ -116,10 +136,14 @@ smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn, unsigned sender)
     return flow;
 }
 
-/* Whether nothing is absent between what came last and `offset`, in the same round of the element
- * or the next one. Sizes of elements are powers of two, 16 KiB and more. (4.4.2) */
+/* ---- bytes whose order alone is known ---- */
+
+/* Whether no byte is missing before the offset `offset` in the RMB element. The bytes continue
+ * where those before ended, or at the beginning of the element, after the eyecatcher if there is
+ * one. The latter is possible where the end before may be the end of the element: sizes of elements
+ * are powers of two, 16 KiB and more. (4.4.2) */
 static bool
-goes_on(const struct smcr_payload_flow *flow, uint32_t offset)
+continues_flow(const struct smcr_payload_flow *flow, uint32_t offset)
 {
     uint32_t end = flow->offset;
     bool may_be_size = end >= smcr_bsize_bytes(SMCR_BSIZE_16K) && (end & (end - 1)) == 0;
@@ -127,29 +151,55 @@ goes_on(const struct smcr_payload_flow *flow, uint32_t offset)
     return end == 0 || offset == end || (offset <= SMCR_WIRE_EYECATCHER_LENGTH && may_be_size);
 }
 
-bool
-smcr_payload_is_taped(const packet_info *pinfo, const smcr_record_t *record)
+/* Whether the packet has bytes that TCP gets without a TCP connection. */
+static bool
+is_without_tcp(const smcr_record_t *record)
+{
+    const smcr_conn_t *conn = record->conn;
+
+    if (!conn || conn->conversation || smcr_payload_sender(record) < 0)
+        return false;
+    return record->place->index && record->fate == SMCR_FLOW_FATE_TAKE;
+}
+
+/* Whether the size of the RMB element of the receiver is known. Then positions in the stream are
+ * known, too, sooner or later. */
+static bool
+is_element_size_known(const smcr_record_t *record)
+{
+    return smcr_ring_room(&record->conn->side[!record->sender].in.ring) != 0;
+}
+
+/* Takes the packet into the flow. Where its position is not known, it gets the one after the bytes
+ * before, and one byte more if bytes are missing, whose number nobody knows. */
+static void
+append_to_flow(const packet_info *pinfo, const smcr_record_t *record, smcr_stream_piece_t piece)
 {
     smcr_place_t *place = record->place;
-    const smcr_place_rare_t *rare = smcr_place_rare(place);
-    smcr_stream_piece_t piece = smcr_place_piece(place);
-    smcr_conn_t *conn = record->conn;
-
-    if (pinfo->fd->visited || (rare && rare->is_taped))
-        return rare && rare->is_taped;
-    if (!conn || conn->conversation || smcr_payload_sender(record) < 0 || !place->index ||
-        record->fate != SMCR_FLOW_FATE_TAKE ||
-        (!piece.known && smcr_ring_room(&conn->side[!record->sender].in.ring)))
-        return false;
     unsigned sender = (unsigned)smcr_payload_sender(record);
-    struct smcr_payload_flow *flow = smcr_payload_flow(pinfo, conn, sender);
+    struct smcr_payload_flow *flow = smcr_payload_flow(pinfo, record->conn, sender);
+
     if (!piece.known) {
-        smcr_place_rare_t *more = smcr_place_make_rare(smcr_capture_learn(pinfo), place);
-        more->is_taped = true;
-        more->taped = piece.position =
-            flow->next + !goes_on(flow, place->offset); /* one is absent, or more */
+        smcr_place_rare_t *rare = smcr_place_make_rare(smcr_capture_learn(pinfo), place);
+        piece.position = flow->next + !continues_flow(flow, place->offset);
+        rare->is_taped = true;
+        rare->taped = piece.position;
     }
     flow->next = piece.position + place->length;
     flow->offset = place->offset + place->length;
+}
+
+bool
+smcr_payload_is_taped(const packet_info *pinfo, const smcr_record_t *record)
+{
+    const smcr_place_rare_t *rare = smcr_place_rare(record->place);
+    bool is_taped = rare && rare->is_taped;
+
+    if (pinfo->fd->visited || is_taped)
+        return is_taped;
+    smcr_stream_piece_t piece = smcr_place_piece(record->place);
+    if (!is_without_tcp(record) || (!piece.known && is_element_size_known(record)))
+        return false;
+    append_to_flow(pinfo, record, piece);
     return !piece.known;
 }

@@ -9,27 +9,30 @@
 #include "host/host.h"
 #include "state/state.h"
 
-/* Of one direction; kept with the connection. */
+/* What TCP remembers of one direction of a connection; kept with the connection, file scope. */
 struct smcr_payload_flow {
-    const smcr_handshake_ends_t *ends; /* between which TCP gets them */
-    wmem_tree_t *messages; /* those of more than one packet, by sequence number */
-    uint16_t flags;
-    uint64_t begin, end; /* what a later pass has given of the bytes before a host named the
-                            connection; equal: nothing */
-    uint64_t next;   /* without TCP connection: position behind what came last */
-    uint32_t offset; /* the same in the RMB element; 0: nothing has come */
+    const smcr_handshake_ends_t *ends; /* the ends between which TCP gets the bytes */
+    wmem_tree_t *messages; /* messages of several packets, as TCP keeps them, by sequence number */
+    uint16_t flags;        /* of TCP's flow */
+    uint64_t begin;  /* position of the first byte that a later pass has given to dissectors, of the
+                        bytes before a host named the connection */
+    uint64_t end;    /* position after the last of these bytes; equal to `begin`: none was given */
+    uint64_t next;   /* without TCP connection: position after the last byte that was given */
+    uint32_t offset; /* the same place as offset in the RMB element; 0: no byte was given */
 };
 
-/* Which of its ends sends the bytes; SMCR_LGR_SIDE_UNKNOWN: not known. */
+/* Which of its ends sends the bytes, 0 or 1: a role where the TCP connection is known, else a side
+ * of the link group. SMCR_LGR_SIDE_UNKNOWN: not known. The record has a connection. */
 int smcr_payload_sender(const smcr_record_t *record);
 
-/* Of the conversation that the connection has now; NULL: nothing was given to TCP yet. */
+/* The flow of the conversation that the connection has now; NULL: TCP has got no byte yet. */
 struct smcr_payload_flow *smcr_payload_find_flow(const smcr_conn_t *conn, unsigned sender);
 
-/* The same, made where there is none. */
+/* The same; makes a flow if there is none. */
 struct smcr_payload_flow *smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn,
                                             unsigned sender);
 
-/* Whether the bytes of an RDMA WRITE packet, which TCP gets next, have no position but that behind
- * those before. The first pass gives it. */
+/* Whether only the order of the bytes of an RDMA WRITE packet is known, so that their position is
+ * the one after the bytes before. The first pass gives them this position; call it there when TCP
+ * gets the bytes next. */
 bool smcr_payload_is_taped(const packet_info *pinfo, const smcr_record_t *record);

@@ -1,13 +1,22 @@
-/* A wrapper in front of InfiniBand's dissector learns a packet, has that dissector show the
- * headers, and shows the rest, when the payload is offered to our heuristic or, if it is not,
- * afterwards. InfiniBand's dissector stands between: what our heuristic needs to know of the packet
- * goes along with the frame (slot_of()). Where the wrapper has stepped aside or does not reach, the
- * heuristic decides itself (hooks.c).
+/* Takes RoCE packets from Wireshark and has them learned and shown. Packets reach this file by two
+ * ways:
  *
- * Borrowed from its inside: it offers no acknowledgement and no cut packet; when it offers a
- * payload it has counted its layer; it sets `ptype` and `destport` only, as dissect_headers() does
- * in its place. If it offers more, packets are shown twice; if it counts otherwise, a record is
- * not found in the second pass; if it sets more, a run without a tree shows other columns.
+ * 1. The wrapper. It replaces InfiniBand's dissector in Wireshark's tables. It learns the packet,
+ *    calls InfiniBand's dissector, which shows the transport headers, and then shows SMC-R.
+ * 2. The payload heuristic. InfiniBand's dissector offers the payload of a packet to heuristics,
+ *    in the middle of the wrapper's call. The heuristic gets nothing but the payload. It finds the
+ *    packet that the wrapper has learned in proto data of the frame (find_slot()). Where the
+ *    wrapper has not seen the packet (hooks.c says when), the heuristic learns the packet itself.
+ *
+ * A packet that InfiniBand's dissector does not offer is shown by the wrapper, after the call:
+ * acknowledgements, and packets that the capture has cut.
+ *
+ * This file relies on three habits of InfiniBand's dissector, which its API does not promise:
+ * - It offers no acknowledgement and no cut packet. If it did, packets would be shown twice.
+ * - It has counted its own layer (curr_layer_num) when it offers a payload. If it had not, the
+ *   second pass would not find the record of the packet.
+ * - It sets only `ptype` and `destport` of packet_info, as dissect_headers() does in its place. If
+ *   it set more, a run without a tree would show other columns than a run with one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,28 +30,39 @@
 #include "packet/packet.h"
 #include "show/show.h"
 
-/* Set when protocols register. */
+/* Created by smcr_roce_handoff(). Wireshark counts a layer of the packet for each call of them. */
 static struct {
-    dissector_handle_t payload; /* makes SMC-R a layer of the packet */
-    dissector_handle_t headers; /* makes InfiniBand one, in the place of its dissector */
+    dissector_handle_t payload; /* the layer of SMC-R */
+    dissector_handle_t headers; /* the layer of InfiniBand, where its dissector is not called */
 } handles;
 
-/* ---- between the two calls of ours ---- */
+/* What Wireshark calls the wrapper or the heuristic with, and what the wrapper returns. */
+typedef struct {
+    smcr_hooks_start_t start; /* header that `tvb` begins with; not set in calls of the heuristic */
+    tvbuff_t *tvb;
+    packet_info *pinfo;
+    proto_tree *tree; /* NULL: nobody looks at a tree in this run */
+    void *data;       /* of the caller, handed on to InfiniBand's dissector */
+    int used;         /* bytes that the wrapper returns; 0: not called yet, or rejected */
+} call_t;
+
+/* ---- from the wrapper to the heuristic, through InfiniBand's dissector ---- */
 
 /* A packet that is being dissected. */
 typedef struct {
-    smcr_packet_t *packet; /* NULL: it is not ours */
-    const smcr_gate_t *gate;
-    bool shown;
-    bool hides; /* InfiniBand's dissector writes no column: what is shown takes their place */
+    smcr_packet_t *packet;   /* NULL: the packet is not of SMC-R */
+    const smcr_gate_t *gate; /* keeps other heuristics out; NULL: none is kept out */
+    bool shown;              /* SMC-R's part of the tree has been added */
+    bool hides_columns;      /* columns are not writable: unhide_columns() ends this */
 } nested_packet_t;
 
 #define SLOT 0 /* key of p_add_proto_data() */
 
-/* Packets of a frame may lie within others: where the innermost is; NULL: none that we have seen.
- * Made if that is wanted; else NULL where there is no such place. */
+/* A frame may have RoCE packets within RoCE packets. Its slot points to the innermost packet that
+ * is being dissected; NULL: the wrapper has seen none of them. Returns the slot. Where the frame
+ * has no slot yet, the function adds one if `make` is true, and returns NULL else. */
 static nested_packet_t **
-slot_of(packet_info *pinfo, bool make)
+find_slot(packet_info *pinfo, bool make)
 {
     nested_packet_t **slot = p_get_proto_data(pinfo->pool, pinfo, proto_smcr, SLOT);
 
@@ -53,19 +73,21 @@ slot_of(packet_info *pinfo, bool make)
     return slot;
 }
 
+/* The innermost packet that the wrapper has seen; NULL: the wrapper has seen none. */
 static nested_packet_t *
-current_of(packet_info *pinfo)
+find_current(packet_info *pinfo)
 {
-    nested_packet_t **slot = smcr_hooks_stand_aside(pinfo) ? NULL : slot_of(pinfo, false);
+    nested_packet_t **slot = smcr_hooks_stand_aside(pinfo) ? NULL : find_slot(pinfo, false);
 
     return slot ? *slot : NULL;
 }
 
 /* ---- showing ---- */
 
-/* `tvb` has the payload at `offset`: a WRITE does not get its own before it is shown. */
+/* Shows what SMC-R says of the packet. `tvb` has the payload at `offset`. The buffer of a WRITE's
+ * payload is created here, since only showing needs it. Returns false when nothing is shown. */
 static bool
-show(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
+show_smcr(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
      const nested_packet_t *current)
 {
     smcr_packet_t *packet = current->packet;
@@ -79,13 +101,14 @@ show(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     return true;
 }
 
-/* Called through `handles.payload`. A WRITE without data is a layer, too. */
+/* Called through `handles.payload`. Returns the bytes shown, at least 1: a WRITE without captured
+ * data is a layer, too. 0: nothing is shown. */
 static int
-show_current(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+show_payload_layer(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     nested_packet_t *current = data;
 
-    current->shown = show(tvb, 0, pinfo, tree, current);
+    current->shown = show_smcr(tvb, 0, pinfo, tree, current);
     return current->shown ? MAX((int)tvb_captured_length(tvb), 1) : 0;
 }
 
@@ -95,23 +118,32 @@ show_as_layer(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, nested_packet
     return call_dissector_only(handles.payload, tvb, pinfo, tree, current) > 0;
 }
 
-/* Shows what InfiniBand's dissector kept from the heuristics: what the capture cut, and packets
- * without payload. */
+/* Whether enough of the payload was captured to show it. A WRITE is shown even when none of its
+ * data was captured: its headers name the RMB. */
+static bool
+has_payload_to_show(tvbuff_t *tvb, const smcr_packet_t *packet)
+{
+    int captured = (int)tvb_captured_length(tvb) - packet->roce.payload;
+
+    if (packet->roce.payload_length == 0)
+        return false;
+    return captured > 0 || (captured == 0 && packet->record.kind == SMCR_RECORD_WRITE);
+}
+
+/* Shows what InfiniBand's dissector does not offer to heuristics: packets that the capture has cut,
+ * and packets without payload. */
 static void
-show_the_rest(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, nested_packet_t *current)
+show_unoffered(const call_t *call, nested_packet_t *current)
 {
     const smcr_packet_t *packet = current->packet;
-    const smcr_ib_headers_t *roce = &packet->roce;
-    int captured = (int)tvb_captured_length(tvb) - roce->payload;
-    bool write = packet->record.kind == SMCR_RECORD_WRITE;
 
-    /* A WRITE is worth a line even when none of its data was captured. */
-    if (roce->payload_length > 0 && (captured > 0 || (write && captured == 0))) {
-        col_clear_fence(pinfo->cinfo, COL_INFO);
-        current->shown = show(tvb, roce->payload, pinfo, tree, current);
+    if (has_payload_to_show(call->tvb, packet)) {
+        col_clear_fence(call->pinfo->cinfo, COL_INFO);
+        current->shown =
+            show_smcr(call->tvb, packet->roce.payload, call->pinfo, call->tree, current);
     }
     if (!current->shown)
-        smcr_packet_show_empty(tvb, pinfo, tree, packet);
+        smcr_packet_show_empty(call->tvb, call->pinfo, call->tree, packet);
 }
 
 /* ---- packets that are ours ---- */
@@ -123,38 +155,56 @@ is_whole(tvbuff_t *tvb)
     return tvb_captured_length(tvb) == tvb_reported_length(tvb);
 }
 
-/* Whether InfiniBand's dissector is bound to offer the payload to our heuristic, which then begins
- * the columns anew: all is there, and no other dissector may come first. */
+/* Whether the packet has a payload that belongs to its record: data of a WRITE, or a message. */
 static bool
-is_bound_to_show(tvbuff_t *tvb, const smcr_packet_t *packet)
+has_own_payload(const smcr_packet_t *packet)
 {
     const smcr_ib_headers_t *roce = &packet->roce;
-    bool shows = packet->record.kind == SMCR_RECORD_WRITE ? smcr_ib_is_write(roce->opcode)
-                                                          : smcr_ib_is_send(roce->opcode);
 
-    return shows && roce->payload_length > 0 && roce->target.qpn > SMCR_IB_GSI_QPN &&
-           is_whole(tvb) && smcr_hooks_offer_first();
+    if (packet->record.kind == SMCR_RECORD_WRITE ? !smcr_ib_is_write(roce->opcode)
+                                                 : !smcr_ib_is_send(roce->opcode))
+        return false;
+    return roce->payload_length > 0;
+}
+
+/* Whether InfiniBand's dissector certainly offers the payload to our heuristic: the capture has the
+ * whole packet, and no other dissector is asked first. Our heuristic clears the columns, so the
+ * columns that InfiniBand's dissector writes before need not be written at all. */
+static bool
+is_offered_for_certain(tvbuff_t *tvb, const smcr_packet_t *packet)
+{
+    if (!has_own_payload(packet) || packet->roce.target.qpn <= SMCR_IB_GSI_QPN)
+        return false;
+    return is_whole(tvb) && smcr_hooks_offer_first();
+}
+
+/* InfiniBand's dissector writes no column until unhide_columns(). */
+static void
+hide_columns(packet_info *pinfo, nested_packet_t *current)
+{
+    current->hides_columns = col_get_writable(pinfo->cinfo, -1);
+    col_set_writable(pinfo->cinfo, -1, false);
 }
 
 static void
 unhide_columns(packet_info *pinfo, nested_packet_t *current)
 {
-    if (!current->hides)
+    if (!current->hides_columns)
         return;
     col_set_writable(pinfo->cinfo, -1, true);
-    current->hides = false;
+    current->hides_columns = false;
 }
 
-/* What is to be done with a packet while it is the innermost one. */
-typedef void action_t(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
-                      nested_packet_t *current);
+/* What is to be done with a packet while the packet is the innermost one. */
+typedef void action_t(call_t *call, nested_packet_t *current);
 
-/* Does it, with all heuristics but ours kept out. */
+/* Calls the action, while the slot points to `current` and all heuristics but ours are kept out. An
+ * exception of the action passes through, after all is as before. */
 static void
-with_current(action_t *action, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
-             nested_packet_t *current)
+do_with_current(action_t *action, call_t *call, nested_packet_t *current)
 {
-    nested_packet_t **slot = slot_of(pinfo, true);
+    packet_info *pinfo = call->pinfo;
+    nested_packet_t **slot = find_slot(pinfo, true);
     nested_packet_t *outer = *slot;
     smcr_gate_t gate;
 
@@ -162,7 +212,7 @@ with_current(action_t *action, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     current->gate = &gate;
     *slot = current;
     TRY {
-        action(tvb, pinfo, tree, data, current);
+        action(call, current);
     }
     FINALLY {
         smcr_gate_open(&gate);
@@ -172,37 +222,26 @@ with_current(action_t *action, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
     ENDTRY;
 }
 
-/* What the wrapper is called with, and what it returns. */
-typedef struct {
-    smcr_hooks_start_t start;
-    tvbuff_t *tvb;
-    packet_info *pinfo;
-    proto_tree *tree;
-    void *data;
-    int used;
-} call_t;
-
+/* Calls InfiniBand's dissector. Returns the bytes that it used. */
 static int
 call_original(const call_t *call)
 {
     return smcr_hooks_original(call->start, call->tvb, call->pinfo, call->tree, call->data);
 }
 
+/* An action: dissects a packet of SMC-R other than an acknowledgement. */
 static void
-dissect_ours(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data,
-             nested_packet_t *current)
+dissect_ours(call_t *call, nested_packet_t *current)
 {
-    call_t *call = data;
-
     call->used = call_original(call);
     if (call->used > 0 && !current->shown)
-        show_the_rest(tvb, pinfo, tree, current);
+        show_unoffered(call, current);
 }
 
 /* ---- without InfiniBand's dissector ---- */
 
-/* What InfiniBand's dissector does with a packet of the service RC, besides what it shows. Called
- * through `handles.headers`. */
+/* Does for a packet of the service RC what InfiniBand's dissector does besides showing headers.
+ * Called through `handles.headers`. */
 static int
 dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -221,16 +260,19 @@ dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     return (int)tvb_captured_length(tvb);
 }
 
-/* Whether that is enough: there is no tree to show anything in. InfiniBand's dissector finds out
- * who has sent a packet by RDMA-CM only; here it has to be known. */
+/* Whether dissect_headers() may take the place of InfiniBand's dissector: no tree would show what
+ * that dissector adds. InfiniBand's dissector knows some senders by RDMA-CM, for the source port;
+ * without that dissector, our record has to name the sender. */
 static bool
 needs_no_infiniband(const call_t *call, const smcr_packet_t *packet)
 {
-    return COMPAT_INFINIBAND_IS_KNOWN && !call->tree && call->start == SMCR_HOOKS_BTH &&
-           packet->record.sender_known && !smcr_preferences.builtin_too;
+    if (!COMPAT_INFINIBAND_IS_KNOWN || call->tree || smcr_preferences.builtin_too)
+        return false;
+    return call->start == SMCR_HOOKS_BTH && packet->record.sender_known;
 }
 
-/* An acknowledgement that is ours. InfiniBand's dissector offers it to nobody. */
+/* Dissects an acknowledgement of a link. InfiniBand's dissector offers acknowledgements to no
+ * heuristic, so the wrapper shows SMC-R's part after the call. Returns the bytes used. */
 static int
 dissect_acknowledgement(const call_t *call, smcr_packet_t *packet)
 {
@@ -245,17 +287,21 @@ dissect_acknowledgement(const call_t *call, smcr_packet_t *packet)
     return used;
 }
 
-/* A packet that is not ours, as far as is known. TRY costs as much as all that found it out, and is
- * only there for a packet of ours around this one. */
+/* Dissects a packet that is not of SMC-R, as far as the capture shows so far. The slot says so to
+ * the heuristic, which then does not look at the payload. Returns the bytes used.
+ *
+ * An exception has to restore the slot only where a packet of SMC-R surrounds this one. Else the
+ * slot ends with the frame. So most packets need no TRY, which costs as much as all the code that
+ * has decided that the packet is not of SMC-R. */
 static int
 dissect_foreign(const call_t *call)
 {
-    static nested_packet_t foreign; /* never written: it says that this packet is decided */
-    nested_packet_t **slot = slot_of(call->pinfo, true);
+    static nested_packet_t foreign; /* never written: packet is NULL, "not of SMC-R" */
+    nested_packet_t **slot = find_slot(call->pinfo, true);
     nested_packet_t *outer = *slot;
     volatile int used = 0;
 
-    *slot = &foreign; /* an exception leaves it; it means nothing after this frame */
+    *slot = &foreign; /* stays after an exception, until the frame ends */
     if (!outer || !outer->packet) {
         used = call_original(call);
         *slot = outer;
@@ -271,10 +317,11 @@ dissect_foreign(const call_t *call)
     return used;
 }
 
-/* The same, and it is not known which queue pair has sent it: somebody quotes it, its ICRC is
- * wrong, or it may turn out to be ours. */
+/* The same for a packet whose source queue pair is not known: an ICMP error quotes the packet, its
+ * ICRC is wrong, or later frames may prove that the packet is of SMC-R. The source port
+ * becomes 0, unless InfiniBand's dissector knows the queue pair. */
 static int
-dissect_nameless(const call_t *call)
+dissect_without_source(const call_t *call)
 {
     int used = dissect_foreign(call);
 
@@ -284,7 +331,10 @@ dissect_nameless(const call_t *call)
 
 /* ---- through the wrapper ---- */
 
-/* Whether a packet is of no interest: where there is no SMC-R it has to cost next to nothing. */
+/* Whether the state has no use for a packet with this opcode to the queue pair `qpn`: no queue pair
+ * of SMC-R is known yet that the packet may concern. A SEND always is of interest, since its bytes
+ * may prove SMC-R. Captures of other RDMA traffic have millions of these packets, so this is the
+ * first question, before the packet's headers are read. */
 static bool
 is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 {
@@ -296,8 +346,9 @@ is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
                               (const uint8_t *)to->data + to->len - 4, qpn);
 }
 
+/* Whether the packet needs to be neither learned nor shown. Reads no more than the BTH. */
 static bool
-ignore(const call_t *call)
+ignores_packet(const call_t *call)
 {
     if (smcr_preferences.check_icrc || smcr_preferences.roce || call->start != SMCR_HOOKS_BTH ||
         tvb_captured_length(call->tvb) < SMCR_IB_BTH_LENGTH)
@@ -309,7 +360,9 @@ ignore(const call_t *call)
     return true;
 }
 
-/* The same where the user wants its RDMA connection, also where InfiniBand's dissector gives up. */
+/* Dissects a packet that is not of SMC-R, and shows its RDMA connection, as the preference
+ * `smcr.roce` wants, also where InfiniBand's dissector throws an exception. Returns the bytes used.
+ */
 static int
 dissect_foreign_rdma(const call_t *call, const smcr_packet_t *packet)
 {
@@ -325,41 +378,56 @@ dissect_foreign_rdma(const call_t *call, const smcr_packet_t *packet)
     return used;
 }
 
-/* A packet whose headers have been read. */
-static int
-dissect_read(call_t *call, smcr_packet_t *packet)
+/* Whether the payload has to be known before the packet is learned: messages of SMC-R lie in
+ * SENDs, messages of communication management in datagrams. */
+static bool
+is_learned_from_payload(const smcr_ib_headers_t *roce)
 {
-    tvbuff_t *tvb = call->tvb;
-    packet_info *pinfo = call->pinfo;
-    bool manages = packet->roce.opcode == SMCR_UD_SEND_ONLY && smcr_preferences.roce;
+    bool may_manage = roce->opcode == SMCR_UD_SEND_ONLY && smcr_preferences.roce;
 
-    /* what has to be known before it is shown */
-    if (manages || smcr_ib_is_send(packet->roce.opcode))
-        packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
-    if (!smcr_packet_learn(pinfo, packet)) {
-        if (packet->record.place) {
-            packet->payload = smcr_roce_payload(tvb, packet->roce.payload, &packet->roce);
-            smcr_packet_hold(pinfo, packet);
-        }
-        return packet->record.rdma                             ? dissect_foreign_rdma(call, packet)
-               : smcr_preferences.roce || packet->record.place ? dissect_nameless(call)
-                                                               : dissect_foreign(call);
+    return may_manage || smcr_ib_is_send(roce->opcode);
+}
+
+/* Dissects a packet that is not of SMC-R, or not yet: a packet whose record has a place may turn
+ * out to be data of a connection that later frames name. Its payload is kept until then. */
+static int
+dissect_not_ours(call_t *call, smcr_packet_t *packet)
+{
+    if (packet->record.place) {
+        packet->payload = smcr_roce_payload(call->tvb, packet->roce.payload, &packet->roce);
+        smcr_packet_hold(call->pinfo, packet);
     }
+    if (packet->record.rdma)
+        return dissect_foreign_rdma(call, packet);
+    if (smcr_preferences.roce || packet->record.place)
+        return dissect_without_source(call);
+    return dissect_foreign(call);
+}
+
+/* Learns and dissects a packet whose headers are in `packet->roce`. Returns the bytes used. */
+static int
+dissect_known_headers(call_t *call, smcr_packet_t *packet)
+{
+    if (is_learned_from_payload(&packet->roce))
+        packet->payload = smcr_roce_payload(call->tvb, packet->roce.payload, &packet->roce);
+    if (!smcr_packet_learn(call->pinfo, packet))
+        return dissect_not_ours(call, packet);
     smcr_udp_ports_watch();
     if (packet->roce.opcode == SMCR_RC_ACK)
         return dissect_acknowledgement(call, packet);
     nested_packet_t current = {.packet = packet};
-    if (is_bound_to_show(tvb, packet)) {
+    if (is_offered_for_certain(call->tvb, packet)) {
         if (needs_no_infiniband(call, packet))
-            return call_dissector_only(handles.headers, tvb, pinfo, call->tree, &current);
-        current.hides = col_get_writable(pinfo->cinfo, -1); /* until unhide_columns() */
-        col_set_writable(pinfo->cinfo, -1, false);
+            return call_dissector_only(handles.headers, call->tvb, call->pinfo, call->tree,
+                                       &current);
+        hide_columns(call->pinfo, &current);
     }
-    with_current(dissect_ours, tvb, pinfo, call->tree, call, &current);
+    do_with_current(dissect_ours, call, &current);
     return call->used;
 }
 
-/* The same, with its ICRC, which is shown even where InfiniBand's dissector gives up. */
+/* The same with the preference `smcr.check_icrc`: learns whether the ICRC is right, and shows the
+ * ICRC even where InfiniBand's dissector throws an exception. */
 static int
 dissect_checked(call_t *call, smcr_packet_t *packet)
 {
@@ -368,7 +436,7 @@ dissect_checked(call_t *call, smcr_packet_t *packet)
 
     smcr_packet_learn_icrc(call->pinfo, packet, &icrc);
     TRY {
-        used = dissect_read(call, packet);
+        used = dissect_known_headers(call, packet);
     }
     FINALLY {
         icrc.reported = packet->record.kind == SMCR_RECORD_CORRUPT;
@@ -381,44 +449,46 @@ dissect_checked(call_t *call, smcr_packet_t *packet)
     return used;
 }
 
-/* A packet that begins with the header `start` says, in front of InfiniBand's dissector. */
-static int
-dissect_packet(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-               void *data)
+/* The wrapper: dissects a packet that begins with the header `start`, in the place of InfiniBand's
+ * dissector. Returns the bytes used, 0 when `tvb` has no InfiniBand packet. */
+int
+smcr_roce_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                  void *data)
 {
-    call_t call = {start, tvb, pinfo, tree, data, 0};
+    call_t call = {.start = start, .tvb = tvb, .pinfo = pinfo, .tree = tree, .data = data};
 
     if (!smcr_hooks_enabled())
         return call_original(&call);
     if (pinfo->flags.in_error_pkt)
-        return dissect_nameless(&call);
+        return dissect_without_source(&call);
     smcr_hooks_note_cut(pinfo);
-    if (ignore(&call))
+    if (ignores_packet(&call))
         return dissect_foreign(&call);
     smcr_packet_t packet;
     smcr_packet_begin(pinfo, &packet);
     if (!smcr_roce_read(tvb, pinfo, start, &packet.roce))
         return call_original(&call);
     return smcr_preferences.check_icrc ? dissect_checked(&call, &packet)
-                                       : dissect_read(&call, &packet);
+                                       : dissect_known_headers(&call, &packet);
 }
 
-/* ---- without it ---- */
+/* ---- through the heuristics ---- */
 
+/* An action: shows a packet that the wrapper has not seen. */
 static void
-dissect_unwrapped(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_,
-                  nested_packet_t *current)
+dissect_unwrapped(call_t *call, nested_packet_t *current)
 {
-    show_as_layer(tvb, pinfo, tree, current);
+    show_as_layer(call->tvb, call->pinfo, call->tree, current);
 }
 
-/* A payload that comes to our heuristic, though the wrapper has not seen the packet: that has
- * stepped aside, or the packet is in an encapsulation that is not wrapped. */
-static ws_bool
-dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+/* Our payload heuristic. Most often the wrapper has learned the packet, and the heuristic shows it
+ * or declines. The wrapper has not seen the packet where it has stepped aside, or where the packet
+ * is in an encapsulation that is not wrapped; then the heuristic learns the packet itself. */
+ws_bool
+smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     const struct infinibandinfo *infiniband = data;
-    nested_packet_t *decided = current_of(pinfo);
+    nested_packet_t *decided = find_current(pinfo);
 
     if (decided) {
         unhide_columns(pinfo, decided);
@@ -429,7 +499,7 @@ dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
         return false;
     smcr_packet_t packet;
     smcr_packet_begin(pinfo, &packet);
-    packet.layer--; /* the wrapper does not count InfiniBand's layer yet */
+    packet.layer--; /* as from the wrapper, which is called before InfiniBand's layer counts */
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
     packet.payload = smcr_roce_payload(tvb, 0, &packet.roce);
     if (!smcr_packet_learn(pinfo, &packet)) {
@@ -439,51 +509,43 @@ dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     smcr_hooks_watch();
     smcr_udp_ports_watch();
     nested_packet_t current = {.packet = &packet};
-    with_current(dissect_unwrapped, tvb, pinfo, tree, NULL, &current);
+    call_t call = {.tvb = tvb, .pinfo = pinfo, .tree = tree};
+    do_with_current(dissect_unwrapped, &call, &current);
     return current.shown;
 }
 
-/* The built-in's heuristic may come first, and takes what has the length and a type of LLC. */
-static ws_bool
-dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+/* Whether the payload is a message of SMC-R by its bytes alone, in a packet that the wrapper has
+ * not seen. `infiniband`: NULL where the caller passes nothing. */
+static bool
+is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo *infiniband)
 {
-    const struct infinibandinfo *infiniband = data;
+    smcr_packet_t packet;
+    uint32_t sender;
 
-    if (smcr_hooks_enabled() && pinfo->flags.in_error_pkt)
+    if (!infiniband || !smcr_ib_is_whole_send(infiniband->opCode) || find_current(pinfo))
         return false;
-    if (smcr_hooks_enabled() && infiniband && smcr_ib_is_whole_send(infiniband->opCode) &&
-        !current_of(pinfo)) {
-        smcr_packet_t packet;
-        uint32_t sender;
-        smcr_packet_begin(pinfo, &packet);
-        smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
-        if (smcr_message_recognise(tvb, pinfo, &packet.roce, &sender))
-            return false; /* then ours is asked, too */
-    }
-    return smcr_hooks_builtin(tvb, pinfo, tree, data);
+    smcr_packet_begin(pinfo, &packet);
+    smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
+    return smcr_message_recognise(tvb, pinfo, &packet.roce, &sender);
 }
 
-/* ---- hooks ---- */
-
-SMCR_HOOKS_WRAPPER(bth, dissect_packet, SMCR_HOOKS_BTH)
-SMCR_HOOKS_WRAPPER(grh, dissect_packet, SMCR_HOOKS_GRH)
-SMCR_HOOKS_WRAPPER(lrh, dissect_packet, SMCR_HOOKS_LRH)
-
-void
-smcr_roce_register(void)
+/* Stands in the place of the heuristic of Wireshark's own dissector `smc`, which may be asked
+ * before ours, and takes every payload that has the length and a type of LLC. Declines messages
+ * that our heuristic takes, so that Wireshark asks ours next. */
+ws_bool
+smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    static const dissector_t wrappers[SMCR_HOOKS_STARTS] = {dissect_bth, dissect_grh, dissect_lrh};
+    bool enabled = smcr_hooks_enabled();
 
-    smcr_hooks_register(wrappers);
-    smcr_udp_ports_register();
+    if (enabled && (pinfo->flags.in_error_pkt || is_message_for_us(tvb, pinfo, data)))
+        return false;
+    return smcr_hooks_builtin(tvb, pinfo, tree, data);
 }
 
 void
 smcr_roce_handoff(void)
 {
-    handles.payload = create_dissector_handle(show_current, proto_smcr);
+    handles.payload = create_dissector_handle(show_payload_layer, proto_smcr);
     handles.headers =
         create_dissector_handle(dissect_headers, proto_get_id_by_filter_name("infiniband"));
-    smcr_hooks_handoff(dissect_payload, dissect_builtin);
-    smcr_udp_ports_handoff();
 }

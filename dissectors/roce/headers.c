@@ -1,7 +1,9 @@
-/* Reads InfiniBand transport headers. Wireshark's own dissector shows them, but keeps neither the
- * opcode nor the PSN where a plugin could get at them, and calls nobody for acknowledgements and
- * for packets that were cut short. Finds what the ICRC of a packet covers: IP's header lies before
- * the packet's buffer, in the buffer of the frame.
+/* Reads InfiniBand transport headers, and finds which bytes the ICRC of a packet covers.
+ *
+ * Wireshark's own dissector reads the same headers, but stores neither the opcode nor the PSN where
+ * a plugin can read them, and calls no plugin for acknowledgements and for packets that the capture
+ * has cut. The ICRC covers the IP header, too. That header lies before the buffer that a dissector
+ * gets, in the buffer of the frame.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,19 +27,24 @@ has_reth(uint8_t opcode)
 }
 
 static bool
+is_read_response(uint8_t opcode)
+{
+    return opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_READ_RESPONSE_ONLY;
+}
+
+static bool
 has_aeth(uint8_t opcode)
 {
-    return opcode == SMCR_RC_ACK || opcode == SMCR_RC_ATOMIC_ACK ||
-           (opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_READ_RESPONSE_ONLY &&
-            opcode != SMCR_RC_READ_RESPONSE_MIDDLE);
+    if (is_read_response(opcode))
+        return opcode != SMCR_RC_READ_RESPONSE_MIDDLE;
+    return opcode == SMCR_RC_ACK || opcode == SMCR_RC_ATOMIC_ACK;
 }
 
 /* `opcode`: without its service. */
 static bool
 has_payload(uint8_t opcode)
 {
-    return smcr_ib_is_send(opcode) || smcr_ib_is_write(opcode) ||
-           (opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_READ_RESPONSE_ONLY);
+    return smcr_ib_is_send(opcode) || smcr_ib_is_write(opcode) || is_read_response(opcode);
 }
 
 /* The opcode without its service; of a congestion notification one that has no payload. */
@@ -47,36 +54,47 @@ operation_of(uint8_t opcode)
     return opcode == SMCR_IB_CNP ? opcode : opcode & (uint8_t)~SMCR_MASK_SERVICE;
 }
 
-/* Skips LRH and GRH. Returns the offset of the BTH, -1 when there is none. */
+/* Skips the GRH at `offset`, and reads the GIDs. Returns the offset of the BTH, -1 when there is
+ * none. */
+static int
+skip_grh(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
+{
+    enum { NEXT_AT = 6, SOURCE_AT = 8, TARGET_AT = 24 };
+
+    if (tvb_captured_length_remaining(tvb, offset) < SMCR_IB_GRH_LENGTH ||
+        tvb_get_uint8(tvb, offset + NEXT_AT) != SMCR_IB_GRH_NEXT_BTH)
+        return -1;
+    tvb_memcpy(tvb, roce->source, offset + SOURCE_AT, SMCR_GID_LENGTH);
+    tvb_memcpy(tvb, roce->target.gid, offset + TARGET_AT, SMCR_GID_LENGTH);
+    return offset + SMCR_IB_GRH_LENGTH;
+}
+
+/* Skips the LRH, and the GRH if the LRH names one. Without a GRH there are no GIDs. Returns the
+ * offset of the BTH, -1 when there is none. */
+static int
+skip_lrh(tvbuff_t *tvb, smcr_ib_headers_t *roce)
+{
+    memset(roce->source, 0, SMCR_GID_LENGTH);
+    memset(roce->target.gid, 0, SMCR_GID_LENGTH);
+    if (tvb_captured_length(tvb) < SMCR_IB_LRH_LENGTH)
+        return -1;
+    switch (smcr_wire_bits(tvb_get_uint8(tvb, 1), SMCR_MASK_LRH_NEXT)) {
+    case SMCR_IB_LRH_NEXT_GRH:
+        return skip_grh(tvb, SMCR_IB_LRH_LENGTH, roce);
+    case SMCR_IB_LRH_NEXT_BTH:
+        return SMCR_IB_LRH_LENGTH;
+    default:
+        return -1;
+    }
+}
+
+/* The offset of the BTH in a packet that begins with the header `start`, -1 when there is none. */
 static int
 find_bth(tvbuff_t *tvb, smcr_hooks_start_t start, smcr_ib_headers_t *roce)
 {
-    int offset = 0;
-
     if (start == SMCR_HOOKS_BTH)
-        return offset;
-
-    bool global = true;
-    if (start == SMCR_HOOKS_LRH) {
-        memset(roce->source, 0, SMCR_GID_LENGTH);
-        memset(roce->target.gid, 0, SMCR_GID_LENGTH);
-        if (tvb_captured_length(tvb) < SMCR_IB_LRH_LENGTH)
-            return -1;
-        uint8_t next = smcr_wire_bits(tvb_get_uint8(tvb, 1), SMCR_MASK_LRH_NEXT);
-        if (next != SMCR_IB_LRH_NEXT_GRH && next != SMCR_IB_LRH_NEXT_BTH)
-            return -1;
-        global = next == SMCR_IB_LRH_NEXT_GRH;
-        offset = SMCR_IB_LRH_LENGTH;
-    }
-    if (!global)
-        return offset;
-
-    if (tvb_captured_length_remaining(tvb, offset) < SMCR_IB_GRH_LENGTH ||
-        tvb_get_uint8(tvb, offset + 6) != SMCR_IB_GRH_NEXT_BTH)
-        return -1;
-    tvb_memcpy(tvb, roce->source, offset + 8, SMCR_GID_LENGTH);
-    tvb_memcpy(tvb, roce->target.gid, offset + 24, SMCR_GID_LENGTH);
-    return offset + SMCR_IB_GRH_LENGTH;
+        return 0;
+    return start == SMCR_HOOKS_LRH ? skip_lrh(tvb, roce) : skip_grh(tvb, 0, roce);
 }
 
 /* The length of an extension header, in units of 8 bytes; 0: it is none. */
@@ -106,10 +124,10 @@ leads_to_udp(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *ip, uint32_t 
     return at == end && next == IP_UDP;
 }
 
-/* The IP header of the packet whose BTH is at `offset`, also in front of extension headers. `*end`:
- * where UDP begins. */
+/* Finds the IP header of the packet whose BTH is at `offset`, also if extension headers of IPv6
+ * follow it. `*end`: offset of the UDP header in the frame. Returns false where there is none. */
 static bool
-find_first_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip_packet_t *ip,
+find_ip_header(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip_packet_t *ip,
               uint32_t *end)
 {
     smcr_host_bytes_t frame = smcr_host_bytes_of(tvb_get_ds_tvb(tvb));
@@ -119,14 +137,14 @@ find_first_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip_
            leads_to_udp(frame, ip, *end);
 }
 
-/* What IP's header says, of the packet whose BTH is at `offset`. */
+/* Reads the IP header of the packet whose BTH is at `offset`, if there is one. */
 static void
 read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ib_headers_t *roce)
 {
     smcr_host_ip_packet_t ip;
     uint32_t end;
 
-    if (!find_first_ip(tvb, offset, pinfo, &ip, &end))
+    if (!find_ip_header(tvb, offset, pinfo, &ip, &end))
         return;
     roce->ip_id = ip.id;
     roce->has_ecn = true;
@@ -139,8 +157,10 @@ read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ib_headers_t *
 static int
 header_length(uint8_t opcode)
 {
-    return SMCR_IB_BTH_LENGTH + (has_reth(opcode) ? SMCR_IB_RETH_LENGTH : 0) +
-           (smcr_ib_has_immediate(opcode) ? SMCR_IB_IMMEDIATE_LENGTH : 0);
+    int reth = has_reth(opcode) ? SMCR_IB_RETH_LENGTH : 0;
+    int immediate = smcr_ib_has_immediate(opcode) ? SMCR_IB_IMMEDIATE_LENGTH : 0;
+
+    return SMCR_IB_BTH_LENGTH + reth + immediate;
 }
 
 /* Reads the headers of a service other than RC that come before those which all services have.
@@ -162,6 +182,47 @@ read_service(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
     return offset + SMCR_IB_DETH_LENGTH;
 }
 
+/* Reads the RETH at `offset`. Returns the offset after it, as the next functions do. */
+static int
+read_reth(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
+{
+    enum { RKEY_AT = 8, LENGTH_AT = 12 };
+
+    roce->has_reth = tvb_captured_length_remaining(tvb, offset) >= SMCR_IB_RETH_LENGTH;
+    if (roce->has_reth) {
+        roce->va = tvb_get_ntoh64(tvb, offset);
+        roce->rkey = tvb_get_ntohl(tvb, offset + RKEY_AT);
+        roce->dma_length = tvb_get_ntohl(tvb, offset + LENGTH_AT);
+    }
+    return offset + SMCR_IB_RETH_LENGTH;
+}
+
+static int
+read_aeth(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
+{
+    roce->has_aeth = tvb_captured_length_remaining(tvb, offset) >= SMCR_IB_AETH_LENGTH;
+    if (roce->has_aeth)
+        roce->syndrome = tvb_get_uint8(tvb, offset);
+    return offset + SMCR_IB_AETH_LENGTH;
+}
+
+static int
+read_immediate(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
+{
+    roce->has_immediate = tvb_bytes_exist(tvb, offset, SMCR_IB_IMMEDIATE_LENGTH);
+    roce->immediate = roce->has_immediate ? tvb_get_ntohl(tvb, offset) : 0;
+    return offset + SMCR_IB_IMMEDIATE_LENGTH;
+}
+
+/* Bytes of the header of atomic requests and responses. `opcode`: without its service. */
+static int
+atomic_length(uint8_t opcode)
+{
+    if (opcode == SMCR_RC_ATOMIC_ACK)
+        return SMCR_IB_ATOMIC_ACK_LENGTH;
+    return opcode == SMCR_RC_CMP_SWAP || opcode == SMCR_RC_FETCH_ADD ? SMCR_IB_ATOMIC_LENGTH : 0;
+}
+
 /* Reads the headers that follow the BTH. `opcode`: without its service. Returns the offset after
  * them. */
 static int
@@ -169,30 +230,13 @@ read_extended_headers(tvbuff_t *tvb, int offset, uint8_t opcode, smcr_ib_headers
 {
     if (roce->opcode >= SMCR_RD)
         offset = read_service(tvb, offset, roce);
-    if (has_reth(opcode)) {
-        roce->has_reth = tvb_captured_length_remaining(tvb, offset) >= SMCR_IB_RETH_LENGTH;
-        if (roce->has_reth) {
-            roce->va = tvb_get_ntoh64(tvb, offset);
-            roce->rkey = tvb_get_ntohl(tvb, offset + 8);
-            roce->dma_length = tvb_get_ntohl(tvb, offset + 12);
-        }
-        offset += SMCR_IB_RETH_LENGTH;
-    }
-    if (opcode == SMCR_RC_CMP_SWAP || opcode == SMCR_RC_FETCH_ADD)
-        offset += SMCR_IB_ATOMIC_LENGTH;
-    if (has_aeth(opcode)) {
-        roce->has_aeth = tvb_captured_length_remaining(tvb, offset) >= SMCR_IB_AETH_LENGTH;
-        if (roce->has_aeth)
-            roce->syndrome = tvb_get_uint8(tvb, offset);
-        offset += SMCR_IB_AETH_LENGTH;
-    }
-    if (opcode == SMCR_RC_ATOMIC_ACK)
-        offset += SMCR_IB_ATOMIC_ACK_LENGTH;
-    if (smcr_ib_has_immediate(opcode)) {
-        roce->has_immediate = tvb_bytes_exist(tvb, offset, SMCR_IB_IMMEDIATE_LENGTH);
-        roce->immediate = roce->has_immediate ? tvb_get_ntohl(tvb, offset) : 0;
-        offset += SMCR_IB_IMMEDIATE_LENGTH;
-    }
+    if (has_reth(opcode))
+        offset = read_reth(tvb, offset, roce);
+    if (has_aeth(opcode))
+        offset = read_aeth(tvb, offset, roce);
+    offset += atomic_length(opcode);
+    if (smcr_ib_has_immediate(opcode))
+        offset = read_immediate(tvb, offset, roce);
     return offset;
 }
 
@@ -210,6 +254,25 @@ smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_ib_headers_t *roce)
                                         CLAMP(captured - offset, 0, length), length);
 }
 
+/* The lengths of a packet whose opcode and offset of the payload are known, and the UDP source
+ * port. Length of the packet: with the headers of IP and UDP, unless read_ip() finds another in
+ * IP's. */
+static void
+read_lengths(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
+             smcr_ib_headers_t *roce)
+{
+    int vcrc = start == SMCR_HOOKS_LRH ? SMCR_IB_VCRC_LENGTH : 0;
+    int trailer = roce->pad + SMCR_IB_ICRC_LENGTH + vcrc;
+    int length = (int)tvb_reported_length(tvb) - roce->payload - trailer;
+
+    roce->length = tvb_reported_length(tvb);
+    roce->payload_length = has_payload(operation_of(roce->opcode)) ? MAX(length, 0) : 0;
+    if (start == SMCR_HOOKS_BTH && pinfo->ptype == PT_UDP) {
+        roce->port = (uint16_t)pinfo->srcport;
+        roce->length += pinfo->net_src.type == AT_IPv6 ? IPV6_AND_UDP : IPV4_AND_UDP;
+    }
+}
+
 bool
 smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
                smcr_ib_headers_t *roce)
@@ -218,7 +281,7 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start
 
     if (offset < 0 || tvb_captured_length_remaining(tvb, offset) < SMCR_IB_BTH_LENGTH)
         return false;
-    const uint8_t *bth = tvb_get_ptr(tvb, offset, SMCR_IB_BTH_LENGTH); /* checks once */
+    const uint8_t *bth = tvb_get_ptr(tvb, offset, SMCR_IB_BTH_LENGTH);
     roce->opcode = bth[0];
     roce->pad = smcr_wire_bits(bth[1], SMCR_MASK_BTH_PAD);
     roce->target.qpn = smcr_ib_bth_qpn(bth);
@@ -228,17 +291,9 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start
     roce->becn = (bth[4] & SMCR_MASK_BTH_BECN) != 0;
     uint8_t operation = operation_of(roce->opcode);
     roce->payload = read_extended_headers(tvb, offset + SMCR_IB_BTH_LENGTH, operation, roce);
-    bool over_udp = start == SMCR_HOOKS_BTH && pinfo->ptype == PT_UDP;
-    uint32_t before = pinfo->net_src.type == AT_IPv6 ? IPV6_AND_UDP : IPV4_AND_UDP;
-    roce->length = tvb_reported_length(tvb) + (over_udp ? before : 0); /* or as IP's header says */
+    read_lengths(tvb, pinfo, start, roce);
     if (start == SMCR_HOOKS_BTH)
         read_ip(tvb, offset, pinfo, roce);
-    if (over_udp)
-        roce->port = (uint16_t)pinfo->srcport;
-    int trailer =
-        roce->pad + SMCR_IB_ICRC_LENGTH + (start == SMCR_HOOKS_LRH ? SMCR_IB_VCRC_LENGTH : 0);
-    int length = (int)tvb_reported_length(tvb) - roce->payload - trailer;
-    roce->payload_length = has_payload(operation) ? MAX(length, 0) : 0;
     return true;
 }
 
@@ -262,23 +317,24 @@ smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
 
 /* ---- what the ICRC covers ---- */
 
-/* Where the bytes are that it covers. */
+/* Where the bytes are that the ICRC covers. */
 typedef struct {
-    smcr_icrc_start_t start;
-    tvbuff_t *tvb;
-    int offset; /* of the first header */
-    int bth;    /* of the BTH, from there */
-    int length; /* bytes from there to the ICRC's end; 0: not known */
+    smcr_icrc_start_t start; /* which header is the first */
+    tvbuff_t *tvb;           /* buffer that has the bytes */
+    int offset;              /* of the first header in `tvb` */
+    int bth;                 /* offset of the BTH from the first header */
+    int length;              /* bytes from the first header to the end of the ICRC; 0: not known */
 } cover_t;
 
+/* Of a RoCEv2 packet. Returns false where the packet on the wire is not known: if extension headers
+ * are between IP and UDP, or if `tvb` was put together of fragments. */
 static bool
 cover_ip(tvbuff_t *tvb, const packet_info *pinfo, cover_t *cover)
 {
     smcr_host_ip_packet_t ip;
     uint32_t end;
 
-    /* right before UDP's: IP has put no fragments together, IPv6 has no extension headers */
-    if (!find_first_ip(tvb, 0, pinfo, &ip, &end) || ip.offset + ip.header_length != end ||
+    if (!find_ip_header(tvb, 0, pinfo, &ip, &end) || ip.offset + ip.header_length != end ||
         ip.is_fragment)
         return false;
     *cover = (cover_t){
@@ -291,7 +347,7 @@ cover_ip(tvbuff_t *tvb, const packet_info *pinfo, cover_t *cover)
     return true;
 }
 
-/* smcr_roce_read() has seen that the headers are there. */
+/* Of RoCEv1 and InfiniBand. smcr_roce_read() has seen that the capture has the headers. */
 static void
 cover_headers(tvbuff_t *tvb, smcr_hooks_start_t start, cover_t *cover)
 {
@@ -308,6 +364,26 @@ cover_headers(tvbuff_t *tvb, smcr_hooks_start_t start, cover_t *cover)
     cover->length = (tvb_get_ntohs(tvb, 4) & LRH_WORDS_MASK) * 4;
 }
 
+/* Whether the length is known and plausible, and the capture has all of it. */
+static bool
+has_covered_bytes(const cover_t *cover)
+{
+    return cover->length >= cover->bth + SMCR_IB_BTH_LENGTH + SMCR_IB_ICRC_LENGTH &&
+           cover->length <= (int)tvb_captured_length(cover->tvb) - cover->offset;
+}
+
+/* The sender of a packet, by which ICRCs are trusted: its GID, or, where it has none, its LID. */
+static void
+read_sender(tvbuff_t *tvb, const cover_t *cover, const smcr_ib_headers_t *roce,
+            uint8_t sender[SMCR_GID_LENGTH])
+{
+    enum { SOURCE_LID_AT = 6, LID_LENGTH = 2 };
+
+    memcpy(sender, roce->source, SMCR_GID_LENGTH);
+    if (cover->start == SMCR_ICRC_LRH && cover->bth == SMCR_IB_LRH_LENGTH)
+        tvb_memcpy(tvb, sender + SMCR_GID_LENGTH - LID_LENGTH, SOURCE_LID_AT, LID_LENGTH);
+}
+
 smcr_icrc_t
 smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
                      const smcr_ib_headers_t *roce)
@@ -319,8 +395,7 @@ smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t
         cover_headers(tvb, start, &cover);
     else if (!cover_ip(tvb, pinfo, &cover))
         return icrc;
-    if (cover.length < cover.bth + SMCR_IB_BTH_LENGTH + SMCR_IB_ICRC_LENGTH ||
-        cover.length > (int)tvb_captured_length(cover.tvb) - cover.offset)
+    if (!has_covered_bytes(&cover))
         return icrc;
     int end = cover.length - SMCR_IB_ICRC_LENGTH;
     icrc.computed = smcr_icrc_compute(cover.start, tvb_get_ptr(cover.tvb, cover.offset, end),
@@ -328,28 +403,28 @@ smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t
     icrc.found = tvb_get_ntohl(cover.tvb, cover.offset + end);
     icrc.status = icrc.computed == icrc.found ? SMCR_IB_ICRC_GOOD : SMCR_IB_ICRC_BAD;
     icrc.offset = end - (start == SMCR_HOOKS_BTH ? cover.bth : 0);
-    memcpy(icrc.sender, roce->source, SMCR_GID_LENGTH);
-    if (cover.start == SMCR_ICRC_LRH && cover.bth == SMCR_IB_LRH_LENGTH) /* no GIDs: their LIDs */
-        tvb_memcpy(tvb, icrc.sender + SMCR_GID_LENGTH - 2, 6, 2);
+    read_sender(tvb, &cover, roce, icrc.sender);
     return icrc;
 }
 
 /* ---- showing the ICRC ---- */
 
-/* The item of its status, over the packet's bytes where these are in the buffer. */
+/* Adds the item with the status. It covers the bytes of the ICRC, if the buffer has them. */
 static proto_item *
 add_status(tvbuff_t *tvb, proto_tree *tree, const smcr_icrc_t *icrc, const char *text)
 {
-    bool there = icrc->offset >= 0 &&
-                 tvb_captured_length_remaining(tvb, icrc->offset) >= SMCR_IB_ICRC_LENGTH;
-    proto_item *item = proto_tree_add_uint_format(
-        tree, hf_smcr_icrc_status, tvb, there ? icrc->offset : 0, there ? SMCR_IB_ICRC_LENGTH : 0,
-        icrc->status, "Invariant CRC: %s", text);
+    bool in_buffer = icrc->offset >= 0 &&
+                     tvb_captured_length_remaining(tvb, icrc->offset) >= SMCR_IB_ICRC_LENGTH;
+    int offset = in_buffer ? icrc->offset : 0;
+    int length = in_buffer ? SMCR_IB_ICRC_LENGTH : 0;
+    proto_item *item = proto_tree_add_uint_format(tree, hf_smcr_icrc_status, tvb, offset, length,
+                                                  icrc->status, "Invariant CRC: %s", text);
 
     proto_item_set_generated(item);
     return item;
 }
 
+/* Shows a wrong ICRC, and the right one below it. */
 static void
 show_bad(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t *icrc)
 {
@@ -367,7 +442,7 @@ show_bad(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t 
 void
 smcr_roce_show_icrc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t *icrc)
 {
-    const char *protocol = pinfo->current_proto; /* under which expert items are listed */
+    const char *protocol = pinfo->current_proto; /* expert items are listed under this name */
 
     pinfo->current_proto = "SMC-R";
     if (icrc->status == SMCR_IB_ICRC_BAD)

@@ -1,6 +1,6 @@
-/* [SMC-R analysis], in the manner of tcp.analysis, and what the cursors of a CDC message mean, a
- * subtree per direction: numbers are fields, so that graphs can plot them; what is worth a look has
- * an expert item, which the state has decided.
+/* [SMC-R analysis], in the manner of tcp.analysis; and what the cursors of a CDC message mean, a
+ * subtree for each direction. Numbers are fields, so that graphs can plot them. Expert items are
+ * raised elsewhere, by events that `state` has recorded.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,13 +9,13 @@
 
 #include "generated.h"
 
-/* The subtree, which is there as soon as it has something to hold. */
+/* The subtree. The first field makes it; without fields there is none. */
 typedef struct {
-    tvbuff_t *tvb;
+    tvbuff_t *tvb;     /* the bytes of the packet */
     packet_info *pinfo;
-    proto_tree *tree; /* that it is in */
-    const char *title; /* NULL: SMC-R's */
-    proto_tree *own;  /* NULL: not there yet */
+    proto_tree *tree;  /* the parent of the subtree */
+    const char *title; /* NULL: that of SMC-R */
+    proto_tree *own;   /* the subtree; NULL: not made yet */
 } analysis_t;
 
 static proto_tree *
@@ -27,23 +27,23 @@ own_tree(analysis_t *analysis)
     return analysis->own;
 }
 
-/* A number, most often of a frame; 0: there is none. */
+/* Adds a number, most often of a frame; 0: none. */
 static void
-add(analysis_t *analysis, int hf, uint32_t value)
+add_number(analysis_t *analysis, int hf, uint32_t value)
 {
     if (value)
         smcr_generated_uint(own_tree(analysis), hf, value);
 }
 
-/* A frame that may be this one. */
+/* Adds a frame, which may be this one. */
 static void
-add_first(analysis_t *analysis, int hf, uint32_t frame)
+add_frame(analysis_t *analysis, int hf, uint32_t frame)
 {
     char text[SMCR_QUICK_TEXT_NUMBER + sizeof " (this frame)"];
     smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
     if (frame != analysis->pinfo->num) {
-        add(analysis, hf, frame);
+        add_number(analysis, hf, frame);
         return;
     }
     smcr_quick_text_put_number(&to, "", frame);
@@ -51,7 +51,7 @@ add_first(analysis_t *analysis, int hf, uint32_t frame)
     smcr_generated_text(own_tree(analysis), hf, frame, text);
 }
 
-/* A frame, if there is one, and how long somebody has waited since then, if that is known. */
+/* Shows a frame, if there is one, and the time since that frame, if it is known. */
 static void
 show_wait(proto_tree *tree, int hf_frame, int hf_time, const smcr_record_wait_t *wait)
 {
@@ -69,8 +69,8 @@ add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_record_wait
         show_wait(own_tree(analysis), hf_frame, hf_time, wait);
 }
 
-/* The frame `other`, and how long it is from one time to the other; not known where the clock of
- * the capture goes back. */
+/* The frame `other`, and the nanoseconds between two times. The duration is not known where the
+ * clock of the capture goes back. */
 static smcr_record_wait_t
 wait_for(uint32_t other, uint64_t from, uint64_t to)
 {
@@ -78,9 +78,9 @@ wait_for(uint32_t other, uint64_t from, uint64_t to)
                                 .time = to >= from ? to - from : SMCR_RECORD_NO_TIME};
 }
 
-/* How long ago that was. */
+/* The earlier frame `then`, and the time from there to this frame. */
 static smcr_record_wait_t
-since(const analysis_t *analysis, const smcr_when_t *then)
+wait_since(const analysis_t *analysis, const smcr_when_t *then)
 {
     return wait_for(then->frame, then->time, smcr_capture_when(analysis->pinfo).time);
 }
@@ -91,7 +91,7 @@ add_flag(analysis_t *analysis, int hf, bool value)
     proto_item_set_generated(proto_tree_add_boolean(own_tree(analysis), hf, NULL, 0, 0, value));
 }
 
-/* ---- how the packet fared ---- */
+/* ---- order and retransmission ---- */
 
 uint32_t
 smcr_analysis_overtaken_by(const packet_info *pinfo, const smcr_record_t *record)
@@ -99,30 +99,41 @@ smcr_analysis_overtaken_by(const packet_info *pinfo, const smcr_record_t *record
     return pinfo->fd->visited && smcr_record_is_out_of_order(record) ? record->first_frame : 0;
 }
 
+/* Why the sender went back to an earlier PSN, and the frame with which it did so. In that frame
+ * also the NAK that made it go back, and how long the sender took after the NAK. */
 static void
-add_repeat(analysis_t *analysis, const smcr_record_t *record)
+add_step_back(analysis_t *analysis, const smcr_step_back_t *step)
 {
-    bool copy = record->order == SMCR_FLOW_IS_COPY;
-    const smcr_step_back_t *step = record->step;
-
-    if (record->order != SMCR_FLOW_IS_LATE)
-        add(analysis, copy ? hf_smcr_duplicate : hf_smcr_retransmission, record->first_frame);
-    add(analysis, hf_smcr_out_of_order, smcr_analysis_overtaken_by(analysis->pinfo, record));
-    if (record->refused)
-        add(analysis, hf_smcr_sent_before, record->first_frame);
-    if (record->taken)
-        add_flag(analysis, hf_smcr_taken, true);
-    if (step && step->cause != SMCR_CAUSE_NONE) {
-        add(analysis, hf_smcr_resent_cause, step->cause);
-        add_first(analysis, hf_smcr_resent_from, step->frame);
+    if (step->cause != SMCR_CAUSE_NONE) {
+        add_number(analysis, hf_smcr_resent_cause, step->cause);
+        add_frame(analysis, hf_smcr_resent_from, step->frame);
     }
-    if (step && step->nak.frame && step->frame == analysis->pinfo->num) {
-        smcr_record_wait_t wait = since(analysis, &step->nak);
+    if (step->nak.frame && step->frame == analysis->pinfo->num) {
+        smcr_record_wait_t wait = wait_since(analysis, &step->nak);
         add_wait(analysis, hf_smcr_resent_nak, hf_smcr_resent_wait, &wait);
     }
 }
 
-/* ---- what became of its data ---- */
+/* What the packet is to an earlier packet with the same PSN: its retransmission, or a copy that the
+ * network made of it. A packet that is only late was overtaken. */
+static void
+add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
+{
+    bool copy = record->order == SMCR_FLOW_IS_COPY;
+
+    if (record->order != SMCR_FLOW_IS_LATE)
+        add_number(analysis, copy ? hf_smcr_duplicate : hf_smcr_retransmission,
+                   record->first_frame);
+    add_number(analysis, hf_smcr_out_of_order, smcr_analysis_overtaken_by(analysis->pinfo, record));
+    if (record->refused)
+        add_number(analysis, hf_smcr_sent_before, record->first_frame);
+    if (record->taken)
+        add_flag(analysis, hf_smcr_taken, true);
+    if (record->step)
+        add_step_back(analysis, record->step);
+}
+
+/* ---- an RDMA WRITE: the receiver's window, announcement and acknowledgement of its data ---- */
 
 static void
 add_write(analysis_t *analysis, const smcr_record_t *record)
@@ -130,8 +141,8 @@ add_write(analysis_t *analysis, const smcr_record_t *record)
     const smcr_place_t *place = record->place;
 
     if (smcr_evidence_hears_reader(record, analysis->pinfo->num))
-        add(analysis, hf_smcr_window_written, place->used);
-    add(analysis, hf_smcr_announced_in, place->waits ? 0 : place->announced_in);
+        add_number(analysis, hf_smcr_window_written, place->used);
+    add_number(analysis, hf_smcr_announced_in, place->waits ? 0 : place->announced_in);
     if (place->acked) {
         uint64_t sent = smcr_capture_when(analysis->pinfo).time;
         smcr_record_wait_t acked = wait_for(place->acked->frame, sent, place->acked->time);
@@ -139,9 +150,11 @@ add_write(analysis_t *analysis, const smcr_record_t *record)
     }
 }
 
-/* ---- what a response says ---- */
+/* ---- acknowledgements and other responses ---- */
 
-/* `frame`: the first packet with the PSN that it names; 0: not known. */
+/* Adds code or timer of a NAK, and the packet that it refuses. `frame`: the first packet with the
+ * PSN of the NAK; 0: not known. A NAK for a PSN sequence error does not refuse that packet: the
+ * receiver waits for it. */
 static void
 add_refusal(analysis_t *analysis, const smcr_ib_headers_t *roce, uint32_t frame)
 {
@@ -157,11 +170,12 @@ add_refusal(analysis_t *analysis, const smcr_ib_headers_t *roce, uint32_t frame)
     if (!frame)
         return;
     proto_item *item = smcr_generated_uint(own_tree(analysis), hf_smcr_refuses, frame);
-    /* it waits for the packet */
     if (kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE)
         proto_item_set_text(item, "Expects: %u", frame);
 }
 
+/* Adds the request that a response acknowledges, and the message whose last packet it acknowledges.
+ * Where one acknowledgement completes several messages, the last one is shown. */
 static void
 add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
@@ -174,7 +188,7 @@ add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_he
         message = smcr_completion_next(message);
     if (message) {
         smcr_when_t begin = {message->frame, message->time};
-        smcr_record_wait_t wait = since(analysis, &begin);
+        smcr_record_wait_t wait = wait_since(analysis, &begin);
         add_wait(analysis, hf_smcr_completes, hf_smcr_completion_time, &wait);
     }
 }
@@ -184,7 +198,8 @@ add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_he
 static void
 add_cnp(analysis_t *analysis, const smcr_ecn_cnp_t *cnp)
 {
-    smcr_record_wait_t ce = since(analysis, &cnp->ce), before = since(analysis, &cnp->before);
+    smcr_record_wait_t ce = wait_since(analysis, &cnp->ce);
+    smcr_record_wait_t before = wait_since(analysis, &cnp->before);
 
     smcr_item_kind(own_tree(analysis), hf_smcr_cnp, analysis->tvb);
     add_wait(analysis, hf_smcr_cnp_ce_in, hf_smcr_cnp_ce_time, &ce);
@@ -195,9 +210,9 @@ add_cnp(analysis_t *analysis, const smcr_ecn_cnp_t *cnp)
 static void
 add_congestion(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
-    add(analysis, hf_smcr_ecn, roce->ecn);
+    add_number(analysis, hf_smcr_ecn, roce->ecn);
     if (record->ce)
-        add(analysis, hf_smcr_ce_cnp_in, record->ce->cnp.frame);
+        add_number(analysis, hf_smcr_ce_cnp_in, record->ce->cnp.frame);
     if (record->cnp || roce->fecn || roce->becn) {
         add_flag(analysis, hf_smcr_fecn, roce->fecn);
         add_flag(analysis, hf_smcr_becn, roce->becn);
@@ -208,21 +223,23 @@ add_congestion(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_
 
 /* ---- cursors ---- */
 
-/* Begins the subtree of one direction; `direction` is unknown below 0. */
+/* Begins the subtree of one direction. `direction`: 0 client to server, 1 server to client;
+ * negative: not known. */
 static proto_tree *
-begin(packet_info *pinfo, proto_tree *tree, int hf, int direction)
+begin_direction(packet_info *pinfo, proto_tree *tree, int hf, int direction)
 {
     const char *name = proto_registrar_get_name(hf);
-    const char *text = direction < 0
-                           ? name
-                           : wmem_strdup_printf(pinfo->pool, "%s, %s", name,
-                                                val_to_str_const((uint32_t)direction,
-                                                                 smcr_values_directions, ""));
+    const char *text = name;
 
+    if (direction >= 0)
+        text = wmem_strdup_printf(
+            pinfo->pool, "%s, %s", name,
+            val_to_str_const((uint32_t)direction, smcr_values_directions, ""));
     return smcr_generated_tree(tree, hf, ett_smcr_data, text);
 }
 
-/* ---- what the sender writes: `heard`: it is known how much of it has been read ---- */
+/* ---- what the sender of a CDC message writes; `heard`: the capture has what the peer reports as
+ * read, so the bytes in the peer's buffer are known ---- */
 
 static void
 sum_up_sent(proto_item *item, const smcr_record_cdc_t *view, bool heard)
@@ -270,7 +287,8 @@ show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
     show_wait(tree, hf_smcr_window_wait_until, hf_smcr_window_wait_time, &wait);
 }
 
-/* ---- what the sender reads: `offers`: it is known how much space it has left ---- */
+/* ---- what the sender of a CDC message reads; `offers`: the free space in its buffer is known
+ * ---- */
 
 static void
 show_received(proto_tree *tree, const smcr_record_cdc_t *view, bool offers)
@@ -291,6 +309,13 @@ show_received(proto_tree *tree, const smcr_record_cdc_t *view, bool offers)
     }
 }
 
+/* Whether the subtree of what the sender writes has anything to say. */
+static bool
+has_sent_fields(const smcr_record_cdc_t *view)
+{
+    return view->has_len || view->has_announced || view->writes || view->more;
+}
+
 static void
 show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -300,10 +325,11 @@ show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
     bool hears = smcr_evidence_hears_reader(record, pinfo->num);
     bool offers = hears && view->offered != SMCR_RECORD_NOT_KNOWN;
 
-    if (view->has_len || view->has_announced || view->writes || view->more)
-        show_sent(begin(pinfo, tree, hf_smcr_cdc_sent, direction), view, hears && view->has_unread);
+    if (has_sent_fields(view))
+        show_sent(begin_direction(pinfo, tree, hf_smcr_cdc_sent, direction), view,
+                  hears && view->has_unread);
     if (view->has_read || view->has_consumed || offers)
-        show_received(begin(pinfo, tree, hf_smcr_cdc_received, back), view, offers);
+        show_received(begin_direction(pinfo, tree, hf_smcr_cdc_received, back), view, offers);
 }
 
 /* ---- all packets ---- */
@@ -317,11 +343,11 @@ smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 
     if (record->view)
         show_cdc_view(pinfo, tree, record);
-    add_repeat(&analysis, record);
-    add(&analysis, hf_smcr_missing, record->missing);
-    add_first(&analysis, hf_smcr_behind_gap, record->gap_frame);
+    add_earlier_packet(&analysis, record);
+    add_number(&analysis, hf_smcr_missing, record->missing);
+    add_frame(&analysis, hf_smcr_behind_gap, record->gap_frame);
     if (record->discarded) /* may turn out later, as may why it was retransmitted */
-        add(&analysis, hf_smcr_discarded, *record->discarded);
+        add_number(&analysis, hf_smcr_discarded, *record->discarded);
     if (record->place)
         add_write(&analysis, record);
     add_response(&analysis, record, roce);

@@ -10,7 +10,7 @@
 
 /* Whether there is such a frame, before this one. */
 static bool
-is_before(const packet_info *pinfo, uint32_t frame)
+is_earlier_frame(const packet_info *pinfo, uint32_t frame)
 {
     return frame && frame < pinfo->num;
 }
@@ -111,15 +111,16 @@ tcp_text(packet_info *pinfo, const smcr_conn_t *conn, const smcr_show_ends_t *en
     return text;
 }
 
-/* The connection's line, with the ends of its TCP connection, if known. NULL: nobody reads them. */
+/* Adds the connection's line, with the ends of its TCP connection if they are known. `ends` NULL:
+ * nobody reads the line, which then has the number only. */
 static proto_tree *
 begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
            const smcr_show_ends_t *ends)
 {
-    proto_item *top = ends && conn->conversation && !conn->no_roles
-                          ? smcr_generated_text(tree, hf_smcr_stream, conn->index,
-                                                tcp_text(pinfo, conn, ends))
-                          : smcr_generated_uint(tree, hf_smcr_stream, conn->index);
+    bool shows_ends = ends && conn->conversation && !conn->no_roles;
+    proto_item *top = shows_ends ? smcr_generated_text(tree, hf_smcr_stream, conn->index,
+                                                       tcp_text(pinfo, conn, ends))
+                                 : smcr_generated_uint(tree, hf_smcr_stream, conn->index);
 
     return proto_item_add_subtree(top, ett_smcr_connection);
 }
@@ -138,7 +139,8 @@ show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends
     show_ports(tree, conn, sender);
 }
 
-/* The last CLC message before the packet has a line, from which the others are found. */
+/* Shows the frames of the CLC messages before the packet. Only the last one is visible; the fields
+ * of its frame lead to the others. */
 static void
 show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
@@ -151,7 +153,7 @@ show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
     bool is_last = true;
 
     for (unsigned i = 0; i < array_length(messages); i++) {
-        if (!is_before(pinfo, messages[i].frame))
+        if (!is_earlier_frame(pinfo, messages[i].frame))
             continue;
         if (is_last)
             smcr_generated_uint(tree, messages[i].hf, messages[i].frame);
@@ -161,7 +163,8 @@ show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
     }
 }
 
-/* So far, or of the whole capture in the second pass. */
+/* The bits of smcr.completeness: which messages the connection has had so far; in the second pass,
+ * in the whole capture. */
 static unsigned
 completeness(const smcr_conn_t *conn)
 {
@@ -175,6 +178,18 @@ completeness(const smcr_conn_t *conn)
     for (unsigned i = 0; i < array_length(bits); i++)
         sum |= (unsigned)bits[i] << i;
     return sum;
+}
+
+/* How the connection got its ends where the capture has no handshake of TCP: a host reported them
+ * over netlink, or the file of the preference `smcss` did. */
+static void
+show_naming(proto_tree *tree, const smcr_socket_t *socket)
+{
+    if (socket->first.frame)
+        smcr_generated_uint(tree, hf_smcr_named_in, socket->first.frame);
+    else
+        proto_item_set_generated(
+            proto_tree_add_item(tree, hf_smcr_named_by_file, NULL, 0, 0, ENC_NA));
 }
 
 static void
@@ -191,23 +206,20 @@ show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sen
     const nstime_t *rtt = smcr_handshake_initial_rtt(conn);
     if (rtt)
         smcr_item_hide(proto_tree_add_time(below, hf_smcr_initial_rtt, NULL, 0, 0, rtt));
-    if (conn->socket && !conn->socket->first.frame)
-        proto_item_set_generated(
-            proto_tree_add_item(below, hf_smcr_named_by_file, NULL, 0, 0, ENC_NA));
-    else if (conn->socket)
-        smcr_generated_uint(below, hf_smcr_named_in, conn->socket->first.frame);
+    if (conn->socket)
+        show_naming(below, conn->socket);
     if (conn->fallback.kind && conn->fallback.frame < pinfo->num)
         proto_item_set_generated(
             proto_tree_add_string(below, hf_smcr_fallback_reason, NULL, 0, 0,
                                   smcr_show_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
-static unsigned count; /* since Wireshark has begun */
+static unsigned conns_shown; /* since Wireshark has begun */
 
 unsigned
 smcr_annotate_count(void)
 {
-    return count;
+    return conns_shown;
 }
 
 void
@@ -219,7 +231,7 @@ smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
         &hf_smcr_named_in,    &hf_smcr_completeness, &hf_smcr_initial_rtt,
         &hf_smcr_named_by_file, &hf_smcr_fallback_reason};
 
-    count++;
+    conns_shown++;
     if (smcr_show_ends_are_wanted(tree) ||
         smcr_generated_any_wanted(tree, fields, array_length(fields)))
         show_conn(pinfo, tree, conn, sender);
@@ -243,7 +255,7 @@ smcr_show_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr
     smcr_item_raise(pinfo, item, &ei_smcr_fallback);
 }
 
-/* An item that no byte of the frame says, or that its headers say. */
+/* Marks an item as generated, and hides it if the packet's headers have its value. */
 static void
 hide_if(bool in_headers, proto_item *item)
 {
@@ -252,7 +264,8 @@ hide_if(bool in_headers, proto_item *item)
         proto_item_set_hidden(item);
 }
 
-/* The rest of one end of an RDMA connection: the GID, and what either end is found by. */
+/* Shows the GID of a queue pair; and hidden its number and GID in the fields that find either
+ * end. */
 static void
 show_end(proto_tree *tree, const smcr_ib_qp_key_t *key, int hf_gid, bool in_headers)
 {
@@ -307,6 +320,19 @@ begin_link(proto_tree *tree, const smcr_record_t *record)
     return proto_item_add_subtree(top, ett_smcr_link);
 }
 
+/* The queue pairs of the packet. InfiniBand's headers have the receiver's number and both GIDs; TCP
+ * has neither. */
+static void
+show_queue_pairs(proto_tree *tree, const smcr_record_t *record, const smcr_ib_headers_t *roce)
+{
+    const smcr_qp_t *qps = record->link->qp;
+
+    if (record->sender_known)
+        smcr_annotate_source(tree, &qps[record->sender].key, qps[record->sender].ground, roce);
+    if (record->receiver_known)
+        smcr_annotate_target(tree, &qps[!record->sender].key, roce);
+}
+
 static void
 show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
           const smcr_ib_headers_t *roce)
@@ -326,17 +352,14 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
         smcr_generated_hidden_uint(below, hf_smcr_link_index, link->index);
     if (record->lgr_proven)
         smcr_generated_hidden_uint(below, hf_smcr_lgr, link->lgr->index);
-    if (record->sender_known)
-        smcr_annotate_source(below, &link->qp[record->sender].key, link->qp[record->sender].ground,
-                             roce);
-    if (record->receiver_known)
-        smcr_annotate_target(below, &link->qp[!record->sender].key, roce);
-    if (is_before(pinfo, link->confirm_frame))
+    show_queue_pairs(below, record, roce);
+    if (is_earlier_frame(pinfo, link->confirm_frame))
         smcr_generated_uint(below, hf_smcr_confirm_link_in, link->confirm_frame);
 }
 
-/* For filters and columns. Where the beginning of a connection is absent, it is not known which
- * frames came before anything named it. */
+/* Shows times since the beginning of the connection and since its last frame, for filters and
+ * columns. Not for a connection that began before the capture: which of its frames came before it
+ * was recognised is not known. */
 static void
 show_times(const packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -355,7 +378,7 @@ smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const
 {
     proto_item *stream = proto_tree_add_uint(tree, hf_smcr_stream, tvb, 0, 0, conn->index);
 
-    count++;
+    conns_shown++;
     if (smcr_show_ends_are_wanted(tree)) {
         smcr_show_ends_t ends = smcr_show_ends_of(pinfo->pool, conn);
         int sender = !smcr_handshake_from_client(pinfo, conn);
@@ -365,9 +388,10 @@ smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const
     return stream;
 }
 
-/* The step is there for filters: the message itself says what it is. */
+/* Shows the request that a response answers, and the time between them. The step of the exchange is
+ * hidden, for filters. A retransmitted response has no time. */
 static void
-show_answers(proto_tree *tree, const smcr_exchange_t *answers)
+show_response(proto_tree *tree, const smcr_exchange_t *answers)
 {
     int hf_step = answers->llc_type ? hf_smcr_llc_step : hf_smcr_clc_step;
 
@@ -376,6 +400,16 @@ show_answers(proto_tree *tree, const smcr_exchange_t *answers)
         smcr_generated_time(tree, hf_smcr_response_time, smcr_exchange_time(answers));
     if (answers->step)
         smcr_generated_hidden_uint(tree, hf_step, answers->step);
+}
+
+/* Request and response point to each other; the response is known in the second pass. */
+static void
+show_exchanges(proto_tree *tree, const smcr_record_t *record)
+{
+    if (record->answers && record->answers->response_frame)
+        show_response(tree, record->answers);
+    if (record->asks && record->asks->response_frame)
+        smcr_generated_uint(tree, hf_smcr_response_in, record->asks->response_frame);
 }
 
 /* ---- all of it ---- */
@@ -393,10 +427,7 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
                             smcr_values_directions[record->direction].strptr);
     if (record->link)
         show_link(pinfo, tree, record, roce);
-    if (record->answers && record->answers->response_frame)
-        show_answers(tree, record->answers);
-    if (record->asks && record->asks->response_frame)
-        smcr_generated_uint(tree, hf_smcr_response_in, record->asks->response_frame);
+    show_exchanges(tree, record);
     smcr_analysis_show(tvb, pinfo, tree, record, roce);
 }
 
@@ -412,6 +443,26 @@ say_cdc(packet_info *pinfo, const smcr_record_t *record)
         col_append_str_uint(pinfo->cinfo, COL_INFO, "Win", view->offered, " ");
 }
 
+/* Whether the packet is a request that nobody answered. Responses come later than requests, so only
+ * the second pass knows. */
+static bool
+is_unanswered(const packet_info *pinfo, const smcr_record_t *record)
+{
+    return record->asks && pinfo->fd->visited &&
+           smcr_evidence_is_unanswered(smcr_capture_state(), record->asks);
+}
+
+/* Whether the packet is the Confirm of a connection that never appears on RoCE, though the capture
+ * would have its packets. A connection that fell back to TCP is no case of it. */
+static bool
+is_confirm_without_roce(const packet_info *pinfo, const smcr_conn_t *conn)
+{
+    bool is_confirm =
+        conn->confirm_frame == pinfo->num && pinfo->fd->visited && !conn->fallback.kind;
+
+    return is_confirm && smcr_evidence_lacks_roce(conn);
+}
+
 void
 smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                      const smcr_record_t *record, const smcr_ib_headers_t *roce)
@@ -422,14 +473,9 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         say_cdc(pinfo, record);
     if (proto_field_is_referenced(tree, proto_smcr)) /* by any field of it */
         show_fields(tvb, pinfo, tree, record, roce);
-    /* What answers this message is known in the second pass only. */
-    if (record->asks && pinfo->fd->visited &&
-        smcr_evidence_is_unanswered(smcr_capture_state(), record->asks))
+    if (is_unanswered(pinfo, record))
         smcr_item_raise(pinfo, item, &ei_smcr_no_response);
     smcr_show_events(pinfo, item, record);
-    /* At the Confirm: did the connection ever appear on RoCE? One that fell back says so there. */
-    const smcr_conn_t *conn = record->conn;
-    if (conn && conn->confirm_frame == pinfo->num && pinfo->fd->visited &&
-        smcr_evidence_lacks_roce(conn) && !conn->fallback.kind)
+    if (record->conn && is_confirm_without_roce(pinfo, record->conn))
         smcr_item_raise(pinfo, item, &ei_smcr_no_roce);
 }

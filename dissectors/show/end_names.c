@@ -1,5 +1,5 @@
-/* Names the ends of connections, and links; and who sends a packet: RoCE does not name the queue
- * pair, the record does.
+/* Names of the ends of connections, and of links; and the queue pair that sends a packet. RoCE
+ * headers do not have that queue pair, but the record may.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,6 +10,7 @@
 
 /* ---- names ---- */
 
+/* "10.0.0.1:54558" or "[fd00::1]:54558". */
 static const char *
 tcp_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, unsigned role)
 {
@@ -23,11 +24,12 @@ tcp_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, uns
     return name;
 }
 
+/* "fe80::1 (server, stream 3)": an end of a connection whose TCP connection is not known. */
 static const char *
-late_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, unsigned role)
+roce_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, unsigned role)
 {
-    bool knows_roles = smcr_evidence_knows_server(conn->lgr);
-    const char *which = knows_roles ? role ? "server" : "client" : role ? "side 1" : "side 0";
+    static const char *const roles[] = {"client", "server"}, *const sides[] = {"side 0", "side 1"};
+    const char *which = smcr_evidence_knows_server(conn->lgr) ? roles[role] : sides[role];
 
     return wmem_strdup_printf(scope, "%s%s(%s, stream %u)", addr, *addr ? " " : "", which,
                               conn->index);
@@ -44,8 +46,8 @@ smcr_show_ends_of(wmem_allocator_t *scope, const smcr_conn_t *conn)
         ends.address[role] = "";
         if (smcr_endpoint_address(conn, role, &ends.host[role], &port))
             ends.address[role] = address_to_str(scope, &ends.host[role]);
-        ends.name[role] = (conn->conversation ? tcp_name : late_name)(scope, conn,
-                                                                      ends.address[role], role);
+        ends.name[role] = conn->conversation ? tcp_name(scope, conn, ends.address[role], role)
+                                             : roce_name(scope, conn, ends.address[role], role);
     }
     return ends;
 }

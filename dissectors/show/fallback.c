@@ -1,7 +1,7 @@
-/* Says in words why a connection does not use SMC-R. The state decides it.
+/* The reasons of fallbacks to TCP in words. `state` decides whether a connection has fallen back,
+ * and why.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "show.h"
 
@@ -15,27 +15,70 @@ static const char *const steps[] = {
     [SMCR_CLC_CONFIRM] = "after the Confirm",
 };
 
+/* Who sent the Decline. */
+static const char *
+decliner(const smcr_fallback_t *fallback)
+{
+    if (fallback->no_roles)
+        return "one side";
+    return fallback->by_server ? "the server" : "the client";
+}
+
+/* "Configuration error (0x03010000)"; the Decline's code, which the capture may have cut off. */
+static const char *
+decline_code_text(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
+{
+    if (fallback->no_code)
+        return "the capture has cut off the reason";
+    return wmem_strdup_printf(scope, "%s (0x%08x)",
+                              smcr_value_decline_text(fallback->code, fallback->os),
+                              fallback->code);
+}
+
+/* "the server declined after the Proposal: reason", and what else may be the cause. Where CLC
+ * messages may be missing, the last step before the Decline is not known. */
 static const char *
 decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {
-    const char *who = fallback->no_roles ? "one side" : fallback->by_server ? "the server"
-                                                                            : "the client";
+    wmem_strbuf_t *text = wmem_strbuf_new(scope, decliner(fallback));
 
-    const char *why = fallback->no_code
-                          ? "the capture has cut off the reason"
-                          : wmem_strdup_printf(scope, "%s (0x%08x)",
-                                               smcr_value_decline_text(fallback->code,
-                                                                       fallback->os),
-                                               fallback->code);
-
-    return wmem_strdup_printf(
-        scope, "%s declined%s%s: %s%s%s%s", who, fallback->lacks_clc ? "" : " ",
-        fallback->lacks_clc ? "" : steps[fallback->step], why,
-        fallback->other_subnet ? "; the client has reached the server outside its own subnet" : "",
-        fallback->no_roce ? "; the capture has no RoCE frame of the link" : "",
-        fallback->lacks_clc ? "; the capture may lack CLC messages before that" : "");
+    wmem_strbuf_append(text, " declined");
+    if (!fallback->lacks_clc)
+        wmem_strbuf_append_printf(text, " %s", steps[fallback->step]);
+    wmem_strbuf_append_printf(text, ": %s", decline_code_text(scope, fallback));
+    if (fallback->other_subnet)
+        wmem_strbuf_append(text, "; the client has reached the server outside its own subnet");
+    if (fallback->no_roce)
+        wmem_strbuf_append(text, "; the capture has no RoCE frame of the link");
+    if (fallback->lacks_clc)
+        wmem_strbuf_append(text, "; the capture may lack CLC messages before that");
+    return wmem_strbuf_get_str(text);
 }
 
+/* Neither side declined, and data go on over TCP. */
+static const char *
+no_answer_reason(const smcr_fallback_t *fallback)
+{
+    if (fallback->lacks_clc)
+        return "data follows on TCP; the capture may lack CLC messages that say why";
+    if (fallback->step == SMCR_CLC_ACCEPT)
+        return "data follows the Accept; no Confirm or Decline is in the capture";
+    return "data follows the Proposal; no Accept or Decline is in the capture";
+}
+
+/* Options went by, and no CLC message. */
+static const char *
+no_clc_reason(const smcr_fallback_t *fallback)
+{
+    if (fallback->lacks_clc)
+        return "data follows on TCP; the capture may lack CLC messages before it";
+    if (fallback->both_options)
+        return "both sides sent the SMC-R option, but no CLC message follows; a server or "
+               "middlebox may only echo the option";
+    return "no CLC message is in the capture, only one side's SMC-R option";
+}
+
+/* The reason that a host reports over netlink, and the peer's reason if it reports one. */
 static const char *
 told_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {
@@ -60,18 +103,9 @@ smcr_show_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallba
     case SMCR_FALLBACK_TOLD:
         return told_reason(scope, fallback);
     case SMCR_FALLBACK_NO_ANSWER:
-        if (fallback->lacks_clc)
-            return "data follows on TCP; the capture may lack CLC messages that say why";
-        return fallback->step == SMCR_CLC_ACCEPT
-                   ? "data follows the Accept; no Confirm or Decline is in the capture"
-                   : "data follows the Proposal; no Accept or Decline is in the capture";
+        return no_answer_reason(fallback);
     default:
-        if (fallback->lacks_clc)
-            return "data follows on TCP; the capture may lack CLC messages before it";
-        return fallback->both_options
-                   ? "both sides sent the SMC-R option, but no CLC message follows; a server or "
-                     "middlebox may only echo the option"
-                   : "no CLC message is in the capture, only one side's SMC-R option";
+        return no_clc_reason(fallback);
     }
 }
 

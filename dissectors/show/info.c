@@ -1,5 +1,5 @@
-/* What the state tells the user: expert items. The Info column: trouble, whose the packet is, what
- * an acknowledgement answers.
+/* Expert items of the events that `state` has recorded. The Info column: trouble, the connection or
+ * link of the packet, and which packet an acknowledgement answers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,25 +19,36 @@ static expert_field *const experts[] = {
 #include "experts.def"
 };
 
-/* Whether the event is to be told: what comes later may have to bear it out, which is known in the
- * second pass only. */
+/* Whether the event depends on how far the reader has read. */
+static bool
+is_of_window(smcr_event_id_t id)
+{
+    switch (id) {
+    case SMCR_EVENT_window_full:
+    case SMCR_EVENT_window_opened:
+    case SMCR_EVENT_window_small_write:
+    case SMCR_EVENT_window_small_update:
+    case SMCR_EVENT_window_needless_update:
+    case SMCR_EVENT_window_late_update:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Whether the event is shown. Events of the window need a capture that has what the reader sends.
+ * An event with a deferred check is shown in the second pass only, if later packets bear it out.
+ * "Peer silent" is shown in the first pass, too: what turns out false is taken back. */
 static bool
 event_holds(const packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
 {
-    smcr_event_id_t id = event->id;
-    /* whether it depends on how far the reader has read */
-    bool is_of_window = id == SMCR_EVENT_window_full || id == SMCR_EVENT_window_opened ||
-                        id == SMCR_EVENT_window_small_write ||
-                        id == SMCR_EVENT_window_small_update ||
-                        id == SMCR_EVENT_window_needless_update ||
-                        id == SMCR_EVENT_window_late_update;
-
-    if (is_of_window && !smcr_evidence_hears_reader(record, pinfo->num))
+    if (is_of_window(event->id) && !smcr_evidence_hears_reader(record, pinfo->num))
         return false;
     if (!event->claim)
         return true;
-    return pinfo->fd->visited ? smcr_doubt_proof_holds(smcr_capture_state(), event->claim)
-                              : id == SMCR_EVENT_silent; /* what turns out false is taken back */
+    if (!pinfo->fd->visited)
+        return event->id == SMCR_EVENT_silent;
+    return smcr_doubt_proof_holds(smcr_capture_state(), event->claim);
 }
 
 const expert_field *
@@ -48,7 +59,7 @@ smcr_show_event_expert(const smcr_event_t *event)
 
 /* The event's sentence; NULL: that of its expert item. */
 static const char *
-text_of(packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
+event_text(packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
 {
     const smcr_socket_t *socket = record->conn ? record->conn->socket : NULL;
 
@@ -64,7 +75,7 @@ smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *reco
 {
     for (const smcr_event_t *event = record->events; event; event = event->next) {
         if (event_holds(pinfo, record, event))
-            smcr_item_raise_text(pinfo, item, experts[event->id], text_of(pinfo, record, event));
+            smcr_item_raise_text(pinfo, item, experts[event->id], event_text(pinfo, record, event));
     }
 }
 
@@ -79,24 +90,36 @@ smcr_info_begin_tcp(packet_info *pinfo)
     col_append_str(pinfo->cinfo, COL_INFO, " ");
 }
 
-/* The ports where TCP is known; else what tells the packet from those of others. */
+/* "54558 -> 8080 ": the ports of the TCP connection, the sender's first. Where the user wants names
+ * of ports, they go into the column at once; numbers are quicker to write here. */
 static void
-put_whose(smcr_quick_text_t *to, packet_info *pinfo, const smcr_record_t *record)
+put_ports(smcr_quick_text_t *to, packet_info *pinfo, const smcr_conn_t *conn, int direction)
+{
+    uint16_t from = conn->port[direction], at = conn->port[!direction];
+
+    if (gbl_resolv_flags.transport_name) {
+        col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, from, at);
+    } else {
+        smcr_quick_text_put_number(to, "", from);
+        smcr_quick_text_put_number(to, " " UTF8_RIGHTWARDS_ARROW " ", at);
+    }
+    smcr_quick_text_put(to, " ");
+}
+
+/* Begins the text with the ports, where the TCP connection and the packet's direction are known;
+ * else with the number of the connection, else with the number of the link. */
+static void
+put_owner(smcr_quick_text_t *to, packet_info *pinfo, const smcr_record_t *record)
 {
     const smcr_conn_t *conn = record->conn;
 
     if (conn && conn->conversation && record->direction >= 0) {
-        uint16_t from = conn->port[record->direction], at = conn->port[!record->direction];
-        if (gbl_resolv_flags.transport_name) {
-            col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, from, at);
-        } else { /* as col_append_ports() does, where ports have no names */
-            smcr_quick_text_put_number(to, "", from);
-            smcr_quick_text_put_number(to, " " UTF8_RIGHTWARDS_ARROW " ", at);
-        }
-        smcr_quick_text_put(to, " ");
-    } else if (conn || record->has_number) {
-        smcr_quick_text_put_number(to, conn ? "Connection " : "Link ",
-                                   conn ? conn->index : record->link->number);
+        put_ports(to, pinfo, conn, record->direction);
+    } else if (conn) {
+        smcr_quick_text_put_number(to, "Connection ", conn->index);
+        smcr_quick_text_put(to, ": ");
+    } else if (record->has_number) {
+        smcr_quick_text_put_number(to, "Link ", record->link->number);
         smcr_quick_text_put(to, ": ");
     }
 }
@@ -118,7 +141,7 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
     col_clear(pinfo->cinfo, COL_INFO);
-    put_whose(&to, pinfo, record);
+    put_owner(&to, pinfo, record);
     if (record->kind == SMCR_RECORD_WRITE)
         put_write(&to, record->place);
     col_append_str(pinfo->cinfo, COL_INFO, text);
@@ -126,9 +149,10 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 
 /* ---- trouble ---- */
 
-/* Why its sender has sent a packet again; NULL: not known. */
+/* Why the sender has retransmitted the packet; NULL: not known, or the event is none of
+ * retransmission. */
 static const char *
-cause_of(const smcr_record_t *record, smcr_event_id_t event)
+resend_cause(const smcr_record_t *record, smcr_event_id_t event)
 {
     static const char *const causes[] = {
         [SMCR_CAUSE_RNR] = "RNR NAK",
@@ -136,15 +160,16 @@ cause_of(const smcr_record_t *record, smcr_event_id_t event)
         [SMCR_CAUSE_READ] = "READ re-requested",
         [SMCR_CAUSE_TIMEOUT] = "timeout",
     };
-    bool again = event == SMCR_EVENT_retransmission || event == SMCR_EVENT_sent_to_nobody;
+    bool is_retransmission =
+        event == SMCR_EVENT_retransmission || event == SMCR_EVENT_sent_to_nobody;
 
-    return again && record->step ? causes[record->step->cause] : NULL;
+    return is_retransmission && record->step ? causes[record->step->cause] : NULL;
 }
 
 static void
 add_event(wmem_strbuf_t *text, const smcr_record_t *record, smcr_event_id_t event, const char *word)
 {
-    const char *cause = cause_of(record, event);
+    const char *cause = resend_cause(record, event);
 
     if (cause)
         wmem_strbuf_append_printf(text, "[%s: %s] ", word, cause);
@@ -152,13 +177,10 @@ add_event(wmem_strbuf_t *text, const smcr_record_t *record, smcr_event_id_t even
         wmem_strbuf_append_printf(text, "[%s] ", word);
 }
 
-void
-smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
+/* Adds "[word] " for each event that is worth a place in the Info column. */
+static void
+add_events(wmem_strbuf_t *text, const packet_info *pinfo, const smcr_record_t *record)
 {
-    bool is_overtaken = smcr_analysis_overtaken_by(pinfo, record);
-
-    if (!record->events && !record->gap_frame && !record->ce && !is_overtaken)
-        return;
     static const char *const words[SMCR_EVENTS] = {
         [SMCR_EVENT_lgr_lost] = "Connections lost",
         [SMCR_EVENT_conn_moved] = "Failover",
@@ -175,11 +197,28 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
         [SMCR_EVENT_window_opened] = "Window update",
     };
 
-    wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
-
     for (const smcr_event_t *event = record->events; event; event = event->next)
         if (words[event->id] && event_holds(pinfo, record, event))
             add_event(text, record, event->id, words[event->id]);
+}
+
+/* Most packets have none of what may be trouble, and need no text. */
+static bool
+may_have_trouble(const smcr_record_t *record, bool is_overtaken)
+{
+    return record->events || record->gap_frame || record->ce || is_overtaken;
+}
+
+void
+smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
+{
+    bool is_overtaken = smcr_analysis_overtaken_by(pinfo, record);
+
+    if (!may_have_trouble(record, is_overtaken))
+        return;
+    wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
+
+    add_events(text, pinfo, record);
     if (is_overtaken)
         wmem_strbuf_append(text, "[Out-Of-Order] ");
     if (record->gap_frame && !record->missing)
@@ -205,7 +244,8 @@ smcr_info_begin_answer(packet_info *pinfo, const smcr_ib_headers_t *roce)
     col_append_str(pinfo->cinfo, COL_INFO, text);
 }
 
-/* What stands before may end without a space: another dissector has written it. */
+/* Appends to the Info column, which may end without a space where another dissector has written
+ * it. */
 static void
 append_words(packet_info *pinfo, const char *words)
 {
@@ -216,8 +256,9 @@ append_words(packet_info *pinfo, const char *words)
     col_append_str(pinfo->cinfo, COL_INFO, words);
 }
 
-/* `verb`: what the receiver does with the packet that has the PSN. InfiniBand's dissector may have
- * written the reason behind its text: once is enough. */
+/* Puts "[NAK: reason] " before all else, and "refuses frame 7" at the end. Where the capture has no
+ * packet with the PSN that the NAK names, "refuses PSN 1234". `verb`: what the receiver does with
+ * the packet. InfiniBand's dissector may have written the reason, too: its text is replaced. */
 static void
 add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
             const char *reason, const char *verb)
@@ -225,9 +266,43 @@ add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_heade
     if (roce->opcode == SMCR_RC_ACK)
         col_add_fstr(pinfo->cinfo, COL_INFO, "RC Acknowledge QP=0x%06x ", roce->target.qpn);
     col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[%s] ", reason);
-    append_words(pinfo, wmem_strdup_printf(pinfo->pool, "%s %s %u", verb,
-                                           record->refuses ? "frame" : "PSN",
-                                           record->refuses ? record->refuses : roce->psn));
+    if (record->refuses)
+        append_words(pinfo, wmem_strdup_printf(pinfo->pool, "%s frame %u", verb, record->refuses));
+    else
+        append_words(pinfo, wmem_strdup_printf(pinfo->pool, "%s PSN %u", verb, roce->psn));
+}
+
+static void
+add_nak(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce)
+{
+    unsigned code = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
+    const char *reason =
+        wmem_strdup_printf(pinfo->pool, "NAK: %s",
+                           val_to_str_const(code, smcr_values_nak_codes, "unknown reason"));
+
+    add_refusal(pinfo, record, roce, reason,
+                code == SMCR_IB_NAK_PSN_SEQUENCE ? "expects" : "refuses");
+}
+
+static void
+add_rnr_nak(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce)
+{
+    unsigned code = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
+    const char *reason =
+        wmem_strdup_printf(pinfo->pool, "RNR NAK: wait %g ms", smcr_ib_rnr_timer_ms(code));
+
+    add_refusal(pinfo, record, roce, reason, "is not ready for");
+}
+
+/* InfiniBand's dissector has no name for a CNP. */
+static void
+set_cnp(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce)
+{
+    uint32_t ce_frame = record->cnp->ce.frame;
+
+    col_add_fstr(pinfo->cinfo, COL_INFO, "CNP QP=0x%06x", roce->target.qpn);
+    if (ce_frame)
+        col_append_fstr(pinfo->cinfo, COL_INFO, " answers CE since frame %u", ce_frame);
 }
 
 static void
@@ -247,24 +322,13 @@ void
 smcr_info_answer(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
     int kind = roce->has_aeth ? (int)smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND) : -1;
-    unsigned code = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
 
-    if (record->cnp) { /* InfiniBand's dissector has no name for it */
-        col_add_fstr(pinfo->cinfo, COL_INFO, "CNP QP=0x%06x", roce->target.qpn);
-        if (record->cnp->ce.frame)
-            col_append_fstr(pinfo->cinfo, COL_INFO, " answers CE since frame %u",
-                            record->cnp->ce.frame);
-    } else if (kind == SMCR_IB_SYNDROME_NAK)
-        add_refusal(
-            pinfo, record, roce,
-            wmem_strdup_printf(pinfo->pool, "NAK: %s",
-                               val_to_str_const(code, smcr_values_nak_codes, "unknown reason")),
-            code == SMCR_IB_NAK_PSN_SEQUENCE ? "expects" : "refuses");
+    if (record->cnp)
+        set_cnp(pinfo, record, roce);
+    else if (kind == SMCR_IB_SYNDROME_NAK)
+        add_nak(pinfo, record, roce);
     else if (kind == SMCR_IB_SYNDROME_RNR_NAK)
-        add_refusal(
-            pinfo, record, roce,
-            wmem_strdup_printf(pinfo->pool, "RNR NAK: wait %g ms", smcr_ib_rnr_timer_ms(code)),
-            "is not ready for");
+        add_rnr_nak(pinfo, record, roce);
     else if (record->acks.frame)
         add_answer(pinfo, &record->acks, roce);
 }

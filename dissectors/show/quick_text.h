@@ -9,13 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A text that is being written, with a zero behind it. */
+/* A text that is being written. A zero byte ends it. */
 typedef struct {
-    char *end;   /* the zero */
-    size_t room; /* for so many bytes before the zero */
+    char *end;   /* the zero byte */
+    size_t room; /* bytes that still fit before the zero byte */
 } smcr_quick_text_t;
 
-/* Begins a text of at most `size` bytes at `to`, the zero among them: at least 1. */
+/* Begins a text at `to`. `size`: bytes there, 1 at least; one of them is for the zero byte. */
 static inline smcr_quick_text_t
 smcr_quick_text_begin(char *to, size_t size)
 {
@@ -24,9 +24,10 @@ smcr_quick_text_begin(char *to, size_t size)
 }
 #define SMCR_QUICK_TEXT(array) smcr_quick_text_begin(array, sizeof(array))
 
-/* Each adds to the text. Of what is too long the characters that fit are added, and nothing
- * behind it. A number takes SMCR_QUICK_TEXT_NUMBER bytes at most, seconds SMCR_QUICK_TEXT_SECONDS,
- * a queue pair 8: 0x000101. `before` comes in front of it. */
+/* Each appends to the text; the last three put `before` in front of the number. If an addition is
+ * too long, only the characters that fit are appended, and later calls append nothing. A number
+ * takes SMCR_QUICK_TEXT_NUMBER bytes at most, seconds SMCR_QUICK_TEXT_SECONDS, a queue pair 8
+ * bytes: 0x000101. */
 #define SMCR_QUICK_TEXT_NUMBER 10
 #define SMCR_QUICK_TEXT_SECONDS 21
 void smcr_quick_text_put(smcr_quick_text_t *text, const char *more);

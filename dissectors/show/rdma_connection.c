@@ -1,29 +1,28 @@
-/* "RDMA connection": who talks to whom, the state of its communication management, how the packet
- * fared.
+/* "RDMA connection": its queue pairs, the state of its communication management (InfiniBand 12),
+ * and the analysis of the packet.
  *
- * What communication management knows is said as it was when the packet went by. The opposite flow
- * and the source queue pair are those of the whole capture: they do not change.
+ * The values of communication management are those at the time of the packet. The opposite flow and
+ * the source queue pair are those of the whole capture: they do not change.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "show.h"
 
 #include "generated.h"
 
 static bool
-is_message(const smcr_record_t *record)
+is_cm_message(const smcr_record_t *record)
 {
     return record->kind == SMCR_RECORD_CM && record->cm;
 }
 
-/* Messages of communication management all go from queue pair 1 to queue pair 1: what they are
- * about says more. */
+/* The line of the subtree: the queue pairs. A message of communication management goes from queue
+ * pair 1 to queue pair 1, so its line has its connection and its type. */
 static const char *
-title_of(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
+subtree_title(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
          const smcr_show_source_t *source)
 {
-    if (is_message(record))
+    if (is_cm_message(record))
         return wmem_strdup_printf(
             pinfo->pool, "RDMA-CM connection %u, %s", record->cm->conn->index,
             val_to_str_const(record->cm->attribute, smcr_values_cm_attributes, "unknown message"));
@@ -52,18 +51,16 @@ show_peers(proto_tree *tree, const smcr_record_t *record, const smcr_ib_headers_
 
 /* ---- communication management ---- */
 
-/* The frame in which the connection's end sent the message, if that was before this one. */
+/* The frame of a message, if it is known and comes before this one. */
 static void
-show_frame(packet_info *pinfo, proto_tree *tree, int hf, const smcr_cm_conn_t *conn,
-           unsigned side, uint8_t attribute)
+show_earlier_frame(packet_info *pinfo, proto_tree *tree, int hf, uint32_t frame)
 {
-    uint32_t frame = smcr_cm_frame(conn, side, attribute);
-
     if (frame && frame < pinfo->num)
         smcr_generated_uint(tree, hf, frame);
 }
 
-/* Where the capture does not tell who is the client, of who sends the message. */
+/* Shows the states of both ends, of client and server. Where the capture does not show who the
+ * client is, of sender and receiver of the message. */
 static void
 show_states(proto_tree *tree, const smcr_record_cm_t *note)
 {
@@ -78,6 +75,19 @@ show_states(proto_tree *tree, const smcr_record_cm_t *note)
                             note->states[!one]);
 }
 
+/* What the packet itself says: it is a message of communication management. */
+static void
+show_message_fields(proto_tree *tree, const smcr_record_cm_t *note)
+{
+    smcr_generated_uint(tree, hf_smcr_cm_message, note->attribute);
+    if (note->repeat_of)
+        smcr_generated_uint(tree, hf_smcr_cm_repeat_of, note->repeat_of);
+    if (note->attribute == SMCR_IB_CM_REJ)
+        smcr_generated_uint(tree, hf_smcr_cm_reason, note->reason);
+    if (note->attribute == SMCR_IB_CM_SIDR_REP)
+        smcr_generated_uint(tree, hf_smcr_cm_status, note->status);
+}
+
 static void
 show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -86,23 +96,18 @@ show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *recor
     proto_tree *below = proto_item_add_subtree(
         smcr_generated_uint(tree, hf_smcr_cm_connection, conn->index), ett_smcr_cm);
 
-    if (record->kind == SMCR_RECORD_CM) {
-        smcr_generated_uint(below, hf_smcr_cm_message, note->attribute);
-        if (note->repeat_of)
-            smcr_generated_uint(below, hf_smcr_cm_repeat_of, note->repeat_of);
-        if (note->attribute == SMCR_IB_CM_REJ)
-            smcr_generated_uint(below, hf_smcr_cm_reason, note->reason);
-        if (note->attribute == SMCR_IB_CM_SIDR_REP)
-            smcr_generated_uint(below, hf_smcr_cm_status, note->status);
-    }
+    if (record->kind == SMCR_RECORD_CM)
+        show_message_fields(below, note);
     if (conn->roles_known || record->kind == SMCR_RECORD_CM)
         show_states(below, note);
     if (conn->service_known)
         smcr_generated_uint64(below, hf_smcr_cm_service_id, conn->service_id);
     if (conn->port_known)
         smcr_generated_uint(below, hf_smcr_cm_port, conn->port);
-    show_frame(pinfo, below, hf_smcr_cm_req_in, conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ);
-    show_frame(pinfo, below, hf_smcr_cm_rep_in, conn, SMCR_CM_SERVER, SMCR_IB_CM_REP);
+    show_earlier_frame(pinfo, below, hf_smcr_cm_req_in,
+                       smcr_cm_frame(conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ));
+    show_earlier_frame(pinfo, below, hf_smcr_cm_rep_in,
+                       smcr_cm_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP));
 }
 
 const char *
@@ -115,7 +120,8 @@ smcr_show_rejection(const smcr_record_cm_t *note)
     return NULL;
 }
 
-/* Which of the connections that are set up at the same time the message is about. */
+/* Adds to the Info column which connection the message is about, since several may be set up at the
+ * same time, and raises an expert item if the message refuses it. */
 static void
 show_message(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *note)
 {
@@ -141,7 +147,7 @@ smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     const char *protocol = pinfo->current_proto; /* under which expert items are listed */
     smcr_show_source_t source = smcr_show_source(record, roce);
     proto_tree *below = smcr_generated_tree(tree, hf_smcr_rdma, ett_smcr_rdma,
-                                            title_of(pinfo, record, roce, &source));
+                                            subtree_title(pinfo, record, roce, &source));
 
     pinfo->current_proto = "SMC-R";
     if (proto_field_is_referenced(tree, proto_smcr)) {
@@ -151,7 +157,7 @@ smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         smcr_analysis_show(tvb, pinfo, below, record, roce);
     }
     smcr_show_events(pinfo, proto_tree_get_parent(below), record);
-    if (is_message(record))
+    if (is_cm_message(record))
         show_message(pinfo, proto_tree_get_parent(below), record->cm);
     pinfo->current_proto = protocol;
     smcr_info_answer(pinfo, record, roce);

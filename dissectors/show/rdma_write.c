@@ -33,34 +33,71 @@ show_place(proto_tree *tree, const smcr_record_t *record)
         smcr_generated_uint64(tree, hf_smcr_stream_gap, piece.gap);
 }
 
-/* ANCK's smc_wr.h, union smc_wr_imm_msg; of those that name the connection */
+/* ---- immediate data of ANCK: smc_wr.h, union smc_wr_imm_msg ---- */
+
+#define FLAGS_OF_BYTE_24 5 /* of CDC's flags; the others are in byte 25 */
+
+/* What the immediate data hold below the token's 8 bits and the opcode's 3, by the opcode. */
+typedef struct {
+    uint8_t step;    /* bits of the step of the consumer cursor */
+    uint8_t credits; /* bits of the credits, above the step */
+    uint8_t flags;   /* number of CDC flags, the first ones of cdc.def */
+} immediate_parts_t;
+
+static const immediate_parts_t immediate_parts[8] = {
+    [0] = {.step = 21},
+    [1] = {.step = 17, .flags = 3},
+    [2] = {.flags = 8},
+    [6] = {.step = 13, .credits = 8},
+    [7] = {.step = 10, .credits = 8, .flags = 3},
+};
+
+/* The byte of CDC's flags that has flag number `i`. After a step there are only three flags, at bit
+ * 20. Alone, the two bytes of CDC stand as they are. */
+static unsigned
+flag_byte(uint32_t immediate, const immediate_parts_t *parts, unsigned i)
+{
+    if (parts->step)
+        return immediate >> 13;
+    return i < FLAGS_OF_BYTE_24 ? immediate >> 8 : immediate;
+}
+
 static void
-show_immediate(proto_tree *tree, const smcr_conn_side_t *receiver, uint32_t immediate)
+show_immediate_flags(proto_tree *tree, uint32_t immediate, const immediate_parts_t *parts)
 {
     static const int *const flags[] = {
 #define SMCR_CDC_FLAG(name, mask, field, words) &hf_smcr_cdc_##field,
 #define SMCR_CDC_STATE SMCR_CDC_FLAG
 #include "wire/cdc.def"
     };
-    static const struct {
-        uint8_t step, credits, flags; /* bits; the first of `flags` */
-    } parts[8] = {{21, 0, 0}, {17, 0, 3}, {0, 0, 8}, [6] = {13, 8, 0}, {10, 8, 3}};
-    unsigned opcode = immediate >> 21 & 7, step = parts[opcode].step;
+
+    for (unsigned i = 0; i < parts->flags; i++)
+        proto_item_set_generated(proto_tree_add_boolean(tree, *flags[i], NULL, 0, 0,
+                                                        flag_byte(immediate, parts, i)));
+}
+
+/* Shows the immediate data, unless the low byte of the receiver's token says that they belong to
+ * another connection. */
+static void
+show_immediate(proto_tree *tree, const smcr_conn_side_t *receiver, uint32_t immediate)
+{
+    unsigned opcode = immediate >> 21 & 7;
+    const immediate_parts_t *parts = &immediate_parts[opcode];
 
     if (!receiver->has_token || (uint8_t)receiver->token != immediate >> 24)
         return;
     proto_tree *below = proto_item_add_subtree(
         smcr_generated_uint(tree, hf_smcr_immediate, opcode), ett_smcr_flags);
     smcr_generated_uint(below, hf_smcr_immediate_token, immediate >> 24);
-    for (unsigned i = 0; i < parts[opcode].flags; i++) { /* five, then three of byte 25 of CDC */
-        unsigned byte = step ? immediate >> 13 : i < 5 ? immediate >> 8 : immediate;
-        proto_item_set_generated(proto_tree_add_boolean(below, *flags[i], NULL, 0, 0, byte));
-    }
-    if (parts[opcode].credits)
-        smcr_generated_uint(below, hf_smcr_credits, immediate >> step & 0xff);
-    if (step)
-        smcr_generated_uint(below, hf_smcr_immediate_step, immediate & ((1U << step) - 1));
+    show_immediate_flags(below, immediate, parts);
+    if (parts->credits)
+        smcr_generated_uint(below, hf_smcr_credits, immediate >> parts->step & 0xff);
+    if (parts->step)
+        smcr_generated_uint(below, hf_smcr_immediate_step,
+                            immediate & ((1U << parts->step) - 1));
 }
+
+/* ---- the packet ---- */
 
 /* What stands in this line has no other: its fields are hidden. */
 static proto_tree *
@@ -101,14 +138,14 @@ smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
                      const smcr_ib_headers_t *roce, const smcr_record_t *record)
 {
     const smcr_place_t *place = record->place;
+    const smcr_place_rare_t *rare = smcr_place_rare(place);
     uint32_t captured = tvb_captured_length(data);
     proto_tree *below = tree ? show_top(data, tree, roce, place) : NULL;
 
     if (proto_field_is_referenced(tree, proto_smcr))
         show_fields(data, below, roce, record);
-    if (smcr_place_rare(place) && smcr_place_rare(place)->held &&
-        smcr_place_rare(place)->held->handed_in)
-        smcr_generated_uint(below, hf_smcr_data_in, smcr_place_rare(place)->held->handed_in);
+    if (rare && rare->held && rare->held->handed_in)
+        smcr_generated_uint(below, hf_smcr_data_in, rare->held->handed_in);
     if (captured < place->length)
         smcr_item_raise(pinfo, smcr_generated_uint(below, hf_smcr_write_cut, captured),
                         &ei_smcr_cut_short);

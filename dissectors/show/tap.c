@@ -1,4 +1,4 @@
-/* Queues what listeners get.
+/* Queues packets for the listeners of the taps.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -37,7 +37,7 @@ smcr_tap_is_heard(void)
 
 /* A copy that lives as long as the frame is dissected. */
 static const smcr_tap_t *
-keep(const packet_info *pinfo, const smcr_tap_t *packet)
+copy_packet(const packet_info *pinfo, const smcr_tap_t *packet)
 {
     smcr_tap_t *kept = wmem_memdup(pinfo->pool, packet, sizeof *packet);
 
@@ -65,7 +65,7 @@ smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet)
         if (!have_tap_listener(taps[i].tap))
             continue;
         if (!kept)
-            kept = keep(pinfo, packet);
+            kept = copy_packet(pinfo, packet);
         if (taps[i].queue)
             taps[i].queue(pinfo, kept);
         else

@@ -8,8 +8,10 @@
 
 #include "state/model/store.h"
 
-#define WRONG_MAX 4       /* of a sender without a right one: what comes then has another reason */
-#define SENDERS_MAX 65536 /* that are remembered */
+/* Wrong ICRCs of a sender without a right one. After one more, its adapter is taken to fill them
+ * in, and they mean nothing. */
+#define WRONG_MAX 4
+#define SENDERS_MAX 65536 /* remembered; ICRCs of further senders are not counted */
 
 smcr_state_t *
 smcr_state_new(wmem_allocator_t *scope)
@@ -37,23 +39,23 @@ smcr_state_place(smcr_state_t *state, uint32_t interface)
 /* ---- senders ---- */
 
 typedef struct {
-    uint8_t address[SMCR_GID_LENGTH];
-    bool trusted;     /* a right one has come */
-    uint32_t wrong;   /* that came before it */
-    uint32_t doubted; /* frame of the one that was too many; 0: none was */
+    uint8_t address[SMCR_GID_LENGTH]; /* GID of the sender, the key */
+    bool trusted;                     /* a right ICRC has come */
+    uint32_t wrong;                   /* number of wrong ICRCs before it */
+    uint32_t doubted;                 /* frame of wrong ICRC WRONG_MAX + 1; 0: there is none */
 } sender_t;
 
 SMCR_WIRE_KEY(hash, is_equal, SMCR_GID_LENGTH)
 
 static const sender_t *
-find(const smcr_state_t *state, const smcr_icrc_t *icrc)
+find_sender(const smcr_state_t *state, const smcr_icrc_t *icrc)
 {
     return state->senders ? wmem_map_lookup(state->senders, icrc->sender) : NULL;
 }
 
-/* NULL: there are too many already. */
+/* The sender, a new one where it has none so far; NULL: too many are remembered already. */
 static sender_t *
-get(smcr_state_t *state, const smcr_icrc_t *icrc)
+get_sender(smcr_state_t *state, const smcr_icrc_t *icrc)
 {
     if (!state->senders)
         state->senders = wmem_map_new(state->scope, hash, is_equal);
@@ -70,7 +72,7 @@ void
 smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame)
 {
     smcr_state_learns(state, frame);
-    sender_t *sender = icrc->status != SMCR_IB_ICRC_UNVERIFIED ? get(state, icrc) : NULL;
+    sender_t *sender = icrc->status != SMCR_IB_ICRC_UNVERIFIED ? get_sender(state, icrc) : NULL;
 
     if (!sender || sender->trusted)
         return;
@@ -85,7 +87,7 @@ smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame)
 bool
 smcr_senders_trust(const smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t *doubted)
 {
-    const sender_t *sender = find(state, icrc);
+    const sender_t *sender = find_sender(state, icrc);
 
     *doubted = sender ? sender->doubted : 0;
     return sender && sender->trusted;

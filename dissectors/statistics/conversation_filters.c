@@ -60,6 +60,16 @@ typedef struct {
 } links_t;
 
 static links_t
+links_of_conn(const smcr_conn_t *conn)
+{
+    const smcr_link_t *one = conn->side[0].link, *other = conn->side[1].link;
+
+    if (!one || one == other)
+        return (links_t){{other, NULL}};
+    return (links_t){{one, other}};
+}
+
+static links_t
 links_of(packet_info *pinfo)
 {
     smcr_record_t record;
@@ -69,8 +79,7 @@ links_of(packet_info *pinfo)
     const smcr_conn_t *conn = smcr_selected_conn(pinfo);
     if (!conn || conn->fallback.kind)
         return (links_t){{NULL, NULL}};
-    const smcr_link_t *one = conn->side[0].link, *other = conn->side[1].link;
-    return (links_t){{one ? one : other, one && other != one ? other : NULL}};
+    return links_of_conn(conn);
 }
 
 static char *
@@ -115,8 +124,14 @@ rmb_of(const smcr_conn_t *conn, int role)
     return conn->side[role ? lgr->server : !lgr->server].rmb;
 }
 
-/* Whether two RMBs are the same memory, withdrawn and announced again: that has the same RKey and
- * the same address on the same link. */
+/* Whether both have the same RKey and the same address on the same link. */
+static bool
+is_same_rtoken(const smcr_rmb_rtoken_t *one, const smcr_rmb_rtoken_t *other)
+{
+    return one->owner == other->owner && one->rkey == other->rkey && one->va == other->va;
+}
+
+/* Whether two RMBs are the same memory, withdrawn and announced anew: then they share an RToken. */
 static bool
 is_same_memory(const smcr_rmb_t *one, const smcr_rmb_t *other)
 {
@@ -124,7 +139,7 @@ is_same_memory(const smcr_rmb_t *one, const smcr_rmb_t *other)
         return other != NULL;
     for (const smcr_rmb_rtoken_t *a = one->rtokens; a; a = smcr_rmb_rtoken_next(a))
         for (const smcr_rmb_rtoken_t *b = other->rtokens; b; b = smcr_rmb_rtoken_next(b))
-            if (a->owner == b->owner && a->rkey == b->rkey && a->va == b->va)
+            if (is_same_rtoken(a, b))
                 return true;
     return false;
 }

@@ -1,15 +1,15 @@
-/* A row for each connection. A is the client, B the server, and they stay that. Their names carry
- * the ports, since Wireshark shows ports of a few protocols only; the names of fields in a filter
- * carry the number of the connection, since ports are used again.
+/* Conversations have a row for each connection. A is the client, B the server, and they do not
+ * change places. Their names contain the ports, since Wireshark shows ports of a few protocols
+ * only. The names of fields in a filter contain the number of the connection, since connections may
+ * have the same ports one after the other.
  *
- * Of endpoints: a row for each host, which counts the packets of its connections, and one for each
- * link, which counts all packets on it. What the client of the link's group sends is sent by the
- * link.
+ * Endpoints have a row for each host, which counts the packets of its connections, and a row for
+ * each link, which counts all packets on the link. "Sent" of a link is what the client of its link
+ * group sends.
  *
  * Frames count once for each connection, and bytes once for each position.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "statistics.h"
 
@@ -52,9 +52,9 @@ smcr_statistics_kept_of(const void *table, bool is_empty, size_t size)
     return kept;
 }
 
-/* The file is closed: what is kept points into what was known of it. */
+/* Frees the memory of all tables, which points into `state`: the file is closed. */
 static void
-forget(void)
+forget_all_kept(void)
 {
     if (all_kept)
         g_hash_table_destroy(all_kept);
@@ -112,8 +112,8 @@ link_name(smcr_statistics_kept_t *kept, const smcr_link_t *link)
 
 /* Data of TCP. */
 static uint32_t
-take_segment(smcr_conversation_direction_t *direction, wmem_allocator_t *scope,
-             const smcr_tap_segment_t *segment)
+count_segment(smcr_conversation_direction_t *direction, wmem_allocator_t *scope,
+              const smcr_tap_segment_t *segment)
 {
     uint64_t near = direction->next ? direction->next : FIRST;
     uint64_t from = near + (uint64_t)(int64_t)(int32_t)(segment->seq - (uint32_t)near);
@@ -126,11 +126,11 @@ take_segment(smcr_conversation_direction_t *direction, wmem_allocator_t *scope,
 }
 
 static int
-take_bytes(smcr_conversation_direction_t *direction, wmem_allocator_t *scope,
-           const smcr_tap_t *packet)
+count_bytes(smcr_conversation_direction_t *direction, wmem_allocator_t *scope,
+            const smcr_tap_t *packet)
 {
     uint32_t bytes =
-        packet->segment ? take_segment(direction, scope, packet->segment)
+        packet->segment ? count_segment(direction, scope, packet->segment)
                         : smcr_collect_stream_bytes_take(&direction->stream, scope, packet->record);
 
     return (int)MIN(bytes, INT32_MAX);
@@ -173,9 +173,9 @@ smcr_conversation_rows_take(smcr_statistics_kept_t *kept, const packet_info *pin
     share.sender = sender_of(share.row, packet);
     share.frames = share.row->last_frame != pinfo->num;
     share.row->last_frame = pinfo->num;
-    share.all_bytes = take_bytes(&share.row->all[share.sender], kept->scope, packet);
+    share.all_bytes = count_bytes(&share.row->all[share.sender], kept->scope, packet);
     if (!(flags & TL_DISPLAY_FILTER_IGNORED))
-        share.bytes = take_bytes(&share.row->shown[share.sender], kept->scope, packet);
+        share.bytes = count_bytes(&share.row->shown[share.sender], kept->scope, packet);
     return share;
 }
 
@@ -189,14 +189,27 @@ static struct {
     unsigned next;
 } names;
 
-/* Wireshark writes == and the name of the end behind it. */
+/* The field that a filter of this type compares with an end; NULL: there is none. */
+static const char *
+field_of(conv_filter_type_e type)
+{
+    switch (type) {
+    case CONV_FT_SRC_ADDRESS:
+        return "smcr.endpoint.src";
+    case CONV_FT_DST_ADDRESS:
+        return "smcr.endpoint.dst";
+    case CONV_FT_ANY_ADDRESS:
+        return "smcr.endpoint";
+    default:
+        return NULL;
+    }
+}
+
+/* Wireshark writes == and the name of the end after it. */
 static const char *
 filter_name(conv_item_t *item, conv_filter_type_e type)
 {
-    const char *field = type == CONV_FT_SRC_ADDRESS   ? "smcr.endpoint.src"
-                        : type == CONV_FT_DST_ADDRESS ? "smcr.endpoint.dst"
-                        : type == CONV_FT_ANY_ADDRESS ? "smcr.endpoint"
-                                                      : NULL;
+    const char *field = field_of(type);
     char *name = names.text[names.next];
 
     if (!field)
@@ -251,7 +264,7 @@ add_endpoint(const amount_t *amount, const void *what, unsigned sends, int frame
 }
 
 static void
-add(const amount_t *amount, add_t *add_row, const void *what, unsigned sender)
+add_amount(const amount_t *amount, add_t *add_row, const void *what, unsigned sender)
 {
     conv_hash_t *hash = amount->hash;
     unsigned flags = hash->flags;
@@ -266,7 +279,7 @@ add(const amount_t *amount, add_t *add_row, const void *what, unsigned sender)
 }
 
 static smcr_statistics_kept_t *
-begin(conv_hash_t *hash, tap_flags_t flags)
+begin_table(conv_hash_t *hash, tap_flags_t flags)
 {
     smcr_statistics_kept_t *kept =
         smcr_statistics_kept_of(hash, !hash->hashtable, sizeof(smcr_conversation_rows_t));
@@ -276,9 +289,10 @@ begin(conv_hash_t *hash, tap_flags_t flags)
 }
 
 static tap_packet_status
-take(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data, tap_flags_t flags)
+count_for_conversations(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
+                        tap_flags_t flags)
 {
-    smcr_statistics_kept_t *kept = begin(table, flags);
+    smcr_statistics_kept_t *kept = begin_table(table, flags);
     smcr_conversation_share_t share = smcr_conversation_rows_take(kept, pinfo, data, flags);
     amount_t amount = {table, pinfo, share.frames, share.bytes, share.all_bytes};
 
@@ -286,27 +300,27 @@ take(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
         return TAP_PACKET_DONT_REDRAW;
     if (share.is_first)
         add_conversation(&amount, share.row, 0, 0, 0); /* so that A is the client */
-    add(&amount, add_conversation, share.row, share.sender);
+    add_amount(&amount, add_conversation, share.row, share.sender);
     return TAP_PACKET_REDRAW;
 }
 
 static tap_packet_status
-take_endpoints(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
-               tap_flags_t flags)
+count_for_endpoints(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
+                    tap_flags_t flags)
 {
     const smcr_tap_t *packet = data;
     const smcr_record_t *record = packet->record;
-    smcr_statistics_kept_t *kept = begin(table, flags);
+    smcr_statistics_kept_t *kept = begin_table(table, flags);
     smcr_conversation_share_t share = smcr_conversation_rows_take(kept, pinfo, packet, flags);
     amount_t amount = {table, pinfo, share.frames, share.bytes, share.all_bytes};
 
     for (unsigned role = 0; role < 2 && share.row; role++)
         if (share.row->host[role].type != AT_NONE)
-            add(&amount, add_endpoint, &share.row->host[role], role == share.sender);
+            add_amount(&amount, add_endpoint, &share.row->host[role], role == share.sender);
     if (!packet->roce || !record->link)
         return share.row ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
     amount.frames = 1;
-    add(&amount, add_endpoint, link_name(kept, record->link),
+    add_amount(&amount, add_endpoint, link_name(kept, record->link),
         record->sender == smcr_lgr_client_side(record->link->lgr));
     return TAP_PACKET_REDRAW;
 }
@@ -314,6 +328,6 @@ take_endpoints(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const v
 void
 smcr_conversations_register(int proto)
 {
-    register_cleanup_routine(forget);
-    register_conversation_table(proto, true, take, take_endpoints);
+    register_cleanup_routine(forget_all_kept);
+    register_conversation_table(proto, true, count_for_conversations, count_for_endpoints);
 }

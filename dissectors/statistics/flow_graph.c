@@ -1,9 +1,9 @@
-/* Decides which packets have an arrow: those that begin, change, delay or end a connection, and the
- * messages of its link group. Data have few of them. The hosts of a connection are those of TCP, so
- * that its RoCE addresses make no columns of their own.
+/* Decides which packets have an arrow: packets that begin, change, delay or end a connection, and
+ * the messages of its link group. Data have few arrows, so that a long connection fits a screen.
+ * The hosts of a connection are those of TCP, so that its RoCE addresses make no columns of their
+ * own.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "statistics.h"
 
@@ -12,17 +12,18 @@
 #include "report/figures/figures.h"
 #include "report/words/words.h"
 
-#define LOOKED_AT 64 /* connections of a link group: one of them tells its hosts */
+/* Connections of a link group that are searched for one whose hosts are known */
+#define CONNS_SEARCHED_MAX 64
 
 /* A packet on its way into the graph. */
 typedef struct {
-    seq_analysis_info_t *graph;
+    seq_analysis_info_t *graph;      /* Wireshark's */
     packet_info *pinfo;
-    smcr_statistics_kept_t *kept;
+    smcr_statistics_kept_t *kept;    /* memory of the graph: graph_t */
     const smcr_tap_t *packet;
-    smcr_conversation_share_t share;
-    struct runs *runs;   /* by role, of its connection; NULL: it is of none */
-    const char *subject; /* who sends it */
+    smcr_conversation_share_t share; /* what it adds to its connection */
+    struct runs *runs;               /* data of its connection, by role; NULL: it is of none */
+    const char *subject;             /* its sender, as the subject of a sentence */
 } passage_t;
 
 /* ---- where an arrow goes ---- */
@@ -33,36 +34,39 @@ typedef struct {
     uint16_t conv;            /* low 16 bits of smcr.stream, as TCP's flow graph has tcp.stream */
 } ends_t;
 
-/* Wireshark's graph has 16 bits for it, and says 65535 where it does not know. */
+/* Wireshark's graph has 16 bits for a port, and takes 65535 for an unknown one. */
 static uint16_t
-fitting(uint32_t port)
+port_that_fits(uint32_t port)
 {
     return port < UINT16_MAX ? (uint16_t)port : 0;
 }
 
 static const address *
-known(const address *host)
+known_host(const address *host)
 {
     return host->type != AT_NONE ? host : NULL;
 }
 
-/* What the sender of a packet of the connection sends to the other end. */
+/* The arrow of a packet of the connection goes from its sender to the other end. */
 static ends_t
 ends_of_conn(const smcr_conversation_row_t *row, unsigned sender)
 {
     ends_t ends = {
-        known(&row->host[sender]), known(&row->host[!sender]), {0, 0}, (uint16_t)row->conn->index};
+        .from = known_host(&row->host[sender]),
+        .to = known_host(&row->host[!sender]),
+        .conv = (uint16_t)row->conn->index,
+    };
 
     for (unsigned i = 0; i < 2; i++) {
         address host;
         uint32_t port = 0;
         if (smcr_endpoint_address(row->conn, i ? !sender : sender, &host, &port))
-            ends.ports[i] = fitting(port);
+            ends.ports[i] = port_that_fits(port);
     }
     return ends;
 }
 
-/* What a packet sends on its link. `row`: a connection of its link group, whose hosts stand for the
+/* The arrow of a packet of a link. `row`: a connection of its link group, whose hosts stand for the
  * RoCE addresses; NULL: none is known. */
 static ends_t
 ends_of_link(const smcr_conversation_row_t *row, const smcr_record_t *record)
@@ -74,12 +78,12 @@ ends_of_link(const smcr_conversation_row_t *row, const smcr_record_t *record)
         return ends;
     for (unsigned i = 0; i < 2; i++) {
         const smcr_qp_t *qp = &link->qp[i ? !record->sender : record->sender];
-        ends.ports[i] = qp->known ? fitting(qp->key.qpn) : 0;
+        ends.ports[i] = qp->known ? port_that_fits(qp->key.qpn) : 0;
     }
     if (!row)
         return ends;
-    ends.from = known(&row->host[row->role[record->sender]]);
-    ends.to = known(&row->host[row->role[!record->sender]]);
+    ends.from = known_host(&row->host[row->role[record->sender]]);
+    ends.to = known_host(&row->host[row->role[!record->sender]]);
     ends.conv = (uint16_t)row->conn->index;
     return ends;
 }
@@ -95,9 +99,9 @@ set_host(address *host, const address *to)
     copy_address(host, to);
 }
 
-/* Other words for an arrow. */
+/* Gives an arrow another text. */
 static void
-say(seq_analysis_item_t *arrow, smcr_arrow_text_t said)
+set_text(seq_analysis_item_t *arrow, smcr_arrow_text_t said)
 {
     g_free(arrow->frame_label);
     g_free(arrow->comment);
@@ -105,8 +109,8 @@ say(seq_analysis_item_t *arrow, smcr_arrow_text_t said)
     arrow->comment = g_strdup(said.sentence);
 }
 
-/* With addresses of any kind Wireshark makes an arrow only of a packet that has network addresses.
- * One of RoCEv1 has none: those that the packet list shows take their place. */
+/* Wireshark makes an arrow only for a packet that has network addresses. A packet of RoCEv1 has
+ * none: the addresses of the packet list take their place during the call. */
 static seq_analysis_item_t *
 make_arrow(packet_info *pinfo, seq_analysis_info_t *graph)
 {
@@ -122,7 +126,7 @@ make_arrow(packet_info *pinfo, seq_analysis_info_t *graph)
     return arrow;
 }
 
-/* NULL: the packet has no addresses. The arrow is the graph's. */
+/* Adds an arrow to the graph, which owns it. NULL: the packet has no addresses. */
 static seq_analysis_item_t *
 add_arrow(const passage_t *passage, ends_t ends, smcr_arrow_text_t said)
 {
@@ -139,7 +143,7 @@ add_arrow(const passage_t *passage, ends_t ends, smcr_arrow_text_t said)
     arrow->line_style = 1;
     sequence_analysis_use_color_filter(passage->pinfo, arrow);
     arrow->display = true;
-    say(arrow, said);
+    set_text(arrow, said);
     g_queue_push_tail(passage->graph->items, arrow);
     return arrow;
 }
@@ -158,57 +162,78 @@ remove_arrow(seq_analysis_info_t *graph, GList *link)
     g_free(arrow);
 }
 
-/* ---- data: the first ones of a direction have an arrow; what follows has one for all of it, which
- * stands at the last packet, until something happens that has an arrow of its own ---- */
+/* ---- data ----
+ *
+ * The first data of a direction have an arrow. All data after them are a run: they share one arrow,
+ * at the last packet of the run. An arrow of anything else ends the run, and further data begin a
+ * new one. */
 
 /* Data that one arrow stands for. */
 typedef struct {
-    uint64_t bytes, packets;
+    uint64_t bytes;
+    uint64_t packets;
     uint32_t from; /* frame of the first packet */
 } run_t;
 
-/* A direction. All zeros: it has carried nothing. */
+/* A direction. All zeros: it has carried no data. */
 typedef struct runs {
-    seq_analysis_item_t *arrow; /* the last one; NULL: none */
-    GList *link;                /* of it in the graph, while more data may join it; else NULL */
-    run_t run;                  /* that it stands for */
+    seq_analysis_item_t *arrow; /* its last arrow; NULL: none */
+    GList *link;                /* that arrow in the graph; NULL: no more data may join it */
+    run_t run;                  /* the data that the arrow stands for */
     uint64_t total;             /* bytes so far */
-    uint64_t end;               /* position behind the last data; 0: not known */
+    uint64_t end;               /* stream position after the last data; 0: not known */
     bool is_first;              /* the run is the first data */
-    bool from_start;            /* nothing came before the first data */
-    bool over_tcp;
+    bool from_start;            /* the first data begin the stream: none were sent before */
+    bool over_tcp;              /* the last data came over TCP */
 } runs_t;
 
-static smcr_arrow_text_t
-text_of(const runs_t *runs, const passage_t *passage, bool is_last)
+/* "sends its last data: 2,000 bytes in 2 packets since frame 5, 8,000 in all, over TCP" */
+static const char *
+further_data_sentence(const runs_t *runs, const passage_t *passage, bool is_last)
+{
+    wmem_allocator_t *scope = passage->pinfo->pool;
+    const char *bytes = smcr_words_number(scope, runs->run.bytes);
+    const char *packets = smcr_words_things(scope, runs->run.packets, "packet");
+    const char *total = smcr_words_number(scope, runs->total);
+    const char *over_tcp = runs->over_tcp ? ", over TCP" : "";
+
+    if (is_last)
+        return wmem_strdup_printf(
+            scope, "%s sends its last data: %s bytes in %s since frame %u, %s in all%s",
+            passage->subject, bytes, packets, runs->run.from, total, over_tcp);
+    return wmem_strdup_printf(scope, "%s sends %s bytes more in %s since frame %u, %s so far%s",
+                              passage->subject, bytes, packets, runs->run.from, total, over_tcp);
+}
+
+/* "sends its first data: 100 bytes". Data may have been sent before the capture began. */
+static const char *
+first_data_sentence(const runs_t *runs, const passage_t *passage, bool is_last)
 {
     wmem_allocator_t *scope = passage->pinfo->pool;
     const char *which;
 
-    if (!runs->is_first)
-        return (smcr_arrow_text_t){
-            is_last ? "Last data" : "Data",
-            wmem_strdup_printf(
-                scope,
-                is_last ? "%s sends its last data: %s bytes in %s since frame %u, %s in all%s"
-                        : "%s sends %s bytes more in %s since frame %u, %s so far%s",
-                passage->subject, smcr_words_number(scope, runs->run.bytes),
-                smcr_words_things(scope, runs->run.packets, "packet"), runs->run.from,
-                smcr_words_number(scope, runs->total), runs->over_tcp ? ", over TCP" : "")};
     if (runs->from_start)
         which = is_last ? "its first and last data" : "its first data";
     else
         which = is_last ? "its last data" : "data, the first of this direction here";
-    return (smcr_arrow_text_t){
-        is_last ? "Last data" : "First data",
-        wmem_strdup_printf(scope, "%s sends %s%s: %s", passage->subject, which,
-                           runs->over_tcp ? " over TCP" : "",
-                           smcr_words_things(scope, runs->run.bytes, "byte"))};
+    return wmem_strdup_printf(scope, "%s sends %s%s: %s", passage->subject, which,
+                              runs->over_tcp ? " over TCP" : "",
+                              smcr_words_things(scope, runs->run.bytes, "byte"));
 }
 
-/* The run goes on with this packet, or begins. */
+static smcr_arrow_text_t
+data_text(const runs_t *runs, const passage_t *passage, bool is_last)
+{
+    const char *label = runs->is_first ? "First data" : "Data";
+    const char *sentence = runs->is_first ? first_data_sentence(runs, passage, is_last)
+                                          : further_data_sentence(runs, passage, is_last);
+
+    return (smcr_arrow_text_t){is_last ? "Last data" : label, sentence};
+}
+
+/* Counts the packet's data, which continue the run or begin one. */
 static void
-count(runs_t *runs, const passage_t *passage)
+count_data(runs_t *runs, const passage_t *passage)
 {
     const smcr_conversation_share_t *share = &passage->share;
     const smcr_tap_t *packet = passage->packet;
@@ -229,16 +254,17 @@ count(runs_t *runs, const passage_t *passage)
         runs->end = MAX(runs->end, piece.position + packet->record->place->length);
 }
 
-/* New data. The arrow moves to the run's last packet: a graph does not grow with the data. */
+/* Adds new data. The arrow moves to the last packet of the run, so that the graph does not grow
+ * with the data. */
 static void
 add_data(runs_t *runs, const passage_t *passage)
 {
     GList *before = runs->link;
 
-    count(runs, passage);
+    count_data(runs, passage);
     seq_analysis_item_t *arrow =
         add_arrow(passage, ends_of_conn(passage->share.row, passage->share.sender),
-                  text_of(runs, passage, false));
+                  data_text(runs, passage, false));
     if (!arrow)
         return;
     if (before)
@@ -258,7 +284,7 @@ typedef struct {
 } graph_t;
 
 static void
-begin(const smcr_statistics_kept_t *kept)
+make_maps(const smcr_statistics_kept_t *kept)
 {
     graph_t *graph = kept->data;
 
@@ -269,7 +295,13 @@ begin(const smcr_statistics_kept_t *kept)
     graph->steps = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
 }
 
-/* The connection is one of its group, whose hosts the first one with an arrow tells. */
+static bool
+knows_both_hosts(const smcr_conversation_row_t *row)
+{
+    return row->host[0].type != AT_NONE && row->host[1].type != AT_NONE;
+}
+
+/* The hosts of a link group are those of its first connection that has an arrow. */
 static void
 note_group(const passage_t *passage)
 {
@@ -277,12 +309,12 @@ note_group(const passage_t *passage)
     smcr_conversation_row_t *row = passage->share.row;
     const smcr_lgr_t *lgr = row->conn->lgr;
 
-    if (lgr && row->host[0].type != AT_NONE && row->host[1].type != AT_NONE &&
-        !wmem_map_lookup(graph->groups, lgr))
+    if (lgr && knows_both_hosts(row) && !wmem_map_lookup(graph->groups, lgr))
         wmem_map_insert(graph->groups, lgr, row);
 }
 
-/* The same for a link group none of whose connections has an arrow yet. */
+/* The connection whose hosts stand for those of a link group. Where no connection of the group has
+ * an arrow yet, one with a TCP conversation is searched. NULL: none is known. */
 static smcr_conversation_row_t *
 row_of_group(const passage_t *passage, const smcr_lgr_t *lgr)
 {
@@ -290,7 +322,7 @@ row_of_group(const passage_t *passage, const smcr_lgr_t *lgr)
     smcr_conversation_row_t *row = wmem_map_lookup(graph->groups, lgr);
     const smcr_conn_t *conn = lgr->conns;
 
-    for (unsigned i = 0; !row && conn && i < LOOKED_AT; i++, conn = conn->next_of_group)
+    for (unsigned i = 0; !row && conn && i < CONNS_SEARCHED_MAX; i++, conn = conn->next_of_group)
         if (conn->conversation) {
             row = smcr_conversation_rows_make(passage->kept, conn);
             wmem_map_insert(graph->groups, lgr, row);
@@ -300,8 +332,10 @@ row_of_group(const passage_t *passage, const smcr_lgr_t *lgr)
 
 /* ---- arrows ---- */
 
+/* Draws an arrow with this text, between the ends of the packet's connection, else of its link. It
+ * ends the runs of the connection. */
 static void
-draw(const passage_t *passage, smcr_arrow_text_t said)
+draw_arrow(const passage_t *passage, smcr_arrow_text_t said)
 {
     const smcr_record_t *record = passage->packet->record;
     ends_t ends;
@@ -319,17 +353,25 @@ draw(const passage_t *passage, smcr_arrow_text_t said)
 
 /* ---- packets ---- */
 
+/* The link group of the packet's link, else of its connection; NULL: neither is known. */
+static const smcr_lgr_t *
+group_of(const passage_t *passage)
+{
+    const smcr_record_t *record = passage->packet->record;
+
+    if (record->link)
+        return record->link->lgr;
+    return passage->share.row ? passage->share.row->conn->lgr : NULL;
+}
+
+/* Whether it is known who the client is. TCP always shows it. */
 static bool
 knows_roles(const passage_t *passage)
 {
-    const smcr_record_t *record = passage->packet->record;
-    const smcr_conn_t *conn = passage->share.row ? passage->share.row->conn : NULL;
-    const smcr_lgr_t *lgr = record->link ? record->link->lgr : conn ? conn->lgr : NULL;
-
-    return !passage->packet->roce || smcr_evidence_knows_server(lgr);
+    return !passage->packet->roce || smcr_evidence_knows_server(group_of(passage));
 }
 
-/* Whether the server has sent it, or side 1. */
+/* Whether the server has sent the packet; while the roles are not known, whether side 1 has. */
 static bool
 is_by_server(const passage_t *passage)
 {
@@ -342,9 +384,9 @@ is_by_server(const passage_t *passage)
     return knows_roles(passage) ? record->sender == record->link->lgr->server : record->sender == 1;
 }
 
-/* A packet that is retransmitted, or comes late: the first one of its step back, or of none. */
+/* Draws a retransmission. Of all packets that one step back retransmits, the first has an arrow. */
 static void
-take_repeat(const passage_t *passage)
+draw_retransmission(const passage_t *passage)
 {
     graph_t *graph = passage->kept->data;
     const smcr_record_t *record = passage->packet->record;
@@ -354,11 +396,13 @@ take_repeat(const passage_t *passage)
         return;
     if (step)
         wmem_map_insert(graph->steps, step, graph);
-    draw(passage, smcr_arrow_text_resent(passage->pinfo->pool, record, passage->subject));
+    draw_arrow(passage, smcr_arrow_text_resent(passage->pinfo->pool, record, passage->subject));
 }
 
+/* Draws the packet's data; and says of the arrow of its direction that no more data come, once a
+ * CDC message has announced all of them. */
 static void
-take_data(const passage_t *passage)
+draw_data(const passage_t *passage)
 {
     const smcr_record_cdc_t *view = passage->packet->record->view;
 
@@ -368,11 +412,20 @@ take_data(const passage_t *passage)
     if (passage->share.bytes > 0)
         add_data(runs, passage);
     if (view && view->last && runs->arrow && runs->end == view->announced)
-        say(runs->arrow, text_of(runs, passage, true));
+        set_text(runs->arrow, data_text(runs, passage, true));
 }
 
 static void
-take_roce(const passage_t *passage)
+draw_llc(const passage_t *passage)
+{
+    int role = knows_roles(passage) ? is_by_server(passage) : SMCR_LGR_SIDE_UNKNOWN;
+
+    draw_arrow(passage, smcr_arrow_text_llc(passage->pinfo->pool, passage->packet->llc,
+                                            passage->subject, role));
+}
+
+static void
+draw_roce(const passage_t *passage)
 {
     const smcr_tap_t *packet = passage->packet;
     uint8_t order = packet->record->order;
@@ -380,42 +433,53 @@ take_roce(const passage_t *passage)
     if (order == SMCR_FLOW_IS_COPY)
         return;
     if (packet->record->step || order == SMCR_FLOW_IS_REPEAT)
-        take_repeat(passage);
-    take_data(passage);
+        draw_retransmission(passage);
+    draw_data(passage);
     if (packet->llc && order != SMCR_FLOW_IS_REPEAT)
-        draw(passage, smcr_arrow_text_llc(
-                          passage->pinfo->pool, packet->llc, passage->subject,
-                          knows_roles(passage) ? is_by_server(passage) : SMCR_LGR_SIDE_UNKNOWN));
+        draw_llc(passage);
     for (const smcr_event_t *event = packet->record->events; event; event = event->next)
-        draw(passage, smcr_arrow_text_event(passage->pinfo->pool, event, packet, passage->subject));
+        draw_arrow(passage, smcr_arrow_text_event(passage->pinfo->pool, event, packet,
+                                                  passage->subject));
+}
+
+/* Whether the packet has the Decline that makes the connection fall back. Its arrow is that of the
+ * fallback. */
+static bool
+has_deciding_decline(const passage_t *passage)
+{
+    const smcr_clc_t *clc = passage->packet->clc;
+    const smcr_fallback_t *fallback = &passage->share.row->conn->fallback;
+
+    return clc->header.type == SMCR_CLC_DECLINE && fallback->kind == SMCR_FALLBACK_DECLINED &&
+           fallback->frame == passage->pinfo->num;
 }
 
 static void
-take_tcp(const passage_t *passage)
+draw_tcp(const passage_t *passage)
 {
     const smcr_tap_t *packet = passage->packet;
     wmem_allocator_t *scope = passage->pinfo->pool;
     const smcr_conn_t *conn = passage->share.row->conn;
-    /* a Decline that makes the connection fall back is told as that */
-    bool declines = packet->clc && packet->clc->header.type == SMCR_CLC_DECLINE &&
-                    conn->fallback.kind == SMCR_FALLBACK_DECLINED &&
-                    conn->fallback.frame == passage->pinfo->num;
+    bool has_option = packet->segment && packet->segment->has_option;
+    bool has_data = packet->segment && packet->segment->length;
 
     if (packet->falls_back)
-        draw(passage, smcr_arrow_text_fallback(scope, conn));
-    else if (packet->segment && packet->segment->has_option)
-        draw(passage, smcr_arrow_text_segment(scope, packet->segment));
-    else if (packet->segment && packet->segment->length)
-        take_data(passage);
-    else if (packet->clc && !declines)
-        draw(passage, smcr_arrow_text_clc(scope, packet->clc, passage->share.sender,
-                                          smcr_lgr_release(conn->lgr)));
+        draw_arrow(passage, smcr_arrow_text_fallback(scope, conn));
+    else if (has_option)
+        draw_arrow(passage, smcr_arrow_text_segment(scope, packet->segment));
+    else if (has_data)
+        draw_data(passage);
+    else if (packet->clc && !has_deciding_decline(passage))
+        draw_arrow(passage, smcr_arrow_text_clc(scope, packet->clc, passage->share.sender,
+                                                smcr_lgr_release(conn->lgr)));
 }
 
 /* ---- through the tap ---- */
 
+/* Called by Wireshark for each packet that the tap brings. */
 static tap_packet_status
-take(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data, tap_flags_t flags)
+draw_packet(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
+            tap_flags_t flags)
 {
     seq_analysis_info_t *info = graph;
     passage_t passage = {
@@ -426,7 +490,7 @@ take(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
     };
     unsigned before = g_queue_get_length(info->items);
 
-    begin(passage.kept);
+    make_maps(passage.kept);
     passage.share = smcr_conversation_rows_take(passage.kept, pinfo, data, flags);
     if (passage.share.row) {
         passage.runs = smcr_figure_of(((graph_t *)passage.kept->data)->runs, passage.kept->scope,
@@ -435,14 +499,14 @@ take(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
     }
     passage.subject = smcr_arrow_subject(knows_roles(&passage), is_by_server(&passage));
     if (passage.packet->roce)
-        take_roce(&passage);
+        draw_roce(&passage);
     else if (passage.share.row)
-        take_tcp(&passage);
+        draw_tcp(&passage);
     return g_queue_get_length(info->items) != before ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
 }
 
 void
 smcr_graph_register(int proto)
 {
-    register_seq_analysis("smcr", "SMC-R Flows", proto, SMCR_TAP, 0, take);
+    register_seq_analysis("smcr", "SMC-R Flows", proto, SMCR_TAP, 0, draw_packet);
 }

@@ -84,20 +84,26 @@ smcr_arrow_text_fallback(wmem_allocator_t *scope, const smcr_conn_t *conn)
                smcr_show_fallback_reason(scope, &conn->fallback));
 }
 
-/* ---- packets that fare badly ---- */
+/* ---- retransmissions and refusals ---- */
 
+static const char *
+nak_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
+{
+    bool is_rnr = step->cause == SMCR_CAUSE_RNR;
+
+    if (step->nak.frame)
+        return wmem_strdup_printf(scope, " after the %s in frame %u", is_rnr ? "RNR NAK" : "NAK",
+                                  step->nak.frame);
+    return is_rnr ? " after an RNR NAK" : " after a NAK";
+}
+
+/* Why the sender went back; "": not known. */
 static const char *
 cause_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
 {
     if (!step || step->cause == SMCR_CAUSE_NONE || step->cause == SMCR_CAUSE_UNKNOWN)
         return "";
-    if (step->cause == SMCR_CAUSE_TIMEOUT)
-        return " after a timeout";
-    if (step->nak.frame)
-        return wmem_strdup_printf(scope, " after the %s in frame %u",
-                                  step->cause == SMCR_CAUSE_RNR ? "RNR NAK" : "NAK",
-                                  step->nak.frame);
-    return step->cause == SMCR_CAUSE_RNR ? " after an RNR NAK" : " after a NAK";
+    return step->cause == SMCR_CAUSE_TIMEOUT ? " after a timeout" : nak_text(scope, step);
 }
 
 smcr_arrow_text_t
@@ -135,7 +141,7 @@ say_refusal(wmem_allocator_t *scope, const smcr_tap_t *packet, const char *subje
 
 /* ---- events ---- */
 
-/* What an event's own sentence says behind its colon. */
+/* The part of an event's own sentence from its colon on; "": it has none. */
 static const char *
 details_of(const smcr_event_t *event)
 {
@@ -144,7 +150,8 @@ details_of(const smcr_event_t *event)
     return colon ? colon : "";
 }
 
-/* " for 5.2 ms, until frame 40": so long the writer waits for space after this message. */
+/* " for 5.2 ms, until frame 40": how long the writer waits for space after this message. "": it
+ * does not wait, or the end is not known. */
 static const char *
 wait_of(wmem_allocator_t *scope, const smcr_record_cdc_t *view)
 {
@@ -156,16 +163,37 @@ wait_of(wmem_allocator_t *scope, const smcr_record_cdc_t *view)
                               smcr_words_duration(scope, wait.time), wait.frame);
 }
 
+/* Whom the buffer of the receiver lets write, or makes wait. */
+static smcr_arrow_text_t
+say_window(wmem_allocator_t *scope, const smcr_event_t *event, const smcr_record_cdc_t *view,
+           const char *subject)
+{
+    if (event->id == SMCR_EVENT_window_full)
+        return say(scope, "Window full",
+                   "%s has filled the window: the receiver's buffer has no free space%s", subject,
+                   wait_of(scope, view));
+    if (event->id == SMCR_EVENT_window_blocked)
+        return say(scope, "Writer blocked", "%s cannot write: it waits for space in the buffer%s",
+                   subject, wait_of(scope, view));
+    return say(scope, "Window open", "%s reports data as read: the window is open", subject);
+}
+
+static smcr_arrow_text_t
+say_failover(wmem_allocator_t *scope, const smcr_event_t *event, const char *subject)
+{
+    const char *from = event->text ? strstr(event->text, " from link ") : NULL;
+
+    return say(scope, "Failover", "%s moves the connection%s", subject,
+               from ? from : " to another link");
+}
+
 smcr_arrow_text_t
 smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const smcr_tap_t *packet,
                       const char *subject)
 {
-    const char *from = event->text ? strstr(event->text, " from link ") : NULL;
-
     switch (event->id) {
     case SMCR_EVENT_conn_moved:
-        return say(scope, "Failover", "%s moves the connection%s", subject,
-                   from ? from : " to another link");
+        return say_failover(scope, event, subject);
     case SMCR_EVENT_conn_sending_done:
         return say(scope, "Sending done", "%s says that it will write no more data", subject);
     case SMCR_EVENT_conn_closed:
@@ -173,14 +201,9 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
     case SMCR_EVENT_conn_aborted:
         return say(scope, "Abort", "%s aborts the connection%s", subject, details_of(event));
     case SMCR_EVENT_window_full:
-        return say(scope, "Window full",
-                   "%s has filled the window: the receiver's buffer has no free space%s", subject,
-                   wait_of(scope, packet->record->view));
     case SMCR_EVENT_window_opened:
-        return say(scope, "Window open", "%s reports data as read: the window is open", subject);
     case SMCR_EVENT_window_blocked:
-        return say(scope, "Writer blocked", "%s cannot write: it waits for space in the buffer%s",
-                   subject, wait_of(scope, packet->record->view));
+        return say_window(scope, event, packet->record->view, subject);
     case SMCR_EVENT_nak:
     case SMCR_EVENT_rnr_nak:
         return say_refusal(scope, packet, subject);
@@ -201,14 +224,15 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
 typedef struct {
     wmem_allocator_t *scope;
     const smcr_llc_t *llc;
-    const char *subject, *name; /* who sends it; what it is called */
-    int role;                   /* of the sender: 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN */
-    bool response;
+    const char *subject; /* the sender: "The client" and so on */
+    const char *name;    /* of the message; NULL: of unknown type */
+    int role;            /* of the sender: 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN */
+    bool response;       /* else a request */
 } llc_words_t;
 
 /* The subject, what it does, and the message's name. */
 static G_GNUC_PRINTF(2, 3) const char *
-words(const llc_words_t *of, const char *format, ...)
+llc_sentence(const llc_words_t *of, const char *format, ...)
 {
     va_list arguments;
 
@@ -218,9 +242,9 @@ words(const llc_words_t *of, const char *format, ...)
     return wmem_strdup_printf(of->scope, "%s %s (%s)", of->subject, text, of->name);
 }
 
-/* What stands behind a comma; nothing where the code is 0: none is given. */
+/* ", reason: lost path"; "" where the code is 0, which gives no reason. */
 static const char *
-reason(const llc_words_t *of, uint32_t code, const value_string *texts)
+reason_text(const llc_words_t *of, uint32_t code, const value_string *texts)
 {
     return code ? wmem_strdup_printf(of->scope, ", reason: %s",
                                      val_to_str_const(code, texts, "not known")) : "";
@@ -230,12 +254,12 @@ reason(const llc_words_t *of, uint32_t code, const value_string *texts)
 #define ARROW(name, asks, answers) \
     static const char *arrow_##name(const llc_words_t *of) \
     { \
-        return words(of, of->response ? answers : asks); \
+        return llc_sentence(of, of->response ? answers : asks); \
     }
 #define ARROW_OF_LINK(name, asks, answers) \
     static const char *arrow_##name(const llc_words_t *of) \
     { \
-        return words(of, of->response ? answers : asks, of->llc->u.name.link); \
+        return llc_sentence(of, of->response ? answers : asks, of->llc->u.name.link); \
     }
 ARROW_OF_LINK(confirm_link, "asks to confirm link %u", "confirms link %u")
 ARROW_OF_LINK(add_link_cont, "tells the RKeys of its RMBs on link %u",
@@ -250,13 +274,14 @@ arrow_add_link(const llc_words_t *of)
     const smcr_llc_add_link_t *link = &of->llc->u.add_link;
 
     if (of->response && of->llc->flags & SMCR_LLC_FLAG_REJECTED)
-        return words(of, "rejects link %u%s", link->link,
-                     reason(of, link->reject_reason, smcr_values_reject_reasons));
+        return llc_sentence(of, "rejects link %u%s", link->link,
+                     reason_text(of, link->reject_reason, smcr_values_reject_reasons));
     if (of->response)
-        return words(of, "accepts link %u", link->link);
+        return llc_sentence(of, "accepts link %u", link->link);
     if (of->role == SMCR_LGR_SIDE_UNKNOWN)
-        return words(of, "offers link %u, or asks for one", link->link);
-    return of->role ? words(of, "offers link %u", link->link) : words(of, "asks for another link");
+        return llc_sentence(of, "offers link %u, or asks for one", link->link);
+    return of->role ? llc_sentence(of, "offers link %u", link->link)
+                    : llc_sentence(of, "asks for another link");
 }
 
 static const char *
@@ -265,22 +290,22 @@ arrow_delete_link(const llc_words_t *of)
     const smcr_llc_delete_link_t *link = &of->llc->u.delete_link;
     bool all = of->llc->flags & SMCR_LLC_FLAG_ALL;
     const char *what = all ? "all links" : wmem_strdup_printf(of->scope, "link %u", link->link);
-    const char *why = reason(of, link->reason, smcr_values_delete_reasons);
+    const char *why = reason_text(of, link->reason, smcr_values_delete_reasons);
 
     if (of->response)
-        return words(of, "agrees to delete %s", all ? "the link group" : what);
+        return llc_sentence(of, "agrees to delete %s", all ? "the link group" : what);
     if (of->role == SMCR_LGR_SIDE_UNKNOWN)
-        return words(of, "deletes %s, or asks for that%s", what, why);
-    return words(of, of->role ? "deletes %s%s" : "asks to delete %s%s", what, why);
+        return llc_sentence(of, "deletes %s, or asks for that%s", what, why);
+    return llc_sentence(of, of->role ? "deletes %s%s" : "asks to delete %s%s", what, why);
 }
 
 static const char *
 arrow_confirm_rkey(const llc_words_t *of)
 {
     if (of->response)
-        return words(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "refuses the RMB"
+        return llc_sentence(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "refuses the RMB"
                                                                  : "confirms the RMB");
-    return words(of, "announces an RMB with RKey 0x%08x", of->llc->u.confirm_rkey.rkey);
+    return llc_sentence(of, "announces an RMB with RKey 0x%08x", of->llc->u.confirm_rkey.rkey);
 }
 
 static const char *
@@ -289,20 +314,20 @@ arrow_delete_rkey(const llc_words_t *of)
     unsigned count = of->llc->u.delete_rkey.count;
 
     if (of->response)
-        return words(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "does not know all RKeys"
+        return llc_sentence(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "does not know all RKeys"
                                                                  : "confirms the withdrawal");
-    return words(of, count == 1 ? "withdraws %u RKey" : "withdraws %u RKeys", count);
+    return llc_sentence(of, count == 1 ? "withdraws %u RKey" : "withdraws %u RKeys", count);
 }
 
 /* The name of the message says enough. */
 static const char *
 arrow_plain(const llc_words_t *of)
 {
-    return words(of, of->llc->complete && of->response ? "answers" : "sends a message");
+    return llc_sentence(of, of->llc->complete && of->response ? "answers" : "sends a message");
 }
 
 static const char *
-words_of(const llc_words_t *of)
+sentence_of(const llc_words_t *of)
 {
     if (!of->llc->complete)
         return arrow_plain(of);
@@ -316,18 +341,34 @@ words_of(const llc_words_t *of)
     }
 }
 
+/* The name of the message, in the length of an arrow. */
+static const char *
+label_of(const llc_words_t *of)
+{
+    switch (of->llc->type) {
+    case SMCR_LLC_ADD_LINK_CONT:
+        return "ADD LINK CONT";
+    case SMCR_LLC_CONFIRM_RKEY_CONT:
+        return "CONFIRM RKEY CONT";
+    default:
+        return of->name;
+    }
+}
+
 smcr_arrow_text_t
 smcr_arrow_text_llc(wmem_allocator_t *scope, const smcr_llc_t *llc, const char *subject, int role)
 {
-    llc_words_t of = {scope,   llc,
-                      subject, try_val_to_str(llc->type, smcr_values_llc_types),
-                      role,    (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0};
+    const llc_words_t of = {
+        .scope = scope,
+        .llc = llc,
+        .subject = subject,
+        .name = try_val_to_str(llc->type, smcr_values_llc_types),
+        .role = role,
+        .response = llc->flags & SMCR_LLC_FLAG_RESPONSE,
+    };
 
     if (!of.name)
         return (smcr_arrow_text_t){
             "LLC", wmem_strdup_printf(scope, "%s sends an LLC message of unknown type", subject)};
-    const char *label = llc->type == SMCR_LLC_ADD_LINK_CONT       ? "ADD LINK CONT"
-                        : llc->type == SMCR_LLC_CONFIRM_RKEY_CONT ? "CONFIRM RKEY CONT"
-                                                                  : of.name; /* short enough */
-    return (smcr_arrow_text_t){label, words_of(&of)};
+    return (smcr_arrow_text_t){label_of(&of), sentence_of(&of)};
 }

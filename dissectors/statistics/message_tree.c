@@ -28,7 +28,7 @@ typedef struct {
 
 /* The node `name` below `parent` counts it, too. */
 static node_t
-count(node_t parent, const char *name)
+count_node(node_t parent, const char *name)
 {
     return (node_t){parent.tree, tick_stat_node(parent.tree, name, parent.id, TRUE), parent.scope};
 }
@@ -37,7 +37,7 @@ count(node_t parent, const char *name)
 static void
 count_aspect(node_t parent, const char *aspect, const char *value)
 {
-    count(count(parent, aspect), value);
+    count_node(count_node(parent, aspect), value);
 }
 
 /* Whatever comes, a node has few below it: those of a node are a list. */
@@ -64,24 +64,33 @@ count_direction(node_t node, int direction)
 static node_t
 count_class(node_t top, const char *name, const smcr_record_t *record, bool *again)
 {
-    node_t node = count(top, name);
+    node_t node = count_node(top, name);
 
     *again = record->order == SMCR_FLOW_IS_REPEAT || record->order == SMCR_FLOW_IS_COPY;
     if (record->order == SMCR_FLOW_IS_REPEAT)
-        return count(node, "Retransmitted");
-    return *again ? count(node, "Duplicate, made by the network") : node;
+        return count_node(node, "Retransmitted");
+    return *again ? count_node(node, "Duplicate, made by the network") : node;
 }
 
 /* ---- CLC ---- */
 
 static const char *
+agreement(const smcr_clc_t *clc)
+{
+    if (clc->smcd)
+        return "SMC-D";
+    return clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT ? "First contact"
+                                                           : "Link group goes on";
+}
+
+/* What an Accept or Confirm agrees on, or the reason of a Decline; NULL: neither is captured. */
+static const char *
 clc_outcome(const smcr_clc_t *clc)
 {
     const smcr_clc_decline_t *decline = &clc->u.decline;
-    bool first = (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
 
     if (smcr_wire_clc_agrees(clc->header.type))
-        return clc->smcd ? "SMC-D" : first ? "First contact" : "Link group goes on";
+        return agreement(clc);
     if (clc->header.type != SMCR_CLC_DECLINE || !clc->complete)
         return NULL;
     return smcr_value_decline_text(decline->diagnosis, smcr_wire_bits(decline->os, SMCR_MASK_OS));
@@ -92,7 +101,8 @@ static void
 count_clc(node_t top, const smcr_tap_t *packet)
 {
     const smcr_clc_t *clc = packet->clc;
-    node_t node = count(count(top, "CLC"), name_of(top, clc->header.type, smcr_values_clc_types));
+    node_t class = count_node(top, "CLC");
+    node_t node = count_node(class, name_of(top, clc->header.type, smcr_values_clc_types));
     const char *outcome = clc_outcome(clc);
 
     count_aspect(node, "Version",
@@ -151,7 +161,7 @@ count_llc(node_t top, const smcr_tap_t *packet)
     bool deletes = (llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_DELETE_LINK;
     bool again;
     node_t class = count_class(top, "LLC", packet->record, &again);
-    node_t node = count(class, name_of(top, llc->type, smcr_values_llc_types));
+    node_t node = count_node(class, name_of(top, llc->type, smcr_values_llc_types));
 
     if (again)
         return;
@@ -181,9 +191,9 @@ count_flags(node_t node, const smcr_cdc_t *cdc)
 
     for (unsigned i = 0; i < array_length(flags); i++) {
         if (flags[i].set && all.id < 0)
-            all = count(node, "Flags");
+            all = count_node(node, "Flags");
         if (flags[i].set)
-            count(all, proto_registrar_get_nth((unsigned)flags[i].hf)->name);
+            count_node(all, proto_registrar_get_nth((unsigned)flags[i].hf)->name);
     }
 }
 
@@ -195,7 +205,7 @@ count_cdc(node_t top, const smcr_tap_t *packet)
 
     if (again)
         return;
-    node_t node = count(class, "Message");
+    node_t node = count_node(class, "Message");
     count_direction(node, packet->record->direction);
     if (packet->cdc->complete)
         count_flags(node, packet->cdc);
@@ -212,7 +222,7 @@ count_write(node_t top, const smcr_tap_t *packet)
     if (again)
         return;
     node_t node =
-        count(class, smcr_ib_begins_message(packet->roce->opcode) ? "First packet of a request"
+        count_node(class, smcr_ib_begins_message(packet->roce->opcode) ? "First packet of a request"
                                                                   : "Further packet of a request");
     count_direction(node, packet->record->direction);
 }
@@ -221,7 +231,7 @@ static void
 count_ack(node_t top, const smcr_tap_t *packet)
 {
     uint8_t syndrome = packet->roce->syndrome;
-    node_t class = count(top, "Acknowledgement");
+    node_t class = count_node(top, "Acknowledgement");
 
     switch (smcr_wire_bits(syndrome, SMCR_MASK_SYNDROME_KIND)) {
     case SMCR_IB_SYNDROME_NAK:
@@ -230,46 +240,54 @@ count_ack(node_t top, const smcr_tap_t *packet)
             name_of(top, smcr_wire_bits(syndrome, SMCR_MASK_SYNDROME_CODE), smcr_values_nak_codes));
         break;
     case SMCR_IB_SYNDROME_RNR_NAK:
-        count(class, "RNR NAK");
+        count_node(class, "RNR NAK");
         break;
     default:
-        count(class, "ACK");
+        count_node(class, "ACK");
         break;
     }
 }
 
-/* Of a link; what carries no message, and no whole one, is "Other". */
+/* Of a packet that carries no message of SMC-R. */
 static void
-count_packet(node_t top, const smcr_tap_t *packet)
+count_other(node_t top, const smcr_tap_t *packet)
 {
     uint8_t kind = packet->record->kind;
 
-    if (kind == SMCR_RECORD_CORRUPT)
-        count(top, "Wrong ICRC");
-    else if (packet->llc)
-        count_llc(top, packet);
-    else if (packet->cdc)
-        count_cdc(top, packet);
-    else if (kind == SMCR_RECORD_WRITE)
+    if (kind == SMCR_RECORD_WRITE)
         count_write(top, packet);
     else if (kind == SMCR_RECORD_ACK && packet->roce->has_aeth)
         count_ack(top, packet);
     else
-        count(top, kind == SMCR_RECORD_CNP ? "CNP" : "Other");
+        count_node(top, kind == SMCR_RECORD_CNP ? "CNP" : "Other");
+}
+
+/* Counts a packet of a link. Part of a message is "Other", too. */
+static void
+count_packet(node_t top, const smcr_tap_t *packet)
+{
+    if (packet->record->kind == SMCR_RECORD_CORRUPT)
+        count_node(top, "Wrong ICRC");
+    else if (packet->llc)
+        count_llc(top, packet);
+    else if (packet->cdc)
+        count_cdc(top, packet);
+    else
+        count_other(top, packet);
 }
 
 /* With the preference smcr.roce. */
 static void
 count_cm(node_t top, const smcr_record_cm_t *note)
 {
-    node_t class = count(top, "RDMA-CM");
+    node_t class = count_node(top, "RDMA-CM");
     const char *name = name_of(top, note->attribute, smcr_values_cm_attributes);
 
     if (note->repeat_of) {
-        count(count(class, "Retransmitted"), name);
+        count_node(count_node(class, "Retransmitted"), name);
         return;
     }
-    node_t node = count(class, name);
+    node_t node = count_node(class, name);
     count_direction(node, note->conn->roles_known ? note->sender : SMCR_LGR_SIDE_UNKNOWN);
     if (note->attribute == SMCR_IB_CM_REJ)
         count_aspect(node, "Outcome", name_of(top, note->reason, smcr_values_cm_reasons));
@@ -297,7 +315,7 @@ take(stats_tree *tree, packet_info *pinfo, epan_dissect_t *edt _U_, const void *
 
     if (!packet->clc && !packet->record->link && !cm)
         return TAP_PACKET_DONT_REDRAW;
-    node_t top = count((node_t){tree, 0, pinfo->pool}, TOP);
+    node_t top = count_node((node_t){tree, 0, pinfo->pool}, TOP);
     if (packet->clc)
         count_clc(top, packet);
     else if (packet->record->link)

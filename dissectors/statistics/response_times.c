@@ -32,7 +32,7 @@ static const struct {
 };
 
 static void
-begin(struct register_srt *srt _U_, GArray *array)
+begin_tables(struct register_srt *srt _U_, GArray *array)
 {
     static const value_string updates[] = {{SMCR_LLC_CDC, "Cursor update"}, {0, NULL}};
     const value_string *const names[TABLES] = {smcr_values_clc_steps, smcr_values_llc_steps,
@@ -48,8 +48,17 @@ begin(struct register_srt *srt _U_, GArray *array)
 
 /* ---- samples ---- */
 
+/* The table of the packet's message. */
+static unsigned
+table_of(const smcr_tap_t *packet)
+{
+    if (packet->clc)
+        return CLC;
+    return packet->llc ? LLC : CDC;
+}
+
 static tap_packet_status
-take(void *data, packet_info *pinfo, epan_dissect_t *edt _U_, const void *tapped,
+add_sample(void *data, packet_info *pinfo, epan_dissect_t *edt _U_, const void *tapped,
      tap_flags_t flags _U_)
 {
     const srt_data_t *srt = data;
@@ -58,7 +67,7 @@ take(void *data, packet_info *pinfo, epan_dissect_t *edt _U_, const void *tapped
 
     if (!answers || !answers->response_frame || answers->sent_before)
         return TAP_PACKET_DONT_REDRAW;
-    unsigned which = packet->clc ? CLC : packet->llc ? LLC : CDC;
+    unsigned which = table_of(packet);
     nstime_t took = smcr_capture_nstime(smcr_exchange_time(answers)), asked;
     /* when the request must have been sent for the table to show what the field shows */
     nstime_delta(&asked, &pinfo->abs_ts, &took);
@@ -72,6 +81,6 @@ smcr_statistics_register(int proto)
 {
     smcr_conversations_register(proto);
     smcr_graph_register(proto);
-    register_srt_table(proto, SMCR_TAP, TABLES, take, begin, NULL);
+    register_srt_table(proto, SMCR_TAP, TABLES, add_sample, begin_tables, NULL);
     smcr_conversation_filters_register();
 }

@@ -1,10 +1,9 @@
-/* CLC is the first thing on the connection, so each direction is CLC until the first byte that is
- * not, or until a Decline. From there on the bytes go to the dissectors that would have had them
- * without us. A Decline is still expected after Confirm: until CONFIRM LINK has completed either
- * side may change its mind (RFC 7609 C.3).
+/* CLC messages in the byte stream of TCP (RFC 7609 3.5, A.2). CLC comes first on a connection, so
+ * each direction is CLC until the first byte that is no CLC message, or until a Decline. From there
+ * on the bytes go to the dissectors that would get them without the plugin. A Decline may still
+ * follow a Confirm: until CONFIRM LINK has completed, each side may change its mind (RFC 7609 C.3).
  *
- * Connections whose SYN has the option are claimed (handshake.c); a heuristic and Decode As serve
- * the others.
+ * packet-smcr-clc.c calls it, with the bytes that Wireshark's TCP offers to a dissector.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,10 +17,10 @@
 #include "show/show.h"
 #include "fields.h"
 
-/* Set when protocols register. */
+/* Set at hand-off. */
 static struct {
-    dissector_handle_t clc, builtin; /* ours; Wireshark's own `smc`, NULL when it has none */
-    heur_dtbl_entry_t *heuristic;
+    dissector_handle_t clc;     /* the plugin's dissector of CLC */
+    dissector_handle_t builtin; /* Wireshark's own `smc`; NULL: it has none */
 } handles;
 
 static bool
@@ -30,9 +29,8 @@ is_eyecatcher(tvbuff_t *tvb, int offset)
     return smcr_wire_is_eyecatcher(tvb_get_ntohl(tvb, offset));
 }
 
-/* Whether the bytes at `offset` are an eyecatcher; the beginning of one if TCP can give more. */
-static bool
-clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
+bool
+smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 {
     static const uint8_t start[] = {SMCR_CLC_EYECATCHER_R >> 24, SMCR_CLC_EYECATCHER_R >> 16 & 0xff,
                                     SMCR_CLC_EYECATCHER_R >> 8 & 0xff};
@@ -53,22 +51,35 @@ is_possible(int length)
     return length >= SMCR_CLC_HEADER_LENGTH && length <= SMCR_CLC_LENGTH_MAX;
 }
 
-/* Whether a message of this length has its trailer, or, if that is wrong, another one behind it. */
+/* Whether a message of this length at `offset` has its trailer, the eyecatcher at its end. */
+static bool
+has_trailer(tvbuff_t *tvb, int offset, int length)
+{
+    return length <= tvb_captured_length_remaining(tvb, offset) &&
+           is_eyecatcher(tvb, offset + length - SMCR_WIRE_EYECATCHER_LENGTH);
+}
+
+/* Whether the bytes at `offset` are the header of a message: eyecatcher, known type, length. */
+static bool
+is_header(tvbuff_t *tvb, int offset)
+{
+    return tvb_captured_length_remaining(tvb, offset) >= SMCR_CLC_HEADER_LENGTH &&
+           is_eyecatcher(tvb, offset) &&
+           is_possible(tvb_get_ntohs(tvb, offset + SMCR_CLC_LENGTH_AT)) &&
+           try_val_to_str(tvb_get_uint8(tvb, offset + SMCR_CLC_TYPE_AT), smcr_values_clc_types);
+}
+
+/* Whether a message of this length ends there: it has its trailer, or the next message follows. */
 static bool
 ends_at(tvbuff_t *tvb, int offset, int length)
 {
-    int left = tvb_captured_length_remaining(tvb, offset);
-    int next = offset + length;
-
     return is_possible(length) &&
-           ((length <= left && is_eyecatcher(tvb, next - SMCR_WIRE_EYECATCHER_LENGTH)) ||
-            (length + SMCR_CLC_HEADER_LENGTH <= left && is_eyecatcher(tvb, next) &&
-             is_possible(tvb_get_ntohs(tvb, next + SMCR_CLC_LENGTH_AT)) &&
-             try_val_to_str(tvb_get_uint8(tvb, next + SMCR_CLC_TYPE_AT), smcr_values_clc_types)));
+           (has_trailer(tvb, offset, length) || is_header(tvb, offset + length));
 }
 
-/* Length of the message at `offset` by its trailer: `stated`; if that is wrong, up to the first
- * trailer that is there, or to the next message. 0: there is neither. */
+/* Length of the message at `offset` by its trailer: `stated`, the length in its header; if no
+ * message ends there, the distance to the first trailer or to the next message. 0: there is
+ * neither. */
 static int
 length_by_trailer(tvbuff_t *tvb, int offset, int stated)
 {
@@ -82,51 +93,121 @@ length_by_trailer(tvbuff_t *tvb, int offset, int stated)
     return 0;
 }
 
-/* Length of the message at `offset`; 0: TCP can give more of it. Where neither its trailer nor its
- * contents tell, and its length field cannot be, it is everything that is left. */
+/* The same of a message without its whole header, which may continue in the next segment. */
 static int
-length_of(tvbuff_t *tvb, int offset, packet_info *pinfo)
+length_without_header(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 {
     int left = tvb_reported_length_remaining(tvb, offset);
-    int captured = tvb_captured_length_remaining(tvb, offset);
-    bool more = pinfo->can_desegment;
-    smcr_clc_t clc = {0};
 
-    if (captured < SMCR_CLC_HEADER_LENGTH) /* its header may go on in the next segment */
-        return more ? 0 : captured < left ? MAX(left, SMCR_CLC_HEADER_LENGTH) : left;
-    int stated = tvb_get_ntohs(tvb, offset + SMCR_CLC_LENGTH_AT);
-    int length = length_by_trailer(tvb, offset, stated);
-    if (!length && more)
-        smcr_clc_decode(tvb_new_subset_remaining(tvb, offset), pinfo, &clc);
-    if (length || (int)clc.expected > left)
-        return length;
-    if (!is_possible(stated) || (clc.exact && (int)clc.expected == left))
-        return more && !clc.exact ? 0 : left;
-    return stated > left && more ? 0 : stated;
+    if (pinfo->can_desegment)
+        return 0;
+    if (tvb_captured_length_remaining(tvb, offset) < left) /* the capture has cut the header */
+        return MAX(left, SMCR_CLC_HEADER_LENGTH);
+    return left;
 }
 
-/* The CLC message at `offset`. NULL: TCP can give more of it. */
+/* The same of a message without trailer, as long as TCP can deliver more: the fields of the message
+ * say how many bytes it has. */
+static int
+length_by_contents(tvbuff_t *tvb, int offset, packet_info *pinfo, int stated)
+{
+    int left = tvb_reported_length_remaining(tvb, offset);
+    smcr_clc_t clc = {0};
+
+    smcr_clc_decode(tvb_new_subset_remaining(tvb, offset), pinfo, &clc);
+    bool is_complete = clc.exact && (int)clc.expected == left;
+    if ((int)clc.expected > left)
+        return 0;
+    if (is_complete || !is_possible(stated))
+        return clc.exact ? left : 0;
+    return stated > left ? 0 : stated;
+}
+
+/* Length of the message at `offset`, bytes. 0: TCP can deliver more of it.
+ *
+ * The length in the header is believed if a trailer confirms it. Else the first trailer counts, and
+ * without one the fields of the message. Where nothing confirms the length, and no message can have
+ * the stated one, the message is everything that is left. */
+static int
+length_of_message(tvbuff_t *tvb, int offset, packet_info *pinfo)
+{
+    if (tvb_captured_length_remaining(tvb, offset) < SMCR_CLC_HEADER_LENGTH)
+        return length_without_header(tvb, offset, pinfo);
+    int stated = tvb_get_ntohs(tvb, offset + SMCR_CLC_LENGTH_AT);
+    int length = length_by_trailer(tvb, offset, stated);
+    if (length)
+        return length;
+    if (pinfo->can_desegment)
+        return length_by_contents(tvb, offset, pinfo, stated);
+    return is_possible(stated) ? stated : tvb_reported_length_remaining(tvb, offset);
+}
+
+/* The CLC message at `offset`. NULL: TCP can deliver more of it. */
 static tvbuff_t *
 message_at(tvbuff_t *tvb, int offset, packet_info *pinfo)
 {
-    int length = length_of(tvb, offset, pinfo);
+    int length = length_of_message(tvb, offset, pinfo);
     int captured = MIN(length, tvb_captured_length_remaining(tvb, offset));
 
     return length ? tvb_new_subset_length_caplen(tvb, offset, captured, length) : NULL;
 }
 
+/* Whether the header at the beginning has a known type, as far as it was captured. */
+static bool
+has_known_type(tvbuff_t *tvb)
+{
+    return tvb_captured_length(tvb) <= SMCR_CLC_TYPE_AT ||
+           try_val_to_str(tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT), smcr_values_clc_types);
+}
+
+bool
+smcr_tcp_clc_is_plausible(tvbuff_t *tvb)
+{
+    if (!has_known_type(tvb))
+        return false;
+    int stated = tvb_captured_length(tvb) < SMCR_CLC_HEADER_LENGTH
+                     ? SMCR_CLC_HEADER_LENGTH
+                     : tvb_get_ntohs(tvb, SMCR_CLC_LENGTH_AT);
+    return is_possible(stated) || length_by_trailer(tvb, 0, stated);
+}
+
+bool
+smcr_tcp_clc_has_ended(const packet_info *pinfo, const smcr_conn_t *conn)
+{
+    if (!conn)
+        return false;
+    uint32_t end = conn->clc_end[!smcr_handshake_from_client(pinfo, conn)];
+    return end && pinfo->num > end;
+}
+
 /* ---- first pass ---- */
 
-/* Whether the segment may be a part of a CLC message of which the capture lacks another one. */
-static bool
-is_part(tvbuff_t *tvb, smcr_conn_t *conn, bool from_server, smcr_arrival_span_t span)
-{
-    int trailer = (int)tvb_reported_length(tvb) - SMCR_WIRE_EYECATCHER_LENGTH;
-    bool ends = !tvb_bytes_exist(tvb, 0, (int)tvb_reported_length(tvb)) ||
-                (trailer >= 0 && is_eyecatcher(tvb, trailer));
+/* A segment, or what TCP has put together from several, while it is learned. */
+typedef struct {
+    tvbuff_t *tvb;
+    packet_info *pinfo;
+    smcr_conn_t *conn;
+    const struct tcpinfo *tcp; /* NULL: it is not known where the segment is in its byte stream */
+    bool from_server;
+    smcr_tcp_begun_t **begun; /* of its direction: the message that is not complete; NULL: none */
+    bool declined;            /* its last CLC message is a Decline */
+    smcr_arrival_span_t span; /* from the first byte that is not learned yet; empty */
+    smcr_arrival_t arrival;   /* its member `span` is the one above, or NULL if `tcp` is NULL */
+} clc_segment_t;
 
-    span.end += tvb_reported_length(tvb);
-    return smcr_evidence_tcp_is_part(conn, from_server, &span, ends);
+/* Whether the bytes at the beginning may be a part of a CLC message whose other part is missing in
+ * the capture. */
+static bool
+is_part_of_message(const clc_segment_t *segment)
+{
+    unsigned length = tvb_reported_length(segment->tvb);
+    int trailer = (int)length - SMCR_WIRE_EYECATCHER_LENGTH;
+    bool may_end = !tvb_bytes_exist(segment->tvb, 0, (int)length) ||
+                   (trailer >= 0 && is_eyecatcher(segment->tvb, trailer));
+    smcr_arrival_span_t span = segment->span;
+
+    span.end += length;
+    return smcr_evidence_tcp_is_part(segment->conn, segment->from_server, &span, may_end);
 }
 
 /* Keeps the beginning of a message: the rest may never come. */
@@ -144,63 +225,163 @@ keep_begun(tvbuff_t *tvb, int offset, packet_info *pinfo)
     return begun;
 }
 
-/* NULL: TCP has put the message together with what comes behind. */
+/* The message that an earlier segment has begun, if this segment does not continue it. NULL: TCP
+ * has put it together with the bytes after it, or there was none. */
 static smcr_tcp_begun_t *
-still_begun(smcr_tcp_begun_t *begun, const struct tcpinfo *data)
+still_begun(smcr_tcp_begun_t *begun, const struct tcpinfo *tcp)
 {
-    if (!begun || (data && !data->is_reassembled))
+    if (!begun || (tcp && !tcp->is_reassembled))
         return begun;
     begun->goes_on = true;
     return NULL;
 }
 
-/* Learns from a segment, or what TCP has put together: its messages, and where CLC ends. `data`: of
- * TCP, where it is in the byte stream; NULL: not known. */
+/* Begins with the first byte of the segment. In place, since the arrival points into it. */
 static void
-learn_segment(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct tcpinfo *data)
+begin_segment(clc_segment_t *segment)
 {
-    bool from_server = !smcr_handshake_from_client(pinfo, conn);
-    smcr_arrival_span_t span = {.first = data ? data->seq : 0, .end = data ? data->seq : 0,
-                                .taken = data ? data->lastackseq : 0,
-                                .has_syns = smcr_handshake_has_syns(conn),
-                                .has_fin = smcr_handshake_began_to_close(conn, !from_server)};
-    smcr_arrival_t arrival = smcr_packet_arrival(pinfo);
-    smcr_tcp_begun_t **begun = &conn->begun[from_server];
-    smcr_clc_t clc = {0};
+    const struct tcpinfo *tcp = segment->tcp;
+    smcr_conn_t *conn = segment->conn;
+    bool from_client = smcr_handshake_from_client(segment->pinfo, conn);
+
+    segment->from_server = !from_client;
+    segment->begun = &conn->begun[!from_client];
+    segment->span = (smcr_arrival_span_t){
+        .has_syns = smcr_handshake_has_syns(conn),
+        .has_fin = smcr_handshake_began_to_close(conn, from_client),
+    };
+    segment->arrival = smcr_packet_arrival(segment->pinfo);
+    if (!tcp)
+        return;
+    segment->span.first = segment->span.end = tcp->seq;
+    segment->span.taken = tcp->lastackseq;
+    segment->arrival.span = &segment->span;
+}
+
+static void
+learn_message(clc_segment_t *segment, tvbuff_t *message, unsigned nth)
+{
+    smcr_clc_t clc;
+
+    smcr_clc_decode(message, segment->pinfo, &clc);
+    segment->span.end += tvb_reported_length(message);
+    smcr_packet_learn_clc(&segment->arrival, segment->conn, &clc, nth, segment->from_server);
+    smcr_hooks_watch();
+    smcr_udp_ports_watch();
+    segment->span.first = segment->span.end;
+    segment->declined = clc.header.type == SMCR_CLC_DECLINE;
+}
+
+/* Learns the messages of the segment. Returns the number of their bytes; -1 where the last message
+ * is not complete. */
+static int
+learn_messages(clc_segment_t *segment)
+{
+    tvbuff_t *tvb = segment->tvb;
+    packet_info *pinfo = segment->pinfo;
     int offset = 0;
 
-    arrival.span = data ? &span : NULL;
-    *begun = still_begun(*begun, data);
     for (unsigned nth = 0;
-         clc.header.type != SMCR_CLC_DECLINE && clc_begins(tvb, offset, pinfo); nth++) {
+         !segment->declined && smcr_tcp_clc_begins(tvb, offset, pinfo); nth++) {
         tvbuff_t *message = message_at(tvb, offset, pinfo);
         if (!message) {
-            *begun = keep_begun(tvb, offset, pinfo);
-            return;
+            *segment->begun = keep_begun(tvb, offset, pinfo);
+            return -1;
         }
-        smcr_clc_decode(message, pinfo, &clc);
-        span.end += tvb_reported_length(message);
-        smcr_packet_learn_clc(&arrival, conn, &clc, nth, from_server);
-        smcr_hooks_watch();
-        smcr_udp_ports_watch();
-        span.first = span.end;
+        learn_message(segment, message, nth);
         offset += (int)tvb_reported_length(message);
     }
-    if (offset == 0 && data && /* another dissector has had the Proposal, before the SYN came */
-        ((data->is_reassembled && !conn->proposal_frame) || is_part(tvb, conn, from_server, span)))
-        return;
-    int rest = tvb_captured_length_remaining(tvb, offset);
-    if (rest > 0 || clc.header.type == SMCR_CLC_DECLINE)
-        smcr_state_clc_ended(arrival.state, conn, from_server, pinfo->num);
-    if (rest < SMCR_WIRE_EYECATCHER_LENGTH) /* it may be the beginning of one */
-        arrival.span = NULL;
+    return offset;
+}
+
+/* Whether a segment that does not begin with CLC may have the rest of a CLC message: CLC has not
+ * ended then. Either another dissector has had the Proposal, before the SYN came, or segments are
+ * missing in the capture. */
+static bool
+may_be_rest_of_clc(const clc_segment_t *segment)
+{
+    if (!segment->tcp)
+        return false;
+    return (segment->tcp->is_reassembled && !segment->conn->proposal_frame) ||
+           is_part_of_message(segment);
+}
+
+/* Learns where CLC ends in a direction: at a Decline, or at the first byte of the application, at
+ * `offset`. */
+static void
+learn_end_of_clc(clc_segment_t *segment, int offset)
+{
+    int rest = tvb_captured_length_remaining(segment->tvb, offset);
+
+    if (rest > 0 || segment->declined)
+        smcr_state_clc_ended(segment->arrival.state, segment->conn, segment->from_server,
+                             segment->pinfo->num);
+    if (rest < SMCR_WIRE_EYECATCHER_LENGTH) /* the bytes may be the beginning of an eyecatcher */
+        segment->arrival.span = NULL;
     if (rest > 0)
-        smcr_packet_learn_data(&arrival, conn, from_server);
+        smcr_packet_learn_data(&segment->arrival, segment->conn, segment->from_server);
+}
+
+/* Learns from a segment: its messages, and where CLC ends. */
+static void
+learn_segment(clc_segment_t *segment)
+{
+    begin_segment(segment);
+    *segment->begun = still_begun(*segment->begun, segment->tcp);
+    int offset = learn_messages(segment);
+    if (offset < 0 || (offset == 0 && may_be_rest_of_clc(segment)))
+        return;
+    learn_end_of_clc(segment, offset);
+}
+
+/* Makes the connection of a segment that begins with a CLC message, where the handshake was not
+ * captured. Only a server sends an Accept, so its sender is the server. The sender of any other
+ * message is taken for the client; with a Decline that is not certain. NULL: it is no CLC. */
+static smcr_conn_t *
+claim_without_handshake(tvbuff_t *tvb, packet_info *pinfo)
+{
+    if (!smcr_tcp_clc_begins(tvb, 0, pinfo) || !smcr_tcp_clc_is_plausible(tvb))
+        return NULL;
+    bool accepts = tvb_captured_length(tvb) > SMCR_CLC_TYPE_AT &&
+                   tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT) == SMCR_CLC_ACCEPT;
+    return smcr_handshake_claim(pinfo, !accepts);
+}
+
+smcr_conn_t *
+smcr_tcp_clc_learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn,
+                   const struct tcpinfo *tcp)
+{
+    if (!conn)
+        conn = claim_without_handshake(tvb, pinfo);
+    if (conn) {
+        clc_segment_t segment = {.tvb = tvb, .pinfo = pinfo, .conn = conn, .tcp = tcp};
+        learn_segment(&segment);
+    }
+    return conn;
 }
 
 /* ---- every pass ---- */
 
-/* Shows a message, number `nth` in this frame, with what was learned of it. Returns its type. */
+/* Whether the connection has fallen back to TCP because of this Decline, and not before. */
+static bool
+has_caused_fallback(const packet_info *pinfo, const smcr_conn_t *conn)
+{
+    return conn && conn->fallback.frame == pinfo->num &&
+           conn->fallback.kind == SMCR_FALLBACK_DECLINED;
+}
+
+/* `below`: subtree of the Decline. */
+static void
+show_decline(packet_info *pinfo, proto_tree *below, const smcr_conn_t *conn)
+{
+    if (has_caused_fallback(pinfo, conn))
+        smcr_show_fallback(pinfo, below, conn);
+    else
+        smcr_item_raise(pinfo, proto_tree_get_parent(below), &ei_smcr_clc_declined);
+}
+
+/* Shows a message, number `nth` in this frame from 0, with what was learned of it. Returns its
+ * type. */
 static uint8_t
 show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
              unsigned nth)
@@ -215,25 +396,19 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr
         smcr_annotate_packet(message, pinfo, below, &record, NULL);
         smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record, .clc = &clc});
     }
-    if (clc.header.type == SMCR_CLC_DECLINE && conn && conn->fallback.frame == pinfo->num &&
-        conn->fallback.kind == SMCR_FALLBACK_DECLINED) /* else it has fallen back before */
-        smcr_show_fallback(pinfo, below, conn);
-    else if (clc.header.type == SMCR_CLC_DECLINE)
-        smcr_item_raise(pinfo, proto_tree_get_parent(below), &ei_smcr_clc_declined);
-    /* Wireshark's own; NULL when it has none */
+    if (clc.header.type == SMCR_CLC_DECLINE)
+        show_decline(pinfo, below, conn);
     if (handles.builtin && smcr_preferences.builtin_too)
         call_dissector(handles.builtin, message, pinfo, tree);
     return clc.header.type;
 }
 
-/* Shows the messages at the beginning of a segment. Returns the bytes that they have; asks TCP for
- * more where a message is not all there, and then returns -1. */
-static int
-show_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+int
+smcr_tcp_clc_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
     int offset = 0;
 
-    for (unsigned nth = 0; clc_begins(tvb, offset, pinfo); nth++) {
+    for (unsigned nth = 0; smcr_tcp_clc_begins(tvb, offset, pinfo); nth++) {
         tvbuff_t *message = message_at(tvb, offset, pinfo);
         if (!message) {
             pinfo->desegment_offset = offset;
@@ -253,11 +428,14 @@ show_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_co
     return offset;
 }
 
-/* A dissector that took over the whole conversation is hidden below our claim: it gets the bytes
- * from here. Returns what it returns, 0 when there is none. */
+/* ---- after CLC ---- */
+
+/* Calls the dissector that another protocol has set for the conversation, if there is one: the
+ * plugin's claim hides it from TCP. Returns the bytes that it dissected; 0: there is none, or it
+ * rejects the bytes. */
 static int
-call_hidden(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
-            void *data)
+call_hidden_dissector(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo,
+                      proto_tree *tree, void *data)
 {
     dissector_handle_t hidden = smcr_handshake_other(conversation->dissector_tree, pinfo->num);
 
@@ -266,22 +444,22 @@ call_hidden(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo, pro
     int offset = pinfo->desegment_offset;
     uint32_t length = pinfo->desegment_len;
     int used = call_dissector_only(hidden, tvb, pinfo, tree, data);
-    if (used == 0) { /* some reject bytes and ask for more, which TCP takes for a bug of ours */
+    if (used == 0) { /* some reject bytes and ask for more, which TCP reports as a bug of CLC's */
         pinfo->desegment_offset = offset;
         pinfo->desegment_len = length;
     }
     return used;
 }
 
-/* The frame has shown CLC already: the next dissector is to leave that in the Info column. */
+/* Keeps the text of CLC in the Info column: the next dissector writes its own after it. */
 static void
-keep_info(packet_info *pinfo)
+fence_info(packet_info *pinfo)
 {
     col_append_str(pinfo->cinfo, COL_INFO, ", ");
     col_set_fence(pinfo->cinfo, COL_INFO);
 }
 
-/* Nobody had anything to add: the comma goes. */
+/* Removes the comma at the end of the Info column, if no dissector has added any text. */
 static void
 trim_info(packet_info *pinfo)
 {
@@ -294,13 +472,18 @@ trim_info(packet_info *pinfo)
     col_add_str(pinfo->cinfo, COL_INFO, trimmed);
 }
 
-/* What follows the CLC messages of this segment. TCP asks its dissectors anew, us included. */
+/* Has TCP dissect the bytes after the CLC messages of this segment. TCP asks all its dissectors, so
+ * also that of CLC: the bypass makes it step aside.
+ *
+ * A dissector that takes the whole connection now would get every byte of this frame when the frame
+ * is dissected next time, the CLC messages too. So CLC keeps this frame, and the other dissector
+ * begins with the next one. */
 static void
 dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, void *data)
 {
     conversation_t *conversation = find_or_create_conversation(pinfo);
 
-    keep_info(pinfo);
+    fence_info(pinfo);
     conversation_t *outer = smcr_handshake_set_bypass(conversation);
     TRY {
         decode_tcp_ports(tvb, offset, pinfo, tree, (int)pinfo->srcport, (int)pinfo->destport,
@@ -311,7 +494,7 @@ dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tre
     }
     ENDTRY;
     dissector_handle_t next = conversation_get_dissector(conversation, pinfo->num);
-    if (next && next != handles.clc) { /* it takes the connection: of this frame it has the rest */
+    if (next && next != handles.clc) {
         conversation_set_dissector_from_frame_number(conversation, pinfo->num, handles.clc);
         conversation_set_dissector_from_frame_number(conversation, pinfo->num + 1, next);
     }
@@ -320,10 +503,8 @@ dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tre
         pinfo->desegment_offset += offset;
 }
 
-/* Hands what is not CLC to the dissectors that TCP would have asked without us. Returns what the
- * caller is to return to TCP. */
-static int
-dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, void *data)
+int
+smcr_tcp_dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, void *data)
 {
     pinfo->can_desegment = pinfo->saved_can_desegment;
     if (offset > 0) {
@@ -332,20 +513,37 @@ dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, vo
     }
     smcr_record_t first;
     if (smcr_packet_learned(pinfo, SMCR_PACKET_CLC, 0, &first))
-        keep_info(pinfo); /* TCP has put the message of this frame together from two */
-    return call_hidden(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
+        fence_info(pinfo); /* TCP has put the message of this frame together from two */
+    return call_hidden_dissector(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
 }
 
-/* Tells listeners of the application's data that TCP brings, from `offset` on. */
-static void
-tap_data(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
-         const struct tcpinfo *tcp)
+int
+smcr_tcp_dissect_bypassed(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo,
+                          proto_tree *tree, void *data)
+{
+    pinfo->can_desegment = pinfo->saved_can_desegment;
+    return call_hidden_dissector(conversation, tvb, pinfo, tree, data);
+}
+
+/* ---- data on TCP ---- */
+
+/* Whether the connection has fallen back to TCP, in this frame or before. */
+static bool
+has_fallen_back(const packet_info *pinfo, const smcr_conn_t *conn)
+{
+    return conn && conn->fallback.kind && conn->fallback.frame <= pinfo->num;
+}
+
+void
+smcr_tcp_tap_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
+                      const struct tcpinfo *tcp)
 {
     int length = tvb_reported_length_remaining(tvb, offset);
 
-    if (!tcp || length <= 0)
+    if (!has_fallen_back(pinfo, conn) || !tcp || length <= 0)
         return;
-    /* that of the first byte. With what a FIN completes, TCP tells the number of the FIN */
+    /* Sequence number of the first byte of `tvb`. TCP's `seq` will not do: with data that a FIN
+     * completes, it is the number of the FIN. */
     uint32_t seq = tcp->is_reassembled ? tcp->seq : tcp->nxtseq - tvb_reported_length(tvb);
     smcr_tap_segment(pinfo,
                      &(smcr_tap_segment_t){.conn = conn,
@@ -355,7 +553,7 @@ tap_data(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
 }
 
 void
-smcr_tcp_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
+smcr_tcp_show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
     smcr_record_t record;
 
@@ -367,14 +565,12 @@ smcr_tcp_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_co
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record});
 }
 
-/* Data, from `offset` on, of a connection that fell back, which finds them. `data`: of TCP. */
-static void
-show_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
-              const smcr_conn_t *conn, const void *data)
+void
+smcr_tcp_show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                       const smcr_conn_t *conn)
 {
-    if (!conn || !conn->fallback.kind || conn->fallback.frame > pinfo->num)
+    if (!has_fallen_back(pinfo, conn))
         return;
-    tap_data(tvb, offset, pinfo, conn, data);
     smcr_item_hide(smcr_annotate_segment(tvb, pinfo, tree, conn));
     if (conn->fallback.frame == pinfo->num && conn->fallback.kind != SMCR_FALLBACK_DECLINED) {
         smcr_show_fallback(pinfo, tree, conn);
@@ -384,95 +580,9 @@ show_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
                                          smcr_show_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
-/* Whether the header that begins here is, as far as it is there, one that CLC can have. */
-static bool
-is_plausible(tvbuff_t *tvb)
-{
-    unsigned captured = tvb_captured_length(tvb);
-
-    if (captured > SMCR_CLC_TYPE_AT &&
-        !try_val_to_str(tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT), smcr_values_clc_types))
-        return false;
-    int stated = captured < SMCR_CLC_HEADER_LENGTH ? SMCR_CLC_HEADER_LENGTH
-                                                   : tvb_get_ntohs(tvb, SMCR_CLC_LENGTH_AT);
-    return is_possible(stated) || length_by_trailer(tvb, 0, stated);
-}
-
-/* First pass: returns the connection, NULL when there is none. Where the handshake was not
- * captured, it begins with CLC. Only a server accepts. Who declines is not certain; then the sender
- * is taken for the client. */
-static smcr_conn_t *
-learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn, const struct tcpinfo *data)
-{
-    if (!conn && clc_begins(tvb, 0, pinfo) && is_plausible(tvb)) {
-        bool accepts = tvb_captured_length(tvb) > SMCR_CLC_TYPE_AT &&
-                       tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT) == SMCR_CLC_ACCEPT;
-        conn = smcr_handshake_claim(pinfo, !accepts);
-    }
-    if (conn)
-        learn_segment(tvb, pinfo, conn, data);
-    return conn;
-}
-
-/* Dissects bytes of a TCP connection: CLC first, and what follows it as without us. */
-static int
-dissect_clc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
-{
-    conversation_t *bypass = smcr_handshake_bypass();
-
-    if (pinfo->flags.in_error_pkt) /* quoted: it is no segment on the wire */
-        return 0;
-    if (bypass) {
-        pinfo->can_desegment = pinfo->saved_can_desegment;
-        return call_hidden(bypass, tvb, pinfo, tree, data);
-    }
-    smcr_conn_t *conn = smcr_handshake_find(pinfo);
-    uint32_t end = conn ? conn->clc_end[!smcr_handshake_from_client(pinfo, conn)] : 0;
-
-    if (end && pinfo->num > end) {
-        show_fallback(tvb, 0, pinfo, tree, conn, data);
-        return dissect_rest(tvb, 0, pinfo, tree, data);
-    }
-    if (!pinfo->fd->visited)
-        conn = learn(tvb, pinfo, conn, data);
-    int offset = show_messages(tvb, pinfo, tree, conn);
-    if (offset < 0 || tvb_captured_length_remaining(tvb, offset) <= 0)
-        return (int)tvb_captured_length(tvb);
-    show_fallback(tvb, offset, pinfo, tree, conn, data);
-    smcr_tcp_show(tvb, pinfo, tree, conn);
-    return dissect_rest(tvb, offset, pinfo, tree, data);
-}
-
-/* ---- hooks ---- */
-
-/* For connections whose handshake was not captured. Text in EBCDIC may begin with the eyecatcher,
- * too; Wireshark's own dissector takes that for SMC, and it would come before us from then on, so
- * it is given to that one from here. */
-static ws_bool
-dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
-{
-    heur_dtbl_entry_t *heuristic = handles.heuristic;
-
-    if (tvb_captured_length(tvb) < SMCR_WIRE_EYECATCHER_LENGTH || !clc_begins(tvb, 0, pinfo) ||
-        smcr_handshake_bypass() || !smcr_heuristic_enabled(heuristic))
-        return false;
-    bool is_layer = heuristic->protocol != NULL; /* an earlier packet is not done with yet */
-    smcr_heuristic_takes(heuristic, pinfo);
-    pinfo->can_desegment = pinfo->saved_can_desegment;
-    if (!is_plausible(tvb) && !smcr_handshake_find(pinfo))
-        return handles.builtin && call_dissector_with_data(handles.builtin, tvb, pinfo, tree, data);
-    if (is_layer)
-        return dissect_clc(tvb, pinfo, tree, data) != 0;
-    return call_dissector_only(handles.clc, tvb, pinfo, tree, data) != 0;
-}
-
 void
-smcr_tcp_clc_handoff(void)
+smcr_tcp_clc_handoff(dissector_handle_t clc)
 {
-    /* With a name: Export PDU writes the name of the dissector of a conversation. */
-    handles.clc = register_dissector("smcr", dissect_clc, proto_smcr);
+    handles.clc = clc;
     handles.builtin = find_dissector("smc");
-    dissector_add_for_decode_as("tcp.port", handles.clc);
-    handles.heuristic =
-        smcr_heuristic_add("tcp", dissect_heuristic, "SMC-R CLC over TCP", "smcr_clc");
 }

@@ -1,5 +1,5 @@
 /* Knows SMC-R on Wireshark's TCP: the option, CLC within the byte stream. Does not know RoCE.
- * Called when dissectors register.
+ * Called by packet-smcr-tcpopt.c and packet-smcr-clc.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,24 +9,104 @@
 #include "compat.h"
 #include "host/host.h"
 
-#define SMCR_TCP_BEGUN 1 /* key of p_add_proto_data() */
+/* ---- the option (option.c) ---- */
 
-/* A CLC message of which TCP has brought the first bytes only; that of the frame with the last. */
+/* Whether an experimental option of TCP (kind 253 or 254) is the SMC-R option: its ExID is "SMCR"
+ * in EBCDIC (RFC 7609 A.1). `tvb`: the option, from its kind on. */
+bool smcr_tcp_option_is_ours(tvbuff_t *tvb);
+
+/* First pass: learns the SMC-R option of a SYN or SYN-ACK. The TCP conversation is claimed for CLC
+ * from this frame on. In any other segment the option changes nothing.
+ * `tcp`: header of the segment; NULL: not known, and nothing is learned. */
+void smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp);
+
+/* Shows the SMC-R option `tvb`, and raises expert items where RFC 7609 3.1 or 3.5.1.1 is not kept.
+ * `tcp`: header of the segment; NULL: not known. */
+void smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                          const struct tcpheader *tcp);
+
+/* First pass: learns whether a SYN-ACK comes without the SMC-R option: then the connection stays on
+ * TCP. `tvb`: the option "maximum segment size", which every SYN-ACK has. `tcp`: its header. */
+void smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp);
+
+/* Shows the fallback at the SYN-ACK that has caused it by coming without the SMC-R option. */
+void smcr_tcp_option_show_mss(packet_info *pinfo, proto_tree *tree);
+
+/* ---- CLC in the byte stream (clc_stream.c) ----
+ *
+ * Offsets and lengths are bytes, from the first byte of `tvb` on: the payload of a TCP segment, or
+ * what Wireshark's TCP has put together from several segments. */
+
+/* Whether the bytes at `offset` are an eyecatcher ("SMCR" or "SMCD" in EBCDIC, RFC 7609 A.2). The
+ * first one to three bytes of an eyecatcher count where TCP can deliver the others later. */
+bool smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo);
+
+/* Whether the CLC header at the beginning of `tvb` has a known type and a possible length, as far
+ * as it was captured. */
+bool smcr_tcp_clc_is_plausible(tvbuff_t *tvb);
+
+/* Whether an earlier frame had the last CLC message of this direction: this frame has none. `conn`:
+ * the connection of the frame; NULL: none is known, and CLC has not ended. */
+bool smcr_tcp_clc_has_ended(const packet_info *pinfo, const smcr_conn_t *conn);
+
+/* First pass: learns the CLC messages of a segment, and the first bytes of the application.
+ * `conn`: the connection of the segment; NULL: none is known. `tcp`: where the segment is in its
+ * byte stream; NULL: not known. Returns the connection. Where the handshake was not captured, the
+ * first CLC message makes one. NULL: there is none. */
+smcr_conn_t *smcr_tcp_clc_learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn,
+                                const struct tcpinfo *tcp);
+
+/* Shows the CLC messages at the beginning of `tvb`. Returns the number of their bytes. Returns -1
+ * where a message is not complete: TCP has been asked for the next segment. */
+int smcr_tcp_clc_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn);
+
+/* Reports the application's data, from `offset` on, to the listeners of the tap; only of a
+ * connection that has fallen back to TCP by this frame. `tcp`: NULL: not known, nothing is
+ * reported. */
+void smcr_tcp_tap_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
+                           const struct tcpinfo *tcp);
+
+/* Shows, at data of a connection that has fallen back to TCP by this frame, which connection it is
+ * and why it fell back. The frame that caused the fallback shows an item, later frames hidden
+ * fields. */
+void smcr_tcp_show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                            const smcr_conn_t *conn);
+
+/* Shows what rules of RFC 7609 the first bytes of the application break, if this frame has them. */
+void smcr_tcp_show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                        const smcr_conn_t *conn);
+
+/* Has the bytes from `offset` on, which are not CLC, dissected as if the plugin were not there.
+ * `data`: of TCP. Returns what a dissector above TCP returns: the bytes that were dissected. */
+int smcr_tcp_dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
+                          void *data);
+
+/* Has a segment dissected as if the plugin were not there, while the bypass of CLC is set to
+ * `conversation`. Returns as smcr_tcp_dissect_rest() does. */
+int smcr_tcp_dissect_bypassed(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo,
+                              proto_tree *tree, void *data);
+
+/* Called once, after all protocols have registered. `clc`: the dissector of CLC, which claims TCP
+ * conversations. */
+void smcr_tcp_clc_handoff(dissector_handle_t clc);
+
+/* ---- every segment (segment.c) ---- */
+
+#define SMCR_TCP_BEGUN 1 /* key of p_add_proto_data(): smcr_tcp_begun_t, at its frame */
+
+/* A CLC message that is not complete: TCP has delivered its first bytes only. It is kept at the
+ * frame that has the last of these bytes. */
 typedef struct smcr_tcp_begun {
-    const uint8_t *bytes;
-    unsigned length;    /* of `bytes` */
-    unsigned whole;     /* bytes that the message has at least */
-    bool goes_on;       /* TCP has brought more of it */
-    uint32_t next;      /* sequence number of the byte behind them, as in TCP's header */
-    uint32_t end_frame; /* in which the connection ends before that byte; 0: it has not */
+    const uint8_t *bytes; /* the first bytes of the message; file scope */
+    unsigned length;      /* bytes, of `bytes` */
+    unsigned whole;       /* bytes that the message has at least, by its header if that is there */
+    bool goes_on;         /* TCP has delivered the next bytes of the message in a later frame */
+    uint32_t next;        /* sequence number after `bytes`, as in TCP's header; 0: not known yet */
+    uint32_t end_frame;   /* frame of the FIN or RST after `bytes`; 0: there is none */
 } smcr_tcp_begun_t;
 
-/* What rules say of the first bytes of the application, if this frame has them. */
-void smcr_tcp_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn);
-
-/* Called once, when protocols register, after TCP. */
-void smcr_tcp_segment_register(void);
-
-/* Each hooks its dissector in; called once, after all protocols have registered. */
-void smcr_tcp_option_handoff(void);
-void smcr_tcp_clc_handoff(void);
+/* Shows at a segment what no other dissector shows: which connection it belongs to, and a CLC
+ * message that never becomes complete. Reports the segment to the listeners of the tap.
+ * `tvb`: from the TCP header on. `annotated`: what smcr_annotate_count() was before TCP's dissector
+ * was called. */
+void smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned annotated);

@@ -23,7 +23,7 @@
 #define SMCR_CLC_HEADER_LENGTH 8
 #define SMCR_CLC_TRAILER_LENGTH 4
 #define SMCR_CLC_BASE_LENGTH 40      /* Proposal: up to and with the IP area offset */
-#define SMCR_CLC_SMCD_AREA_LENGTH 40 /* Proposal: right behind, when it is there */
+#define SMCR_CLC_SMCD_AREA_LENGTH 40 /* Proposal: right after these, when it is there */
 #define SMCR_CLC_CONNS_MIN 16         /* of release 1; Linux: SMC_CONN_PER_LGR_MIN */
 #define SMCR_CLC_ACCEPT_LENGTH 68    /* of version 1, and of its Confirm */
 #define SMCR_CLC_CORE_LENGTH 60      /* Accept, Confirm: up to and with the RMB's address */
@@ -143,7 +143,7 @@ enum smcr_clc_release_code { SMCR_CLC_RELEASES(SMCR_WIRE_ENUM_ROW) };
 enum smcr_clc_step { SMCR_CLC_STEPS(SMCR_WIRE_ENUM_ROW) };
 enum smcr_clc_decline_code { SMCR_CLC_DECLINE_CODES(SMCR_WIRE_ENUM_ROW) };
 
-/* A sum of an EID of 32 bytes, by which two are compared. */
+/* Returns a checksum of an EID (SMCR_WIRE_EID_LENGTH bytes, padded), by which EIDs are compared. */
 static inline uint32_t
 smcr_wire_eid_sum(const uint8_t *eid)
 {
@@ -154,7 +154,7 @@ smcr_wire_eid_sum(const uint8_t *eid)
     return sum;
 }
 
-/* Accept and Confirm agree on SMC. `type`: enum smcr_clc_type */
+/* Whether messages of this type (enum smcr_clc_type) agree on SMC: Accept and Confirm do. */
 static inline bool
 smcr_wire_clc_agrees(uint8_t type)
 {

@@ -1,6 +1,6 @@
 /* What the lists of codes share. A list is an X macro whose rows are V(name, value, text): one list
- * makes the enum here and the texts that Wireshark shows (fields.c), so that neither can have an
- * entry that the other lacks. Sizes and limits that CLC, LLC and CDC messages share (RFC 7609 A.2,
+ * makes the enum here and the texts that Wireshark shows (fields.c), so that both have the same
+ * entries. Sizes and limits that CLC, LLC and CDC messages share (RFC 7609 A.2,
  * A.3); units of time.
  *
  * Sections are those of RFC 7609; lists with the name of a header come from Linux net/smc.
@@ -15,7 +15,7 @@
 #define SMCR_WIRE_ENUM_ROW(name, value, text) name = (value),
 #define SMCR_WIRE_TEXT_ROW(name, value, text) [value] = (text),
 
-/* The number in `length` bytes, at most 8, in network order. */
+/* Returns the number in `length` bytes, at most 8, in network order. */
 static inline uint64_t
 smcr_wire_number(const uint8_t *bytes, unsigned length)
 {
@@ -26,13 +26,14 @@ smcr_wire_number(const uint8_t *bytes, unsigned length)
     return number;
 }
 
-/* The value of the bits in `mask`, which are next to each other. */
+/* Returns the number in the bits of `byte` that `mask` has: one bit, or several adjacent ones. */
 static inline uint8_t
 smcr_wire_bits(uint8_t byte, uint8_t mask)
 {
     return (uint8_t)((byte & mask) / (mask & -mask));
 }
 
+/* Lengths in bytes */
 #define SMCR_WIRE_MAC_LENGTH 6
 #define SMCR_WIRE_MAC_GROUP 0x01 /* in the first byte: the address of a group */
 #define SMCR_WIRE_PEER_ID_LENGTH 8
@@ -51,7 +52,7 @@ smcr_wire_bits(uint8_t byte, uint8_t mask)
 #define SMCR_TIME_MICROSECOND UINT64_C(1000)
 #define SMCR_TIME_MILLISECOND UINT64_C(1000000)
 #define SMCR_TIME_SECOND UINT64_C(1000000000)
-/* By how much a capture may have packets of two hosts out of order, or what they tell. */
+/* By how much a capture may have packets of two hosts in the wrong order. */
 #define SMCR_TIME_DISORDER UINT64_C(100000000)
 
 /* A.2.3: one byte holds both codes */
@@ -88,14 +89,14 @@ smcr_wire_bits(uint8_t byte, uint8_t mask)
 enum smcr_bsize { SMCR_BSIZES(SMCR_WIRE_ENUM_ROW) };
 enum smcr_mtu { SMCR_MTUS(SMCR_WIRE_ENUM_ROW) };
 
-/* Size in bytes of an RMB element. `code`: enum smcr_bsize */
+/* Returns the size of an RMB element in bytes. `code` is 0 to 15 (enum smcr_bsize, A.2.3). */
 static inline uint32_t
 smcr_bsize_bytes(unsigned code)
 {
     return UINT32_C(16384) << code;
 }
 
-/* MTU in bytes, 0 when it is not known. `code`: enum smcr_mtu */
+/* Returns the MTU in bytes; 0: the code (enum smcr_mtu, A.2.3) is not defined. */
 static inline int
 smcr_mtu_bytes(unsigned code)
 {

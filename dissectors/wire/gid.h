@@ -10,11 +10,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#define SMCR_GID_LENGTH 16
-#define SMCR_GID_IPV4_AT 12 /* the address in a mapped one */
+#define SMCR_GID_LENGTH 16  /* bytes */
+#define SMCR_GID_IPV4_AT 12 /* offset of the IPv4 address in a mapped one */
 #define SMCR_GID_IPV4_LENGTH 4
 
-/* Writes the bytes of an IPv4 address as a GID. */
+/* Writes an IPv4 address, of 4 bytes in network order, as a GID. */
 static inline void
 smcr_gid_map_ipv4(uint8_t gid[SMCR_GID_LENGTH], const void *ipv4)
 {
@@ -23,6 +23,7 @@ smcr_gid_map_ipv4(uint8_t gid[SMCR_GID_LENGTH], const void *ipv4)
     memcpy(gid + SMCR_GID_IPV4_AT, ipv4, SMCR_GID_IPV4_LENGTH);
 }
 
+/* Whether the GID is a mapped IPv4 address. */
 static inline bool
 smcr_gid_is_ipv4(const uint8_t gid[SMCR_GID_LENGTH])
 {
@@ -32,6 +33,7 @@ smcr_gid_is_ipv4(const uint8_t gid[SMCR_GID_LENGTH])
     return memcmp(gid, mapped, SMCR_GID_LENGTH) == 0;
 }
 
+/* Whether the two GIDs are the same. */
 static inline bool
 smcr_gid_is_same(const uint8_t one[SMCR_GID_LENGTH], const uint8_t other[SMCR_GID_LENGTH])
 {

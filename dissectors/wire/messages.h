@@ -18,127 +18,139 @@ typedef struct {
     uint32_t qpn;                 /* 24 bits */
 } smcr_ib_qp_key_t;
 
+/* The transport headers of a packet. Numbers are in the host's byte order. */
 typedef struct {
     uint8_t source[SMCR_GID_LENGTH]; /* GID of the sender */
     smcr_ib_qp_key_t target;         /* queue pair that receives the packet */
-    uint8_t opcode; /* enum smcr_ib_opcode */
-    uint8_t pad; /* bytes of padding after the payload, 0..3 */
-    uint32_t psn;  /* 24 bits */
-    int32_t ip_id; /* identification of the IPv4 packet; negative: it has none */
-    uint16_t port; /* UDP source port; 0: it has none */
-    bool fecn, becn; /* of the BTH */
-    bool has_src_qpn; /* the next one is there: datagrams */
-    uint32_t src_qpn; /* 24 bits */
-    bool has_reth; /* the next three are there */
-    uint64_t va;
-    uint32_t rkey;
-    uint32_t dma_length; /* bytes of the whole request */
-    bool has_immediate;  /* the next one is there */
-    uint32_t immediate;
-    bool has_aeth;       /* the next one is there */
-    uint8_t syndrome;    /* ACK, NAK or RNR NAK, and credits, code or timer */
-    bool has_ecn;        /* the next one is known */
-    uint8_t ecn;         /* enum smcr_wire_ecn, of IP or of the GRH */
+    uint8_t opcode;      /* enum smcr_ib_opcode */
+    uint8_t pad;         /* bytes of padding after the payload, 0 to 3 */
+    uint32_t psn;        /* packet sequence number, 24 bits */
+    int32_t ip_id;       /* identification of the IPv4 packet; negative: it has none */
+    uint16_t port;       /* UDP source port; 0: it has none */
+    bool fecn;           /* forward congestion notification of the BTH */
+    bool becn;           /* backward congestion notification of the BTH */
+    bool has_src_qpn;    /* the packet has a DETH, as datagrams have */
+    uint32_t src_qpn;    /* source queue pair, 24 bits; only with `has_src_qpn` */
+    bool has_reth;       /* the packet has a RETH */
+    uint64_t va;         /* virtual address at the receiver; only with `has_reth` */
+    uint32_t rkey;       /* key of the receiver's memory; only with `has_reth` */
+    uint32_t dma_length; /* bytes of the whole request; only with `has_reth` */
+    bool has_immediate;  /* the packet has immediate data, or the RKey of SEND with invalidate */
+    uint32_t immediate;  /* these four bytes; only with `has_immediate` */
+    bool has_aeth;       /* the packet has an AETH */
+    uint8_t syndrome;    /* ACK, NAK or RNR NAK, and credits, code or timer; only with `has_aeth` */
+    bool has_ecn;        /* `ecn` is known */
+    uint8_t ecn;         /* enum smcr_wire_ecn, of IP or of the GRH; only with `has_ecn` */
     uint8_t icrc;        /* 0: not checked; else 1 + smcr_ib_icrc_status_t */
     bool corrupt;        /* the ICRC is wrong, so that the receiver drops the packet */
     uint32_t length;     /* bytes from the header of IP, or else the LRH or GRH, to the end */
-    int payload;         /* offset of the payload in the packet */
-    int payload_length;  /* bytes, padding and ICRC excluded; 0 when there are none */
+    int payload;         /* offset of the payload in the packet, bytes */
+    int payload_length;  /* bytes, padding and ICRC excluded; 0: no payload */
 } smcr_ib_headers_t;
 
 /* ---- CLC (RFC 7609 A.2, net/smc/smc_clc.h) ---- */
 
+/* The first 8 bytes of a CLC message. */
 typedef struct {
-    uint32_t eyecatcher;
-    uint8_t type;    /* enum smcr_clc_type */
-    uint16_t length; /* as the message says */
-    uint8_t flags;   /* byte 7: version, first contact or types */
+    uint32_t eyecatcher; /* enum smcr_clc_eyecatcher */
+    uint8_t type;        /* enum smcr_clc_type */
+    uint16_t length;     /* bytes of the message, as it says itself */
+    uint8_t flags;       /* byte 7: version, first contact or types */
 } smcr_clc_header_t;
 
+/* A Proposal (A.2.2). Its SMCv2 extension is that of net/smc. */
 typedef struct {
-    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH];
-    uint8_t gid[SMCR_GID_LENGTH];
-    uint8_t mac[SMCR_WIRE_MAC_LENGTH];
-    uint16_t ip_area_offset;
-    uint16_t v2_offset; /* 0: no SMCv2 extension */
-    bool has_ip_area;
-    uint8_t subnet[4]; /* as on the wire: network address (Linux) or mask (RFC) */
-    uint8_t subnet_length;
-    uint8_t prefix_count;
+    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* of the client; zeros: it offers no SMC-Rv1 */
+    uint8_t gid[SMCR_GID_LENGTH];       /* of the client's device, SMC-Rv1 */
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH];  /* of the client's device, SMC-Rv1 */
+    uint16_t ip_area_offset;            /* bytes, from the end of this field to the IP area */
+    uint16_t v2_offset;                 /* bytes; 0: no SMCv2 extension */
+    bool has_ip_area;                   /* the five members below are known */
+    uint8_t subnet[4];                  /* as on the wire: network address (Linux) or mask (RFC) */
+    uint8_t subnet_length;              /* bits of the mask; 0: none */
+    uint8_t prefix_count;               /* IPv6 prefixes, as the message says */
     uint8_t prefixes[SMCR_WIRE_PREFIXES_MAX][SMCR_WIRE_PREFIX_LENGTH]; /* address, bits */
-    uint8_t prefixes_kept;
-    bool has_v2;
-    uint8_t eid_count;
-    uint8_t ism_count;
-    uint8_t v2_flags; /* release, SEID indicator */
-    uint16_t smcdv2_offset;
-    uint8_t roce_gid[SMCR_GID_LENGTH];  /* of SMC-R version 2 */
-    uint8_t max_conns, max_links;       /* of release 1 */
-    uint16_t features;                  /* of release 1 */
-    unsigned eids;                      /* that are in the message: so many of the next */
+    uint8_t prefixes_kept;              /* entries of `prefixes` */
+    bool has_v2;                        /* the SMCv2 extension is there: the members below are
+                                           known */
+    uint8_t eid_count;                  /* EIDs, as the message says */
+    uint8_t ism_count;                  /* ISM devices, as the message says */
+    uint8_t v2_flags;                   /* release, SEID indicator */
+    uint16_t smcdv2_offset;             /* bytes; 0: no SMC-Dv2 extension */
+    uint8_t roce_gid[SMCR_GID_LENGTH];  /* of the client's device, SMC-Rv2 */
+    uint8_t max_conns;                  /* most connections of a link group; of release 1 */
+    uint8_t max_links;                  /* most links of a link group; of release 1 */
+    uint16_t features;                  /* bit mask; of release 1 */
+    unsigned eids;                      /* entries of `eid` */
     uint8_t eid[SMCR_CLC_COUNT_MAX + 1][SMCR_WIRE_EID_LENGTH]; /* padded; the SEID is the last */
 } smcr_clc_proposal_t;
 
-/* Accept and Confirm for SMC-R */
+/* An Accept or Confirm for SMC-R (A.2.3, A.2.4). */
 typedef struct {
-    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH];
-    uint8_t gid[SMCR_GID_LENGTH];
-    uint8_t mac[SMCR_WIRE_MAC_LENGTH];
-    uint32_t qpn; /* 24 bits */
-    uint32_t rkey;
-    uint8_t rmb_index; /* from 1 */
-    uint32_t token;
-    uint8_t sizes; /* size code << 4 | MTU code */
-    uint64_t va;
-    uint32_t psn; /* 24 bits */
-    uint8_t os_release; /* of the first contact extension: operating system << 4 | release */
-    uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH]; /* of it, too; padded with blanks or zeros */
-    uint8_t eid[SMCR_WIRE_EID_LENGTH];   /* of version 2; padded, too */
-    uint8_t gid_count;
-    bool has_fce;                 /* the first contact extension is there: with `os_release` */
-    uint8_t fce_flags;            /* of it: SMCR_MASK_DIRECT */
-    uint8_t max_conns, max_links; /* of it, in release 1 */
-    uint16_t features;
-    uint8_t vendor_options[4];
+    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* of the sender */
+    uint8_t gid[SMCR_GID_LENGTH];      /* of the sender's device */
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* of the sender's device */
+    uint32_t qpn;      /* of the sender's queue pair, 24 bits */
+    uint32_t rkey;     /* key of the sender's RMB */
+    uint8_t rmb_index; /* element of the RMB, from 1 */
+    uint32_t token;    /* alert token, which CDC messages to the sender carry */
+    uint8_t sizes;     /* size code of the element << 4 | MTU code */
+    uint64_t va;       /* virtual address of the sender's RMB */
+    uint32_t psn;      /* initial PSN of the sender, 24 bits; not known with `cut_psn` */
+    uint8_t os_release; /* operating system << 4 | release; only with `has_fce` */
+    uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH]; /* padded with blanks or zeros; only with
+                                                      `has_fce` */
+    uint8_t eid[SMCR_WIRE_EID_LENGTH]; /* padded; only in version 2 */
+    uint8_t gid_count; /* GIDs in the Confirm, as it says; only in version 2 */
+    bool has_fce;      /* the first contact extension is there */
+    uint8_t fce_flags; /* of that extension: SMCR_MASK_DIRECT */
+    uint8_t max_conns; /* of that extension: most connections of a group; of release 1 */
+    uint8_t max_links; /* of that extension: most links of a group; of release 1 */
+    uint16_t features; /* of that extension: bit mask; of release 1 */
+    uint8_t vendor_options[4]; /* of that extension; ANCK kernels */
 } smcr_clc_accept_t;
 
+/* A Decline (A.2.5). */
 typedef struct {
-    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH];
-    uint32_t diagnosis;
-    uint8_t os; /* operating system << 4; version 1 has a reserved byte here */
+    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* of the sender */
+    uint32_t diagnosis; /* enum smcr_clc_decline_code; not known with `cut_code` */
+    uint8_t os;         /* operating system << 4; in version 1 a reserved byte */
 } smcr_clc_decline_t;
 
+/* A CLC message. */
 typedef struct {
     smcr_clc_header_t header;
-    uint32_t bytes; /* that the message has, whatever its length says */
-    unsigned expected; /* bytes that it has by its type and counts; not `exact`: or more */
-    bool exact;
-    bool complete; /* all of it was captured, and its length and its trailer are right */
-    bool malformed; /* all of it was captured, but its length, its trailer or a count is wrong */
-    bool smcd;     /* Accept or Confirm of SMC-D: only the header is kept */
+    uint32_t bytes;    /* that the message has, whatever its length field says */
+    unsigned expected; /* bytes that it has by its type and counts; a lower bound unless `exact` */
+    bool exact;        /* `expected` is the exact number */
+    bool complete;     /* all of it was captured, and its length and its trailer are right */
+    bool malformed;    /* all of it was captured, but its length, its trailer or a count is wrong */
+    bool smcd;         /* Accept or Confirm of SMC-D: only the header is kept */
     union {
         smcr_clc_proposal_t proposal;
-        smcr_clc_accept_t accept; /* Confirm too */
+        smcr_clc_accept_t accept; /* Accept and Confirm */
         smcr_clc_decline_t decline;
-    } u;
-    bool usable;   /* of an Accept or Confirm all but the PSN is there, whatever comes behind */
-    bool cut_psn;  /* the PSN is not there */
-    bool cut_code; /* the capture has cut off the diagnosis of a Decline */
+    } u;               /* by `header.type` */
+    bool usable;       /* Accept, Confirm: all but the PSN is there, whatever follows */
+    bool cut_psn;      /* Accept, Confirm: the PSN is not there */
+    bool cut_code;     /* Decline: the capture has cut off the diagnosis */
 } smcr_clc_t;
 
+/* Whether the four bytes, in network order, begin a CLC message. */
 static inline bool
 smcr_wire_is_eyecatcher(uint32_t value)
 {
     return value == SMCR_CLC_EYECATCHER_R || value == SMCR_CLC_EYECATCHER_D;
 }
 
+/* Whether the Accept or Confirm has the first contact flag. */
 static inline bool
 smcr_wire_clc_is_first_contact(const smcr_clc_t *clc)
 {
     return (clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT) != 0;
 }
 
-/* Whether the element of the Accept or Confirm goes on behind the highest address. */
+/* Whether the RMB element of the Accept or Confirm ends above the highest 64-bit address. */
 static inline bool
 smcr_wire_clc_is_beyond(const smcr_clc_accept_t *accept)
 {
@@ -148,7 +160,7 @@ smcr_wire_clc_is_beyond(const smcr_clc_accept_t *accept)
     return accept->rmb_index && accept->va > UINT64_MAX - last;
 }
 
-/* Whether the Accept or Confirm, of SMC-R, tells its sender's queue pair, RMB and token. */
+/* Whether the Accept or Confirm is of SMC-R, and names its sender's queue pair, RMB and token. */
 static inline bool
 smcr_wire_clc_names_qp(const smcr_clc_t *clc)
 {
@@ -157,167 +169,186 @@ smcr_wire_clc_names_qp(const smcr_clc_t *clc)
 
 /* ---- LLC (RFC 7609 A.3, net/smc/smc_llc.c) ---- */
 
-/* An RMB's key and address on a link. */
+/* An RToken: the key and the address of an RMB on a link. */
 typedef struct {
     uint8_t link;      /* number of the link that it is for */
     uint32_t ref_rkey; /* ADD LINK: key of the same RMB on the link that carries the message */
-    uint32_t rkey;
-    uint64_t va;
+    uint32_t rkey;     /* key of the RMB on the link `link` */
+    uint64_t va;       /* virtual address of the RMB there */
 } smcr_rtoken_t;
 
+/* CONFIRM LINK (A.3.1). */
 typedef struct {
-    uint8_t mac[SMCR_WIRE_MAC_LENGTH];
-    uint8_t gid[SMCR_GID_LENGTH];
-    uint32_t qpn;
-    uint8_t link;
-    uint32_t user_id;
-    uint8_t max_links;
-    uint8_t max_conns; /* of version 2 */
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* of the sender's device */
+    uint8_t gid[SMCR_GID_LENGTH];      /* of the sender's device */
+    uint32_t qpn;      /* of the sender's queue pair, 24 bits */
+    uint8_t link;      /* link number */
+    uint32_t user_id;  /* link user ID of the sender */
+    uint8_t max_links; /* most links of the group; 0 in a response: the server's number */
+    uint8_t max_conns; /* most connections of the group; only in version 2 */
 } smcr_llc_confirm_link_t;
 
+/* ADD LINK (A.3.2). */
 typedef struct {
-    uint8_t mac[SMCR_WIRE_MAC_LENGTH];
-    uint8_t gid[SMCR_GID_LENGTH];
-    uint32_t qpn;
-    uint8_t link;
-    uint8_t mtu; /* code in the low nibble */
-    uint32_t psn;
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* of the sender's device for the new link */
+    uint8_t gid[SMCR_GID_LENGTH];      /* of that device */
+    uint32_t qpn;          /* of the sender's queue pair of the new link, 24 bits; 0: a client asks
+                              for a link */
+    uint8_t link;          /* number of the new link */
+    uint8_t mtu;           /* code in the low nibble */
+    uint32_t psn;          /* initial PSN of the sender, 24 bits */
     uint8_t reject_reason; /* v1: low nibble of byte 2, v2: of the flags (Linux: 0) */
     uint16_t rkey_count;   /* v2: RTokens that the message announces */
 } smcr_llc_add_link_t;
 
+/* ADD LINK CONTINUATION (A.3.3). */
 typedef struct {
-    uint8_t link;
-    uint8_t rtokens_left;
+    uint8_t link;         /* number of the new link */
+    uint8_t rtokens_left; /* RTokens that are not sent yet, with those in this message */
 } smcr_llc_add_link_cont_t;
 
+/* DELETE LINK (A.3.4). */
 typedef struct {
-    uint8_t link;
-    uint32_t reason;
+    uint8_t link;    /* number of the link; it means nothing with SMCR_LLC_FLAG_ALL */
+    uint32_t reason; /* enum smcr_llc_delete_reason */
 } smcr_llc_delete_link_t;
 
+/* CONFIRM RKEY (A.3.5) and its continuation (A.3.6), which has `other_links` alone. */
 typedef struct {
     uint8_t other_links; /* RTokens for other links, those of continuations included */
-    uint32_t rkey;
-    uint64_t va;
+    uint32_t rkey;       /* key of the RMB on the link that carries the message */
+    uint64_t va;         /* virtual address of the RMB there */
 } smcr_llc_confirm_rkey_t;
 
+/* DELETE RKEY (A.3.7). */
 typedef struct {
-    uint8_t count;
+    uint8_t count;  /* RKeys, as the message says */
     uint8_t errors; /* v1: mask, first RKey in the most significant bit; v2: their number */
 } smcr_llc_delete_rkey_t;
 
+/* An LLC message. */
 typedef struct {
-    uint8_t type;    /* enum smcr_llc_type */
-    uint16_t length; /* as the message says */
-    uint8_t flags;
+    uint8_t type;       /* enum smcr_llc_type */
+    uint16_t length;    /* bytes of the message, as it says itself */
+    uint8_t flags;      /* byte 3: SMCR_LLC_FLAG_ bits */
     bool little_endian; /* version 2: the length is right in this byte order only */
-    bool big_endian;    /* version 2: the length is right in this one only */
-    bool complete; /* the whole message was captured and its length is right */
-    bool lacks_flag; /* the state has found out: it is a response, but its flags do not say so */
+    bool big_endian;    /* version 2: the length is right in this byte order only */
+    bool complete;      /* the whole message was captured and its length is right */
+    bool lacks_flag;    /* the state has found that it is a response without the response flag */
     union {
         smcr_llc_confirm_link_t confirm_link;
         smcr_llc_add_link_t add_link;
         smcr_llc_add_link_cont_t add_link_cont;
         smcr_llc_delete_link_t delete_link;
         struct {
-            uint8_t gid_count;
+            uint8_t gid_count; /* GIDs of the client, as the message says */
         } req_add_link;
-        smcr_llc_confirm_rkey_t confirm_rkey; /* the continuation too: other_links alone */
+        smcr_llc_confirm_rkey_t confirm_rkey;
         smcr_llc_delete_rkey_t delete_rkey;
         struct {
-            uint8_t user_data[16];
+            uint8_t user_data[16]; /* that the response repeats */
         } test_link;
-    } u;
+    } u;                   /* by `type`, of version 1 */
     unsigned rtoken_count; /* RTokens or, in DELETE RKEY, RKeys that are really in the message */
-    smcr_rtoken_t *rtokens;
+    smcr_rtoken_t *rtokens; /* NULL: none; of an RKey only `rkey` is set */
 } smcr_llc_t;
 
 /* ---- CDC (RFC 7609 A.4, net/smc/smc_cdc.h) ---- */
 
-/* Where a byte is in an RMB element that is used as a ring (4.5, A.4). */
+/* A place in an RMB element, which is used as a circular buffer (4.5, A.4). */
 typedef struct {
-    uint16_t wrap;  /* counts the wraps, and wraps itself */
-    uint32_t count; /* offset in the RMB element */
+    uint16_t wrap;  /* number of rounds so far, modulo 65536 */
+    uint32_t count; /* offset in the RMB element, bytes */
 } smcr_cursor_t;
 
+/* A CDC message. */
 typedef struct {
-    uint8_t length;
-    uint16_t seq;
-    uint32_t token; /* the receiver's */
-    smcr_cursor_t prod; /* where the sender writes next in the receiver's element */
-    smcr_cursor_t cons; /* up to where the sender has read its own element */
-    uint8_t flags; /* byte 24 */
-    uint8_t state; /* byte 25 */
-    bool complete;
+    uint8_t length;     /* bytes of the message, as it says itself */
+    uint16_t seq;       /* sequence number */
+    uint32_t token;     /* alert token of the receiver */
+    smcr_cursor_t prod; /* producer cursor: where the sender writes next, in the receiver's
+                           element */
+    smcr_cursor_t cons; /* consumer cursor: where the sender reads next in its own element */
+    uint8_t flags;      /* byte 24: SMCR_CDC_FLAG_ bits */
+    uint8_t state;      /* byte 25: SMCR_CDC_STATE_ bits */
+    bool complete;      /* the whole message was captured */
 } smcr_cdc_t;
 
-/* ---- what a host tells about its own SMC-R sockets, link groups and links, as the dumps of Linux
- * have it (<linux/smc_diag.h>, <linux/smc.h>); "own" is of the host that was asked ---- */
+/* ---- what a host reports of its own SMC-R sockets, link groups and links over netlink, as Linux
+ * dumps it (<linux/smc_diag.h>, <linux/smc.h>); "own" means the host that was asked ---- */
 
-#define SMCR_TOLD_TEXT_LENGTH 64 /* of names, with the NUL behind them */
+#define SMCR_TOLD_TEXT_LENGTH 64 /* bytes of a name, with the NUL after it */
 
-enum smcr_told_state { SMCR_TOLD_LISTEN = 10 }; /* of those of the kernel, net/smc/smc.h */
+enum smcr_told_state { SMCR_TOLD_LISTEN = 10 }; /* one of the states in net/smc/smc.h */
 enum smcr_told_mode { SMCR_TOLD_SMCR, SMCR_TOLD_FALLBACK, SMCR_TOLD_SMCD };
 enum { SMCR_TOLD_OWN, SMCR_TOLD_PEER, SMCR_TOLD_ENDS };
 
-/* A socket of AF_SMC: inet_diag_sockid and the attributes of smc_diag_msg. */
+/* A socket of AF_SMC: inet_diag_sockid and the attributes of smc_diag_msg. An array of
+ * SMCR_TOLD_ENDS is by end. */
 typedef struct {
     uint8_t address[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* of TCP; IPv4 ones are mapped */
-    uint16_t port[SMCR_TOLD_ENDS];
+    uint16_t port[SMCR_TOLD_ENDS];     /* of TCP */
     uint8_t state;                     /* enum smcr_told_state */
     uint8_t mode;                      /* enum smcr_told_mode */
-    bool has_conn;                     /* CONNINFO: token to tx_flags are known */
-    bool has_lgr;                      /* LGRINFO: `is_server` to `device` are known */
-    bool has_fallback;                 /* FALLBACK: `reason` and `peer_reason` are known */
-    bool undated;                      /* from a file: when it was so is not known */
-    uint64_t inode;                    /* of the socket, not of another before it */
-    uint32_t token;                    /* that CDC messages to the host carry */
+    bool has_conn;                     /* CONNINFO is there: `token` to `tx_cons` are known */
+    bool has_lgr;                      /* LGRINFO is there: `is_server` to `device` are known */
+    bool has_fallback;                 /* FALLBACK is there: `reason`, `peer_reason` are known */
+    bool undated;                      /* it comes from a file: its time is not known */
+    uint64_t inode;                    /* of the socket, not of an earlier one */
+    uint32_t token;                    /* alert token, which CDC messages to the host carry */
     uint32_t size[SMCR_TOLD_ENDS];     /* of the element that the end receives in, bytes */
-    smcr_cursor_t rx_prod, rx_cons;    /* of the last CDC message that the host has received */
-    smcr_cursor_t tx_prod, tx_cons;    /* of the host itself; its last message may have less */
-    bool is_server;
-    uint8_t link_number;
-    uint8_t gid[SMCR_TOLD_ENDS][SMCR_GID_LENGTH];
-    char device[SMCR_TOLD_TEXT_LENGTH];
-    uint32_t reason, peer_reason;      /* of the fallback, as in CLC Decline */
+    smcr_cursor_t rx_prod;             /* producer cursor of the last CDC message received */
+    smcr_cursor_t rx_cons;             /* consumer cursor of the last CDC message received */
+    smcr_cursor_t tx_prod;             /* the host's own producer cursor; its last CDC message may
+                                          have a lower one */
+    smcr_cursor_t tx_cons;             /* the host's own consumer cursor, likewise */
+    bool is_server;                    /* the host is the server of the link group */
+    uint8_t link_number;               /* of the link that the connection uses */
+    uint8_t gid[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* of the devices of that link */
+    char device[SMCR_TOLD_TEXT_LENGTH]; /* name of the host's device */
+    uint32_t reason;                   /* of the fallback: enum smcr_clc_decline_code */
+    uint32_t peer_reason;              /* the diagnosis in the peer's Decline; 0: none */
 } smcr_told_socket_t;
 
 /* A link group: nest SMC_GEN_LGR_SMCR. */
 typedef struct {
     uint32_t id;                       /* as smc-tools show it */
-    bool is_server;
+    bool is_server;                    /* the host is the server of the group */
     uint8_t type;                      /* 1 single, 2 symmetric, 3 and 4 asymmetric */
-    uint8_t version, release, os;      /* of SMC; version 0: not told */
-    uint8_t vlan;
-    uint32_t connections;
-    char peer_host[SMCR_TOLD_TEXT_LENGTH], eid[SMCR_TOLD_TEXT_LENGTH]; /* without spaces at their
-                                                                          end; empty: not told */
+    uint8_t version;                   /* of SMC; 0: not reported */
+    uint8_t release;                   /* of SMC version 2; only with `version` */
+    uint8_t os;                        /* operating system of the peer; only with `version` */
+    uint8_t vlan;                      /* VLAN ID, as the host reports it */
+    uint32_t connections;              /* of the group */
+    char peer_host[SMCR_TOLD_TEXT_LENGTH]; /* name of the peer's host, without spaces at its end;
+                                              empty: not reported */
+    char eid[SMCR_TOLD_TEXT_LENGTH];   /* EID of the group, likewise */
 } smcr_told_lgr_t;
 
-/* A link of the group that was told last in the same dump: nest SMC_GEN_LINK_SMCR. */
+/* A link of the group that comes last before it in the same dump: nest SMC_GEN_LINK_SMCR. */
 typedef struct {
-    uint8_t number;
+    uint8_t number;                    /* link number */
     uint32_t state;                    /* 0 unused, 1 inactive, 2 activating, 3 active */
-    uint8_t gid[SMCR_TOLD_ENDS][SMCR_GID_LENGTH];
-    char device[SMCR_TOLD_TEXT_LENGTH];
+    uint8_t gid[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* of the devices of the link */
+    char device[SMCR_TOLD_TEXT_LENGTH]; /* name of the host's device */
 } smcr_told_link_t;
 
+/* What a netlink message reports. */
 typedef enum {
     SMCR_TOLD_SOCKET,
     SMCR_TOLD_LGR,
     SMCR_TOLD_LINK,
-    SMCR_TOLD_DONE, /* of the dump: all that the host had was told */
-    SMCR_TOLD_CUT,  /* of the dump: the capture lacks some of it */
+    SMCR_TOLD_DONE, /* the dump ends: the host has reported all that it had */
+    SMCR_TOLD_CUT,  /* the dump ends: a part of it is missing in the capture */
 } smcr_told_kind_t;
 
-/* One of these, as a netlink message tells it. */
+/* One of these. */
 typedef struct {
     smcr_told_kind_t kind;
-    uint64_t dump; /* which it is part of: sequence number and port of nlmsghdr */
+    uint64_t dump; /* the dump that it is part of: sequence number and port of nlmsghdr */
     union {
         smcr_told_socket_t socket;
         smcr_told_lgr_t lgr;
         smcr_told_link_t link;
-    } u;
+    } u;           /* by `kind`; DONE and CUT have none */
 } smcr_told_t;

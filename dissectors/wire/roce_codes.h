@@ -56,6 +56,9 @@ enum smcr_ib_service {
     SMCR_XRC = 0xa0,
 };
 
+/* ---- what an opcode says; `opcode` is byte 0 of the BTH ---- */
+
+/* Whether the packet carries a SEND, or a part of one (9.4.1). */
 static inline bool
 smcr_ib_is_send(uint8_t opcode)
 {
@@ -63,7 +66,7 @@ smcr_ib_is_send(uint8_t opcode)
            opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
-/* A SEND that needs one packet only. */
+/* Whether the packet carries a whole SEND, which has no other packets. */
 static inline bool
 smcr_ib_is_whole_send(uint8_t opcode)
 {
@@ -71,38 +74,55 @@ smcr_ib_is_whole_send(uint8_t opcode)
            opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
+/* Whether the packet carries an RDMA WRITE, or a part of one (9.4.3). */
 static inline bool
 smcr_ib_is_write(uint8_t opcode)
 {
     return opcode >= SMCR_RC_WRITE_FIRST && opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE;
 }
 
+/* Whether the responder sends the packet: a READ response or an acknowledgement (9.7.5). */
 static inline bool
 smcr_ib_is_response(uint8_t opcode)
 {
     return opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_ATOMIC_ACK;
 }
 
-/* The FIRST or a MIDDLE packet of several: its payload has the size of the path MTU. */
+/* Whether the packet is the FIRST or a MIDDLE one of several: its payload has the size of the path
+ * MTU. */
 static inline bool
 smcr_ib_is_full(uint8_t opcode)
 {
-    return opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_SEND_MIDDLE ||
-           opcode == SMCR_RC_WRITE_FIRST || opcode == SMCR_RC_WRITE_MIDDLE ||
-           opcode == SMCR_RC_READ_RESPONSE_FIRST || opcode == SMCR_RC_READ_RESPONSE_MIDDLE;
+    switch (opcode) {
+    case SMCR_RC_SEND_FIRST:
+    case SMCR_RC_SEND_MIDDLE:
+    case SMCR_RC_WRITE_FIRST:
+    case SMCR_RC_WRITE_MIDDLE:
+    case SMCR_RC_READ_RESPONSE_FIRST:
+    case SMCR_RC_READ_RESPONSE_MIDDLE:
+        return true;
+    default:
+        return false;
+    }
 }
 
-/* The first packet of a SEND or an RDMA WRITE, or the only one. */
+/* Whether the packet carries a whole RDMA WRITE, which has no other packets. */
+static inline bool
+smcr_ib_is_whole_write(uint8_t opcode)
+{
+    return opcode == SMCR_RC_WRITE_ONLY || opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE;
+}
+
+/* Whether the packet is the first one of a SEND or an RDMA WRITE, or the only one. */
 static inline bool
 smcr_ib_begins_message(uint8_t opcode)
 {
-    return opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_WRITE_FIRST ||
-           opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
-           opcode == SMCR_RC_SEND_ONLY_INVALIDATE || opcode == SMCR_RC_WRITE_ONLY ||
-           opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE;
+    bool is_first = opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_WRITE_FIRST;
+
+    return is_first || smcr_ib_is_whole_send(opcode) || smcr_ib_is_whole_write(opcode);
 }
 
-/* A request that is answered with data. */
+/* Whether the packet is a request whose response carries data: RDMA READ or an atomic operation. */
 static inline bool
 smcr_ib_is_fetch(uint8_t opcode)
 {
@@ -110,16 +130,30 @@ smcr_ib_is_fetch(uint8_t opcode)
            opcode == SMCR_RC_FETCH_ADD;
 }
 
-/* Immediate data or, of the same length, the RKey of SEND with invalidate. */
+/* Whether the packet has the RKey of a SEND with invalidate in the place of immediate data. */
+static inline bool
+smcr_ib_has_invalidate(uint8_t opcode)
+{
+    return opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
+}
+
+/* Whether the packet has four bytes of immediate data or, of the same length, the RKey of a SEND
+ * with invalidate. */
 static inline bool
 smcr_ib_has_immediate(uint8_t opcode)
 {
-    return opcode == SMCR_RC_SEND_LAST_IMMEDIATE || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
-           opcode == SMCR_RC_WRITE_LAST_IMMEDIATE || opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE ||
-           opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
+    switch (opcode) {
+    case SMCR_RC_SEND_LAST_IMMEDIATE:
+    case SMCR_RC_SEND_ONLY_IMMEDIATE:
+    case SMCR_RC_WRITE_LAST_IMMEDIATE:
+    case SMCR_RC_WRITE_ONLY_IMMEDIATE:
+        return true;
+    default:
+        return smcr_ib_has_invalidate(opcode);
+    }
 }
 
-/* The last packet of a SEND or an RDMA WRITE, or the only one. */
+/* Whether the packet is the last one of a SEND or an RDMA WRITE, or the only one. */
 static inline bool
 smcr_ib_ends_message(uint8_t opcode)
 {
@@ -153,7 +187,8 @@ smcr_ib_ends_message(uint8_t opcode)
 #define SMCR_MASK_BTH_RESERVED 0x3f /* byte 4 of the BTH, next to FECN and BECN */
 #define SMCR_MASK_BTH_RESERVED_8 0x7f /* byte 8 of the BTH, next to the request to acknowledge */
 
-/* The queue pair that a base transport header is for. */
+/* The destination queue pair of a base transport header: bytes 5 to 7, in network byte order. `bth`
+ * has SMCR_IB_BTH_LENGTH bytes. */
 static inline uint32_t
 smcr_ib_bth_qpn(const uint8_t *bth)
 {

@@ -1,9 +1,9 @@
 """
 Large captures, fast: frames from bytes, of TCP connections and of SMC-R connections over RoCEv2.
 
-A connection is opened, sends, reads and is closed; Tcp and Smcr do it alike, so that a scene can have the same bytes
-over either. The checksums of IP and TCP are 0, as nothing of this looks at them; every other byte is what two Linux
-systems would send.
+A connection is opened, sends, reads and is closed; Tcp and Smcr do it alike, so that a scene can
+have the same bytes over either. The checksums of IP and TCP are 0, as nothing of this looks at
+them; every other byte is what two Linux systems would send.
 """
 
 import struct
@@ -32,8 +32,16 @@ MTU_CODE = {1024: 3, 4096: 5}
 @cache
 def ip_header(source, target, protocol, length):
     """Ethernet and IPv4."""
-    return b"".join([b"\x02\0" + target, b"\x02\0" + source, b"\x08\0", struct.pack(
-        ">BBHHHBBH4s4s", 0x45, 0, 20 + length, 0, 0x4000, 64, protocol, 0, source, target)])
+    return b"".join(
+        [
+            b"\x02\0" + target,
+            b"\x02\0" + source,
+            b"\x08\0",
+            struct.pack(
+                ">BBHHHBBH4s4s", 0x45, 0, 20 + length, 0, 0x4000, 64, protocol, 0, source, target
+            ),
+        ]
+    )
 
 
 class Pcap:
@@ -46,7 +54,10 @@ class Pcap:
     def ip(self, source, target, protocol, payload):
         frame = ip_header(source, target, protocol, len(payload)) + payload
         seconds, ticks = divmod(self.frames, 1_000_000 // TICK)
-        self.write(struct.pack("<IIII", 1_700_000_000 + seconds, ticks * TICK, len(frame), len(frame)) + frame)
+        self.write(
+            struct.pack("<IIII", 1_700_000_000 + seconds, ticks * TICK, len(frame), len(frame))
+            + frame
+        )
         self.frames += 1
 
 
@@ -65,8 +76,18 @@ class Link:
 
     def packet(self, sender, opcode, rest, psn, ask=False):
         pad = -len(rest) % 4
-        ib = struct.pack(">BBHII", opcode, pad << 4, 0xFFFF, self.qpn[1 - sender],
-                         psn & 0xFFFFFF | (0x80000000 if ask else 0)) + rest + bytes(pad)
+        ib = (
+            struct.pack(
+                ">BBHII",
+                opcode,
+                pad << 4,
+                0xFFFF,
+                self.qpn[1 - sender],
+                psn & 0xFFFFFF | (0x80000000 if ask else 0),
+            )
+            + rest
+            + bytes(pad)
+        )
         udp = struct.pack(">HHHH", 49152, roce.ROCEV2_PORT, 8 + len(ib) + 4, 0)
         way = self.address[sender], self.address[1 - sender], UDP
         icrc = roce.icrc_ipv4(ip_header(*way, len(udp + ib) + 4)[ETHERNET:] + udp, ib)
@@ -79,7 +100,12 @@ class Link:
 
     def acknowledge(self, sender):
         """Of all that `sender` has received."""
-        self.packet(sender, roce.ACKNOWLEDGE, roce.aeth(roce.ACK, self.msn[sender]), self.psn[1 - sender] - 1)
+        self.packet(
+            sender,
+            roce.ACKNOWLEDGE,
+            roce.aeth(roce.ACK, self.msn[sender]),
+            self.psn[1 - sender] - 1,
+        )
 
     def send(self, sender, message):
         """A message in one SEND, and the ACK."""
@@ -95,13 +121,22 @@ class Link:
         self.request(sender, roce.WRITE_FIRST, head + data[:mtu])
         last = (len(data) - 1) // mtu * mtu
         for start in range(mtu, last, mtu):
-            self.request(sender, roce.WRITE_MIDDLE, data[start:start + mtu])
+            self.request(sender, roce.WRITE_MIDDLE, data[start : start + mtu])
         self.request(sender, roce.WRITE_LAST, data[last:])
 
     def confirm(self):
         for sender in (SERVER, CLIENT):
-            self.send(sender, llc.llc_confirm_link(roce_mac=self.mac[sender], roce_gid=self.gid[sender],
-                                                   qpn=self.qpn[sender], link=1, user_id=1, reply=sender == CLIENT))
+            self.send(
+                sender,
+                llc.llc_confirm_link(
+                    roce_mac=self.mac[sender],
+                    roce_gid=self.gid[sender],
+                    qpn=self.qpn[sender],
+                    link=1,
+                    user_id=1,
+                    reply=sender == CLIENT,
+                ),
+            )
 
 
 class Tcp:
@@ -116,9 +151,21 @@ class Tcp:
 
     def segment(self, sender, flags, data=b""):
         options = self.options if flags & SYN else b""
-        header = struct.pack(">HHIIBBHHH", self.ports[sender], self.ports[1 - sender], self.seq[sender],
-                             self.seq[1 - sender] if flags & ACK else 0, 5 + len(options) // 4 << 4, flags, 65535, 0, 0)
-        self.seq[sender] = self.seq[sender] + len(data) + bool(flags & (SYN | FIN & ~ACK)) & 0xFFFFFFFF
+        header = struct.pack(
+            ">HHIIBBHHH",
+            self.ports[sender],
+            self.ports[1 - sender],
+            self.seq[sender],
+            self.seq[1 - sender] if flags & ACK else 0,
+            5 + len(options) // 4 << 4,
+            flags,
+            65535,
+            0,
+            0,
+        )
+        self.seq[sender] = (
+            self.seq[sender] + len(data) + bool(flags & (SYN | FIN & ~ACK)) & 0xFFFFFFFF
+        )
         link = self.link
         link.pcap.ip(link.address[sender], link.address[1 - sender], TCP, header + options + data)
 
@@ -132,7 +179,9 @@ class Tcp:
         every = -(-segments // self.acks)
         for number in range(1, segments + 1):
             last = number == segments
-            self.segment(sender, PUSH if last else ACK, data[(number - 1) * self.mss:number * self.mss])
+            self.segment(
+                sender, PUSH if last else ACK, data[(number - 1) * self.mss : number * self.mss]
+            )
             if last or number % every == 0:
                 self.segment(1 - sender, ACK)
 
@@ -172,17 +221,37 @@ class Smcr(Tcp):
         super().open()
         link = self.link
         peers = [peer_id(1, mac) for mac in link.mac]
-        self.segment(CLIENT, PUSH, clc.clc_proposal(
-            peer=peers[CLIENT], roce_gid=link.gid[CLIENT], roce_mac=link.mac[CLIENT],
-            ip_area=clc.prefix_area(subnet=link.gid[CLIENT], mask_bits=24)))
+        self.segment(
+            CLIENT,
+            PUSH,
+            clc.clc_proposal(
+                peer=peers[CLIENT],
+                roce_gid=link.gid[CLIENT],
+                roce_mac=link.mac[CLIENT],
+                ip_area=clc.prefix_area(subnet=link.gid[CLIENT], mask_bits=24),
+            ),
+        )
         for sender, encode in ((SERVER, clc.clc_accept), (CLIENT, clc.clc_confirm)):
             if not self.first:
                 self.confirm_rkey(sender)
-            self.segment(sender, PUSH, encode(
-                first_contact=self.first, peer=peers[sender], roce_gid=link.gid[sender], roce_mac=link.mac[sender],
-                qpn=link.qpn[sender], rkey=self.rkey(sender), index=1, token=self.token(sender),
-                size_code=self.size_code, mtu_code=MTU_CODE[link.mtu], va=self.va(sender),
-                psn=link.first_psn[sender]))
+            self.segment(
+                sender,
+                PUSH,
+                encode(
+                    first_contact=self.first,
+                    peer=peers[sender],
+                    roce_gid=link.gid[sender],
+                    roce_mac=link.mac[sender],
+                    qpn=link.qpn[sender],
+                    rkey=self.rkey(sender),
+                    index=1,
+                    token=self.token(sender),
+                    size_code=self.size_code,
+                    mtu_code=MTU_CODE[link.mtu],
+                    va=self.va(sender),
+                    psn=link.first_psn[sender],
+                ),
+            )
         if self.first:
             link.confirm()
 
@@ -193,13 +262,20 @@ class Smcr(Tcp):
         """A CDC message and its ACK."""
         self.cdc_seq[sender] = self.cdc_seq[sender] + 1 & 0xFFFF
         self.consumed[1 - sender] = self.sent[1 - sender]
-        self.link.send(sender, cdc(seq=self.cdc_seq[sender], token=self.token(1 - sender), flags=flags,
-                                   prod=self.cursor(self.sent[sender]),
-                                   cons=self.cursor(self.consumed[1 - sender])))
+        self.link.send(
+            sender,
+            cdc(
+                seq=self.cdc_seq[sender],
+                token=self.token(1 - sender),
+                flags=flags,
+                prod=self.cursor(self.sent[sender]),
+                cons=self.cursor(self.consumed[1 - sender]),
+            ),
+        )
 
     def send(self, sender, data):
-        """RDMA WRITEs, two where the data go over the end of the element, and the CDC message that announces them.
-        What the sender has received, it has read by now."""
+        """RDMA WRITEs, two where the data go over the end of the element, and the CDC message that
+        announces them. What the sender has received, it has read by now."""
         receiver = 1 - sender
         assert self.sent[sender] + len(data) <= self.consumed[sender] + self.size
         offset = self.sent[sender] % self.size

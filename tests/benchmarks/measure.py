@@ -1,4 +1,5 @@
-"""Whole processes: CPU time and peak memory as the kernel counts them, instructions as callgrind or QEMU does."""
+"""Whole processes: CPU time and peak memory as the kernel counts them, instructions as callgrind or
+QEMU does."""
 
 import itertools
 import os
@@ -33,7 +34,9 @@ def build_libraries(bed):
 
 @dataclass(frozen=True)
 class Command:
-    """tshark with or without the plugin on a capture; a capture that is a function is generated into a pipe."""
+    """tshark with or without the plugin on a capture; a capture that is a function is generated
+    into a pipe."""
+
     bed: object
     build: str
     capture: object
@@ -41,10 +44,23 @@ class Command:
 
     def start(self, prefix=(), environment=None, **options):
         piped = callable(self.capture)
-        command = [*prefix, shutil.which("tshark"), "-n", "-r", "-" if piped else str(self.capture), *self.arguments]
+        command = [
+            *prefix,
+            shutil.which("tshark"),
+            "-n",
+            "-r",
+            "-" if piped else str(self.capture),
+            *self.arguments,
+        ]
         environment = Tshark(self.bed, self.build).environment | (environment or {})
-        return subprocess.Popen(command, env=environment, cwd=self.bed.root,
-                                stdin=subprocess.PIPE if piped else subprocess.DEVNULL, **as_user(), **options)
+        return subprocess.Popen(
+            command,
+            env=environment,
+            cwd=self.bed.root,
+            stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
+            **as_user(),
+            **options,
+        )
 
     def finish(self, process):
         if process.stdin:
@@ -68,19 +84,41 @@ class Command:
         return self.usage().ru_maxrss * 1024
 
     def all_instructions(self):
-        """As QEMU counts them, from the start of the process to its end: only differences of two captures tell something."""
-        process = self.start(("setarch", "-R", "qemu-x86_64", "-plugin", str(counted(self.bed)),
-                              "-E", f"LD_PRELOAD={repeated(self.bed)}"),
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        """As QEMU counts them, from the start of the process to its end: only differences of two
+        captures tell something."""
+        process = self.start(
+            (
+                "setarch",
+                "-R",
+                "qemu-x86_64",
+                "-plugin",
+                str(counted(self.bed)),
+                "-E",
+                f"LD_PRELOAD={repeated(self.bed)}",
+            ),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
         text = process.stderr.read().decode()
         self.finish(process)
         return int(re.search(r"instructions: (\d+)", text).group(1))
 
     def instructions(self, profile):
-        """As callgrind counts them, the same in each run (repeated.c); `profile` is where its output goes."""
-        process = self.start(("setarch", "-R", "valgrind", "--tool=callgrind", "--instr-atstart=no",
-                              f"--callgrind-out-file={profile}"),
-                             {"LD_PRELOAD": str(repeated(self.bed))}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        """As callgrind counts them, the same in each run (repeated.c); `profile` is where its
+        output goes."""
+        process = self.start(
+            (
+                "setarch",
+                "-R",
+                "valgrind",
+                "--tool=callgrind",
+                "--instr-atstart=no",
+                f"--callgrind-out-file={profile}",
+            ),
+            {"LD_PRELOAD": str(repeated(self.bed))},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
         text = process.stderr.read().decode()
         self.finish(process)
         return int(re.search(r"Collected : (\d+)", text).group(1))
@@ -89,6 +127,7 @@ class Command:
 @dataclass(frozen=True)
 class Pair:
     """Medians of two commands that took turns, and of the ratios of neighbours."""
+
     first: float
     second: float
     ratio: float
@@ -108,8 +147,10 @@ def in_turn(first, second, runs):
 def costs(command, runs):
     """(median CPU time, peak memory) of so many runs."""
     usages = [command.usage() for _ in range(runs)]
-    return (statistics.median(usage.ru_utime + usage.ru_stime for usage in usages),
-            max(usage.ru_maxrss for usage in usages) * 1024)
+    return (
+        statistics.median(usage.ru_utime + usage.ru_stime for usage in usages),
+        max(usage.ru_maxrss for usage in usages) * 1024,
+    )
 
 
 def means_in_turn(commands, runs):

@@ -1,4 +1,5 @@
-"""What the captures of the benchmark hold. A scene is a function of an open file; it returns the number of frames."""
+"""What the captures of the benchmark hold. A scene is a function of an open file; it returns the
+number of frames."""
 
 import itertools
 import random
@@ -12,9 +13,9 @@ BODY = 20_000  # bytes of an HTTP response
 TALK = b"0123456789abcdef" * 4
 PER_LINK = 100  # connections of a link group
 
-# Over TCP a scene has as many frames as over SMC-R, but for one in 25: ACKs take the place of CDC messages and of
-# ACKs of RoCE. Short connections send their few bytes in small segments, which are in the place of the messages that
-# set up an SMC-R connection.
+# Over TCP a scene has as many frames as over SMC-R, but for one in 25: ACKs take the place of CDC
+# messages and of ACKs of RoCE. Short connections send their few bytes in small segments, which are
+# in the place of the messages that set up an SMC-R connection.
 HTTP_OVER_TCP = {"acks": 5}
 SHORT_OVER_TCP = {"mss": 13, "acks": 5}
 
@@ -50,9 +51,14 @@ def send_chunk(conn):
 
 
 def http_exchange(conn, number):
-    conn.send(CLIENT, b"GET /file/%d HTTP/1.1\r\nHost: server.example\r\nAccept: */*\r\n\r\n" % number)
-    conn.send(SERVER, b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
-              b"Content-Length: %d\r\n\r\n" % BODY + digits(BODY))
+    conn.send(
+        CLIENT, b"GET /file/%d HTTP/1.1\r\nHost: server.example\r\nAccept: */*\r\n\r\n" % number
+    )
+    conn.send(
+        SERVER,
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
+        b"Content-Length: %d\r\n\r\n" % BODY + digits(BODY),
+    )
 
 
 def http(file, frames, *, carrier=Smcr):
@@ -95,13 +101,16 @@ def talk(conn):
 
 def connections(file, count, rounds=1, carrier=Smcr):
     """
-    Connections, 100 between the hosts of a link and all open at the same time, that talk once or several times. Over
-    SMC-R each has a TCP handshake, the CLC exchange, CONFIRM RKEY of both sides, a WRITE, a CDC message and its ACK
-    each way, and a close; every link group begins with a first contact. They take turns, in an order that looks random.
+    Connections, 100 between the hosts of a link and all open at the same time, that talk once or
+    several times. Over SMC-R each has a TCP handshake, the CLC exchange, CONFIRM RKEY of both
+    sides, a WRITE, a CDC message and its ACK each way, and a close; every link group begins with a
+    first contact. They take turns, in an order that looks random.
     """
     pcap = Pcap(file)
     links = [Link(pcap, number) for number in range(-(-count // PER_LINK))]
-    every = [short(link, number, carrier) for number in range(min(count, PER_LINK)) for link in links]
+    every = [
+        short(link, number, carrier) for number in range(min(count, PER_LINK)) for link in links
+    ]
     for conn in every:
         conn.open()
     random.Random(7609).shuffle(every)
@@ -114,8 +123,8 @@ def connections(file, count, rounds=1, carrier=Smcr):
 
 
 def storage_frames(pcap):
-    """RoCE of a storage protocol, some more with each step: commands, data that the target writes or reads,
-    completions."""
+    """RoCE of a storage protocol, some more with each step: commands, data that the target writes
+    or reads, completions."""
     noise = random.Random(4711)
     links = [Link(pcap, 0x8000 + number) for number in range(4)]
     data = noise.randbytes(16_384)
@@ -124,9 +133,17 @@ def storage_frames(pcap):
         link.send(CLIENT, b"\0\x02\x40\0" + noise.randbytes(60))
         link.write(SERVER, noise.getrandbits(48) << 12, noise.getrandbits(32), data)
         link.send(SERVER, noise.randbytes(15) + b"\0")
-        link.request(SERVER, roce.READ_REQUEST, roce.reth(noise.getrandbits(48) << 12, noise.getrandbits(32), 512))
-        link.packet(CLIENT, roce.READ_RESPONSE_ONLY, roce.aeth(roce.ACK, 0) + noise.randbytes(512),
-                    link.psn[SERVER] - 1)
+        link.request(
+            SERVER,
+            roce.READ_REQUEST,
+            roce.reth(noise.getrandbits(48) << 12, noise.getrandbits(32), 512),
+        )
+        link.packet(
+            CLIENT,
+            roce.READ_RESPONSE_ONLY,
+            roce.aeth(roce.ACK, 0) + noise.randbytes(512),
+            link.psn[SERVER] - 1,
+        )
         yield
 
 
@@ -164,7 +181,8 @@ class Queue:
 
 
 def mix(file, frames, carrier=Smcr):
-    """Bulk data and short connections beside RoCE of a storage protocol: a frame of these, a frame of that."""
+    """Bulk data and short connections beside RoCE of a storage protocol: a frame of these, a frame
+    of that."""
     pcap, ours, others = Pcap(file), Queue(), Queue()
     sources = (ours, application_frames(ours, carrier)), (others, storage_frames(others))
     while pcap.frames < frames:

@@ -1,8 +1,10 @@
 """
-A kernel that a test makes: it answers plugin/capture's questions over socket pairs, for machines without SMC.
+A kernel that a test makes: it answers plugin/capture's questions over socket pairs, for machines
+without SMC.
 
-As a program it runs plugin/capture with that kernel: made_kernel.py PROGRAM ARGUMENT...; MADE_SOCKETS says how many SMC
-sockets which network namespace has: "=3" for the own one, "=3 blue=100".
+As a program it runs plugin/capture with that kernel: made_kernel.py PROGRAM ARGUMENT...;
+MADE_SOCKETS says how many SMC sockets which network namespace has: "=3" for the own one, "=3
+blue=100".
 """
 
 import contextlib
@@ -32,7 +34,11 @@ def load(path):
 
 
 def message(kind, flags, sequence, body):
-    return MESSAGE.pack(MESSAGE.size + len(body), kind, flags, sequence, PORT) + body + bytes(-len(body) % 4)
+    return (
+        MESSAGE.pack(MESSAGE.size + len(body), kind, flags, sequence, PORT)
+        + body
+        + bytes(-len(body) % 4)
+    )
 
 
 def fault(sequence, number, request=b""):
@@ -49,24 +55,36 @@ def attribute(kind, data):
 
 def smc_socket(number):
     """A listening socket: <linux/smc_diag.h>."""
-    return struct.pack("=BBBB", 43, 10, 0, 0) + struct.pack(">HH", 5000 + number, 0) + bytes(16 + 16 + 4 + 8) + struct.pack(
-        "=IQ", 0, 1000 + number) + attribute(3, b"\0") + attribute(5, bytes(8))
+    return (
+        struct.pack("=BBBB", 43, 10, 0, 0)
+        + struct.pack(">HH", 5000 + number, 0)
+        + bytes(16 + 16 + 4 + 8)
+        + struct.pack("=IQ", 0, 1000 + number)
+        + attribute(3, b"\0")
+        + attribute(5, bytes(8))
+    )
 
 
 def answer(request, sockets):
     """The frames with which Linux answers a request."""
     _, kind, _, sequence, _ = MESSAGE.unpack_from(request)
     if kind == CONTROL:
-        body = struct.pack("=BBxx", 1, 2) + attribute(2, b"SMC_GEN_NETLINK\0") + attribute(1, struct.pack("=H", FAMILY))
+        body = (
+            struct.pack("=BBxx", 1, 2)
+            + attribute(2, b"SMC_GEN_NETLINK\0")
+            + attribute(1, struct.pack("=H", FAMILY))
+        )
         return [message(CONTROL, 0, sequence, body)]
     if kind == BY_FAMILY:
         every = [message(BY_FAMILY, MULTI, sequence, smc_socket(each)) for each in range(sockets)]
-        frames = [b"".join(every[at:at + PER_FRAME]) for at in range(0, sockets, PER_FRAME)]
+        frames = [b"".join(every[at : at + PER_FRAME]) for at in range(0, sockets, PER_FRAME)]
         return [*frames, done(sequence)]
     command = request[MESSAGE.size]
     if kind != FAMILY or command not in KNOWN:
         return [fault(sequence, errno.EOPNOTSUPP, request)]
-    told = struct.pack("=BBxx", command, 1) + attribute(command | 0x8000, attribute(1, struct.pack("=I", 7)))
+    told = struct.pack("=BBxx", command, 1) + attribute(
+        command | 0x8000, attribute(1, struct.pack("=I", 7))
+    )
     return [message(FAMILY, MULTI, sequence, told), done(sequence)]
 
 
@@ -90,7 +108,9 @@ def main():
     sys.argv = sys.argv[1:]
     module = load(sys.argv[0])
     module.open_sockets = lambda namespace: [
-        connected(lambda request: answer(request, int(counts.get(namespace.name, 0)))) for _ in range(2)]
+        connected(lambda request: answer(request, int(counts.get(namespace.name, 0))))
+        for _ in range(2)
+    ]
     module.main()
 
 

@@ -1,11 +1,12 @@
 """
-A wire: two network namespaces and a veth pair between them. One end sends the frames of captures, at the other end
-programs listen. Nothing else is on the wire: no addresses, no IPv6, no ARP.
+A wire: two network namespaces and a veth pair between them. One end sends the frames of captures,
+at the other end programs listen. Nothing else is on the wire: no addresses, no IPv6, no ARP.
 
-Nothing of it has a name on the machine. Only this process holds the namespaces, as open files: the kernel takes them
-away when it ends, however it ends.
+Nothing of it has a name on the machine. Only this process holds the namespaces, as open files: the
+kernel takes them away when it ends, however it ends.
 
-tcpreplay is no substitute: it does not say when it sent which frame, and cannot begin anew with other addresses.
+tcpreplay is no substitute: it does not say when it sent which frame, and cannot begin anew with
+other addresses.
 """
 
 import collections
@@ -41,7 +42,10 @@ class NoNetwork(Exception):
 def frames_of(path, wanted=None):
     """The frames of a capture (pcapng, microseconds); `wanted`: numbers of those to take."""
     every = [each for each in pcapng.read(path)[1] if wanted is None or each.number in wanted]
-    return [Frame((pcapng.time(each) - pcapng.time(every[0])) / 1e6, pcapng.data(each)) for each in every]
+    return [
+        Frame((pcapng.time(each) - pcapng.time(every[0])) / 1e6, pcapng.data(each))
+        for each in every
+    ]
 
 
 def count_written(paths):
@@ -68,6 +72,7 @@ def until(condition, what):
 
 
 # ---- namespaces ----
+
 
 def system_call(name, *arguments):
     library = ctypes.CDLL(None, use_errno=True)
@@ -115,6 +120,7 @@ class Namespace:
 
     def inside(self, function):
         """Call a function in this namespace."""
+
         def enter():
             system_call("setns", self.file, NEW_NETWORK)
             return function()
@@ -124,18 +130,28 @@ class Namespace:
     def ip(self, *words, others=()):
         """Run `ip` in this namespace."""
         files = [self.file, *(other.file for other in others)]
-        subprocess.run(["nsenter", f"--net={self.path}", "ip", *words], pass_fds=files, check=True, capture_output=True,
-                       stdin=subprocess.DEVNULL, text=True)
+        subprocess.run(
+            ["nsenter", f"--net={self.path}", "ip", *words],
+            pass_fds=files,
+            check=True,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
 
     def listeners(self):
         """How many packet sockets are bound to the link and run."""
-        lines = self.inside(lambda: pathlib.Path("/proc/thread-self/net/packet").read_text().splitlines()[1:])
+        lines = self.inside(
+            lambda: pathlib.Path("/proc/thread-self/net/packet").read_text().splitlines()[1:]
+        )
         index = self.inside(lambda: socket.if_nametoindex(LINK))
         return sum(int(line.split()[4]) == index and line.split()[5] == "1" for line in lines)
 
     def received(self):
         """Frames that have come to the link."""
-        lines = self.inside(lambda: pathlib.Path("/proc/thread-self/net/dev").read_text().splitlines())
+        lines = self.inside(
+            lambda: pathlib.Path("/proc/thread-self/net/dev").read_text().splitlines()
+        )
         return next(int(line.split()[2]) for line in lines if line.split()[0] == f"{LINK}:")
 
     def close(self):
@@ -143,6 +159,7 @@ class Namespace:
 
 
 # ---- who listens ----
+
 
 def descendants(process):
     """The folders in /proc of what a process has started, directly or not."""
@@ -154,13 +171,15 @@ def descendants(process):
 
 class Listener:
     """
-    A program at the listening end: `lines` that it has printed, with the time when each came, in seconds since 1970,
-    and `errors`.
+    A program at the listening end: `lines` that it has printed, with the time when each came, in
+    seconds since 1970, and `errors`.
     """
 
     def __init__(self, process):
         self.process, self.lines, self.errors = process, [], ""
-        self.readers = [threading.Thread(target=read, daemon=True) for read in (self.read, self.read_errors)]
+        self.readers = [
+            threading.Thread(target=read, daemon=True) for read in (self.read, self.read_errors)
+        ]
         for reader in self.readers:
             reader.start()
 
@@ -189,13 +208,17 @@ class Listener:
 
     def recorded(self):
         """
-        How many frames its dumpcap has written to a temporary file, wherever that is: with capabilities of its own file
-        dumpcap does not look at TMPDIR.
+        How many frames its dumpcap has written to a temporary file, wherever that is: with
+        capabilities of its own file dumpcap does not look at TMPDIR.
         """
         paths = set()
         for each in descendants(self.process.pid):
             with contextlib.suppress(FileNotFoundError):
-                paths.update(file.resolve() for file in each.glob("fd/*") if "/wireshark_" in os.readlink(file))
+                paths.update(
+                    file.resolve()
+                    for file in each.glob("fd/*")
+                    if "/wireshark_" in os.readlink(file)
+                )
         return count_written(paths)
 
     def stop(self):
@@ -206,6 +229,7 @@ class Listener:
 
 # ---- the wire ----
 
+
 class Wire:
     """The pair: `sender` and `listener` are its ends."""
 
@@ -213,13 +237,29 @@ class Wire:
         self.processes, self.ends = [], contextlib.ExitStack()
 
     def lay(self):
-        self.sender, self.listener = (self.ends.enter_context(contextlib.closing(Namespace())) for _ in range(2))
-        self.sender.ip("link", "add", LINK, "mtu", str(MTU), "type", "veth", "peer", "name", LINK,
-                       "netns", self.listener.path, others=[self.listener])
+        self.sender, self.listener = (
+            self.ends.enter_context(contextlib.closing(Namespace())) for _ in range(2)
+        )
+        self.sender.ip(
+            "link",
+            "add",
+            LINK,
+            "mtu",
+            str(MTU),
+            "type",
+            "veth",
+            "peer",
+            "name",
+            LINK,
+            "netns",
+            self.listener.path,
+            others=[self.listener],
+        )
         for end in (self.listener, self.sender):
             end.ip("link", "set", LINK, "mtu", str(MTU), "arp", "off", "up")
         self.socket = self.ends.enter_context(
-            self.sender.inside(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)))
+            self.sender.inside(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
+        )
         self.sender.inside(lambda: self.socket.bind((LINK, 0)))
 
     def close(self):
@@ -231,14 +271,32 @@ class Wire:
 
     def start(self, tshark, *command, kind=Listener):
         """
-        Start a program at the listening end. It runs as a user who is not root but may capture, as dumpcap lets users;
-        `tshark` has its environment.
+        Start a program at the listening end. It runs as a user who is not root but may capture, as
+        dumpcap lets users; `tshark` has its environment.
         """
         process = subprocess.Popen(
-            ["nsenter", f"--net={self.listener.path}", "setpriv", f"--reuid={USER}", "--regid=nogroup", "--clear-groups",
-             "--inh-caps=+net_raw,+net_admin", "--ambient-caps=+net_raw,+net_admin", "--", *map(str, command)],
-            env=tshark.environment, cwd=tshark.bed.root, pass_fds=[self.listener.file], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=True)
+            [
+                "nsenter",
+                f"--net={self.listener.path}",
+                "setpriv",
+                f"--reuid={USER}",
+                "--regid=nogroup",
+                "--clear-groups",
+                "--inh-caps=+net_raw,+net_admin",
+                "--ambient-caps=+net_raw,+net_admin",
+                "--",
+                *map(str, command),
+            ],
+            env=tshark.environment,
+            cwd=tshark.bed.root,
+            pass_fds=[self.listener.file],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
         self.processes.append(process)
         return kind(process)
 
@@ -257,8 +315,8 @@ class Wire:
 
     def send(self, frames, speed=None):
         """
-        Send frames, `speed` times as fast as they were captured, or without a pause; returns when each was sent, in
-        seconds since 1970.
+        Send frames, `speed` times as fast as they were captured, or without a pause; returns when
+        each was sent, in seconds since 1970.
         """
         start, sent = time.monotonic(), []
         for frame in frames:

@@ -1,6 +1,6 @@
 """
-plugin/capture: what it writes of a kernel that the tests make, and of the wire beside it; how it ends; what it says when it
-cannot begin. Nothing of it stays.
+plugin/capture: what it writes of a kernel that the tests make, and of the wire beside it; how it
+ends; what it says when it cannot begin. Nothing of it stays.
 """
 
 import contextlib
@@ -30,7 +30,9 @@ SENT = len(frames_of(TOP / "captures" / "real" / f"{CAPTURE}.pcapng"))
 ROUND = 25  # frames of a made kernel with three sockets, requests and answers
 TIME_LIMIT = 60
 COOKIE = 71  # SO_NETNS_COOKIE
-CAPABILITIES = struct.pack("<5I", 0x02000001, 0x3000, 0x3000, 0, 0)  # of a file: NET_ADMIN and NET_RAW, effective
+CAPABILITIES = struct.pack(
+    "<5I", 0x02000001, 0x3000, 0x3000, 0, 0
+)  # of a file: NET_ADMIN and NET_RAW, effective
 
 
 @pytest.fixture
@@ -55,14 +57,32 @@ def recorder(bed, copies):
 
 def run(tshark, copies, *arguments, is_made=True, **environment):
     """What the program prints and its exit status; with a made kernel, or with this machine's."""
-    words = [sys.executable, "-B", *([copies / "made_kernel.py"] if is_made else []), copies / "smcr-capture", *arguments]
-    return subprocess.run(list(map(str, words)), env={**tshark.environment, "MADE_SOCKETS": "=3", **environment}, cwd=copies,
-                          capture_output=True, text=True, timeout=TIME_LIMIT, stdin=subprocess.DEVNULL, **as_user())
+    words = [
+        sys.executable,
+        "-B",
+        *([copies / "made_kernel.py"] if is_made else []),
+        copies / "smcr-capture",
+        *arguments,
+    ]
+    return subprocess.run(
+        list(map(str, words)),
+        env={**tshark.environment, "MADE_SOCKETS": "=3", **environment},
+        cwd=copies,
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT,
+        stdin=subprocess.DEVNULL,
+        **as_user(),
+    )
 
 
 def options(program, **given):
-    return program.Options(*({"interfaces": [], "rings": [], "often": 60.0, **given}.get(name)
-                             for name in program.Options._fields))
+    return program.Options(
+        *(
+            {"interfaces": [], "rings": [], "often": 60.0, **given}.get(name)
+            for name in program.Options._fields
+        )
+    )
 
 
 def interfaces():
@@ -72,9 +92,12 @@ def interfaces():
 
 # ---- what it reads ----
 
+
 def scripted(*frames):
     """A kernel that answers anything so; the functions get the sequence number of the request."""
-    return made.connected(lambda request: [each(made.MESSAGE.unpack_from(request)[3]) for each in frames])
+    return made.connected(
+        lambda request: [each(made.MESSAGE.unpack_from(request)[3]) for each in frames]
+    )
 
 
 def part(sequence):
@@ -84,7 +107,9 @@ def part(sequence):
 def test_an_answer_is_read_to_its_end(program):
     kept = []
     with scripted(lambda s: part(s) * 3, lambda s: part(s + 1), part, made.done, part) as kernel:
-        found = program.ask(kernel, made.BY_FAMILY, program.DUMP, b"asked", lambda *each: kept.append(each))
+        found = program.ask(
+            kernel, made.BY_FAMILY, program.DUMP, b"asked", lambda *each: kept.append(each)
+        )
     assert [each.body for each in found] == [b"part"] * 4  # what is somebody else's is left out
     assert [len(frame) for _, frame in kept] == [21, 60, 20, 20]
     request = program.messages(kept[0][1])[0]
@@ -122,25 +147,48 @@ def test_an_answer_with_an_overrun_is_asked_anew(program):
     """ENOBUFS. What came before stays in the capture; after three times it is given up."""
     kept = []
     with scripted(part, part, made.done) as kernel:
-        assert len(program.ask_until_whole(Overrun(kernel, 2), 20, program.DUMP, b"", lambda *each: kept.append(each[1]))) == 2
-    heads = [(each.sequence, each.kind, each.flags) for frame in kept for each in program.messages(frame)]
+        assert (
+            len(
+                program.ask_until_whole(
+                    Overrun(kernel, 2), 20, program.DUMP, b"", lambda *each: kept.append(each[1])
+                )
+            )
+            == 2
+        )
+    heads = [
+        (each.sequence, each.kind, each.flags) for frame in kept for each in program.messages(frame)
+    ]
     assert len({sequence for sequence, _, _ in heads}) == 3
-    assert [kind for _, kind, flags in heads if flags == program.MULTI] == [20, 20, 20, 20, made.DONE]
+    assert [kind for _, kind, flags in heads if flags == program.MULTI] == [
+        20,
+        20,
+        20,
+        20,
+        made.DONE,
+    ]
     with scripted(part, part, made.done) as kernel, pytest.raises(OSError, match="overrun"):
         program.ask_until_whole(Overrun(kernel, 3), 20, program.DUMP, b"")
 
 
 def test_kernels_that_lack_something(program, monkeypatch):
-    for lacks, said in {"family diag": "this kernel has no SMC, or lacks the module smc",
-                        "diag": "this kernel does not tell of SMC sockets: it lacks the module smc_diag",
-                        "family": None, "all": "the kernel does not answer"}.items():
+    for lacks, said in {
+        "family diag": "this kernel has no SMC, or lacks the module smc",
+        "diag": "this kernel does not tell of SMC sockets: it lacks the module smc_diag",
+        "family": None,
+        "all": "the kernel does not answer",
+    }.items():
+
         def answers(request, lacks=lacks):
             _, kind, _, sequence, _ = made.MESSAGE.unpack_from(request)
             if {16: "family", 20: "diag"}.get(kind) in lacks.split():
                 return [made.fault(sequence, errno.ENOENT)]
             return made.answer(request, 3) if lacks != "all" else []
 
-        monkeypatch.setattr(program, "open_sockets", lambda _, answers=answers: [made.connected(answers) for _ in range(2)])
+        monkeypatch.setattr(
+            program,
+            "open_sockets",
+            lambda _, answers=answers: [made.connected(answers) for _ in range(2)],
+        )
         if said:
             with pytest.raises(program.Failure, match=said):
                 program.ask_namespace(program.OWN)
@@ -161,7 +209,9 @@ def test_network_namespaces_are_entered(program):
             cookies.append({file.getsockopt(socket.SOL_SOCKET, COOKIE, 8) for file in opened})
             for file in opened:
                 file.close()
-        inside = blue.inside(lambda: socket.socket(socket.AF_INET).getsockopt(socket.SOL_SOCKET, COOKIE, 8))
+        inside = blue.inside(
+            lambda: socket.socket(socket.AF_INET).getsockopt(socket.SOL_SOCKET, COOKIE, 8)
+        )
         assert cookies[1] == {inside} and len(cookies[0]) == 1 and cookies[0] != cookies[1]
         assert program.namespaces(path)[0].path == path
     assert program.namespaces("own") == [program.OWN] == program.namespaces(None)[:1]
@@ -171,8 +221,10 @@ def test_network_namespaces_are_entered(program):
 
 # ---- what it writes ----
 
+
 def test_answers_are_a_capture(program, monkeypatch, tshark, bed, scratch):
-    """Of two namespaces of three: one has no SMC sockets. What the kernel said, byte by byte; mergecap joins it."""
+    """Of two namespaces of three: one has no SMC sockets. What the kernel said, byte by byte;
+    mergecap joins it."""
     counts, said = {"": 0, "blue": 110, "red": 0}, []
 
     def answers(count, request):
@@ -180,16 +232,30 @@ def test_answers_are_a_capture(program, monkeypatch, tshark, bed, scratch):
         said.extend([request, *frames])
         return frames
 
-    monkeypatch.setattr(program, "open_sockets", lambda namespace: [
-        made.connected(lambda request: answers(counts[namespace.name], request)) for _ in range(2)])
-    monkeypatch.setattr(program, "namespaces", lambda _: [program.Namespace(name, None) for name in ("", "blue")])
+    monkeypatch.setattr(
+        program,
+        "open_sockets",
+        lambda namespace: [
+            made.connected(lambda request: answers(counts[namespace.name], request))
+            for _ in range(2)
+        ],
+    )
+    monkeypatch.setattr(
+        program, "namespaces", lambda _: [program.Namespace(name, None) for name in ("", "blue")]
+    )
     path, joined = scratch / "answers.pcapng", scratch / "joined.pcapng"
     with path.open("wb") as stream:
-        assert program.ask_until_ended(options(program, duration=0.0), program.Answers(stream), None)["blue"] == 110
+        assert (
+            program.ask_until_ended(options(program, duration=0.0), program.Answers(stream), None)[
+                "blue"
+            ]
+            == 110
+        )
     frames = pcapng.read(path)[1]
     assert [pcapng.data(each)[COOKED:] for each in frames] == said
     assert {pcapng.data(each)[:COOKED].hex() for each in frames} == {
-        f"00040338{'00' * 10}{family:04x}" for family in (4, 16)}
+        f"00040338{'00' * 10}{family:04x}" for family in (4, 16)
+    }
     times = [pcapng.time(each) for each in frames]
     assert times == sorted(times) and abs(times[-1] / 1e6 - time.time()) < TIME_LIMIT
     monkeypatch.setattr(program, "namespaces", lambda _: [program.Namespace("red", None)])
@@ -205,30 +271,56 @@ def test_answers_are_a_capture(program, monkeypatch, tshark, bed, scratch):
 
 def started(wire, recorder, copies, *arguments):
     """The program with a made kernel at the listening end, once dumpcap listens there."""
-    return wire.listen(recorder, [sys.executable, copies / "made_kernel.py", copies / "smcr-capture", *arguments])[0]
+    return wire.listen(
+        recorder, [sys.executable, copies / "made_kernel.py", copies / "smcr-capture", *arguments]
+    )[0]
 
 
 def wait_for(path, frames):
     """Until so many frames are in a file, which may not be there yet."""
-    until(lambda: path.exists() and count_written([path]) >= frames, f"no {frames} frames in the file")
+    until(
+        lambda: path.exists() and count_written([path]) >= frames, f"no {frames} frames in the file"
+    )
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, "-a"])
 def test_answers_are_beside_the_wire(wire, recorder, tshark, copies, end):
     """It asks first and last. Its interfaces keep their names; what it made is gone."""
     path, before = copies / "both.pcapng", wire.listener.inside(interfaces)
-    listener = started(wire, recorder, copies, "-i", LINK, "-w", path, "--netns", "own", "--no-nlmon",
-                       *(["-a", "2"] if end == "-a" else []))
+    listener = started(
+        wire,
+        recorder,
+        copies,
+        "-i",
+        LINK,
+        "-w",
+        path,
+        "--netns",
+        "own",
+        "--no-nlmon",
+        *(["-a", "2"] if end == "-a" else []),
+    )
     wait_for(path, ROUND)
     wire.send(frames_of(tshark.bed.capture(CAPTURE)))
     if end != "-a":
         wait_for(path, ROUND + SENT)
         listener.process.send_signal(end)
-    assert (listener.end(), listener.errors) == (0, "smcr-capture: 3 SMC sockets in 1 network namespace\n")
+    assert (listener.end(), listener.errors) == (
+        0,
+        "smcr-capture: 3 SMC sockets in 1 network namespace\n",
+    )
     names = [row[0][0] for row in tshark.fields(path, "frame.interface_name")]
-    assert names.count(LINK) == SENT and {*names} == {LINK, "netlink"} and names[0] == names[-1] == "netlink"
-    dumps = [number for number, (name, frame) in enumerate(zip(names, pcapng.read(path)[1], strict=True))
-             if name == "netlink" and struct.unpack_from("=H", pcapng.data(frame), COOKED + 4)[0] == made.BY_FAMILY]
+    assert (
+        names.count(LINK) == SENT
+        and {*names} == {LINK, "netlink"}
+        and names[0] == names[-1] == "netlink"
+    )
+    dumps = [
+        number
+        for number, (name, frame) in enumerate(zip(names, pcapng.read(path)[1], strict=True))
+        if name == "netlink"
+        and struct.unpack_from("=H", pcapng.data(frame), COOKED + 4)[0] == made.BY_FAMILY
+    ]
     assert len(dumps) == 4 and dumps[1] < dumps[2] - SENT
     assert len(tshark.frames(path, "smcr && !netlink")) == len(tshark.frames(CAPTURE, "smcr"))
     assert wire.listener.inside(interfaces) == before
@@ -247,14 +339,19 @@ def test_a_dumpcap_that_does_not_begin(program, monkeypatch):
 
 @pytest.mark.parametrize("capabilities", [False, True])
 def test_dumpcap_does_not_outlive_it(wire, bed, copies, capabilities):
-    """Not even where nothing can be tidied up, and where dumpcap's file has capabilities or has none."""
+    """Not even where nothing can be tidied up, and where dumpcap's file has capabilities or has
+    none."""
     path, dumpcap = copies / "killed.pcapng", copies / "dumpcap"
     shutil.copyfile(shutil.which("dumpcap"), dumpcap)
     dumpcap.chmod(0o755)
     if capabilities:
         os.setxattr(dumpcap, "security.capability", CAPABILITIES)
-    recorder = Tshark(bed, TMPDIR=str(copies), MADE_SOCKETS="=3", PATH=f"{copies}:{os.environ['PATH']}")
-    listener = started(wire, recorder, copies, "-i", LINK, "-w", path, "--netns", "own", "--no-nlmon")
+    recorder = Tshark(
+        bed, TMPDIR=str(copies), MADE_SOCKETS="=3", PATH=f"{copies}:{os.environ['PATH']}"
+    )
+    listener = started(
+        wire, recorder, copies, "-i", LINK, "-w", path, "--netns", "own", "--no-nlmon"
+    )
     wait_for(path, ROUND)
     listener.process.kill()
     assert listener.end() == -signal.SIGKILL
@@ -262,6 +359,7 @@ def test_dumpcap_does_not_outlive_it(wire, bed, copies, capabilities):
 
 
 # ---- the nlmon interface ----
+
 
 def test_nlmon_is_asked_for_and_taken_away(program, monkeypatch):
     """By a made rtnetlink, with interfaces that others have left behind."""
@@ -273,10 +371,20 @@ def test_nlmon_is_asked_for_and_taken_away(program, monkeypatch):
     def answers(request):
         _, kind, flags, sequence, _ = made.MESSAGE.unpack_from(request)
         index, up = struct.unpack_from("=4xiI", request, made.MESSAGE.size)
-        values = program.attributes(request[made.MESSAGE.size + 16:])
+        values = program.attributes(request[made.MESSAGE.size + 16 :])
         if kind == 18:
-            return [*(made.message(16, made.MULTI, sequence, struct.pack("=4xi8x", each) + made.attribute(20, mark.encode()))
-                      for each, mark in there.items()), made.done(sequence)]
+            return [
+                *(
+                    made.message(
+                        16,
+                        made.MULTI,
+                        sequence,
+                        struct.pack("=4xi8x", each) + made.attribute(20, mark.encode()),
+                    )
+                    for each, mark in there.items()
+                ),
+                made.done(sequence),
+            ]
         said.append((kind, index, up, values))
         return [made.fault(sequence, refuses[0] if refuses else 0)]
 
@@ -287,7 +395,11 @@ def test_nlmon_is_asked_for_and_taken_away(program, monkeypatch):
         raise KeyError
     assert said[2][3] == {20: alive.encode()}
     assert [each[:3] for each in said] == [(17, 5, 0), (16, 0, 1), (16, 10, 0), (17, 10, 0)]
-    for number, words in ((errno.EOPNOTSUPP, "no nlmon"), (errno.EPERM, "CAP_NET_ADMIN"), (errno.ENOMEM, "memory")):
+    for number, words in (
+        (errno.EOPNOTSUPP, "no nlmon"),
+        (errno.EPERM, "CAP_NET_ADMIN"),
+        (errno.ENOMEM, "memory"),
+    ):
         refuses[:] = [number]
         with pytest.raises(program.Failure, match=words), program.nlmon():
             pass
@@ -295,6 +407,7 @@ def test_nlmon_is_asked_for_and_taken_away(program, monkeypatch):
 
 def test_nlmon_of_this_machine(wire, recorder, tshark, copies, program):
     """The interface is in the capture with its name; afterwards it is gone."""
+
     def make():
         try:
             with program.nlmon():
@@ -308,8 +421,20 @@ def test_nlmon_of_this_machine(wire, recorder, tshark, copies, program):
         pytest.skip(found)
     assert found == len(before) + 1
     path = copies / "nlmon.pcapng"
-    listener = wire.start(recorder, sys.executable, copies / "smcr-capture", "-i", LINK, "--nlmon", "--netns", "own", "-a", 1,
-                          "-w", path)
+    listener = wire.start(
+        recorder,
+        sys.executable,
+        copies / "smcr-capture",
+        "-i",
+        LINK,
+        "--nlmon",
+        "--netns",
+        "own",
+        "-a",
+        1,
+        "-w",
+        path,
+    )
     status = listener.end()
     assert wire.listener.inside(interfaces) == before
     if "has no SMC" in listener.errors:
@@ -321,46 +446,91 @@ def test_nlmon_of_this_machine(wire, recorder, tshark, copies, program):
 
 # ---- what it says when it cannot begin ----
 
+
 def test_words_that_it_does_not_take(tshark, copies):
     for arguments, sentence in {
-            "-w f -q": "option -q not recognized (-h tells what there is)",
-            "-i lo": "-w is missing: the file to write (-h tells what there is)",
-            "-w f g": "what is g? (-h tells what there is)",
-            "-w f -a soon": "-a needs a number of seconds, not soon",
-            "-w f -n -1": "-n needs a number of seconds, not -1",
-            "-w f -s 96": "-f, -s, -b and --nlmon need -i",
-            "-w f -i lo --nlmon --no-nlmon": "--nlmon and --no-nlmon do not go together",
-            "-w f --netns nosuch": "there is no network namespace nosuch (ip netns lists those with names)",
-            "-w /nosuch/f -a 0": "/nosuch/f: No such file or directory",
-            "-w /dev/full -a 0": "No space left on device",
-            "-i nosuch0 -w f --no-nlmon": None}.items():
+        "-w f -q": "option -q not recognized (-h tells what there is)",
+        "-i lo": "-w is missing: the file to write (-h tells what there is)",
+        "-w f g": "what is g? (-h tells what there is)",
+        "-w f -a soon": "-a needs a number of seconds, not soon",
+        "-w f -n -1": "-n needs a number of seconds, not -1",
+        "-w f -s 96": "-f, -s, -b and --nlmon need -i",
+        "-w f -i lo --nlmon --no-nlmon": "--nlmon and --no-nlmon do not go together",
+        "-w f --netns nosuch": (
+            "there is no network namespace nosuch (ip netns lists those with names)"
+        ),
+        "-w /nosuch/f -a 0": "/nosuch/f: No such file or directory",
+        "-w /dev/full -a 0": "No space left on device",
+        "-i nosuch0 -w f --no-nlmon": None,
+    }.items():
         result = run(tshark, copies, *arguments.split())
-        assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1), arguments
+        assert (result.returncode, result.stdout, result.stderr.count("\n")) == (
+            1,
+            "",
+            1,
+        ), arguments
         assert result.stderr.startswith("smcr-capture: ")
-        assert result.stderr == f"smcr-capture: {sentence}\n" if sentence else "nosuch0" in result.stderr
+        assert (
+            result.stderr == f"smcr-capture: {sentence}\n"
+            if sentence
+            else "nosuch0" in result.stderr
+        )
     assert not (copies / "f").exists()
     os.mkfifo(pipe := copies / "pipe")
     pipe.chmod(0o666)
     # Wireshark says nothing of the failure until the writer of its pipe is gone
     window = subprocess.Popen(["cat", pipe], env=tshark.environment)
-    assert run(tshark, copies, "--capture", "--extcap-interface=smcr-lo", "--fifo", str(pipe), "-n", "soon").returncode == 1
+    assert (
+        run(
+            tshark,
+            copies,
+            "--capture",
+            "--extcap-interface=smcr-lo",
+            "--fifo",
+            str(pipe),
+            "-n",
+            "soon",
+        ).returncode
+        == 1
+    )
     assert window.wait(10) == 0
     pipe.unlink()
     assert re.findall(r"^  (-\S+)", run(tshark, copies, "-h").stdout, re.MULTILINE) == [
-        "-i", "-w", "-a", "-n", "-f", "-s", "-b", "--netns", "--nlmon", "--no-nlmon", "-h"]
+        "-i",
+        "-w",
+        "-a",
+        "-n",
+        "-f",
+        "-s",
+        "-b",
+        "--netns",
+        "--nlmon",
+        "--no-nlmon",
+        "-h",
+    ]
 
 
 def test_machines_that_lack_something(wire, tshark, copies, scratch):
     """One sentence, a status, and nothing stays: without SMC, nlmon, dumpcap, or rights."""
     before, files = interfaces(), sorted(copies.iterdir())
     (empty := scratch / "bin").mkdir()
-    results = {"dumpcap is not installed": run(tshark, copies, "-i", "lo", "-w", "f", "--no-nlmon", PATH=str(empty))}
+    results = {
+        "dumpcap is not installed": run(
+            tshark, copies, "-i", "lo", "-w", "f", "--no-nlmon", PATH=str(empty)
+        )
+    }
     empty.rmdir()
     if "SMC" not in pathlib.Path("/proc/net/protocols").read_text().split():
-        results["this kernel has no SMC, or lacks the module smc"] = run(tshark, copies, "-w", "f", is_made=False)
+        results["this kernel has no SMC, or lacks the module smc"] = run(
+            tshark, copies, "-w", "f", is_made=False
+        )
     if tshark.start("-f", "arp", "-i", "lo", "-a", "duration:1", program="dumpcap").returncode:
-        results["You do not have permission to capture"] = run(tshark, copies, "-i", "lo", "-w", "f")
-    results["making an nlmon interface needs root, or CAP_NET_ADMIN"] = run(tshark, copies, "-i", "lo", "-w", "f", "--nlmon")
+        results["You do not have permission to capture"] = run(
+            tshark, copies, "-i", "lo", "-w", "f"
+        )
+    results["making an nlmon interface needs root, or CAP_NET_ADMIN"] = run(
+        tshark, copies, "-i", "lo", "-w", "f", "--nlmon"
+    )
     for sentence, result in results.items():
         assert result.returncode == 1 and result.stdout == "" and result.stderr.count("\n") == 1
         assert result.stderr.startswith(f"smcr-capture: {sentence}")
@@ -369,15 +539,18 @@ def test_machines_that_lack_something(wire, tshark, copies, scratch):
 
 # ---- the window starts it ----
 
+
 def test_extcap(wire, recorder, tshark, copies, bed):
     """tshark lists it, and captures with it: both link types come through its pipe."""
     folder, path = copies / "extcap", copies / "extcap.pcapng"
     folder.mkdir()
     script = folder / "smcr-capture"
-    script.write_text(f'''#!/bin/sh
+    script.write_text(
+        f"""#!/bin/sh
 case $* in *--capture*) set -- "$@" --no-nlmon ;; esac  # a made kernel's answers pass on none
 exec {sys.executable} {copies}/made_kernel.py {copies}/smcr-capture "$@"
-''')
+"""
+    )
     script.chmod(0o755)
     window = Tshark(bed, TMPDIR=str(copies), MADE_SOCKETS="=3", WIRESHARK_EXTCAP_DIR=str(folder))
     lister = wire.start(window, "tshark", "-D")

@@ -1,6 +1,7 @@
 """
-Every command that stands in an indented block of a document runs as it stands there. Those with a prompt are examples
-(tests/test_docs.py); the others are run here, block by block, in a folder where the files are that they name.
+Every command that stands in an indented block of a document runs as it stands there. Those with a
+prompt are examples (tests/test_docs.py); the others are run here, block by block, in a folder where
+the files are that they name.
 """
 
 import collections
@@ -15,9 +16,14 @@ from bed import ALL, TOP
 
 Command = collections.namedtuple("Command", "line text")
 
-DOCUMENTS = [TOP / "README.md", TOP / "captures" / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+DOCUMENTS = [
+    TOP / "README.md",
+    TOP / "captures" / "README.md",
+    *sorted((TOP / "docs").glob("*.md")),
+]
 
-# Programs that run here. Of each that does not, why; another program stands in for it, and gets the same words.
+# Programs that run here. Of each that does not, why; another program stands in for it, and gets the
+# same words.
 REAL = {"tshark", "mergecap", "jq", "smcr-check", "mkdir", "ls"}
 STOOD_FOR = {
     "dumpcap": "captures on an interface",
@@ -34,18 +40,32 @@ STOOD_FOR = {
     "/usr/bin/python3": "runs the tests",
     "plugin/run": "builds and installs; tests/test_install.py runs it",
     "plugin/package": "builds for a minute; tests/desk/test_package.py runs it",
-    "tests/": "a script for developers: builds, runs the tests, or writes to the checkout; tests/test_scripts.py has some",
-    "build-test/debug/tests/fabric/verdicts": "reads what it is told; tests/facts/test_fabric.py tells it",
+    "tests/": (
+        "a script for developers: builds, runs the tests, or writes to the checkout; "
+        "tests/test_scripts.py has some"
+    ),
+    "build-test/debug/tests/fabric/verdicts": (
+        "reads what it is told; tests/facts/test_fabric.py tells it"
+    ),
     "docs/pictures/make": "opens windows, and writes to the checkout",
 }
 
 # Blocks that are no commands, by their first words.
-OTHER_BLOCKS = ("host A (client, ", "headers -> ", "floor ", "udp port 4791 or ", "[Retransmission: NAK]", "(smcr.write && ")
+OTHER_BLOCKS = (
+    "host A (client, ",
+    "headers -> ",
+    "floor ",
+    "udp port 4791 or ",
+    "[Retransmission: NAK]",
+    "(smcr.write && ",
+)
 
-# What a command names that is not there: words for the reader to replace, and folders of the reader's machine.
+# What a command names that is not there: words for the reader to replace, and folders of the
+# reader's machine.
 REPLACED = {"-Y FILTER": "-Y smcr.clc", "/var/tmp/": "var/", "/usr/bin/python3 ": "python3 "}
 
-# Takes 7 seconds. In a short run the example below it has to do, which is the same with another filter.
+# Takes 7 seconds. In a short run the example below it has to do, which is the same with another
+# filter.
 LONG = "tshark -G elastic-mapping --elastic-mapping-filter frame,"
 
 # Files that the commands name: captures.
@@ -72,16 +92,20 @@ def is_command(text):
 
 
 def blocks(path):
-    """[(line number, lines)] of the indented blocks without a prompt; the four blanks are left out."""
+    """[(line number, lines)] of the indented blocks without a prompt; the four blanks are left
+    out."""
     lines = enumerate([*path.read_text(encoding="utf-8").split("\n")], 1)
-    for indented, group in itertools.groupby(lines, lambda each: each[1].startswith(examples.INDENT)):
+    for indented, group in itertools.groupby(
+        lines, lambda each: each[1].startswith(examples.INDENT)
+    ):
         numbers, texts = zip(*group, strict=True)
         if indented and not texts[0].startswith((examples.PROMPT, examples.INDENT + " ")):
             yield numbers[0], [text.removeprefix(examples.INDENT) for text in texts]
 
 
 def commands(path):
-    """The commands in the blocks of a document, without what explains them behind two blanks or more."""
+    """The commands in the blocks of a document, without what explains them behind two blanks or
+    more."""
     for number, lines in blocks(path):
         while lines and not lines[0].startswith(OTHER_BLOCKS):
             assert is_command(lines[0]), f"{path.name}:{number}: what is this? {lines[0]}"
@@ -94,15 +118,28 @@ def commands(path):
 
 
 ALL_COMMANDS = {path: list(commands(path)) for path in DOCUMENTS}
-SCRIPTS = sorted({command.text.split()[0] for each in ALL_COMMANDS.values() for command in each
-                  if re.match(r"(plugin|tests|docs)/", command.text)})
+SCRIPTS = sorted(
+    {
+        command.text.split()[0]
+        for each in ALL_COMMANDS.values()
+        for command in each
+        if re.match(r"(plugin|tests|docs)/", command.text)
+    }
+)
 
 
 def test_no_exception_is_left_over():
     first = {command.text.split()[0] for each in ALL_COMMANDS.values() for command in each}
-    assert (REAL | STOOD_FOR.keys()) - first - {"tests/", "git", "ninja"} == set()  # git, ninja: behind another one
-    assert [each for each in OTHER_BLOCKS
-            if not any(lines[0].startswith(each) for path in DOCUMENTS for _, lines in blocks(path))] == []
+    assert (REAL | STOOD_FOR.keys()) - first - {
+        "tests/",
+        "git",
+        "ninja",
+    } == set()  # git, ninja: behind another one
+    assert [
+        each
+        for each in OTHER_BLOCKS
+        if not any(lines[0].startswith(each) for path in DOCUMENTS for _, lines in blocks(path))
+    ] == []
 
 
 def programs_stood_for():
@@ -129,13 +166,20 @@ def desk(tshark, scratch):
         (scratch / "docs" / path.name).symlink_to(path)
     for name, capture in FILES.items():
         (scratch / name).symlink_to(tshark.bed.capture(capture))
-    environment = {"SAID": str(scratch / "said"), "HOST": "https://host.example", "TMPDIR": str(scratch),
-                   "PATH": f"{bin}:{os.environ['PATH']}"}
+    environment = {
+        "SAID": str(scratch / "said"),
+        "HOST": "https://host.example",
+        "TMPDIR": str(scratch),
+        "PATH": f"{bin}:{os.environ['PATH']}",
+    }
     return scratch, tshark.environment | environment
 
 
-@pytest.mark.parametrize("path", [path for path in DOCUMENTS if ALL_COMMANDS[path]],
-                         ids=lambda path: path.relative_to(TOP).as_posix())
+@pytest.mark.parametrize(
+    "path",
+    [path for path in DOCUMENTS if ALL_COMMANDS[path]],
+    ids=lambda path: path.relative_to(TOP).as_posix(),
+)
 def test_commands_run(desk, path):
     """All of a document, one after the other: they may need what those before them have made."""
     folder, environment = desk
@@ -160,8 +204,13 @@ def test_script_knows_its_options(script):
     """It is there, and each option that a document gives it stands in it."""
     assert os.access(TOP / script, os.X_OK)
     text = (TOP / script).read_text(encoding="utf-8")
-    given = {option for each in ALL_COMMANDS.values() for command in each if command.text.split()[0] == script
-             for option in re.findall(r"(?<!\S)\[?(--[a-z]+)", command.text)}
+    given = {
+        option
+        for each in ALL_COMMANDS.values()
+        for command in each
+        if command.text.split()[0] == script
+        for option in re.findall(r"(?<!\S)\[?(--[a-z]+)", command.text)
+    }
     assert [option for option in given if option not in text] == []
 
 
@@ -172,6 +221,9 @@ def test_programs_are_there():
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(TOP).as_posix())
 def test_lines_go_on_between_words(path):
-    """A word that goes on in the next line would take in the blanks there, or lose what comes behind them."""
+    """A word that goes on in the next line would take in the blanks there, or lose what comes
+    behind them."""
     lines = path.read_text(encoding="utf-8").split("\n")
-    assert [line for line in lines if line.startswith(examples.INDENT) and re.search(r"[^ ]\\$", line)] == []
+    assert [
+        line for line in lines if line.startswith(examples.INDENT) and re.search(r"[^ ]\\$", line)
+    ] == []

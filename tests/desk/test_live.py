@@ -1,6 +1,7 @@
 """
-Live: captures are sent over a wire of their own (network.py), and tshark, dumpcap and plugin/monitor listen at the
-other end without being root. They say of the frames what tshark says of the file.
+Live: captures are sent over a wire of their own (network.py), and tshark, dumpcap and
+plugin/monitor listen at the other end without being root. They say of the frames what tshark says
+of the file.
 """
 
 import contextlib
@@ -19,18 +20,23 @@ from bed import ALL, PREFERENCES, TOP, USER, Tshark
 from fresh import fresh
 from network import LINK, Frame, count_written, frames_of, new_wire, until
 
-LATEST = 1  # seconds from a frame to the line that shows it, unless dumpcap itself keeps frames that long
+# seconds from a frame to the line that shows it, unless dumpcap itself keeps frames that long
+LATEST = 1
 MARGIN = 0.25  # seconds: dumpcap reads so often, and two of them not at the same time
 ATTEMPTS = 3  # to come in time and without loss
 LIVE = ("tshark", "-n", "-l", *PREFERENCES, "-i", LINK)
 HEARD = "tcp || udp.port == 4791 || eth.type == 0x8915"  # what plugin/monitor captures
 DURATIONS = ("FT_RELATIVE_TIME", "FT_ABSOLUTE_TIME")
-FAILOVER, ASYMMETRIC, LOSSY = "6.1-v2-h1-two-links-second-fails", "6.1-v1-h3-asymmetric-links", "6.1-v2-n-lossy"
+FAILOVER, ASYMMETRIC, LOSSY = (
+    "6.1-v2-h1-two-links-second-fails",
+    "6.1-v1-h3-asymmetric-links",
+    "6.1-v2-n-lossy",
+)
 LATE = "6.1-v1-c2-capture-starts-late"
 FEW, FORTY, SLOW = "6.1-v2-c-three-conns", "6.1-v2-q-forty-conns", "6.1-v2-d-bulk-slow-reader"
 
-# How fast captures are sent: as captured, faster if that would take long, None: without a pause. The default run takes
-# the first of them.
+# How fast captures are sent: as captured, faster if that would take long, None: without a pause.
+# The default run takes the first of them.
 SPEEDS = [
     ("6.1-v2-j-http11", 1),
     (FORTY, None),
@@ -42,9 +48,20 @@ SPEEDS = [
     (LOSSY, 1),
     (SLOW, None),
     (FAILOVER, None),
-][:None if ALL else 3]
-KEY_FIELDS = ("smcr.option", "smcr.clc.type", "smcr.llc.type", "smcr.cdc.seq", "smcr.stream", "smcr.link.number",
-              "smcr.write.offset", "smcr.stream.offset", "smcr.cdc.len", "smcr.acks", "smcr.endpoint.src")
+][: None if ALL else 3]
+KEY_FIELDS = (
+    "smcr.option",
+    "smcr.clc.type",
+    "smcr.llc.type",
+    "smcr.cdc.seq",
+    "smcr.stream",
+    "smcr.link.number",
+    "smcr.write.offset",
+    "smcr.stream.offset",
+    "smcr.cdc.len",
+    "smcr.acks",
+    "smcr.endpoint.src",
+)
 OF_TIME = {"smcr.window.late_update"}  # is raised where something took long
 # Of space, where a packet of the reader comes later that may have been sent before (docs/limits.md)
 WITHDRAWN = {"smcr.window.full", "smcr.window.opened", "smcr.window.late_update"}
@@ -56,7 +73,8 @@ WITH_UNIT = re.compile(r"(?:below )?[\d.,]+(?: (?:ns|µs|ms|s|\w?bit/s)\b|/s\b| 
 
 @pytest.fixture
 def live(bed, tshark, scratch):
-    """tshark whose dumpcap may write to `scratch`; its `reader` is for files, and shares what it has read."""
+    """tshark whose dumpcap may write to `scratch`; its `reader` is for files, and shares what it
+    has read."""
     scratch.chmod(0o777)
     live = Tshark(bed, TMPDIR=str(scratch))
     live.reader = tshark
@@ -71,16 +89,29 @@ def stock(bed, scratch):
 
 # ---- what is compared ----
 
+
 def names_of(live):
     """All fields of the plugin but durations."""
-    return sorted({name for name, kind, _, _ in live.reader.registered_fields()
-                   if kind not in DURATIONS and name not in OF_TIME})
+    return sorted(
+        {
+            name
+            for name, kind, _, _ in live.reader.registered_fields()
+            if kind not in DURATIONS and name not in OF_TIME
+        }
+    )
 
 
 def fields_of(live, names=()):
     """Arguments that show frames' numbers, texts, and fields of the plugin: these, or all."""
-    return ["-T", "fields", *(word for name in ("frame.number", "_ws.col.Info", *(names or names_of(live)))
-                              for word in ("-e", name))]
+    return [
+        "-T",
+        "fields",
+        *(
+            word
+            for name in ("frame.number", "_ws.col.Info", *(names or names_of(live)))
+            for word in ("-e", name)
+        ),
+    ]
 
 
 def text_of(lines):
@@ -92,7 +123,11 @@ def without_times(report):
     if isinstance(report, list):
         return [without_times(each) for each in report]
     if isinstance(report, dict):
-        return {name: without_times(value) for name, value in report.items() if not MEMBERS_OF_TIME.search(name)}
+        return {
+            name: without_times(value)
+            for name, value in report.items()
+            if not MEMBERS_OF_TIME.search(name)
+        }
     return report
 
 
@@ -103,7 +138,10 @@ def report_of(live, path, *arguments):
 
 def monitor_lines(text):
     """Lines of plugin/monitor without the time of day and durations."""
-    return [re.sub(r"^( *\d+) [\d:.]+", r"\1", re.sub(r" after [\d.]+ s", "", line)) for line in text.splitlines()]
+    return [
+        re.sub(r"^( *\d+) [\d:.]+", r"\1", re.sub(r" after [\d.]+ s", "", line))
+        for line in text.splitlines()
+    ]
 
 
 def copy_of_monitor(scratch):
@@ -119,10 +157,11 @@ def part_of(live, name, path, wanted):
 
 # ---- a replay, and who listens ----
 
+
 class Replay:
     """
-    A capture that is sent while tshark and plugin/monitor listen, and a tshark without the plugin, which tells what
-    dumpcap takes: that of Wireshark 4.0 hands over frames twice a second.
+    A capture that is sent while tshark and plugin/monitor listen, and a tshark without the plugin,
+    which tells what dumpcap takes: that of Wireshark 4.0 hands over frames twice a second.
     """
 
     def __init__(self, wire, live, stock, scratch, name, speed):
@@ -130,20 +169,35 @@ class Replay:
         self.shown = fields_of(live, () if speed is None else KEY_FIELDS)
         self.heard = set(live.reader.frames(name, HEARD))
         self.tshark, self.monitor = wire.listen(
-            live, [*LIVE, "-P", "-w", self.file, *self.shown, "-z", "smcr,json"],
-            [sys.executable, copy_of_monitor(scratch), "-i", LINK])
-        self.stock, = wire.listen(stock, [*LIVE, "-T", "fields", "-e", "frame.number"]) if speed else [None]
+            live,
+            [*LIVE, "-P", "-w", self.file, *self.shown, "-z", "smcr,json"],
+            [sys.executable, copy_of_monitor(scratch), "-i", LINK],
+        )
+        (self.stock,) = (
+            wire.listen(stock, [*LIVE, "-T", "fields", "-e", "frame.number"]) if speed else [None]
+        )
         whole = part_of(live, name, scratch / "heard.pcapng", self.heard.__contains__)
         expected = live.reader.run(scratch / "monitor", "-r", whole, program=sys.executable)
         self.monitor_expected = monitor_lines(expected)
         self.sent = wire.send(self.frames, speed)
-        with contextlib.suppress(TimeoutError):  # as far as they come: dumpcap says at its end whether it lost some
+        with contextlib.suppress(
+            TimeoutError
+        ):  # as far as they come: dumpcap says at its end whether it lost some
             until(lambda: len(self.tshark.lines) >= len(self.frames), "lines of tshark")
-            until(lambda: len(self.monitor.lines) >= len(self.monitor_expected), "lines of the monitor")
-            until(lambda: not self.stock or len(self.stock.lines) >= len(self.frames), "lines of tshark")
+            until(
+                lambda: len(self.monitor.lines) >= len(self.monitor_expected),
+                "lines of the monitor",
+            )
+            until(
+                lambda: not self.stock or len(self.stock.lines) >= len(self.frames),
+                "lines of tshark",
+            )
         for each in self.listeners:
             assert each.stop() == 0, each.errors
-        self.lines, self.report = self.tshark.lines[:len(self.frames)], self.tshark.lines[len(self.frames):]
+        self.lines, self.report = (
+            self.tshark.lines[: len(self.frames)],
+            self.tshark.lines[len(self.frames) :],
+        )
 
     def lost(self):
         """Whether the kernel had no room for frames, as dumpcap tells its caller."""
@@ -158,13 +212,16 @@ class Replay:
         heard = [self.sent[number - 1] for number in sorted(self.heard)]
         stock, tshark = latest(self.stock.lines, self.sent), latest(self.lines, self.sent)
         share = max(1, os.getloadavg()[0] / os.cpu_count())
-        return (tshark <= share * max(LATEST, stock + MARGIN) and
-                latest(self.monitor.lines, heard) <= share * (LATEST + stock))
+        return tshark <= share * max(LATEST, stock + MARGIN) and latest(
+            self.monitor.lines, heard
+        ) <= share * (LATEST + stock)
 
 
 def latest(lines, sent):
     """Seconds of the line that came last after its frame, whose number it begins with."""
-    return max(moment - sent[int(re.match(r" *(\d+)", line).group(1)) - 1] for moment, line in lines)
+    return max(
+        moment - sent[int(re.match(r" *(\d+)", line).group(1)) - 1] for moment, line in lines
+    )
 
 
 def replayed(wire, live, stock, scratch, name, speed):
@@ -184,7 +241,9 @@ def replayed(wire, live, stock, scratch, name, speed):
 @pytest.mark.parametrize("name, speed", SPEEDS)
 def test_replay(wire, live, stock, scratch, name, speed):
     replay = replayed(wire, live, stock, scratch, name, speed)
-    assert [frame.data for frame in frames_of(replay.file)] == [frame.data for frame in replay.frames]
+    assert [frame.data for frame in frames_of(replay.file)] == [
+        frame.data for frame in replay.frames
+    ]
     assert text_of(replay.lines) == live.reader.show_once(name, *replay.shown)
     assert monitor_lines(replay.monitor.text) == replay.monitor_expected
     report = json.loads(text_of(replay.report))
@@ -195,33 +254,49 @@ def test_replay(wire, live, stock, scratch, name, speed):
 
 @pytest.mark.parametrize("name", [ASYMMETRIC, FAILOVER, LOSSY, LATE])
 def test_one_pass_does_not_lie(live, name):
-    """What one pass, as a live capture is, says in an expert item, two passes say too, which know what came later."""
+    """What one pass, as a live capture is, says in an expert item, two passes say too, which know
+    what came later."""
     items = sorted({each.filter for each in fields.experts()})
     one, two = (live.reader.fields(name, *items, two_pass=two_pass) for two_pass in (False, True))
-    said = [[item for item, first, second in zip(items, *rows, strict=True) if first and not second and item not in WITHDRAWN]
-            for rows in zip(one, two, strict=True)]
+    said = [
+        [
+            item
+            for item, first, second in zip(items, *rows, strict=True)
+            if first and not second and item not in WITHDRAWN
+        ]
+        for rows in zip(one, two, strict=True)
+    ]
     assert any(map(any, one)) and [each for each in said if each] == []
 
 
 def report_lines(text):
-    """Lines of `-z smcr,report` without durations, shares, rates and dates, sorted: where the time went is by time."""
-    return sorted(re.sub(r"[ ─]+", " ", WITH_UNIT.sub("#", line)) for line in text.splitlines() if " UTC" not in line)
+    """Lines of `-z smcr,report` without durations, shares, rates and dates, sorted: where the time
+    went is by time."""
+    return sorted(
+        re.sub(r"[ ─]+", " ", WITH_UNIT.sub("#", line))
+        for line in text.splitlines()
+        if " UTC" not in line
+    )
 
 
 def test_report_on_interrupt(wire, live):
-    listener, = wire.listen(live, [*LIVE, "-q", "-z", "smcr,report"])
+    (listener,) = wire.listen(live, [*LIVE, "-q", "-z", "smcr,report"])
     frames = frames_of(live.bed.capture(FEW))
     wire.send(frames, 1)
     until(lambda: listener.recorded() == len(frames), "dumpcap has not all frames")
     assert listener.stop() == 0
-    assert report_lines(listener.text) == report_lines(live.reader.show(FEW, "-q", "-z", "smcr,report"))
+    assert report_lines(listener.text) == report_lines(
+        live.reader.show(FEW, "-q", "-z", "smcr,report")
+    )
 
 
 @pytest.mark.parametrize("program", ["tshark", "monitor"])
 def test_interrupt_loses_nothing(wire, live, scratch, program):
     """What dumpcap has written when the interrupt comes is shown."""
     monitor = [sys.executable, copy_of_monitor(scratch)]
-    listener, = wire.listen(live, [*LIVE, *fields_of(live)] if program == "tshark" else [*monitor, "-i", LINK])
+    (listener,) = wire.listen(
+        live, [*LIVE, *fields_of(live)] if program == "tshark" else [*monitor, "-i", LINK]
+    )
     heard = set(live.reader.frames(FEW, HEARD))
     wire.send(frames_of(live.bed.capture(FEW), heard))
     until(lambda: listener.recorded() == len(heard), "dumpcap has not all frames")
@@ -237,7 +312,7 @@ def test_interrupt_loses_nothing(wire, live, scratch, program):
 @pytest.mark.parametrize("limit, first", [(("-c", "100"), 100), (("-a", "duration:2"), 282)])
 def test_json_at_the_end(wire, live, limit, first):
     """A capture that ends by itself."""
-    listener, = wire.listen(live, [*LIVE, *limit, "-q", "-z", "smcr,json"])
+    (listener,) = wire.listen(live, [*LIVE, *limit, "-q", "-z", "smcr,json"])
     wire.send(frames_of(live.bed.capture(FEW)))
     assert listener.end() == 0
     report = json.loads(listener.text)
@@ -252,7 +327,10 @@ def test_begins_amid(wire, live, scratch):
     wire.send(frames[:half])
     lines, report = wire.listen(live, [*LIVE, *fields_of(live)], [*LIVE, "-q", "-z", "smcr,json"])
     wire.send(frames[half:])
-    until(lambda: lines.recorded() == report.recorded() == len(frames) - half, "dumpcap has not all frames")
+    until(
+        lambda: lines.recorded() == report.recorded() == len(frames) - half,
+        "dumpcap has not all frames",
+    )
     until(lambda: len(lines.lines) == len(frames) - half, "not all lines come")
     assert lines.stop() == 0 and report.stop() == 0
     rest = part_of(live, SLOW, scratch / "rest.pcapng", lambda number: number > half)
@@ -264,21 +342,37 @@ def test_begins_amid(wire, live, scratch):
 
 # ---- ring buffers ----
 
+
 def ring(scratch):
     return sorted(scratch.glob("ring_*"))
 
 
 def test_ring_of_dumpcap(wire, live, scratch):
     """docs/report.md: a report of each file, and the sum is that of all frames."""
-    dumpcap, = wire.listen(live, ["dumpcap", "-q", "-i", LINK, "-b", "filesize:100", "-b", "files:50",
-                                  "-w", scratch / "ring"])
+    (dumpcap,) = wire.listen(
+        live,
+        [
+            "dumpcap",
+            "-q",
+            "-i",
+            LINK,
+            "-b",
+            "filesize:100",
+            "-b",
+            "files:50",
+            "-w",
+            scratch / "ring",
+        ],
+    )
     frames = frames_of(live.bed.capture(FORTY))
     wire.send(frames)
     until(lambda: count_written(ring(scratch)) == len(frames), "dumpcap has not all frames")
     assert dumpcap.stop() == 0
     files = ring(scratch)
     assert len(files) > 2
-    assert [frame.data for path in files for frame in frames_of(path)] == [frame.data for frame in frames]
+    assert [frame.data for path in files for frame in frames_of(path)] == [
+        frame.data for frame in frames
+    ]
     reports = [report_of(live, path, "-2", "-o", "smcr.roce:TRUE") for path in files]
     assert [report_schema.problems(report) for report in reports] == [[]] * len(files)
     total = report_schema.added(*reports)
@@ -290,26 +384,44 @@ def test_ring_of_dumpcap(wire, live, scratch):
 
 
 def test_ring_of_tshark(wire, live, scratch):
-    """Every file begins anew: its lines are those of the file, and the report at the end is that of the last one."""
+    """Every file begins anew: its lines are those of the file, and the report at the end is that of
+    the last one."""
     kept = 3
-    tshark, = wire.listen(live, [*LIVE, "-P", "-b", "filesize:100", "-b", f"files:{kept}", "-w", scratch / "ring",
-                                 *fields_of(live), "-z", "smcr,json"])
+    (tshark,) = wire.listen(
+        live,
+        [
+            *LIVE,
+            "-P",
+            "-b",
+            "filesize:100",
+            "-b",
+            f"files:{kept}",
+            "-w",
+            scratch / "ring",
+            *fields_of(live),
+            "-z",
+            "smcr,json",
+        ],
+    )
     frames = frames_of(live.bed.capture(FORTY))
     wire.send(frames)
     until(lambda: len(tshark.lines) == len(frames), "not all lines come")
     assert tshark.stop() == 0
     files = ring(scratch)
-    lines = tshark.text[:tshark.text.index("{\n")]
-    report = json.loads(tshark.text[len(lines):])
-    assert len(files) == kept and lines.endswith("".join(live.reader.show(path, *fields_of(live)) for path in files))
+    lines = tshark.text[: tshark.text.index("{\n")]
+    report = json.loads(tshark.text[len(lines) :])
+    assert len(files) == kept and lines.endswith(
+        "".join(live.reader.show(path, *fields_of(live)) for path in files)
+    )
     assert without_times(report) == without_times(report_of(live, files[-1]))
 
 
 # ---- the wire itself ----
 
+
 def test_who_listens(wire, live):
     """tshark and dumpcap are not root, so what is tested is what users have."""
-    tshark, = wire.listen(live, [*LIVE, "-q"])
+    (tshark,) = wire.listen(live, [*LIVE, "-q"])
     owner = pathlib.Path(f"/proc/{tshark.process.pid}").stat().st_uid
     assert owner == int(live.run("-u", USER, program="id")) != 0
     assert tshark.stop() == 0
@@ -317,7 +429,10 @@ def test_who_listens(wire, live):
 
 def namespaces():
     """Network namespaces that a process is in, or that this one holds."""
-    for link in (*pathlib.Path("/proc").glob("[0-9]*/ns/net"), *pathlib.Path("/proc/self/fd").iterdir()):
+    for link in (
+        *pathlib.Path("/proc").glob("[0-9]*/ns/net"),
+        *pathlib.Path("/proc/self/fd").iterdir(),
+    ):
         with contextlib.suppress(OSError):
             yield os.readlink(link)
 
@@ -338,7 +453,8 @@ def fresh_block(frame):
 
 
 def test_fresh_hosts_are_new(live, scratch):
-    """Captures that come again from other hosts (tests/desk/soak): all they have is there twice, and nothing else."""
+    """Captures that come again from other hosts (tests/desk/soak): all they have is there twice,
+    and nothing else."""
     head, frames = pcapng.read(live.bed.capture(FEW))
     again = [frame._replace(block=fresh_block(frame)) for frame in frames]
     pcapng.write(scratch / "twice.pcapng", head, frames + again)

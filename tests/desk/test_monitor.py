@@ -1,4 +1,5 @@
-"""plugin/monitor: what it prints of captures and of what comes in live, how it ends, what it says when it cannot begin."""
+"""plugin/monitor: what it prints of captures and of what comes in live, how it ends, what it says
+when it cannot begin."""
 
 import collections
 import contextlib
@@ -27,12 +28,33 @@ REAL = captures("real")
 STRIDE = 1 if ALL else 6  # of captures, where not all are read
 LATE = "6.1-v1-c2-capture-starts-late"  # its first frame turns out to be SMC-R only later
 # Messages in several packets, other headers, bits that are seldom set.
-SYNTHETIC = ("clc-split-segments", "llc-v2-long-add-link", "rocev1-vlan", "ib-native", "reserved-flags")
-LINE = re.compile(r" *(?P<frame>\d+) (?P<time>\d\d:\d\d:\d\d\.\d{6})  (?P<source>.*?) > (?P<target>.*?)  (?P<text>.*)")
+SYNTHETIC = (
+    "clc-split-segments",
+    "llc-v2-long-add-link",
+    "rocev1-vlan",
+    "ib-native",
+    "reserved-flags",
+)
+LINE = re.compile(
+    r" *(?P<frame>\d+) (?P<time>\d\d:\d\d:\d\d\.\d{6})  (?P<source>.*?) > (?P<target>.*?)  "
+    r"(?P<text>.*)"
+)
 MORE = re.compile(r"    [ 0-9a-f]{4}  (?P<text>.*)")  # what -x and -v add
-CLASSES = {"option": "SMC-R option", "clc": "CLC", "llc": "LLC", "cdc": "CDC", "write": "RDMA WRITE", "cm": "RDMA-CM"}
-FIELDS = {"option": "smcr.option.kind", "clc": "smcr.clc.length", "llc": "smcr.llc.type", "cdc": "smcr.cdc.type",
-          "write": "smcr.write.len"}
+CLASSES = {
+    "option": "SMC-R option",
+    "clc": "CLC",
+    "llc": "LLC",
+    "cdc": "CDC",
+    "write": "RDMA WRITE",
+    "cm": "RDMA-CM",
+}
+FIELDS = {
+    "option": "smcr.option.kind",
+    "clc": "smcr.clc.length",
+    "llc": "smcr.llc.type",
+    "cdc": "smcr.cdc.type",
+    "write": "smcr.write.len",
+}
 SETTINGS = ("-o", "smcr.dissect_payload:FALSE")
 SEVERITIES = {0x400000: "note", 0x600000: "warning", 0x800000: "error"}
 TIME_LIMIT = 60
@@ -58,8 +80,15 @@ def monitor(program, tshark, scratch):
     temporary.chmod(0o777)
 
     def run(*arguments, by=tshark, **environment):
-        result = subprocess.run([program, *map(str, arguments)], env=by.environment | {"TMPDIR": temporary} | environment,
-                                capture_output=True, text=True, timeout=TIME_LIMIT, stdin=subprocess.DEVNULL, **as_user())
+        result = subprocess.run(
+            [program, *map(str, arguments)],
+            env=by.environment | {"TMPDIR": temporary} | environment,
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT,
+            stdin=subprocess.DEVNULL,
+            **as_user(),
+        )
         assert list(temporary.iterdir()) == []
         return result
 
@@ -69,6 +98,7 @@ def monitor(program, tshark, scratch):
 @pytest.fixture
 def lines(monitor, bed):
     """The lines of a capture, each with those that -x and -v add."""
+
     def read(capture, *arguments):
         result = monitor("-r", bed.capture(capture), *arguments)
         assert (result.returncode, result.stderr) == (0, "")
@@ -82,14 +112,18 @@ def parsed(text):
     for each in text.splitlines():
         begin = LINE.fullmatch(each)
         if begin:
-            found.append(Line(int(begin["frame"]), begin["source"], begin["target"], begin["text"], []))
+            found.append(
+                Line(int(begin["frame"]), begin["source"], begin["target"], begin["text"], [])
+            )
         else:
             found[-1].more.append(MORE.fullmatch(each)["text"])
     return found
 
 
 def class_of(line):
-    return next(name for name, start in CLASSES.items() if line.text.startswith((start, f"SMC-D, {start}")))
+    return next(
+        name for name, start in CLASSES.items() if line.text.startswith((start, f"SMC-D, {start}"))
+    )
 
 
 def load():
@@ -102,10 +136,13 @@ def load():
 
 # ---- what it prints ----
 
+
 def test_help_lists_classes(monitor):
     result = monitor("-h")
     assert (result.returncode, result.stderr) == (0, "")
-    assert re.findall(r"^  ([a-z-]+) {2,}\S", result.stdout.partition("classes:")[2], re.MULTILINE) == list(load().CLASSES)
+    assert re.findall(
+        r"^  ([a-z-]+) {2,}\S", result.stdout.partition("classes:")[2], re.MULTILINE
+    ) == list(load().CLASSES)
     assert "smcr-monitor [-i INTERFACE | -r FILE]" in result.stdout
 
 
@@ -113,45 +150,80 @@ def test_help_lists_classes(monitor):
 def test_a_line_for_each_message(lines, tshark, name):
     shown = lines(name)
     rows = tshark.fields(name, "frame.number", *FIELDS.values(), options=SETTINGS)
-    expected = [(int(row[0][0]), kind) for row in rows for kind, values in zip(FIELDS, row[1:]) for _ in values]
+    expected = [
+        (int(row[0][0]), kind)
+        for row in rows
+        for kind, values in zip(FIELDS, row[1:])
+        for _ in values
+    ]
     assert sorted((line.frame, class_of(line)) for line in shown) == sorted(expected)
     assert [line.frame for line in shown] == sorted(line.frame for line in shown)
 
 
 def test_what_hosts_tell(lines, tshark):
-    """A line for each message of netlink about SMC, with what its line in the tree says, and the socket's connection."""
+    """A line for each message of netlink about SMC, with what its line in the tree says, and the
+    socket's connection."""
     path = hosts.write(tshark.bed, hosts.Variant("late-fallback", "AB", ""))
     shown = lines(path, "told")
     rows = tshark.fields(path, "frame.number", "smcr.told", "smcr.stream", where="smcr.told")
     said = [(line.frame, *line.text.removesuffix("]").partition(" [connection ")) for line in shown]
-    assert [(frame, text) for frame, text, _, _ in said] == [(int(number), text) for (number,), texts, _ in rows for text in texts]
+    assert [(frame, text) for frame, text, _, _ in said] == [
+        (int(number), text) for (number,), texts, _ in rows for text in texts
+    ]
     known = [(frame, stream) for frame, text, _, stream in said if stream]
-    assert known == [(int(number), stream) for (number,), _, streams in rows for stream in streams] and len(known) > 5
+    assert (
+        known == [(int(number), stream) for (number,), _, streams in rows for stream in streams]
+        and len(known) > 5
+    )
     assert all(text.startswith("Socket ") for _, text, _, stream in said if stream)
-    assert {(line.source, line.target) for line in shown} == {("program", "kernel"), ("kernel", "program")}
-    assert any(text.endswith("fallback: peer did not indicate SMC") for _, text, _, _ in said) and len(shown) > 40
+    assert {(line.source, line.target) for line in shown} == {
+        ("program", "kernel"),
+        ("kernel", "program"),
+    }
+    assert (
+        any(text.endswith("fallback: peer did not indicate SMC") for _, text, _, _ in said)
+        and len(shown) > 40
+    )
 
 
 def octets(line):
     """Those of -x; the characters beside them are theirs."""
-    parts = [re.fullmatch(r"((?:[0-9a-f]{2}|--)(?: (?:[0-9a-f]{2}|--)){0,15}) +(\S.*)?", each[:48] + "x") for each in line.more]
+    parts = [
+        re.fullmatch(r"((?:[0-9a-f]{2}|--)(?: (?:[0-9a-f]{2}|--)){0,15}) +(\S.*)?", each[:48] + "x")
+        for each in line.more
+    ]
     found = [part[1] for part in parts]
     for each, shown in zip(line.more, found, strict=True):
-        assert each[49:] == "".join("-" if part == "--" else chr(int(part, 16)) if 0x20 <= int(part, 16) < 0x7f else "."
-                                    for part in shown.split())
+        assert each[49:] == "".join(
+            "-" if part == "--" else chr(int(part, 16)) if 0x20 <= int(part, 16) < 0x7F else "."
+            for part in shown.split()
+        )
     return "".join(found).replace(" ", "")
 
 
 def written(path):
-    headers = {wire.WRITE_FIRST: wire.RETH, wire.WRITE_ONLY: wire.RETH, wire.WRITE_MIDDLE: 0, wire.WRITE_LAST: 0}
-    return [(each.frame, each.payload[headers[each.opcode]:].hex()) for each in wire.roce(path) if each.opcode in headers]
+    headers = {
+        wire.WRITE_FIRST: wire.RETH,
+        wire.WRITE_ONLY: wire.RETH,
+        wire.WRITE_MIDDLE: 0,
+        wire.WRITE_LAST: 0,
+    }
+    return [
+        (each.frame, each.payload[headers[each.opcode] :].hex())
+        for each in wire.roce(path)
+        if each.opcode in headers
+    ]
 
 
-@pytest.mark.parametrize("name", [*(each for each in list(REAL)[::STRIDE] if each != LATE), *SYNTHETIC])
+@pytest.mark.parametrize(
+    "name", [*(each for each in list(REAL)[::STRIDE] if each != LATE), *SYNTHETIC]
+)
 def test_bytes_are_those_of_the_wire(lines, bed, name):
     path = bed.capture(name)
     expected = [(each.frame, each.data.hex()) for each in wire.messages(path)] + written(path)
-    assert sorted((each.frame, octets(each)) for each in lines(name, "-x", "clc", "llc", "cdc", "write")) == sorted(expected)
+    assert sorted(
+        (each.frame, octets(each)) for each in lines(name, "-x", "clc", "llc", "cdc", "write")
+    ) == sorted(expected)
     assert {octets(each) for each in lines(name, "-x", "option")} <= {"fe06e2d4c3d9"}
 
 
@@ -168,7 +240,9 @@ def test_bytes_that_the_capture_cuts_off(lines, bed, scratch):
 
 
 # A CNP is no message of SMC-R.
-MESSAGES = [each for each in vectors.VECTORS if each["transport"] != "roce" or "llc" in each["expected"]]
+MESSAGES = [
+    each for each in vectors.VECTORS if each["transport"] != "roce" or "llc" in each["expected"]
+]
 
 
 @pytest.mark.parametrize("vector", MESSAGES, ids=[each["name"] for each in MESSAGES])
@@ -183,7 +257,12 @@ def test_values_of_vectors(vector_packets, vector_lines, vector):
             return found
 
     shown = Watched(vector_packets[vector["frame"]])
-    assert vectors.differences(vector["expected"], shown, vector["transport"], vectors.TABLES[vector["transport"]]) == []
+    assert (
+        vectors.differences(
+            vector["expected"], shown, vector["transport"], vectors.TABLES[vector["transport"]]
+        )
+        == []
+    )
     printed = [" ".join(each.split()) for each in vector_lines[vector["frame"]]]
     for item in used:
         text = item.get("showname")
@@ -199,8 +278,14 @@ def vector_packets(tshark):
 
 @pytest.fixture(scope="module")
 def vector_lines(program, tshark, bed):
-    result = subprocess.run([program, "-v", "-r", bed.capture("vectors")], env=tshark.environment, capture_output=True,
-                            text=True, timeout=TIME_LIMIT, **as_user())
+    result = subprocess.run(
+        [program, "-v", "-r", bed.capture("vectors")],
+        env=tshark.environment,
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT,
+        **as_user(),
+    )
     found = collections.defaultdict(list)
     for each in parsed(result.stdout):
         found[each.frame] += each.more
@@ -210,7 +295,9 @@ def vector_lines(program, tshark, bed):
 RULES = [*captures("malformed"), *REAL]
 
 
-@pytest.mark.parametrize("name", RULES[::1 if ALL else 12] + ["rule-clc-late", "rule-tcp-after-switch"])
+@pytest.mark.parametrize(
+    "name", RULES[:: 1 if ALL else 12] + ["rule-clc-late", "rule-tcp-after-switch"]
+)
 def test_errors_are_those_of_tshark(lines, tshark, name):
     shown = collections.Counter()
     for each in lines(name, "errors"):
@@ -224,14 +311,28 @@ def expert_items(tshark, name):
     found = collections.Counter()
 
     def walk(frame, layer):
-        for each in layer if isinstance(layer, list) else layer.values() if isinstance(layer, dict) else ():
+        for each in (
+            layer if isinstance(layer, list) else layer.values() if isinstance(layer, dict) else ()
+        ):
             walk(frame, each)
-        if isinstance(layer, dict) and "_ws.expert.severity" in layer and any(each.startswith("smcr.") for each in layer):
+        if (
+            isinstance(layer, dict)
+            and "_ws.expert.severity" in layer
+            and any(each.startswith("smcr.") for each in layer)
+        ):
             severity = int(layer["_ws.expert.severity"])
             if severity in SEVERITIES:
                 found[frame, SEVERITIES[severity], layer["_ws.expert.message"]] += 1
 
-    text = tshark.show(name, *SETTINGS, "-T", "json", "--no-duplicate-keys", "-Y", "_ws.expert.severity >= 0x400000")
+    text = tshark.show(
+        name,
+        *SETTINGS,
+        "-T",
+        "json",
+        "--no-duplicate-keys",
+        "-Y",
+        "_ws.expert.severity >= 0x400000",
+    )
     for packet in json.loads(text or "[]"):
         layers = packet["_source"]["layers"]
         walk(int(layers["frame"]["frame.number"]), layers)
@@ -250,7 +351,11 @@ def test_communication_management(lines, tshark, bed):
 def test_classes_by_name(lines):
     name = "6.1-v1-h4-two-links-rkeys"
     everything = lines(name)
-    for chosen, start in (("accept", "CLC Accept"), ("confirm-rkey", "LLC CONFIRM RKEY "), ("delete-rkey", "LLC DELETE RKEY")):
+    for chosen, start in (
+        ("accept", "CLC Accept"),
+        ("confirm-rkey", "LLC CONFIRM RKEY "),
+        ("delete-rkey", "LLC DELETE RKEY"),
+    ):
         wanted = [each for each in everything if each.text.startswith(start)]
         assert wanted and lines(name, chosen) == wanted
     both = [each for each in everything if each.text.startswith(("CLC Accept", "LLC DELETE RKEY"))]
@@ -274,6 +379,7 @@ def test_nothing_of_a_packet_reaches_the_terminal():
 
 # ---- how it ends ----
 
+
 def test_count(monitor, bed):
     path = bed.capture("6.1-v1-j-http11")
     everything = monitor("-r", path, "cdc", "errors").stdout
@@ -281,28 +387,44 @@ def test_count(monitor, bed):
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == "".join(everything.splitlines(keepends=True)[:5])
     whole = [line for line in everything.splitlines()]
-    told = [json.loads(line) for line in monitor("-r", path, "-j", "cdc", "errors").stdout.splitlines()]
+    told = [
+        json.loads(line) for line in monitor("-r", path, "-j", "cdc", "errors").stdout.splitlines()
+    ]
     assert [(each["frame"], each["from"], each["to"]) for each in told] == [
-        (line.frame, line.source, line.target) for line in parsed(everything)] and len(told) == len(whole)
+        (line.frame, line.source, line.target) for line in parsed(everything)
+    ] and len(told) == len(whole)
     long = monitor("-r", path, "-l", "cdc", "errors").stdout.splitlines()
     for line, each, values in zip(whole, told, long, strict=True):
         assert each["text"] in line and values.startswith(line)
-        assert all(f" {name}={','.join(value)}" in values for name, value in each.get("values", {}).items())
+        assert all(
+            f" {name}={','.join(value)}" in values for name, value in each.get("values", {}).items()
+        )
     assert all(each["values"]["smcr.cdc.seq"] for each in told if each["class"] == "cdc")
-    periods = [line for line in monitor("-r", path, "-t", "1", "cdc").stdout.splitlines() if line.startswith("       1 s: ")]
+    periods = [
+        line
+        for line in monitor("-r", path, "-t", "1", "cdc").stdout.splitlines()
+        if line.startswith("       1 s: ")
+    ]
     assert len(periods) == int(float(told[-1]["time"]) - float(told[0]["time"]))
 
 
 class Live:
-    """The monitor on a pipe, as dumpcap reads one: what is written comes in live, without any permission."""
+    """The monitor on a pipe, as dumpcap reads one: what is written comes in live, without any
+    permission."""
 
     def __init__(self, program, environment, folder, *arguments):
         self.folder = folder / "tmp"
         self.folder.mkdir()
         self.folder.chmod(0o777)
         self.process = subprocess.Popen(
-            [program, "-i", "-", *arguments], env=environment | {"TMPDIR": str(self.folder)}, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **as_user())
+            [program, "-i", "-", *arguments],
+            env=environment | {"TMPDIR": str(self.folder)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            **as_user(),
+        )
 
     def feed(self, path, start=0):
         self.process.stdin.write(path.read_bytes()[start:])
@@ -385,7 +507,9 @@ def test_nobody_reads_on_live(live, classic):
     running.process.stdout.close()
     end = time.monotonic() + TIME_LIMIT
     with contextlib.suppress(BrokenPipeError):
-        while running.process.poll() is None and time.monotonic() < end:  # the next line finds that nobody reads
+        while (
+            running.process.poll() is None and time.monotonic() < end
+        ):  # the next line finds that nobody reads
             running.feed(classic, PCAP_HEADER)
             time.sleep(0.1)
     status, _, said = running.end()
@@ -393,33 +517,55 @@ def test_nobody_reads_on_live(live, classic):
 
 
 def test_nobody_reads_on(program, tshark, bed):
-    reader = subprocess.Popen(f"{program} -r {bed.capture('6.1-v1-d-bulk-slow-reader')} | head -1", shell=True,
-                              env=tshark.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **as_user())
+    reader = subprocess.Popen(
+        f"{program} -r {bed.capture('6.1-v1-d-bulk-slow-reader')} | head -1",
+        shell=True,
+        env=tshark.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **as_user(),
+    )
     printed, said = reader.communicate(timeout=TIME_LIMIT)
     assert (len(printed.splitlines()), said) == (1, b"")
 
 
 def test_interrupt_of_a_file(program, tshark, bed, scratch):
     """While a file is read: from a pipe that does not end."""
-    running = subprocess.Popen([program, "-r", "-"], env=tshark.environment, stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **as_user())
+    running = subprocess.Popen(
+        [program, "-r", "-"],
+        env=tshark.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        **as_user(),
+    )
     running.stdin.write(bed.capture("6.1-v1-a-first-contact-ipv4").read_bytes())
     running.stdin.flush()
     first = running.stdout.readline()
     os.killpg(running.pid, signal.SIGINT)
     said = running.communicate(timeout=TIME_LIMIT)[1].decode()
     assert b"SMC-R option" in first
-    assert running.returncode in (0, 2) and re.match(r"\d+ option", said), said  # 2 before Wireshark 4.6
+    assert running.returncode in (0, 2) and re.match(
+        r"\d+ option", said
+    ), said  # 2 before Wireshark 4.6
 
 
 # ---- what it says when it cannot begin ----
 
-@pytest.mark.parametrize("arguments, sentence", [
-    (["-r", "{none}"], 'The file "{none}" doesn\'t exist.'),
-    (["-r", "{folder}"], '"{folder}" is a directory (folder), not a file.'),
-    (["-r", "{text}"], 'The file "{text}" isn\'t a capture file in a format TShark understands.'),
-    (["-r", "{closed}"], 'You don\'t have permission to read the file "{closed}".'),
-])
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["-r", "{none}"], 'The file "{none}" doesn\'t exist.'),
+        (["-r", "{folder}"], '"{folder}" is a directory (folder), not a file.'),
+        (
+            ["-r", "{text}"],
+            'The file "{text}" isn\'t a capture file in a format TShark understands.',
+        ),
+        (["-r", "{closed}"], 'You don\'t have permission to read the file "{closed}".'),
+    ],
+)
 def test_files_that_cannot_be_read(monitor, tshark, scratch, arguments, sentence):
     names = {each: scratch / each for each in ("none", "folder", "text", "closed")}
     names["folder"].mkdir()
@@ -436,22 +582,35 @@ def test_file_cut_short(monitor, tshark, bed, scratch):
     path = scratch / "cut.pcapng"
     path.write_bytes(bed.capture("6.1-v1-a-first-contact-ipv4").read_bytes()[:2500])
     result = monitor("-r", path)
-    assert result.returncode == tshark.start("-r", path).returncode > 1 and len(parsed(result.stdout)) > 2
-    assert result.stderr == f'smcr-monitor: The file "{path}" appears to have been cut short in the middle of a packet.\n'
+    assert (
+        result.returncode == tshark.start("-r", path).returncode > 1
+        and len(parsed(result.stdout)) > 2
+    )
+    assert result.stderr == (
+        f'smcr-monitor: The file "{path}" appears to have been cut short in the middle of a '
+        "packet.\n"
+    )
 
 
-@pytest.mark.parametrize("arguments, sentence", [
-    (["clk"], "no such class: clk (-h lists them)"),
-    (["-q"], "option -q not recognized (-h tells what there is)"),
-    (["-r"], "option -r requires argument (-h tells what there is)"),
-    (["-c", "0"], "-c needs a number above 0, not 0"),
-    (["-t", "many"], "-t needs a number above 0, not many"),
-    (["-i", "lo", "-r", "file"], "-i and -r do not go together"),
-    (["-r", "file", "-f", "tcp"], "-f and -s are of captures, not of files"),
-])
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["clk"], "no such class: clk (-h lists them)"),
+        (["-q"], "option -q not recognized (-h tells what there is)"),
+        (["-r"], "option -r requires argument (-h tells what there is)"),
+        (["-c", "0"], "-c needs a number above 0, not 0"),
+        (["-t", "many"], "-t needs a number above 0, not many"),
+        (["-i", "lo", "-r", "file"], "-i and -r do not go together"),
+        (["-r", "file", "-f", "tcp"], "-f and -s are of captures, not of files"),
+    ],
+)
 def test_usage(monitor, arguments, sentence):
     result = monitor(*arguments)
-    assert (result.returncode, result.stdout, result.stderr) == (1, "", f"smcr-monitor: {sentence}\n")
+    assert (result.returncode, result.stdout, result.stderr) == (
+        1,
+        "",
+        f"smcr-monitor: {sentence}\n",
+    )
 
 
 def test_interface_missing(monitor):
@@ -466,14 +625,22 @@ def test_permission_missing(monitor, tshark):
         pytest.skip("everybody may capture here")
     result = monitor("-i", "lo")
     assert result.returncode == 1 and re.fullmatch(
-        r"smcr-monitor: .*ermission to capture .*\. Debian: dpkg-reconfigure wireshark-common lets .* capture\.\n", result.stderr), result.stderr
+        (
+            r"smcr-monitor: .*ermission to capture .*\. Debian: dpkg-reconfigure "
+            r"wireshark-common lets .* capture\.\n"
+        ),
+        result.stderr,
+    ), result.stderr
 
 
 def test_plugin_missing(monitor, tshark_without, bed):
     result = monitor("-r", bed.capture("vectors"), by=tshark_without)
     assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == ("smcr-monitor: tshark does not load the SMC-R plugin; tshark -G plugins lists those that it "
-                             "has.\n")
+    assert result.stderr == (
+        "smcr-monitor: tshark does not load the SMC-R plugin; tshark -G plugins lists those that "
+        "it "
+        "has.\n"
+    )
 
 
 def test_plugin_of_another_version(monitor, tshark, bed, scratch):
@@ -489,10 +656,12 @@ def test_plugin_of_another_version(monitor, tshark, bed, scratch):
 
 def set_version(plugin, major):
     """Overwrites the version of Wireshark for which a plugin says that it was made."""
-    symbols = subprocess.run(["nm", "-D", plugin], capture_output=True, text=True, check=True).stdout
+    symbols = subprocess.run(
+        ["nm", "-D", plugin], capture_output=True, text=True, check=True
+    ).stdout
     at = int(re.search(r"^([0-9a-f]+) R plugin_want_major$", symbols, re.MULTILINE).group(1), 16)
     data = bytearray(plugin.read_bytes())  # read-only data lies in the file where it lies in memory
-    data[at:at + 4] = struct.pack("<I", major)
+    data[at : at + 4] = struct.pack("<I", major)
     plugin.write_bytes(data)
 
 

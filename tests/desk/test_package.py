@@ -1,6 +1,6 @@
 """
-What plugin/package builds: files, dependencies, version. The archive is installed and uninstalled by a user without
-privileges. tests/packages tries all of it in fresh roots of three Debians.
+What plugin/package builds: files, dependencies, version. The archive is installed and uninstalled
+by a user without privileges. tests/packages tries all of it in fresh roots of three Debians.
 """
 
 import hashlib
@@ -26,11 +26,15 @@ needs_dpkg = pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="no dpkg-de
 
 
 def output(*command, **options):
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300, **options).stdout
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=300, **options
+    ).stdout
 
 
 def project_version():
-    return re.search(r"^    version: '(.*)',$", (TOP / "meson.build").read_text(), re.MULTILINE).group(1)
+    return re.search(
+        r"^    version: '(.*)',$", (TOP / "meson.build").read_text(), re.MULTILINE
+    ).group(1)
 
 
 def build():
@@ -40,7 +44,9 @@ def build():
         with tempfile.TemporaryDirectory() as builders:
             environment = os.environ | {"PATH": path_of_builders(pathlib.Path(builders, "bin"))}
             printed = output(TOP / "plugin" / "package", *kinds, folder, env=environment)
-        assert sorted(printed.split()) == sorted(str(path) for path in pathlib.Path(folder).iterdir())
+        assert sorted(printed.split()) == sorted(
+            str(path) for path in pathlib.Path(folder).iterdir()
+        )
         memory = io.BytesIO()
         with tarfile.open(fileobj=memory, mode="w") as tar:
             tar.add(folder, arcname=".")
@@ -59,6 +65,7 @@ def packages(bed):
 
 # ---- the Debian package ----
 
+
 @pytest.fixture
 def root(packages, scratch):
     """The files of the package, and in DEBIAN what dpkg reads."""
@@ -76,40 +83,56 @@ def test_files_of_the_package(packages, root):
     profile = (system_folder("configuration") / "profiles" / "SMC-R").as_posix().lstrip("/")
     extcap = (system_folder("Extcap path") / "smcr-capture").as_posix().lstrip("/")
     doc = f"usr/share/doc/{NAME}"
-    expected = {plugin, *(f"usr/bin/smcr-{name}" for name in PROGRAMS), extcap,
-                *(f"usr/share/man/man1/smcr-{name}.1.gz" for name in PROGRAMS),
-                *(f"{profile}/{name}" for name in PROFILE),
-                *(f"{doc}/{name}" for name in ("NEWS.gz", "README.Debian", "changelog.gz", "copyright"))}
+    expected = {
+        plugin,
+        *(f"usr/bin/smcr-{name}" for name in PROGRAMS),
+        extcap,
+        *(f"usr/share/man/man1/smcr-{name}.1.gz" for name in PROGRAMS),
+        *(f"{profile}/{name}" for name in PROFILE),
+        *(f"{doc}/{name}" for name in ("NEWS.gz", "README.Debian", "changelog.gz", "copyright")),
+    }
     assert files(root) == expected | {"DEBIAN/control", "DEBIAN/md5sums"}
     owners = {line.split()[1] for line in output("dpkg-deb", "-c", packages["deb"]).splitlines()}
     assert owners == {"root/root"}
     for name in PROGRAMS:
-        assert (root / "usr" / "bin" / f"smcr-{name}").read_bytes() == (TOP / "plugin" / name).read_bytes()
+        assert (root / "usr" / "bin" / f"smcr-{name}").read_bytes() == (
+            TOP / "plugin" / name
+        ).read_bytes()
     assert (root / extcap).resolve() == root.resolve() / "usr" / "bin" / "smcr-capture"
     for name in PROFILE:
-        assert (root / profile / name).read_bytes() == (TOP / "plugin" / "profile" / name).read_bytes()
+        assert (root / profile / name).read_bytes() == (
+            TOP / "plugin" / "profile" / name
+        ).read_bytes()
 
 
 @needs_dpkg
 def test_checksums_of_the_package(root):
     lines = (root / "DEBIAN" / "md5sums").read_text().splitlines()
     told = {path: checksum for checksum, path in (line.split("  ", 1) for line in lines)}
-    there = {path: hashlib.md5((root / path).read_bytes()).hexdigest() for path in files(root)
-             if not path.startswith("DEBIAN/") and not (root / path).is_symlink()}
+    there = {
+        path: hashlib.md5((root / path).read_bytes()).hexdigest()
+        for path in files(root)
+        if not path.startswith("DEBIAN/") and not (root / path).is_symlink()
+    }
     assert told == there
 
 
 @needs_dpkg
 def test_package_is_bound_to_this_wireshark(packages, root):
     """Its library by name, which is another one in each minor version, and tshark by version."""
-    fields = dict(line.split(": ", 1) for line in output("dpkg-deb", "-f", packages["deb"]).splitlines()
-                  if not line.startswith(" "))
+    fields = dict(
+        line.split(": ", 1)
+        for line in output("dpkg-deb", "-f", packages["deb"]).splitlines()
+        if not line.startswith(" ")
+    )
     depends = re.split(r",\s*", fields["Depends"])
     plugin = next(root.rglob("smcr.so"))
     library = re.search(rb"libwireshark\.so\.(\d+)", plugin.read_bytes()).group(1).decode()
     assert any(re.match(rf"libwireshark{library}\b", each) for each in depends)
     major, minor = map(int, wireshark_version().split("."))
-    assert {f"tshark (>= {major}.{minor}~)", f"tshark (<< {major}.{minor + 1}~)", "python3"} <= set(depends)
+    assert {f"tshark (>= {major}.{minor}~)", f"tshark (<< {major}.{minor + 1}~)", "python3"} <= set(
+        depends
+    )
     assert (fields["Package"], fields["Version"]) == (NAME, project_version())
     assert fields["Architecture"] == output("dpkg", "--print-architecture").strip()
     assert re.fullmatch(r".+ <[^@\s]+@[^@\s]+\.[^@\s]+>", fields["Maintainer"])
@@ -118,27 +141,50 @@ def test_package_is_bound_to_this_wireshark(packages, root):
 @needs_dpkg
 @pytest.mark.skipif(not shutil.which("lintian"), reason="no lintian")
 def test_lintian_finds_nothing(packages):
-    result = subprocess.run(["lintian", "--display-info", "--pedantic", packages["deb"]], capture_output=True,
-                            text=True, timeout=300, **as_user())
+    result = subprocess.run(
+        ["lintian", "--display-info", "--pedantic", packages["deb"]],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        **as_user(),
+    )
     assert (result.returncode, result.stdout) == (0, ""), result.stderr
 
 
 @pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="no dpkg-deb")
-@pytest.mark.parametrize("environment, expected", [
-    ({"DEBFULLNAME": "A Builder", "DEBEMAIL": "builder@site.example"}, "A Builder <builder@site.example>"),
-    ({"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "GIT_DIR": "/nowhere"},
-     f"{NAME} <nobody@{NAME}.invalid>"),
-])
+@pytest.mark.parametrize(
+    "environment, expected",
+    [
+        (
+            {"DEBFULLNAME": "A Builder", "DEBEMAIL": "builder@site.example"},
+            "A Builder <builder@site.example>",
+        ),
+        (
+            {
+                "GIT_CONFIG_GLOBAL": "/dev/null",
+                "GIT_CONFIG_SYSTEM": "/dev/null",
+                "GIT_DIR": "/nowhere",
+            },
+            f"{NAME} <nobody@{NAME}.invalid>",
+        ),
+    ],
+)
 def test_maintainer_is_who_builds(environment, expected):
     """As the function of plugin/package tells; nothing is built."""
     script = (TOP / "plugin" / "package").read_text()
-    text = "".join(re.search(rf"^{name}\(\).*?^}}\n", script, re.MULTILINE | re.DOTALL).group(0)
-                   for name in ("git_here", "maintainer"))
+    text = "".join(
+        re.search(rf"^{name}\(\).*?^}}\n", script, re.MULTILINE | re.DOTALL).group(0)
+        for name in ("git_here", "maintainer")
+    )
     given = {"PATH": os.environ["PATH"], **environment}
-    assert output("bash", "-c", f"top={TOP} name={NAME}\n{text}maintainer", env=given).strip() == expected
+    assert (
+        output("bash", "-c", f"top={TOP} name={NAME}\n{text}maintainer", env=given).strip()
+        == expected
+    )
 
 
 # ---- the version, and what is the same everywhere ----
+
 
 def test_version_is_one(packages, tshark, scratch):
     """Of meson.build, release notes, plugin, report, archive and man page."""
@@ -146,16 +192,24 @@ def test_version_is_one(packages, tshark, scratch):
     headings = re.findall(r"^## (\S+)", (TOP / "docs" / "changelog.md").read_text(), re.MULTILINE)
     assert headings[0] == version
     assert len(set(headings)) == len(headings)
-    assert re.search(r"^smcr\.so\s+(\S+)\s", tshark.run("-G", "plugins"), re.MULTILINE).group(1) == version
+    assert (
+        re.search(r"^smcr\.so\s+(\S+)\s", tshark.run("-G", "plugins"), re.MULTILINE).group(1)
+        == version
+    )
     assert f'"{version}"' in tshark.show_once(CAPTURE, "-q", "-z", "smcr,json")
     with tarfile.open(packages["gz"]) as tar:
         tar.extractall(scratch)
     (folder,) = scratch.iterdir()
     assert folder.name == f"{NAME}-{version}-wireshark{wireshark_version()}-{MACHINE}"
     assert (folder / "about").read_text().splitlines() == [
-        f"version: {version}", f"wireshark: {wireshark_version()}", f"machine: {MACHINE}"]
+        f"version: {version}",
+        f"wireshark: {wireshark_version()}",
+        f"machine: {MACHINE}",
+    ]
     for name in PROGRAMS:
-        assert (folder / f"smcr-{name}.1").read_text().splitlines()[0].split('"')[3] == f"{NAME} {version}"
+        assert (folder / f"smcr-{name}.1").read_text().splitlines()[0].split('"')[
+            3
+        ] == f"{NAME} {version}"
     assert (folder / "NEWS.md").read_bytes() == (TOP / "docs" / "changelog.md").read_bytes()
 
 
@@ -166,7 +220,9 @@ def test_package_refuses_other_release_notes(scratch):
         shutil.copy(TOP / name, scratch / name)
     notes = scratch / "docs" / "changelog.md"
     notes.write_text(notes.read_text().replace("\n## ", "\n## 99.0\n\n## ", 1))
-    result = subprocess.run([scratch / "plugin" / "package", "--profile", scratch], capture_output=True, text=True)
+    result = subprocess.run(
+        [scratch / "plugin" / "package", "--profile", scratch], capture_output=True, text=True
+    )
     assert (result.returncode, result.stdout) == (1, "") and "99.0" in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
@@ -180,6 +236,7 @@ def test_profile_as_wireshark_imports_it(packages):
 
 
 # ---- the archive ----
+
 
 class User:
     """A user without privileges who has unpacked the archive."""
@@ -199,8 +256,16 @@ class User:
         self.environment = bed.user(self.home, PATH=f"{programs}:/usr/bin:/bin")
 
     def run(self, *command, **environment):
-        return subprocess.run(command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL,
-                              env=self.environment | environment, cwd=self.folder, **as_user())
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            stdin=subprocess.DEVNULL,
+            env=self.environment | environment,
+            cwd=self.folder,
+            **as_user(),
+        )
 
     def install(self, *arguments, **environment):
         """What ./install prints, given that it is content."""
@@ -209,8 +274,10 @@ class User:
         return result.stdout
 
     def content(self):
-        return {path.relative_to(self.home).as_posix(): path.read_bytes() if path.is_file() else None
-                for path in self.home.rglob("*")}
+        return {
+            path.relative_to(self.home).as_posix(): path.read_bytes() if path.is_file() else None
+            for path in self.home.rglob("*")
+        }
 
 
 @pytest.fixture
@@ -222,13 +289,25 @@ def test_archive_is_installed_used_and_uninstalled(bed, user):
     before = user.content()
     assert "Installed" in user.install()
     plugin = f".local/lib/wireshark/plugins/{wireshark_version()}/epan/smcr.so"
-    added = {path for path, content in user.content().items() if content is not None} - before.keys()
-    personal = re.search(r"^Personal Extcap path:\s*(.+)$", user.run("tshark", "-G", "folders").stdout, re.MULTILINE)
-    extcap = {(pathlib.Path(personal[1]) / "smcr-capture").relative_to(user.home).as_posix()} if personal else set()
-    assert added == {plugin, *(f".local/bin/smcr-{name}" for name in PROGRAMS), *extcap,
-                     *(f".local/share/man/man1/smcr-{name}.1" for name in PROGRAMS),
-                     ".config/wireshark/profiles/SMC-R/.installed",
-                     *(f".config/wireshark/profiles/SMC-R/{name}" for name in PROFILE)}
+    added = {
+        path for path, content in user.content().items() if content is not None
+    } - before.keys()
+    personal = re.search(
+        r"^Personal Extcap path:\s*(.+)$", user.run("tshark", "-G", "folders").stdout, re.MULTILINE
+    )
+    extcap = (
+        {(pathlib.Path(personal[1]) / "smcr-capture").relative_to(user.home).as_posix()}
+        if personal
+        else set()
+    )
+    assert added == {
+        plugin,
+        *(f".local/bin/smcr-{name}" for name in PROGRAMS),
+        *extcap,
+        *(f".local/share/man/man1/smcr-{name}.1" for name in PROGRAMS),
+        ".config/wireshark/profiles/SMC-R/.installed",
+        *(f".config/wireshark/profiles/SMC-R/{name}" for name in PROFILE),
+    }
 
     assert project_version() in user.run("tshark", "-G", "plugins").stdout
     shown = user.run("tshark", "-C", "SMC-R", "-r", bed.capture(CAPTURE), "-Y", "smcr.clc")
@@ -261,28 +340,37 @@ def test_archive_keeps_what_the_user_changed(user):
     assert [path.name for path in profile.iterdir()] == ["dfilters"]
 
 
-@pytest.mark.parametrize("line, words", [
-    ("wireshark: 3.6", ["Wireshark 3.6", wireshark_version()]),
-    ("machine: s390z", ["s390z", MACHINE]),
-])
+@pytest.mark.parametrize(
+    "line, words",
+    [
+        ("wireshark: 3.6", ["Wireshark 3.6", wireshark_version()]),
+        ("machine: s390z", ["s390z", MACHINE]),
+    ],
+)
 def test_archive_refuses_what_it_is_not_for(user, line, words):
     before = user.content()
     about = user.folder / "about"
-    about.write_text(re.sub(rf"^{line.split(':')[0]}: .*$", line, about.read_text(), flags=re.MULTILINE))
+    about.write_text(
+        re.sub(rf"^{line.split(':')[0]}: .*$", line, about.read_text(), flags=re.MULTILINE)
+    )
     result = user.run("./install")
     assert (result.returncode, result.stdout) == (1, "") and len(result.stderr.splitlines()) == 1
     assert all(word in result.stderr for word in words)
     assert user.content() == before
 
 
-@pytest.mark.parametrize("environment", [
-    {},
-    {"XDG_CONFIG_HOME": "elsewhere"},
-    {"WIRESHARK_CONFIG_DIR": "elsewhere/of ours"},
-    {"old": ".wireshark"},
-])
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        {"XDG_CONFIG_HOME": "elsewhere"},
+        {"WIRESHARK_CONFIG_DIR": "elsewhere/of ours"},
+        {"old": ".wireshark"},
+    ],
+)
 def test_archive_finds_the_folders_without_tshark(user, environment):
-    """Where only the window is installed, by Wireshark's own rules: they are the folders that tshark tells."""
+    """Where only the window is installed, by Wireshark's own rules: they are the folders that
+    tshark tells."""
     if "old" in environment:
         (user.home / environment.pop("old")).mkdir()
     given = {name: str(user.home / value) for name, value in environment.items()}
@@ -290,15 +378,25 @@ def test_archive_finds_the_folders_without_tshark(user, environment):
         pathlib.Path(value).mkdir(parents=True)
     if os.geteuid() == 0:
         output("chown", "-R", f"{as_user()['user']}:{as_user()['group']}", user.home)
-    told = dict(re.findall(r"^Personal (\S+):\s*(.+)$", user.run("tshark", "-G", "folders", **given).stdout,
-                           re.MULTILINE))
+    told = dict(
+        re.findall(
+            r"^Personal (\S+):\s*(.+)$",
+            user.run("tshark", "-G", "folders", **given).stdout,
+            re.MULTILINE,
+        )
+    )
     programs = user.unpacked / "programs"
     programs.mkdir()
     for path in ("/bin", "/usr/bin"):
         for program in pathlib.Path(path).iterdir():
-            if program.name not in ("tshark", "wireshark") and not (programs / program.name).is_symlink():
+            if (
+                program.name not in ("tshark", "wireshark")
+                and not (programs / program.name).is_symlink()
+            ):
                 (programs / program.name).symlink_to(program)
-    (programs / "wireshark").write_text(f"#!/bin/sh\necho 'Wireshark {wireshark_version()}.99 (for this test).'\n")
+    (programs / "wireshark").write_text(
+        f"#!/bin/sh\necho 'Wireshark {wireshark_version()}.99 (for this test).'\n"
+    )
     (programs / "wireshark").chmod(0o755)
 
     user.install(PATH=str(programs), **given)
@@ -310,15 +408,25 @@ def test_archive_finds_the_folders_without_tshark(user, environment):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be root")
 def test_archive_refuses_root(user):
-    """A tshark of this test's own tells the folders: nothing can come into those of this machine."""
+    """A tshark of this test's own tells the folders: nothing can come into those of this
+    machine."""
     programs = user.unpacked / "programs"
     programs.mkdir()
-    folders = "\\n".join(f"{whose} {name}: {user.home}/{whose}" for whose in ("Global", "Personal")
-                         for name in ("Plugins", "configuration"))
-    (programs / "tshark").write_text(f"#!/bin/sh\nprintf 'TShark {wireshark_version()}.0 smcr.so\\n{folders}\\n'\n")
+    folders = "\\n".join(
+        f"{whose} {name}: {user.home}/{whose}"
+        for whose in ("Global", "Personal")
+        for name in ("Plugins", "configuration")
+    )
+    (programs / "tshark").write_text(
+        f"#!/bin/sh\nprintf 'TShark {wireshark_version()}.0 smcr.so\\n{folders}\\n'\n"
+    )
     (programs / "tshark").chmod(0o755)
     before = user.content()
-    result = subprocess.run([user.folder / "install"], capture_output=True, text=True,
-                            env=user.environment | {"PATH": f"{programs}:/usr/bin:/bin"})
+    result = subprocess.run(
+        [user.folder / "install"],
+        capture_output=True,
+        text=True,
+        env=user.environment | {"PATH": f"{programs}:/usr/bin:/bin"},
+    )
     assert (result.returncode, result.stdout) == (1, "") and "root" in result.stderr
     assert user.content() == before

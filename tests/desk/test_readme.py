@@ -1,6 +1,6 @@
 """
-Every command of README.md is run by a test. Its examples, which show what they print, are in tests/test_docs.py; the
-others are run here, or by the test that is named here.
+Every command of README.md is run by a test. Its examples, which show what they print, are in
+tests/test_docs.py; the others are run here, or by the test that is named here.
 """
 
 import os
@@ -47,7 +47,10 @@ def plugins(tshark):
 
 def classes(tshark):
     text = tshark.run("-h", program=str(tshark.bed.root / "plugin" / "monitor"))
-    assert all(re.search(rf"^ +{name} ", text, re.MULTILINE) for name in ("clc", "llc", "cdc", "write", "errors"))
+    assert all(
+        re.search(rf"^ +{name} ", text, re.MULTILINE)
+        for name in ("clc", "llc", "cdc", "write", "errors")
+    )
 
 
 HERE = {
@@ -59,11 +62,21 @@ HERE = {
 
 
 def commands():
-    """Commands in indented blocks, up to what explains them, and between backquotes; without the examples."""
-    block = [re.split(r"\s{2,}", line.strip())[0] for line in README.splitlines() if re.match(r"    [a-z/]+/?\w* ?", line)]
+    """Commands in indented blocks, up to what explains them, and between backquotes; without the
+    examples."""
+    block = [
+        re.split(r"\s{2,}", line.strip())[0]
+        for line in README.splitlines()
+        if re.match(r"    [a-z/]+/?\w* ?", line)
+    ]
     quoted = re.findall(r"`([^`]+)`", re.sub(r"^    .*$", "", README, flags=re.MULTILINE))
-    return sorted({each for each in [*block, *(" ".join(text.split()) for text in quoted)]
-                   if each.startswith(PROGRAMS)})
+    return sorted(
+        {
+            each
+            for each in [*block, *(" ".join(text.split()) for text in quoted)]
+            if each.startswith(PROGRAMS)
+        }
+    )
 
 
 def test_all_are_run():
@@ -85,8 +98,10 @@ def test_is_short():
     assert len(README.splitlines()) <= 120
 
 
-@pytest.mark.skipif(not all(map(shutil.which, ("wireshark", "Xvfb", "xdotool", "import"))),
-                    reason="no Wireshark with a window, Xvfb, xdotool or ImageMagick")
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("wireshark", "Xvfb", "xdotool", "import"))),
+    reason="no Wireshark with a window, Xvfb, xdotool or ImageMagick",
+)
 def test_window_opens_with_the_profile(bed, tshark, scratch):
     """The picture has the pale blue of CLC, which no other profile has."""
     folder = scratch / "config" / "profiles" / "SMC-R"
@@ -94,12 +109,32 @@ def test_window_opens_with_the_profile(bed, tshark, scratch):
     shutil.copyfile(TOP / "tests" / "desk" / "window", scratch / "window")
     capture = shutil.copyfile(bed.capture(HTTP), scratch / "http.pcapng")
     if os.geteuid() == 0:
-        subprocess.run(["chown", "-R", f"{as_user()['user']}:{as_user()['group']}", scratch], check=True)
-    environment = {**tshark.environment, "HOME": str(scratch), "WIRESHARK_CONFIG_DIR": str(scratch / "config")}
-    result = subprocess.run(["bash", scratch / "window", scratch / "picture.png", capture, "-C", "SMC-R", "-g", "19"],
-                            env=environment, cwd=scratch, capture_output=True, text=True, timeout=300, **as_user())
+        subprocess.run(
+            ["chown", "-R", f"{as_user()['user']}:{as_user()['group']}", scratch], check=True
+        )
+    environment = {
+        **tshark.environment,
+        "HOME": str(scratch),
+        "WIRESHARK_CONFIG_DIR": str(scratch / "config"),
+    }
+    result = subprocess.run(
+        ["bash", scratch / "window", scratch / "picture.png", capture, "-C", "SMC-R", "-g", "19"],
+        env=environment,
+        cwd=scratch,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        **as_user(),
+    )
     assert result.returncode == 0, result.stderr
-    colours = subprocess.run(["convert", scratch / "picture.png", "-format", "%c", "histogram:info:-"], text=True,
-                             capture_output=True, check=True).stdout
+    colours = subprocess.run(
+        ["convert", scratch / "picture.png", "-format", "%c", "histogram:info:-"],
+        text=True,
+        capture_output=True,
+        check=True,
+    ).stdout
     shades = [tuple(map(int, match)) for match in re.findall(r"\((\d+),(\d+),(\d+)", colours)]
-    assert any(max(abs(a - b) for a, b in zip(shade, (221, 237, 255), strict=True)) <= 3 for shade in shades)
+    assert any(
+        max(abs(a - b) for a, b in zip(shade, (221, 237, 255), strict=True)) <= 3
+        for shade in shades
+    )

@@ -72,9 +72,9 @@ main(void)
         sent.corrupt = corrupt != 0;
         sent.has_aeth = syndrome >= 0;
         sent.syndrome = (uint8_t)syndrome;
-        judged_t judged = {sent.when.frame, sent.opcode,
-                           smcr_flow_take(flow_of(scope, flow), flow_of(scope, reverse), scope,
-                               &sent)};
+        judged_t judged = {.frame = sent.when.frame, .opcode = sent.opcode,
+                           .verdict = smcr_flow_take(flow_of(scope, flow),
+                                                     flow_of(scope, reverse), scope, &sent)};
         g_array_append_val(packets, judged);
     }
     for (unsigned i = 0; i < packets->len; i++)

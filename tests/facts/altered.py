@@ -4,10 +4,10 @@ Attribution is right or absent, whatever a capture lacks.
 
     tests/facts/altered.py [--only KIND] [--every N] [--plugin FILE] [CAPTURE ...]
 
-Alters captures in many ways (alterations.py) and prints a table. Each frame of the altered capture is compared with the
-same frame of the whole one, in one pass over the altered capture and in two. What is shown of the frame must be the
-same, but it may be missing. The table counts what is wrong, what is lost, and what is new: shown of the altered
-capture only.
+Alters captures in many ways (alterations.py) and prints a table. Each frame of the altered capture
+is compared with the same frame of the whole one, in one pass over the altered capture and in two.
+What is shown of the frame must be the same, but it may be missing. The table counts what is wrong,
+what is lost, and what is new: shown of the altered capture only.
 """
 
 import argparse
@@ -28,16 +28,31 @@ import sharkd  # noqa: E402
 import wire  # noqa: E402
 from bed import Tshark, new_bed  # noqa: E402
 
-CAPTURES = ("6.1-v2-a-first-contact-ipv4", "6.1-v1-c2-capture-starts-late", "6.1-v2-j-http11", "6.1-v1-c-three-conns",
-            "6.1-v2-t-different-tokens", "6.1-v1-h4-two-links-rkeys", "6.1-v2-h1-two-links-second-fails",
-            "6.1-v1-n-lossy", "6.1-v2-n-lossy", "6.1-v2-q-forty-conns", "6.1-v2-d-bulk-slow-reader", "rfc-peer",
-            "llc-confirm-rkey-cont")
-# Captures that come after another one in the same file. All real captures have the same hosts and queue pairs.
+CAPTURES = (
+    "6.1-v2-a-first-contact-ipv4",
+    "6.1-v1-c2-capture-starts-late",
+    "6.1-v2-j-http11",
+    "6.1-v1-c-three-conns",
+    "6.1-v2-t-different-tokens",
+    "6.1-v1-h4-two-links-rkeys",
+    "6.1-v2-h1-two-links-second-fails",
+    "6.1-v1-n-lossy",
+    "6.1-v2-n-lossy",
+    "6.1-v2-q-forty-conns",
+    "6.1-v2-d-bulk-slow-reader",
+    "rfc-peer",
+    "llc-confirm-rkey-cont",
+)
+# Captures that come after another one in the same file. All real captures have the same hosts and
+# queue pairs.
 SECOND_PARTS = ("6.1-v2-t-different-tokens", "6.1-v1-c2-capture-starts-late")
 STARTS_LATE = {"6.1-v1-c2-capture-starts-late"}
 KINDS = {**alterations.KINDS, **alterations.JOINED_KINDS}
 
-INDEXES = {"connection": ["smcr.stream"], "link": ["smcr.link.index"]}  # other numbers for the same things
+INDEXES = {
+    "connection": ["smcr.stream"],
+    "link": ["smcr.link.index"],
+}  # other numbers for the same things
 SAME = {  # what: fields that must not change
     "addresses": ["smcr.client.addr", "smcr.client.port", "smcr.server.addr", "smcr.server.port"],
     "direction": ["smcr.dir"],
@@ -46,7 +61,10 @@ SAME = {  # what: fields that must not change
     "RMB offset": ["smcr.write.offset"],
     "stream offset": ["smcr.stream.offset"],
 }
-OF_LINK = {"link number": ["smcr.link.number"], "queue pair": ["smcr.qpn"]}  # of the link, or in the message
+OF_LINK = {
+    "link number": ["smcr.link.number"],
+    "queue pair": ["smcr.qpn"],
+}  # of the link, or in the message
 FRAMES = {"request": ["smcr.request_in"], "response": ["smcr.response_in"]}
 REPEATS = {"sent before": ["smcr.retransmission", "smcr.sent_before"]}
 HANDED_ON = "handed on"  # the frame has data of earlier ones, and is found by their connection, too
@@ -54,14 +72,23 @@ GROUPS = {**INDEXES, **SAME, **OF_LINK, **FRAMES, **REPEATS, HANDED_ON: ["smcr.d
 FIELDS = [field for group in GROUPS.values() for field in group]
 NAMED = {"C→S": "0", "S→C": "1"}  # sharkd shows names where tshark shows numbers
 
-LOST = ("connection", "addresses", "direction", "link", "RMB offset", "stream offset", "request", "response")
+LOST = (
+    "connection",
+    "addresses",
+    "direction",
+    "link",
+    "RMB offset",
+    "stream offset",
+    "request",
+    "response",
+)
 CRASH = "Wireshark crashes"
 WRONG = (*GROUPS, CRASH)
 BATCH = 60  # captures that one sharkd loads
 PASSES = {"once": "one pass", "twice": "two passes"}
 
-# A capture that is not altered. second: frames before the second part; once, twice: {frame: what it shows}; packets:
-# {frame: Identity}
+# A capture that is not altered. second: frames before the second part; once, twice: {frame: what it
+# shows}; packets: {frame: Identity}
 Whole = collections.namedtuple("Whole", "name path head frames second once twice packets")
 Identity = collections.namedtuple("Identity", "part ends qpn psn")
 Finding = collections.namedtuple("Finding", "label passes frame what before after")
@@ -72,12 +99,15 @@ Outcome = collections.namedtuple("Outcome", "label passes frames wrong lost new"
 
 
 def facts(frames, rows):
-    """What each frame shows: {what: values of its fields}; frame numbers become those of the whole capture."""
+    """What each frame shows: {what: values of its fields}; frame numbers become those of the whole
+    capture."""
     found = []
     for texts in rows:
         values = iter(texts)
-        shown = {what: tuple(value for _ in fields for value in next(values).split(",") if value)
-                 for what, fields in GROUPS.items()}
+        shown = {
+            what: tuple(value for _ in fields for value in next(values).split(",") if value)
+            for what, fields in GROUPS.items()
+        }
         for what in (*FRAMES, *REPEATS, HANDED_ON):
             shown[what] = tuple(frames[int(number) - 1].number for number in shown[what])
         shown["direction"] = tuple(NAMED.get(value, value) for value in shown["direction"])
@@ -87,17 +117,28 @@ def facts(frames, rows):
 
 
 def look_twice(tshark, paths):
-    """Texts of all frames of captures after the first pass; None of one on which Wireshark crashes."""
-    requests = [request for path in paths for request in (sharkd.load(path), sharkd.columns(FIELDS))]
+    """Texts of all frames of captures after the first pass; None of one on which Wireshark
+    crashes."""
+    requests = [
+        request for path in paths for request in (sharkd.load(path), sharkd.columns(FIELDS))
+    ]
     try:
-        return [list(sharkd.values(answer).values()) for answer in sharkd.ask(tshark, requests)[1::2]]
+        return [
+            list(sharkd.values(answer).values()) for answer in sharkd.ask(tshark, requests)[1::2]
+        ]
     except sharkd.Failed:
         return [None] if len(paths) == 1 else [look_twice(tshark, [path])[0] for path in paths]
 
 
 def look_once(tshark, path):
     """The same in a single pass."""
-    arguments = ["-T", "fields", "-E", "separator=/t", *(text for field in FIELDS for text in ("-e", field))]
+    arguments = [
+        "-T",
+        "fields",
+        "-E",
+        "separator=/t",
+        *(text for field in FIELDS for text in ("-e", field)),
+    ]
     try:
         lines = tshark.show(path, *arguments).split("\n")[:-1]
     except AssertionError:
@@ -110,8 +151,10 @@ def look_once(tshark, path):
 
 def identities(path, part=0):
     """{frame: what two frames with the same RoCE packet share}."""
-    return {packet.frame: Identity(part, packet.ends, packet.qpn, packet.psn)
-            for packet in wire.roce(path)}
+    return {
+        packet.frame: Identity(part, packet.ends, packet.qpn, packet.psn)
+        for packet in wire.roce(path)
+    }
 
 
 def as_pcapng(bed, path, name):
@@ -130,34 +173,57 @@ def whole(tshark, name):
     """A capture that is not altered, and what is shown of it."""
     path = as_pcapng(tshark.bed, tshark.bed.capture(name), name)
     head, frames = pcapng.read(path)
-    once, twice = (dict(enumerate(facts(frames, rows), 1))
-                   for rows in (look_once(tshark, path), look_twice(tshark, [path])[0]))
+    once, twice = (
+        dict(enumerate(facts(frames, rows), 1))
+        for rows in (look_once(tshark, path), look_twice(tshark, [path])[0])
+    )
     return Whole(name, path, head, frames, None, once, twice, identities(path))
 
 
 def of_second_part(shown, count):
     """What a frame of a second part shows: its connections and links are not those of the first."""
     moved = {what: tuple(f"{value} of the second" for value in shown[what]) for what in INDEXES}
-    moved |= {what: tuple(count + number for number in shown[what]) for what in (*FRAMES, *REPEATS, HANDED_ON)}
+    moved |= {
+        what: tuple(count + number for number in shown[what])
+        for what in (*FRAMES, *REPEATS, HANDED_ON)
+    }
     return {**shown, **moved}
 
 
 def join(first, second):
     """Two captures in one file. Each part shows what it shows alone."""
     count = len(first.frames)
-    once, twice = ({**getattr(first, passes), **{count + number: of_second_part(shown, count)
-                                                 for number, shown in getattr(second, passes).items()}}
-                   for passes in PASSES)
-    packets = {**first.packets, **{count + frame: key for frame, key in identities(second.path, 1).items()}}
-    return Whole(f"{first.name} + {second.name}", None, first.head,
-                 first.frames + alterations.after(first.frames, second.frames), count, once, twice, packets)
+    once, twice = (
+        {
+            **getattr(first, passes),
+            **{
+                count + number: of_second_part(shown, count)
+                for number, shown in getattr(second, passes).items()
+            },
+        }
+        for passes in PASSES
+    )
+    packets = {
+        **first.packets,
+        **{count + frame: key for frame, key in identities(second.path, 1).items()},
+    }
+    return Whole(
+        f"{first.name} + {second.name}",
+        None,
+        first.head,
+        first.frames + alterations.after(first.frames, second.frames),
+        count,
+        once,
+        twice,
+        packets,
+    )
 
 
 def bases(tshark, name, kind):
     """
-    The captures that this kind alters: the one with this name or, for two in one file, those that begin with it. Nobody
-    can tell whether a capture that begins in mid-connection repeats packets of its first part or is another one, so it
-    does not come after itself.
+    The captures that this kind alters: the one with this name or, for two in one file, those that
+    begin with it. Nobody can tell whether a capture that begins in mid-connection repeats packets
+    of its first part or is another one, so it does not come after itself.
     """
     first = whole(tshark, name)
     if kind == "joined":
@@ -181,7 +247,8 @@ def owners(base, numbers):
 
 
 def wrong_of(base, number, before, after, meant):
-    """What is wrong of one frame: (what, before, after). `meant`: what indexes of the altered capture stand for."""
+    """What is wrong of one frame: (what, before, after). `meant`: what indexes of the altered
+    capture stand for."""
     for what in INDEXES:
         if what == "connection" and (before[HANDED_ON] or after[HANDED_ON]):
             known = {owner for index in after[what] for owner in meant.get((what, (index,)), ())}
@@ -199,13 +266,17 @@ def wrong_of(base, number, before, after, meant):
         if not (set(after[what]) <= set(before[what]) or set(before[what]) <= set(after[what])):
             yield what, before[what], after[what]
     for what in FRAMES:
-        if before[what] and not all(any(same_packet(base, shown, right) for right in before[what])
-                                    for shown in after[what]):
+        if before[what] and not all(
+            any(same_packet(base, shown, right) for right in before[what]) for shown in after[what]
+        ):
             yield what, before[what], after[what]
     for what in REPEATS:
         for first in after[what]:
             if not same_packet(base, number, first):
-                yield what, [packet_text(base, number)], [f"frame {first}", packet_text(base, first)]
+                yield what, [packet_text(base, number)], [
+                    f"frame {first}",
+                    packet_text(base, first),
+                ]
 
 
 def same_packet(base, one, other):
@@ -215,7 +286,11 @@ def same_packet(base, one, other):
 
 def packet_text(base, number):
     packet = base.packets.get(number)
-    return f"part {packet.part + 1} QP {packet.qpn:#x} PSN {packet.psn:#x}" if packet else "no RoCE packet"
+    return (
+        f"part {packet.part + 1} QP {packet.qpn:#x} PSN {packet.psn:#x}"
+        if packet
+        else "no RoCE packet"
+    )
 
 
 def lost_of(before, after, kept):
@@ -232,19 +307,29 @@ def lost_of(before, after, kept):
 def new_of(before, after):
     """What the altered capture alone shows of one frame."""
     return [what for what in (*INDEXES, *SAME, *FRAMES) if after[what] and not before[what]] + [
-        what for what in OF_LINK if set(after[what]) > set(before[what])]
+        what for what in OF_LINK if set(after[what]) > set(before[what])
+    ]
 
 
 def compare(base, case, frames, passes, rows):
     """The outcome of one alteration in one or two passes."""
     if rows is None:
-        return Outcome(case.label, passes, len(frames), [Finding(case.label, passes, None, CRASH, None, None)], {}, {})
+        return Outcome(
+            case.label,
+            passes,
+            len(frames),
+            [Finding(case.label, passes, None, CRASH, None, None)],
+            {},
+            {},
+        )
     wrong, lost, new, meant = [], collections.Counter(), collections.Counter(), {}
     kept = {frame.number for frame in frames}
     for frame, after in zip(frames, facts(frames, rows), strict=True):
         truth, same_passes = base.twice[frame.number], getattr(base, passes)[frame.number]
-        wrong += [Finding(case.label, passes, frame.number, *what)
-                  for what in wrong_of(base, frame.number, truth, after, meant)]
+        wrong += [
+            Finding(case.label, passes, frame.number, *what)
+            for what in wrong_of(base, frame.number, truth, after, meant)
+        ]
         lost.update(lost_of(same_passes, after, kept))
         new.update(new_of(truth, after))
     return Outcome(case.label, passes, len(frames), wrong, lost, new)
@@ -264,7 +349,9 @@ def outcomes(tshark, base, cases, scratch, once_every=1, first=0):
             frames, path = case.alter(base.frames), scratch / f"{number}.pcapng"
             pcapng.write(path, base.head, frames)
             made.append((number, case, frames, path))
-        for (_, case, frames, _), rows in zip(made, look_twice(tshark, [path for *_, path in made]), strict=True):
+        for (_, case, frames, _), rows in zip(
+            made, look_twice(tshark, [path for *_, path in made]), strict=True
+        ):
             yield compare(base, case, frames, "twice", rows)
         for number, case, frames, path in made:
             if number % once_every == first:
@@ -276,22 +363,38 @@ def sample(cases, count):
     """So many of the cases, from the first to the last."""
     if count is None or len(cases) <= count:
         return cases
-    return [cases[i * (len(cases) - 1) // (count - 1)] for i in range(count)] if count > 1 else cases[:1]
+    return (
+        [cases[i * (len(cases) - 1) // (count - 1)] for i in range(count)]
+        if count > 1
+        else cases[:1]
+    )
 
 
 # ---- report ----
 
 
 def line(name, kind, finding):
-    before, after = (",".join(map(str, value or ["none"])) for value in (finding.before, finding.after))
-    return (f"{name}, {kind}, {finding.label}, {PASSES[finding.passes]}: frame {finding.frame}, {finding.what}: "
-            f"{before} -> {after}")
+    before, after = (
+        ",".join(map(str, value or ["none"])) for value in (finding.before, finding.after)
+    )
+    return (
+        f"{name}, {kind}, {finding.label}, {PASSES[finding.passes]}: frame {finding.frame}, "
+        f"{finding.what}: "
+        f"{before} -> {after}"
+    )
 
 
 def message(name, kind, findings):
     """The first findings, one a line. Frame numbers are those of the whole capture."""
-    return "\n".join([f"{len(findings)} frames wrong (capture, alteration, passes: frame, what: before -> after)",
-                      *(line(name, kind, finding) for finding in findings[:10])])
+    return "\n".join(
+        [
+            (
+                f"{len(findings)} frames wrong (capture, alteration, passes: frame, what: before "
+                "-> after)"
+            ),
+            *(line(name, kind, finding) for finding in findings[:10]),
+        ]
+    )
 
 
 def counted(counter, order):
@@ -302,15 +405,36 @@ def row(name, kind, passes, results, seconds):
     """Cells of the table: an alteration, a capture, one or two passes."""
     results = [each for each in results if each.passes == passes]
     wrong = collections.Counter(finding.what for each in results for finding in each.wrong)
-    lost, new = (sum((collections.Counter(getattr(each, which)) for each in results), collections.Counter())
-                 for which in ("lost", "new"))
-    return (kind, name, passes, len(results), sum(bool(each.wrong) for each in results),
-            sum(each.frames for each in results), counted(wrong, WRONG), counted(lost, LOST), counted(new, GROUPS),
-            f"{seconds:.1f}")
+    lost, new = (
+        sum((collections.Counter(getattr(each, which)) for each in results), collections.Counter())
+        for which in ("lost", "new")
+    )
+    return (
+        kind,
+        name,
+        passes,
+        len(results),
+        sum(bool(each.wrong) for each in results),
+        sum(each.frames for each in results),
+        counted(wrong, WRONG),
+        counted(lost, LOST),
+        counted(new, GROUPS),
+        f"{seconds:.1f}",
+    )
 
 
-COLUMNS = ("alteration", "capture", "pass", "altered captures", "with a wrong frame", "frames", "wrong", "lost", "new",
-           "seconds")
+COLUMNS = (
+    "alteration",
+    "capture",
+    "pass",
+    "altered captures",
+    "with a wrong frame",
+    "frames",
+    "wrong",
+    "lost",
+    "new",
+    "seconds",
+)
 
 
 def table_rows(tshark, name, kind, every):
@@ -321,7 +445,11 @@ def table_rows(tshark, name, kind, every):
         rows, findings = [], []
         for base in bases(tshark, name, kind):
             start = time.monotonic()
-            results = list(outcomes(tshark, base, KINDS[kind](base)[::every], scratch, 10 if kind == "single" else 1))
+            results = list(
+                outcomes(
+                    tshark, base, KINDS[kind](base)[::every], scratch, 10 if kind == "single" else 1
+                )
+            )
             seconds = time.monotonic() - start
             rows += [row(base.name, kind, passes, results, seconds) for passes in PASSES if results]
             wrong = [finding for each in results for finding in each.wrong]
@@ -331,9 +459,19 @@ def table_rows(tshark, name, kind, every):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument("--only", action="append", choices=KINDS, metavar="KIND", help=", ".join(KINDS).replace("%", "%%"))
-    parser.add_argument("--every", type=int, default=1, help="only every n-th altered capture of each kind")
-    parser.add_argument("--plugin", type=pathlib.Path, metavar="FILE", help="another build of the plugin")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=KINDS,
+        metavar="KIND",
+        help=", ".join(KINDS).replace("%", "%%"),
+    )
+    parser.add_argument(
+        "--every", type=int, default=1, help="only every n-th altered capture of each kind"
+    )
+    parser.add_argument(
+        "--plugin", type=pathlib.Path, metavar="FILE", help="another build of the plugin"
+    )
     parser.add_argument("captures", nargs="*", default=CAPTURES)
     arguments = parser.parse_args()
     print("| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|")
@@ -342,7 +480,9 @@ def main():
             bed.add_plugin(arguments.plugin, "given")
         tshark = Tshark(bed, "given" if arguments.plugin else "debug")
         wanted = itertools.product(arguments.only or KINDS, arguments.captures)
-        for rows, findings in pool.map(lambda each: table_rows(tshark, each[1], each[0], arguments.every), wanted):
+        for rows, findings in pool.map(
+            lambda each: table_rows(tshark, each[1], each[0], arguments.every), wanted
+        ):
             for cells in rows:
                 print("| " + " | ".join(map(str, cells)) + " |", flush=True)
             for text in findings:

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """
-How memory grows with the bytes that a connection carries: peak memory of tshark, in one pass, over captures of bulk
-data that nobody dissects, with the plugin and without it. Prints a table.
+How memory grows with the bytes that a connection carries: peak memory of tshark, in one pass, over
+captures of bulk data that nobody dissects, with the plugin and without it. Prints a table.
 
     tests/facts/bulk.py [MIB ...]           captures of this many MiB, by default 64 and 512
 
-The captures are whole connections whose client writes packets of 4096 bytes, with a CDC message, a consumer cursor and
-their acknowledgements for every 16 packets. They are made and deleted one after the other.
+The captures are whole connections whose client writes packets of 4096 bytes, with a CDC message, a
+consumer cursor and their acknowledgements for every 16 packets. They are made and deleted one after
+the other.
 """
 
 import os
@@ -36,23 +37,28 @@ PSN, VA = HEADERS + 9, HEADERS + 12
 
 def connect(capture):
     connection = Connection(linux_connection(capture, version=2).group, *linux_halves(ELEMENT))
-    connection.first_contact(accept=connection.accept(mtu_code=MTU_4096), confirm=connection.confirm(mtu_code=MTU_4096))
+    connection.first_contact(
+        accept=connection.accept(mtu_code=MTU_4096), confirm=connection.confirm(mtu_code=MTU_4096)
+    )
     connection.group.links[1].mtu = 4096
     return connection
 
 
 class Template:
-    """A packet of the kind that the last frame of a capture is; says what differs, much faster than scapy."""
+    """A packet of the kind that the last frame of a capture is; says what differs, much faster than
+    scapy."""
 
     def __init__(self, capture):
         self.frame = bytearray(capture.frames[-1][1])
 
     def fill(self, psn, changes):
         """The frame with this PSN and with bytes replaced: {offset: bytes}."""
-        self.frame[PSN:PSN + 3] = psn.to_bytes(3, "big")
+        self.frame[PSN : PSN + 3] = psn.to_bytes(3, "big")
         for offset, data in changes.items():
-            self.frame[offset:offset + len(data)] = data
-        self.frame[-4:] = roce.icrc_ipv4(bytes(self.frame[14:HEADERS]), bytes(self.frame[HEADERS:-4]))
+            self.frame[offset : offset + len(data)] = data
+        self.frame[-4:] = roce.icrc_ipv4(
+            bytes(self.frame[14:HEADERS]), bytes(self.frame[HEADERS:-4])
+        )
         return bytes(self.frame)
 
 
@@ -91,7 +97,9 @@ class Bulk:
 
     def acknowledge(self, sender):
         other = "server" if sender == "client" else "client"
-        return self.record(self.template["ack", sender].fill(self.pair[other].psn - 1 & 0xFFFFFF, {}))
+        return self.record(
+            self.template["ack", sender].fill(self.pair[other].psn - 1 & 0xFFFFFF, {})
+        )
 
     def message(self, sender):
         return self.packet(sender, sender, {HEADERS + 12: self.connection.cdc_message(sender)})
@@ -102,7 +110,11 @@ class Bulk:
         half, peer = connection.half["client"], connection.half["server"]
         for start in range(0, len(data), self.packet_size):
             va = peer.address(half.prod[1]).to_bytes(8, "big")
-            parts.append(self.packet("client", "write", {VA: va, VA + 16: data[start:start + self.packet_size]}))
+            parts.append(
+                self.packet(
+                    "client", "write", {VA: va, VA + 16: data[start : start + self.packet_size]}
+                )
+            )
             half.prod = advance(half.prod, self.packet_size, ELEMENT, 0)
         parts += [self.message("client"), self.acknowledge("server")]
         connection.read("server")
@@ -110,7 +122,8 @@ class Bulk:
         return b"".join(parts)
 
     def skip(self, rounds):
-        """Whole rounds of the element are written and read; the capture lacks them, but not the last ACK."""
+        """Whole rounds of the element are written and read; the capture lacks them, but not the
+        last ACK."""
         client, server = self.connection.half["client"], self.connection.half["server"]
         client.prod = server.cons = client.prod[0] + rounds & 0xFFFF, client.prod[1]
         self.pair["client"].psn += 100_000
@@ -130,8 +143,15 @@ def write(path, chunks, packet=PACKET):
 def peak(tshark, path, *options):
     """Peak memory of a tshark that dissects all frames in one pass, in bytes."""
     command = ["tshark", "-n", "-r", str(path), "-Y", "frame.number == 0", *options]
-    process = subprocess.Popen(command, env=tshark.environment, cwd=tshark.bed.root, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, **as_user())
+    process = subprocess.Popen(
+        command,
+        env=tshark.environment,
+        cwd=tshark.bed.root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **as_user(),
+    )
     printed = process.stdout.read() + process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -146,7 +166,9 @@ def main():
         for mib in sizes:
             chunks = mib * MIB // (PACKETS * PACKET)
             path = write(bed.scratch / "bulk.pcap", chunks)
-            with_plugin, without = (peak(Tshark(bed, plugin), path) / MIB for plugin in ("debug", "none"))
+            with_plugin, without = (
+                peak(Tshark(bed, plugin), path) / MIB for plugin in ("debug", "none")
+            )
             print(f"{mib:12} {chunks * FRAMES:10} {with_plugin:10.0f} {without:20.0f}")
             path.unlink()
 

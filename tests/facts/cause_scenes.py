@@ -1,6 +1,7 @@
 """
-Captures of troubles whose cause is known, built anew for each run: causes.json has the truth of each, by the name of its
-scene. Two hosts, SMC-Rv2 unless a scene says otherwise, the capture at the client unless its own text says another place.
+Captures of troubles whose cause is known, built anew for each run: causes.json has the truth of
+each, by the name of its scene. Two hosts, SMC-Rv2 unless a scene says otherwise, the capture at the
+client unless its own text says another place.
 """
 
 import struct
@@ -17,10 +18,22 @@ from smcsynth.capture import Capture  # noqa: E402
 from smcsynth.net import SMC_OPTION, Host, TcpConversation  # noqa: E402
 from smcsynth.octets import text_lines  # noqa: E402
 from smcsynth.roce import NAK_SEQUENCE_ERROR, congestion_notification  # noqa: E402
-from smcsynth.story import CLIENT, CLIENT_V2, CLIENT_V2_IPV6, SERVER, SERVER_V2, SERVER_V2_IPV6, Connection, linux_connection, linux_halves  # noqa: E402
+from smcsynth.story import (
+    CLIENT,
+    CLIENT_V2,
+    CLIENT_V2_IPV6,
+    SERVER,
+    SERVER_V2,
+    SERVER_V2_IPV6,
+    Connection,
+    linux_connection,
+    linux_halves,
+)  # noqa: E402
 
 OTHERS = (Host("02:00:00:00:aa:01", "192.0.2.77"), Host("02:00:00:00:bb:01", "192.0.2.88"))
-FAST_OPEN, FAST_OPEN_COOKIE = bytes.fromhex("2202 0101"), bytes.fromhex("220a 1122334455667788 0101")
+FAST_OPEN, FAST_OPEN_COOKIE = bytes.fromhex("2202 0101"), bytes.fromhex(
+    "220a 1122334455667788 0101"
+)
 NOPS = b"\1" * len(SMC_OPTION)  # what TCPOPTSTRIP of Linux leaves of an option
 NO_DEVICE, PREFIX, NO_CONFIRM_LINK = 0x03030000, 0x03070000, 0x02010000
 FIRST_TIMEOUT = 0.067  # seconds; an adapter waits twice as long each time
@@ -30,9 +43,10 @@ FIRST_TIMEOUT = 0.067  # seconds; an adapter waits twice as long each time
 
 
 def again(capture, frames, *, times=1, wait=FIRST_TIMEOUT):
-    """Frames of the capture, by their numbers, go out again: each time after twice as long a wait."""
+    """Frames of the capture, by their numbers, go out again: each time after twice as long a
+    wait."""
     for time in range(times):
-        capture.wait(wait * 2 ** time)
+        capture.wait(wait * 2**time)
         for frame in [capture.frames[number - 1][1] for number in frames]:
             capture.add(frame)
 
@@ -65,9 +79,19 @@ def unreachable(capture, number, *, code, sender, receiver):
     quoted = capture.frames[number - 1][1][14:]
     ether = Ether(src=sender.mac, dst=receiver.mac)
     if quoted[0] >> 4 == 6:
-        error = ether / IPv6(src=sender.ip6, dst=receiver.ip6, hlim=64) / ICMPv6DestUnreach(code=code) / quoted[:600]
+        error = (
+            ether
+            / IPv6(src=sender.ip6, dst=receiver.ip6, hlim=64)
+            / ICMPv6DestUnreach(code=code)
+            / quoted[:600]
+        )
     else:
-        error = ether / IP(src=sender.ip, dst=receiver.ip, id=7, ttl=64) / ICMP(type=3, code=code) / quoted[:548]
+        error = (
+            ether
+            / IP(src=sender.ip, dst=receiver.ip, id=7, ttl=64)
+            / ICMP(type=3, code=code)
+            / quoted[:548]
+        )
     return capture.add(bytes(error))
 
 
@@ -75,8 +99,12 @@ def ask_for(capture, seconds):
     """The client asks for the server's MAC address once a second, and nobody answers."""
     for _ in range(seconds):
         capture.wait(1)
-        capture.add(bytes(Ether(src=CLIENT.mac, dst="ff:ff:ff:ff:ff:ff") /
-                          ARP(op=1, hwsrc=CLIENT.mac, psrc=CLIENT.ip, pdst=SERVER.ip)))
+        capture.add(
+            bytes(
+                Ether(src=CLIENT.mac, dst="ff:ff:ff:ff:ff:ff")
+                / ARP(op=1, hwsrc=CLIENT.mac, psrc=CLIENT.ip, pdst=SERVER.ip)
+            )
+        )
 
 
 def others_go_on(capture, seconds):
@@ -208,7 +236,9 @@ def congestion(capture):
     for _ in range(3):
         for number in burst(connection)[2:6]:
             alter(capture, number, marked)
-        congestion_notification(capture, SERVER_V2, CLIENT_V2, dest_qp=connection.group.links[1].qp["client"].qpn)
+        congestion_notification(
+            capture, SERVER_V2, CLIENT_V2, dest_qp=connection.group.links[1].qp["client"].qpn
+        )
         connection.group.links[1].ack("server")
     end(connection)
 
@@ -230,7 +260,8 @@ def dead_port_v1(capture):
 
 
 def dead_port_two_links(capture):
-    """Two link groups between the same hosts, and a connection over TCP; all end within a millisecond."""
+    """Two link groups between the same hosts, and a connection over TCP; all end within a
+    millisecond."""
     first = begun(capture)
     second = begun(capture, sport=40003, nth=2)
     plain = TcpConversation(capture, CLIENT, SERVER, sport=50200, dport=22)
@@ -243,7 +274,8 @@ def dead_port_two_links(capture):
 
 
 def only_tcp_goes_on(capture):
-    """Nothing comes over SMC-R any more, for the programs talk over another connection, which is plain TCP."""
+    """Nothing comes over SMC-R any more, for the programs talk over another connection, which is
+    plain TCP."""
     first = begun(capture)
     talk(first, second_of(first), times=30)
     plain = TcpConversation(capture, CLIENT, SERVER, sport=50200, dport=22)
@@ -254,7 +286,8 @@ def only_tcp_goes_on(capture):
 
 
 def idle_pool(capture):
-    """A program keeps its connections after the work is done: each has had one request; others go on."""
+    """A program keeps its connections after the work is done: each has had one request; others go
+    on."""
     first = begun(capture)
     talk(first, second_of(first), times=1)
     others_go_on(capture, 6)
@@ -298,7 +331,7 @@ def device_gone(capture):
     talk(connection)
     last = burst(connection, 1000)
     for time in range(7):
-        again(capture, last, wait=FIRST_TIMEOUT * 2 ** time)
+        again(capture, last, wait=FIRST_TIMEOUT * 2**time)
         unreachable(capture, len(capture.frames), code=3, sender=SERVER, receiver=CLIENT)
 
 
@@ -329,7 +362,9 @@ def decline(capture, diagnosis, *, version=2, os_type=2, **proposal):
     connection = linux_connection(capture, version=version)
     connection.tcp.handshake()
     connection.tcp.send("client", connection.proposal(**proposal))
-    connection.tcp.send("server", clc.clc_decline(diagnosis=diagnosis, version=version, os_type=os_type))
+    connection.tcp.send(
+        "server", clc.clc_decline(diagnosis=diagnosis, version=version, os_type=os_type)
+    )
     connection.tcp.send("client", b"over TCP\n")
     connection.tcp.send("server", b"as well\n")
     connection.tcp.close()
@@ -337,9 +372,16 @@ def decline(capture, diagnosis, *, version=2, os_type=2, **proposal):
 
 def both_versions(subnet):
     """Fields of a Proposal that offers both versions."""
-    return dict(peer=b"\x18\xda" + bytes.fromhex("020000000c01"), roce_gid="fe80::ff:fe00:c01", roce_mac=CLIENT.mac, typev1=clc.ONLY_R,
-                typev2=clc.ONLY_R, smcd=clc.smcd_area(v2_offset=36), ip_area=clc.prefix_area(subnet=subnet, mask_bits=24),
-                v2=clc.v2_extension(eids=["EID-ONE", "EID-TWO"], roce_gid=CLIENT.ip))
+    return dict(
+        peer=b"\x18\xda" + bytes.fromhex("020000000c01"),
+        roce_gid="fe80::ff:fe00:c01",
+        roce_mac=CLIENT.mac,
+        typev1=clc.ONLY_R,
+        typev2=clc.ONLY_R,
+        smcd=clc.smcd_area(v2_offset=36),
+        ip_area=clc.prefix_area(subnet=subnet, mask_bits=24),
+        v2=clc.v2_extension(eids=["EID-ONE", "EID-TWO"], roce_gid=CLIENT.ip),
+    )
 
 
 def eid(capture):
@@ -356,7 +398,13 @@ def no_device_v1(capture):
 
 
 def subnet(capture):
-    decline(capture, PREFIX, version=1, os_type=0, ip_area=clc.prefix_area(subnet="198.51.100.0", mask_bits=24))
+    decline(
+        capture,
+        PREFIX,
+        version=1,
+        os_type=0,
+        ip_area=clc.prefix_area(subnet="198.51.100.0", mask_bits=24),
+    )
 
 
 def plain(capture, *handshakes):
@@ -389,7 +437,8 @@ def fast_open_server(capture):
 
 
 def fast_open_client(capture):
-    """The client's program connects with TCP_FASTOPEN_CONNECT: Linux sends the option, and no Proposal."""
+    """The client's program connects with TCP_FASTOPEN_CONNECT: Linux sends the option, and no
+    Proposal."""
     plain(capture, (SMC_OPTION + FAST_OPEN, SMC_OPTION + FAST_OPEN_COOKIE))
 
 
@@ -398,7 +447,7 @@ def firewall_syn(capture):
     tcp = TcpConversation(capture, CLIENT, SERVER, sport=41000, dport=8080)
     before = len(capture.frames)
     tcp.handshake()
-    del capture.frames[before + 1:]
+    del capture.frames[before + 1 :]
     again(capture, [before + 1], times=5, wait=1)
 
 
@@ -431,7 +480,8 @@ def client_gave_up(capture):
 
 
 def client_without_option(capture):
-    """The server answers with an option that the client has not sent; nothing comes behind the handshake."""
+    """The server answers with an option that the client has not sent; nothing comes behind the
+    handshake."""
     TcpConversation(capture, CLIENT, SERVER, sport=41000, dport=8080).handshake(syn=b"")
 
 
@@ -439,15 +489,30 @@ def firewall_roce(capture, error=None, **options):
     """RoCE does not get through: CONFIRM LINK goes out again and again; seen at the server."""
     connection = linux_connection(capture, version=2, **options)
     connection.tcp.handshake()
-    for sender, message in (("client", connection.proposal()), ("server", connection.accept()), ("client", connection.confirm())):
+    for sender, message in (
+        ("client", connection.proposal()),
+        ("server", connection.accept()),
+        ("client", connection.confirm()),
+    ):
         connection.tcp.send(sender, message)
     pair = connection.group.links[1].qp["server"]
-    request = connection.group.llc("server", llc.llc_confirm_link(
-        roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=1, user_id=0xB01, version=2, order="little"), ack=False)
+    request = connection.group.llc(
+        "server",
+        llc.llc_confirm_link(
+            roce_mac=pair.nic.mac,
+            roce_gid=pair.nic.gid,
+            qpn=pair.qpn,
+            link=1,
+            user_id=0xB01,
+            version=2,
+            order="little",
+        ),
+        ack=False,
+    )
     for time in range(5):
         if error is not None:
             unreachable(capture, len(capture.frames), code=error, sender=CLIENT, receiver=SERVER)
-        again(capture, [request], wait=FIRST_TIMEOUT * 2 ** time)
+        again(capture, [request], wait=FIRST_TIMEOUT * 2**time)
     capture.wait(0.2)
     connection.tcp.send("server", clc.clc_decline(diagnosis=NO_CONFIRM_LINK, version=2, os_type=2))
     connection.tcp.send("client", b"over TCP\n")
@@ -503,8 +568,6 @@ def other_programs(capture):
     del capture.frames[:start]
 
 
-
-
 def abort(capture, *roles):
     """As many connections, each of which this side aborts, with data unread if it is the client."""
     connections = [begun(capture)]
@@ -530,11 +593,51 @@ def build(name):
     return capture.pcap()
 
 
-SCENES = {each: globals()[each] for each in (
-    "loss_one_direction", "reordering_path", "corruption", "corruption_unchecked", "lost_behind_capture",
-    "acknowledgements_lost", "congestion", "dead_port", "dead_port_v1", "dead_port_two_links", "only_tcp_goes_on",
-    "idle_pool", "one_connection_pauses", "programs_pause", "programs_pause_v1", "dead_host", "device_gone",
-    "undelivered", "dead_module", "eid", "eid_both_versions", "no_device_v1", "subnet", "firewall_option",
-    "firewall_option_at_server", "plain_server", "fast_open_server", "fast_open_client", "firewall_syn", "firewall_port", "host_dies", "refused",
-    "client_gave_up", "client_without_option", "firewall_roce", "firewall_roce_icmp", "firewall_roce_icmpv6", "doubled_capture", "late_capture", "early_end",
-    "other_programs", "clients_abort", "both_sides_abort")}
+SCENES = {
+    each: globals()[each]
+    for each in (
+        "loss_one_direction",
+        "reordering_path",
+        "corruption",
+        "corruption_unchecked",
+        "lost_behind_capture",
+        "acknowledgements_lost",
+        "congestion",
+        "dead_port",
+        "dead_port_v1",
+        "dead_port_two_links",
+        "only_tcp_goes_on",
+        "idle_pool",
+        "one_connection_pauses",
+        "programs_pause",
+        "programs_pause_v1",
+        "dead_host",
+        "device_gone",
+        "undelivered",
+        "dead_module",
+        "eid",
+        "eid_both_versions",
+        "no_device_v1",
+        "subnet",
+        "firewall_option",
+        "firewall_option_at_server",
+        "plain_server",
+        "fast_open_server",
+        "fast_open_client",
+        "firewall_syn",
+        "firewall_port",
+        "host_dies",
+        "refused",
+        "client_gave_up",
+        "client_without_option",
+        "firewall_roce",
+        "firewall_roce_icmp",
+        "firewall_roce_icmpv6",
+        "doubled_capture",
+        "late_capture",
+        "early_end",
+        "other_programs",
+        "clients_abort",
+        "both_sides_abort",
+    )
+}

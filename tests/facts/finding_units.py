@@ -1,8 +1,9 @@
 """
-What the number of each kind of finding counts, and how its display filter finds that. A kind that is not here is an
-expert item of the same name, and counts its occurrences.
+What the number of each kind of finding counts, and how its display filter finds that. A kind that
+is not here is an expert item of the same name, and counts its occurrences.
 
-A unit makes columns of `-z io,stat` for a finding, one number each, and says what is wrong with the numbers.
+A unit makes columns of `-z io,stat` for a finding, one number each, and says what is wrong with the
+numbers.
 """
 
 import collections
@@ -13,8 +14,12 @@ Term = collections.namedtuple("Term", "field where", defaults=[None])
 
 def column(term, filter):
     """The column of `-z io,stat` that counts it among what the finding's filter finds."""
-    calculation, name = ("COUNT", term.field) if "(" not in term.field else term.field.rstrip(")").split("(")
-    return f"{calculation}({name}){name} && ({filter})" + (f" && ({term.where})" if term.where else "")
+    calculation, name = (
+        ("COUNT", term.field) if "(" not in term.field else term.field.rstrip(")").split("(")
+    )
+    return f"{calculation}({name}){name} && ({filter})" + (
+        f" && ({term.where})" if term.where else ""
+    )
 
 
 def frames(filter):
@@ -22,17 +27,25 @@ def frames(filter):
 
 
 class Terms:
-    """Counts occurrences: the terms add up to the number. The filter shows nothing but them, and `besides` for context."""
+    """Counts occurrences: the terms add up to the number. The filter shows nothing but them, and
+    `besides` for context."""
 
     def __init__(self, *terms, besides=()):
         self.terms = [term if isinstance(term, Term) else Term(term) for term in terms]
         self.besides = besides
 
     def columns(self, finding, report):
-        shown = [each for term in self.terms for each in [term.where or term.field.removeprefix("SUM(").rstrip(")")]]
+        shown = [
+            each
+            for term in self.terms
+            for each in [term.where or term.field.removeprefix("SUM(").rstrip(")")]
+        ]
         shown += [each.format(**finding) for each in self.besides]
         nothing_else = " && ".join(f"!({each})" for each in shown)
-        return [*(column(term, finding["filter"]) for term in self.terms), frames(f"({finding['filter']}) && {nothing_else}")]
+        return [
+            *(column(term, finding["filter"]) for term in self.terms),
+            frames(f"({finding['filter']}) && {nothing_else}"),
+        ]
 
     def wrong(self, finding, numbers, report):
         *terms, others = numbers
@@ -43,8 +56,9 @@ class Terms:
 
 class Subjects:
     """
-    Counts entries of the report: `of` makes a display filter of each. The filter finds as many of them, and none of `others`
-    unless the filter is one of frames, or the finding counts more than a filter can name.
+    Counts entries of the report: `of` makes a display filter of each. The filter finds as many of
+    them, and none of `others` unless the filter is one of frames, or the finding counts more than a
+    filter can name.
     """
 
     def __init__(self, of, others=lambda report, finding: (), most=50):
@@ -52,15 +66,22 @@ class Subjects:
 
     def columns(self, finding, report):
         names = finding["count"] <= NAMED_MOST and "frame.number" not in finding["filter"]
-        others = list(self.others(report, finding))[:self.most] if names else []
-        return [frames(f"({finding['filter']}) && ({each})") for each in [*list(self.of(report, finding))[:self.most], *others]]
+        others = list(self.others(report, finding))[: self.most] if names else []
+        return [
+            frames(f"({finding['filter']}) && ({each})")
+            for each in [*list(self.of(report, finding))[: self.most], *others]
+        ]
 
     def wrong(self, finding, numbers, report):
-        own = len(list(self.of(report, finding))[:self.most])
+        own = len(list(self.of(report, finding))[: self.most])
         found, others = sum(map(bool, numbers[:own])), sum(map(bool, numbers[own:]))
         if others:
             return f"the filter finds {others} that the finding does not count"
-        return None if found >= min(finding["count"], self.most) else f"the filter finds {found} of {own}"
+        return (
+            None
+            if found >= min(finding["count"], self.most)
+            else f"the filter finds {found} of {own}"
+        )
 
 
 class Something:
@@ -75,11 +96,15 @@ class Something:
 
 def connections(is_one):
     """Connections, by their numbers. Frames of TCP alone have no number of ours."""
+
     def of(report, finding, wanted=True):
         for each in report["connections"]:
             if bool(is_one(each, finding)) == wanted:
-                tcp = "" if each["tcp_stream"] is None else f" || tcp.stream == {each['tcp_stream']}"
+                tcp = (
+                    "" if each["tcp_stream"] is None else f" || tcp.stream == {each['tcp_stream']}"
+                )
                 yield f"smcr.stream == {each['stream']}{tcp}"
+
     return Subjects(of, lambda report, finding: of(report, finding, False))
 
 
@@ -104,7 +129,10 @@ def set_up_slowly(connection, finding):
 
 
 def is_silent(connection, finding):
-    return connection["close"] == "open" and (connection["last_frame"] or finding["frame"] + 1) <= finding["frame"]
+    return (
+        connection["close"] == "open"
+        and (connection["last_frame"] or finding["frame"] + 1) <= finding["frame"]
+    )
 
 
 NAMED_MOST = 8  # connections
@@ -115,27 +143,37 @@ UNITS = {
     "wrong_icrc": Terms("smcr.icrc.bad"),
     "refused": Terms("smcr.nak.code"),
     "no_receive_buffer": Terms("smcr.rnr_nak"),
-    "loss": AGAIN, "timeouts": AGAIN, "repeats": AGAIN,
+    "loss": AGAIN,
+    "timeouts": AGAIN,
+    "repeats": AGAIN,
     "congestion": Terms(Term("smcr.ecn", "smcr.ecn == 3"), "smcr.congestion"),
     "cm_rejected": Terms("smcr.cm.rejected"),
     "cm_repeat": Terms("smcr.cm.repeat"),
     "dead_peer": Terms("smcr.peer_silent", besides=["smcr.retransmission"]),
     "link_group_lost": Terms("smcr.lgr.connections_lost"),
-    "link_group_ended": Terms("smcr.packet_retransmitted.ended", besides=["frame.number == {frame}"]),
+    "link_group_ended": Terms(
+        "smcr.packet_retransmitted.ended", besides=["frame.number == {frame}"]
+    ),
     "not_captured": Terms("SUM(smcr.missing)"),
     "one_sided": A_FRAME,
     "cut_frames": A_FRAME,
     "no_roce": Terms("smcr.no_roce"),
     "undelivered": A_FRAME,
     "tcp_loss": A_FRAME,  # with as many of Wireshark's names for it as there are
-    "tcp_congestion": Terms(Term("frame.number", "ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3"),
-                            Term("frame.number", "tcp.flags.ece == 1")),
+    "tcp_congestion": Terms(
+        Term("frame.number", "ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3"),
+        Term("frame.number", "tcp.flags.ece == 1"),
+    ),
     "abort": connections(lambda each, _: each["close"] == "abort"),
     "reset": connections(lambda each, _: each["close"] == "reset" and each["outcome"] == "smc-r"),
-    "tcp_reset": connections(lambda each, _: each["close"] == "reset" and each["outcome"] != "smc-r"),
+    "tcp_reset": connections(
+        lambda each, _: each["close"] == "reset" and each["outcome"] != "smc-r"
+    ),
     "fallback": connections(lambda each, _: each["fallback"]),
     "no_option": connections(lambda each, _: each["outcome"] == "tcp" and not each["fallback"]),
-    "handshake_unfinished": connections(lambda each, _: each["outcome"] == "unknown" and each["began_before"] is False),
+    "handshake_unfinished": connections(
+        lambda each, _: each["outcome"] == "unknown" and each["began_before"] is False
+    ),
     "late_start": connections(lambda each, _: each["began_before"] is not False),
     "silent_end": connections(is_silent),
     "failover": connections(lambda each, _: len(each["links"]) > 1),
@@ -158,5 +196,7 @@ def unit_of(finding):
         return None
     if kind in UNITS:
         return UNITS[kind]
-    assert filter.removeprefix("smcr.").replace(".", "_") == kind, f"nobody knows what {kind} counts"
+    assert (
+        filter.removeprefix("smcr.").replace(".", "_") == kind
+    ), f"nobody knows what {kind} counts"
     return Terms(filter)

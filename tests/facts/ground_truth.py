@@ -6,13 +6,23 @@ import re
 from bed import TOP, captures
 
 CLC_TYPES = {"PROPOSAL": 1, "ACCEPT": 2, "CONFIRM": 3, "DECLINE": 4}
-LLC_TYPES = {"CONFIRM_LINK": 1, "ADD_LINK": 2, "ADD_LINK_CONT": 3, "DELETE_LINK": 4, "REQ_ADD_LINK": 5,
-             "CONFIRM_RKEY": 6, "TEST_LINK": 7, "CONFIRM_RKEY_CONT": 8, "DELETE_RKEY": 9}
+LLC_TYPES = {
+    "CONFIRM_LINK": 1,
+    "ADD_LINK": 2,
+    "ADD_LINK_CONT": 3,
+    "DELETE_LINK": 4,
+    "REQ_ADD_LINK": 5,
+    "CONFIRM_RKEY": 6,
+    "TEST_LINK": 7,
+    "CONFIRM_RKEY_CONT": 8,
+    "DELETE_RKEY": 9,
+}
 LLC_VERSION_2 = 0x20
 LLC_LENGTH = 44  # where the ground truth does not name another one
 WRITE_OPCODES = {"first": 6, "middle": 7, "last": 8, "only": 10}
 
-# Counts that say nothing about SMC-R messages: TCP segments, RoCE packets whose payload is counted by its own kind.
+# Counts that say nothing about SMC-R messages: TCP segments, RoCE packets whose payload is counted
+# by its own kind.
 NOT_MESSAGES = re.compile(r"tcp-(no)?data|RC (SEND only|ACK|NAK/RNR 0x60)")
 
 
@@ -43,8 +53,12 @@ def message_counts(name):
             if llc[2] == "CDC":
                 kind = ("CDC",)
             else:
-                kind = ("LLC", LLC_TYPES[llc[2]] | (LLC_VERSION_2 if llc[1] else 0), bool(llc[3]),
-                        int(llc[4] or LLC_LENGTH))
+                kind = (
+                    "LLC",
+                    LLC_TYPES[llc[2]] | (LLC_VERSION_2 if llc[1] else 0),
+                    bool(llc[3]),
+                    int(llc[4] or LLC_LENGTH),
+                )
         elif write := re.fullmatch(r"RC WRITE (\w+)", key):
             kind = ("WRITE", WRITE_OPCODES[write[1]])
         else:

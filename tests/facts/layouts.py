@@ -1,6 +1,7 @@
 """
-Layouts of the messages, from RFC 7609 A.2 to A.4 and the kernel's smc_clc.h, smc_llc.h and smc_cdc.h: which field of
-the plugin shows which bytes. The plugin has its own tables; a mistake in either shows as a difference.
+Layouts of the messages, from RFC 7609 A.2 to A.4 and the kernel's smc_clc.h, smc_llc.h and
+smc_cdc.h: which field of the plugin shows which bytes. The plugin has its own tables; a mistake in
+either shows as a difference.
 
 A layout is a text: fields, without their "smcr.", and their numbers of bytes.
 """
@@ -13,9 +14,20 @@ Item = collections.namedtuple("Item", "field offset data")
 
 # Fields within a byte or two, with their masks; every bit is in one.
 BITS = {
-    "cdc.flags": {"cdc.writer_blocked": 0x80, "cdc.urgent_pending": 0x40, "cdc.urgent_present": 0x20,
-                  "cdc.update_requested": 0x10, "cdc.failover": 0x08, "reserved.bits": 0x07},
-    "cdc.state": {"cdc.sending_done": 0x80, "cdc.closed": 0x40, "cdc.abort": 0x20, "reserved.bits": 0x1F},
+    "cdc.flags": {
+        "cdc.writer_blocked": 0x80,
+        "cdc.urgent_pending": 0x40,
+        "cdc.urgent_present": 0x20,
+        "cdc.update_requested": 0x10,
+        "cdc.failover": 0x08,
+        "reserved.bits": 0x07,
+    },
+    "cdc.state": {
+        "cdc.sending_done": 0x80,
+        "cdc.closed": 0x40,
+        "cdc.abort": 0x20,
+        "reserved.bits": 0x1F,
+    },
     "clc.sizes": {"rmb.bsize": 0xF0, "mtu": 0x0F},
     "smcd.size": {"rmb.bsize": 0xF0, "reserved.bits": 0x0F},
     "clc.v2_flags": {"clc.release": 0xF0, "reserved.bits": 0x0E, "clc.seid_present": 0x01},
@@ -41,14 +53,25 @@ LLC_FLAGS = {
     10: {**RESPONSE, "reserved.bits": 0x7F},
 }
 REJECTED_V2 = {**RESPONSE, "llc.rejected": 0x40, "reserved.bits": 0x30, "llc.reject_reason": 0x0F}
-ACCEPT_FLAGS = {"clc.version": 0xF0, "clc.first_contact": 0x08, "reserved.bits": 0x04, "clc.path": 0x03}
+ACCEPT_FLAGS = {
+    "clc.version": 0xF0,
+    "clc.first_contact": 0x08,
+    "reserved.bits": 0x04,
+    "clc.path": 0x03,
+}
 DECLINE_FLAGS = {"clc.version": 0xF0, "clc.out_of_sync": 0x08, "reserved.bits": 0x07}
-PROPOSAL_FLAGS = {1: {"clc.version": 0xF0, "reserved.bits": 0x0C, "clc.typev1": 0x03},
-                  2: {"clc.version": 0xF0, "clc.typev2": 0x0C, "clc.typev1": 0x03}}
+PROPOSAL_FLAGS = {
+    1: {"clc.version": 0xF0, "reserved.bits": 0x0C, "clc.typev1": 0x03},
+    2: {"clc.version": 0xF0, "clc.typev2": 0x0C, "clc.typev1": 0x03},
+}
 
-# The first reserved byte is credits where ANCK, Alibaba's kernel, sets it: net/smc/smc_cdc.h, smc_clc.h, smc_llc.h there.
-CDC = ("cdc.type 1 cdc.length 1 cdc.seq 2 cdc.token 4 reserved 2 cdc.prod_wrap 2 cdc.prod 4 reserved 2 cdc.cons_wrap 2 "
-       "cdc.cons 4 cdc.flags 1 cdc.state 1 ")
+# The first reserved byte is credits where ANCK, Alibaba's kernel, sets it: net/smc/smc_cdc.h,
+# smc_clc.h, smc_llc.h there.
+CDC = (
+    "cdc.type 1 cdc.length 1 cdc.seq 2 cdc.token 4 reserved 2 cdc.prod_wrap 2 cdc.prod 4 "
+    "reserved 2 cdc.cons_wrap 2 "
+    "cdc.cons 4 cdc.flags 1 cdc.state 1 "
+)
 RTOKEN, OTHER_LINK = "llc.ref_rkey 4 rkey 4 rmb.va 8 ", "llc.link_number 1 rkey 4 rmb.va 8 "
 PROPOSAL, ACCEPT, CONFIRM, DECLINE = 1, 2, 3, 4
 CLC_HEADER = "eyecatcher 4 clc.type 1 clc.length 2 clc.flags 1 "
@@ -79,14 +102,26 @@ def confirm_link(data, version):
 
 
 def add_link(data, version):
-    """Figure 32 of the RFC has the GID two bytes earlier than Linux; then its first bytes are not zero."""
+    """Figure 32 of the RFC has the GID two bytes earlier than Linux; then its first bytes are not
+    zero."""
     if any(data[10:12]):
-        return "mac 6 llc.gid 16 llc.qpn 3 llc.link_number 1 llc.mtu_byte 1 psn 3 " + reserved_or_credits(data, 34, 10)
-    base = "mac 6 reserved 2 llc.gid 16 llc.qpn 3 llc.link_number 1 llc.mtu_byte 1 psn 3 " + reserved_or_credits(data, 36, 8) + " "
+        return (
+            "mac 6 llc.gid 16 llc.qpn 3 llc.link_number 1 llc.mtu_byte 1 psn 3 "
+            + reserved_or_credits(data, 34, 10)
+        )
+    base = (
+        "mac 6 reserved 2 llc.gid 16 llc.qpn 3 llc.link_number 1 llc.mtu_byte 1 psn 3 "
+        + reserved_or_credits(data, 36, 8)
+        + " "
+    )
     if len(data) == 44:
         return base
     count = wire.u16(data, 70, order_of(data))
-    return base + "llc.v2_flags 1 reserved 1 gid 16 reserved 8 llc.rkey_count_v2 2 " + repeated(RTOKEN, count)
+    return (
+        base
+        + "llc.v2_flags 1 reserved 1 gid 16 reserved 8 llc.rkey_count_v2 2 "
+        + repeated(RTOKEN, count)
+    )
 
 
 def add_link_continuation(data, version):
@@ -102,12 +137,21 @@ def delete_link(data, version):
 def request_add_link(data, version):
     size = 16 * data[24]
     rest = len(data) - 28 - size
-    return "reserved 20 gid_count 1 reserved 3 " + repeated("gid 16 ", data[24]) + (f"reserved {rest}" if rest else "")
+    return (
+        "reserved 20 gid_count 1 reserved 3 "
+        + repeated("gid 16 ", data[24])
+        + (f"reserved {rest}" if rest else "")
+    )
 
 
 def confirm_rkey(data, version):
     here = min(data[4], 2)
-    return "llc.other_links 1 rkey 4 rmb.va 8 " + repeated(OTHER_LINK, here) + unused(26 - 13 * here) + "reserved 1"
+    return (
+        "llc.other_links 1 rkey 4 rmb.va 8 "
+        + repeated(OTHER_LINK, here)
+        + unused(26 - 13 * here)
+        + "reserved 1"
+    )
 
 
 def test_link(data, version):
@@ -122,8 +166,12 @@ def confirm_rkey_continuation(data, version):
 def delete_rkey(data, version):
     """A version 2 response has room for the RKeys of its request; Linux leaves it empty."""
     if version == 1:
-        return ("llc.rkey_count 1 llc.error_mask 1 reserved 2 " + repeated("rkey 4 ", min(data[4], 8))
-                + unused(32 - 4 * min(data[4], 8)) + "reserved 4")
+        return (
+            "llc.rkey_count 1 llc.error_mask 1 reserved 2 "
+            + repeated("rkey 4 ", min(data[4], 8))
+            + unused(32 - 4 * min(data[4], 8))
+            + "reserved 4"
+        )
     head = "llc.rkey_count 1 llc.invalid_rkeys 1 reserved 2 "
     rkeys = unused(4 * data[4]) if data[3] & 0x80 else repeated("rkey 4 ", data[4])
     return head + rkeys + unused(len(data) - 8 - 4 * data[4])
@@ -134,8 +182,18 @@ def announce_credits(data, version):
     return "credits 1 reserved 39"
 
 
-LLC = {10: announce_credits, 1: confirm_link, 2: add_link, 3: add_link_continuation, 4: delete_link, 5: request_add_link, 6: confirm_rkey,
-       7: test_link, 8: confirm_rkey_continuation, 9: delete_rkey}
+LLC = {
+    10: announce_credits,
+    1: confirm_link,
+    2: add_link,
+    3: add_link_continuation,
+    4: delete_link,
+    5: request_add_link,
+    6: confirm_rkey,
+    7: test_link,
+    8: confirm_rkey_continuation,
+    9: delete_rkey,
+}
 LLC_V2 = {0x21, 0x22, 0x24, 0x25, 0x26, 0x27, 0x29}
 
 
@@ -150,7 +208,11 @@ def llc(data):
         return f"llc.type 1 llc.body {len(data) - 1}", {}
     rejected = kind == 2 and data[3] & 0xC0 == 0xC0
     flags = REJECTED_V2 if rejected and version == 2 else LLC_FLAGS[kind]
-    second = "llc.length 2" if version == 2 else "llc.length 1 " + ("llc.reject_byte 1" if rejected else "reserved 1")
+    second = (
+        "llc.length 2"
+        if version == 2
+        else "llc.length 1 " + ("llc.reject_byte 1" if rejected else "reserved 1")
+    )
     return f"llc.type 1 {second} llc.flags 1 " + LLC[kind](data, version), {"llc.flags": flags}
 
 
@@ -168,8 +230,16 @@ def smcd_devices(data, start, count):
 
 
 def v2_extension(data, start):
-    eids, devices, release, smcd = data[start], data[start + 1], data[start + 3] >> 4, wire.u16(data, start + 6)
-    text = "clc.eid_count 1 clc.ism_count 1 reserved 1 clc.v2_flags 1 reserved 2 clc.smcdv2_offset 2 gid 16 "
+    eids, devices, release, smcd = (
+        data[start],
+        data[start + 1],
+        data[start + 3] >> 4,
+        wire.u16(data, start + 6),
+    )
+    text = (
+        "clc.eid_count 1 clc.ism_count 1 reserved 1 clc.v2_flags 1 reserved 2 clc.smcdv2_offset "
+        "2 gid 16 "
+    )
     text += "max_conns 1 max_links 1 clc.features 2 reserved 12 " if release else "reserved 16 "
     text += repeated("eid 32 ", eids)
     if smcd:
@@ -198,7 +268,9 @@ def proposal(data):
 
 def first_contact_extension(data, start):
     smcd = data[:4] == wire.SMC_D
-    text = ("reserved 1 " if smcd else "clc.fce_flags 1 ") + "clc.os_release 1 reserved 2 clc.hostname 32 "
+    text = (
+        "reserved 1 " if smcd else "clc.fce_flags 1 "
+    ) + "clc.os_release 1 reserved 2 clc.hostname 32 "
     if data[start + 1] & 15:
         return text + "max_conns 1 max_links 1 clc.features 2 clc.vendor_options 4 reserved 8 "
     return text if smcd else text + "reserved 16 "
@@ -210,8 +282,11 @@ def accept_or_confirm(data):
         text = "smcd.gid 8 smcd.token 8 smcd.index 1 smcd.size 1 reserved 2 smcd.link_id 4 "
         text += "smcd.chid 2 eid 32 smcd.ext_gid 8 " if version > 1 else "reserved 12 "
     else:
-        text = PEER_ID + ("clc.gid 16 mac 6 clc.qpn 3 rkey 4 rmb.index 1 token 4 clc.sizes 1 "
-                          + reserved_or_credits(data, 51, 1) + " rmb.va 8 reserved 1 psn 3 ")
+        text = PEER_ID + (
+            "clc.gid 16 mac 6 clc.qpn 3 rkey 4 rmb.index 1 token 4 clc.sizes 1 "
+            + reserved_or_credits(data, 51, 1)
+            + " rmb.va 8 reserved 1 psn 3 "
+        )
         text += "eid 32 reserved 8 " if version > 1 else ""
     if version > 1 and first_contact:
         text += first_contact_extension(data, size_of(CLC_HEADER + text))
@@ -224,7 +299,10 @@ def accept_or_confirm(data):
 def decline(data):
     text = PEER_ID + "clc.diagnosis 4 "
     if data[7] >> 4 > 1:
-        return text + "clc.decline_os 1 reserved 3 " + repeated("clc.diagnosis_v2 4 ", 4), DECLINE_FLAGS
+        return (
+            text + "clc.decline_os 1 reserved 3 " + repeated("clc.diagnosis_v2 4 ", 4),
+            DECLINE_FLAGS,
+        )
     return text + "reserved 4 ", DECLINE_FLAGS
 
 
@@ -245,7 +323,11 @@ def size_of(layout):
 
 def layout_of(message):
     """The layout of a message, and the masks of the fields that depend on its type."""
-    return {"clc": clc, "llc": llc, "cdc": lambda data: (CDC + reserved_or_credits(data, 26, 18), {})}[message.kind](message.data)
+    return {
+        "clc": clc,
+        "llc": llc,
+        "cdc": lambda data: (CDC + reserved_or_credits(data, 26, 18), {}),
+    }[message.kind](message.data)
 
 
 def items(message):
@@ -253,7 +335,7 @@ def items(message):
     words = layout_of(message)[0].split()
     at = 0
     for field, size in zip(words[::2], map(int, words[1::2])):
-        yield Item("smcr." + field, at, message.data[at:at + size])
+        yield Item("smcr." + field, at, message.data[at : at + size])
         at += size
     assert at == len(message.data), (at, len(message.data), words)
 
@@ -268,7 +350,8 @@ def runs(mask):
 
 
 def bits(message):
-    """The fields within bytes: (field, place, value). Reserved bits that do not stand together are several fields."""
+    """The fields within bytes: (field, place, value). Reserved bits that do not stand together are
+    several fields."""
     masks = {**BITS, **layout_of(message)[1]}
     for field, at, data in items(message):
         for name, mask in masks.get(field.removeprefix("smcr."), {}).items():

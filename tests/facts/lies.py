@@ -1,6 +1,7 @@
 """
-CLC messages whose lengths lie: one number of a message that says how long it or a part of it is, how many entries follow,
-or where a part begins. Read from the bytes, by RFC 7609 A.2 and the kernel's smc_clc.h.
+CLC messages whose lengths lie: one number of a message that says how long it or a part of it is,
+how many entries follow, or where a part begins. Read from the bytes, by RFC 7609 A.2 and the
+kernel's smc_clc.h.
 """
 
 import collections
@@ -40,7 +41,7 @@ def numbers(data):
 
 def values(data, number):
     """What it may lie: too large, too small, shorter than the header, nothing, the largest."""
-    true, = struct.unpack_from(number.form, data, number.at)
+    (true,) = struct.unpack_from(number.form, data, number.at)
     largest = (1 << 8 * struct.calcsize(number.form)) - 1
     every = [true + 1, true + 4, true + 64, largest, true - 1, true - 4, 7, 0]
     return sorted({each for each in every if 0 <= each <= largest and each != true})
@@ -58,33 +59,45 @@ def alone(capture, message, lie, path):
 
 
 def before_data(capture, message, lie, path):
-    mutants.mutate(capture, message.frame, lambda data: mutants.replaced(lie(data), body(lie(data)) + DATA), path)
+    mutants.mutate(
+        capture,
+        message.frame,
+        lambda data: mutants.replaced(lie(data), body(lie(data)) + DATA),
+        path,
+    )
 
 
 def body(data):
-    return data[mutants.start_of(data):mutants.layers(data).end]
+    return data[mutants.start_of(data) : mutants.layers(data).end]
 
 
 def in_two(size):
     """The message comes in two segments, the first of which has so many bytes."""
+
     def write(capture, message, lie, path):
         head, frames = pcapng.read(capture)
         frame = frames[message.frame - 1]
         whole = lie(pcapng.data(frame))
         parts = [mutants.replaced(whole, part) for part in (body(whole)[:size], body(whole)[size:])]
         parts[1] = mutants.moved(parts[1], *mutants.ends(whole)[:2], size)
-        frames[message.frame - 1:message.frame] = [pcapng.with_data(frame, part) for part in parts]
+        frames[message.frame - 1 : message.frame] = [
+            pcapng.with_data(frame, part) for part in parts
+        ]
         pcapng.write(path, head, frames)
+
     return write
 
 
-Case = collections.namedtuple("Case", "message number value way frame")  # frame: with the last byte of the message
+Case = collections.namedtuple(
+    "Case", "message number value way frame"
+)  # frame: with the last byte of the message
 
 
 def cases(message):
     """
-    Every number with every lie in one segment; the length in two segments, too, except where a Proposal is cut where it
-    says that it ends: it cannot be told from one with a wrong trailer. Of a Decline also with data behind it.
+    Every number with every lie in one segment; the length in two segments, too, except where a
+    Proposal is cut where it says that it ends: it cannot be told from one with a wrong trailer. Of
+    a Decline also with data behind it.
     """
     data, size = message.data, len(message.data)
     for number in numbers(data):

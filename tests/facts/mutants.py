@@ -1,6 +1,7 @@
 """
-Real captures of which one message breaks a rule. A mutant changes bytes of one frame, repairs what a sender would have
-computed (the ICRC; TCP's checksum is not looked at), and is compared with the capture that it comes of.
+Real captures of which one message breaks a rule. A mutant changes bytes of one frame, repairs what
+a sender would have computed (the ICRC; TCP's checksum is not looked at), and is compared with the
+capture that it comes of.
 """
 
 import collections
@@ -17,12 +18,32 @@ sys.path.insert(0, str(TOP / "tests" / "synth"))
 from smcsynth import roce  # noqa: E402
 
 ETHERNET = 14
-# what was found out, in frames behind the mutated one: it has to be as in the whole capture, or absent
-FIGURES = ("smcr.stream", "smcr.dir", "smcr.link.number", "smcr.stream.offset", "smcr.write.offset", "smcr.stream.rewritten",
-           "smcr.stream.gap", "smcr.cdc.len", "smcr.cdc.read", "smcr.cdc.announced", "smcr.cdc.consumed",
-           "smcr.window.unread", "smcr.window.written", "smcr.window.offered", "smcr.window.free", "smcr.cdc.writes",
-           "smcr.cdc.first_write", "smcr.cdc.last_write", "smcr.cdc.read_of", "smcr.cdc.urgent_offset",
-           "smcr.request_in", "smcr.response_in")
+# what was found out, in frames behind the mutated one: it has to be as in the whole capture, or
+# absent
+FIGURES = (
+    "smcr.stream",
+    "smcr.dir",
+    "smcr.link.number",
+    "smcr.stream.offset",
+    "smcr.write.offset",
+    "smcr.stream.rewritten",
+    "smcr.stream.gap",
+    "smcr.cdc.len",
+    "smcr.cdc.read",
+    "smcr.cdc.announced",
+    "smcr.cdc.consumed",
+    "smcr.window.unread",
+    "smcr.window.written",
+    "smcr.window.offered",
+    "smcr.window.free",
+    "smcr.cdc.writes",
+    "smcr.cdc.first_write",
+    "smcr.cdc.last_write",
+    "smcr.cdc.read_of",
+    "smcr.cdc.urgent_offset",
+    "smcr.request_in",
+    "smcr.response_in",
+)
 
 Layers = collections.namedtuple("Layers", "ip transport payload end ipv6")  # offsets in the frame
 
@@ -43,9 +64,9 @@ def layers(data):
 def with_icrc(data):
     """The RoCE frame with the ICRC that it ought to have."""
     at = layers(data)
-    headers, packet = data[at.ip:at.payload], data[at.payload:at.end - wire.ICRC]
+    headers, packet = data[at.ip : at.payload], data[at.payload : at.end - wire.ICRC]
     icrc = (roce.icrc_ipv6 if at.ipv6 else roce.icrc_ipv4)(headers, packet)
-    return data[:at.end - wire.ICRC] + icrc + data[at.end:]
+    return data[: at.end - wire.ICRC] + icrc + data[at.end :]
 
 
 def is_roce(data):
@@ -61,7 +82,7 @@ def start_of(data):
 def patched(data, offset, new):
     """The frame with other bytes in its message."""
     start = start_of(data) + offset
-    out = data[:start] + new + data[start + len(new):]
+    out = data[:start] + new + data[start + len(new) :]
     return with_icrc(out) if is_roce(data) else out
 
 
@@ -72,10 +93,12 @@ def put(offset, new):
 
 def add(offset, form, delta):
     """The number at `offset` of the message grows."""
+
     def change(data):
         start, size = start_of(data) + offset, struct.calcsize(form)
-        number = struct.unpack(form, data[start:start + size])[0] + delta
+        number = struct.unpack(form, data[start : start + size])[0] + delta
         return patched(data, offset, struct.pack(form, number % (1 << 8 * size)))
+
     return change
 
 
@@ -84,19 +107,23 @@ def replaced(data, message):
     at, start = layers(data), start_of(data)
     roce = is_roce(data)
     pad = -len(message) % 4 if roce else 0
-    out = bytearray(data[:start] + message + bytes(pad + (wire.ICRC if roce else 0)) + data[at.end:])
+    out = bytearray(
+        data[:start] + message + bytes(pad + (wire.ICRC if roce else 0)) + data[at.end :]
+    )
     grown = start + len(message) + pad + (wire.ICRC if roce else 0) - at.end
     length = at.ip + (4 if at.ipv6 else 2)
-    out[length:length + 2] = (wire.u16(data, length) + grown).to_bytes(2, "big")
+    out[length : length + 2] = (wire.u16(data, length) + grown).to_bytes(2, "big")
     if roce:
-        out[at.transport + 4:at.transport + 6] = (wire.u16(data, at.transport + 4) + grown).to_bytes(2, "big")
+        out[at.transport + 4 : at.transport + 6] = (
+            wire.u16(data, at.transport + 4) + grown
+        ).to_bytes(2, "big")
         out[at.payload + 1] = out[at.payload + 1] & 0xCF | pad << 4
     if not at.ipv6:
-        out[at.ip + 10:at.ip + 12] = bytes(2)
+        out[at.ip + 10 : at.ip + 12] = bytes(2)
         words = sum(wire.u16(out, offset) for offset in range(at.ip, at.transport, 2))
         while words > 0xFFFF:
             words = (words & 0xFFFF) + (words >> 16)
-        out[at.ip + 10:at.ip + 12] = (~words & 0xFFFF).to_bytes(2, "big")
+        out[at.ip + 10 : at.ip + 12] = (~words & 0xFFFF).to_bytes(2, "big")
     return with_icrc(bytes(out)) if roce else bytes(out)
 
 
@@ -107,9 +134,13 @@ def ends(data):
     at = layers(data)
     if at.ipv6 and data[at.ip + 6] != wire.TCP or not at.ipv6 and data[at.ip + 9] != wire.TCP:
         return None
-    source = data[at.ip + 8:at.ip + 24] if at.ipv6 else data[at.ip + 12:at.ip + 16]
-    target = data[at.ip + 24:at.ip + 40] if at.ipv6 else data[at.ip + 16:at.ip + 20]
-    return (source, data[at.transport:at.transport + 2]), (target, data[at.transport + 2:at.transport + 4]), at.transport
+    source = data[at.ip + 8 : at.ip + 24] if at.ipv6 else data[at.ip + 12 : at.ip + 16]
+    target = data[at.ip + 24 : at.ip + 40] if at.ipv6 else data[at.ip + 16 : at.ip + 20]
+    return (
+        (source, data[at.transport : at.transport + 2]),
+        (target, data[at.transport + 2 : at.transport + 4]),
+        at.transport,
+    )
 
 
 def moved(data, sender, receiver, grown):
@@ -118,20 +149,23 @@ def moved(data, sender, receiver, grown):
     if not found or found[:2] not in ((sender, receiver), (receiver, sender)):
         return data
     at = found[2] + (4 if found[0] == sender else 8)
-    number = int.from_bytes(data[at:at + 4], "big") + grown & 0xFFFFFFFF
-    return data[:at] + number.to_bytes(4, "big") + data[at + 4:]
+    number = int.from_bytes(data[at : at + 4], "big") + grown & 0xFFFFFFFF
+    return data[:at] + number.to_bytes(4, "big") + data[at + 4 :]
 
 
 def mutate_all(capture, changes, path):
-    """Writes the capture with frames changed: [(number, change)]. Where TCP carries more bytes, later frames count them."""
+    """Writes the capture with frames changed: [(number, change)]. Where TCP carries more bytes,
+    later frames count them."""
     head, frames = pcapng.read(capture)
     for number, change in changes:
         old = pcapng.data(frames[number - 1])
         new, tcp = change(old), ends(old)
         frames[number - 1] = pcapng.with_data(frames[number - 1], new)
         if tcp and len(new) != len(old):
-            frames[number:] = [pcapng.with_data(frame, moved(pcapng.data(frame), *tcp[:2], len(new) - len(old)))
-                               for frame in frames[number:]]
+            frames[number:] = [
+                pcapng.with_data(frame, moved(pcapng.data(frame), *tcp[:2], len(new) - len(old)))
+                for frame in frames[number:]
+            ]
     pcapng.write(path, head, frames)
     return path
 
@@ -146,8 +180,8 @@ def mutate(capture, number, change, path):
 
 def cdc_behind(path):
     """
-    [(CDC message, the payload of the one before of its sender and token)]; zeros before the first one. Of a message that
-    is retransmitted only the first one: its receiver throws the others away.
+    [(CDC message, the payload of the one before of its sender and token)]; zeros before the first
+    one. Of a message that is retransmitted only the first one: its receiver throws the others away.
     """
     last, found, sent = {}, [], set()
     for each in wire.roce(path):
@@ -162,8 +196,8 @@ def cdc_behind(path):
 
 def reads_up_to(path, more):
     """
-    Frames of CDC messages whose sender has not been told of `more` bytes than it says that it has read, nor is within the
-    100 ms in which a capture may have two directions in disorder.
+    Frames of CDC messages whose sender has not been told of `more` bytes than it says that it has
+    read, nor is within the 100 ms in which a capture may have two directions in disorder.
     """
     _, frames = pcapng.read(path)
     every = [each for each, _ in cdc_behind(path)]
@@ -171,8 +205,11 @@ def reads_up_to(path, more):
     found = []
     for each in every:
         wrap, count = wire.u16(each.payload, 18), int.from_bytes(each.payload[20:24], "big")
-        told = [(wire.u16(other.payload, 10), int.from_bytes(other.payload[12:16], "big")) for other in every
-                if other.ends == each.ends[::-1] and when[other.frame] <= when[each.frame] + 100_000]
+        told = [
+            (wire.u16(other.payload, 10), int.from_bytes(other.payload[12:16], "big"))
+            for other in every
+            if other.ends == each.ends[::-1] and when[other.frame] <= when[each.frame] + 100_000
+        ]
         if max(told, default=(0, 0)) < (wrap, count + more):
             found.append(each.frame)
     return found
@@ -180,8 +217,9 @@ def reads_up_to(path, more):
 
 def owned_writes(path):
     """
-    ([(RDMA WRITE request, connection, whether its writer was done by then)], {connection: frame with which its writer is
-    done}). The next message of the flow tells the connection, as (ends, queue pair, token).
+    ([(RDMA WRITE request, connection, whether its writer was done by then)], {connection: frame
+    with which its writer is done}). The next message of the flow tells the connection, as (ends,
+    queue pair, token).
     """
     done, waiting, owned = {}, {}, []
     for each in wire.roce(path):
@@ -198,7 +236,11 @@ def owned_writes(path):
 
 # ---- what is shown ----
 
-ITEMS = [each.filter for each in fields.experts() if each.severity.split()[0] in ("ERROR", "WARN", "NOTE")]
+ITEMS = [
+    each.filter
+    for each in fields.experts()
+    if each.severity.split()[0] in ("ERROR", "WARN", "NOTE")
+]
 
 
 def shown(tshark, capture, options=()):
@@ -209,17 +251,27 @@ def shown(tshark, capture, options=()):
     for number, *values in rows:
         values += [[]] * (len(names) - len(values))
         items = {name for name, value in zip(ITEMS, values, strict=False) if value}
-        found[int(number[0])] = items, dict(zip(FIGURES, values[len(ITEMS):], strict=True))
+        found[int(number[0])] = items, dict(zip(FIGURES, values[len(ITEMS) :], strict=True))
     return found
 
 
 def differences(before, after, number):
     """
-    (items new in the frame, [(frame, item)] new in others, [(frame, figure, before, after)] wrong behind it). Absent
-    is not wrong.
+    (items new in the frame, [(frame, item)] new in others, [(frame, figure, before, after)] wrong
+    behind it). Absent is not wrong.
     """
     raised = after[number][0] - before[number][0]
-    false = [(frame, item) for frame in after if frame != number for item in sorted(after[frame][0] - before[frame][0])]
-    wrong = [(frame, name, before[frame][1][name], value) for frame in after if frame > number
-             for name, value in after[frame][1].items() if set(value) - set(before[frame][1][name])]
+    false = [
+        (frame, item)
+        for frame in after
+        if frame != number
+        for item in sorted(after[frame][0] - before[frame][0])
+    ]
+    wrong = [
+        (frame, name, before[frame][1][name], value)
+        for frame in after
+        if frame > number
+        for name, value in after[frame][1].items()
+        if set(value) - set(before[frame][1][name])
+    ]
     return raised, false, wrong

@@ -1,16 +1,20 @@
 """
-Captures in pcapng format as lists of frames, and such lists as captures. The files are little-endian and have one
-section, as all captures of the project do.
+Captures in pcapng format as lists of frames, and such lists as captures. The files are
+little-endian and have one section, as all captures of the project do.
 """
 
 import collections
 import struct
 
 SECTION, INTERFACE, PACKET, SECRETS = 0x0A0D0D0A, 1, 6, 10  # types of blocks
-HEADER = struct.Struct("<IIIIIII")  # of a packet: type, length, interface, time (high, low), captured, on the wire
+HEADER = struct.Struct(
+    "<IIIIIII"
+)  # of a packet: type, length, interface, time (high, low), captured, on the wire
 LENGTH = struct.Struct("<I")  # closes each block
 
-Frame = collections.namedtuple("Frame", "number block")  # number: the frame's own in the whole capture, from 1
+Frame = collections.namedtuple(
+    "Frame", "number block"
+)  # number: the frame's own in the whole capture, from 1
 
 
 def blocks(data):
@@ -18,7 +22,7 @@ def blocks(data):
     at = 0
     while at < len(data):
         kind, length = struct.unpack_from("<II", data, at)
-        yield kind, data[at:at + length]
+        yield kind, data[at : at + length]
         at += length
 
 
@@ -26,8 +30,10 @@ def read(path):
     """The bytes before the first frame (section, interfaces, secrets), and the frames."""
     every = list(blocks(path.read_bytes()))
     head = b"".join(block for kind, block in every if kind in (SECTION, INTERFACE, SECRETS))
-    return head, [Frame(number, block) for number, block in
-                  enumerate((block for kind, block in every if kind == PACKET), 1)]
+    return head, [
+        Frame(number, block)
+        for number, block in enumerate((block for kind, block in every if kind == PACKET), 1)
+    ]
 
 
 def write(path, head, frames):
@@ -42,7 +48,7 @@ def write_without(path, capture, *numbers):
 
 def data(frame):
     """The frame's captured bytes."""
-    return frame.block[HEADER.size:HEADER.size + HEADER.unpack_from(frame.block)[5]]
+    return frame.block[HEADER.size : HEADER.size + HEADER.unpack_from(frame.block)[5]]
 
 
 def time(frame):
@@ -60,7 +66,7 @@ def at_time(frame, moment):
     """The same frame with another timestamp."""
     kind, length, interface, _, _, captured, wire = HEADER.unpack_from(frame.block)
     header = HEADER.pack(kind, length, interface, moment >> 32, moment & 0xFFFFFFFF, captured, wire)
-    return frame._replace(block=header + frame.block[HEADER.size:])
+    return frame._replace(block=header + frame.block[HEADER.size :])
 
 
 def wire_length(frame):
@@ -74,8 +80,12 @@ def with_data(frame, new):
     padding = bytes(-len(new) % 4)
     length = HEADER.size + len(new) + len(padding) + LENGTH.size
     wire += len(new) - captured
-    return frame._replace(block=HEADER.pack(kind, length, interface, high, low, len(new), wire) + new + padding +
-                          LENGTH.pack(length))
+    return frame._replace(
+        block=HEADER.pack(kind, length, interface, high, low, len(new), wire)
+        + new
+        + padding
+        + LENGTH.pack(length)
+    )
 
 
 def of_interface(frame, interface):
@@ -90,8 +100,12 @@ def cut(frame, size):
         return frame
     padding = bytes(-size % 4)
     length = HEADER.size + size + len(padding) + LENGTH.size
-    return frame._replace(block=HEADER.pack(kind, length, interface, high, low, size, wire) +
-                          data(frame)[:size] + padding + LENGTH.pack(length))
+    return frame._replace(
+        block=HEADER.pack(kind, length, interface, high, low, size, wire)
+        + data(frame)[:size]
+        + padding
+        + LENGTH.pack(length)
+    )
 
 
 # ---- what comes before the frames ----
@@ -108,4 +122,6 @@ def interface(link_type, digits=6):
 
 def link_types(head):
     """Of all interfaces."""
-    return [int.from_bytes(block[8:10], "little") for kind, block in blocks(head) if kind == INTERFACE]
+    return [
+        int.from_bytes(block[8:10], "little") for kind, block in blocks(head) if kind == INTERFACE
+    ]

@@ -1,8 +1,10 @@
 """
-What the bytes of a capture prove of its packets, told without the plugin: who sent each, in which order, which are
-retransmitted, and which packet an acknowledgement means. Definitions: docs/fabric.md.
+What the bytes of a capture prove of its packets, told without the plugin: who sent each, in which
+order, which are retransmitted, and which packet an acknowledgement means. Definitions:
+docs/fabric.md.
 
-What is right is a table, {field: {frame: values}}. Any of these values may be shown in this frame, and nothing else.
+What is right is a table, {field: {frame: values}}. Any of these values may be shown in this frame,
+and nothing else.
 """
 
 import collections
@@ -15,7 +17,13 @@ import rc_reader
 import wire
 
 UNKNOWN_CAUSE = 1
-CAUSES = {"unknown": UNKNOWN_CAUSE, "rnr": 2, "nak": 3, "read": 4, "timeout": 5}  # smcr.resent.cause
+CAUSES = {
+    "unknown": UNKNOWN_CAUSE,
+    "rnr": 2,
+    "nak": 3,
+    "read": 4,
+    "timeout": 5,
+}  # smcr.resent.cause
 ICMP, UNREACHABLE = 1, 3
 NEVER = 1 << 62  # the number of a frame that does not come
 GID = slice(16, 32)
@@ -43,8 +51,8 @@ class Right(collections.defaultdict):
 
 class Sent:
     """
-    What a sender gave one PSN: all packets that carry it, the first of them, and the first that its receiver did not
-    discard behind a gap. `turn` is its place in the order of sending.
+    What a sender gave one PSN: all packets that carry it, the first of them, and the first that its
+    receiver did not discard behind a gap. `turn` is its place in the order of sending.
     """
 
     def __init__(self, life, psn, first):
@@ -60,12 +68,14 @@ class Sent:
 
     @property
     def moments(self):
-        """The frames with which it may be said to happen: when it was sent, and when its receiver took it."""
+        """The frames with which it may be said to happen: when it was sent, and when its receiver
+        took it."""
         return {self.first} | ({self.delivered} - {NEVER})
 
 
 class Capture:
-    """The RC packets of a capture, judged by the second reader (rc_reader.py), and their payloads."""
+    """The RC packets of a capture, judged by the second reader (rc_reader.py), and their
+    payloads."""
 
     def __init__(self, path, truth=None):
         self.clc = clc_messages(path)
@@ -74,35 +84,59 @@ class Capture:
         self.ends = {number: flow for flow, number in numbers.items()}
         self.by_frame = {each.frame: each for each in self.headers}
         self.verdicts, self.lives = judge(self.headers)
-        self.copies = {frame: each.of for frame, each in self.verdicts.items() if each.verdict == "copy"}
+        self.copies = {
+            frame: each.of for frame, each in self.verdicts.items() if each.verdict == "copy"
+        }
         self.copies |= quoted(path, self.headers, self.ends)
         self.times = {number: time for number, _, _, time in raw_frames(path)}
-        self.queue_pairs = {queue_pair(each): of_type(each) for each in self.clc if is_accept_or_confirm(each)}
+        self.queue_pairs = {
+            queue_pair(each): of_type(each) for each in self.clc if is_accept_or_confirm(each)
+        }
         self.sides = sides(self)
         self.sent = sent_in_order(self)
 
     def side(self, flow):
-        """Who sends a flow: CLIENT, SERVER, or None. A host that talks to itself is told by its queue pairs."""
+        """Who sends a flow: CLIENT, SERVER, or None. A host that talks to itself is told by its
+        queue pairs."""
         source, target, qpn = self.ends[flow]
         peer = self.queue_pairs.get((gid(target), qpn))
         return self.sides.get(gid(source)) if peer is None else 1 - peer
 
 
 def headers(path, truth, capture):
-    """As the second reader has them. Where nothing else tells the reverse of a flow, announcements do."""
+    """As the second reader has them. Where nothing else tells the reverse of a flow, announcements
+    do."""
     packets = frames(path)
     flows = list(dict.fromkeys(rc_reader.flow_of(each) for each in packets))
     pairs = announced_pairs(capture, packets)
-    sources = {flow: pairs[gid(flow[1]), flow[2]][1] for flow in flows if (gid(flow[1]), flow[2]) in pairs}
+    sources = {
+        flow: pairs[gid(flow[1]), flow[2]][1] for flow in flows if (gid(flow[1]), flow[2]) in pairs
+    }
     if truth:
-        sources |= rc_reader.sources_from_truth(flows, json.loads(truth.read_text(encoding="utf-8")))
+        sources |= rc_reader.sources_from_truth(
+            flows, json.loads(truth.read_text(encoding="utf-8"))
+        )
     else:
         sources |= rc_reader.sources_from_ports(packets)
     backs = {flow: (flow[1], flow[0], source) for flow, source in sources.items()}
-    numbers = {flow: position for position, flow in enumerate(dict.fromkeys([*flows, *backs.values()]))}
-    found = [rc_reader.Header(each.number, each.time, numbers[rc_reader.flow_of(each)],
-                              numbers.get(backs.get(rc_reader.flow_of(each)), -1), each.opcode, each.psn,
-                              each.dma_length, each.payload_length, each.syndrome, each.ip_id) for each in packets]
+    numbers = {
+        flow: position for position, flow in enumerate(dict.fromkeys([*flows, *backs.values()]))
+    }
+    found = [
+        rc_reader.Header(
+            each.number,
+            each.time,
+            numbers[rc_reader.flow_of(each)],
+            numbers.get(backs.get(rc_reader.flow_of(each)), -1),
+            each.opcode,
+            each.psn,
+            each.dma_length,
+            each.payload_length,
+            each.syndrome,
+            each.ip_id,
+        )
+        for each in packets
+    ]
     return found, numbers
 
 
@@ -112,19 +146,22 @@ def raw_frames(path):
     try:
         linktype = getattr(reader, "linktype", wire.ETHERNET)
         for number, (data, meta) in enumerate(reader, 1):
-            yield number, getattr(meta, "linktype", linktype), bytes(data), rc_reader._nanoseconds(meta)
+            yield number, getattr(meta, "linktype", linktype), bytes(data), rc_reader._nanoseconds(
+                meta
+            )
     finally:
         reader.close()
 
 
 def frames(path):
-    """The packets of RC and UC: RoCEv2 as the second reader reads them, and what has a GRH, RoCEv1 and InfiniBand."""
+    """The packets of RC and UC: RoCEv2 as the second reader reads them, and what has a GRH, RoCEv1
+    and InfiniBand."""
     found = []
     for number, linktype, data, time in raw_frames(path):
         if linktype == wire.EXPORTED_PDU:
             continue
         if linktype == wire.ERF:
-            data = bytes(12) + b"\x89\x15" + data[wire.ERF_HEADER + wire.LRH:]
+            data = bytes(12) + b"\x89\x15" + data[wire.ERF_HEADER + wire.LRH :]
         elif linktype == wire.COOKED:
             data = data[2:]
         found.append(global_route(number, time, data) or rc_reader._frame(number, time, data))
@@ -139,13 +176,15 @@ def global_route(number, time, data):
     if ethertype != wire.ROCEV1:
         return None
     grh = data[start:]
-    return rc_reader._roce(number, time, (grh[8:24], grh[24:40]), 0, -1, grh[wire.GRH:wire.GRH + wire.u16(grh, 4)])
+    return rc_reader._roce(
+        number, time, (grh[8:24], grh[24:40]), 0, -1, grh[wire.GRH : wire.GRH + wire.u16(grh, 4)]
+    )
 
 
 def announced_pairs(capture, packets):
     """
-    Queue pairs that belong together, as (GID, number): those of Accept and Confirm of a connection, those of ADD LINK
-    and its response.
+    Queue pairs that belong together, as (GID, number): those of Accept and Confirm of a connection,
+    those of ADD LINK and its response.
     """
     pairs, accepts, adds = {}, {}, {}
     for clc in capture.clc:
@@ -171,15 +210,21 @@ def both_ways(one, other):
 
 
 def is_add_link(packet, data):
-    """An ADD LINK that names a queue pair of its sender: a rejection repeats what the other side said."""
-    return (packet.opcode == wire.SEND_ONLY and len(data) >= LLC_LENGTH and data[0] in ADD_LINKS
-            and not data[3] & REJECTED)
+    """An ADD LINK that names a queue pair of its sender: a rejection repeats what the other side
+    said."""
+    return (
+        packet.opcode == wire.SEND_ONLY
+        and len(data) >= LLC_LENGTH
+        and data[0] in ADD_LINKS
+        and not data[3] & REJECTED
+    )
 
 
 def added(data):
-    """The GID and the number of the queue pair in an ADD LINK: two bytes earlier where RFC 7609 has them."""
+    """The GID and the number of the queue pair in an ADD LINK: two bytes earlier where RFC 7609 has
+    them."""
     start = 10 if any(data[10:12]) else 12
-    return data[start:start + 16], int.from_bytes(data[start + 16:start + 19], "big")
+    return data[start : start + 16], int.from_bytes(data[start + 16 : start + 19], "big")
 
 
 @functools.cache
@@ -203,7 +248,10 @@ def judge(headers):
 
 def quoted(path, headers, ends):
     """Packets that an ICMP error quotes are copies: {frame: frame of the packet}."""
-    sent = {(ends[each.flow], each.opcode, each.psn, each.ip_id): each.frame for each in reversed(headers)}
+    sent = {
+        (ends[each.flow], each.opcode, each.psn, each.ip_id): each.frame
+        for each in reversed(headers)
+    }
     found = {}
     for number, _, data, _ in raw_frames(path):
         if data[12:14] == b"\x08\x00" and data[23] == ICMP and data[34] == UNREACHABLE:
@@ -226,7 +274,11 @@ def clc_messages(path):
 
 
 def is_accept_or_confirm(clc):
-    return clc.data[:4] == wire.SMC_R and clc.data[4] in (ACCEPT, CONFIRM) and len(clc.data) >= CLC_LENGTH
+    return (
+        clc.data[:4] == wire.SMC_R
+        and clc.data[4] in (ACCEPT, CONFIRM)
+        and len(clc.data) >= CLC_LENGTH
+    )
 
 
 def queue_pair(clc):
@@ -244,15 +296,17 @@ def gid(address):
 
 def sides(capture):
     """
-    {GID: CLIENT or SERVER}: an Accept names one of the server, a Confirm one of the client, an ADD LINK another one
-    of its sender. Whoever exchanges packets with the one is the other.
+    {GID: CLIENT or SERVER}: an Accept names one of the server, a Confirm one of the client, an ADD
+    LINK another one of its sender. Whoever exchanges packets with the one is the other.
     """
     found = {each.data[GID]: of_type(each) for each in capture.clc if is_accept_or_confirm(each)}
     pairs = {(gid(source), gid(target)) for source, target, _ in capture.ends.values()}
     pairs |= {pair[::-1] for pair in pairs}
     news = added_gids(capture)
     while True:
-        more = {one: 1 - found[other] for one, other in pairs if other in found and one not in found}
+        more = {
+            one: 1 - found[other] for one, other in pairs if other in found and one not in found
+        }
         more |= {new: found[old] for old, new in news if old in found and new not in found}
         if not more:
             return found
@@ -261,8 +315,11 @@ def sides(capture):
 
 def added_gids(capture):
     """What ADD LINK says: {(GID of the sender, GID of its new queue pair)}."""
-    return {(gid(capture.ends[header.flow][0]), added(capture.payload[header.frame])[0]) for header in capture.headers
-            if is_add_link(header, capture.payload[header.frame])}
+    return {
+        (gid(capture.ends[header.flow][0]), added(capture.payload[header.frame])[0])
+        for header in capture.headers
+        if is_add_link(header, capture.payload[header.frame])
+    }
 
 
 # ---- the order of sending ----
@@ -279,8 +336,8 @@ def sent_of_life(life):
 
 def deliver(life, found):
     """
-    The receiver takes packets in the order of PSNs and discards all others. What it acknowledges it has taken, though
-    the capture may lack the packet; what a NAK asks for it has not.
+    The receiver takes packets in the order of PSNs and discards all others. What it acknowledges it
+    has taken, though the capture may lack the packet; what a NAK asks for it has not.
     """
     expected, last = life.first, {}
     for event in life.events:
@@ -292,7 +349,11 @@ def deliver(life, found):
             for psn in range(expected, event.covers + 1):
                 if psn in last:
                     found[psn].delivered = last[psn]
-            expected = event.psn if rc_reader.is_negative(event.header) else max(expected, event.covers + 1)
+            expected = (
+                event.psn
+                if rc_reader.is_negative(event.header)
+                else max(expected, event.covers + 1)
+            )
 
 
 def events_of(life, kind):
@@ -301,8 +362,8 @@ def events_of(life, kind):
 
 def sent_in_order(capture):
     """
-    All that was sent, in the order of sending. Within a flow that is the order of PSNs: a packet was sent before the
-    first packet above it was captured, whenever it was captured itself.
+    All that was sent, in the order of sending. Within a flow that is the order of PSNs: a packet
+    was sent before the first packet above it was captured, whenever it was captured itself.
     """
     every = []
     for life in capture.lives:
@@ -365,7 +426,11 @@ def right_of_gaps(life, right):
             absent.update((psn, frame) for psn in range(event.highest + 1, event.start))
         absent.pop(event.start, None)
         if event.verdict == "behind":
-            right.allow("smcr.behind_gap", frame, *(jumper for psn, jumper in absent.items() if psn < event.start))
+            right.allow(
+                "smcr.behind_gap",
+                frame,
+                *(jumper for psn, jumper in absent.items() if psn < event.start)
+            )
 
 
 # ---- what is right of acknowledgements ----
@@ -377,8 +442,9 @@ def is_acknowledgement(event):
 
 def right_of_acknowledgements(capture, life, right):
     """
-    An acknowledgement means the highest PSN that it covers; it points at the first packet with it. That packet was
-    acknowledged when the first acknowledgement covered it: what comes again says nothing new.
+    An acknowledgement means the highest PSN that it covers; it points at the first packet with it.
+    That packet was acknowledged when the first acknowledgement covered it: what comes again says
+    nothing new.
     """
     taker, covered, again = {}, -rc_reader.PSNS, collections.defaultdict(list)
     for frame, of in capture.copies.items():
@@ -402,8 +468,8 @@ def is_write(opcode):
 
 def right_of_acknowledged_writes(life, right):
     """
-    The first acknowledgement that covers a WRITE, which nothing has covered before it was sent, and which was not
-    discarded.
+    The first acknowledgement that covers a WRITE, which nothing has covered before it was sent, and
+    which was not discarded.
     """
     waiting, covered = [], -rc_reader.PSNS
     for event in life.events:
@@ -416,14 +482,19 @@ def right_of_acknowledged_writes(life, right):
                 if request.start <= covered:
                     frame = request.header.frame
                     right.allow("smcr.write.acked_in", frame, event.header.frame)
-                    right.allow("smcr.write.ack_time", frame, event.header.time - request.header.time)
+                    right.allow(
+                        "smcr.write.ack_time", frame, event.header.time - request.header.time
+                    )
             waiting = [request for request in waiting if request.start > covered]
 
 
 def carries_messages(capture, life):
     """Is it a flow of SMC-R? Then the plugin is to speak of it."""
-    return any(each.header.opcode == wire.SEND_ONLY and capture.payload[each.header.frame][1:2] == bytes([LLC_LENGTH])
-               for each in events_of(life, rc_reader.Request))
+    return any(
+        each.header.opcode == wire.SEND_ONLY
+        and capture.payload[each.header.frame][1:2] == bytes([LLC_LENGTH])
+        for each in events_of(life, rc_reader.Request)
+    )
 
 
 def right_of_packets(capture):

@@ -1,6 +1,7 @@
 """
-What the bytes of a capture prove of connections, told without the plugin: whose each CDC message and
-RDMA WRITE is, where in the byte stream, and which message announces which WRITEs. RFC 7609 4.4, 4.5, A.4.
+What the bytes of a capture prove of connections, told without the plugin: whose each CDC message
+and RDMA WRITE is, where in the byte stream, and which message announces which WRITEs. RFC 7609 4.4,
+4.5, A.4.
 """
 
 import collections
@@ -16,7 +17,8 @@ Rmb = collections.namedtuple("Rmb", "start size base")
 
 
 class Connection:
-    """What Accept (of the server, side 1) and Confirm (of the client, side 0) say; None of what no message tells."""
+    """What Accept (of the server, side 1) and Confirm (of the client, side 0) say; None of what no
+    message tells."""
 
     def __init__(self):
         self.tokens, self.elements, self.since = [None, None], [None, None], [NEVER, NEVER]
@@ -43,7 +45,8 @@ class Stream:
         self.connection, self.events = connection, []
 
     def cdcs(self):
-        """CDC messages, but for those that say no more than that the connection moves to another link."""
+        """CDC messages, but for those that say no more than that the connection moves to another
+        link."""
         return [each for each in self.events if isinstance(each, Cdc) and not each.moves]
 
     def writes(self):
@@ -111,20 +114,27 @@ def connections(capture):
 
 def latest(known, side, frame, fits):
     """The last connection that was told of before a frame and fits."""
-    return max((each for each in known if each.since[side] < frame and fits(each)),
-               key=lambda each: each.since[side], default=None)
+    return max(
+        (each for each in known if each.since[side] < frame and fits(each)),
+        key=lambda each: each.since[side],
+        default=None,
+    )
 
 
 def cdc_of(sent, capture):
     data = capture.payload[sent.first]
-    return Cdc(sent, data) if sent.header.opcode == wire.SEND_ONLY and data[0] == CDC and len(data) == 44 else None
+    return (
+        Cdc(sent, data)
+        if sent.header.opcode == wire.SEND_ONLY and data[0] == CDC and len(data) == 44
+        else None
+    )
 
 
 def write_of(sent, capture, place):
     """`place`: where the next packet of each flow writes: {(life, PSN): address}."""
     data, opcode = capture.payload[sent.first], sent.header.opcode
     if opcode in (wire.WRITE_FIRST, wire.WRITE_ONLY):
-        address, data = int.from_bytes(data[:8], "big"), data[wire.RETH:]
+        address, data = int.from_bytes(data[:8], "big"), data[wire.RETH :]
     else:
         address = place.get((sent.life, sent.psn))
     if address is not None:
@@ -137,17 +147,28 @@ class Sorter:
 
     def __init__(self, capture):
         self.capture, self.known, self.place = capture, connections(capture), {}
-        self.late = {}  # connections older than the capture, by token: both hosts give the same one, as Linux does
-        self.homeless = collections.defaultdict(list)  # WRITEs that nobody told the element of, by life
+        self.late = (
+            {}
+            # connections older than the capture, by token: both hosts give the same one, as Linux
+            # does
+        )
+        self.homeless = collections.defaultdict(
+            list
+        )  # WRITEs that nobody told the element of, by life
 
     def write(self, sent, side):
         write = write_of(sent, self.capture, self.place)
-        owner = latest(self.known, 1 - side, sent.first, lambda each: holds(each.elements[1 - side], write))
+        owner = latest(
+            self.known, 1 - side, sent.first, lambda each: holds(each.elements[1 - side], write)
+        )
         (owner.streams[side].events if owner else self.homeless[sent.life]).append(write)
 
     def cdc(self, cdc, side):
-        """A WRITE that nobody told the element of belongs to the next message on its link, if that is as unknown."""
-        owner = latest(self.known, 1 - side, cdc.first, lambda each: each.tokens[1 - side] == cdc.token)
+        """A WRITE that nobody told the element of belongs to the next message on its link, if that
+        is as unknown."""
+        owner = latest(
+            self.known, 1 - side, cdc.first, lambda each: each.tokens[1 - side] == cdc.token
+        )
         if not owner:
             owner = self.late.setdefault(cdc.token, Connection())
             owner.streams[side].events += self.homeless.pop(cdc.sent.life, [])
@@ -173,14 +194,24 @@ def streams(capture):
 
 
 def behind_eyecatcher(capture, side):
-    """4 where the elements of a side begin with the eyecatcher of RFC 7609, as its CONFIRM LINK says."""
-    flags = [capture.payload[sent.first][3] for sent in capture.sent if sent.header.opcode == wire.SEND_ONLY
-             and capture.payload[sent.first][0] in CONFIRM_LINKS and capture.side(sent.header.flow) == side]
+    """4 where the elements of a side begin with the eyecatcher of RFC 7609, as its CONFIRM LINK
+    says."""
+    flags = [
+        capture.payload[sent.first][3]
+        for sent in capture.sent
+        if sent.header.opcode == wire.SEND_ONLY
+        and capture.payload[sent.first][0] in CONFIRM_LINKS
+        and capture.side(sent.header.flow) == side
+    ]
     return EYECATCHER if flags and not flags[0] & NO_EYECATCHER else 0
 
 
 def holds(element, write):
-    return element and write.address is not None and element.start <= write.address < element.start + element.size
+    return (
+        element
+        and write.address is not None
+        and element.start <= write.address < element.start + element.size
+    )
 
 
 # ---- positions ----
@@ -188,8 +219,8 @@ def holds(element, write):
 
 def position(cursor, element):
     """
-    Where a cursor is in the byte stream. None where nobody told the size of the element, and the cursor has wrapped.
-    A cursor that has not moved may be 0, whatever the base.
+    Where a cursor is in the byte stream. None where nobody told the size of the element, and the
+    cursor has wrapped. A cursor that has not moved may be 0, whatever the base.
     """
     wrap, count = cursor
     if element is None:
@@ -202,7 +233,11 @@ def set_positions(connection):
         mine, other = connection.data_of(side), connection.data_of(1 - side)
         before = None
         for cdc in stream.cdcs():
-            cdc.end, cdc.read, cdc.before = position(cdc.prod, other), position(cdc.cons, mine), before
+            cdc.end, cdc.read, cdc.before = (
+                position(cdc.prod, other),
+                position(cdc.cons, mine),
+                before,
+            )
             before = cdc
         if other:
             set_places(stream, other)
@@ -211,8 +246,9 @@ def set_positions(connection):
 
 def set_places(stream, element):
     """
-    Between what was announced and what fits into the element, each byte of the element has one position. After a move
-    what was announced may be written again: before the end that the next message names.
+    Between what was announced and what fits into the element, each byte of the element has one
+    position. After a move what was announced may be written again: before the end that the next
+    message names.
     """
     base, moved = 0, False
     for place, event in enumerate(stream.events):
@@ -221,14 +257,22 @@ def set_places(stream, element):
             continue
         offset = event.address - element.start
         if moved:
-            end = next((each.end for each in stream.events[place:] if isinstance(each, Cdc) and not each.moves), base)
+            end = next(
+                (
+                    each.end
+                    for each in stream.events[place:]
+                    if isinstance(each, Cdc) and not each.moves
+                ),
+                base,
+            )
             event.position = end - event.length - (end - event.length - offset) % element.size
         else:
             event.position = base + (offset - base) % element.size
 
 
 def set_announcements(stream):
-    """The message that announces a WRITE: the first that is sent after it and whose cursor is not before its end."""
+    """The message that announces a WRITE: the first that is sent after it and whose cursor is not
+    before its end."""
     waiting = []
     for event in stream.events:
         if isinstance(event, Write):
@@ -245,7 +289,8 @@ def set_announcements(stream):
 
 
 def set_unknown_places(cdc):
-    """Where nobody told the address of the element, WRITEs end where the message that announces them says."""
+    """Where nobody told the address of the element, WRITEs end where the message that announces
+    them says."""
     end = cdc.end
     for write in reversed(cdc.writes):
         if write.position is not None:
@@ -287,10 +332,13 @@ def right_of_writes(stream, right):
 
 
 def right_of_lacking(stream, right):
-    """Bytes that no packet of the capture carries: directly before a WRITE, and in what a message announces."""
+    """Bytes that no packet of the capture carries: directly before a WRITE, and in what a message
+    announces."""
     gaps, end = [], None
-    for write in sorted((each for each in stream.writes() if each.position is not None),
-                        key=lambda each: each.position):
+    for write in sorted(
+        (each for each in stream.writes() if each.position is not None),
+        key=lambda each: each.position,
+    ):
         if end is not None and write.position > end:
             gaps.append((end, write.position))
             for frame in write.frames:
@@ -299,13 +347,16 @@ def right_of_lacking(stream, right):
     gaps.append((end or 0, NEVER))
     for cdc in stream.cdcs():
         start = cdc.before.end if cdc.before else 0
-        if cdc.end is not None and any(max(start, first) < min(cdc.end, last) for first, last in gaps):
+        if cdc.end is not None and any(
+            max(start, first) < min(cdc.end, last) for first, last in gaps
+        ):
             for frame in cdc.frames:
                 right.allow("smcr.cdc.unseen_data", frame, 1)
 
 
 def right_of_starts(capture, right):
-    """No packet before this one begins the RDMA WRITE: the first one has come later, or not at all."""
+    """No packet before this one begins the RDMA WRITE: the first one has come later, or not at
+    all."""
     sent = {(each.life, each.psn): each for each in capture.sent}
     for each in capture.sent:
         first = each
@@ -317,15 +368,27 @@ def right_of_starts(capture, right):
 
 
 def right_of_updates(capture, connection, side, right):
-    """What asks for the consumer cursor is answered by the first message that has it moved (RFC 7609 4.5.1)."""
-    back = [cdc for cdc in connection.streams[1 - side].cdcs()
-            if cdc.read is not None and cdc.read > (cdc.before.read if cdc.before else 0)]
+    """What asks for the consumer cursor is answered by the first message that has it moved (RFC
+    7609 4.5.1)."""
+    back = [
+        cdc
+        for cdc in connection.streams[1 - side].cdcs()
+        if cdc.read is not None and cdc.read > (cdc.before.read if cdc.before else 0)
+    ]
     for request in connection.streams[side].cdcs():
         if not request.flags & UPDATE_REQUESTED:
             continue
         answer = next((cdc for cdc in back if cdc.first > request.first), None)
         for frame in request.frames:
-            right.allow(*("smcr.response_in", frame, *answer.frames) if answer else ("smcr.no_response", frame, 1))
+            right.allow(
+                *("smcr.response_in", frame, *answer.frames)
+                if answer
+                else ("smcr.no_response", frame, 1)
+            )
         for frame in answer.frames if answer else ():
             right.allow("smcr.request_in", frame, *request.frames)
-            right.allow("smcr.response_time", frame, capture.times[answer.first] - capture.times[request.first])
+            right.allow(
+                "smcr.response_time",
+                frame,
+                capture.times[answer.first] - capture.times[request.first],
+            )

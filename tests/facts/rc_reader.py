@@ -1,7 +1,7 @@
 """
-A second reader of how packets fared, written from docs/fabric.md alone: it reads the RoCEv2 headers of a capture, finds
-the reverse of each flow, and judges every RC and UC packet. It keeps everything it has seen, and looks ahead where the
-definitions speak of what comes later.
+A second reader of how packets fared, written from docs/fabric.md alone: it reads the RoCEv2 headers
+of a capture, finds the reverse of each flow, and judges every RC and UC packet. It keeps everything
+it has seen, and looks ahead where the definitions speak of what comes later.
 """
 
 import collections
@@ -30,36 +30,92 @@ AHEAD, BEHIND = 131072, 16384  # a jump of more PSNs than that is a new life
 NAK, RNR_NAK, SEQUENCE_ERROR = 0x60, 0x20, 0x60  # two kinds of syndrome, and one syndrome
 NAKS_REMEMBERED, ACKNOWLEDGEMENTS_REMEMBERED = 4, 16
 SOON = 100_000  # nanoseconds: nobody sends again so soon what was not refused
-REORDERED = 1_000_000  # nanoseconds: without an identification nobody knows that a packet was so late, and not sent again
+# nanoseconds: without an identification nobody knows that a packet was so late, and not sent again
+REORDERED = 1_000_000
 TIMER = 64_000_000  # nanoseconds: no NAK takes so long
-RNR_TIMERS = [655.36, .01, .02, .03, .04, .06, .08, .12, .16, .24, .32, .48, .64, .96, 1.28, 1.92, 2.56, 3.84, 5.12, 7.68, 10.24,
-              15.36, 20.48, 30.72, 40.96, 61.44, 81.92, 122.88, 163.84, 245.76, 327.68, 491.52]  # milliseconds
+RNR_TIMERS = [
+    655.36,
+    0.01,
+    0.02,
+    0.03,
+    0.04,
+    0.06,
+    0.08,
+    0.12,
+    0.16,
+    0.24,
+    0.32,
+    0.48,
+    0.64,
+    0.96,
+    1.28,
+    1.92,
+    2.56,
+    3.84,
+    5.12,
+    7.68,
+    10.24,
+    15.36,
+    20.48,
+    30.72,
+    40.96,
+    61.44,
+    81.92,
+    122.88,
+    163.84,
+    245.76,
+    327.68,
+    491.52,
+]  # milliseconds
 
-Frame = collections.namedtuple("Frame", "number time source target udp_source qpn opcode psn dma_length payload_length"
-                                        " syndrome ip_id")
-Header = collections.namedtuple("Header", "frame time flow reverse opcode psn dma_length payload_length syndrome ip_id"
-                                          " corrupt", defaults=[0])
-Verdict = collections.namedtuple("Verdict", "frame verdict of absent taken discarded cause step silent")
+Frame = collections.namedtuple(
+    "Frame",
+    "number time source target udp_source qpn opcode psn dma_length payload_length"
+    " syndrome ip_id",
+)
+Header = collections.namedtuple(
+    "Header",
+    "frame time flow reverse opcode psn dma_length payload_length syndrome ip_id" " corrupt",
+    defaults=[0],
+)
+Verdict = collections.namedtuple(
+    "Verdict", "frame verdict of absent taken discarded cause step silent"
+)
 
 
 # ---- the headers of a capture ----
 
 
 def number(data, offset, size):
-    return int.from_bytes(data[offset:offset + size], "big")
+    return int.from_bytes(data[offset : offset + size], "big")
 
 
 def _roce(position, time, ends, udp_source, ip_id, data):
-    """A packet of RC or UC with an opcode that means something, from its BTH on; None if it is another."""
+    """A packet of RC or UC with an opcode that means something, from its BTH on; None if it is
+    another."""
     opcode, kind = data[0], data[0] & 31
     if opcode >> 5 >= TRANSPORTS or kind not in REQUESTS | RESPONSES:
         return None
-    headers = (RETH_SIZE * (kind in RETH) + AETH_SIZE * (kind in AETH) + IMMEDIATE_SIZE * (kind in IMMEDIATE)
-               + ATOMIC_SIZE * (kind in (COMPARE_AND_SWAP, FETCH_AND_ADD)) + ATOMIC_ACK_SIZE * (kind == ATOMIC_ACK))
-    return Frame(position, time, *ends, udp_source, number(data, 5, 3), opcode, number(data, 9, 3),
-                 number(data, BTH + 12, 4) if kind in RETH else 0,
-                 len(data) - BTH - headers - (data[1] >> 4 & 3) - ICRC,
-                 data[BTH] if kind in AETH else -1, ip_id)
+    headers = (
+        RETH_SIZE * (kind in RETH)
+        + AETH_SIZE * (kind in AETH)
+        + IMMEDIATE_SIZE * (kind in IMMEDIATE)
+        + ATOMIC_SIZE * (kind in (COMPARE_AND_SWAP, FETCH_AND_ADD))
+        + ATOMIC_ACK_SIZE * (kind == ATOMIC_ACK)
+    )
+    return Frame(
+        position,
+        time,
+        *ends,
+        udp_source,
+        number(data, 5, 3),
+        opcode,
+        number(data, 9, 3),
+        number(data, BTH + 12, 4) if kind in RETH else 0,
+        len(data) - BTH - headers - (data[1] >> 4 & 3) - ICRC,
+        data[BTH] if kind in AETH else -1,
+        ip_id,
+    )
 
 
 def _frame(position, time, data):
@@ -70,15 +126,17 @@ def _frame(position, time, data):
     ip = data[start:]
     if ethertype == IPV4:
         protocol, ends, ip_id = ip[9], (ip[12:16], ip[16:20]), number(ip, 4, 2)
-        udp = ip[(ip[0] & 15) * 4:number(ip, 2, 2)]
+        udp = ip[(ip[0] & 15) * 4 : number(ip, 2, 2)]
     elif ethertype == IPV6:
         protocol, ends, ip_id = ip[6], (ip[8:24], ip[24:40]), -1
-        udp = ip[40:40 + number(ip, 4, 2)]
+        udp = ip[40 : 40 + number(ip, 4, 2)]
     else:
         return None
     if protocol != UDP or number(udp, 2, 2) != ROCE_PORT:
         return None
-    return _roce(position, time, ends, number(udp, 0, 2), ip_id, udp[UDP_HEADER:number(udp, 4, 2)])
+    return _roce(
+        position, time, ends, number(udp, 0, 2), ip_id, udp[UDP_HEADER : number(udp, 4, 2)]
+    )
 
 
 def _nanoseconds(meta):
@@ -92,7 +150,10 @@ def frames(path):
     """The RC and UC packets of a capture, which may be packed by gzip."""
     reader = RawPcapReader(str(path))
     try:
-        found = [_frame(position, _nanoseconds(meta), bytes(data)) for position, (data, meta) in enumerate(reader, 1)]
+        found = [
+            _frame(position, _nanoseconds(meta), bytes(data))
+            for position, (data, meta) in enumerate(reader, 1)
+        ]
     finally:
         reader.close()
     return [each for each in found if each]
@@ -114,11 +175,16 @@ def sources_from_truth(flows, truth):
     """{flow: queue pair that sends it}, from the ground truth."""
     known = {}
     pairs = [(pair["qpn_A"], pair["qpn_B"]) for pair in truth["qp_pairs_from_hosts"]]
-    told = {(each["src"], each["dst"], each["dqpn"]): each for each in truth["truth_from_bytes"]["flows"]}
+    told = {
+        (each["src"], each["dst"], each["dqpn"]): each
+        for each in truth["truth_from_bytes"]["flows"]
+    }
     for flow in flows:
         each = told[text(flow[0]), text(flow[1]), flow[2]]
         found = {*each["src_qp_from_cm"], *each.get("src_qp_from_hosts", [])}
-        found = found or {a for a, b in pairs if b == flow[2]} | {b for a, b in pairs if a == flow[2]}
+        found = found or {a for a, b in pairs if b == flow[2]} | {
+            b for a, b in pairs if a == flow[2]
+        }
         if len(found) == 1:
             known[flow] = found.pop()
     return known
@@ -138,27 +204,50 @@ def sources_from_ports(packets):
     known = {}
     for flow, port in ports.items():
         source, target, qpn = flow
-        found = [back for back in ports if back[:2] == (target, source) and ports[back] == port
-                 and udp_source_port(back[2], qpn) == port]
+        found = [
+            back
+            for back in ports
+            if back[:2] == (target, source)
+            and ports[back] == port
+            and udp_source_port(back[2], qpn) == port
+        ]
         if len(found) == 1:
             known[flow] = found[0][2]
     return known
 
 
 def headers(path, truth_path=None):
-    """The headers of a capture, with their flows numbered, and those numbers: ([Header], {flow: number})."""
+    """The headers of a capture, with their flows numbered, and those numbers: ([Header], {flow:
+    number})."""
     packets = frames(path)
     flows = list(dict.fromkeys(flow_of(each) for each in packets))
     if truth_path:
         sources = sources_from_truth(flows, json.loads(truth_path.read_text(encoding="utf-8")))
     else:
         sources = sources_from_ports(packets)
-    backs = {(source, target, qpn): (target, source, sources[source, target, qpn])
-             for source, target, qpn in flows if (source, target, qpn) in sources}
-    numbers = {flow: position for position, flow in enumerate(dict.fromkeys([*flows, *backs.values()]))}
-    found = [Header(each.number, each.time, numbers[flow_of(each)], numbers.get(backs.get(flow_of(each)), -1),
-                    each.opcode, each.psn, each.dma_length, each.payload_length, each.syndrome, each.ip_id)
-             for each in packets]
+    backs = {
+        (source, target, qpn): (target, source, sources[source, target, qpn])
+        for source, target, qpn in flows
+        if (source, target, qpn) in sources
+    }
+    numbers = {
+        flow: position for position, flow in enumerate(dict.fromkeys([*flows, *backs.values()]))
+    }
+    found = [
+        Header(
+            each.number,
+            each.time,
+            numbers[flow_of(each)],
+            numbers.get(backs.get(flow_of(each)), -1),
+            each.opcode,
+            each.psn,
+            each.dma_length,
+            each.payload_length,
+            each.syndrome,
+            each.ip_id,
+        )
+        for each in packets
+    ]
     return found, numbers
 
 
@@ -238,8 +327,16 @@ class Twins:
         self.packets = {}  # {PSN: [first packet, latest packet]}
 
     def find(self, psn, ip_id):
-        """The frame of which a packet is a copy, if the flow's identifications change; 0 if there is none."""
-        return next((each.frame for each in self.packets.get(psn, []) if each.ip_id == ip_id and not each.corrupt), 0)
+        """The frame of which a packet is a copy, if the flow's identifications change; 0 if there
+        is none."""
+        return next(
+            (
+                each.frame
+                for each in self.packets.get(psn, [])
+                if each.ip_id == ip_id and not each.corrupt
+            ),
+            0,
+        )
 
     def latest(self, psn):
         """None if there is none."""
@@ -252,21 +349,27 @@ class Twins:
 
 
 class Answer:
-    """What the reverse flow sends: the unwrapped PSN of a response; None where it says nothing of this life."""
+    """What the reverse flow sends: the unwrapped PSN of a response; None where it says nothing of
+    this life."""
 
     def __init__(self, header, psn):
         self.header, self.psn = header, psn
-        self.covers = None if psn is None else psn - is_negative(header)  # everything up to this PSN
+        self.covers = (
+            None if psn is None else psn - is_negative(header)
+        )  # everything up to this PSN
 
 
 class Life:
     """
-    One life of the requests of a flow: what happened in it, in the order of the capture, copies left out. What the
-    reverse flow carried in the life before has been carried; but as an acknowledgement it is far off and says nothing.
+    One life of the requests of a flow: what happened in it, in the order of the capture, copies
+    left out. What the reverse flow carried in the life before has been carried; but as an
+    acknowledgement it is far off and says nothing.
     """
 
     def __init__(self, first_psn, before):
-        self.carried = bool(before) and (before.carried or any(isinstance(each, Answer) for each in before.events))
+        self.carried = bool(before) and (
+            before.carried or any(isinstance(each, Answer) for each in before.events)
+        )
         self.highest = first_psn - 1
         self.first = first_psn
         self.events = []
@@ -279,13 +382,18 @@ class Life:
         return self.highest + distance(psn, self.highest)
 
     def comes_next(self, request):
-        """Has it the PSN behind the highest, or, retransmitted, that behind the request before it?"""
+        """Has it the PSN behind the highest, or, retransmitted, that behind the request before
+        it?"""
         if request.start == self.highest + 1:
             return True
         last = next((each for each in reversed(self.events) if isinstance(each, Request)), None)
-        return (transport(request.header) == RC and last is not None and last.start < self.highest
-                and request.start == last.start + 1
-                and self.taker.get(request.start) is not self.taker.get(last.start))
+        return (
+            transport(request.header) == RC
+            and last is not None
+            and last.start < self.highest
+            and request.start == last.start + 1
+            and self.taker.get(request.start) is not self.taker.get(last.start)
+        )
 
     def take(self, request, end):
         request.end = max(request.end, end)
@@ -295,15 +403,20 @@ class Life:
 
     def settle(self, start=None):
         """
-        Say how many PSNs the open READs take: by the path MTU, else by the PSN of the next request. That one may be
-        lost, so it decides of this READ alone, and the READ takes as many PSNs as leave least absent. A late READ
-        stays as one with 4096, for the next request says nothing of it, until a packet tells the path MTU.
+        Say how many PSNs the open READs take: by the path MTU, else by the PSN of the next request.
+        That one may be lost, so it decides of this READ alone, and the READ takes as many PSNs as
+        leave least absent. A late READ stays as one with 4096, for the next request says nothing of
+        it, until a packet tells the path MTU.
         """
         for request in self.open_reads:
             length = request.header.dma_length
             if self.path_mtu:
                 self.take(request, request.start + psns_of_read(length, self.path_mtu) - 1)
-            elif start is not None and request.verdict != "late" and request.end == self.highest < start:
+            elif (
+                start is not None
+                and request.verdict != "late"
+                and request.end == self.highest < start
+            ):
                 counts = {psns_of_read(length, mtu) for mtu in PATH_MTUS}
                 most = max(count for count in counts if count <= start - request.start)
                 self.take(request, request.start + most - 1)
@@ -347,7 +460,8 @@ class Flow:
         return header.ip_id >= 0 and self.different and not self.same
 
     def tells_copies(self, header):
-        """Is a packet with the PSN and identification of one before a copy of it? That of the first packet is, too."""
+        """Is a packet with the PSN and identification of one before a copy of it? That of the first
+        packet is, too."""
         any_but_zero = self.previous is not None and self.previous.ip_id > 0
         return header.ip_id >= 0 and not self.same and (self.different or any_but_zero)
 
@@ -409,7 +523,9 @@ class Reader:
         self.lives.append(flow.life)
         flow.life.reverse_known = header.reverse >= 0
         if first:
-            last = max((place for place, (_, answered) in enumerate(flow.before) if answered), default=None)
+            last = max(
+                (place for place, (_, answered) in enumerate(flow.before) if answered), default=None
+            )
             for place, (each, _) in enumerate(flow.before):
                 self.append_answer(flow.life, each, place == last)
             flow.life.path_mtu = flow.path_mtu
@@ -437,12 +553,16 @@ class Reader:
         life.take(request, request.start)
         self.note_path_mtu(header)
         if is_read(header):
-            life.take(request, request.start + psns_of_read(header.dma_length, life.path_mtu or PATH_MTUS[0]) - 1)
+            life.take(
+                request,
+                request.start + psns_of_read(header.dma_length, life.path_mtu or PATH_MTUS[0]) - 1,
+            )
             if not life.path_mtu:
                 life.open_reads.append(request)
 
     def read_corrupt(self, position, header):
-        """A packet with a wrong ICRC: a request that comes next was sent, and nobody else hears of any."""
+        """A packet with a wrong ICRC: a request that comes next was sent, and nobody else hears of
+        any."""
         flow = self.flows[header.flow]
         life = flow.life
         self.responses[position] = Verdict(header.frame, "next", 0, 0, 0, 0, "-", 0, 0)
@@ -465,13 +585,17 @@ class Reader:
         life.events.append(request)
         life.take(request, request.start)
         if is_read(header) and request.verdict != "late":
-            life.take(request, request.start + psns_of_read(header.dma_length, life.path_mtu or PATH_MTUS[0]) - 1)
+            life.take(
+                request,
+                request.start + psns_of_read(header.dma_length, life.path_mtu or PATH_MTUS[0]) - 1,
+            )
             if not life.path_mtu:
                 life.open_reads.append(request)
 
     @staticmethod
     def is_missed(life, latest):
-        """Whether the response to a READ or an atomic may be missed: others have come behind it, or nobody knows."""
+        """Whether the response to a READ or an atomic may be missed: others have come behind it, or
+        nobody knows."""
         answers = [each.header.frame for each in life.events if isinstance(each, Answer)]
         return is_fetch(latest) and (not answers or max(answers) > latest.frame)
 
@@ -483,9 +607,20 @@ class Reader:
         if request.tells_copies:
             twin = life.twins.find(request.start, request.header.ip_id)
         else:
-            twin = latest.frame if latest and comes_soon(request.header, latest) and not Reader.is_missed(life, latest) and not any(
-                isinstance(each, Answer) and each.psn is not None and is_negative(each.header)
-                and each.header.frame > latest.frame for each in life.events) else 0
+            twin = (
+                latest.frame
+                if latest
+                and comes_soon(request.header, latest)
+                and not Reader.is_missed(life, latest)
+                and not any(
+                    isinstance(each, Answer)
+                    and each.psn is not None
+                    and is_negative(each.header)
+                    and each.header.frame > latest.frame
+                    for each in life.events
+                )
+                else 0
+            )
         if twin:
             request.verdict, request.of = "copy", twin
         elif request.start <= request.highest:
@@ -498,8 +633,14 @@ class Reader:
         """The frame of which a response is a copy; 0 if there is none."""
         by_id, latest = flow.tells_copies(header), flow.answer_twins.latest(psn)
         if header.opcode & 31 == ACKNOWLEDGE:
-            return next((each.frame for each in flow.acknowledgements
-                         if by_id and (each.psn, each.ip_id) == (header.psn, header.ip_id)), 0)
+            return next(
+                (
+                    each.frame
+                    for each in flow.acknowledgements
+                    if by_id and (each.psn, each.ip_id) == (header.psn, header.ip_id)
+                ),
+                0,
+            )
         if by_id:
             return flow.answer_twins.find(psn, header.ip_id)
         return latest.frame if latest and flow.heard == heard and comes_soon(header, latest) else 0
@@ -533,7 +674,11 @@ class Reader:
 
 def repeats_read(request):
     """Is it a READ that repeats a READ?"""
-    return request.verdict == "repeat" and is_read(request.header) and is_read(request.first_taker.header)
+    return (
+        request.verdict == "repeat"
+        and is_read(request.header)
+        and is_read(request.first_taker.header)
+    )
 
 
 def asks_from_within(request):
@@ -542,32 +687,53 @@ def asks_from_within(request):
 
 def find_waits(life):
     """
-    Requests that come too late for a NAK to be why, and those that were sent before such a one, by their identifications.
-    No request that is new came between the two.
+    Requests that come too late for a NAK to be why, and those that were sent before such a one, by
+    their identifications. No request that is new came between the two.
     """
-    newest, timer, late = None, 0, None  # time of the last request or NAK, nanoseconds of the last RNR NAK, such a request
+    newest, timer, late = (
+        None,
+        0,
+        None,
+    )  # time of the last request or NAK, nanoseconds of the last RNR NAK, such a request
     for event in life.events:
         if isinstance(event, Answer):
             if event.psn is not None and is_negative(event.header):
                 if is_rnr(event.header.syndrome):
-                    timer = round(RNR_TIMERS[event.header.syndrome & 31] * 10 ** 6)
+                    timer = round(RNR_TIMERS[event.header.syndrome & 31] * 10**6)
                 if is_rnr(event.header.syndrome) or event.header.syndrome == SEQUENCE_ERROR:
                     newest = event.header.time
         elif transport(event.header) == RC:
-            event.timer, event.gap = TIMER + timer, 0 if newest is None else event.header.time - newest
-            event.before = (late is not None and event.verdict != "next" and event.identified
-                            and (event.header.ip_id - late.header.ip_id) % (1 << 16) >= 1 << 15)
-            event.waited = event.before or newest is not None and event.header.time > newest + event.timer
+            event.timer, event.gap = (
+                TIMER + timer,
+                0 if newest is None else event.header.time - newest,
+            )
+            event.before = (
+                late is not None
+                and event.verdict != "next"
+                and event.identified
+                and (event.header.ip_id - late.header.ip_id) % (1 << 16) >= 1 << 15
+            )
+            event.waited = (
+                event.before or newest is not None and event.header.time > newest + event.timer
+            )
             late = None if event.verdict == "next" else event if event.waited else late
             newest = event.header.time
 
 
 class Step:
-    """A step back: its first PSN, its end, what was sent in it so far, and the PSNs that NAKs have named since."""
+    """A step back: its first PSN, its end, what was sent in it so far, and the PSNs that NAKs have
+    named since."""
 
     def __init__(self, request, first, cause, followers):
-        self.frame, self.first, self.end, self.cause = request.header.frame, first, request.highest, cause
-        self.followers = followers  # where the step began only because the sender went on: those that show it
+        self.frame, self.first, self.end, self.cause = (
+            request.header.frame,
+            first,
+            request.highest,
+            cause,
+        )
+        self.followers = (
+            followers  # where the step began only because the sender went on: those that show it
+        )
         self.sent, self.named, self.members = set(), set(), []
         self.passed = False  # a request above the end has come
         self.hopeful = False  # it comes late, but not from the first PSN that is not acknowledged
@@ -592,31 +758,47 @@ class Step:
 
     def is_in_line(self, request):
         """Does its identification lie as far from that of the highest packet as its PSN?"""
-        sent = (request.header.ip_id - self.top.header.ip_id - (request.start - self.top.start)) % (1 << 16)
+        sent = (request.header.ip_id - self.top.header.ip_id - (request.start - self.top.start)) % (
+            1 << 16
+        )
         return request.identified and sent == 0
 
     def holds(self, request, covered, named):
-        """Does a repeat or late packet belong to it? By what an acknowledgement has covered and NAKs have named."""
+        """Does a repeat or late packet belong to it? By what an acknowledgement has covered and
+        NAKs have named."""
         if request in self.followers:
             return True
         over = self.passed and self.end <= covered
         reordered = request.start <= max(self.sent)
-        behind = request.identified and 0 < (request.header.ip_id - self.top.header.ip_id) % (1 << 16) < 1 << 15
-        return (not asks_from_within(request) and not over and self.first <= request.start <= self.end
-                and (request.start not in named or request.verdict == "late" and self.is_in_line(request))
-                and request.start not in self.sent
-                and not request.waited and not (reordered and behind))
+        behind = (
+            request.identified
+            and 0 < (request.header.ip_id - self.top.header.ip_id) % (1 << 16) < 1 << 15
+        )
+        return (
+            not asks_from_within(request)
+            and not over
+            and self.first <= request.start <= self.end
+            and (
+                request.start not in named or request.verdict == "late" and self.is_in_line(request)
+            )
+            and request.start not in self.sent
+            and not request.waited
+            and not (reordered and behind)
+        )
 
 
 class Steps:
-    """Goes through a life; finds its steps, the PSNs that are absent, and the packets behind a gap."""
+    """Goes through a life; finds its steps, the PSNs that are absent, and the packets behind a
+    gap."""
 
     def __init__(self, life):
         self.life, self.step = life, None
         self.covered = -PSNS  # the highest PSN that an acknowledgement has covered
         self.carried = life.carried  # has the reverse flow carried a packet?
         self.acknowledged = False  # has it carried an acknowledgement that says something?
-        self.naks = []  # the last ones: [PSN, is one of them an RNR NAK?, time of the last of them]; PSN is None
+        self.naks = (
+            []
+        )  # the last ones: [PSN, is one of them an RNR NAK?, time of the last of them]; PSN is None
         #                 where it counts no more
         self.absent, self.arrived = set(), set()
         self.previous = None  # the request directly before
@@ -648,7 +830,10 @@ class Steps:
         self.named.add(answer.psn)
         same = [nak for nak in self.naks if nak[0] == answer.psn]
         rnr = is_rnr(answer.header.syndrome) or any(nak[1] for nak in same)
-        self.naks = [*(nak for nak in self.naks if nak not in same), [answer.psn, rnr, answer.header.time]][-NAKS_REMEMBERED:]
+        self.naks = [
+            *(nak for nak in self.naks if nak not in same),
+            [answer.psn, rnr, answer.header.time],
+        ][-NAKS_REMEMBERED:]
 
     def request(self, position, request):
         if request.verdict == "next":
@@ -673,15 +858,26 @@ class Steps:
         jumped = range(request.highest + 1, request.start)
         request.absent = len(jumped)
         self.absent = {psn for psn in self.absent | set(jumped) if psn > self.covered}
-        if self.absent and self.acknowledged and transport(request.header) == RC and not request.header.corrupt:
+        if (
+            self.absent
+            and self.acknowledged
+            and transport(request.header) == RC
+            and not request.header.corrupt
+        ):
             request.verdict = "behind"
         if self.step and request.start > self.step.end:
             self.step.passed = True
 
     def again(self, position, request):
-        """A repeat or late packet: of the last step, the first of a new one, alone, or reordered."""
+        """A repeat or late packet: of the last step, the first of a new one, alone, or
+        reordered."""
         held = self.step and self.step.holds(request, self.covered, self.step.named)
-        if self.step and self.step.hopeful and request.start <= max(self.covered + 1, self.life.first) and (held or request.before):
+        if (
+            self.step
+            and self.step.hopeful
+            and request.start <= max(self.covered + 1, self.life.first)
+            and (held or request.before)
+        ):
             self.step.tell("timeout")
         if held and self.is_doubtful(request):
             self.leave_alone(request)
@@ -704,7 +900,12 @@ class Steps:
         """Is it in the step, but may be sent for a NAK that came in it?"""
         nak, top = self.nak_of(request), self.step.top
         below = request.start < top.start
-        if request in self.step.followers or request.identified and below or self.step.is_in_line(request):
+        if (
+            request in self.step.followers
+            or request.identified
+            and below
+            or self.step.is_in_line(request)
+        ):
             return False
         return nak is not None and nak in self.step.named or below and request.gap > REORDERED
 
@@ -717,20 +918,30 @@ class Steps:
 
     def is_double(self, request):
         """Has it the PSN of the request directly before it?"""
-        return request.verdict == "repeat" and self.previous is not None and self.previous.start == request.start
+        return (
+            request.verdict == "repeat"
+            and self.previous is not None
+            and self.previous.start == request.start
+        )
 
     def went_on(self, position):
-        """The requests that show that the sender went on from this one: late ones up to a repeat; [] if it did not."""
+        """The requests that show that the sender went on from this one: late ones up to a repeat;
+        [] if it did not."""
         first = self.life.events[position]
         if self.is_double(first) and not self.is_proven(first):
             return []
         followers, last, covered = [], first.start, self.covered
         named = set(self.step.named) if self.step else set()  # since the last step began
         asked = False  # has a NAK come since
-        for event in self.life.events[position + 1:]:
+        for event in self.life.events[position + 1 :]:
             if isinstance(event, Request):
-                if (event.verdict not in ("repeat", "late") or event.start <= last or asked
-                        or self.step and self.step.holds(event, covered, named)):
+                if (
+                    event.verdict not in ("repeat", "late")
+                    or event.start <= last
+                    or asked
+                    or self.step
+                    and self.step.holds(event, covered, named)
+                ):
                     return []
                 followers.append(event)
                 if event.verdict == "repeat":
@@ -740,7 +951,9 @@ class Steps:
                 covered = max(covered, event.covers)
                 if is_negative(event.header):
                     named.add(event.psn)
-                    asked |= event.header.syndrome == SEQUENCE_ERROR or is_rnr(event.header.syndrome)
+                    asked |= event.header.syndrome == SEQUENCE_ERROR or is_rnr(
+                        event.header.syndrome
+                    )
         return []
 
     def nak_of(self, request):
@@ -748,14 +961,23 @@ class Steps:
         named = {psn for psn, *_ in self.naks if psn is not None}
         if request.start in named:
             return request.start
-        return max((psn for psn in named if max(self.covered + 1, self.life.first) <= psn < request.start), default=None)
+        return max(
+            (psn for psn in named if max(self.covered + 1, self.life.first) <= psn < request.start),
+            default=None,
+        )
 
     def begin(self, position, request):
         nak = self.nak_of(request)
         first = request.start if nak is None else nak
-        self.step = Step(request, first, self.cause(position, request, nak),
-                         [] if self.is_proven(request) else self.went_on(position))
-        self.step.hopeful = request.waited and self.step.cause == "unknown" and self.is_proven(request)
+        self.step = Step(
+            request,
+            first,
+            self.cause(position, request, nak),
+            [] if self.is_proven(request) else self.went_on(position),
+        )
+        self.step.hopeful = (
+            request.waited and self.step.cause == "unknown" and self.is_proven(request)
+        )
         self.step.add(request)
         for each in self.naks:
             if each[0] == first:
@@ -763,23 +985,34 @@ class Steps:
 
     def cause(self, position, request, nak):
         for psn, rnr, time in self.naks:
-            if psn is not None and psn == nak and (rnr or not request.waited and request.header.time <= time + request.timer):
+            if (
+                psn is not None
+                and psn == nak
+                and (rnr or not request.waited and request.header.time <= time + request.timer)
+            ):
                 return "rnr" if rnr else "nak"
         if not self.life.reverse_known or not self.carried:
             return "unknown"
         if repeats_read(request):
             return "read"
-        needless = not self.disorder and self.covered >= request.highest and request.start not in self.sent_again
-        if not needless and not (request.waited and request.start <= max(self.covered + 1, self.life.first)):
+        needless = (
+            not self.disorder
+            and self.covered >= request.highest
+            and request.start not in self.sent_again
+        )
+        if not needless and not (
+            request.waited and request.start <= max(self.covered + 1, self.life.first)
+        ):
             return "unknown"  # a NAK may have come that the capture lacks
         return "timeout" if self.is_proven(request) or self.went_on(position) else "unknown"
 
 
 def find_discarded(life):
-    """Of each packet behind a gap: the frame that proves it was thrown away, before an acknowledgement covers it."""
+    """Of each packet behind a gap: the frame that proves it was thrown away, before an
+    acknowledgement covers it."""
     for position, request in enumerate(life.events):
         if isinstance(request, Request) and request.verdict == "behind":
-            request.discarded = proof(request, life.events[position + 1:])
+            request.discarded = proof(request, life.events[position + 1 :])
 
 
 def proof(request, events):
@@ -818,8 +1051,10 @@ def read_in(capture):
 def behind_highest(capture):
     """How many PSNs each request packet is behind the highest, in their order; 0 of responses."""
     requests = read_in(capture).requests
-    return [max(0, requests[position].highest - requests[position].start) if position in requests else 0
-            for position in range(len(capture))]
+    return [
+        max(0, requests[position].highest - requests[position].start) if position in requests else 0
+        for position in range(len(capture))
+    ]
 
 
 def judge(capture):
@@ -831,6 +1066,15 @@ def judge(capture):
         find_discarded(life)
         find_silence(life)
     for position, each in reader.requests.items():
-        reader.responses[position] = Verdict(each.header.frame, each.verdict, each.of, each.absent, int(each.taken),
-                                             each.discarded, each.cause, each.step, int(each.silent))
+        reader.responses[position] = Verdict(
+            each.header.frame,
+            each.verdict,
+            each.of,
+            each.absent,
+            int(each.taken),
+            each.discarded,
+            each.cause,
+            each.step,
+            int(each.silent),
+        )
     return [reader.responses[position] for position in range(len(capture))]

@@ -1,4 +1,5 @@
-"""Entries of `rdma_flows`, added up by source, destination and destination queue pair, as the truth has them."""
+"""Entries of `rdma_flows`, added up by source, destination and destination queue pair, as the truth
+has them."""
 
 import functools
 import ipaddress

@@ -1,4 +1,5 @@
-"""Reports of the project's captures, each made once for all tests; and how two reports are compared."""
+"""Reports of the project's captures, each made once for all tests; and how two reports are
+compared."""
 
 import collections
 import functools
@@ -8,7 +9,8 @@ import math
 import pytest
 from bed import FOLDERS, PACKED, PREFERENCES, TOP, captures
 
-# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the plugin, too.
+# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the
+# plugin, too.
 CALM = ("--disable-protocol", "rpcordma")
 ALL = ("-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE")
 SHOWN = 20  # differences in the message of a failed test
@@ -21,12 +23,18 @@ ONE, TWO, ALL_ONE, ALL_TWO = Run(1, False), Run(2, False), Run(1, True), Run(2, 
 PATHS = {path.name.split(".pcap")[0]: path for path in captures(*FOLDERS, *PACKED).values()}
 UNPACKED = [name for name, path in PATHS.items() if path.parent.name in FOLDERS]
 PACKED_NAMES = [name for name, path in PATHS.items() if path.parent.name in PACKED]
-SMC = [name for name in PACKED_NAMES if name.endswith("-smc")]  # of the packed ones, these have SMC-R
+SMC = [
+    name for name in PACKED_NAMES if name.endswith("-smc")
+]  # of the packed ones, these have SMC-R
 REAL = [name for name, path in PATHS.items() if path.parent.name == "real"]
 MALFORMED = [name for name, path in PATHS.items() if path.parent.name == "malformed"]
-# Of each capture the run that says most, and the one that knows least; test_report_passes.py has the others.
-RUNS = [*((name, run) for name in UNPACKED for run in (ONE, ALL_TWO)),
-        *((name, run) for name in PACKED_NAMES for run in (ALL_ONE, ALL_TWO)), *((name, TWO) for name in SMC)]
+# Of each capture the run that says most, and the one that knows least; test_report_passes.py has
+# the others.
+RUNS = [
+    *((name, run) for name in UNPACKED for run in (ONE, ALL_TWO)),
+    *((name, run) for name in PACKED_NAMES for run in (ALL_ONE, ALL_TWO)),
+    *((name, TWO) for name in SMC),
+]
 
 
 def name_of(value):
@@ -42,11 +50,24 @@ every_run = pytest.mark.parametrize("name, run", RUNS, ids=name_of)
 def print_json(tshark, path, run=TWO, where=None, options=()):
     """What tshark prints: bytes."""
     tap = "smcr,json" if where is None else f"smcr,json,{where}"
-    arguments = ["-n", *PREFERENCES, *CALM, *(ALL if run.everything else ()), *(("-2",) if run.passes == 2 else ()),
-                 *options, "-r", path, "-q", "-z", tap]
+    arguments = [
+        "-n",
+        *PREFERENCES,
+        *CALM,
+        *(ALL if run.everything else ()),
+        *(("-2",) if run.passes == 2 else ()),
+        *options,
+        "-r",
+        path,
+        "-q",
+        "-z",
+        tap,
+    ]
     result = tshark.start(*arguments, encoding=None, errors=None)
     assert result.stderr == b"" and result.returncode == 0, (
-        f"tshark {' '.join(map(str, arguments))}\nexit status {result.returncode}\n{result.stderr.decode()}")
+        f"tshark {' '.join(map(str, arguments))}\nexit status {result.returncode}\n"
+        f"{result.stderr.decode()}"
+    )
     return result.stdout
 
 
@@ -57,7 +78,9 @@ def copy_of(tshark, name):
 @functools.cache
 def printed(tshark, name, run):
     """The same of a capture of the project, made once for all tests."""
-    return tshark.bed.keep(("report", name, run), lambda: print_json(tshark, copy_of(tshark, name), run))
+    return tshark.bed.keep(
+        ("report", name, run), lambda: print_json(tshark, copy_of(tshark, name), run)
+    )
 
 
 def refuse(constant):
@@ -85,7 +108,13 @@ def report(tshark, name, run):
 
 
 def is_distribution(value):
-    return isinstance(value, dict) and set(value) == {"count", "sum", "sum_of_squares", "min", "max"}
+    return isinstance(value, dict) and set(value) == {
+        "count",
+        "sum",
+        "sum_of_squares",
+        "min",
+        "max",
+    }
 
 
 def flat(value, path=""):
@@ -102,7 +131,9 @@ def flat(value, path=""):
 
 def same(one, other):
     """Are two values equal, and numbers as good as equal?"""
-    numbers = [isinstance(each, (int, float)) and not isinstance(each, bool) for each in (one, other)]
+    numbers = [
+        isinstance(each, (int, float)) and not isinstance(each, bool) for each in (one, other)
+    ]
     if all(numbers):
         if isinstance(one, int) and isinstance(other, int):
             return one == other

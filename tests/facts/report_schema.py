@@ -1,6 +1,6 @@
 """
-Reports of `-z smcr,json`: what docs/report.schema.json says of them, hand-made ones, and reports added up by
-docs/add-reports.jq.
+Reports of `-z smcr,json`: what docs/report.schema.json says of them, hand-made ones, and reports
+added up by docs/add-reports.jq.
 """
 
 import functools
@@ -24,11 +24,15 @@ def validator():
 
 def problems(report):
     """What the schema does not allow: [(place, message)]."""
-    return [("/".join(map(str, error.absolute_path)), error.message) for error in validator().iter_errors(report)]
+    return [
+        ("/".join(map(str, error.absolute_path)), error.message)
+        for error in validator().iter_errors(report)
+    ]
 
 
 def lonely_frames(value, place=""):
-    """Places of frames without their time, or times without their frame, as the plugin must not write them."""
+    """Places of frames without their time, or times without their frame, as the plugin must not
+    write them."""
     if isinstance(value, list):
         for number, each in enumerate(value):
             yield from lonely_frames(each, f"{place}/{number}")
@@ -49,13 +53,19 @@ def report_of(tshark, capture, *arguments, filter=None):
 
 def added(*reports):
     """The reports as docs/add-reports.jq adds them up."""
-    result = subprocess.run(["jq", "-s", "-f", ADD_REPORTS], input="".join(map(json.dumps, reports)), text=True,
-                            capture_output=True, timeout=TIME_LIMIT)
+    result = subprocess.run(
+        ["jq", "-s", "-f", ADD_REPORTS],
+        input="".join(map(json.dumps, reports)),
+        text=True,
+        capture_output=True,
+        timeout=TIME_LIMIT,
+    )
     assert (result.returncode, result.stderr) == (0, ""), result.stderr
     return json.loads(result.stdout)
 
 
 # ---- hand-made reports ----
+
 
 def resolved(schema):
     while "$ref" in schema:
@@ -64,7 +74,8 @@ def resolved(schema):
 
 
 def blank(schema):
-    """The least that a schema allows: null where that can be, else zero, the first of the words, an empty list."""
+    """The least that a schema allows: null where that can be, else zero, the first of the words, an
+    empty list."""
     schema = resolved(schema)
     kinds = schema.get("type", [])
     if "anyOf" in schema or "null" in kinds:
@@ -75,15 +86,22 @@ def blank(schema):
         return None if None in schema["enum"] else schema["enum"][0]
     if kinds == "object":
         return {name: blank(schema["properties"][name]) for name in schema.get("required", ())}
-    return {"array": [], "integer": schema.get("minimum", 0), "number": 0,
-            "string": "0.000000000" if "[0-9]{9}" in schema.get("pattern", "") else "x", "boolean": False}[kinds]
+    return {
+        "array": [],
+        "integer": schema.get("minimum", 0),
+        "number": 0,
+        "string": "0.000000000" if "[0-9]{9}" in schema.get("pattern", "") else "x",
+        "boolean": False,
+    }[kinds]
 
 
 def updated(value, changes):
     """A copy of nested objects with other values in some places."""
     if not isinstance(value, dict) or not isinstance(changes, dict):
         return changes
-    assert value.keys() >= changes.keys() or not value, f"there is no {changes.keys() - value.keys()}"
+    assert (
+        value.keys() >= changes.keys() or not value
+    ), f"there is no {changes.keys() - value.keys()}"
     return {**value, **{name: updated(value.get(name), change) for name, change in changes.items()}}
 
 
@@ -98,5 +116,10 @@ def report(**changes):
 
 def spread(*values):
     """The distribution of these values."""
-    return {"count": len(values), "sum": sum(values), "sum_of_squares": sum(value * value for value in values),
-            "min": min(values, default=None), "max": max(values, default=None)}
+    return {
+        "count": len(values),
+        "sum": sum(values),
+        "sum_of_squares": sum(value * value for value in values),
+        "min": min(values, default=None),
+        "max": max(values, default=None),
+    }

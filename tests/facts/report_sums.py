@@ -1,15 +1,44 @@
 """
-The summary of a report, added up from its lists by the definitions alone: counts, sums and distributions, not what
-stands for a place or a name.
+The summary of a report, added up from its lists by the definitions alone: counts, sums and
+distributions, not what stands for a place or a name.
 """
 
 from report_runs import is_distribution
 
-LISTS = ("connections", "link_groups", "fallbacks", "breaches", "findings", "rdma_flows", "tcp_flows")
+LISTS = (
+    "connections",
+    "link_groups",
+    "fallbacks",
+    "breaches",
+    "findings",
+    "rdma_flows",
+    "tcp_flows",
+)
 COUNTED = ("fallbacks", "breaches", "findings")  # their entries count themselves
-NO_COUNTS = {"index", "peer", "stream", "tcp_stream", "tcp_isn", "port", "src_port", "dst_port", "qpn", "src_qpn",
-             "dst_qpn", "link_group", "code", "number", "vlan", "reject_reason", "mtu_bytes", "size_bytes",
-             "buffer_bytes", "frame", "delete_reason", "derived"}
+NO_COUNTS = {
+    "index",
+    "peer",
+    "stream",
+    "tcp_stream",
+    "tcp_isn",
+    "port",
+    "src_port",
+    "dst_port",
+    "qpn",
+    "src_qpn",
+    "dst_qpn",
+    "link_group",
+    "code",
+    "number",
+    "vlan",
+    "reject_reason",
+    "mtu_bytes",
+    "size_bytes",
+    "buffer_bytes",
+    "frame",
+    "delete_reason",
+    "derived",
+}
 SAMPLES = ("setup_s",)  # one sample of a distribution in each entry
 
 
@@ -29,18 +58,27 @@ def none_or(combine, values):
 
 def distribution_of(samples):
     known = [sample for sample in samples if sample is not None]
-    return {"count": len(known), "sum": sum(known), "sum_of_squares": sum(sample * sample for sample in known),
-            "min": none_or(min, known), "max": none_or(max, known)}
+    return {
+        "count": len(known),
+        "sum": sum(known),
+        "sum_of_squares": sum(sample * sample for sample in known),
+        "min": none_or(min, known),
+        "max": none_or(max, known),
+    }
 
 
 def add_distributions(every):
-    return {name: none_or({"min": min, "max": max}.get(name, sum), [each[name] for each in every])
-            for name in ("count", "sum", "sum_of_squares", "min", "max")}
+    return {
+        name: none_or({"min": min, "max": max}.get(name, sum), [each[name] for each in every])
+        for name in ("count", "sum", "sum_of_squares", "min", "max")
+    }
 
 
 def add(every):
     """The sum of objects that are alike. Members that no entry knows are None."""
-    names = dict.fromkeys(name for each in every for name, value in each.items() if not is_no_count(name, value))
+    names = dict.fromkeys(
+        name for each in every for name, value in each.items() if not is_no_count(name, value)
+    )
     total = {}
     for name in names:
         values = [each[name] for each in every if name in each]

@@ -1,6 +1,7 @@
 """
-What a report says of TCP connections (`tcp_flows`), by a reader of its own: how congestion was marked and echoed,
-what was acknowledged, retransmitted, and how long it took. The definitions are scetrace's, without its errors.
+What a report says of TCP connections (`tcp_flows`), by a reader of its own: how congestion was
+marked and echoed, what was acknowledged, retransmitted, and how long it took. The definitions are
+scetrace's, without its errors.
 """
 
 import collections
@@ -10,9 +11,27 @@ from report_frames import ACK, CWR, ECE, FIN, NS, RST, SYN, Segment, of_kind, te
 ECT_1, CE = 1, 3  # codepoints of ECN
 TIMESTAMPS, SACK = 8, 5
 SEQUENCES = 1 << 32
-COUNTS = ("packets", "segments", "data_segments", "ip_bytes", "acks", "acked_bytes", "sacked_bytes", "ce", "sce",
-          "esce", "ece", "cwr", "esce_acked_bytes", "repeated_segments", "late_segments", "gaps", "gap_bytes",
-          "duplicate_acks", "copies")
+COUNTS = (
+    "packets",
+    "segments",
+    "data_segments",
+    "ip_bytes",
+    "acks",
+    "acked_bytes",
+    "sacked_bytes",
+    "ce",
+    "sce",
+    "esce",
+    "ece",
+    "cwr",
+    "esce_acked_bytes",
+    "repeated_segments",
+    "late_segments",
+    "gaps",
+    "gap_bytes",
+    "duplicate_acks",
+    "copies",
+)
 SOON, RECENT = 100_000, 16  # nanoseconds; segments among which the one before a copy is
 TIMES = ("rtt_s", "tsval_rtt_s", "ipg_s", "sce_ipg_s")
 
@@ -24,9 +43,13 @@ def ahead(one, other):
 
 def distribution(samples, unit=10**9):
     """Of samples in nanoseconds, in seconds."""
-    return {"count": len(samples), "sum": sum(samples) / unit,
-            "sum_of_squares": sum(sample * sample for sample in samples) / unit / unit,
-            "min": min(samples) / unit if samples else None, "max": max(samples) / unit if samples else None}
+    return {
+        "count": len(samples),
+        "sum": sum(samples) / unit,
+        "sum_of_squares": sum(sample * sample for sample in samples) / unit / unit,
+        "min": min(samples) / unit if samples else None,
+        "max": max(samples) / unit if samples else None,
+    }
 
 
 class Way:
@@ -42,7 +65,9 @@ class Way:
         self.time = self.sce_time = None  # of the last segment, of the last one with SCE
         self.sce_run, self.runs = 0, []
         self.sent_at, self.tsval_at, self.echoed = {}, {}, set()
-        self.acknowledged = self.first_ack = self.last_ack = None  # of this way's data, by the other end
+        self.acknowledged = (
+            self.first_ack
+        ) = self.last_ack = None  # of this way's data, by the other end
         self.recent, self.identified = collections.deque(maxlen=RECENT), False  # to tell copies
         self.sacked = set()  # those bytes that were acknowledged selectively, and not otherwise yet
 
@@ -50,14 +75,26 @@ class Way:
         self.samples[name].append(sample)
 
     def copies(self, segment, heard):
-        """Is a segment that is no RST there for the second time? `heard`: packets of the other end so far."""
+        """Is a segment that is no RST there for the second time? `heard`: packets of the other end
+        so far."""
         apart = segment.ip_id or timestamps(segment) is not None
         if not apart and not segment.length and not segment.flags & (SYN | FIN):
             return False
         self.identified = True
-        key = (segment.seq, segment.ack, segment.length, segment.flags, timestamps(segment), segment.ip_id, apart or heard)
+        key = (
+            segment.seq,
+            segment.ack,
+            segment.length,
+            segment.flags,
+            timestamps(segment),
+            segment.ip_id,
+            apart or heard,
+        )
         told = timestamps(segment) is not None and (segment.ip_id or segment.flags & SYN)
-        if any(key == other and (told or 0 <= segment.frame.time - time <= SOON) for other, time in self.recent):
+        if any(
+            key == other and (told or 0 <= segment.frame.time - time <= SOON)
+            for other, time in self.recent
+        ):
             return True
         self.recent.append((key, segment.frame.time))
         return False
@@ -92,7 +129,8 @@ class Way:
             self.highest_tsval = stamps[0]
 
     def order(self, segment):
-        """Is a segment where it was expected? One without sequence numbers repeats nothing, nor does a keep-alive."""
+        """Is a segment where it was expected? One without sequence numbers repeats nothing, nor
+        does a keep-alive."""
         taken = segment.length + bool(segment.flags & SYN) + bool(segment.flags & FIN)
         end = (segment.seq + taken) % SEQUENCES
         if self.expected is None:
@@ -102,16 +140,24 @@ class Way:
         if jump > 0:
             self.counts["gaps"] += 1
             self.counts["gap_bytes"] += jump
-        keep_alive = (taken == segment.length == 1 and end == self.expected and self.acknowledged is not None
-                      and ahead(end, self.acknowledged) <= 0)
+        keep_alive = (
+            taken == segment.length == 1
+            and end == self.expected
+            and self.acknowledged is not None
+            and ahead(end, self.acknowledged) <= 0
+        )
         if jump < 0 and taken and not keep_alive:
             self.counts["repeated_segments"] += 1
         if ahead(end, self.expected) > 0:
             self.expected = end
 
     def marks(self, segment):
-        for name, present in (("cwr", segment.flags & CWR), ("ece", segment.flags & ECE),
-                              ("esce", segment.flags & NS), ("ce", segment.ecn == CE)):
+        for name, present in (
+            ("cwr", segment.flags & CWR),
+            ("ece", segment.flags & ECE),
+            ("esce", segment.flags & NS),
+            ("ce", segment.ecn == CE),
+        ):
             self.counts[name] += bool(present)
         if segment.ecn == ECT_1:
             self.counts["sce"] += 1
@@ -158,8 +204,12 @@ class Way:
         fresh = set()
         for kind, value in segment.options:
             for at in range(0, len(value) - 7, 8) if kind == SACK else ():
-                left, right = int.from_bytes(value[at:at + 4], "big"), int.from_bytes(value[at + 4:at + 8], "big")
-                for byte in range(max(0, ahead(left, self.acknowledged)), max(0, ahead(right, self.acknowledged))):
+                left, right = int.from_bytes(value[at : at + 4], "big"), int.from_bytes(
+                    value[at + 4 : at + 8], "big"
+                )
+                for byte in range(
+                    max(0, ahead(left, self.acknowledged)), max(0, ahead(right, self.acknowledged))
+                ):
                     fresh.add((self.acknowledged + byte) % SEQUENCES)
         fresh -= self.sacked
         self.sacked |= fresh
@@ -170,15 +220,27 @@ class Way:
         runs = [*self.runs, self.sce_run] if self.sce_run else self.runs
         elapsed = None if self.first_ack is None else (self.last_ack - self.first_ack) / 1e9
         acked, data = self.counts["acked_bytes"], self.counts["data_segments"]
-        unknown = {"late_segments": None} if self.counts["segments"] and self.highest_tsval is None else {}
+        unknown = (
+            {"late_segments": None}
+            if self.counts["segments"] and self.highest_tsval is None
+            else {}
+        )
         unknown |= {"copies": None} if self.counts["segments"] and not self.identified else {}
-        return {**self.counts, **unknown, **{name: distribution(self.samples[name]) for name in TIMES},
-                "sce_run_length": distribution(runs, 1), "ack_elapsed_s": elapsed,
-                "derived": {"sce_percent": 100 * self.counts["sce"] / data if data else None,
-                            "ce_percent": 100 * self.counts["ce"] / data if data else None,
-                            "esce_acked_bytes_percent":
-                                100 * self.counts["esce_acked_bytes"] / acked if acked else None,
-                            "goodput_bit_s": 8 * acked / elapsed if elapsed else None}}
+        return {
+            **self.counts,
+            **unknown,
+            **{name: distribution(self.samples[name]) for name in TIMES},
+            "sce_run_length": distribution(runs, 1),
+            "ack_elapsed_s": elapsed,
+            "derived": {
+                "sce_percent": 100 * self.counts["sce"] / data if data else None,
+                "ce_percent": 100 * self.counts["ce"] / data if data else None,
+                "esce_acked_bytes_percent": 100 * self.counts["esce_acked_bytes"] / acked
+                if acked
+                else None,
+                "goodput_bit_s": 8 * acked / elapsed if elapsed else None,
+            },
+        }
 
 
 def timestamps(segment):
@@ -205,7 +267,11 @@ class Flow:
         """Is it the SYN of another connection between the same ports?"""
         own, _ = self.way(segment)
         over = any(way.closed or way.reset for way in (self.up, self.down))
-        return segment.flags & (SYN | ACK) == SYN and own.isn is not None and (segment.seq != own.isn or over)
+        return (
+            segment.flags & (SYN | ACK) == SYN
+            and own.isn is not None
+            and (segment.seq != own.isn or over)
+        )
 
     def add(self, segment):
         self.segments.append(segment)
@@ -241,16 +307,28 @@ class Flow:
 
     def isn(self):
         """First sequence numbers, as the capture has them."""
-        syn = {bool(each.flags & ACK): each.seq for each in reversed(self.segments) if each.flags & SYN}
+        syn = {
+            bool(each.flags & ACK): each.seq for each in reversed(self.segments) if each.flags & SYN
+        }
         return {"client": syn.get(False), "server": syn.get(True)}
 
     def report(self):
         (src, src_port), (dst, dst_port) = self.first.ends
-        return {"tcp_stream": self.stream, "tcp_isn": self.isn(), "src": src, "dst": dst, "src_port": src_port,
-                "dst_port": dst_port, "first_time": text_of_time(self.first.frame.time),
-                "last_frame": self.segments[-1].frame.number, "last_time": text_of_time(self.segments[-1].frame.time),
-                "ecn_initiated": self.initiated, "ecn_accepted": self.accepted, "up": self.up.report(),
-                "down": self.down.report()}
+        return {
+            "tcp_stream": self.stream,
+            "tcp_isn": self.isn(),
+            "src": src,
+            "dst": dst,
+            "src_port": src_port,
+            "dst_port": dst_port,
+            "first_time": text_of_time(self.first.frame.time),
+            "last_frame": self.segments[-1].frame.number,
+            "last_time": text_of_time(self.segments[-1].frame.time),
+            "ecn_initiated": self.initiated,
+            "ecn_accepted": self.accepted,
+            "up": self.up.report(),
+            "down": self.down.report(),
+        }
 
 
 def flows_of(segments):

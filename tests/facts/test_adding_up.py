@@ -1,6 +1,6 @@
 """
-Reports of the parts of a capture, added up by docs/add-reports.jq, against the report of the whole: what belongs to one
-frame is the same, what spans the cut may differ, as docs/report.md says.
+Reports of the parts of a capture, added up by docs/add-reports.jq, against the report of the whole:
+what belongs to one frame is the same, what spans the cut may differ, as docs/report.md says.
 """
 
 import functools
@@ -28,36 +28,115 @@ def at(seconds):
 
 def file_of(start, **lists):
     """The report of a file that begins then."""
-    return report(capture={"frames": 10, "bytes": 1000, "first_time": at(start), "last_time": at(start + 9)}, **lists)
+    return report(
+        capture={"frames": 10, "bytes": 1000, "first_time": at(start), "last_time": at(start + 9)},
+        **lists,
+    )
 
 
 def first_file(**changes):
     """A connection whose beginning is in the capture, with its link group."""
-    connection = entry("connection", stream=0, tcp_isn={"client": 11, "server": 22}, client=CLIENT, server=SERVER,
-                       tokens={"client": "0x0000000a", "server": "0x0000000b"}, outcome="smc-r", close="open",
-                       link_group=0, first_frame=1, first_time=at(1), last_time=at(4), began_before=False, goes_on=True,
-                       client_to_server={"bytes": 500, "unreported_bytes": 7, "ack_time_s": spread(0.5, 0.25)})
-    link = entry("link", index=0, number=1, mtu_bytes=1024, added_time=at(1), client=QP_A, server=QP_B, flows=[0])
-    group = entry("link_group", index=0, first_time=at(1), links=[link], peers={"client": {"host_name": "a"}},
-                  rmbs=[entry("rmb", owner="server", rkeys=[{"link": 1, "rkey": "0x00000001"}], streams=[0])])
+    connection = entry(
+        "connection",
+        stream=0,
+        tcp_isn={"client": 11, "server": 22},
+        client=CLIENT,
+        server=SERVER,
+        tokens={"client": "0x0000000a", "server": "0x0000000b"},
+        outcome="smc-r",
+        close="open",
+        link_group=0,
+        first_frame=1,
+        first_time=at(1),
+        last_time=at(4),
+        began_before=False,
+        goes_on=True,
+        client_to_server={"bytes": 500, "unreported_bytes": 7, "ack_time_s": spread(0.5, 0.25)},
+    )
+    link = entry(
+        "link",
+        index=0,
+        number=1,
+        mtu_bytes=1024,
+        added_time=at(1),
+        client=QP_A,
+        server=QP_B,
+        flows=[0],
+    )
+    group = entry(
+        "link_group",
+        index=0,
+        first_time=at(1),
+        links=[link],
+        peers={"client": {"host_name": "a"}},
+        rmbs=[entry("rmb", owner="server", rkeys=[{"link": 1, "rkey": "0x00000001"}], streams=[0])],
+    )
     group["peers"]["client"]["peer_id"] = "0x0000000000000001"
-    flow = entry("rdma", index=0, src="fe80::a", dst="fe80::b", dst_qpn=1235, kind="smc-r", packets=10,
-                 opcodes={"RC_ACK": 1, "RC_SEND_ONLY": 9}, first_time=at(2))
-    return file_of(0, connections=[{**connection, **changes}], link_groups=[group], rdma_flows=[flow])
+    flow = entry(
+        "rdma",
+        index=0,
+        src="fe80::a",
+        dst="fe80::b",
+        dst_qpn=1235,
+        kind="smc-r",
+        packets=10,
+        opcodes={"RC_ACK": 1, "RC_SEND_ONLY": 9},
+        first_time=at(2),
+    )
+    return file_of(
+        0, connections=[{**connection, **changes}], link_groups=[group], rdma_flows=[flow]
+    )
 
 
 def later_file(start=10, tokens=(None, "0x0000000a"), **changes):
     """It begins late, and takes the server for the client."""
-    connection = entry("connection", stream=0, tokens=dict(zip(("client", "server"), tokens)), outcome="smc-r",
-                       close="normal", link_group=0, first_time=at(start), last_time=at(start + 5), began_before=True,
-                       goes_on=False, ends="fe80::b ↔ fe80::a",
-                       server_to_client={"bytes": 300, "unreported_bytes": 0, "ack_time_s": spread(1.5)})
+    connection = entry(
+        "connection",
+        stream=0,
+        tokens=dict(zip(("client", "server"), tokens)),
+        outcome="smc-r",
+        close="normal",
+        link_group=0,
+        first_time=at(start),
+        last_time=at(start + 5),
+        began_before=True,
+        goes_on=False,
+        ends="fe80::b ↔ fe80::a",
+        server_to_client={"bytes": 300, "unreported_bytes": 0, "ack_time_s": spread(1.5)},
+    )
     link = entry("link", index=0, client=QP_B, server=QP_A, flows=[1])
-    flows = [entry("rdma", index=0, src="fe80::b", dst="fe80::a", dst_qpn=17, packets=3, first_time=at(start)),
-             entry("rdma", index=1, src="fe80::a", dst="fe80::b", dst_qpn=1235, src_qpn=17, packets=5,
-                   opcodes={"RC_ACK": 5}, first_time=at(start + 1))]
-    return file_of(start, connections=[{**connection, **changes}], rdma_flows=flows,
-                   link_groups=[entry("link_group", index=0, first_time=at(start), ends="fe80::b ↔ fe80::a", links=[link])])
+    flows = [
+        entry(
+            "rdma",
+            index=0,
+            src="fe80::b",
+            dst="fe80::a",
+            dst_qpn=17,
+            packets=3,
+            first_time=at(start),
+        ),
+        entry(
+            "rdma",
+            index=1,
+            src="fe80::a",
+            dst="fe80::b",
+            dst_qpn=1235,
+            src_qpn=17,
+            packets=5,
+            opcodes={"RC_ACK": 5},
+            first_time=at(start + 1),
+        ),
+    ]
+    return file_of(
+        start,
+        connections=[{**connection, **changes}],
+        rdma_flows=flows,
+        link_groups=[
+            entry(
+                "link_group", index=0, first_time=at(start), ends="fe80::b ↔ fe80::a", links=[link]
+            )
+        ],
+    )
 
 
 def valid_sum(*reports):
@@ -69,15 +148,33 @@ def valid_sum(*reports):
 def test_what_begins_late_goes_on():
     """By link and token, and turned round."""
     whole = valid_sum(later_file(), first_file())
-    [connection], [group], [flow, other] = whole["connections"], whole["link_groups"], whole["rdma_flows"]
-    assert (connection["client"], connection["close"], connection["goes_on"]) == (CLIENT, "normal", False)
-    assert (connection["first_frame"], connection["first_time"], connection["last_time"]) == (None, at(1), at(15))
+    [connection], [group], [flow, other] = (
+        whole["connections"],
+        whole["link_groups"],
+        whole["rdma_flows"],
+    )
+    assert (connection["client"], connection["close"], connection["goes_on"]) == (
+        CLIENT,
+        "normal",
+        False,
+    )
+    assert (connection["first_frame"], connection["first_time"], connection["last_time"]) == (
+        None,
+        at(1),
+        at(15),
+    )
     assert connection["client_to_server"]["bytes"] == 800
     assert connection["ends"] is group["ends"] is None, "the first file knows"
     assert connection["client_to_server"]["ack_time_s"] == spread(0.5, 0.25, 1.5)
-    assert connection["client_to_server"]["unreported_bytes"] is None, "the later file has one direction only"
+    assert (
+        connection["client_to_server"]["unreported_bytes"] is None
+    ), "the later file has one direction only"
     assert (group["links"][0]["client"], group["links"][0]["flows"]) == (QP_A, [0])
-    assert (flow["packets"], flow["opcodes"], flow["src_qpn"]) == (15, {"RC_ACK": 6, "RC_SEND_ONLY": 9}, 17)
+    assert (flow["packets"], flow["opcodes"], flow["src_qpn"]) == (
+        15,
+        {"RC_ACK": 6, "RC_SEND_ONLY": 9},
+        17,
+    )
     assert (other["packets"], other["index"]) == (3, 1)
     assert whole["capture"]["frames"] == 20
     assert whole["summary"]["connections"]["client_to_server"]["bytes"] == 800
@@ -86,9 +183,15 @@ def test_what_begins_late_goes_on():
 
 def test_sides_are_those_of_the_file_that_knows_them():
     knows = later_file(20)
-    knows["link_groups"][0].update(ends=None, links=[entry("link", index=0, client=QP_A, server=QP_B, flows=[1])])
+    knows["link_groups"][0].update(
+        ends=None, links=[entry("link", index=0, client=QP_A, server=QP_B, flows=[1])]
+    )
     [group] = valid_sum(later_file(), knows)["link_groups"]
-    assert (group["ends"], group["links"][0]["client"], group["links"][0]["server"]) == (None, QP_A, QP_B)
+    assert (group["ends"], group["links"][0]["client"], group["links"][0]["server"]) == (
+        None,
+        QP_A,
+        QP_B,
+    )
 
 
 def test_both_tokens_tell_the_end():
@@ -98,15 +201,22 @@ def test_both_tokens_tell_the_end():
 
 def test_sums_can_be_added_up_again():
     files = first_file(), later_file(10), later_file(20)
-    assert valid_sum(valid_sum(*files[:2]), files[2])["connections"] == valid_sum(*files)["connections"]
+    assert (
+        valid_sum(valid_sum(*files[:2]), files[2])["connections"]
+        == valid_sum(*files)["connections"]
+    )
 
 
-@pytest.mark.parametrize("changes, count", [
-    ({"tokens": (None, "0x0000000c")}, 2),
-    ({"tokens": ("0x0000000a", None)}, 2),  # the other side's, since the file is turned round
-    ({"link_group": None}, 2),
-    ({"tcp_isn": {"client": None, "server": None}, "client": SERVER, "server": CLIENT}, 1),
-    ({"tcp_isn": {"client": 11, "server": None}, "client": SERVER, "server": CLIENT}, 2)])
+@pytest.mark.parametrize(
+    "changes, count",
+    [
+        ({"tokens": (None, "0x0000000c")}, 2),
+        ({"tokens": ("0x0000000a", None)}, 2),  # the other side's, since the file is turned round
+        ({"link_group": None}, 2),
+        ({"tcp_isn": {"client": None, "server": None}, "client": SERVER, "server": CLIENT}, 1),
+        ({"tcp_isn": {"client": 11, "server": None}, "client": SERVER, "server": CLIENT}, 2),
+    ],
+)
 def test_connections_are_told_apart(changes, count):
     assert len(valid_sum(first_file(), later_file(**changes))["connections"]) == count
 
@@ -114,26 +224,44 @@ def test_connections_are_told_apart(changes, count):
 def test_deleted_link_is_another_one():
     first, later = first_file(), later_file()
     first["link_groups"][0]["links"][0].update(state="deleted", deleted_frame=5, deleted_time=at(5))
-    assert len(valid_sum(first, later)["link_groups"]) == 1, "packets that come behind the DELETE LINK"
+    assert (
+        len(valid_sum(first, later)["link_groups"]) == 1
+    ), "packets that come behind the DELETE LINK"
     later["link_groups"][0]["links"][0]["mtu_bytes"] = 1024
-    assert [len(valid_sum(first, later)[each]) for each in ("link_groups", "connections", "rdma_flows")] == [2, 2, 3]
+    assert [
+        len(valid_sum(first, later)[each]) for each in ("link_groups", "connections", "rdma_flows")
+    ] == [2, 2, 3]
 
 
 def tcp_file(start, *flows):
     """TCP flows (isn of the client, turned, packets) between the same ports."""
     ends = {"src": "10.0.0.1", "src_port": 1, "dst": "10.0.0.2", "dst_port": 2}
     other = {"src": "10.0.0.2", "src_port": 2, "dst": "10.0.0.1", "dst_port": 1}
-    return file_of(start, tcp_flows=[
-        entry("tcp", tcp_stream=number, tcp_isn={"client": isn}, first_time=at(start + number),
-              **(other if turned else ends), **{"down" if turned else "up": {"packets": packets}})
-        for number, (isn, turned, packets) in enumerate(flows)])
+    return file_of(
+        start,
+        tcp_flows=[
+            entry(
+                "tcp",
+                tcp_stream=number,
+                tcp_isn={"client": isn},
+                first_time=at(start + number),
+                **(other if turned else ends),
+                **{"down" if turned else "up": {"packets": packets}},
+            )
+            for number, (isn, turned, packets) in enumerate(flows)
+        ],
+    )
 
 
-@pytest.mark.parametrize("files, packets", [
-    ([[(5, 0, 1)], [(None, 1, 2)], [(None, 0, 4)]], [7]),
-    ([[(5, 0, 1)], [(None, 0, 2), (6, 0, 4)], [(None, 1, 8)]], [3, 12]),
-    ([[(None, 0, 1)], [(6, 0, 2)]], [1, 2]),
-    ([[(5, 0, 1)], [(5, 0, 2)]], [3])])
+@pytest.mark.parametrize(
+    "files, packets",
+    [
+        ([[(5, 0, 1)], [(None, 1, 2)], [(None, 0, 4)]], [7]),
+        ([[(5, 0, 1)], [(None, 0, 2), (6, 0, 4)], [(None, 1, 8)]], [3, 12]),
+        ([[(None, 0, 1)], [(6, 0, 2)]], [1, 2]),
+        ([[(5, 0, 1)], [(5, 0, 2)]], [3]),
+    ],
+)
 def test_plain_tcp_goes_on_unless_a_syn_comes_between(files, packets):
     whole = valid_sum(*(tcp_file(10 * number, *flows) for number, flows in enumerate(files)))
     assert [each["up"]["packets"] for each in whole["tcp_flows"]] == packets
@@ -143,14 +271,32 @@ def test_plain_tcp_goes_on_unless_a_syn_comes_between(files, packets):
 
 def test_findings_are_the_worst_ten():
     def file(start, *kinds):
-        return file_of(start, findings=[
-            entry("finding", severity=severity, kind=kind, text=f"{kind} {count}", count=count, frame=3, time=at(start),
-                  filter=filter) for severity, kind, count, filter in kinds])
+        return file_of(
+            start,
+            findings=[
+                entry(
+                    "finding",
+                    severity=severity,
+                    kind=kind,
+                    text=f"{kind} {count}",
+                    count=count,
+                    frame=3,
+                    time=at(start),
+                    filter=filter,
+                )
+                for severity, kind, count, filter in kinds
+            ],
+        )
 
     notes = [("note", f"note_{number}", 1, "smcr.nak") for number in range(9)]
-    whole = valid_sum(file(0, *notes), file(10, ("error", "abort", 2, "smcr.stream == 3"), ("warn", "nak", 3, "smcr.nak")),
-                      file(20, ("warn", "nak", 5, "smcr.nak")))["findings"]
-    assert [each["kind"] for each in whole] == ["abort", "nak"] + [f"note_{number}" for number in range(8)]
+    whole = valid_sum(
+        file(0, *notes),
+        file(10, ("error", "abort", 2, "smcr.stream == 3"), ("warn", "nak", 3, "smcr.nak")),
+        file(20, ("warn", "nak", 5, "smcr.nak")),
+    )["findings"]
+    assert [each["kind"] for each in whole] == ["abort", "nak"] + [
+        f"note_{number}" for number in range(8)
+    ]
     assert (whole[0]["filter"], whole[0]["frame"], whole[0]["time"]) == (None, None, at(10))
     assert (whole[1]["filter"], whole[1]["count"], whole[1]["time"]) == ("smcr.nak", 8, at(10))
     assert whole[1]["text"] == "nak 5 (one of 2 such findings)"
@@ -176,22 +322,39 @@ OF_THE_BEGIN = {"tcp_s", "accept_s", "confirm_s", "llc_s"}
 
 def whole_file(start):
     """A report with an entry of each list, and an object wherever one may be."""
-    file = first_file(fallback={"reason": "x", "code": 1, "by": "client", "offered_eids": None},
-                      links=[{"number": 1, "from_frame": None, "from_time": None}])
+    file = first_file(
+        fallback={"reason": "x", "code": 1, "by": "client", "offered_eids": None},
+        links=[{"number": 1, "from_frame": None, "from_time": None}],
+    )
     file["capture"].update(first_time=at(start), last_time=at(start + 9))
     for way in ("client_to_server", "server_to_client"):
-        file["connections"][0][way]["time"] = dict.fromkeys(figures.entries()["conn_time"].members, 0)
+        file["connections"][0][way]["time"] = dict.fromkeys(
+            figures.entries()["conn_time"].members, 0
+        )
     icrc = {"good": 0, "bad": 0, "unverified": 0}
-    file["rdma_flows"][0].update(icrc=dict(icrc), cm=dict.fromkeys(
-        ("client_state", "server_state", "service_id", "port", "reject_reason")))
+    file["rdma_flows"][0].update(
+        icrc=dict(icrc),
+        cm=dict.fromkeys(("client_state", "server_state", "service_id", "port", "reject_reason")),
+    )
     file["summary"]["rdma_flows"]["icrc"] = icrc
-    return {**file, "fallbacks": [entry("fallback")], "breaches": [entry("breach")], "findings": [entry("finding")],
-            "tcp_flows": [entry("tcp", tcp_isn={"client": 5})]}
+    return {
+        **file,
+        "fallbacks": [entry("fallback")],
+        "breaches": [entry("breach")],
+        "findings": [entry("finding")],
+        "tcp_flows": [entry("tcp", tcp_isn={"client": 5})],
+    }
 
 
 def members(value, place=()):
     """(place, name, object) of all members, but those of the summary and quotients."""
-    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, each in (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    ):
         if isinstance(value, dict) and key not in ("summary", "derived"):
             yield (*place, key), key, value
         if key not in ("summary", "derived"):
@@ -216,14 +379,21 @@ def is_object(value):
 def test_every_count_and_distribution_is_added_up():
     """Those of entries.def, each in every place of the schema that has it."""
     files, kinds, expected = [whole_file(0), whole_file(10)], kinds_of_members(), {}
-    values = {"COUNT": (3, 4, 7), "SECONDS": (0.5, 0.25, 0.75), "OPCODES": ({"RC_ACK": 1}, {"RC_ACK": 2}, {"RC_ACK": 3}),
-              "SPREAD": (spread(1), spread(2), spread(1, 2)), "LENGTHS": (spread(1), spread(2), spread(1, 2))}
+    values = {
+        "COUNT": (3, 4, 7),
+        "SECONDS": (0.5, 0.25, 0.75),
+        "OPCODES": ({"RC_ACK": 1}, {"RC_ACK": 2}, {"RC_ACK": 3}),
+        "SPREAD": (spread(1), spread(2), spread(1, 2)),
+        "LENGTHS": (spread(1), spread(2), spread(1, 2)),
+    }
     for number, file in enumerate(files):
         for place, name, holder in list(members(file)):
             if name in kinds and "sum_of_squares" not in holder and not is_object(holder[name]):
                 [kind] = kinds[name]
                 holder[name] = values[kind][number]
-                expected[place] = values[kind][1 if name in OF_THE_END else 0 if name in OF_THE_BEGIN else 2]
+                expected[place] = values[kind][
+                    1 if name in OF_THE_END else 0 if name in OF_THE_BEGIN else 2
+                ]
     whole = added(*files)
     found = {place: holder[name] for place, name, holder in members(whole)}
     assert {place: found.get(place) for place in expected} == expected
@@ -234,7 +404,13 @@ def objects(value, place=()):
     """Places of all objects that have a schema of their own."""
     if isinstance(value, dict):
         yield place
-    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, each in (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    ):
         if key not in ("derived", "opcodes"):
             yield from objects(each, (*place, key))
 
@@ -245,8 +421,12 @@ def with_one_more(places):
     for file in files:
         for place in places:
             functools.reduce(lambda value, key: value[key], place, file)["one_more"] = 5
-    return subprocess.run(["jq", "-s", "-f", ADD_REPORTS], input="".join(map(json.dumps, files)), capture_output=True,
-                          text=True)
+    return subprocess.run(
+        ["jq", "-s", "-f", ADD_REPORTS],
+        input="".join(map(json.dumps, files)),
+        capture_output=True,
+        text=True,
+    )
 
 
 def test_a_member_without_its_rule_is_lost(tmp_path):
@@ -254,41 +434,82 @@ def test_a_member_without_its_rule_is_lost(tmp_path):
     rule, program = "link_group: map(.group) | first_known, ", tmp_path / "add.jq"
     text = ADD_REPORTS.read_text(encoding="utf-8")
     program.write_text(text.replace(rule, ""), encoding="utf-8")
-    reports = "".join(json.dumps(file_of(start, connections=[entry("connection")])) for start in (0, 10))
-    result = subprocess.run(["jq", "-s", "-f", program], input=reports, text=True, capture_output=True, timeout=60)
+    reports = "".join(
+        json.dumps(file_of(start, connections=[entry("connection")])) for start in (0, 10)
+    )
+    result = subprocess.run(
+        ["jq", "-s", "-f", program], input=reports, text=True, capture_output=True, timeout=60
+    )
     assert rule in text and "add up .connections.link_group;" in result.stderr
 
 
 def test_no_member_is_lost():
     """One that the file does not know is in the sum, or it says that it does not know it."""
-    names = {place: "".join(f".{key}" for key in place if isinstance(key, str)) + ".one_more"
-             for place in objects(whole_file(0))}
+    names = {
+        place: "".join(f".{key}" for key in place if isinstance(key, str)) + ".one_more"
+        for place in objects(whole_file(0))
+    }
     result = with_one_more(names)
     lost = set(re.search(r"does not know how to add up ([^;]*);", result.stderr)[1].split(", "))
-    assert result.returncode and {".one_more", ".capture.one_more", ".connections.one_more", ".rdma_flows.one_more",
-                                  ".fallbacks.one_more"} <= lost <= set(names.values())
+    assert result.returncode and {
+        ".one_more",
+        ".capture.one_more",
+        ".connections.one_more",
+        ".rdma_flows.one_more",
+        ".fallbacks.one_more",
+    } <= lost <= set(names.values())
     kept = [place for place, name in names.items() if name not in lost]
     whole = json.loads(with_one_more(kept).stdout)
-    assert [place for place in kept if functools.reduce(lambda value, key: value[key], place, whole)["one_more"]
-            not in (5, 10)] == []
+    assert [
+        place
+        for place in kept
+        if functools.reduce(lambda value, key: value[key], place, whole)["one_more"] not in (5, 10)
+    ] == []
 
 
-@pytest.mark.parametrize("text", ["", "{}", '[{"schema": "smcr-report/1"}]', '{"schema": "smcr-report/2"}'])
+@pytest.mark.parametrize(
+    "text", ["", "{}", '[{"schema": "smcr-report/1"}]', '{"schema": "smcr-report/2"}']
+)
 def test_what_is_no_report_is_refused(text):
-    result = subprocess.run(["jq", "-s", "-f", ADD_REPORTS], input=text, capture_output=True, text=True)
+    result = subprocess.run(
+        ["jq", "-s", "-f", ADD_REPORTS], input=text, capture_output=True, text=True
+    )
     assert result.returncode and "tshark -q -z smcr,json" in result.stderr
 
 
 # ---- captures in two parts ----
 
 # What no cut changes: it belongs to one frame.
-OF_CAPTURE = {"frames", "bytes", "first_time", "last_time", "cut_frames", "passes", "wireshark", "plugin"}
+OF_CAPTURE = {
+    "frames",
+    "bytes",
+    "first_time",
+    "last_time",
+    "cut_frames",
+    "passes",
+    "wireshark",
+    "plugin",
+}
 OF_RDMA_FLOWS = {"packets", "bytes", "payload_bytes", "opcodes", "ecn", "nak", "rnr_nak", "cnp"}
-OF_TCP_DIRECTIONS = {"packets", "segments", "data_segments", "ip_bytes", "acks", "ce", "sce", "esce", "ece", "cwr"}
+OF_TCP_DIRECTIONS = {
+    "packets",
+    "segments",
+    "data_segments",
+    "ip_bytes",
+    "acks",
+    "ce",
+    "sce",
+    "esce",
+    "ece",
+    "cwr",
+}
 
 # Entries that the parts do not join, and why.
 APART = {
-    ("6.1-v1-h4-two-links-rkeys", "rdma_flows"): "the later part does not know the source of a flow",
+    (
+        "6.1-v1-h4-two-links-rkeys",
+        "rdma_flows",
+    ): "the later part does not know the source of a flow",
 }
 
 
@@ -321,39 +542,65 @@ def samples(summary):
 def test_two_parts_make_the_whole(tshark, scratch, name):
     path = tshark.bed.root / "captures" / CAPTURES[name].relative_to(TOP / "captures")
     whole = report_of(tshark, path, "-2", *ALL_OF_IT)
-    both = valid_sum(*(report_of(tshark, part, "-2", *ALL_OF_IT) for part in parts_of(tshark.bed, path, scratch, 2)))
+    both = valid_sum(
+        *(
+            report_of(tshark, part, "-2", *ALL_OF_IT)
+            for part in parts_of(tshark.bed, path, scratch, 2)
+        )
+    )
     summary, sums = whole["summary"], both["summary"]
     assert chosen(both["capture"], OF_CAPTURE) == chosen(whole["capture"], OF_CAPTURE)
     assert (both["ip"], both["dropped"]) == (whole["ip"], whole["dropped"])
     assert chosen(sums["rdma_flows"], OF_RDMA_FLOWS) == chosen(summary["rdma_flows"], OF_RDMA_FLOWS)
     for way in ("up", "down"):
-        assert chosen(sums["tcp_flows"][way], OF_TCP_DIRECTIONS) == chosen(summary["tcp_flows"][way], OF_TCP_DIRECTIONS)
+        assert chosen(sums["tcp_flows"][way], OF_TCP_DIRECTIONS) == chosen(
+            summary["tcp_flows"][way], OF_TCP_DIRECTIONS
+        )
     for entries in ("connections", "link_groups", "rdma_flows", "tcp_flows"):
         if (name, entries) not in APART:
             assert (entries, len(both[entries])) == (entries, len(whole[entries]))
     repeated = summary["rdma_flows"]["repeated"] or 0
     assert (sums["rdma_flows"]["repeated"] or 0) <= repeated
-    assert [each for each, count in samples(sums).items()
-            if not each.startswith("connections/") and count > samples(summary)[each] + repeated] == []
+    assert [
+        each
+        for each, count in samples(sums).items()
+        if not each.startswith("connections/") and count > samples(summary)[each] + repeated
+    ] == []
 
 
 def key(connection):
-    return json.dumps([connection["tcp_isn"], connection["client"], connection["server"]], sort_keys=True)
+    return json.dumps(
+        [connection["tcp_isn"], connection["client"], connection["server"]], sort_keys=True
+    )
 
 
-@pytest.mark.parametrize("name", ["6.1-v2-c-three-conns", "6.1-v2-d-bulk-slow-reader", "6.1-v2-j-http11",
-                                  "6.1-v2-q-forty-conns", "6.1-v2-h1-two-links-second-fails"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "6.1-v2-c-three-conns",
+        "6.1-v2-d-bulk-slow-reader",
+        "6.1-v2-j-http11",
+        "6.1-v2-q-forty-conns",
+        "6.1-v2-h1-two-links-second-fails",
+    ],
+)
 def test_connections_keep_their_names_in_three_parts(tshark, scratch, name):
     """And carry no more than in the whole, apart from repeats, or nobody knows how much."""
     path = tshark.bed.capture(name)
     whole = {key(each): each for each in report_of(tshark, path, "-2")["connections"]}
-    parts = {key(each): each for each in
-             valid_sum(*(report_of(tshark, part, "-2") for part in parts_of(tshark.bed, path, scratch, 3)))["connections"]
-             if each["client"]["addr"]}
+    parts = {
+        key(each): each
+        for each in valid_sum(
+            *(report_of(tshark, part, "-2") for part in parts_of(tshark.bed, path, scratch, 3))
+        )["connections"]
+        if each["client"]["addr"]
+    }
     assert parts.keys() == whole.keys()
     for each, connection in parts.items():
         for way in ("client_to_server", "server_to_client"):
-            assert (connection[way]["bytes"] or 0) <= whole[each][way]["bytes"] + whole[each][way]["repeated_bytes"]
+            assert (connection[way]["bytes"] or 0) <= whole[each][way]["bytes"] + whole[each][way][
+                "repeated_bytes"
+            ]
 
 
 # ---- what docs/report.md says of cuts, as measured ----
@@ -371,15 +618,19 @@ def test_losses_at_cuts_are_as_documented(tshark, scratch, frames):
     parts = files_of(tshark.bed, tshark.bed.capture("6.1-v2-n-lossy"), scratch, frames)
     whole = valid_sum(*(report_of(tshark, part, "-2", "-o", "smcr.roce:TRUE") for part in parts))
     flows = whole["summary"]["rdma_flows"]
-    row = [flows["repeated"], flows["repeated_after"]["unknown"],
-           *(flows[name] for name in ("gaps", "missing", "goodput_bytes"))]
+    row = [
+        flows["repeated"],
+        flows["repeated_after"]["unknown"],
+        *(flows[name] for name in ("gaps", "missing", "goodput_bytes")),
+    ]
     name = "the whole" if len(parts) == 1 else f"{len(parts)} files of {frames} frames"
     text = (TOP / "docs" / "report.md").read_text(encoding="utf-8")
     assert "| " + " | ".join([name, *(f"{number:,}" for number in row)]) + " |" in text
 
 
 def test_waits_of_a_long_connection(tshark, scratch):
-    """Later files know how often a writer was blocked, but not for how long; the sum has one connection."""
+    """Later files know how often a writer was blocked, but not for how long; the sum has one
+    connection."""
     path, parts = tshark.bed.capture("6.1-v2-d-bulk-slow-reader"), []
     for name, frames in (("first", "1-100"), ("second", "101-1500"), ("third", "1501-99999")):
         parts.append(scratch / f"{name}.pcapng")

@@ -1,6 +1,6 @@
 """
-Statistics of applications, credentials and Export Objects are the same over SMC-R as over TCP, with loss, too. Stock
-Wireshark on the TCP capture is the truth.
+Statistics of applications, credentials and Export Objects are the same over SMC-R as over TCP, with
+loss, too. Stock Wireshark on the TCP capture is the truth.
 """
 
 import collections
@@ -15,10 +15,32 @@ import pytest
 import sharkd
 from bed import TOP, Tshark
 
-TAPS = ("http,tree", "http_req,tree", "http_srv,tree", "http_seq,tree", "http,stat", "ldap,srt", "smb2,srt", "credentials")
-FIELDS = ("http.request.uri", "http.response.code", "http.time", "ldap.messageID", "ldap.time", "smb2.msg_id", "smb2.time",
-          "smtp.req.command", "smtp.auth.username", "smtp.auth.password", "smtp.response.code", "ftp.request.command",
-          "dicom.pdu.type", "imf.subject")
+TAPS = (
+    "http,tree",
+    "http_req,tree",
+    "http_srv,tree",
+    "http_seq,tree",
+    "http,stat",
+    "ldap,srt",
+    "smb2,srt",
+    "credentials",
+)
+FIELDS = (
+    "http.request.uri",
+    "http.response.code",
+    "http.time",
+    "ldap.messageID",
+    "ldap.time",
+    "smb2.msg_id",
+    "smb2.time",
+    "smtp.req.command",
+    "smtp.auth.username",
+    "smtp.auth.password",
+    "smtp.response.code",
+    "ftp.request.command",
+    "dicom.pdu.type",
+    "imf.subject",
+)
 # Numbers of frames: in the table of credentials, in the name of a DICOM object.
 NUMBERS = re.compile(r"(?m)^\d+ +(?=HTTP|FTP|SMTP)|in packet:? \d+|^\d+(?=-.*\.dcm$)")
 # Objects that there are at least; tftp is over UDP only.
@@ -30,13 +52,17 @@ Said = collections.namedtuple("Said", "pdus taps objects")
 def said(tshark, path, folder):
     """What tshark says of the applications of a capture."""
     taps = [argument for tap in TAPS for argument in ("-z", tap)]
-    rows = tshark.fields(path, "frame.number", *FIELDS, where="http || ldap || smb2 || smtp || ftp || dicom || imf")
+    rows = tshark.fields(
+        path, "frame.number", *FIELDS, where="http || ldap || smb2 || smtp || ftp || dicom || imf"
+    )
     pdus = {int(number): row for (number,), *row in rows if any(row)}
     frames = list(pdus)
 
     def without_numbers(text):
         """The numbers of frames become those of PDUs."""
-        return NUMBERS.sub(lambda found: f"PDU {frames.index(int(re.search('[0-9]+', found[0])[0]))} ", text)
+        return NUMBERS.sub(
+            lambda found: f"PDU {frames.index(int(re.search('[0-9]+', found[0])[0]))} ", text
+        )
 
     text = tshark.show(path, "-q", *taps)
     objects = {}
@@ -45,7 +71,9 @@ def said(tshark, path, folder):
         where.mkdir(parents=True)
         where.chmod(0o777)
         tshark.show(path, "-q", "--export-objects", f"{kind},{where}")
-        objects[kind] = sorted((without_numbers(each.name), each.read_bytes()) for each in where.iterdir())
+        objects[kind] = sorted(
+            (without_numbers(each.name), each.read_bytes()) for each in where.iterdir()
+        )
     return Said(list(pdus.values()), without_numbers(text), objects)
 
 
@@ -84,47 +112,73 @@ def counts(tshark, path, stream, *arguments):
 
 
 def test_late_as_over_tcp(tshark, scratch):
-    """Cut behind its CONFIRM LINK, or its handshake: heuristics and Decode As find what TCP shows of the same."""
+    """Cut behind its CONFIRM LINK, or its handshake: heuristics and Decode As find what TCP shows
+    of the same."""
     scratch.chmod(0o777)
     for name, known in ("http11", "http"), ("tls12", "tls"):
         late = {}
-        for kind, where in ("smcr", "smcr.llc.type == 0x21"), ("tcp", "tcp.stream == 0 && tcp.flags == 0x10 && tcp.len == 0"):
+        for kind, where in ("smcr", "smcr.llc.type == 0x21"), (
+            "tcp",
+            "tcp.stream == 0 && tcp.flags == 0x10 && tcp.len == 0",
+        ):
             whole = TOP / "captures" / "applications" / f"{name}-{kind}.pcapng"
-            numbers = [int(number[0]) for (number,) in tshark.fields(whole, "frame.number", where=where)]
+            numbers = [
+                int(number[0]) for (number,) in tshark.fields(whole, "frame.number", where=where)
+            ]
             late[kind] = scratch / f"{name}-{kind}.pcapng"
             head, frames = pcapng.read(whole)
-            pcapng.write(late[kind], head, frames[numbers[1 if kind == "smcr" else 0]:])
+            pcapng.write(late[kind], head, frames[numbers[1 if kind == "smcr" else 0] :])
             late[kind].chmod(0o644)
         truth = counts(Tshark(tshark.bed, "none"), late["tcp"], "tcp.stream == 0", "-2")
         assert truth["http.request.uri"]
         assert counts(tshark, late["smcr"], "smcr.stream == 0", "-2") == truth
-        assert counts(tshark, late["smcr"], "smcr.stream == 0", "-2", "-d", f"smcr.stream==0,{known}") == truth
+        assert (
+            counts(tshark, late["smcr"], "smcr.stream == 0", "-2", "-d", f"smcr.stream==0,{known}")
+            == truth
+        )
 
 
 def followed(tshark, path, stream):
-    """What the window follows from the first message of a stream: of each protocol the filter, and the bytes."""
+    """What the window follows from the first message of a stream: of each protocol the filter, and
+    the bytes."""
     where = {"filter": f"{stream} and (http or tls)"}
     first = sharkd.ask(tshark, [sharkd.load(path), ("frames", where)])[1][0]["num"]
     asked = sharkd.ask(tshark, [sharkd.load(path), sharkd.frame(first)])[1]["fol"]
     filters = {name: each for name, each in asked if name not in ("TCP", "UDP", "SMC-R")}
-    answers = sharkd.ask(tshark, [sharkd.load(path), *(("follow", {"follow": name, "filter": each})
-                                                       for name, each in filters.items())])[1:]
-    return filters, {name: [(part.get("s", 0), part["d"]) for part in answer["payloads"]]
-                     for name, answer in zip(filters, answers, strict=True)}
+    answers = sharkd.ask(
+        tshark,
+        [
+            sharkd.load(path),
+            *(("follow", {"follow": name, "filter": each}) for name, each in filters.items()),
+        ],
+    )[1:]
+    return filters, {
+        name: [(part.get("s", 0), part["d"]) for part in answer["payloads"]]
+        for name, answer in zip(filters, answers, strict=True)
+    }
 
 
 def test_follow_from_roce(tshark, scratch):
-    """From a RoCE frame, TLS and HTTP are followed as from a TCP frame; also where a conversation stands in for TCP's."""
+    """From a RoCE frame, TLS and HTTP are followed as from a TCP frame; also where a conversation
+    stands in for TCP's."""
     for name, known in ("http11", "HTTP"), ("tls12", "TLS"):
-        over_tcp, over_smc = (TOP / "captures" / "applications" / f"{name}-{kind}.pcapng" for kind in ("tcp", "smcr"))
+        over_tcp, over_smc = (
+            TOP / "captures" / "applications" / f"{name}-{kind}.pcapng" for kind in ("tcp", "smcr")
+        )
         truth = followed(Tshark(tshark.bed, "none"), over_tcp, "tcp.stream == 0")
-        assert truth[0][known] in ("tcp.stream eq 0", "tls.stream eq 0") and truth[1][known]  # 4.6 counts those of TLS
+        assert (
+            truth[0][known] in ("tcp.stream eq 0", "tls.stream eq 0") and truth[1][known]
+        )  # 4.6 counts those of TLS
         found = followed(tshark, over_smc, "smcr.stream == 0")
         assert found[0] == truth[0]
         assert {each: [way for way, _ in parts] for each, parts in found[1].items()} == {
-            each: [way for way, _ in parts] for each, parts in truth[1].items()}
+            each: [way for way, _ in parts] for each, parts in truth[1].items()
+        }
         head, frames = pcapng.read(over_smc)
         late = scratch / f"{name}.pcapng"
         pcapng.write(late, head, frames[12:])
         late.chmod(0o644)
-        assert followed(tshark, late, "smcr.stream == 0")[0][known] in ("tcp.stream eq 1000000000", "tls.stream eq 0")
+        assert followed(tshark, late, "smcr.stream == 0")[0][known] in (
+            "tcp.stream eq 1000000000",
+            "tls.stream eq 0",
+        )

@@ -1,4 +1,5 @@
-"""The preference smcr.builtin_too: whoever filters on smc.* finds again what the built-in dissector found without us."""
+"""The preference smcr.builtin_too: whoever filters on smc.* finds again what the built-in dissector
+found without us."""
 
 import pytest
 
@@ -6,11 +7,15 @@ BOTH = ("-o", "smcr.builtin_too:TRUE")
 
 
 def shown(tshark, capture, where, *arguments):
-    lines = tshark.show(capture, "-2", "-Y", where, "-T", "fields", "-e", "frame.number", *arguments)
+    lines = tshark.show(
+        capture, "-2", "-Y", where, "-T", "fields", "-e", "frame.number", *arguments
+    )
     return {int(line) for line in lines.split()}
 
 
-@pytest.mark.parametrize("capture", ["6.1-v1-c-three-conns", "6.1-v2-e-urgent", "6.1-v1-f6-decline-confirm-link-timeout"])
+@pytest.mark.parametrize(
+    "capture", ["6.1-v1-c-three-conns", "6.1-v2-e-urgent", "6.1-v1-f6-decline-confirm-link-timeout"]
+)
 def test_both_dissectors(tshark, tshark_without, capture):
     alone = shown(tshark_without, capture, "smc && !_ws.malformed")
     assert alone

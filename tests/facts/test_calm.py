@@ -1,6 +1,7 @@
 """
-The plugin is calm: none of Wireshark's stock colour rules paints a frame because of what the plugin adds. Only the
-application's dissector, which the user can switch off, brings fields that such a rule knows.
+The plugin is calm: none of Wireshark's stock colour rules paints a frame because of what the plugin
+adds. Only the application's dissector, which the user can switch off, brings fields that such a
+rule knows.
 
 That no field and no preference of another protocol is changed is in tests/test_plugin.py.
 """
@@ -12,11 +13,14 @@ import pytest
 from bed import TOP, installed_tshark, wireshark_version
 
 pytestmark = pytest.mark.skipif(
-    "with Lua" not in installed_tshark("--version"), reason="the rules are asked by a script in Lua")
+    "with Lua" not in installed_tshark("--version"), reason="the rules are asked by a script in Lua"
+)
 
 SCRIPT = TOP / "tests" / "facts" / "colour_rules.lua"
 PAYLOAD_OFF = ("-o", "smcr.dissect_payload:FALSE")
-TTL = ("" if wireshark_version() == "4.0" else "IPv4 ") + "TTL low or unexpected"  # soft-RoCE sends with 1
+TTL = (
+    "" if wireshark_version() == "4.0" else "IPv4 "
+) + "TTL low or unexpected"  # soft-RoCE sends with 1
 
 # Each with rules that paint something of it, so that the test could fail.
 CAPTURES = {
@@ -46,11 +50,27 @@ def script(bed):
 @functools.cache
 def painted(tshark, script, capture, *arguments):
     """({rule: frames that its filter matches}, {frame: the rule that paints it})."""
-    lines = [line.split("\t") for line in tshark.show(
-        capture, "-2", "--color", "-T", "fields", "-e", "frame.number", "-e", "frame.coloring_rule.name",
-        "-X", f"lua_script:{script}", *arguments).splitlines()]
-    matched = {name: [int(number) for number in numbers.split()]
-               for kind, name, numbers in (line for line in lines if line[0] == "rule")}
+    lines = [
+        line.split("\t")
+        for line in tshark.show(
+            capture,
+            "-2",
+            "--color",
+            "-T",
+            "fields",
+            "-e",
+            "frame.number",
+            "-e",
+            "frame.coloring_rule.name",
+            "-X",
+            f"lua_script:{script}",
+            *arguments,
+        ).splitlines()
+    ]
+    matched = {
+        name: [int(number) for number in numbers.split()]
+        for kind, name, numbers in (line for line in lines if line[0] == "rule")
+    }
     assert len(matched) >= 20
     return matched, dict(line for line in lines if line[0] != "rule")
 
@@ -73,8 +93,11 @@ def test_what_soft_roce_is_painted_for_stays(tshark, tshark_without, script):
 
 
 def test_application_is_painted_unless_switched_off(tshark, script):
-    """What the application's dissector finds is the user's wish, and nothing but it makes a difference."""
-    off, on = (painted(tshark, script, "6.1-v2-j-http11", *arguments)[0] for arguments in (PAYLOAD_OFF, ()))
+    """What the application's dissector finds is the user's wish, and nothing but it makes a
+    difference."""
+    off, on = (
+        painted(tshark, script, "6.1-v2-j-http11", *arguments)[0] for arguments in (PAYLOAD_OFF, ())
+    )
     assert {name for name, frames in on.items() if frames != off[name]} == {"HTTP"}
     assert off["HTTP"] == [] and on["HTTP"]
 

@@ -1,6 +1,7 @@
 """
-The first finding of a capture is its true cause. `causes.json` has the truth of each kind of capture: what its makers did,
-and the words that the first finding must have; none where nothing is wrong. Captures of real hosts only.
+The first finding of a capture is its true cause. `causes.json` has the truth of each kind of
+capture: what its makers did, and the words that the first finding must have; none where nothing is
+wrong. Captures of real hosts only.
 """
 
 import json
@@ -15,7 +16,10 @@ from bed import APPLICATIONS, CAUSES, PACKED, TOP, captures
 from test_findings import OPTIONS
 
 TRUTH = json.loads((pathlib.Path(__file__).parent / "causes.json").read_text(encoding="utf-8"))
-PATHS = {name.removesuffix(".pcapng"): path for name, path in captures("real", *PACKED, APPLICATIONS, CAUSES).items()}
+PATHS = {
+    name.removesuffix(".pcapng"): path
+    for name, path in captures("real", *PACKED, APPLICATIONS, CAUSES).items()
+}
 
 # Causes that the report does not tell yet.
 OPEN = set()
@@ -26,8 +30,11 @@ def known(names):
     return [pytest.param(name, marks=mark) if name in OPEN else name for name in names]
 
 
-# How a finding names what it is about: ends of a connection, hosts of a flow, a link or its group, the capture.
-SUBJECT = re.compile(r"\d+\.\d+\.\d+\.\d+|[0-9a-f]*::[0-9a-f]|[Ll]ink group \d|[Cc]onnection \d|\bcapture\b|\bcut:")
+# How a finding names what it is about: ends of a connection, hosts of a flow, a link or its group,
+# the capture.
+SUBJECT = re.compile(
+    r"\d+\.\d+\.\d+\.\d+|[0-9a-f]*::[0-9a-f]|[Ll]ink group \d|[Cc]onnection \d|\bcapture\b|\bcut:"
+)
 
 
 def both(tshark, path):
@@ -64,7 +71,11 @@ def test_first_finding_is_the_truth(reports, name):
     if truth["first"]:
         assert findings[0]["kind"] == truth["first"]
         assert [word for word in truth["words"] if word not in findings[0]["text"]] == []
-    assert [word for word in truth.get("unsaid", ()) if word in text.partition("\nFindings\n")[2].partition("\n\n")[0]] == []
+    assert [
+        word
+        for word in truth.get("unsaid", ())
+        if word in text.partition("\nFindings\n")[2].partition("\n\n")[0]
+    ] == []
 
 
 @pytest.mark.parametrize("name", TRUTH)
@@ -78,20 +89,31 @@ def test_findings_have_a_subject(reports, name):
 
 def doubled(delay):
     """Each frame twice, the second time so many microseconds later."""
+
     def double(frames, path):
-        return sorted([*frames, *(pcapng.at_time(frame, pcapng.time(frame) + delay) for frame in frames)], key=pcapng.time)
+        return sorted(
+            [*frames, *(pcapng.at_time(frame, pcapng.time(frame) + delay) for frame in frames)],
+            key=pcapng.time,
+        )
+
     return double
 
 
 def without_roce(frames, path, but=b""):
     """But the packets of the host whose MAC addresses begin so."""
     roce = {packet.frame for packet in wire.roce(path)}
-    return [frame for frame in frames if frame.number not in roce or but and alterations.host(frame) == but]
+    return [
+        frame
+        for frame in frames
+        if frame.number not in roce or but and alterations.host(frame) == but
+    ]
 
 
 def roce_of(nth):
     """RoCE of one host only."""
-    return lambda frames, path: without_roce(frames, path, sorted(set(map(alterations.host, frames)))[nth])
+    return lambda frames, path: without_roce(
+        frames, path, sorted(set(map(alterations.host, frames)))[nth]
+    )
 
 
 def without_acknowledgements(frames, path):
@@ -99,15 +121,26 @@ def without_acknowledgements(frames, path):
     return [frame for frame in frames if frame.number not in bare]
 
 
-# capture, how it is altered, kind of the first finding (None: nothing is wrong), what the findings do not say
+# capture, how it is altered, kind of the first finding (None: nothing is wrong), what the findings
+# do not say
 ALTERED = [
     ("6.1-v2-c-three-conns", doubled(300), None, []),
     ("6.1-v2-q-forty-conns", doubled(5000), None, []),
     ("6.1-v1-h4-two-links-rkeys", without_roce, "no_roce", ["RKey", "number"]),
     ("6.1-v2-g1-server-killed", roce_of(0), "abort", ["server aborted", "client aborted"]),
     ("6.1-v2-g1-server-killed", roce_of(1), "abort", ["server aborted", "client aborted"]),
-    ("6.1-v2-d-bulk-slow-reader", without_acknowledgements, "buffer_full", ["slowly", "round trip"]),
-    ("6.1-v2-w-smc-unloaded-server", lambda frames, path: alterations.snapped(frames, 96), "handshake_unfinished", []),
+    (
+        "6.1-v2-d-bulk-slow-reader",
+        without_acknowledgements,
+        "buffer_full",
+        ["slowly", "round trip"],
+    ),
+    (
+        "6.1-v2-w-smc-unloaded-server",
+        lambda frames, path: alterations.snapped(frames, 96),
+        "handshake_unfinished",
+        [],
+    ),
 ]
 
 
@@ -121,8 +154,11 @@ def test_altered_captures_blame_nobody(tshark, scratch):
         findings, text = both(tshark, path)
         told = [each["text"] for each in findings]
         grave = [each["kind"] for each in findings if each["severity"] != "info"]
-        if (grave or [None])[0] != kind or ("Nothing is wrong" in text) != (kind is None) or any(
-                word in each for word in unsaid for each in told):
+        if (
+            (grave or [None])[0] != kind
+            or ("Nothing is wrong" in text) != (kind is None)
+            or any(word in each for word in unsaid for each in told)
+        ):
             wrong[name, number] = told
     assert wrong == {}
 
@@ -132,10 +168,20 @@ def test_altered_captures_blame_nobody(tshark, scratch):
 
 # capture, arguments of the report, what the findings say, what they do not say
 ENDS = [
-    ("rule-cdc-abort", ",smcr.port == 41004", "ended with an abort; the server had closed it in frame 54", None),
+    (
+        "rule-cdc-abort",
+        ",smcr.port == 41004",
+        "ended with an abort; the server had closed it in frame 54",
+        None,
+    ),
     ("rule-cdc-abort", ",smcr.port == 41003", "ended with an abort", "had closed it"),
     ("rule-cdc-abort", ",smcr.port == 41005", "ended with an abort", "had closed it"),
-    ("peer-second-link", "", "silent in the last 4.70 s; other packets pass between the hosts", "path is down"),
+    (
+        "peer-second-link",
+        "",
+        "silent in the last 4.70 s; other packets pass between the hosts",
+        "path is down",
+    ),
 ]
 
 

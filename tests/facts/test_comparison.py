@@ -1,6 +1,6 @@
 """
-docs/limits.md keeps its word: every field of Wireshark's own `smc` dissector has its counterpart, and what that
-dissector shows of a message the plugin shows too.
+docs/limits.md keeps its word: every field of Wireshark's own `smc` dissector has its counterpart,
+and what that dissector shows of a message the plugin shows too.
 """
 
 import functools
@@ -12,11 +12,17 @@ from bed import TOP, captures
 
 ROW = re.compile(r"\| `(smc\.[^`]*)`[^|]*\| (`smcr\.[^|]*`) \|")
 
-# What the built-in dissector reads from the wrong bytes, or takes for a message: {field: captures}, None for all.
+# What the built-in dissector reads from the wrong bytes, or takes for a message: {field: captures},
+# None for all.
 WRONG = {
     "smc.add.link.cont.rmb": None,  # two bytes too early
     "smc.reserved": None,  # wherever it has no field
-    "smc.confirm.rkey.retry.rkey.set": {"llc-confirm-rkey-cont", "peer-foreign", "peer-rkeys", "vectors"},  # a continuation has no such flag
+    "smc.confirm.rkey.retry.rkey.set": {
+        "llc-confirm-rkey-cont",
+        "peer-foreign",
+        "peer-rkeys",
+        "vectors",
+    },  # a continuation has no such flag
     "smc.add.link.response.reject_reason": {"llc-v2-byte-order"},  # of a response that accepts
     "smc.add.link": {"rfc-peer", "peer-foreign"},  # the layout of RFC 7609
     "smc.proposal.rocev2.gid.ipv4": {"roce-ipv6"},  # the end of an IPv6 address
@@ -32,8 +38,10 @@ def counterparts():
 
 
 def is_wrong(field, capture):
-    return any((field + ".").startswith(start + ".") and (where is None or capture in where)
-               for start, where in WRONG.items())
+    return any(
+        (field + ".").startswith(start + ".") and (where is None or capture in where)
+        for start, where in WRONG.items()
+    )
 
 
 def plain(value):
@@ -56,9 +64,16 @@ def plain(value):
 
 def values(tshark, capture, names):
     """{frame: {field: values}} of the frames that have any."""
-    rows = tshark.fields(capture, "frame.number", *names, where="not icmp", two_pass=True)  # which quotes packets
-    return {int(row[0][0]): {name: [plain(value) for value in found] for name, found in zip(names, row[1:]) if found}
-            for row in rows if any(row[1:])}
+    rows = tshark.fields(
+        capture, "frame.number", *names, where="not icmp", two_pass=True
+    )  # which quotes packets
+    return {
+        int(row[0][0]): {
+            name: [plain(value) for value in found] for name, found in zip(names, row[1:]) if found
+        }
+        for row in rows
+        if any(row[1:])
+    }
 
 
 @functools.cache

@@ -1,4 +1,5 @@
-"""On real captures every message is found, as often as it was sent, and nothing is wrong with it."""
+"""On real captures every message is found, as often as it was sent, and nothing is wrong with
+it."""
 
 import collections
 
@@ -9,8 +10,19 @@ import pytest
 # Scenarios in which nothing goes wrong and nothing is refused (captures/README.md describes them).
 CLEAN = {"a", "a2", "a3", "a4", "b", "c", "d", "e", "g3", "h4", "i", "j"}
 
-KINDS = ("smcr.clc.type", "smcr.llc.type", "smcr.cdc.seq", "smcr.write.len")  # what messages of each kind have
-FIELDS = (*KINDS, "smcr.clc.version", "smcr.llc.response", "smcr.llc.length", "infiniband.bth.opcode")
+KINDS = (
+    "smcr.clc.type",
+    "smcr.llc.type",
+    "smcr.cdc.seq",
+    "smcr.write.len",
+)  # what messages of each kind have
+FIELDS = (
+    *KINDS,
+    "smcr.clc.version",
+    "smcr.llc.response",
+    "smcr.llc.length",
+    "infiniband.bth.opcode",
+)
 
 real_captures = pytest.mark.parametrize("name", ground_truth.names())
 
@@ -30,7 +42,9 @@ def rows(tshark, name, which, *fields):
 def clc_counts(tshark, name):
     for types, versions in rows(tshark, name, "smcr.clc.type", "smcr.clc.type", "smcr.clc.version"):
         assert len(types) == len(versions)
-        yield from (("CLC", integer(kind), integer(version)) for kind, version in zip(types, versions))
+        yield from (
+            ("CLC", integer(kind), integer(version)) for kind, version in zip(types, versions)
+        )
 
 
 def llc_counts(tshark, name):
@@ -41,20 +55,24 @@ def llc_counts(tshark, name):
 
 
 def cdc_counts(tshark, name):
-    for numbers, in rows(tshark, name, "smcr.cdc.seq", "smcr.cdc.seq"):
+    for (numbers,) in rows(tshark, name, "smcr.cdc.seq", "smcr.cdc.seq"):
         yield from (("CDC",) for _ in numbers)
 
 
 def write_counts(tshark, name):
-    for opcodes, in rows(tshark, name, "smcr.write.len", "infiniband.bth.opcode"):
+    for (opcodes,) in rows(tshark, name, "smcr.write.len", "infiniband.bth.opcode"):
         yield ("WRITE", integer(opcodes[0]))
 
 
-@pytest.mark.parametrize("protocol, count", [("CLC", clc_counts), ("LLC", llc_counts), ("CDC", cdc_counts),
-                                             ("WRITE", write_counts)])
+@pytest.mark.parametrize(
+    "protocol, count",
+    [("CLC", clc_counts), ("LLC", llc_counts), ("CDC", cdc_counts), ("WRITE", write_counts)],
+)
 @real_captures
 def test_every_message_is_found(tshark, name, protocol, count):
-    expected = {kind: n for kind, n in ground_truth.message_counts(name).items() if kind[0] == protocol}
+    expected = {
+        kind: n for kind, n in ground_truth.message_counts(name).items() if kind[0] == protocol
+    }
     assert collections.Counter(count(tshark, name)) == expected
 
 

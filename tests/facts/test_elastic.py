@@ -1,4 +1,5 @@
-"""Fields in OpenSearch and Elasticsearch: what `tshark -T ek` prints fits the mapping that docs/report.md makes."""
+"""Fields in OpenSearch and Elasticsearch: what `tshark -T ek` prints fits the mapping that
+docs/report.md makes."""
 
 import collections
 import ipaddress
@@ -9,8 +10,15 @@ import pytest
 from bed import TOP
 
 MEND = TOP / "docs" / "elastic-mapping.jq"
-CAPTURES = ["6.1-v2-n-lossy", "6.1-v2-h1-two-links-second-fails", "6.1-v1-b-first-contact-ipv6",
-            "6.1-v2-f1-decline-server-no-device", "llc-v2-byte-order", "clc-length", "llc-counts"]
+CAPTURES = [
+    "6.1-v2-n-lossy",
+    "6.1-v2-h1-two-links-second-fails",
+    "6.1-v1-b-first-contact-ipv6",
+    "6.1-v2-f1-decline-server-no-device",
+    "llc-v2-byte-order",
+    "clc-length",
+    "llc-counts",
+]
 RANGES = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 
@@ -45,9 +53,16 @@ def types(tshark, raw_mapping, tmp_path_factory):
     """{name of a field of ours: its type}, in the mapping that is mended."""
     rows = tmp_path_factory.mktemp("fields") / "fields"
     rows.write_text(tshark.run("-G", "fields"), encoding="utf-8")
-    result = subprocess.run(["jq", "--rawfile", "fields", rows, "-f", MEND], input=raw_mapping, capture_output=True,
-                            text=True, check=True)
-    of_ours = json.loads(result.stdout)["mappings"]["properties"]["layers"]["properties"]["smcr"]["properties"]
+    result = subprocess.run(
+        ["jq", "--rawfile", "fields", rows, "-f", MEND],
+        input=raw_mapping,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    of_ours = json.loads(result.stdout)["mappings"]["properties"]["layers"]["properties"]["smcr"][
+        "properties"
+    ]
     return {name: row["type"] for name, row in of_ours.items()}
 
 
@@ -57,14 +72,24 @@ def test_each_field_has_one_type(tshark, raw_mapping):
 
     def note(pairs):
         for name, value in pairs:
-            if isinstance(value, dict) and isinstance(value.get("type"), str) and name.startswith("smcr_"):
+            if (
+                isinstance(value, dict)
+                and isinstance(value.get("type"), str)
+                and name.startswith("smcr_")
+            ):
                 found[name].add(value["type"])
         return dict(pairs)
 
     json.loads(raw_mapping, object_pairs_hook=note)
-    assert len(found) > 200 and {name: kinds for name, kinds in found.items() if len(kinds) > 1} == {}
-    names = collections.Counter(filter.replace(".", "_") for filter, _, _, _ in tshark.registered_fields())
-    assert {name for name, count in names.items() if count > 1} == set(), "two fields would be one in the index"
+    assert (
+        len(found) > 200 and {name: kinds for name, kinds in found.items() if len(kinds) > 1} == {}
+    )
+    names = collections.Counter(
+        filter.replace(".", "_") for filter, _, _, _ in tshark.registered_fields()
+    )
+    assert {
+        name for name, count in names.items() if count > 1
+    } == set(), "two fields would be one in the index"
 
 
 def values_of(layer):
@@ -84,4 +109,8 @@ def test_documents_fit_the_mapping(tshark, types, name):
     assert len(found) > 20
     unknown = {each for each, _ in found if each not in types and each.startswith("smcr_")}
     assert unknown == set(), "no such field in the mapping"
-    assert [(each, value, types[each]) for each, value in found if each in types and not fits(value, types[each])] == []
+    assert [
+        (each, value, types[each])
+        for each, value in found
+        if each in types and not fits(value, types[each])
+    ] == []

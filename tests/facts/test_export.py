@@ -1,6 +1,6 @@
 """
-Export Objects: each direction of each connection becomes a file that holds what the program sent, byte for byte; of
-what the capture does not have in full, the file's name says how much is missing.
+Export Objects: each direction of each connection becomes a file that holds what the program sent,
+byte for byte; of what the capture does not have in full, the file's name says how much is missing.
 """
 
 import base64
@@ -24,12 +24,18 @@ def export(tshark, scratch, capture, *options):
 
 
 def expected(name):
-    """The files of a capture in which nothing is missing: connections are numbered from 0, empty streams have none."""
-    return {f"stream-{number - 1}-{NAMES[direction]}.bin": data
-            for (number, direction), data in sent(name).items() if data}
+    """The files of a capture in which nothing is missing: connections are numbered from 0, empty
+    streams have none."""
+    return {
+        f"stream-{number - 1}-{NAMES[direction]}.bin": data
+        for (number, direction), data in sent(name).items()
+        if data
+    }
 
 
-@pytest.mark.parametrize("name", [name for name in CAPTURES if name not in {name for name, _ in LAST_BYTES}])
+@pytest.mark.parametrize(
+    "name", [name for name in CAPTURES if name not in {name for name, _ in LAST_BYTES}]
+)
 def test_what_was_sent(tshark, scratch, name):
     files = export(tshark, scratch, name)
     assert files == expected(name) and files
@@ -52,8 +58,15 @@ def test_capture_starts_late(tshark, scratch, name, number):
     for direction, size in enumerate(LAST_BYTES[name, number]):
         truth = sent(name)[number, direction]
         missing = len(truth) - size
-        assert files.pop(f"stream-{number - 1}-{NAMES[direction]}-{missing}-bytes-missing.bin") == truth[-size:]
-    assert files == {name: data for name, data in expected(name).items() if not name.startswith(f"stream-{number - 1}-")}
+        assert (
+            files.pop(f"stream-{number - 1}-{NAMES[direction]}-{missing}-bytes-missing.bin")
+            == truth[-size:]
+        )
+    assert files == {
+        name: data
+        for name, data in expected(name).items()
+        if not name.startswith(f"stream-{number - 1}-")
+    }
 
 
 @pytest.mark.parametrize("name", [*FELL_BACK, *NO_SMC])
@@ -68,18 +81,26 @@ LOST = ("6.1-v2-c-three-conns", 2, 1)
 def lost_packet(tshark, place):
     """The place-th WRITE packet of a stream: its frame, and its bytes."""
     name, number, direction = LOST
-    rows = traffic.rows(tshark, name, "frame.number", "smcr.stream.offset", "smcr.write.len",
-                        where=f"smcr.stream == {number - 1} && smcr.dir == {direction} && smcr.write.len")
+    rows = traffic.rows(
+        tshark,
+        name,
+        "frame.number",
+        "smcr.stream.offset",
+        "smcr.write.len",
+        where=f"smcr.stream == {number - 1} && smcr.dir == {direction} && smcr.write.len",
+    )
     packets = [[int(value[0]) for value in row.values()] for row in rows]
     frame, start, length = packets[place]
     return frame, start, start + length
 
 
-@pytest.mark.parametrize("place", [3, 4, 5, -1], ids=["first of a request", "middle", "last", "last of the stream"])
+@pytest.mark.parametrize(
+    "place", [3, 4, 5, -1], ids=["first of a request", "middle", "last", "last of the stream"]
+)
 def test_packet_is_missing(tshark, scratch, place):
     """
-    All other bytes are there, in their order. The last ones are known from the CDC message that announces them; so are
-    those of a request whose first packet is missing.
+    All other bytes are there, in their order. The last ones are known from the CDC message that
+    announces them; so are those of a request whose first packet is missing.
     """
     name, number, direction = LOST
     frame, start, end = lost_packet(tshark, place)
@@ -102,30 +123,46 @@ def test_data_cut_short(tshark, scratch):
     files, truth = export(tshark, scratch, path), sent(name)
     assert len(files) == len(truth) and any("missing" in file for file in files)
     for (number, direction), data in truth.items():
-        rows = traffic.rows(tshark, name, "smcr.stream.offset", "smcr.write.len", "infiniband.reth.r_key",
-                            where=f"smcr.stream == {number - 1} && smcr.dir == {direction} && smcr.write.len")
+        rows = traffic.rows(
+            tshark,
+            name,
+            "smcr.stream.offset",
+            "smcr.write.len",
+            "infiniband.reth.r_key",
+            where=f"smcr.stream == {number - 1} && smcr.dir == {direction} && smcr.write.len",
+        )
         kept = b""
         for (offset, *_), (length, *_), reth in (row.values() for row in rows):
             room = snap - 14 - 20 - 8 - traffic.BTH - (traffic.RETH if reth else 0)
-            kept += data[int(offset):int(offset) + min(int(length), room)]
+            kept += data[int(offset) : int(offset) + min(int(length), room)]
         missing = f"-{len(data) - len(kept)}-bytes-missing" if len(kept) < len(data) else ""
         assert files[f"stream-{number - 1}-{NAMES[direction]}{missing}.bin"] == kept
 
 
 def test_list_can_be_asked_for_again(tshark):
-    """As Wireshark's window does: the same list each time, of one capture after another, and the bytes of each row."""
+    """As Wireshark's window does: the same list each time, of one capture after another, and the
+    bytes of each row."""
     names = ("6.1-v2-c-three-conns", "6.1-v2-c-three-conns", "6.1-v2-a-first-contact-ipv4")
     ask = ("tap", {"tap0": "eo:smcr"})
-    requests = [request for name in names for request in (sharkd.load(tshark.bed.capture(name)), ask, ask)]
+    requests = [
+        request for name in names for request in (sharkd.load(tshark.bed.capture(name)), ask, ask)
+    ]
     requests += [("download", {"token": f"eo:smcr_{row}"}) for row in range(2)]
     answers = sharkd.ask(tshark, requests)
     lists = [answer["taps"][0]["objects"] for answer in answers if "taps" in answer]
     assert lists[0] == lists[1] == lists[2] == lists[3] != lists[4] == lists[5]
     for name, objects in zip(names, lists[::2], strict=True):
         assert {each["filename"]: each["len"] for each in objects} == {
-            file: len(data) for file, data in expected(name).items()}
+            file: len(data) for file, data in expected(name).items()
+        }
     ends = {each["filename"]: each["hostname"] for each in lists[4]}
-    (_, client, client_port, server, server_port), = traffic.connections(tshark, names[2]).values()
-    assert ends == {"stream-0-client-to-server.bin": f"{client}:{client_port} to {server}:{server_port}",
-                    "stream-0-server-to-client.bin": f"{server}:{server_port} to {client}:{client_port}"}
-    assert {answer["file"]: base64.b64decode(answer["data"]) for answer in answers[-2:]} == expected(names[2])
+    ((_, client, client_port, server, server_port),) = traffic.connections(
+        tshark, names[2]
+    ).values()
+    assert ends == {
+        "stream-0-client-to-server.bin": f"{client}:{client_port} to {server}:{server_port}",
+        "stream-0-server-to-client.bin": f"{server}:{server_port} to {client}:{client_port}",
+    }
+    assert {
+        answer["file"]: base64.b64decode(answer["data"]) for answer in answers[-2:]
+    } == expected(names[2])

@@ -1,6 +1,6 @@
 """
-What a report finds. The first finding is the cause: its frame is held against the bytes of the capture or against its
-ground truth, never against the plugin's own fields.
+What a report finds. The first finding is the cause: its frame is held against the bytes of the
+capture or against its ground truth, never against the plugin's own fields.
 """
 
 import collections
@@ -15,7 +15,8 @@ from bed import ALL, PACKED, TOP, captures
 from test_healthy import healthy
 from test_output import INFO_COLUMN
 
-# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the plugin, too.
+# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the
+# plugin, too.
 OPTIONS = ("--disable-protocol", "rpcordma", "-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE")
 CAPTURES = captures() | captures(*PACKED)
 NAMES = {name.removesuffix(".pcapng"): path for name, path in CAPTURES.items()}
@@ -23,7 +24,7 @@ NAMES = {name.removesuffix(".pcapng"): path for name, path in CAPTURES.items()}
 # Bytes of frames, by display filters of Wireshark's own.
 DECLINE = "tcp.payload[0:5] == e2:d4:c3:d9:04"
 CLC = "tcp.payload[0:4] == e2:d4:c3:d9"
-SEND = "udp.dstport == 4791 && frame[42:1] == 04"      # over IPv4: RC SEND Only
+SEND = "udp.dstport == 4791 && frame[42:1] == 04"  # over IPv4: RC SEND Only
 SEND_IPV6 = "udp.dstport == 4791 && frame[62:1] == 04"
 NAK = "infiniband.aeth.syndrome.opcode == 3"
 CE = "ip.dsfield.ecn == 3"
@@ -37,7 +38,9 @@ DELETE_LINK_IPV6 = f"{SEND_IPV6} && frame[74:1] == 04"
 def truth(name):
     """What the captures of RoCE say of themselves."""
     path = NAMES[name]
-    return json.loads((path.parent / f"{name}.json").read_text(encoding="utf-8"))["truth_from_bytes"]
+    return json.loads((path.parent / f"{name}.json").read_text(encoding="utf-8"))[
+        "truth_from_bytes"
+    ]
 
 
 def first(where):
@@ -47,13 +50,23 @@ def first(where):
 
 def first_of(key, *, meaning=""):
     """The first frame in a list of the ground truth."""
-    return lambda tshark, name: next(each["frame"] for each in truth(name)[key] if meaning in each.get("meaning", ""))
+    return lambda tshark, name: next(
+        each["frame"] for each in truth(name)[key] if meaning in each.get("meaning", "")
+    )
 
 
 def fourth_time(tshark, name):
-    """The first packet that is there for the fourth time, with no packet of its receiver since the first."""
-    rows = tshark.fields(name, "frame.number", "ip.src", "ip.dst", "infiniband.bth.destqp", "infiniband.bth.psn",
-                         where="udp.dstport == 4791 && !icmp")
+    """The first packet that is there for the fourth time, with no packet of its receiver since the
+    first."""
+    rows = tshark.fields(
+        name,
+        "frame.number",
+        "ip.src",
+        "ip.dst",
+        "infiniband.bth.destqp",
+        "infiniband.bth.psn",
+        where="udp.dstport == 4791 && !icmp",
+    )
     seen = collections.Counter()
     for (number,), (src,), (dst,), *packet in rows:
         for key in [key for key in seen if key[:2] == (dst, src)]:
@@ -89,8 +102,11 @@ CAUSES = {
     "6.1-v2-h1-two-links-second-fails": ("link_lost", "warn", first(DELETE_LINK)),
     # the asymmetric link carries nothing on these networks
     "6.1-v1-h3-asymmetric-links": ("link_failed", "note", first(DELETE_LINK_IPV6)),
-    "6.1-v2-h6-late-second-link-asymmetric":
-        ("link_failed", "warn", first("ip.src == 10.0.0.2 && ip.dst == 10.0.1.1 && udp.dstport == 4791")),
+    "6.1-v2-h6-late-second-link-asymmetric": (
+        "link_failed",
+        "warn",
+        first("ip.src == 10.0.0.2 && ip.dst == 10.0.1.1 && udp.dstport == 4791"),
+    ),
     # the server's RoCE device is deleted: its packets end, the client's go out again and again
     "7.2-v2-g5-device-removed": ("reset", "warn", first("tcp.flags.reset == 1")),
     # the server is killed with data that it has not read
@@ -108,12 +124,21 @@ CAUSES = {
     "icrc-wrong": ("wrong_icrc", "error", first_of("icrc_wrong_frames")),
     "icrc-flipped-rping": ("wrong_icrc", "error", first_of("icrc_wrong_frames")),
     # nobody listens
-    "cm-reject": ("cm_rejected", "warn", lambda tshark, name: next(
-        each["frame"] for each in truth(name)["cm_messages"] if each["attr"].startswith("REJ"))),
+    "cm-reject": (
+        "cm_rejected",
+        "warn",
+        lambda tshark, name: next(
+            each["frame"] for each in truth(name)["cm_messages"] if each["attr"].startswith("REJ")
+        ),
+    ),
     # RDMA-CM messages are lost
     "cm-loss": ("cm_repeat", "note", None),
     # a connection is older than the capture, and nothing is wrong with it: its first CDC message
-    "6.1-v1-c2-capture-starts-late": ("late_start", "note", first(f"{SEND_IPV6} && frame[74:2] == fe:2c")),
+    "6.1-v1-c2-capture-starts-late": (
+        "late_start",
+        "note",
+        first(f"{SEND_IPV6} && frame[74:2] == fe:2c"),
+    ),
 }
 
 
@@ -129,11 +154,12 @@ def reports(tshark):
     def make(name):
         if name not in made:
             arguments = (*OPTIONS, "-2", "-q", "-z", "smcr,json", "-z", "smcr,report")
-            printed = tshark.bed.keep(("findings", name), lambda: tshark.show(path_of(tshark, name), *arguments).encode()
-                                      ).decode()
+            printed = tshark.bed.keep(
+                ("findings", name), lambda: tshark.show(path_of(tshark, name), *arguments).encode()
+            ).decode()
             start = printed.index("{")
             report, end = json.JSONDecoder().raw_decode(printed, start)
-            made[name] = report, printed[:start] + printed[end + 1:]
+            made[name] = report, printed[:start] + printed[end + 1 :]
         return made[name]
 
     return make
@@ -170,7 +196,10 @@ def check_sound(found):
     severities = [["error", "warn", "note", "info"].index(each["severity"]) for each in found]
     assert len(found) <= 10 and severities == sorted(severities)
     assert len({each["text"] for each in found}) == len(found)
-    assert all(each["count"] and each["text"] and (each["frame"] is None) == (each["time"] is None) for each in found)
+    assert all(
+        each["count"] and each["text"] and (each["frame"] is None) == (each["time"] is None)
+        for each in found
+    )
     assert [each["text"] for each in found if len(each["text"].split()) > 32] == []
 
 
@@ -182,24 +211,44 @@ def table(printed):
 
 def disagreements(report, numbers_of):
     """
-    What findings say otherwise than their filters find: each selects its frame, and its number is what its unit
-    says. `numbers_of` runs tshark with columns of `-z io,stat`; a filter that is none would make it fail.
+    What findings say otherwise than their filters find: each selects its frame, and its number is
+    what its unit says. `numbers_of` runs tshark with columns of `-z io,stat`; a filter that is none
+    would make it fail.
     """
     units = [(each, unit) for each in report["findings"] if (unit := finding_units.unit_of(each))]
-    columns = [[finding_units.frames(f"({each['filter']})" + (f" && frame.number == {each['frame']}" if each["frame"] else "")),
-                *unit.columns(each, report)] for each, unit in units]
+    columns = [
+        [
+            finding_units.frames(
+                f"({each['filter']})"
+                + (f" && frame.number == {each['frame']}" if each["frame"] else "")
+            ),
+            *unit.columns(each, report),
+        ]
+        for each, unit in units
+    ]
     numbers = numbers_of([each for some in columns for each in some])
     for (finding, unit), some in zip(units, columns, strict=True):
-        [selected, *counted], numbers = numbers[:len(some)], numbers[len(some):]
-        wrong = unit.wrong(finding, counted, report) if selected else "the filter does not find its frame"
+        [selected, *counted], numbers = numbers[: len(some)], numbers[len(some) :]
+        wrong = (
+            unit.wrong(finding, counted, report)
+            if selected
+            else "the filter does not find its frame"
+        )
         if wrong:
-            yield f"{finding['kind']}, {finding['count']}: {wrong} ({finding['text']}; {finding['filter']})"
+            yield (
+                f"{finding['kind']}, {finding['count']}: {wrong} ({finding['text']}; "
+                f"{finding['filter']})"
+            )
 
 
-# Words of the Info column that run together: a number with the word behind it, ours with what stands before, a bracket
-# with what follows.
-JOINTS = re.compile(r"(?<![\w.:%/=-])\d+[a-z]{4,}(?![\w.:%/=-])|\w(?:answers frame|ACK of frame|(?:refuses|expects|is not ready"
-                    r" for) (?:frame|PSN)|RDMA WRITE Len|CDC Seq|CNP QP|RC Acknowledge)\b|^(?:\[[^]]*\] )*\[[^]]*\](?=\w)")
+# Words of the Info column that run together: a number with the word behind it, ours with what
+# stands before, a bracket with what follows.
+JOINTS = re.compile(
+    r"(?<![\w.:%/=-])\d+[a-z]{4,}(?![\w.:%/=-])|\w(?:answers frame|ACK of frame|(?:refuses|"
+    r"expects|is not ready"
+    r" for) (?:frame|PSN)|RDMA WRITE Len|CDC Seq|CNP QP|RC Acknowledge)\b|^(?:\[[^]]*\] "
+    r")*\[[^]]*\](?=\w)"
+)
 
 
 def joints(infos):
@@ -207,11 +256,27 @@ def joints(infos):
 
 
 def test_joints_are_found():
-    apart = ["[Retransmission: NAK] 1 → 2 RDMA WRITE Len=3", "RC Acknowledge QP=0x0abcdef ACK of frame 9, again",
-             "NVMe offset 0 answers frame 6", "HTTP/1.1 200 ok", "Continuation 10.0.0.1: 3rd", "[Duplicate] [Peer silent] CDC Seq=1"]
-    joined = ["NVMe offset 0answers frame 6", "Len: 131072answers frame 450", "[NAK: x]RC Acknowledge", "xCDC Seq=1",
-              "QP=0x000011ACK of frame 3", "QP=0x11 refusesrefuses PSN 3", "Len=5bytes", "7 messages 12done"]
-    assert joints(apart) == [] and joints(joined) == [each for each in joined if each != "Len=5bytes"]
+    apart = [
+        "[Retransmission: NAK] 1 → 2 RDMA WRITE Len=3",
+        "RC Acknowledge QP=0x0abcdef ACK of frame 9, again",
+        "NVMe offset 0 answers frame 6",
+        "HTTP/1.1 200 ok",
+        "Continuation 10.0.0.1: 3rd",
+        "[Duplicate] [Peer silent] CDC Seq=1",
+    ]
+    joined = [
+        "NVMe offset 0answers frame 6",
+        "Len: 131072answers frame 450",
+        "[NAK: x]RC Acknowledge",
+        "xCDC Seq=1",
+        "QP=0x000011ACK of frame 3",
+        "QP=0x11 refusesrefuses PSN 3",
+        "Len=5bytes",
+        "7 messages 12done",
+    ]
+    assert joints(apart) == [] and joints(joined) == [
+        each for each in joined if each != "Len=5bytes"
+    ]
 
 
 def check_filters_and_info(tshark, name, report, options=OPTIONS):
@@ -220,7 +285,11 @@ def check_filters_and_info(tshark, name, report, options=OPTIONS):
 
     def numbers_of(columns):
         statistic = ["-z", ",".join(["io,stat,0", *columns])] if columns else []
-        printed.append(tshark.show(path_of(tshark, name), *options, "-2", "-T", "fields", "-e", INFO_COLUMN, *statistic))
+        printed.append(
+            tshark.show(
+                path_of(tshark, name), *options, "-2", "-T", "fields", "-e", INFO_COLUMN, *statistic
+            )
+        )
         return table(printed[0]) if columns else []
 
     assert list(disagreements(report, numbers_of)) == []
@@ -230,7 +299,9 @@ def check_filters_and_info(tshark, name, report, options=OPTIONS):
 def check_page(text, found):
     """It is one page, whatever the capture; findings that do not fit are counted."""
     lines = text.splitlines()
-    assert [line for line in lines if len(line) > 72 or line != line.rstrip()] == [] and len(lines) <= 60
+    assert [line for line in lines if len(line) > 72 or line != line.rstrip()] == [] and len(
+        lines
+    ) <= 60
     words = " ".join(text.split())
     left = [each for each in found if each["text"] not in words]
     assert not left or f"and {len(left)} more: -z smcr,json" in words
@@ -256,8 +327,10 @@ def test_report_of(tshark, reports, name):
     check_page(text, report["findings"])
 
 
-@pytest.mark.parametrize("name", list(NAMES)[::1 if ALL else 25])
+@pytest.mark.parametrize("name", list(NAMES)[:: 1 if ALL else 25])
 def test_filters_and_info_by_default(tshark, name):
     """Without the preferences that bring in the packets of other programs."""
-    report = json.loads(tshark.show(path_of(tshark, name), *OPTIONS[:2], "-2", "-q", "-z", "smcr,json"))
+    report = json.loads(
+        tshark.show(path_of(tshark, name), *OPTIONS[:2], "-2", "-q", "-z", "smcr,json")
+    )
     check_filters_and_info(tshark, name, report, OPTIONS[:2])

@@ -1,6 +1,6 @@
 """
-Follow Stream gives what the programs sent, byte for byte, whatever became of the frames that carried it; and
-smcr.stream.offset says of each RDMA WRITE where in it its bytes are.
+Follow Stream gives what the programs sent, byte for byte, whatever became of the frames that
+carried it; and smcr.stream.offset says of each RDMA WRITE where in it its bytes are.
 """
 
 import base64
@@ -16,8 +16,9 @@ from follow import follow, follow_all, hexdump, raw, streams
 
 ENDS = ("c2s", "s2c")
 
-# Connections of which the capture lacks the beginning: the bytes that it has (captures/README.md). Which connection it
-# is, is known only at its first CDC message, which comes after the data: one pass cannot follow it.
+# Connections of which the capture lacks the beginning: the bytes that it has (captures/README.md).
+# Which connection it is, is known only at its first CDC message, which comes after the data: one
+# pass cannot follow it.
 LAST_BYTES = {("6.1-v1-c2-capture-starts-late", 1): (700, 900)}
 # Aborted connections: the bytes that were written to the wire before, by direction.
 FIRST_BYTES = {("6.1-v2-g1-server-killed", 1): (None, 500)}
@@ -41,16 +42,23 @@ def sent(name):
     return traffic.streams(TOP / "captures" / "real" / f"{name}.streams")
 
 
-WHOLE = [(name, number) for name in ground_truth.names() if over_rdma(name)
-         for number in sorted({number for number, _ in digests(name)})
-         if (name, number) not in LAST_BYTES and (name, number) not in FIRST_BYTES]
+WHOLE = [
+    (name, number)
+    for name in ground_truth.names()
+    if over_rdma(name)
+    for number in sorted({number for number, _ in digests(name)})
+    if (name, number) not in LAST_BYTES and (name, number) not in FIRST_BYTES
+]
 FELL_BACK = [name for name in ground_truth.names() if not over_rdma(name) and name not in NO_SMC]
 OVER_RDMA = [name for name in ground_truth.names() if over_rdma(name)]
 
 
 def test_ground_truth_is_not_empty():
-    assert len(WHOLE) > 40 and len(FELL_BACK) >= 5 and {"6.1-v1-n-lossy", "6.1-v2-h1-two-links-second-fails"} <= {
-        name for name, _ in WHOLE}
+    assert (
+        len(WHOLE) > 40
+        and len(FELL_BACK) >= 5
+        and {"6.1-v1-n-lossy", "6.1-v2-h1-two-links-second-fails"} <= {name for name, _ in WHOLE}
+    )
 
 
 @pytest.mark.parametrize("name, number", WHOLE)
@@ -64,7 +72,10 @@ def test_what_was_sent(tshark, name, number):
     truth = digests(name)
     for direction in (0, 1):
         size, digest = truth.get((number, direction), (0, hashlib.sha256(b"").hexdigest()))
-        assert (len(got[direction]), hashlib.sha256(got[direction]).hexdigest()) == (size, digest), ENDS[direction]
+        assert (len(got[direction]), hashlib.sha256(got[direction]).hexdigest()) == (
+            size,
+            digest,
+        ), ENDS[direction]
     assert again[number - 1] == body
 
 
@@ -74,7 +85,8 @@ def test_alone_as_with_others(tshark):
     for passes in ((), ("-2",)):
         bodies = follow_all(tshark, name, range(3), *passes)
         assert [follow(tshark, name, index, two_pass=bool(passes)) for index in range(3)] == [
-            bodies[index] for index in range(3)]
+            bodies[index] for index in range(3)
+        ]
 
 
 @pytest.mark.parametrize("name, number", FIRST_BYTES)
@@ -82,9 +94,16 @@ def test_aborted_connection(tshark, name, number):
     """All that was written: the WRITE frames carry it."""
     got = streams(raw(follow(tshark, name, number - 1)))
     for direction in (0, 1):
-        rows = traffic.rows(tshark, name, "smcr.stream.offset", "smcr.write.len",
-                            where=f"smcr.stream == {number - 1} && smcr.dir == {direction} && smcr.write.len")
-        written = max(int(row["smcr.stream.offset"][0]) + int(row["smcr.write.len"][0]) for row in rows)
+        rows = traffic.rows(
+            tshark,
+            name,
+            "smcr.stream.offset",
+            "smcr.write.len",
+            where=f"smcr.stream == {number - 1} && smcr.dir == {direction} && smcr.write.len",
+        )
+        written = max(
+            int(row["smcr.stream.offset"][0]) + int(row["smcr.write.len"][0]) for row in rows
+        )
         assert got[direction] == sent(name)[number, direction][:written]
         assert len(got[direction]) == written
         expected = FIRST_BYTES[name, number][direction]
@@ -104,7 +123,10 @@ def test_fallen_back_connection_names_follow_tcp(tshark, name):
     pieces = raw(follow(tshark, name, 0))
     assert [side for side, _ in pieces] == [0]
     text = pieces[0][1].decode("ascii")
-    assert re.search(r"fell back to TCP: .+\. Follow TCP stream 0 instead", text) and text.count("\n") == 1
+    assert (
+        re.search(r"fell back to TCP: .+\. Follow TCP stream 0 instead", text)
+        and text.count("\n") == 1
+    )
     assert text in follow(tshark, name, 0, mode="ascii")
     assert follow(tshark, name, 0, protocol="tcp", mode="ascii")
 
@@ -142,14 +164,20 @@ def test_ends_of_the_connection(tshark):
 
 @pytest.mark.parametrize("name, number", LAST_BYTES)
 def test_ends_where_the_tcp_connection_is_not_known(tshark, name, number):
-    """The addresses between which the connection's CDC messages go, and the queue pairs to which they go."""
+    """The addresses between which the connection's CDC messages go, and the queue pairs to which
+    they go."""
     ends = {}
-    for mac, address, pair in tshark.fields(name, "eth.dst", "ipv6.dst", "infiniband.bth.destqp",
-                                            where=f"{traffic.CDC} && smcr.stream == {number - 1}"):
+    for mac, address, pair in tshark.fields(
+        name,
+        "eth.dst",
+        "ipv6.dst",
+        "infiniband.bth.destqp",
+        where=f"{traffic.CDC} && smcr.stream == {number - 1}",
+    ):
         ends.setdefault(traffic.sender(mac[0]), set()).add((address[0], int(pair[0], 0)))
     printed = tshark.show(name, "-2", "-q", "-z", f"follow,smcr,raw,{number - 1}")
     for node in (0, 1):
-        (address, pair), = ends[node]
+        ((address, pair),) = ends[node]
         assert f"Node {node}: [{address}]:{pair}\n" in printed
 
 
@@ -157,16 +185,33 @@ def test_ends_where_the_tcp_connection_is_not_known(tshark, name, number):
 def test_by_addresses(tshark, name):
     """Connections can be chosen by their ends as well as by number."""
     for number, connection in traffic.connections(tshark, name).items():
-        ends = [f"{addr}:{port}" if "." in addr else f"[{addr}]:{port}" for addr, port in (
-            (connection.client_addr, connection.client_port), (connection.server_addr, connection.server_port))]
+        ends = [
+            f"{addr}:{port}" if "." in addr else f"[{addr}]:{port}"
+            for addr, port in (
+                (connection.client_addr, connection.client_port),
+                (connection.server_addr, connection.server_port),
+            )
+        ]
         assert follow(tshark, name, ",".join(ends)) == follow(tshark, name, number - 1)
 
 
 @pytest.mark.parametrize("name", OVER_RDMA)
 def test_offset_is_where_the_bytes_are(tshark, name):
-    """Every WRITE, retransmissions too, is at its offset of what was sent; those taken in order always know it."""
-    rows = traffic.rows(tshark, name, "frame.number", "smcr.stream", "smcr.dir", "eth.src", "smcr.stream.offset",
-                        "smcr.missing", "smcr.retransmission", "udp.payload", where=f"smcr.write.len && {traffic.ROCE}")
+    """Every WRITE, retransmissions too, is at its offset of what was sent; those taken in order
+    always know it."""
+    rows = traffic.rows(
+        tshark,
+        name,
+        "frame.number",
+        "smcr.stream",
+        "smcr.dir",
+        "eth.src",
+        "smcr.stream.offset",
+        "smcr.missing",
+        "smcr.retransmission",
+        "udp.payload",
+        where=f"smcr.write.len && {traffic.ROCE}",
+    )
     truth = sent(name)
     wrong = []
     for row in rows:
@@ -177,21 +222,27 @@ def test_offset_is_where_the_bytes_are(tshark, name):
         offset = int(row["smcr.stream.offset"][0])
         data = traffic.write_data(bytes.fromhex(row["udp.payload"][0].replace(":", "")))
         stream = truth[int(row["smcr.stream"][0]) + 1, traffic.sender(row["eth.src"][0])]
-        if stream[offset:offset + len(data)] != data:
+        if stream[offset : offset + len(data)] != data:
             wrong.append((row["frame.number"][0], offset, stream.find(data)))
     assert rows and wrong == []
 
 
 def test_offered_for_frames_of_connections(tshark):
     """
-    Wireshark asks us which stream a frame belongs to; where we know none, it is not to be followed. It does not ask of
-    acknowledgements, in which SMC-R is no layer.
+    Wireshark asks us which stream a frame belongs to; where we know none, it is not to be followed.
+    It does not ask of acknowledgements, in which SMC-R is no layer.
     """
     name = "6.1-v2-c-three-conns"
-    rows = [(int(frame[0]), stream[0] if stream and not acks else None)
-            for frame, stream, acks in tshark.fields(name, "frame.number", "smcr.stream", "smcr.acks", where="smcr")]
+    rows = [
+        (int(frame[0]), stream[0] if stream and not acks else None)
+        for frame, stream, acks in tshark.fields(
+            name, "frame.number", "smcr.stream", "smcr.acks", where="smcr"
+        )
+    ]
     assert {stream for _, stream in rows} == {None, "0", "1", "2"}
-    answers = sharkd.ask(tshark, [sharkd.load(tshark.bed.capture(name)), *(sharkd.frame(n) for n, _ in rows)])[1:]
+    answers = sharkd.ask(
+        tshark, [sharkd.load(tshark.bed.capture(name)), *(sharkd.frame(n) for n, _ in rows)]
+    )[1:]
     offers = [dict(answer.get("fol", ())).get("SMC-R") for answer in answers]
     assert offers == [stream and f"smcr.stream eq {stream}" for _, stream in rows]
 
@@ -199,10 +250,20 @@ def test_offered_for_frames_of_connections(tshark):
 def test_followed_in_the_window(tshark):
     """The list of what can be followed has us, and what is shown then is what was sent."""
     name = "6.1-v2-c-three-conns"
-    info, _, *answers = sharkd.ask(tshark, [
-        ("info", {}), sharkd.load(tshark.bed.capture(name)),
-        *(("follow", {"follow": "SMC-R", "filter": f"smcr.stream eq {number}"}) for number in range(3))])
+    info, _, *answers = sharkd.ask(
+        tshark,
+        [
+            ("info", {}),
+            sharkd.load(tshark.bed.capture(name)),
+            *(
+                ("follow", {"follow": "SMC-R", "filter": f"smcr.stream eq {number}"})
+                for number in range(3)
+            ),
+        ],
+    )
     assert {"name": "Follow/SMC-R", "tap": "follow:SMC-R"} in info["follow"]
     for number, answer in enumerate(answers, 1):
-        got = streams([(each.get("s", 0), base64.b64decode(each["d"])) for each in answer["payloads"]])
+        got = streams(
+            [(each.get("s", 0), base64.b64decode(each["d"])) for each in answer["payloads"]]
+        )
         assert got == [sent(name)[number, direction] for direction in (0, 1)]

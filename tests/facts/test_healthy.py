@@ -1,4 +1,5 @@
-"""A capture in which nothing went wrong has no expert item of ours above CHAT. captures/README.md lists those."""
+"""A capture in which nothing went wrong has no expert item of ours above CHAT. captures/README.md
+lists those."""
 
 import re
 
@@ -27,5 +28,9 @@ def test_list_names_captures():
 def test_nothing_above_chat(tshark, name, two_pass):
     items = [each.filter for each in fields.experts() if each.severity != "CHAT"]
     rows = tshark.fields(name, "frame.number", *items, where=" || ".join(items), two_pass=two_pass)
-    assert [(number[0], item) for number, *shown in rows
-            for item, found in zip(items, shown, strict=True) if found] == []
+    assert [
+        (number[0], item)
+        for number, *shown in rows
+        for item, found in zip(items, shown, strict=True)
+        if found
+    ] == []

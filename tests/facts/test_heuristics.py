@@ -1,8 +1,10 @@
 """
-What the policy of asking heuristics loses: protocols that only a heuristic of TCP knows, in streams of other data.
+What the policy of asking heuristics loses: protocols that only a heuristic of TCP knows, in streams
+of other data.
 
-Each connection says `before` messages that nobody knows, then speaks a protocol. `smcr.heuristics:always` is the
-measure, as it asks as TCP does; its own answers are checked against what was sent.
+Each connection says `before` messages that nobody knows, then speaks a protocol.
+`smcr.heuristics:always` is the measure, as it asks as TCP does; its own answers are checked against
+what was sent.
 """
 
 import os
@@ -20,11 +22,18 @@ from carriers import CLIENT, SERVER, UNKNOWN as PORT, Link, Pcap, Smcr  # noqa: 
 
 SETTINGS = ("always", "adaptive")
 UNKNOWN = b"0123456789" * 6
-LONG = [name for name, path in beds.captures("real", "synthetic").items() if path.stat().st_size > 64 * 1024]
+LONG = [
+    name
+    for name, path in beds.captures("real", "synthetic").items()
+    if path.stat().st_size > 64 * 1024
+]
 MTU = 1024  # of Link
 AT_ONCE = 16  # refusals after which the policy begins (payload/payload.h)
 
-SIP = b"OPTIONS sip:a@b.example SIP/2.0\r\nVia: SIP/2.0/TCP c.example;branch=z9hG4bK1\r\nContent-Length: 0\r\n\r\n"
+SIP = (
+    b"OPTIONS sip:a@b.example SIP/2.0\r\nVia: SIP/2.0/TCP c.example;branch=z9hG4bK1\r\n"
+    b"Content-Length: 0\r\n\r\n"
+)
 MESSAGES = {
     "http": b"GET /file HTTP/1.1\r\nHost: server.example\r\n\r\n",
     "sip": SIP,
@@ -36,6 +45,7 @@ MESSAGES = {
 
 class Clock(Pcap):
     """Frames 10 microseconds apart, and pauses."""
+
     late = 0
 
     def __init__(self, file):
@@ -46,7 +56,11 @@ class Clock(Pcap):
     def stamped(self, data):
         seconds, micros = int.from_bytes(data[:4], "little"), int.from_bytes(data[4:8], "little")
         now = seconds * 1_000_000 + micros + self.late
-        self.plain((now // 1_000_000).to_bytes(4, "little") + (now % 1_000_000).to_bytes(4, "little") + data[8:])
+        self.plain(
+            (now // 1_000_000).to_bytes(4, "little")
+            + (now % 1_000_000).to_bytes(4, "little")
+            + data[8:]
+        )
 
 
 class Talk:
@@ -115,7 +129,8 @@ WHERE_A_MESSAGE_MAY_BEGIN = (after_pause, after_answer, from_the_peer, behind_a_
 
 
 def write(path, cases):
-    """A capture with a connection for each case (situation, protocol, before). Returns the connections' frames."""
+    """A capture with a connection for each case (situation, protocol, before). Returns the
+    connections' frames."""
     with path.open("wb") as file:
         link = Link(Clock(file), 1)
         talks_of = {}
@@ -129,29 +144,47 @@ def write(path, cases):
 def found(tshark, path, setting, two_pass):
     """{protocol: frames in which it was recognised}"""
     where = " or ".join(MESSAGES)
-    rows = tshark.fields(path, "frame.number", "frame.protocols", "smcr.data_of", where=f"smcr and ({where})",
-                         two_pass=two_pass, options=("-o", f"smcr.heuristics:{setting}"))
-    return {protocol: {int((of or frame)[-1]) for frame, (layers,), of in rows if protocol in layers.split(":")}
-            for protocol in MESSAGES}
+    rows = tshark.fields(
+        path,
+        "frame.number",
+        "frame.protocols",
+        "smcr.data_of",
+        where=f"smcr and ({where})",
+        two_pass=two_pass,
+        options=("-o", f"smcr.heuristics:{setting}"),
+    )
+    return {
+        protocol: {
+            int((of or frame)[-1]) for frame, (layers,), of in rows if protocol in layers.split(":")
+        }
+        for protocol in MESSAGES
+    }
 
 
 CASES = {
-    "near": [(situation, protocol, before) for situation in (*WHERE_A_MESSAGE_MAY_BEGIN, uninterrupted)
-             for protocol in MESSAGES for before in (0, 9, 99)],
+    "near": [
+        (situation, protocol, before)
+        for situation in (*WHERE_A_MESSAGE_MAY_BEGIN, uninterrupted)
+        for protocol in MESSAGES
+        for before in (0, 9, 99)
+    ],
     "far": [(situation, "sip", 9_999) for situation in (after_pause, after_answer, uninterrupted)],
 }
 
 
 @pytest.fixture(scope="module", params=list(CASES))
 def capture(request, bed):
-    path = bed.scratch / f"heuristics-{request.param}-{os.getpid()}.pcap"  # each worker of pytest has its own
+    path = (
+        bed.scratch / f"heuristics-{request.param}-{os.getpid()}.pcap"
+    )  # each worker of pytest has its own
     yield path, write(path, CASES[request.param])
     path.unlink()
 
 
 @pytest.mark.parametrize("two_pass", [False, True], ids=["one-pass", "two-passes"])
 def test_what_is_found(tshark, capture, two_pass):
-    """The same where a message may begin; in uninterrupted data, as soon as the policy asks again."""
+    """The same where a message may begin; in uninterrupted data, as soon as the policy asks
+    again."""
     path, frames = capture
     always, adaptive = (found(tshark, path, setting, two_pass) for setting in SETTINGS)
     for (situation, protocol, before), sent in frames.items():
@@ -161,21 +194,27 @@ def test_what_is_found(tshark, capture, two_pass):
         if situation is not uninterrupted or before < AT_ONCE:
             assert seen == sent, case
         else:
-            assert seen and seen == sent[-len(seen):] and len(sent) - len(seen) <= AT_ONCE, case
+            assert seen and seen == sent[-len(seen) :] and len(sent) - len(seen) <= AT_ONCE, case
     for protocol in MESSAGES:
         assert adaptive[protocol] <= always[protocol]
 
 
 def test_what_was_passed_over_stays(tshark, capture):
-    """Also where a heuristic has taken the whole conversation since then, with the frames before it."""
+    """Also where a heuristic has taken the whole conversation since then, with the frames before
+    it."""
     path, frames = capture
     one, two = (found(tshark, path, "adaptive", two_pass) for two_pass in (False, True))
     for (situation, protocol, before), sent in frames.items():
-        assert set(sent) & one[protocol] == set(sent) & two[protocol], (situation.__name__, protocol, before)
+        assert set(sent) & one[protocol] == set(sent) & two[protocol], (
+            situation.__name__,
+            protocol,
+            before,
+        )
 
 
 def test_the_policy_skips(tshark, capture):
-    """The test above says nothing where nothing is skipped: a single known message in the middle is not found."""
+    """The test above says nothing where nothing is skipped: a single known message in the middle is
+    not found."""
     path, _ = capture
     lone = path.with_suffix(".lone.pcap")
     with lone.open("wb") as file:
@@ -210,17 +249,28 @@ def test_who_serves_is_not_concerned(tshark, bed):
 @pytest.mark.parametrize("two_pass", [[], ["-2"]], ids=["one-pass", "two-passes"])
 @pytest.mark.parametrize("name", LONG)
 def test_real_traffic_reads_the_same(tshark, name, two_pass):
-    shown = [tshark.show(name, *two_pass, "-V", "-o", f"smcr.heuristics:{setting}") for setting in SETTINGS]
+    shown = [
+        tshark.show(name, *two_pass, "-V", "-o", f"smcr.heuristics:{setting}")
+        for setting in SETTINGS
+    ]
     assert shown[0] == shown[1]
 
 
 def test_clicks_read_the_same(tshark, capture):
-    """What the first pass passed over stays data whenever somebody looks at it, in whatever order."""
+    """What the first pass passed over stays data whenever somebody looks at it, in whatever
+    order."""
     path, frames = capture
-    sent = [(case[1], frame) for case, every in frames.items() for frame in every if case[0] is uninterrupted]
+    sent = [
+        (case[1], frame)
+        for case, every in frames.items()
+        for frame in every
+        if case[0] is uninterrupted
+    ]
     adaptive = found(tshark, path, "adaptive", False)
     sample = random.Random(7609).sample(sent, min(len(sent), 120))
-    answers = sharkd.ask(tshark, [sharkd.load(path), *(sharkd.frame(frame) for _, frame in sample)])[1:]
+    answers = sharkd.ask(
+        tshark, [sharkd.load(path), *(sharkd.frame(frame) for _, frame in sample)]
+    )[1:]
     for (protocol, frame), answer in zip(sample, answers, strict=True):
         data = [node for node in answer["tree"] if node["l"].startswith("Data (")]
         assert len(data) == (frame not in adaptive[protocol]), (protocol, frame)

@@ -1,14 +1,20 @@
-"""What docs/limits.md advises for a capture that begins after the SYN, on a port that another dissector owns."""
+"""What docs/limits.md advises for a capture that begins after the SYN, on a port that another
+dissector owns."""
 
 import pytest
 
 NAME = "clc-port80-http"
 
-WAYS = {"decode-as": ("-d", "tcp.port==80,smcr"), "heuristics-first": ("-o", "tcp.try_heuristic_first:TRUE")}
+WAYS = {
+    "decode-as": ("-d", "tcp.port==80,smcr"),
+    "heuristics-first": ("-o", "tcp.try_heuristic_first:TRUE"),
+}
 
 
 def clc_types(tshark, capture, *options):
-    return tshark.show(capture, *options, "-Y", "smcr.clc.type", "-T", "fields", "-e", "smcr.clc.type").split()
+    return tshark.show(
+        capture, *options, "-Y", "smcr.clc.type", "-T", "fields", "-e", "smcr.clc.type"
+    ).split()
 
 
 @pytest.fixture
@@ -33,6 +39,19 @@ def test_clc_is_found(tshark, late, way):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_rest_is_http(tshark, late, way):
-    requests = [tshark.show(capture, *options, "-Y", "http", "-T", "fields", "-e", "http.request.uri", "-e",
-                            "http.response.code") for capture, options in ((NAME, ()), (late, WAYS[way]))]
+    requests = [
+        tshark.show(
+            capture,
+            *options,
+            "-Y",
+            "http",
+            "-T",
+            "fields",
+            "-e",
+            "http.request.uri",
+            "-e",
+            "http.response.code"
+        )
+        for capture, options in ((NAME, ()), (late, WAYS[way]))
+    ]
     assert requests[0] != "" and requests[0] == requests[1]

@@ -37,8 +37,11 @@ def test_option_and_what_resembles_it(tshark):
     names = ("tcp.options", "smcr.option.kind", "smcr.option.length", "smcr.option.length_invalid")
     rows = tshark.fields("tcpopt-variants", *names, where="tcp.options")
     for octets, kinds, lengths, invalid in rows:
-        ours = [(kind, 2 + len(value)) for kind, value in options(bytes.fromhex(octets[0]))
-                if kind in (253, 254) and value.hex().startswith(OPTION)]
+        ours = [
+            (kind, 2 + len(value))
+            for kind, value in options(bytes.fromhex(octets[0]))
+            if kind in (253, 254) and value.hex().startswith(OPTION)
+        ]
         assert list(zip(map(int, kinds), map(int, lengths))) == ours
         assert bool(invalid) == any(length != 6 for _, length in ours)
     assert any(row[1] for row in rows)

@@ -1,4 +1,5 @@
-"""HTTP over SMC-R reads as the programs sent it: messages, bodies, links between them, objects, Follow Stream."""
+"""HTTP over SMC-R reads as the programs sent it: messages, bodies, links between them, objects,
+Follow Stream."""
 
 import collections
 import hashlib
@@ -22,7 +23,11 @@ def messages(stream):
     while stream:
         head, _, stream = stream.partition(b"\r\n\r\n")
         start, *headers = head.decode("ascii").split("\r\n")
-        size = sum(int(line.split(":")[1]) for line in headers if line.lower().startswith("content-length:"))
+        size = sum(
+            int(line.split(":")[1])
+            for line in headers
+            if line.lower().startswith("content-length:")
+        )
         found.append(Message(start, headers, stream[:size]))
         stream = stream[size:]
     return found
@@ -40,7 +45,9 @@ def sent(name):
 
 def http(tshark, name, field, *names, where="", two_pass=False):
     """Fields of the frames that have this one, with the number of their connection."""
-    rows = tshark.fields(name, "frame.number", "smcr.stream", *names, where=field + where, two_pass=two_pass)
+    rows = tshark.fields(
+        name, "frame.number", "smcr.stream", *names, where=field + where, two_pass=two_pass
+    )
     return [(int(frame[0]), int(stream[0]) + 1, *rest) for frame, stream, *rest in rows]
 
 
@@ -49,13 +56,27 @@ def http(tshark, name, field, *names, where="", two_pass=False):
 def test_messages(tshark, name, two_pass, direction, kind):
     """Start lines and headers, one message per frame."""
     parts = ("method", "uri", "version") if kind == "request" else ("version", "code", "phrase")
-    rows = http(tshark, name, f"http.{kind}", *(f"http.{kind}.{part}" for part in parts), f"http.{kind}.line",
-                "smcr.dir", two_pass=two_pass)
-    expected = [(number, each.start, ";".join(each.headers)) for (number, way), stream in sent(name).items()
-                if way == direction for each in messages(stream)]
+    rows = http(
+        tshark,
+        name,
+        f"http.{kind}",
+        *(f"http.{kind}.{part}" for part in parts),
+        f"http.{kind}.line",
+        "smcr.dir",
+        two_pass=two_pass,
+    )
+    expected = [
+        (number, each.start, ";".join(each.headers))
+        for (number, way), stream in sent(name).items()
+        if way == direction
+        for each in messages(stream)
+    ]
     assert len(expected) == 4
-    got = [(number, " ".join(part[0] for part in start if part), ";".join(lines).replace("\\r\\n", ""))
-           for _, number, *start, lines, way in rows if way == [str(direction)]]
+    got = [
+        (number, " ".join(part[0] for part in start if part), ";".join(lines).replace("\\r\\n", ""))
+        for _, number, *start, lines, way in rows
+        if way == [str(direction)]
+    ]
     assert got == expected
 
 
@@ -91,15 +112,26 @@ def test_export_objects(tshark, scratch, name):
 
 @pytest.mark.parametrize("layer", [3, 4, 7])
 def test_export_pdus(tshark, scratch, layer):
-    """Of layer 4: CLC messages by the name of their dissector; the application's with TCP's ports, over SMC-R or not."""
+    """Of layer 4: CLC messages by the name of their dissector; the application's with TCP's ports,
+    over SMC-R or not."""
     scratch.chmod(0o777)
     path, name = scratch / "pdus.pcapng", REAL[1]
     tshark.show(name, "-U", f"OSI layer {layer}", "-w", path)
     clc = [row[0] for row in tshark.fields(path, "smcr.clc.type", where="smcr.clc.type")]
-    assert clc == ([row[0] for row in tshark.fields(name, "smcr.clc.type", where="smcr.clc.type")] if layer == 4 else [])
-    http = "http.request and not infiniband"  # RDMA WRITEs are exported, too: their connection is found by the CLC messages
+    assert clc == (
+        [row[0] for row in tshark.fields(name, "smcr.clc.type", where="smcr.clc.type")]
+        if layer == 4
+        else []
+    )
+    # RDMA WRITEs are exported, too: their connection is found by the CLC messages
+    http = "http.request and not infiniband"
     rows = tshark.fields(path, "exported_pdu.dst_port", "http.request.uri", where=http)
-    requests = [each.start.split()[1] for (_, way), stream in sent(name).items() if way == 0 for each in messages(stream)]
+    requests = [
+        each.start.split()[1]
+        for (_, way), stream in sent(name).items()
+        if way == 0
+        for each in messages(stream)
+    ]
     assert [row[1][0] for row in rows] == (requests if layer == 4 else [])
     assert {row[0][0] for row in rows} <= {"8080"}
 
@@ -126,7 +158,9 @@ def test_info_reads_like_http(tshark, name):
     printed = tshark.show(name, "-Y", "http").splitlines()
     starts = [each.start for stream in sent(name).values() for each in messages(stream)]
     assert len(printed) == len(starts)
-    assert [start for start in starts if not any(start in line and " HTTP" in line for line in printed)] == []
+    assert [
+        start for start in starts if not any(start in line and " HTTP" in line for line in printed)
+    ] == []
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -135,37 +169,58 @@ def test_without_payload(tshark, name):
     off = ("-o", "smcr.dissect_payload:FALSE")
     assert tshark.show(name, *off, "-Y", "http || data.data") == ""
     assert tshark.show(name, *off, "-Y", "smcr.stream.offset").count("\n") == len(
-        tshark.frames(name, "smcr.write.len && !smcr.retransmission"))
+        tshark.frames(name, "smcr.write.len && !smcr.retransmission")
+    )
     assert streams(raw(follow(tshark, name, 0, options=off)))[0] == sent(name)[1, 0]
 
 
 @pytest.mark.parametrize("name", REAL)
 def test_without_desegmentation(tshark, name):
-    """Each WRITE by itself: heads are seen in the frame that begins them, bodies are not put together."""
+    """Each WRITE by itself: heads are seen in the frame that begins them, bodies are not put
+    together."""
     off = ("-o", "smcr.desegment:FALSE")
-    codes = tshark.show(name, *off, "-T", "fields", "-e", "http.response.code", "-Y", "http.response").split()
+    codes = tshark.show(
+        name, *off, "-T", "fields", "-e", "http.response.code", "-Y", "http.response"
+    ).split()
     assert codes == ["200", "200", "404", "200"]
     assert tshark.show(name, *off, "-Y", "tcp.segments || tcp.reassembled_in") == ""
     assert tshark.frames(name, "tcp.segments") != []
 
 
-@pytest.mark.parametrize("options", [DECODE_AS, DECODE_AS + NO_HEURISTIC], ids=["with", "without-heuristics"])
+@pytest.mark.parametrize(
+    "options", [DECODE_AS, DECODE_AS + NO_HEURISTIC], ids=["with", "without-heuristics"]
+)
 def test_decode_as(tshark, scratch, options):
     """Another port than HTTP's."""
     truth = streams(raw(follow(tshark, BUILT, 0)))
     expected = [[each.start for each in messages(stream)] for stream in truth]
     assert [len(each) for each in expected] == [3, 3]
-    for (kind, fields), starts in zip((("request", ("method", "uri", "version")),
-                                       ("response", ("version", "code", "phrase"))), expected, strict=True):
+    for (kind, fields), starts in zip(
+        (("request", ("method", "uri", "version")), ("response", ("version", "code", "phrase"))),
+        expected,
+        strict=True,
+    ):
         names = [argument for field in fields for argument in ("-e", f"http.{kind}.{field}")]
-        printed = tshark.show(BUILT, *options, "-2", "-Y", f"http.{kind}", "-T", "fields", "-E", "separator=/s", *names)
+        printed = tshark.show(
+            BUILT,
+            *options,
+            "-2",
+            "-Y",
+            f"http.{kind}",
+            "-T",
+            "fields",
+            "-E",
+            "separator=/s",
+            *names,
+        )
         assert regroup(printed, len(fields)) == starts
     bodies = [each.body for stream in truth for each in messages(stream) if each.body]
     assert sorted(body for _, body in exported(tshark, scratch, BUILT, *options)) == sorted(bodies)
 
 
 def regroup(printed, size):
-    """Start lines of frames that have several: a frame prints all values of a field together, commas between."""
+    """Start lines of frames that have several: a frame prints all values of a field together,
+    commas between."""
     found = []
     for line in printed.splitlines():
         columns = [column.split(",") for column in line.split(" ", size - 1)]
@@ -174,8 +229,11 @@ def regroup(printed, size):
 
 
 def test_heuristics(tshark):
-    """They find HTTP on any port, from the first frame on that looks like it: as on TCP, half a line does not."""
+    """They find HTTP on any port, from the first frame on that looks like it: as on TCP, half a
+    line does not."""
     rows = tshark.fields(BUILT, "http.request.uri", "http.response.code", where="http")
-    assert [row for row in rows if not row[1]] == [[["/big.txt", "/small.txt"], []]]  # 4.4 repeats it in the responses
+    assert [row for row in rows if not row[1]] == [
+        [["/big.txt", "/small.txt"], []]
+    ]  # 4.4 repeats it in the responses
     assert [code for row in rows for code in row[1]] == ["200", "200", "200"]
     assert tshark.show(BUILT, *NO_HEURISTIC, "-Y", "http") == ""

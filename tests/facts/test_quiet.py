@@ -28,16 +28,22 @@ def tcp(flags, options=(), payload=b"", port=80, seq=1, ack=1):
 def roce(opcode, payload):
     """A RoCE packet to a queue pair that nobody has heard of."""
     bth = bytes([opcode, 0x40, 0xFF, 0xFF, 0, 0, 0x12, 0x34, 0x80, 0, 0, 7])
-    return Ether() / IP(src=CLIENT, dst=SERVER) / UDP(sport=50000, dport=4791) / Raw(bth + payload + bytes(4))
+    return (
+        Ether()
+        / IP(src=CLIENT, dst=SERVER)
+        / UDP(sport=50000, dport=4791)
+        / Raw(bth + payload + bytes(4))
+    )
 
 
 def talk(port, *turns):
-    """A TCP connection with handshake; the client speaks first, and a turn may take several segments."""
+    """A TCP connection with handshake; the client speaks first, and a turn may take several
+    segments."""
     numbers, frames = [1, 1], [tcp("S", [("MSS", 1460)], port=port, seq=0, ack=0)]
     for turn, data in enumerate(turns):
         side = turn % 2
         for start in range(0, len(data), 1448):
-            part = data[start:start + 1448]
+            part = data[start : start + 1448]
             frame = tcp("PA", payload=part, port=port, seq=numbers[side], ack=numbers[1 - side])
             if side:
                 frame[IP].src, frame[IP].dst = SERVER, CLIENT
@@ -59,9 +65,17 @@ def client_hello():
 
 def key_exchange(dice):
     """SSH: the binary packet with the lists of algorithms."""
-    lists = b"".join(len(each).to_bytes(4, "big") + each for each in (
-        b"curve25519-sha256,ecdh-sha2-nistp256", b"ssh-ed25519,rsa-sha2-512", *4 * [b"aes256-gcm@openssh.com"],
-        *2 * [b"none"], b"", b""))
+    lists = b"".join(
+        len(each).to_bytes(4, "big") + each
+        for each in (
+            b"curve25519-sha256,ecdh-sha2-nistp256",
+            b"ssh-ed25519,rsa-sha2-512",
+            *4 * [b"aes256-gcm@openssh.com"],
+            *2 * [b"none"],
+            b"",
+            b"",
+        )
+    )
     body = b"\x14" + dice.randbytes(16) + lists + bytes(5)
     return (len(body) + 5).to_bytes(4, "big") + b"\x04" + body + bytes(4)
 
@@ -79,40 +93,83 @@ TEXT = "Hello. SMCR speaks EBCDIC here.".encode("cp500")
 
 # Traffic that comes near SMC-R without being it.
 NEAR = {
-    "HTTP": talk(80, b"GET / HTTP/1.1\r\nHost: server.example\r\n\r\n",
-                 b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n" + DICE.randbytes(9000)),
+    "HTTP": talk(
+        80,
+        b"GET / HTTP/1.1\r\nHost: server.example\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n" + DICE.randbytes(9000),
+    ),
     "TLS": talk(443, client_hello(), b"\x15\x03\x03\0\x02\x02\x28"),
-    "TLS records": talk(443, *(b"\x17\x03\x03" + n.to_bytes(2, "big") + DICE.randbytes(n) for n in (44, 68, 52, 1400))),
-    "SSH": talk(22, b"SSH-2.0-client\r\n", b"SSH-2.0-server\r\n", key_exchange(DICE), key_exchange(DICE)),
-    "iperf": talk(5201, DICE.randbytes(37), b"\x09", (bytes(range(48, 58)) * 15000)[:131072], b"\x0c"),
+    "TLS records": talk(
+        443,
+        *(b"\x17\x03\x03" + n.to_bytes(2, "big") + DICE.randbytes(n) for n in (44, 68, 52, 1400)),
+    ),
+    "SSH": talk(
+        22, b"SSH-2.0-client\r\n", b"SSH-2.0-server\r\n", key_exchange(DICE), key_exchange(DICE)
+    ),
+    "iperf": talk(
+        5201, DICE.randbytes(37), b"\x09", (bytes(range(48, 58)) * 15000)[:131072], b"\x0c"
+    ),
     "EBCDIC on TCP": talk(50001, TEXT * 9, TEXT[7:11] + TEXT, TEXT[7:10], TEXT),
-    "bulk RDMA": [roce(opcode, (DICE.randbytes(16) if opcode in (6, 10) else b"") + DICE.randbytes(1024))
-                  for _ in range(20) for opcode in (6, 7, 7, 8, 10, 10)],
+    "bulk RDMA": [
+        roce(opcode, (DICE.randbytes(16) if opcode in (6, 10) else b"") + DICE.randbytes(1024))
+        for _ in range(20)
+        for opcode in (6, 7, 7, 8, 10, 10)
+    ],
     "NVMe over RDMA": [roce(4, DICE.randbytes(length)) for _ in range(20) for length in (64, 16)],
-    "RPC over RDMA": [roce(4, DICE.randbytes(4) + bytes([0, 0, 0, 1, 0, 0, 0, 32]) + bytes(16) + DICE.randbytes(n))
-                      for n in (16, 24, 40, 100)],
+    "RPC over RDMA": [
+        roce(
+            4, DICE.randbytes(4) + bytes([0, 0, 0, 1, 0, 0, 0, 32]) + bytes(16) + DICE.randbytes(n)
+        )
+        for n in (16, 24, 40, 100)
+    ],
     "SENDs of 44 bytes of noise": [roce(4, DICE.randbytes(44)) for _ in range(300)],
     "SENDs that look like LLC or CDC": [roce(4, resembling(DICE)) for _ in range(600)],
-    "EBCDIC on RDMA": [roce(opcode, (TEXT * 4)[:length]) for opcode in (4, 6, 10) for length in (44, 68, 100)],
+    "EBCDIC on RDMA": [
+        roce(opcode, (TEXT * 4)[:length]) for opcode in (4, 6, 10) for length in (44, 68, 100)
+    ],
     "other experiments in the TCP option": [
-        tcp("S", [(kind, value)]) for kind in (253, 254)
-        for value in (b"", b"\xf9", b"\xf9\x89", b"\xf9\x89\xa1\xa2", b"\xe2\xd4", b"\xe2\xd4\xc3",
-                      b"\xe2\xd4\xc3\xc4")],
-    "eyecatcher further behind": [tcp("PA", payload=b"GET / HTTP/1.1\r\n\xe2\xd4\xc3\xd9\x01\0\x34\x10")],
-    "beginning of an eyecatcher": [tcp("PA", payload=b"\xe2\xd4\xc3", port=5000),
-                                   tcp("PA", payload=b"\x00" * 40, port=5000, seq=4)],
+        tcp("S", [(kind, value)])
+        for kind in (253, 254)
+        for value in (
+            b"",
+            b"\xf9",
+            b"\xf9\x89",
+            b"\xf9\x89\xa1\xa2",
+            b"\xe2\xd4",
+            b"\xe2\xd4\xc3",
+            b"\xe2\xd4\xc3\xc4",
+        )
+    ],
+    "eyecatcher further behind": [
+        tcp("PA", payload=b"GET / HTTP/1.1\r\n\xe2\xd4\xc3\xd9\x01\0\x34\x10")
+    ],
+    "beginning of an eyecatcher": [
+        tcp("PA", payload=b"\xe2\xd4\xc3", port=5000),
+        tcp("PA", payload=b"\x00" * 40, port=5000, seq=4),
+    ],
     "eyecatcher of nothing": [tcp("PA", payload=b"\xe2\xd4\xc3\xd9" + b"text" * 10, port=5000)],
-    "random RoCE payload": [roce(opcode, bytes(range(length))) for opcode in (0, 4, 6, 7, 8, 10, 12, 17)
-                            for length in (0, 4, 16, 43, 44, 45, 88)],
-    "UDP to the RoCE port that is none": [Ether() / IP(src=CLIENT, dst=SERVER) / UDP(dport=4791) / Raw(b"x" * length)
-                                          for length in (0, 1, 11, 12, 15, 16, 17)],
-    "usual protocols": [Ether() / IP(src=CLIENT, dst=SERVER) / above for above in (
-        ICMP(), UDP(sport=5353, dport=53) / DNS(qd=DNSQR(qname="example")))],
+    "random RoCE payload": [
+        roce(opcode, bytes(range(length)))
+        for opcode in (0, 4, 6, 7, 8, 10, 12, 17)
+        for length in (0, 4, 16, 43, 44, 45, 88)
+    ],
+    "UDP to the RoCE port that is none": [
+        Ether() / IP(src=CLIENT, dst=SERVER) / UDP(dport=4791) / Raw(b"x" * length)
+        for length in (0, 1, 11, 12, 15, 16, 17)
+    ],
+    "usual protocols": [
+        Ether() / IP(src=CLIENT, dst=SERVER) / above
+        for above in (ICMP(), UDP(sport=5353, dport=53) / DNS(qd=DNSQR(qname="example")))
+    ],
 }
 
 
 def assert_same(without, with_plugin):
-    diff = list(difflib.unified_diff(without.splitlines(), with_plugin.splitlines(), "without", "with", lineterm=""))
+    diff = list(
+        difflib.unified_diff(
+            without.splitlines(), with_plugin.splitlines(), "without", "with", lineterm=""
+        )
+    )
     if diff:
         pytest.fail("\n".join(diff[:60]), pytrace=False)
 
@@ -143,8 +200,11 @@ def test_built_in_dissector_stays_out(tshark, tshark_without, name):
 
 def frames_of(text):
     """{frame: its lines} of what -V prints."""
-    return {int(re.match(r"Frame (\d+):", each)[1]): each for each in re.split(r"^(?=Frame \d+: )", text, flags=re.MULTILINE)
-            if each}
+    return {
+        int(re.match(r"Frame (\d+):", each)[1]): each
+        for each in re.split(r"^(?=Frame \d+: )", text, flags=re.MULTILINE)
+        if each
+    }
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -156,9 +216,15 @@ def test_other_frames_of_smcr_captures(tshark, tshark_without, name):
     if not numbers:
         return
     where = f"frame.number in {{{', '.join(map(str, numbers))}}}"
-    without, with_plugin = (frames_of(each.show(name, "-V", "-2", "-Y", where)) for each in (tshark_without, tshark))
+    without, with_plugin = (
+        frames_of(each.show(name, "-V", "-2", "-Y", where)) for each in (tshark_without, tshark)
+    )
     assert list(with_plugin) == list(without) == numbers
-    theirs = [number for number, text in without.items() if re.search(r"\[Protocols in frame: .*:smc\b", text)]
+    theirs = [
+        number
+        for number, text in without.items()
+        if re.search(r"\[Protocols in frame: .*:smc\b", text)
+    ]
     for number in theirs:
         del without[number], with_plugin[number]
     assert_same(*("".join(each.values()) for each in (without, with_plugin)))

@@ -1,7 +1,8 @@
 """
-What is handed to the application's dissectors is the stream as the receiver takes it in: each byte once, in order, at
-the frame that proves it, in one pass as in two. The program's own bytes are the truth. A program that nobody knows has
-its bytes shown as they come: so Wireshark's own field of data tells what was handed on.
+What is handed to the application's dissectors is the stream as the receiver takes it in: each byte
+once, in order, at the frame that proves it, in one pass as in two. The program's own bytes are the
+truth. A program that nobody knows has its bytes shown as they come: so Wireshark's own field of
+data tells what was handed on.
 """
 
 import collections
@@ -17,19 +18,37 @@ from bed import ALL, TOP
 LOSSY = ["6.1-v1-n-lossy", "6.1-v2-n-lossy"]
 WHOLE = ["6.1-v2-j-http11", "6.1-v1-h1-two-links-second-fails", "6.1-v1-g3-half-close"]
 MADE = ["peer-exit", "peer-move", "rule-cdc-after-end", "rfc-peer"]
-AS_DATA = ("-o", "smcr.heuristics:always", "-o", "tcp.try_heuristic_first:FALSE", "-d", "tcp.port==1-65535,data")
+AS_DATA = (
+    "-o",
+    "smcr.heuristics:always",
+    "-o",
+    "tcp.try_heuristic_first:FALSE",
+    "-d",
+    "tcp.port==1-65535,data",
+)
 DATA = "smcr.stream || smcr.data_of"
-# First packets of requests, of which too much was once lost with them: what follows is in order behind a gap, an address
-# comes only when all was taken in, or requests follow before their CDC message.
+# First packets of requests, of which too much was once lost with them: what follows is in order
+# behind a gap, an address comes only when all was taken in, or requests follow before their CDC
+# message.
 ONCE_LOST = {"6.1-v1-n-lossy": (115, 128, 230, 978), "6.1-v2-n-lossy": (201, 226, 281, 757)}
-# Frames that more depends on than their own bytes: Accept and Confirm, which tell RKeys; and the only packets that tell an
-# address, where the next request, or a whole round of the element, comes before a CDC message does.
+# Frames that more depends on than their own bytes: Accept and Confirm, which tell RKeys; and the
+# only packets that tell an address, where the next request, or a whole round of the element, comes
+# before a CDC message does.
 NEEDED = {"6.1-v1-n-lossy": {6, 8, 381, 642}, "6.1-v2-n-lossy": {6, 8, 399, 576}}
 
 
 def rows(tshark, capture, two_pass):
-    return tshark.fields(capture, "frame.number", "smcr.stream", "smcr.dir", "data.data", "smcr.data_of", where=DATA,
-                         two_pass=two_pass, options=AS_DATA)
+    return tshark.fields(
+        capture,
+        "frame.number",
+        "smcr.stream",
+        "smcr.dir",
+        "data.data",
+        "smcr.data_of",
+        where=DATA,
+        two_pass=two_pass,
+        options=AS_DATA,
+    )
 
 
 def owners(found):
@@ -48,13 +67,20 @@ def handed(found, owner):
 
 
 def truth(tshark, name, folder):
-    """{(connection, direction): bytes}: what the programs of a real capture sent, or what the maker of another wrote."""
+    """{(connection, direction): bytes}: what the programs of a real capture sent, or what the maker
+    of another wrote."""
     path = TOP / "captures" / "real" / f"{name}.streams"
     if path.exists():
-        return {(str(number - 1), str(way)): stream for (number, way), stream in traffic.streams(path).items() if stream}
+        return {
+            (str(number - 1), str(way)): stream
+            for (number, way), stream in traffic.streams(path).items()
+            if stream
+        }
     tshark.show(name, "-2", "-q", "--export-objects", f"smcr,{folder}")
     parts = {path: path.stem.split("-") for path in folder.iterdir()}
-    return {(part[1], str(int(part[2] == "server"))): path.read_bytes() for path, part in parts.items()}
+    return {
+        (part[1], str(int(part[2] == "server"))): path.read_bytes() for path, part in parts.items()
+    }
 
 
 @pytest.mark.parametrize("two_pass", [False, True], ids=["one-pass", "two-passes"])
@@ -69,7 +95,9 @@ def test_each_byte_once_and_in_order(tshark, scratch, two_pass):
         got = {whose: b"".join(each) for whose, each in pieces.items()}
         expected = truth(tshark, name, folder)
         assert (name, {whose: len(each) for whose, each in got.items()}) == (
-            name, {whose: len(each) for whose, each in expected.items()})
+            name,
+            {whose: len(each) for whose, each in expected.items()},
+        )
         assert got == expected, name
         lost += sum(bool(held) for *_, held in known)
     assert lost > 8  # frames that hand on what came before them
@@ -78,19 +106,27 @@ def test_each_byte_once_and_in_order(tshark, scratch, two_pass):
 def test_clicks_show_the_same_each_time(tshark):
     """Frames that hand on, in any order, each twice: all that sharkd says of them."""
     for name in LOSSY:
-        found = tshark.fields(name, "frame.number", where="smcr.data_of || smcr.write.data_in", two_pass=True)
+        found = tshark.fields(
+            name, "frame.number", where="smcr.data_of || smcr.write.data_in", two_pass=True
+        )
         numbers = [int(number) for (number,), in found]
         order = [*reversed(numbers), *range(1, 200, 7), *numbers]
-        wanted = [("frame", {"frame": number, "proto": True, "columns": True, "bytes": True}) for number in order]
+        wanted = [
+            ("frame", {"frame": number, "proto": True, "columns": True, "bytes": True})
+            for number in order
+        ]
         answers = sharkd.ask(tshark, [sharkd.load(tshark.bed.capture(name)), *wanted])[1:]
         said = collections.defaultdict(list)
         for number, answer in zip(order, answers, strict=True):
             said[number].append(answer)
-        assert numbers and all(each == said[number][0] for number in numbers for each in said[number]), name
+        assert numbers and all(
+            each == said[number][0] for number in numbers for each in said[number]
+        ), name
 
 
 def test_one_frame_is_missing(tshark, scratch):
-    """What is handed on is the stream without the bytes of that frame, in order: nothing twice, nothing else lost."""
+    """What is handed on is the stream without the bytes of that frame, in order: nothing twice,
+    nothing else lost."""
     for name in LOSSY:
         base = altered.whole(tshark, name)
         found = tshark.fields(name, "frame.number", "smcr.write.len", where="smcr.write")
@@ -98,22 +134,32 @@ def test_one_frame_is_missing(tshark, scratch):
         known = rows(tshark, name, True)
         stream = {whose: b"".join(each) for whose, each in handed(known, owners(known)).items()}
         cases = KINDS["single"](base)
-        once = [case for case in cases if case.label in {f"without {gone}" for gone in ONCE_LOST[name]}]
+        once = [
+            case for case in cases if case.label in {f"without {gone}" for gone in ONCE_LOST[name]}
+        ]
         assert len(once) == len(ONCE_LOST[name])
         for number, case in enumerate(cases if ALL else [*altered.sample(cases, 5), *once]):
             frames, path = case.alter(base.frames), scratch / f"{name}-{number}.pcapng"
             pcapng.write(path, base.head, frames)
-            gone = ({frame.number for frame in base.frames} - {frame.number for frame in frames}).pop()
+            gone = (
+                {frame.number for frame in base.frames} - {frame.number for frame in frames}
+            ).pop()
             known = rows(tshark, path, True)
             for found in (known, rows(tshark, path, False)):
                 pieces = handed(found, owners(known))
                 assert is_in_order(pieces, stream), (name, gone)
-                lacking = sum(map(len, stream.values())) - sum(len(each) for every in pieces.values() for each in every)
-                assert lacking >= 0 and (lacking <= own.get(gone, 0) or gone in NEEDED[name]), (name, gone)
+                lacking = sum(map(len, stream.values())) - sum(
+                    len(each) for every in pieces.values() for each in every
+                )
+                assert lacking >= 0 and (lacking <= own.get(gone, 0) or gone in NEEDED[name]), (
+                    name,
+                    gone,
+                )
 
 
 def is_in_order(pieces, stream):
-    """Of one connection. Without its Accept or Confirm, one direction of it has a number of its own."""
+    """Of one connection. Without its Accept or Confirm, one direction of it has a number of its
+    own."""
     of_way = {way: data for (_, way), data in stream.items()}
     assert len(of_way) == len(stream) and len({way for _, way in pieces}) == len(pieces)
     for (_, way), every in pieces.items():

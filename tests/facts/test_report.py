@@ -1,6 +1,7 @@
 """
-The report in JSON, of all captures, against a reader of their bytes (report_reader.py): what the capture is, what it
-says of itself, and what a filter leaves of it. Other files hold its lists against the reader and the ground truth.
+The report in JSON, of all captures, against a reader of their bytes (report_reader.py): what the
+capture is, what it says of itself, and what a filter leaves of it. Other files hold its lists
+against the reader and the ground truth.
 """
 
 import collections
@@ -11,11 +12,43 @@ import report_frames
 import report_reader
 import report_sums
 import report_tcp
-from report_runs import (ALL, ALL_TWO, NOTHING, ONE, PACKED_NAMES, PATHS, RUNS, TWO, assert_same, copy_of, differences,
-                         every_run, fail_on, flat, is_distribution, name_of, parse, print_json, printed, report)
+from report_runs import (
+    ALL,
+    ALL_TWO,
+    NOTHING,
+    ONE,
+    PACKED_NAMES,
+    PATHS,
+    RUNS,
+    TWO,
+    assert_same,
+    copy_of,
+    differences,
+    every_run,
+    fail_on,
+    flat,
+    is_distribution,
+    name_of,
+    parse,
+    print_json,
+    printed,
+    report,
+)
 
-MEMBERS = ["schema", "capture", "ip", "dropped", "summary", "connections", "link_groups", "fallbacks", "breaches",
-           "findings", "rdma_flows", "tcp_flows"]
+MEMBERS = [
+    "schema",
+    "capture",
+    "ip",
+    "dropped",
+    "summary",
+    "connections",
+    "link_groups",
+    "fallbacks",
+    "breaches",
+    "findings",
+    "rdma_flows",
+    "tcp_flows",
+]
 TIME = re.compile(r"\d+\.\d{9}")
 HEX = re.compile(r"0x[0-9a-f]+")
 SNAKE_CASE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
@@ -27,18 +60,41 @@ NO_IP = ["exported-source"]  # what its frames carry has no IP header
 # ---- the reader against the bytes as others count them ----
 
 
-@pytest.mark.parametrize("name", [
-    "6.1-v1-b-first-contact-ipv6", "6.1-v1-f1-decline-server-no-device", "6.1-v2-q-forty-conns", "6.1-v2-v-vlan",
-    "7.2-v2-g5-device-removed", "any-linux-cooked", "clc-decline-codes", "clc-ipv6-8-prefixes", "clc-split-segments",
-    "nocm-perftest", "openflow-roce", "quiet-tcp", "rocev1-vlan", "tcp-ecn", "tcpopt-variants"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "6.1-v1-b-first-contact-ipv6",
+        "6.1-v1-f1-decline-server-no-device",
+        "6.1-v2-q-forty-conns",
+        "6.1-v2-v-vlan",
+        "7.2-v2-g5-device-removed",
+        "any-linux-cooked",
+        "clc-decline-codes",
+        "clc-ipv6-8-prefixes",
+        "clc-split-segments",
+        "nocm-perftest",
+        "openflow-roce",
+        "quiet-tcp",
+        "rocev1-vlan",
+        "tcp-ecn",
+        "tcpopt-variants",
+    ],
+)
 def test_reader_sees_tcp_as_tshark_does(tshark_without, name):
     """Streams, lengths and flags."""
     fields = ("frame.number", "tcp.stream", "tcp.len", "tcp.flags")
-    rows = tshark_without.fields(copy_of(tshark_without, name), *fields, where="tcp && !icmp && !openflow")
-    shown = {int(frame[0]): (int(stream[0]), int(length[0]), int(flags[0], 16) & 0x1FF)
-             for frame, stream, length, flags in rows}
-    assert shown == {each.frame.number: (flow.stream, each.length, each.flags)
-                     for flow in report_tcp.flows(PATHS[name]) for each in flow.segments}
+    rows = tshark_without.fields(
+        copy_of(tshark_without, name), *fields, where="tcp && !icmp && !openflow"
+    )
+    shown = {
+        int(frame[0]): (int(stream[0]), int(length[0]), int(flags[0], 16) & 0x1FF)
+        for frame, stream, length, flags in rows
+    }
+    assert shown == {
+        each.frame.number: (flow.stream, each.length, each.flags)
+        for flow in report_tcp.flows(PATHS[name])
+        for each in flow.segments
+    }
 
 
 # ---- form ----
@@ -76,7 +132,10 @@ def name_of_time(name):
 
 @every_run
 def test_frames_have_their_times(tshark, name, run):
-    times = {each.number: report_frames.text_of_time(each.time) for each in report_frames.frames(PATHS[name])}
+    times = {
+        each.number: report_frames.text_of_time(each.time)
+        for each in report_frames.frames(PATHS[name])
+    }
     wrong = []
     for path, each in objects(report(tshark, name, run)):
         for member in [member for member in each if member == "frame" or member.endswith("_frame")]:
@@ -97,14 +156,20 @@ def test_values_have_their_forms(tshark, name, run):
         if member == "time" or member.endswith("_time"):
             wrong += [] if TIME.fullmatch(value) else [(path, value, "a time")]
         if member in IN_HEX or ".tokens." in path:
-            wrong += [] if isinstance(value, str) and HEX.fullmatch(value) else [(path, value, "0x...")]
+            wrong += (
+                [] if isinstance(value, str) and HEX.fullmatch(value) else [(path, value, "0x...")]
+            )
         if member in NUMBERS:
             wrong += [] if isinstance(value, int) else [(path, value, "a number")]
         if isinstance(value, (int, float)) and value < 0 and not path.endswith((".min", ".sum")):
             wrong.append((path, value, "not negative"))
     for path, each in objects(found):
         if "opcodes" not in path:
-            wrong += [(path, member, "a name in snake_case") for member in each if not SNAKE_CASE.fullmatch(member)]
+            wrong += [
+                (path, member, "a name in snake_case")
+                for member in each
+                if not SNAKE_CASE.fullmatch(member)
+            ]
     fail_on(wrong)
 
 
@@ -120,8 +185,11 @@ def test_distributions(tshark, name, run):
             good = (total, squares, least, most) == (0, 0, None, None)
         else:
             mean = total / count
-            good = (least - 1e-9 <= mean <= most + 1e-9 and squares >= total * mean * (1 - 1e-6) - 1e-12
-                    and squares <= count * max(least * least, most * most) * (1 + 1e-6) + 1e-12)
+            good = (
+                least - 1e-9 <= mean <= most + 1e-9
+                and squares >= total * mean * (1 - 1e-6) - 1e-12
+                and squares <= count * max(least * least, most * most) * (1 + 1e-6) + 1e-12
+            )
         wrong += [] if good else [(path, each, "min <= mean <= max")]
     fail_on(wrong)
 
@@ -130,8 +198,13 @@ def test_distributions(tshark, name, run):
 
 
 def expected_capture(name, run):
-    return {**report_reader.capture(PATHS[name]), "passes": run.passes, "filter": None,
-            "smcr_roce": run.everything, "check_icrc": run.everything}
+    return {
+        **report_reader.capture(PATHS[name]),
+        "passes": run.passes,
+        "filter": None,
+        "smcr_roce": run.everything,
+        "check_icrc": run.everything,
+    }
 
 
 @every_run
@@ -167,9 +240,13 @@ def test_summary(tshark, name, run):
     found = report(tshark, name, run)
     empty = {each for each in report_sums.LISTS if not found[each]}
     expected = report_sums.summary(found)
-    wrong = [(path, one, other) for path, one, other in differences(found["summary"], expected)
-             if not path.startswith("rdma_flows.icrc") and not (other == NOTHING and one in (None, 0) and path.split(".")[0] in empty)
-             and (one, other) != (NOTHING, None)]
+    wrong = [
+        (path, one, other)
+        for path, one, other in differences(found["summary"], expected)
+        if not path.startswith("rdma_flows.icrc")
+        and not (other == NOTHING and one in (None, 0) and path.split(".")[0] in empty)
+        and (one, other) != (NOTHING, None)
+    ]
     fail_on(wrong)
 
 
@@ -179,7 +256,10 @@ def test_summary_has_every_icrc(tshark, name):
     statuses = tshark.fields(copy_of(tshark, name), "smcr.icrc.status", options=ALL, two_pass=True)
     counted = collections.Counter(status for [each] in statuses for status in each)
     assert report(tshark, name, ALL_TWO)["summary"]["rdma_flows"]["icrc"] == {
-        "good": counted["1"], "bad": counted["0"], "unverified": counted["2"]}
+        "good": counted["1"],
+        "bad": counted["0"],
+        "unverified": counted["2"],
+    }
 
 
 @every_run
@@ -192,24 +272,48 @@ def test_references(tshark, name, run):
     for flow in found["rdma_flows"]:
         peer = flows.get(flow["peer"])
         if flow["peer"] is not None and not (
-                peer and peer["peer"] == flow["index"] and (peer["src"], peer["dst"]) == (flow["dst"], flow["src"])
-                and flow["src_qpn"] in (None, peer["dst_qpn"])):
-            wrong.append((f"rdma_flows {flow['index']}.peer", flow["peer"], "the flow of the other direction"))
+            peer
+            and peer["peer"] == flow["index"]
+            and (peer["src"], peer["dst"]) == (flow["dst"], flow["src"])
+            and flow["src_qpn"] in (None, peer["dst_qpn"])
+        ):
+            wrong.append(
+                (
+                    f"rdma_flows {flow['index']}.peer",
+                    flow["peer"],
+                    "the flow of the other direction",
+                )
+            )
     for each in found["connections"]:
         if each["link_group"] is not None and each["link_group"] not in groups:
             wrong.append((f"connections {each['stream']}.link_group", each["link_group"], groups))
     for group in found["link_groups"]:
         for link in group["links"]:
-            wrong += [(f"link_groups {group['index']} link {link['number']}.flows", link["flows"], list(flows))
-                      ] if set(link["flows"]) - set(flows) else []
+            wrong += (
+                [
+                    (
+                        f"link_groups {group['index']} link {link['number']}.flows",
+                        link["flows"],
+                        list(flows),
+                    )
+                ]
+                if set(link["flows"]) - set(flows)
+                else []
+            )
     fail_on(wrong)
 
 
 @every_run
 def test_repeats_have_one_cause(tshark, name, run):
-    wrong = [(f"rdma_flows[{position}].repeated_after", sum(flow["repeated_after"].values()), flow["repeated"])
-             for position, flow in enumerate(report(tshark, name, run)["rdma_flows"])
-             if sum(flow["repeated_after"].values()) != flow["repeated"]]
+    wrong = [
+        (
+            f"rdma_flows[{position}].repeated_after",
+            sum(flow["repeated_after"].values()),
+            flow["repeated"],
+        )
+        for position, flow in enumerate(report(tshark, name, run)["rdma_flows"])
+        if sum(flow["repeated_after"].values()) != flow["repeated"]
+    ]
     fail_on(wrong)
 
 
@@ -221,14 +325,23 @@ def test_fallbacks_are_those_of_connections(tshark, name, run):
     for each in fallen:
         key = each["code"], each["reason"], each["by"]
         counted[key] = counted.get(key, 0) + 1
-    assert {(each["code"], each["reason"], each["by"]): each["count"] for each in found["fallbacks"]} == counted
-    assert {each["outcome"] for each in found["connections"] if each["fallback"]} <= {"fallback", "tcp"}
+    assert {
+        (each["code"], each["reason"], each["by"]): each["count"] for each in found["fallbacks"]
+    } == counted
+    assert {each["outcome"] for each in found["connections"] if each["fallback"]} <= {
+        "fallback",
+        "tcp",
+    }
 
 
 # ---- filters ----
 
 
-FILTERED = [("tcp-ecn", "tcp.port=={}"), ("6.1-v2-c-three-conns", "tcp.port=={}"), ("clc-port5201", "tcp.port=={}")]
+FILTERED = [
+    ("tcp-ecn", "tcp.port=={}"),
+    ("6.1-v2-c-three-conns", "tcp.port=={}"),
+    ("clc-port5201", "tcp.port=={}"),
+]
 
 
 def ports(name):
@@ -246,11 +359,20 @@ def test_filter(tshark, name, text, run):
     flow = next(flow for flow in report_tcp.flows(PATHS[name]) if port in (flow.first.ends[0][1],))
     frames = [each.frame for each in flow.segments]
     times = [each.time for each in frames]
-    assert_same({member: found["capture"][member] for member in (
-        "frames", "bytes", "first_time", "last_time", "cut_frames", "filter")}, {
-            "frames": len(frames), "bytes": sum(each.length for each in frames),
-            "first_time": report_frames.text_of_time(min(times)), "last_time": report_frames.text_of_time(max(times)),
-            "cut_frames": 0, "filter": where})
+    assert_same(
+        {
+            member: found["capture"][member]
+            for member in ("frames", "bytes", "first_time", "last_time", "cut_frames", "filter")
+        },
+        {
+            "frames": len(frames),
+            "bytes": sum(each.length for each in frames),
+            "first_time": report_frames.text_of_time(min(times)),
+            "last_time": report_frames.text_of_time(max(times)),
+            "cut_frames": 0,
+            "filter": where,
+        },
+    )
     assert_same(found["tcp_flows"], [flow.report()])
     assert_same(found["ip"], {"packets": 0, "bytes": 0})
     assert sum(each["packets"] for each in found["rdma_flows"]) == 0
@@ -261,12 +383,24 @@ def test_filter(tshark, name, text, run):
 def test_filter_that_matches_nothing(tshark, name):
     found = parse(print_json(tshark, copy_of(tshark, name), ALL_TWO, "frame.number==0"))
     assert list(found) == MEMBERS
-    assert_same({member: found["capture"][member] for member in (
-        "frames", "bytes", "first_time", "last_time", "cut_frames", "filter")}, {
-            "frames": 0, "bytes": 0, "first_time": None, "last_time": None, "cut_frames": 0,
-            "filter": "frame.number==0"})
+    assert_same(
+        {
+            member: found["capture"][member]
+            for member in ("frames", "bytes", "first_time", "last_time", "cut_frames", "filter")
+        },
+        {
+            "frames": 0,
+            "bytes": 0,
+            "first_time": None,
+            "last_time": None,
+            "cut_frames": 0,
+            "filter": "frame.number==0",
+        },
+    )
     assert_same(found["ip"], {"packets": 0, "bytes": 0})
-    assert {member: found[member] for member in report_sums.LISTS} == {member: [] for member in report_sums.LISTS}
+    assert {member: found[member] for member in report_sums.LISTS} == {
+        member: [] for member in report_sums.LISTS
+    }
 
 
 def test_filter_with_commas(tshark):
@@ -279,7 +413,9 @@ def test_filter_with_commas(tshark):
 
 def test_wrong_filter_is_refused(tshark):
     """tshark says why, and prints no report."""
-    result = tshark.start("-n", "-r", copy_of(tshark, "tcp-ecn"), "-q", "-z", "smcr,json,nonsense ==")
+    result = tshark.start(
+        "-n", "-r", copy_of(tshark, "tcp-ecn"), "-q", "-z", "smcr,json,nonsense =="
+    )
     assert result.returncode != 0 and result.stderr and "schema" not in result.stdout
 
 

@@ -1,4 +1,5 @@
-"""`breaches` of a report, against the expert items of the frames, which other tests hold against the bytes."""
+"""`breaches` of a report, against the expert items of the frames, which other tests hold against
+the bytes."""
 
 import collections
 import xml.etree.ElementTree as xml
@@ -14,14 +15,27 @@ MALFORMED_GROUP, PROTOCOL = 0x07000000, 0x09000000
 
 def expert_items(tshark, name):
     """(frame, filter name, severity, group) of our expert items in the second pass."""
-    text = tshark.run("-n", *PREFERENCES, *CALM, "-2", "-r", copy_of(tshark, name), "-T", "pdml", "-Y", "_ws.expert")
+    text = tshark.run(
+        "-n",
+        *PREFERENCES,
+        *CALM,
+        "-2",
+        "-r",
+        copy_of(tshark, name),
+        "-T",
+        "pdml",
+        "-Y",
+        "_ws.expert"
+    )
     for packet in xml.fromstring(text).iter("packet"):
         frame = int(packet.find("proto[@name='geninfo']/field[@name='num']").get("show"))
         for item in packet.iter("field"):
             values = {each.get("name"): each.get("show") for each in item}
             named = [each for each in values if each and each.startswith("smcr.")]
             if item.get("name") == "_ws.expert" and named:
-                yield frame, named[0], int(values["_ws.expert.severity"]), int(values["_ws.expert.group"])
+                yield frame, named[0], int(values["_ws.expert.severity"]), int(
+                    values["_ws.expert.group"]
+                )
 
 
 @pytest.mark.parametrize("name", [*MALFORMED, *OTHERS])
@@ -38,4 +52,8 @@ def test_breaches(tshark, name):
         found[each["kind"]] += each["count"]
         frames[each["kind"]] = min(each["frame"], frames.get(each["kind"], each["frame"]))
         assert each["by"] in ("client", "server", None)
-    fail_on(differences({"count": dict(found), "frame": frames}, {"count": dict(counts), "frame": first}))
+    fail_on(
+        differences(
+            {"count": dict(found), "frame": frames}, {"count": dict(counts), "frame": first}
+        )
+    )

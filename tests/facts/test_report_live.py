@@ -1,4 +1,5 @@
-"""The report of a live capture, which an interrupt ends; of several at once; and of a filter that is none."""
+"""The report of a live capture, which an interrupt ends; of several at once; and of a filter that
+is none."""
 
 import json
 import signal
@@ -12,12 +13,20 @@ LONGEST = 20  # seconds until tshark has taken in what it was given
 
 def start(tshark, *arguments):
     """tshark that captures from a pipe, as dumpcap hands it over."""
-    return subprocess.Popen(["tshark", "-i", "-", "-q", *arguments], env=tshark.environment, cwd=tshark.bed.root,
-                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **as_user())
+    return subprocess.Popen(
+        ["tshark", "-i", "-", "-q", *arguments],
+        env=tshark.environment,
+        cwd=tshark.bed.root,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **as_user(),
+    )
 
 
 def interrupted(tshark, name, *arguments):
-    """What tshark prints when it is interrupted after the last frame, while the interface is still open."""
+    """What tshark prints when it is interrupted after the last frame, while the interface is still
+    open."""
     process = start(tshark, *arguments)
     process.stdin.write(captures()[name].read_bytes())
     process.stdin.flush()
@@ -35,7 +44,9 @@ def test_json_on_interrupt(tshark):
 
 
 def test_report_on_interrupt(tshark):
-    assert interrupted(tshark, "rfc-peer", "-z", "smcr,report") == tshark.show("rfc-peer", "-q", "-z", "smcr,report")
+    assert interrupted(tshark, "rfc-peer", "-z", "smcr,report") == tshark.show(
+        "rfc-peer", "-q", "-z", "smcr,report"
+    )
 
 
 def test_several_at_once(tshark):
@@ -46,5 +57,7 @@ def test_several_at_once(tshark):
 
 def test_filter_that_is_none(tshark):
     for each in ("smcr,report", "smcr,json"):
-        result = tshark.start("-r", tshark.bed.capture("rfc-peer"), "-q", "-z", f"{each},no such filter ==")
+        result = tshark.start(
+            "-r", tshark.bed.capture("rfc-peer"), "-q", "-z", f"{each},no such filter =="
+        )
         assert result.returncode and result.stdout == "" and each in result.stderr

@@ -1,6 +1,7 @@
 """
-A report made in one pass, against the one made in two. The second pass knows at each frame what came later; a report
-may read late answers when it is printed. What may differ nevertheless is in a table here, and nothing else.
+A report made in one pass, against the one made in two. The second pass knows at each frame what
+came later; a report may read late answers when it is printed. What may differ nevertheless is in a
+table here, and nothing else.
 """
 
 import re
@@ -9,39 +10,91 @@ import alterations
 import pcapng
 import pytest
 from bed import ALL
-from report_runs import (ALL_ONE, ALL_TWO, ONE, PACKED_NAMES, REAL, TWO, UNPACKED, differences, fail_on, name_of, parse,
-                         print_json, report)
+from report_runs import (
+    ALL_ONE,
+    ALL_TWO,
+    ONE,
+    PACKED_NAMES,
+    REAL,
+    TWO,
+    UNPACKED,
+    differences,
+    fail_on,
+    name_of,
+    parse,
+    print_json,
+    report,
+)
 
 # What may differ: (captures, members, why).
 LATE = "6.1-v1-c2-capture-starts-late"
-EARLY = "|".join([LATE, "ib-native", "rfc-peer", "exported-source", "reserved-flags", "peer-move", "rule-move",
-                  "rule-clc-decline", "rule-rkey-clc", "rule-write-early", "peer-other-client", "cdc-contradictions",
-                  "peer-exit", "rule-cdc-after-end"])
+EARLY = "|".join(
+    [
+        LATE,
+        "ib-native",
+        "rfc-peer",
+        "exported-source",
+        "reserved-flags",
+        "peer-move",
+        "rule-move",
+        "rule-clc-decline",
+        "rule-rkey-clc",
+        "rule-write-early",
+        "peer-other-client",
+        "cdc-contradictions",
+        "peer-exit",
+        "rule-cdc-after-end",
+    ]
+)
 FLOW = r"packets|bytes|payload_bytes|goodput_bytes|opcodes\.RC_WRITE_ONLY|ecn\.not_ect"
 MAY_DIFFER = [
     (".*", r"capture\.passes", "the number of passes"),
-    (EARLY, r"(summary\.connections|connections\[\])\.\w+_to_\w+\.((lacks_)?bytes|writes|ack_time_s\.\w+)",
-     "an RDMA WRITE comes before what tells its connection"),
-    (f"{EARLY}|.*lossy.*", r"(summary\.connections|connections\[\])\.\w+_to_\w+\.(time|(reader|drain)_time_s)\.\w+",
-     "the same, or it comes behind a gap"),
-    (EARLY, r"connections\[\]\.(links\[\]\.from|first)_(frame|time)", "an RDMA WRITE comes before what tells its connection"),
+    (
+        EARLY,
+        (
+            r"(summary\.connections|connections\[\])\.\w+_to_\w+\.((lacks_)?bytes|writes|"
+            r"ack_time_s\.\w+)"
+        ),
+        "an RDMA WRITE comes before what tells its connection",
+    ),
+    (
+        f"{EARLY}|.*lossy.*",
+        r"(summary\.connections|connections\[\])\.\w+_to_\w+\.(time|(reader|drain)_time_s)\.\w+",
+        "the same, or it comes behind a gap",
+    ),
+    (
+        EARLY,
+        r"connections\[\]\.(links\[\]\.from|first)_(frame|time)",
+        "an RDMA WRITE comes before what tells its connection",
+    ),
     (LATE, r"(link_groups|rdma_flows)\[\]\.first_(frame|time)", "the same"),
-    (LATE, rf"(summary\.rdma_flows|rdma_flows\[\])\.({FLOW})", "the same, and its flow is not known as SMC-R"),
+    (
+        LATE,
+        rf"(summary\.rdma_flows|rdma_flows\[\])\.({FLOW})",
+        "the same, and its flow is not known as SMC-R",
+    ),
 ]
-# What may differ besides where a capture lacks frames, or has them in another order; its findings may, too.
-OF_ALTERED = "|".join([
-    r"capture\.passes|(summary|findings)\b.*",
-    # RDMA WRITEs behind what is absent, or before what tells their connection
-    r"connections\[\]\.\w+_to_\w+\.((lacks_)?bytes|writes|ack_time_s\.\w+|repeated_(packets|bytes)|blocked_count)",
-    r"connections\[\]\.(links\[\]\.from|first)_(frame|time)",
-    # that a packet of the reader is absent shows later
-    r"connections\[\]\.\w+_to_\w+\.(window_full_count|time(\.\w+)?|(reader|drain)_time_s\.\w+)",
-    # LLC on a link that nothing has named yet
-    r"connections\[\]\.setup(_s|\.llc_s|_longest)",
-    # packets before the first sign of SMC-R
-    rf"(link_groups|rdma_flows)\[\]\.first_(frame|time)|rdma_flows\[\]\.({FLOW}|opcodes\.\w+)",
-])
-# And of a late one, where what names a flow's sender comes behind its first packets: those are a flow of their own.
+# What may differ besides where a capture lacks frames, or has them in another order; its findings
+# may, too.
+OF_ALTERED = "|".join(
+    [
+        r"capture\.passes|(summary|findings)\b.*",
+        # RDMA WRITEs behind what is absent, or before what tells their connection
+        (
+            r"connections\[\]\.\w+_to_\w+\.((lacks_)?bytes|writes|ack_time_s\.\w+|"
+            r"repeated_(packets|bytes)|blocked_count)"
+        ),
+        r"connections\[\]\.(links\[\]\.from|first)_(frame|time)",
+        # that a packet of the reader is absent shows later
+        r"connections\[\]\.\w+_to_\w+\.(window_full_count|time(\.\w+)?|(reader|drain)_time_s\.\w+)",
+        # LLC on a link that nothing has named yet
+        r"connections\[\]\.setup(_s|\.llc_s|_longest)",
+        # packets before the first sign of SMC-R
+        rf"(link_groups|rdma_flows)\[\]\.first_(frame|time)|rdma_flows\[\]\.({FLOW}|opcodes\.\w+)",
+    ]
+)
+# And of a late one, where what names a flow's sender comes behind its first packets: those are a
+# flow of their own.
 OF_LATE = OF_ALTERED + r"|rdma_flows\[\]\..*|link_groups\[\]\.links\[\]\.(flows\[\]|moved_to)"
 ALTERED = {
     "5 %": lambda frames: alterations.left_out_at_random(frames, 0.05, 0),
@@ -49,36 +102,54 @@ ALTERED = {
     "start": lambda frames: frames[40:],
     "shuffled": lambda frames: alterations.shuffled(frames, 1),
 }
-# Findings that only two passes have: that no RoCE packet of a connection comes, or no response, is known at the end.
+# Findings that only two passes have: that no RoCE packet of a connection comes, or no response, is
+# known at the end.
 LATE_FINDINGS = {"no_roce", "no_response"}
-FOLLOW_FROM_NO_ROCE = {"rkey_not_confirmed", "token_reused", "clc_confirm_without_accept"}  # and are findings where one pass cannot say it
+FOLLOW_FROM_NO_ROCE = {
+    "rkey_not_confirmed",
+    "token_reused",
+    "clc_confirm_without_accept",
+}  # and are findings where one pass cannot say it
 
-PAIRS = [*((name, ONE, TWO) for name in UNPACKED), *((name, ALL_ONE, ALL_TWO) for name in PACKED_NAMES)]
+PAIRS = [
+    *((name, ONE, TWO) for name in UNPACKED),
+    *((name, ALL_ONE, ALL_TWO) for name in PACKED_NAMES),
+]
 
 
 def may_differ(name):
     members = [member for captures, member, _ in MAY_DIFFER if re.fullmatch(captures, name)]
-    return lambda path: any(re.fullmatch(member, re.sub(r"\[\d+\]", "[]", path)) for member in members)
+    return lambda path: any(
+        re.fullmatch(member, re.sub(r"\[\d+\]", "[]", path)) for member in members
+    )
 
 
 MOST = 10  # findings in a report
 
 
 def without_late_findings(found, late, full):
-    """The same report without these. full: a list of findings is, so that one more hides the last."""
+    """The same report without these. full: a list of findings is, so that one more hides the
+    last."""
     others = [each for each in found["findings"] if each["kind"] not in late]
-    return {**found, "findings": others[:MOST - len(late)] if full else others,
-            "summary": {**found["summary"], "findings": None}}
+    return {
+        **found,
+        "findings": others[: MOST - len(late)] if full else others,
+        "summary": {**found["summary"], "findings": None},
+    }
 
 
 @pytest.mark.parametrize("name, one, two", PAIRS, ids=name_of)
 def test_one_pass_says_what_two_say(tshark, name, one, two):
     both = [report(tshark, name, run) for run in (one, two)]
     full = any(len(each["findings"]) == MOST for each in both)
-    has_roce = not any(finding["kind"] == "no_roce" for each in both for finding in each["findings"])
+    has_roce = not any(
+        finding["kind"] == "no_roce" for each in both for finding in each["findings"]
+    )
     late = LATE_FINDINGS if has_roce else LATE_FINDINGS | FOLLOW_FROM_NO_ROCE
-    fail_on(differences(*(without_late_findings(each, late, full) for each in both), may_differ(name)),
-            "one pass, two passes")
+    fail_on(
+        differences(*(without_late_findings(each, late, full) for each in both), may_differ(name)),
+        "one pass, two passes",
+    )
 
 
 @pytest.mark.parametrize("kind", ALTERED)
@@ -91,7 +162,9 @@ def test_one_pass_of_an_altered_capture(tshark, scratch, name, kind):
     path.chmod(0o644)
     one, two = (parse(print_json(tshark, path, run)) for run in (ONE, TWO))
     may = OF_LATE if name == LATE else OF_ALTERED
-    fail_on(differences(one, two, lambda member: re.fullmatch(may, re.sub(r"\[\d+\]", "[]", member))))
+    fail_on(
+        differences(one, two, lambda member: re.fullmatch(may, re.sub(r"\[\d+\]", "[]", member)))
+    )
 
 
 def test_every_line_is_needed(tshark):
@@ -99,7 +172,10 @@ def test_every_line_is_needed(tshark):
     unused = []
     for captures, member, _ in MAY_DIFFER:
         names = [each for each in PAIRS if re.fullmatch(captures, each[0])]
-        if not any(re.fullmatch(member, re.sub(r"\[\d+\]", "[]", path)) for name, one, two in names
-                   for path, *_ in differences(report(tshark, name, one), report(tshark, name, two))):
+        if not any(
+            re.fullmatch(member, re.sub(r"\[\d+\]", "[]", path))
+            for name, one, two in names
+            for path, *_ in differences(report(tshark, name, one), report(tshark, name, two))
+        ):
             unused.append((captures, member))
     assert unused == []

@@ -1,6 +1,7 @@
 """
-RoCE packets whose UDP source port belongs to another protocol look as with any other source port: those of queue pairs
-that SMC-R has named always, those of others with the preference `roce`. Everything else stays what it is.
+RoCE packets whose UDP source port belongs to another protocol look as with any other source port:
+those of queue pairs that SMC-R has named always, those of others with the preference `roce`.
+Everything else stays what it is.
 """
 
 import functools
@@ -20,12 +21,24 @@ from scapy.packet import Raw
 from scapy.utils import PcapNgReader, wrpcap
 
 ROCE = 4791
-GREEDY = [69, 53, 123, 2152, 4500, 4789]  # source ports whose dissectors take RoCE packets for their own
+GREEDY = [
+    69,
+    53,
+    123,
+    2152,
+    4500,
+    4789,
+]  # source ports whose dissectors take RoCE packets for their own
 OTHERS = [72, 161, 1812]  # of nobody, or of dissectors that take no RoCE packet
 MIXED = "mixed"  # the source port depends on who sends
 PORTS = [*GREEDY, MIXED, *OTHERS]
-SMCR = ["6.1-v2-c-three-conns", "6.1-v1-b-first-contact-ipv6", "6.1-v2-v-vlan", "6.1-v2-h6-late-second-link-asymmetric",
-        "6.1-v1-h4-two-links-rkeys"]
+SMCR = [
+    "6.1-v2-c-three-conns",
+    "6.1-v1-b-first-contact-ipv6",
+    "6.1-v2-v-vlan",
+    "6.1-v2-h6-late-second-link-asymmetric",
+    "6.1-v1-h4-two-links-rkeys",
+]
 FOREIGN = ["cm-rping", "cm-rping-ipv6", "uc-ud", "cnp-np-cm", "nvme-rdma"]
 ON = ("-o", "smcr.roce:TRUE")
 BOTH = [(), ("-2",)]
@@ -62,7 +75,8 @@ def write(scratch, name, frames):
 
 
 def with_port(frames, port):
-    """The frames, the RoCE packets among them with another source port. MIXED: those of one sender only."""
+    """The frames, the RoCE packets among them with another source port. MIXED: those of one sender
+    only."""
     copies = [frame.copy() for frame in frames]
     roce = [copy for copy in copies if is_roce(copy)]
     for copy in roce:
@@ -74,9 +88,14 @@ def with_port(frames, port):
 
 
 def details(tshark, capture, *arguments):
-    """What is shown of InfiniBand and SMC-R, with the summary lines; not what depends on UDP's source port."""
+    """What is shown of InfiniBand and SMC-R, with the summary lines; not what depends on UDP's
+    source port."""
     shown = tshark.show(capture, "-P", "-V", "-O", "infiniband,smcr", *arguments)
-    return [line for line in shown.splitlines() if not line.startswith(("User Datagram Protocol", "Frame "))]
+    return [
+        line
+        for line in shown.splitlines()
+        if not line.startswith(("User Datagram Protocol", "Frame "))
+    ]
 
 
 def reached(lines):
@@ -85,9 +104,14 @@ def reached(lines):
 
 
 def once(tshark, capture, show, *arguments):
-    """The lines that show() gives of a capture before its ports change, made once for all tests that name it so."""
+    """The lines that show() gives of a capture before its ports change, made once for all tests
+    that name it so."""
     key = (capture.name, show.__name__, arguments)
-    return tshark.bed.keep(key, lambda: "\n".join(show(tshark, capture, *arguments)).encode()).decode().split("\n")
+    return (
+        tshark.bed.keep(key, lambda: "\n".join(show(tshark, capture, *arguments)).encode())
+        .decode()
+        .split("\n")
+    )
 
 
 def streams(tshark, capture, *arguments):
@@ -96,8 +120,18 @@ def streams(tshark, capture, *arguments):
 
 
 def reach_infiniband(tshark, capture, *arguments):
-    return int(tshark.show(capture, *arguments, "-Y", "infiniband.bth && !icmp", "-T", "fields", "-e",
-                           "frame.number").count("\n"))
+    return int(
+        tshark.show(
+            capture,
+            *arguments,
+            "-Y",
+            "infiniband.bth && !icmp",
+            "-T",
+            "fields",
+            "-e",
+            "frame.number",
+        ).count("\n")
+    )
 
 
 @pytest.mark.parametrize("port, passes", samples.combinations(PORTS, BOTH))
@@ -127,11 +161,15 @@ def test_before_clc(tshark, tshark_without, scratch, passes):
     early = [frame for frame in frames if is_roce(frame)][:20]
     capture = write(scratch, "early", early + frames)
     of_early = ("-V", "-Y", f"frame.number <= {len(early)}")
-    assert tshark.show(capture, *passes, *of_early) == tshark_without.show(capture, *passes, *of_early)
+    assert tshark.show(capture, *passes, *of_early) == tshark_without.show(
+        capture, *passes, *of_early
+    )
     assert reach_infiniband(tshark, capture, *passes) == sum(map(is_roce, frames))
 
 
-@pytest.mark.parametrize("name, port, passes", samples.combinations(FOREIGN, [69, 53, 4789, MIXED], BOTH))
+@pytest.mark.parametrize(
+    "name, port, passes", samples.combinations(FOREIGN, [69, 53, 4789, MIXED], BOTH)
+)
 def test_others(tshark, tshark_without, scratch, name, port, passes):
     frames = foreign(name)
     before, after = write(scratch, name, frames), write(scratch, "after", with_port(frames, port))
@@ -146,7 +184,9 @@ def test_vlan(tshark, scratch, passes):
     tagged = []
     for frame in foreign("cm-rping"):
         link = frame[Ether]
-        tagged.append(Ether(src=link.src, dst=link.dst) / Dot1Q(vlan=7, type=link.type) / link.payload)
+        tagged.append(
+            Ether(src=link.src, dst=link.dst) / Dot1Q(vlan=7, type=link.type) / link.payload
+        )
     after = write(scratch, "after", with_port(tagged, 69))
     assert reach_infiniband(tshark, after, *ON, *passes) == sum(map(is_roce, tagged))
 
@@ -157,13 +197,17 @@ def test_tunnel(tshark, scratch, passes):
 
     def tunnel(each):
         inner = [frame for frame in each if IP in frame]
-        outer = [Ether() / IP(src="192.0.2.1", dst="192.0.2.2") / GRE() / frame[IP] for frame in inner]
+        outer = [
+            Ether() / IP(src="192.0.2.1", dst="192.0.2.2") / GRE() / frame[IP] for frame in inner
+        ]
         for wrapped, frame in zip(outer, inner):
             wrapped.time = frame.time
         return outer
 
-    before, after = (write(scratch, name, tunnel(each)) for name, each in
-                     (("before", frames), ("after", with_port(frames, 69))))
+    before, after = (
+        write(scratch, name, tunnel(each))
+        for name, each in (("before", frames), ("after", with_port(frames, 69)))
+    )
     assert reach_infiniband(tshark, after, *passes) == sum(map(is_roce, frames))
     assert details(tshark, after, *passes) == details(tshark, before, *passes)
 
@@ -177,7 +221,9 @@ def transfer(client, server, port):
     blocks = [bytes([n]) * 512 for n in range(1, 4)] + [bytes(28)]
     frames = [datagram(client, port, server, 69, b"\0\1file\0octet\0")]
     for number, block in enumerate(blocks, 1):
-        frames.append(datagram(server, 69, client, port, b"\0\3" + number.to_bytes(2, "big") + block))
+        frames.append(
+            datagram(server, 69, client, port, b"\0\3" + number.to_bytes(2, "big") + block)
+        )
         frames.append(datagram(client, port, server, 69, b"\0\4" + number.to_bytes(2, "big")))
     return frames
 
@@ -185,25 +231,49 @@ def transfer(client, server, port):
 def answers(client, server):
     """Answers of a name server to a client that asks from RoCE's port."""
     record = DNSRR(rrname="host.example.", rdata="192.0.2.9")
-    return [datagram(server, 53, client, ROCE, bytes(DNS(id=number << 4, qr=1, rd=1, ra=1, qd=None, an=record)))
-            for number in range(256)]
+    return [
+        datagram(
+            server,
+            53,
+            client,
+            ROCE,
+            bytes(DNS(id=number << 4, qr=1, rd=1, ra=1, qd=None, an=record)),
+        )
+        for number in range(256)
+    ]
 
 
 @PASSES
 @pytest.mark.parametrize("switch", [(), ON], ids=["off", "on"])
 def test_real_traffic_of_those_ports(tshark, tshark_without, scratch, switch, passes):
-    """Real TFTP and DNS between the hosts, before, among and after RoCE packets, even in the same conversation."""
+    """Real TFTP and DNS between the hosts, before, among and after RoCE packets, even in the same
+    conversation."""
     frames = with_port(smcr("6.1-v2-c-three-conns"), 69)
-    other = [*transfer("10.0.0.1", "10.0.0.2", 40000), *transfer("10.0.0.1", "10.0.0.2", ROCE),
-             *answers("10.0.0.1", "10.0.0.2")]
+    other = [
+        *transfer("10.0.0.1", "10.0.0.2", 40000),
+        *transfer("10.0.0.1", "10.0.0.2", ROCE),
+        *answers("10.0.0.1", "10.0.0.2"),
+    ]
     mixed, numbers = [], []
     for at in (0, 100, len(frames)):
-        mixed += frames[len(mixed) - len(numbers):at]
+        mixed += frames[len(mixed) - len(numbers) : at]
         numbers += range(len(mixed) + 1, len(mixed) + 1 + len(other))
         mixed += other
     capture = write(scratch, "mixed", mixed)
-    fields = ("-T", "fields", "-e", "frame.number", "-e", "frame.protocols", "-e", "tftp.opcode", "-e", "tftp.block",
-              "-e", "dns.id")
+    fields = (
+        "-T",
+        "fields",
+        "-e",
+        "frame.number",
+        "-e",
+        "frame.protocols",
+        "-e",
+        "tftp.opcode",
+        "-e",
+        "tftp.block",
+        "-e",
+        "dns.id",
+    )
     shown = tshark.show(capture, *switch, *passes, *fields).splitlines()
     without = tshark_without.show(capture, *passes, *fields).splitlines()
     assert [shown[n - 1] for n in numbers] == [without[n - 1] for n in numbers]
@@ -214,7 +284,11 @@ def test_real_traffic_of_those_ports(tshark, tshark_without, scratch, switch, pa
 @PASSES
 @pytest.mark.parametrize("choice", ["udp.port==69,echo", "udp.port==4791,echo"])
 def test_decode_as_goes_first(tshark, tshark_without, scratch, choice, passes):
-    frames = [frame for frame in with_port(smcr("6.1-v2-c-three-conns"), 69) if UDP in frame or IP in frame]
+    frames = [
+        frame
+        for frame in with_port(smcr("6.1-v2-c-three-conns"), 69)
+        if UDP in frame or IP in frame
+    ]
     capture = write(scratch, "chosen", frames)
     arguments = ("-d", choice, *ON, *passes, "-Y", "udp", "-V")
     without = tuple(each for each in arguments if each not in ON)
@@ -242,12 +316,18 @@ def test_quoted_packets(tshark, tshark_without, scratch, passes):
     quotes = []
     for frame in [frame for frame in frames if is_roce(frame)][:10]:
         inner = frame[IP]
-        quoted = IPerror(bytes(inner)[:20]) / UDPerror(bytes(inner[UDP])[:8]) / Raw(bytes(inner[UDP].payload))
+        quoted = (
+            IPerror(bytes(inner)[:20])
+            / UDPerror(bytes(inner[UDP])[:8])
+            / Raw(bytes(inner[UDP].payload))
+        )
         quotes.append(Ether() / IP(src=inner.dst, dst=inner.src) / ICMP(type=3, code=3) / quoted)
     capture = write(scratch, "quoted", frames + quotes)
     of_quotes = ("-V", "-Y", "icmp")
     shown = tshark.show(capture, *ON, *passes, *of_quotes)
-    assert "Trivial File Transfer" in shown and shown == tshark_without.show(capture, *passes, *of_quotes)
+    assert "Trivial File Transfer" in shown and shown == tshark_without.show(
+        capture, *passes, *of_quotes
+    )
 
 
 @PASSES
@@ -255,7 +335,9 @@ def test_disabled(tshark, tshark_without, scratch, passes):
     """Who disables SMC-R sees what is seen without the plugin."""
     capture = write(scratch, "disabled", with_port(smcr("6.1-v2-c-three-conns"), 69))
     off = ("--disable-protocol", "smcr")
-    assert tshark.show(capture, *off, *ON, *passes, "-V") == tshark_without.show(capture, *passes, "-V")
+    assert tshark.show(capture, *off, *ON, *passes, "-V") == tshark_without.show(
+        capture, *passes, "-V"
+    )
 
 
 def test_file_after_file(tshark, scratch):
@@ -263,13 +345,35 @@ def test_file_after_file(tshark, scratch):
     other = write(scratch, "other", with_port(foreign("cm-rping"), 69))
     ours = write(scratch, "ours", with_port(smcr("6.1-v2-c-three-conns"), 69))
     counts = []
-    for capture, value in ((other, "FALSE"), (ours, "FALSE"), (other, "FALSE"), (other, "TRUE"), (other, "FALSE"),
-                           (ours, "TRUE"), (ours, "FALSE")):
-        requests = [("setconf", {"name": "smcr.roce", "value": value}), sharkd.load(capture),
-                    sharkd.columns(["infiniband.bth.opcode"])]
+    for capture, value in (
+        (other, "FALSE"),
+        (ours, "FALSE"),
+        (other, "FALSE"),
+        (other, "TRUE"),
+        (other, "FALSE"),
+        (ours, "TRUE"),
+        (ours, "FALSE"),
+    ):
+        requests = [
+            ("setconf", {"name": "smcr.roce", "value": value}),
+            sharkd.load(capture),
+            sharkd.columns(["infiniband.bth.opcode"]),
+        ]
         counts.append(requests)
     answers = sharkd.ask(tshark, sum(counts, []))[2::3]
-    reached = [sum(bool(opcode) for opcode, in sharkd.values(answer).values()) for answer in answers]
-    every, smcr_packets = (sum(map(is_roce, each)) for each in (foreign("cm-rping"), smcr("6.1-v2-c-three-conns")))
-    assert reached == [reached[0], smcr_packets, reached[0], every, reached[0], smcr_packets, smcr_packets]
+    reached = [
+        sum(bool(opcode) for opcode, in sharkd.values(answer).values()) for answer in answers
+    ]
+    every, smcr_packets = (
+        sum(map(is_roce, each)) for each in (foreign("cm-rping"), smcr("6.1-v2-c-three-conns"))
+    )
+    assert reached == [
+        reached[0],
+        smcr_packets,
+        reached[0],
+        every,
+        reached[0],
+        smcr_packets,
+        smcr_packets,
+    ]
     assert reached[0] < every

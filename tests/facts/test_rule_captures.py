@@ -1,7 +1,7 @@
 """
-Captures of one rule: rule-NAME breaks it, peer-NAME is that of a correct peer that one may take for a wrong one. Beside
-the scene stands what the plugin says of it above CHAT, all of it: EXPECTED = {filter: frames}. UNPROVEN = {filter: frames}
-is broken, too, but this capture does not prove it.
+Captures of one rule: rule-NAME breaks it, peer-NAME is that of a correct peer that one may take for
+a wrong one. Beside the scene stands what the plugin says of it above CHAT, all of it: EXPECTED =
+{filter: frames}. UNPROVEN = {filter: frames} is broken, too, but this capture does not prove it.
 """
 
 import fields
@@ -16,7 +16,9 @@ def raised(tshark, name):
     """{filter: frames} of the items above CHAT."""
     items = [each.filter for each in fields.experts() if "CHAT" not in each.severity]
     found = {}
-    for number, *shown in tshark.fields(name, "frame.number", *items, where=" || ".join(items), two_pass=True):
+    for number, *shown in tshark.fields(
+        name, "frame.number", *items, where=" || ".join(items), two_pass=True
+    ):
         for item, values in zip(items, shown, strict=True):
             if values:
                 found.setdefault(item, []).append(int(number[0]))

@@ -1,6 +1,6 @@
 """
-docs/rfc7609.md against the code: the expert items that its rows name exist with that severity, and the captures and
-tests that it names raise them.
+docs/rfc7609.md against the code: the expert items that its rows name exist with that severity, and
+the captures and tests that it names raise them.
 """
 
 import collections
@@ -36,29 +36,50 @@ def names_in_tests(item):
 
 
 def test_ids_are_unique_and_in_their_section():
-    assert [name for name, count in collections.Counter(each.id for each in EVERY).items() if count > 1] == []
+    assert [
+        name for name, count in collections.Counter(each.id for each in EVERY).items() if count > 1
+    ] == []
     sections, section = {}, None
     for line in rules.DOCUMENT.read_text(encoding="utf-8").splitlines():
         if line.startswith("### "):
             section = line.split()[1]
         elif line.startswith("| R-"):
             sections[rules.cells(line)[0]] = section
-    assert [name for name, section in sections.items() if name.rsplit("-", 1)[0] != f"R-{section}"] == []
+    assert [
+        name for name, section in sections.items() if name.rsplit("-", 1)[0] != f"R-{section}"
+    ] == []
 
 
 def test_rows_are_whole():
     """Five cells; a sentence; a known kind; a check that says something."""
     assert [each.id for each in EVERY if each.visible not in rules.VISIBLE] == []
-    assert [each.id for each in EVERY if not each.rule.endswith(".") or len(each.rule.split()) > SENTENCE_WORDS] == []
-    assert [each.id for each in EVERY if each.state in ("checked", "partly") and not each.items] == []
-    assert [each.id for each in EVERY if each.visible == "off the wire" and not each.check.startswith("– ")] == []
+    assert [
+        each.id
+        for each in EVERY
+        if not each.rule.endswith(".") or len(each.rule.split()) > SENTENCE_WORDS
+    ] == []
+    assert [
+        each.id for each in EVERY if each.state in ("checked", "partly") and not each.items
+    ] == []
+    assert [
+        each.id
+        for each in EVERY
+        if each.visible == "off the wire" and not each.check.startswith("– ")
+    ] == []
     assert [each.id for each in EVERY if each.items and not each.proofs] == []
 
 
 def test_repeats_lead_to_a_rule():
-    wrong = [each.id for each in EVERY for name in each.repeated
-             if name not in BY_ID or BY_ID[name].state in ("repeats", "off the wire")]
-    assert wrong == [] and [each.id for each in EVERY if each.state == "repeats" and not each.repeated] == []
+    wrong = [
+        each.id
+        for each in EVERY
+        for name in each.repeated
+        if name not in BY_ID or BY_ID[name].state in ("repeats", "off the wire")
+    ]
+    assert (
+        wrong == []
+        and [each.id for each in EVERY if each.state == "repeats" and not each.repeated] == []
+    )
 
 
 def test_nothing_is_left_to_do():
@@ -66,9 +87,12 @@ def test_nothing_is_left_to_do():
 
 
 def test_every_statement_of_the_rfc_has_a_row():
-    """Every MUST, SHOULD where it binds, "is required", "may not" and timer, counted in the RFC without these rows."""
+    """Every MUST, SHOULD where it binds, "is required", "may not" and timer, counted in the RFC
+    without these rows."""
     lines = STATEMENTS.read_text(encoding="utf-8").splitlines()[1:]
-    statements = [(int(line), names.split()) for line, _, names in (each.split(" | ") for each in lines)]
+    statements = [
+        (int(line), names.split()) for line, _, names in (each.split(" | ") for each in lines)
+    ]
     assert [line for line, names in statements if not names or set(names) - BY_ID.keys()] == []
     assert len(statements) == 434 and statements == sorted(statements, key=lambda each: each[0])
 
@@ -83,7 +107,9 @@ def test_totals():
 
 def test_items_have_their_severity():
     known = severities()
-    assert [(each.id, item) for each in EVERY for item in each.items if known.get(item[0]) != item[1]] == []
+    assert [
+        (each.id, item) for each in EVERY for item in each.items if known.get(item[0]) != item[1]
+    ] == []
 
 
 def test_names_exist(tshark):
@@ -92,9 +118,12 @@ def test_names_exist(tshark):
 
 
 def test_what_breaks_the_protocol_has_a_rule():
-    """Each expert item of RFC 7609 above NOTE is that of a row; fabric and life of connections are no matter of rules."""
+    """Each expert item of RFC 7609 above NOTE is that of a row; fabric and life of connections are
+    no matter of rules."""
     named = {item for each in EVERY for item, severity in each.items}
-    assert set(fields.breaches()) - named - {"smcr.message_short"} == set()  # any message that is cut by its sender
+    assert (
+        set(fields.breaches()) - named - {"smcr.message_short"} == set()
+    )  # any message that is cut by its sender
 
 
 # ---- against captures and tests ----
@@ -118,17 +147,31 @@ def shows(tshark, item, proof, where):
 def test_proofs_exist():
     known = set(captures())
     proofs = [(each.id, proof) for each in EVERY for proof, where in each.proofs]
-    assert [pair for pair in proofs if not ((TOP / pair[1]).exists() if "/" in pair[1] else pair[1] in known)] == []
+    assert [
+        pair
+        for pair in proofs
+        if not ((TOP / pair[1]).exists() if "/" in pair[1] else pair[1] in known)
+    ] == []
 
 
-@pytest.mark.parametrize("section", sorted({each.id.rsplit("-", 1)[0] for each in EVERY if each.items}))
+@pytest.mark.parametrize(
+    "section", sorted({each.id.rsplit("-", 1)[0] for each in EVERY if each.items})
+)
 def test_proofs_raise_the_items(tshark, section):
     """Each item of a row in one of its captures or tests; each proof has an item."""
     rows = [each for each in EVERY if each.items and each.id.rsplit("-", 1)[0] == section]
-    missing = [(each.id, item) for each in rows for item, severity in each.items if
-               not any(shows(tshark, item, proof, where) for proof, where in each.proofs)]
-    idle = [(each.id, proof) for each in rows for proof, where in each.proofs
-            if not any(shows(tshark, item, proof, where) for item, severity in each.items)]
+    missing = [
+        (each.id, item)
+        for each in rows
+        for item, severity in each.items
+        if not any(shows(tshark, item, proof, where) for proof, where in each.proofs)
+    ]
+    idle = [
+        (each.id, proof)
+        for each in rows
+        for proof, where in each.proofs
+        if not any(shows(tshark, item, proof, where) for item, severity in each.items)
+    ]
     assert (missing, idle) == ([], [])
 
 
@@ -143,11 +186,16 @@ def test_correct_peers():
 
 
 def test_correct_peers_raise_nothing(tshark):
-    assert [each.item for each in rules.allowed() for name, where in each.proofs
-            if each.item in raised(tshark, name, where)] == []
+    assert [
+        each.item
+        for each in rules.allowed()
+        for name, where in each.proofs
+        if each.item in raised(tshark, name, where)
+    ] == []
 
 
 # ---- what real captures show ----
+
 
 def judged():
     """{(item, capture): frames} as the document says."""

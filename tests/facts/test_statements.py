@@ -1,6 +1,7 @@
 """
-What is said in one frame about others is right: requests, responses, crossings, repeats, gaps, acknowledgements,
-windows. A reader of its own works it out from the bytes (statements.py). What the plugin does not say is not wrong.
+What is said in one frame about others is right: requests, responses, crossings, repeats, gaps,
+acknowledgements, windows. A reader of its own works it out from the bytes (statements.py). What the
+plugin does not say is not wrong.
 """
 
 import proof_packets
@@ -29,11 +30,15 @@ def test_statements(tshark, name):
 
 @pytest.mark.parametrize("name", SHARP)
 def test_reader_finds_what_is_wrong(tshark, name):
-    """Each number that is said, one higher, is wrong; but for some in a lossy capture, which proves only a range."""
+    """Each number that is said, one higher, is wrong; but for some in a lossy capture, which proves
+    only a range."""
     path = statements.copy(tshark, PATHS[name])
     proof = statements.Proof(PATHS[name])
-    numbers = [(frame, field, value + 1) for frame, field, value in statements.said(tshark, path, 2)
-               if field != statements.COLLISION]
+    numbers = [
+        (frame, field, value + 1)
+        for frame, field, value in statements.said(tshark, path, 2)
+        if field != statements.COLLISION
+    ]
     found = statements.judge(proof, 2, numbers)
     assert len(numbers) > 5000 and len(found) > 0.95 * len(numbers)
 
@@ -46,5 +51,11 @@ def test_reader_knows_positions(name):
     for connection in proof_streams.streams(proof_packets.read(path)):
         for side, stream in enumerate(connection.streams):
             writes = [each for each in stream.writes() if each.position is not None]
-            assert any(all(data[each.position:each.end] == each.data for each in writes)
-                       for (_, direction), data in known.items() if direction == side) or not writes
+            assert (
+                any(
+                    all(data[each.position : each.end] == each.data for each in writes)
+                    for (_, direction), data in known.items()
+                    if direction == side
+                )
+                or not writes
+            )

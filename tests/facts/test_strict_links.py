@@ -15,8 +15,13 @@ ITEMS = (
 
 @pytest.mark.parametrize(("name", "expected"), ITEMS)
 def test_items(tshark, name, expected):
-    rows = tshark.fields(name, "frame.number", *expected, where=" || ".join(expected), two_pass=True, options=STRICT)
-    found = {item: [int(number[0]) for number, *shown in rows if shown[place]] for place, item in enumerate(expected)}
+    rows = tshark.fields(
+        name, "frame.number", *expected, where=" || ".join(expected), two_pass=True, options=STRICT
+    )
+    found = {
+        item: [int(number[0]) for number, *shown in rows if shown[place]]
+        for place, item in enumerate(expected)
+    }
     assert found == expected
 
 

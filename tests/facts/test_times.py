@@ -1,6 +1,6 @@
 """
-Where the time of a connection went: made connections with known pauses, to the microsecond; the sum of the parts; and
-how long the programs of real captures took to connect, as they measured it.
+Where the time of a connection went: made connections with known pauses, to the microsecond; the sum
+of the parts; and how long the programs of real captures took to connect, as they measured it.
 """
 
 import decimal
@@ -18,7 +18,9 @@ WAYS = {"client": "client_to_server", "server": "server_to_client"}
 
 def parts(direction):
     """Microseconds."""
-    return direction["time"] and [round((direction["time"][f"{name}_s"] or 0) * 1e6) for name in TRUTH["columns"]]
+    return direction["time"] and [
+        round((direction["time"][f"{name}_s"] or 0) * 1e6) for name in TRUTH["columns"]
+    ]
 
 
 def file_of(folder, scene):
@@ -31,13 +33,24 @@ def file_of(folder, scene):
 
 def test_made_connections(tshark, scratch):
     """In one pass and in two."""
-    assert {scene.__name__ for scene in time_scenes.SCENES} == {name for name, each in TRUTH.items() if isinstance(each, dict)}
+    assert {scene.__name__ for scene in time_scenes.SCENES} == {
+        name for name, each in TRUTH.items() if isinstance(each, dict)
+    }
     wrong = []
     for scene in time_scenes.SCENES:
         for run in (ONE, TWO):
-            connection, = parse(print_json(tshark, file_of(scratch, scene), run))["connections"]
-            wrong += [(scene.__name__, run.passes, role, parts(connection[way]), TRUTH[scene.__name__][role])
-                      for role, way in WAYS.items() if parts(connection[way]) != TRUTH[scene.__name__][role]]
+            (connection,) = parse(print_json(tshark, file_of(scratch, scene), run))["connections"]
+            wrong += [
+                (
+                    scene.__name__,
+                    run.passes,
+                    role,
+                    parts(connection[way]),
+                    TRUTH[scene.__name__][role],
+                )
+                for role, way in WAYS.items()
+                if parts(connection[way]) != TRUTH[scene.__name__][role]
+            ]
     assert wrong == []
 
 
@@ -62,20 +75,33 @@ def test_parts_add_up(tshark):
                     continue
                 known += 1
                 assert all(part is None or part >= 0 for part in time.values())
-                whole = decimal.Decimal(connection["last_time"]) - decimal.Decimal(connection["first_time"])
-                total = sum(decimal.Decimal(repr(part)) for part in time.values() if part is not None)
+                whole = decimal.Decimal(connection["last_time"]) - decimal.Decimal(
+                    connection["first_time"]
+                )
+                total = sum(
+                    decimal.Decimal(repr(part)) for part in time.values() if part is not None
+                )
                 if abs(whole - total) > decimal.Decimal("1e-9"):
                     wrong.append((name, run, connection["stream"], way, whole, total))
     assert known > 200 and wrong == []
 
 
 def test_setup_is_what_programs_measured(tshark):
-    """connect() returns when the connection can carry data; the program's clock has milliseconds, and is of another host."""
+    """connect() returns when the connection can carry data; the program's clock has milliseconds,
+    and is of another host."""
     compared = 0
     for name in REAL:
         apps = ground_truth.of(name).get("apps") or []
-        connected = [float(each) for app in apps for each in re.findall(r"conn \d+ connected in ([\d.]+) s", app["output"])]
-        measured = [each["setup_s"] for each in report(tshark, name, TWO)["connections"] if each["outcome"] == "smc-r"]
+        connected = [
+            float(each)
+            for app in apps
+            for each in re.findall(r"conn \d+ connected in ([\d.]+) s", app["output"])
+        ]
+        measured = [
+            each["setup_s"]
+            for each in report(tshark, name, TWO)["connections"]
+            if each["outcome"] == "smc-r"
+        ]
         if len(connected) != len(measured) or None in measured:
             continue
         for one, other in zip(sorted(connected), sorted(measured), strict=True):
@@ -85,10 +111,17 @@ def test_setup_is_what_programs_measured(tshark):
 
 
 def test_peer_silent(tshark, scratch):
-    """Told at the fourth transmission after the peer's last packet; taken back in the second pass where it is heard again."""
-    found = {scene.__name__: [tshark.frames(file_of(scratch, scene), "smcr.peer_silent", two_pass=two_pass)
-                              for two_pass in (False, True)]
-             for scene in (time_scenes.heard_again, time_scenes.dead_peer)}
+    """Told at the fourth transmission after the peer's last packet; taken back in the second pass
+    where it is heard again."""
+    found = {
+        scene.__name__: [
+            tshark.frames(file_of(scratch, scene), "smcr.peer_silent", two_pass=two_pass)
+            for two_pass in (False, True)
+        ]
+        for scene in (time_scenes.heard_again, time_scenes.dead_peer)
+    }
     assert found == {"heard_again": [[27], []], "dead_peer": [[27], [27]]}
     finding = parse(print_json(tshark, file_of(scratch, time_scenes.dead_peer), TWO))["findings"][0]
-    assert finding["kind"] == "dead_peer" and finding["text"].endswith("for 300 ms")  # 710 - 410, the fourth transmission
+    assert finding["kind"] == "dead_peer" and finding["text"].endswith(
+        "for 300 ms"
+    )  # 710 - 410, the fourth transmission

@@ -1,6 +1,7 @@
 """
-Single messages with the values that a correct decoder reads (captures/synthetic/vectors.json). The keys of that file
-are descriptive; the tables below say how each is read from what tshark shows. A key without a row fails the test.
+Single messages with the values that a correct decoder reads (captures/synthetic/vectors.json). The
+keys of that file are descriptive; the tables below say how each is read from what tshark shows. A
+key without a row fails the test.
 """
 
 import ipaddress
@@ -13,11 +14,17 @@ from bed import TOP
 
 VECTORS = json.loads((TOP / "captures" / "synthetic" / "vectors.json").read_text(encoding="utf-8"))
 EYECATCHERS = {"SMC-R": 0xE2D4C3D9, "SMC-D": 0xE2D4C3C4}
-MESSAGE_START = {"clc": "smcr.eyecatcher", "llc": "smcr.llc.type", "roce": "smcr.llc.type", "cdc": "smcr.cdc.type"}
+MESSAGE_START = {
+    "clc": "smcr.eyecatcher",
+    "llc": "smcr.llc.type",
+    "roce": "smcr.llc.type",
+    "cdc": "smcr.cdc.type",
+}
 
 
 class Shown:
-    """What tshark shows of the bytes of one frame: fields in the order of the tree, as PDML has them."""
+    """What tshark shows of the bytes of one frame: fields in the order of the tree, as PDML has
+    them."""
 
     def __init__(self, packet):
         self.items = [item for item in packet.iter("field") if item.get("size") != "0"]
@@ -34,6 +41,7 @@ class Shown:
 
 
 # ---- how a value is read: functions of (shown, transport), made by the functions below ----
+
 
 def integer(text):
     """A number as Wireshark shows it; Booleans are 0 and 1, or words from 4.4 on."""
@@ -70,24 +78,30 @@ def start_of(name):
 
 
 def end_of(name):
-    return lambda shown, transport: start_of(name)(shown, transport) + int(shown.all(name)[0].get("size"))
+    return lambda shown, transport: start_of(name)(shown, transport) + int(
+        shown.all(name)[0].get("size")
+    )
 
 
 def reserved(offset, length):
     """Some bytes of the message that are shown as reserved or not used, as hexadecimal digits."""
+
     def read(shown, transport):
         start = shown.position(MESSAGE_START[transport]) + offset
         for item in shown.all("smcr.reserved"):
             skip = start - int(item.get("pos"))
             if 0 <= skip and skip + length <= int(item.get("size")):
-                return item.get("value")[2 * skip:2 * (skip + length)]
+                return item.get("value")[2 * skip : 2 * (skip + length)]
         raise IndexError
+
     return read
 
 
 def octets_or_reserved(name, offset, length):
     """A field of version 2 in a message of version 1, where its bytes are reserved."""
-    return lambda shown, transport: (octets(name) if shown.all(name) else reserved(offset, length))(shown, transport)
+    return lambda shown, transport: (octets(name) if shown.all(name) else reserved(offset, length))(
+        shown, transport
+    )
 
 
 def address(name, occurrence=0):
@@ -96,9 +110,11 @@ def address(name, occurrence=0):
 
 def addresses(name, first=0):
     """Addresses, IPv4-mapped ones as IPv4."""
+
     def read(shown, _):
         found = [ipaddress.ip_address(each) for each in shown.texts(name)[first:]]
         return [str(getattr(each, "ipv4_mapped", None) or each) for each in found]
+
     return read
 
 
@@ -107,10 +123,14 @@ def clc_flags(mask):
 
 
 def other_rtokens(shown, _):
-    """RTokens for other links, behind that of the link which carries the message. Slots not used are not shown."""
+    """RTokens for other links, behind that of the link which carries the message. Slots not used
+    are not shown."""
     links, rkeys = numbers("smcr.llc.link_number")(shown, _), numbers("smcr.rkey", 1)(shown, _)
     addresses_ = [hex(each) for each in numbers("smcr.rmb.va", 1)(shown, _)]
-    return [{"link": link, "rkey": rkey, "va": va} for link, rkey, va in zip(links, rkeys, addresses_, strict=True)]
+    return [
+        {"link": link, "rkey": rkey, "va": va}
+        for link, rkey, va in zip(links, rkeys, addresses_, strict=True)
+    ]
 
 
 def byte_order(shown, _):
@@ -180,7 +200,9 @@ CLC = {
     "fce.max_links": number("smcr.max_links"),
     "fce.feature_mask": number("smcr.clc.features"),
     "fce.vendor_exp_options": octets("smcr.clc.vendor_options"),
-    "error": lambda shown, _: "length below minimum 8" if "smcr.clc.length_invalid" in shown.names else "none",
+    "error": lambda shown, _: "length below minimum 8"
+    if "smcr.clc.length_invalid" in shown.names
+    else "none",
 }
 
 LLC = {
@@ -267,8 +289,10 @@ def equal(key, expected, shown, message):
     """Whether an expected value is what is shown; numbers may be given as texts."""
     if isinstance(shown, list) and isinstance(expected, list):
         if key == "other":
-            expected = expected[:message["num_rkeys"]]
-        return len(expected) == len(shown) and all(equal(key, *pair, message) for pair in zip(expected, shown))
+            expected = expected[: message["num_rkeys"]]
+        return len(expected) == len(shown) and all(
+            equal(key, *pair, message) for pair in zip(expected, shown)
+        )
     if key == "reason_text":  # ours may say more, or less in brackets
         return re.split(r" [(/]", expected)[0] in shown
     if isinstance(shown, int) and isinstance(expected, str):
@@ -298,7 +322,9 @@ def differences(expected, shown, transport, table):
 def frames(tshark):
     """{frame number: what is shown of it}"""
     document = xml.fromstring(tshark.show("vectors", "-2", "-T", "pdml").encode())
-    return {int(packet.find(".//field[@name='num']").get("show")): Shown(packet) for packet in document}
+    return {
+        int(packet.find(".//field[@name='num']").get("show")): Shown(packet) for packet in document
+    }
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=[vector["name"] for vector in VECTORS])

@@ -1,6 +1,6 @@
 """
-Connections whose pauses are known to the microsecond. `times.json` has what each direction did with its time, and what
-is wrong with it, by hand. Times are milliseconds after the SYN.
+Connections whose pauses are known to the microsecond. `times.json` has what each direction did with
+its time, and what is wrong with it, by hand. Times are milliseconds after the SYN.
 """
 
 import itertools
@@ -12,7 +12,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "synth"))
 from smcsynth import llc  # noqa: E402
 from smcsynth.capture import START, Capture  # noqa: E402
 from smcsynth.roce import Nic  # noqa: E402
-from smcsynth.story import MTU_1024, Connection, Half, Rmb, linux_connection, linux_halves, other  # noqa: E402
+from smcsynth.story import (
+    MTU_1024,
+    Connection,
+    Half,
+    Rmb,
+    linux_connection,
+    linux_halves,
+    other,
+)  # noqa: E402
 
 
 class Clocked(Capture):
@@ -27,19 +35,25 @@ class Clocked(Capture):
 
 
 class Play:
-    """A connection after its first contact, which takes 1.5 ms: 15 frames, to the answer to ADD LINK."""
+    """A connection after its first contact, which takes 1.5 ms: 15 frames, to the answer to ADD
+    LINK."""
 
     def __init__(self, *, size=65536, mtu=1024, move=0, contact=True):
         self.capture = Clocked()
         group = linux_connection(self.capture, version=2).group
-        halves = [Half(token=half.token, rmb=Rmb(half.rmb.va + move, size, half.rmb.rkeys)) for half in linux_halves()]
+        halves = [
+            Half(token=half.token, rmb=Rmb(half.rmb.va + move, size, half.rmb.rkeys))
+            for half in linux_halves()
+        ]
         self.connection = Connection(group, *halves, sport=40000)
         self.link = group.links[1]
         self.link.mtu = mtu
         if contact:
             code = MTU_1024 + (mtu == 4096) * 2
-            self.connection.first_contact(accept=self.connection.accept(mtu_code=code),
-                                          confirm=self.connection.confirm(mtu_code=code))
+            self.connection.first_contact(
+                accept=self.connection.accept(mtu_code=code),
+                confirm=self.connection.confirm(mtu_code=code),
+            )
             self.capture.step = 0
 
     def at(self, when):
@@ -83,7 +97,8 @@ def sleeping_writer():
 
 
 def sleeping_server():
-    """The client asks, the server sleeps 750 ms and answers; the client sleeps 300 ms, and so on."""
+    """The client asks, the server sleeps 750 ms and answers; the client sleeps 300 ms, and so
+    on."""
     play = Play()
     for asked, answered in ((10, 760.3), (1060.7, 1811)):
         play.write(asked, "client", 100)
@@ -156,7 +171,8 @@ def long_path_at_reader():
 
 
 def whole_buffer_then_answer():
-    """A request as large as the buffer: the flag says blocked, but the server is what takes 500 ms."""
+    """A request as large as the buffer: the flag says blocked, but the server is what takes 500
+    ms."""
     play = Play()
     for when in (10, 1010):
         play.write(when, "client", 65536, ["blocked"])
@@ -205,7 +221,7 @@ def small_writes():
 
 def again(play, when, sender, first, count):
     """Frames `first` on, count of them, are retransmitted."""
-    for _, frame in play.capture.frames[first:first + count]:
+    for _, frame in play.capture.frames[first : first + count]:
         play.at(when)
         play.capture.add(frame)
 
@@ -272,15 +288,44 @@ def slow_add_link():
     pair = link.qp["server"]
     play.at(2)
     for role in ("server", "client"):
-        offer = dict(roce_mac=link.qp[role].nic.mac, roce_gid=link.qp[role].nic.gid, qpn=link.qp[role].qpn, link=2,
-                     mtu_code=MTU_1024, psn=link.qp[role].initial_psn, version=2, order="little")
-        group.llc(role, llc.llc_add_link(**offer, reply=role == "client",
-                                         extension=llc.add_link_v2_extension(target_gid=pair.nic.gid, rkeys=[],
-                                                                             order="little")))
+        offer = dict(
+            roce_mac=link.qp[role].nic.mac,
+            roce_gid=link.qp[role].nic.gid,
+            qpn=link.qp[role].qpn,
+            link=2,
+            mtu_code=MTU_1024,
+            psn=link.qp[role].initial_psn,
+            version=2,
+            order="little",
+        )
+        group.llc(
+            role,
+            llc.llc_add_link(
+                **offer,
+                reply=role == "client",
+                extension=llc.add_link_v2_extension(
+                    target_gid=pair.nic.gid, rkeys=[], order="little"
+                ),
+            ),
+        )
     play.at(3)
-    group.llc("server", llc.llc_confirm_link(
-        roce_mac=pair.nic.mac, roce_gid=pair.nic.gid, qpn=pair.qpn, link=2, user_id=0x0B02,
-        max_links=2, max_conns=group.max_conns, no_eyecatcher=True, version=2, order="little"), link=2, ack=False)
+    group.llc(
+        "server",
+        llc.llc_confirm_link(
+            roce_mac=pair.nic.mac,
+            roce_gid=pair.nic.gid,
+            qpn=pair.qpn,
+            link=2,
+            user_id=0x0B02,
+            max_links=2,
+            max_conns=group.max_conns,
+            no_eyecatcher=True,
+            version=2,
+            order="little",
+        ),
+        link=2,
+        ack=False,
+    )
     request = len(play.capture.frames) - 1
     for turn in range(9):
         again(play, 503 + 500 * turn, "server", request, 1)
@@ -334,6 +379,25 @@ def dead_peer():
     return play.capture
 
 
-SCENES = [sleeping_writer, sleeping_server, slow_reader, both_at_once, both_at_once_mtu_9000, both_at_once_virtual_buffers,
-          long_path_at_writer, long_path_at_reader, whole_buffer_then_answer, reports_late, reports_at_half, small_writes,
-          timeout, negative_acknowledgement, lost_report, gap, slow_add_link, slow_accept, heard_again, dead_peer]
+SCENES = [
+    sleeping_writer,
+    sleeping_server,
+    slow_reader,
+    both_at_once,
+    both_at_once_mtu_9000,
+    both_at_once_virtual_buffers,
+    long_path_at_writer,
+    long_path_at_reader,
+    whole_buffer_then_answer,
+    reports_late,
+    reports_at_half,
+    small_writes,
+    timeout,
+    negative_acknowledgement,
+    lost_report,
+    gap,
+    slow_add_link,
+    slow_accept,
+    heard_again,
+    dead_peer,
+]

@@ -4,10 +4,11 @@ What is said of an altered capture is true of the whole one, or it is not said.
 
     tests/facts/truths.py [--list] [--strict] [--only KIND] [--each N] [--plugin FILE] [CAPTURE ...]
 
-A CAPTURE is one of the project, by its name, or the path of a file: Ethernet frames, times in microseconds.
-Alters captures in many ways (alterations.py), compares the JSON report and the fields and items of each frame with
-those of the whole capture, and prints what contradicts. Counts of packets may be lower, since the altered capture has
-fewer; all else is the same or is absent. What speaks of the capture itself is left out: that it lacks packets.
+A CAPTURE is one of the project, by its name, or the path of a file: Ethernet frames, times in
+microseconds. Alters captures in many ways (alterations.py), compares the JSON report and the fields
+and items of each frame with those of the whole capture, and prints what contradicts. Counts of
+packets may be lower, since the altered capture has fewer; all else is the same or is absent. What
+speaks of the capture itself is left out: that it lacks packets.
 """
 
 import argparse
@@ -36,7 +37,9 @@ KINDS = {**alterations.KINDS, "wrapped": wrappings.wrappings}
 # Where a peer breaks a rule, what rests on the rules need not be true of the rest of a capture.
 RULES_BROKEN = {*report_runs.MALFORMED, "roce-odd"}
 WITHOUT_LOSS = ("mirror", "wrapped")
-PATHS = report_runs.PATHS | {path.name.split(".pcap")[0]: path for path in captures(LATE, CAUSES, APPLICATIONS).values()}
+PATHS = report_runs.PATHS | {
+    path.name.split(".pcap")[0]: path for path in captures(LATE, CAUSES, APPLICATIONS).values()
+}
 CAPTURES = list(PATHS)
 
 
@@ -48,10 +51,21 @@ def kinds_of(name):
 IDLE = {"idle_s": ("nothing_to_write_s", "answer_s"), "buffer_full_s": ("buffer_full_s",)}
 # What still contradicts: captures, what is said, why; of which statements, where not of all.
 OPEN = [
-    ("-n-lossy$", {"idle_s"}, "what comes again as the next packet of its flow, since its first time is absent: nothing tells that "
-     "its writer, or its peer, has waited for a retransmission"),
-    ("^peer-rkeys$", {"unreported_bytes", "unannounced_bytes"},
-     "all later packets of the group are absent, and TCP or other groups go on: nothing tells that this one does, too"),
+    (
+        "-n-lossy$",
+        {"idle_s"},
+        "what comes again as the next packet of its flow, since its first time is absent: "
+        "nothing tells that "
+        "its writer, or its peer, has waited for a retransmission",
+    ),
+    (
+        "^peer-rkeys$",
+        {"unreported_bytes", "unannounced_bytes"},
+        (
+            "all later packets of the group are absent, and TCP or other groups go on: nothing "
+            "tells that this one does, too"
+        ),
+    ),
 ]
 
 
@@ -62,111 +76,269 @@ def names_of(what):
 
 def is_open(name, statement):
     """Whether it is known that such a statement may contradict."""
-    return any(re.search(names, name) and names_of(statement.what) & whats
-               for names, whats, _ in OPEN)
+    return any(
+        re.search(names, name) and names_of(statement.what) & whats for names, whats, _ in OPEN
+    )
+
 
 # ---- what frames show ----
 
-# Not what ends with an acknowledgement, as smcr.write.ack_time, smcr.window.wait_time, and the parts of `time` in the report:
-# a capture that lacks the first acknowledgement has a later one, and nothing tells.
-NUMBERS = ["smcr.cdc.len", "smcr.cdc.read", "smcr.cdc.announced", "smcr.cdc.consumed", "smcr.cdc.writes",
-           "smcr.cdc.read_time", "smcr.window.unread", "smcr.window.free", "smcr.window.percent",
-           "smcr.window.offered", "smcr.window.written", "smcr.stream.offset", "smcr.response_time", "smcr.clc.step", "smcr.llc.step"]
-FRAMES = ["smcr.request_in", "smcr.response_in", "smcr.announced_in", "smcr.cdc.first_write", "smcr.cdc.last_write",
-          "smcr.cdc.read_of", "smcr.proposal_in",
-          "smcr.accept_in", "smcr.confirm_in", "smcr.confirm_link_in"]
+# Not what ends with an acknowledgement, as smcr.write.ack_time, smcr.window.wait_time, and the
+# parts of `time` in the report: a capture that lacks the first acknowledgement has a later one, and
+# nothing tells.
+NUMBERS = [
+    "smcr.cdc.len",
+    "smcr.cdc.read",
+    "smcr.cdc.announced",
+    "smcr.cdc.consumed",
+    "smcr.cdc.writes",
+    "smcr.cdc.read_time",
+    "smcr.window.unread",
+    "smcr.window.free",
+    "smcr.window.percent",
+    "smcr.window.offered",
+    "smcr.window.written",
+    "smcr.stream.offset",
+    "smcr.response_time",
+    "smcr.clc.step",
+    "smcr.llc.step",
+]
+FRAMES = [
+    "smcr.request_in",
+    "smcr.response_in",
+    "smcr.announced_in",
+    "smcr.cdc.first_write",
+    "smcr.cdc.last_write",
+    "smcr.cdc.read_of",
+    "smcr.proposal_in",
+    "smcr.accept_in",
+    "smcr.confirm_in",
+    "smcr.confirm_link_in",
+]
 REASON, STREAM = "smcr.fallback.reason", "tcp.stream"
 CAUSE, NO_CAUSE = "smcr.resent.cause", "1"  # of a retransmission; it is not known
 COPY = "smcr.duplicate"  # of which frame
 CAUSES_COUNTED = ("nak", "icrc", "rnr", "read", "timeout")
-# Behind a failover messages and WRITEs are sent again, in other packets. What they are, which tells them from all others:
-MESSAGES = (("smcr.stream", "smcr.dir", "smcr.cdc.seq", "smcr.cdc.prod_wrap", "smcr.cdc.prod"),
-            ("smcr.stream", "smcr.dir", "smcr.stream.offset", "smcr.write.len"))
-TOLD = ("smcr.told.reason", "smcr.told.peer_reason")  # both hosts may tell why, each of its own side
-TELLS = [*sorted({field for fields_of in MESSAGES for field in fields_of} - {"smcr.stream.offset"}), *TOLD]
+# Behind a failover messages and WRITEs are sent again, in other packets. What they are, which tells
+# them from all others:
+MESSAGES = (
+    ("smcr.stream", "smcr.dir", "smcr.cdc.seq", "smcr.cdc.prod_wrap", "smcr.cdc.prod"),
+    ("smcr.stream", "smcr.dir", "smcr.stream.offset", "smcr.write.len"),
+)
+TOLD = (
+    "smcr.told.reason",
+    "smcr.told.peer_reason",
+)  # both hosts may tell why, each of its own side
+TELLS = [
+    *sorted({field for fields_of in MESSAGES for field in fields_of} - {"smcr.stream.offset"}),
+    *TOLD,
+]
 # Times, and since which frame.
 SINCE = {"smcr.response_time": "smcr.request_in", "smcr.cdc.read_time": "smcr.cdc.read_of"}
-# Items that tell what the capture lacks, or what it has in disorder; or what the message says, where nothing before it
-# has said as much.
-OF_THE_CAPTURE = {"smcr.packet_ahead", "smcr.no_roce", "smcr.conn.began_before", "smcr.clc.confirm_without_accept",
-                  "smcr.rkey_not_confirmed", "smcr.rkey_unknown", "smcr.cdc.token_unknown", "smcr.cdc.unseen_data",
-                  "smcr.write.no_start", "smcr.llc.no_request", "smcr.cdc.sequence_gap", "smcr.breach.doubtful",
-                  "smcr.cut_short", "smcr.token_reused", "smcr.link.number_unknown", "smcr.no_response",
-                  "smcr.link.delete_asked", "smcr.packet_duplicated", "smcr.packet_retransmitted", "smcr.peer_silent",
-                  "smcr.cdc.read_too_far"}
+# Items that tell what the capture lacks, or what it has in disorder; or what the message says,
+# where nothing before it has said as much.
+OF_THE_CAPTURE = {
+    "smcr.packet_ahead",
+    "smcr.no_roce",
+    "smcr.conn.began_before",
+    "smcr.clc.confirm_without_accept",
+    "smcr.rkey_not_confirmed",
+    "smcr.rkey_unknown",
+    "smcr.cdc.token_unknown",
+    "smcr.cdc.unseen_data",
+    "smcr.write.no_start",
+    "smcr.llc.no_request",
+    "smcr.cdc.sequence_gap",
+    "smcr.breach.doubtful",
+    "smcr.cut_short",
+    "smcr.token_reused",
+    "smcr.link.number_unknown",
+    "smcr.no_response",
+    "smcr.link.delete_asked",
+    "smcr.packet_duplicated",
+    "smcr.packet_retransmitted",
+    "smcr.peer_silent",
+    "smcr.cdc.read_too_far",
+}
 # Items that tell of the first of something, where the capture may lack the first.
-FIRST = {"smcr.link.activated", "smcr.clc.declined", "smcr.fallback", "smcr.conn.moved", "smcr.lgr.first_contact",
-         "smcr.tcp_reset_before", "smcr.lgr.ended", "smcr.link.lost"}
+FIRST = {
+    "smcr.link.activated",
+    "smcr.clc.declined",
+    "smcr.fallback",
+    "smcr.conn.moved",
+    "smcr.lgr.first_contact",
+    "smcr.tcp_reset_before",
+    "smcr.lgr.ended",
+    "smcr.link.lost",
+}
 # Items that say less than others of the same frame, which take their place.
-SAID_WITHIN = {"smcr.clc.declined": {"smcr.fallback"},
-               "smcr.clc.decline_confirmed": {"smcr.llc.no_recovery", "smcr.clc.decline_late"}}
+SAID_WITHIN = {
+    "smcr.clc.declined": {"smcr.fallback"},
+    "smcr.clc.decline_confirmed": {"smcr.llc.no_recovery", "smcr.clc.decline_late"},
+}
 # Items that tell of the first message with a flag: what they say is in the message.
-OF_FLAGS = {"smcr.conn.sending_done": "smcr.cdc.sending_done", "smcr.conn.closed": "smcr.cdc.closed",
-            "smcr.conn.aborted": "smcr.cdc.abort", "smcr.window.writer_blocked": "smcr.cdc.writer_blocked"}
+OF_FLAGS = {
+    "smcr.conn.sending_done": "smcr.cdc.sending_done",
+    "smcr.conn.closed": "smcr.cdc.closed",
+    "smcr.conn.aborted": "smcr.cdc.abort",
+    "smcr.window.writer_blocked": "smcr.cdc.writer_blocked",
+}
 
 # ---- what reports say ----
 
-FEWER = {"bytes", "writes", "cdc", "repeated_packets", "repeated_bytes", "blocked_count", "window_full_count",
-         "urgent_count", "moved_from", "moved_to"}
-SAME = {"connection": ("version", "outcome", "setup_s", "close"),
-        "direction": ("unreported_bytes", "unannounced_bytes"),
-        "group": ("version", "type", "eid", "vlan"),
-        "peer": ("peer_id", "host_name", "system"),
-        "link": ("number", "state", "mtu_bytes", "delete_reason"),
-        "rmb": ("owner", "size_bytes", "va")}
+FEWER = {
+    "bytes",
+    "writes",
+    "cdc",
+    "repeated_packets",
+    "repeated_bytes",
+    "blocked_count",
+    "window_full_count",
+    "urgent_count",
+    "moved_from",
+    "moved_to",
+}
+SAME = {
+    "connection": ("version", "outcome", "setup_s", "close"),
+    "direction": ("unreported_bytes", "unannounced_bytes"),
+    "group": ("version", "type", "eid", "vlan"),
+    "peer": ("peer_id", "host_name", "system"),
+    "link": ("number", "state", "mtu_bytes", "delete_reason"),
+    "rmb": ("owner", "size_bytes", "va"),
+}
 NOT_KNOWN = (None, "unknown")
 DIRECTIONS = ("client_to_server", "server_to_client")
 # Findings that speak of the capture.
-FOUND_OF_CAPTURE = {"no_roce", "one_sided", "not_captured", "late_start", "cut_frames", "silent_end",
-                    "silence_at_once", "no_connection", "handshake_unfinished",
-                    *(item.removeprefix("smcr.").replace(".", "_") for item in OF_THE_CAPTURE)}
-# Findings that say less than others of the same: where a stronger one is true, so is the weaker one, and not the reverse.
-SENT_AGAIN = {"repeats", "timeouts", "loss", "no_receive_buffer", "link_group_ended", "link_failed", "dead_peer"}
-SAYS_LESS = {"repeats": SENT_AGAIN, "timeouts": SENT_AGAIN, "failover": {"link_lost"},
-             "buffer_full": {"slow_reader"}, "tcp_reset": {"reset"}, "undelivered": {"reset", "dead_peer"},
-             "clc_decline_confirmed": {"llc_no_recovery", "clc_decline_late"}}
+FOUND_OF_CAPTURE = {
+    "no_roce",
+    "one_sided",
+    "not_captured",
+    "late_start",
+    "cut_frames",
+    "silent_end",
+    "silence_at_once",
+    "no_connection",
+    "handshake_unfinished",
+    *(item.removeprefix("smcr.").replace(".", "_") for item in OF_THE_CAPTURE),
+}
+# Findings that say less than others of the same: where a stronger one is true, so is the weaker
+# one, and not the reverse.
+SENT_AGAIN = {
+    "repeats",
+    "timeouts",
+    "loss",
+    "no_receive_buffer",
+    "link_group_ended",
+    "link_failed",
+    "dead_peer",
+}
+SAYS_LESS = {
+    "repeats": SENT_AGAIN,
+    "timeouts": SENT_AGAIN,
+    "failover": {"link_lost"},
+    "buffer_full": {"slow_reader"},
+    "tcp_reset": {"reset"},
+    "undelivered": {"reset", "dead_peer"},
+    "clc_decline_confirmed": {"llc_no_recovery", "clc_decline_late"},
+}
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
 TIMES = {*IDLE, "setup_s", "smcr.llc.late_response", "llc_late_response"}
 # What one host had sent when the other one sent something: the capture's order tells.
-OF_ORDER = {"smcr.window.unread", "smcr.window.free", "smcr.window.percent", "smcr.window.offered", "smcr.window.written",
-            "smcr.window.full", "smcr.window.opened", "smcr.window.small_update", "smcr.window.small_write",
-            "smcr.window.late_update", "smcr.cdc.read_too_far", "smcr.llc.collision", "smcr.tcp_reset_before",
-            "smcr.tcp_closed_before", "smcr.move.old_link", "move.old_link", "move_old_link", "smcr.link.after_delete", "link.after_delete", "link_after_delete",
-            "blocked_count", "window_full_count", "tcp_loss", *IDLE}
-# What addresses of TCP say beside those of CLC: behind NAT they are others, and what is said of them is another truth.
+OF_ORDER = {
+    "smcr.window.unread",
+    "smcr.window.free",
+    "smcr.window.percent",
+    "smcr.window.offered",
+    "smcr.window.written",
+    "smcr.window.full",
+    "smcr.window.opened",
+    "smcr.window.small_update",
+    "smcr.window.small_write",
+    "smcr.window.late_update",
+    "smcr.cdc.read_too_far",
+    "smcr.llc.collision",
+    "smcr.tcp_reset_before",
+    "smcr.tcp_closed_before",
+    "smcr.move.old_link",
+    "move.old_link",
+    "move_old_link",
+    "smcr.link.after_delete",
+    "link.after_delete",
+    "link_after_delete",
+    "blocked_count",
+    "window_full_count",
+    "tcp_loss",
+    *IDLE,
+}
+# What addresses of TCP say beside those of CLC: behind NAT they are others, and what is said of
+# them is another truth.
 OF_ADDRESSES = {"smcr.clc.other_subnet", "clc_other_subnet", "clc.other_subnet"}
 # Of the order of a host's messages on two links.
 OF_LINKS = {"smcr.conn.moved", "link.moved_from", "link.moved_to"}
 # A copy that comes later than that may be a repeat (docs/report.md), where no identification tells.
 COPIED_SOON = 100  # microseconds
-OF_LATE_COPIES = {*IDLE, CAUSE, *(f"flow.repeated_after.{name}" for name in CAUSES_COUNTED), "repeated_packets",
-                  "repeated_bytes", "flow.repeated", "repeats", "timeouts", "tcp_loss",
-                  "link_group_ended", "smcr.packet_retransmitted.ended", "smcr.told.otherwise", "told_otherwise"}
-# What a message says, whichever of its packets is taken in: the one that it was sent in first, or a retransmission.
+OF_LATE_COPIES = {
+    *IDLE,
+    CAUSE,
+    *(f"flow.repeated_after.{name}" for name in CAUSES_COUNTED),
+    "repeated_packets",
+    "repeated_bytes",
+    "flow.repeated",
+    "repeats",
+    "timeouts",
+    "tcp_loss",
+    "link_group_ended",
+    "smcr.packet_retransmitted.ended",
+    "smcr.told.otherwise",
+    "told_otherwise",
+}
+# What a message says, whichever of its packets is taken in: the one that it was sent in first, or a
+# retransmission.
 OF_A_MESSAGE = {"smcr.window.full", "smcr.window.opened", "smcr.window.late_update"}
 # Findings on who waited for whom.
 OF_WAITS = {"buffer_full", "slow_reader"}
 # Of the end of the capture, and a share of its time.
-UP_TO_THE_END = {"outcome", "unreported_bytes", "unannounced_bytes", "close", "state", "type", "slow_reader"}
+UP_TO_THE_END = {
+    "outcome",
+    "unreported_bytes",
+    "unannounced_bytes",
+    "close",
+    "state",
+    "type",
+    "slow_reader",
+}
 
-# What is said of an altered capture: where, what, what is said of the whole one and of this one; is that no contradiction?
+# What is said of an altered capture: where, what, what is said of the whole one and of this one; is
+# that no contradiction?
 Statement = collections.namedtuple("Statement", "where what before after is_true")
 
 
 @functools.cache
 def field_names():
     """What is asked of each frame."""
-    return [*NUMBERS, *FRAMES, REASON, STREAM, CAUSE, COPY, *TELLS, *OF_FLAGS.values(),
-            *fields.expert_variables().values()]
+    return [
+        *NUMBERS,
+        *FRAMES,
+        REASON,
+        STREAM,
+        CAUSE,
+        COPY,
+        *TELLS,
+        *OF_FLAGS.values(),
+        *fields.expert_variables().values(),
+    ]
 
 
 def shown(rows, frames):
-    """{frame of the whole capture: {field: values}}; frame numbers become those of the whole capture."""
+    """{frame of the whole capture: {field: values}}; frame numbers become those of the whole
+    capture."""
     found = {}
     for frame, texts in zip(frames, rows, strict=True):
         values = dict(zip(field_names(), texts, strict=True))
         for field in FRAMES:
-            values[field] = "|".join(str(frames[int(number) - 1].number) for number in values[field].split("|") if number)
+            values[field] = "|".join(
+                str(frames[int(number) - 1].number) for number in values[field].split("|") if number
+            )
         found.setdefault(frame.number, {})
         for field, text in values.items():
             if text:
@@ -175,19 +347,36 @@ def shown(rows, frames):
 
 
 def look(tshark, path, passes=2, names=()):
-    """Texts of all frames of a capture, and its report. `names`: (text, what it stands for) of what has another name."""
+    """Texts of all frames of a capture, and its report. `names`: (text, what it stands for) of what
+    has another name."""
     fields_of = [text for name in field_names() for text in ("-e", name)]
-    text = tshark.show(path, *report_runs.CALM, *(("-2",) if passes == 2 else ()), "-T", "fields",
-                       "-E", "separator=/t", "-E", "aggregator=|", *fields_of, "-z", "smcr,json")
+    text = tshark.show(
+        path,
+        *report_runs.CALM,
+        *(("-2",) if passes == 2 else ()),
+        "-T",
+        "fields",
+        "-E",
+        "separator=/t",
+        "-E",
+        "aggregator=|",
+        *fields_of,
+        "-z",
+        "smcr,json",
+    )
     for new, old in names:
         text = text.replace(new, old)
     rows, _, report = text.partition("\n{\n")
-    return ([line.split("\t") if line else [""] * len(field_names()) for line in rows.split("\n")],
-            report_runs.parse(("{" + report).encode()))
+    return (
+        [line.split("\t") if line else [""] * len(field_names()) for line in rows.split("\n")],
+        report_runs.parse(("{" + report).encode()),
+    )
 
 
 LACKS = r"; the capture (may lack|lacks|has no).*"
-DECLINED = re.compile(r"(?P<who>the \w+|one side) declined(?P<step> before any Proposal| after the \w+)?: (?P<why>.*)")
+DECLINED = re.compile(
+    r"(?P<who>the \w+|one side) declined(?P<step> before any Proposal| after the \w+)?: (?P<why>.*)"
+)
 SAYS_NOTHING = {"who": "one side", "step": None, "why": "the capture has cut off the reason"}
 
 
@@ -198,7 +387,10 @@ def is_weaker(reason, whole):
     one, other = DECLINED.fullmatch(reason), DECLINED.fullmatch(whole)
     if not one or not other:
         return reason in ("data follows on TCP", whole)
-    return all(one[part] in (SAYS_NOTHING[part], other[part]) or (doubtful and part == "who") for part in SAYS_NOTHING)
+    return all(
+        one[part] in (SAYS_NOTHING[part], other[part]) or (doubtful and part == "who")
+        for part in SAYS_NOTHING
+    )
 
 
 def is_told(reason, codes):
@@ -225,22 +417,32 @@ def sent_again(before):
 
 def since_other(frame, others, packets, times):
     """
-    The time from each frame that has the same packet as one of the others to each one with the packet of this one: the
-    capture may lack the first of them.
+    The time from each frame that has the same packet as one of the others to each one with the
+    packet of this one: the capture may lack the first of them.
     """
     starts, ends = packets_of(others, packets), packets_of([frame], packets)
-    return {f"{decimal.Decimal(times[end] - times[start]) / alterations.UNIT:.9f}"
-            for end in times if packets.get(end, end) in ends for start in times if packets.get(start, start) in starts}
+    return {
+        f"{decimal.Decimal(times[end] - times[start]) / alterations.UNIT:.9f}"
+        for end in times
+        if packets.get(end, end) in ends
+        for start in times
+        if packets.get(start, start) in starts
+    }
 
 
 def of_frames(before, after, but, packets, times):
     """
-    Statements of frames. packets: {frame: its RoCE packet or TCP segment}; times: {frame: microseconds}. Of what is sent
-    again they are those of the first time, or of this one: the capture may lack the first.
+    Statements of frames. packets: {frame: its RoCE packet or TCP segment}; times: {frame:
+    microseconds}. Of what is sent again they are those of the first time, or of this one: the
+    capture may lack the first.
     """
     again = sent_again(before)
-    begun = {item: min((frame for frame, values in before.items() if item in values), default=len(before) + 1)
-             for item in FIRST}
+    begun = {
+        item: min(
+            (frame for frame, values in before.items() if item in values), default=len(before) + 1
+        )
+        for item in FIRST
+    }
     reasons = collections.defaultdict(set)  # of a TCP connection, in whatever frame
     for values in before.values():
         reasons[min(values.get(STREAM, [""]))] |= values.get(REASON, set())
@@ -248,32 +450,60 @@ def of_frames(before, after, but, packets, times):
         truth = before[frame]
         first = [before[other] for other in again.get(frame, ()) if other < frame]
         for field, texts in values.items():
-            if field in (STREAM, COPY, *TELLS, *but) or (field.endswith("_time") and "setup_s" in but):
+            if field in (STREAM, COPY, *TELLS, *but) or (
+                field.endswith("_time") and "setup_s" in but
+            ):
                 continue
             if field == CAUSE:
                 # a copy is the packet that it copies, where that is absent
-                causes = next((before[int(copied)] for copied in truth.get(COPY, ())), truth).get(CAUSE)
+                causes = next((before[int(copied)] for copied in truth.get(COPY, ())), truth).get(
+                    CAUSE
+                )
                 right = texts <= {NO_CAUSE} or causes in (texts, {NO_CAUSE})
             elif field == REASON:
                 told = {int(code, 0) for name in TOLD for code in truth.get(name, ())}
-                right = all(any(is_weaker(text, whole) for whole in reasons[min(truth.get(STREAM, [""]))]) or is_told(text, told)
-                            for text in texts)
+                right = all(
+                    any(is_weaker(text, whole) for whole in reasons[min(truth.get(STREAM, [""]))])
+                    or is_told(text, told)
+                    for text in texts
+                )
             elif field in OF_FLAGS:
-                right = bool({"1", "True"} & truth.get(OF_FLAGS[field], set()))  # 4.4 and later say True
+                right = bool(
+                    {"1", "True"} & truth.get(OF_FLAGS[field], set())
+                )  # 4.4 and later say True
             elif field in OF_FLAGS.values():
                 right = texts == truth[field]
             elif field in FRAMES:
-                others = [other for text in truth.get(field, ()) for other in again.get(int(text), [int(text)])]
-                right = field not in truth or packets_of(texts, packets) <= packets_of(others, packets)
+                others = [
+                    other
+                    for text in truth.get(field, ())
+                    for other in again.get(int(text), [int(text)])
+                ]
+                right = field not in truth or packets_of(texts, packets) <= packets_of(
+                    others, packets
+                )
             elif field in NUMBERS:
-                right = field not in truth or texts <= truth[field].union(*(other.get(field, ()) for other in first))
+                right = field not in truth or texts <= truth[field].union(
+                    *(other.get(field, ()) for other in first)
+                )
                 if not right and field in SINCE:
-                    others = [other for text in truth.get(SINCE[field], ()) for other in again.get(int(text), [int(text)])]
+                    others = [
+                        other
+                        for text in truth.get(SINCE[field], ())
+                        for other in again.get(int(text), [int(text)])
+                    ]
                     right = texts <= since_other(frame, others, packets, times)
             else:
-                right = field in OF_THE_CAPTURE or field in truth or SAID_WITHIN.get(field, set()) & truth.keys() \
-                    or begun.get(field, frame) < frame or (field in OF_A_MESSAGE and any(field in other for other in first))
-            yield Statement(f"frame {frame}", field, sorted(truth.get(field, ())), sorted(texts), right)
+                right = (
+                    field in OF_THE_CAPTURE
+                    or field in truth
+                    or SAID_WITHIN.get(field, set()) & truth.keys()
+                    or begun.get(field, frame) < frame
+                    or (field in OF_A_MESSAGE and any(field in other for other in first))
+                )
+            yield Statement(
+                f"frame {frame}", field, sorted(truth.get(field, ())), sorted(texts), right
+            )
 
 
 # ---- reports ----
@@ -301,12 +531,18 @@ def same(before, after, names, prefix=""):
     """Statements that are those of the whole capture."""
     for name in names:
         if is_known(before[name], after[name]):
-            yield (prefix + name, before[name], after[name], report_runs.same(after[name], before[name]) or
-                   (after[name] == "SMC-Rv2.x" and before[name].startswith("SMC-Rv2")))
+            yield (
+                prefix + name,
+                before[name],
+                after[name],
+                report_runs.same(after[name], before[name])
+                or (after[name] == "SMC-Rv2.x" and before[name].startswith("SMC-Rv2")),
+            )
 
 
 def no_more(before, after, prefix="", times=1):
-    """Statements whose number is not larger than that of the whole capture, or so many times that."""
+    """Statements whose number is not larger than that of the whole capture, or so many times
+    that."""
     for name in sorted(FEWER & after.keys()):
         if before[name] is not None and after[name] is not None:
             yield prefix + name, before[name], after[name], after[name] <= times * before[name]
@@ -314,9 +550,10 @@ def no_more(before, after, prefix="", times=1):
 
 def of_times(before, after, later, unseen):
     """
-    Where the time went: it adds up, and nobody was idle, or waited for space, for longer than in the whole capture, where
-    of some time nobody knows. later: seconds by which absent acknowledgements let space be known to be free later; unseen:
-    in which packets were sent again, and nothing tells.
+    Where the time went: it adds up, and nobody was idle, or waited for space, for longer than in
+    the whole capture, where of some time nobody knows. later: seconds by which absent
+    acknowledgements let space be known to be free later; unseen: in which packets were sent again,
+    and nothing tells.
     """
     for name in DIRECTIONS:
         one, other = before[name]["time"], after[name]["time"]
@@ -328,7 +565,9 @@ def of_times(before, after, later, unseen):
         for what, members in IDLE.items():
             limit, part = (sum(time[member] for member in members) for time in (one, other))
             limit += one["unknown_s"]
-            yield f"{name}.{what}", limit, part, part <= limit + 1e-9 + unseen + (later if what == "buffer_full_s" else 0)
+            yield f"{name}.{what}", limit, part, part <= limit + 1e-9 + unseen + (
+                later if what == "buffer_full_s" else 0
+            )
 
 
 def of_connection(before, after, later, unseen):
@@ -339,7 +578,9 @@ def of_connection(before, after, later, unseen):
     yield from same(before["tokens"], after["tokens"], after["tokens"], "tokens.")
     one, other = before["fallback"], after["fallback"]
     if other:
-        yield "fallback", one and one["reason"], other["reason"], bool(one) and is_weaker(other["reason"], one["reason"])
+        yield "fallback", one and one["reason"], other["reason"], bool(one) and is_weaker(
+            other["reason"], one["reason"]
+        )
     if one and other:
         yield from same(one, other, ("by",), "fallback.")
     for direction in DIRECTIONS:
@@ -347,7 +588,9 @@ def of_connection(before, after, later, unseen):
         yield from no_more(before[direction], after[direction], f"{direction}.")
         one, other = before[direction], after[direction]
         if after["close"] == "normal" and one["lacks_bytes"] is other["lacks_bytes"] is False:
-            yield f"{direction}.lacks_bytes", one["bytes"], other["bytes"], other["bytes"] >= one["bytes"]
+            yield f"{direction}.lacks_bytes", one["bytes"], other["bytes"], other["bytes"] >= one[
+                "bytes"
+            ]
     yield from of_times(before, after, later, unseen)
 
 
@@ -367,7 +610,11 @@ def whole_links(report):
 
 def last_frame(report, group, numbers):
     """The last frame on the links of a group, as the whole capture numbers it."""
-    frames = [report["rdma_flows"][flow]["last_frame"] for link in group["links"] for flow in link["flows"]]
+    frames = [
+        report["rdma_flows"][flow]["last_frame"]
+        for link in group["links"]
+        for flow in link["flows"]
+    ]
     return max((numbers[frame - 1] for frame in frames if frame), default=0)
 
 
@@ -388,16 +635,27 @@ def of_groups(before, after, numbers):
         (whole_group, whole_link), (group, link) = truth[key], found[key]
         # a link whose group has no frame behind DELETE LINK is what it was before
         is_open = (whole_link["deleted_frame"] or 0) > last_frame(after, group, numbers)
-        yield from same(whole_link, link, [name for name in SAME["link"] if name != "state" or not is_open], "link.")
+        yield from same(
+            whole_link,
+            link,
+            [name for name in SAME["link"] if name != "state" or not is_open],
+            "link.",
+        )
         yield from no_more(whole_link, link, "link.", times)
         groups.setdefault(group["index"], (whole_group, group))
     for whole_group, group in groups.values():
         yield from same(whole_group, group, SAME["group"], "group.")
         for side in group["peers"]:
-            yield from same(whole_group["peers"][side], group["peers"][side], SAME["peer"], f"group.{side}.")
+            yield from same(
+                whole_group["peers"][side], group["peers"][side], SAME["peer"], f"group.{side}."
+            )
         if group["ended_frame"]:
-            yield ("group.ended_frame", whole_group["ended_frame"], numbers[group["ended_frame"] - 1],
-                   bool(whole_group["ended_frame"]))
+            yield (
+                "group.ended_frame",
+                whole_group["ended_frame"],
+                numbers[group["ended_frame"] - 1],
+                bool(whole_group["ended_frame"]),
+            )
         whole_rmbs, rmbs = by_rkeys(whole_group), by_rkeys(group)
         for rkey in whole_rmbs.keys() & rmbs.keys():
             yield from same(whole_rmbs[rkey], rmbs[rkey], SAME["rmb"], "rmb.")
@@ -434,30 +692,42 @@ def of_flows(before, after, copies):
 
 def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
     """
-    Statements of the report of an altered capture. `but`: members that are left out; items: of the whole capture; later and
-    unseen: as in of_times().
+    Statements of the report of an altered capture. `but`: members that are left out; items: of the
+    whole capture; later and unseen: as in of_times().
     """
     truth = by_ends(before)
-    found = [(str(sorted(ends)), each) for ends, conn in by_ends(after).items() if ends in truth
-             for each in of_connection(truth[ends], conn, later, unseen)]
+    found = [
+        (str(sorted(ends)), each)
+        for ends, conn in by_ends(after).items()
+        if ends in truth
+        for each in of_connection(truth[ends], conn, later, unseen)
+    ]
     found += [("link group", each) for each in of_groups(before, after, numbers)]
     found += [("flow", each) for each in of_flows(before, after, copies)]
     whole_breaches = {breach["kind"] for breach in before["breaches"]}
-    found += [("breach", (breach["kind"], None, breach["by"], breach["kind"] in whole_breaches))
-              for breach in after["breaches"]]
+    found += [
+        ("breach", (breach["kind"], None, breach["by"], breach["kind"] in whole_breaches))
+        for breach in after["breaches"]
+    ]
     kinds = {finding["kind"] for finding in before["findings"]} | FOUND_OF_CAPTURE
-    kinds |= {item.removeprefix("smcr.").replace(".", "_") for item in items}  # another finding tells that
+    kinds |= {
+        item.removeprefix("smcr.").replace(".", "_") for item in items
+    }  # another finding tells that
     kinds |= {kind for kind, stronger in SAYS_LESS.items() if kinds & stronger}
     full = len(before["findings"]) >= 10
-    found += [("finding", (finding["kind"], None, finding["text"], full or finding["kind"] in kinds))
-              for finding in after["findings"]]
+    found += [
+        ("finding", (finding["kind"], None, finding["text"], full or finding["kind"] in kinds))
+        for finding in after["findings"]
+    ]
     return [Statement(where, *each) for where, each in found if not names_of(each[0]) & but]
 
 
 # ---- captures ----
 
 Base = collections.namedtuple("Base", "name path head frames")
-Truth = collections.namedtuple("Truth", "base frames report packets times roce")  # times: {frame: microseconds}
+Truth = collections.namedtuple(
+    "Truth", "base frames report packets times roce"
+)  # times: {frame: microseconds}
 
 
 def name_of(capture):
@@ -485,30 +755,42 @@ def truth_of(tshark, capture):
     segments = {each.frame: each[1:] for each in packets if isinstance(each, wire.Segment)}
     times = {frame.number: pcapng.time(frame) for frame in base.frames}
     roce = [each for each in packets if isinstance(each, wire.Packet)]
-    return Truth(base, shown(rows, base.frames), report, segments | altered.identities(path), times, roce)
+    return Truth(
+        base, shown(rows, base.frames), report, segments | altered.identities(path), times, roce
+    )
 
 
 def has_same_times(truth, frames):
-    return all(pcapng.time(frame) == pcapng.time(truth.base.frames[frame.number - 1]) for frame in frames)
+    return all(
+        pcapng.time(frame) == pcapng.time(truth.base.frames[frame.number - 1]) for frame in frames
+    )
 
 
 def counts_all(truth):
-    """Whether the report has all RoCE packets: of a capture that starts late it lacks those before the first that tells a link."""
+    """Whether the report has all RoCE packets: of a capture that starts late it lacks those before
+    the first that tells a link."""
     return sum(flow["packets"] for flow in truth.report["rdma_flows"]) >= len(truth.roce)
 
 
 def has_early_times(truth, frames):
-    """Whether a frame has a time at which it was not sent yet: then neither order nor time tells on which link it was first."""
-    return any(pcapng.time(frame) < pcapng.time(truth.base.frames[frame.number - 1]) for frame in frames)
+    """Whether a frame has a time at which it was not sent yet: then neither order nor time tells on
+    which link it was first."""
+    return any(
+        pcapng.time(frame) < pcapng.time(truth.base.frames[frame.number - 1]) for frame in frames
+    )
 
 
 def has_late_copies(frames):
     first = {}
-    return any(pcapng.time(frame) > pcapng.time(first.setdefault(frame.number, frame)) + COPIED_SOON for frame in frames)
+    return any(
+        pcapng.time(frame) > pcapng.time(first.setdefault(frame.number, frame)) + COPIED_SOON
+        for frame in frames
+    )
 
 
 def acknowledged_later(truth, frames):
-    """Seconds by which absent acknowledgements come later, all together: the next ones stand for them, and nothing tells."""
+    """Seconds by which absent acknowledgements come later, all together: the next ones stand for
+    them, and nothing tells."""
     kept, following, later = {frame.number for frame in frames}, {}, 0
     for packet in reversed(truth.roce):
         if packet.opcode == wire.ACKNOWLEDGE:
@@ -521,9 +803,10 @@ def acknowledged_later(truth, frames):
 
 def unseen_repeats(truth, frames):
     """
-    Spans of frames, the first and the last one, in which a packet was sent again, and nothing tells. A packet whose first
-    time is absent is a new one when it comes again, unless one behind it in its flow came in between: then there was a gap.
-    Of a later time that is absent nobody knows that it was needed.
+    Spans of frames, the first and the last one, in which a packet was sent again, and nothing
+    tells. A packet whose first time is absent is a new one when it comes again, unless one behind
+    it in its flow came in between: then there was a gap. Of a later time that is absent nobody
+    knows that it was needed.
     """
     kept, times, spans = {frame.number for frame in frames}, collections.defaultdict(list), []
     requests = [packet for packet in truth.roce if packet.opcode != wire.ACKNOWLEDGE]
@@ -533,8 +816,13 @@ def unseen_repeats(truth, frames):
         found = [frame for frame in sent if frame in kept]
         if not found or len(sent) == 1:
             continue
-        behind = any((other.ends, other.qpn) == (ends, qpn) and other.frame in kept and sent[0] < other.frame < found[0]
-                     and 0 < (other.psn - psn & 0xFFFFFF) < 0x800000 for other in requests)
+        behind = any(
+            (other.ends, other.qpn) == (ends, qpn)
+            and other.frame in kept
+            and sent[0] < other.frame < found[0]
+            and 0 < (other.psn - psn & 0xFFFFFF) < 0x800000
+            for other in requests
+        )
         if found[0] != sent[0] and not behind:
             spans.append((sent[0], found[0]))
         spans += [(sent[0], frame) for frame in sent[1:] if frame not in kept]
@@ -551,15 +839,23 @@ def length(spans, times):
 
 
 def not_compared(truth, frames):
-    """Members of the report that may differ: the altered capture ends before, or packets have other times."""
+    """Members of the report that may differ: the altered capture ends before, or packets have other
+    times."""
     ends_before = not any(frame.number == truth.base.frames[-1].number for frame in frames)
-    longer = any(len(frame.block) > len(truth.base.frames[frame.number - 1].block) for frame in frames)
+    longer = any(
+        len(frame.block) > len(truth.base.frames[frame.number - 1].block) for frame in frames
+    )
     first_times = list(dict.fromkeys(frame.number for frame in frames))
     is_disordered = first_times != sorted(first_times)
-    return ((OF_ORDER if is_disordered else set()) | (OF_LATE_COPIES if is_disordered or has_late_copies(frames) else set())
-            | (OF_LINKS if has_early_times(truth, frames) else set()) | (UP_TO_THE_END if ends_before else set()) | (TIMES if not has_same_times(truth, frames) else set())
-            | ({"flow.packets", "flow.bytes"} if is_disordered and not counts_all(truth) else set())
-            | ({"flow.bytes"} if longer else set()))
+    return (
+        (OF_ORDER if is_disordered else set())
+        | (OF_LATE_COPIES if is_disordered or has_late_copies(frames) else set())
+        | (OF_LINKS if has_early_times(truth, frames) else set())
+        | (UP_TO_THE_END if ends_before else set())
+        | (TIMES if not has_same_times(truth, frames) else set())
+        | ({"flow.packets", "flow.bytes"} if is_disordered and not counts_all(truth) else set())
+        | ({"flow.bytes"} if longer else set())
+    )
 
 
 def statements(tshark, truth, case, scratch):
@@ -571,13 +867,30 @@ def statements(tshark, truth, case, scratch):
     path.chmod(0o644)
     rows, report = look(tshark, path, names=case.names)
     unseen = unseen_repeats(truth, frames)
-    but = not_compared(truth, frames) | (OF_ADDRESSES if case.names else set()) | (OF_WAITS if unseen else set())
+    but = (
+        not_compared(truth, frames)
+        | (OF_ADDRESSES if case.names else set())
+        | (OF_WAITS if unseen else set())
+    )
     within = {f"frame {number}" for first, last in unseen for number in range(first + 1, last)}
-    found = [each for each in of_frames(truth.frames, shown(rows, frames), but, truth.packets, truth.times)
-             if each.where not in within or each.what not in OF_ORDER]
-    return [*found, *of_reports(truth.report, report, [frame.number for frame in frames], but,
-                                len(frames) > len(truth.base.frames), set().union(*truth.frames.values()),
-                                acknowledged_later(truth, frames), length(unseen, truth.times))]
+    found = [
+        each
+        for each in of_frames(truth.frames, shown(rows, frames), but, truth.packets, truth.times)
+        if each.where not in within or each.what not in OF_ORDER
+    ]
+    return [
+        *found,
+        *of_reports(
+            truth.report,
+            report,
+            [frame.number for frame in frames],
+            but,
+            len(frames) > len(truth.base.frames),
+            set().union(*truth.frames.values()),
+            acknowledged_later(truth, frames),
+            length(unseen, truth.times),
+        ),
+    ]
 
 
 def cases_of(truth, kind, count=None):
@@ -595,13 +908,34 @@ def line(name, kind, label, wrong):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument("--only", action="append", choices=KINDS, metavar="KIND", help=", ".join(KINDS).replace("%", "%%"))
-    parser.add_argument("--each", type=int, metavar="N", help="only so many altered captures of each kind and capture")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=KINDS,
+        metavar="KIND",
+        help=", ".join(KINDS).replace("%", "%%"),
+    )
+    parser.add_argument(
+        "--each",
+        type=int,
+        metavar="N",
+        help="only so many altered captures of each kind and capture",
+    )
     parser.add_argument("--list", action="store_true", help="list what contradicts")
-    parser.add_argument("--strict", action="store_true", help="also list and count what is known to contradict (OPEN)")
-    parser.add_argument("--plugin", type=pathlib.Path, metavar="FILE", help="another build of the plugin")
-    parser.add_argument("--verbose", action="store_true", help="also tell of kinds without contradictions")
-    parser.add_argument("captures", nargs="*", help="names or paths; all of the project's by default")
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="also list and count what is known to contradict (OPEN)",
+    )
+    parser.add_argument(
+        "--plugin", type=pathlib.Path, metavar="FILE", help="another build of the plugin"
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="also tell of kinds without contradictions"
+    )
+    parser.add_argument(
+        "captures", nargs="*", help="names or paths; all of the project's by default"
+    )
     arguments = parser.parse_args()
     total = collections.Counter()
     with new_bed() as bed, tempfile.TemporaryDirectory(dir=bed.scratch) as folder:
@@ -616,9 +950,14 @@ def main():
                 cases, whats = cases_of(truth, kind, arguments.each), collections.Counter()
                 for case in cases:
                     found = statements(tshark, truth, case, scratch)
-                    wrong = [each for each in found
-                             if not each.is_true and (arguments.strict or not is_open(name, each))]
-                    total.update(open=sum(not each.is_true and is_open(name, each) for each in found))
+                    wrong = [
+                        each
+                        for each in found
+                        if not each.is_true and (arguments.strict or not is_open(name, each))
+                    ]
+                    total.update(
+                        open=sum(not each.is_true and is_open(name, each) for each in found)
+                    )
                     total.update(altered=1, statements=len(found), contradictions=len(wrong))
                     whats.update({each.what for each in wrong})
                     for each in wrong if arguments.list else ():

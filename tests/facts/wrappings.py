@@ -1,7 +1,9 @@
 """
-Ways in which the same packets come into a capture: tunnels, tags, headers on the way, link types, file formats.
+Ways in which the same packets come into a capture: tunnels, tags, headers on the way, link types,
+file formats.
 
-A wrapping changes each frame or the file, and no packet is lost: what is said of the frames is the same.
+A wrapping changes each frame or the file, and no packet is lost: what is said of the frames is the
+same.
 """
 
 import functools
@@ -15,7 +17,7 @@ ETHERNET_HEADER, IPV4_HEADER, IPV6_HEADER = 14, 20, 40
 GRE, IPV6_IN_IP, IPV4_IN_IP, AH, ETHER_IP = 47, 41, 4, 51, 97
 TRANSPARENT_ETHERNET = 0x6558
 OUTER_MACS = bytes.fromhex("020000000a01020000000a02")
-YEAR = 365 * 86_400 * 10 ** 6  # microseconds
+YEAR = 365 * 86_400 * 10**6  # microseconds
 
 
 def ethertype_of(data):
@@ -34,18 +36,42 @@ def ethernet(ethertype, payload):
 
 
 def ipv4(protocol, payload):
-    return ethernet(wire.IPV4, struct.pack(">BBHHHBBH4s4s", 0x45, 0, IPV4_HEADER + len(payload), 1, 0, 64, protocol, 0,
-                                           bytes([198, 51, 100, 1]), bytes([198, 51, 100, 2])) + payload)
+    return ethernet(
+        wire.IPV4,
+        struct.pack(
+            ">BBHHHBBH4s4s",
+            0x45,
+            0,
+            IPV4_HEADER + len(payload),
+            1,
+            0,
+            64,
+            protocol,
+            0,
+            bytes([198, 51, 100, 1]),
+            bytes([198, 51, 100, 2]),
+        )
+        + payload,
+    )
 
 
 def ipv6(protocol, payload):
     address = bytes.fromhex("20010db8000000000000000000000a")
-    return ethernet(wire.IPV6, struct.pack(">IHBB", 6 << 28, len(payload), protocol, 64)
-                    + address + b"\1" + address + b"\2" + payload)
+    return ethernet(
+        wire.IPV6,
+        struct.pack(">IHBB", 6 << 28, len(payload), protocol, 64)
+        + address
+        + b"\1"
+        + address
+        + b"\2"
+        + payload,
+    )
 
 
 def udp(outer, port, payload):
-    return outer(wire.UDP, struct.pack(">HHHH", 54321, port, wire.UDP_HEADER + len(payload), 0) + payload)
+    return outer(
+        wire.UDP, struct.pack(">HHHH", 54321, port, wire.UDP_HEADER + len(payload), 0) + payload
+    )
 
 
 def tagged(data, *tags):
@@ -55,7 +81,9 @@ def tagged(data, *tags):
 
 def labels(count):
     """A stack of MPLS labels."""
-    return b"".join(((1000 + i) << 12 | (i == count - 1) << 8 | 64).to_bytes(4, "big") for i in range(count))
+    return b"".join(
+        ((1000 + i) << 12 | (i == count - 1) << 8 | 64).to_bytes(4, "big") for i in range(count)
+    )
 
 
 def gre(outer, protocol, payload, flags=0, options=b""):
@@ -78,7 +106,11 @@ def ip_in(outer, data):
 
 
 def geneve(data, options=b""):
-    return udp(ipv4, 6081, struct.pack(">BBHI", len(options) // 4, 0, TRANSPARENT_ETHERNET, 7 << 8) + options + data)
+    return udp(
+        ipv4,
+        6081,
+        struct.pack(">BBHI", len(options) // 4, 0, TRANSPARENT_ETHERNET, 7 << 8) + options + data,
+    )
 
 
 def authenticated(data):
@@ -106,7 +138,9 @@ ANY = {
     "EtherIP": lambda data: ipv4(ETHER_IP, b"\x30\0" + data),
     "VXLAN": lambda data: udp(ipv4, 4789, b"\x08" + bytes(6) + b"\0" + data),
     "VXLAN on IPv6": lambda data: udp(ipv6, 4789, b"\x08" + bytes(6) + b"\0" + data),
-    "VXLAN behind VLAN": lambda data: tagged(udp(ipv4, 4789, b"\x08" + bytes(7) + data), (wire.VLAN, 5)),
+    "VXLAN behind VLAN": lambda data: tagged(
+        udp(ipv4, 4789, b"\x08" + bytes(7) + data), (wire.VLAN, 5)
+    ),
     "VXLAN GPE": lambda data: udp(ipv4, 4790, b"\x0c\0\0\3" + bytes(4) + data),
     "Geneve": geneve,
     "Geneve with options": lambda data: geneve(data, b"\0\1\x80\1\0\0\0\7"),
@@ -118,11 +152,15 @@ OF_IP = {
     "MPLS in UDP": lambda data: udp(ipv4, 6635, labels(1) + data[14:]),
     "PPPoE": pppoe,
     "GRE": lambda data: gre(ipv4, ethertype_of(data), data[14:]),
-    "GRE with key and number": lambda data: gre(ipv4, ethertype_of(data), data[14:], 0x3000, bytes(8)),
+    "GRE with key and number": lambda data: gre(
+        ipv4, ethertype_of(data), data[14:], 0x3000, bytes(8)
+    ),
     "GRE on IPv6": lambda data: gre(ipv6, ethertype_of(data), data[14:]),
     "IP in IPv4": lambda data: ip_in(ipv4, data),
     "IP in IPv6": lambda data: ip_in(ipv6, data),
-    "GTP": lambda data: udp(ipv4, 2152, struct.pack(">BBHI", 0x30, 255, len(data) - 14, 7) + data[14:]),
+    "GTP": lambda data: udp(
+        ipv4, 2152, struct.pack(">BBHI", 0x30, 255, len(data) - 14, 7) + data[14:]
+    ),
     "IPsec AH": authenticated,
     "padding": lambda data: data + bytes(max(0, 72 - len(data))),
 }
@@ -132,7 +170,7 @@ OF_IP = {
 
 
 def with_bytes(data, at, new):
-    return data[:at] + new + data[at + len(new):]
+    return data[:at] + new + data[at + len(new) :]
 
 
 def hops(data):
@@ -148,7 +186,11 @@ def service(data):
 
 
 def flow_label(data):
-    return with_bytes(data, 15, bytes([data[15] & 0xF0 | 5]) + b"\x12\x34") if ethertype_of(data) == wire.IPV6 else data
+    return (
+        with_bytes(data, 15, bytes([data[15] & 0xF0 | 5]) + b"\x12\x34")
+        if ethertype_of(data) == wire.IPV6
+        else data
+    )
 
 
 def source_port(data):
@@ -165,7 +207,14 @@ def ip_option(data):
         return data
     length = (wire.u16(data, 16) + 4).to_bytes(2, "big")
     end = 14 + (data[14] & 15) * 4
-    return data[:14] + bytes([data[14] + 1, data[15]]) + length + data[18:end] + b"\x94\4\0\0" + data[end:]
+    return (
+        data[:14]
+        + bytes([data[14] + 1, data[15]])
+        + length
+        + data[18:end]
+        + b"\x94\4\0\0"
+        + data[end:]
+    )
 
 
 def extension(data, kind, rest):
@@ -192,31 +241,63 @@ IN_IP = {
 # ---- files ----
 
 LINK_TYPES = {  # name: number, what comes instead of the Ethernet header
-    "Linux cooked": (113, lambda data: struct.pack(">HHH", 0, 1, 6) + data[6:12] + bytes(2) + data[12:]),
-    "Linux cooked v2": (276, lambda data: data[12:14] + struct.pack(">HIHBB", 0, 2, 1, 0, 6) + data[6:12] + bytes(2) + data[14:]),
+    "Linux cooked": (
+        113,
+        lambda data: struct.pack(">HHH", 0, 1, 6) + data[6:12] + bytes(2) + data[12:],
+    ),
+    "Linux cooked v2": (
+        276,
+        lambda data: data[12:14]
+        + struct.pack(">HIHBB", 0, 2, 1, 0, 6)
+        + data[6:12]
+        + bytes(2)
+        + data[14:],
+    ),
 }
 IP_LINK_TYPES = {
     "raw IP": (101, lambda data: data[14:]),
-    "BSD loopback": (0, lambda data: struct.pack("<I", 2 if ethertype_of(data) == wire.IPV4 else 30) + data[14:]),
-    "PPP": (9, lambda data: b"\xff\3" + (b"\0\x21" if ethertype_of(data) == wire.IPV4 else b"\0\x57") + data[14:]),
+    "BSD loopback": (
+        0,
+        lambda data: struct.pack("<I", 2 if ethertype_of(data) == wire.IPV4 else 30) + data[14:],
+    ),
+    "PPP": (
+        9,
+        lambda data: b"\xff\3"
+        + (b"\0\x21" if ethertype_of(data) == wire.IPV4 else b"\0\x57")
+        + data[14:],
+    ),
 }
 
 
 def write_as(path, head, frames, link_type=wire.ETHERNET, digits=6, interfaces=0):
-    """As pcapng with interfaces of this link type, as many as before or as told; times have so many digits behind the second."""
+    """As pcapng with interfaces of this link type, as many as before or as told; times have so many
+    digits behind the second."""
     interfaces = interfaces or len(pcapng.link_types(head))
-    every = frames if digits == 6 else [pcapng.at_time(frame, pcapng.time(frame) * 1000) for frame in frames]
+    every = (
+        frames
+        if digits == 6
+        else [pcapng.at_time(frame, pcapng.time(frame) * 1000) for frame in frames]
+    )
     pcapng.write(path, pcapng.section() + pcapng.interface(link_type, digits) * interfaces, every)
 
 
 def write_pcap(path, head, frames, order, digits):
     """As pcap, of either byte order."""
-    magic, unit = {6: (0xA1B2C3D4, 10 ** 6), 9: (0xA1B23C4D, 10 ** 9)}[digits]
+    magic, unit = {6: (0xA1B2C3D4, 10**6), 9: (0xA1B23C4D, 10**9)}[digits]
     parts = [struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 262144, wire.ETHERNET)]
     for frame in frames:
-        seconds, rest = divmod(pcapng.time(frame), 10 ** 6)
+        seconds, rest = divmod(pcapng.time(frame), 10**6)
         data = pcapng.data(frame)
-        parts += [struct.pack(order + "IIII", seconds, rest * (unit // 10 ** 6), len(data), pcapng.wire_length(frame)), data]
+        parts += [
+            struct.pack(
+                order + "IIII",
+                seconds,
+                rest * (unit // 10**6),
+                len(data),
+                pcapng.wire_length(frame),
+            ),
+            data,
+        ]
     path.write_bytes(b"".join(parts))
 
 
@@ -229,7 +310,8 @@ FILES = {
 
 
 def two_interfaces(frames, second):
-    """Frames come from two interfaces; `second` says of a frame's bytes whether it comes from the second."""
+    """Frames come from two interfaces; `second` says of a frame's bytes whether it comes from the
+    second."""
     return [pcapng.of_interface(frame, int(second(pcapng.data(frame)))) for frame in frames]
 
 
@@ -248,24 +330,34 @@ def addresses(data):
 
 def translated(frames, old, new):
     """NAT of TCP."""
+
     def translate(data):
         places, size = addresses(data)
         for at in places if is_tcp(data) else ():
-            if data[at:at + size] == old:
+            if data[at : at + size] == old:
                 data = with_bytes(data, at, new)
         return data
+
     return changed(frames, translate)
 
 
 def translations(whole):
     """The addresses of the client and of the server of the first TCP connection are others."""
-    ends = next((packet.ends for packet in wire.packets(whole.path) if isinstance(packet, wire.Segment)), None)
+    ends = next(
+        (packet.ends for packet in wire.packets(whole.path) if isinstance(packet, wire.Segment)),
+        None,
+    )
     for who, (address, _) in zip(("client", "server"), ends or ()):
         if len(address) == 4 and ends[0][0] != ends[1][0]:
             new = bytes([192, 0, 2, 77])
-            yield Case(f"NAT of the {who}", functools.partial(translated, old=address, new=new),
-                       names=((".".join(map(str, new)), ".".join(map(str, address))),
-                              ("; the client has reached the server outside its own subnet", "")))
+            yield Case(
+                f"NAT of the {who}",
+                functools.partial(translated, old=address, new=new),
+                names=(
+                    (".".join(map(str, new)), ".".join(map(str, address))),
+                    ("; the client has reached the server outside its own subnet", ""),
+                ),
+            )
 
 
 # ---- cases ----
@@ -290,11 +382,35 @@ def wrappings(whole):
     if set(pcapng.link_types(whole.head)) != {wire.ETHERNET} or not every:
         return []
     cases = [Case(name, functools.partial(changed, change=change)) for name, change in ANY.items()]
-    cases += [Case(name, functools.partial(changed_ip, change=change)) for name, change in (*OF_IP.items(), *IN_IP.items())]
-    cases += [Case(name, functools.partial(changed, change=change), functools.partial(write_as, link_type=number))
-              for name, (number, change) in (*LINK_TYPES.items(), *(IP_LINK_TYPES.items() if all(map(is_ip, every)) else ()))]
+    cases += [
+        Case(name, functools.partial(changed_ip, change=change))
+        for name, change in (*OF_IP.items(), *IN_IP.items())
+    ]
+    cases += [
+        Case(
+            name,
+            functools.partial(changed, change=change),
+            functools.partial(write_as, link_type=number),
+        )
+        for name, (number, change) in (
+            *LINK_TYPES.items(),
+            *(IP_LINK_TYPES.items() if all(map(is_ip, every)) else ()),
+        )
+    ]
     cases += [Case(name, list, write) for name, write in FILES.items()]
-    cases += [Case(name, functools.partial(two_interfaces, second=second), functools.partial(write_as, interfaces=2))
-              for name, second in (("an interface of each host", lambda data: data[6:12] == every[0][6:12]),
-                                   ("an interface for TCP", is_tcp))]
-    return [*cases, Case("30 years later", functools.partial(later, years=30)), *translations(whole)]
+    cases += [
+        Case(
+            name,
+            functools.partial(two_interfaces, second=second),
+            functools.partial(write_as, interfaces=2),
+        )
+        for name, second in (
+            ("an interface of each host", lambda data: data[6:12] == every[0][6:12]),
+            ("an interface for TCP", is_tcp),
+        )
+    ]
+    return [
+        *cases,
+        Case("30 years later", functools.partial(later, years=30)),
+        *translations(whole),
+    ]

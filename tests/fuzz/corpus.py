@@ -1,6 +1,7 @@
 """
-Seeds for the harnesses, cut out of the captures: messages, packets and options, each in the form that its harness reads
-(fuzz_epan.c). Usage: corpus.py FOLDER; makes FOLDER/HARNESS/ for every harness that has seeds.
+Seeds for the harnesses, cut out of the captures: messages, packets and options, each in the form
+that its harness reads (fuzz_epan.c). Usage: corpus.py FOLDER; makes FOLDER/HARNESS/ for every
+harness that has seeds.
 """
 
 import hashlib
@@ -57,9 +58,13 @@ class Seeds:
             self.chain(harness, bytes([kind]) + data)
 
     def tcp(self, frame, layers):
-        direction = SERVER if frame[layers.transport:layers.transport + 2] > \
-            frame[layers.transport + 2:layers.transport + 4] else 0
-        options, payload = frame[layers.transport + 20:layers.payload], frame[layers.payload:]
+        direction = (
+            SERVER
+            if frame[layers.transport : layers.transport + 2]
+            > frame[layers.transport + 2 : layers.transport + 4]
+            else 0
+        )
+        options, payload = frame[layers.transport + 20 : layers.payload], frame[layers.payload :]
         if frame[layers.transport + 13] & 0x02:
             self.both("option", OPTION, record(direction, options))
         if payload[:3] == b"\xe2\xd4\xc3" and len(payload) > 4:
@@ -70,7 +75,7 @@ class Seeds:
                 self.chain(harness, bytes([SEGMENT]) + record(direction, payload))
 
     def roce(self, frame, layers, first):
-        packet = frame[layers.payload:-ICRC]
+        packet = frame[layers.payload : -ICRC]
         direction = 0 if frame[6:12] == first else SERVER
         if len(packet) < BTH:
             return
@@ -79,14 +84,21 @@ class Seeds:
         message = packet[BTH:]
         if packet[0] == SEND_ONLY and message:
             is_cdc = message[0] == 0xFE
-            self.both("cdc" if is_cdc else "llc", CDC if is_cdc else LLC, record(direction, message))
+            self.both(
+                "cdc" if is_cdc else "llc", CDC if is_cdc else LLC, record(direction, message)
+            )
         if packet[0] in WRITES:
-            how = direction | (0x0C if packet[0] in (6, 10) else 0) | (0x10 if packet[0] in (6, 7) else 0)
+            how = (
+                direction
+                | (0x0C if packet[0] in (6, 10) else 0)
+                | (0x10 if packet[0] in (6, 7) else 0)
+            )
             reth = 16 if how & 0x04 else 0
             self.chain("write", record(how, message[reth:]) + message[:reth])
 
 
-# Packets of the harness "rdma" (rdma.c), by sender: 0 is the client, with the queue pair 0x11, 1 the server, with 0x21.
+# Packets of the harness "rdma" (rdma.c), by sender: 0 is the client, with the queue pair 0x11, 1
+# the server, with 0x21.
 QPN_OF = {0: 0 << 5, 1: 2 << 5}
 
 
@@ -112,20 +124,61 @@ def datagram(sender):
 
 REQ, REP, RTU, DREQ, DREP = range(5)
 FIRST, MIDDLE, LAST, ONLY, READ = 0, 1, 2, 4, 12
-MARKED, CORRUPT, FORMULA = 0x38, 0xC0, 2  # headers: CE; wrong ICRC; the port of Linux for the two queue pairs
+MARKED, CORRUPT, FORMULA = (
+    0x38,
+    0xC0,
+    2,
+)  # headers: CE; wrong ICRC; the port of Linux for the two queue pairs
 OPEN = (cm(0, REQ), cm(1, REP), cm(0, RTU))
-DATA = (packet(0, 0, ONLY), ack(1, 0), packet(0, 1, FIRST), packet(0, 2, MIDDLE), packet(0, 3, LAST), ack(1, 3))
-LOSS = (packet(0, 0, ONLY), ack(1, 0), packet(0, 1, ONLY), packet(0, 3, ONLY), ack(1, 2, 0x40), packet(0, 2, ONLY),
-        packet(0, 3, ONLY), ack(1, 3))
-READS = (packet(0, 0, READ, 12), packet(1, 0, 13), packet(1, 1, 14), packet(1, 2, 15), packet(0, 3, 19),
-         packet(1, 3, 18))
+DATA = (
+    packet(0, 0, ONLY),
+    ack(1, 0),
+    packet(0, 1, FIRST),
+    packet(0, 2, MIDDLE),
+    packet(0, 3, LAST),
+    ack(1, 3),
+)
+LOSS = (
+    packet(0, 0, ONLY),
+    ack(1, 0),
+    packet(0, 1, ONLY),
+    packet(0, 3, ONLY),
+    ack(1, 2, 0x40),
+    packet(0, 2, ONLY),
+    packet(0, 3, ONLY),
+    ack(1, 3),
+)
+READS = (
+    packet(0, 0, READ, 12),
+    packet(1, 0, 13),
+    packet(1, 1, 14),
+    packet(1, 2, 15),
+    packet(0, 3, 19),
+    packet(1, 3, 18),
+)
 EXCHANGES = (
-    OPEN, OPEN + DATA, OPEN + DATA + (cm(0, DREQ), cm(1, DREP)), OPEN + LOSS, OPEN + READS, DATA, LOSS, READS,
+    OPEN,
+    OPEN + DATA,
+    OPEN + DATA + (cm(0, DREQ), cm(1, DREP)),
+    OPEN + LOSS,
+    OPEN + READS,
+    DATA,
+    LOSS,
+    READS,
     OPEN + (packet(0, 0, ONLY, headers=MARKED), cnp(1), packet(0, 1, ONLY, headers=MARKED), cnp(1)),
-    OPEN + (packet(0, 0, ONLY), packet(0, 1, ONLY, headers=CORRUPT), packet(0, 2, ONLY), ack(1, 1, 0x40)),
+    OPEN
+    + (
+        packet(0, 0, ONLY),
+        packet(0, 1, ONLY, headers=CORRUPT),
+        packet(0, 2, ONLY),
+        ack(1, 1, 0x40),
+    ),
     OPEN + DATA + (cm(1, DREQ), cm(0, DREP)) + OPEN + DATA,
-    tuple(packet(i % 2, i // 2, ONLY, headers=FORMULA) for i in range(4)) + (ack(1, 0, headers=FORMULA),),
-    (datagram(0), datagram(1), datagram(0), cnp(1)), (cm(0, DREQ), cm(1, DREP)))
+    tuple(packet(i % 2, i // 2, ONLY, headers=FORMULA) for i in range(4))
+    + (ack(1, 0, headers=FORMULA),),
+    (datagram(0), datagram(1), datagram(0), cnp(1)),
+    (cm(0, DREQ), cm(1, DREP)),
+)
 
 
 def exchanges(seeds):
@@ -135,8 +188,8 @@ def exchanges(seeds):
         seeds.add("rdma", b"\1" + b"".join(b"\1" + each for each in exchange))
 
 
-# What hosts tell, of the harness "told" (told.c): the sender 0 is the client; 2 and 3 are the tokens 5 and 6. A cursor is its
-# round and kilobytes << 2.
+# What hosts tell, of the harness "told" (told.c): the sender 0 is the client; 2 and 3 are the
+# tokens 5 and 6. A cursor is its round and kilobytes << 2.
 def socket(server, token, received, written):
     return bytes([server, token, received, written, written, received])
 
@@ -153,13 +206,25 @@ LINKED, LINE, LINES = 1, 0x09, 0x1A  # how a capture and a file of smcss begin
 SERVERS, CLIENTS = socket(1, 3, 0x26, 0x13), socket(0, 2, 0x13, 0x26)
 TALK = message(0, 3, 0x26, 0x13) + message(1, 2, 0x13, 0x26)
 ON = message(0, 3, 0x2A, 0x13) + message(1, 2, 0x17, 0x2A)
-TOLD = [b"\0" + bytes([linked]) + records for linked in (0, LINKED) for records in (
-    TALK + answers(SERVERS) + ON, TALK + answers(CLIENTS) + ON, answers(SERVERS) + TALK + ON,
-    TALK + answers(SERVERS, ended=0) + ON, answers(SERVERS) + answers(CLIENTS) + TALK + ON,
-    answers(SERVERS) + ON + TALK, TALK + answers(SERVERS) + answers(SERVERS))]
-WRITTEN = [bytes([how]) + lines + bytes([linked]) + TALK + more
-           for linked in (0, LINKED) for more in (b"", ON, answers(SERVERS) + ON)
-           for how, lines in ((LINE, SERVERS), (LINES, SERVERS + CLIENTS), (LINES, SERVERS + SERVERS))]
+TOLD = [
+    b"\0" + bytes([linked]) + records
+    for linked in (0, LINKED)
+    for records in (
+        TALK + answers(SERVERS) + ON,
+        TALK + answers(CLIENTS) + ON,
+        answers(SERVERS) + TALK + ON,
+        TALK + answers(SERVERS, ended=0) + ON,
+        answers(SERVERS) + answers(CLIENTS) + TALK + ON,
+        answers(SERVERS) + ON + TALK,
+        TALK + answers(SERVERS) + answers(SERVERS),
+    )
+]
+WRITTEN = [
+    bytes([how]) + lines + bytes([linked]) + TALK + more
+    for linked in (0, LINKED)
+    for more in (b"", ON, answers(SERVERS) + ON)
+    for how, lines in ((LINE, SERVERS), (LINES, SERVERS + CLIENTS), (LINES, SERVERS + SERVERS))
+]
 
 
 def main(folder, one_of=1):

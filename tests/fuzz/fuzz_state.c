@@ -6,7 +6,8 @@
  */
 
 #include "checks.h"
-#include "state/flow/message_flow.h"
+#include "state/flow/exchange.h"
+#include "state/flow/llc_flow.h"
 #include "wire/llc_codes.h"
 #include "wire/roce_codes.h"
 

@@ -1,5 +1,6 @@
 """
-The harnesses for libFuzzer, on some of their seeds and a little beyond: the short form of tests/fuzz/run.
+The harnesses for libFuzzer, on some of their seeds and a little beyond: the short form of
+tests/fuzz/run.
 """
 
 import random
@@ -11,13 +12,38 @@ import pytest
 from bed import BUILDS
 
 PROGRAMS = BUILDS / "fuzz" / "tests" / "fuzz"
-PLAIN = {"flow": 50_000, "cm": 50_000, "peers": 50_000, "stream": 50_000, "state": 10_000, "layout": 30_000}  # executions
+PLAIN = {
+    "flow": 50_000,
+    "cm": 50_000,
+    "peers": 50_000,
+    "stream": 50_000,
+    "state": 10_000,
+    "layout": 30_000,
+}  # executions
 EPAN = dict.fromkeys(
-    ("option", "proposal", "accept", "confirm", "decline", "llc", "cdc", "write", "roce", "late", "rdma", "netlink", "told",
-     "frames"), 600)
+    (
+        "option",
+        "proposal",
+        "accept",
+        "confirm",
+        "decline",
+        "llc",
+        "cdc",
+        "write",
+        "roce",
+        "late",
+        "rdma",
+        "netlink",
+        "told",
+        "frames",
+    ),
+    600,
+)
 SEEDS = 150
 
-pytestmark = pytest.mark.skipif(not (PROGRAMS / "fuzz-state").exists(), reason="tests/build fuzz has not been run")
+pytestmark = pytest.mark.skipif(
+    not (PROGRAMS / "fuzz-state").exists(), reason="tests/build fuzz has not been run"
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +59,29 @@ def test_nothing_is_found(tshark, seeds, tmp_path, name, runs):
     chosen = sorted(folder.iterdir()) if folder.exists() else []
     for path in random.Random(name).sample(chosen, min(SEEDS, len(chosen))):
         shutil.copy(path, tmp_path)
-    # With "simple" memory the sanitizer watches each of Wireshark's allocations. It also takes a third of the time, which
-    # otherwise goes into blocks of 8 MB for each execution.
-    environment = tshark.environment | {"ASAN_OPTIONS": "detect_leaks=0", "WIRESHARK_DEBUG_WMEM_OVERRIDE": "simple"}
+    # With "simple" memory the sanitizer watches each of Wireshark's allocations. It also takes a
+    # third of the time, which otherwise goes into blocks of 8 MB for each execution.
+    environment = tshark.environment | {
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "WIRESHARK_DEBUG_WMEM_OVERRIDE": "simple",
+    }
     result = subprocess.run(
-        [PROGRAMS / f"fuzz-{name}", f"-runs={runs}", "-seed=7609", "-detect_leaks=0", "-print_funcs=0", "-max_len=200",
-         f"-artifact_prefix={BUILDS}/failed-{name}-", tmp_path],
-        env=environment, capture_output=True, text=True, errors="replace", timeout=300, check=False)
+        [
+            PROGRAMS / f"fuzz-{name}",
+            f"-runs={runs}",
+            "-seed=7609",
+            "-detect_leaks=0",
+            "-print_funcs=0",
+            "-max_len=200",
+            f"-artifact_prefix={BUILDS}/failed-{name}-",
+            tmp_path,
+        ],
+        env=environment,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=300,
+        check=False,
+    )
     assert result.returncode == 0, result.stderr[-3000:]
     assert "Done " in result.stderr.splitlines()[-1]

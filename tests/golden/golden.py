@@ -1,4 +1,5 @@
-"""What a golden is: the text of our protocol for a capture, the same in every version of Wireshark."""
+"""What a golden is: the text of our protocol for a capture, the same in every version of
+Wireshark."""
 
 import pathlib
 import re
@@ -8,11 +9,19 @@ from bed import captures
 FOLDER = pathlib.Path(__file__).resolve().parent
 LONGEST = 400  # lines; a longer golden nobody reviews
 
-# First lines of layers that differ between versions of Wireshark: the frame's own, and what takes bytes that nobody
-# knows. 4.4 brought the dissectors of iPerf3 (on its port) and HiPerConTracer (which guesses).
-VERSION_DEPENDENT = ("Frame ", "Data (", "HiPerConTracer ", "iPerf3 ", "[BoundError Unreassembled Packet: iPerf3]")
+# First lines of layers that differ between versions of Wireshark: the frame's own, and what takes
+# bytes that nobody knows. 4.4 brought the dissectors of iPerf3 (on its port) and HiPerConTracer
+# (which guesses).
+VERSION_DEPENDENT = (
+    "Frame ",
+    "Data (",
+    "HiPerConTracer ",
+    "iPerf3 ",
+    "[BoundError Unreassembled Packet: iPerf3]",
+)
 
-# TCP's list of the segments of a message, which versions end in different places when it is too long for a line.
+# TCP's list of the segments of a message, which versions end in different places when it is too
+# long for a line.
 LONG_LIST = re.compile(r"^(\[\d+ Reassembled TCP Segments \(.{100}).{100,}")
 
 
@@ -31,8 +40,11 @@ def text_of(tshark, name):
     """The golden as the plugin makes it now."""
     where = ranges().get(name)
     text = tshark.show(name, "-2", "-V", "-O", "smcr", *(("-Y", where) if where else ()))
-    return "".join(LONG_LIST.sub(r"\1 ...]", line) for line in text.splitlines(keepends=True)
-                   if not line.startswith(VERSION_DEPENDENT))
+    return "".join(
+        LONG_LIST.sub(r"\1 ...]", line)
+        for line in text.splitlines(keepends=True)
+        if not line.startswith(VERSION_DEPENDENT)
+    )
 
 
 def names():

@@ -1,4 +1,5 @@
-"""What the golden of a report is: its page of text, in two passes, and its JSON: the first entries of each list."""
+"""What the golden of a report is: its page of text, in two passes, and its JSON: the first entries
+of each list."""
 
 import json
 import pathlib
@@ -8,7 +9,8 @@ from bed import FOLDERS, PACKED, captures
 FOLDER = pathlib.Path(__file__).resolve().parent / "reports"
 LONGEST = 400  # lines
 PREFERENCES = {"roce": ("-o", "smcr.roce:TRUE"), "icrc": ("-o", "smcr.check_icrc:TRUE")}
-# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the plugin, too.
+# The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the
+# plugin, too.
 CALM = ("--disable-protocol", "rpcordma")
 LONG_LIST = 1  # entries of a list that are shown
 DIGITS = 9  # of numbers: the last ones depend on the library
@@ -17,8 +19,10 @@ DIGITS = 9  # of numbers: the last ones depend on the library
 def chosen():
     """{name of a capture: options of tshark}"""
     rows = [line.split() for line in (FOLDER / "chosen.txt").read_text().splitlines()]
-    return {name: [option for each in more for option in PREFERENCES[each]]
-            for name, *more in (row for row in rows if row and not row[0].startswith("#"))}
+    return {
+        name: [option for each in more for option in PREFERENCES[each]]
+        for name, *more in (row for row in rows if row and not row[0].startswith("#"))
+    }
 
 
 def file_of(name):
@@ -26,12 +30,14 @@ def file_of(name):
 
 
 def rounded(value):
-    """JSON whose sums of squares are the same everywhere, with the first entries of long lists only."""
+    """JSON whose sums of squares are the same everywhere, with the first entries of long lists
+    only."""
     if isinstance(value, dict):
         return {name: rounded(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [rounded(each) for each in value[:LONG_LIST]] + ([f"and {len(value) - LONG_LIST} more"]
-                                                                if len(value) > LONG_LIST else [])
+        return [rounded(each) for each in value[:LONG_LIST]] + (
+            [f"and {len(value) - LONG_LIST} more"] if len(value) > LONG_LIST else []
+        )
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
@@ -45,13 +51,18 @@ def lines_of(value, depth=0):
     for name, each in pairs:
         first, *rest = lines_of(each, depth + 1)
         lines += [f"{json.dumps(name)}: {first}" if name is not None else first, *rest]
-    return ["{" if isinstance(value, dict) else "[", *(f"  {line}" for line in lines),
-            "}" if isinstance(value, dict) else "]"]
+    return [
+        "{" if isinstance(value, dict) else "[",
+        *(f"  {line}" for line in lines),
+        "}" if isinstance(value, dict) else "]",
+    ]
 
 
 def text_of(tshark, name):
     """The golden as the plugin makes it now."""
-    path = next(path for path in captures(*FOLDERS, *PACKED).values() if path.name.split(".pcap")[0] == name)
+    path = next(
+        path for path in captures(*FOLDERS, *PACKED).values() if path.name.split(".pcap")[0] == name
+    )
     copy = tshark.bed.root / "captures" / path.parent.name / path.name
     options = (*CALM, *chosen()[name], "-2", "-q")
     page = tshark.show(copy, *options, "-z", "smcr,report")

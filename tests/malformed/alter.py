@@ -1,6 +1,7 @@
 """
-Captures altered on purpose: cut at every byte, mutated, reordered. Many altered copies of a capture go into one file,
-each with its own addresses, so that Wireshark takes them for hosts that have nothing to do with each other.
+Captures altered on purpose: cut at every byte, mutated, reordered. Many altered copies of a capture
+go into one file, each with its own addresses, so that Wireshark takes them for hosts that have
+nothing to do with each other.
 """
 
 import random
@@ -18,8 +19,8 @@ VLAN_ETHERTYPES = (0x8100, 0x88A8)
 TCP, UDP = 6, 17
 SHORTEST = {197: 24}  # bytes of an ERF record without which Wireshark takes the file for damaged
 
-# No SMC-R message reaches beyond this byte of a frame; what follows is data of applications. There only some of the
-# bytes are tried.
+# No SMC-R message reaches beyond this byte of a frame; what follows is data of applications. There
+# only some of the bytes are tried.
 LONGEST_MESSAGE = 330
 STEP_IN_DATA = 50
 
@@ -35,7 +36,8 @@ def read(path):
 
 
 def write(path, linktype, records):
-    """Write a pcap file from (captured bytes, original length) pairs; 1 ms passes between frames."""
+    """Write a pcap file from (captured bytes, original length) pairs; 1 ms passes between
+    frames."""
     with open(path, "wb") as file:
         file.write(PCAP_HEADER.pack(0xA1B2C3D4, 2, 4, 0, 0, 262144, linktype))
         for i, (data, length) in enumerate(records):
@@ -44,17 +46,18 @@ def write(path, linktype, records):
 
 
 class Layers:
-    """Where the headers of a frame are. `payload` is where a CLC message begins, or a RoCE packet's BTH."""
+    """Where the headers of a frame are. `payload` is where a CLC message begins, or a RoCE packet's
+    BTH."""
 
     def __init__(self, linktype, frame):
         self.network = self.transport = self.payload = self.protocol = None
         if linktype not in LINK_HEADERS:
             return
         offset = LINK_HEADERS[linktype]
-        ethertype = int.from_bytes(frame[offset - 2:offset], "big")
+        ethertype = int.from_bytes(frame[offset - 2 : offset], "big")
         while ethertype in VLAN_ETHERTYPES:
             offset += 4
-            ethertype = int.from_bytes(frame[offset - 2:offset], "big")
+            ethertype = int.from_bytes(frame[offset - 2 : offset], "big")
         self.network = offset
         if ethertype == ROCE_ETHERTYPE:
             self.protocol, self.payload = "roce", offset + 40
@@ -67,7 +70,7 @@ class Layers:
         self.transport = offset
         if protocol == TCP:
             self.protocol, self.payload = "tcp", offset + (frame[offset + 12] >> 4) * 4
-        elif protocol == UDP and int.from_bytes(frame[offset + 2:offset + 4], "big") == ROCE_PORT:
+        elif protocol == UDP and int.from_bytes(frame[offset + 2 : offset + 4], "big") == ROCE_PORT:
             self.protocol, self.payload = "roce", offset + 8
 
 
@@ -79,7 +82,8 @@ def cuts(linktype, frame, first=0):
 
 
 class Readdress:
-    """Gives every copy of a capture its own IP addresses and GIDs, in headers and messages alike."""
+    """Gives every copy of a capture its own IP addresses and GIDs, in headers and messages
+    alike."""
 
     def __init__(self, linktype, frames):
         found = set()
@@ -87,21 +91,28 @@ class Readdress:
             network = Layers(linktype, frame).network
             if network is not None and network + 40 <= len(frame):
                 is_ipv4 = frame[network] >> 4 == 4
-                found |= ({frame[network + 12:network + 16], frame[network + 16:network + 20]} if is_ipv4
-                          else {frame[network + 8:network + 24], frame[network + 24:network + 40]})
+                found |= (
+                    {frame[network + 12 : network + 16], frame[network + 16 : network + 20]}
+                    if is_ipv4
+                    else {frame[network + 8 : network + 24], frame[network + 24 : network + 40]}
+                )
         self.addresses = {address: i for i, address in enumerate(sorted(found))}
-        self.pattern = re.compile(b"|".join(map(re.escape, sorted(found, key=len, reverse=True))) or b"(?!)", re.DOTALL)
+        self.pattern = re.compile(
+            b"|".join(map(re.escape, sorted(found, key=len, reverse=True))) or b"(?!)", re.DOTALL
+        )
 
     def __call__(self, frame, copy):
         def replace(match):
             old = match[0]
             new = struct.pack(">BHB", 20 + (copy >> 16), copy & 0xFFFF, self.addresses[old])
             return new if len(old) == 4 else old[:8] + bytes(4) + new
+
         return self.pattern.sub(replace, frame)
 
 
 def shorten(linktype, frame, length):
-    """The frame as if the sender had ended the message early: the lengths in the headers are right."""
+    """The frame as if the sender had ended the message early: the lengths in the headers are
+    right."""
     layers = Layers(linktype, frame)
     frame = bytearray(frame[:length])
     if layers.transport is not None and frame[layers.network] >> 4 == 4:
@@ -117,15 +128,21 @@ def shorten(linktype, frame, length):
 
 
 def kind(linktype, frame):
-    """What tells a frame from others when it is cut: frames of a kind have the same layout. None: no layout of ours."""
+    """What tells a frame from others when it is cut: frames of a kind have the same layout. None:
+    no layout of ours."""
     layers = Layers(linktype, frame)
     if layers.payload is None or layers.payload >= len(frame):
         return None
-    data = frame[layers.payload:]
+    data = frame[layers.payload :]
     if layers.protocol == "tcp":
         return ("clc", data[4:8], len(data)) if data[:3] == b"\xe2\xd4\xc3" else None
     message = data[12:]
-    return data[0], data[1] & 0x30, min(len(message), LONGEST_MESSAGE), message[:6] if data[0] < 6 else b""
+    return (
+        data[0],
+        data[1] & 0x30,
+        min(len(message), LONGEST_MESSAGE),
+        message[:6] if data[0] < 6 else b"",
+    )
 
 
 def one_of_each(linktype, frames, seen):
@@ -151,8 +168,8 @@ def snapped(linktype, frames, copies, lengths=None):
 
 def cut_packets(linktype, frames, copies, chosen=None):
     """
-    The capture with cut copies behind every RoCE packet (or the chosen ones), so that its queue pairs are known: cut
-    by the capture, cut on the wire, ended by the sender.
+    The capture with cut copies behind every RoCE packet (or the chosen ones), so that its queue
+    pairs are known: cut by the capture, cut on the wire, ended by the sender.
     """
     readdress = Readdress(linktype, frames)
     copy = next(copies)
@@ -170,8 +187,8 @@ def cut_packets(linktype, frames, copies, chosen=None):
 
 def cut_segments(linktype, frames, copies, chosen=None):
     """
-    The TCP connections once for every byte of every segment with payload (or of the chosen ones), up to that segment,
-    which is cut by the capture or ended by the sender there.
+    The TCP connections once for every byte of every segment with payload (or of the chosen ones),
+    up to that segment, which is cut by the capture or ended by the sender there.
     """
     readdress = Readdress(linktype, frames)
     connections = {}  # {pair of ports: frames so far}
@@ -179,10 +196,20 @@ def cut_segments(linktype, frames, copies, chosen=None):
         layers = Layers(linktype, cut)
         if layers.protocol != "tcp":
             continue
-        ports = frozenset((cut[layers.transport:layers.transport + 2], cut[layers.transport + 2:layers.transport + 4]))
+        ports = frozenset(
+            (
+                cut[layers.transport : layers.transport + 2],
+                cut[layers.transport + 2 : layers.transport + 4],
+            )
+        )
         before = connections.setdefault(ports, [])
-        for length in cuts(linktype, cut, layers.payload) if chosen is None or number in chosen else ():
-            for last, wire_length in ((cut[:length], len(cut)), (shorten(linktype, cut, length), length)):
+        for length in (
+            cuts(linktype, cut, layers.payload) if chosen is None or number in chosen else ()
+        ):
+            for last, wire_length in (
+                (cut[:length], len(cut)),
+                (shorten(linktype, cut, length), length),
+            ):
                 copy = next(copies)
                 for frame in before:
                     yield readdress(frame, copy), len(frame)
@@ -201,7 +228,15 @@ def mutate_bytes(linktype, frames, dice):
         for _ in range(dice.choice((0, 1, 1, 2, 8)) if start < len(frame) else 0):
             position = start + int((len(frame) - start) * dice.random() ** 2)  # rather at the start
             old = frame[position]
-            others = (0, 0xFF, 0x7F, 0x80, old ^ 1 << dice.randrange(8), (old + 1) & 0xFF, dice.randrange(256))
+            others = (
+                0,
+                0xFF,
+                0x7F,
+                0x80,
+                old ^ 1 << dice.randrange(8),
+                (old + 1) & 0xFF,
+                dice.randrange(256),
+            )
             frame[position] = dice.choice(others)
         yield bytes(frame)
 
@@ -217,8 +252,8 @@ def mutate_order(frames, dice):
 
 def mutated(linktype, frames, copies, seeds):
     """
-    One mutated copy of the capture for each seed. Exported PDUs have none: TCP of 4.6 stops with an assertion where their
-    addresses are of a kind that it does not know, plugin or not.
+    One mutated copy of the capture for each seed. Exported PDUs have none: TCP of 4.6 stops with an
+    assertion where their addresses are of a kind that it does not know, plugin or not.
     """
     if linktype == LINKTYPE_EXPORTED_PDU:
         return
@@ -237,8 +272,12 @@ EXTREMES = (0, 1, 0x7F, 0x80, 0xFF)
 
 
 def ethernet_frame(protocol, payload, copy, ports=(50000, ROCE_PORT), back=False, sequence=0):
-    """Ethernet and IPv4 between two hosts of this copy; a TCP header without options, or an UDP header."""
-    ends = [struct.pack(">BHB", 20 + (copy >> 16), copy & 0xFFFF, host) for host in ((2, 1) if back else (1, 2))]
+    """Ethernet and IPv4 between two hosts of this copy; a TCP header without options, or an UDP
+    header."""
+    ends = [
+        struct.pack(">BHB", 20 + (copy >> 16), copy & 0xFFFF, host)
+        for host in ((2, 1) if back else (1, 2))
+    ]
     ports = ports[::-1] if back and protocol == TCP else ports
     if protocol == TCP:
         above = struct.pack(">HHIIBBHHH", *ports, sequence, 1, 0x50, 0x18, 0xFFFF, 0, 0) + payload
@@ -252,15 +291,26 @@ def random_bytes(dice):
     """Noise; in it runs of zeros, extremes, and what SMC-R looks for."""
     parts = []
     for _ in range(dice.randrange(1, 9)):
-        parts.append(dice.choice((
-            dice.randbytes(dice.randrange(1, 60)), bytes(dice.randrange(1, 30)), b"\xff" * dice.randrange(1, 9),
-            bytes([dice.choice(EXTREMES)]), b"\xe2\xd4\xc3\xd9", b"\xfe\x2c", bytes([dice.randrange(1, 10), 44]),
-            bytes([0x20 | dice.randrange(16), 0, dice.choice((44, 84, 255))]))))
+        parts.append(
+            dice.choice(
+                (
+                    dice.randbytes(dice.randrange(1, 60)),
+                    bytes(dice.randrange(1, 30)),
+                    b"\xff" * dice.randrange(1, 9),
+                    bytes([dice.choice(EXTREMES)]),
+                    b"\xe2\xd4\xc3\xd9",
+                    b"\xfe\x2c",
+                    bytes([dice.randrange(1, 10), 44]),
+                    bytes([0x20 | dice.randrange(16), 0, dice.choice((44, 84, 255))]),
+                )
+            )
+        )
     return b"".join(parts)
 
 
 def random_frames(copies, seeds):
-    """Frames that no capture has given: for each seed some RoCE packets and TCP segments between two hosts."""
+    """Frames that no capture has given: for each seed some RoCE packets and TCP segments between
+    two hosts."""
     for seed in seeds:
         dice = random.Random(seed)
         copy = next(copies)
@@ -268,22 +318,37 @@ def random_frames(copies, seeds):
         for _ in range(16):
             back = dice.random() < 0.5
             if dice.random() < 0.3:
-                clc = b"\xe2\xd4\xc3\xd9" + bytes([dice.choice((1, 2, 3, 4, 0, 0xFF))]) if dice.random() < 0.7 else b""
+                clc = (
+                    b"\xe2\xd4\xc3\xd9" + bytes([dice.choice((1, 2, 3, 4, 0, 0xFF))])
+                    if dice.random() < 0.7
+                    else b""
+                )
                 payload = clc + random_bytes(dice)
                 frame = ethernet_frame(TCP, payload, copy, (40000, 5000), back, sequence[back])
                 sequence[back] += len(payload)
             else:
-                opcode = dice.choice((0, 1, 2, 4, 4, 4, 4, 6, 7, 8, 10, 11, 13, 17, 0x81, dice.randrange(256)))
-                bth = struct.pack(">BBHII", opcode, dice.choice((0x40, 0x50, 0x70)), 0xFFFF, dice.randrange(4),
-                                  dice.randrange(40) | dice.choice((0, 0, 1 << 31, 0xFFFFF0)))
+                opcode = dice.choice(
+                    (0, 1, 2, 4, 4, 4, 4, 6, 7, 8, 10, 11, 13, 17, 0x81, dice.randrange(256))
+                )
+                bth = struct.pack(
+                    ">BBHII",
+                    opcode,
+                    dice.choice((0x40, 0x50, 0x70)),
+                    0xFFFF,
+                    dice.randrange(4),
+                    dice.randrange(40) | dice.choice((0, 0, 1 << 31, 0xFFFFF0)),
+                )
                 frame = ethernet_frame(UDP, bth + random_bytes(dice) + bytes(4), copy, back=back)
-            yield frame[:dice.randrange(14, len(frame))] if dice.random() < 0.1 else frame, len(frame)
+            yield frame[: dice.randrange(14, len(frame))] if dice.random() < 0.1 else frame, len(
+                frame
+            )
 
 
 def extremes(linktype, frames, copies, chosen=None):
     """
-    The capture, and behind every packet (or the chosen ones) copies of it in which each byte, each two and each four
-    bytes of its message are at the ends of their ranges: counts, lengths and offsets are among them.
+    The capture, and behind every packet (or the chosen ones) copies of it in which each byte, each
+    two and each four bytes of its message are at the ends of their ranges: counts, lengths and
+    offsets are among them.
     """
     readdress = Readdress(linktype, frames)
     copy = next(copies)
@@ -294,6 +359,11 @@ def extremes(linktype, frames, copies, chosen=None):
         if start is None or (chosen is not None and number not in chosen):
             continue
         for at in range(start, min(len(frame), start + LONGEST_MESSAGE)):
-            for value in (*(bytes([each]) for each in EXTREMES), b"\xff\xff", b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff"):
-                altered = frame[:at] + value + frame[at + len(value):]
-                yield altered[:len(frame)], len(frame)
+            for value in (
+                *(bytes([each]) for each in EXTREMES),
+                b"\xff\xff",
+                b"\x7f\xff\xff\xff",
+                b"\xff\xff\xff\xff",
+            ):
+                altered = frame[:at] + value + frame[at + len(value) :]
+                yield altered[: len(frame)], len(frame)

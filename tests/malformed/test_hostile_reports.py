@@ -1,4 +1,5 @@
-"""Whatever bytes come, the report is made, and its JSON is valid JSON in valid UTF-8. Under AddressSanitizer and UBSan."""
+"""Whatever bytes come, the report is made, and its JSON is valid JSON in valid UTF-8. Under
+AddressSanitizer and UBSan."""
 
 import json
 
@@ -11,7 +12,10 @@ MADE = {**captures("synthetic"), **captures("malformed")}
 ALL_IN = ("-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE")
 SEEDS = 3
 SMALL = 25_000  # bytes of a real capture that is mutated
-MUTATED = {**MADE, **{name: path for name, path in captures("real").items() if path.stat().st_size <= SMALL}}
+MUTATED = {
+    **MADE,
+    **{name: path for name, path in captures("real").items() if path.stat().st_size <= SMALL},
+}
 
 
 def check_json(printed):
@@ -25,11 +29,14 @@ def check_text(printed):
     assert "\nFindings\n" in printed and max(map(len, lines)) <= 72 and len(lines) <= 60
 
 
-@pytest.mark.parametrize("arguments, check", [
-    (("-q", "-z", "smcr,json"), check_json),
-    (("-2", "-q", "-z", "smcr,json", *ALL_IN), check_json),
-    (("-2", "-q", "-z", "smcr,report", *ALL_IN), check_text),
-])
+@pytest.mark.parametrize(
+    "arguments, check",
+    [
+        (("-q", "-z", "smcr,json"), check_json),
+        (("-2", "-q", "-z", "smcr,json", *ALL_IN), check_json),
+        (("-2", "-q", "-z", "smcr,report", *ALL_IN), check_text),
+    ],
+)
 def test_mutated(bed, scratch, arguments, check):
     shower = Shower(sanitized(bed), scratch / "altered.pcap", arguments, check)
     for path in MUTATED.values():

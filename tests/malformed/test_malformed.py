@@ -1,8 +1,10 @@
 """
-Whatever bytes come, the plugin neither crashes nor hangs nor touches memory that is not its own. It runs under
-AddressSanitizer and UBSan in the distribution's tshark, which stops at the first "Dissector bug".
+Whatever bytes come, the plugin neither crashes nor hangs nor touches memory that is not its own. It
+runs under AddressSanitizer and UBSan in the distribution's tshark, which stops at the first
+"Dissector bug".
 
-This is the short form: of frames with the same layout one is cut and altered. tests/fuzz/tshark takes them all.
+This is the short form: of frames with the same layout one is cut and altered. tests/fuzz/tshark
+takes them all.
 """
 
 import functools
@@ -19,7 +21,10 @@ STRIDE = 1 if ALL else 4  # of the layouts that a capture brings
 SMALL = 25_000  # bytes of a real capture that is mutated
 
 MADE = {**captures("synthetic"), **captures("malformed")}
-MUTATED = {**MADE, **{name: path for name, path in captures("real").items() if path.stat().st_size <= SMALL}}
+MUTATED = {
+    **MADE,
+    **{name: path for name, path in captures("real").items() if path.stat().st_size <= SMALL},
+}
 
 
 @functools.cache
@@ -44,7 +49,10 @@ def test_cut_and_extreme(shower, alteration):
     for path in MADE.values():
         if numbers := chosen()[path]:
             linktype, frames = read(path)
-            shower.add(linktype, alteration(linktype, frames, shower.copies, set(sorted(numbers)[::STRIDE])))
+            shower.add(
+                linktype,
+                alteration(linktype, frames, shower.copies, set(sorted(numbers)[::STRIDE])),
+            )
     shower.finish()
     assert shower.frames > 10_000 / STRIDE
 
@@ -58,7 +66,9 @@ def test_snap_lengths(shower):
     shower.finish()
 
 
-@pytest.mark.parametrize("memory, seeds", [("usual", range(SEEDS)), ("strict", range(SEEDS, SEEDS + 1))])
+@pytest.mark.parametrize(
+    "memory, seeds", [("usual", range(SEEDS)), ("strict", range(SEEDS, SEEDS + 1))]
+)
 def test_mutated(bed, scratch, memory, seeds):
     shower = Shower(sanitized(bed, memory), scratch / "altered.pcap")
     for path in MUTATED.values():

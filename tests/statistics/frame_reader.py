@@ -1,6 +1,6 @@
 """
-Which frames of a real capture belong to a connection, a link, or an RMB, straight from the bytes. It knows neither the
-plugin nor Wireshark.
+Which frames of a real capture belong to a connection, a link, or an RMB, straight from the bytes.
+It knows neither the plugin nor Wireshark.
 """
 
 import collections
@@ -20,13 +20,17 @@ def is_clc(message, *types):
 
 def values(message, *fields):
     """Numbers in these fields of a message, in their order."""
-    return [int.from_bytes(item.data, "big") for item in layouts.items(message) if item.field in fields]
+    return [
+        int.from_bytes(item.data, "big") for item in layouts.items(message) if item.field in fields
+    ]
 
 
 def owner(message):
     """Whose RMBs a message names: responses to these repeat the RKeys of the peer."""
     kind = message.kind == "llc" and message_reader.llc_type(message)
-    repeats = kind in (CONFIRM_RKEY, CONFIRM_RKEY_CONT, DELETE_RKEY) and message_reader.is_response(message)
+    repeats = kind in (CONFIRM_RKEY, CONFIRM_RKEY_CONT, DELETE_RKEY) and message_reader.is_response(
+        message
+    )
     return 1 - message.sender if repeats else message.sender
 
 
@@ -37,11 +41,15 @@ def rkeys(message):
 
 
 def tells_one_rmb(message):
-    """[RKeys of one RMB]: CONFIRM RKEY has one RMB with all its keys, messages that add a link have pairs of keys."""
+    """[RKeys of one RMB]: CONFIRM RKEY has one RMB with all its keys, messages that add a link have
+    pairs of keys."""
     kind, found = message_reader.llc_type(message), rkeys(message)
     if kind == CONFIRM_RKEY:
         return [found]
-    if kind in (message_reader.ADD_LINK, message_reader.ADD_LINK_CONT) and not message.data[3] & REJECTED:
+    if (
+        kind in (message_reader.ADD_LINK, message_reader.ADD_LINK_CONT)
+        and not message.data[3] & REJECTED
+    ):
         return list(zip(found[::2], found[1::2], strict=True))
     return []
 
@@ -66,7 +74,11 @@ def memories(name):
 
 
 def is_acknowledgement(packet):
-    return isinstance(packet, wire.Packet) and packet.opcode == wire.ACKNOWLEDGE and packet.payload[0] & wire.NAK == 0
+    return (
+        isinstance(packet, wire.Packet)
+        and packet.opcode == wire.ACKNOWLEDGE
+        and packet.payload[0] & wire.NAK == 0
+    )
 
 
 Known = collections.namedtuple("Known", "connections rmbs")
@@ -75,10 +87,12 @@ Known = collections.namedtuple("Known", "connections rmbs")
 @functools.cache
 def read(name):
     """
-    Frames by TCP connection, and by RMB. Connections are the two ends of TCP, RMBs have the names of memories(); an RMB
-    also says which connections use it: {name: (frames, connections)}.
+    Frames by TCP connection, and by RMB. Connections are the two ends of TCP, RMBs have the names
+    of memories(); an RMB also says which connections use it: {name: (frames, connections)}.
     """
-    connections, rmbs = collections.defaultdict(set), collections.defaultdict(lambda: (set(), set()))
+    connections, rmbs = collections.defaultdict(set), collections.defaultdict(
+        lambda: (set(), set())
+    )
     users, tokens, written, last, carried = {}, {}, {}, {}, {}
     said = {message.frame: message for message in message_reader.said(name)}
     for packet in wire.packets(message_reader.path_of(name)):
@@ -102,21 +116,28 @@ def read(name):
             if packet.opcode in (wire.WRITE_FIRST, wire.WRITE_ONLY):
                 rkey = int.from_bytes(packet.payload[8:12], "big")
                 rmb = memories(name)[message_reader.host(packet.ends[1]), rkey]
-                place = written.get((*key, packet.psn), (rmb, users[rmb]))  # again, it is the first one's
+                place = written.get(
+                    (*key, packet.psn), (rmb, users[rmb])
+                )  # again, it is the first one's
             else:
-                place = written.get((*key, packet.psn - 1), last.get(key))  # lossy captures have one connection
+                place = written.get(
+                    (*key, packet.psn - 1), last.get(key)
+                )  # lossy captures have one connection
             written[*key, packet.psn] = last[key] = place
             rmbs[place[0]][0].add(packet.frame)
             connections[place[1]].add(packet.frame)
             carried[packet.ends, packet.psn] = place[1]
-        if is_acknowledgement(packet) and (connection := carried.get((packet.ends[::-1], packet.psn))):
+        if is_acknowledgement(packet) and (
+            connection := carried.get((packet.ends[::-1], packet.psn))
+        ):
             connections[connection].add(packet.frame)
     return Known(dict(connections), dict(rmbs))
 
 
 @functools.cache
 def links(name):
-    """{(address, queue pair): frames}: what comes to each queue pair, and the Accept or Confirm that names it."""
+    """{(address, queue pair): frames}: what comes to each queue pair, and the Accept or Confirm
+    that names it."""
     frames = collections.defaultdict(set)
     for packet in wire.roce(message_reader.path_of(name)):
         frames[packet.ends[1], packet.qpn].add(packet.frame)

@@ -1,8 +1,10 @@
 """
-Who says what to whom, and when, straight from the bytes of a real capture: messages with their senders and times, which
-of them were retransmitted, and which answer which. It knows neither the plugin nor Wireshark.
+Who says what to whom, and when, straight from the bytes of a real capture: messages with their
+senders and times, which of them were retransmitted, and which answer which. It knows neither the
+plugin nor Wireshark.
 
-In the real captures the client is host .1, with MAC addresses 52:54:00:aa:..., the server host .2, with ...:bb:...
+In the real captures the client is host .1, with MAC addresses 52:54:00:aa:..., the server host .2,
+with ...:bb:...
 """
 
 import collections
@@ -31,8 +33,10 @@ def times(name):
     """{frame: microseconds}"""
     reader = RawPcapReader(str(path_of(name)))
     try:
-        return {number: ((meta.tshigh << 32) + meta.tslow) * 1_000_000 // meta.tsresol
-                for number, (_, meta) in enumerate(reader, 1)}
+        return {
+            number: ((meta.tshigh << 32) + meta.tslow) * 1_000_000 // meta.tsresol
+            for number, (_, meta) in enumerate(reader, 1)
+        }
     finally:
         reader.close()
 
@@ -40,7 +44,9 @@ def times(name):
 def host(address):
     """Who has an address of IP, or a GID that is made of a MAC address."""
     made_of_mac = address[0] == 0xFE
-    return {1: CLIENT, 2: SERVER, 0xAA: CLIENT, 0xBB: SERVER}[address[-3] if made_of_mac else address[-1]]
+    return {1: CLIENT, 2: SERVER, 0xAA: CLIENT, 0xBB: SERVER}[
+        address[-3] if made_of_mac else address[-1]
+    ]
 
 
 @functools.cache
@@ -65,8 +71,17 @@ def said(name):
     for message in wire.messages(path_of(name)):
         source = ends[message.frame][0]
         sender = host(source[0] if isinstance(source, tuple) else source)
-        found.append(Said(message.frame, times(name)[message.frame], sender, message.kind, message.data,
-                          message.frame in repeats(name) and message.kind != "clc", ends[message.frame]))
+        found.append(
+            Said(
+                message.frame,
+                times(name)[message.frame],
+                sender,
+                message.kind,
+                message.data,
+                message.frame in repeats(name) and message.kind != "clc",
+                ends[message.frame],
+            )
+        )
     return found
 
 
@@ -105,17 +120,33 @@ def clc_answers(name):
         kind = message.data[4]
         connection = frozenset(message.ends)
         asked = waiting.pop(connection, None)
-        if asked and asked.sender != message.sender and (kind == DECLINE or kind == asked.data[4] + 1):
-            step = {(PROPOSAL, ACCEPT): "Proposal -> Accept", (ACCEPT, CONFIRM): "Accept -> Confirm",
-                    (PROPOSAL, DECLINE): "Proposal -> Decline",
-                    (ACCEPT, DECLINE): "Accept -> Decline"}[asked.data[4], kind]
+        if (
+            asked
+            and asked.sender != message.sender
+            and (kind == DECLINE or kind == asked.data[4] + 1)
+        ):
+            step = {
+                (PROPOSAL, ACCEPT): "Proposal -> Accept",
+                (ACCEPT, CONFIRM): "Accept -> Confirm",
+                (PROPOSAL, DECLINE): "Proposal -> Decline",
+                (ACCEPT, DECLINE): "Accept -> Decline",
+            }[asked.data[4], kind]
             yield Answer(message.frame, asked.frame, "CLC", step, message.time - asked.time)
         if kind in (PROPOSAL, ACCEPT):
             waiting[connection] = message
 
 
-NAMES = {1: "CONFIRM LINK", 2: "ADD LINK", 3: "ADD LINK CONTINUATION", 4: "DELETE LINK", 5: "REQUEST ADD LINK",
-         6: "CONFIRM RKEY", 7: "TEST LINK", 8: "CONFIRM RKEY CONTINUATION", 9: "DELETE RKEY"}
+NAMES = {
+    1: "CONFIRM LINK",
+    2: "ADD LINK",
+    3: "ADD LINK CONTINUATION",
+    4: "DELETE LINK",
+    5: "REQUEST ADD LINK",
+    6: "CONFIRM RKEY",
+    7: "TEST LINK",
+    8: "CONFIRM RKEY CONTINUATION",
+    9: "DELETE RKEY",
+}
 
 
 def llc_name(code):
@@ -132,7 +163,8 @@ def take_last(waiting, sender, fits):
 
 
 def answered_by_request(waiting, message):
-    """The server grants a wish of the client; the client confirms a DELETE LINK for all links by one of its own."""
+    """The server grants a wish of the client; the client confirms a DELETE LINK for all links by
+    one of its own."""
     kind = llc_type(message)
     if message.sender == SERVER and kind == DELETE_LINK:
         return take_last(waiting, SERVER, lambda asked: llc_type(asked) == DELETE_LINK)
@@ -147,8 +179,14 @@ def second_answer(answered, message):
     """A client that has accepted ADD LINK, and rejects it later, takes that back."""
     if llc_type(message) != ADD_LINK or not message.data[3] & REJECTED:
         return None
-    return next((asked for asked, rejected in reversed(answered)
-                 if llc_type(asked) == ADD_LINK and key(asked) == key(message) and not rejected), None)
+    return next(
+        (
+            asked
+            for asked, rejected in reversed(answered)
+            if llc_type(asked) == ADD_LINK and key(asked) == key(message) and not rejected
+        ),
+        None,
+    )
 
 
 def llc_answers(name):
@@ -157,8 +195,11 @@ def llc_answers(name):
         if message.kind != "llc" or message.again:
             continue
         if is_response(message):
-            asked = take_last(waiting, message.sender, lambda asked: llc_type(asked) == llc_type(message)
-                              and key(asked) == key(message))
+            asked = take_last(
+                waiting,
+                message.sender,
+                lambda asked: llc_type(asked) == llc_type(message) and key(asked) == key(message),
+            )
             asked = asked or second_answer(answered, message)
             if asked:
                 answered.append((asked, message.data[3] & REJECTED))
@@ -190,14 +231,19 @@ def cdc_answers(name):
     for message in said(name):
         if message.kind != "cdc" or message.again:
             continue
-        known = [each for frame, each in tokens.get((1 - message.sender, message.data[4:8]), ())
-                 if frame < message.frame]
+        known = [
+            each
+            for frame, each in tokens.get((1 - message.sender, message.data[4:8]), ())
+            if frame < message.frame
+        ]
         if not known:
             continue
         connection, sender = known[-1], message.sender
         asked = waiting.pop((connection, 1 - sender), None)
         if asked:
-            yield Answer(message.frame, asked.frame, "CDC", "Cursor update", message.time - asked.time)
+            yield Answer(
+                message.frame, asked.frame, "CDC", "Cursor update", message.time - asked.time
+            )
         produced, consumed = message.data[10:16], message.data[18:24]
         read = cursors.get((connection, 1 - sender))
         all_read = produced == read if read else int.from_bytes(produced, "big") <= 4

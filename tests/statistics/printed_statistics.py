@@ -1,4 +1,5 @@
-"""What tshark and sharkd print of statistics, as Python has it; and the program that does what the window does."""
+"""What tshark and sharkd print of statistics, as Python has it; and the program that does what the
+window does."""
 
 import collections
 import contextlib
@@ -11,9 +12,15 @@ from scapy.utils import RawPcapNgReader, RawPcapReader
 
 Row = collections.namedtuple("Row", "filter index name count least most mean total")  # microseconds
 
-SRT_ROW = re.compile(r" *(\d+)  (.+?) +(\d+) +(\d+\.\d{6}) +(\d+\.\d{6}) +(\d+\.\d{6}) +(\d+\.\d{6})")
+SRT_ROW = re.compile(
+    r" *(\d+)  (.+?) +(\d+) +(\d+\.\d{6}) +(\d+\.\d{6}) +(\d+\.\d{6}) +(\d+\.\d{6})"
+)
 TREE_ROW = re.compile(r"^( *)(\S.*?) {2,}(\d+)(?: |$)")
-TABLES = {"smcr.clc.step": "CLC", "smcr.llc.step": "LLC", "smcr.response_time && smcr.cdc.type": "CDC"}
+TABLES = {
+    "smcr.clc.step": "CLC",
+    "smcr.llc.step": "LLC",
+    "smcr.response_time && smcr.cdc.type": "CDC",
+}
 PROGRAM = "tests/statistics/window"
 
 
@@ -27,7 +34,9 @@ def srt(tshark, capture, where="", options=("-2",)):
     rows, table = [], None
     for line in tshark.show(capture, *options, "-q", "-z", tap).splitlines():
         if line.startswith("Filter: "):
-            table = line.removeprefix("Filter: ").removesuffix(f" and ({where})")  # which 4.4 says, too
+            table = line.removeprefix("Filter: ").removesuffix(
+                f" and ({where})"
+            )  # which 4.4 says, too
         elif match := SRT_ROW.fullmatch(line):
             index, name, count, *times = match.groups()
             rows.append(Row(table, int(index), name, int(count), *map(microseconds, times)))
@@ -43,7 +52,7 @@ def tree(tshark, capture, where="", options=("-2",)):
         match = TREE_ROW.match(line)
         if not match or line.startswith("Topic / Item"):
             continue
-        path[len(match[1]):] = [match[2]]
+        path[len(match[1]) :] = [match[2]]
         assert tuple(path) not in counts, path
         counts[tuple(path)] = int(match[3])
     return counts
@@ -51,10 +60,26 @@ def tree(tshark, capture, where="", options=("-2",)):
 
 def by_sharkd(tshark, path):
     """The same two by sharkd: (rows, counts)."""
-    times, nodes = (answer["taps"][0] for answer in sharkd.ask(tshark, [
-        sharkd.load(path), ("tap", {"tap0": "srt:smcr"}), ("tap", {"tap0": "stat:smcr"})])[1:])
-    rows = [Row(table["f"], row["idx"], row["n"], row["num"], *(microseconds(row[name]) for name in ("min", "max")),
-                None, microseconds(row["tot"])) for table in times["tables"] for row in table["r"]]
+    times, nodes = (
+        answer["taps"][0]
+        for answer in sharkd.ask(
+            tshark,
+            [sharkd.load(path), ("tap", {"tap0": "srt:smcr"}), ("tap", {"tap0": "stat:smcr"})],
+        )[1:]
+    )
+    rows = [
+        Row(
+            table["f"],
+            row["idx"],
+            row["n"],
+            row["num"],
+            *(microseconds(row[name]) for name in ("min", "max")),
+            None,
+            microseconds(row["tot"]),
+        )
+        for table in times["tables"]
+        for row in table["r"]
+    ]
     return rows, dict(flat(nodes["stats"]))
 
 

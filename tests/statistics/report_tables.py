@@ -1,14 +1,25 @@
 """
-The tables of a report, read from tshark and from sharkd; and what each cell must be, from the JSON report and from what
-docs/statistics.md says of the columns.
+The tables of a report, read from tshark and from sharkd; and what each cell must be, from the JSON
+report and from what docs/statistics.md says of the columns.
 """
 
 import decimal
 import re
 
 NOT_KNOWN = "-"
-TYPES = {"none": "NONE", "single": "SINGLE", "symmetric": "SYM", "asymmetric-peer": "ASYMP", "asymmetric-local": "ASYML"}
-STATES = {"active": "LINK_ACTIVE", "unconfirmed": "LINK_ACTIVATING", "rejected": "rejected", "deleted": "deleted"}
+TYPES = {
+    "none": "NONE",
+    "single": "SINGLE",
+    "symmetric": "SYM",
+    "asymmetric-peer": "ASYMP",
+    "asymmetric-local": "ASYML",
+}
+STATES = {
+    "active": "LINK_ACTIVE",
+    "unconfirmed": "LINK_ACTIVATING",
+    "rejected": "rejected",
+    "deleted": "deleted",
+}
 TITLES = {
     "connections": "SMC-R Connections",
     "directions": "SMC-R Directions",
@@ -35,7 +46,9 @@ def printed(text):
         assert lines[3] == lines[0].rstrip(":")
         rows = [re.split(r" \|", line)[:-1] for line in lines[4:]]
         assert all(len(row) == len(heads) for row in rows), "a row is not as long as the heads"
-        found[names[lines[3]]] = [dict(zip(heads, (cell.strip() for cell in row), strict=True)) for row in rows]
+        found[names[lines[3]]] = [
+            dict(zip(heads, (cell.strip() for cell in row), strict=True)) for row in rows
+        ]
     return found
 
 
@@ -79,25 +92,48 @@ def mode(conn):
 
 
 def lasting(conn):
-    first, last = (None if each is None else decimal.Decimal(each) for each in (conn["first_time"], conn["last_time"]))
+    first, last = (
+        None if each is None else decimal.Decimal(each)
+        for each in (conn["first_time"], conn["last_time"])
+    )
     return seconds(None if first is None or last < first else last - first)
 
 
 def connections(report):
     for conn in report["connections"]:
         yield {
-            "Stream": text(conn["stream"]), "Client Address": end(conn["client"]), "Server Address": end(conn["server"]),
-            "Mode": mode(conn), "Version": text(conn["version"]), "LG-ID": text(conn["link_group"]),
-            "Linkid": ",".join("?" if link["number"] is None else str(link["number"]) for link in conn["links"])
-                      or NOT_KNOWN,
+            "Stream": text(conn["stream"]),
+            "Client Address": end(conn["client"]),
+            "Server Address": end(conn["server"]),
+            "Mode": mode(conn),
+            "Version": text(conn["version"]),
+            "LG-ID": text(conn["link_group"]),
+            "Linkid": ",".join(
+                "?" if link["number"] is None else str(link["number"]) for link in conn["links"]
+            )
+            or NOT_KNOWN,
             "Setup (s)": seconds(conn["setup_s"]),
-            "Time (s)": lasting(conn), "Bytes →": text(conn["client_to_server"]["bytes"]),
-            "Bytes ←": text(conn["server_to_client"]["bytes"]), "Close": text(conn["close"]),
+            "Time (s)": lasting(conn),
+            "Bytes →": text(conn["client_to_server"]["bytes"]),
+            "Bytes ←": text(conn["server_to_client"]["bytes"]),
+            "Close": text(conn["close"]),
         }
 
 
-PARTS = {"Setup": "connecting_s", **{part: f"{part.lower().replace(' ', '_')}_s" for part in (
-    "Nothing to write", "Answer", "Buffer full", "Retransmission", "Transfer", "Unknown")}}
+PARTS = {
+    "Setup": "connecting_s",
+    **{
+        part: f"{part.lower().replace(' ', '_')}_s"
+        for part in (
+            "Nothing to write",
+            "Answer",
+            "Buffer full",
+            "Retransmission",
+            "Transfer",
+            "Unknown",
+        )
+    },
+}
 
 
 def directions(report):
@@ -108,50 +144,100 @@ def directions(report):
             ack, read = way["ack_time_s"], way["read_reported_s"]
             yield {
                 "Stream": text(conn["stream"]),
-                "Writer → reader": " → ".join(map(end, ends)) if known else f"connection {conn['stream']} to the {reader}",
-                "Time (s)": lasting(conn), "Bytes": text(way["bytes"]), "WRITEs": text(way["writes"]),
-                "CDC": text(way["cdc"]), "Retransmitted": text(way["repeated_packets"]),
-                "Buffer": text(conn["buffer_bytes"][reader]), "Blocked": text(way["blocked_count"]),
+                "Writer → reader": " → ".join(map(end, ends))
+                if known
+                else f"connection {conn['stream']} to the {reader}",
+                "Time (s)": lasting(conn),
+                "Bytes": text(way["bytes"]),
+                "WRITEs": text(way["writes"]),
+                "CDC": text(way["cdc"]),
+                "Retransmitted": text(way["repeated_packets"]),
+                "Buffer": text(conn["buffer_bytes"][reader]),
+                "Blocked": text(way["blocked_count"]),
                 "Window full": text(way["window_full_count"]),
-                **{f"{part} (s)": seconds(way["time"] and way["time"][name]) for part, name in PARTS.items()},
-                "ACK mean (s)": mean(ack), "ACK max (s)": longest(ack), "Read reported mean (s)": mean(read),
-                "Read reported max (s)": longest(read), "Unreported": text(way["unreported_bytes"]),
-                "Urgent": text(way["urgent_count"])}
+                **{
+                    f"{part} (s)": seconds(way["time"] and way["time"][name])
+                    for part, name in PARTS.items()
+                },
+                "ACK mean (s)": mean(ack),
+                "ACK max (s)": longest(ack),
+                "Read reported mean (s)": mean(read),
+                "Read reported max (s)": longest(read),
+                "Unreported": text(way["unreported_bytes"]),
+                "Urgent": text(way["urgent_count"]),
+            }
 
 
 def links(report):
-    nothing = dict.fromkeys(("number", "state", "mtu_bytes", "added_frame", "deleted_frame", "delete_reason",
-                             "moved_from", "moved_to"))
+    nothing = dict.fromkeys(
+        (
+            "number",
+            "state",
+            "mtu_bytes",
+            "added_frame",
+            "deleted_frame",
+            "delete_reason",
+            "moved_from",
+            "moved_to",
+        )
+    )
     nothing |= {side: {"gid": None, "qpn": None} for side in ("client", "server")}
     for group in report["link_groups"]:
         conns = sum(conn["link_group"] == group["index"] for conn in report["connections"])
         for link in group["links"] or [nothing]:
-            row = {"LG-ID": text(group["index"]), "Version": text(group["version"]),
-                   "LG-Type": TYPES.get(group["type"], NOT_KNOWN), "VLAN": text(group["vlan"]),
-                   "EID": text(group["eid"]), "#Conns": text(conns), "Linkid": text(link["number"]),
-                   "Link-State": STATES.get(link["state"], NOT_KNOWN)}
+            row = {
+                "LG-ID": text(group["index"]),
+                "Version": text(group["version"]),
+                "LG-Type": TYPES.get(group["type"], NOT_KNOWN),
+                "VLAN": text(group["vlan"]),
+                "EID": text(group["eid"]),
+                "#Conns": text(conns),
+                "Linkid": text(link["number"]),
+                "Link-State": STATES.get(link["state"], NOT_KNOWN),
+            }
             for side in ("client", "server"):
-                row |= {f"{side.title()}-GID": text(link[side]["gid"]),
-                        f"{side.title()}-QP": hexadecimal(link[side]["qpn"], 6)}
-            yield row | {"MTU": text(link["mtu_bytes"]), "Added in": text(link["added_frame"]),
-                         "Deleted in": text(link["deleted_frame"]), "Reason": text(link["delete_reason"]),
-                         "Moved from": text(link["moved_from"]), "Moved to": text(link["moved_to"])}
+                row |= {
+                    f"{side.title()}-GID": text(link[side]["gid"]),
+                    f"{side.title()}-QP": hexadecimal(link[side]["qpn"], 6),
+                }
+            yield row | {
+                "MTU": text(link["mtu_bytes"]),
+                "Added in": text(link["added_frame"]),
+                "Deleted in": text(link["deleted_frame"]),
+                "Reason": text(link["delete_reason"]),
+                "Moved from": text(link["moved_from"]),
+                "Moved to": text(link["moved_to"]),
+            }
 
 
 def rmbs(report):
     for group in report["link_groups"]:
         for rmb in group["rmbs"]:
-            rkeys = [f"{each['link']}:{each['rkey']}" if each["link"] is not None else each["rkey"] for each in rmb["rkeys"]]
-            yield {"LG-ID": text(group["index"]), "Owner": text(rmb["owner"]), "Size": text(rmb["size_bytes"]),
-                   "VA": text(rmb["va"]), "RKeys": " ".join(rkeys) or NOT_KNOWN,
-                   "Confirmed in": text(rmb["confirmed_frame"]), "Deleted in": text(rmb["deleted_frame"]),
-                   "#Conns": text(len(rmb["streams"])), "Streams": ",".join(map(str, rmb["streams"])) or NOT_KNOWN}
+            rkeys = [
+                f"{each['link']}:{each['rkey']}" if each["link"] is not None else each["rkey"]
+                for each in rmb["rkeys"]
+            ]
+            yield {
+                "LG-ID": text(group["index"]),
+                "Owner": text(rmb["owner"]),
+                "Size": text(rmb["size_bytes"]),
+                "VA": text(rmb["va"]),
+                "RKeys": " ".join(rkeys) or NOT_KNOWN,
+                "Confirmed in": text(rmb["confirmed_frame"]),
+                "Deleted in": text(rmb["deleted_frame"]),
+                "#Conns": text(len(rmb["streams"])),
+                "Streams": ",".join(map(str, rmb["streams"])) or NOT_KNOWN,
+            }
 
 
 def fallbacks(report):
     for each in report["fallbacks"]:
-        yield {"Code": hexadecimal(each["code"], 8), "By": text(each["by"]), "Count": text(each["count"]),
-               "Reason": text(each["reason"])}
+        yield {
+            "Code": hexadecimal(each["code"], 8),
+            "By": text(each["by"]),
+            "Count": text(each["count"]),
+            "Reason": text(each["reason"]),
+        }
 
 
 def mean(times):
@@ -163,27 +249,52 @@ def longest(times):
 
 
 def fabric(report):
-    owners = {flow: (group["index"], link["number"]) for group in report["link_groups"] for link in group["links"]
-              for flow in link["flows"]}
+    owners = {
+        flow: (group["index"], link["number"])
+        for group in report["link_groups"]
+        for link in group["links"]
+        for flow in link["flows"]
+    }
     for flow in report["rdma_flows"]:
         group, link = owners.get(flow["index"], (None, None))
         ack, complete = flow["ack_time_s"], flow["completion_time_s"]
-        yield {"Flow": text(flow["index"]), "LG-ID": text(group), "Linkid": text(link), "Kind": text(flow["kind"]),
-               "Source": text(flow["src"]), "Source QP": hexadecimal(flow["src_qpn"], 6),
-               "Destination": text(flow["dst"]), "Destination QP": hexadecimal(flow["dst_qpn"], 6),
-               "Packets": text(flow["packets"]), "Bytes": text(flow["bytes"]), "Payload": text(flow["payload_bytes"]),
-               "Goodput": text(flow["goodput_bytes"]), "Retransmitted": text(flow["repeated"]),
-               "Duplicates": text(flow["copies"]), "Gaps": text(flow["gaps"]), "Missing": text(flow["missing"]),
-               "NAKs": text(sum(flow["nak"].values())), "RNR NAKs": text(flow["rnr_nak"]),
-               "CE": text(flow["ecn"]["ce"]), "CNPs": text(flow["cnp"]), "ACK mean (s)": mean(ack),
-               "ACK max (s)": longest(ack), "Complete mean (s)": mean(complete), "Complete max (s)": longest(complete),
-               "Wrong ICRC": text(flow["icrc"]["bad"] if flow["icrc"] else None)}
+        yield {
+            "Flow": text(flow["index"]),
+            "LG-ID": text(group),
+            "Linkid": text(link),
+            "Kind": text(flow["kind"]),
+            "Source": text(flow["src"]),
+            "Source QP": hexadecimal(flow["src_qpn"], 6),
+            "Destination": text(flow["dst"]),
+            "Destination QP": hexadecimal(flow["dst_qpn"], 6),
+            "Packets": text(flow["packets"]),
+            "Bytes": text(flow["bytes"]),
+            "Payload": text(flow["payload_bytes"]),
+            "Goodput": text(flow["goodput_bytes"]),
+            "Retransmitted": text(flow["repeated"]),
+            "Duplicates": text(flow["copies"]),
+            "Gaps": text(flow["gaps"]),
+            "Missing": text(flow["missing"]),
+            "NAKs": text(sum(flow["nak"].values())),
+            "RNR NAKs": text(flow["rnr_nak"]),
+            "CE": text(flow["ecn"]["ce"]),
+            "CNPs": text(flow["cnp"]),
+            "ACK mean (s)": mean(ack),
+            "ACK max (s)": longest(ack),
+            "Complete mean (s)": mean(complete),
+            "Complete max (s)": longest(complete),
+            "Wrong ICRC": text(flow["icrc"]["bad"] if flow["icrc"] else None),
+        }
 
 
 def breaches(report):
     for each in report["breaches"]:
-        yield {"Filter": f"smcr.{each['kind']}", "By": text(each["by"]), "Count": text(each["count"]),
-               "First frame": text(each["frame"])}
+        yield {
+            "Filter": f"smcr.{each['kind']}",
+            "By": text(each["by"]),
+            "Count": text(each["count"]),
+            "First frame": text(each["frame"]),
+        }
 
 
 TABLES = {name: globals()[name] for name in TITLES}
@@ -213,4 +324,7 @@ def differences(found, wanted):
                 yield f"{name}: columns {sorted({*one} ^ {*other})}"
             for column in other:
                 if not same_cell(one.get(column, "(none)"), other[column]):
-                    yield f"{name}, row {number}, {column}: {one.get(column)!r}, not {other[column]!r}"
+                    yield (
+                        f"{name}, row {number}, {column}: {one.get(column)!r}, not "
+                        f"{other[column]!r}"
+                    )

@@ -1,16 +1,23 @@
 """
-Tables of Wireshark's statistics as sharkd gives them, which says each number as it is, and as tshark prints them.
+Tables of Wireshark's statistics as sharkd gives them, which says each number as it is, and as
+tshark prints them.
 """
 
 import re
 
 import sharkd
 
-ROW = re.compile(r"^(?P<a>\S.*?) +<-> (?P<b>.*?) +(?P<rxf>\d+) (?P<rxb>[\d.]+ \S+) +(?P<txf>\d+) (?P<txb>[\d.]+ \S+) +"
-                 r"(?P<frames>\d+) (?P<bytes>[\d.]+ \S+) +(?P<start>\d+\.\d+) +(?P<duration>\d+\.\d+)$")
+ROW = re.compile(
+    r"^(?P<a>\S.*?) +<-> (?P<b>.*?) +(?P<rxf>\d+) (?P<rxb>[\d.]+ \S+) +(?P<txf>\d+) "
+    r"(?P<txb>[\d.]+ \S+) +"
+    r"(?P<frames>\d+) (?P<bytes>[\d.]+ \S+) +(?P<start>\d+\.\d+) +(?P<duration>\d+\.\d+)$"
+)
 SIZE = r"\d+(?: [A-Za-z]+)?"  # 4.0 has numbers of bytes here, later versions sizes
-HOST = re.compile(rf"^(?P<host>\S.*?)  +(?P<frames>\d+) +(?P<bytes>{SIZE}) +(?P<txf>\d+) +(?P<txb>{SIZE}) +(?P<rxf>\d+) +"
-                  rf"(?P<rxb>{SIZE}) *$")
+HOST = re.compile(
+    rf"^(?P<host>\S.*?)  +(?P<frames>\d+) +(?P<bytes>{SIZE}) +(?P<txf>\d+) +(?P<txb>{SIZE}) "
+    r"+(?P<rxf>\d+) +"
+    rf"(?P<rxb>{SIZE}) *$"
+)
 
 
 def taps(tshark, path, *names):

@@ -1,6 +1,6 @@
 """
-Conversations and endpoints: the bytes of the report and of the ground truth, the frames that `smcr.stream` finds, and
-filters made from a row that find its frames.
+Conversations and endpoints: the bytes of the report and of the ground truth, the frames that
+`smcr.stream` finds, and filters made from a row that find its frames.
 """
 
 import functools
@@ -12,12 +12,33 @@ import sharkd
 import traffic
 from bed import TOP
 from report_runs import CALM, MALFORMED, PATHS, REAL, TWO, copy_of, parse, print_json, report
-from sharkd_tables import HOST, ROW, agree, ask_all, conversations, exact, frames_of_filters, printed, request, taps
+from sharkd_tables import (
+    HOST,
+    ROW,
+    agree,
+    ask_all,
+    conversations,
+    exact,
+    frames_of_filters,
+    printed,
+    request,
+    taps,
+)
 
 LATE = "6.1-v1-c2-capture-starts-late"
 PARTS = {LATE, "6.1-v2-g1-server-killed"}  # captures that do not have all that was written
-FALLBACKS = ["clc-port80-http", "clc-noclc-80", "clc-decline-http-same-segment", "tcpopt-variants", "clc-split-segments"]
-OTHERS = [name for name, path in PATHS.items() if path.parent.name in ("synthetic", "malformed") or name.endswith("-smc")]  # for rows
+FALLBACKS = [
+    "clc-port80-http",
+    "clc-noclc-80",
+    "clc-decline-http-same-segment",
+    "tcpopt-variants",
+    "clc-split-segments",
+]
+OTHERS = [
+    name
+    for name, path in PATHS.items()
+    if path.parent.name in ("synthetic", "malformed") or name.endswith("-smc")
+]  # for rows
 OUT_OF_ORDER = {("payload-five-ways", 2)}  # over TCP, which does not hand all of it on
 WAYS = ("client_to_server", "server_to_client")
 
@@ -29,19 +50,30 @@ def rows_of(tshark, name):
 
 def end(entry):
     """How the table names an end of which the report tells address and port."""
-    return f"[{entry['addr']}]:{entry['port']}" if ":" in entry["addr"] else f"{entry['addr']}:{entry['port']}"
+    return (
+        f"[{entry['addr']}]:{entry['port']}"
+        if ":" in entry["addr"]
+        else f"{entry['addr']}:{entry['port']}"
+    )
 
 
 @pytest.mark.parametrize("name", [*REAL, *OTHERS])
 def test_rows_are_the_reports_connections(tshark, name):
-    """The same connections, ends and bytes. A is the client. Where the report knows no bytes, there are none."""
+    """The same connections, ends and bytes. A is the client. Where the report knows no bytes, there
+    are none."""
     connections = {each["stream"]: each for each in report(tshark, name, TWO)["connections"]}
     rows = rows_of(tshark, name)
     assert rows.keys() == connections.keys()
     for stream, row in rows.items():
         entry = connections[stream]
-        if entry["outcome"] != "unknown" and name not in MALFORMED and (name, stream) not in OUT_OF_ORDER:  # the report believes what a length of CLC says
-            assert (row["txb"], row["rxb"]) == tuple(entry[way]["bytes"] or 0 for way in WAYS), stream
+        if (
+            entry["outcome"] != "unknown"
+            and name not in MALFORMED
+            and (name, stream) not in OUT_OF_ORDER
+        ):  # the report believes what a length of CLC says
+            assert (row["txb"], row["rxb"]) == tuple(
+                entry[way]["bytes"] or 0 for way in WAYS
+            ), stream
         if entry["client"]["addr"] and entry["client"]["port"]:
             assert (row["saddr"], row["daddr"]) == (end(entry["client"]), end(entry["server"]))
 
@@ -51,18 +83,29 @@ def test_bytes_out_of_order_count_where_tcp_hands_them_on(tshark, passes):
     """Also those that a FIN completes: in one pass TCP has handed on some of them before."""
     name = "payload-five-ways"
     connections = report(tshark, name, TWO)["connections"]
-    text = tshark.show(name, *CALM, "-o", "tcp.reassemble_out_of_order:TRUE", *passes, "-q", "-z", "conv,smcr")
-    assert (sorted((exact(row["rxb"]), exact(row["txb"])) for row in printed(text, ROW)) ==
-            sorted((each["server_to_client"]["bytes"], each["client_to_server"]["bytes"]) for each in connections))
+    text = tshark.show(
+        name, *CALM, "-o", "tcp.reassemble_out_of_order:TRUE", *passes, "-q", "-z", "conv,smcr"
+    )
+    assert sorted((exact(row["rxb"]), exact(row["txb"])) for row in printed(text, ROW)) == sorted(
+        (each["server_to_client"]["bytes"], each["client_to_server"]["bytes"])
+        for each in connections
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in REAL if name not in PARTS])
 def test_bytes_are_what_was_sent(tshark, name):
-    """The ground truth: what the programs gave to their sockets, over RDMA or, after a fallback, over TCP."""
+    """The ground truth: what the programs gave to their sockets, over RDMA or, after a fallback,
+    over TCP."""
     streams = traffic.streams(TOP / "captures" / "real" / f"{name}.streams")
-    by_tcp = {int(conn.tcp_stream): {way: len(streams[number, way]) for way in (0, 1) if (number, way) in streams}
-              for number, conn in traffic.connections(tshark, name).items()}
-    entries = {each["stream"]: each["tcp_stream"] for each in report(tshark, name, TWO)["connections"]}
+    by_tcp = {
+        int(conn.tcp_stream): {
+            way: len(streams[number, way]) for way in (0, 1) if (number, way) in streams
+        }
+        for number, conn in traffic.connections(tshark, name).items()
+    }
+    entries = {
+        each["stream"]: each["tcp_stream"] for each in report(tshark, name, TWO)["connections"]
+    }
     assert rows_of(tshark, name) or "f4" in name
     for stream, row in rows_of(tshark, name).items():
         for way, key in enumerate(("txb", "rxb")):
@@ -74,34 +117,52 @@ def ways(row, stream):
     """What Wireshark's menu makes of a row: {direction: filter}."""
     prefix = f"smcr.stream=={stream} && smcr.endpoint"
     a, b = f'"{row["saddr"]}"', f'"{row["daddr"]}"'
-    return {"A to/from B": f"{prefix}=={a} && {prefix}=={b}", "A to B": f"{prefix}.src=={a} && {prefix}.dst=={b}",
-            "B to A": f"{prefix}.dst=={a} && {prefix}.src=={b}", "A to/from any": f"{prefix}=={a}",
-            "A to any": f"{prefix}.src=={a}", "any to B": f"{prefix}.dst=={b}", "B to any": f"{prefix}.src=={b}"}
+    return {
+        "A to/from B": f"{prefix}=={a} && {prefix}=={b}",
+        "A to B": f"{prefix}.src=={a} && {prefix}.dst=={b}",
+        "B to A": f"{prefix}.dst=={a} && {prefix}.src=={b}",
+        "A to/from any": f"{prefix}=={a}",
+        "A to any": f"{prefix}.src=={a}",
+        "any to B": f"{prefix}.dst=={b}",
+        "B to any": f"{prefix}.src=={b}",
+    }
 
 
 @pytest.mark.parametrize("name", [*REAL, *FALLBACKS])
 def test_filters_of_rows_find_their_frames(tshark, name):
-    """On TCP and RoCE. The frames are those with the connection's number; each direction has those that it sends."""
+    """On TCP and RoCE. The frames are those with the connection's number; each direction has those
+    that it sends."""
     rows = rows_of(tshark, name)
     filters = [(stream, each) for stream in rows for each in ways(rows[stream], stream).items()]
-    found = frames_of_filters(tshark, copy_of(tshark, name), [f"smcr.stream == {stream}" for stream in rows] +
-                              [each for _, (_, each) in filters])
+    found = frames_of_filters(
+        tshark,
+        copy_of(tshark, name),
+        [f"smcr.stream == {stream}" for stream in rows] + [each for _, (_, each) in filters],
+    )
     every = dict(zip(rows, found))
     by_way = {}
-    for (stream, (way, _)), frames in zip(filters, found[len(rows):], strict=True):
+    for (stream, (way, _)), frames in zip(filters, found[len(rows) :], strict=True):
         by_way.setdefault(stream, {})[way] = frames
     for stream, row in rows.items():
         assert row["filter"] == ways(row, stream)["A to/from B"]
         assert by_way[stream]["A to/from B"] == by_way[stream]["A to/from any"] == every[stream]
         assert row["txf"] + row["rxf"] == len(every[stream]), stream
         assert by_way[stream]["A to B"] == by_way[stream]["A to any"] == by_way[stream]["any to B"]
-        assert len(by_way[stream]["A to B"]) == row["txf"] and len(by_way[stream]["B to A"]) == row["rxf"]
-        assert by_way[stream]["B to A"] == by_way[stream]["B to any"] == every[stream] - by_way[stream]["A to B"]
+        assert (
+            len(by_way[stream]["A to B"]) == row["txf"]
+            and len(by_way[stream]["B to A"]) == row["rxf"]
+        )
+        assert (
+            by_way[stream]["B to A"]
+            == by_way[stream]["B to any"]
+            == every[stream] - by_way[stream]["A to B"]
+        )
 
 
 @pytest.mark.parametrize("name", [*REAL, *FALLBACKS])
 def test_endpoints_are_hosts_and_links(tshark, name):
-    """Hosts add up what their connections have. Links have all RoCE packets on them. Filters find the frames."""
+    """Hosts add up what their connections have. Links have all RoCE packets on them. Filters find
+    the frames."""
     path = copy_of(tshark, name)
     rows = taps(tshark, path, "endpt:SMC-R")[0]["hosts"]
     hosts, sums = {}, {}
@@ -137,7 +198,9 @@ def test_tshark_prints_the_same(tshark, name):
         for key in ("txb", "rxb"):
             assert agree(each[key], row[key])
         assert abs(row["stop"] - row["start"] - float(each["duration"])) < 1e-4
-    hosts = {row["host"]: row for row in taps(tshark, copy_of(tshark, name), "endpt:SMC-R")[0]["hosts"]}
+    hosts = {
+        row["host"]: row for row in taps(tshark, copy_of(tshark, name), "endpt:SMC-R")[0]["hosts"]
+    }
     found = printed(tshark.show(name, *CALM, "-2", "-q", "-z", "endpoints,smcr"), HOST)
     assert {each["host"] for each in found} == hosts.keys()
     for each in found:
@@ -146,32 +209,51 @@ def test_tshark_prints_the_same(tshark, name):
         assert agree(each["txb"], row["txb"]) and agree(each["rxb"], row["rxb"])
 
 
-@pytest.mark.parametrize("name", ["6.1-v1-n-lossy", "6.1-v1-h1-two-links-second-fails", "6.1-v2-c-three-conns"])
-@pytest.mark.parametrize("where", ["frame.number > 100", "smcr.retransmission || smcr.stream == 0", "smcr.dir == 0"])
+@pytest.mark.parametrize(
+    "name", ["6.1-v1-n-lossy", "6.1-v1-h1-two-links-second-fails", "6.1-v2-c-three-conns"]
+)
+@pytest.mark.parametrize(
+    "where", ["frame.number > 100", "smcr.retransmission || smcr.stream == 0", "smcr.dir == 0"]
+)
 def test_filter_limits_the_table(tshark, name, where):
     """As it limits the report: the bytes of frames that the filter leaves out do not count."""
     entries = parse(print_json(tshark, copy_of(tshark, name), TWO, where=where))["connections"]
-    expected = {(end(each["client"]), end(each["server"])): [each[way]["bytes"] or 0 for way in WAYS] for each in entries}
+    expected = {
+        (end(each["client"]), end(each["server"])): [each[way]["bytes"] or 0 for way in WAYS]
+        for each in entries
+    }
     found = printed(tshark.show(name, *CALM, "-2", "-q", "-z", f"conv,smcr,{where}"), ROW)
     assert found
     for each in found:
         for key, number in zip(("txb", "rxb"), expected[each["a"], each["b"]], strict=True):
             assert agree(each[key], number)
     text = tshark.show(name, *CALM, "-2", "-q", "-z", f"endpoints,smcr,{where}")
-    hosts = {each["host"]: each["txb"] for each in printed(text, HOST) if not each["host"].startswith("link")}
+    hosts = {
+        each["host"]: each["txb"]
+        for each in printed(text, HOST)
+        if not each["host"].startswith("link")
+    }
     sent = {}
     for ends, numbers in expected.items():
         for address, number in zip(ends, numbers):
             host = re.sub(r":\d+$", "", address).strip("[]")
             sent[host] = sent.get(host, 0) + number
-    assert hosts.keys() == sent.keys() and all(agree(hosts[host], number) for host, number in sent.items())
+    assert hosts.keys() == sent.keys() and all(
+        agree(hosts[host], number) for host, number in sent.items()
+    )
 
 
 def test_one_pass_has_what_one_pass_knows(tshark):
     """Where the capture has the beginning, one pass and two print the same."""
-    for name in ("6.1-v2-c-three-conns", "6.1-v1-f1-decline-server-no-device", "6.1-v1-h1-two-links-second-fails"):
+    for name in (
+        "6.1-v2-c-three-conns",
+        "6.1-v1-f1-decline-server-no-device",
+        "6.1-v1-h1-two-links-second-fails",
+    ):
         for table in ("conv,smcr", "endpoints,smcr"):
-            assert tshark.show(name, "-q", "-z", table) == tshark.show(name, "-2", "-q", "-z", table)
+            assert tshark.show(name, "-q", "-z", table) == tshark.show(
+                name, "-2", "-q", "-z", table
+            )
 
 
 def test_tables_of_one_file_after_the_other(tshark):

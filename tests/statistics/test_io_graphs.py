@@ -1,4 +1,5 @@
-"""The I/O graphs of the profile: Wireshark can draw them, docs/statistics.md has them, and they add up to the report."""
+"""The I/O graphs of the profile: Wireshark can draw them, docs/statistics.md has them, and they add
+up to the report."""
 
 import csv
 import re
@@ -25,7 +26,13 @@ def rows():
         on, name, where, color, style, axis, field, average, factor = line
         first = re.fullmatch("(Data|RTT) ... (once|max µs)|Data TCP", name)
         assert on == ("Enabled" if first else "Disabled") and len(name) <= 15
-        assert re.fullmatch("#[0-9a-f]{6}", color) and style in ("Line", "Impulse", "Diamond", "Square", "Plus")
+        assert re.fullmatch("#[0-9a-f]{6}", color) and style in (
+            "Line",
+            "Impulse",
+            "Diamond",
+            "Square",
+            "Plus",
+        )
         assert (average, factor) == ("None", "1000000" if "µs" in name else "1")
         function = re.fullmatch(r"(SUM|MIN|MAX|AVG)\(Y Field\)", axis)
         assert bool(function) == bool(field) and (function or axis == "Packets")
@@ -38,9 +45,20 @@ ROWS = rows()
 
 def totals(tshark, name):
     """What each row adds up to in a capture: {name of the row: number}."""
-    columns = [f"{function}({field}){where}" if function else where for where, function, field in ROWS.values()]
-    text = tshark.run("-n", *CALM, "-2", "-q", "-r", report_runs.copy_of(tshark, name),
-                      "-z", ",".join(["io,stat,0", *columns]))
+    columns = [
+        f"{function}({field}){where}" if function else where
+        for where, function, field in ROWS.values()
+    ]
+    text = tshark.run(
+        "-n",
+        *CALM,
+        "-2",
+        "-q",
+        "-r",
+        report_runs.copy_of(tshark, name),
+        "-z",
+        ",".join(["io,stat,0", *columns]),
+    )
     (values,) = re.findall(r"^\| *0\.\d+ <> [\d.]+ *\|(.*)\|$", text, re.MULTILINE)
     numbers = iter(float(value) for value in values.split("|"))
     result = {}
@@ -59,15 +77,19 @@ def expected(whole):
     for side, way in SIDES.items():
         ways = [each[way] for each in told]
         result[f"Data {side} once"] = sum(
-            way["bytes"] for each, way in zip(told, ways, strict=True) if each["outcome"] == "smc-r")
+            way["bytes"] for each, way in zip(told, ways, strict=True) if each["outcome"] == "smc-r"
+        )
     if fabric["count"]:
         result["Retrans."] = fabric["repeated"]
         result["Timeouts"] = fabric["repeated_after"]["timeout"]
         result["NAKs"] = sum(fabric["nak"].values()) + fabric["rnr_nak"]
         result["CE RoCE"] = fabric["ecn"]["ce"]
         result["CNPs"] = fabric["cnp"]
-    result["CE TCP"] = sum(
-        whole["summary"]["tcp_flows"][way]["ce"] or 0 for way in ("up", "down")) if whole["tcp_flows"] else 0
+    result["CE TCP"] = (
+        sum(whole["summary"]["tcp_flows"][way]["ce"] or 0 for way in ("up", "down"))
+        if whole["tcp_flows"]
+        else 0
+    )
     return result
 
 

@@ -1,4 +1,5 @@
-"""The stats tree of messages: every node counts what the bytes say, and what the ground truth and the report count."""
+"""The stats tree of messages: every node counts what the bytes say, and what the ground truth and
+the report count."""
 
 import collections
 import json
@@ -13,30 +14,58 @@ from bed import captures
 real = pytest.mark.parametrize("name", captures("real"))
 
 # Two links, many connections, loss, a late start
-SCENES = ["6.1-v1-h1-two-links-second-fails", "6.1-v2-q-forty-conns", "6.1-v1-n-lossy",
-          "6.1-v1-c2-capture-starts-late"]
-LATE = {"6.1-v1-c2-capture-starts-late"}  # begins amid connections: who sends what is told only later
+SCENES = [
+    "6.1-v1-h1-two-links-second-fails",
+    "6.1-v2-q-forty-conns",
+    "6.1-v1-n-lossy",
+    "6.1-v1-c2-capture-starts-late",
+]
+LATE = {
+    "6.1-v1-c2-capture-starts-late"
+}  # begins amid connections: who sends what is told only later
 
 DIRECTIONS = ["client to server", "server to client"]
 CLC_NAMES = {1: "Proposal", 2: "Accept", 3: "Confirm", 4: "Decline"}
-DECLINES = {0x02010000: "timeout waiting for CONFIRM LINK", 0x03030002: "no RDMA device for SMC-R",
-            0x03030000: "no SMC device"}
+DECLINES = {
+    0x02010000: "timeout waiting for CONFIRM LINK",
+    0x03030002: "no RDMA device for SMC-R",
+    0x03030000: "no SMC device",
+}
 REJECTIONS = {0: "not given", 1: "no alternate path available", 2: "invalid MTU value"}
-DELETIONS = {0: "not given", 0x10000: "lost path", 0x20000: "operator initiated",
-             0x30000: "program initiated (link group inactive)", 0x40000: "LLC protocol violation",
-             0x50000: "asymmetric link no longer needed", 0x100000: "unknown link ID", 0x200000: "unknown link group"}
-FLAGS = [(24, 0x80, "Writer blocked"), (24, 0x40, "Urgent data pending"), (24, 0x20, "Urgent data present"),
-         (24, 0x10, "Cursor update requested"), (24, 0x08, "Failover validation"), (25, 0x80, "Sending done"),
-         (25, 0x40, "Peer connection closed"), (25, 0x20, "Abnormal close")]
+DELETIONS = {
+    0: "not given",
+    0x10000: "lost path",
+    0x20000: "operator initiated",
+    0x30000: "program initiated (link group inactive)",
+    0x40000: "LLC protocol violation",
+    0x50000: "asymmetric link no longer needed",
+    0x100000: "unknown link ID",
+    0x200000: "unknown link group",
+}
+FLAGS = [
+    (24, 0x80, "Writer blocked"),
+    (24, 0x40, "Urgent data pending"),
+    (24, 0x20, "Urgent data present"),
+    (24, 0x10, "Cursor update requested"),
+    (24, 0x08, "Failover validation"),
+    (25, 0x80, "Sending done"),
+    (25, 0x40, "Peer connection closed"),
+    (25, 0x20, "Abnormal close"),
+]
 AGAIN = {"Retransmitted", "Duplicate, made by the network"}
-NAK_CODES = {0: "PSN sequence error", 1: "invalid request", 2: "remote access error", 3: "remote operational error"}
+NAK_CODES = {
+    0: "PSN sequence error",
+    1: "invalid request",
+    2: "remote access error",
+    3: "remote operational error",
+}
 
 
 # ---- what is expected ----
 
 
 def number(data, start, length):
-    return int.from_bytes(data[start:start + length], "big")
+    return int.from_bytes(data[start : start + length], "big")
 
 
 def clc_paths(message):
@@ -91,7 +120,12 @@ def write_path(packet, again):
         return ("RDMA WRITE", "Retransmitted")
     first = packet.opcode in (wire.WRITE_FIRST, wire.WRITE_ONLY)
     sender = message_reader.host(packet.ends[0])
-    return ("RDMA WRITE", f"{'First' if first else 'Further'} packet of a request", "Direction", DIRECTIONS[sender])
+    return (
+        "RDMA WRITE",
+        f"{'First' if first else 'Further'} packet of a request",
+        "Direction",
+        DIRECTIONS[sender],
+    )
 
 
 def packet_paths(name):
@@ -101,23 +135,37 @@ def packet_paths(name):
             yield write_path(packet, packet.frame in message_reader.repeats(name))
         elif packet.opcode == wire.ACKNOWLEDGE:
             syndrome = packet.payload[0]
-            yield ("Acknowledgement", *(("NAK", NAK_CODES[syndrome & 31]) if syndrome & 0x60 == wire.NAK else
-                                        ("RNR NAK",) if syndrome & 0x60 == wire.RNR_NAK else ("ACK",)))
+            yield (
+                "Acknowledgement",
+                *(
+                    ("NAK", NAK_CODES[syndrome & 31])
+                    if syndrome & 0x60 == wire.NAK
+                    else ("RNR NAK",)
+                    if syndrome & 0x60 == wire.RNR_NAK
+                    else ("ACK",)
+                ),
+            )
         elif packet.opcode in (wire.SEND_FIRST, wire.SEND_MIDDLE):
             yield ("Other",)
 
 
 def expected(name):
-    """{path: count}: a packet counts in each node of its path once, and in "Flags" once for all of its flags."""
+    """{path: count}: a packet counts in each node of its path once, and in "Flags" once for all of
+    its flags."""
     counts = collections.Counter()
-    for paths in [*(list(PATHS[message.kind](message)) for message in message_reader.said(name)),
-                  *([path] for path in packet_paths(name))]:
-        counts.update({("All", *path[:length]) for path in paths for length in range(len(path) + 1)})
+    for paths in [
+        *(list(PATHS[message.kind](message)) for message in message_reader.said(name)),
+        *([path] for path in packet_paths(name)),
+    ]:
+        counts.update(
+            {("All", *path[:length]) for path in paths for length in range(len(path) + 1)}
+        )
     return counts
 
 
 def merged(counts):
-    """With copies under "Retransmitted": who made them is told by the identification of IP, not by PSNs."""
+    """With copies under "Retransmitted": who made them is told by the identification of IP, not by
+    PSNs."""
     result = collections.Counter()
     for path, count in counts.items():
         result[tuple("Retransmitted" if part in AGAIN else part for part in path)] += count
@@ -157,10 +205,17 @@ def test_classes_are_what_the_ground_truth_counts(tshark, name):
             truth["CLC", CLC_NAMES[about[0]]] += count
         if kind == "LLC":
             truth["LLC", message_reader.llc_name(about[0])] += count
-    found = {"CLC": total(counts, "CLC"), "LLC": total(counts, "LLC"), "CDC": total(counts, "CDC"),
-             "WRITE": total(counts, "RDMA WRITE"),
-             **{(protocol, name): count for protocol in ("CLC", "LLC")
-                for name, count in types(counts, protocol).items()}}
+    found = {
+        "CLC": total(counts, "CLC"),
+        "LLC": total(counts, "LLC"),
+        "CDC": total(counts, "CDC"),
+        "WRITE": total(counts, "RDMA WRITE"),
+        **{
+            (protocol, name): count
+            for protocol in ("CLC", "LLC")
+            for name, count in types(counts, protocol).items()
+        },
+    }
     assert {key: count for key, count in found.items() if count} == dict(truth)
 
 
@@ -171,13 +226,21 @@ def report(tshark, name):
 @real
 def test_report_counts_the_same(tshark, name):
     counts, entries = tables.tree(tshark, name), report(tshark, name)
-    ways = [each[way] for each in entries["connections"] for way in ("client_to_server", "server_to_client")]
+    ways = [
+        each[way]
+        for each in entries["connections"]
+        for way in ("client_to_server", "server_to_client")
+    ]
     flows = [each for each in entries["rdma_flows"] if each["kind"] == "smc-r"]
     assert total(counts, "CDC", "Message") == sum(way["cdc"] or 0 for way in ways)
-    assert total(counts, "Acknowledgement", "NAK") == sum(sum(each["nak"].values()) for each in flows)
+    assert total(counts, "Acknowledgement", "NAK") == sum(
+        sum(each["nak"].values()) for each in flows
+    )
     assert total(counts, "Acknowledgement", "RNR NAK") == sum(each["rnr_nak"] for each in flows)
     if name not in LATE:
-        assert total(counts, "RDMA WRITE", "First packet of a request") == sum(way["writes"] or 0 for way in ways)
+        assert total(counts, "RDMA WRITE", "First packet of a request") == sum(
+            way["writes"] or 0 for way in ways
+        )
 
 
 @pytest.mark.parametrize("name", captures("synthetic", "malformed"))
@@ -188,7 +251,9 @@ def test_nodes_add_up(tshark, name):
     for path, count in counts.items():
         below[path[:-1]] += count
     for path, count in counts.items():
-        if below[path] and (len(path) < 3 or path[-1] in ("Direction", "Version", "Outcome", "Reason", "NAK")):
+        if below[path] and (
+            len(path) < 3 or path[-1] in ("Direction", "Version", "Outcome", "Reason", "NAK")
+        ):
             assert below[path] == count, path
 
 
@@ -208,4 +273,5 @@ def test_filter_limits(tshark, name):
     every = tables.tree(tshark, name)
     some = tables.tree(tshark, name, "smcr.llc")
     assert some == {path: count for path, count in every.items() if path[1:2] == ("LLC",)} | {
-        ("All",): every["All", "LLC"]}
+        ("All",): every["All", "LLC"]
+    }

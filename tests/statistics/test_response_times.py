@@ -1,4 +1,5 @@
-"""Service Response Time: samples are what the bytes say, what the fields show, and what rows filter."""
+"""Service Response Time: samples are what the bytes say, what the fields show, and what rows
+filter."""
 
 import collections
 
@@ -19,8 +20,16 @@ def expected(answers):
     found = collections.defaultdict(list)
     for answer in answers:
         found[answer.kind, answer.step].append(max(0, answer.seconds))
-    return {step: (len(took), min(took), max(took), (sum(took) * 1000 // len(took) + 500) // 1000, sum(took))
-            for step, took in found.items()}
+    return {
+        step: (
+            len(took),
+            min(took),
+            max(took),
+            (sum(took) * 1000 // len(took) + 500) // 1000,
+            sum(took),
+        )
+        for step, took in found.items()
+    }
 
 
 def printed(rows):
@@ -30,7 +39,9 @@ def printed(rows):
 @pytest.mark.parametrize("options", [(), ("-2",)], ids=["one-pass", "two-passes"])
 @real
 def test_samples_are_what_the_bytes_say(tshark, name, options):
-    assert printed(tables.srt(tshark, name, options=options)) == expected(message_reader.answers(name))
+    assert printed(tables.srt(tshark, name, options=options)) == expected(
+        message_reader.answers(name)
+    )
 
 
 @real
@@ -38,9 +49,14 @@ def test_fields_are_what_the_bytes_say(tshark, name):
     """Frame by frame: the request, the time and the step."""
     names = "frame.number", "smcr.request_in", "smcr.response_time"
     rows = tshark.fields(name, *names, where="smcr.response_time", two_pass=True)
-    shown = sorted((int(frame), int(request), tables.microseconds(time)) for (frame,), requests, times in rows
-                   for request, time in zip(requests, times, strict=True))
-    assert shown == [(each.frame, each.request, max(0, each.seconds)) for each in message_reader.answers(name)]
+    shown = sorted(
+        (int(frame), int(request), tables.microseconds(time))
+        for (frame,), requests, times in rows
+        for request, time in zip(requests, times, strict=True)
+    )
+    assert shown == [
+        (each.frame, each.request, max(0, each.seconds)) for each in message_reader.answers(name)
+    ]
 
 
 @every
@@ -53,9 +69,10 @@ def test_rows_are_what_fields_show(tshark, name):
         rows += [("CDC", CDC)] * (len(times) - len(rows))
         for row, time in zip(rows, times, strict=True):
             shown[row].append(tables.microseconds(time))
-    assert {(tables.TABLES[row.filter], row.index): (row.count, row.least, row.most)
-            for row in tables.srt(tshark, name)} == {
-                row: (len(times), min(times), max(times)) for row, times in shown.items()}
+    assert {
+        (tables.TABLES[row.filter], row.index): (row.count, row.least, row.most)
+        for row in tables.srt(tshark, name)
+    } == {row: (len(times), min(times), max(times)) for row, times in shown.items()}
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -74,15 +91,27 @@ def test_sharkd_agrees(tshark, name):
 def test_filter_limits(tshark, name):
     answers = message_reader.answers(name)
     middle = answers[len(answers) // 2].frame
-    for where, kept in ((f"frame.number <= {middle}", [each for each in answers if each.frame <= middle]),
-                        ("smcr.llc.step", [each for each in answers if each.kind == "LLC"]),
-                        ("smcr.llc.step == 9", [each for each in answers if each.step == "DELETE RKEY"])):
+    for where, kept in (
+        (f"frame.number <= {middle}", [each for each in answers if each.frame <= middle]),
+        ("smcr.llc.step", [each for each in answers if each.kind == "LLC"]),
+        ("smcr.llc.step == 9", [each for each in answers if each.step == "DELETE RKEY"]),
+    ):
         assert printed(tables.srt(tshark, name, where)) == expected(kept)
 
 
 def test_every_kind_of_row_is_in_a_capture(tshark):
-    found = {(each.kind, each.step) for name in captures("real") for each in message_reader.answers(name)}
-    found |= {(tables.TABLES[row.filter], row.name) for name in ("cdc-flags", "clc-decline-codes")
-              for row in tables.srt(tshark, name)}
-    assert {("CDC", "Cursor update"), ("CLC", "Accept -> Decline"), ("CLC", "Proposal -> Decline"),
-            ("LLC", "DELETE LINK -> DELETE LINK"), ("LLC", "REQUEST ADD LINK v2 -> ADD LINK v2")} <= found
+    found = {
+        (each.kind, each.step) for name in captures("real") for each in message_reader.answers(name)
+    }
+    found |= {
+        (tables.TABLES[row.filter], row.name)
+        for name in ("cdc-flags", "clc-decline-codes")
+        for row in tables.srt(tshark, name)
+    }
+    assert {
+        ("CDC", "Cursor update"),
+        ("CLC", "Accept -> Decline"),
+        ("CLC", "Proposal -> Decline"),
+        ("LLC", "DELETE LINK -> DELETE LINK"),
+        ("LLC", "REQUEST ADD LINK v2 -> ADD LINK v2"),
+    } <= found

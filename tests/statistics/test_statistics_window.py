@@ -1,6 +1,6 @@
 """
-What the window does: the same numbers as tshark's, for one file after the other, read again, filtered or not; under
-sanitizers.
+What the window does: the same numbers as tshark's, for one file after the other, read again,
+filtered or not; under sanitizers.
 """
 
 import collections
@@ -11,9 +11,17 @@ import printed_statistics as tables
 import report_tables
 
 # A link fails, an empty one, loss; then the first one again
-NAMES = ["6.1-v1-h1-two-links-second-fails", "6.1-v1-f3-plain-tcp-server", "6.1-v1-n-lossy", "6.1-v2-q-forty-conns",
-         "6.1-v1-h1-two-links-second-fails"]
-STRICT = {"ASAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+NAMES = [
+    "6.1-v1-h1-two-links-second-fails",
+    "6.1-v1-f3-plain-tcp-server",
+    "6.1-v1-n-lossy",
+    "6.1-v2-q-forty-conns",
+    "6.1-v1-h1-two-links-second-fails",
+]
+STRICT = {
+    "ASAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
 
 
 @pytest.fixture(scope="module")
@@ -42,31 +50,50 @@ def test_window_agrees_with_tshark(tshark, files, where):
     for name, opened in zip(NAMES, tables.window(tshark, files, where), strict=True):
         shown = tables.tree(tshark, name, where)
         assert counts(opened.trees) == [shown or {("All",): 0}] * 2
-        rows = collections.Counter((tables.TABLES[row.filter], row.name, row.count) for row in tables.srt(
-            tshark, name, where))
+        rows = collections.Counter(
+            (tables.TABLES[row.filter], row.name, row.count)
+            for row in tables.srt(tshark, name, where)
+        )
         assert collections.Counter(row[:3] for row in opened.srt) == rows + rows
 
 
 def pressed(findings):
-    """What the buttons do: next, previous twice, go to the frame, before and behind its filter that hides it, next, save twice."""
+    """What the buttons do: next, previous twice, go to the frame, before and behind its filter that
+    hides it, next, save twice."""
     count = len(findings)
     chosen = [2, 1, count] if count > 1 else [count] * 3
     frame = f"frame {findings[-1]['frame']}" if findings else None
     there = [frame, findings[-1]["filter"], frame, "", frame] if findings else []
-    return [*(str(number) for number in chosen), *there, str(min(count, 1)), "refused: File exists", "saved text"]
+    return [
+        *(str(number) for number in chosen),
+        *there,
+        str(min(count, 1)),
+        "refused: File exists",
+        "saved text",
+    ]
 
 
 def test_window_of_the_report_and_of_links(tshark, files):
     """
-    Of one file after the other, in both passes what tshark prints at its end, with a mark at the chosen finding, to which
-    the window scrolls; of links those of the frames selected, and where there is none, a row that says so.
+    Of one file after the other, in both passes what tshark prints at its end, with a mark at the
+    chosen finding, to which the window scrolls; of links those of the frames selected, and where
+    there is none, a row that says so.
     """
     where = "smcr.llc || frame.number > 400 || frame.number == 1"  # one of each at least
     for name, path, opened in zip(NAMES, files, tables.window(tshark, files, where), strict=True):
-        pages = [tshark.show(path, *options, "-q", "-z", "smcr,report").splitlines() for options in ((), ("-2",))]
-        assert opened.report == [line.replace("  1. ", "> 1. ") for line in [*pages[0], "", *pages[1], ""]], name
-        assert opened.pressed == pressed(json.loads(tshark.show(path, "-2", "-q", "-z", "smcr,json"))["findings"]), name
-        printed = report_tables.printed(tshark.show(path, "-2", "-q", "-z", f"smcr,links,{where}"))["links"]
+        pages = [
+            tshark.show(path, *options, "-q", "-z", "smcr,report").splitlines()
+            for options in ((), ("-2",))
+        ]
+        assert opened.report == [
+            line.replace("  1. ", "> 1. ") for line in [*pages[0], "", *pages[1], ""]
+        ], name
+        assert opened.pressed == pressed(
+            json.loads(tshark.show(path, "-2", "-q", "-z", "smcr,json"))["findings"]
+        ), name
+        printed = report_tables.printed(tshark.show(path, "-2", "-q", "-z", f"smcr,links,{where}"))[
+            "links"
+        ]
         nothing = [["none in these frames", *[""] * (len(opened.links[0]) - 1)]]
         assert opened.links == ([list(row.values()) for row in printed] or nothing), name
 
@@ -74,9 +101,15 @@ def test_window_of_the_report_and_of_links(tshark, files):
 def test_window_under_sanitizers(tshark, files):
     """Nothing is read that is gone, and nothing of ours is left behind."""
     result = tables.start(tshark, files, build="sanitized", environment=STRICT)
-    assert "ERROR: AddressSanitizer" not in result.stderr and "runtime error" not in result.stderr, result.stderr[-4000:]
-    # plugin_if_apply_filter() and plugin_if_goto_frame() of Wireshark never give back what they hand to the window.
-    leaks = [block for block in result.stderr.split("\n\n")
-             if " leak of " in block and "dissectors/" in block and " in plugin_if_" not in block]
+    assert (
+        "ERROR: AddressSanitizer" not in result.stderr and "runtime error" not in result.stderr
+    ), result.stderr[-4000:]
+    # plugin_if_apply_filter() and plugin_if_goto_frame() of Wireshark never give back what they
+    # hand to the window.
+    leaks = [
+        block
+        for block in result.stderr.split("\n\n")
+        if " leak of " in block and "dissectors/" in block and " in plugin_if_" not in block
+    ]
     assert not leaks, "\n\n".join(leaks)
     assert result.stdout.count("file\t") == len(NAMES)

@@ -61,7 +61,8 @@ static register_srt_t *times;
 static srt_data_t srt;
 static stats_tree *tree;
 static GString *page; /* what the report's window shows */
-static size_t scrolled_to; /* length of what was set: Wireshark scrolls there and appends the rest */
+/* length of the text that was set: Wireshark scrolls there and appends the rest */
+static size_t scrolled_to;
 
 /* ---- the file ---- */
 

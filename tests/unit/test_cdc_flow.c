@@ -32,61 +32,101 @@ static const struct {
     const char *name;
     step_t steps[8];
 } cases[] = {
-    {"in order", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {SERVER, 1, 0, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 0, 0, ""},
-        {SERVER, 2, 0, 0, 0, 0, ""}, STOP}},
-    {"sequence wraps", {
-        {CLIENT, 65534, 0, 0, 0, 0, "breach_doubtful"}, {CLIENT, 65535, 0, 0, 0, 0, ""},
-        {CLIENT, 0, 0, 0, 0, 0, ""}, {CLIENT, 1, 0, 0, 0, 0, ""}, STOP}},
-    {"sequence gap", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, "cdc_seq_skipped"},
-        {CLIENT, 4, 0, 0, 0, 0, ""}, STOP}},
-    {"gap behind a failover", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 1, F, 0, 1, 0, "conn_moved"},
-        {CLIENT, 3, 0, 0, 1, 0, "cdc_seq_gap"}, STOP}},
-    {"gap over the wrap", {
-        {CLIENT, 65534, 0, 0, 0, 0, "breach_doubtful"}, {CLIENT, 65535, 0, 0, 0, 0, ""},
-        {CLIENT, 1, 0, 0, 0, 0, "cdc_seq_skipped"}, STOP}},
-    {"sequence backwards", {
-        {CLIENT, 4, 0, 0, 0, 0, "breach_doubtful"}, {CLIENT, 5, 0, 0, 0, 0, ""},
-        {CLIENT, 5, 0, 0, 0, 0, "cdc_seq_backwards"}, {CLIENT, 4, 0, 0, 0, 0, "cdc_seq_backwards"},
-        {CLIENT, 5, 0, 0, 0, 0, ""}, STOP}},
-    {"first number wrong", {
-        {CLIENT, 5, 0, 0, 0, 0, "breach_doubtful"}, {CLIENT, 2, 0, 0, 0, 0, ""},
-        {CLIENT, 3, 0, 0, 0, 0, ""}, {CLIENT, 5, 0, 0, 0, 0, "cdc_seq_skipped"}, STOP}},
-    {"behind a gap", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 1, "absent"},
-        {CLIENT, 2, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, "retransmission"}, STOP}},
-    {"failover", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {SERVER, 1, 0, 0, 0, 0, ""},
-        {CLIENT, 1, F, 0, 1, 0, "conn_moved"}, {SERVER, 1, F, 0, 1, 0, "conn_moved"},
-        {CLIENT, 2, 0, 0, 1, 0, ""}, {SERVER, 2, 0, 0, 1, 0, ""}, STOP}},
-    {"failover before anything was sent", {
-        {CLIENT, 0, F, 0, 1, 0, "conn_moved"}, {CLIENT, 1, 0, 0, 1, 0, ""}, STOP}},
-    {"replay after failover", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 0, 0, ""}, {CLIENT, 3, 0, 0, 0, 0, ""},
-        {CLIENT, 1, F, 0, 1, 0, "conn_moved"}, {CLIENT, 2, 0, 0, 1, 0, ""},
-        {CLIENT, 3, 0, 0, 1, 0, ""}, {CLIENT, 3, 0, 0, 1, 0, "cdc_seq_backwards"}, STOP}},
-    {"validation without move", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 1, F, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 0, 0, ""},
-        STOP}},
-    {"moved without validation", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 1, 0, "breach_doubtful conn_moved"}, STOP}},
-    {"begun on another link than CLC named", {
-        {CLIENT, 1, 0, 0, 1, 0, ""}, {CLIENT, 2, 0, 0, 1, 0, ""}, STOP}},
-    {"each direction closes by itself", {
-        {CLIENT, 1, 0, DONE, 0, 0, "conn_sending_done"}, {SERVER, 1, 0, 0, 0, 0, ""},
-        {SERVER, 2, 0, DONE | CLOSED, 0, 0, "conn_sending_done conn_closed"},
-        {CLIENT, 2, 0, DONE | CLOSED, 0, 0, "conn_closed"},
-        {CLIENT, 3, 0, DONE | CLOSED, 0, 0, "cdc_after_close"}, STOP}},
-    {"abnormal close", {{CLIENT, 1, 0, ABORT, 0, 0, "conn_aborted"}, STOP}},
-    {"goes on after close", {
-        {CLIENT, 1, 0, CLOSED, 0, 0, "conn_closed"},
-        {CLIENT, 2, 0, 0, 0, 0, "cdc_after_close"}, STOP}},
-    {"close replayed after failover", {
-        {CLIENT, 1, 0, 0, 0, 0, ""}, {CLIENT, 2, 0, CLOSED, 0, 0, "conn_closed"},
-        {CLIENT, 0, F, 0, 1, 0, "conn_moved"}, {CLIENT, 1, 0, 0, 1, 0, ""},
-        {CLIENT, 2, 0, CLOSED, 1, 0, ""}, STOP}},
+    {"in order",
+     {
+        {.side = CLIENT, .seq = 1, .events = ""}, {.side = SERVER, .seq = 1, .events = ""},
+        {.side = CLIENT, .seq = 2, .events = ""}, {.side = SERVER, .seq = 2, .events = ""}, STOP}},
+    {"sequence wraps",
+     {
+        {.side = CLIENT, .seq = 65534, .events = "breach_doubtful"},
+        {.side = CLIENT, .seq = 65535, .events = ""}, {.side = CLIENT, .events = ""},
+        {.side = CLIENT, .seq = 1, .events = ""}, STOP}},
+    {"sequence gap",
+     {
+        {.side = CLIENT, .seq = 1, .events = ""},
+        {.side = CLIENT, .seq = 3, .events = "cdc_seq_skipped"},
+        {.side = CLIENT, .seq = 4, .events = ""}, STOP}},
+    {"gap behind a failover",
+     {
+        {.side = CLIENT, .seq = 1, .events = ""},
+        {.side = CLIENT, .seq = 1, .flags = F, .on_second = 1, .events = "conn_moved"},
+        {.side = CLIENT, .seq = 3, .on_second = 1, .events = "cdc_seq_gap"}, STOP}},
+    {"gap over the wrap",
+     {
+        {.side = CLIENT, .seq = 65534, .events = "breach_doubtful"},
+        {.side = CLIENT, .seq = 65535, .events = ""},
+        {.side = CLIENT, .seq = 1, .events = "cdc_seq_skipped"}, STOP}},
+    {"sequence backwards",
+     {
+        {.side = CLIENT, .seq = 4, .events = "breach_doubtful"},
+        {.side = CLIENT, .seq = 5, .events = ""},
+        {.side = CLIENT, .seq = 5, .events = "cdc_seq_backwards"},
+        {.side = CLIENT, .seq = 4, .events = "cdc_seq_backwards"},
+        {.side = CLIENT, .seq = 5, .events = ""}, STOP}},
+    {"first number wrong",
+     {
+        {.side = CLIENT, .seq = 5, .events = "breach_doubtful"},
+        {.side = CLIENT, .seq = 2, .events = ""}, {.side = CLIENT, .seq = 3, .events = ""},
+        {.side = CLIENT, .seq = 5, .events = "cdc_seq_skipped"}, STOP}},
+    {"behind a gap",
+     {
+        {.side = CLIENT, .seq = 1, .events = ""},
+        {.side = CLIENT, .seq = 3, .behind_gap = 1, .events = "absent"},
+        {.side = CLIENT, .seq = 2, .events = ""},
+        {.side = CLIENT, .seq = 3, .events = "retransmission"}, STOP}},
+    {"failover",
+     {
+        {.side = CLIENT, .seq = 1, .events = ""}, {.side = SERVER, .seq = 1, .events = ""},
+        {.side = CLIENT, .seq = 1, .flags = F, .on_second = 1, .events = "conn_moved"},
+        {.side = SERVER, .seq = 1, .flags = F, .on_second = 1, .events = "conn_moved"},
+        {.side = CLIENT, .seq = 2, .on_second = 1, .events = ""},
+        {.side = SERVER, .seq = 2, .on_second = 1, .events = ""}, STOP}},
+    {"failover before anything was sent",
+     {
+        {.side = CLIENT, .flags = F, .on_second = 1, .events = "conn_moved"},
+        {.side = CLIENT, .seq = 1, .on_second = 1, .events = ""}, STOP}},
+    {"replay after failover",
+     {
+        {.side = CLIENT, .seq = 1, .events = ""}, {.side = CLIENT, .seq = 2, .events = ""},
+        {.side = CLIENT, .seq = 3, .events = ""},
+        {.side = CLIENT, .seq = 1, .flags = F, .on_second = 1, .events = "conn_moved"},
+        {.side = CLIENT, .seq = 2, .on_second = 1, .events = ""},
+        {.side = CLIENT, .seq = 3, .on_second = 1, .events = ""},
+        {.side = CLIENT, .seq = 3, .on_second = 1, .events = "cdc_seq_backwards"}, STOP}},
+    {"validation without move",
+     {
+        {.side = CLIENT, .seq = 1, .events = ""},
+        {.side = CLIENT, .seq = 1, .flags = F, .events = ""},
+        {.side = CLIENT, .seq = 2, .events = ""}, STOP}},
+    {"moved without validation",
+     {
+        {.side = CLIENT, .seq = 1, .events = ""},
+        {.side = CLIENT, .seq = 2, .on_second = 1, .events = "breach_doubtful conn_moved"}, STOP}},
+    {"begun on another link than CLC named",
+     {
+        {.side = CLIENT, .seq = 1, .on_second = 1, .events = ""},
+        {.side = CLIENT, .seq = 2, .on_second = 1, .events = ""}, STOP}},
+    {"each direction closes by itself",
+     {
+        {.side = CLIENT, .seq = 1, .state = DONE, .events = "conn_sending_done"},
+        {.side = SERVER, .seq = 1, .events = ""},
+        {.side = SERVER, .seq = 2, .state = DONE | CLOSED,
+         .events = "conn_sending_done conn_closed"},
+        {.side = CLIENT, .seq = 2, .state = DONE | CLOSED, .events = "conn_closed"},
+        {.side = CLIENT, .seq = 3, .state = DONE | CLOSED, .events = "cdc_after_close"}, STOP}},
+    {"abnormal close",
+     {{.side = CLIENT, .seq = 1, .state = ABORT, .events = "conn_aborted"}, STOP}},
+    {"goes on after close",
+     {
+        {.side = CLIENT, .seq = 1, .state = CLOSED, .events = "conn_closed"},
+        {.side = CLIENT, .seq = 2, .events = "cdc_after_close"}, STOP}},
+    {"close replayed after failover",
+     {
+        {.side = CLIENT, .seq = 1, .events = ""},
+        {.side = CLIENT, .seq = 2, .state = CLOSED, .events = "conn_closed"},
+        {.side = CLIENT, .flags = F, .on_second = 1, .events = "conn_moved"},
+        {.side = CLIENT, .seq = 1, .on_second = 1, .events = ""},
+        {.side = CLIENT, .seq = 2, .state = CLOSED, .on_second = 1, .events = ""}, STOP}},
 };
 
 static void
@@ -156,7 +196,9 @@ test_token_again(void)
         uint8_t state;
         uint16_t seq;
         bool same;
-    } ends[] = {{CLOSED, 1, false}, {ABORT, 1, false}, {DONE, 1, true}, {CLOSED, 10, true}};
+    } ends[] = {{.state = CLOSED, .seq = 1}, {.state = ABORT, .seq = 1},
+                {.state = DONE, .seq = 1, .same = true},
+                {.state = CLOSED, .seq = 10, .same = true}};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(ends); i++) {
         capture_t capture;
@@ -180,10 +222,12 @@ static const struct {
     unsigned absent[2]; /* packets before the message of that side */
     bool is_known;
 } waits[] = {
-    {"buffer full", true, {0, 0}, true},
-    {"buffer full, the reader's packet absent", false, {0, 0}, false},
-    {"buffer full, a packet of the reader absent", true, {[SERVER] = 1}, false},
-    {"buffer full, a packet of the writer absent", true, {[CLIENT] = 1}, false},
+    {.name = "buffer full", .is_freed = true, .absent = {0, 0}, .is_known = true},
+    {.name = "buffer full, the reader's packet absent", .absent = {0, 0}},
+    {.name = "buffer full, a packet of the reader absent", .is_freed = true,
+     .absent = {[SERVER] = 1}},
+    {.name = "buffer full, a packet of the writer absent", .is_freed = true,
+     .absent = {[CLIENT] = 1}},
 };
 
 static void
@@ -275,13 +319,20 @@ static const struct {
     smcr_cursor_t cons;
     int conn;           /* that it belongs to; -1: a new one */
 } halves[] = {
-    {"token and cursor", {{5, {0, 100}}, {0, {0, 0}}}, 5, {0, 100}, 0},
-    {"another token", {{5, {0, 100}}, {0, {0, 0}}}, 6, {0, 100}, -1},
-    {"another cursor", {{5, {0, 100}}, {0, {0, 0}}}, 5, {0, 101}, -1},
-    {"another wrap", {{5, {0, 100}}, {0, {0, 0}}}, 5, {1, 100}, -1},
-    {"nothing read yet", {{5, {0, 0}}, {0, {0, 0}}}, 5, {0, 0}, -1},
-    {"two connections", {{5, {0, 100}}, {6, {0, 200}}}, 6, {0, 200}, 1},
-    {"two with equal cursors", {{5, {0, 100}}, {6, {0, 100}}}, 6, {0, 100}, -1},
+    {.name = "token and cursor", .writers = {{5, {0, 100}}, {0, {0, 0}}}, .token = 5,
+     .cons = {0, 100}},
+    {.name = "another token", .writers = {{5, {0, 100}}, {0, {0, 0}}}, .token = 6, .cons = {0, 100},
+     .conn = -1},
+    {.name = "another cursor", .writers = {{5, {0, 100}}, {0, {0, 0}}}, .token = 5,
+     .cons = {0, 101}, .conn = -1},
+    {.name = "another wrap", .writers = {{5, {0, 100}}, {0, {0, 0}}}, .token = 5, .cons = {1, 100},
+     .conn = -1},
+    {.name = "nothing read yet", .writers = {{5, {0, 0}}, {0, {0, 0}}}, .token = 5, .cons = {0, 0},
+     .conn = -1},
+    {.name = "two connections", .writers = {{5, {0, 100}}, {6, {0, 200}}}, .token = 6,
+     .cons = {0, 200}, .conn = 1},
+    {.name = "two with equal cursors", .writers = {{5, {0, 100}}, {6, {0, 100}}}, .token = 6,
+     .cons = {0, 100}, .conn = -1},
 };
 
 /* Both queue pairs of a link, without a word of CLC. */
@@ -350,12 +401,12 @@ static const struct {
     bool other_between; /* another packet comes between the two */
     bool learned;
 } rmbs[] = {
-    {"first", 0, 0x70000000, 100, false, true},
-    {"later", 4000, 0x70000000 + 4000, 4100, false, true},
-    {"not at a page", 0, 0x70000010, 100, false, false},
-    {"shorter than the WRITE", 0, 0x70000000, 50, false, false},
-    {"not next to it", 0, 0x70000000, 100, true, false},
-    {"nothing written since", 100, 0x70000000, 100, false, false},
+    {.name = "first", .va = 0x70000000, .prod = 100, .learned = true},
+    {.name = "later", .before = 4000, .va = 0x70000000 + 4000, .prod = 4100, .learned = true},
+    {.name = "not at a page", .va = 0x70000010, .prod = 100},
+    {.name = "shorter than the WRITE", .va = 0x70000000, .prod = 50},
+    {.name = "not next to it", .va = 0x70000000, .prod = 100, .other_between = true},
+    {.name = "nothing written since", .before = 100, .va = 0x70000000, .prod = 100},
 };
 
 static void

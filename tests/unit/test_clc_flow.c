@@ -32,87 +32,137 @@ static const struct {
     const char *name;
     step_t steps[8];
 } cases[] = {
-    {"first contact", {
-        {PROPOSAL, 0, 0, 0, 0, 0, "", -1, -1},
-        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
-        {CONFIRM, 0, 0, A, 1, 2, "", 0, 0}}},
-    {"equal numbers on both hosts", {
-        {ACCEPT, 1, 0, B, 7, 1, "lgr_first_contact", 0, 0},
-        {CONFIRM, 0, 0, A, 7, 1, "", 0, 0}}},
-    {"one host talks to itself", {
-        {ACCEPT, 1, 0, B, 7, 1, "lgr_first_contact", 0, 0},
-        {CONFIRM, 0, 0, B, 8, 2, "", 0, 0}}},
-    {"both ends on one queue pair", {
-        {ACCEPT, 1, 0, B, 7, 1, "lgr_first_contact", 0, 0},
-        {CONFIRM, 0, 0, B, 7, 2, "link_mismatch", 0, 0}}},
-    {"subsequent contact", {
-        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
-        {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {ACCEPT, 0, 1, B, 2, 3, UNCONFIRMED, 0, 0},
-        {CONFIRM, 0, 1, A, 1, 4, UNCONFIRMED, 0, 0}}},
-    {"the same RKey and token again", {
-        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
-        {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {ACCEPT, 0, 1, B, 2, 1, "token_reused", 0, 0},
-        {CONFIRM, 0, 1, A, 1, 2, "token_reused", 0, 0}}},
-    {"Confirm from another queue pair", {
-        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
-        {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {ACCEPT, 0, 1, B, 2, 3, UNCONFIRMED, 0, 0},
-        {CONFIRM, 0, 1, A, 9, 4, "breach_doubtful " UNCONFIRMED, 0, 0}}}, /* a link may be absent */
-    {"Confirm without Accept", {
-        {CONFIRM, 0, 0, A, 1, 2, "clc_confirm_without_accept", 0, 0}}},
-    {"Confirm without Accept, of a known link", {
-        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
-        {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {CONFIRM, 0, 1, A, 1, 2, "clc_confirm_without_accept token_reused", 0, 0}}},
-    {"Confirm without Accept, of an RMB that the link does not have", {
-        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
-        {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {CONFIRM, 0, 1, A, 1, 4, "clc_confirm_without_accept", -1, -1}}},
-    {"Confirm without Accept, from a server's queue pair", {
-        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
-        {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {CONFIRM, 0, 1, B, 2, 4, "clc_confirm_without_accept", 1, 1}}},
-    {"Accept without Confirm", {
-        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
-        {ACCEPT, 0, 1, B, 2, 3, UNCONFIRMED, 0, 0},
-        {CONFIRM, 0, 1, A, 1, 4, UNCONFIRMED, 0, 0}}},
-    {"queue pairs set up again", {
-        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
-        {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {ACCEPT, 1, 1, B, 2, 1, "lgr_first_contact breach_doubtful", 1, 1},
-        {CONFIRM, 0, 1, A, 1, 2, "breach_doubtful", 1, 1},
-        {ACCEPT, 0, 2, B, 2, 3, UNCONFIRMED, 1, 1}}},
-    {"two clients of one server", {
-        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
-        {ACCEPT, 1, 1, B, 3, 1, "lgr_first_contact", 1, 1},
-        {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {CONFIRM, 0, 1, A2, 1, 2, "", 1, 1}}},
-    {"capture begins late", {
-        {ACCEPT, 0, 0, B, 2, 1, "", 0, 0},
-        {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {ACCEPT, 0, 1, B, 2, 3, "", 0, 0}}},
-    {"no first contact on an unknown queue pair of a known server", {
-        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
-        {ACCEPT, 0, 1, B, 9, 1, "breach_doubtful", 1, 1}}}, /* likewise */
-    {"roles changed", { /* A's queue pair has been set up again, and the capture lacks how */
-        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
-        {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {ACCEPT, 0, 1, A, 1, 3, "", 1, 1},
-        {CONFIRM, 0, 1, B, 2, 4, "", 1, 1}}},
-    {"the link is gone", {
-        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
-        {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {DELETE, 0, 0, B, 2, 0, "", -1, -1},
-        {ACCEPT, 0, 1, B, 2, 3, "", 1, 1},
-        {CONFIRM, 0, 1, A, 1, 4, "", 1, 1}}},
-    {"Decline alone", {{DECLINE, 0, 0, 0, 0, 0, "", -1, -1}}},
-    {"Decline after Confirm frees the tokens", {
-        {ACCEPT, 1, 0, B, 2, 1, "lgr_first_contact", 0, 0},
-        {CONFIRM, 0, 0, A, 1, 2, "", 0, 0},
-        {DECLINE, 0, 0, 0, 0, 0, "", -1, -1},
-        {ACCEPT, 0, 1, B, 2, 1, "", 0, 0}}},
+    {"first contact",
+     {
+        {.type = PROPOSAL, .events = "", .lgr = -1, .link = -1},
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 2, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = CONFIRM, .host = A, .qpn = 1, .number = 2, .events = ""}}},
+    {"equal numbers on both hosts",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 7, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = CONFIRM, .host = A, .qpn = 7, .number = 1, .events = ""}}},
+    {"one host talks to itself",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 7, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = CONFIRM, .host = B, .qpn = 8, .number = 2, .events = ""}}},
+    {"both ends on one queue pair",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 7, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = CONFIRM, .host = B, .qpn = 7, .number = 2, .events = "link_mismatch"}}},
+    {"subsequent contact",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 2, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = CONFIRM, .host = A, .qpn = 1, .number = 2, .events = ""},
+        {.type = ACCEPT, .conn = 1, .host = B, .qpn = 2, .number = 3, .events = UNCONFIRMED},
+        {.type = CONFIRM, .conn = 1, .host = A, .qpn = 1, .number = 4, .events = UNCONFIRMED}}},
+    {"the same RKey and token again",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 2, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = CONFIRM, .host = A, .qpn = 1, .number = 2, .events = ""},
+        {.type = ACCEPT, .conn = 1, .host = B, .qpn = 2, .number = 1, .events = "token_reused"},
+        {.type = CONFIRM, .conn = 1, .host = A, .qpn = 1, .number = 2, .events = "token_reused"}}},
+    /* a link may be absent */
+    {"Confirm from another queue pair",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 2, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = CONFIRM, .host = A, .qpn = 1, .number = 2, .events = ""},
+        {.type = ACCEPT, .conn = 1, .host = B, .qpn = 2, .number = 3, .events = UNCONFIRMED},
+        {.type = CONFIRM, .conn = 1, .host = A, .qpn = 9, .number = 4,
+         .events = "breach_doubtful " UNCONFIRMED}}},
+    {"Confirm without Accept",
+     {{.type = CONFIRM, .host = A, .qpn = 1, .number = 2, .events = "clc_confirm_without_accept"}}},
+    {"Confirm without Accept, of a known link",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 2, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = CONFIRM, .host = A, .qpn = 1, .number = 2, .events = ""},
+        {.type = CONFIRM, .conn = 1, .host = A, .qpn = 1, .number = 2,
+         .events = "clc_confirm_without_accept token_reused"}}},
+    {"Confirm without Accept, of an RMB that the link does not have",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 2, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = CONFIRM, .host = A, .qpn = 1, .number = 2, .events = ""},
+        {.type = CONFIRM, .conn = 1, .host = A, .qpn = 1, .number = 4,
+         .events = "clc_confirm_without_accept", .lgr = -1, .link = -1}}},
+    {"Confirm without Accept, from a server's queue pair",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 2, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = CONFIRM, .host = A, .qpn = 1, .number = 2, .events = ""},
+        {.type = CONFIRM, .conn = 1, .host = B, .qpn = 2, .number = 4,
+         .events = "clc_confirm_without_accept", .lgr = 1, .link = 1}}},
+    {"Accept without Confirm",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 2, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = ACCEPT, .conn = 1, .host = B, .qpn = 2, .number = 3, .events = UNCONFIRMED},
+        {.type = CONFIRM, .conn = 1, .host = A, .qpn = 1, .number = 4, .events = UNCONFIRMED}}},
+    {"queue pairs set up again",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 2, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = CONFIRM, .host = A, .qpn = 1, .number = 2, .events = ""},
+        {.type = ACCEPT, .first = 1, .conn = 1, .host = B, .qpn = 2, .number = 1,
+         .events = "lgr_first_contact breach_doubtful", .lgr = 1, .link = 1},
+        {.type = CONFIRM, .conn = 1, .host = A, .qpn = 1, .number = 2, .events = "breach_doubtful",
+         .lgr = 1, .link = 1},
+        {.type = ACCEPT, .conn = 2, .host = B, .qpn = 2, .number = 3, .events = UNCONFIRMED,
+         .lgr = 1, .link = 1}}},
+    {"two clients of one server",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 2, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = ACCEPT, .first = 1, .conn = 1, .host = B, .qpn = 3, .number = 1,
+         .events = "lgr_first_contact", .lgr = 1, .link = 1},
+        {.type = CONFIRM, .host = A, .qpn = 1, .number = 2, .events = ""},
+        {.type = CONFIRM, .conn = 1, .host = A2, .qpn = 1, .number = 2, .events = "", .lgr = 1,
+         .link = 1}}},
+    {"capture begins late",
+     {
+        {.type = ACCEPT, .host = B, .qpn = 2, .number = 1, .events = ""},
+        {.type = CONFIRM, .host = A, .qpn = 1, .number = 2, .events = ""},
+        {.type = ACCEPT, .conn = 1, .host = B, .qpn = 2, .number = 3, .events = ""}}},
+    /* likewise */
+    {"no first contact on an unknown queue pair of a known server",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 2, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = ACCEPT, .conn = 1, .host = B, .qpn = 9, .number = 1, .events = "breach_doubtful",
+         .lgr = 1, .link = 1}}},
+    {"roles changed",
+     {/* A's queue pair has been set up again, and the capture lacks how */
+      {.type = ACCEPT, .first = 1, .host = B, .qpn = 2, .number = 1, .events = "lgr_first_contact"},
+      {.type = CONFIRM, .host = A, .qpn = 1, .number = 2, .events = ""},
+      {.type = ACCEPT, .conn = 1, .host = A, .qpn = 1, .number = 3, .events = "", .lgr = 1,
+       .link = 1},
+      {.type = CONFIRM, .conn = 1, .host = B, .qpn = 2, .number = 4, .events = "", .lgr = 1,
+       .link = 1}}},
+    {"the link is gone",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 2, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = CONFIRM, .host = A, .qpn = 1, .number = 2, .events = ""},
+        {.type = DELETE, .host = B, .qpn = 2, .events = "", .lgr = -1, .link = -1},
+        {.type = ACCEPT, .conn = 1, .host = B, .qpn = 2, .number = 3, .events = "", .lgr = 1,
+         .link = 1},
+        {.type = CONFIRM, .conn = 1, .host = A, .qpn = 1, .number = 4, .events = "", .lgr = 1,
+         .link = 1}}},
+    {"Decline alone", {{.type = DECLINE, .events = "", .lgr = -1, .link = -1}}},
+    {"Decline after Confirm frees the tokens",
+     {
+        {.type = ACCEPT, .first = 1, .host = B, .qpn = 2, .number = 1,
+         .events = "lgr_first_contact"},
+        {.type = CONFIRM, .host = A, .qpn = 1, .number = 2, .events = ""},
+        {.type = DECLINE, .events = "", .lgr = -1, .link = -1},
+        {.type = ACCEPT, .conn = 1, .host = B, .qpn = 2, .number = 1, .events = ""}}},
 };
 
 static void
@@ -237,7 +287,10 @@ test_mtu(void)
     static const struct {
         uint8_t accept, confirm;
         const char *events;
-    } mtus[] = {{3, 3, ""}, {3, 2, ""}, {3, 4, ""}, {0, 4, "clc_error_kept"}};
+    } mtus[] = {{.accept = 3, .confirm = 3, .events = ""},
+                {.accept = 3, .confirm = 2, .events = ""},
+                {.accept = 3, .confirm = 4, .events = ""},
+                {.confirm = 4, .events = "clc_error_kept"}};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(mtus); i++) {
         capture_t capture;
@@ -263,11 +316,16 @@ test_not_for_us(void)
         capture_open(&capture);
         smcr_conn_t *conn = smcr_conn_new(capture.state);
         bool smcd = i == 0;
-        smcr_clc_t accept = {.header = {0xe2d4c3c4, 2, 48, 0x11}, .complete = smcd, .smcd = smcd};
-        smcr_clc_t confirm = {.header = {0xe2d4c3c4, 3, 48, 0x11}, .complete = smcd, .smcd = smcd};
+        smcr_clc_t accept = {.header = {.eyecatcher = 0xe2d4c3c4, .type = 2, .length = 48,
+                                        .flags = 0x11},
+                             .complete = smcd, .smcd = smcd};
+        smcr_clc_t confirm = {.header = {.eyecatcher = 0xe2d4c3c4, .type = 3, .length = 48,
+                                         .flags = 0x11},
+                              .complete = smcd, .smcd = smcd};
         accept.u.accept.qpn = 1;
         confirm.u.accept.qpn = 2;
-        smcr_clc_t decline = {.header = {0xe2d4c3c4, 4, 28, 0x10}};
+        smcr_clc_t decline = {.header = {.eyecatcher = 0xe2d4c3c4, .type = 4, .length = 28,
+                                         .flags = 0x10}};
         smcr_arrival_t arrival = {
             .state = capture.state, .when = {1, 1}, .record = &capture.record};
         smcr_state_clc(&arrival, conn, &accept, true);
@@ -290,14 +348,15 @@ test_exchanges(void)
         uint32_t requests[4]; /* frame that each answers; 0: none */
         bool asks[4];
     } orders[] = {
-        {{1, 2, 3}, {0, 1, 2}, {true, true, false}},
-        {{1, 2, 4}, {0, 1, 0}, {true, true, false}}, /* both from the server */
-        {{1, 4}, {0, 1}, {true, false}},
-        {{1, 3}, {0, 0}, {true, false}},
-        {{2, 1, 3}, {0, 0, 1}, {true, false, false}},
-        {{2, 3, 1}, {0, 1, 0}, {true, false, false}},
-        {{3, 2, 1}, {0, 0, 0}, {false, true, false}},
-        {{1, 3, 2}, {0, 0, 0}, {true, false, true}},
+        {.types = {1, 2, 3}, .requests = {0, 1, 2}, .asks = {true, true, false}},
+        /* both from the server */
+        {.types = {1, 2, 4}, .requests = {0, 1, 0}, .asks = {true, true, false}},
+        {.types = {1, 4}, .requests = {0, 1}, .asks = {true, false}},
+        {.types = {1, 3}, .requests = {0, 0}, .asks = {true, false}},
+        {.types = {2, 1, 3}, .requests = {0, 0, 1}, .asks = {true, false, false}},
+        {.types = {2, 3, 1}, .requests = {0, 1, 0}, .asks = {true, false, false}},
+        {.types = {3, 2, 1}, .requests = {0, 0, 0}, .asks = {false, true, false}},
+        {.types = {1, 3, 2}, .requests = {0, 0, 0}, .asks = {true, false, true}},
     };
 
     for (unsigned order = 0; order < G_N_ELEMENTS(orders); order++) {

@@ -82,7 +82,9 @@ test_direction(void)
 {
     static const struct {
         int server, sender, direction;
-    } cases[] = {{1, 0, 0}, {1, 1, 1}, {0, 0, 1}, {0, 1, 0}, {-1, 0, -1}, {-1, 1, -1}};
+    } cases[] = {{.server = 1}, {.server = 1, .sender = 1, .direction = 1}, {.direction = 1},
+                 {.sender = 1}, {.server = -1, .direction = -1},
+                 {.server = -1, .sender = 1, .direction = -1}};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         smcr_lgr_t lgr = {.server = cases[i].server};
@@ -145,11 +147,16 @@ test_mirrors(void)
         uint32_t written, received; /* by the server; the client has written 500, received 700 */
         bool is_one;
     } cases[] = {
-        {CLIENT_FIRST, 700, 500, true}, {CLIENT_FIRST, 900, 600, true},
-        {CLIENT_FIRST, 700, 499, false}, {CLIENT_FIRST, 699, 500, false},
-        {0, 700, 500, true}, {0, 701, 500, false}, {0, 600, 400, true},
-        {CLIENT_FIRST | NOW, 600, 400, true}, {CLIENT_FIRST | SAME_ROLE, 700, 500, false},
-        {CLIENT_FIRST | OTHER_SIZE, 700, 500, false}, {CLIENT_FIRST | OTHER_GID, 700, 500, false},
+        {.how = CLIENT_FIRST, .written = 700, .received = 500, .is_one = true},
+        {.how = CLIENT_FIRST, .written = 900, .received = 600, .is_one = true},
+        {.how = CLIENT_FIRST, .written = 700, .received = 499},
+        {.how = CLIENT_FIRST, .written = 699, .received = 500},
+        {.written = 700, .received = 500, .is_one = true}, {.written = 701, .received = 500},
+        {.written = 600, .received = 400, .is_one = true},
+        {.how = CLIENT_FIRST | NOW, .written = 600, .received = 400, .is_one = true},
+        {.how = CLIENT_FIRST | SAME_ROLE, .written = 700, .received = 500},
+        {.how = CLIENT_FIRST | OTHER_SIZE, .written = 700, .received = 500},
+        {.how = CLIENT_FIRST | OTHER_GID, .written = 700, .received = 500},
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -228,14 +235,14 @@ test_directions(void)
         unsigned how;
         bool is_one;
     } cases[] = {
-        {{{2, 1000}, {3, 500}}, {{3, 500}, {2, 1000}}, 0, true},
-        {{{2, 1000}, {3, 501}}, {{3, 500}, {2, 1000}}, 0, false},
-        {{{2, 1000}, {3, 500}}, {{3, 500}, {2, 1001}}, 0, false},
-        {{{2, 1000}, {2, 500}}, {{3, 500}, {1, 1000}}, 0, true},
-        {{{2, 1000}, {2, 499}}, {{3, 500}, {1, 1000}}, 0, false},
-        {{{2, 1000}, {2, 500}}, {{3, 500}, {1, 999}}, 0, false},
-        {{{2, 1000}, {3, 500}}, {{3, 500}, {2, 1000}}, OTHER_LINK, false},
-        {{{0, 1000}, {0, 0}}, {{0, 0}, {0, 1000}}, OTHER_TOKEN, false},
+        {.to_server = {{2, 1000}, {3, 500}}, .to_client = {{3, 500}, {2, 1000}}, .is_one = true},
+        {.to_server = {{2, 1000}, {3, 501}}, .to_client = {{3, 500}, {2, 1000}}},
+        {.to_server = {{2, 1000}, {3, 500}}, .to_client = {{3, 500}, {2, 1001}}},
+        {.to_server = {{2, 1000}, {2, 500}}, .to_client = {{3, 500}, {1, 1000}}, .is_one = true},
+        {.to_server = {{2, 1000}, {2, 499}}, .to_client = {{3, 500}, {1, 1000}}},
+        {.to_server = {{2, 1000}, {2, 500}}, .to_client = {{3, 500}, {1, 999}}},
+        {.to_server = {{2, 1000}, {3, 500}}, .to_client = {{3, 500}, {2, 1000}}, .how = OTHER_LINK},
+        {.to_server = {{0, 1000}, {0, 0}}, .to_client = {{0, 0}, {0, 1000}}, .how = OTHER_TOKEN},
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -19,11 +19,11 @@ static const struct {
     bool lossy;                        /* the capture lacks a packet of the server */
     const char *cost;                  /* what is said of it; NULL: nothing */
 } cases[] = {
-    {"nothing under way", 100, 100, 100},
-    {"not read", 100, 100, 40, false, LOST("60", "0")},
-    {"not announced", 100, 0, 0, false, LOST("0", "100")},
-    {"both", 300, 200, 50, false, LOST("150", "100")},
-    {"not known", 300, 200, 50, true},
+    {.name = "nothing under way", .written = 100, .announced = 100, .read = 100},
+    {.name = "not read", .written = 100, .announced = 100, .read = 40, .cost = LOST("60", "0")},
+    {.name = "not announced", .written = 100, .cost = LOST("0", "100")},
+    {.name = "both", .written = 300, .announced = 200, .read = 50, .cost = LOST("150", "100")},
+    {.name = "not known", .written = 300, .announced = 200, .read = 50, .lossy = true},
 };
 
 /* What was said about the last frame by this event; NULL: nothing. */

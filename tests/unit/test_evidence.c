@@ -15,11 +15,15 @@ static const struct {
     smcr_doubt_kind_t link, since; /* since the confirmation */
     bool holds;                    /* what had not come before the last two letters */
 } cases[] = {
-    {"whole", "....", SMCR_DOUBT_NONE, SMCR_DOUBT_NONE, true},
-    {"absent", ".x...", SMCR_DOUBT_ABSENT, SMCR_DOUBT_ABSENT, true},
-    {"absent right behind", "..x.", SMCR_DOUBT_ABSENT, SMCR_DOUBT_ABSENT, false},
-    {"nothing behind", "", SMCR_DOUBT_NONE, SMCR_DOUBT_NONE, false},
-    {"too late", ".x.al..", SMCR_DOUBT_ABSENT, SMCR_DOUBT_ABSENT, true},
+    {.name = "whole", .flow = "....", .link = SMCR_DOUBT_NONE, .since = SMCR_DOUBT_NONE,
+     .holds = true},
+    {.name = "absent", .flow = ".x...", .link = SMCR_DOUBT_ABSENT, .since = SMCR_DOUBT_ABSENT,
+     .holds = true},
+    {.name = "absent right behind", .flow = "..x.", .link = SMCR_DOUBT_ABSENT,
+     .since = SMCR_DOUBT_ABSENT},
+    {.name = "nothing behind", .flow = "", .link = SMCR_DOUBT_NONE, .since = SMCR_DOUBT_NONE},
+    {.name = "too late", .flow = ".x.al..", .link = SMCR_DOUBT_ABSENT, .since = SMCR_DOUBT_ABSENT,
+     .holds = true},
 };
 
 typedef struct {

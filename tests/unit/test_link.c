@@ -148,10 +148,10 @@ test_numbers(void)
 static const struct {
     smcr_link_state_t before, activated, deleted;
 } lives[] = {
-    {SMCR_LINK_ANNOUNCED, SMCR_LINK_ACTIVE, SMCR_LINK_DELETED},
-    {SMCR_LINK_ACTIVE, SMCR_LINK_ACTIVE, SMCR_LINK_DELETED},
-    {SMCR_LINK_REJECTED, SMCR_LINK_REJECTED, SMCR_LINK_REJECTED},
-    {SMCR_LINK_DELETED, SMCR_LINK_DELETED, SMCR_LINK_DELETED},
+    {.before = SMCR_LINK_ANNOUNCED, .activated = SMCR_LINK_ACTIVE, .deleted = SMCR_LINK_DELETED},
+    {.before = SMCR_LINK_ACTIVE, .activated = SMCR_LINK_ACTIVE, .deleted = SMCR_LINK_DELETED},
+    {.before = SMCR_LINK_REJECTED, .activated = SMCR_LINK_REJECTED, .deleted = SMCR_LINK_REJECTED},
+    {.before = SMCR_LINK_DELETED, .activated = SMCR_LINK_DELETED, .deleted = SMCR_LINK_DELETED},
 };
 
 static void
@@ -206,11 +206,14 @@ static const struct {
     smcr_lgr_type_t type;
     int single; /* side */
 } types[] = {
-    {"one link", {{A, B}}, SMCR_LGR_SINGLE, -1},
-    {"symmetric", {{A, B}, {A2, B2}}, SMCR_LGR_SYMMETRIC, -1},
-    {"client has one device", {{A, B}, {A, B2}}, SMCR_LGR_ASYMMETRIC, CLIENT},
-    {"server has one device", {{A, B}, {A2, B}}, SMCR_LGR_ASYMMETRIC, SERVER},
-    {"third link", {{A, B}, {A2, B2}, {A2, B}}, SMCR_LGR_ASYMMETRIC, SERVER},
+    {.name = "one link", .links = {{A, B}}, .type = SMCR_LGR_SINGLE, .single = -1},
+    {.name = "symmetric", .links = {{A, B}, {A2, B2}}, .type = SMCR_LGR_SYMMETRIC, .single = -1},
+    {.name = "client has one device", .links = {{A, B}, {A, B2}}, .type = SMCR_LGR_ASYMMETRIC,
+     .single = CLIENT},
+    {.name = "server has one device", .links = {{A, B}, {A2, B}}, .type = SMCR_LGR_ASYMMETRIC,
+     .single = SERVER},
+    {.name = "third link", .links = {{A, B}, {A2, B2}, {A2, B}}, .type = SMCR_LGR_ASYMMETRIC,
+     .single = SERVER},
 };
 
 static void
@@ -321,7 +324,8 @@ test_join(void)
         uint32_t psn; /* that is acknowledged */
         uint32_t qpn; /* of the queue pair that it is sent to */
         bool joined;
-    } cases[] = {{61, 9, true}, {70, 9, false}, {61, 8, false}};
+    } cases[] = {{.psn = 61, .qpn = 9, .joined = true}, {.psn = 70, .qpn = 9},
+                 {.psn = 61, .qpn = 8}};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         capture_t capture;

@@ -33,38 +33,40 @@ typedef struct {
     .rtokens = (smcr_rtoken_t[]){__VA_ARGS__}, \
     .rtoken_count = sizeof((smcr_rtoken_t[]){__VA_ARGS__}) / sizeof(smcr_rtoken_t)
 #define ADD(flags_, device_, qpn_, ...) \
-    {.type = SMCR_LLC_ADD_LINK, .flags = flags_, \
-     .u.add_link = {.qpn = qpn_, .link = 2, .mtu = 3, .psn = 7000}, __VA_ARGS__}, device_
+    .llc = {.type = SMCR_LLC_ADD_LINK, .flags = flags_, \
+     .u.add_link = {.qpn = qpn_, .link = 2, .mtu = 3, .psn = 7000}, __VA_ARGS__}, .device = device_
 #define ADD_OF(flags_, qp, ...) ADD_OF_(flags_, qp, __VA_ARGS__)
 #define ADD_OF_(flags_, device_, qpn_, ...) ADD(flags_, device_, qpn_, __VA_ARGS__)
 #define CONT(flags_, link_, ...) \
-    {.type = SMCR_LLC_ADD_LINK_CONT, .flags = flags_, .u.add_link_cont = {.link = link_}, \
-     __VA_ARGS__}, 0
+    .llc = {.type = SMCR_LLC_ADD_LINK_CONT, .flags = flags_, .u.add_link_cont = {.link = link_}, \
+     __VA_ARGS__}
 #define CONFIRM_OF(flags_, qp) CONFIRM_(flags_, qp)
 #define CONFIRM_(flags_, device_, qpn_) \
-    {.type = SMCR_LLC_CONFIRM_LINK, .flags = flags_, \
-     .u.confirm_link = {.qpn = qpn_, .link = 2}}, device_
+    .llc = {.type = SMCR_LLC_CONFIRM_LINK, .flags = flags_, \
+     .u.confirm_link = {.qpn = qpn_, .link = 2}}, .device = device_
 #define DELETE(flags_, link_, reason_) \
-    {.type = SMCR_LLC_DELETE_LINK, .flags = flags_, .u.delete_link = {link_, reason_}}, 0
+    .llc = {.type = SMCR_LLC_DELETE_LINK, .flags = flags_, .u.delete_link = {link_, reason_}}
 #define RKEY(flags_, rkey_, ...) \
-    {.type = SMCR_LLC_CONFIRM_RKEY, .flags = flags_, \
-     .u.confirm_rkey = {.rkey = rkey_, .va = 0x5000}, __VA_ARGS__}, 0
+    .llc = {.type = SMCR_LLC_CONFIRM_RKEY, .flags = flags_, \
+     .u.confirm_rkey = {.rkey = rkey_, .va = 0x5000}, __VA_ARGS__}
 #define RKEY_CONT(flags_, ...) \
-    {.type = SMCR_LLC_CONFIRM_RKEY_CONT, .flags = flags_, __VA_ARGS__}, 0
+    .llc = {.type = SMCR_LLC_CONFIRM_RKEY_CONT, .flags = flags_, __VA_ARGS__}
 #define DELETE_RKEY(flags_, ...) \
-    {.type = SMCR_LLC_DELETE_RKEY, .flags = flags_, .u.delete_rkey = {1, 0}, __VA_ARGS__}, 0
+    .llc = {.type = SMCR_LLC_DELETE_RKEY, .flags = flags_, .u.delete_rkey = {1, 0}, __VA_ARGS__}
 #define TEST(flags_, data_) \
-    {.type = SMCR_LLC_TEST_LINK, .flags = flags_, .u.test_link = {{data_}}}, 0
-#define REQ_ADD {.type = SMCR_LLC_REQ_ADD_LINK}, 0
+    .llc = {.type = SMCR_LLC_TEST_LINK, .flags = flags_, .u.test_link = {{data_}}}
+#define REQ_ADD .llc = {.type = SMCR_LLC_REQ_ADD_LINK}
 
 /* Link 2, from the offer to its confirmation. */
 #define LINK_2_OFFERED \
-    {SERVER, ADD_OF(0, SERVER_2, TOKENS({0, SERVER_RKEY, 0x201, 0x9000})), 0, 0, ""}
+    {.side = SERVER, ADD_OF(0, SERVER_2, TOKENS({0, SERVER_RKEY, 0x201, 0x9000})), .events = ""}
 #define LINK_2_TAKEN \
-    {CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 1, TO_COME}
+    {.side = CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), .answers = 1, \
+     .events = TO_COME}
 #define LINK_2_CONFIRMED \
-    {SERVER, CONFIRM_OF(0, SERVER_2), 1, 0, ""}, \
-    {CLIENT, CONFIRM_OF(R, CLIENT_2), 1, 3, "link_active lgr_type"}
+    {.side = SERVER, CONFIRM_OF(0, SERVER_2), .on_second = 1, .events = ""}, \
+    {.side = CLIENT, CONFIRM_OF(R, CLIENT_2), .on_second = 1, .answers = 3, \
+     .events = "link_active lgr_type"}
 #define LINK_2 LINK_2_OFFERED, LINK_2_TAKEN, LINK_2_CONFIRMED
 
 /* An RMB's key on a link afterwards. */
@@ -84,142 +86,241 @@ static const struct {
     bool ended;
     rkey_case_t keys[6];
 } cases[] = {
-    {"TEST LINK", {
-        {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 5), 0, 1, ""},
-        {CLIENT, TEST(0, 6), 0, 0, ""}, {SERVER, TEST(R, 6), 0, 3, ""}, STOP}, 1, 0, 0, {{0}}},
-    {"TEST LINK both ways at once", {
-        {SERVER, TEST(0, 0), 0, 0, ""}, {CLIENT, TEST(0, 0), 0, 0, ""},
-        {SERVER, TEST(R, 0), 0, 2, ""}, {CLIENT, TEST(R, 0), 0, 1, ""}, STOP}, 1, 0, 0, {{0}}},
-    {"wrong echo", {
-        {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 9), 0, 1, "llc_not_echoed"}, STOP},
-        1, 0, 0, {{0}}},
-    {"no echo, on another link", {LINK_2, /* its own request is lost */
-        {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 9), 0, 5, "llc_not_echoed"},
-        {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 9), 1, 0, "llc_no_request"},
-        STOP}, 2, SMCR_LINK_ACTIVE, 0, {{0}}},
-    {"without request", {{CLIENT, TEST(R, 5), 0, 0, "llc_unrequested"}, STOP}, 1, 0, 0, {{0}}},
-    {"again, or the answer to a lost request", {
-        {SERVER, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 5), 0, 1, ""},
-        {CLIENT, TEST(R, 5), 0, 0, "llc_unrequested"}, {CLIENT, TEST(R, 6), 0, 0, "llc_no_request"},
-        STOP}, 1, 0, 0, {{0}}},
-    {"two requests that cannot be told apart", {
-        {SERVER, TEST(0, 0), 0, 0, ""}, {SERVER, TEST(0, 0), 0, 0, ""},
-        {CLIENT, TEST(R, 0), 0, 0, ""}, STOP}, 1, 0, 0, {{0}}},
-    {"the response before is lost", {
-        {SERVER, RKEY(0, 0x300), 0, 0, ""}, {SERVER, RKEY(0, 0x301), 0, 0, ""},
-        {CLIENT, RKEY(R, 0x301), 0, 2, ""}, {CLIENT, RKEY(R, 0x300), 0, 1, ""}, STOP},
-        1, 0, 0, {{SERVER, 1, 0x300, 0x300, 0}, {SERVER, 1, 0x301, 0x301, 0}}},
-    {"one's own request is no response's", {
-        {CLIENT, TEST(0, 5), 0, 0, ""}, {CLIENT, TEST(R, 5), 0, 0, "llc_unrequested"}, STOP},
-        1, 0, 0, {{0}}},
-    {"ADD LINK accepted", {LINK_2, STOP}, 2, SMCR_LINK_ACTIVE, 0, {
-        {SERVER, 2, 0x201, SERVER_RKEY, 0}, {CLIENT, 2, 0x101, CLIENT_RKEY, 0},
-        {SERVER, 2, SERVER_RKEY, 0, 0}, {CLIENT, 2, 0x201, 0, 0}}},
-    {"ADD LINK accepted, RKeys follow", {
-        {SERVER, ADD_OF(0, SERVER_2), 0, 0, ""}, {CLIENT, ADD_OF(R, CLIENT_2), 0, 1, TO_COME},
-        {SERVER, CONT(0, 2, TOKENS({0, 0x200, 0x201, 9}, {0, 0x777, 1, 2})), 0, 0, "rkey_unknown"},
-        {CLIENT, CONT(R, 2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 3, ""},
-        {SERVER, CONT(0, 9, TOKENS({0, SERVER_RKEY, 0x299, 0x9000})), 0, 0,
-         "rkey_wrong_link link_unknown_number"}, STOP}, 1, SMCR_LINK_ANNOUNCED, 0, {
-        {SERVER, 2, 0x201, SERVER_RKEY, 0}, {CLIENT, 2, 0x101, CLIENT_RKEY, 0},
-        {SERVER, 2, 1, 0, 0}, {SERVER, 2, 0x299, 0, 0}}},
-    {"ADD LINK rejected", { /* the reply echoes the server's data */
-        LINK_2_OFFERED, {CLIENT, ADD_OF(R | REJECTED, SERVER_2), 0, 1, ""}, STOP},
-        1, SMCR_LINK_REJECTED, 0, {{0}}},
-    {"ADD LINK rejected after acceptance", {
+    {.name = "TEST LINK",
+     .steps = {
+        {.side = SERVER, TEST(0, 5), .events = ""},
+        {.side = CLIENT, TEST(R, 5), .answers = 1, .events = ""},
+        {.side = CLIENT, TEST(0, 6), .events = ""},
+        {.side = SERVER, TEST(R, 6), .answers = 3, .events = ""}, STOP},
+     .active_links = 1},
+    {.name = "TEST LINK both ways at once",
+     .steps = {
+        {.side = SERVER, TEST(0, 0), .events = ""},
+        {.side = CLIENT, TEST(0, 0), .events = ""},
+        {.side = SERVER, TEST(R, 0), .answers = 2, .events = ""},
+        {.side = CLIENT, TEST(R, 0), .answers = 1, .events = ""}, STOP},
+     .active_links = 1},
+    {.name = "wrong echo",
+     .steps = {
+        {.side = SERVER, TEST(0, 5), .events = ""},
+        {.side = CLIENT, TEST(R, 9), .answers = 1, .events = "llc_not_echoed"}, STOP},
+     .active_links = 1},
+    {.name = "no echo, on another link",
+     .steps = {LINK_2, /* its own request is lost */
+        {.side = SERVER, TEST(0, 5), .events = ""},
+        {.side = CLIENT, TEST(R, 9), .answers = 5, .events = "llc_not_echoed"},
+        {.side = SERVER, TEST(0, 5), .events = ""},
+        {.side = CLIENT, TEST(R, 9), .on_second = 1, .events = "llc_no_request"},
+        STOP},
+     .active_links = 2, .second = SMCR_LINK_ACTIVE},
+    {.name = "without request",
+     .steps = {{.side = CLIENT, TEST(R, 5), .events = "llc_unrequested"}, STOP},
+     .active_links = 1},
+    {.name = "again, or the answer to a lost request",
+     .steps = {
+        {.side = SERVER, TEST(0, 5), .events = ""},
+        {.side = CLIENT, TEST(R, 5), .answers = 1, .events = ""},
+        {.side = CLIENT, TEST(R, 5), .events = "llc_unrequested"},
+        {.side = CLIENT, TEST(R, 6), .events = "llc_no_request"},
+        STOP},
+     .active_links = 1},
+    {.name = "two requests that cannot be told apart",
+     .steps = {
+        {.side = SERVER, TEST(0, 0), .events = ""},
+        {.side = SERVER, TEST(0, 0), .events = ""},
+        {.side = CLIENT, TEST(R, 0), .events = ""}, STOP},
+     .active_links = 1},
+    {.name = "the response before is lost",
+     .steps = {
+        {.side = SERVER, RKEY(0, 0x300), .events = ""},
+        {.side = SERVER, RKEY(0, 0x301), .events = ""},
+        {.side = CLIENT, RKEY(R, 0x301), .answers = 2, .events = ""},
+        {.side = CLIENT, RKEY(R, 0x300), .answers = 1, .events = ""}, STOP},
+     .active_links = 1,
+     .keys = {{.side = SERVER, .link = 1, .rkey = 0x300, .primary = 0x300},
+              {.side = SERVER, .link = 1, .rkey = 0x301, .primary = 0x301}}},
+    {.name = "one's own request is no response's",
+     .steps = {
+        {.side = CLIENT, TEST(0, 5), .events = ""},
+        {.side = CLIENT, TEST(R, 5), .events = "llc_unrequested"}, STOP},
+     .active_links = 1},
+    {.name = "ADD LINK accepted", .steps = {LINK_2, STOP}, .active_links = 2,
+     .second = SMCR_LINK_ACTIVE,
+     .keys = {
+        {.side = SERVER, .link = 2, .rkey = 0x201, .primary = SERVER_RKEY},
+        {.side = CLIENT, .link = 2, .rkey = 0x101, .primary = CLIENT_RKEY},
+        {.side = SERVER, .link = 2, .rkey = SERVER_RKEY},
+        {.side = CLIENT, .link = 2, .rkey = 0x201}}},
+    {.name = "ADD LINK accepted, RKeys follow",
+     .steps = {
+        {.side = SERVER, ADD_OF(0, SERVER_2), .events = ""},
+        {.side = CLIENT, ADD_OF(R, CLIENT_2), .answers = 1, .events = TO_COME},
+        {.side = SERVER, CONT(0, 2, TOKENS({0, 0x200, 0x201, 9}, {0, 0x777, 1, 2})),
+         .events = "rkey_unknown"},
+        {.side = CLIENT, CONT(R, 2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), .answers = 3,
+         .events = ""},
+        {.side = SERVER, CONT(0, 9, TOKENS({0, SERVER_RKEY, 0x299, 0x9000})),
+         .events = "rkey_wrong_link link_unknown_number"}, STOP},
+     .active_links = 1, .second = SMCR_LINK_ANNOUNCED,
+     .keys = {
+        {.side = SERVER, .link = 2, .rkey = 0x201, .primary = SERVER_RKEY},
+        {.side = CLIENT, .link = 2, .rkey = 0x101, .primary = CLIENT_RKEY},
+        {.side = SERVER, .link = 2, .rkey = 1}, {.side = SERVER, .link = 2, .rkey = 0x299}}},
+    {.name = "ADD LINK rejected",
+     .steps = { /* the reply echoes the server's data */
+        LINK_2_OFFERED,
+        {.side = CLIENT, ADD_OF(R | REJECTED, SERVER_2), .answers = 1, .events = ""}, STOP},
+     .active_links = 1, .second = SMCR_LINK_REJECTED},
+    {.name = "ADD LINK rejected after acceptance",
+     .steps = {
         LINK_2_OFFERED, LINK_2_TAKEN,
-        {CLIENT, ADD_OF(R | REJECTED, SERVER_2), 0, 1, "llc_second_answer"}, STOP},
-        1, SMCR_LINK_REJECTED, 0, {{0}}},
-    {"ADD LINK anew, with another queue pair", {
-        {SERVER, ADD(0, 0x12, 0x3f), 0, 0, ""}, LINK_2_OFFERED,
-        {CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 0, ""}, STOP},
-        1, SMCR_LINK_REJECTED, 0, {{CLIENT, 2, 0x101, CLIENT_RKEY, 0}}},
-    {"ADD LINK anew, with the same queue pair", {
+        {.side = CLIENT, ADD_OF(R | REJECTED, SERVER_2), .answers = 1,
+         .events = "llc_second_answer"}, STOP},
+     .active_links = 1, .second = SMCR_LINK_REJECTED},
+    {.name = "ADD LINK anew, with another queue pair",
+     .steps = {
+        {.side = SERVER, ADD(0, 0x12, 0x3f), .events = ""}, LINK_2_OFFERED,
+        {.side = CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})),
+         .events = ""}, STOP},
+     .active_links = 1, .second = SMCR_LINK_REJECTED,
+     .keys = {{.side = CLIENT, .link = 2, .rkey = 0x101, .primary = CLIENT_RKEY}}},
+    {.name = "ADD LINK anew, with the same queue pair",
+     .steps = {
         LINK_2_OFFERED, LINK_2_OFFERED,
-        {CLIENT, ADD_OF(R, CLIENT_2), 0, 0, ""}, STOP},
-        1, SMCR_LINK_ANNOUNCED, 0, {{SERVER, 2, 0x201, SERVER_RKEY, 0}}},
-    {"ADD LINK without its request", {
-        {CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})), 0, 0,
-         "llc_unrequested link_unknown_number"},
-        {SERVER, CONFIRM_OF(0, SERVER_2), 1, 0, ""},
+        {.side = CLIENT, ADD_OF(R, CLIENT_2), .events = ""}, STOP},
+     .active_links = 1, .second = SMCR_LINK_ANNOUNCED,
+     .keys = {{.side = SERVER, .link = 2, .rkey = 0x201, .primary = SERVER_RKEY}}},
+    {.name = "ADD LINK without its request",
+     .steps = {
+        {.side = CLIENT, ADD_OF(R, CLIENT_2, TOKENS({0, CLIENT_RKEY, 0x101, 0x8000})),
+         .events = "llc_unrequested link_unknown_number"},
+        {.side = SERVER, CONFIRM_OF(0, SERVER_2), .on_second = 1, .events = ""},
         /* of what the absent request may have told */
-        {CLIENT, CONFIRM_OF(R, CLIENT_2), 1, 2, "rkey_not_on_link link_active lgr_type"}, STOP},
-        2, SMCR_LINK_ACTIVE, 0, {{CLIENT, 2, 0x101, CLIENT_RKEY, 0}}},
-    {"a client asks for a link (v1)", {
-        {CLIENT, ADD(0, 0x11, 0), 0, 0, "llc_wish_ignored"},
-        {SERVER, ADD_OF(0, SERVER_2), 0, 1, ""},
-        {CLIENT, ADD_OF(R, CLIENT_2), 0, 2, TO_COME}, STOP}, 1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
-    {"a client asks for a link (v2)", {
-        {CLIENT, REQ_ADD, 0, 0, "llc_wish_ignored"}, {SERVER, ADD_OF(0, SERVER_2), 0, 1, ""}, STOP},
-        1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
-    {"a client offers a link", { /* only servers do that */
-        {CLIENT, ADD_OF(0, CLIENT_2), 0, 0, "llc_wrong_sender"}, STOP}, 1, 0, 0, {{0}}},
-    {"CONFIRM LINK names another queue pair", {
+        {.side = CLIENT, CONFIRM_OF(R, CLIENT_2), .on_second = 1, .answers = 2,
+         .events = "rkey_not_on_link link_active lgr_type"}, STOP},
+     .active_links = 2, .second = SMCR_LINK_ACTIVE,
+     .keys = {{.side = CLIENT, .link = 2, .rkey = 0x101, .primary = CLIENT_RKEY}}},
+    {.name = "a client asks for a link (v1)",
+     .steps = {
+        {.side = CLIENT, ADD(0, 0x11, 0), .events = "llc_wish_ignored"},
+        {.side = SERVER, ADD_OF(0, SERVER_2), .answers = 1, .events = ""},
+        {.side = CLIENT, ADD_OF(R, CLIENT_2), .answers = 2, .events = TO_COME}, STOP},
+     .active_links = 1, .second = SMCR_LINK_ANNOUNCED},
+    {.name = "a client asks for a link (v2)",
+     .steps = {
+        {.side = CLIENT, REQ_ADD, .events = "llc_wish_ignored"},
+        {.side = SERVER, ADD_OF(0, SERVER_2), .answers = 1, .events = ""}, STOP},
+     .active_links = 1, .second = SMCR_LINK_ANNOUNCED},
+    {.name = "a client offers a link",
+     .steps = { /* only servers do that */
+        {.side = CLIENT, ADD_OF(0, CLIENT_2), .events = "llc_wrong_sender"}, STOP},
+     .active_links = 1},
+    {.name = "CONFIRM LINK names another queue pair",
+     .steps = {
         LINK_2_OFFERED, LINK_2_TAKEN,
-        {SERVER, CONFIRM_(0, 0x12, 0x99), 1, 0, "link_mismatch"}, STOP},
-        1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
-    {"CONFIRM RKEY on two links", {LINK_2,
-        {CLIENT, RKEY(0, 0x300, TOKENS({2, 0, 0x301, 0x5000})), 0, 0, ""},
-        {SERVER, RKEY(R, 0x300, TOKENS({2, 0, 0x301, 0x5000})), 0, 5, ""}, STOP},
-        2, SMCR_LINK_ACTIVE, 0, {
-        {CLIENT, 1, 0x300, 0x300, 0}, {CLIENT, 2, 0x301, 0x300, 0}, {SERVER, 1, 0x300, 0, 0},
-        {SERVER, 2, 0x301, 0, 0}}},
-    {"CONFIRM RKEY, sent on link 2", {LINK_2,
-        {CLIENT, RKEY(0, 0x301, TOKENS({1, 0, 0x300, 0x5000})), 1, 0, ""}, STOP},
-        2, SMCR_LINK_ACTIVE, 0, {{CLIENT, 1, 0x300, 0x300, 0}, {CLIENT, 2, 0x301, 0x300, 0}}},
-    {"CONFIRM RKEY with continuation", {LINK_2,
-        {SERVER, RKEY(0, 0x300), 0, 0, "rkey_link_missing"},
-        {SERVER, RKEY_CONT(0, TOKENS({2, 0, 0x301, 0x5000}, {7, 0, 0x302, 0x5000})), 0, 0,
-         "rkey_wrong_link rkey_count link_unknown_number"},
-        {CLIENT, RKEY_CONT(R, TOKENS({2, 0, 0x399, 0x5000})), 0, 6, "llc_not_echoed"}, STOP},
-        2, SMCR_LINK_ACTIVE, 0, {
-        {SERVER, 1, 0x300, 0x300, 0}, {SERVER, 2, 0x301, 0x300, 0}, {SERVER, 2, 0x399, 0, 0},
-        {CLIENT, 2, 0x301, 0, 0}}},
-    {"continuation without CONFIRM RKEY", {LINK_2,
-        {SERVER, RKEY_CONT(0, TOKENS({2, 0, 0x301, 0x5000})), 0, 0, "rkey_count"}, STOP},
-        2, SMCR_LINK_ACTIVE, 0, {{SERVER, 2, 0x301, 0, 0}}},
-    {"DELETE RKEY", {LINK_2, /* one link's RKey frees the RMB on all */
-        {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, "rkey_deleted_in_use"},
-        {CLIENT, DELETE_RKEY(R, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 5, ""}, STOP},
-        2, SMCR_LINK_ACTIVE, 0, {
-        {SERVER, 1, SERVER_RKEY, SERVER_RKEY, 1}, {SERVER, 2, 0x201, SERVER_RKEY, 1},
-        {CLIENT, 1, CLIENT_RKEY, CLIENT_RKEY, 0}}},
-    {"DELETE RKEY of the peer's RMB", {
-        {CLIENT, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0,
-         "rkey_not_announced rkey_unknown"}, STOP}, 1, 0, 0, {
-        {SERVER, 1, SERVER_RKEY, SERVER_RKEY, 0}}},
-    {"RKey used again", {
-        {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, "rkey_deleted_in_use"},
-        {CLIENT, DELETE_RKEY(R, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 1, ""},
-        {SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), 0, 0, "rkey_unknown"},
-        {SERVER, RKEY(0, SERVER_RKEY), 0, 0, ""}, STOP},
-        1, 0, 0, {{SERVER, 1, SERVER_RKEY, SERVER_RKEY, 0}}},
-    {"DELETE LINK by the server", {LINK_2,
-        {SERVER, DELETE(0, 2, 0x10000), 0, 0, "link_lost link_deleted lgr_type"},
-        {CLIENT, DELETE(R, 2, 0x10000), 0, 5, ""}, STOP}, 1, SMCR_LINK_DELETED, 0, {{0}}},
-    {"DELETE LINK of a link that was never confirmed", {LINK_2_OFFERED, LINK_2_TAKEN,
-        {SERVER, CONFIRM_OF(0, SERVER_2), 1, 0, ""},
-        {SERVER, DELETE(0, 2, 0x10000), 0, 0, "link_deleted"}, STOP},
-        1, SMCR_LINK_DELETED, 0, {{0}}},
-    {"DELETE LINK by the client", {LINK_2, /* asks the server to do it */
-        {CLIENT, DELETE(0, 2, 0x10000), 0, 0, "link_lost link_delete_asked"},
-        {SERVER, DELETE(0, 2, 0x10000), 0, 5, "link_deleted lgr_type"},
-        {CLIENT, DELETE(R, 2, 0x100000), 0, 6, ""}, STOP}, 1, SMCR_LINK_DELETED, 0, {{0}}},
-    {"DELETE LINK as an answer", { /* though it does not say that it is a response */
-        {SERVER, DELETE(0, 1, 0x100000), 0, 0, "delete_link_reason_kind"}, STOP}, 1, 0, 0, {{0}}},
-    {"DELETE LINK of an unknown link", {
-        {SERVER, DELETE(0, 9, 0x10000), 0, 0, "link_unknown_number"}, STOP}, 1, 0, 0, {{0}}},
-    {"DELETE LINK for all", {LINK_2,
-        {SERVER, DELETE(ALL, 0, 0x30000), 0, 0, "lgr_ended lgr_lost"}, STOP},
-        0, SMCR_LINK_DELETED, 1, {{0}}},
-    {"DELETE LINK of the only link", {
-        {SERVER, DELETE(0, 1, 0x30000), 0, 0, "link_deleted lgr_lost"}, STOP}, 0, 0, 1, {{0}}},
-    {"unknown and optional types", {
-        {SERVER, {.type = 0x8a}, 0, 0, 0, ""}, {SERVER, {.type = 0x0a}, 0, 0, 0, ""},
-        {SERVER, {.type = 0x00}, 0, 0, 0, ""}, STOP}, 1, 0, 0, {{0}}},
-    {"RKeys change while links do", {
-        LINK_2_OFFERED, {CLIENT, RKEY(0, 0x300), 0, 0, "llc_collision"}, STOP},
-        1, SMCR_LINK_ANNOUNCED, 0, {{0}}},
+        {.side = SERVER, CONFIRM_(0, 0x12, 0x99), .on_second = 1, .events = "link_mismatch"}, STOP},
+     .active_links = 1, .second = SMCR_LINK_ANNOUNCED},
+    {.name = "CONFIRM RKEY on two links",
+     .steps = {LINK_2,
+        {.side = CLIENT, RKEY(0, 0x300, TOKENS({2, 0, 0x301, 0x5000})), .events = ""},
+        {.side = SERVER, RKEY(R, 0x300, TOKENS({2, 0, 0x301, 0x5000})), .answers = 5,
+         .events = ""}, STOP},
+     .active_links = 2, .second = SMCR_LINK_ACTIVE,
+     .keys = {
+        {.side = CLIENT, .link = 1, .rkey = 0x300, .primary = 0x300},
+        {.side = CLIENT, .link = 2, .rkey = 0x301, .primary = 0x300},
+        {.side = SERVER, .link = 1, .rkey = 0x300}, {.side = SERVER, .link = 2, .rkey = 0x301}}},
+    {.name = "CONFIRM RKEY, sent on link 2",
+     .steps = {LINK_2,
+        {.side = CLIENT, RKEY(0, 0x301, TOKENS({1, 0, 0x300, 0x5000})), .on_second = 1,
+         .events = ""}, STOP},
+     .active_links = 2, .second = SMCR_LINK_ACTIVE,
+     .keys = {{.side = CLIENT, .link = 1, .rkey = 0x300, .primary = 0x300},
+              {.side = CLIENT, .link = 2, .rkey = 0x301, .primary = 0x300}}},
+    {.name = "CONFIRM RKEY with continuation",
+     .steps = {LINK_2,
+        {.side = SERVER, RKEY(0, 0x300), .events = "rkey_link_missing"},
+        {.side = SERVER, RKEY_CONT(0, TOKENS({2, 0, 0x301, 0x5000}, {7, 0, 0x302, 0x5000})),
+         .events = "rkey_wrong_link rkey_count link_unknown_number"},
+        {.side = CLIENT, RKEY_CONT(R, TOKENS({2, 0, 0x399, 0x5000})), .answers = 6,
+         .events = "llc_not_echoed"}, STOP},
+     .active_links = 2, .second = SMCR_LINK_ACTIVE,
+     .keys = {
+        {.side = SERVER, .link = 1, .rkey = 0x300, .primary = 0x300},
+        {.side = SERVER, .link = 2, .rkey = 0x301, .primary = 0x300},
+        {.side = SERVER, .link = 2, .rkey = 0x399}, {.side = CLIENT, .link = 2, .rkey = 0x301}}},
+    {.name = "continuation without CONFIRM RKEY",
+     .steps = {LINK_2,
+        {.side = SERVER, RKEY_CONT(0, TOKENS({2, 0, 0x301, 0x5000})), .events = "rkey_count"},
+        STOP},
+     .active_links = 2, .second = SMCR_LINK_ACTIVE,
+     .keys = {{.side = SERVER, .link = 2, .rkey = 0x301}}},
+    {.name = "DELETE RKEY",
+     .steps = {LINK_2, /* one link's RKey frees the RMB on all */
+        {.side = SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})),
+         .events = "rkey_deleted_in_use"},
+        {.side = CLIENT, DELETE_RKEY(R, TOKENS({0, 0, SERVER_RKEY, 0})), .answers = 5,
+         .events = ""}, STOP},
+     .active_links = 2, .second = SMCR_LINK_ACTIVE,
+     .keys = {
+        {.side = SERVER, .link = 1, .rkey = SERVER_RKEY, .primary = SERVER_RKEY, .deleted = 1},
+        {.side = SERVER, .link = 2, .rkey = 0x201, .primary = SERVER_RKEY, .deleted = 1},
+        {.side = CLIENT, .link = 1, .rkey = CLIENT_RKEY, .primary = CLIENT_RKEY}}},
+    {.name = "DELETE RKEY of the peer's RMB",
+     .steps = {
+        {.side = CLIENT, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})),
+         .events = "rkey_not_announced rkey_unknown"}, STOP},
+     .active_links = 1,
+     .keys = {{.side = SERVER, .link = 1, .rkey = SERVER_RKEY, .primary = SERVER_RKEY}}},
+    {.name = "RKey used again",
+     .steps = {
+        {.side = SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})),
+         .events = "rkey_deleted_in_use"},
+        {.side = CLIENT, DELETE_RKEY(R, TOKENS({0, 0, SERVER_RKEY, 0})), .answers = 1,
+         .events = ""},
+        {.side = SERVER, DELETE_RKEY(0, TOKENS({0, 0, SERVER_RKEY, 0})), .events = "rkey_unknown"},
+        {.side = SERVER, RKEY(0, SERVER_RKEY), .events = ""}, STOP},
+     .active_links = 1,
+     .keys = {{.side = SERVER, .link = 1, .rkey = SERVER_RKEY, .primary = SERVER_RKEY}}},
+    {.name = "DELETE LINK by the server",
+     .steps = {LINK_2,
+        {.side = SERVER, DELETE(0, 2, 0x10000), .events = "link_lost link_deleted lgr_type"},
+        {.side = CLIENT, DELETE(R, 2, 0x10000), .answers = 5, .events = ""}, STOP},
+     .active_links = 1, .second = SMCR_LINK_DELETED},
+    {.name = "DELETE LINK of a link that was never confirmed",
+     .steps = {LINK_2_OFFERED, LINK_2_TAKEN,
+        {.side = SERVER, CONFIRM_OF(0, SERVER_2), .on_second = 1, .events = ""},
+        {.side = SERVER, DELETE(0, 2, 0x10000), .events = "link_deleted"}, STOP},
+     .active_links = 1, .second = SMCR_LINK_DELETED},
+    {.name = "DELETE LINK by the client",
+     .steps = {LINK_2, /* asks the server to do it */
+        {.side = CLIENT, DELETE(0, 2, 0x10000), .events = "link_lost link_delete_asked"},
+        {.side = SERVER, DELETE(0, 2, 0x10000), .answers = 5, .events = "link_deleted lgr_type"},
+        {.side = CLIENT, DELETE(R, 2, 0x100000), .answers = 6, .events = ""}, STOP},
+     .active_links = 1, .second = SMCR_LINK_DELETED},
+    {.name = "DELETE LINK as an answer",
+     .steps = { /* though it does not say that it is a response */
+        {.side = SERVER, DELETE(0, 1, 0x100000), .events = "delete_link_reason_kind"}, STOP},
+     .active_links = 1},
+    {.name = "DELETE LINK of an unknown link",
+     .steps = {{.side = SERVER, DELETE(0, 9, 0x10000), .events = "link_unknown_number"}, STOP},
+     .active_links = 1},
+    {.name = "DELETE LINK for all",
+     .steps = {LINK_2,
+        {.side = SERVER, DELETE(ALL, 0, 0x30000), .events = "lgr_ended lgr_lost"}, STOP},
+     .second = SMCR_LINK_DELETED, .ended = 1},
+    {.name = "DELETE LINK of the only link",
+     .steps = {{.side = SERVER, DELETE(0, 1, 0x30000), .events = "link_deleted lgr_lost"}, STOP},
+     .ended = 1},
+    {.name = "unknown and optional types",
+     .steps = {
+        {.side = SERVER, .llc = {.type = 0x8a}, .events = ""},
+        {.side = SERVER, .llc = {.type = 0x0a}, .events = ""},
+        {.side = SERVER, .llc = {.type = 0x00}, .events = ""}, STOP},
+     .active_links = 1},
+    {.name = "RKeys change while links do",
+     .steps = { LINK_2_OFFERED, {.side = CLIENT, RKEY(0, 0x300), .events = "llc_collision"}, STOP},
+     .active_links = 1, .second = SMCR_LINK_ANNOUNCED},
 };
 
 static void
@@ -320,42 +421,46 @@ pause(capture_t *capture, uint64_t microseconds)
 }
 
 /* The client begins an exchange while the server's is open: when do the two cross? */
+static const struct {
+    uint32_t acked, later; /* microseconds to the acknowledgement (0: none), and on */
+    bool crosses;
+} crossings[] = {
+    {.later = 1000, .crosses = true}, {.later = 102000, .crosses = true},
+    {.acked = 100, .later = 1, .crosses = true}, {.acked = 100, .later = 1000, .crosses = true},
+    {.acked = 100, .later = 1001}, {.acked = 4000, .later = 1001, .crosses = true},
+    {.acked = 4000, .later = 4000, .crosses = true}, {.acked = 4000, .later = 4001},
+};
+
 static void
 test_crossing(void)
 {
-    static const struct {
-        uint32_t acked, later; /* microseconds to the acknowledgement (0: none), and on */
-        bool crosses;
-    } rows[] = {
-        {0, 1000, true}, {0, 102000, true}, {100, 1, true},
-        {100, 1000, true}, {100, 1001, false}, {4000, 1001, true}, {4000, 4000, true},
-        {4000, 4001, false},
-    };
     const step_t exchanges[][2] = {
-        {LINK_2_OFFERED, {CLIENT, RKEY(0, 0x300), 0, 0, ""}},
-        {{SERVER, RKEY(0, 0x300), 0, 0, ""}, {CLIENT, ADD(0, 0x11, 0), 0, 0, ""}},
-        {{SERVER, DELETE(0, 1, 0x10000), 0, 0, ""}, {CLIENT, DELETE(0, 1, 0x10000), 0, 0, ""}},
+        {LINK_2_OFFERED, {.side = CLIENT, RKEY(0, 0x300), .events = ""}},
+        {{.side = SERVER, RKEY(0, 0x300), .events = ""},
+         {.side = CLIENT, ADD(0, 0x11, 0), .events = ""}},
+        {{.side = SERVER, DELETE(0, 1, 0x10000), .events = ""},
+         {.side = CLIENT, DELETE(0, 1, 0x10000), .events = ""}},
     };
 
-    for (unsigned row = 0; row < G_N_ELEMENTS(rows); row++)
+    for (unsigned row = 0; row < G_N_ELEMENTS(crossings); row++)
         for (unsigned kind = 0; kind < G_N_ELEMENTS(exchanges); kind++) {
             capture_t capture;
             capture_open(&capture);
             first_contact(&capture);
             confirm_first_link(&capture);
             play_step(&capture, &exchanges[kind][0]);
-            pause(&capture, rows[row].acked);
-            if (rows[row].acked)
+            pause(&capture, crossings[row].acked);
+            if (crossings[row].acked)
                 play_ack(&capture, CLIENT, capture.roce.psn);
-            pause(&capture, rows[row].later);
+            pause(&capture, crossings[row].later);
             play_step(&capture, &exchanges[kind][1]);
             bool same = kind == 2; /* is waited for as long as the capture lasts */
-            bool crosses = rows[row].crosses || (same && !rows[row].acked);
+            bool crosses = crossings[row].crosses || (same && !crossings[row].acked);
             const smcr_event_t *event = capture.record.events;
             while (event && event->id != SMCR_EVENT_llc_collision)
                 event = event->next;
             g_assert_cmpint(event != NULL, ==, crosses);
-            if (event && !rows[row].acked) /* the acknowledgement may be absent */
+            if (event && !crossings[row].acked) /* the acknowledgement may be absent */
                 g_assert_false(smcr_doubt_proof_holds(capture.state, event->claim));
             capture_close(&capture);
         }
@@ -365,8 +470,10 @@ test_crossing(void)
 static void
 test_end_of_group(void)
 {
-    const step_t by_server = {SERVER, DELETE(ALL, 0, 0x30000), 0, 0, ""};
-    const step_t by_client = {CLIENT, DELETE(ALL, 0, 0x30000), 0, 0, ""};
+    const step_t by_server =
+        {.side = SERVER, DELETE(ALL, 0, 0x30000), .events = ""};
+    const step_t by_client =
+        {.side = CLIENT, DELETE(ALL, 0, 0x30000), .events = ""};
 
     for (unsigned late = 0; late < 2; late++) {
         capture_t capture;
@@ -459,8 +566,10 @@ test_deferred(void)
         uint32_t rkey;
         bool delete;
         smcr_flow_order_t order;
-    } sent[] = {{2, 0x300, true, SMCR_FLOW_IS_BEHIND}, {1, 0x300, false, SMCR_FLOW_IS_LATE},
-                {3, 0x301, false, SMCR_FLOW_IS_BEHIND}, {1, 0x300, false, SMCR_FLOW_IS_REPEAT}};
+    } sent[] = {{.psn = 2, .rkey = 0x300, .delete = true, .order = SMCR_FLOW_IS_BEHIND},
+                {.psn = 1, .rkey = 0x300, .order = SMCR_FLOW_IS_LATE},
+                {.psn = 3, .rkey = 0x301, .order = SMCR_FLOW_IS_BEHIND},
+                {.psn = 1, .rkey = 0x300, .order = SMCR_FLOW_IS_REPEAT}};
 
     capture_open(&capture);
     const smcr_conn_t *conn = first_contact(&capture);

@@ -110,7 +110,7 @@ test_first_missing(void)
         uint32_t gap; /* packets between the LAST and the CDC message */
         uint32_t prod;
         bool placed;
-    } cases[] = {{0, 2500, true}, {1, 2500, false}, {0, 1000, false}};
+    } cases[] = {{.prod = 2500, .placed = true}, {.gap = 1, .prod = 2500}, {.prod = 1000}};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         capture_t capture;
@@ -167,7 +167,8 @@ test_claim(void)
         uint32_t count; /* of the message's producer cursor, in the third round */
         bool placed;
         uint16_t port; /* of the server */
-    } cases[] = {{3500, true, 80}, {3600, false, 80}, {900, false, 0}};
+    } cases[] = {{.count = 3500, .placed = true, .port = 80}, {.count = 3600, .port = 80},
+                 {.count = 900}};
     const smcr_ib_headers_t parts[] = {first, middle, last};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {

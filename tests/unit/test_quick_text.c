@@ -49,10 +49,10 @@ static const struct {
     void (*put)(smcr_quick_text_t *text);
     const char *whole;
 } texts[] = {
-    {"text", put_text, "46464 \u2192 8080 \U0001f600x"},
-    {"least", put_least, "00.0000000000x000000"},
-    {"most", put_most, "4294967295 18446744073.709551615 0xffffff"},
-    {"others", put_others, "10201.0002000000x000101"},
+    {.name = "text", .put = put_text, .whole = "46464 \u2192 8080 \U0001f600x"},
+    {.name = "least", .put = put_least, .whole = "00.0000000000x000000"},
+    {.name = "most", .put = put_most, .whole = "4294967295 18446744073.709551615 0xffffff"},
+    {.name = "others", .put = put_others, .whole = "10201.0002000000x000101"},
 };
 
 /* A text that is cut has the characters of the whole that fit. */

@@ -38,83 +38,144 @@ static const struct {
     uint32_t first_psn;
     step_t steps[10];
 } cases[] = {
-    {"ONLY", 0, {
-        {ONLY, 0, KEY, 0, 100, 0, NEXT, 1, 0, 0, ""},
-        {ONLY, 1, KEY, 100, 3, 0, NEXT, 1, 100, 0, ""}}},
-    {"FIRST, MIDDLE, LAST", 0, {
-        {FIRST, 0, KEY, 50, 1024, 2500, NEXT, 1, 50, 0, ""},
-        {MIDDLE, 1, 0, 0, 1024, 0, NEXT, 1, 1074, 0, ""},
-        {LAST, 2, 0, 0, 452, 0, NEXT, 1, 2098, 0, ""},
-        {ONLY, 3, KEY, 2550, 10, 0, NEXT, 1, 2550, 0, ""}}},
-    {"over the wrap of PSNs", 0xfffffe, {
-        {FIRST, 0, KEY, 0, 1024, 4096, NEXT, 1, 0, 0, ""},
-        {MIDDLE, 1, 0, 0, 1024, 0, NEXT, 1, 1024, 0, ""},
-        {MIDDLE, 2, 0, 0, 1024, 0, NEXT, 1, 2048, 0, ""},
-        {LAST, 3, 0, 0, 1024, 0, NEXT, 1, 3072, 0, ""}}},
-    {"a MIDDLE lost by the capture", 0, {
-        {FIRST, 0, KEY, 0, 1024, 4096, NEXT, 1, 0, 0, ""},
-        {MIDDLE, 2, 0, 0, 1024, 0, NEXT, 1, 2048, 0, "absent"},
-        {LAST, 3, 0, 0, 1024, 0, NEXT, 1, 3072, 0, ""}}},
-    {"retransmitted", 0, {
-        {FIRST, 0, KEY, 0, 1024, 2048, NEXT, 1, 0, 0, ""},
-        {LAST, 1, 0, 0, 1024, 0, NEXT, 1, 1024, 0, ""},
-        {FIRST, 0, KEY, 0, 1024, 2048, REPEAT, 1, 0, 0, "retransmission"},
-        {LAST, 1, 0, 0, 1024, 0, REPEAT, 1, 1024, 0, "retransmission"},
-        {ONLY, 2, KEY, 2048, 1, 0, NEXT, 1, 2048, 0, ""},
-        {LAST, 1, 0, 0, 1024, 0, REPEAT, 1, 1024, 0, "retransmission"}}},
-    {"lost on the wire", 0, {
-        {ONLY, 0, KEY, 0, 10, 0, NEXT, 1, 0, 0, ""},
-        {ACK, 0, 0, 0, 0, 0, 0, 0, 0, 0, ""},
-        {FIRST, 2, KEY, 20, 1024, 2048, BEHIND, 1, 20, 0, "absent"},
-        {LAST, 3, 0, 0, 1024, 0, BEHIND, 1, 1044, 0, ""},
-        {NAK, 1, 0, 0, 0, 0, 0, 0, 0, 0, "nak"},
-        {ONLY, 1, KEY, 10, 10, 0, LATE, 1, 10, 0, ""},
-        {FIRST, 2, KEY, 20, 1024, 2048, REPEAT, 1, 20, 0, "retransmission"},
-        {LAST, 3, 0, 0, 1024, 0, REPEAT, 1, 1044, 0, "retransmission"}}},
-    {"a NAK acknowledges what is before", 0, {
-        {ONLY, 0, KEY, 0, 10, 0, NEXT, 1, 0, 0, ""},
-        {ACK, 0, 0, 0, 0, 0, 0, 0, 0, 0, ""},
-        {ONLY, 2, KEY, 20, 10, 0, BEHIND, 1, 20, 0, "absent"},
-        {NAK, 3, 0, 0, 0, 0, 0, 0, 0, 0, "nak"},
-        {ONLY, 3, KEY, 30, 10, 0, NEXT, 1, 30, 0, ""}}},
-    {"no receive buffer", 0, {
-        {ONLY, 0, KEY, 0, 10, 0, NEXT, 1, 0, 0, ""},
-        {RNR, 0, 0, 0, 0, 0, 0, 0, 0, 0, "rnr_nak"},
-        {ONLY, 0, KEY, 0, 10, 0, REPEAT, 1, 0, 0, "retransmission"}}},
-    {"unknown RKey", 0, {
-        {ONLY, 0, 0x999, 0, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN, "write_unknown_rkey"}}},
-    {"the writer's own RKey", 0, {
-        {ONLY, 0, SERVER_RKEY, 0, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN, "write_unknown_rkey"}}},
-    {"element 2", 0, {
-        {ONLY, 0, KEY, ELEMENT, 10, 0, NEXT, 2, 0, 1, ""},
-        {FIRST, 1, KEY, ELEMENT + 10, 1024, 2048, NEXT, 2, 10, 1, ""},
-        {LAST, 2, 0, 0, 1024, 0, NEXT, 2, 1034, 1, ""}}},
-    {"up to the end of the element", 0, {
-        {ONLY, 0, KEY, ELEMENT - 10, 10, 0, NEXT, 1, ELEMENT - 10, 0, ""}}},
-    {"over the end of the element", 0, {
-        {ONLY, 0, KEY, ELEMENT - 10, 11, 0, NEXT, 1, ELEMENT - 10, 0,
-         "write_outside"}}},
-    {"element without connection", 0, {
-        {ONLY, 0, KEY, 2 * ELEMENT, 10, 0, NEXT, 3, 0, NO_CONN, "write_outside"}}},
-    {"before the RMB", 0, {
-        {ONLY, 0, KEY, -1, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN, "write_outside"}}},
-    {"far behind the RMB", 0, {
-        {ONLY, 0, KEY, INT64_C(255) * ELEMENT, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN,
-         "write_outside"},
-        {ONLY, 1, KEY, INT64_C(1) << 40, 10, 0, NEXT, 0, NOT_PLACED, NO_CONN, "write_outside"}}},
-    {"MIDDLE without FIRST", 0, {
-        {MIDDLE, 0, 0, 0, 1024, 0, NEXT, 0, NOT_PLACED, NO_CONN, "write_no_start"}}},
-    {"LAST behind its request", 0, {
-        {FIRST, 0, KEY, 0, 1024, 2048, NEXT, 1, 0, 0, ""},
-        {LAST, 2, 0, 0, 1024, 0, NEXT, 0, NOT_PLACED, NO_CONN, "absent write_no_start"}}},
-    {"LAST behind an ONLY", 0, {
-        {ONLY, 0, KEY, 0, 1024, 0, NEXT, 1, 0, 0, ""},
-        {LAST, 1, 0, 0, 1024, 0, NEXT, 0, NOT_PLACED, NO_CONN, "write_no_start"}}},
-    {"FIRST without payload", 0, {
-        {FIRST, 0, KEY, 0, 0, 2048, NEXT, 1, 0, 0, ""}}},
-    {"another request with the same PSN", 0, {
-        {ONLY, 0, KEY, 0, 10, 0, NEXT, 1, 0, 0, ""},
-        {ONLY, 0, KEY, 70, 10, 0, REPEAT, 1, 70, 0, "retransmission"}}},
+    {.name = "ONLY",
+     .steps = {
+        {.type = ONLY, .rkey = KEY, .length = 100, .order = NEXT, .index = 1, .events = ""},
+        {.type = ONLY, .psn = 1, .rkey = KEY, .at = 100, .length = 3, .order = NEXT, .index = 1,
+         .offset = 100, .events = ""}}},
+    {.name = "FIRST, MIDDLE, LAST",
+     .steps = {
+        {.type = FIRST, .rkey = KEY, .at = 50, .length = 1024, .request = 2500, .order = NEXT,
+         .index = 1, .offset = 50, .events = ""},
+        {.type = MIDDLE, .psn = 1, .length = 1024, .order = NEXT, .index = 1, .offset = 1074,
+         .events = ""},
+        {.type = LAST, .psn = 2, .length = 452, .order = NEXT, .index = 1, .offset = 2098,
+         .events = ""},
+        {.type = ONLY, .psn = 3, .rkey = KEY, .at = 2550, .length = 10, .order = NEXT, .index = 1,
+         .offset = 2550, .events = ""}}},
+    {.name = "over the wrap of PSNs", .first_psn = 0xfffffe,
+     .steps = {
+        {.type = FIRST, .rkey = KEY, .length = 1024, .request = 4096, .order = NEXT, .index = 1,
+         .events = ""},
+        {.type = MIDDLE, .psn = 1, .length = 1024, .order = NEXT, .index = 1, .offset = 1024,
+         .events = ""},
+        {.type = MIDDLE, .psn = 2, .length = 1024, .order = NEXT, .index = 1, .offset = 2048,
+         .events = ""},
+        {.type = LAST, .psn = 3, .length = 1024, .order = NEXT, .index = 1, .offset = 3072,
+         .events = ""}}},
+    {.name = "a MIDDLE lost by the capture",
+     .steps = {
+        {.type = FIRST, .rkey = KEY, .length = 1024, .request = 4096, .order = NEXT, .index = 1,
+         .events = ""},
+        {.type = MIDDLE, .psn = 2, .length = 1024, .order = NEXT, .index = 1, .offset = 2048,
+         .events = "absent"},
+        {.type = LAST, .psn = 3, .length = 1024, .order = NEXT, .index = 1, .offset = 3072,
+         .events = ""}}},
+    {.name = "retransmitted",
+     .steps = {
+        {.type = FIRST, .rkey = KEY, .length = 1024, .request = 2048, .order = NEXT, .index = 1,
+         .events = ""},
+        {.type = LAST, .psn = 1, .length = 1024, .order = NEXT, .index = 1, .offset = 1024,
+         .events = ""},
+        {.type = FIRST, .rkey = KEY, .length = 1024, .request = 2048, .order = REPEAT, .index = 1,
+         .events = "retransmission"},
+        {.type = LAST, .psn = 1, .length = 1024, .order = REPEAT, .index = 1, .offset = 1024,
+         .events = "retransmission"},
+        {.type = ONLY, .psn = 2, .rkey = KEY, .at = 2048, .length = 1, .order = NEXT, .index = 1,
+         .offset = 2048, .events = ""},
+        {.type = LAST, .psn = 1, .length = 1024, .order = REPEAT, .index = 1, .offset = 1024,
+         .events = "retransmission"}}},
+    {.name = "lost on the wire",
+     .steps = {
+        {.type = ONLY, .rkey = KEY, .length = 10, .order = NEXT, .index = 1, .events = ""},
+        {.type = ACK, .events = ""},
+        {.type = FIRST, .psn = 2, .rkey = KEY, .at = 20, .length = 1024, .request = 2048,
+         .order = BEHIND, .index = 1, .offset = 20, .events = "absent"},
+        {.type = LAST, .psn = 3, .length = 1024, .order = BEHIND, .index = 1, .offset = 1044,
+         .events = ""},
+        {.type = NAK, .psn = 1, .events = "nak"},
+        {.type = ONLY, .psn = 1, .rkey = KEY, .at = 10, .length = 10, .order = LATE, .index = 1,
+         .offset = 10, .events = ""},
+        {.type = FIRST, .psn = 2, .rkey = KEY, .at = 20, .length = 1024, .request = 2048,
+         .order = REPEAT, .index = 1, .offset = 20, .events = "retransmission"},
+        {.type = LAST, .psn = 3, .length = 1024, .order = REPEAT, .index = 1, .offset = 1044,
+         .events = "retransmission"}}},
+    {.name = "a NAK acknowledges what is before",
+     .steps = {
+        {.type = ONLY, .rkey = KEY, .length = 10, .order = NEXT, .index = 1, .events = ""},
+        {.type = ACK, .events = ""},
+        {.type = ONLY, .psn = 2, .rkey = KEY, .at = 20, .length = 10, .order = BEHIND, .index = 1,
+         .offset = 20, .events = "absent"},
+        {.type = NAK, .psn = 3, .events = "nak"},
+        {.type = ONLY, .psn = 3, .rkey = KEY, .at = 30, .length = 10, .order = NEXT, .index = 1,
+         .offset = 30, .events = ""}}},
+    {.name = "no receive buffer",
+     .steps = {
+        {.type = ONLY, .rkey = KEY, .length = 10, .order = NEXT, .index = 1, .events = ""},
+        {.type = RNR, .events = "rnr_nak"},
+        {.type = ONLY, .rkey = KEY, .length = 10, .order = REPEAT, .index = 1,
+         .events = "retransmission"}}},
+    {.name = "unknown RKey",
+     .steps = {
+        {.type = ONLY, .rkey = 0x999, .length = 10, .order = NEXT, .offset = NOT_PLACED,
+         .conn = NO_CONN, .events = "write_unknown_rkey"}}},
+    {.name = "the writer's own RKey",
+     .steps = {
+        {.type = ONLY, .rkey = SERVER_RKEY, .length = 10, .order = NEXT, .offset = NOT_PLACED,
+         .conn = NO_CONN, .events = "write_unknown_rkey"}}},
+    {.name = "element 2",
+     .steps = {
+        {.type = ONLY, .rkey = KEY, .at = ELEMENT, .length = 10, .order = NEXT, .index = 2,
+         .conn = 1, .events = ""},
+        {.type = FIRST, .psn = 1, .rkey = KEY, .at = ELEMENT + 10, .length = 1024, .request = 2048,
+         .order = NEXT, .index = 2, .offset = 10, .conn = 1, .events = ""},
+        {.type = LAST, .psn = 2, .length = 1024, .order = NEXT, .index = 2, .offset = 1034,
+         .conn = 1, .events = ""}}},
+    {.name = "up to the end of the element",
+     .steps = {
+        {.type = ONLY, .rkey = KEY, .at = ELEMENT - 10, .length = 10, .order = NEXT, .index = 1,
+         .offset = ELEMENT - 10, .events = ""}}},
+    {.name = "over the end of the element",
+     .steps = {
+        {.type = ONLY, .rkey = KEY, .at = ELEMENT - 10, .length = 11, .order = NEXT, .index = 1,
+         .offset = ELEMENT - 10, .events = "write_outside"}}},
+    {.name = "element without connection",
+     .steps = {
+        {.type = ONLY, .rkey = KEY, .at = 2 * ELEMENT, .length = 10, .order = NEXT, .index = 3,
+         .conn = NO_CONN, .events = "write_outside"}}},
+    {.name = "before the RMB",
+     .steps = {
+        {.type = ONLY, .rkey = KEY, .at = -1, .length = 10, .order = NEXT, .offset = NOT_PLACED,
+         .conn = NO_CONN, .events = "write_outside"}}},
+    {.name = "far behind the RMB",
+     .steps = {
+        {.type = ONLY, .rkey = KEY, .at = INT64_C(255) * ELEMENT, .length = 10, .order = NEXT,
+         .offset = NOT_PLACED, .conn = NO_CONN, .events = "write_outside"},
+        {.type = ONLY, .psn = 1, .rkey = KEY, .at = INT64_C(1) << 40, .length = 10, .order = NEXT,
+         .offset = NOT_PLACED, .conn = NO_CONN, .events = "write_outside"}}},
+    {.name = "MIDDLE without FIRST",
+     .steps = {
+        {.type = MIDDLE, .length = 1024, .order = NEXT, .offset = NOT_PLACED, .conn = NO_CONN,
+         .events = "write_no_start"}}},
+    {.name = "LAST behind its request",
+     .steps = {
+        {.type = FIRST, .rkey = KEY, .length = 1024, .request = 2048, .order = NEXT, .index = 1,
+         .events = ""},
+        {.type = LAST, .psn = 2, .length = 1024, .order = NEXT, .offset = NOT_PLACED,
+         .conn = NO_CONN, .events = "absent write_no_start"}}},
+    {.name = "LAST behind an ONLY",
+     .steps = {
+        {.type = ONLY, .rkey = KEY, .length = 1024, .order = NEXT, .index = 1, .events = ""},
+        {.type = LAST, .psn = 1, .length = 1024, .order = NEXT, .offset = NOT_PLACED,
+         .conn = NO_CONN, .events = "write_no_start"}}},
+    {.name = "FIRST without payload",
+     .steps = {
+        {.type = FIRST, .rkey = KEY, .request = 2048, .order = NEXT, .index = 1, .events = ""}}},
+    {.name = "another request with the same PSN",
+     .steps = {
+        {.type = ONLY, .rkey = KEY, .length = 10, .order = NEXT, .index = 1, .events = ""},
+        {.type = ONLY, .rkey = KEY, .at = 70, .length = 10, .order = REPEAT, .index = 1,
+         .offset = 70, .events = "retransmission"}}},
 };
 
 static void
@@ -224,39 +285,44 @@ test_deleted_rmb(void)
 
 /* ---- which queue pair ---- */
 
+static const struct {
+    uint8_t from, to;
+    uint32_t qpn;
+    uint8_t opcode;
+    bool known;
+    int sender;
+} sources[] = {
+    {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_WRITE_ONLY, .known = true,
+     .sender = CLIENT},
+    {.from = 2, .to = 1, .qpn = CLIENT_QPN, .opcode = SMCR_RC_WRITE_ONLY, .known = true,
+     .sender = SERVER},
+    {.from = 3, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_WRITE_ONLY}, /* another host */
+    {.from = 2, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_WRITE_ONLY},
+    {.from = 1, .to = 3, .qpn = SERVER_QPN, .opcode = SMCR_RC_WRITE_ONLY},
+    {.from = 1, .to = 2, .qpn = SERVER_QPN + 1, .opcode = SMCR_RC_WRITE_ONLY},
+    {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_IB_CNP, .known = true,
+     .sender = CLIENT},
+    {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = 0x64}, /* unreliable datagram */
+    {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_ACK, .known = true,
+     .sender = CLIENT},
+    {.from = 1, .to = 2, .qpn = SERVER_QPN, .opcode = SMCR_RC_READ_RESPONSE_FIRST,
+     .known = true, .sender = CLIENT},
+};
+
 static void
 test_sources(void)
 {
-    static const struct {
-        uint8_t from, to;
-        uint32_t qpn;
-        uint8_t opcode;
-        bool known;
-        int sender;
-    } packets[] = {
-        {1, 2, SERVER_QPN, SMCR_RC_WRITE_ONLY, true, CLIENT},
-        {2, 1, CLIENT_QPN, SMCR_RC_WRITE_ONLY, true, SERVER},
-        {3, 2, SERVER_QPN, SMCR_RC_WRITE_ONLY, false, 0}, /* another host */
-        {2, 2, SERVER_QPN, SMCR_RC_WRITE_ONLY, false, 0},
-        {1, 3, SERVER_QPN, SMCR_RC_WRITE_ONLY, false, 0},
-        {1, 2, SERVER_QPN + 1, SMCR_RC_WRITE_ONLY, false, 0},
-        {1, 2, SERVER_QPN, SMCR_IB_CNP, true, CLIENT},
-        {1, 2, SERVER_QPN, 0x64, false, 0}, /* unreliable datagram */
-        {1, 2, SERVER_QPN, SMCR_RC_ACK, true, CLIENT},
-        {1, 2, SERVER_QPN, SMCR_RC_READ_RESPONSE_FIRST, true, CLIENT},
-    };
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(packets); i++) {
+    for (unsigned i = 0; i < G_N_ELEMENTS(sources); i++) {
         capture_t capture;
         capture_open(&capture);
         const smcr_conn_t *conn = first_contact(&capture);
-        play(&capture, packets[i].from, key_of(packets[i].to, packets[i].qpn),
-             packets[i].sender == CLIENT ? CLIENT_PSN : SERVER_PSN,
-             (smcr_ib_headers_t){.opcode = packets[i].opcode});
-        g_assert_cmpint(capture.known, ==, packets[i].known);
-        g_assert_true(capture.record.link == (packets[i].known ? conn->side[0].link : NULL));
-        if (packets[i].known) {
-            g_assert_cmpint(capture.record.sender, ==, packets[i].sender);
+        play(&capture, sources[i].from, key_of(sources[i].to, sources[i].qpn),
+             sources[i].sender == CLIENT ? CLIENT_PSN : SERVER_PSN,
+             (smcr_ib_headers_t){.opcode = sources[i].opcode});
+        g_assert_cmpint(capture.known, ==, sources[i].known);
+        g_assert_true(capture.record.link == (sources[i].known ? conn->side[0].link : NULL));
+        if (sources[i].known) {
+            g_assert_cmpint(capture.record.sender, ==, sources[i].sender);
             g_assert_true(capture.record.sender_known);
         }
         capture_close(&capture);
@@ -273,15 +339,15 @@ static const struct {
     uint32_t psn;
     bool known;
 } late[] = {
-    {"the last one", 0, 2, 1, 501, true},
-    {"the one before", 0, 2, 1, 500, true},
-    {"one that was not sent", 0, 2, 1, 502, false},
-    {"long ago", 0, 2, 1, 400, false},
-    {"of another host", 0, 3, 1, 501, false},
-    {"to another host", 0, 2, 3, 501, false},
-    {"one of two", 9000, 2, 1, 501, true},
-    {"the other of two", 9000, 2, 1, 9000, true},
-    {"may mean both", 501, 2, 1, 501, false},
+    {.name = "the last one", .from = 2, .to = 1, .psn = 501, .known = true},
+    {.name = "the one before", .from = 2, .to = 1, .psn = 500, .known = true},
+    {.name = "one that was not sent", .from = 2, .to = 1, .psn = 502},
+    {.name = "long ago", .from = 2, .to = 1, .psn = 400},
+    {.name = "of another host", .from = 3, .to = 1, .psn = 501},
+    {.name = "to another host", .from = 2, .to = 3, .psn = 501},
+    {.name = "one of two", .other_psn = 9000, .from = 2, .to = 1, .psn = 501, .known = true},
+    {.name = "the other of two", .other_psn = 9000, .from = 2, .to = 1, .psn = 9000, .known = true},
+    {.name = "may mean both", .other_psn = 501, .from = 2, .to = 1, .psn = 501},
 };
 
 static void

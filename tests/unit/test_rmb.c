@@ -83,10 +83,10 @@ test_again(group_t *group, gconstpointer data G_GNUC_UNUSED)
         bool deleted;
         bool same;
     } cases[] = {
-        {VA, false, true},
-        {VA, true, false},
-        {VA + 4096, false, false},
-        {VA + 4096, true, false},
+        {.va = VA, .same = true},
+        {.va = VA, .deleted = true},
+        {.va = VA + 4096},
+        {.va = VA + 4096, .deleted = true},
     };
     smcr_qp_t *owner = &group->link->qp[SERVER];
 
@@ -109,7 +109,7 @@ test_renewed(group_t *group, gconstpointer data G_GNUC_UNUSED)
         uint64_t va;
         bool withdrawn;
         bool same;
-    } cases[] = {{VA, false, true}, {VA, true, false}, {VA + 4096, false, false}};
+    } cases[] = {{.va = VA, .same = true}, {.va = VA, .withdrawn = true}, {.va = VA + 4096}};
     smcr_state_t *state = group->capture.state;
     smcr_qp_t *owner = &group->link->qp[SERVER];
 

@@ -29,21 +29,43 @@ static const struct {
     const char *name;
     message_t messages[5];
 } orders[] = {
-    {"in order", {{CLIENT, PROPOSAL, 0, 0, ""}, {SERVER, DECLINE, 0, 1, ""},
-                  {CLIENT, DATA, 1, 1, ""}}},
-    {"twice", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, PROPOSAL, 1, 0, "clc_order"}}},
-    {"retransmitted by TCP", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, PROPOSAL, 0, 0, ""},
-                           {SERVER, DECLINE, 0, 1, ""}}},
-    {"a segment is absent", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, PROPOSAL, 2, 0, ""},
-                             {CLIENT, PROPOSAL, 3, 0, ""}}},
-    {"chases", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, DECLINE, 1, 0, "clc_decline_chases"}}},
-    {"answered before", {{SERVER, ACCEPT, 0, 1, ""}, {CLIENT, PROPOSAL, 0, 0, ""},
-                         {CLIENT, DECLINE, 1, 1, ""}}},
-    {"answers what is absent", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, DECLINE, 1, 1, ""}}},
-    {"data", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, DATA, 1, 0, "clc_data_instead"}}},
-    {"data behind what is absent", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, DATA, 1, 1, ""}}},
-    {"data of a server", {{CLIENT, PROPOSAL, 0, 0, ""}, {SERVER, DATA, 0, 1, "clc_data_instead"}}},
-    {"keepalive", {{CLIENT, PROPOSAL, 0, 0, ""}, {CLIENT, DATA, 0, 0, ""}}},
+    {"in order",
+     {{.sender = CLIENT, .type = PROPOSAL, .events = ""},
+      {.sender = SERVER, .type = DECLINE, .taken = 1, .events = ""},
+      {.sender = CLIENT, .type = DATA, .nth = 1, .taken = 1, .events = ""}}},
+    {"twice",
+     {{.sender = CLIENT, .type = PROPOSAL, .events = ""},
+      {.sender = CLIENT, .type = PROPOSAL, .nth = 1, .events = "clc_order"}}},
+    {"retransmitted by TCP",
+     {{.sender = CLIENT, .type = PROPOSAL, .events = ""},
+      {.sender = CLIENT, .type = PROPOSAL, .events = ""},
+      {.sender = SERVER, .type = DECLINE, .taken = 1, .events = ""}}},
+    {"a segment is absent",
+     {{.sender = CLIENT, .type = PROPOSAL, .events = ""},
+      {.sender = CLIENT, .type = PROPOSAL, .nth = 2, .events = ""},
+      {.sender = CLIENT, .type = PROPOSAL, .nth = 3, .events = ""}}},
+    {"chases",
+     {{.sender = CLIENT, .type = PROPOSAL, .events = ""},
+      {.sender = CLIENT, .type = DECLINE, .nth = 1, .events = "clc_decline_chases"}}},
+    {"answered before",
+     {{.sender = SERVER, .type = ACCEPT, .taken = 1, .events = ""},
+      {.sender = CLIENT, .type = PROPOSAL, .events = ""},
+      {.sender = CLIENT, .type = DECLINE, .nth = 1, .taken = 1, .events = ""}}},
+    {"answers what is absent",
+     {{.sender = CLIENT, .type = PROPOSAL, .events = ""},
+      {.sender = CLIENT, .type = DECLINE, .nth = 1, .taken = 1, .events = ""}}},
+    {"data",
+     {{.sender = CLIENT, .type = PROPOSAL, .events = ""},
+      {.sender = CLIENT, .type = DATA, .nth = 1, .events = "clc_data_instead"}}},
+    {"data behind what is absent",
+     {{.sender = CLIENT, .type = PROPOSAL, .events = ""},
+      {.sender = CLIENT, .type = DATA, .nth = 1, .taken = 1, .events = ""}}},
+    {"data of a server",
+     {{.sender = CLIENT, .type = PROPOSAL, .events = ""},
+      {.sender = SERVER, .type = DATA, .taken = 1, .events = "clc_data_instead"}}},
+    {"keepalive",
+     {{.sender = CLIENT, .type = PROPOSAL, .events = ""},
+      {.sender = CLIENT, .type = DATA, .events = ""}}},
 };
 
 static smcr_conn_t *
@@ -66,7 +88,8 @@ static void
 play_message(capture_t *capture, smcr_conn_t *conn, const message_t *message)
 {
     uint32_t first = UINT32_MAX + message->nth * LENGTH; /* numbers wrap around */
-    smcr_arrival_span_t span = {first, first + LENGTH, UINT32_MAX + message->taken * LENGTH, true};
+    smcr_arrival_span_t span = {.first = first, .end = first + LENGTH,
+                                .taken = UINT32_MAX + message->taken * LENGTH, .has_syns = true};
     smcr_clc_t clc = {
         .header = {.type = message->type, .flags = 0x10}, .complete = true, .usable = true};
 
@@ -100,15 +123,17 @@ static const struct {
     int sender;
     const char *events;
 } ways_back[] = {
-    {"at once", "", CLIENT, ""},
-    {"not acknowledged", "ct", CLIENT, ""},
-    {"just acknowledged", "ca", CLIENT, ""},
-    {"confirmed", "cat", CLIENT, "clc_decline_confirmed"},
-    {"confirmed, of the server", "cat", SERVER, "clc_decline_confirmed"},
-    {"offered", "caoat", SERVER, "clc_decline_late"},
-    {"offered, of the client", "caoat", CLIENT, "clc_decline_confirmed"},
-    {"answered", "caorat", CLIENT, "clc_decline_late"},
-    {"two places", "caorati", CLIENT, ""},
+    {.name = "at once", .steps = "", .sender = CLIENT, .events = ""},
+    {.name = "not acknowledged", .steps = "ct", .sender = CLIENT, .events = ""},
+    {.name = "just acknowledged", .steps = "ca", .sender = CLIENT, .events = ""},
+    {.name = "confirmed", .steps = "cat", .sender = CLIENT, .events = "clc_decline_confirmed"},
+    {.name = "confirmed, of the server", .steps = "cat", .sender = SERVER,
+     .events = "clc_decline_confirmed"},
+    {.name = "offered", .steps = "caoat", .sender = SERVER, .events = "clc_decline_late"},
+    {.name = "offered, of the client", .steps = "caoat", .sender = CLIENT,
+     .events = "clc_decline_confirmed"},
+    {.name = "answered", .steps = "caorat", .sender = CLIENT, .events = "clc_decline_late"},
+    {.name = "two places", .steps = "caorati", .sender = CLIENT, .events = ""},
 };
 
 static void

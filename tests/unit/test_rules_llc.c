@@ -62,12 +62,15 @@ static const struct {
     uint32_t reason;
     bool kind; /* the reason is not one that this sender may give */
 } reasons[] = {
-    {"server", SERVER, 0, SMCR_LLC_DELETE_PROGRAM, false},
-    {"client", CLIENT, 0, SMCR_LLC_DELETE_OPERATOR, false},
-    {"client, nobody uses it", CLIENT, 0, SMCR_LLC_DELETE_PROGRAM, true},
-    {"client, nobody uses the group", CLIENT, SMCR_LLC_FLAG_ALL, SMCR_LLC_DELETE_PROGRAM, false},
-    {"a response's", SERVER, 0, SMCR_LLC_DELETE_UNKNOWN_LINK, true},
-    {"response", CLIENT, SMCR_LLC_FLAG_RESPONSE, SMCR_LLC_DELETE_UNKNOWN_LINK, false},
+    {.name = "server", .side = SERVER, .reason = SMCR_LLC_DELETE_PROGRAM},
+    {.name = "client", .side = CLIENT, .reason = SMCR_LLC_DELETE_OPERATOR},
+    {.name = "client, nobody uses it", .side = CLIENT, .reason = SMCR_LLC_DELETE_PROGRAM,
+     .kind = true},
+    {.name = "client, nobody uses the group", .side = CLIENT, .flags = SMCR_LLC_FLAG_ALL,
+     .reason = SMCR_LLC_DELETE_PROGRAM},
+    {.name = "a response's", .side = SERVER, .reason = SMCR_LLC_DELETE_UNKNOWN_LINK, .kind = true},
+    {.name = "response", .side = CLIENT, .flags = SMCR_LLC_FLAG_RESPONSE,
+     .reason = SMCR_LLC_DELETE_UNKNOWN_LINK},
 };
 
 static void

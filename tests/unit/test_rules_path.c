@@ -33,25 +33,39 @@ static const struct {
     step_t steps[6];
     bool holds; /* what the second step claims, at the end */
 } cases[] = {
-    {"receiver goes on", {
-        {CLIENT, 1, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 1, MOVE}, {SERVER, 1, 0, 0, 0, ""},
-        {SERVER, 2, F, 0, 1, "conn_moved"}, STOP}, true},
-    {"receiver says nothing on one link", {
-        {CLIENT, 1, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 1, MOVE}, {SERVER, 1, 0, 0, 0, ""}, STOP},
-        false},
-    {"receiver has closed", {
-        {CLIENT, 1, 0, 0, 0, ""}, {CLIENT, 2, 0, 0, 1, MOVE},
-        {SERVER, 1, 0, CLOSED, 0, "conn_closed"}, {SERVER, 1, F, 0, 1, "conn_moved"}, STOP}, false},
-    {"closed before, as Linux moves it", {
-        {CLIENT, 1, 0, DONE, 0, "conn_sending_done"},
-        {CLIENT, 2, 0, DONE, 1, "conn_moved"}, STOP}, false},
-    {"validated", {
-        {CLIENT, 1, 0, 0, 0, ""}, {CLIENT, 1, F, 0, 1, "conn_moved"},
-        {CLIENT, 2, 0, 0, 1, ""}, STOP},
-        false},
-    {"validated with what is still to come", {
-        {CLIENT, 1, 0, 0, 0, ""}, {CLIENT, 2, F, 0, 1, "conn_moved"},
-        {CLIENT, 2, 0, 0, 1, "move_number"}, {CLIENT, 3, 0, 0, 1, ""}, STOP}, false},
+    {.name = "receiver goes on",
+     .steps = {
+        {.side = CLIENT, .seq = 1, .events = ""},
+        {.side = CLIENT, .seq = 2, .on_second = 1, .events = MOVE},
+        {.side = SERVER, .seq = 1, .events = ""},
+        {.side = SERVER, .seq = 2, .flags = F, .on_second = 1, .events = "conn_moved"}, STOP},
+     .holds = true},
+    {.name = "receiver says nothing on one link",
+     .steps = {
+        {.side = CLIENT, .seq = 1, .events = ""},
+        {.side = CLIENT, .seq = 2, .on_second = 1, .events = MOVE},
+        {.side = SERVER, .seq = 1, .events = ""}, STOP}},
+    {.name = "receiver has closed",
+     .steps = {
+        {.side = CLIENT, .seq = 1, .events = ""},
+        {.side = CLIENT, .seq = 2, .on_second = 1, .events = MOVE},
+        {.side = SERVER, .seq = 1, .state = CLOSED, .events = "conn_closed"},
+        {.side = SERVER, .seq = 1, .flags = F, .on_second = 1, .events = "conn_moved"}, STOP}},
+    {.name = "closed before, as Linux moves it",
+     .steps = {
+        {.side = CLIENT, .seq = 1, .state = DONE, .events = "conn_sending_done"},
+        {.side = CLIENT, .seq = 2, .state = DONE, .on_second = 1, .events = "conn_moved"}, STOP}},
+    {.name = "validated",
+     .steps = {
+        {.side = CLIENT, .seq = 1, .events = ""},
+        {.side = CLIENT, .seq = 1, .flags = F, .on_second = 1, .events = "conn_moved"},
+        {.side = CLIENT, .seq = 2, .on_second = 1, .events = ""}, STOP}},
+    {.name = "validated with what is still to come",
+     .steps = {
+        {.side = CLIENT, .seq = 1, .events = ""},
+        {.side = CLIENT, .seq = 2, .flags = F, .on_second = 1, .events = "conn_moved"},
+        {.side = CLIENT, .seq = 2, .on_second = 1, .events = "move_number"},
+        {.side = CLIENT, .seq = 3, .on_second = 1, .events = ""}, STOP}},
 };
 
 /* A second link, of which the capture has all requests. */

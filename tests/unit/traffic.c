@@ -91,7 +91,8 @@ play_clc(capture_t *capture, smcr_conn_t *conn, uint8_t type, bool is_first,
          const smcr_clc_accept_t *accept)
 {
     smcr_clc_t clc = {
-        .header = {0xe2d4c3d9, type, 68, (uint8_t)(0x10 | (is_first ? 0x08 : 0))},
+        .header = {.eyecatcher = 0xe2d4c3d9, .type = type, .length = 68,
+                   .flags = (uint8_t)(0x10 | (is_first ? 0x08 : 0))},
         .complete = true,
         .bytes = 68,
         .usable = true,

@@ -8,7 +8,8 @@
 
 #pragma once
 
-#include "state/flow/message_flow.h"
+#include "state/flow/exchange.h"
+#include "state/flow/llc_flow.h"
 #include "wire/clc_codes.h"
 #include "wire/llc_codes.h"
 #include "wire/roce_codes.h"

@@ -1,4 +1,5 @@
-/* Finds the connection of a message, by tables of communication IDs and of queue pairs.
+/* Finds the connection of a message, by tables of communication IDs and of queue pairs, and has its
+ * two ends send and receive the message.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,17 +20,20 @@ typedef struct {
     const smcr_cm_packet_t *packet;
     const smcr_cm_message_t *message;
     smcr_cm_event_t event;
-    uint32_t own_id, other_id; /* of the sender, of the receiver; 0: not told */
-    bool sidr;
-    int role;                  /* of the sender: enum smcr_cm_side, or NO_SIDE: not told */
+    uint32_t own_id;   /* communication ID of the sender; 0: the message does not name it */
+    uint32_t other_id; /* communication ID of the receiver; 0: not named */
+    bool sidr;         /* SIDR_REQ or SIDR_REP, whose IDs are those of requests */
+    int role;          /* of the sender: enum smcr_cm_side, or NO_SIDE: both sides send it */
 } sending_t;
 
 /* ---- tables ---- */
 
-/* They keep pointers only, which is what a million connections can afford, and compare what they
- * point to. While an end is in a table, what tells it from others must not change. */
+/* The tables keep pointers to ends, without keys of their own, for the memory of a million
+ * connections. The hash functions read the ends. So while an end is in a table, its ID, its queue
+ * pair and the GIDs must not change. */
 
-/* The connection of an end, and its other end. Like strchr(), they take what is const, too. */
+/* The connection of an end. Like strchr(), it takes a const pointer and returns a pointer to what
+ * may be changed. */
 static smcr_cm_conn_t *
 conn_of(const smcr_cm_end_t *end)
 {
@@ -38,6 +42,7 @@ conn_of(const smcr_cm_end_t *end)
     return (smcr_cm_conn_t *)(client - offsetof(smcr_cm_conn_t, ends));
 }
 
+/* The other end of the connection. */
 static smcr_cm_end_t *
 peer_of(const smcr_cm_end_t *end)
 {
@@ -76,7 +81,8 @@ smcr_cm_new(wmem_allocator_t *scope)
     return cm;
 }
 
-/* The end at `gid` that has an ID towards `peer`; NULL: there is none, nor has any the ID 0. */
+/* The newest end at `gid` that has the ID `id` in a connection with `peer`; NULL: there is none. No
+ * end has the ID 0. */
 static smcr_cm_end_t *
 find_id(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
         const uint8_t peer[SMCR_GID_LENGTH], uint32_t id, bool sidr)
@@ -88,7 +94,7 @@ find_id(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
     return id ? g_hash_table_lookup(cm->ids, &probe.ends[0]) : NULL;
 }
 
-/* The end at `gid` that has a queue pair; NULL: there is none. */
+/* The newest end at `gid` with the queue pair `qpn`; NULL: there is none. */
 static smcr_cm_end_t *
 find_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
 {
@@ -98,7 +104,7 @@ find_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
     return g_hash_table_lookup(cm->qps, &probe);
 }
 
-/* Takes this very end out, if it is in the table. */
+/* Takes the end out of a table, unless a newer end with the same key has replaced it. */
 static void
 remove_end(GHashTable *table, smcr_cm_end_t *end)
 {
@@ -108,7 +114,7 @@ remove_end(GHashTable *table, smcr_cm_end_t *end)
 
 /* From now on the ID names this end. */
 static void
-take_id(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t id)
+assign_id(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t id)
 {
     if (!id || end->id == id)
         return;
@@ -118,8 +124,9 @@ take_id(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t id)
     g_hash_table_add(cm->ids, end);
 }
 
+/* From now on the queue pair is that of this end. */
 static void
-take_qp(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t qpn)
+assign_qp(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t qpn)
 {
     if (end->qpn_known)
         remove_end(cm->qps, end);
@@ -136,23 +143,35 @@ take_qp(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t qpn)
 #define BY_SERVER (EVENT(REP) | EVENT(MRA_REQ) | EVENT(REJ_REQ) | EVENT(STALE_REQ) | \
                    EVENT(SIDR_REP))
 
+/* Which side sends messages of a kind. */
+static int
+role_of(smcr_cm_event_t event)
+{
+    if (BY_CLIENT >> event & 1)
+        return SMCR_CM_CLIENT;
+    return BY_SERVER >> event & 1 ? SMCR_CM_SERVER : NO_SIDE;
+}
+
+/* A SIDR_REP has no ID of its own, and names the ID of the request. */
 static sending_t
 sending_of(const smcr_cm_packet_t *packet)
 {
     const smcr_cm_message_t *message = packet->message;
-    bool answer = message->attribute == SMCR_IB_CM_SIDR_REP; /* it names the ID of the request */
     sending_t sending = {
         .packet = packet,
         .message = message,
         .event = smcr_cm_event_of(message),
-        .own_id = answer ? 0 : message->local_id,
-        .other_id = answer ? message->local_id : message->remote_id,
-        .sidr = answer || message->attribute == SMCR_IB_CM_SIDR_REQ,
+        .own_id = message->local_id,
+        .other_id = message->remote_id,
     };
 
-    sending.role = BY_CLIENT >> sending.event & 1   ? SMCR_CM_CLIENT
-                   : BY_SERVER >> sending.event & 1 ? SMCR_CM_SERVER
-                                                    : NO_SIDE;
+    sending.role = role_of(sending.event);
+    sending.sidr = message->attribute == SMCR_IB_CM_SIDR_REQ ||
+                   message->attribute == SMCR_IB_CM_SIDR_REP;
+    if (message->attribute == SMCR_IB_CM_SIDR_REP) {
+        sending.own_id = 0;
+        sending.other_id = message->local_id;
+    }
     return sending;
 }
 
@@ -162,7 +181,7 @@ is_request(const sending_t *sending)
     return sending->event == SMCR_CM_EVENT_REQ || sending->event == SMCR_CM_EVENT_SIDR_REQ;
 }
 
-/* It has the transaction ID of the REQ. */
+/* Whether the message has the transaction ID of the connection's REQ. */
 static bool
 is_same_transaction(const smcr_cm_conn_t *conn, const sending_t *sending)
 {
@@ -170,58 +189,96 @@ is_same_transaction(const smcr_cm_conn_t *conn, const sending_t *sending)
 }
 
 static bool
-has_state(const smcr_cm_end_t *end, unsigned state)
+is_in_state(const smcr_cm_end_t *end, unsigned state)
 {
     return end->state_known && end->state == state;
 }
 
-/* A REP with another ID than one before: the client may not have taken the former. */
+/* Whether the message is a REP that replaces an earlier one with another ID: the client still
+ * waits, so it may not have received the earlier REP. */
 static bool
-is_new_answer(const smcr_cm_conn_t *conn, const sending_t *sending)
+is_new_reply(const smcr_cm_conn_t *conn, const sending_t *sending)
 {
     const smcr_cm_end_t *client = &conn->ends[SMCR_CM_CLIENT];
 
     return sending->event == SMCR_CM_EVENT_REP && is_same_transaction(conn, sending) &&
-           (has_state(client, SMCR_IB_CM_STATE_REQ_SENT) ||
-            has_state(client, SMCR_IB_CM_STATE_MRA_REQ_RCVD));
+           (is_in_state(client, SMCR_IB_CM_STATE_REQ_SENT) ||
+            is_in_state(client, SMCR_IB_CM_STATE_MRA_REQ_RCVD));
 }
 
-/* Whether the end may be who sends: by the IDs that the message names. */
+/* Whether the message names both IDs of the connection, as its sender has them. */
 static bool
-fits(smcr_cm_end_t *end, const sending_t *sending, bool exactly)
+names_both_ids(const smcr_cm_end_t *end, const sending_t *sending)
+{
+    return end->id == sending->own_id && peer_of(end)->id == sending->other_id;
+}
+
+/* Whether two communication IDs differ. 0 is not known, and differs from none. */
+static bool
+are_different_ids(uint32_t id, uint32_t other)
+{
+    return id && other && id != other;
+}
+
+/* Whether the roles of the connection exclude that the end sends the message: a server sends no
+ * REQ. Where it is not known which end is the client, only a REP proves the role of its sender. */
+static bool
+has_other_role(const smcr_cm_end_t *end, const sending_t *sending)
+{
+    bool is_role_certain = conn_of(end)->roles_known || sending->event == SMCR_CM_EVENT_REP;
+
+    return is_role_certain && sending->role != NO_SIDE && sending->role != (int)end->side;
+}
+
+/* Whether a message with another transaction ID than the REQ may belong to the connection: a DREQ,
+ * for example, has one of its own. The answers to a REQ have its transaction ID, and nothing
+ * belongs to a connection that has ended. */
+static bool
+may_begin_transaction(const smcr_cm_conn_t *conn, const sending_t *sending)
+{
+    if (sending->event == SMCR_CM_EVENT_REP || sending->event == SMCR_CM_EVENT_SIDR_REP)
+        return false;
+    return !is_in_state(&conn->ends[0], SMCR_IB_CM_STATE_IDLE);
+}
+
+/* Whether the end may have sent the message, by the IDs that the message names. */
+static bool
+may_have_sent(smcr_cm_end_t *end, const sending_t *sending)
 {
     const smcr_cm_conn_t *conn = conn_of(end);
-    uint32_t own = end->id, other = peer_of(end)->id;
 
-    bool certain = conn->roles_known || sending->event == SMCR_CM_EVENT_REP;
-
-    if (certain && sending->role != NO_SIDE && sending->role != (int)end->side)
+    if (has_other_role(end, sending))
         return false;
-    if (own == sending->own_id && other == sending->other_id)
+    if (names_both_ids(end, sending))
         return true;
-    if (exactly)
+    if (are_different_ids(peer_of(end)->id, sending->other_id))
         return false;
-    if (other && sending->other_id && other != sending->other_id)
-        return false;
-    if (own && sending->own_id && own != sending->own_id)
-        return is_new_answer(conn, sending);
+    if (are_different_ids(end->id, sending->own_id))
+        return is_new_reply(conn, sending);
     if (!conn->tid_known || is_same_transaction(conn, sending))
         return true;
-    bool answer = sending->event == SMCR_CM_EVENT_REP || sending->event == SMCR_CM_EVENT_SIDR_REP;
-    return !answer && !has_state(&conn->ends[0], SMCR_IB_CM_STATE_IDLE);
+    return may_begin_transaction(conn, sending);
 }
 
-/* Which of two ends of different connections sends. An ID that a newer connection has is no longer
- * that of the older one, unless both IDs and the transaction ID are. */
-static smcr_cm_end_t *
-more_likely(smcr_cm_end_t *newer, smcr_cm_end_t *older, const sending_t *sending)
+/* Whether an older connection goes before a newer one, though an ID of the message is one of the
+ * newer: the message has both IDs and the transaction ID of the older connection. */
+static bool
+is_certainly_of_older(smcr_cm_end_t *older, smcr_cm_end_t *newer, const sending_t *sending)
 {
-    if (!fits(newer, sending, false))
-        return fits(older, sending, false) ? older : NULL;
-    if (fits(older, sending, true) && is_same_transaction(conn_of(older), sending) &&
-        !is_same_transaction(conn_of(newer), sending))
-        return older;
-    return newer;
+    if (has_other_role(older, sending) || !names_both_ids(older, sending))
+        return false;
+    return is_same_transaction(conn_of(older), sending) &&
+           !is_same_transaction(conn_of(newer), sending);
+}
+
+/* Which of two ends, of different connections, has sent the message; NULL: neither. An ID that both
+ * connections have had is that of the newer one now. */
+static smcr_cm_end_t *
+choose_sender(smcr_cm_end_t *newer, smcr_cm_end_t *older, const sending_t *sending)
+{
+    if (!may_have_sent(newer, sending))
+        return may_have_sent(older, sending) ? older : NULL;
+    return is_certainly_of_older(older, newer, sending) ? older : newer;
 }
 
 /* The end that sends a message other than a request; NULL: its connection is not known. */
@@ -230,19 +287,19 @@ find_sender(const smcr_cm_t *cm, const sending_t *sending)
 {
     const uint8_t *source = sending->packet->source, *target = sending->packet->target;
     smcr_cm_end_t *receiver = find_id(cm, target, source, sending->other_id, sending->sidr);
-    smcr_cm_end_t *one = receiver ? peer_of(receiver) : NULL;
-    smcr_cm_end_t *other = find_id(cm, source, target, sending->own_id, sending->sidr);
+    smcr_cm_end_t *by_other = receiver ? peer_of(receiver) : NULL;
+    smcr_cm_end_t *by_own = find_id(cm, source, target, sending->own_id, sending->sidr);
+    smcr_cm_end_t *found = by_other ? by_other : by_own;
 
-    if (!one || !other || one == other) {
-        one = one ? one : other;
-        return one && fits(one, sending, false) ? one : NULL;
-    }
-    if (conn_of(one)->index > conn_of(other)->index)
-        return more_likely(one, other, sending);
-    return more_likely(other, one, sending);
+    if (by_other && by_own && by_other != by_own)
+        return conn_of(by_other)->index > conn_of(by_own)->index
+                   ? choose_sender(by_other, by_own, sending)
+                   : choose_sender(by_own, by_other, sending);
+    return found && may_have_sent(found, sending) ? found : NULL;
 }
 
-/* Index in smcr_cm_conn_t.first; REQ and REP of SIDR are in the place of the others. */
+/* Index of a message in smcr_cm_conn_t.first. The REQ and REP of SIDR have the indices of the
+ * others: no connection has both. */
 static unsigned
 kind_of(uint8_t attribute)
 {
@@ -258,7 +315,7 @@ kind_of(uint8_t attribute)
     return kinds[attribute - SMCR_IB_CM_REQ];
 }
 
-/* The end is neither established nor has it ended. */
+/* Whether the end may still set up the connection: it is not established, and has not ended. */
 static bool
 is_opening(const smcr_cm_end_t *end)
 {
@@ -266,7 +323,17 @@ is_opening(const smcr_cm_end_t *end)
            (end->state != SMCR_IB_CM_STATE_IDLE && end->state < SMCR_IB_CM_STATE_ESTABLISHED);
 }
 
-/* The end that has sent this very REQ before, or whose REQ the capture lacked until now. */
+/* Whether the REQ `sending` may be the first of a connection of which other messages with its
+ * transaction ID have been seen. */
+static bool
+awaits_request(const smcr_cm_conn_t *conn, const sending_t *sending)
+{
+    return is_opening(&conn->ends[0]) && is_opening(&conn->ends[1]) &&
+           is_same_transaction(conn, sending);
+}
+
+/* The end that has sent the same REQ before, or of which the capture missed the REQ until now.
+ * NULL: the REQ begins a new connection. */
 static smcr_cm_end_t *
 find_requester(const smcr_cm_t *cm, const sending_t *sending)
 {
@@ -279,15 +346,14 @@ find_requester(const smcr_cm_t *cm, const sending_t *sending)
     const smcr_cm_conn_t *conn = conn_of(end);
     const smcr_cm_first_t *first = &conn->first[0][kind_of(sending->message->attribute)];
 
-    if (first->frame)
-        return first->digest == sending->message->digest ? end : NULL;
-    bool opening = is_opening(end) && is_opening(peer_of(end));
-    return opening && is_same_transaction(conn, sending) ? end : NULL;
+    bool is_same = first->frame ? first->digest == sending->message->digest
+                                : awaits_request(conn, sending);
+    return is_same ? end : NULL;
 }
 
-/* A new connection; returns its end that sends. */
+/* Begins a new connection. Returns the end that sends the message. */
 static smcr_cm_end_t *
-begin(smcr_cm_t *cm, const sending_t *sending)
+begin_conn(smcr_cm_t *cm, const sending_t *sending)
 {
     smcr_cm_conn_t *conn = wmem_new0(cm->scope, smcr_cm_conn_t);
     int side = sending->role == SMCR_CM_SERVER ? SMCR_CM_SERVER : SMCR_CM_CLIENT;
@@ -301,9 +367,10 @@ begin(smcr_cm_t *cm, const sending_t *sending)
     return &conn->ends[side];
 }
 
-/* ---- what a message tells ---- */
+/* ---- what a message says ---- */
 
-/* A DREQ takes a queue pair from no connection but one that has ended. */
+/* A DREQ or LAP names the receiver's queue pair. If another connection that has not ended owns the
+ * queue pair, that connection keeps it in the table, and `other` is not found by the queue pair. */
 static void
 learn_remote_qpn(smcr_cm_t *cm, smcr_cm_end_t *other, uint32_t qpn)
 {
@@ -311,22 +378,22 @@ learn_remote_qpn(smcr_cm_t *cm, smcr_cm_end_t *other, uint32_t qpn)
 
     if (other->qpn_known)
         return;
-    if (!owner || has_state(owner, SMCR_IB_CM_STATE_TIMEWAIT) ||
-        has_state(owner, SMCR_IB_CM_STATE_IDLE)) {
-        take_qp(cm, other, qpn);
+    if (!owner || is_in_state(owner, SMCR_IB_CM_STATE_TIMEWAIT) ||
+        is_in_state(owner, SMCR_IB_CM_STATE_IDLE)) {
+        assign_qp(cm, other, qpn);
     } else {
         other->qpn = qpn;
         other->qpn_known = true;
     }
 }
 
-/* The numbers of the sender's queue pair, and those that it gives the receiver to send with. */
+/* Learns queue pairs, and the PSN that the receiver is to begin with. */
 static void
 learn_ends(smcr_cm_t *cm, smcr_cm_end_t *end, smcr_cm_end_t *other,
            const smcr_cm_message_t *message)
 {
     if (message->has_qpn)
-        take_qp(cm, end, message->qpn);
+        assign_qp(cm, end, message->qpn);
     if (message->has_psn) {
         other->psn = message->starting_psn;
         other->psn_known = true;
@@ -335,24 +402,10 @@ learn_ends(smcr_cm_t *cm, smcr_cm_end_t *end, smcr_cm_end_t *other,
         learn_remote_qpn(cm, other, message->remote_qpn);
 }
 
+/* Learns what a message says of the connection as a whole. What was learned first stays. */
 static void
-learn(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
+learn_conn(smcr_cm_conn_t *conn, const smcr_cm_message_t *message)
 {
-    const smcr_cm_message_t *message = sending->message;
-    smcr_cm_conn_t *conn = conn_of(end);
-    smcr_cm_end_t *other = peer_of(end);
-
-    if (sending->role == (int)end->side)
-        conn->roles_known = true;
-    if (sending->role != NO_SIDE && !conn->tid_known) {
-        conn->tid_known = true;
-        conn->tid = message->tid;
-    }
-    if (end->id && sending->own_id && end->id != sending->own_id) /* it has begun anew */
-        end->state_known = false;
-    take_id(cm, end, sending->own_id);
-    take_id(cm, other, sending->other_id);
-    learn_ends(cm, end, other, message);
     if (message->has_service && !conn->service_known) {
         conn->service_known = true;
         conn->service_id = message->service_id;
@@ -365,6 +418,28 @@ learn(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
     }
 }
 
+/* Learns from a message that `end` sends. A sender with a new ID has begun anew, so that its state
+ * is not known. */
+static void
+learn_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
+{
+    smcr_cm_conn_t *conn = conn_of(end);
+    smcr_cm_end_t *other = peer_of(end);
+
+    if (sending->role == (int)end->side)
+        conn->roles_known = true;
+    if (sending->role != NO_SIDE && !conn->tid_known) {
+        conn->tid_known = true;
+        conn->tid = sending->message->tid;
+    }
+    if (are_different_ids(end->id, sending->own_id))
+        end->state_known = false;
+    assign_id(cm, end, sending->own_id);
+    assign_id(cm, other, sending->other_id);
+    learn_ends(cm, end, other, sending->message);
+    learn_conn(conn, sending->message);
+}
+
 /* ---- messages ---- */
 
 /* Linux drops a DREQ that names another queue pair than the receiver's. */
@@ -375,8 +450,9 @@ names_other_qp(const smcr_cm_end_t *receiver, const smcr_cm_message_t *message)
            receiver->qpn_known && receiver->qpn != message->remote_qpn;
 }
 
+/* A message that is no retransmission: both ends change their states. */
 static void
-take_first(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending,
+move_ends(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending,
            smcr_cm_verdict_t *verdict)
 {
     smcr_cm_move_t sent = smcr_cm_end_sends(end, sending->event);
@@ -390,35 +466,58 @@ take_first(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending,
         verdict->unexpected_received = sent != SMCR_CM_CROSSED;
 }
 
+/* A retransmission: the sender's state changes only as smcr_cm_end_sends_again() says. */
+static void
+move_ends_again(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending)
+{
+    smcr_cm_end_sends_again(end, sending->event);
+    if (sending->packet->received && !names_other_qp(other, sending->message))
+        smcr_cm_end_receives(other, sending->event);
+}
+
+/* Whether the message names an ID by which its connection can be found, or begins. */
+static bool
+names_connection(const sending_t *sending)
+{
+    return sending->own_id || (sending->other_id && !is_request(sending));
+}
+
+/* `end` sends a message. The bytes show whether it is a retransmission. */
+static void
+take_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending,
+             smcr_cm_verdict_t *verdict)
+{
+    const smcr_cm_message_t *message = sending->message;
+    smcr_cm_end_t *other = peer_of(end);
+    smcr_cm_first_t *first = &conn_of(end)->first[end->side][kind_of(message->attribute)];
+
+    if (first->frame && first->digest == message->digest) {
+        verdict->repeat_of = first->frame;
+        move_ends_again(end, other, sending);
+        return;
+    }
+    learn_message(cm, end, sending);
+    move_ends(end, other, sending, verdict);
+    *first = (smcr_cm_first_t){sending->packet->when.frame, message->digest};
+}
+
 smcr_cm_verdict_t
 smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
 {
     sending_t sending = sending_of(packet);
-    const smcr_cm_message_t *message = packet->message;
     smcr_cm_verdict_t verdict = {.conn = NULL};
 
-    if (!sending.own_id && (!sending.other_id || is_request(&sending)))
-        return verdict; /* it names nobody */
+    if (!names_connection(&sending))
+        return verdict;
     smcr_cm_end_t *known = is_request(&sending) ? find_requester(cm, &sending)
                                                 : find_sender(cm, &sending);
-    smcr_cm_end_t *end = known ? known : begin(cm, &sending);
+    smcr_cm_end_t *end = known ? known : begin_conn(cm, &sending);
     smcr_cm_conn_t *conn = verdict.conn = conn_of(end);
-    smcr_cm_end_t *other = peer_of(end);
-    smcr_cm_first_t *first = &conn->first[end->side][kind_of(message->attribute)];
 
-    if (first->frame && first->digest == message->digest) {
-        verdict.repeat_of = first->frame;
-        smcr_cm_end_sends_again(end, sending.event);
-        if (packet->received && !names_other_qp(other, message))
-            smcr_cm_end_receives(other, sending.event);
-    } else {
-        learn(cm, end, &sending);
-        take_first(end, other, &sending, &verdict);
-        *first = (smcr_cm_first_t){packet->when.frame, message->digest};
-    }
-    verdict.attribute = message->attribute;
-    verdict.status = message->status;
-    verdict.reason = message->reason;
+    take_message(cm, end, &sending, &verdict);
+    verdict.attribute = packet->message->attribute;
+    verdict.status = packet->message->status;
+    verdict.reason = packet->message->reason;
     verdict.sender = end->side;
     for (unsigned i = 0; i < G_N_ELEMENTS(conn->ends); i++) {
         verdict.known[i] = conn->ends[i].state_known;
@@ -447,16 +546,32 @@ smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH
     return NO_SIDE;
 }
 
+/* Whether a side sends the message `attribute` in the connection: the client sends REQs, the server
+ * REPs, both of SIDR where the connection is one of SIDR. Both sides send all other messages. */
+static bool
+is_sent_by(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute)
+{
+    static const struct {
+        uint8_t attribute;
+        bool sidr;
+        uint8_t side;
+    } senders[] = {
+        {SMCR_IB_CM_REQ, false, SMCR_CM_CLIENT},
+        {SMCR_IB_CM_REP, false, SMCR_CM_SERVER},
+        {SMCR_IB_CM_SIDR_REQ, true, SMCR_CM_CLIENT},
+        {SMCR_IB_CM_SIDR_REP, true, SMCR_CM_SERVER},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(senders); i++)
+        if (senders[i].attribute == attribute)
+            return senders[i].sidr == conn->sidr && senders[i].side == side;
+    return true;
+}
+
 uint32_t
 smcr_cm_frame(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute)
 {
-    bool request = attribute == SMCR_IB_CM_REQ || attribute == SMCR_IB_CM_SIDR_REQ;
-    bool reply = attribute == SMCR_IB_CM_REP || attribute == SMCR_IB_CM_SIDR_REP;
-    bool sidr = attribute == SMCR_IB_CM_SIDR_REQ || attribute == SMCR_IB_CM_SIDR_REP;
-
     if (attribute < SMCR_IB_CM_REQ || attribute > SMCR_IB_CM_SIDR_REP)
         return 0;
-    if ((request || reply) && (conn->sidr != sidr || side != (reply ? 1 : 0)))
-        return 0;
-    return conn->first[side][kind_of(attribute)].frame;
+    return is_sent_by(conn, side, attribute) ? conn->first[side][kind_of(attribute)].frame : 0;
 }

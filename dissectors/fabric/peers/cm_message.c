@@ -1,10 +1,10 @@
-/* Takes the members of a message out of its MAD. Offsets are those of the tables: behind the
- * header.
+/* Takes the members of a message out of its MAD. Offsets are those of the tables in the
+ * specification, which count from the end of the MAD header.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "cm.h"
+#include "cm_message.h"
 
 #define AT_CLASS 1 /* of the header */
 #define AT_VERSION 2
@@ -12,7 +12,7 @@
 #define AT_TID 8
 #define AT_ATTRIBUTE 16
 
-#define BITS_ANSWERED 0xc0 /* of the byte behind the IDs: MRA, REJ */
+#define BITS_ANSWERED 0xc0 /* of the byte after the IDs: MRA, REJ */
 
 static uint32_t
 number24(const uint8_t *bytes)
@@ -26,7 +26,7 @@ number32(const uint8_t *bytes)
     return (uint32_t)smcr_wire_number(bytes, 4);
 }
 
-/* FNV-1a: no more is asked of it than that other bytes hardly ever have the same. */
+/* FNV-1a. Different bytes hardly ever have the same digest, and that is enough here. */
 static uint32_t
 digest_of(const uint8_t *bytes, size_t length)
 {
@@ -39,13 +39,19 @@ digest_of(const uint8_t *bytes, size_t length)
 
 /* ---- messages ---- */
 
-/* Where the members of a message are, bytes behind the header; 0: it has none. */
+/* Offsets of the members of a message, in bytes after the MAD header; 0: the message has no such
+ * member. */
 typedef struct {
-    uint8_t needed;      /* bytes behind the header */
-    bool names_receiver; /* its communication ID is behind the sender's */
-    uint8_t service, qpn, psn, remote_qpn;
-    uint8_t context; /* end-to-end context, which takes the place of a queue pair 0 */
-    uint8_t answered, reason, status;
+    uint8_t needed;      /* bytes after the header that hold all members */
+    bool names_receiver; /* the receiver's communication ID follows the sender's */
+    uint8_t service;
+    uint8_t qpn;
+    uint8_t psn;
+    uint8_t remote_qpn;
+    uint8_t context; /* end-to-end context, which holds the queue pair where `qpn` is 0 (XRC) */
+    uint8_t answered;
+    uint8_t reason;
+    uint8_t status;
 } layout_t;
 
 static const layout_t layouts[] = {
@@ -62,20 +68,21 @@ static const layout_t layouts[] = {
     [SMCR_IB_CM_APR - SMCR_IB_CM_REQ] = {8, true, .qpn = 0},
 };
 
-/* `body` is what follows the header. */
+/* `body`: the bytes after the MAD header. The next functions take it, too. */
 static void
-take_members(smcr_cm_message_t *message, const uint8_t *body)
+take_service(smcr_cm_message_t *message, const layout_t *at, const uint8_t *body)
 {
-    const layout_t *at = &layouts[message->attribute - SMCR_IB_CM_REQ];
+    if (!at->service)
+        return;
+    message->has_service = true;
+    message->service_id = smcr_wire_number(body + at->service, 8);
+    message->has_port = message->service_id >> 24 == SMCR_IB_CM_IP_SERVICE;
+    message->port = message->has_port ? (uint16_t)message->service_id : 0;
+}
 
-    if (at->names_receiver)
-        message->remote_id = number32(body + 4);
-    if (at->service) {
-        message->has_service = true;
-        message->service_id = smcr_wire_number(body + at->service, 8);
-        message->has_port = message->service_id >> 24 == SMCR_IB_CM_IP_SERVICE;
-        message->port = message->has_port ? (uint16_t)message->service_id : 0;
-    }
+static void
+take_queue_pairs(smcr_cm_message_t *message, const layout_t *at, const uint8_t *body)
+{
     message->qpn = at->qpn ? number24(body + at->qpn) : 0;
     if (at->context && !message->qpn)
         message->qpn = number24(body + at->context);
@@ -84,6 +91,13 @@ take_members(smcr_cm_message_t *message, const uint8_t *body)
     message->starting_psn = at->psn ? number24(body + at->psn) : 0;
     message->remote_qpn = at->remote_qpn ? number24(body + at->remote_qpn) : 0;
     message->has_remote_qpn = message->remote_qpn != 0;
+}
+
+static void
+take_answer(smcr_cm_message_t *message, const layout_t *at, const uint8_t *body)
+{
+    if (at->names_receiver)
+        message->remote_id = number32(body + 4);
     if (at->answered)
         message->answered = smcr_wire_bits(body[at->answered], BITS_ANSWERED);
     if (at->reason)
@@ -92,31 +106,40 @@ take_members(smcr_cm_message_t *message, const uint8_t *body)
         message->status = body[at->status];
 }
 
+/* Whether the MAD header is one of communication management, with the method Send. */
 static bool
-is_cm(const uint8_t *mad)
+is_cm_header(const uint8_t *mad)
+{
+    return mad[0] == SMCR_IB_MAD_BASE_VERSION && mad[AT_CLASS] == SMCR_IB_MAD_CLASS_CM &&
+           mad[AT_VERSION] == SMCR_IB_MAD_CM_VERSION && mad[AT_METHOD] == SMCR_IB_MAD_METHOD_SEND;
+}
+
+static bool
+is_known_message(const uint8_t *mad)
 {
     uint64_t attribute = smcr_wire_number(mad + AT_ATTRIBUTE, 2);
 
-    return mad[0] == SMCR_IB_MAD_BASE_VERSION && mad[AT_CLASS] == SMCR_IB_MAD_CLASS_CM &&
-           mad[AT_VERSION] == SMCR_IB_MAD_CM_VERSION && mad[AT_METHOD] == SMCR_IB_MAD_METHOD_SEND &&
-           attribute >= SMCR_IB_CM_REQ && attribute <= SMCR_IB_CM_APR;
+    return is_cm_header(mad) && attribute >= SMCR_IB_CM_REQ && attribute <= SMCR_IB_CM_APR;
 }
 
 bool
 smcr_cm_message_parse(smcr_cm_message_t *message, const uint8_t *mad, size_t length)
 {
     *message = (smcr_cm_message_t){.attribute = 0};
-    if (length < SMCR_IB_MAD_HEADER_LENGTH || !is_cm(mad))
+    if (length < SMCR_IB_MAD_HEADER_LENGTH || !is_known_message(mad))
         return false;
     uint8_t attribute = mad[AT_ATTRIBUTE + 1];
     const uint8_t *body = mad + SMCR_IB_MAD_HEADER_LENGTH;
+    const layout_t *at = &layouts[attribute - SMCR_IB_CM_REQ];
 
-    if (length - SMCR_IB_MAD_HEADER_LENGTH < layouts[attribute - SMCR_IB_CM_REQ].needed)
+    if (length - SMCR_IB_MAD_HEADER_LENGTH < at->needed)
         return false;
     message->attribute = attribute;
     message->tid = smcr_wire_number(mad + AT_TID, 8);
     message->local_id = number32(body);
     message->digest = digest_of(mad, length < SMCR_IB_MAD_LENGTH ? length : SMCR_IB_MAD_LENGTH);
-    take_members(message, body);
+    take_service(message, at, body);
+    take_queue_pairs(message, at, body);
+    take_answer(message, at, body);
     return true;
 }

@@ -1,13 +1,14 @@
-/* Rules for sending and receiving, and what a message proves where no rule applies. A capture may
- * lack messages, and it may have those that cross on the wire in another order than their senders.
+/* Changes the state of an end by the rules of Linux for sending and receiving. A capture may miss
+ * messages; where no rule fits, the state is what the message itself proves. Messages that cross on
+ * the wire may be in another order in the capture than at their senders.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "cm.h"
+#include "cm_state.h"
 
-#define NOTHING 0xff /* is proved */
-#define STAY 0xfe    /* in the same state */
+#define NOTHING 0xff /* no state is known after the message */
+#define STAY 0xfe    /* the state does not change */
 
 #define E(event) (1U << SMCR_CM_EVENT_##event)
 #define S(state) (1U << SMCR_IB_CM_STATE_##state)
@@ -17,16 +18,16 @@
 #define LATER (E(REJ_REP) | E(REJ_OTHER) | E(STALE_REP) | E(STALE_OTHER))
 #define ANY_STATE 0xffffU
 
-/* The first that fits is valid. */
+/* A rule. Of several that fit, the first counts. */
 typedef struct {
-    uint32_t events;
-    uint32_t states;
-    uint8_t next;
+    uint32_t events; /* bits E() of the messages that the rule is for */
+    uint32_t states; /* bits S() of the states before the message */
+    uint8_t next;    /* state after the message, or STAY */
 } transition_t;
 
-/* ib_send_cm_req() and so on; answers to repeated messages: cm_dup_req_handler(),
- * cm_dup_rep_handler(), cm_issue_rej(), cm_issue_drep(). Data that arrives after the REP has been
- * sent establishes the connection as an RTU does (cm_establish()). */
+/* What a sender does: ib_send_cm_req() and so on; answers to repeated messages:
+ * cm_dup_req_handler(), cm_dup_rep_handler(), cm_issue_rej(), cm_issue_drep(). Data that arrives
+ * after the REP has been sent establishes the connection as an RTU does (cm_establish()). */
 static const transition_t sent[] = {
     {E(REQ), S(IDLE), TO(REQ_SENT)},
     {E(MRA_REQ), S(REQ_RCVD) | S(MRA_REQ_SENT), TO(MRA_REQ_SENT)},
@@ -47,7 +48,8 @@ static const transition_t sent[] = {
     {E(PATH), ANY_STATE, STAY},
 };
 
-/* cm_req_handler() and so on. What Linux counts as a duplicate, or drops without a word, stays. */
+/* What a receiver does: cm_req_handler() and so on. A message that Linux counts as a duplicate, or
+ * drops without an answer, changes nothing. */
 static const transition_t received[] = {
     {E(REQ), S(IDLE), TO(REQ_RCVD)},
     {E(REQ), ANY_STATE, STAY},
@@ -75,7 +77,7 @@ static const transition_t received[] = {
     {E(PATH), ANY_STATE, STAY},
 };
 
-/* The state after a message that an end sends or receives, whatever came before. */
+/* The state after a message, of its sender and of its receiver, whatever the state before. */
 static const struct {
     uint8_t sent, received;
 } proved[] = {
@@ -123,9 +125,9 @@ smcr_cm_event_of(const smcr_cm_message_t *message)
     return event;
 }
 
-/* The state that the rules give, NOTHING when there is none for this state. */
+/* The state after `event` by the rules; NOTHING: no rule fits the event and the state. */
 static uint8_t
-next_of(const transition_t *transitions, unsigned count, smcr_cm_event_t event, uint8_t state)
+next_state(const transition_t *transitions, unsigned count, smcr_cm_event_t event, uint8_t state)
 {
     for (unsigned i = 0; i < count; i++)
         if ((transitions[i].events >> event & 1) && (transitions[i].states >> state & 1))
@@ -133,11 +135,12 @@ next_of(const transition_t *transitions, unsigned count, smcr_cm_event_t event, 
     return NOTHING;
 }
 
-#define WHEN(transitions, event, state) \
-    next_of(transitions, G_N_ELEMENTS(transitions), event, state)
+#define NEXT_STATE(transitions, event, state) \
+    next_state(transitions, G_N_ELEMENTS(transitions), event, state)
 
+/* The end has a state from now on; NOTHING: its state does not change. */
 static void
-enter(smcr_cm_end_t *end, uint8_t state)
+enter_state(smcr_cm_end_t *end, uint8_t state)
 {
     if (state == NOTHING)
         return;
@@ -145,61 +148,80 @@ enter(smcr_cm_end_t *end, uint8_t state)
     end->state_known = true;
 }
 
-/* The message left before the one that the end received last arrived. */
+/* Whether a message that the end sends has crossed the one that it received last: no rule fits the
+ * state after that one, but a rule fits the state before. Then the end has sent first and received
+ * second, and gets the state that follows from this order. */
 static bool
-crosses(smcr_cm_end_t *end, smcr_cm_event_t event)
+take_crossed(smcr_cm_end_t *end, smcr_cm_event_t event)
 {
-    uint8_t next = end->last_event ? WHEN(sent, event, end->before) : NOTHING;
+    uint8_t next = end->last_event ? NEXT_STATE(sent, event, end->before) : NOTHING;
 
     if (next == NOTHING)
         return false;
-    uint8_t then = WHEN(received, (smcr_cm_event_t)end->last_event, next);
+    uint8_t then = NEXT_STATE(received, (smcr_cm_event_t)end->last_event, next);
     end->before = next;
-    enter(end, then == NOTHING ? next : then);
+    enter_state(end, then == NOTHING ? next : then);
     return true;
+}
+
+/* The state of an end after it has sent a message that no rule allows in its state: messages before
+ * are missing. A state that comes later than the one that the message proves stays: then only this
+ * message comes late in the capture. */
+static uint8_t
+state_after_unruled(const smcr_cm_end_t *end, smcr_cm_event_t event)
+{
+    bool rejects = (REJECTED | STALE) >> event & 1;
+    uint8_t next = proved[event].sent;
+
+    if (rejects && end->state >= TO(ESTABLISHED))
+        next = TO(TIMEWAIT);
+    return next == NOTHING ? next : MAX(next, end->state);
 }
 
 smcr_cm_move_t
 smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event)
 {
-    uint8_t next = end->state_known ? WHEN(sent, event, end->state) : proved[event].sent;
+    uint8_t next = end->state_known ? NEXT_STATE(sent, event, end->state) : proved[event].sent;
     bool ruled = !end->state_known || next != NOTHING;
 
-    if (!ruled && crosses(end, event))
+    if (!ruled && take_crossed(end, event))
         return SMCR_CM_CROSSED;
     end->last_event = SMCR_CM_EVENT_NONE;
-    if (!ruled) { /* it went on from a later state only if the capture has a message too late */
-        bool rejects = ((REJECTED | STALE) >> event & 1) && end->state >= TO(ESTABLISHED);
-        next = rejects ? TO(TIMEWAIT) : proved[event].sent;
-        if (next != NOTHING)
-            next = MAX(next, end->state);
-    }
-    enter(end, next);
+    enter_state(end, ruled ? next : state_after_unruled(end, event));
     return ruled ? SMCR_CM_AS_RULED : SMCR_CM_UNEXPECTED;
+}
+
+/* The state of an end after it has received a message that no rule allows in its state: a later
+ * state that the message proves: messages before are missing. An end that is idle has ended. */
+static uint8_t
+state_after_surprise(const smcr_cm_end_t *end, smcr_cm_event_t event)
+{
+    uint8_t proof = proved[event].received;
+
+    return end->state != TO(IDLE) && proof > end->state ? proof : NOTHING;
 }
 
 smcr_cm_move_t
 smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event)
 {
     bool known = end->state_known;
-    uint8_t next = known ? WHEN(received, event, end->state) : proved[event].received;
+    uint8_t next = known ? NEXT_STATE(received, event, end->state) : proved[event].received;
     bool ruled = !known || next != NOTHING;
-    uint8_t proof = proved[event].received;
 
-    /* Messages are missing that took it on; one that is idle has ended. */
-    if (!ruled && end->state != TO(IDLE) && proof != NOTHING && proof > end->state)
-        next = proof;
+    if (!ruled)
+        next = state_after_surprise(end, event);
     if (next != NOTHING && next != end->state) {
         end->before = end->state;
         end->last_event = known ? (uint8_t)event : SMCR_CM_EVENT_NONE;
     }
-    enter(end, next);
+    enter_state(end, next);
     return ruled ? SMCR_CM_AS_RULED : SMCR_CM_UNEXPECTED;
 }
 
 void
 smcr_cm_end_sends_again(smcr_cm_end_t *end, smcr_cm_event_t event)
 {
+    /* the states in which the sender of a request waits for its answer */
     static const uint16_t waits[] = {
         [SMCR_CM_EVENT_REQ] = S(REQ_SENT) | S(MRA_REQ_RCVD),
         [SMCR_CM_EVENT_REP] = S(REP_SENT) | S(MRA_REP_RCVD),
@@ -208,10 +230,13 @@ smcr_cm_end_sends_again(smcr_cm_end_t *end, smcr_cm_event_t event)
         [SMCR_CM_EVENT_PATH] = 0,
     };
 
-    if (end->last_event && (waits[event] >> end->before & 1) && !(waits[event] >> end->state & 1)) {
-        end->last_event = SMCR_CM_EVENT_NONE; /* it waits for the answer, which did not arrive */
-        enter(end, end->before);
+    bool waited = waits[event] >> end->before & 1;
+    bool waits_now = waits[event] >> end->state & 1;
+
+    if (end->last_event && waited && !waits_now) { /* the answer in the capture did not arrive */
+        end->last_event = SMCR_CM_EVENT_NONE;
+        enter_state(end, end->before);
     } else if (end->state_known && ((REJECTED | STALE | E(SIDR_REP)) >> event & 1)) {
-        enter(end, WHEN(sent, event, end->state));
+        enter_state(end, NEXT_STATE(sent, event, end->state));
     }
 }

@@ -1,22 +1,23 @@
-/* Finds the flow of a packet, begins new ones, and brings opposite flows together.
+/* Finds the flow of a packet, begins new flows, and finds which two flows are opposite.
  *
- * Most captures of many flows have few packets of each. So the first packet of a flow is kept as it
- * is, and judged when the second one comes.
+ * Most captures with many flows have few packets of each. So the first packet of a flow is stored,
+ * and judged only when the second packet comes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "rdma.h"
 
-#define PROOF 2 /* responses, one after the other, that answer what was just sent */
+#define PROOF 2 /* successive responses with PSNs of the opposite requests that prove a pair */
 
-/* The flows between two addresses with one port. */
+/* The flows between two addresses with one port. The first three members are the key. */
 struct smcr_port_pair {
-    uint8_t low[SMCR_GID_LENGTH], high[SMCR_GID_LENGTH]; /* the lower address, and the other */
-    uint16_t port;
-    bool ambiguous;             /* there are more than two, or two with one direction */
-    uint8_t answers;            /* responses that answer, so far */
-    uint32_t psn;               /* of the last one */
+    uint8_t low[SMCR_GID_LENGTH];  /* the lower of the two addresses */
+    uint8_t high[SMCR_GID_LENGTH]; /* the other one */
+    uint16_t port;                 /* UDP source port */
+    bool ambiguous;             /* there are more than two flows, or two in one direction */
+    uint8_t answers;            /* successive responses so far that answer an opposite request */
+    uint32_t psn;               /* of the last such response, 24 bits */
     smcr_rdma_flow_t *flows[2]; /* sent by the lower address, by the other; NULL: none */
 };
 
@@ -56,8 +57,9 @@ smcr_rdma_find(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
     return g_hash_table_lookup(rdma->flows, &sought);
 }
 
+/* Begins a new flow with its first packet. */
 static smcr_rdma_flow_t *
-begin(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
+begin_flow(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
 {
     smcr_rdma_flow_t *flow = wmem_new0(rdma->scope, smcr_rdma_flow_t);
 
@@ -70,14 +72,15 @@ begin(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packe
     return flow;
 }
 
-/* Packets of services that have the PSNs of requests and responses: RC and UC. */
+/* Whether the fabric judges packets of this service: RC and UC, whose PSNs have an order. */
 static bool
 is_judged(const smcr_sent_t *packet)
 {
     return packet->opcode < SMCR_RD;
 }
 
-/* Gives the flow its traffic, and judges its first packet. */
+/* Gives the flow its traffic, unless it has one. Judges its first packet then, if that `has_come`
+ * before the packet which is taken in now. */
 static void
 judge_first(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, bool has_come)
 {
@@ -128,9 +131,9 @@ pair_of(smcr_rdma_t *rdma, const smcr_rdma_flow_t *flow)
     return pair;
 }
 
-/* The flows have no more in common than the port. */
+/* A third flow has the port: the two flows no longer belong together, for good. */
 static void
-part(smcr_port_pair_t *pair)
+part_flows(smcr_port_pair_t *pair)
 {
     for (int i = 0; i < 2; i++) {
         smcr_rdma_flow_t *flow = pair->flows[i];
@@ -142,7 +145,8 @@ part(smcr_port_pair_t *pair)
     pair->ambiguous = true;
 }
 
-/* The flow's source queue pair is known by other means, or its port is another one. */
+/* Takes the flow out of its pair: its source queue pair is known from another ground, or its port
+ * has changed. */
 static void
 leave_pair(smcr_rdma_flow_t *flow)
 {
@@ -162,29 +166,40 @@ leave_pair(smcr_rdma_flow_t *flow)
     flow->pair = NULL;
 }
 
-/* The flow has `flow->port`. Returns the opposite flow that shares the port with it alone; NULL:
- * there is none. Flows that turn out to share it with a third are no pair any more. */
+/* The flow is the one of its direction in the pair from now on. The count of responses that prove
+ * the pair begins anew with another flow. Flows to two queue pairs with one port prove nothing. */
+static void
+enter_pair(smcr_port_pair_t *pair, smcr_rdma_flow_t *flow)
+{
+    int from = direction(flow);
+    const smcr_rdma_flow_t *before = pair->flows[from];
+
+    if (before && before->key.target.qpn != flow->key.target.qpn)
+        part_flows(pair);
+    if (before != flow)
+        pair->answers = 0;
+    pair->flows[from] = flow;
+}
+
+/* Puts the flow into the pair with its port. Returns the opposite flow, if the two are alone with
+ * the port; NULL: they are not, or there is no opposite flow. */
 static smcr_rdma_flow_t *
 join_pair(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow)
 {
     smcr_port_pair_t *pair = flow->pair;
-    int from = direction(flow);
 
     if (smcr_gid_is_same(flow->key.source, flow->key.target.gid))
-        return NULL; /* a host talks to itself: the directions look alike */
+        return NULL; /* within one host: the addresses do not distinguish the directions */
     if (!pair || pair->port != flow->port) {
         leave_pair(flow);
         pair = flow->pair = pair_of(rdma, flow);
     }
-    if (pair->flows[from] && pair->flows[from]->key.target.qpn != flow->key.target.qpn)
-        part(pair);
-    if (pair->flows[from] != flow)
-        pair->answers = 0;
-    pair->flows[from] = flow;
-    return pair->ambiguous ? NULL : pair->flows[!from];
+    enter_pair(pair, flow);
+    return pair->ambiguous ? NULL : pair->flows[!direction(flow)];
 }
 
-/* The port that Linux gives to both flows of a connection that was made without a flow label. */
+/* The port that Linux gives to both flows of a connection without a flow label, computed from the
+ * numbers of its two queue pairs (rdma_calc_flow_label(), rdma_flow_label_to_udp_sport()). */
 static uint16_t
 port_of(uint32_t qpn, uint32_t other)
 {
@@ -196,17 +211,25 @@ port_of(uint32_t qpn, uint32_t other)
     return (uint16_t)(((label & 0x3fff) ^ ((label & 0xfc000) >> 14)) | 0xc000);
 }
 
-/* A response in `flow`. Returns whether it is proven now that it answers the requests of
- * `opposite`, whose traffic is there. What an answer before the proof completes is told by no later
- * one. */
+/* Whether a request of the flow has taken `psn`, of 24 bits. */
+static bool
+has_taken_psn(const smcr_flow_t *requests, uint32_t psn)
+{
+    return smcr_flow_seen(requests, psn) ||
+           smcr_reads_find(requests->reads, smcr_psn_near(requests->highest, psn));
+}
+
+/* Whether the response `packet` of `flow` proves that the flow is the opposite of `opposite`, which
+ * has its traffic: two successive responses have to name two PSNs of the opposite requests; one is
+ * enough where Linux computes the port from the numbers of the two queue pairs. A response before
+ * the proof completes messages, but no later response says so. */
 static bool
 proves_pair(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, const smcr_sent_t *packet)
 {
     smcr_port_pair_t *pair = flow->pair;
     const smcr_flow_t *requests = &opposite->traffic->flow;
 
-    if (!smcr_flow_seen(requests, packet->psn) &&
-        !smcr_reads_find(requests->reads, smcr_psn_near(requests->highest, packet->psn))) {
+    if (!has_taken_psn(requests, packet->psn)) {
         pair->answers = 0;
         return false;
     }
@@ -223,9 +246,10 @@ proves_pair(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, const smcr_sent_
 
 /* ---- source queue pairs ---- */
 
-/* The flow is sent by `qpn`. Its opposite flow is one that its own peer sends. */
+/* Queue pair `qpn` sends the flow, as `ground` proves. The opposite flow is the one to that queue
+ * pair, if the queue pair to which this flow goes sends it, on the same ground. */
 static void
-name_source(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn, enum smcr_ground ground)
+set_source(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn, enum smcr_ground ground)
 {
     smcr_ib_qp_key_t sender = {.qpn = qpn};
 
@@ -248,7 +272,8 @@ forget_peer(smcr_rdma_flow_t *flow)
     flow->peer = NULL;
 }
 
-/* The datagram header names the sender of each packet. */
+/* A datagram header names the queue pair that sends this packet. If two packets of a flow have
+ * different senders, the flow as a whole has none. */
 static void
 take_datagram(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn)
 {
@@ -259,12 +284,13 @@ take_datagram(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn)
     }
     if (flow->ground == SMCR_GROUND_NONE && !flow->mixed) {
         leave_pair(flow);
-        name_source(rdma, flow, qpn, SMCR_GROUND_DETH);
+        set_source(rdma, flow, qpn, SMCR_GROUND_DETH);
     }
 }
 
 /* ---- communication management ---- */
 
+/* The frame of the newest message `attribute` of either side; 0: there is none. */
 static uint32_t
 frame_of(const smcr_cm_conn_t *conn, uint8_t attribute)
 {
@@ -294,7 +320,8 @@ find_conn(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
     return conn;
 }
 
-/* What communication management says stays with its connection: a newer one begins a new flow. */
+/* Connects the flow with a connection of communication management, unless the flow has another one
+ * or began after the connection had ended. The connection proves the flow's source queue pair. */
 static void
 take_conn(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, smcr_cm_conn_t *conn)
 {
@@ -307,7 +334,7 @@ take_conn(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, smcr_cm_conn_t *conn)
     if (sender->qpn_known && flow->ground != SMCR_GROUND_CM) {
         leave_pair(flow);
         forget_peer(flow);
-        name_source(rdma, flow, sender->qpn, SMCR_GROUND_CM);
+        set_source(rdma, flow, sender->qpn, SMCR_GROUND_CM);
     }
 }
 
@@ -320,20 +347,43 @@ smcr_rdma_manage(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet)
 
 /* ---- packets ---- */
 
-/* A connection that is over does not change its port, and no more does one that is known by its
- * port: somebody uses its queue pair again. */
+/* Whether the packet comes from another UDP source port than those before it. */
 static bool
-is_used_again(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
-              const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
+changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
+             const smcr_sent_t *packet)
 {
-    const smcr_cm_conn_t *own = flow->conn ? flow->conn : conn;
-    bool changes = is_judged(packet) && roce->port && flow->port && roce->port != flow->port;
-    bool is_over = own && was_over(own, packet->when.frame) &&
-                   !was_over(own, flow->first.when.frame);
-
-    return changes && (is_over || flow->ground == SMCR_GROUND_PORT);
+    return is_judged(packet) && roce->port && flow->port && roce->port != flow->port;
 }
 
+/* Whether somebody uses the queue pair number again, so that the packet begins a new flow: the port
+ * changes, though the flow is known by its port, or its connection has ended since the flow began.
+ * One connection keeps its port. `conn`: the connection of the queue pair; NULL: none is known. */
+static bool
+is_number_reused(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
+                 const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
+{
+    const smcr_cm_conn_t *own = flow->conn ? flow->conn : conn;
+
+    if (!changes_port(flow, roce, packet))
+        return false;
+    if (flow->ground == SMCR_GROUND_PORT)
+        return true;
+    return own && was_over(own, packet->when.frame) && !was_over(own, flow->first.when.frame);
+}
+
+/* Whether the connection of the queue pair began after the flow had a packet: the queue pair number
+ * is used again. `conn`: NULL: no connection is known. */
+static bool
+is_of_newer_conn(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn)
+{
+    if (!conn || conn == flow->conn)
+        return false;
+    return MAX(smcr_cm_frame(conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ),
+               smcr_cm_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP)) > flow->first.when.frame;
+}
+
+/* The flow of a packet, begun with the packet if need be. The connection is looked up only if there
+ * have been messages of communication management since the flow's packet before. */
 static smcr_rdma_flow_t *
 flow_of(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
 {
@@ -341,21 +391,34 @@ flow_of(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *pac
     bool is_known = flow && flow->conn_messages == rdma->messages;
     smcr_cm_conn_t *conn = is_known ? flow->conn : find_conn(rdma, roce);
 
-    /* the connection began when the flow had packets already: its number is used again */
-    bool is_newer =
-        conn && flow && conn != flow->conn &&
-        MAX(smcr_cm_frame(conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ),
-            smcr_cm_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP)) > flow->first.when.frame;
-
-    if (!flow || is_newer || is_used_again(flow, conn, roce, packet))
-        flow = begin(rdma, roce, packet);
+    if (!flow || is_of_newer_conn(flow, conn) || is_number_reused(flow, conn, roce, packet))
+        flow = begin_flow(rdma, roce, packet);
     if (flow->conn_messages != rdma->messages)
         take_conn(rdma, flow, conn);
     flow->conn_messages = rdma->messages;
     return flow;
 }
 
-/* The port of the flow, and the opposite flow that has the same. */
+/* The two flows are opposite, as their port proves. */
+static void
+connect_by_port(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite)
+{
+    flow->peer = opposite;
+    opposite->peer = flow;
+    flow->src_qpn = opposite->key.target.qpn;
+    opposite->src_qpn = flow->key.target.qpn;
+    flow->ground = opposite->ground = SMCR_GROUND_PORT;
+}
+
+/* Whether nothing better than the port can name the source queue pair of the flow. */
+static bool
+needs_port(const smcr_rdma_flow_t *flow)
+{
+    return flow->ground == SMCR_GROUND_NONE && !flow->conn && !flow->mixed;
+}
+
+/* Learns the port of a packet. Where nothing else names the source queue pair, a response may prove
+ * the opposite flow by the port. */
 static void
 take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
           const smcr_sent_t *packet)
@@ -365,19 +428,14 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_ib_headers_t *ro
     if (flow->port != roce->port)
         leave_pair(flow);
     flow->port = roce->port;
-    if (flow->ground != SMCR_GROUND_NONE || flow->conn || flow->mixed)
+    if (!needs_port(flow))
         return;
     smcr_rdma_flow_t *opposite = join_pair(rdma, flow);
     if (!opposite || !smcr_ib_is_response(packet->opcode))
         return;
     judge_first(rdma, opposite, true);
-    if (!proves_pair(flow, opposite, packet))
-        return;
-    flow->peer = opposite;
-    opposite->peer = flow;
-    flow->src_qpn = opposite->key.target.qpn;
-    opposite->src_qpn = flow->key.target.qpn;
-    flow->ground = opposite->ground = SMCR_GROUND_PORT;
+    if (proves_pair(flow, opposite, packet))
+        connect_by_port(flow, opposite);
 }
 
 smcr_rdma_flow_t *
@@ -385,12 +443,13 @@ smcr_rdma_take(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent
 {
     smcr_rdma_flow_t *flow = flow_of(rdma, roce, packet);
     bool is_first = flow->first.when.frame == packet->when.frame;
-    bool is_marked = roce->ecn == SMCR_WIRE_ECN_CE || roce->opcode == SMCR_IB_CNP;
+    bool has_mark = roce->ecn == SMCR_WIRE_ECN_CE || roce->opcode == SMCR_IB_CNP;
+    bool is_second = !is_first && is_judged(packet);
 
     if (roce->has_src_qpn)
         take_datagram(rdma, flow, roce->src_qpn);
     take_port(rdma, flow, roce, packet);
-    if (flow->peer || is_marked || (!is_first && is_judged(packet)))
+    if (flow->peer || has_mark || is_second)
         judge_first(rdma, flow, !is_first);
     if (flow->peer)
         judge_first(rdma, flow->peer, true);

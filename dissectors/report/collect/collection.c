@@ -131,16 +131,21 @@ take_frame(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt)
     smcr_collect_notices_end_frame(all, pinfo);
 }
 
-/* Whether somebody may ask when the frame was sent: for messages that change links or connections,
- * for where a connection falls back, and for a link's first packet in a late capture. */
+/* An LLC message that changes a link. TEST LINK does not. */
 static bool
-is_noted(const smcr_tap_t *packet, uint32_t frame)
+is_llc_step(const smcr_tap_t *packet)
 {
-    uint8_t type = packet->llc ? packet->llc->type & (uint8_t)~SMCR_LLC_TYPE_V2 : 0;
+    return packet->llc && (packet->llc->type & (uint8_t)~SMCR_LLC_TYPE_V2) != SMCR_LLC_TEST_LINK;
+}
+
+/* Whether the report may need the time of the frame: messages that change links or connections,
+ * CLC, and the first packet of a link in a late capture. */
+static bool
+is_time_needed(const smcr_tap_t *packet, uint32_t frame)
+{
     const smcr_link_t *link = packet->record->link;
 
-    return !packet->roce || (packet->llc && type != SMCR_LLC_TEST_LINK) ||
-           (link && link->added_frame == frame);
+    return !packet->roce || is_llc_step(packet) || (link && link->added_frame == frame);
 }
 
 static void
@@ -151,7 +156,7 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
     smcr_collect_rdma_flows_stray(all, packet->stray_icrc);
     if (packet->segment || packet->stray_icrc) /* of a segment the tap `tcp` tells */
         return;
-    if (is_noted(packet, when.frame))
+    if (is_time_needed(packet, when.frame))
         wmem_array_append_one(all->times, when);
     if (packet->roce)
         smcr_collect_rdma_flows_take(all, when, packet);

@@ -1,5 +1,5 @@
-/* What collects a report: where the time of connections went, RDMA flows, TCP flows, connections,
- * link groups, expert items; and what they keep.
+/* The parts of a collection, and what they keep: the time of connections, RDMA flows, TCP flows,
+ * connections, link groups, expert items.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,29 +12,34 @@
 #include "stream_bytes.h"
 #include "timeline/timeline.h"
 
-/* All of it lives as long as the scope. What a map or a list holds is a type of the file that the
- * comment names; keys are addresses. */
+/* What is kept of a capture. All of it lives as long as the scope. The values of maps and lists are
+ * types of the file that the comment names; the keys are addresses of state. */
 typedef struct smcr_collection {
-    wmem_allocator_t *scope; /* NULL: nothing has come yet */
-    smcr_entry_capture_t capture; /* up to `passes`; the rest is for others */
-    smcr_entry_ip_t ip;
-    wmem_array_t *times; /* smcr_when_t: frames that may be asked for, in their order */
-    uint32_t now; /* frame of the packet that has been taken last */
-    wmem_array_t *tcp; /* tcp_flows.c: pointers, by number of the stream; NULL: no segment of it */
-    uint32_t lacking;  /* the last RoCE packet that shows that several others are absent */
-    wmem_map_t *rdma;  /* rdma_flows.c: flows, by what they are */
-    wmem_array_t *late; /* rdma_flows.c: smcr_step_back_t * of late packets; NULL: none */
-    smcr_figure_list_t rdma_list; /* the same in the order of their first packets */
-    smcr_entry_icrcs_t stray_icrcs; /* of packets in no flow */
-    wmem_map_t *conns; /* smcr_conn_t -> smcr_collect_counted_conn_t */
-    wmem_map_t *contacts;   /* smcr_lgr_t -> that of its first contact */
+    wmem_allocator_t *scope;      /* NULL: no packet or frame has been taken */
+    smcr_entry_capture_t capture; /* its members up to `passes`; the others are filled in later */
+    smcr_entry_ip_t ip;           /* counts of IP packets that are neither TCP nor RoCE */
+    wmem_array_t *times;          /* smcr_when_t: frames whose time may be needed, ascending */
+    uint32_t now;                 /* number of the frame that was taken last */
+
+    wmem_array_t *tcp; /* tcp_flows.c: pointers, by tcp.stream; NULL: no segment of the stream */
+
+    uint32_t lacking;               /* the last RoCE packet before which others are missing */
+    wmem_map_t *rdma;               /* rdma_flows.c: queue pair or flow -> followed flow */
+    wmem_array_t *late;             /* rdma_flows.c: smcr_step_back_t * of late packets; or NULL */
+    smcr_figure_list_t rdma_list;   /* the same flows, in the order of their first packets */
+    smcr_entry_icrcs_t stray_icrcs; /* ICRCs of packets in no flow */
+
+    wmem_map_t *conns;      /* smcr_conn_t -> smcr_collect_counted_conn_t */
+    wmem_map_t *contacts;   /* smcr_lgr_t -> the counted connection of its first contact */
     wmem_map_t *link_flows; /* connections.c: smcr_link_t -> both of its flows */
-    wmem_map_t *moves;      /* smcr_link_t -> smcr_collect_moves_t; none: never */
-    wmem_map_t *groups;     /* link_groups.c: smcr_lgr_t -> group */
-    smcr_figure_list_t group_list; /* the same in the order of their first packets */
-    wmem_array_t *kinds, *claimed; /* notices.c: kinds of items, and what later packets have to
-                                      bear out */
-    wmem_array_t *pending; /* notices.c: items of the frame; NULL: none */
+    wmem_map_t *moves;      /* smcr_link_t -> smcr_collect_moves_t; no entry: no move */
+
+    wmem_map_t *groups;            /* link_groups.c: smcr_lgr_t -> group */
+    smcr_figure_list_t group_list; /* the same groups, in the order of their first packets */
+
+    wmem_array_t *kinds;   /* notices.c: expert items, counted by kind */
+    wmem_array_t *claimed; /* notices.c: events that count once later packets confirm them */
+    wmem_array_t *pending; /* notices.c: items of the current frame; NULL: none */
 } smcr_collect_t;
 
 /* ---- where the time of a connection went (docs/report.md, "Where the time went") ---- */
@@ -104,7 +109,8 @@ void smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_ro
 void smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
                                   const smcr_tap_t *packet);
 
-/* The ICRC of a packet in no flow, as smcr_ib_headers_t.icrc. */
+/* Counts the ICRC of a packet in no flow. `icrc`: as smcr_ib_headers_t.icrc; 0: nothing to count.
+ */
 void smcr_collect_rdma_flows_stray(smcr_collect_t *collection, uint8_t icrc);
 
 /* Adds the flows to `list`, each with its index and that of the other direction. What is added
@@ -112,37 +118,42 @@ void smcr_collect_rdma_flows_stray(smcr_collect_t *collection, uint8_t icrc);
 void smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *list,
                                     wmem_allocator_t *scope);
 
+/* Describes the RDMA-CM connection of a flow. The entry lives as long as `scope`. */
+smcr_entry_flow_cm_t *smcr_collect_cm_entry(const smcr_cm_conn_t *conn, wmem_allocator_t *scope);
+
 /* The flow to a queue pair of a link, as in the last report; SMCR_FIGURE_UNKNOWN: it has none. */
 uint64_t smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const smcr_qp_t *to);
 
 /* ---- TCP connections of a capture, whatever they carry ---- */
 
-/* What is known of a TCP connection besides its entry. `up`: the direction of the first segment. */
+/* What is known of a TCP connection besides its entry. `up`: the direction of the first captured
+ * segment; `down`: the other one. Frame 0 in a time: such a segment has not been captured. */
 typedef struct {
-    smcr_when_t first, last; /* segments */
-    smcr_when_t syn;         /* first SYN without ACK; frame 0: none has been seen */
-    smcr_when_t reset;       /* first RST; frame 0: none */
-    smcr_when_t fin[2];      /* first FIN of the client (0) and of the server (1); frame 0: none */
-    bool client_known;       /* by a SYN or a SYN-ACK; else the client is taken to send `up` */
-    bool client_is_up;
-    uint16_t up_port;        /* from which `up` comes */
-    bool lacks_of[2];        /* it may lack bytes of the stream up (0), and down (1) */
-    bool lacks;              /* of either */
-    bool lacks_end;          /* of one it lacks the newest bytes, or all: it may have a FIN */
-    uint32_t syns;           /* of the client */
-    bool is_connected;       /* there are segments other than these and RST */
-    bool is_disordered;      /* the SYN-ACK comes behind an acknowledgement of the client */
-    smcr_figure_syn_sign_t syn_sign[2]; /* of the SYN, and of the SYN-ACK */
-    uint64_t isn[2];        /* initial sequence numbers of client and server; SMCR_FIGURE_UNKNOWN */
-    uint64_t payload[2];     /* bytes of the streams up (0) and down (1), each once */
+    smcr_when_t first;   /* first segment */
+    smcr_when_t last;    /* last segment */
+    smcr_when_t syn;     /* first SYN without ACK */
+    smcr_when_t reset;   /* first RST */
+    smcr_when_t fin[2];  /* first FIN of the client (0) and of the server (1) */
+    bool client_known;   /* a SYN or a SYN-ACK shows the client; else `up` is taken for its side */
+    bool client_is_up;   /* the client sends `up` */
+    uint16_t up_port;    /* source port of `up` */
+    bool lacks_of[2];    /* bytes of the stream up (0) or down (1) may be missing */
+    bool lacks;          /* bytes of either stream may be missing */
+    bool lacks_end;      /* the newest bytes of a stream may be missing, with a FIN among them */
+    uint32_t syns;       /* SYNs of the client */
+    bool is_connected;   /* there are segments other than SYN, SYN-ACK and RST */
+    bool is_disordered;  /* the SYN-ACK comes after an acknowledgement of the client */
+    smcr_figure_syn_sign_t syn_sign[2]; /* what the options of SYN (0) and SYN-ACK (1) show */
+    uint64_t isn[2];     /* initial sequence number of client and server; SMCR_FIGURE_UNKNOWN */
+    uint64_t payload[2]; /* bytes of the streams up (0) and down (1), each byte once */
 } smcr_collect_tcp_facts_t;
 
 /* A segment, as Wireshark's tap `tcp` hands it over, while its frame is dissected. */
 void smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo,
                                  const struct tcpheader *tcp);
 
-/* The connection that Wireshark calls tcp.stream `tcp_stream`, SMCR_FIGURE_UNKNOWN among others;
- * NULL: no segment of it has been taken. It goes on changing with the collection. */
+/* Returns the connection with this number (Wireshark's tcp.stream); NULL: no segment of it has been
+ * taken, or the number is SMCR_FIGURE_UNKNOWN. The facts change while more segments are taken. */
 const smcr_collect_tcp_facts_t *smcr_collect_tcp_flows_facts(const smcr_collect_t *collection,
                                                              uint64_t tcp_stream);
 
@@ -152,50 +163,72 @@ void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure
 
 /* ---- connections of SMC-R: what each carried, and how long its ends waited for each other ---- */
 
-/* One direction. */
+/* Cursors at which a writer waited that are kept, to count each wait once. */
 #define SMCR_COLLECT_BLOCKED_KEPT 16
+
+/* What was counted of one direction. */
 typedef struct {
     smcr_entry_conn_direction_t figures;
-    smcr_collect_stream_bytes_t bytes; /* that figures.bytes has counted */
-    const smcr_link_t *link;      /* on which it went last */
-    smcr_cursor_t blocked[SMCR_COLLECT_BLOCKED_KEPT]; /* up to where its writer waited last */
-    bool has_unowned; /* its flow has WRITEs of no connection before its last packet */
+    smcr_collect_stream_bytes_t bytes; /* positions that figures.bytes has counted */
+    const smcr_link_t *link;           /* link of the last packet; NULL: none yet */
+
+    /* Producer cursors at which the writer waited last: a circular list. */
+    smcr_cursor_t blocked[SMCR_COLLECT_BLOCKED_KEPT];
+
+    bool has_unowned; /* before its last packet, its flow has WRITEs of no known connection */
 } smcr_collect_direction_t;
 
 /* A link that the connection has used, from a frame on. */
 typedef struct smcr_collect_link_use {
-    struct smcr_collect_link_use *next; /* later */
+    struct smcr_collect_link_use *next; /* the next link; NULL: the last one */
     const smcr_link_t *link;
-    smcr_when_t from;
+    smcr_when_t from; /* first packet on it */
 } smcr_collect_link_use_t;
 
-/* From the Confirm to where the connection can carry data: LLC of a first contact. */
+/* A first contact: from the Confirm to where the connection can carry data, while LLC sets up the
+ * link group. */
 typedef struct {
-    smcr_when_t ready, step;   /* its last packet, and its last one that is no retransmission */
-    const smcr_exchange_t *asked, *longest_of; /* NULL: none */
-    uint64_t longest;          /* between two messages, nanoseconds */
-    const smcr_link_t *asked_on; /* NULL: on none */
-    uint8_t longest_link;
-    bool is_unsure;      /* a message is cut or absent, or its time is before that of another */
+    smcr_when_t ready;                 /* its last packet so far; frame 0: no Confirm yet */
+    smcr_when_t step;                  /* its last packet that is no retransmission */
+    const smcr_exchange_t *asked;      /* its last LLC request; NULL: none */
+    const smcr_link_t *asked_on;       /* link of that request; NULL: none */
+    uint64_t longest;                  /* longest time between two messages, nanoseconds */
+    const smcr_exchange_t *longest_of; /* the last request before that time; NULL: none */
+    uint8_t longest_link;              /* number of that request's link; 0: none */
+    bool longest_behind; /* the response of that request came before that time, not after it */
+    bool is_unsure;      /* a message is cut or missing, or its time is before an earlier one's */
     bool is_over;        /* it has ended, or data have come */
-    bool is_adding;      /* a link that is neither confirmed nor refused nor deleted */
-    bool longest_behind; /* its response, which was there before */
+    bool is_adding;      /* a link is neither confirmed nor rejected nor deleted yet */
 } smcr_collect_contact_t;
 
+/* What was counted of a connection. */
 typedef struct {
     const smcr_conn_t *conn;
-    smcr_when_t first, last;          /* frame 0: not seen */
-    smcr_when_t clc[SMCR_CLC_CONFIRM + 1]; /* likewise, by type */
+    smcr_when_t first;                     /* first packet or message; frame 0: none yet */
+    smcr_when_t last;                      /* last packet or message; frame 0: none yet */
+    smcr_when_t clc[SMCR_CLC_CONFIRM + 1]; /* first CLC message, by type; frame 0: none */
     smcr_collect_contact_t contact;
-    smcr_collect_times_t times;
+    smcr_collect_times_t times;            /* where its time went */
     smcr_collect_direction_t direction[2]; /* by the side that sends */
-    smcr_collect_link_use_t *first_use, *last_use;
-    uint64_t clc_bytes[2];            /* by role: client, server */
-    const char *offered_eids;         /* by the Proposal, with commas; NULL: not known, or none */
-    uint8_t version;                  /* of SMC, that both agree on; 0: not known */
-    bool is_smcd, on_roce;            /* agreed on; it has a packet there */
-    bool flips;                       /* the sides are those of smcr_conn_t.flips */
+    smcr_collect_link_use_t *first_use;    /* the links it has used, in order; NULL: none */
+    smcr_collect_link_use_t *last_use;     /* the last of these */
+    uint64_t clc_bytes[2];                 /* bytes of CLC from the client (0), the server (1) */
+    const char *offered_eids;              /* of the Proposal, with commas; NULL: none, unknown */
+    uint8_t version;                       /* of SMC, as agreed; 0: not known */
+    bool is_smcd;                          /* both have agreed on SMC-D */
+    bool on_roce;                          /* a RoCE packet of it has been taken */
+    bool flips;                            /* the state had swapped the sides when they were used */
 } smcr_collect_counted_conn_t;
+
+/* An LLC message of a link, or a packet of it that was not decoded. It belongs to the first contact
+ * of the link group if it comes within a second of the message before, or while a request has no
+ * response. A later message ends the first contact. */
+void smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when,
+                               const smcr_tap_t *packet);
+
+/* Whether an LLC request of the first contact had no response before the frame, or a link is still
+ * being added. */
+bool smcr_collect_contact_awaits(const smcr_collect_contact_t *contact, uint32_t frame);
 
 /* A packet or message of a connection; others are left alone. */
 void smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
@@ -207,20 +240,23 @@ void smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_lis
 
 /* How often connections have moved away from a link, and to it. */
 typedef struct {
-    uint64_t from, to;
+    uint64_t from; /* moves away from the link */
+    uint64_t to;   /* moves to it */
 } smcr_collect_moves_t;
 
-/* Fills in the entry, whose texts are of `scope`. `tcp`: of its TCP connection; NULL: not known. */
+/* Fills in the entry of a connection; its texts live as long as `scope`. `tcp`: its TCP connection;
+ * NULL: not known. `lacking`: the last frame that shows missing packets; 0: none. */
 void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                                   smcr_collect_counted_conn_t *counted,
                                   const smcr_collect_tcp_facts_t *tcp, uint32_t lacking,
                                   const smcr_collect_t *collection, wmem_allocator_t *scope);
 
-/* The number of a link group in the report: its index. Groups that are not proven to be one of
- * their own come behind all others; the oldest link tells them apart. */
+/* The number of a link group in the report: its index. A group that may be a part of another one
+ * has a number after all others, made of the index of its oldest link. */
 uint64_t smcr_collect_lgr_number(const smcr_lgr_t *lgr);
 
-/* The frame with its time, one of those that may be asked for; frame 0 where that is not known. */
+/* Returns the frame with its time. Frame 0: the time is not known, since nobody was expected to
+ * need it. */
 smcr_when_t smcr_collect_when(const smcr_collect_t *collection, uint32_t frame);
 
 /* ---- link groups: their links and what became of these, RMBs that messages announce ---- */
@@ -247,20 +283,23 @@ void smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pi
 void smcr_collect_notices_note(smcr_collect_t *collection, const char *filter, smcr_when_t first,
                                uint64_t number);
 
-/* The packet or message that the items since the last one are about. */
+/* The pending items since the last call are about this packet or message: notes its side and
+ * subject. */
 void smcr_collect_notices_blame(smcr_collect_t *collection, const smcr_tap_t *packet);
 
-/* The same in the first pass: what later packets have to bear out counts once they do. */
+/* Keeps events of the packet that later packets have to confirm. Called in the first pass, in which
+ * Wireshark does not hand over their expert items. */
 void smcr_collect_notices_claim(smcr_collect_t *collection, const packet_info *pinfo,
                                 const smcr_tap_t *packet);
 
-/* The frame is done with. */
+/* The frame is complete: counts its pending items. */
 void smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pinfo);
 
 /* All of them: smcr_figure_notice_t, in the order in which they came first, of `scope`. */
 wmem_array_t *smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *scope);
 
-/* Adds to `list` what breaks a format or a rule. What is added lives as long as `scope`. */
+/* Adds the expert items that report a broken format or rule to `list`. The entries live as long as
+ * `scope`. */
 void smcr_collect_notices_report_breaches(const smcr_collect_t *collection,
                                           smcr_figure_list_t *list, wmem_allocator_t *scope);
 

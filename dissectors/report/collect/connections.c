@@ -13,12 +13,12 @@
 
 /* Both flows of a link. */
 typedef struct {
-    uint32_t gaps[2]; /* places where packets of each sender are absent, so far */
+    uint32_t gaps[2]; /* places where packets are missing so far, by sender */
     uint32_t last[2]; /* frame of the last request, by sender; 0: none */
-    bool unowned[2]; /* a WRITE of each sender has no connection */
+    bool unowned[2];  /* a WRITE is of no known connection, by sender */
 } flows_t;
 
-/* The sides of the connection may have changed places since. */
+/* Swaps what was counted of both sides where the state has swapped the sides of the connection. */
 static void
 follow_sides(smcr_collect_counted_conn_t *counted)
 {
@@ -32,7 +32,7 @@ follow_sides(smcr_collect_counted_conn_t *counted)
     smcr_collect_times_flip(&counted->times);
 }
 
-/* What has turned out to be one direction of the connection. */
+/* Takes over what was counted of a connection that turned out to be one direction of this one. */
 static void
 add_half(smcr_collect_counted_conn_t *counted, const smcr_collect_counted_conn_t *half)
 {
@@ -56,7 +56,7 @@ add_half(smcr_collect_counted_conn_t *counted, const smcr_collect_counted_conn_t
 }
 
 static smcr_collect_counted_conn_t *
-get(smcr_collect_t *collection, const smcr_conn_t *conn)
+get_conn(smcr_collect_t *collection, const smcr_conn_t *conn)
 {
     smcr_collect_counted_conn_t *counted =
         smcr_figure_of(collection->conns, collection->scope, conn, sizeof *counted);
@@ -80,117 +80,103 @@ moves_of(smcr_collect_t *collection, const smcr_link_t *link)
     return smcr_figure_of(collection->moves, collection->scope, link, sizeof(smcr_collect_moves_t));
 }
 
-/* Each side begins on a link, and CDC moves it. Other packets on another link come late. Where the
- * peer has moved before a side begins, its messages before may be absent. */
+/* The packet is the first one that shows the connection on this link: the first of its sender, or
+ * the first after a CDC message has moved the connection (RFC 7609, 4.6.2). Other packets on
+ * another link are late. If the peer had moved before this sender's first packet, the sender's
+ * earlier messages may be missing. */
+static bool
+begins_link_use(const smcr_collect_counted_conn_t *counted, const smcr_record_t *record)
+{
+    bool is_first_of_sender = !counted->direction[record->sender].link;
+    bool has_never_moved = counted->first_use == counted->last_use;
+
+    return (is_first_of_sender && has_never_moved) ||
+           smcr_record_has_event(record, SMCR_EVENT_conn_moved);
+}
+
+/* Appends the link to those that the connection has used, and counts a move between links. */
+static void
+add_link_use(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
+             const smcr_record_t *record, smcr_when_t when)
+{
+    const smcr_link_t *last = counted->last_use ? counted->last_use->link : NULL;
+    smcr_collect_link_use_t *use = wmem_new0(collection->scope, smcr_collect_link_use_t);
+
+    use->link = record->link;
+    use->from = when;
+    if (last)
+        counted->last_use->next = use;
+    else
+        counted->first_use = use;
+    if (last && smcr_record_has_event(record, SMCR_EVENT_conn_moved)) {
+        moves_of(collection, last)->from++;
+        moves_of(collection, record->link)->to++;
+    }
+    counted->last_use = use;
+}
+
+/* Notes on which link the sender's packet went. */
 static void
 note_link(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
           const smcr_record_t *record, smcr_when_t when)
 {
     const smcr_link_t *link = record->link;
     const smcr_link_t *last = counted->last_use ? counted->last_use->link : NULL;
-    bool begins = !counted->direction[record->sender].link &&
-                  counted->first_use == counted->last_use;
-    bool moves = smcr_record_has_event(record, SMCR_EVENT_conn_moved);
 
-    if (link)
-        counted->direction[record->sender].link = link;
-    if (!link || link == last || !(begins || moves))
+    if (!link)
         return;
-    smcr_collect_link_use_t *use = wmem_new0(collection->scope, smcr_collect_link_use_t);
-    use->link = link;
-    use->from = when;
-    if (last)
-        counted->last_use->next = use;
-    else
-        counted->first_use = use;
-    if (last && moves) {
-        moves_of(collection, last)->from++;
-        moves_of(collection, link)->to++;
-    }
-    counted->last_use = use;
+    bool begins = link != last && begins_link_use(counted, record);
+    counted->direction[record->sender].link = link;
+    if (begins)
+        add_link_use(collection, counted, record, when);
 }
 
 /* ---- setup ---- */
 
-/* Whether a step of LLC has no answer so far, or is still to come. */
-static bool
-is_asked(const smcr_collect_contact_t *contact, uint32_t frame)
-{
-    const smcr_exchange_t *asked = contact->asked;
-
-    return contact->is_adding ||
-           (asked && (!asked->response_frame || asked->response_frame >= frame));
-}
-
-/* Whether a link is being added behind the message. */
-static bool
-adds_link(const smcr_llc_t *llc, const smcr_record_t *record, bool before)
-{
-    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
-
-    if (type == SMCR_LLC_ADD_LINK)
-        return !(llc->flags & SMCR_LLC_FLAG_REJECTED);
-    return before && type != SMCR_LLC_DELETE_LINK &&
-           !(type == SMCR_LLC_CONFIRM_LINK && record->answers);
-}
-
-/* A message of LLC belongs to the first contact if it comes soon after the one before, or while a
- * request waits for its response. */
+/* Missing packets make the first contact unsure: they may be LLC messages, or the first data. If
+ * the sender had sent a request since the last LLC message, they were after the first contact. */
 static void
-take_llc(smcr_collect_t *collection, smcr_when_t when, const smcr_tap_t *packet)
+note_gap(smcr_collect_t *collection, const smcr_record_t *record, flows_t *flows)
+{
+    smcr_collect_counted_conn_t *counted = wmem_map_lookup(collection->contacts, record->link->lgr);
+    unsigned sender = record->sender == 1;
+
+    if (!record->missing)
+        return;
+    flows->gaps[sender] += record->missing > 0;
+    if (counted && flows->last[sender] <= counted->contact.ready.frame)
+        counted->contact.is_unsure = true;
+}
+
+/* A packet of RoCE that is neither an acknowledgement nor a CNP. */
+static bool
+is_request(const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
-    smcr_collect_counted_conn_t *counted =
-        record->link ? wmem_map_lookup(collection->contacts, record->link->lgr) : NULL;
 
-    if (!counted || counted->contact.is_over || record->kind == SMCR_RECORD_ACK ||
-        (packet->llc && packet->llc->type == SMCR_LLC_TEST_LINK))
-        return;
-    smcr_collect_contact_t *contact = &counted->contact;
-    bool is_whole = packet->llc && packet->llc->complete;
-    contact->is_unsure |= !is_whole || when.time < contact->step.time;
-    if (!packet->llc)
-        return;
-    if (when.time > contact->ready.time + SMCR_TIME_SECOND && !is_asked(contact, when.frame)) {
-        contact->is_over = true;
-        return;
-    }
-    contact->ready = when;
-    if (record->order == SMCR_FLOW_IS_REPEAT)
-        return;
-    if (when.time - contact->step.time > contact->longest) {
-        contact->longest = when.time - contact->step.time;
-        contact->longest_of = contact->asked;
-        contact->longest_link = contact->asked_on ? contact->asked_on->number : 0;
-        contact->longest_behind = contact->asked && contact->asked->response_frame &&
-                                  contact->asked->response_frame <= contact->step.frame;
-    }
-    contact->step = when;
-    contact->is_adding = adds_link(packet->llc, record, contact->is_adding);
-    if (record->asks) {
-        contact->asked = record->asks;
-        contact->asked_on = record->link;
-    }
+    return packet->roce && record->kind != SMCR_RECORD_ACK && record->kind != SMCR_RECORD_CNP;
 }
 
-/* A packet of a link. What is absent before it may belong to a first contact, or may be the first
- * data, unless a request of its flow came in between. Returns both flows so far. */
+/* A WRITE whose connection is not known, although the whole capture has been read. */
+static bool
+is_unowned_write(const smcr_record_t *record)
+{
+    return record->kind == SMCR_RECORD_WRITE && !record->conn && smcr_capture_is_read();
+}
+
+/* Counts a packet of a link. Returns both flows so far. */
 static const flows_t *
 take_link(smcr_collect_t *collection, const smcr_tap_t *packet, uint32_t frame)
 {
     const smcr_record_t *record = packet->record;
     flows_t *flows =
         smcr_figure_of(collection->link_flows, collection->scope, record->link, sizeof *flows);
-    smcr_collect_counted_conn_t *counted = wmem_map_lookup(collection->contacts, record->link->lgr);
-    uint32_t *last = &flows->last[record->sender == 1];
+    unsigned sender = record->sender == 1;
 
-    flows->gaps[record->sender == 1] += record->missing > 0;
-    if (record->missing && counted && *last <= counted->contact.ready.frame)
-        counted->contact.is_unsure = true;
-    if (packet->roce && record->kind != SMCR_RECORD_ACK && record->kind != SMCR_RECORD_CNP)
-        *last = frame;
-    flows->unowned[record->sender == 1] |= record->kind == SMCR_RECORD_WRITE && !record->conn &&
-                                           smcr_capture_is_read();
+    note_gap(collection, record, flows);
+    if (is_request(packet))
+        flows->last[sender] = frame;
+    flows->unowned[sender] |= is_unowned_write(record);
     return flows;
 }
 
@@ -210,7 +196,9 @@ count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
         smcr_collect_notices_note(collection, "smcr.stream.rewritten", when, rewritten);
 }
 
-/* A writer that has announced more has gone on since it waited. Messages may come late. */
+/* Counts waits of a writer: CDC messages with the flag "writer blocked" (RFC 7609, 4.5.1), one wait
+ * for each producer cursor: a writer that has announced more was not blocked meanwhile. The last
+ * cursors are kept, since messages may come late. */
 static void
 count_cdc(smcr_collect_direction_t *direction, const smcr_cdc_t *cdc)
 {
@@ -225,8 +213,19 @@ count_cdc(smcr_collect_direction_t *direction, const smcr_cdc_t *cdc)
     direction->blocked[(*count)++ % SMCR_COLLECT_BLOCKED_KEPT] = cdc->prod;
 }
 
-/* What the packet means for its receiver, once: if it came behind a gap, its repeat tells that.
- * `direction`: of the sender; `reverse`: whose data it says it has read. */
+/* Whether the message ends the connection, or one direction. */
+static bool
+ends_connection(const smcr_record_t *record)
+{
+    return smcr_record_has_event(record, SMCR_EVENT_conn_sending_done) ||
+           smcr_record_has_event(record, SMCR_EVENT_conn_closed) ||
+           smcr_record_has_event(record, SMCR_EVENT_conn_aborted);
+}
+
+/* Counts what a CDC message means for its receiver, once: if the message came after a gap, its
+ * retransmission has the meaning. `direction`: of the sender; `reverse`: whose data the message
+ * reports as read. The message that ends a connection reports no read time: the reader may have
+ * been idle before. */
 static void
 count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *reverse,
               const smcr_record_t *record, uint32_t frame)
@@ -237,10 +236,7 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
         return;
     direction->figures.window_full_count += smcr_collect_times_fills(record, frame);
     direction->figures.urgent_count += view->urgent;
-    bool ends = smcr_record_has_event(record, SMCR_EVENT_conn_sending_done) ||
-                smcr_record_has_event(record, SMCR_EVENT_conn_closed) ||
-                smcr_record_has_event(record, SMCR_EVENT_conn_aborted);
-    if (view->read_of && !ends) /* the reader may have been idle before it closed */
+    if (view->read_of && !ends_connection(record))
         smcr_distribution_add(&reverse->figures.read_reported_s, view->read_time);
 }
 
@@ -253,8 +249,8 @@ smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocato
     if (record->kind != SMCR_RECORD_WRITE || !place || record->order == SMCR_FLOW_IS_COPY)
         return 0;
     smcr_stream_piece_t piece = smcr_place_piece(place);
-    /* A repeat counts only where all places are known: else its first packet may have been counted
-     * without one. */
+    /* A retransmission counts only if all positions are known: else its first transmission may have
+     * been counted without a position. */
     if (record->order == SMCR_FLOW_IS_REPEAT && (bytes->has_unplaced || !piece.known))
         return 0;
     bytes->has_unplaced |= !piece.known;
@@ -271,7 +267,7 @@ count_packet(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
     const smcr_record_t *record = packet->record;
     smcr_collect_direction_t *direction = &counted->direction[record->sender];
 
-    if (!counted->on_roce && is_asked(&counted->contact, when.frame))
+    if (!counted->on_roce && smcr_collect_contact_awaits(&counted->contact, when.frame))
         counted->contact.ready = when; /* for data, whatever LLC is still at */
     counted->contact.is_over |= !counted->on_roce;
     counted->on_roce = true;
@@ -310,6 +306,16 @@ offered_eids(wmem_allocator_t *scope, const smcr_clc_proposal_t *proposal)
     return wmem_strbuf_get_len(text) ? wmem_strbuf_finalize(text) : NULL;
 }
 
+/* The Confirm ends CLC. In a first contact, LLC sets up the link group then (RFC 7609, 3.5.1). */
+static void
+begin_contact(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted, smcr_when_t confirm)
+{
+    counted->contact.ready = confirm;
+    counted->contact.step = confirm;
+    if (counted->conn->first_contact && counted->conn->lgr)
+        wmem_map_insert(collection->contacts, counted->conn->lgr, counted);
+}
+
 static void
 count_clc(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
           smcr_when_t when, const smcr_clc_t *clc, bool from_server)
@@ -319,11 +325,8 @@ count_clc(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
     counted->clc_bytes[from_server] += clc->bytes;
     if (type < G_N_ELEMENTS(counted->clc) && !counted->clc[type].frame) {
         counted->clc[type] = when;
-        if (type == SMCR_CLC_CONFIRM && !counted->on_roce) {
-            counted->contact.ready = counted->contact.step = when;
-            if (counted->conn->first_contact && counted->conn->lgr)
-                wmem_map_insert(collection->contacts, counted->conn->lgr, counted);
-        }
+        if (type == SMCR_CLC_CONFIRM && !counted->on_roce)
+            begin_contact(collection, counted, when);
     }
     if (type == SMCR_CLC_PROPOSAL)
         counted->offered_eids = offered_eids(collection->scope, &clc->u.proposal);
@@ -333,21 +336,30 @@ count_clc(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
     counted->is_smcd = clc->smcd;
 }
 
+/* The connection that counts the packet; NULL: none. Acknowledgements are figures of their link. */
+static const smcr_conn_t *
+conn_of(const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+    bool is_ack = record->kind == SMCR_RECORD_ACK;
+
+    return record->conn && !is_ack ? record->conn : packet->falls_back;
+}
+
 void
 smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
                               const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
-    bool is_ack = record->kind == SMCR_RECORD_ACK; /* which the figures of its link count */
-    const smcr_conn_t *conn = record->conn && !is_ack ? record->conn : packet->falls_back;
+    const smcr_conn_t *conn = conn_of(packet);
     const flows_t *flows = record->link ? take_link(collection, packet, when.frame) : NULL;
 
     collection->now = when.frame;
     if (!conn) {
-        take_llc(collection, when, packet);
+        smcr_collect_contact_take(collection, when, packet);
         return;
     }
-    smcr_collect_counted_conn_t *counted = get(collection, conn);
+    smcr_collect_counted_conn_t *counted = get_conn(collection, conn);
     if (!counted->first.frame)
         counted->first = when;
     counted->last = when;
@@ -359,12 +371,13 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
 
 /* ---- reporting ---- */
 
-/* Connections are found by their TCP stream, too: one that falls back early is on no other tap. */
+/* Adds a connection whose TCP segments were counted: one that falls back early is on no other tap.
+ */
 static void
-find_by_stream(const smcr_conn_t *conn, void *collection)
+add_by_stream(const smcr_conn_t *conn, void *collection)
 {
     if (smcr_collect_tcp_flows_facts(collection, conn->tcp_stream))
-        get(collection, conn);
+        get_conn(collection, conn);
 }
 
 SMCR_FIGURE_ORDER(by_index, smcr_collect_counted_conn_t *const, counted, (*counted)->conn->index)
@@ -377,7 +390,7 @@ gather(void *key _U_, void *value, void *all)
 
 /* smcr_collect_counted_conn_t *, in the order of their indices. */
 static wmem_array_t *
-all_of(const smcr_collect_t *collection, wmem_allocator_t *scope)
+all_conns(const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
     wmem_array_t *all = wmem_array_new(scope, sizeof(smcr_collect_counted_conn_t *));
 
@@ -400,27 +413,46 @@ report_conn(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted, ui
                                  collection, scope);
 }
 
+/* Connections that were counted, and are known as another one now: both are reported as that one.
+ */
+static void
+join_conns(smcr_collect_t *collection, wmem_array_t *all)
+{
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
+        const smcr_conn_t *conn =
+            (*(smcr_collect_counted_conn_t **)wmem_array_index(all, i))->conn;
+        if (conn->joined)
+            get_conn(collection, conn->joined);
+    }
+}
+
+/* The last frame that shows missing packets, of RoCE or of TCP. Where the capture has no SYN of a
+ * TCP connection, its first frame shows that. */
+static uint32_t
+last_frame_of_gaps(const smcr_collect_t *collection)
+{
+    uint32_t last = collection->lacking;
+
+    for (unsigned i = 0; i < wmem_array_get_count(collection->tcp); i++) {
+        const smcr_collect_tcp_facts_t *tcp = smcr_collect_tcp_flows_facts(collection, i);
+        if (tcp && tcp->lacks && tcp->is_connected)
+            last = MAX(last, tcp->syn.frame ? tcp->last.frame : tcp->first.frame);
+    }
+    return last;
+}
+
 void
 smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *list,
                                 wmem_allocator_t *scope)
 {
-    wmem_array_t *all = all_of(collection, scope);
+    wmem_array_t *all = all_conns(collection, scope);
     const smcr_state_t *state = smcr_capture_state();
 
-    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
-        const smcr_conn_t *conn = (*(smcr_collect_counted_conn_t **)wmem_array_index(all, i))->conn;
-        if (conn->joined)
-            get(collection, conn->joined);
-    }
+    join_conns(collection, all);
     if (state)
-        smcr_conn_each(state, find_by_stream, collection);
-    all = all_of(collection, scope);
-    uint32_t lacking = collection->lacking; /* and what TCP lacks as of now */
-    for (unsigned i = 0; i < wmem_array_get_count(collection->tcp); i++) {
-        const smcr_collect_tcp_facts_t *tcp = smcr_collect_tcp_flows_facts(collection, i);
-        if (tcp && tcp->lacks && tcp->is_connected)
-            lacking = MAX(lacking, tcp->syn.frame ? tcp->last.frame : tcp->first.frame);
-    }
+        smcr_conn_each(state, add_by_stream, collection);
+    all = all_conns(collection, scope);
+    uint32_t lacking = last_frame_of_gaps(collection);
     for (unsigned i = 0; i < wmem_array_get_count(all); i++)
         report_conn(collection, *(smcr_collect_counted_conn_t **)wmem_array_index(all, i), lacking,
                     list, scope);

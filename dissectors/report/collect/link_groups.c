@@ -115,11 +115,32 @@ typedef struct {
     wmem_allocator_t *scope;
 } reporter_t;
 
+/* The RDMA flows of the link, by their indices in the report. */
+static void
+fill_flows(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
+{
+    for (unsigned side = 0; side < 2; side++) {
+        uint64_t flow = smcr_collect_rdma_flows_index(reporter->collection, &link->qp[side]);
+        if (flow != SMCR_FIGURE_UNKNOWN)
+            smcr_figure_numbers_add(&entry->flows, reporter->scope, flow);
+    }
+}
+
+/* When and why the link was deleted, as far as its state is known. */
+static void
+fill_deletion(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
+{
+    if (!entry->state)
+        return;
+    entry->deleted_frame = smcr_collect_when(reporter->collection, link->deleted_frame);
+    if (link->deleted_frame && link->delete_reason)
+        entry->delete_reason = smcr_figure_delete_reason_of(link->delete_reason);
+}
+
 static void
 fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
 {
     const smcr_collect_t *collection = reporter->collection;
-    wmem_allocator_t *scope = reporter->scope;
     const smcr_collect_moves_t *moves = wmem_map_lookup(collection->moves, link);
     int client = smcr_lgr_client_side(link->lgr);
     int mtu = smcr_link_mtu(link);
@@ -130,22 +151,15 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
     entry->state = state_of(link);
     if (mtu)
         entry->mtu_bytes = (uint64_t)mtu;
-    fill_queue_pair(&entry->client, &link->qp[client], scope);
-    fill_queue_pair(&entry->server, &link->qp[!client], scope);
+    fill_queue_pair(&entry->client, &link->qp[client], reporter->scope);
+    fill_queue_pair(&entry->server, &link->qp[!client], reporter->scope);
     entry->added_frame = smcr_collect_when(collection, link->added_frame);
-    if (entry->state)
-        entry->deleted_frame = smcr_collect_when(collection, link->deleted_frame);
-    if (entry->state && link->deleted_frame && link->delete_reason)
-        entry->delete_reason = smcr_figure_delete_reason_of(link->delete_reason);
+    fill_deletion(entry, link, reporter);
     if (moves) {
         entry->moved_from = moves->from;
         entry->moved_to = moves->to;
     }
-    for (unsigned side = 0; side < 2; side++) {
-        uint64_t flow = smcr_collect_rdma_flows_index(collection, &link->qp[side]);
-        if (flow != SMCR_FIGURE_UNKNOWN)
-            smcr_figure_numbers_add(&entry->flows, scope, flow);
-    }
+    fill_flows(entry, link, reporter);
 }
 
 /* In the order in which they came. */
@@ -273,30 +287,50 @@ was_active(const smcr_link_t *link)
            (lgr->ended_frame && link->deleted_frame == lgr->ended_frame && link->packet_count);
 }
 
-/* Of a group that has ended, the last one. A late capture may lack a second link. */
+/* Whether the link may be in use without a packet in the capture: its beginning is not known, or it
+ * was announced and may come up later. */
+static bool
+may_be_in_use(const smcr_link_t *link)
+{
+    bool is_waiting = link->state == SMCR_LINK_ANNOUNCED && !link->packet_count;
+
+    return !smcr_evidence_knows_link(link) || (is_waiting && !link->lgr->never_up);
+}
+
+/* The two newest links of the group that carried traffic; NULL: there is none. Returns whether the
+ * capture shows that there are no others. */
+static bool
+find_active_links(const smcr_lgr_t *lgr, const smcr_link_t *active[2])
+{
+    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group) {
+        if (may_be_in_use(link))
+            return false;
+        if (!was_active(link))
+            continue;
+        active[1] = active[0];
+        active[0] = link;
+    }
+    return active[1] || !smcr_evidence_may_lack_link(lgr);
+}
+
+/* The type of the link group (RFC 7609, 2.2): by the number of its active links, and by the sides
+ * on which two links share an RNIC. Of a group that has ended, the type at its end. If the capture
+ * began late, a second link may be missing: then the type is not known. */
 static smcr_figure_group_type_t
 type_of(const smcr_lgr_t *lgr)
 {
-    const smcr_link_t *first = NULL, *second = NULL;
+    const smcr_link_t *active[2] = {NULL, NULL};
     int client = smcr_lgr_client_side(lgr);
 
-    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group) {
-        bool may_come_up = link->state == SMCR_LINK_ANNOUNCED && !link->packet_count;
-        if (!smcr_evidence_knows_link(link) || (may_come_up && !lgr->never_up))
-            return SMCR_FIGURE_GROUP_UNKNOWN;
-        if (!was_active(link))
-            continue;
-        second = first;
-        first = link;
-    }
-    if (!second && smcr_evidence_may_lack_link(lgr))
+    if (!find_active_links(lgr, active))
         return SMCR_FIGURE_GROUP_UNKNOWN;
-    if (!second)
-        return first ? SMCR_FIGURE_GROUP_SINGLE : SMCR_FIGURE_GROUP_NONE;
-    if (smcr_link_shares_device(first, second, client))
+    if (!active[1])
+        return active[0] ? SMCR_FIGURE_GROUP_SINGLE : SMCR_FIGURE_GROUP_NONE;
+    if (smcr_link_shares_device(active[0], active[1], client))
         return SMCR_FIGURE_GROUP_ASYMMETRIC_LOCAL;
-    return smcr_link_shares_device(first, second, !client) ? SMCR_FIGURE_GROUP_ASYMMETRIC_PEER
-                                                           : SMCR_FIGURE_GROUP_SYMMETRIC;
+    return smcr_link_shares_device(active[0], active[1], !client)
+               ? SMCR_FIGURE_GROUP_ASYMMETRIC_PEER
+               : SMCR_FIGURE_GROUP_SYMMETRIC;
 }
 
 /* NULL where the bytes are padding only. */
@@ -320,25 +354,44 @@ fill_peer(smcr_entry_peer_t *entry, const peer_identity_t *identity, wmem_alloca
         entry->system = val_to_str_const(identity->os, smcr_values_os_types, "unknown");
 }
 
-/* What the hosts have told over netlink, where CLC has not. A host tells its peer's name. */
-static void
-fill_told(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, int client)
+/* The type that a host reports over netlink, seen from the client; unknown where it is no type.
+ * Local and peer are those of the reporting host. */
+static smcr_figure_group_type_t
+netlink_type(const smcr_told_lgr_t *reported, bool by_server)
 {
-    static const smcr_figure_group_type_t types[2][5] = { /* by the client, by the server */
+    static const smcr_figure_group_type_t types[2][5] = {
         {[1] = SMCR_FIGURE_GROUP_SINGLE, SMCR_FIGURE_GROUP_SYMMETRIC,
          SMCR_FIGURE_GROUP_ASYMMETRIC_PEER, SMCR_FIGURE_GROUP_ASYMMETRIC_LOCAL},
         {[1] = SMCR_FIGURE_GROUP_SINGLE, SMCR_FIGURE_GROUP_SYMMETRIC,
          SMCR_FIGURE_GROUP_ASYMMETRIC_LOCAL, SMCR_FIGURE_GROUP_ASYMMETRIC_PEER}};
+    bool is_type = reported->type > 0 && reported->type < 5;
 
+    return is_type ? types[by_server][reported->type] : SMCR_FIGURE_GROUP_UNKNOWN;
+}
+
+static void
+name_peer(smcr_entry_peer_t *peer, const smcr_told_lgr_t *reported)
+{
+    if (!peer->host_name && *reported->peer_host)
+        peer->host_name = reported->peer_host;
+}
+
+/* Adds what the hosts report over netlink, where CLC and LLC have not shown it. A host reports the
+ * name of its peer. */
+static void
+fill_from_netlink(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, int client)
+{
     for (int side = 0; side < 2; side++) {
-        const smcr_told_lgr_t *told = lgr->told[side];
-        if (told && entry->type == SMCR_FIGURE_GROUP_UNKNOWN && told->type > 0 && told->type < 5)
-            entry->type = types[side != client][told->type];
-        smcr_entry_peer_t *peer = side == client ? &entry->peers.server : &entry->peers.client;
-        if (told && !peer->host_name && *told->peer_host)
-            peer->host_name = told->peer_host;
-        if (told && !entry->eid && *told->eid)
-            entry->eid = told->eid;
+        const smcr_told_lgr_t *reported = lgr->told[side];
+        bool by_client = side == client;
+
+        if (!reported)
+            continue;
+        if (entry->type == SMCR_FIGURE_GROUP_UNKNOWN)
+            entry->type = netlink_type(reported, !by_client);
+        name_peer(by_client ? &entry->peers.server : &entry->peers.client, reported);
+        if (!entry->eid && *reported->eid)
+            entry->eid = reported->eid;
     }
 }
 
@@ -360,7 +413,7 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
     fill_peer(&entry->peers.client, &group->identity[client], scope);
     fill_peer(&entry->peers.server, &group->identity[!client], scope);
     entry->eid = name_of(scope, group->eid, SMCR_WIRE_EID_LENGTH);
-    fill_told(entry, lgr, client);
+    fill_from_netlink(entry, lgr, client);
     if (group->vlan)
         entry->vlan = group->vlan;
     entry->first_frame = group->first;

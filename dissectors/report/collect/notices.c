@@ -1,10 +1,10 @@
-/* Counts expert items. They come before the packet that they are about, in the same frame.
+/* Counts expert items. Wireshark hands over the items of a frame before the packet that they are
+ * about.
  *
- * In the first pass over a capture an item that later packets have to bear out does not come. What
- * claims it is kept, and asked when the report is drawn.
+ * In the first pass over a capture, items that depend on later packets do not come. Their events
+ * are kept, and are checked when the report is made.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "collectors.h"
 
@@ -125,35 +125,45 @@ smcr_collect_notices_claim(smcr_collect_t *collection, const packet_info *pinfo,
 
 /* ---- counting ---- */
 
-/* One more. Returns it where it is the first one so far. */
-static counted_items_t *
-count(wmem_array_t *kinds, const counted_items_t *one)
+/* Whether both are of the same kind: the same filter and severity, caused by the same side. */
+static bool
+are_of_kind(const smcr_figure_notice_t *one, const smcr_figure_notice_t *other)
 {
-    const smcr_figure_notice_t *wanted = &one->notice;
-    counted_items_t *kind = NULL;
+    return strcmp(one->filter, other->filter) == 0 && one->severity == other->severity &&
+           one->by == other->by;
+}
 
-    for (unsigned i = 0; !kind && i < wmem_array_get_count(kinds); i++) {
-        counted_items_t *at = wmem_array_index(kinds, i);
-        if (strcmp(at->notice.filter, wanted->filter) == 0 &&
-            at->notice.severity == wanted->severity && at->notice.by == wanted->by)
-            kind = at;
+static counted_items_t *
+find_kind(wmem_array_t *kinds, const smcr_figure_notice_t *notice)
+{
+    for (unsigned i = 0; i < wmem_array_get_count(kinds); i++) {
+        counted_items_t *kind = wmem_array_index(kinds, i);
+        if (are_of_kind(&kind->notice, notice))
+            return kind;
     }
-    uint64_t before = kind ? kind->notice.count : 0;
-    uint32_t last = kind ? MAX(kind->notice.last, one->notice.last) : one->notice.last;
+    return NULL;
+}
 
-    if (kind && one->notice.first.frame >= kind->notice.first.frame) {
-        kind->notice.count += one->notice.count;
-        kind->notice.last = last;
-        return NULL;
-    }
+/* Adds items to their kind. Returns the kind where these items are its first ones so far: then
+ * frame, subject and texts of the kind are theirs. Else NULL. */
+static counted_items_t *
+count_items(wmem_array_t *kinds, const counted_items_t *items)
+{
+    counted_items_t *kind = find_kind(kinds, &items->notice);
+
     if (!kind) {
-        wmem_array_append(kinds, one, 1);
-        kind = wmem_array_index(kinds, wmem_array_get_count(kinds) - 1);
+        wmem_array_append(kinds, items, 1);
+        return wmem_array_index(kinds, wmem_array_get_count(kinds) - 1);
     }
-    *kind = *one;
-    kind->notice.count += before;
+    uint64_t count = kind->notice.count + items->notice.count;
+    uint32_t last = MAX(kind->notice.last, items->notice.last);
+    bool is_first = items->notice.first.frame < kind->notice.first.frame;
+
+    if (is_first)
+        *kind = *items;
+    kind->notice.count = count;
     kind->notice.last = last;
-    return kind;
+    return is_first ? kind : NULL;
 }
 
 void
@@ -163,7 +173,7 @@ smcr_collect_notices_note(smcr_collect_t *collection, const char *filter, smcr_w
     counted_items_t item = {.notice = {.filter = filter, .count = number, .first = first},
                             .hosts = nothing};
 
-    count(collection->kinds, &item);
+    count_items(collection->kinds, &item);
 }
 
 void
@@ -172,7 +182,8 @@ smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pi
     if (!collection->pending)
         return;
     for (unsigned i = 0; i < wmem_array_get_count(collection->pending); i++) {
-        counted_items_t *first = count(collection->kinds, wmem_array_index(collection->pending, i));
+        counted_items_t *first =
+            count_items(collection->kinds, wmem_array_index(collection->pending, i));
         if (first)
             first->hosts = hosts_of(collection, pinfo);
     }
@@ -200,7 +211,8 @@ reason_of(bool is_ipv4, const uint8_t *icmp)
     return (is_ipv4 ? ipv4 : ipv6)[icmp[1]];
 }
 
-/* "RoCE", "TCP"; NULL: another protocol. */
+/* The protocol of a packet that an ICMP error quotes: "RoCE" (by its UDP port), "TCP"; NULL:
+ * another. */
 static const char *
 protocol_of(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *quote)
 {
@@ -208,7 +220,9 @@ protocol_of(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *quote)
     bool is_roce = quote->next == IP_PROTO_UDP && ports + 4 <= frame.length &&
                    (frame.bytes[ports + 2] << 8 | frame.bytes[ports + 3]) == ROCE_PORT;
 
-    return is_roce ? "RoCE" : quote->next == IP_PROTO_TCP ? "TCP" : NULL;
+    if (is_roce)
+        return "RoCE";
+    return quote->next == IP_PROTO_TCP ? "TCP" : NULL;
 }
 
 /* The source of a packet, or its destination. */
@@ -216,12 +230,14 @@ static const char *
 address_of(wmem_allocator_t *scope, smcr_host_bytes_t frame, const smcr_host_ip_packet_t *ip,
            bool is_destination)
 {
-    bool is_ipv4 = ip->version == 4;
-    unsigned length = is_ipv4 ? 4 : 16;
+    const struct {
+        int type;
+        unsigned length, source; /* of an address; offset of the source in the header */
+    } ipv4 = {AT_IPv4, 4, 12}, ipv6 = {AT_IPv6, 16, 8}, header = ip->version == 4 ? ipv4 : ipv6;
     address addr;
 
-    set_address(&addr, is_ipv4 ? AT_IPv4 : AT_IPv6, (int)length,
-                &frame.bytes[ip->offset + (is_ipv4 ? 12 : 8) + (is_destination ? length : 0)]);
+    set_address(&addr, header.type, (int)header.length,
+                &frame.bytes[ip->offset + header.source + (is_destination ? header.length : 0)]);
     return address_to_str(scope, &addr);
 }
 
@@ -244,7 +260,7 @@ smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *
     counted_items_t item = {
         .notice = {.filter = wmem_strdup_printf(pinfo->pool, "icmp %s %s %s", from, to, text),
                    .count = 1, .first = smcr_capture_when(pinfo)}};
-    counted_items_t *first = count(collection->kinds, &item);
+    counted_items_t *first = count_items(collection->kinds, &item);
 
     if (!first)
         return;
@@ -271,7 +287,7 @@ count_claimed(wmem_array_t *kinds, const claimed_t *claimed)
                                          1, kind.notice.first,
                                          kind.notice.first.frame,
                                          0, proto_registrar_get_name(expert->hf), NULL, NULL};
-    count(kinds, &kind);
+    count_items(kinds, &kind);
 }
 
 SMCR_FIGURE_ORDER(by_frame, counted_items_t, kind, kind->notice.first.frame)

@@ -124,36 +124,55 @@ set_odd(const smcr_collect_t *collection, followed_t *flow, uint32_t frame, odd_
     wmem_map_insert(flow->odd, GUINT_TO_POINTER(frame), GUINT_TO_POINTER(odd));
 }
 
+/* Counts a NAK by its code. */
+static void
+count_nak_code(smcr_entry_naks_t *naks, unsigned code)
+{
+    uint64_t *const counts[] = {
+        [SMCR_IB_NAK_PSN_SEQUENCE] = &naks->psn_sequence,
+        [SMCR_IB_NAK_INVALID_REQUEST] = &naks->invalid_request,
+        [SMCR_IB_NAK_REMOTE_ACCESS] = &naks->remote_access,
+        [SMCR_IB_NAK_REMOTE_OPERATION] = &naks->remote_operational,
+        [SMCR_IB_NAK_INVALID_RD_REQUEST] = &naks->invalid_rd,
+    };
+
+    if (code < array_length(counts))
+        (*counts[code])++;
+}
+
+/* A NAK for a PSN sequence error asks for a packet again. The packet may have come after later
+ * ones, or damaged: then the retransmission is not because of a loss. */
+static void
+note_asked_packet(smcr_collect_t *collection, followed_t *requests, smcr_when_t when,
+                  const smcr_record_t *record)
+{
+    odd_t odd = odd_of(requests, record->refuses);
+
+    requests->figures.late_naks += odd == LATE;
+    if (odd == DAMAGED)
+        set_odd(collection, requests, when.frame, ASKS_FOR_DAMAGED);
+}
+
+/* Counts a NAK or an RNR NAK: an acknowledgement whose AETH has that syndrome. */
 static void
 count_nak(smcr_collect_t *collection, followed_t *flow, smcr_when_t when, const smcr_tap_t *packet)
 {
     const smcr_ib_headers_t *roce = packet->roce;
-    smcr_entry_rdma_t *figures = &flow->figures;
     followed_t *requests = peer_of(collection, flow);
     unsigned kind = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
-    uint64_t *const counts[] = {
-        [SMCR_IB_NAK_PSN_SEQUENCE] = &figures->nak.psn_sequence,
-        [SMCR_IB_NAK_INVALID_REQUEST] = &figures->nak.invalid_request,
-        [SMCR_IB_NAK_REMOTE_ACCESS] = &figures->nak.remote_access,
-        [SMCR_IB_NAK_REMOTE_OPERATION] = &figures->nak.remote_operational,
-        [SMCR_IB_NAK_INVALID_RD_REQUEST] = &figures->nak.invalid_rd,
-    };
     unsigned code = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
 
     if (!roce->has_aeth || roce->opcode != SMCR_RC_ACK)
         return;
     if (kind == SMCR_IB_SYNDROME_RNR_NAK)
-        figures->rnr_nak++;
-    else if (kind == SMCR_IB_SYNDROME_NAK && code < array_length(counts))
-        (*counts[code])++;
-    if (kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE && requests) {
-        odd_t odd = odd_of(requests, packet->record->refuses); /* of what it asks for */
-        requests->figures.late_naks += odd == LATE;
-        if (odd == DAMAGED)
-            set_odd(collection, requests, when.frame, ASKS_FOR_DAMAGED);
-    } else if (kind == SMCR_IB_SYNDROME_NAK && code != SMCR_IB_NAK_PSN_SEQUENCE) {
+        flow->figures.rnr_nak++;
+    if (kind != SMCR_IB_SYNDROME_NAK)
+        return;
+    count_nak_code(&flow->figures.nak, code);
+    if (code != SMCR_IB_NAK_PSN_SEQUENCE)
         smcr_collect_notices_note(collection, "smcr.nak.code > 0", when, 1);
-    }
+    else if (requests)
+        note_asked_packet(collection, requests, when, packet->record);
 }
 
 static void
@@ -339,33 +358,6 @@ name_link_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_
         name_source(entry, from->key.qpn, from->ground);
 }
 
-static smcr_figure_cm_state_t
-state_of(const smcr_cm_conn_t *conn, unsigned side)
-{
-    const smcr_cm_end_t *end = &conn->ends[side];
-
-    return end->state_known ? SMCR_FIGURE_CM_STATE_KNOWN(end->state) : 0;
-}
-
-static smcr_entry_flow_cm_t *
-describe_cm(const smcr_cm_conn_t *conn, wmem_allocator_t *scope)
-{
-    smcr_entry_flow_cm_t *entry = wmem_new(scope, smcr_entry_flow_cm_t);
-
-    smcr_entry_clear(entry, &smcr_entry_flow_cm_description);
-    if (conn->roles_known) {
-        entry->client_state = state_of(conn, SMCR_CM_CLIENT);
-        entry->server_state = state_of(conn, SMCR_CM_SERVER);
-    }
-    if (conn->service_known)
-        entry->service_id = smcr_figure_hex_text(scope, conn->service_id, 8);
-    if (conn->port_known)
-        entry->port = conn->port;
-    if (conn->rejected)
-        entry->reject_reason = conn->reason;
-    return entry;
-}
-
 static void
 name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_t *scope)
 {
@@ -379,7 +371,7 @@ name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocat
     if (!foreign->mixed)
         name_source(entry, foreign->src_qpn, foreign->ground);
     if (flow->cm && foreign->key.target.qpn != SMCR_IB_GSI_QPN)
-        entry->cm = describe_cm(flow->cm->conn, scope);
+        entry->cm = smcr_collect_cm_entry(flow->cm->conn, scope);
 }
 
 /* The queue pair that turned out to be one of a late link; NULL: the flow is of no link. */
@@ -395,21 +387,28 @@ link_of_foreign(const smcr_rdma_flow_t *foreign)
     return smcr_gid_is_same(from->key.gid, foreign->key.source) ? to : NULL;
 }
 
-/* What such a flow counted before is the link's. */
-static void
-merge(smcr_collect_t *collection, followed_t *flow)
+/* The flow of the link that the flow turned out to be; NULL: it is of no link. */
+static followed_t *
+link_flow_of(const smcr_collect_t *collection, const followed_t *flow)
 {
     const smcr_qp_t *to = flow->foreign ? link_of_foreign(flow->foreign) : NULL;
-    followed_t *into = to ? wmem_map_lookup(collection->rdma, to) : NULL;
+
+    return to ? wmem_map_lookup(collection->rdma, to) : NULL;
+}
+
+/* Moves the figures of a flow to the link that it turned out to be. */
+static void
+merge_into_link(smcr_collect_t *collection, followed_t *flow)
+{
+    followed_t *into = link_flow_of(collection, flow);
 
     flow->merged = flow->merged || into;
     if (!into || !flow->figures.packets)
         return;
     smcr_entry_join(&into->figures, &flow->figures, &smcr_entry_rdma_description,
                     collection->scope);
-    if (!into->figures.first_frame.frame ||
-        flow->figures.first_frame.frame < into->figures.first_frame.frame)
-        into->figures.first_frame = flow->figures.first_frame;
+    into->figures.first_frame = smcr_figure_when_earlier(into->figures.first_frame,
+                                                         flow->figures.first_frame);
     smcr_entry_join(&into->icrc, &flow->icrc, &smcr_entry_icrcs_description, collection->scope);
     into->lacks_ecn |= flow->lacks_ecn;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
@@ -471,7 +470,7 @@ smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *l
                                wmem_allocator_t *scope)
 {
     for (uint32_t i = 0; i < collection->rdma_list.length; i++)
-        merge(collection, collection->rdma_list.entries[i]);
+        merge_into_link(collection, collection->rdma_list.entries[i]);
     for (uint32_t i = 0; i < collection->rdma_list.length; i++)
         if (is_reported(collection->rdma_list.entries[i]))
             report_flow(collection->rdma_list.entries[i], list, scope);

@@ -129,18 +129,30 @@ read_option(smcr_congestion_tcp_segment_t *segment, const uint8_t *option, unsig
     }
 }
 
-/* `length` bytes of options that are captured; broken ones end them. */
+/* Length of the first option, bytes (RFC 9293, 3.1): a NOP has no length field, all others have at
+ * least a kind and a length. 0: the option is broken, or cut. */
+static unsigned
+option_length(const uint8_t *options, unsigned length)
+{
+    if (options[0] == OPTION_NOP)
+        return 1;
+    if (length <= 1 || options[1] < 2 || options[1] > length)
+        return 0;
+    return options[1];
+}
+
+/* Reads `length` bytes of captured options; a broken option ends them. */
 static void
 read_options(smcr_congestion_tcp_segment_t *segment, const uint8_t *options, unsigned length)
 {
     unsigned nops = 0;
 
     while (length && options[0] != OPTION_END) {
-        unsigned step = options[0] == OPTION_NOP ? 1 : length > 1 ? options[1] : 0;
+        unsigned step = option_length(options, length);
 
-        if (!step || step > length || (step == 1 && options[0] != OPTION_NOP))
+        if (!step)
             return;
-        nops = step == 1 ? nops + 1 : 0;
+        nops = options[0] == OPTION_NOP ? nops + 1 : 0;
         if (nops == NOPS)
             segment->sign = SMCR_FIGURE_SIGN_NOPS;
         if (step > 1)
@@ -150,7 +162,16 @@ read_options(smcr_congestion_tcp_segment_t *segment, const uint8_t *options, uns
     }
 }
 
-/* Total length of the IP packet: as its header says; else of the parts that are known. */
+/* Length of an IP header without options or extension headers, bytes; 0: another protocol. */
+static uint32_t
+ip_header_length(const address *addr)
+{
+    if (addr->type == AT_IPv6)
+        return 40;
+    return addr->type == AT_IPv4 ? 20 : 0;
+}
+
+/* Total length of the IP packet, bytes: that of its header, else the sum of the known parts. */
 static uint32_t
 ip_bytes(const headers_t *headers, const struct tcpheader *tcp, uint32_t length)
 {
@@ -160,7 +181,7 @@ ip_bytes(const headers_t *headers, const struct tcpheader *tcp, uint32_t length)
         return headers->ip.total_length;
     if (headers->has_ip && headers->ip.offset < headers->tcp)
         return headers->tcp - headers->ip.offset + segment;
-    return segment + (tcp->ip_src.type == AT_IPv6 ? 40 : tcp->ip_src.type == AT_IPv4 ? 20 : 0);
+    return segment + ip_header_length(&tcp->ip_src);
 }
 
 /* What the tap hands over, and what the frame's bytes tell besides; `offsets` are brought up to
@@ -261,32 +282,48 @@ set_client(smcr_collect_tcp_facts_t *facts, unsigned direction)
     facts->client_known = true;
 }
 
-/* A SYN that asks for ECN has ECE and CWR, one that agrees has ECE alone (RFC 3168, 6.1.1). */
+/* A SYN-ACK that agrees on ECN has ECE alone (RFC 3168, 6.1.1). */
+static void
+take_syn_ack(tcp_conn_t *flow, unsigned direction, uint16_t flags)
+{
+    smcr_collect_tcp_facts_t *facts = &flow->facts;
+    bool accepts_ecn = (flags & SMCR_CONGESTION_TCP_ECE) && !(flags & SMCR_CONGESTION_TCP_CWR);
+    bool is_first = facts->isn[SERVER] == SMCR_FIGURE_UNKNOWN;
+
+    set_client(facts, direction == UP ? DOWN : UP);
+    facts->is_disordered |= is_first && flow->direction[!direction].counts.acks;
+    flow->ecn_accepted = MAX(flow->ecn_accepted, accepts_ecn ? SMCR_FIGURE_YES : SMCR_FIGURE_NO);
+}
+
+/* A SYN that asks for ECN has ECE and CWR (RFC 3168, 6.1.1). */
+static void
+take_client_syn(tcp_conn_t *flow, unsigned direction, uint16_t flags, smcr_when_t when)
+{
+    smcr_collect_tcp_facts_t *facts = &flow->facts;
+    bool asks_for_ecn = (flags & SMCR_CONGESTION_TCP_ECE) && (flags & SMCR_CONGESTION_TCP_CWR);
+
+    set_client(facts, direction);
+    flow->ecn_initiated = MAX(flow->ecn_initiated, asks_for_ecn ? SMCR_FIGURE_YES : SMCR_FIGURE_NO);
+    if (!facts->syn.frame)
+        facts->syn = when;
+    facts->syns++;
+}
+
+/* A segment with SYN: it names the client, the initial sequence numbers and the options. */
 static void
 take_syn(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment_t *segment,
          smcr_when_t when)
 {
-    uint16_t flags = segment->flags;
-    bool ece = flags & SMCR_CONGESTION_TCP_ECE, cwr = flags & SMCR_CONGESTION_TCP_CWR;
     smcr_collect_tcp_facts_t *facts = &flow->facts;
+    bool is_syn_ack = segment->flags & SMCR_CONGESTION_TCP_ACK;
 
-    if (flags & SMCR_CONGESTION_TCP_ACK) {
-        set_client(facts, direction == UP ? DOWN : UP);
-        facts->is_disordered |= facts->isn[SERVER] == SMCR_FIGURE_UNKNOWN &&
-                                flow->direction[!direction].counts.acks;
-        flow->ecn_accepted =
-            MAX(flow->ecn_accepted, ece && !cwr ? SMCR_FIGURE_YES : SMCR_FIGURE_NO);
-    } else {
-        set_client(facts, direction);
-        flow->ecn_initiated =
-            MAX(flow->ecn_initiated, ece && cwr ? SMCR_FIGURE_YES : SMCR_FIGURE_NO);
-        if (!facts->syn.frame)
-            facts->syn = when;
-        facts->syns++;
-    }
+    if (is_syn_ack)
+        take_syn_ack(flow, direction, segment->flags);
+    else
+        take_client_syn(flow, direction, segment->flags, when);
     if (facts->isn[end_of(facts, direction)] == SMCR_FIGURE_UNKNOWN)
         facts->isn[end_of(facts, direction)] = segment->seq;
-    facts->syn_sign[(flags & SMCR_CONGESTION_TCP_ACK) != 0] = segment->sign;
+    facts->syn_sign[is_syn_ack] = segment->sign;
 }
 
 static void

@@ -16,10 +16,11 @@
 
 #define SMCR_CONGESTION_SENT_TIMES_KEPT 4096
 
-/* All zeros: nothing waits. */
+/* The table. All zeros: nothing waits. */
 typedef struct {
-    struct smcr_sent_time *list; /* in ascending order; NULL: there has been none */
-    uint32_t count, room;
+    struct smcr_sent_time *list; /* in ascending order of numbers; NULL: nothing was ever sent */
+    uint32_t count;              /* entries in use */
+    uint32_t room;               /* entries that are allocated */
 } smcr_congestion_sent_times_t;
 
 /* `number` is sent at `time`, nanoseconds since the epoch; an earlier time of it is forgotten.
@@ -46,57 +47,66 @@ bool smcr_congestion_sent_times_take(smcr_congestion_sent_times_t *times, uint64
 #define SMCR_CONGESTION_TCP_RECENT 16 /* segments among which a copy is looked for */
 #define SMCR_CONGESTION_TCP_SACKS 4 /* as many blocks as TCP's options can hold */
 
-/* A segment. Sequence numbers as they are on the wire, in host byte order. */
+/* A segment. Sequence numbers as on the wire, in host byte order. */
 typedef struct {
     uint64_t time;     /* nanoseconds since the epoch */
-    uint32_t seq, ack;
+    uint32_t seq;      /* sequence number of its first byte, or of its SYN */
+    uint32_t ack;      /* acknowledgement number; means nothing without the flag ACK */
     uint32_t length;   /* of its data, bytes */
     uint32_t ip_bytes; /* total length of its IP packet */
-    uint32_t tsval, tsecr;
+    uint32_t tsval;    /* time stamp of the sender (RFC 7323); set if `timestamps` */
+    uint32_t tsecr;    /* time stamp that it echoes; set if `timestamps` */
     int32_t ip_id;     /* identification of IPv4; -1: not known */
-    uint16_t flags;    /* SMCR_TCP_... */
+    uint16_t flags;    /* SMCR_CONGESTION_TCP_... */
     uint8_t ecn;       /* enum smcr_wire_ecn */
     uint8_t sacks;     /* blocks in `sack` */
-    smcr_figure_syn_sign_t sign; /* what its options tell, if it is a SYN */
+    smcr_figure_syn_sign_t sign; /* what its options show, if it is a SYN */
     bool no_length;    /* an IP fragment: `length` is not known, and 0 */
     bool no_ecn;       /* the IP header has not been found: `ecn` is not known, and 0 */
     bool ace;          /* NS, CWR and ECE are a counter (Accurate ECN, RFC 9768) */
-    bool timestamps;   /* it has the option: `tsval`, `tsecr` */
+    bool timestamps;   /* it has the time stamps option */
     struct {
-        uint32_t left, right;
-    } sack[SMCR_CONGESTION_TCP_SACKS];
+        uint32_t left;  /* first sequence number of the block */
+        uint32_t right; /* sequence number after its last byte */
+    } sack[SMCR_CONGESTION_TCP_SACKS]; /* SACK blocks (RFC 2018) */
 } smcr_congestion_tcp_segment_t;
 
-/* One of the newest segments, and what tells it from others. */
+/* One of the newest segments, among which copies are looked for. */
 typedef struct {
-    uint64_t time, identity;
+    uint64_t time;     /* nanoseconds since the epoch */
+    uint64_t identity; /* a hash of what only copies of the segment share; 0: none */
 } smcr_congestion_tcp_recent_t;
 
 /* What is known of the data of one sender. Its numbers are unwrapped sequence numbers and time
- * stamps: they never come again; 0: none yet. All zeros: nothing has been sent. */
+ * stamps: each number occurs once in a connection; 0: none yet. All zeros: nothing has been sent.
+ */
 typedef struct {
-    smcr_entry_tcp_direction_t counts; /* but what smcr_congestion_tcp_direction_report() adds */
-    uint64_t payload;             /* bytes of the stream, each once */
+    smcr_entry_tcp_direction_t counts; /* without what the report adds */
+    uint64_t payload;             /* bytes of the stream, each byte once */
 
-    uint64_t syn, fin;            /* sequence numbers of these */
-    uint64_t next;                /* the number behind the highest that was sent */
-    bool lacks_newest;            /* the numbers right before `next`; they may be a FIN's */
-    uint64_t acked;               /* everything below has been acknowledged */
-    uint64_t tsval;               /* the highest */
+    uint64_t syn;                 /* sequence number of the SYN */
+    uint64_t fin;                 /* sequence number of the FIN */
+    uint64_t next;                /* the number after the highest that was sent */
+    bool lacks_newest;            /* the numbers right before `next` are missing; maybe a FIN */
+    uint64_t acked;               /* the acknowledgement number: all below are acknowledged */
+    uint64_t tsval;               /* the highest TSval that was sent */
     uint64_t echoed;              /* the highest TSval that the peer has echoed */
-    smcr_ranges_t seen;           /* numbers whose bytes have come */
-    smcr_ranges_t sacked;         /* numbers that SACK blocks have acknowledged, from `acked` on */
-    smcr_congestion_sent_times_t sent; /* segments, by their first sequence number */
-    smcr_congestion_sent_times_t stamped; /* segments, by TSval */
+    smcr_ranges_t seen;           /* numbers whose bytes were captured */
+    smcr_ranges_t sacked;         /* numbers that SACK blocks acknowledge, from `acked` on */
+    smcr_congestion_sent_times_t sent; /* times of segments, by their first sequence number */
+    smcr_congestion_sent_times_t stamped; /* times of segments, by TSval */
 
-    uint64_t last_time, last_sce_time, first_ack_time; /* nanoseconds since the epoch */
-    smcr_congestion_tcp_recent_t recent[SMCR_CONGESTION_TCP_RECENT]; /* a ring */
-    uint32_t newest;              /* so many have been put there */
-    uint32_t sce_run;             /* the newest segments that have the mark one behind another */
-    bool next_unknown;            /* a segment without known length was the last */
-    bool data_late;               /* data came behind their acknowledgement */
-    bool any_ecn, any_timestamps; /* a segment told */
-    bool any_identity;            /* one can be told from others */
+    uint64_t last_time;           /* of the last segment, nanoseconds since the epoch */
+    uint64_t last_sce_time;       /* of the last segment marked ECT(1), likewise */
+    uint64_t first_ack_time;      /* of the first acknowledgement of these data, likewise */
+    smcr_congestion_tcp_recent_t recent[SMCR_CONGESTION_TCP_RECENT]; /* a circular list */
+    uint32_t newest;              /* how many segments were put into the list */
+    uint32_t sce_run;             /* length of the run of segments marked ECT(1) */
+    bool next_unknown;            /* the last segment had no known length */
+    bool data_late;               /* data was captured after its acknowledgement */
+    bool any_ecn;                 /* a segment had an IP header, so ECN is known */
+    bool any_timestamps;          /* a segment had the time stamps option */
+    bool any_identity;            /* a segment could be told from others */
 } smcr_congestion_tcp_direction_t;
 
 /* `direction` sends a segment; `reverse` is the other direction. What is kept lives as long as
@@ -106,14 +116,15 @@ void smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *directi
                                         wmem_allocator_t *scope,
                                         const smcr_congestion_tcp_segment_t *segment);
 
-/* Whether the capture may lack bytes of the stream: it lacks the SYN, or bytes that were
- * acknowledged or have others behind them. So it does where they came behind their acknowledgement:
- * Wireshark's TCP does not hand on such bytes. */
+/* Whether bytes of the stream may be missing from the capture: its SYN is missing, or bytes that
+ * were acknowledged, or bytes before captured ones. Also where bytes were captured after their
+ * acknowledgement: Wireshark's TCP does not hand on such bytes. */
 bool smcr_congestion_tcp_direction_lacks(const smcr_congestion_tcp_direction_t *direction);
 
-/* Whether it lacks the newest: bytes that were acknowledged, or all; or what answers a FIN. */
+/* Whether the end of the stream may be missing: bytes that were acknowledged, all bytes, or the
+ * answer to a FIN. */
 bool smcr_congestion_tcp_direction_lacks_end(const smcr_congestion_tcp_direction_t *direction);
 
-/* What the report says of it, as of now. */
+/* Fills in the entry of the report with the figures so far. */
 void smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *direction,
                                           smcr_entry_tcp_direction_t *entry);

@@ -133,26 +133,45 @@ is_keep_alive(const smcr_congestion_tcp_direction_t *direction, segment_place_t 
            (!direction->next || place.to == direction->next);
 }
 
+/* The segment is of this stream: its number is near the highest one so far. */
+static bool
+continues_stream(const smcr_congestion_tcp_direction_t *direction, segment_place_t place)
+{
+    return direction->next && !are_far(direction->next, place.from);
+}
+
 /* `gaps`: segments that begin above the highest sequence number so far; `gap_bytes`: how far.
- * `repeated_segments`: segments with data, SYN or FIN that begin below it, but keep-alives. What
- * the network has only delayed is among them. */
+ * `repeated_segments`: segments with data, SYN or FIN that begin below it, without keep-alives.
+ * They include segments that the network has delayed. */
+static void
+count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place)
+{
+    int64_t ahead = distance(direction->next, place.from);
+
+    if (ahead > 0 && !direction->next_unknown) {
+        direction->counts.gaps++;
+        direction->counts.gap_bytes += (uint64_t)ahead;
+    }
+    if (ahead < 0 && place.to > place.from && !is_keep_alive(direction, place))
+        direction->counts.repeated_segments++;
+}
+
+/* Moves the highest sequence number. A segment without data that begins above it shows that the
+ * bytes before are missing. */
 static void
 take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place, bool no_length)
 {
     int64_t ahead = distance(direction->next, place.from);
-    bool astray = !direction->next || are_far(direction->next, place.from);
+    bool continues = continues_stream(direction, place);
+    bool is_empty = place.to == place.from;
 
-    if (ahead > 0 && !astray && !direction->next_unknown) {
-        direction->counts.gaps++;
-        direction->counts.gap_bytes += (uint64_t)ahead;
-    }
-    if (ahead < 0 && !astray && place.to > place.from && !is_keep_alive(direction, place))
-        direction->counts.repeated_segments++;
-    if (astray || place.to >= direction->next) {
-        direction->lacks_newest = place.to == place.from && (direction->lacks_newest || ahead > 0);
-        direction->next = place.to;
-        direction->next_unknown = no_length;
-    }
+    if (continues)
+        count_disorder(direction, place);
+    if (continues && place.to < direction->next)
+        return;
+    direction->lacks_newest = is_empty && (direction->lacks_newest || ahead > 0);
+    direction->next = place.to;
+    direction->next_unknown = no_length;
 }
 
 /* The data of a segment counts once; its time is kept for rtt_s. */
@@ -305,25 +324,42 @@ identity_of(const smcr_congestion_tcp_segment_t *segment, uint64_t heard)
     return identity;
 }
 
-/* `copies`: the network or the capture has doubled a segment. What its sender retransmits has
- * another time stamp, and another identification; a moment ago, nobody has sent it, above all where
- * it has heard nothing since. They count as packets, and nowhere else. */
+/* A retransmission has another time stamp, and another identification of IPv4. So a segment that
+ * has both, and the same ones as an earlier segment, is a copy however late it comes. A SYN needs
+ * no identification. */
+static bool
+has_proof_of_copy(const smcr_congestion_tcp_segment_t *segment)
+{
+    return segment->timestamps &&
+           (segment->ip_id > 0 || segment->flags & SMCR_CONGESTION_TCP_SYN);
+}
+
+/* Less than 100 microseconds: no sender has retransmitted so soon, above all where it has received
+ * nothing since. */
+static bool
+is_soon_after(uint64_t before, uint64_t time)
+{
+    const uint64_t soon = 100000; /* nanoseconds */
+
+    return time >= before && time - before <= soon;
+}
+
+/* `copies`: segments that the network or the capture has doubled. They count as packets, and
+ * nowhere else. */
 static bool
 is_copy(smcr_congestion_tcp_direction_t *direction,
         const smcr_congestion_tcp_direction_t *reverse,
         const smcr_congestion_tcp_segment_t *segment)
 {
-    const uint64_t soon = 100000; /* nanoseconds */
-    bool told = segment->timestamps && (segment->ip_id > 0 ||
-                                        segment->flags & SMCR_CONGESTION_TCP_SYN);
+    bool is_proven = has_proof_of_copy(segment);
     smcr_congestion_tcp_recent_t now = {segment->time,
                                         identity_of(segment, reverse->counts.packets)};
 
     direction->any_identity |= now.identity != 0;
     for (unsigned i = 0; now.identity && i < SMCR_CONGESTION_TCP_RECENT; i++) {
         const smcr_congestion_tcp_recent_t *before = &direction->recent[i];
-        if (before->identity == now.identity &&
-            (told || (now.time >= before->time && now.time - before->time <= soon)))
+        bool is_same = before->identity == now.identity;
+        if (is_same && (is_proven || is_soon_after(before->time, now.time)))
             return true;
     }
     direction->recent[direction->newest++ % SMCR_CONGESTION_TCP_RECENT] = now;
@@ -332,7 +368,27 @@ is_copy(smcr_congestion_tcp_direction_t *direction,
 
 /* ---- all of it ---- */
 
-/* `packets` and `ip_bytes` are of all segments: RST and copies, which count nowhere else, too. */
+/* Marks count on segments with ACK and without SYN or FIN, until their sender's FIN. */
+static bool
+can_have_marks(const smcr_congestion_tcp_direction_t *direction, uint16_t flags)
+{
+    const uint16_t takes_a_number = SMCR_CONGESTION_TCP_SYN | SMCR_CONGESTION_TCP_FIN;
+
+    return (flags & SMCR_CONGESTION_TCP_ACK) && !(flags & takes_a_number) && !direction->fin;
+}
+
+/* The places of SYN and FIN in the stream. */
+static void
+note_ends(smcr_congestion_tcp_direction_t *direction, uint16_t flags, segment_place_t place)
+{
+    if (flags & SMCR_CONGESTION_TCP_SYN)
+        direction->syn = place.from;
+    if (flags & SMCR_CONGESTION_TCP_FIN)
+        direction->fin = place.to - 1;
+}
+
+/* `packets` and `ip_bytes` are of all segments: also of RST and copies, which count nowhere else.
+ */
 void
 smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
                                    smcr_congestion_tcp_direction_t *reverse,
@@ -340,11 +396,8 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
                                    const smcr_congestion_tcp_segment_t *segment)
 {
     uint16_t flags = segment->flags;
-    uint16_t no_marks = SMCR_CONGESTION_TCP_SYN | SMCR_CONGESTION_TCP_FIN;
-    /* marks count on segments with ACK, not behind their sender's FIN */
-    bool marks = flags & SMCR_CONGESTION_TCP_ACK && !(flags & no_marks) && !direction->fin;
+    bool has_marks = can_have_marks(direction, flags);
     uint64_t acknowledged = 0;
-    segment_place_t place;
 
     direction->counts.packets++;
     direction->counts.ip_bytes += segment->ip_bytes;
@@ -355,19 +408,16 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
         direction->counts.copies++;
         return;
     }
-    place = place_of(direction, segment);
+    segment_place_t place = place_of(direction, segment);
     count_segment(direction, segment);
     if (segment->timestamps)
         take_timestamps(direction, reverse, scope, segment);
     take_data(direction, scope, place, segment);
     take_sequence(direction, place, segment->no_length);
-    if (flags & SMCR_CONGESTION_TCP_SYN)
-        direction->syn = place.from;
-    if (flags & SMCR_CONGESTION_TCP_FIN)
-        direction->fin = place.to - 1;
+    note_ends(direction, flags, place);
     if (flags & SMCR_CONGESTION_TCP_ACK)
         acknowledged = take_ack(direction, reverse, scope, segment);
-    if (marks)
+    if (has_marks)
         take_marks(direction, reverse, segment, acknowledged);
 }
 
@@ -384,8 +434,10 @@ smcr_congestion_tcp_direction_lacks(const smcr_congestion_tcp_direction_t *direc
 bool
 smcr_congestion_tcp_direction_lacks_end(const smcr_congestion_tcp_direction_t *direction)
 {
+    bool is_fin_unanswered = direction->fin && direction->acked < direction->next;
+
     return !direction->next || direction->lacks_newest || direction->acked > direction->next ||
-           (direction->fin && direction->acked < direction->next); /* nobody has answered it */
+           is_fin_unanswered;
 }
 
 /* 100 times `part` by `whole`, or not a number. */
@@ -393,6 +445,21 @@ static double
 percent(uint64_t part, uint64_t whole)
 {
     return part == SMCR_FIGURE_UNKNOWN || !whole ? NAN : 100.0 * (double)part / (double)whole;
+}
+
+/* Counts that no segment could show are not known: ECN without IP headers, late segments without
+ * time stamps, copies where nothing tells one segment from another. */
+static void
+mark_unknown(const smcr_congestion_tcp_direction_t *direction, smcr_entry_tcp_direction_t *entry)
+{
+    if (entry->packets && !direction->any_ecn)
+        entry->ce = entry->sce = SMCR_FIGURE_UNKNOWN;
+    if (entry->segments && !direction->any_timestamps)
+        entry->late_segments = SMCR_FIGURE_UNKNOWN;
+    if (entry->segments && !direction->any_identity)
+        entry->copies = SMCR_FIGURE_UNKNOWN;
+    if (!direction->acked)
+        entry->ack_elapsed_s = SMCR_FIGURE_UNKNOWN;
 }
 
 void
@@ -404,16 +471,7 @@ smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *dire
     *entry = direction->counts;
     if (direction->sce_run)
         smcr_distribution_add(&entry->sce_run_length, direction->sce_run);
-    /* what no segment told is not known: ECN without IP headers, lateness without time stamps,
-     * copies without either */
-    if (entry->packets && !direction->any_ecn)
-        entry->ce = entry->sce = SMCR_FIGURE_UNKNOWN;
-    if (entry->segments && !direction->any_timestamps)
-        entry->late_segments = SMCR_FIGURE_UNKNOWN;
-    if (entry->segments && !direction->any_identity)
-        entry->copies = SMCR_FIGURE_UNKNOWN;
-    if (!direction->acked)
-        entry->ack_elapsed_s = SMCR_FIGURE_UNKNOWN;
+    mark_unknown(direction, entry);
     entry->derived.sce_percent = percent(entry->sce, entry->data_segments);
     entry->derived.ce_percent = percent(entry->ce, entry->data_segments);
     entry->derived.esce_acked_bytes_percent = percent(entry->esce_acked_bytes, entry->acked_bytes);

@@ -47,8 +47,11 @@ extern const char *const smcr_figure_finding_words[];
 
 /* All zeros: nothing has been measured. Times are in nanoseconds. */
 typedef struct {
-    uint64_t count, sum, min, max;
-    double sum_of_squares;
+    uint64_t count;        /* measurements */
+    uint64_t sum;          /* of all values */
+    uint64_t min;          /* smallest value; means nothing where `count` is 0 */
+    uint64_t max;          /* largest value; 0 where `count` is 0 */
+    double sum_of_squares; /* of all values: gives the variance */
 } smcr_distribution_t;
 
 /* One more measurement. */
@@ -61,27 +64,32 @@ void smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value);
 /* all zeros: not known */
 typedef enum { SMCR_FIGURE_MAYBE = 0, SMCR_FIGURE_NO, SMCR_FIGURE_YES } smcr_figure_maybe_t;
 
-/* Counts by opcode of the BTH; what has not been seen takes no room. */
+/* Packets with one opcode. */
 typedef struct {
-    uint8_t opcode;
-    uint64_t count;
+    uint8_t opcode; /* of the BTH, as on the wire */
+    uint64_t count; /* packets */
 } smcr_figure_opcode_count_t;
 
+/* Counts by opcode. An opcode that has not occurred has no entry. */
 typedef struct {
-    smcr_figure_opcode_count_t *counts; /* in the order in which they came; NULL: none */
-    uint8_t length, room;
+    smcr_figure_opcode_count_t *counts; /* in the order of their first packets; NULL: none */
+    uint8_t length;                     /* entries in use */
+    uint8_t room;                       /* entries that are allocated */
 } smcr_figure_opcodes_t;
 
+/* A list of numbers. */
 typedef struct {
-    uint64_t *numbers;
+    uint64_t *numbers; /* NULL: none */
     uint32_t length;
 } smcr_figure_numbers_t;
 
-/* Pointers to entries. */
+/* A list of entries. */
 typedef struct {
-    void **entries;
-    uint32_t length, room;
-    unsigned rest; /* 1: one more entry behind the last, of what is in none: only sums count it */
+    void **entries;  /* pointers to them; NULL: none */
+    uint32_t length; /* entries of the list */
+    uint32_t room;   /* pointers that are allocated */
+    unsigned rest;   /* 1: one more entry after the last, which only sums count: what is in no
+                        other entry; else 0 */
 } smcr_figure_list_t;
 
 /* Head of a loop over a list; `entry` is an smcr_entry_<kind>_t *. The loop must not add to it. */
@@ -134,18 +142,20 @@ SMCR_FIGURE_KINDS(KIND)
     extern const smcr_figure_description_t smcr_entry_##entry##_description;
 #include "entries.def"
 
+/* Describes one member of an entry. */
 typedef struct {
-    const char *name;
+    const char *name;                    /* as in JSON */
     smcr_figure_member_kind_t kind;
-    size_t offset;                /* bytes, in the entry */
-    const smcr_figure_description_t *of; /* of a part */
-    const char *const *words;     /* of a choice */
+    size_t offset;                       /* bytes, in the entry */
+    const smcr_figure_description_t *of; /* entry that a part has; NULL: it is no part */
+    const char *const *words;            /* words of a choice; NULL: it is none */
 } smcr_figure_member_t;
 
+/* Describes a kind of entry. */
 struct smcr_figure_description {
-    size_t size; /* of the entry, bytes */
-    unsigned count;
-    const smcr_figure_member_t *members;
+    size_t size;                         /* of the entry, bytes */
+    unsigned count;                      /* members */
+    const smcr_figure_member_t *members; /* in the order of entries.def */
 };
 
 /* ---- building ---- */
@@ -206,8 +216,8 @@ smcr_figure_sum(uint64_t one, uint64_t other)
 
 /* The link whose direction a flow is; NULL: none is known. */
 typedef struct {
-    const smcr_entry_link_group_t *group;
-    const smcr_entry_link_t *link;
+    const smcr_entry_link_group_t *group; /* of the link; NULL: none is known */
+    const smcr_entry_link_t *link;        /* NULL: none is known */
 } smcr_figure_flow_owner_t;
 
 /* Those of all flows of a report, by the index of the flow. */
@@ -253,26 +263,28 @@ void smcr_entry_join(void *into, const void *from, const smcr_figure_description
 
 /* ---- expert items of the plugin, as counted over a capture ---- */
 
-/* What an item is about, as far as that is known. */
+/* What an item is about, as far as it is known. */
 typedef struct {
-    uint64_t stream;       /* index of the connection; SMCR_FIGURE_UNKNOWN: of none */
-    uint64_t group;        /* index of the link group; likewise */
-    uint64_t link;         /* number of its link; likewise */
-    const char *src, *dst; /* hosts of the frame; NULL: not known */
+    uint64_t stream; /* index of the connection; SMCR_FIGURE_UNKNOWN: none */
+    uint64_t group;  /* index of the link group; SMCR_FIGURE_UNKNOWN: none */
+    uint64_t link;   /* number of its link; SMCR_FIGURE_UNKNOWN: none */
+    const char *src; /* host that sent the frame; NULL: not known */
+    const char *dst; /* host that it was sent to; NULL: not known */
 } smcr_figure_subject_t;
 
+/* Expert items of one kind, by the side that caused them; or packets that a filter selects. */
 typedef struct {
-    const char *filter; /* "smcr.conn.aborted" */
-    int severity;       /* PI_NOTE and so on */
-    int group;          /* PI_SEQUENCE and so on */
-    smcr_figure_role_t by;
-    uint64_t count;
-    smcr_when_t first;
-    uint32_t last;      /* frame of the last one; 0: as the first */
-    uint32_t closed;    /* frame in which the other side had closed before the first; 0: none */
-    const char *kind;   /* its sentence; NULL: it is no expert item */
+    const char *filter;    /* "smcr.conn.aborted" */
+    int severity;          /* of Wireshark: PI_NOTE and so on; 0: no expert item */
+    int group;             /* of Wireshark: PI_SEQUENCE and so on; 0: no expert item */
+    smcr_figure_role_t by; /* side that caused them; SMCR_FIGURE_ROLE_NONE: not known */
+    uint64_t count;        /* items or packets */
+    smcr_when_t first;     /* frame of the first one */
+    uint32_t last;         /* frame of the last one; 0: that of the first */
+    uint32_t closed;       /* frame in which the other side had closed before the first; 0: none */
+    const char *kind;      /* sentence of the item; NULL: it is no expert item */
     const smcr_figure_subject_t *subject; /* of the first one; NULL: not known */
-    const char *reason; /* smcr.cm.rejected: why, of the first one */
+    const char *reason;    /* smcr.cm.rejected: why, of the first one; NULL: not known */
 } smcr_figure_notice_t;
 
 /* ---- addresses and numbers as a report writes them ---- */

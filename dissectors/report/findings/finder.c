@@ -1,4 +1,4 @@
-/* Collects findings. Tells causes apart by what a flow and its reverse flow have counted.
+/* Collects findings. Distinguishes causes by the counts of a flow and its reverse flow.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,53 +11,97 @@
 #include "wire/wire.h"
 
 void
-smcr_finder_add_item(smcr_finder_t *finder, smcr_finding_rank_t place, smcr_entry_finding_t entry)
+smcr_finder_add_item(smcr_finder_t *finder, smcr_finding_rank_t rank, smcr_entry_finding_t entry)
 {
-    smcr_finding_t found = {entry, place, wmem_array_get_count(finder->found)};
+    smcr_finding_t found = {entry, rank, wmem_array_get_count(finder->found)};
 
-    finder->has[place] = true;
-    finder->count[entry.severity][place]++;
+    finder->has_rank[rank] = true;
+    finder->rank_count[entry.severity][rank]++;
     wmem_array_append_one(finder->found, found);
 }
 
+/* Severity and rank of each kind of finding. */
 static const struct {
     smcr_figure_severity_t severity;
-    smcr_finding_rank_t place;
+    smcr_finding_rank_t rank;
 } kinds[] = {
-#define FINDING(constant, word, severity, place, ...) \
-    [SMCR_FIGURE_FOUND_##constant] = {SMCR_FIGURE_##severity, SMCR_FINDING_##place},
+#define FINDING(constant, word, severity, rank, ...) \
+    [SMCR_FIGURE_FOUND_##constant] = {SMCR_FIGURE_##severity, SMCR_FINDING_##rank},
 #include "report/figures/finding_kinds.def"
 };
 
-void
-smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_finding_t kind, int severity, uint64_t count,
-                   smcr_when_t when, const char *filter, const char *format, ...)
+static void
+add_sentence(smcr_finder_t *finder, smcr_figure_severity_t severity,
+             const smcr_finder_facts_t *facts, const char *sentence)
 {
-    smcr_entry_finding_t entry = {.kind = smcr_figure_finding_words[kind],
-                                  .count = count,
-                                  .frame = when, .filter = filter};
+    smcr_entry_finding_t entry = {.severity = severity,
+                                  .kind = smcr_figure_finding_words[facts->kind],
+                                  .text = sentence,
+                                  .count = facts->count,
+                                  .frame = facts->when,
+                                  .filter = facts->filter};
+
+    smcr_finder_add_item(finder, kinds[facts->kind].rank, entry);
+}
+
+void
+smcr_finder_add(smcr_finder_t *finder, const smcr_finder_facts_t *facts, const char *format, ...)
+{
     va_list arguments;
 
-    if (!count)
+    if (!facts->count)
         return;
-    entry.severity = severity == SMCR_FINDER_OF_ROW ? kinds[kind].severity
-                                                    : (smcr_figure_severity_t)severity;
     va_start(arguments, format);
-    entry.text = wmem_strdup_vprintf(finder->scope, format, arguments);
+    add_sentence(finder, kinds[facts->kind].severity, facts,
+                 wmem_strdup_vprintf(finder->scope, format, arguments));
     va_end(arguments);
-    smcr_finder_add_item(finder, kinds[kind].place, entry);
+}
+
+void
+smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_severity_t severity,
+                   const smcr_finder_facts_t *facts, const char *format, ...)
+{
+    va_list arguments;
+
+    if (!facts->count)
+        return;
+    va_start(arguments, format);
+    add_sentence(finder, severity, facts, wmem_strdup_vprintf(finder->scope, format, arguments));
+    va_end(arguments);
+}
+
+static bool
+is_about_connection(const smcr_figure_subject_t *subject, const smcr_entry_connection_t *conn)
+{
+    return subject->stream != SMCR_FIGURE_UNKNOWN && conn->stream == subject->stream;
 }
 
 const char *
 smcr_finder_subject(const smcr_finder_t *finder, const smcr_figure_subject_t *subject)
 {
+    if (!subject)
+        return "the capture";
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
-        if (subject && subject->stream != SMCR_FIGURE_UNKNOWN && conn->stream == subject->stream)
+        if (is_about_connection(subject, conn))
             return smcr_words_connection(finder->scope, conn);
-    if (subject && subject->group != SMCR_FIGURE_UNKNOWN)
+    if (subject->group != SMCR_FIGURE_UNKNOWN)
         return smcr_words_link(finder->scope, subject->group, subject->link);
-    return subject && subject->src ? smcr_words_hosts(finder->scope, subject->src, subject->dst)
-                                   : "the capture";
+    return subject->src ? smcr_words_hosts(finder->scope, subject->src, subject->dst)
+                        : "the capture";
+}
+
+static bool
+is_from_to(const smcr_figure_subject_t *hosts, const char *src, const char *dst)
+{
+    return g_strcmp0(hosts->src, src) == 0 && g_strcmp0(hosts->dst, dst) == 0;
+}
+
+/* An ICMP error that quotes a packet between these hosts, whichever of them sent the packet. */
+static bool
+is_icmp_between(const smcr_figure_notice_t *notice, const char *one, const char *other)
+{
+    return strncmp(notice->filter, "icmp", 4) == 0 &&
+           (is_from_to(notice->subject, one, other) || is_from_to(notice->subject, other, one));
 }
 
 const char *
@@ -67,13 +111,9 @@ smcr_finder_undelivered(const smcr_finder_t *finder, const char *one, const char
 
     for (uint32_t i = 0; i < finder->notice_count; i++) {
         const smcr_figure_notice_t *notice = &finder->notices[i];
-        const smcr_figure_subject_t *hosts = notice->subject;
-        if (strncmp(notice->filter, "icmp", 4) != 0 ||
-            !((g_strcmp0(hosts->src, one) == 0 && g_strcmp0(hosts->dst, other) == 0) ||
-              (g_strcmp0(hosts->src, other) == 0 && g_strcmp0(hosts->dst, one) == 0)))
-            continue;
-        wmem_strbuf_append_printf(text, "; ICMP (frame %" PRIu32 ") of %s", notice->first.frame,
-                                  notice->kind);
+        if (is_icmp_between(notice, one, other))
+            wmem_strbuf_append_printf(text, "; ICMP (frame %" PRIu32 ") of %s",
+                                      notice->first.frame, notice->kind);
     }
     return wmem_strbuf_finalize(text);
 }
@@ -125,24 +165,39 @@ smcr_finding_flow_peer(const smcr_finder_t *finder, const smcr_entry_rdma_t *flo
     return flow->peer < flows->length ? flows->entries[flow->peer] : NULL;
 }
 
+static bool
+is_retransmitted_often(const smcr_entry_rdma_t *flow)
+{
+    return smcr_figure_known(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN;
+}
+
+/* The peer sent its last packet before its last notice of silence and before the flow's last
+ * packet. The flow was still sending when the peer was first noticed as silent. */
+static bool
+stayed_silent(const smcr_entry_rdma_t *peer, const smcr_entry_rdma_t *flow,
+              const smcr_figure_notice_t *silent)
+{
+    return flow->last_frame.frame >= silent->first.frame &&
+           silent->last >= peer->last_frame.frame &&
+           flow->last_frame.time >= peer->last_frame.time;
+}
+
 uint64_t
 smcr_finding_flow_unanswered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
     smcr_figure_notice_t silent = smcr_finder_notice(finder, "smcr.peer_silent");
 
-    if (!peer || !silent.count || smcr_figure_known(flow->repeated) < 3)
+    if (!peer || !silent.count || !is_retransmitted_often(flow))
         return 0;
-    if (flow->last_frame.frame < silent.first.frame ||
-        silent.last < peer->last_frame.frame || /* it was heard again */
-        flow->last_frame.time < peer->last_frame.time)
+    if (!stayed_silent(peer, flow, &silent))
         return 0;
     uint64_t end = finder->report->capture.last_time;
     return (end == SMCR_FIGURE_UNKNOWN ? flow->last_frame.time : end) - peer->last_frame.time;
 }
 
 static bool
-has_bad(const smcr_entry_rdma_t *flow)
+has_wrong_icrc(const smcr_entry_rdma_t *flow)
 {
     return flow && flow->icrc && smcr_figure_known(flow->icrc->bad);
 }
@@ -150,12 +205,14 @@ has_bad(const smcr_entry_rdma_t *flow)
 bool
 smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    return has_bad(flow) || has_bad(smcr_finding_flow_peer(finder, flow));
+    return has_wrong_icrc(flow) || has_wrong_icrc(smcr_finding_flow_peer(finder, flow));
 }
 
 /* ---- links on which nobody answers ---- */
 
-/* Who acknowledges has got something; who sends anything but a SEND knows that the link works. */
+/* A link carries data only after the peer has answered its CONFIRM LINK, which is a SEND (RFC
+ * 7609, A.3.1). So a host that sends a WRITE has had an answer, and a host that sends an
+ * acknowledgement has received a packet. */
 static bool
 only_sends(const smcr_entry_rdma_t *flow)
 {
@@ -165,15 +222,21 @@ only_sends(const smcr_entry_rdma_t *flow)
     return true;
 }
 
+/* The link was announced in the capture before the flow's first packet, and it is not active. */
+static bool
+never_became_active(const smcr_entry_link_t *link, const smcr_entry_rdma_t *flow)
+{
+    if (!link || !link->state || link->state == SMCR_FIGURE_STATUS_ACTIVE)
+        return false;
+    return link->added_frame.frame && link->added_frame.frame < flow->first_frame.frame;
+}
+
 bool
 smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    const smcr_entry_link_t *link = finder->owners[flow->index].link;
-
-    if (flow->kind != SMCR_FIGURE_FLOW_SMCR || smcr_finding_flow_peer(finder, flow) ||
-        smcr_figure_known(flow->repeated) < 3 || !only_sends(flow) ||
-        smcr_finder_is_filtered(finder))
+    if (flow->kind != SMCR_FIGURE_FLOW_SMCR || smcr_finder_is_filtered(finder))
         return false;
-    return link && link->state && link->state != SMCR_FIGURE_STATUS_ACTIVE &&
-           link->added_frame.frame && link->added_frame.frame < flow->first_frame.frame;
+    if (smcr_finding_flow_peer(finder, flow) || !is_retransmitted_often(flow) || !only_sends(flow))
+        return false;
+    return never_became_active(finder->owners[flow->index].link, flow);
 }

@@ -1,5 +1,5 @@
-/* Asks each of those who find, and orders the findings: by severity, then by place, then as they
- * were found.
+/* Calls all rules, and orders the findings: by severity, then by rank (the order of causes), then
+ * in the order in which they were found.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,9 +15,9 @@ compare_found(const void *one, const void *other)
 
     if (a->entry.severity != b->entry.severity)
         return a->entry.severity > b->entry.severity ? -1 : 1;
-    if (a->place != b->place)
-        return a->place < b->place ? -1 : 1;
-    return a->turn < b->turn ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return a->order < b->order ? -1 : 1;
 }
 
 /* A sentence, whatever it begins with. Addresses and display filters stay as they are. */
@@ -61,8 +61,10 @@ smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *noti
 
     smcr_finding_on_links(&finder);
     smcr_finding_on_fabric(&finder);
+    smcr_finding_on_loss(&finder);
     smcr_finding_on_capture(&finder);
     smcr_finding_on_connections(&finder);
+    smcr_finding_on_tcp(&finder);
     smcr_finding_on_times(&finder);
     smcr_finding_on_notices(&finder);
     close_list(&finder);

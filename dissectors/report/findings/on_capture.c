@@ -1,25 +1,45 @@
-/* What the capture lacks: its beginning, packets, the path of RoCE, the ends of frames. It limits
- * what can be said.
+/* What is missing from the capture: the beginning of connections, packets, the RoCE port, the ends
+ * of frames. And connections that go silent before the capture ends.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "finder.h"
 
 #include "report/words/words.h"
 #include "wire/wire.h"
 
-/* What follows where hosts have named so many of the connections, `by` the first of them. */
+/* ---- connections that began before the capture ---- */
+
+/* Connections without their beginning. */
+typedef struct {
+    uint64_t count;
+    const smcr_entry_connection_t *earliest; /* by its first frame; NULL: there is none */
+    const char *filter;                      /* display filter of all; NULL: too many for one */
+    uint64_t named;                          /* those whose ends a host has reported */
+    const smcr_entry_connection_t *by;       /* the first of them; NULL: there is none */
+} late_conns_t;
+
+/* "it", "them", "2 of them": the connections that a host has reported. */
 static const char *
-named_text(const smcr_finder_t *finder, const smcr_entry_connection_t *by, uint64_t named,
-           uint64_t count)
+named_pronoun(const smcr_finder_t *finder, const late_conns_t *late)
 {
-    if (!named)
+    if (late->count == 1)
+        return "it";
+    if (late->named == late->count)
+        return "them";
+    return wmem_strdup_printf(finder->scope, "%" PRIu64 " of them", late->named);
+}
+
+/* Which host has reported the ends of connections: over netlink in a frame of the capture, or in a
+ * file of smcss beside it (frame 0). "": no host has. */
+static const char *
+named_text(const smcr_finder_t *finder, const late_conns_t *late)
+{
+    const smcr_entry_connection_t *by = late->by;
+
+    if (!late->named)
         return "";
-    const char *which = count == 1 ? "it"
-                        : named == count
-                            ? "them"
-                            : wmem_strdup_printf(finder->scope, "%" PRIu64 " of them", named);
+    const char *which = named_pronoun(finder, late);
     if (by->named_frame.frame == 0)
         return wmem_strdup_printf(finder->scope, "; the smcss file of %s names %s", by->named_by,
                                   which);
@@ -27,139 +47,228 @@ named_text(const smcr_finder_t *finder, const smcr_entry_connection_t *by, uint6
                               by->named_frame.frame, which);
 }
 
-static void
-find_late_start(smcr_finder_t *finder)
+/* A display filter of the connection. Frames before the number of its stream was known have no
+ * field smcr.stream: the TCP stream selects them, too. */
+static const char *
+filter_of_conn(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
-    const smcr_entry_connection_t *by = NULL;
-    uint64_t named = 0;
-    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.conn.began_before");
-    const smcr_entry_connection_t *earliest = NULL;
-    const char *filter = "";
-    smcr_when_t first = {0};
-    uint64_t count = 0;
+    const char *filter = smcr_words_connection_filter(finder->scope, conn);
+
+    if (conn->tcp_stream == SMCR_FIGURE_UNKNOWN)
+        return filter;
+    return wmem_strdup_printf(finder->scope, "%s || tcp.stream == %" PRIu64, filter,
+                              conn->tcp_stream);
+}
+
+static late_conns_t
+gather_late_conns(const smcr_finder_t *finder)
+{
+    late_conns_t late = {.filter = ""};
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (conn->began_before == SMCR_FIGURE_NO)
             continue;
-        if (!earliest || conn->first_frame.frame < first.frame)
-            earliest = conn;
-        first = earliest->first_frame;
-        by = by || !conn->named_by ? by : conn;
-        named += conn->named_by != NULL;
-        const char *all = smcr_words_connection_filter(finder->scope, conn);
-        if (conn->tcp_stream != SMCR_FIGURE_UNKNOWN) /* what came before its number was known,
-                                                        too */
-            all = wmem_strdup_printf(finder->scope, "%s || tcp.stream == %" PRIu64, all,
-                                     conn->tcp_stream);
-        filter = smcr_finder_either(finder, filter, all, count++);
+        if (!late.earliest || conn->first_frame.frame < late.earliest->first_frame.frame)
+            late.earliest = conn;
+        if (conn->named_by) {
+            late.by = late.by ? late.by : conn;
+            late.named++;
+        }
+        late.filter = smcr_finder_either(finder, late.filter, filter_of_conn(finder, conn),
+                                         late.count++);
     }
-    /* the filter of the items is shorter, where these are about each direction of the same ones */
-    bool noticed = notice.count >= count && notice.count <= 2 * count && notice.subject &&
-                   notice.subject->stream == earliest->stream;
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_LATE_START, count, noticed ? notice.first : first,
-                    noticed || (!filter && notice.count) ? notice.filter : filter ? filter : "smcr",
+    return late;
+}
+
+/* The expert items are about the same connections: one item for each, or one for each direction,
+ * and the first item is about the earliest connection. */
+static bool
+are_items_of(const smcr_figure_notice_t *items, const late_conns_t *late)
+{
+    return items->count >= late->count && items->count <= 2 * late->count && items->subject &&
+           items->subject->stream == late->earliest->stream;
+}
+
+/* Late start. A connection of which the capture has no TCP handshake and no CLC began before the
+ * capture. Everything that CLC negotiates (roles, RMB sizes, version) is then unknown. The finding
+ * names the earliest one. Its filter is that of the expert items where these are about the same
+ * connections (it is shorter), or where the connections are too many for one filter. Silent if the
+ * connection is known to begin in the capture, and under a display filter of the report. */
+static void
+find_late_start(smcr_finder_t *finder)
+{
+    smcr_figure_notice_t items = smcr_finder_notice(finder, "smcr.conn.began_before");
+    late_conns_t late = gather_late_conns(finder);
+    const char *filter = late.filter ? late.filter : "smcr";
+
+    if (!late.count)
+        return;
+    bool same = are_items_of(&items, &late);
+    if (same || (!late.filter && items.count))
+        filter = items.filter;
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_LATE_START,
+                                           .count = late.count,
+                                           .when = same ? items.first : late.earliest->first_frame,
+                                           .filter = filter},
                     "%s: the capture lacks the beginning%s",
-                    smcr_words_connections(finder->scope, earliest, count),
-                    named_text(finder, by, named, count));
+                    smcr_words_connections(finder->scope, late.earliest, late.count),
+                    named_text(finder, &late));
 }
 
 /* ---- one direction alone ---- */
 
-/* Who acknowledges has got packets, and the capture has none of them. */
+static bool
+has_acknowledgement(const smcr_entry_rdma_t *flow)
+{
+    for (unsigned i = 0; i < flow->opcodes.length; i++)
+        if (flow->opcodes.counts[i].opcode == SMCR_RC_ACK)
+            return true;
+    return false;
+}
+
+static bool
+are_all_damaged(const smcr_entry_rdma_t *flow)
+{
+    return flow->icrc && flow->icrc->bad == flow->packets;
+}
+
+/* A host that acknowledges has received requests. If the capture has no packet at all from the
+ * other host to it, the requests are missing. `directions` has "src → dst" of all captured flows.
+ * A flow whose packets are all damaged is left out: its addresses may be wrong. */
 static bool
 is_one_sided(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_entry_rdma_t *flow)
 {
-    bool acknowledges = false;
-
-    if (!flow->src || !flow->dst || smcr_finding_flow_peer(finder, flow) ||
-        (flow->icrc && flow->icrc->bad == flow->packets)) /* their addresses may be wrong */
+    if (!flow->src || !flow->dst || smcr_finding_flow_peer(finder, flow) || are_all_damaged(flow))
         return false;
-    for (unsigned i = 0; i < flow->opcodes.length; i++)
-        acknowledges |= flow->opcodes.counts[i].opcode == SMCR_RC_ACK;
-    return acknowledges &&
+    return has_acknowledgement(flow) &&
            !wmem_map_contains(directions, smcr_words_hosts(finder->scope, flow->dst, flow->src));
 }
 
-static void
-find_one_sided(smcr_finder_t *finder)
+/* A display filter of the packets of the flow; NULL: its queue pair is not known. An IPv6 address
+ * may stand in the IP header (RoCEv2) or in the GRH (RoCEv1). */
+static const char *
+filter_of_flow(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    if (flow->dst_qpn == SMCR_FIGURE_UNKNOWN)
+        return NULL;
+    if (strchr(flow->src, ':'))
+        return wmem_strdup_printf(finder->scope,
+                                  "infiniband.bth.destqp == %" PRIu64
+                                  " && (ipv6.src == %s || infiniband.grh.sgid == %s)",
+                                  flow->dst_qpn, flow->src, flow->src);
+    return wmem_strdup_printf(finder->scope, "infiniband.bth.destqp == %" PRIu64 " && ip.src == %s",
+                              flow->dst_qpn, flow->src);
+}
+
+static const smcr_entry_rdma_t *
+first_one_sided_flow(const smcr_finder_t *finder)
 {
     wmem_map_t *directions = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
-    const smcr_entry_rdma_t *first = NULL;
-    const char *filter = NULL;
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
         if (flow->src && flow->dst)
             wmem_map_insert(directions, smcr_words_hosts(finder->scope, flow->src, flow->dst),
                             flow);
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
-        if (!first && is_one_sided(finder, directions, flow))
-            first = flow;
-    if (!first)
-        return;
-    if (first->dst_qpn != SMCR_FIGURE_UNKNOWN)
-        filter = wmem_strdup_printf(finder->scope,
-                                    strchr(first->src, ':')
-                                        ? "infiniband.bth.destqp == %" PRIu64
-                                          " && (ipv6.src == %s || infiniband.grh.sgid == %s)"
-                                        : "infiniband.bth.destqp == %" PRIu64 " && ip.src == %s",
-                                    first->dst_qpn, first->src, first->src);
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_ONE_SIDED, first->packets, first->first_frame, filter,
-                    "The capture has no RoCE packet from %s to %s, though some are acknowledged: "
-                    "is one direction left out?", first->dst, first->src);
+        if (is_one_sided(finder, directions, flow))
+            return flow;
+    return NULL;
 }
 
+/* One direction is missing: a port of the switch or of the host is not captured. Named for the
+ * first flow that shows it. Silent if one packet between the hosts in the missing direction is
+ * captured, and where the flow has no acknowledgement: then nothing proves that there were
+ * requests. */
+static void
+find_one_sided(smcr_finder_t *finder)
+{
+    const smcr_entry_rdma_t *first = first_one_sided_flow(finder);
+
+    if (!first)
+        return;
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ONE_SIDED,
+                                           .count = first->packets,
+                                           .when = first->first_frame,
+                                           .filter = filter_of_flow(finder, first)},
+                    "The capture has no RoCE packet from %s to %s, though some are acknowledged: "
+                    "is one direction left out?",
+                    first->dst, first->src);
+}
+
+/* No RoCE path: CLC has agreed on SMC-R, and the capture has no RoCE packet of the connection. An
+ * expert item marks each such connection; the finding names the first one and counts the others. */
 static void
 find_no_roce(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.no_roce");
 
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_NO_ROCE, notice.count, notice.first, notice.filter,
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_NO_ROCE,
+                                           .count = notice.count,
+                                           .when = notice.first,
+                                           .filter = notice.filter},
                     "The capture has no RoCE packet that is known to be of %s: is a port left out?",
-                    smcr_words_and_more(finder->scope,
-                                        smcr_finder_subject(finder, notice.subject), notice.count));
+                    smcr_words_and_more(finder->scope, smcr_finder_subject(finder, notice.subject),
+                                        notice.count));
 }
 
+/* Frames that the capture has cut short (snapshot length). A note where the cut hides
+ * SMC-R data (an expert item reports such a frame); else for information. */
 static void
-find_cut(smcr_finder_t *finder)
+find_cut_frames(smcr_finder_t *finder)
 {
     const smcr_entry_capture_t *capture = &finder->report->capture;
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.cut_short");
 
-    smcr_finder_add_as(
-        finder, SMCR_FIGURE_FOUND_CUT_FRAMES, notice.count ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
-        smcr_figure_known(capture->cut_frames), notice.first, "frame.cap_len < frame.len",
-        "%s of %s cut: the capture has only their beginnings",
-        smcr_words_number(finder->scope, capture->cut_frames),
-        smcr_words_things(finder->scope, capture->frames, "frame"));
+    smcr_finder_add_as(finder, notice.count ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
+                       &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_CUT_FRAMES,
+                                              .count = smcr_figure_known(capture->cut_frames),
+                                              .when = notice.first,
+                                              .filter = "frame.cap_len < frame.len"},
+                       "%s of %s cut: the capture has only their beginnings",
+                       smcr_words_number(finder->scope, capture->cut_frames),
+                       smcr_words_things(finder->scope, capture->frames, "frame"));
 }
 
 /* ---- connections that go silent ---- */
 
 #define SILENCE SMCR_TIME_SECOND
 
-/* Nothing says that it has ended, and it says nothing for most of the rest of the capture. */
+/* Whether the capture has no close of the connection, and a last frame with a usable time. */
+static bool
+stays_open(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    uint64_t end = finder->report->capture.last_time;
+
+    if (conn->close != SMCR_FIGURE_CLOSE_OPEN || !conn->last_frame.frame)
+        return false;
+    return end != SMCR_FIGURE_UNKNOWN && end >= conn->last_frame.time;
+}
+
+/* A connection goes silent if it stays open and sends nothing until the capture ends: for at least
+ * as long as it was active before, and for a second. Example: a connection that was active for 10 s
+ * goes silent if its last frame is 10 s or more before the end of the capture. */
 static bool
 goes_silent(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
-    uint64_t end = finder->report->capture.last_time;
-    uint64_t lived;
-
-    if (conn->close != SMCR_FIGURE_CLOSE_OPEN || !conn->last_frame.frame ||
-        end == SMCR_FIGURE_UNKNOWN || end < conn->last_frame.time)
+    if (!stays_open(finder, conn))
         return false;
-    lived = smcr_figure_known(smcr_figure_time_between(conn->first_frame, conn->last_frame));
-    return end - conn->last_frame.time >= MAX(lived, SILENCE);
+    uint64_t active =
+        smcr_figure_known(smcr_figure_time_between(conn->first_frame, conn->last_frame));
+    return finder->report->capture.last_time - conn->last_frame.time >= MAX(active, SILENCE);
 }
 
-/* All that passes between two hosts, and the connections that stop with it. */
+/* All traffic between two hosts, and the connections that go silent. */
 typedef struct {
-    smcr_when_t last; /* packet */
-    const smcr_entry_connection_t *one;
-    smcr_when_t first; /* of the last packets of these connections */
-    uint64_t count;
+    smcr_when_t last;                   /* last packet between the hosts, of any connection */
+    const smcr_entry_connection_t *one; /* the first of the silent connections; NULL: none */
+    smcr_when_t first;                  /* the earliest of their last packets */
+    uint64_t count;                     /* how many are silent */
 } host_pair_t;
 
-/* NULL: a host is not known. */
+/* The pair of two hosts, in either order; NULL: a host is not known. */
 static host_pair_t *
 pair_of(const smcr_finder_t *finder, wmem_map_t *by_hosts, const char *one, const char *other)
 {
@@ -171,20 +280,23 @@ pair_of(const smcr_finder_t *finder, wmem_map_t *by_hosts, const char *one, cons
     return smcr_figure_of(by_hosts, finder->scope, key, sizeof(host_pair_t));
 }
 
+/* A packet passed between the hosts. NULL: nothing to do. */
 static void
-goes_on(host_pair_t *pair, smcr_when_t last)
+note_packet(host_pair_t *pair, smcr_when_t last)
 {
     if (pair && last.frame > pair->last.frame)
         pair->last = last;
 }
 
-/* The hosts of each connection, in their order, with the last packet between them. */
+/* The hosts of each connection, in the order of connections, with the last packet between them.
+ * RoCE may have other IP addresses than TCP: a flow of a link group counts for the hosts of the
+ * group's connections, too. */
 static host_pair_t **
 find_pairs(const smcr_finder_t *finder)
 {
     const smcr_entry_report_t *report = finder->report;
     wmem_map_t *by_hosts = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
-    /* by index of a link group and 1, since addresses of RoCE are others */
+    /* keys: index of a link group, plus 1 */
     wmem_map_t *by_group = wmem_map_new(finder->scope, g_direct_hash, g_direct_equal);
     host_pair_t **pairs =
         wmem_alloc_array(finder->scope, host_pair_t *, report->connections.length + 1);
@@ -192,27 +304,29 @@ find_pairs(const smcr_finder_t *finder)
 
     SMCR_FIGURE_EACH(connection, conn, report->connections) {
         host_pair_t *pair = pair_of(finder, by_hosts, conn->client.addr, conn->server.addr);
-        goes_on(pair, conn->last_frame);
+        note_packet(pair, conn->last_frame);
         if (pair && conn->link_group != SMCR_FIGURE_UNKNOWN)
             wmem_map_insert(by_group, GSIZE_TO_POINTER(conn->link_group + 1), pair);
         *next++ = pair;
     }
     SMCR_FIGURE_EACH(rdma, flow, report->rdma_flows) {
         const smcr_entry_link_group_t *group = finder->owners[flow->index].group;
-        goes_on(pair_of(finder, by_hosts, flow->src, flow->dst), flow->last_frame);
+        note_packet(pair_of(finder, by_hosts, flow->src, flow->dst), flow->last_frame);
         if (group)
-            goes_on(wmem_map_lookup(by_group, GSIZE_TO_POINTER(group->index + 1)),
+            note_packet(wmem_map_lookup(by_group, GSIZE_TO_POINTER(group->index + 1)),
                     flow->last_frame);
     }
     SMCR_FIGURE_EACH(tcp, flow, report->tcp_flows)
-        goes_on(pair_of(finder, by_hosts, flow->src, flow->dst), flow->last_frame);
+        note_packet(pair_of(finder, by_hosts, flow->src, flow->dst), flow->last_frame);
     return pairs;
 }
 
-#define SPOKEN 8 /* messages by which a connection shows how often it speaks */
+#define SPOKEN 8 /* CDC messages after which the mean pause of a connection is known */
 
-/* It spoke again and again until all that passes between its hosts stopped, and no pause before was
- * as long. */
+/* A connection stops with all other traffic between its hosts, if it was regularly active until
+ * then: the last packet between the hosts is at most two of its mean pauses after its own last
+ * packet. Example: 100 CDC messages in 10 s make a pause of 0.1 s; all traffic between the hosts
+ * stops at most 0.2 s after the last of them. */
 static bool
 stops_with(const smcr_finder_t *finder, const host_pair_t *pair,
            const smcr_entry_connection_t *conn)
@@ -220,12 +334,13 @@ stops_with(const smcr_finder_t *finder, const host_pair_t *pair,
     uint64_t spoken =
         smcr_figure_known(smcr_figure_sum(conn->client_to_server.cdc, conn->server_to_client.cdc));
 
-    return pair && spoken >= SPOKEN && goes_silent(finder, conn) &&
-           smcr_figure_known(smcr_figure_time_between(conn->last_frame, pair->last)) <=
-               2 * smcr_figure_time_between(conn->first_frame, conn->last_frame) / spoken;
+    if (!pair || spoken < SPOKEN || !goes_silent(finder, conn))
+        return false;
+    return smcr_figure_known(smcr_figure_time_between(conn->last_frame, pair->last)) <=
+           2 * smcr_figure_time_between(conn->first_frame, conn->last_frame) / spoken;
 }
 
-/* One more that stops, or is silent. */
+/* Counts a connection that stops, or is silent. */
 static void
 add_silent(host_pair_t *pair, const smcr_entry_connection_t *conn)
 {
@@ -234,7 +349,7 @@ add_silent(host_pair_t *pair, const smcr_entry_connection_t *conn)
     pair->count++;
 }
 
-/* One connection alone that stops tells nothing of its hosts. */
+/* A single connection that stops does not prove anything about its hosts. */
 #define AT_ONCE 2
 
 static void
@@ -243,8 +358,12 @@ find_stop(smcr_finder_t *finder, const host_pair_t *pair)
     const smcr_entry_connection_t *one = pair->one;
 
     smcr_finder_add(
-        finder, SMCR_FIGURE_FOUND_SILENCE_AT_ONCE, pair->count, pair->last,
-        wmem_strdup_printf(finder->scope, "frame.number >= %" PRIu32, pair->first.frame),
+        finder,
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SILENCE_AT_ONCE,
+                               .count = pair->count,
+                               .when = pair->last,
+                               .filter = wmem_strdup_printf(
+                                   finder->scope, "frame.number >= %" PRIu32, pair->first.frame)},
         "%s and %s fall silent at the same time, %s before the end (%s): port, cable or host "
         "down, or the programs pause%s",
         one->client.addr, one->server.addr,
@@ -253,51 +372,94 @@ find_stop(smcr_finder_t *finder, const host_pair_t *pair)
         smcr_finder_undelivered(finder, one->client.addr, one->server.addr));
 }
 
+/* Counts the connections of each pair of hosts that stop with all other traffic of the pair. */
 static void
-find_silence(smcr_finder_t *finder)
+count_stopped(const smcr_finder_t *finder, host_pair_t **pair_of_conn)
 {
-    host_pair_t **pairs = find_pairs(finder), **of = pairs;
-    host_pair_t idle = {.count = 0};
-    uint64_t alive = 0; /* of the idle ones: something passes between their hosts later */
-
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        host_pair_t *pair = *of++;
+        host_pair_t *pair = *pair_of_conn++;
         if (stops_with(finder, pair, conn))
             add_silent(pair, conn);
     }
-    of = pairs;
+}
+
+/* Open connections that are silent at the end of the capture: programs that wait, or a peer that is
+ * gone. For information: nothing is wrong with an idle connection. */
+static void
+find_idle(smcr_finder_t *finder, const host_pair_t *idle, bool are_all_alive)
+{
+    if (!idle->count)
+        return;
+    smcr_finder_add(
+        finder,
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SILENT_END,
+                               .count = idle->count,
+                               .when = idle->last,
+                               .filter = wmem_strdup_printf(
+                                   finder->scope, "frame.number >= %" PRIu32, idle->first.frame)},
+        "%s: open and silent in the last %s%s",
+        smcr_words_connections(finder->scope, idle->one, idle->count),
+        smcr_words_duration(finder->scope, finder->report->capture.last_time - idle->last.time),
+        are_all_alive ? "; other packets pass between the hosts" : "");
+}
+
+/* Whether packets pass between the hosts after the connection is silent. */
+static bool
+are_hosts_alive(const host_pair_t *pair, const smcr_entry_connection_t *conn)
+{
+    return pair &&
+           smcr_figure_known(smcr_figure_time_between(conn->last_frame, pair->last)) >= SILENCE;
+}
+
+static bool
+has_room_for_stop(const smcr_finder_t *finder)
+{
+    return finder->rank_count[SMCR_FIGURE_NOTE][SMCR_FINDING_BY_STOP] < SMCR_FINDINGS_MOST;
+}
+
+/* Two findings of silence. Where AT_ONCE connections or more stop together with all traffic between
+ * their hosts, the cause is common to them: port, cable, host, or programs that pause together. One
+ * finding for each pair of hosts. All other silent connections are one finding for information.
+ * Silent where a connection has closed, or was active until shortly before the end. */
+static void
+find_silence(smcr_finder_t *finder)
+{
+    host_pair_t **pair_of_conn = find_pairs(finder), **next = pair_of_conn;
+    host_pair_t idle = {.count = 0};
+    uint64_t alive = 0; /* idle connections between whose hosts packets pass later */
+
+    count_stopped(finder, pair_of_conn);
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        const host_pair_t *pair = *of++;
+        const host_pair_t *pair = *next++;
         bool stopped = pair && pair->count >= AT_ONCE && stops_with(finder, pair, conn);
 
-        if (stopped && pair->one == conn &&
-            finder->count[SMCR_FIGURE_NOTE][SMCR_FINDING_BY_STOP] < SMCR_FINDINGS_MOST)
+        if (stopped && pair->one == conn && has_room_for_stop(finder))
             find_stop(finder, pair);
         if (stopped || !goes_silent(finder, conn))
             continue;
         add_silent(&idle, conn);
-        alive += pair && smcr_figure_known(smcr_figure_time_between(conn->last_frame,
-                                                                    pair->last)) >= SILENCE;
-        goes_on(&idle, conn->last_frame);
+        alive += are_hosts_alive(pair, conn);
+        note_packet(&idle, conn->last_frame);
     }
-    if (idle.count)
-        smcr_finder_add(
-            finder, SMCR_FIGURE_FOUND_SILENT_END, idle.count, idle.last,
-            wmem_strdup_printf(finder->scope, "frame.number >= %" PRIu32, idle.first.frame),
-            "%s: open and silent in the last %s%s",
-            smcr_words_connections(finder->scope, idle.one, idle.count),
-            smcr_words_duration(finder->scope,
-                                finder->report->capture.last_time - idle.last.time),
-            alive == idle.count ? "; other packets pass between the hosts" : "");
+    find_idle(finder, &idle, alive == idle.count);
+}
+
+/* A display filter of the report hides beginnings and packets that the capture has. Then no finding
+ * says that they are missing, but their consequences stay explained: expert items about missing
+ * packets give no findings either. */
+static void
+suppress_findings_of_missing(smcr_finder_t *finder)
+{
+    finder->has_rank[SMCR_FINDING_BY_LATE_START] = true;
+    finder->has_rank[SMCR_FINDING_BY_LACK] = true;
 }
 
 void
 smcr_finding_on_capture(smcr_finder_t *finder)
 {
-    find_cut(finder);
+    find_cut_frames(finder);
     if (smcr_finder_is_filtered(finder)) {
-        /* but unsaid */
-        finder->has[SMCR_FINDING_BY_LATE_START] = finder->has[SMCR_FINDING_BY_LACK] = true;
+        suppress_findings_of_missing(finder);
         return;
     }
     find_late_start(finder);

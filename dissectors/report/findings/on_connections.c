@@ -1,5 +1,5 @@
-/* How connections began and ended: over TCP instead of RDMA, with an abort, with a reset, or with
- * a handshake that leads nowhere. How TCP fared: segments retransmitted, marks of congestion.
+/* How connections began and ended: TCP instead of RDMA, an abort, a TCP reset, a handshake without
+ * result.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,11 +9,12 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
-#define MOST_REASONS 3 /* for which connections fell back, each in a finding */
+#define MOST_REASONS 3 /* reasons of fallbacks that have a finding each; the others share one */
 
-typedef bool is_t(const smcr_entry_connection_t *conn);
+/* A property that connections have in common. */
+typedef bool property_t(const smcr_entry_connection_t *conn);
 
-/* What connections may have in common. */
+/* What connections may have in common, each as a function. */
 #define IS(name, condition) \
     static bool is_##name(const smcr_entry_connection_t *conn) \
     { \
@@ -27,7 +28,8 @@ IS(not_offered, OUTCOME(TCP) && !conn->fallback && !ENDED)
 IS(aborted, CLOSE(ABORT))
 IS(reset, CLOSE(RESET) && OUTCOME(SMCR))
 IS(unsure_reset, CLOSE(RESET) && OUTCOME(UNKNOWN))
-/* Over TCP: that is how programs end in a hurry; or nobody knows. */
+/* A reset of a connection over TCP: programs that end in a hurry send one. Or the outcome of the
+ * handshake is not known. */
 IS(tcp_reset, CLOSE(RESET) && !OUTCOME(SMCR) && !OUTCOME(NO_CONNECTION))
 IS(refused, CLOSE(RESET) && OUTCOME(NO_CONNECTION))
 IS(unanswered, !CLOSE(RESET) && OUTCOME(NO_CONNECTION))
@@ -37,17 +39,17 @@ IS(unfinished, OUTCOME(UNKNOWN) && conn->began_before == SMCR_FIGURE_NO &&
 /* Connections with the same trouble. */
 typedef struct {
     uint32_t count;
-    const smcr_entry_connection_t *first;
-    const char *streams; /* a display filter of all of them; NULL: they are too many */
+    const smcr_entry_connection_t *first; /* by index; NULL: there is none */
+    const char *streams;                  /* display filter of all; NULL: they are too many */
 } alike_conns_t;
 
 static alike_conns_t
-all_that(const smcr_finder_t *finder, is_t *is)
+gather_conns(const smcr_finder_t *finder, property_t *has_property)
 {
     alike_conns_t group = {0};
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        if (!is(conn))
+        if (!has_property(conn))
             continue;
         if (!group.first)
             group.first = conn;
@@ -61,20 +63,20 @@ all_that(const smcr_finder_t *finder, is_t *is)
 }
 
 static const char *
-undelivered(const smcr_finder_t *finder, const alike_conns_t *group)
+icmp_text(const smcr_finder_t *finder, const alike_conns_t *group)
 {
     return smcr_finder_undelivered(finder, group->first->client.addr, group->first->server.addr);
 }
 
 static const char *
-name(const smcr_finder_t *finder, const alike_conns_t *group)
+conns_text(const smcr_finder_t *finder, const alike_conns_t *group)
 {
     return smcr_words_connections(finder->scope, group->first, group->count);
 }
 
-/* The filter, of one connection where there is one. */
+/* The filter `what`, within the connection if it is the only one. */
 static const char *
-filter(const smcr_finder_t *finder, const alike_conns_t *group, const char *what)
+filter_of_one(const smcr_finder_t *finder, const alike_conns_t *group, const char *what)
 {
     if (group->count != 1)
         return what;
@@ -82,7 +84,7 @@ filter(const smcr_finder_t *finder, const alike_conns_t *group, const char *what
                               smcr_words_connection_filter(finder->scope, group->first), what);
 }
 
-/* The filter, of all connections where they fit. */
+/* The filter `what`, within the connections if they are few enough for one filter. */
 static const char *
 filter_of_all(const smcr_finder_t *finder, const alike_conns_t *group, const char *what)
 {
@@ -94,8 +96,8 @@ filter_of_all(const smcr_finder_t *finder, const alike_conns_t *group, const cha
 
 /* ---- fallback ---- */
 
-/* Where the option is missing, or no Proposal follows it. A socket of Linux with TCP_FASTOPEN is
- * one of TCP for good (smc_setsockopt()). */
+/* Why the option may be missing, or no Proposal comes after it. Linux uses no SMC-R on a socket
+ * with TCP_FASTOPEN (smc_setsockopt()). */
 static const char *const signs[] = {
     [SMCR_FIGURE_SIGN_NONE] = "",
     [SMCR_FIGURE_SIGN_NOPS] = "; six NOPs in a row: a firewall may have overwritten it",
@@ -103,40 +105,48 @@ static const char *const signs[] = {
         "; the handshake has TCP Fast Open, with which Linux uses no SMC-R",
 };
 
-/* What else the code may mean, by what the Proposal offered. Where no EID is common, Linux gives
- * the lack of a device, or the code of SMC-R v1 if that was offered, too
- * (smc_listen_find_device()). It offers v2 over IPv4 only, and with an EID
- * (smc_find_proposal_devices()). */
+/* The lack of a common EID has no diagnosis code of its own. Linux then reports a missing device,
+ * or the code of SMC-R v1 if the Proposal offered v1, too (smc_listen_find_device()). */
+static bool
+may_lack_common_eid(const smcr_entry_conn_fallback_t *fallback)
+{
+    bool may_mean_eid =
+        fallback->code == SMCR_CLC_DECLINE_NO_DEVICE || fallback->code == SMCR_CLC_DECLINE_PREFIX;
+
+    return fallback->by == SMCR_FIGURE_ROLE_SERVER && fallback->offered_eids && may_mean_eid;
+}
+
+/* What else the diagnosis code may mean, as the end of a sentence. Without a code, the SYN may show
+ * why. A client without device may have one that only SMC-Rv2 can use: Linux offers v2 over IPv4
+ * only, and with an EID (smc_find_proposal_devices()). */
 static const char *
 other_cause(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
     const smcr_entry_conn_fallback_t *fallback = conn->fallback;
     bool no_device = fallback->code == SMCR_CLC_DECLINE_NO_DEVICE;
-    bool by_server = fallback->by == SMCR_FIGURE_ROLE_SERVER;
 
     if (fallback->code == SMCR_FIGURE_UNKNOWN)
         return signs[fallback->syn_sign];
-    if (by_server && fallback->offered_eids &&
-        (no_device || fallback->code == SMCR_CLC_DECLINE_PREFIX))
+    if (may_lack_common_eid(fallback))
         return wmem_strdup_printf(finder->scope, "%s common EID: the client offers %s",
                                   no_device ? ", or no" : "; for SMC-Rv2 perhaps no",
                                   fallback->offered_eids);
     if (!no_device || fallback->by != SMCR_FIGURE_ROLE_CLIENT)
         return "";
-    return conn->client.addr && strchr(conn->client.addr, ':')
-               ? "; over IPv6 Linux offers no SMC-Rv2" : ", or no EID is defined there";
+    bool is_ipv6 = conn->client.addr && strchr(conn->client.addr, ':');
+    return is_ipv6 ? "; over IPv6 Linux offers no SMC-Rv2" : ", or no EID is defined there";
 }
 
-/* Adds the connection to those with the same reason. */
+/* Adds the connection to those that fell back for the same reason: code, side, text, and cause. */
 static void
 add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *groups,
              const smcr_entry_connection_t *conn)
 {
     const smcr_entry_conn_fallback_t *fallback = conn->fallback;
-    const char *key = wmem_strdup_printf(finder->scope, "%" PRIu64 " %s %s%s", fallback->code,
-                                         fallback->by ? smcr_figure_role_words[fallback->by] : "",
-                                         fallback->reason ? fallback->reason : "",
-                                         other_cause(finder, conn));
+    const char *side = fallback->by ? smcr_figure_role_words[fallback->by] : "";
+    const char *reason = fallback->reason ? fallback->reason : "";
+    const char *key = wmem_strdup_printf(finder->scope, "%" PRIu64 " %s %s%s", fallback->code, side,
+                                         reason, other_cause(finder, conn));
     uintptr_t place = (uintptr_t)wmem_map_lookup(by_reason, key);
 
     if (!place) {
@@ -149,29 +159,36 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
         finder, group->streams, smcr_words_connection_filter(finder->scope, conn), group->count++);
 }
 
-/* Nothing is wrong with a peer that does not want SMC-R; a handshake that fails is trouble. */
+/* A note: a peer may decline SMC-R. A warning where the peers had agreed on it, and RoCE packets
+ * did not arrive. */
 static smcr_figure_severity_t
 severity_of_fallback(const smcr_entry_conn_fallback_t *fallback)
 {
     return smcr_finding_is_timeout(fallback->code) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
 }
 
+/* Fallback to TCP for one reason. The option in the SYN offers SMC-R; then a Decline, a missing
+ * option in the SYN-ACK, or TCP data instead of CLC ends it (RFC 7609, 3.1 to 3.3). The sentence
+ * has the text of the diagnosis code, what else the code may mean, and ICMP errors if RoCE packets
+ * did not arrive. */
 static void
 find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
 {
     const smcr_entry_conn_fallback_t *fallback = group->first->fallback;
+    bool stayed = group->first->outcome == SMCR_FIGURE_OUTCOME_TCP;
 
-    smcr_finder_add_as(finder, SMCR_FIGURE_FOUND_FALLBACK, (int)severity_of_fallback(fallback),
-                       group->count, fallback->frame, filter_of_all(finder, group, "smcr.fallback"),
-                       "%s %s: %s%s%s", name(finder, group),
-                       group->first->outcome == SMCR_FIGURE_OUTCOME_TCP ? "stayed on TCP"
-                                                                        : "fell back to TCP",
-                       fallback->reason ? fallback->reason : "reason not known",
-                       other_cause(finder, group->first),
-                       smcr_finding_is_timeout(fallback->code) ? undelivered(finder, group) : "");
+    smcr_finder_add_as(
+        finder, severity_of_fallback(fallback),
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_FALLBACK,
+                               .count = group->count,
+                               .when = fallback->frame,
+                               .filter = filter_of_all(finder, group, "smcr.fallback")},
+        "%s %s: %s%s%s", conns_text(finder, group), stayed ? "stayed on TCP" : "fell back to TCP",
+        fallback->reason ? fallback->reason : "reason not known", other_cause(finder, group->first),
+        smcr_finding_is_timeout(fallback->code) ? icmp_text(finder, group) : "");
 }
 
-/* Failed handshakes first, then what concerns most connections. */
+/* Order of the reasons: the more severe first, then that of more connections, then the earlier. */
 static int
 compare_groups(const void *one, const void *other)
 {
@@ -186,7 +203,7 @@ compare_groups(const void *one, const void *other)
     return a->first->fallback->frame.frame < b->first->fallback->frame.frame ? -1 : 1;
 }
 
-/* All reasons from the `from`th on, in one. */
+/* One finding for all reasons from number `from` on. */
 static void
 find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
 {
@@ -201,13 +218,19 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
     }
     if (!count)
         return;
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_FALLBACK, count, first, "smcr.fallback",
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_FALLBACK,
+                                           .count = count,
+                                           .when = first,
+                                           .filter = "smcr.fallback"},
                     "%s fell back to TCP, for %s",
-                    smcr_words_connections(
-                        finder->scope, ((alike_conns_t *)wmem_array_index(groups, from))->first,
-                        count), smcr_words_things(finder->scope, reasons - from, "other reason"));
+                    smcr_words_connections(finder->scope,
+                                           ((alike_conns_t *)wmem_array_index(groups, from))->first,
+                                           count),
+                    smcr_words_things(finder->scope, reasons - from, "other reason"));
 }
 
+/* The reasons of more connections have a finding each, the others share one. */
 static void
 find_fallbacks(smcr_finder_t *finder)
 {
@@ -226,55 +249,81 @@ find_fallbacks(smcr_finder_t *finder)
 
 /* ---- ends ---- */
 
-/* What readers have not reported as read of what was announced, and what was not even announced. */
+/* "; 12,000 bytes not reported as read": data of these connections that was lost for the reader's
+ * program, or may have been: announced and not reported as read, or written and never announced.
+ * "at least" where one direction is not known. */
 static const char *
-losses(const smcr_finder_t *finder, is_t *is)
+losses_text(const smcr_finder_t *finder, property_t *has_property)
 {
     uint64_t lost = 0;
-    bool least = false; /* of a direction it is not known */
+    bool is_least = false; /* a direction is not known */
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         const uint64_t bytes[] = {
             conn->client_to_server.unreported_bytes, conn->server_to_client.unreported_bytes,
             conn->client_to_server.unannounced_bytes, conn->server_to_client.unannounced_bytes};
-        for (unsigned i = 0; i < G_N_ELEMENTS(bytes) && is(conn); i++) {
+        for (unsigned i = 0; i < G_N_ELEMENTS(bytes) && has_property(conn); i++) {
             lost += smcr_figure_known(bytes[i]);
-            least |= bytes[i] == SMCR_FIGURE_UNKNOWN;
+            is_least |= bytes[i] == SMCR_FIGURE_UNKNOWN;
         }
     }
-    return lost ? wmem_strdup_printf(finder->scope, "; %s%s not reported as read",
-                                     least ? "at least " : "",
-                                     smcr_words_bytes(finder->scope, lost)) : "";
+    if (!lost)
+        return "";
+    return wmem_strdup_printf(finder->scope, "; %s%s not reported as read",
+                              is_least ? "at least " : "", smcr_words_bytes(finder->scope, lost));
 }
 
+/* The side that has aborted the connections; none where both have aborted some. */
+static smcr_figure_role_t
+side_of_aborts(const smcr_finder_t *finder, const alike_conns_t *group, smcr_figure_role_t first)
+{
+    for (uint32_t i = 0; i < finder->notice_count && group->count > 1; i++) {
+        const smcr_figure_notice_t *notice = &finder->notices[i];
+        if (strcmp(notice->filter, "smcr.conn.aborted") == 0 && notice->by != first)
+            return SMCR_FIGURE_ROLE_NONE;
+    }
+    return first;
+}
+
+/* "; the server had closed it in frame 7": the other side had closed before the abort. */
+static const char *
+earlier_close_text(const smcr_finder_t *finder, const smcr_figure_notice_t *abort)
+{
+    if (!abort->by || !abort->closed)
+        return "";
+    return wmem_strdup_printf(finder->scope, "; the %s had closed it in frame %" PRIu32,
+                              abort->by == SMCR_FIGURE_ROLE_CLIENT ? "server" : "client",
+                              abort->closed);
+}
+
+/* Aborted connections: a CDC message has the abort flag (RFC 7609, 4.8.2), so data may be lost for
+ * the reader. The side is named where the expert items prove it, and where no packet is missing:
+ * else the other side may have aborted first. */
 static void
 find_aborted(smcr_finder_t *finder)
 {
-    alike_conns_t group = all_that(finder, is_aborted);
+    alike_conns_t group = gather_conns(finder, is_aborted);
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.conn.aborted");
-    const char *text = name(finder, &group);
+    const char *text = conns_text(finder, &group);
 
-    for (uint32_t i = 0; i < finder->notice_count && group.count > 1; i++)
-        if (strcmp(finder->notices[i].filter, "smcr.conn.aborted") == 0 &&
-            finder->notices[i].by != notice.by)
-            notice.by = SMCR_FIGURE_ROLE_NONE; /* some of them by the other side */
-    /* the other one may have done so before in what the capture lacks */
-    if (notice.by && !finder->has[SMCR_FINDING_BY_LACK])
+    notice.by = side_of_aborts(finder, &group, notice.by);
+    if (notice.by && !finder->has_rank[SMCR_FINDING_BY_LACK])
         text = wmem_strdup_printf(finder->scope, "The %s aborted %s",
                                   smcr_figure_role_words[notice.by], text);
     else
         text = wmem_strdup_printf(finder->scope, "%s ended with an abort", text);
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_ABORT, group.count, notice.first,
-                    filter(finder, &group, "smcr.conn.aborted"), "%s%s%s", text,
-                    group.count == 1 && notice.by && notice.closed
-                        ? wmem_strdup_printf(
-                              finder->scope, "; the %s had closed it in frame %" PRIu32,
-                              notice.by == SMCR_FIGURE_ROLE_CLIENT ? "server" : "client",
-                              notice.closed)
-                        : "", losses(finder, is_aborted));
+    smcr_finder_add(
+        finder,
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ABORT,
+                               .count = group.count,
+                               .when = notice.first,
+                               .filter = filter_of_one(finder, &group, "smcr.conn.aborted")},
+        "%s%s%s", text, group.count == 1 ? earlier_close_text(finder, &notice) : "",
+        losses_text(finder, is_aborted));
 }
 
-/* `notice`: of all resets. */
+/* The filter of the RSTs, within the connection if it is the only one with a reset. `notice`: of
+ * all resets. */
 static const char *
 reset_filter(const smcr_finder_t *finder, const alike_conns_t *group,
              const smcr_figure_notice_t *notice)
@@ -285,141 +334,83 @@ reset_filter(const smcr_finder_t *finder, const alike_conns_t *group,
                               group->first->tcp_stream);
 }
 
+/* TCP resets. A reset of a connection over RDMA ends it without CDC's close flags, so data may be
+ * lost; the finding has a high rank. A reset of a connection that stayed on TCP has a low one: it
+ * is how programs end in a hurry. "over TCP" is left out where the outcome of one is not known. */
 static void
 find_resets(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "tcp.flags.reset == 1");
-    alike_conns_t group = all_that(finder, is_reset), over_tcp = all_that(finder, is_tcp_reset);
+    alike_conns_t group = gather_conns(finder, is_reset),
+                  over_tcp = gather_conns(finder, is_tcp_reset);
 
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_RESET, group.count, notice.first,
-                    reset_filter(finder, &group, &notice),
-                    "%s ended with a TCP reset, not with an end in CDC%s%s", name(finder, &group),
-                    losses(finder, is_reset), group.count ? undelivered(finder, &group) : "");
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_TCP_RESET, over_tcp.count,
-                    group.count ? (smcr_when_t){0} : notice.first,
-                    reset_filter(finder, &over_tcp, &notice), "%s%s ended with a TCP reset",
-                    name(finder, &over_tcp),
-                    all_that(finder, is_unsure_reset).count ? "" : ", over TCP,");
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_RESET,
+                                           .count = group.count,
+                                           .when = notice.first,
+                                           .filter = reset_filter(finder, &group, &notice)},
+                    "%s ended with a TCP reset, not with an end in CDC%s%s",
+                    conns_text(finder, &group), losses_text(finder, is_reset),
+                    group.count ? icmp_text(finder, &group) : "");
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_TCP_RESET,
+                                           .count = over_tcp.count,
+                                           .when = group.count ? (smcr_when_t){0} : notice.first,
+                                           .filter = reset_filter(finder, &over_tcp, &notice)},
+                    "%s%s ended with a TCP reset", conns_text(finder, &over_tcp),
+                    gather_conns(finder, is_unsure_reset).count ? "" : ", over TCP,");
 }
 
 /* ---- handshakes ---- */
 
-/* What all of them have in common. A filter of the report may hide how they went on. */
+/* A finding for all connections with a property. `what`: the rest of the sentence. Silent under a
+ * filter of the report: it may hide how the handshakes continued. */
 static void
-find_alike(smcr_finder_t *finder, is_t *is, smcr_figure_finding_t kind, const char *what)
+find_alike(smcr_finder_t *finder, property_t *has_property, smcr_figure_finding_t kind,
+           const char *what)
 {
-    alike_conns_t group = all_that(finder, is);
+    alike_conns_t group = gather_conns(finder, has_property);
 
     if (group.count && !smcr_finder_is_filtered(finder))
-        smcr_finder_add(finder, kind, group.count, group.first->first_frame,
-                        filter_of_all(finder, &group, "(smcr.clc || tcp.flags.syn == 1)"),
-                        "%s%s%s", name(finder, &group), what, undelivered(finder, &group));
+        smcr_finder_add(
+            finder,
+            &(smcr_finder_facts_t){
+                .kind = kind,
+                .count = group.count,
+                .when = group.first->first_frame,
+                .filter = filter_of_all(finder, &group, "(smcr.clc || tcp.flags.syn == 1)")},
+            "%s%s%s", conns_text(finder, &group), what, icmp_text(finder, &group));
 }
 
-/* Why nobody answers the first one. A host that TCP hears of later is not dead. */
+/* The server of the connection sends segments on a TCP connection that begins later. */
+static bool
+answers_later(const smcr_entry_tcp_t *flow, const smcr_entry_connection_t *conn)
+{
+    return flow->first_time > conn->first_frame.time && smcr_figure_known(flow->down.packets) &&
+           strcmp(flow->dst, conn->server.addr) == 0;
+}
+
+/* Why the first of the unanswered SYNs gets no answer. A server from which TCP segments come later
+ * is not dead: then a firewall drops SYNs with the option, or the accept queue is full. */
 static const char *
 cause_of_silence(const smcr_finder_t *finder)
 {
-    const smcr_entry_connection_t *first = all_that(finder, is_unanswered).first;
+    const smcr_entry_connection_t *first = gather_conns(finder, is_unanswered).first;
 
+    if (!first)
+        return "";
     SMCR_FIGURE_EACH(tcp, flow, finder->report->tcp_flows)
-        if (first && flow->first_time > first->first_frame.time &&
-            smcr_figure_known(flow->down.packets) && strcmp(flow->dst, first->server.addr) == 0)
+        if (answers_later(flow, first))
             return wmem_strdup_printf(finder->scope,
                                       ": no answer to SYNs with the SMC-R option: %s answers "
-                                      "others: a firewall, or a full accept queue", flow->dst);
+                                      "others: a firewall, or a full accept queue",
+                                      flow->dst);
     return ": no answer to SYNs with the SMC-R option: a dead host, or a firewall";
-}
-
-/* ---- TCP ---- */
-
-#define A_FEW 3 /* a timer that was early retransmits what had arrived */
-
-typedef struct {
-    uint64_t all, segments, again, marked, echoed; /* `segments`: with data */
-    unsigned flows, repeaters;                     /* with congestion; with repeats */
-    const smcr_entry_tcp_t *first, *repeats;       /* with congestion; with repeats */
-} tcp_sum_t;
-
-static void
-add_segments(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
-{
-    uint64_t again = smcr_figure_known(direction->repeated_segments);
-
-    /* what has an older time stamp was sent before what came before it: it is only late */
-    sum->again += again - MIN(again, smcr_figure_known(direction->late_segments));
-    sum->segments += smcr_figure_known(direction->data_segments);
-    sum->marked += smcr_figure_known(direction->ce);
-    sum->echoed += smcr_figure_known(direction->ece);
-}
-
-static tcp_sum_t
-sum_up(const smcr_finder_t *finder)
-{
-    tcp_sum_t sum = {0};
-
-    SMCR_FIGURE_EACH(tcp, flow, finder->report->tcp_flows) {
-        uint64_t before = sum.marked + sum.echoed, again = sum.again;
-        add_segments(&sum, &flow->up);
-        add_segments(&sum, &flow->down);
-        if (sum.again > again) {
-            sum.repeats = sum.repeats ? sum.repeats : flow;
-            sum.repeaters++;
-            sum.all += smcr_figure_known(smcr_figure_sum(flow->up.segments, flow->down.segments));
-        }
-        if (sum.marked + sum.echoed != before && !sum.flows++)
-            sum.first = flow;
-    }
-    return sum;
-}
-
-/* "10.0.0.1:46464 → 10.0.0.2:80 and 2 more connections" */
-static const char *
-name_of_flow(const smcr_finder_t *finder, const smcr_entry_tcp_t *flow, uint64_t count)
-{
-    smcr_entry_connection_t conn = {.client = {flow->src, flow->src_port},
-                                    .server = {flow->dst, flow->dst_port}};
-
-    return smcr_words_connections(finder->scope, &conn, count);
-}
-
-static void
-find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
-{
-    if (!sum->first)
-        return;
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_TCP_CONGESTION, sum->marked + sum->echoed,
-                    smcr_finder_notice(finder, "ip.dsfield.ecn == 3 && tcp").first,
-                    "tcp.flags.syn == 0 && tcp.flags.fin == 0 && "
-                    "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)",
-                    "Congestion of TCP, %s: of %s, %s marked CE, %s with its echo (ECE)",
-                    name_of_flow(finder, sum->first, sum->flows),
-                    smcr_words_things(finder->scope, sum->segments, "data segment"),
-                    smcr_words_things(finder->scope, sum->marked, "segment"),
-                    smcr_words_things(finder->scope, sum->echoed, "segment"));
-}
-
-static void
-find_tcp_repeats(smcr_finder_t *finder, const tcp_sum_t *sum)
-{
-    if (!sum->repeats || sum->again * 500 < sum->segments) /* SYN and FIN count, too */
-        return;
-    smcr_finder_add_as(finder, SMCR_FIGURE_FOUND_TCP_LOSS,
-                       sum->again < A_FEW ? SMCR_FIGURE_INFO : SMCR_FIGURE_NOTE, sum->again,
-                       smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
-                       "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
-                       "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order",
-                       "TCP, %s: %s of %s retransmitted",
-                       name_of_flow(finder, sum->repeats, sum->repeaters),
-                       smcr_words_number(finder->scope, sum->again),
-                       smcr_words_things(finder->scope, sum->all, "segment"));
 }
 
 void
 smcr_finding_on_connections(smcr_finder_t *finder)
 {
-    tcp_sum_t sum = sum_up(finder);
-
     find_aborted(finder);
     find_resets(finder);
     find_fallbacks(finder);
@@ -432,6 +423,4 @@ smcr_finding_on_connections(smcr_finder_t *finder)
     find_alike(finder, is_unanswered, SMCR_FIGURE_FOUND_NO_CONNECTION, cause_of_silence(finder));
     find_alike(finder, is_unfinished, SMCR_FIGURE_FOUND_HANDSHAKE_UNFINISHED,
                ": the capture does not show how the handshake ended");
-    find_tcp_repeats(finder, &sum);
-    find_tcp_congestion(finder, &sum);
 }

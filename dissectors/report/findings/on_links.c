@@ -1,16 +1,16 @@
-/* What happened to links: lost ones and where their connections went, ones that never came up, link
- * groups that ended under open connections.
+/* What happened to links: lost links and where their connections moved, links that never came up,
+ * link groups that ended with open connections, peers that stopped answering.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "finder.h"
 
 #include "report/words/words.h"
 
+/* A link that is examined. */
 typedef struct {
     smcr_finder_t *finder;
-    const smcr_entry_link_group_t *group;
+    const smcr_entry_link_group_t *group; /* that has the link */
     const smcr_entry_link_t *link;
 } link_place_t;
 
@@ -22,16 +22,18 @@ name_of(const link_place_t *place)
 
 /* ---- lost links: where their connections went, and what that has cost ---- */
 
+/* The connections that moved from a link to other links (RFC 7609, 2.3). */
 typedef struct {
-    unsigned moved; /* connections that went to another link */
-    uint64_t to;    /* number of that link; SMCR_FIGURE_UNKNOWN: several, or not known */
-    uint64_t still; /* longest interruption of a moved connection, nanoseconds; 0: unknown */
-    smcr_when_t first_move;
+    unsigned moved;         /* how many moved */
+    uint64_t to;            /* number of their new link; SMCR_FIGURE_UNKNOWN: several, or unknown */
+    uint64_t interruption;  /* the longest of a moved connection, nanoseconds; 0: not known */
+    smcr_when_t first_move; /* first frame of a moved connection on its new link; frame 0: none */
 } failover_t;
 
-/* When the link has last carried packets in both directions; 0: not known. */
+/* The time at which the link last carried packets in both directions: the earlier one of the last
+ * packets of its flows, nanoseconds since the epoch; 0: not known. */
 static uint64_t
-last_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
+last_two_way_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
 {
     uint64_t last = 0;
 
@@ -45,27 +47,28 @@ last_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
     return last;
 }
 
-/* Adds a connection that has gone on to another link; `last`: when the old one was alive. */
+/* Counts a connection that has moved to the link `next`. `last`: when the old link last carried
+ * packets in both directions; 0: not known. */
 static void
 add_move(failover_t *failover, const smcr_entry_conn_link_t *next, uint64_t last)
 {
-    bool first = !failover->first_move.frame || next->from_frame.frame < failover->first_move.frame;
+    bool same_link = !failover->moved || failover->to == next->number;
 
-    failover->to =
-        !failover->moved || failover->to == next->number ? next->number : SMCR_FIGURE_UNKNOWN;
+    failover->to = same_link ? next->number : SMCR_FIGURE_UNKNOWN;
     failover->moved++;
-    if (next->from_frame.frame && first)
-        failover->first_move = next->from_frame;
-    if (last && next->from_frame.frame && next->from_frame.time > last)
-        failover->still = MAX(failover->still, next->from_frame.time - last);
+    if (!next->from_frame.frame)
+        return;
+    failover->first_move = smcr_figure_when_earlier(failover->first_move, next->from_frame);
+    if (last && next->from_frame.time > last)
+        failover->interruption = MAX(failover->interruption, next->from_frame.time - last);
 }
 
-/* The connections that left the link, and where they went. */
+/* Gathers the connections that left the link, and where they moved. */
 static failover_t
-failover_of(const link_place_t *place)
+gather_moves(const link_place_t *place)
 {
     failover_t failover = {.to = SMCR_FIGURE_UNKNOWN};
-    uint64_t last = last_time(place->finder->report, place->link);
+    uint64_t last = last_two_way_time(place->finder->report, place->link);
 
     SMCR_FIGURE_EACH(connection, conn, place->finder->report->connections) {
         if (conn->link_group != place->group->index)
@@ -76,7 +79,7 @@ failover_of(const link_place_t *place)
             if (from->number == place->link->number)
                 add_move(&failover, conn->links.entries[j + 1], last);
         }
-        failover.moved = MIN(failover.moved, before + 1); /* however often it moved */
+        failover.moved = MIN(failover.moved, before + 1); /* a connection counts once */
     }
     return failover;
 }
@@ -93,12 +96,13 @@ failover_text(wmem_allocator_t *scope, const failover_t *failover)
                               smcr_words_things(scope, failover->moved, "connection"));
     if (failover->to != SMCR_FIGURE_UNKNOWN)
         wmem_strbuf_append_printf(text, " to link %" PRIu64, failover->to);
-    if (failover->still)
+    if (failover->interruption)
         wmem_strbuf_append_printf(text, ", %s after the last message on the old one",
-                                  smcr_words_duration(scope, failover->still));
+                                  smcr_words_duration(scope, failover->interruption));
     return wmem_strbuf_finalize(text);
 }
 
+/* A display filter of the moves: the expert item where there is one, else the new link. */
 static const char *
 filter_of_moves(const link_place_t *place, const failover_t *failover)
 {
@@ -116,21 +120,25 @@ filter_of_moves(const link_place_t *place, const failover_t *failover)
                               failover->to);
 }
 
-/* Connections go to another link, and nobody says why. */
+/* A link is left: connections move to another link, and no message reports the link as lost. */
 static void
-find_left(const link_place_t *place)
+find_left_link(const link_place_t *place)
 {
     smcr_finder_t *finder = place->finder;
-    failover_t failover = failover_of(place);
+    failover_t failover = gather_moves(place);
 
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_FAILOVER, failover.moved, failover.first_move,
-                    filter_of_moves(place, &failover), "%s is left: %s", name_of(place),
-                    failover_text(finder->scope, &failover));
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_FAILOVER,
+                                           .count = failover.moved,
+                                           .when = failover.first_move,
+                                           .filter = filter_of_moves(place, &failover)},
+                    "%s is left: %s", name_of(place), failover_text(finder->scope, &failover));
 }
 
-/* What the connections wrote again, of all links. */
+/* ", 12,000 bytes rewritten": how much the connections of all links have written a second time.
+ * After a move the writer repeats data whose arrival is not proven. */
 static const char *
-rewritten(const smcr_finder_t *finder)
+rewritten_text(const smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.stream.rewritten");
 
@@ -140,36 +148,58 @@ rewritten(const smcr_finder_t *finder)
                               smcr_words_bytes(finder->scope, notice.count));
 }
 
+/* The first frame of the loss. Where one link is lost, it is that of the expert item; of several
+ * links, where each was deleted; else the first move. */
+static smcr_when_t
+time_of_loss(const link_place_t *place, const failover_t *failover,
+             const smcr_figure_notice_t *items)
+{
+    if (items->count == 1)
+        return items->first;
+    return place->link->deleted_frame.frame ? place->link->deleted_frame : failover->first_move;
+}
+
+/* An expert item reports the loss, connections moved away, or both flows of the link have packets.
+ */
+static bool
+was_in_use(const link_place_t *place, const failover_t *failover,
+           const smcr_figure_notice_t *items)
+{
+    return items->count || failover->moved || place->link->flows.length > 1;
+}
+
+/* A link is lost: a DELETE LINK has the reason "lost path", and the link was in use before: an
+ * expert item says so, connections moved away from it, or both of its flows have packets. The
+ * finding names the number of connections that moved, their new link and their interruption.
+ * Silent where the link was not in use, and where a filter of the report hides its frames. */
 static void
-find_lost(const link_place_t *place)
+find_lost_link(const link_place_t *place)
 {
     smcr_finder_t *finder = place->finder;
-    failover_t failover = failover_of(place);
-    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.link.lost");
-    /* one link: where the notice is; of several, where each was deleted */
-    smcr_when_t when = notice.count == 1                  ? notice.first
-                       : place->link->deleted_frame.frame ? place->link->deleted_frame
-                                                          : failover.first_move;
+    failover_t failover = gather_moves(place);
+    smcr_figure_notice_t items = smcr_finder_notice(finder, "smcr.link.lost");
+    smcr_when_t when = time_of_loss(place, &failover, &items);
     const char *frame = "";
 
-    bool was_up = notice.count || failover.moved || place->link->flows.length > 1;
-    if (!was_up || (!when.frame && smcr_finder_is_filtered(finder)))
+    if (!was_in_use(place, &failover, &items) || (!when.frame && smcr_finder_is_filtered(finder)))
         return;
-    if (!notice.count)
+    if (!items.count)
         frame = wmem_strdup_printf(finder->scope, " || frame.number == %" PRIu32, when.frame);
     const char *filter = wmem_strdup_printf(
         finder->scope,
         "smcr.lgr == %" PRIu64 " && (smcr.link.lost || smcr.link.deleted || smcr.conn.moved%s)",
         place->group->index, frame);
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_LINK_LOST, 1, when, filter, "%s is lost%s%s%s",
-                    name_of(place), failover.moved ? ": " : "",
-                    failover_text(finder->scope, &failover),
-                    failover.moved ? rewritten(finder) : "");
+    smcr_finder_add(
+        finder,
+        &(smcr_finder_facts_t){
+            .kind = SMCR_FIGURE_FOUND_LINK_LOST, .count = 1, .when = when, .filter = filter},
+        "%s is lost%s%s%s", name_of(place), failover.moved ? ": " : "",
+        failover_text(finder->scope, &failover), failover.moved ? rewritten_text(finder) : "");
 }
 
-/* The one that sends on the link, again and again, to nobody; NULL: there is none. */
+/* Returns the flow of the link whose packets are retransmitted and never answered; NULL: none. */
 static const smcr_entry_rdma_t *
-dead_end(const link_place_t *place)
+dead_end_flow(const link_place_t *place)
 {
     const smcr_figure_list_t *flows = &place->finder->report->rdma_flows;
 
@@ -182,7 +212,9 @@ dead_end(const link_place_t *place)
     return NULL;
 }
 
-/* Its path does not carry packets: the CONFIRM LINK on it gets no answer. */
+/* A link never came up: one side retransmits its CONFIRM LINK (RFC 7609, A.3.1), and the capture
+ * has no packet of the other side on this link. The path between their RNICs does not carry
+ * packets. */
 static void
 find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
 {
@@ -192,7 +224,11 @@ find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
 
     uint64_t packets = smcr_figure_known(flow->packets) - smcr_figure_known(flow->copies);
 
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_LINK_FAILED, packets, flow->first_frame, filter,
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_LINK_FAILED,
+                                           .count = packets,
+                                           .when = flow->first_frame,
+                                           .filter = filter},
                     "%s never came up: %s got no answer to %s, %s of them retransmitted%s",
                     name_of(place), flow->src ? flow->src : "one side",
                     smcr_words_things(finder->scope, packets, "packet"),
@@ -200,9 +236,10 @@ find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
                     smcr_finder_undelivered(finder, flow->src, flow->dst));
 }
 
-/* It was given up before it carried anything. */
+/* A link never came up: a DELETE LINK with the reason "lost path" ends it before the capture has a
+ * packet of it. */
 static void
-find_unused(const link_place_t *place)
+find_unused_link(const link_place_t *place)
 {
     smcr_finder_t *finder = place->finder;
     smcr_when_t asked = smcr_finder_notice(finder, "smcr.link.delete_asked").first;
@@ -210,32 +247,50 @@ find_unused(const link_place_t *place)
         finder->scope, "smcr.lgr == %" PRIu64 " && smcr.llc.link_number == %" PRIu64,
         place->group->index, place->link->number);
 
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_LINK_UNUSED, 1,
-                    smcr_figure_when_earlier(place->link->deleted_frame, asked), filter,
-                    "%s never came up: it carried no packet, then was deleted (%s)", name_of(place),
-                    smcr_figure_delete_reason_words[place->link->delete_reason]);
+    smcr_finder_add(
+        finder,
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_LINK_UNUSED,
+                               .count = 1,
+                               .when = smcr_figure_when_earlier(place->link->deleted_frame, asked),
+                               .filter = filter},
+        "%s never came up: it carried no packet, then was deleted (%s)", name_of(place),
+        smcr_figure_delete_reason_words[place->link->delete_reason]);
 }
 
+static bool
+has_room_for(const smcr_finder_t *finder, smcr_figure_severity_t severity)
+{
+    return finder->rank_count[severity][SMCR_FINDING_BY_LINK_LOST] < SMCR_FINDINGS_MOST;
+}
+
+/* A lost link that the capture shows unused. Under a filter of the report its packets may be
+ * hidden. */
+static bool
+was_never_used(const link_place_t *place)
+{
+    return smcr_words_link_is_unused(place->link) && !smcr_finder_is_filtered(place->finder);
+}
+
+/* One finding at most for each link: the rule that says most of its cause is asked first. */
 static void
 find_on_link(const link_place_t *place)
 {
     const smcr_entry_link_t *link = place->link;
-    const smcr_entry_rdma_t *flow = dead_end(place);
-    unsigned(*told)[SMCR_FINDING_RANKS] = place->finder->count;
-    bool unused = smcr_words_link_is_unused(link) && !smcr_finder_is_filtered(place->finder);
+    const smcr_entry_rdma_t *flow = dead_end_flow(place);
+    bool is_lost = smcr_words_link_is_lost(link);
 
     if (flow)
         find_dead_end(place, flow);
-    else if (smcr_words_link_is_lost(link) && unused)
-        find_unused(place);
-    else if (smcr_words_link_is_lost(link) &&
-             told[SMCR_FIGURE_WARN][SMCR_FINDING_BY_LINK_LOST] < SMCR_FINDINGS_MOST)
-        find_lost(place);
-    else if (smcr_words_link_is_left(link) &&
-             told[SMCR_FIGURE_NOTE][SMCR_FINDING_BY_LINK_LOST] < SMCR_FINDINGS_MOST)
-        find_left(place);
+    else if (is_lost && was_never_used(place))
+        find_unused_link(place);
+    else if (is_lost && has_room_for(place->finder, SMCR_FIGURE_WARN))
+        find_lost_link(place);
+    else if (smcr_words_link_is_left(link) && has_room_for(place->finder, SMCR_FIGURE_NOTE))
+        find_left_link(place);
 }
 
+/* A link group ends with open connections: an expert item reports them. The finding names the group
+ * of the first item. */
 static void
 find_group_lost(smcr_finder_t *finder)
 {
@@ -245,15 +300,19 @@ find_group_lost(smcr_finder_t *finder)
 
     if (notice.subject && notice.subject->group != SMCR_FIGURE_UNKNOWN)
         group = smcr_words_link(finder->scope, notice.subject->group, SMCR_FIGURE_UNKNOWN);
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_LINK_GROUP_LOST, notice.count, notice.first,
-                    notice.filter, "%s ended with open connections%s", group,
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_LINK_GROUP_LOST,
+                                           .count = notice.count,
+                                           .when = notice.first,
+                                           .filter = notice.filter},
+                    "%s ended with open connections%s", group,
                     notice.count > 1
-                        ? wmem_strdup_printf(
-                              finder->scope, ", as %s more did",
-                              smcr_words_number(finder->scope, notice.count - 1)) : "");
+                        ? wmem_strdup_printf(finder->scope, ", as %s more did",
+                                             smcr_words_number(finder->scope, notice.count - 1))
+                        : "");
 }
 
-/* The last one that had ended before the frame; NULL: none. */
+/* Returns the last link group that had ended before the frame, or in it; NULL: none. */
 static const smcr_entry_link_group_t *
 ended_before(const smcr_finder_t *finder, uint32_t frame)
 {
@@ -267,7 +326,9 @@ ended_before(const smcr_finder_t *finder, uint32_t frame)
     return last;
 }
 
-/* Linux sends its last DELETE LINK again and again: the peer's queue pair is gone. */
+/* A link group ends, and its last packets are retransmitted. Harmless: the peer has destroyed its
+ * queue pair, so nobody acknowledges the last DELETE LINK that Linux sends. The finding needs a
+ * group whose end is captured before the first retransmission. */
 static void
 find_group_end(smcr_finder_t *finder)
 {
@@ -284,17 +345,30 @@ find_group_end(smcr_finder_t *finder)
     const char *filter = wmem_strdup_printf(
         finder->scope, "frame.number == %" PRIu32 " || smcr.packet_retransmitted.ended",
         group->ended_frame.frame);
-    smcr_finder_add(
-        finder, SMCR_FIGURE_FOUND_LINK_GROUP_ENDED, again.count, group->ended_frame, filter,
-        "Link group %" PRIu64 " ended%s; its last packets were retransmitted %s: harmless",
-        group->index, reason, smcr_words_things(finder->scope, again.count, "time"));
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_LINK_GROUP_ENDED,
+                                           .count = again.count,
+                                           .when = group->ended_frame,
+                                           .filter = filter},
+                    "Link group %" PRIu64
+                    " ended%s; its last packets were retransmitted %s: harmless",
+                    group->index, reason, smcr_words_things(finder->scope, again.count, "time"));
 }
 
 /* ---- a peer that stopped answering ---- */
 
-/* Whether all connections of its link group had ended before the frame. */
+/* The connection is closed, and its last frame is before `frame`. */
 static bool
-is_over(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint32_t frame)
+had_ended(const smcr_entry_connection_t *conn, uint32_t frame)
+{
+    return conn->close != SMCR_FIGURE_CLOSE_OPEN && conn->close != SMCR_FIGURE_CLOSE_UNKNOWN &&
+           conn->last_frame.frame < frame;
+}
+
+/* Whether the flow's link group has connections, and all of them had ended before the frame. Then
+ * no program waits for an answer. */
+static bool
+had_connections_ended(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint32_t frame)
 {
     const smcr_entry_link_group_t *group = finder->owners[flow->index].group;
     unsigned ended = 0;
@@ -302,77 +376,93 @@ is_over(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint32_t fra
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (!group || conn->link_group != group->index)
             continue;
-        if (conn->close == SMCR_FIGURE_CLOSE_OPEN || conn->close == SMCR_FIGURE_CLOSE_UNKNOWN ||
-            conn->last_frame.frame >= frame)
+        if (!had_ended(conn, frame))
             return false;
         ended++;
     }
     return ended != 0;
 }
 
-/* The flow to which nothing has come back for the longest time, one that somebody needs (`*needed`)
- * before others; NULL: not known. */
-static const smcr_entry_rdma_t *
-silent_flow(const smcr_finder_t *finder, uint32_t frame, uint64_t *silence, bool *needed)
+/* A peer that stopped answering. */
+typedef struct {
+    const smcr_entry_rdma_t *flow; /* the flow to it; NULL: not known */
+    uint64_t silence;              /* since its last packet, nanoseconds */
+    bool is_needed;                /* a connection of the link group is still open */
+} silent_peer_t;
+
+/* Finds the flow that got no answer for the longest time. A flow of open connections comes before
+ * others. `frame`: of the first notice of a silent peer. */
+static silent_peer_t
+find_silent_flow(const smcr_finder_t *finder, uint32_t frame)
 {
-    const smcr_entry_rdma_t *silent = NULL;
+    silent_peer_t silent = {0};
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
         uint64_t time = smcr_finding_flow_unanswered(finder, flow);
-        bool is_needed = time && !is_over(finder, flow, frame);
-        if (is_needed > *needed || (is_needed == *needed && time > *silence)) {
-            *needed = is_needed;
-            *silence = time;
-            silent = flow;
-        }
+        bool is_needed = time && !had_connections_ended(finder, flow, frame);
+        bool is_worse = is_needed == silent.is_needed ? time > silent.silence : is_needed;
+        if (is_worse)
+            silent = (silent_peer_t){.flow = flow, .silence = time, .is_needed = is_needed};
     }
     return silent;
 }
 
-/* Packets are retransmitted to somebody of whom the capture has no packet at all. */
+/* Packets are retransmitted to a host of which the capture has no packet at all. */
 static bool
 has_unheard_peer(const smcr_finder_t *finder)
 {
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
-        if (!smcr_finding_flow_peer(finder, flow) && smcr_figure_known(flow->repeated) >= 3)
+        if (!smcr_finding_flow_peer(finder, flow) &&
+            smcr_figure_known(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN)
             return true;
     }
     return false;
 }
 
+/* "10.0.0.2 stopped answering: 7 retransmissions from 10.0.0.1, and no packet came back on RoCE for
+ * 4.2 s". Where the flow is not known, the subject of the expert item is named instead. */
+static const char *
+silence_text(const smcr_finder_t *finder, const silent_peer_t *peer,
+             const smcr_figure_notice_t *items)
+{
+    const smcr_entry_rdma_t *flow = peer->flow;
+
+    if (!flow)
+        return wmem_strdup_printf(finder->scope,
+                                  "%s: the same packets are retransmitted, and nobody answers",
+                                  smcr_finder_subject(finder, items->subject));
+    /* An answer between the first transmission and the notice may be missing from the capture. */
+    uint64_t silence = MIN(peer->silence, finder->report->capture.last_time - items->first.time);
+    return wmem_strdup_printf(
+        finder->scope, "%s stopped answering: %s from %s, and no packet came back on RoCE%s%s%s%s",
+        flow->dst, smcr_words_things(finder->scope, flow->repeated, "retransmission"), flow->src,
+        silence ? " for " : "", silence ? smcr_words_duration(finder->scope, silence) : "",
+        peer->is_needed ? "" : "; the connections had ended before",
+        smcr_finder_undelivered(finder, flow->src, flow->dst));
+}
+
+/* A dead peer. Proof: an expert item (the same packet was sent four times) and a flow that got no
+ * packet back until the capture ended, or a peer of which no packet is captured. A warning; for
+ * information where all connections of the link group had ended before. A host that has reset its
+ * TCP connections before may have left: the resets are then the cause, and this finding comes after
+ * them (DEAD_AFTER). Silent under a filter of the report: it may hide the answers. */
 static void
 find_dead_peer(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.peer_silent");
-    uint64_t silence = 0;
-    bool needed = false;
-    const smcr_entry_rdma_t *flow = silent_flow(finder, notice.first.frame, &silence, &needed);
-    const char *text = wmem_strdup_printf(
-        finder->scope, "%s: the same packets are retransmitted, and nobody answers",
-        smcr_finder_subject(finder, notice.subject));
+    silent_peer_t peer = find_silent_flow(finder, notice.first.frame);
 
-    if (smcr_finder_is_filtered(finder) || (!flow && !has_unheard_peer(finder)))
+    if (smcr_finder_is_filtered(finder) || (!peer.flow && !has_unheard_peer(finder)))
         return;
-    /* what came back before the packet was sent for the fourth time, the capture may lack */
-    silence = MIN(silence, finder->report->capture.last_time - notice.first.time);
-    if (flow)
-        text = wmem_strdup_printf(
-            finder->scope,
-            "%s stopped answering: %s from %s, and no packet came back on RoCE%s%s"
-            "%s%s",
-            flow->dst, smcr_words_things(finder->scope, flow->repeated, "retransmission"),
-            flow->src, silence ? " for " : "",
-            silence ? smcr_words_duration(finder->scope, silence) : "",
-            needed ? "" : "; the connections had ended before",
-            smcr_finder_undelivered(finder, flow->src, flow->dst));
-    /* what a host that has reset its connections does is no cause of that */
     smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
-    smcr_finder_add_as(
-        finder,
-        reset.frame && reset.frame < notice.first.frame ? SMCR_FIGURE_FOUND_DEAD_AFTER
-                                                        : SMCR_FIGURE_FOUND_DEAD_PEER,
-        flow && !needed ? SMCR_FIGURE_INFO : SMCR_FIGURE_WARN, notice.count, notice.first,
-        "smcr.peer_silent || smcr.retransmission", "%s", text);
+    bool after_reset = reset.frame && reset.frame < notice.first.frame;
+    smcr_finder_add_as(finder, peer.flow && !peer.is_needed ? SMCR_FIGURE_INFO : SMCR_FIGURE_WARN,
+                       &(smcr_finder_facts_t){.kind = after_reset ? SMCR_FIGURE_FOUND_DEAD_AFTER
+                                                                  : SMCR_FIGURE_FOUND_DEAD_PEER,
+                                              .count = notice.count,
+                                              .when = notice.first,
+                                              .filter = "smcr.peer_silent || smcr.retransmission"},
+                       "%s", silence_text(finder, &peer, &notice));
 }
 
 void

@@ -1,7 +1,7 @@
-/* Expert items that no finding speaks of yet. A table says which ones follow from what.
+/* Expert items that no other finding explains. Tables name the items that follow from a finding,
+ * and those that are harmless.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "finder.h"
 
@@ -17,14 +17,16 @@
 
 #define PREFIX "smcr."
 
-/* As far as a capture shows that lacks packets, or parts of them. */
+/* Items that may follow from missing packets, or from cut ones: the capture does not show what they
+ * refer to. */
 #define OF_LACK                                                                                    \
     "cdc.token_unknown", "write.no_start", "cdc.unseen_data", "cdc.read_too_far",                  \
         "llc.no_request", "cm.unexpected", "clc.confirm_without_accept", "rkey_unknown",           \
         "rkey_not_confirmed", "link.number_unknown", "token_reused"
 
-/* Items, without their prefix, that say what a finding with this place says, or follow from it.
- * SMCR_FINDING_RANKS: figures say it, if it is worth a finding. */
+/* Items, without their prefix, that report the same as a finding of this rank, or follow from it.
+ * Row SMCR_FINDING_RANKS: items whose counts are figures of the report. If they are worth a
+ * finding, another rule has made it. */
 static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {
     [SMCR_FINDING_RANKS] = {"icrc.bad", "nak", "rnr_nak", "congestion", "packet_retransmitted",
         "packet_duplicated", "peer_silent", "cm.rejected", "cm.repeat", "window.writer_blocked",
@@ -47,13 +49,20 @@ static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {
     [SMCR_FINDING_BY_LACK] = {"packet_ahead", "cdc.sequence_gap", "no_response", OF_LACK},
 };
 
-/* `name`: of the item, without its prefix. */
+/* Whether a finding of this rank was made, so that the items in its row are explained. */
+static bool
+holds_row(const smcr_finder_t *finder, unsigned rank)
+{
+    return rank == SMCR_FINDING_RANKS || finder->has_rank[rank];
+}
+
+/* Whether a finding explains the item. `name`: of the item, without its prefix. Example: after a
+ * finding of lost packets (BY_LOSS), "cdc.sequence_gap" is no finding of its own. */
 static bool
 is_explained(const smcr_finder_t *finder, const char *name)
 {
-    for (unsigned cause = 0; cause <= SMCR_FINDING_RANKS; cause++)
-        if ((cause == SMCR_FINDING_RANKS || finder->has[cause]) &&
-            g_strv_contains(consequences[cause], name))
+    for (unsigned rank = 0; rank <= SMCR_FINDING_RANKS; rank++)
+        if (holds_row(finder, rank) && g_strv_contains(consequences[rank], name))
             return true;
     return false;
 }
@@ -61,16 +70,22 @@ is_explained(const smcr_finder_t *finder, const char *name)
 static smcr_figure_severity_t
 severity_of(const smcr_figure_notice_t *notice)
 {
-    uint32_t severity = notice->severity & SEVERITY_MASK;
-
-    return severity == ERROR_ITEM  ? SMCR_FIGURE_ERROR
-           : severity == WARN_ITEM ? SMCR_FIGURE_WARN
-           : severity == NOTE_ITEM ? SMCR_FIGURE_NOTE
-                                   : SMCR_FIGURE_INFO;
+    switch (notice->severity & SEVERITY_MASK) {
+    case ERROR_ITEM:
+        return SMCR_FIGURE_ERROR;
+    case WARN_ITEM:
+        return SMCR_FIGURE_WARN;
+    case NOTE_ITEM:
+        return SMCR_FIGURE_NOTE;
+    default:
+        return SMCR_FIGURE_INFO;
+    }
 }
 
+/* The rank of an item as a finding. Errors and warnings about bytes break a format, those about the
+ * protocol break a rule. */
 static smcr_finding_rank_t
-place_of(const smcr_figure_notice_t *notice)
+rank_of(const smcr_figure_notice_t *notice)
 {
     if (strcmp(notice->filter, "smcr.window.overwritten") == 0)
         return SMCR_FINDING_BY_OVERWRITTEN;
@@ -83,8 +98,8 @@ place_of(const smcr_figure_notice_t *notice)
     return notice->group == PROTOCOL_GROUP ? SMCR_FINDING_BY_RULE : SMCR_FINDING_BY_NOTICE;
 }
 
-/* Notes that do no harm: peers do so as a rule, or Linux does, and nothing comes of it. A warning
- * with the same name is told. */
+/* Notes of harmless events: peers cause them as a rule, or Linux does, and nothing follows. A
+ * warning with one of these names is a finding. */
 static const char *const harmless[] = {
     "llc.collision", "link.deleted", "link.delete_asked", "move.old_link", "tcp_closed_before",
     "cdc.after_close", "cdc.after_done", "cdc.after_abort", "write.after_close", "write.after_end",
@@ -93,21 +108,34 @@ static const char *const harmless[] = {
     "clc.release_unknown", "clc.direct_differs", NULL,
 };
 
-static const char *
-fault(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
+/* `name`: of the item, without its prefix. */
+static bool
+is_harmless(const smcr_figure_notice_t *notice, const char *name)
 {
-    bool rule = notice->group == MALFORMED_GROUP || notice->group == PROTOCOL_GROUP;
-
-    if (!rule || severity_of(notice) < SMCR_FIGURE_WARN)
-        return "";
-    return wmem_strdup_printf(
-        finder->scope, "%s broken%s%s: ", notice->group == MALFORMED_GROUP ? "format" : "rule",
-        notice->by ? " by the " : "", notice->by ? smcr_figure_role_words[notice->by] : "");
+    return severity_of(notice) < SMCR_FIGURE_WARN && g_strv_contains(harmless, name);
 }
 
-/* What all items of the kind say, behind a colon. */
+/* "rule broken by the client: ", "format broken: "; "": the item blames nobody. */
 static const char *
-sentence(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
+fault_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
+{
+    bool is_format = notice->group == MALFORMED_GROUP;
+    const char *broken = is_format ? "format" : "rule";
+
+    if (!is_format && notice->group != PROTOCOL_GROUP)
+        return "";
+    if (severity_of(notice) < SMCR_FIGURE_WARN)
+        return "";
+    if (!notice->by)
+        return wmem_strdup_printf(finder->scope, "%s broken: ", broken);
+    return wmem_strdup_printf(finder->scope, "%s broken by the %s: ", broken,
+                              smcr_figure_role_words[notice->by]);
+}
+
+/* The sentence of the item's kind, as it follows a colon: its first word in lower case, unless the
+ * word is an abbreviation. */
+static const char *
+item_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
     char *text = wmem_strdup(finder->scope, notice->kind ? notice->kind : notice->filter);
 
@@ -116,8 +144,10 @@ sentence(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
     return text;
 }
 
+/* The item as a finding, with all items of its kind added up: what they are about, which side broke
+ * a rule, the sentence of the first one, and how many more there are. */
 static void
-find_notice(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
+find_item(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
     smcr_figure_notice_t sum = smcr_finder_notice(finder, notice->filter);
     /* the name of the item, as a word: "smcr.cdc.after_close" is "cdc_after_close" */
@@ -128,15 +158,15 @@ find_notice(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
                                     .filter = notice->filter, .count = sum.count};
 
     finding.text = wmem_strdup_printf(
-        finder->scope, "%s: %s%s%s", smcr_finder_subject(finder, sum.subject), fault(finder, &sum),
-        sentence(finder, &sum),
-        sum.count > 1
-            ? wmem_strdup_printf(finder->scope, " (and %s more in the capture)",
-                                 smcr_words_things(finder->scope, sum.count - 1, "time")) : "");
-    smcr_finder_add_item(finder, place_of(notice), finding);
+        finder->scope, "%s: %s%s%s", smcr_finder_subject(finder, sum.subject),
+        fault_text(finder, &sum), item_text(finder, &sum),
+        sum.count > 1 ? wmem_strdup_printf(finder->scope, " (and %s more in the capture)",
+                                           smcr_words_things(finder->scope, sum.count - 1, "time"))
+                      : "");
+    smcr_finder_add_item(finder, rank_of(notice), finding);
 }
 
-/* An ICMP error that no finding quotes. */
+/* An ICMP error about a packet of RoCE or TCP, unless the sentence of a finding quotes it. */
 static void
 find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
@@ -149,13 +179,19 @@ find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
         if (strstr(found->entry.text, error))
             return;
     }
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_UNDELIVERED, notice->count, notice->first,
-                    strchr(hosts->src, ':') ? "icmpv6.type == 1" : "icmp.type == 3",
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_UNDELIVERED,
+                                           .count = notice->count,
+                                           .when = notice->first,
+                                           .filter = strchr(hosts->src, ':') ? "icmpv6.type == 1"
+                                                                             : "icmp.type == 3"},
                     "%s: not delivered, %s of %s",
                     smcr_words_hosts(finder->scope, hosts->src, hosts->dst),
                     smcr_words_things(finder->scope, notice->count, "ICMP error"), notice->kind);
 }
 
+/* Expert items become findings of their own if no finding so far explains them: all but comments
+ * and chats, harmless notes, and further items of a kind that has been looked at. */
 void
 smcr_finding_on_notices(smcr_finder_t *finder)
 {
@@ -166,13 +202,13 @@ smcr_finding_on_notices(smcr_finder_t *finder)
             find_undelivered(finder, &finder->notices[i]);
     for (uint32_t i = 0; i < finder->notice_count; i++) {
         const smcr_figure_notice_t *notice = &finder->notices[i];
-        if (severity_of(notice) <= SMCR_FIGURE_INFO) /* others than ours are among these */
+        if (severity_of(notice) <=
+            SMCR_FIGURE_INFO) /* display filters, which are no items of ours */
             continue;
         const char *name = notice->filter + strlen(PREFIX);
-        bool is_harmless =
-            severity_of(notice) < SMCR_FIGURE_WARN && g_strv_contains(harmless, name);
-        if (!is_harmless && !is_explained(finder, name) && !wmem_map_contains(told, name))
-            find_notice(finder, notice);
+        if (!is_harmless(notice, name) && !is_explained(finder, name) &&
+            !wmem_map_contains(told, name))
+            find_item(finder, notice);
         wmem_map_insert(told, name, NULL);
     }
 }

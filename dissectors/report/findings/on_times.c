@@ -1,5 +1,5 @@
-/* Where the time went: a long setup, writers that wait for space in the receive buffer, and whose
- * doing that is; writes that are small, and reads that are reported late.
+/* Where the time went: writers that wait for space in the receive buffer, and why they wait; a long
+ * setup; data written in small pieces.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,19 +9,22 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
-#define LATE (500 * SMCR_TIME_MILLISECOND)
+#define LONG_WAIT (500 * SMCR_TIME_MILLISECOND)
 #define LONG_SETUP SMCR_TIME_SECOND
 #define MANY_WRITES 100
 
-/* One direction of a connection. Times in nanoseconds. */
+/* One direction of a connection. All times in nanoseconds. */
 typedef struct {
     const smcr_entry_connection_t *conn;
-    const smcr_entry_conn_direction_t *figures;
-    bool to_server, is_lossy;
-    uint64_t full, reader;  /* the buffer was full; of that, the reader's host took so long */
-    uint64_t whole;         /* of the connection */
-    uint64_t buffer;        /* its size, bytes; SMCR_FIGURE_UNKNOWN */
-    uint64_t drain, trip;   /* half of a full buffer was free after, and a round trip: means */
+    const smcr_entry_conn_direction_t *figures; /* of this direction */
+    bool to_server;                             /* the client writes, the server reads */
+    bool is_lossy;        /* packets were retransmitted, in either direction */
+    uint64_t full_time;   /* the receive buffer was full; 0: never, or not known */
+    uint64_t reader_time; /* part of full_time that passed in the reader's host */
+    uint64_t conn_time;   /* from the first to the last frame of the connection; 0: not known */
+    uint64_t buffer_size; /* bytes; SMCR_FIGURE_UNKNOWN */
+    uint64_t drain_time;  /* mean: from a full buffer to a half free one; 0: not measured */
+    uint64_t round_trip;  /* mean: acknowledgement times of both directions; 0: not measured */
 } wait_t;
 
 static uint64_t
@@ -42,37 +45,65 @@ wait_of(const smcr_entry_connection_t *conn, bool to_server)
         .to_server = to_server,
         .is_lossy = smcr_figure_known(figures->repeated_packets) ||
                     smcr_figure_known(back->repeated_packets),
-        .buffer = to_server ? conn->buffer_bytes.server : conn->buffer_bytes.client,
-        .full = smcr_figure_waited(figures),
-        .reader = figures->reader_time_s.sum,
-        .whole = smcr_figure_known(smcr_figure_time_between(conn->first_frame, conn->last_frame)),
-        .drain = mean(&figures->drain_time_s),
-        .trip = mean(&figures->ack_time_s) + mean(&back->ack_time_s)};
+        .buffer_size = to_server ? conn->buffer_bytes.server : conn->buffer_bytes.client,
+        .full_time = smcr_figure_waited(figures),
+        .reader_time = figures->reader_time_s.sum,
+        .conn_time =
+            smcr_figure_known(smcr_figure_time_between(conn->first_frame, conn->last_frame)),
+        .drain_time = mean(&figures->drain_time_s),
+        .round_trip = mean(&figures->ack_time_s) + mean(&back->ack_time_s)};
 }
 
 /* ---- the receive buffer is full ---- */
 
+/* A writer waits long if the receive buffer was full for 7 % of the connection's time, or for half
+ * a second in all. */
 static bool
 waits_long(const wait_t *wait)
 {
-    return wait->full && (wait->full * 100 >= wait->whole * 7 || wait->full >= LATE);
+    return wait->full_time &&
+           (wait->full_time * 100 >= wait->conn_time * 7 || wait->full_time >= LONG_WAIT);
 }
 
-/* The reader leaves data unread for long compared with the path: half of a full buffer is free
- * after three round trips and a millisecond at least, its host takes most of the wait, and waiting
- * is most of what the writer does while it has data. Retransmissions may delay what the reader
- * says. (docs/report.md, "Where the time went") */
+/* The reader's host accounts for most of the wait: 60 % of the time that the buffer was full. */
 static bool
-is_slow(const wait_t *wait)
+is_wait_of_reader(const wait_t *wait)
 {
-    return !wait->is_lossy && wait->trip && wait->figures->drain_time_s.count &&
-           wait->drain >= MAX(3 * wait->trip, SMCR_TIME_MILLISECOND) &&
-           wait->reader * 10 >= wait->full * 6 && wait->full >= 3 * wait->figures->time->transfer_s;
+    return wait->reader_time * 10 >= wait->full_time * 6;
 }
 
-/* The one that waited longest, one with a slow reader before all others; and how many waited. */
+/* Half of a full buffer is free only after three round trips, and a millisecond at least. The path
+ * alone takes one round trip. */
+static bool
+drains_slower_than_path(const wait_t *wait)
+{
+    return wait->round_trip && wait->figures->drain_time_s.count &&
+           wait->drain_time >= MAX(3 * wait->round_trip, SMCR_TIME_MILLISECOND);
+}
+
+/* The reader leaves data unread for long compared with the path: a full buffer drains slower than
+ * the path explains, the reader's host takes most of the wait, and the writer waits at least three
+ * times as long as it sends. Retransmissions may delay the reader's cursor updates: then nothing is
+ * concluded. (docs/report.md, "Where the time went") */
+static bool
+has_slow_reader(const wait_t *wait)
+{
+    return !wait->is_lossy && drains_slower_than_path(wait) && is_wait_of_reader(wait) &&
+           wait->full_time >= 3 * wait->figures->time->transfer_s;
+}
+
+/* A direction with a slow reader is worse than others; of equals, the one that waited longer is. */
+static bool
+is_worse(const wait_t *wait, const wait_t *than)
+{
+    bool slow = has_slow_reader(wait), other_slow = has_slow_reader(than);
+
+    return slow != other_slow ? slow : wait->full_time > than->full_time;
+}
+
+/* Finds the worst direction of all that waited long; `*count`: how many did. */
 static wait_t
-worst(const smcr_finder_t *finder, uint32_t *count)
+find_worst_wait(const smcr_finder_t *finder, uint32_t *count)
 {
     const smcr_figure_list_t *conns = &finder->report->connections;
     wait_t found = {0};
@@ -80,10 +111,9 @@ worst(const smcr_finder_t *finder, uint32_t *count)
     for (uint32_t i = 0; i < conns->length; i++) {
         for (int to_server = 1; to_server >= 0; to_server--) {
             wait_t wait = wait_of(conns->entries[i], to_server);
-            bool better = !found.conn || is_slow(&wait) > is_slow(&found) ||
-                          (is_slow(&wait) == is_slow(&found) && wait.full > found.full);
-            *count += waits_long(&wait);
-            if (waits_long(&wait) && better)
+            if (!waits_long(&wait))
+                continue;
+            if (!(*count)++ || is_worse(&wait, &found))
                 found = wait;
         }
     }
@@ -98,72 +128,106 @@ size_of(const smcr_finder_t *finder, uint64_t size)
                : wmem_strdup_printf(finder->scope, "%" PRIu64 " KiB", size / 1024);
 }
 
-/* While it may write it fills the buffer, and then waits: with what it could write meanwhile, it
- * would not. Linux rounds sizes up to powers of two. */
+/* The size of a buffer that would not fill. In a part of the time (transfer_s) the writer fills the
+ * buffer, in the rest (full_time) it waits. If it wrote at the same rate all the time, it would
+ * need size * (transfer_s + full_time) / transfer_s. Linux rounds sizes up to powers of two.
+ * Example: a writer that fills 64 KiB in 1 ms and waits 3 ms would need 256 KiB. */
 static uint64_t
-size_that_would_do(const wait_t *wait)
+needed_buffer_size(const wait_t *wait)
 {
     const smcr_entry_conn_time_t *time = wait->figures->time;
-    uint64_t size = wait->buffer, sending = MAX(time->transfer_s, wait->full / 64);
-    double needed = (double)size * (double)(sending + wait->full) / (double)MAX(sending, 1);
+    uint64_t size = wait->buffer_size, sending = MAX(time->transfer_s, wait->full_time / 64);
+    double needed = (double)size * (double)(sending + wait->full_time) / (double)MAX(sending, 1);
 
     while ((double)size < needed)
         size *= 2;
     return size;
 }
 
-/* Why: as far as that is known. */
+/* What the wait has as a cause, as the end of a sentence. "": the path is short enough, the reader
+ * is not proven to be slow, and nothing else is known. */
 static const char *
-cause(const smcr_finder_t *finder, const wait_t *wait)
+cause_text(const smcr_finder_t *finder, const wait_t *wait)
 {
     wmem_allocator_t *scope = finder->scope;
 
     if (wait->is_lossy)
         return "; packets were retransmitted, too";
-    if (is_slow(wait))
+    if (has_slow_reader(wait))
         return wmem_strdup_printf(scope, "; half free after %s, round trip %s",
-                                  smcr_words_duration(scope, wait->drain),
-                                  smcr_words_duration(scope, wait->trip));
-    if (!wait->trip || wait->reader * 10 >= wait->full * 6 || wait->buffer == SMCR_FIGURE_UNKNOWN)
+                                  smcr_words_duration(scope, wait->drain_time),
+                                  smcr_words_duration(scope, wait->round_trip));
+    if (!wait->round_trip || is_wait_of_reader(wait) || wait->buffer_size == SMCR_FIGURE_UNKNOWN)
         return "";
     return wmem_strdup_printf(scope, "; with a round trip of %s, %s would do",
-                              smcr_words_duration(scope, wait->trip),
-                              size_of(finder, size_that_would_do(wait)));
+                              smcr_words_duration(scope, wait->round_trip),
+                              size_of(finder, needed_buffer_size(wait)));
 }
 
+/* What the sentence blames. Where no client address is known, no side is named. */
+static const char *
+blame_text(const wait_t *wait)
+{
+    if (!has_slow_reader(wait))
+        return "Receive buffer full";
+    if (!wait->conn->client.addr)
+        return "The program reads slowly";
+    return wait->to_server ? "The server reads slowly" : "The client reads slowly";
+}
+
+static const char *
+buffer_text(const smcr_finder_t *finder, const wait_t *wait)
+{
+    if (wait->buffer_size == SMCR_FIGURE_UNKNOWN)
+        return "the receive buffer";
+    return wmem_strdup_printf(finder->scope, "a %s buffer", size_of(finder, wait->buffer_size));
+}
+
+/* "; 3 directions waited" */
+static const char *
+how_many_waited(const smcr_finder_t *finder, uint32_t count)
+{
+    if (count <= 1)
+        return "";
+    return wmem_strdup_printf(finder->scope, "; %s waited",
+                              smcr_words_things(finder->scope, count, "direction"));
+}
+
+/* Receive buffer full, or slow reader. The writer's window is what its peer has announced as read
+ * (RFC 7609, 4.5.1). The finding is made if a direction waited long for the window. A slow reader
+ * is a warning if its buffer was full for half of the connection's time. No finding is made for
+ * short waits: a full buffer now and then is how flow control works. */
 static void
-find_full(smcr_finder_t *finder)
+find_full_buffer(smcr_finder_t *finder)
 {
     uint32_t count = 0;
-    wait_t wait = worst(finder, &count);
+    wait_t wait = find_worst_wait(finder, &count);
     wmem_allocator_t *scope = finder->scope;
+    smcr_finder_facts_t facts = {
+        .kind = SMCR_FIGURE_FOUND_BUFFER_FULL,
+        .count = count,
+        .when = smcr_finder_first(finder, "smcr.window.writer_blocked", "smcr.window.full"),
+        .filter = "smcr.window.full || smcr.window.writer_blocked"};
+    smcr_figure_severity_t severity = SMCR_FIGURE_NOTE;
 
     if (!count)
         return;
-    bool slow = is_slow(&wait);
-    smcr_finder_add_as(
-        finder, slow ? SMCR_FIGURE_FOUND_SLOW_READER : SMCR_FIGURE_FOUND_BUFFER_FULL,
-        slow && wait.full * 2 >= wait.whole ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE, count,
-        smcr_finder_first(finder, "smcr.window.writer_blocked", "smcr.window.full"),
-        "smcr.window.full || smcr.window.writer_blocked",
-        "%s: %s waited %s (%s) for space in %s%s%s",
-        !slow                     ? "Receive buffer full"
-        : !wait.conn->client.addr ? "The program reads slowly" /* nobody knows who is client */
-        : wait.to_server          ? "The server reads slowly"
-                                  : "The client reads slowly",
-        smcr_words_direction(scope, wait.conn, wait.to_server),
-        smcr_words_duration(scope, wait.full), smcr_words_share(scope, wait.full, wait.whole),
-        wait.buffer == SMCR_FIGURE_UNKNOWN
-            ? "the receive buffer"
-            : wmem_strdup_printf(scope, "a %s buffer", size_of(finder, wait.buffer)),
-        cause(finder, &wait),
-        count > 1 ? wmem_strdup_printf(scope, "; %s waited",
-                                       smcr_words_things(scope, count, "direction")) : "");
+    if (has_slow_reader(&wait)) {
+        facts.kind = SMCR_FIGURE_FOUND_SLOW_READER;
+        severity = wait.full_time * 2 >= wait.conn_time ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
+    }
+    smcr_finder_add_as(finder, severity, &facts, "%s: %s waited %s (%s) for space in %s%s%s",
+                       blame_text(&wait), smcr_words_direction(scope, wait.conn, wait.to_server),
+                       smcr_words_duration(scope, wait.full_time),
+                       smcr_words_share(scope, wait.full_time, wait.conn_time),
+                       buffer_text(finder, &wait), cause_text(finder, &wait),
+                       how_many_waited(finder, count));
 }
 
 /* ---- setup ---- */
 
-/* The part that took longest. */
+/* Names the step that took longest: "1.2 s of it for the first contact's LLC". Of equal ones, the
+ * later step. For LLC the entry names the slowest exchange, too. */
 static const char *
 longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -180,13 +244,33 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     for (unsigned i = 1; i < G_N_ELEMENTS(steps); i++)
         if (steps[i].time > steps[longest].time)
             longest = i;
-    return wmem_strdup_printf(
-        finder->scope, "%s of it for %s%s%s",
-        smcr_words_duration(finder->scope, steps[longest].time), steps[longest].name,
-        !longest && conn->setup_longest ? ", most for " : "",
-        !longest && conn->setup_longest ? conn->setup_longest : "");
+    bool names_exchange = longest == 0 && conn->setup_longest;
+    return wmem_strdup_printf(finder->scope, "%s of it for %s%s%s",
+                              smcr_words_duration(finder->scope, steps[longest].time),
+                              steps[longest].name, names_exchange ? ", most for " : "",
+                              names_exchange ? conn->setup_longest : "");
 }
 
+/* The TCP handshake shows how long the path takes. A setup of less than ten times that (and of a
+ * handshake that is not slow itself) is as slow as the path is. */
+static bool
+is_setup_slow_by_path(uint64_t setup, uint64_t handshake)
+{
+    return handshake < LONG_SETUP && setup < 10 * handshake;
+}
+
+static bool
+has_slow_setup(const smcr_entry_connection_t *conn)
+{
+    uint64_t setup = smcr_figure_known(conn->setup_s);
+
+    return conn->outcome == SMCR_FIGURE_OUTCOME_SMCR && setup >= LONG_SETUP &&
+           !is_setup_slow_by_path(setup, smcr_figure_known(conn->setup.tcp_s));
+}
+
+/* Slow setup: a connection over SMC-R needed a second or more from the SYN to where it can carry
+ * data, and the path does not explain that. The worst one is named. Connections that stayed on TCP
+ * or whose beginning is not captured have no setup time, and are not judged. */
 static void
 find_slow_setup(smcr_finder_t *finder)
 {
@@ -195,28 +279,41 @@ find_slow_setup(smcr_finder_t *finder)
     uint32_t count = 0;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        uint64_t time = smcr_figure_known(conn->setup_s);
-        uint64_t tcp = smcr_figure_known(conn->setup.tcp_s);
-        bool by_path = tcp < LONG_SETUP && time < 10 * tcp;
-        if (conn->outcome != SMCR_FIGURE_OUTCOME_SMCR || time < LONG_SETUP || by_path)
+        if (!has_slow_setup(conn))
             continue;
         filter = smcr_finder_either(finder, filter,
                                     smcr_words_connection_filter(finder->scope, conn), count++);
-        if (!worst_conn || time > worst_conn->setup_s)
+        if (!worst_conn || conn->setup_s > worst_conn->setup_s)
             worst_conn = conn;
     }
     if (!count)
         return;
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_SLOW_SETUP, count, worst_conn->first_frame,
-                    filter ? filter : "smcr", "%s took %s to set up, %s%s",
-                    smcr_words_connection(finder->scope, worst_conn),
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SLOW_SETUP,
+                                           .count = count,
+                                           .when = worst_conn->first_frame,
+                                           .filter = filter ? filter : "smcr"},
+                    "%s took %s to set up, %s%s", smcr_words_connection(finder->scope, worst_conn),
                     smcr_words_duration(finder->scope, worst_conn->setup_s),
                     longest_step(finder, worst_conn),
                     count > 1 ? wmem_strdup_printf(finder->scope, "; %u connections", count) : "");
 }
 
-/* ---- what costs, and harms nobody ---- */
+/* ---- needless cost, without harm ---- */
 
+/* Many WRITEs that are on average smaller than a CDC message (44 bytes): SMC-R sends one CDC
+ * message for each WRITE, so less than half of the bytes are data. */
+static bool
+writes_small_pieces(const smcr_entry_conn_direction_t *figures)
+{
+    uint64_t writes = smcr_figure_known(figures->writes);
+    uint64_t bytes = smcr_figure_known(figures->bytes);
+
+    return writes >= MANY_WRITES && bytes && bytes < SMCR_LLC_LENGTH * writes;
+}
+
+/* Small writes: the first direction with small pieces is named, the others are counted. No finding
+ * is made below MANY_WRITES: few packets cost little. */
 static void
 find_small_writes(smcr_finder_t *finder)
 {
@@ -229,9 +326,7 @@ find_small_writes(smcr_finder_t *finder)
     for (uint32_t i = 0; i < conns->length; i++) {
         for (int to_server = 1; to_server >= 0; to_server--) {
             wait_t wait = wait_of(conns->entries[i], to_server);
-            uint64_t writes = smcr_figure_known(wait.figures->writes);
-            uint64_t bytes = smcr_figure_known(wait.figures->bytes);
-            if (writes < MANY_WRITES || !bytes || bytes >= SMCR_LLC_LENGTH * writes || count++)
+            if (!writes_small_pieces(wait.figures) || count++)
                 continue;
             found = wait.figures;
             first = wait.conn->first_frame;
@@ -240,22 +335,25 @@ find_small_writes(smcr_finder_t *finder)
     }
     if (!found)
         return;
-    smcr_finder_add(finder, SMCR_FIGURE_FOUND_SMALL_WRITES, count,
-                    first, "smcr.write.len",
-                    "%s%s writes little at a time: %s, %s on average; each CDC message has 44",
-                    name,
-                    count > 1 ? wmem_strdup_printf(finder->scope, " (and %s)",
-                                                   smcr_words_things(finder->scope, count - 1,
-                                                                     "more direction"))
-                              : "",
-                    smcr_words_things(finder->scope, found->writes, "WRITE"),
-                    smcr_words_bytes(finder->scope, found->bytes / found->writes));
+    smcr_finder_add(
+        finder,
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SMALL_WRITES,
+                               .count = count,
+                               .when = first,
+                               .filter = "smcr.write.len"},
+        "%s%s writes little at a time: %s, %s on average; each CDC message has 44", name,
+        count > 1
+            ? wmem_strdup_printf(finder->scope, " (and %s)",
+                                 smcr_words_things(finder->scope, count - 1, "more direction"))
+            : "",
+        smcr_words_things(finder->scope, found->writes, "WRITE"),
+        smcr_words_bytes(finder->scope, found->bytes / found->writes));
 }
 
 void
 smcr_finding_on_times(smcr_finder_t *finder)
 {
-    find_full(finder);
+    find_full_buffer(finder);
     find_slow_setup(finder);
     find_small_writes(finder);
 }

@@ -228,26 +228,26 @@ write_member(writer_t *writer, const smcr_figure_member_t *member, const void *v
 
 /* ---- the summary ---- */
 
+/* Whether figures of this kind can be added up over entries. Parts are looked into. */
+static const bool is_sum_kind[] = {
+    [SMCR_FIGURE_KIND_COUNT] = true,   [SMCR_FIGURE_KIND_SECONDS] = true,
+    [SMCR_FIGURE_KIND_SAMPLE] = true,  [SMCR_FIGURE_KIND_SPREAD] = true,
+    [SMCR_FIGURE_KIND_LENGTHS] = true, [SMCR_FIGURE_KIND_OPCODES] = true,
+    [SMCR_FIGURE_KIND_LIST] = false, /* the last kind: the table has a row for each */
+};
+
+/* Whether the summary has the member: it is a figure that can be added up, or an entry that has
+ * one. */
 static bool
 is_added_up(const smcr_figure_member_t *member)
 {
-    switch (member->kind) {
-    case SMCR_FIGURE_KIND_COUNT:
-    case SMCR_FIGURE_KIND_SECONDS:
-    case SMCR_FIGURE_KIND_SAMPLE:
-    case SMCR_FIGURE_KIND_SPREAD:
-    case SMCR_FIGURE_KIND_LENGTHS:
-    case SMCR_FIGURE_KIND_OPCODES:
-        return true;
-    case SMCR_FIGURE_KIND_OBJECT:
-    case SMCR_FIGURE_KIND_MAYBE:
-        for (unsigned i = 0; i < member->of->count; i++)
-            if (is_added_up(&member->of->members[i]))
-                return true;
-        return false;
-    default:
-        return false;
-    }
+    bool is_entry = member->kind == SMCR_FIGURE_KIND_OBJECT ||
+                    member->kind == SMCR_FIGURE_KIND_MAYBE;
+
+    for (unsigned i = 0; is_entry && i < member->of->count; i++)
+        if (is_added_up(&member->of->members[i]))
+            return true;
+    return is_sum_kind[member->kind];
 }
 
 /* Whether the entries have a count of their own: their sum says more than their number. */

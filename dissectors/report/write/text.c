@@ -148,9 +148,10 @@ write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *f
     write_item(page, indent, width(mark), filter + strspn(filter, " "));
 }
 
-/* Frames of RoCE that no flow has: of other programs, which nobody has looked at. */
+/* RoCE packets in no flow: those of other programs, which are not examined unless the user wants
+ * it. */
 static uint64_t
-others(const smcr_entry_report_t *report)
+count_others(const smcr_entry_report_t *report)
 {
     uint64_t frames = report->capture.roce_frames;
 
@@ -159,30 +160,56 @@ others(const smcr_entry_report_t *report)
     return report->capture.smcr_roce == SMCR_FIGURE_YES ? 0 : frames;
 }
 
-/* Only of what has been looked at. */
+static bool
+are_findings_informative(const smcr_entry_report_t *report)
+{
+    SMCR_FIGURE_EACH(finding, finding, report->findings)
+        if (finding->severity != SMCR_FIGURE_INFO)
+            return false;
+    return true;
+}
+
+/* "Nothing is wrong": of what was examined only. Other RoCE packets than those of SMC-R are
+ * examined if the user wants it. */
+static void
+write_nothing_wrong(const page_t *page)
+{
+    const smcr_entry_report_t *report = page->report;
+    bool has_smcr = report->connections.length || report->rdma_flows.length;
+    const char *scope = has_smcr ? " with SMC-R and TCP" : " with TCP; no SMC-R is here";
+
+    write_line(page, "Nothing is wrong%s, as far as %s.%s",
+               report->capture.smcr_roce == SMCR_FIGURE_YES ? "" : scope,
+               report->capture.filter ? "these frames show" : "this capture shows",
+               report->findings.length ? " But:" : "");
+}
+
+static void
+write_others(const page_t *page, uint64_t count, bool has_examined)
+{
+    write_line(page, "%s%s of other programs %s not looked at: preference \"Analyse other RoCE "
+               "packets, too\" (-o smcr.roce:TRUE)",
+               has_examined ? "" : "No SMC-R here. ",
+               smcr_words_things(page->scope, count, "RoCE packet"), count == 1 ? "was" : "were");
+}
+
+/* The first line of a report without serious findings: nothing is wrong, or nothing was examined.
+ */
 static void
 write_health(const page_t *page)
 {
     const smcr_entry_report_t *report = page->report;
-    bool all = report->capture.smcr_roce == SMCR_FIGURE_YES;
-    bool smcr = report->connections.length || report->rdma_flows.length;
+    uint64_t other_packets = count_others(report);
+    bool has_traffic =
+        report->connections.length || report->rdma_flows.length || report->tcp_flows.length;
+    bool has_examined = has_traffic || !other_packets;
 
-    SMCR_FIGURE_EACH(finding, finding, report->findings)
-        if (finding->severity != SMCR_FIGURE_INFO)
-            return;
-    bool looked = smcr || report->tcp_flows.length || !others(report);
-
-    if (looked)
-        write_line(page, "Nothing is wrong%s, as far as %s.%s",
-                   all ? "" : smcr ? " with SMC-R and TCP" : " with TCP; no SMC-R is here",
-                   report->capture.filter ? "these frames show" : "this capture shows",
-                   report->findings.length ? " But:" : "");
-    if (others(report))
-        write_line(page, "%s%s of other programs %s not looked at: preference \"Analyse other RoCE "
-                   "packets, too\" (-o smcr.roce:TRUE)",
-                   looked ? "" : "No SMC-R here. ",
-                   smcr_words_things(page->scope, others(report), "RoCE packet"),
-                   others(report) == 1 ? "was" : "were");
+    if (!are_findings_informative(report))
+        return;
+    if (has_examined)
+        write_nothing_wrong(page);
+    if (other_packets)
+        write_others(page, other_packets, has_examined);
 }
 
 static void
@@ -252,7 +279,19 @@ choose(columns_t *table, unsigned weight, unsigned most)
     }
 }
 
-/* "-": nothing. "?": not known. "≥": so much at least. */
+/* A number above 0 with its unit. */
+static const char *
+number_text(wmem_allocator_t *scope, smcr_table_cell_kind_t kind, const smcr_table_cell_t *cell)
+{
+    if (kind == SMCR_TABLE_COUNT)
+        return smcr_words_number(scope, cell->COUNT);
+    if (kind == SMCR_TABLE_BYTES)
+        return smcr_words_size(scope, cell->BYTES);
+    return smcr_words_duration(scope, cell->SECONDS);
+}
+
+/* The text of a cell. "-": nothing. "?": not known. "≥": at least so much. An index or a frame that
+ * is not known stays empty. */
 static const char *
 text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
 {
@@ -267,10 +306,8 @@ text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
         return wmem_strdup_printf(scope, "%" PRIu64, cell->NUMBER);
     if (!cell->NUMBER)
         return cell->at_least ? "?" : "-";
-    const char *text = kind == SMCR_TABLE_COUNT   ? smcr_words_number(scope, cell->COUNT)
-                       : kind == SMCR_TABLE_BYTES ? smcr_words_size(scope, cell->BYTES)
-                                                  : smcr_words_duration(scope, cell->SECONDS);
-    return wmem_strdup_printf(scope, "%s%s", cell->at_least ? "≥" : "", text);
+    return wmem_strdup_printf(scope, "%s%s", cell->at_least ? "≥" : "",
+                              number_text(scope, kind, cell));
 }
 
 /* The first cell has a line of its own if it is wider than its column. */

@@ -1,61 +1,113 @@
-/* What CDC messages tell: which connection, and how it lives and ends (RFC 7609 4.5 to 4.8, A.4).
+/* What CDC messages report: which connection, and how it lives and ends (RFC 7609 4.5 to 4.8, A.4).
  * Judge the message: can it be the connection's that has its token? Place it: at its connection,
  * and on the link that it has come on. Take it in: its cursors, what it asks for, and what it ends.
- * Tell what is worth it. Rules are asked in between.
+ * Tell the user what is worth it. Rules are asked in between.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "message_flow.h"
-#include "packet_flow.h"
+#include "cdc_flow.h"
+#include "exchange.h"
+#include "orphan.h"
+#include "told_flow.h"
+#include "window.h"
+#include "write.h"
+#include "state/model/store.h"
+#include "state/rules/rules.h"
 
-#define HALVES_MAX 256 /* late connections of a group that wait for their other direction */
+#define HALVES_MAX 256 /* connections of a group that wait for their other direction */
 
 /* ---- which connection ---- */
 
-/* The other direction of a connection (NULL: that is new) of which the capture lacks CLC. Its two
- * directions have a token each, and nothing in CDC says that they belong together. But the sender's
- * consumer cursor repeats the other direction's producer cursor; where a single connection fits in
- * that, and the tokens differ as those that CLC has told, it is that one. In a late group they are
- * taken to be the same until CLC tells. Who has spoken before a connection's CLC is another one. */
+/* Whether the two directions of a connection can be paired by what the message says. Not before the
+ * sender has read something, since every unread stream has the same cursor; not where CLC has shown
+ * several differences of tokens; and in a group that the capture has from its start, not before CLC
+ * has shown one. */
+static bool
+may_pair_directions(const smcr_lgr_t *lgr, const smcr_cdc_t *cdc)
+{
+    return !lgr->lead_changes && cdc->cons.count != 0 && (!lgr->from_start || lgr->knows_lead);
+}
+
+/* Whether only the direction that the sender of the message reads is known of `half`, and has been
+ * written exactly as far as the message says that its sender has read. */
+static bool
+is_read_by_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
+{
+    const smcr_conn_side_t *writer = &half->side[receiver];
+    const smcr_conn_side_t *reader = &half->side[!receiver];
+
+    return !writer->has_token && reader->has_token &&
+           smcr_ring_cursors_are_same(writer->prod, cdc->cons);
+}
+
+/* Whether `conn` and `half` may be one connection as far as CLC goes. If the younger one has sent
+ * CLC messages, the older one sent CDC messages before them, so it is another connection. `conn`:
+ * NULL when the direction is new. */
+static bool
+may_be_one(const smcr_conn_t *conn, const smcr_conn_t *half)
+{
+    return !conn || smcr_conn_is_late(conn->index < half->index ? half : conn);
+}
+
+/* Whether the tokens of the two directions differ as those that CLC has shown in the group. */
+static bool
+differs_as_announced(const smcr_lgr_t *lgr, const smcr_conn_t *half, int receiver,
+                     const smcr_cdc_t *cdc)
+{
+    uint32_t announced = receiver ? lgr->token_lead : -lgr->token_lead;
+
+    return cdc->token - half->side[!receiver].token == announced;
+}
+
+/* The other direction of a connection of which CLC is not captured; NULL: none is known for sure.
+ * `conn`: the direction that the message is of; NULL: a new one.
+ *
+ * Each direction has a token of its own, and no field of CDC says which two belong together. But
+ * the consumer cursor of the sender is a copy of the producer cursor of the other direction:
+ *
+ *     from A   token 7   producer 4096   consumer 900
+ *     from B   token 9   producer  900   consumer 4096    read up to 4096: the direction of token 7
+ *
+ * If exactly one known direction fits, and the tokens differ by what CLC has shown for the other
+ * connections of the group, it is the one. In a group whose CLC messages are missing, the two
+ * tokens are taken to be equal. */
 static smcr_conn_t *
-other_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
+find_other_direction(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver,
+                     const smcr_cdc_t *cdc)
 {
     smcr_conn_t *found = NULL;
 
-    if (lgr->lead_changes || cdc->cons.count == 0 || (lgr->from_start && !lgr->knows_lead))
+    if (!may_pair_directions(lgr, cdc))
         return NULL;
     SMCR_LIST_EACH(smcr_conn_t *, half, lgr->halves) {
-        const smcr_conn_side_t *writer = &half->side[receiver];
-        const smcr_conn_side_t *reader = &half->side[!receiver];
-        if (writer->has_token || !reader->has_token ||
-            !smcr_ring_cursors_are_same(writer->prod, cdc->cons) ||
-            (conn && !smcr_conn_is_late(conn->index < half->index ? half : conn)))
+        if (!is_read_by_sender(half, receiver, cdc) || !may_be_one(conn, half))
             continue;
         if (found)
             return NULL;
         found = half;
     }
-    uint32_t lead = found ? cdc->token - found->side[!receiver].token : 0;
-    return lead == (receiver ? lgr->token_lead : -lgr->token_lead) ? found : NULL;
+    return found && differs_as_announced(lgr, found, receiver, cdc) ? found : NULL;
 }
 
+/* The connection waits for its other direction. */
 static void
-keep_half(smcr_lgr_t *lgr, smcr_conn_t *conn)
+add_half(smcr_lgr_t *lgr, smcr_conn_t *conn)
 {
     conn->is_half = true;
     lgr->lacks_halves |= smcr_list_keep(lgr->halves, conn, HALVES_MAX);
 }
 
-/* A connection of which one direction's token is known, with the other one where that shows. */
+/* A connection of which one direction's token is known: joined with the other direction, where the
+ * message shows which one that is. */
 static smcr_conn_t *
-with_other_half(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+join_other_direction(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
     int receiver = arrival->qp->side;
-    smcr_conn_t *other = other_half(conn->lgr, conn, receiver, cdc);
+    smcr_conn_t *other = find_other_direction(conn->lgr, conn, receiver, cdc);
 
     if (!conn->is_half)
-        keep_half(conn->lgr, conn);
+        add_half(conn->lgr, conn);
     if (!other)
         return conn;
     conn = smcr_join_directions(arrival->state, conn, other, receiver);
@@ -64,15 +116,18 @@ with_other_half(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     return conn;
 }
 
+/* A connection whose token means none so far: its CLC messages are missing. A host may have
+ * reported a socket with this token; else the message may be of the other direction of a known
+ * connection; else the connection is new. */
 static smcr_conn_t *
-late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     smcr_lgr_t *lgr = arrival->qp->link->lgr;
     int receiver = arrival->qp->side;
     int side = receiver;
     smcr_socket_t *socket = smcr_state_told_socket(arrival, cdc, &side);
-    smcr_conn_t *conn =
-        socket ? smcr_state_told_conn(arrival, socket) : other_half(lgr, NULL, receiver, cdc);
+    smcr_conn_t *conn = socket ? smcr_state_told_conn(arrival, socket)
+                               : find_other_direction(lgr, NULL, receiver, cdc);
 
     if (conn) {
         if (!socket)
@@ -84,7 +139,7 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     } else {
         conn = smcr_conn_new(arrival->state);
         smcr_conn_join(conn, lgr);
-        keep_half(lgr, conn);
+        add_half(lgr, conn);
         smcr_event_add(arrival,
                        lgr->from_start ? SMCR_EVENT_cdc_unknown_token : SMCR_EVENT_conn_late, NULL);
     }
@@ -95,16 +150,18 @@ late_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     return conn;
 }
 
-/* Where the WRITE right before the first CDC messages of a late connection lies in its stream. */
+/* The stream of a connection without CLC begins with the WRITE right before its CDC message, which
+ * ends at the producer cursor. Only in the first round of the element: in a later one, the number
+ * of rounds before is not known for sure. */
 static void
-place_first_write(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
-                  const smcr_write_t *write)
+start_midstream(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
+                const smcr_write_t *write)
 {
     smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *side = &conn->side[qp->side];
 
     if (cdc->prod.wrap != 0 || side->in.known || !smcr_write_has_base(conn, qp->side))
-        return; /* how often it has wrapped before is not known for sure */
+        return;
     uint32_t data = conn->lgr->base[qp->side];
     if (cdc->prod.count < write->length + data)
         return;
@@ -115,34 +172,51 @@ place_first_write(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_c
     side->located = smcr_point_at(qp, arrival->psn);
 }
 
-/* The RMB of a late connection, from the WRITE right before its CDC message: the producer cursor is
- * where the write ended. RMBs begin at a page, and the cursor has moved since the message before,
- * which rules out a WRITE of another connection. The next one confirms it; or one of the two was
- * wrong, and what comes behind tells. */
+/* Whether the last packet of the WRITE is right before the CDC message, and the producer cursor may
+ * be the offset at which the WRITE ends: it is not less than the length of the WRITE, nor above the
+ * largest element. */
+static bool
+may_end_at_cursor(const smcr_write_t *write, smcr_psn_t message_psn, smcr_cursor_t prod)
+{
+    return write->first_psn + write->packets == message_psn && prod.count >= write->length &&
+           prod.count < smcr_bsize_bytes(SMCR_BSIZE_512M);
+}
+
+/* Whether the message announces bytes: it is the first one of its sender, or its producer cursor is
+ * another one than before. Else the WRITE before it is of another connection. */
+static bool
+has_moved(const smcr_conn_side_t *writer, smcr_cursor_t prod)
+{
+    return !writer->cdc_frame || !smcr_ring_cursors_are_same(writer->prod, prod);
+}
+
+/* Whether it is known in which RMB the side receives, or never will be. */
+static bool
+knows_rmb(const smcr_conn_side_t *reader)
+{
+    return reader->shares_element || (reader->rmb && smcr_rmb_is_alive(reader->rmb));
+}
+
+/* The RMB was guessed from one WRITE: this WRITE to the same RMB confirms the guess if both lead to
+ * the same begin of the RMB. If not, one of the two was of another connection, and the RMB means
+ * nothing any more. */
 static void
-place_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+check_guessed_rmb(smcr_rmb_t *rmb, int side, const smcr_write_t *write, uint64_t base)
+{
+    rmb->guessed = rmb->over = base != write->rmb_va;
+    rmb->lgr->rmb_count[side] -= rmb->over;
+}
+
+/* The connection receives in element 1 of an RMB that begins at `base`, as far as one WRITE
+ * shows. */
+static void
+guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
+          const smcr_write_t *write, uint64_t base)
 {
     smcr_state_t *state = arrival->state;
     smcr_qp_t *qp = arrival->qp;
-    const smcr_write_t *write = smcr_write_last(qp, 1);
     smcr_conn_side_t *side = &conn->side[qp->side];
-    const smcr_conn_side_t *writer = &conn->side[!qp->side];
-    bool moved = !writer->cdc_frame || !smcr_ring_cursors_are_same(writer->prod, cdc->prod);
-    bool known = side->shares_element || (side->rmb && smcr_rmb_is_alive(side->rmb));
 
-    bool again = known && side->rmb && side->rmb->guessed && write && write->rmb == side->rmb;
-    if (!write || !moved || (!again && (known || write->rmb || !write->late)) ||
-        write->first_psn + write->packets != arrival->psn || cdc->prod.count < write->length ||
-        cdc->prod.count >= smcr_bsize_bytes(SMCR_BSIZE_512M))
-        return;
-    uint64_t base = write->va - (cdc->prod.count - write->length);
-    if (base & SMCR_WIRE_PAGE_MASK)
-        return;
-    if (again) {
-        side->rmb->guessed = side->rmb->over = base != write->rmb_va;
-        side->rmb->lgr->rmb_count[qp->side] -= side->rmb->over;
-        return;
-    }
     side->rmb = smcr_rmb_renew(state, qp, write->rkey, base);
     side->rmb->guessed = true;
     side->rmb_index = 1;
@@ -150,8 +224,69 @@ place_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     write->late->conn = conn;
     smcr_write_learn_base(conn, qp->side, cdc->prod.count);
     smcr_write_learn_base(conn, !qp->side, cdc->cons.count);
-    smcr_orphan_claim(arrival, conn, write, cdc->prod); /* where a host has told */
-    place_first_write(arrival, conn, cdc, write);
+    smcr_orphan_claim(arrival, conn, write, cdc->prod); /* if a host has reported the cursors */
+    start_midstream(arrival, conn, cdc, write);
+}
+
+/* Whether the side receives in an RMB that was guessed, to which the WRITE goes as well. */
+static bool
+names_guessed_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
+{
+    return knows_rmb(reader) && reader->rmb && reader->rmb->guessed && write->rmb == reader->rmb;
+}
+
+/* Whether neither the RMB of the side is known, nor that to which the WRITE goes. */
+static bool
+names_unknown_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
+{
+    return !knows_rmb(reader) && !write->rmb && write->late;
+}
+
+/* The RMB of a connection whose CLC messages are missing, from the WRITE right before its CDC
+ * message. The producer cursor is the offset at which the WRITE ends, so
+ *
+ *     begin of the RMB = address of the WRITE - (producer cursor - length of the WRITE)
+ *
+ * For example: a WRITE of 100 bytes to 0x7f0000040320, then a CDC message with the cursor 900. The
+ * WRITE begins at offset 800 = 0x320, and the RMB at 0x7f0000040000.
+ *
+ * RMBs begin at a page: any other result shows that the WRITE was of another connection. The first
+ * WRITE makes a guess, the next one confirms or refutes it. */
+static void
+derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    smcr_qp_t *qp = arrival->qp;
+    const smcr_write_t *write = smcr_write_last(qp, 1);
+    const smcr_conn_side_t *reader = &conn->side[qp->side];
+
+    if (!write || !has_moved(&conn->side[!qp->side], cdc->prod) ||
+        !may_end_at_cursor(write, arrival->psn, cdc->prod))
+        return;
+    uint64_t base = write->va - (cdc->prod.count - write->length);
+    if (base & SMCR_WIRE_PAGE_MASK)
+        return;
+    if (names_guessed_rmb(write, reader))
+        check_guessed_rmb(reader->rmb, qp->side, write, base);
+    else if (names_unknown_rmb(write, reader))
+        guess_rmb(arrival, conn, cdc, write, base);
+}
+
+/* Whether the receiver had taken in the same message before. */
+static bool
+was_taken_in_before(const smcr_arrival_t *arrival)
+{
+    return arrival->record->fate == SMCR_FLOW_FATE_DROP ||
+           arrival->record->fate == SMCR_FLOW_FATE_TOO_LATE;
+}
+
+/* Whether the connection, which may be NULL, had begun when the packet was sent. Before that, its
+ * token may have meant another connection. */
+static bool
+had_begun(const smcr_conn_t *conn, const smcr_arrival_t *arrival)
+{
+    const smcr_qp_t *qp = arrival->qp;
+
+    return conn && smcr_point_is_before(&conn->side[qp->side].since, qp, arrival->psn);
 }
 
 smcr_conn_t *
@@ -159,17 +294,14 @@ smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     const smcr_qp_t *qp = arrival->qp;
     smcr_conn_t *conn = smcr_conn_find(arrival->state, qp->link->lgr, qp->side, cdc->token);
-    smcr_flow_fate_t fate = arrival->record->fate;
 
-    if (fate == SMCR_FLOW_FATE_DROP || fate == SMCR_FLOW_FATE_TOO_LATE) {
-        bool since = conn && smcr_point_is_before(&conn->side[qp->side].since, qp, arrival->psn);
-        return since ? conn : NULL; /* the token may have meant another one then */
-    }
+    if (was_taken_in_before(arrival))
+        return had_begun(conn, arrival) ? conn : NULL;
     if (conn && conn->side[qp->side].shares_token)
         return NULL;
     if (!conn || smcr_evidence_is_over(arrival, conn, cdc))
-        return late_conn(arrival, cdc);
-    return conn->side[!qp->side].has_token ? conn : with_other_half(arrival, conn, cdc);
+        return find_midstream_conn(arrival, cdc);
+    return conn->side[!qp->side].has_token ? conn : join_other_direction(arrival, conn, cdc);
 }
 
 /* ---- what it changes ---- */
@@ -189,29 +321,45 @@ tell_moved(const smcr_arrival_t *arrival, const smcr_link_t *from, bool validate
                        without);
 }
 
+/* This direction of the connection moves to the link of the message (RFC 7609 4.6.1).
+ *
+ * The sender writes on another link after it has sent a failover validation there, with the
+ * sequence number of its last message that was acknowledged on the old link. So a message on
+ * another link whose number is more than one step ahead (a validation: ahead at all) shows that a
+ * message on the old link is missing. */
+static void
+move_to_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
+             bool validated)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    smcr_conn_side_t *side = &conn->side[!qp->side];
+    smcr_flow_t *left = &side->link->qp[qp->side].traffic.flow;
+    bool lacks = smcr_conn_side_step(side, cdc->seq) > !validated;
+
+    side->lacks_last = validated && lacks;
+    if (lacks)
+        smcr_ranges_append(&left->lacked, arrival->state->scope, SMCR_FLOW_LACKED_KEPT,
+                           (smcr_range_t){left->highest + 1, left->highest + 2, side->cdc_frame,
+                                          arrival->when.frame});
+    tell_moved(arrival, side->link, validated);
+    conn->side[qp->side].heard = *smcr_evidence_last_to(&conn->side[qp->side]);
+    side->moved_frame = arrival->when.frame;
+    side->moved_time = arrival->when.time;
+    conn->side[qp->side].in.moved = true;
+}
+
+/* The sender of the message uses this link from now on. Before its first message, it may choose any
+ * link of the group; later, another link is a move. */
 static void
 place_on_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
     bool validated = (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0;
     const smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *side = &conn->side[!qp->side];
-    bool has_sent = side->cdc_frame || validated; /* before, any link of the group may be chosen */
+    bool has_sent = side->cdc_frame || validated;
 
-    if (side->link && side->link != qp->link && has_sent) {
-        /* the number is that of the last message on the link that was acknowledged (4.6.1) */
-        bool lacks = smcr_conn_side_step(side, cdc->seq) > !validated;
-        side->lacks_last = validated && lacks;
-        smcr_flow_t *left = &side->link->qp[qp->side].traffic.flow;
-        if (lacks)
-            smcr_ranges_append(&left->lacked, arrival->state->scope, SMCR_FLOW_LACKED_KEPT,
-                               (smcr_range_t){left->highest + 1, left->highest + 2, side->cdc_frame,
-                                              arrival->when.frame});
-        tell_moved(arrival, side->link, validated);
-        conn->side[qp->side].heard = *smcr_evidence_last_to(&conn->side[qp->side]);
-        side->moved_frame = arrival->when.frame;
-        side->moved_time = arrival->when.time;
-        conn->side[qp->side].in.moved = true;
-    }
+    if (side->link && side->link != qp->link && has_sent)
+        move_to_link(arrival, conn, cdc, validated);
     side->link = qp->link;
     smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
     smcr_orphan_confirm(arrival, conn, cdc->prod);
@@ -239,7 +387,7 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
     take_in_state_bit(arrival, cdc, SMCR_CDC_STATE_CLOSED, &side->closed_frame,
                       SMCR_EVENT_conn_closed);
     if (cdc->state & SMCR_CDC_STATE_ABORT && !side->abort_frame) {
-        /* what it costs is told once: the other side commonly answers with an abort of its own */
+        /* the cost is reported once: the other side commonly answers with an abort of its own */
         bool again = conn->side[0].abort_frame || conn->side[1].abort_frame;
         smcr_cost_t cost = again ? (smcr_cost_t){0} : smcr_cost_of_conn(conn);
         side->abort_frame = arrival->when.frame;
@@ -249,8 +397,19 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
         arrival->record->view->last = smcr_conn_side_has_ended(side) && !had_ended;
 }
 
-/* A consumer cursor update that the peer has asked for, or that the sender asks for (4.5.1). Every
- * CDC message has the cursor, so the next one is the answer: the one that `follows`. */
+/* Whether the message asks for an answer: the flag is set, and the peer has not yet reported that
+ * it has read all that was announced before. */
+static bool
+asks_for_update(const smcr_conn_side_t *sender, const smcr_conn_side_t *peer,
+                const smcr_cdc_t *cdc)
+{
+    return cdc->flags & SMCR_CDC_FLAG_UPDATE && !smcr_conn_side_has_read_to(peer, sender->prod);
+}
+
+/* A consumer cursor update that the peer has asked for, or that the sender asks for (RFC 7609
+ * 4.5.1). Every CDC message has a consumer cursor. So the next message of the peer is the answer,
+ * where none is missing before it (`follows`). In a capture whose order is not that of the wire,
+ * nobody knows which message is the next. */
 static void
 take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_conn_side_t *peer,
                const smcr_cdc_t *cdc, bool follows)
@@ -261,8 +420,7 @@ take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_con
     if (peer->update && follows && !disordered)
         smcr_state_exchange_close(arrival, smcr_slab_entry(entries, peer->update));
     peer->update = 0;
-    if (!(cdc->flags & SMCR_CDC_FLAG_UPDATE) || disordered ||
-        smcr_conn_side_has_read_to(peer, sender->prod))
+    if (disordered || !asks_for_update(sender, peer, cdc))
         return;
     if (!sender->update)
         sender->update = smcr_slab_number(smcr_state_exchange_open(arrival));
@@ -271,77 +429,118 @@ take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_con
 
 /* ---- cursors ---- */
 
-/* The two streams of a connection, as the sender of a CDC message sees them; NULL: not known. */
+/* The two streams of a connection, as the sender of a CDC message sees them. */
 typedef struct {
-    smcr_stream_t *out; /* that it writes */
-    smcr_stream_t *in;  /* that it reads */
-    smcr_cursor_t read; /* with `in`: so far, as its messages say. A host may have told of more */
+    smcr_stream_t *out; /* that it writes; NULL: not known, or the producer cursor says nothing */
+    smcr_stream_t *in;  /* that it reads; NULL: not known, or the consumer cursor says nothing */
+    smcr_cursor_t read; /* with `in`: up to where it has read, as its messages before this one say.
+                           A host may have reported more */
 } streams_t;
+
+/* A CDC message whose producer cursor has moved the stream that its sender writes. */
+typedef struct {
+    const smcr_cdc_t *cdc;
+    smcr_conn_t *conn;
+    streams_t streams;             /* `out` is known */
+    smcr_evidence_cursors_t known; /* of both cursors */
+    int64_t len;                   /* bytes that it announces; negative: the cursor goes back */
+} counted_t;
 
 static streams_t
 streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
     int receiver = arrival->qp->side;
-    smcr_stream_t *out = smcr_write_stream(conn, receiver, cdc->prod.count);
-    smcr_stream_t *in = smcr_write_stream(conn, !receiver, cdc->cons.count);
+    streams_t streams = {0};
 
-    return (streams_t){
-        .out = smcr_conn_owns_element(conn, receiver) ? out : NULL,
-        .in = smcr_conn_owns_element(conn, !receiver) ? in : NULL,
-    };
+    /* in this order: each of them may learn where data begins in the elements of the group */
+    streams.out = smcr_write_stream(conn, receiver, cdc->prod.count);
+    streams.in = smcr_write_stream(conn, !receiver, cdc->cons.count);
+    if (!smcr_conn_owns_element(conn, receiver))
+        streams.out = NULL;
+    if (!smcr_conn_owns_element(conn, !receiver))
+        streams.in = NULL;
+    return streams;
 }
 
-/* What is not believed tells nothing of its stream. The reader's messages before may have come
- * before the Accept or Confirm that tells of its stream. */
+/* A producer cursor that cannot be right says nothing of the stream that the sender writes. */
 static void
-keep_known(streams_t *streams, const smcr_conn_side_t *sender, const smcr_cdc_t *cdc,
-           const smcr_evidence_cursors_t *known)
+drop_doubtful_out(streams_t *streams, const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
 {
-    if (streams->out && (!known->prod.believed ||
-                         !smcr_stream_can_announce(streams->out, cdc->prod)))
+    if (streams->out &&
+        (!known->prod.believed || !smcr_stream_can_announce(streams->out, cdc->prod)))
         streams->out = NULL;
-    const smcr_stream_t *in = streams->in; /* of unknown size, a later round says less */
-    if (in &&
-        (!known->cons.believed || (!smcr_ring_room(&in->ring) && cdc->cons.wrap != in->cons.wrap)))
-        streams->in = NULL;
-    if (streams->in && sender->cdc_frame)
-        smcr_stream_consume(streams->in, sender->cons);
-    if (streams->in)
-        streams->read = sender->cdc_frame ? sender->cons : in->cons;
 }
 
-/* What was written is announced: the numbers begin the view of the message. */
+/* Whether the consumer cursor says how far the stream has been read. In an element of unknown size
+ * it does in the round of the cursor before only. */
+static bool
+gives_position(const smcr_stream_t *in, const smcr_cdc_t *cdc,
+               const smcr_evidence_cursors_t *known)
+{
+    return known->cons.believed && (smcr_ring_room(&in->ring) || cdc->cons.wrap == in->cons.wrap);
+}
+
+/* A consumer cursor that cannot be right says nothing of the stream that the sender reads. The
+ * stream may have become known after earlier messages of its reader: it learns what they said. */
 static void
-take_in_announced(const smcr_arrival_t *arrival, const streams_t *streams, const smcr_cdc_t *cdc,
-                  int64_t len, smcr_evidence_cursors_t known)
+drop_doubtful_in(streams_t *streams, const smcr_conn_side_t *sender, const smcr_cdc_t *cdc,
+                 const smcr_evidence_cursors_t *known)
+{
+    if (!streams->in)
+        return;
+    if (!gives_position(streams->in, cdc, known)) {
+        streams->in = NULL;
+        return;
+    }
+    if (sender->cdc_frame)
+        smcr_stream_consume(streams->in, sender->cons);
+    streams->read = sender->cdc_frame ? sender->cons : streams->in->cons;
+}
+
+/* The producer cursor has moved over the bytes that it announces: the analysis of the message
+ * begins with the numbers. */
+static void
+begin_view(const smcr_arrival_t *arrival, const counted_t *counted)
 {
     smcr_record_cdc_t *view = smcr_state_alloc0(arrival->state, sizeof *view);
-    const smcr_stream_t *in = streams->in;
-    int64_t read = in ? smcr_ring_distance(&in->ring, streams->read, cdc->cons) : 0;
+    const smcr_stream_t *in = counted->streams.in;
+    const smcr_evidence_cursors_t *known = &counted->known;
+    int64_t len = counted->len;
+    int64_t read =
+        in ? smcr_ring_distance(&in->ring, counted->streams.read, counted->cdc->cons) : 0;
 
     arrival->record->view = view;
     if (arrival->roce)
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &view->acked);
-    view->has_len = known.follows;
-    view->has_read = known.follows && (in || known.same);
-    view->has_unread = known.current;
+    view->has_len = known->follows;
+    view->has_read = known->follows && (in || known->same);
+    view->has_unread = known->current;
     view->len = len > 0 ? (uint32_t)len : 0;
     view->read = read > 0 ? (uint32_t)read : 0;
-    smcr_window_announced(arrival, streams->out, cdc->flags, &known);
+    smcr_window_announced(arrival, counted->streams.out, counted->cdc->flags, known);
 }
 
-/* Completes the view with how the streams are now. What comes again behind a move, and has cursors
- * of before, does not tell: later ones may be absent. */
+/* The space that the sender offers its peer in its own element; SMCR_RECORD_NOT_KNOWN. */
+static uint32_t
+offered_space(const smcr_record_cdc_t *view, const smcr_stream_t *in)
+{
+    if (!view->has_unread || !view->has_consumed || !smcr_ring_room(&in->ring))
+        return SMCR_RECORD_NOT_KNOWN;
+    return (uint32_t)smcr_stream_free(in);
+}
+
+/* Completes the analysis of the message with how the streams are now. After a move, messages come a
+ * second time, with old cursors: these do not say how the streams are, since later messages may be
+ * missing. */
 static void
-summarize(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *view)
+complete_view(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *view)
 {
     const smcr_stream_t *out = streams->out, *in = streams->in;
 
     view->has_announced = !out->announced || smcr_ring_cursors_are_same(out->prod, cdc->prod);
     view->has_consumed = in && (!in->consumed || smcr_ring_cursors_are_same(in->cons, cdc->cons));
     view->has_unread &= out->consumed <= out->announced;
-    view->offered = view->has_unread && view->has_consumed && smcr_ring_room(&in->ring)
-                        ? (uint32_t)smcr_stream_free(in) : SMCR_RECORD_NOT_KNOWN;
+    view->offered = offered_space(view, in);
     view->has_unread &= view->has_announced;
     view->announced = out->announced;
     view->consumed = in ? in->consumed : 0;
@@ -350,7 +549,8 @@ summarize(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *vi
     view->urgent = cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT && out->announced > 0;
 }
 
-/* All that comes behind the cursor lies behind it. What is absent before may have been written. */
+/* A producer cursor ends everything announced: later WRITEs begin there. Bytes that are missing
+ * before the cursor may have been written, up to the bound that the missing packets give. */
 static void
 locate_cursor(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
 {
@@ -363,45 +563,112 @@ locate_cursor(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
     reader->located = smcr_point_at(arrival->qp, arrival->psn);
 }
 
-/* Bytes announced and read. */
+/* The bytes that the message announces get their places before the message is analysed: WRITEs
+ * whose position was not known end at the producer cursor. */
+static void
+take_in_announced(const smcr_arrival_t *arrival, const counted_t *counted)
+{
+    smcr_conn_t *conn = counted->conn;
+    smcr_stream_t *out = counted->streams.out;
+
+    if (counted->len > 0) {
+        smcr_orphan_end(arrival, conn, out, out->announced);
+        smcr_write_end(arrival, conn, out);
+    }
+    if (counted->len >= 0 && out->located <= out->announced)
+        locate_cursor(arrival, &conn->side[arrival->qp->side]);
+    begin_view(arrival, counted);
+}
+
+/* Whether the message says nothing that its sender has not said before, but for the consumer
+ * cursor: it announces no bytes, is no answer, and has the flags and the state of the message
+ * before. */
+static bool
+is_mere_update(const smcr_record_t *record, const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
+{
+    const smcr_record_cdc_t *view = record->view;
+
+    if (!view || !view->has_len || !view->has_unread)
+        return false; /* that is not known for sure */
+    return view->len == 0 && !record->answers && cdc->flags == sender->cdc_flags &&
+           cdc->state == sender->cdc_state;
+}
+
+/* How the reader's element was before the message; `in` may be NULL. */
+static smcr_window_reading_t
+reading_before(const smcr_stream_t *in)
+{
+    if (!in)
+        return (smcr_window_reading_t){0};
+    return (smcr_window_reading_t){.consumed_before = in->consumed,
+                                   .free_before = smcr_stream_free(in)};
+}
+
+/* The position of the producer cursor is not known, but WRITEs of the connection that came before
+ * the message end there: a host may report later where that is. */
+static void
+announce_unpositioned(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                      const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
+{
+    if (known->prod.believed && smcr_conn_owns_element(conn, arrival->qp->side))
+        smcr_write_announce(arrival, conn, cdc->prod);
+}
+
+/* Moves the two streams by the cursors of the message, and analyses it. The order matters:
+ *
+ * 1. both streams move, after the free space before has been noted;
+ * 2. rules compare the cursors with the streams;
+ * 3. bytes that are announced get their places, and the writer's waits end or begin;
+ * 4. bytes that are read make room, and the reader's waits end or begin;
+ * 5. the analysis says how the streams are after all that. */
 static void
 take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
                 streams_t streams, smcr_evidence_cursors_t known)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
-    const smcr_record_t *record = arrival->record;
     smcr_stream_t *out = streams.out, *in = streams.in;
-    smcr_window_reading_t reading = {in ? in->consumed : 0, in ? smcr_stream_free(in) : 0, false,
-                                     false};
+    smcr_window_reading_t reading = reading_before(in);
     int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
 
     known.current = reading.current = smcr_evidence_is_current(conn, !arrival->qp->side);
-
     smcr_rules_cdc(SMCR_RULES_COUNTED, arrival, conn, cdc, &known);
-    if (!out && known.prod.believed && smcr_conn_owns_element(conn, arrival->qp->side))
-        smcr_write_announce(arrival, conn, cdc->prod);
-    if (len > 0) {
-        smcr_orphan_end(arrival, conn, out, out->announced);
-        smcr_write_end(arrival, conn, out);
-    }
-    if (out && len >= 0 && out->located <= out->announced)
-        locate_cursor(arrival, &conn->side[arrival->qp->side]);
     if (out)
-        take_in_announced(arrival, &streams, cdc, len, known);
-    /* it tells nothing that its sender has not told before, but for the consumer cursor */
-    reading.alone = record->view && record->view->has_len && record->view->has_unread &&
-                    record->view->len == 0 && !record->answers &&
-                    cdc->flags == sender->cdc_flags && cdc->state == sender->cdc_state;
-    if (in && read > 0)
+        take_in_announced(arrival, &(counted_t){cdc, conn, streams, known, len});
+    else
+        announce_unpositioned(arrival, conn, cdc, &known);
+    reading.alone = is_mere_update(arrival->record, sender, cdc);
+    if (read > 0)
         smcr_window_consumed(arrival, in, &reading);
     if (out)
-        summarize(&streams, cdc, record->view);
+        complete_view(&streams, cdc, arrival->record->view);
 }
 
 /* ---- the message ---- */
 
-/* What cannot be is not believed: what was known before goes on. */
+/* Keeps the producer cursor of two messages that lie SMCR_TIME_DISORDER or more apart in time: what
+ * a host reports of the connection can be compared with the wire of before. */
+static void
+mark_producer_cursor(smcr_conn_side_t *side, smcr_cursor_t prod)
+{
+    if (side->cdc_time < side->mark_time[0] + SMCR_TIME_DISORDER)
+        return;
+    side->mark_time[1] = side->mark_time[0];
+    side->mark_prod[1] = side->mark_prod[0];
+    side->mark_time[0] = side->cdc_time;
+    side->mark_prod[0] = prod;
+}
+
+/* Whether nothing bears out the message: none of its sender is known right before it, and neither
+ * CLC nor an earlier message has named the connection. */
+static bool
+is_unverified(const smcr_conn_side_t *side, const smcr_evidence_cursors_t *known)
+{
+    return !known->follows && (!side->announced.qp || side->first_cdc == side->cdc_frame);
+}
+
+/* Remembers the numbers of the message. A cursor that cannot be right is not believed: the one
+ * before is kept, and what the message said is remembered apart. */
 static void
 take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smcr_cdc_t *cdc,
                 const smcr_evidence_cursors_t *known)
@@ -413,12 +680,10 @@ take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smc
     side->cdc_seq = known->seq;
     side->cdc_said = cdc->seq;
     side->lacks_last = false;
-    side->is_new = !known->follows && (!side->announced.qp || side->first_cdc == side->cdc_frame);
-    if (known->prod.believed)
+    side->is_new = is_unverified(side, known);
+    if (known->prod.believed) {
         side->prod = cdc->prod;
-    if (known->prod.believed && side->cdc_time >= side->mark_time[0] + SMCR_TIME_DISORDER) {
-        side->mark_time[1] = side->mark_time[0], side->mark_prod[1] = side->mark_prod[0];
-        side->mark_time[0] = side->cdc_time, side->mark_prod[0] = cdc->prod;
+        mark_producer_cursor(side, cdc->prod);
     }
     if (known->cons.believed)
         side->cons = cdc->cons;
@@ -429,44 +694,67 @@ take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smc
     side->said_cons = cdc->cons;
 }
 
-void
-smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+/* All of a message that is no failover validation. `after_move`: its sender sent it on this link
+ * before it moved to another one, though the capture has it later. */
+static void
+take_in_cursors_and_state(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
+                bool after_move)
 {
     const smcr_qp_t *qp = arrival->qp;
-    smcr_conn_side_t *side = &conn->side[!qp->side];
-    bool validation = (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0;
-
-    bool left = side->moved_frame && side->link != qp->link && !validation;
-    if (left && smcr_conn_side_step(side, cdc->seq) < 0) { /* its number says: it comes late */
-        smcr_evidence_pass_over(arrival);
-        return;
-    }
-    left = left && arrival->when.time < side->moved_time; /* so does its time */
-    smcr_state_told_check(arrival, conn, cdc);
-    if (arrival->roce)
-        place_rmb(arrival, conn, cdc);
-    smcr_rules_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc, NULL);
-    if (!left)
-        place_on_link(arrival, conn, cdc);
-    if (validation) /* nothing else in it counts (A.4) */
-        return;
+    smcr_conn_side_t *sender = &conn->side[!qp->side];
+    smcr_conn_side_t *receiver = &conn->side[qp->side];
     streams_t streams = streams_of(arrival, conn, cdc);
     smcr_evidence_cursors_t known = smcr_evidence_of_cursors(arrival, conn, cdc);
+
     smcr_rules_cdc(SMCR_RULES_PLACED, arrival, conn, cdc, &known);
-    keep_known(&streams, side, cdc, &known);
-    take_in_numbers(arrival, side, cdc, &known);
-    take_in_update(arrival, side, &conn->side[qp->side], cdc, known.follows);
+    drop_doubtful_out(&streams, cdc, &known);
+    drop_doubtful_in(&streams, sender, cdc, &known);
+    take_in_numbers(arrival, sender, cdc, &known);
+    take_in_update(arrival, sender, receiver, cdc, known.follows);
     take_in_cursors(arrival, conn, cdc, streams, known);
-    conn->side[qp->side].in.moved |= left;
-    if (left) /* the move is behind it */
-        side->moved_frame = arrival->when.frame + 1;
-    conn->side[qp->side].heard = smcr_point_at(arrival->qp, arrival->psn);
-    side->cdc_flags = cdc->flags;
-    side->cdc_state = cdc->state;
+    receiver->in.moved |= after_move;
+    if (after_move) /* the move counts as later than this message */
+        sender->moved_frame = arrival->when.frame + 1;
+    receiver->heard = smcr_point_at(arrival->qp, arrival->psn);
+    sender->cdc_flags = cdc->flags;
+    sender->cdc_state = cdc->state;
     smcr_rules_cdc(SMCR_RULES_LEARNED, arrival, conn, cdc, &known);
-    take_in_state(arrival, conn, side, cdc);
+    take_in_state(arrival, conn, sender, cdc);
     if (smcr_record_has_event(arrival->record, SMCR_EVENT_cdc_unknown_token))
         smcr_evidence_pass_over(arrival); /* it may be another one's, with a wrong token */
     if (arrival->state->sockets)
         smcr_state_told_again(arrival, conn);
+}
+
+/* Whether the sender of the message has moved from this link to another one. */
+static bool
+has_left_link(const smcr_conn_side_t *sender, const smcr_qp_t *qp)
+{
+    return sender->moved_frame && sender->link != qp->link;
+}
+
+/* A message on a link that its sender has left was sent before the move. If its sequence number
+ * says so, later messages have been taken in, and it says nothing. If only its time does, the
+ * capture has the two links in another order than the sender: it counts, but is no move back. */
+void
+smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    const smcr_conn_side_t *sender = &conn->side[!qp->side];
+    bool validation = (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0;
+    bool on_left_link = !validation && has_left_link(sender, qp);
+
+    if (on_left_link && smcr_conn_side_step(sender, cdc->seq) < 0) {
+        smcr_evidence_pass_over(arrival);
+        return;
+    }
+    bool after_move = on_left_link && arrival->when.time < sender->moved_time;
+    smcr_state_told_check(arrival, conn, cdc);
+    if (arrival->roce)
+        derive_rmb(arrival, conn, cdc);
+    smcr_rules_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc, NULL);
+    if (!after_move)
+        place_on_link(arrival, conn, cdc);
+    if (!validation) /* else nothing but the sequence number counts (A.4) */
+        take_in_cursors_and_state(arrival, conn, cdc, after_move);
 }

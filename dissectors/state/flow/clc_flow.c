@@ -1,31 +1,45 @@
-/* What TCP and CLC messages tell: which queue pairs make a link, which RMBs and tokens a connection
- * has, or that it goes back to TCP (RFC 7609 3.5.1, 3.5.2, 3.6, A.1, A.2, C). Judge the message:
- * may its sender send it, and what is absent before it? Place it: an Accept or Confirm at the queue
- * pair of its sender. Take it in: what its sender has, and which step it is. Tell what is worth it.
- * Rules are asked in between.
+/* What TCP and CLC messages say: which queue pairs make a link, which RMBs and tokens a connection
+ * has, or that the connection goes back to TCP (RFC 7609 3.5.1, 3.5.2, 3.6, A.1, A.2, C).
+ *
+ * A CLC message passes four steps. Judge it: may its sender send it, and what is missing before it?
+ * Place it: an Accept or Confirm names the queue pair of its sender. Take it in: what its sender
+ * has, and which step of the handshake it is. Report what the user should know. The rules of state/
+ * are asked between these steps.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "message_flow.h"
-#include "packet_flow.h"
+#include "clc_flow.h"
+#include "exchange.h"
+#include "state/model/store.h"
+#include "state/rules/links/links.h"
 
 /* ---- why a connection does not use SMC-R: decided once, in the frame that proves it ---- */
 
+/* The CLC type of the last step of the handshake so far; 0: no CLC message has come. */
+static uint8_t
+last_clc_step(const smcr_conn_t *conn)
+{
+    if (conn->confirm_frame)
+        return SMCR_CLC_CONFIRM;
+    if (conn->accept_frame)
+        return SMCR_CLC_ACCEPT;
+    return conn->proposal_frame ? SMCR_CLC_PROPOSAL : 0;
+}
+
+/* The connection does not use SMC-R: `kind` is the reason, and `frame` proves it. */
 static void
 fall_back(smcr_conn_t *conn, smcr_fallback_kind_t kind, uint32_t frame)
 {
     conn->fallback.kind = (uint8_t)kind;
     conn->fallback.frame = frame;
-    conn->fallback.step = conn->confirm_frame    ? SMCR_CLC_CONFIRM
-                          : conn->accept_frame   ? SMCR_CLC_ACCEPT
-                          : conn->proposal_frame ? SMCR_CLC_PROPOSAL
-                                                 : 0;
+    conn->fallback.step = last_clc_step(conn);
     conn->fallback.both_options = conn->option_syn && conn->option_synack;
     conn->fallback.no_roles = conn->no_roles;
 }
 
-/* A Decline arrives. (A.2.5) */
+/* A Decline arrives. Only version 2 of the message has the sender's operating system. The first
+ * reason to fall back stays: a second Decline changes nothing. (A.2.5) */
 static void
 fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *decline)
 {
@@ -55,28 +69,31 @@ take_in_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
         smcr_flow_start(&smcr_qp_peer(qp)->traffic.flow, clc->u.accept.psn);
 }
 
-/* Whether `before` has what `conn` is given as well, and is open for sure. Whose the data or the
- * messages are that come with it is not known any more. */
+/* Whether `before` has the same RMB element or token as `conn` is given, and is certainly open.
+ * Data and messages with this element or token may then belong to either connection. */
 static bool
-is_shared(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_conn_t *before,
-          int side)
+is_given_twice(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_conn_t *before,
+               int side)
 {
     return before && before != conn && smcr_doubt_conn_is_open(before, side) &&
            !smcr_doubt_conn(arrival, before).kind;
 }
 
+/* The RMB element of the side `owner` is the connection's from now on. */
 static void
 give_element(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner)
 {
     smcr_conn_side_t *side = &conn->side[owner];
     smcr_conn_t *before = smcr_rmb_conn(side->rmb, side->rmb_index);
 
-    if (is_shared(arrival, conn, before, owner))
+    if (is_given_twice(arrival, conn, before, owner))
         side->shares_element = before->side[owner].shares_element = true;
     smcr_rmb_set_conn(arrival->state, side->rmb, side->rmb_index, conn);
 }
 
-/* All elements of an RMB have one size. Where two were said, nobody knows where elements begin. */
+/* All elements of an RMB have one size. A CLC message that gives another size than an earlier one
+ * leaves open where elements begin, so no data in this RMB certainly belongs to one connection.
+ * The first size stays. */
 static void
 take_in_size(smcr_conn_side_t *side)
 {
@@ -93,6 +110,8 @@ take_in_size(smcr_conn_side_t *side)
     rmb->element_size = side->size = differs ? before : side->size;
 }
 
+/* CDC messages to the side `owner` name the connection by `token` from now on. The difference of
+ * both tokens is the same for all connections of some hosts (smcr_lgr_take_lead()). */
 static void
 give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t token)
 {
@@ -102,49 +121,88 @@ give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t
         smcr_event_add(arrival, SMCR_EVENT_token_reused,
                        "Connection %u had this alert token, and the capture does not show its end",
                        before->index);
-    if (is_shared(arrival, conn, before, owner))
+    if (is_given_twice(arrival, conn, before, owner))
         conn->side[owner].shares_token = before->side[owner].shares_token = true;
     smcr_conn_set_token(arrival->state, conn, owner, token);
     if (conn->side[!owner].has_token)
         smcr_lgr_take_lead(conn->lgr, conn->side[1].token - conn->side[0].token);
 }
 
-/* What Accept and Confirm say of the side that sends them. */
+/* The First Contact Extension of SMC version 2: the release and the options that both sides agree
+ * on. A message that the capture has cut may miss the options. (smc_clc.h) */
 static void
-take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_t *clc)
+take_in_extension(smcr_lgr_t *lgr, const smcr_clc_t *clc)
 {
     const smcr_clc_accept_t *accept = &clc->u.accept;
-    smcr_state_t *state = arrival->state;
+
+    if (!accept->has_fce)
+        return;
+    lgr->has_release = true;
+    lgr->release = (uint8_t)smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
+    lgr->immediate_known |= clc->complete;
+    lgr->immediate_agreed |= !(~accept->vendor_options[0] & SMCR_CLC_VENDOR_IMMEDIATE);
+}
+
+/* Version and MTU count in the first contact of a link group. The MTU field of later contacts has
+ * no meaning, but Linux copies the MTU of the link into it: so it is used, with a mark, where the
+ * capture has no first contact. (A.2.3) */
+static void
+take_in_link_terms(const smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_accept_t *accept)
+{
     smcr_lgr_t *lgr = qp->link->lgr;
-    smcr_conn_side_t *side = &conn->side[qp->side];
     uint8_t version = smcr_wire_bits(conn->accept_flags, SMCR_MASK_VERSION);
 
-    smcr_conn_join(conn, lgr);
-    if (!smcr_record_has_event(arrival->record, SMCR_EVENT_clc_peer_changed)) /* not believed */
-        memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
-    if (accept->has_fce) {
-        lgr->has_release = true;
-        lgr->release = (uint8_t)smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
-        lgr->immediate_known |= clc->complete;
-        lgr->immediate_agreed |= !(~accept->vendor_options[0] & SMCR_CLC_VENDOR_IMMEDIATE);
-    }
     if (conn->first_contact)
         lgr->version = version <= 2 ? version : 0;
-    /* later it means nothing, but Linux repeats it */
     if (conn->first_contact || (!lgr->from_start && !qp->mtu)) {
         qp->mtu = smcr_wire_bits(accept->sizes, SMCR_MASK_MTU);
         qp->mtu_repeated = !conn->first_contact;
     }
-    side->size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
-    side->rmb_index = accept->rmb_index;
-    if (!side->rmb_index && lgr->from_start && lgr->lacking_clc <= !conn->has_clc)
-        side->rmb_index = 1; /* most RMBs have one element; the capture has all that use others */
-    side->since = side->sure = side->located = smcr_point_now(qp);
-    side->announced = smcr_point_now(smcr_qp_peer(qp));
-    side->rmb = smcr_rmb_announce(state, qp, accept->rkey, accept->va);
+}
+
+/* The RMB element that the side offers, from 1. Index 0 names no element. Most RMBs have one
+ * element, so element 1 is meant where the capture has all CLC messages of the group, which show
+ * all elements that are used. */
+static uint8_t
+offered_element(const smcr_conn_t *conn, const smcr_lgr_t *lgr, uint8_t index)
+{
+    bool has_all_clc = lgr->from_start && lgr->lacking_clc <= !conn->has_clc;
+
+    return !index && has_all_clc ? 1 : index;
+}
+
+/* The RMB that the side announces, and the connection's element in it. */
+static void
+take_in_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
+            const smcr_clc_accept_t *accept)
+{
+    smcr_conn_side_t *side = &conn->side[qp->side];
+
+    side->rmb = smcr_rmb_announce(arrival->state, qp, accept->rkey, accept->va);
     take_in_size(side);
     side->rmb->misplaced = smcr_wire_clc_is_beyond(accept);
     give_element(arrival, conn, qp->side);
+}
+
+/* What Accept and Confirm say of the side that sends them. A peer ID that a rule has found to
+ * change within the group is not believed. (A.2.3, A.2.4) */
+static void
+take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_t *clc)
+{
+    const smcr_clc_accept_t *accept = &clc->u.accept;
+    smcr_lgr_t *lgr = qp->link->lgr;
+    smcr_conn_side_t *side = &conn->side[qp->side];
+
+    smcr_conn_join(conn, lgr);
+    if (!smcr_record_has_event(arrival->record, SMCR_EVENT_clc_peer_changed))
+        memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
+    take_in_extension(lgr, clc);
+    take_in_link_terms(conn, qp, accept);
+    side->size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
+    side->rmb_index = offered_element(conn, lgr, accept->rmb_index);
+    side->since = side->sure = side->located = smcr_point_now(qp);
+    side->announced = smcr_point_now(smcr_qp_peer(qp));
+    take_in_rmb(arrival, conn, qp, accept);
     give_token(arrival, conn, qp->side, accept->token);
     conn->side[0].link = conn->side[1].link = qp->link;
     if (clc->header.type == SMCR_CLC_CONFIRM && conn->first_contact)
@@ -166,7 +224,8 @@ new_group(smcr_state_t *state, const smcr_ib_qp_key_t *key, int side)
     return &link->qp[side];
 }
 
-/* The server's queue pair: of the link that the Accept names, a new one in a first contact. */
+/* The server's queue pair: that of the link which the Accept names. A first contact has a new link;
+ * only a second copy of the Accept finds the link already there. */
 static smcr_qp_t *
 server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -174,7 +233,7 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
     smcr_ib_qp_key_t key = smcr_qp_key(accept->gid, accept->qpn);
     smcr_qp_t *qp = smcr_qp_of_role(arrival->state, &key, true);
 
-    if (qp && (!conn->first_contact || qp->link->lgr == conn->lgr)) /* the latter came before */
+    if (qp && (!conn->first_contact || qp->link->lgr == conn->lgr))
         return qp;
     qp = new_group(arrival->state, &key, 1);
     qp->link->lgr->accept = wmem_memdup(arrival->state->scope, accept, sizeof *accept);
@@ -186,9 +245,9 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
     return qp;
 }
 
-/* The client's queue pair where the capture lacks the Accept: that of the link, if the capture has
- * it. NULL: it has no message that announces the RMB on that link, so the queue pair may have been
- * set up again in between. */
+/* The client's queue pair where the Accept is missing: that of a known link, else of a new group. A
+ * known link has to have the RMB that the Confirm names; if CONFIRM RKEY of that RMB is missing,
+ * the queue pair may have been set up anew since. NULL: not known. */
 static smcr_qp_t *
 client_qp_alone(smcr_state_t *state, const smcr_ib_qp_key_t *key, const smcr_clc_t *clc)
 {
@@ -196,71 +255,109 @@ client_qp_alone(smcr_state_t *state, const smcr_ib_qp_key_t *key, const smcr_clc
 
     if (!qp || smcr_wire_clc_is_first_contact(clc))
         return new_group(state, key, 0);
-    return qp->link->lgr->from_start && !smcr_rmb_find(state, qp, clc->u.accept.rkey) ? NULL : qp;
+    bool lacks_rmb = qp->link->lgr->from_start && !smcr_rmb_find(state, qp, clc->u.accept.rkey);
+    return lacks_rmb ? NULL : qp;
 }
 
-/* The Accept has named a queue pair of no link, and the Confirm names `qp`, the client's end of one
- * that lives. Then the connection is on that one. */
+/* Whether the group of the link `named` is known from the Accept of `conn` alone: no first contact,
+ * no packet on the link, no other connection. */
 static bool
-is_corrected(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_link_t *named, smcr_qp_t *qp)
+is_known_from_accept_alone(const smcr_conn_t *conn, const smcr_link_t *named)
+{
+    const smcr_lgr_t *lgr = named->lgr;
+
+    if (lgr->from_start || !lgr->accept || named->packet_count)
+        return false;
+    return lgr->conns == conn && !conn->next_of_group;
+}
+
+/* Whether `qp` is certainly the client's end of an active link of another group than `wrong`. */
+static bool
+is_of_other_live_link(const smcr_qp_t *qp, const smcr_lgr_t *wrong)
+{
+    if (!qp || qp->link->lgr == wrong || qp->side == wrong->server)
+        return false;
+    return qp->link->state == SMCR_LINK_ACTIVE && smcr_evidence_knows_link(qp->link);
+}
+
+/* The Accept has named a queue pair of no link, and the Confirm names `qp`, the client's end of a
+ * link that is in use. The connection is on the link of `qp`, since a client confirms with the
+ * queue pair that it uses. The group that was made for the Accept is taken back. */
+static void
+correct_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_link_t *named, smcr_qp_t *qp)
 {
     smcr_lgr_t *wrong = named->lgr;
-
-    if (wrong->from_start || !wrong->accept || named->packet_count || wrong->conns != conn ||
-        conn->next_of_group || !qp || qp->link->lgr == wrong || qp->side == wrong->server ||
-        qp->link->state != SMCR_LINK_ACTIVE || !smcr_evidence_knows_link(qp->link))
-        return false;
     smcr_clc_t accept = {.u.accept = *wrong->accept};
+
     smcr_link_forget(arrival->state, named);
     arrival->state->lgr_count -= wrong->index + 1 == arrival->state->lgr_count;
     wrong->all_links = NULL;
     named->lgr = qp->link->lgr;
     conn->lgr = NULL;
     take_in_side(arrival, conn, smcr_qp_peer(qp), &accept);
-    return true;
 }
 
-/* The client's queue pair: of the link that the Accept named, if the capture has it. NULL: not
- * known. */
+/* The client's queue pair on `link`, which the Accept has named: the queue pair `key` of the
+ * Confirm, if it is at the device that the link has there. `qp` is the known queue pair with this
+ * key; it counts if it is on another link of the group. */
 static smcr_qp_t *
-client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+client_qp_of_link(smcr_state_t *state, const smcr_conn_t *conn, smcr_link_t *link,
+                  const smcr_ib_qp_key_t *key, smcr_qp_t *qp)
 {
-    smcr_ib_qp_key_t from = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn), *key = &from;
-    smcr_state_t *state = arrival->state;
-
-    if (!conn->accept_frame) {
-        smcr_event_add(arrival, SMCR_EVENT_clc_confirm_without_accept, NULL);
-        return client_qp_alone(state, key, clc);
-    }
-    smcr_link_t *link = conn->side[conn->lgr->server].link;
-    smcr_qp_t *qp = smcr_qp_of_role(state, key, false);
-    if (is_corrected(arrival, conn, link, qp))
-        return qp;
     smcr_qp_t *expected = &link->qp[!conn->lgr->server];
-    bool same_device = !expected->gid_known || smcr_gid_is_same(expected->key.gid, key->gid);
-    if (same_device)
+
+    if (!expected->gid_known || smcr_gid_is_same(expected->key.gid, key->gid)) {
         smcr_join_links(state, link, key);
-    if (same_device)
         smcr_qp_set(state, link, expected->side, key, SMCR_GROUND_CLC);
+    }
     if (smcr_qp_find(state, key) == expected)
         return expected;
     return qp && qp->link->lgr == conn->lgr ? qp : expected;
 }
 
-/* The queue pair of the sender of an Accept or Confirm; NULL: it names none, or none is known. */
+/* The client's queue pair: of the link that the Accept has named, if the capture has the Accept.
+ * NULL: not known. */
 static smcr_qp_t *
-place(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    smcr_ib_qp_key_t key = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn);
+    smcr_state_t *state = arrival->state;
+
+    if (!conn->accept_frame) {
+        smcr_event_add(arrival, SMCR_EVENT_clc_confirm_without_accept, NULL);
+        return client_qp_alone(state, &key, clc);
+    }
+    smcr_link_t *link = conn->side[conn->lgr->server].link;
+    smcr_qp_t *qp = smcr_qp_of_role(state, &key, false);
+    if (is_known_from_accept_alone(conn, link) && is_of_other_live_link(qp, link->lgr)) {
+        correct_link(arrival, conn, link, qp);
+        return qp;
+    }
+    return client_qp_of_link(state, conn, link, &key, qp);
+}
+
+/* Whether the message is an Accept or Confirm that the capture has cut before the queue pair which
+ * it names; or it is cut before its type, and may be one. */
+static bool
+is_cut_before_qp(const smcr_clc_t *clc)
+{
+    bool may_agree = smcr_wire_clc_agrees(clc->header.type) || !clc->header.type;
+
+    return may_agree && !smcr_wire_clc_names_qp(clc) && !clc->malformed && !clc->smcd;
+}
+
+/* The queue pair of the sender of an Accept or Confirm. NULL: the message names none, or it is not
+ * known. The group is proven by it, and the server sends the Accept. */
+static smcr_qp_t *
+place_agreement(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
     bool accepts = clc->header.type == SMCR_CLC_ACCEPT;
-    bool agrees = smcr_wire_clc_agrees(clc->header.type);
-    bool names_qp = smcr_wire_clc_names_qp(clc);
     smcr_qp_t *qp;
 
     if (accepts)
         conn->accept_flags = clc->header.flags;
-    if ((agrees || !clc->header.type) && !names_qp) /* without a type it is cut before that */
-        conn->cut_clc |= !clc->malformed && !clc->smcd;
-    if (!agrees || !names_qp)
+    conn->cut_clc |= is_cut_before_qp(clc);
+    if (!smcr_wire_clc_agrees(clc->header.type) || !smcr_wire_clc_names_qp(clc))
         return NULL;
     if (accepts) {
         conn->accept_frame = arrival->when.frame;
@@ -279,6 +376,7 @@ place(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 
 /* ---- take it in ---- */
 
+/* A Decline ends SMC for the connection: its tokens and RMB elements are free. */
 static void
 take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -290,28 +388,59 @@ take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
     smcr_conn_leave(arrival->state, conn);
 }
 
-/* Each message but the last answers that of the other side before, and waits for its own answer. A
- * capture may have the Proposal behind its answer; it then changes nothing. A Decline may follow
- * any message, also one that the capture lacks. */
+/* Whether the message adds no step: it is a copy of the step that waits for its answer, or a
+ * Proposal that the capture has after its Accept. */
+static bool
+adds_no_step(const smcr_conn_t *conn, const smcr_exchange_t *waiting, uint8_t type,
+             bool from_server)
+{
+    bool is_copy = waiting && conn->clc_asked == type && conn->clc_from_server == from_server;
+
+    return is_copy || (type == SMCR_CLC_PROPOSAL && conn->accept_frame);
+}
+
+/* Whether the message answers the step that waits: the Accept answers the Proposal, the Confirm the
+ * Accept, and a Decline of the other side answers either. */
+static bool
+answers_step(const smcr_conn_t *conn, const smcr_exchange_t *waiting, uint8_t type,
+             bool from_server)
+{
+    uint8_t next = conn->clc_asked == SMCR_CLC_PROPOSAL ? SMCR_CLC_ACCEPT : SMCR_CLC_CONFIRM;
+    bool declines = type == SMCR_CLC_DECLINE;
+
+    return waiting && conn->clc_from_server != from_server && (declines || type == next);
+}
+
+/* The message ends the step that waits. A Decline may also follow a message that the capture does
+ * not have: then the response of the step is never known. */
+static void
+end_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_exchange_t *waiting,
+         const smcr_rules_clc_t *message)
+{
+    uint8_t type = message->clc->header.type;
+    bool certain = type != SMCR_CLC_DECLINE || !arrival->span || message->proven.is_next;
+
+    if (!certain) {
+        waiting->is_doubtful = true;
+        return;
+    }
+    smcr_state_exchange_close(arrival, waiting);
+    waiting->step = smcr_wire_clc_step(conn->clc_asked, type);
+}
+
+/* The steps of the CLC handshake are Proposal, Accept, Confirm. Each message but the last answers
+ * the other side's message before it, and waits for its own answer. */
 static void
 take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_clc_t *message)
 {
     uint8_t type = message->clc->header.type;
     smcr_exchange_t *waiting = smcr_slab_entry(&arrival->state->entries, conn->clc_step);
-    bool from_server = smcr_arrival_role(arrival), declines = type == SMCR_CLC_DECLINE;
-    uint8_t next = conn->clc_asked == SMCR_CLC_PROPOSAL ? SMCR_CLC_ACCEPT : SMCR_CLC_CONFIRM;
+    bool from_server = smcr_arrival_role(arrival);
 
-    bool again = waiting && conn->clc_asked == type && conn->clc_from_server == from_server;
-    if (again || (type == SMCR_CLC_PROPOSAL && conn->accept_frame))
+    if (adds_no_step(conn, waiting, type, from_server))
         return;
-    bool answers = waiting && conn->clc_from_server != from_server && (declines || type == next);
-    bool certain = !declines || !arrival->span || message->proven.is_next;
-    if (answers && !certain) {
-        waiting->is_doubtful = true;
-    } else if (answers) {
-        smcr_state_exchange_close(arrival, waiting);
-        waiting->step = smcr_wire_clc_step(conn->clc_asked, type);
-    }
+    if (answers_step(conn, waiting, type, from_server))
+        end_step(arrival, conn, waiting, message);
     conn->clc_step = 0;
     if (type == SMCR_CLC_PROPOSAL || type == SMCR_CLC_ACCEPT) {
         arrival->record->asks = smcr_state_exchange_open(arrival);
@@ -323,27 +452,54 @@ take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_
 
 /* ---- the message ---- */
 
-/* The type of what its sender is to send next: a message of an unknown type stands in its place. */
+/* The CLC type that the sender has to send next. A message of an unknown type stands in its
+ * place. */
 static unsigned
-due(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+next_clc_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     if (smcr_arrival_role(arrival))
         return SMCR_CLC_ACCEPT;
     return conn->clc_types & 1U << SMCR_CLC_PROPOSAL ? SMCR_CLC_CONFIRM : SMCR_CLC_PROPOSAL;
 }
 
-/* Whether an Accept or Confirm of the wrong side is the other one of the two, which is due: it has
- * come where that has to come, and does not name a queue pair of the other side. */
+/* Whether a message of the sender is due now: the message before the due one has come, and the due
+ * one has not. */
 static bool
-is_due(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
+is_turn_of_sender(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    unsigned before = 1U << (next_clc_type(arrival, conn) - 1), types = conn->clc_types;
+
+    return types & before && !(types & before << 1);
+}
+
+/* Whether the queue pair in the message is certainly one of the other side. */
+static bool
+names_qp_of_peer(const smcr_arrival_t *arrival, const smcr_clc_t *clc)
 {
     smcr_ib_qp_key_t key = smcr_qp_key(clc->u.accept.gid, clc->u.accept.qpn);
-    unsigned before = 1U << (due(arrival, conn) - 1), types = conn->clc_types;
     const smcr_qp_t *other = smcr_qp_of_role(arrival->state, &key, !smcr_arrival_role(arrival));
 
+    return other && smcr_evidence_knows_server(other->link->lgr);
+}
+
+/* Whether an Accept of the client, or a Confirm of the server, has only the wrong type: its sender
+ * had to send the other one of the two now, and the message names no queue pair of its peer. */
+static bool
+has_only_wrong_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
+{
     return smcr_wire_clc_agrees(clc->header.type) && smcr_wire_clc_names_qp(clc) &&
-           types & before && !(types & before << 1) &&
-           !(other && smcr_evidence_knows_server(other->link->lgr));
+           is_turn_of_sender(arrival, conn) && !names_qp_of_peer(arrival, clc);
+}
+
+/* Whether the other side of the connection has to send messages of this type: the client sends
+ * Proposal and Confirm, the server the Accept. (3.5.1) */
+static bool
+has_wrong_sender(const smcr_conn_t *conn, uint8_t type, bool from_server)
+{
+    bool has_one_sender = type >= SMCR_CLC_PROPOSAL && type <= SMCR_CLC_CONFIRM;
+
+    return has_one_sender && smcr_evidence_tcp_knows_client(conn) &&
+           (type == SMCR_CLC_ACCEPT) != from_server;
 }
 
 static void
@@ -353,7 +509,8 @@ take_in_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rul
     uint8_t type = clc->header.type;
 
     if (!message->proven.is_repeat) {
-        conn->clc_types |= (uint8_t)(1U << (type <= SMCR_CLC_DECLINE ? type : due(arrival, conn)));
+        unsigned step = type <= SMCR_CLC_DECLINE ? type : next_clc_type(arrival, conn);
+        conn->clc_types |= (uint8_t)(1U << step);
         smcr_evidence_tcp_take(arrival, conn);
     }
     if (type == SMCR_CLC_PROPOSAL) {
@@ -378,12 +535,10 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->conn = conn;
     arrival->record->direction = from_server;
-    /* only the client sends Proposal and Confirm, and only the server Accept */
-    bool wrong_sender = smcr_evidence_tcp_knows_client(conn) && type >= SMCR_CLC_PROPOSAL &&
-                        type <= SMCR_CLC_CONFIRM && (type == SMCR_CLC_ACCEPT) != from_server;
-    bool means_it = !wrong_sender || is_due(arrival, conn, clc); /* but for its type */
+    bool wrong_sender = has_wrong_sender(conn, type, from_server);
+    bool means_it = !wrong_sender || has_only_wrong_type(arrival, conn, clc);
     if (wrong_sender)
-        meant.header.type = (uint8_t)due(arrival, conn);
+        meant.header.type = (uint8_t)next_clc_type(arrival, conn);
     smcr_rules_clc_t message = {.clc = means_it ? &meant : NULL,
                                 .proven = smcr_evidence_of_clc(arrival, conn),
                                 .wrong_sender = wrong_sender};
@@ -393,13 +548,13 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
         return;
     }
     take_in_step(arrival, conn, &message);
-    message.qp = place(arrival, conn, &meant);
+    message.qp = place_agreement(arrival, conn, &meant);
     if (message.qp)
         smcr_rules_clc(SMCR_RULES_PLACED, arrival, conn, &message);
     take_in_message(arrival, conn, &message);
     if (message.qp)
         smcr_rules_clc(SMCR_RULES_LEARNED, arrival, conn, &message);
-    /* as TCP has it, whatever the link says */
+    /* the direction of the TCP segment, also where the link says otherwise */
     arrival->record->direction = conn->no_roles ? SMCR_LGR_SIDE_UNKNOWN : from_server;
 }
 
@@ -418,20 +573,37 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
     return conn;
 }
 
+/* Which segments of the handshake have come, and whether they had the option. */
+static void
+note_option(smcr_conn_t *conn, const smcr_state_syn_t *syn)
+{
+    conn->synack |= syn->answer;
+    conn->option_synack |= syn->option && syn->answer;
+    conn->option_syn |= syn->option && !syn->answer;
+}
+
+/* Whether the client has offered SMC, and the connection has not fallen back to TCP. */
+static bool
+may_use_smcr(const smcr_conn_t *conn)
+{
+    return conn->option_syn && !conn->fallback.kind;
+}
+
+/* The first SYN-ACK decides. Without the option it refuses SMC, if the SYN had the option. CLC that
+ * has come before the SYN or SYN-ACK belongs to this handshake, and the segment to an earlier
+ * one. */
 void
 smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *syn)
 {
-    bool again = conn->synack;
+    bool is_first_answer = syn->answer && !conn->synack;
 
     smcr_state_learns(state, syn->when.frame);
     if (syn->option)
         smcr_conn_pass(conn, syn->when);
-    if (!conn->clc_types) /* else it is of an earlier handshake, seen again */
+    if (!conn->clc_types)
         smcr_evidence_tcp_begins(conn, syn->answer, syn->first);
-    conn->synack |= syn->answer;
-    conn->option_synack |= syn->option && syn->answer;
-    conn->option_syn |= syn->option && !syn->answer;
-    if (syn->answer && !syn->option && !again && conn->option_syn && !conn->fallback.kind)
+    note_option(conn, syn);
+    if (is_first_answer && !syn->option && may_use_smcr(conn))
         fall_back(conn, SMCR_FALLBACK_NO_OPTION, syn->when.frame);
 }
 
@@ -443,6 +615,18 @@ smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, bool by_server, uin
         conn->clc_end[by_server] = frame;
 }
 
+/* Whether a Decline after the Confirm may be missing: CLC is not whole, and no CDC message shows
+ * that the connection uses RDMA. */
+static bool
+may_have_been_declined(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool clc_is_whole)
+{
+    bool has_cdc = conn->side[0].cdc_frame || conn->side[1].cdc_frame;
+
+    return conn->confirm_frame && arrival->span && !clc_is_whole && !has_cdc;
+}
+
+/* Application data on TCP shows that the connection does not use SMC-R, unless a Confirm has come:
+ * a host with SMC-R sends none on TCP. */
 void
 smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server)
 {
@@ -452,8 +636,7 @@ smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_
     arrival->record->direction = from_server;
     smcr_rules_tcp_data(arrival, conn);
     bool whole = !conn->cut_clc && smcr_evidence_tcp_is_whole(arrival, conn);
-    bool declined = conn->confirm_frame && arrival->span && !whole && !conn->side[0].cdc_frame &&
-                    !conn->side[1].cdc_frame;
+    bool declined = may_have_been_declined(arrival, conn, whole);
     if (conn->fallback.kind || (conn->confirm_frame && !declined))
         return;
     fall_back(conn, asked || declined ? SMCR_FALLBACK_NO_ANSWER : SMCR_FALLBACK_NO_CLC,

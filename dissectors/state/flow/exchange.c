@@ -1,17 +1,21 @@
-/* Finds for each response its request. A message is judged: does it cross another one, was it
- * answered before it came? It is placed: with the request that it answers. Then the exchange begins
- * or ends.
+/* Finds the request of each response: LLC messages, and steps of the CLC handshake (RFC 7609 3.5,
+ * A.3).
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * An LLC message passes three steps. Judge it: does it cross another request, was it answered
+ * before it came? Place it: with the request that it answers. Then the exchange begins or ends.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later / */
 
-#include "message_flow.h"
+#include "exchange.h"
+#include "state/model/store.h"
+#include "state/rules/links/links.h"
 
-#define PENDING_MAX 64  /* open exchanges of a link group */
-#define ANSWERED_MAX 8 /* the last ones of a link group that are over */
-#define WAIT 5 /* seconds: the longest time that Linux waits (smc_llc.h) */
+#define PENDING_MAX 64 /* open exchanges that are kept of a link group */
+#define ANSWERED_MAX 8 /* ended exchanges that are kept of a link group, the last ones */
+#define WAIT 5         /* seconds: the longest time that Linux waits for a response (smc_llc.h) */
 
-/* Whether the message was on its way before the capture has it; CLC is not. */
+/* Whether the message was sent before the frame in which the capture has it, as in a
+ * retransmission. Of CLC this is not known. */
 static bool
 was_sent_before(const smcr_arrival_t *arrival)
 {
@@ -37,40 +41,44 @@ smcr_state_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchan
     arrival->record->answers = exchange;
 }
 
-/* Whether nobody waits any more at `now` for the other half of what came at `time`. */
+/* Whether nobody waits at `now` for the other half of an exchange whose first half came at `time`;
+ * both nanoseconds since the epoch. */
 static bool
 is_given_up(uint64_t now, uint64_t time)
 {
     return now > time + WAIT * SMCR_TIME_SECOND;
 }
 
+/* Which open exchange is wanted. */
 typedef struct {
-    uint8_t type;
-    int requester;
-    const uint32_t *key;  /* NULL: any */
-    const smcr_qp_t *qp;  /* of the requester, on the link that carried it; NULL: on any */
-    uint64_t now;         /* those that were given up by then do not count; 0: all do */
-    unsigned count;       /* how many there are; find() tells */
+    uint8_t type;        /* enum smcr_llc_type, of version 1 */
+    int requester;       /* side of the link group */
+    const uint32_t *key; /* as in smcr_exchange_request_t; NULL: any */
+    const smcr_qp_t *qp; /* of the requester, on the link that carried the request; NULL: any */
+    uint64_t now;        /* requests that were given up by then do not count; 0: all count */
+    unsigned count;      /* how many exchanges there are; find_open_request() writes it */
 } wanted_t;
 
 static bool
-fits(const smcr_exchange_request_t *request, const wanted_t *wanted)
+is_wanted(const smcr_exchange_request_t *request, const wanted_t *wanted)
 {
-    return request->type == wanted->type && request->requester == wanted->requester &&
-           (!wanted->key || request->key == *wanted->key) &&
-           (!wanted->qp || request->answered.qp == wanted->qp) &&
+    bool is_alike = request->type == wanted->type && request->requester == wanted->requester;
+    bool has_key = !wanted->key || request->key == *wanted->key;
+    bool is_on_link = !wanted->qp || request->answered.qp == wanted->qp;
+
+    return is_alike && has_key && is_on_link &&
            !is_given_up(wanted->now, request->exchange.request_time);
 }
 
-/* The last open exchange that is wanted, NULL: there is none. */
+/* The last open exchange that is wanted; NULL: there is none. */
 static smcr_exchange_request_t *
-find(const smcr_lgr_t *lgr, wanted_t *wanted)
+find_open_request(const smcr_lgr_t *lgr, wanted_t *wanted)
 {
     smcr_exchange_request_t *found = NULL;
 
     wanted->count = 0;
     SMCR_LIST_EACH_BACK(smcr_exchange_request_t *, request, lgr->pending) {
-        if (!fits(request, wanted))
+        if (!is_wanted(request, wanted))
             continue;
         found = found ? found : request;
         wanted->count++;
@@ -78,40 +86,62 @@ find(const smcr_lgr_t *lgr, wanted_t *wanted)
     return found;
 }
 
-/* What the message answers; NULL when that is not known for sure. A host begins no exchange before
- * the one before it is over. So requests that are open side by side are told apart by their link;
- * but where they have waited for too long, the last one counts. On another link nothing but a wish
- * is answered (3.3), unless the capture shows that no request is absent on this one. */
+/* The open request that the message may answer, in this order: on the link of the message, on
+ * another link, and among requests that have waited for too long, where the last one counts. On
+ * another link only a wish is answered (3.3); so `same_link` is set for a response, unless the
+ * capture shows that no request is missing on its own link. */
+static smcr_exchange_request_t *
+find_candidate(const smcr_exchange_message_t *message, wanted_t *wanted, bool same_link)
+{
+    const smcr_lgr_t *lgr = message->lgr;
+    smcr_exchange_request_t *request = find_open_request(lgr, wanted);
+
+    same_link |= message->response && smcr_doubt_link(message->arrival, message->link).kind;
+    if (wanted->count == 0 && !same_link) {
+        wanted->qp = NULL;
+        request = find_open_request(lgr, wanted);
+    }
+    if (wanted->count == 0) {
+        wanted->now = 0;
+        request = find_open_request(lgr, wanted);
+        wanted->count = 1;
+    }
+    return request;
+}
+
+/* Whether no other message can have answered the request before this one. A link has only one
+ * CONFIRM LINK, so its response is certain. */
+static bool
+is_first_answer(const smcr_exchange_message_t *message, const smcr_exchange_request_t *request)
+{
+    const smcr_arrival_t *arrival = message->arrival;
+
+    if (request->type == SMCR_LLC_CONFIRM_LINK && request->answered.qp == arrival->qp)
+        return true;
+    return smcr_evidence_is_first_answer(arrival, &request->answered);
+}
+
+/* The request of this type that the message certainly answers; NULL: none. `key`: that of the
+ * request; NULL: any. `same_link`: only a request on the link of the message. A host begins no
+ * exchange before the last one of its type is over. So of two requests that are open side by side,
+ * each is on a link of its own, and an answer that may belong to both is certain for neither. */
 static smcr_exchange_request_t *
 find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32_t *key,
               bool same_link)
 {
     const smcr_arrival_t *arrival = message->arrival;
-    const smcr_lgr_t *lgr = message->lgr;
     wanted_t wanted = {type, !message->side, key, arrival->qp, arrival->when.time, 0};
-    smcr_exchange_request_t *request = find(lgr, &wanted);
+    smcr_exchange_request_t *request = find_candidate(message, &wanted, same_link);
+    bool is_only = request && wanted.count == 1 && !request->exchange.is_doubtful;
 
-    same_link |= message->response && smcr_doubt_link(arrival, message->link).kind;
-    if (wanted.count == 0 && !same_link) {
-        wanted.qp = NULL;
-        request = find(lgr, &wanted);
-    }
-    if (wanted.count == 0) {
-        wanted.now = 0;
-        request = find(lgr, &wanted);
-        wanted.count = 1;
-    }
-    bool told = request && wanted.count == 1 && !request->exchange.is_doubtful;
-    /* a link has one CONFIRM LINK */
-    bool only = type == SMCR_LLC_CONFIRM_LINK && told && request->answered.qp == arrival->qp;
-    return only || (told && smcr_evidence_is_first_answer(arrival, &request->answered)) ? request
-                                                                                        : NULL;
+    return is_only && is_first_answer(message, request) ? request : NULL;
 }
 
-/* The message that arrives ends the exchange; `what` it does, and `came`, are for the rules. */
+/* The message ends the exchange. For the rules: `what` the message does, and `came`, which will say
+ * whether another request of the response has come (smcr_lgr_unasked_t); NULL: nothing. */
 static void
-answer(const smcr_exchange_message_t *message, smcr_exchange_request_t *request,
-       smcr_rules_happening_t what, const bool *came)
+end_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *request,
+             smcr_rules_happening_t what, const bool *came)
 {
     smcr_lgr_t *lgr = message->lgr;
     bool by_response = what == SMCR_RULES_ANSWERED;
@@ -124,15 +154,16 @@ answer(const smcr_exchange_message_t *message, smcr_exchange_request_t *request,
     smcr_rules_exchange(what, message, &(smcr_rules_exchange_t){request, came});
 }
 
-/* The message may answer any of these: nobody will know. */
+/* The message may answer any open request of this type, and nobody will know which. Those that it
+ * certainly ends, with its key or because the server obeys, leave the list. */
 static void
-give_up(const smcr_exchange_message_t *message, uint8_t type)
+give_up_requests(const smcr_exchange_message_t *message, uint8_t type)
 {
     wmem_list_t *pending = message->lgr->pending;
     wanted_t wanted = {.type = type, .requester = !message->side};
 
     SMCR_LIST_EACH(smcr_exchange_request_t *, request, pending) {
-        if (!fits(request, &wanted))
+        if (!is_wanted(request, &wanted))
             continue;
         request->exchange.is_doubtful = true;
         if (request->key == message->key || !message->response)
@@ -140,10 +171,10 @@ give_up(const smcr_exchange_message_t *message, uint8_t type)
     }
 }
 
-/* A client's DELETE LINK and its two ways to ask for a link have no response: the server begins
- * the exchange itself. `doubtful`: or it has begun that before. */
+/* A client's DELETE LINK, its ADD LINK and its REQUEST ADD LINK have no response: the server begins
+ * an exchange of its own instead. `doubtful`: or it has begun this exchange before. */
 static void
-answer_client(const smcr_exchange_message_t *message, bool doubtful)
+obey_client(const smcr_exchange_message_t *message, bool doubtful)
 {
     const uint8_t wishes[] = {message->type, SMCR_LLC_REQ_ADD_LINK};
     unsigned count = message->type == SMCR_LLC_ADD_LINK ? 2 : message->type == SMCR_LLC_DELETE_LINK;
@@ -151,23 +182,24 @@ answer_client(const smcr_exchange_message_t *message, bool doubtful)
 
     for (unsigned i = 0; i < count && !asked && message->lgr->server == message->side; i++)
         if (doubtful)
-            give_up(message, wishes[i]);
+            give_up_requests(message, wishes[i]);
         else
             asked = find_answered(message, wishes[i], NULL, false);
     if (asked)
-        answer(message, asked, SMCR_RULES_OBEYED, NULL);
+        end_exchange(message, asked, SMCR_RULES_OBEYED, NULL);
 }
 
-/* Whether the message that arrives crosses the open request: its sender had not seen that when it
- * sent, nor answered it in a message that the capture lacks. */
+/* Whether the message crosses the open request: its sender had neither seen the request when it
+ * sent the message, nor answered it in a message that the capture does not have. */
 static bool
-crosses(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open)
+crosses_request(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open)
 {
     return smcr_doubt_seen(arrival, open->exchange.request_time, open->acked).kind ==
                SMCR_DOUBT_UNSEEN && smcr_evidence_is_first_answer(arrival, &open->answered);
 }
 
-/* Whether the request may have been seen before: an acknowledgement of its own is absent. */
+/* Whether the responder may have seen the request when it sent its message: the capture has no
+ * acknowledgement of the request alone, so an earlier one may be missing. */
 static bool
 may_be_seen(const smcr_doubt_proof_t *claim)
 {
@@ -179,7 +211,8 @@ may_be_seen(const smcr_doubt_proof_t *claim)
            ack.acks.frame != open->exchange.request_frame;
 }
 
-/* The message crosses the request, or asks for the very same thing, unless the request was seen. */
+/* Reports that the message crosses the request, or, `same`, asks for the same thing; unless a later
+ * acknowledgement shows that its sender had seen the request. */
 static void
 tell_crossing(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, bool same)
 {
@@ -194,14 +227,21 @@ tell_crossing(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open
                    open->exchange.request_frame)->claim = doubt.claim;
 }
 
-/* A client's wish that crosses with the server's request for the very same thing: the request is
- * the answer, though it came before (3.5.5.3.1, 3.5.5.3.2). */
+/* Whether messages of the type ask for a new link. */
+static bool
+asks_for_link(uint8_t type)
+{
+    return type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_REQ_ADD_LINK;
+}
+
+/* A client asks for what the server has just requested itself: to add or to delete a link. The
+ * server's request is the answer, though it came before (3.5.5.3.1, 3.5.5.3.2). */
 static bool
 crosses_server(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_lgr_t *lgr = message->lgr;
-    bool wants_link = message->type == SMCR_LLC_ADD_LINK || message->type == SMCR_LLC_REQ_ADD_LINK;
+    bool wants_link = asks_for_link(message->type);
 
     if (lgr->server != !message->side || (!wants_link && message->type != SMCR_LLC_DELETE_LINK))
         return false;
@@ -209,28 +249,32 @@ crosses_server(const smcr_exchange_message_t *message)
         .type = wants_link ? SMCR_LLC_ADD_LINK : SMCR_LLC_DELETE_LINK,
         .requester = lgr->server,
     };
-    const smcr_exchange_request_t *open = find(lgr, &wanted);
-    if (!open || !crosses(arrival, open))
+    const smcr_exchange_request_t *open = find_open_request(lgr, &wanted);
+    if (!open || !crosses_request(arrival, open))
         return false;
     tell_crossing(arrival, open, true);
     return true;
 }
 
-/* RKeys must not change while links do, nor the other way round (3.5.5.3). */
+/* Whether two requests of these types must not be open at the same time: RKeys must not change
+ * while links do (3.5.5.3). */
+static bool
+exclude_each_other(uint8_t one, uint8_t other)
+{
+    return (smcr_exchange_changes_links(one) && smcr_exchange_changes_rkeys(other)) ||
+           (smcr_exchange_changes_rkeys(one) && smcr_exchange_changes_links(other));
+}
+
+/* Reports the first open request of the peer that the message excludes and crosses. */
 static void
 tell_collision(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
-    const smcr_lgr_t *lgr = message->lgr;
-    bool changes_links = smcr_exchange_changes_links(message->type);
-    bool changes_rkeys = smcr_exchange_changes_rkeys(message->type);
 
-    SMCR_LIST_EACH(const smcr_exchange_request_t *, open, lgr->pending) {
-        bool collide =
-            (changes_links && smcr_exchange_changes_rkeys(open->type)) ||
-            (changes_rkeys && smcr_exchange_changes_links(open->type));
+    SMCR_LIST_EACH(const smcr_exchange_request_t *, open, message->lgr->pending) {
         bool by_peer = open->requester != message->side && !open->exchange.is_doubtful;
-        if (!collide || !by_peer || !crosses(arrival, open))
+        if (!by_peer || !exclude_each_other(message->type, open->type) ||
+            !crosses_request(arrival, open))
             continue;
         tell_crossing(arrival, open, false);
         return;
@@ -242,19 +286,21 @@ static bool
 answers_deletion(const smcr_exchange_message_t *message)
 {
     const smcr_lgr_t *lgr = message->lgr;
-    bool client = lgr->server == !message->side;
-    smcr_exchange_request_t *asked =
-        client && message->type == SMCR_LLC_DELETE_LINK && message->all_links
-            ? find_answered(message, message->type, &message->key, false) : NULL;
+    bool by_client = lgr->server == !message->side;
+    bool deletes_all = message->type == SMCR_LLC_DELETE_LINK && message->all_links;
+    smcr_exchange_request_t *asked = NULL;
 
+    if (by_client && deletes_all)
+        asked = find_answered(message, message->type, &message->key, false);
     if (asked)
-        answer(message, asked, SMCR_RULES_REPEATED, NULL);
+        end_exchange(message, asked, SMCR_RULES_REPEATED, NULL);
     return asked != NULL;
 }
 
 /* ---- responses that the capture has before their requests ---- */
 
-/* `link` has to carry the request; NULL: any may. Returns what tells whether it has come. */
+/* Keeps a response whose request may still come, on `link`; NULL: on any link. Returns a flag that
+ * will be set when the request has come. */
 static const bool *
 keep_unasked(const smcr_exchange_message_t *message, const smcr_link_t *link)
 {
@@ -274,29 +320,46 @@ keep_unasked(const smcr_exchange_message_t *message, const smcr_link_t *link)
     return came;
 }
 
-/* Whether the response may have come before the request, in the capture: a moment before, or at any
- * time where the capture is in disorder. */
+/* The request of a kept response has come. */
+static void
+note_request(const smcr_lgr_unasked_t *unasked)
+{
+    if (unasked->came)
+        *unasked->came = true;
+}
+
+/* Whether the kept response, of this type and to this side, may answer the request: it came at most
+ * a second before, or at any time where the capture is in disorder. */
 static bool
-came_before(const smcr_exchange_message_t *message)
+may_answer(const smcr_lgr_unasked_t *unasked, const smcr_exchange_message_t *message)
+{
+    const smcr_arrival_t *arrival = message->arrival;
+    bool in_time = arrival->when.time <= unasked->time + SMCR_TIME_SECOND ||
+                   arrival->state->is_disordered;
+    bool on_link = !unasked->link || unasked->link == message->link;
+
+    return unasked->is_open && in_time && unasked->key == message->key && on_link;
+}
+
+/* Whether the capture has the response before its request. A request that comes within a
+ * millisecond after a response may be its request even if the response does not echo it as it
+ * should: the capture may have the two in the wrong order. */
+static bool
+came_after_response(const smcr_exchange_message_t *message)
 {
     smcr_lgr_t *lgr = message->lgr;
-    bool disordered = message->arrival->state->is_disordered;
+    uint64_t now = message->arrival->when.time;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(lgr->unasked); i++) {
         smcr_lgr_unasked_t *unasked = &lgr->unasked[i];
-        uint64_t now = message->arrival->when.time;
-        bool alike = unasked->type == message->type && unasked->requester == message->side;
-        /* the request comes right behind the response: the capture may have the two in the wrong
-         * order, and the response not repeat what it should */
-        if (alike && unasked->came && now < unasked->time + SMCR_TIME_MILLISECOND)
-            *unasked->came = true;
-        if (!alike || !unasked->is_open ||
-            (now > unasked->time + SMCR_TIME_SECOND && !disordered) ||
-            unasked->key != message->key || (unasked->link && unasked->link != message->link))
+        if (unasked->type != message->type || unasked->requester != message->side)
+            continue;
+        if (now < unasked->time + SMCR_TIME_MILLISECOND)
+            note_request(unasked);
+        if (!may_answer(unasked, message))
             continue;
         unasked->is_open = false;
-        if (unasked->came)
-            *unasked->came = true;
+        note_request(unasked);
         if (!unasked->link)
             return true;
     }
@@ -305,7 +368,8 @@ came_before(const smcr_exchange_message_t *message)
 
 /* ---- requests ---- */
 
-/* The request has come too late. What is taken for the answer to one behind it may be its own. */
+/* The request has come too late: the response that was paired with a later request of the type may
+ * be its own. */
 static void
 doubt_answers(const smcr_exchange_message_t *message)
 {
@@ -319,12 +383,38 @@ doubt_answers(const smcr_exchange_message_t *message)
     }
 }
 
+/* Whether the message is a client's wish for a link: its ADD LINK names no queue pair. Where nobody
+ * knows which side the client is, the queue pair tells. */
+static bool
+is_link_wish(const smcr_exchange_message_t *message)
+{
+    bool by_client = message->lgr->server == !message->side;
+
+    if (message->type != SMCR_LLC_ADD_LINK)
+        return false;
+    return by_client ||
+           (!smcr_evidence_knows_server(message->lgr) && !message->llc->u.add_link.qpn);
+}
+
+/* Whether a correct peer may leave the request without an answer. After the server's DELETE LINK
+ * for all links the group is gone. The server does not have to add the link that a client asks for.
+ * (3.5.4, 3.5.5.3) */
+static bool
+needs_no_response(const smcr_exchange_message_t *message)
+{
+    bool by_client = message->lgr->server == !message->side;
+    bool ends_group = message->all_links && !by_client;
+
+    return ends_group || message->type == SMCR_LLC_REQ_ADD_LINK || is_link_wish(message);
+}
+
+/* Opens an exchange. The responder may have sent up to its highest request so far without having
+ * seen this one: `answered` is that point of its flow. */
 static smcr_exchange_request_t *
 new_request(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     smcr_qp_t *peer = smcr_qp_peer(arrival->qp);
-    bool by_client = message->lgr->server == !message->side;
     smcr_exchange_request_t *request = smcr_state_alloc0(arrival->state, sizeof *request);
 
     *request = (smcr_exchange_request_t){
@@ -340,16 +430,19 @@ new_request(const smcr_exchange_message_t *message)
         .orderly = message->type == SMCR_LLC_DELETE_LINK &&
                    message->llc->flags & SMCR_LLC_FLAG_ORDERLY,
     };
-    bool wishes = by_client || (!smcr_evidence_knows_server(message->lgr) &&
-                                message->type == SMCR_LLC_ADD_LINK &&
-                                !message->llc->u.add_link.qpn); /* a client's wish for a link */
-    /* nobody needs to answer the server's DELETE LINK for all links: the group is gone. Nor is the
-     * server to do what the client asks for, a link (3.5.4, 3.5.5.3) */
-    request->exchange.is_optional = (message->all_links && !by_client) ||
-                                    message->type == SMCR_LLC_REQ_ADD_LINK ||
-                                    (message->type == SMCR_LLC_ADD_LINK && wishes);
+    request->exchange.is_optional = needs_no_response(message);
     smcr_list_keep(message->lgr->pending, request, PENDING_MAX);
     return request;
+}
+
+/* The capture may have the response before this request. In a capture in disorder the response may
+ * also still come, and nobody will know which request it answers. */
+static void
+take_in_late_request(const smcr_exchange_message_t *message)
+{
+    if (message->arrival->state->is_disordered)
+        new_request(message)->exchange.is_doubtful = true;
+    doubt_answers(message);
 }
 
 void
@@ -360,14 +453,13 @@ smcr_state_exchange_request(const smcr_exchange_message_t *message)
 
     if (crosses_server(message))
         return;
-    bool answered = came_before(message) || (disordered && !smcr_doubt_is_in_time(arrival));
+    bool answered =
+        came_after_response(message) || (disordered && !smcr_doubt_is_in_time(arrival));
     if (!answered && answers_deletion(message))
         return;
-    answer_client(message, answered);
-    if (answered && disordered) /* or its response is still to come: nobody knows whose it is */
-        new_request(message)->exchange.is_doubtful = true;
+    obey_client(message, answered);
     if (answered) {
-        doubt_answers(message);
+        take_in_late_request(message);
         return;
     }
     tell_collision(message);
@@ -381,8 +473,8 @@ smcr_state_exchange_request(const smcr_exchange_message_t *message)
 
 /* ---- second answers ---- */
 
-/* The last request whose answer the message repeats; NULL: there is none, or the capture
- * lacks a packet of the requester since, which may be another request. */
+/* The last request that was answered before with the key of the message. NULL: there is none, or a
+ * packet of the requester is missing since, which may be another request. */
 static const smcr_exchange_request_t *
 find_answered_before(const smcr_exchange_message_t *message)
 {
@@ -390,16 +482,17 @@ find_answered_before(const smcr_exchange_message_t *message)
     wanted_t wanted = {.type = message->type, .requester = !message->side, .key = &message->key};
 
     SMCR_LIST_EACH_BACK(const smcr_exchange_request_t *, request, lgr->answered) {
-        if (fits(request, &wanted))
+        if (is_wanted(request, &wanted))
             return smcr_evidence_holds(&request->asked) ? request : NULL;
     }
     return NULL;
 }
 
-/* A peer that has accepted ADD LINK, and then rejects it, takes that back. Of other messages nobody
- * knows whether they answer again, or answer a request that the capture lacks. */
+/* Whether the message rejects an ADD LINK that its sender has accepted before: it takes its consent
+ * back, and the exchange has a second answer. Other messages may answer a request that the capture
+ * does not have, so nobody knows whether they are second answers. */
 static bool
-is_second_answer(const smcr_exchange_message_t *message)
+take_back_consent(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_exchange_request_t *before = message->rejects ? find_answered_before(message) : NULL;
@@ -425,18 +518,20 @@ smcr_state_exchange_lacks_flag(const smcr_exchange_message_t *message)
     const smcr_llc_t *llc = message->llc;
     wanted_t wanted = {.type = message->type,
                        .requester = lgr->server,
-                       .key = &message->key, .qp = message->arrival->qp};
-    bool is_servers = message->type == SMCR_LLC_CONFIRM_LINK ||
-                      message->type == SMCR_LLC_ADD_LINK_CONT ||
-                      (message->type == SMCR_LLC_ADD_LINK && llc->u.add_link.qpn);
+                       .key = &message->key,
+                       .qp = message->arrival->qp};
+    bool is_of_server = message->type == SMCR_LLC_CONFIRM_LINK ||
+                        message->type == SMCR_LLC_ADD_LINK_CONT ||
+                        (message->type == SMCR_LLC_ADD_LINK && llc->u.add_link.qpn);
 
-    return !message->response && is_servers && lgr->server == !message->side && find(lgr, &wanted);
+    bool by_client = lgr->server == !message->side;
+    return !message->response && is_of_server && by_client && find_open_request(lgr, &wanted);
 }
 
-/* Whether another response of this kind, whose request is not known, has come just now: the two
- * may be mixed up. */
+/* Whether another response of this type, whose request is missing, has come within the time that
+ * Linux waits: nobody knows which of the two a request belongs to. */
 static bool
-is_another_unasked(const smcr_exchange_message_t *message)
+has_other_unasked(const smcr_exchange_message_t *message)
 {
     const smcr_lgr_t *lgr = message->lgr;
 
@@ -450,6 +545,30 @@ is_another_unasked(const smcr_exchange_message_t *message)
     return false;
 }
 
+/* The response ends the exchange of its request. If that went over another link, the request of the
+ * response's own link may still come. */
+static void
+end_by_response(const smcr_exchange_message_t *message, smcr_exchange_request_t *request)
+{
+    bool elsewhere = request->asked.qp->link != message->link;
+
+    end_exchange(message, request, SMCR_RULES_ANSWERED,
+                 elsewhere ? keep_unasked(message, message->link) : NULL);
+}
+
+/* The capture has no request that the response certainly answers: it may answer any open one, and
+ * its request may still come. Returns what tells that it has come; NULL: another such response
+ * waits. */
+static const bool *
+keep_response(const smcr_exchange_message_t *message)
+{
+    bool has_other = has_other_unasked(message);
+
+    give_up_requests(message, message->type);
+    const bool *came = keep_unasked(message, NULL);
+    return has_other ? NULL : came;
+}
+
 bool
 smcr_state_exchange_response(const smcr_exchange_message_t *message,
                              const smcr_exchange_request_t **answered)
@@ -457,24 +576,23 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message,
     smcr_exchange_request_t *request = find_answered(message, message->type, &message->key, false);
     wanted_t wanted = {.type = message->type, .requester = !message->side, .key = &message->key};
     smcr_rules_exchange_t unclear = {NULL, NULL};
-    bool open = find(message->lgr, &wanted) != NULL;
-    bool again = !request && !open && is_second_answer(message);
+    bool open = find_open_request(message->lgr, &wanted) != NULL;
 
-    if (!request && !open && !again) /* or one on its link that it does not repeat */
+    *answered = NULL;
+    if (!request && !open) {
+        if (take_back_consent(message)) {
+            smcr_rules_exchange(SMCR_RULES_UNCLEAR, message, &unclear);
+            return true;
+        }
+        /* a request on the same link whose key the response does not echo */
         request = find_answered(message, message->type, NULL, true);
+    }
     *answered = request;
     if (request) {
-        bool elsewhere = request->asked.qp->link != message->link;
-        answer(message, request, SMCR_RULES_ANSWERED,
-               elsewhere ? keep_unasked(message, message->link) : NULL);
+        end_by_response(message, request);
         return true;
     }
-    if (!again) { /* the capture has no request that the response certainly answers */
-        bool another = is_another_unasked(message);
-        give_up(message, message->type);
-        const bool *came = keep_unasked(message, NULL);
-        unclear.came = another ? NULL : came;
-    }
-    smcr_rules_exchange(open || again ? SMCR_RULES_UNCLEAR : SMCR_RULES_UNASKED, message, &unclear);
-    return open || again;
+    unclear.came = keep_response(message);
+    smcr_rules_exchange(open ? SMCR_RULES_UNCLEAR : SMCR_RULES_UNASKED, message, &unclear);
+    return open;
 }

@@ -3,8 +3,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "message_flow.h"
-#include "packet_flow.h"
+#include "orphan.h"
+#include "write.h"
+#include "state/evidence/evidence.h"
+#include "state/model/store.h"
 
 #define UNKNOWN_QPS_MAX 1024      /* queue pairs */
 #define UNKNOWN_QP_PACKETS_MAX 64 /* of one of them */
@@ -31,7 +33,7 @@ new_orphan(const smcr_arrival_t *arrival)
 }
 
 static unknown_qp_t *
-unknown_qp_of(smcr_state_t *state, const smcr_ib_qp_key_t *key)
+get_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key)
 {
     unknown_qp_t *unknown_qp = wmem_map_lookup(state->unknown_qps, key);
 
@@ -44,9 +46,9 @@ unknown_qp_of(smcr_state_t *state, const smcr_ib_qp_key_t *key)
     return unknown_qp;
 }
 
-/* What tells full queue pairs apart: `address` are the last four bytes of the address or GID. */
+/* Key of a full queue pair. `address`: the last four bytes of its IP address or GID. */
 static uint64_t
-target_of(const uint8_t address[4], uint32_t qpn)
+full_qp_key(const uint8_t address[4], uint32_t qpn)
 {
     uint32_t tail;
 
@@ -54,9 +56,9 @@ target_of(const uint8_t address[4], uint32_t qpn)
     return (uint64_t)tail << 32 | qpn | UINT32_C(1) << 31; /* never 0 */
 }
 
-/* Index in `full_unknown_qps`. */
+/* Slot of the key in `full_unknown_qps`. */
 static unsigned
-full_slot(uint64_t target)
+full_qp_slot(uint64_t target)
 {
     return (target ^ target >> 56) % SMCR_STATE_FULL_UNKNOWN_QPS;
 }
@@ -69,8 +71,8 @@ smcr_state_ignores(const smcr_state_t *state, uint8_t opcode, const uint8_t addr
 
     if (wmem_map_size(state->qps) != 0)
         return false;
-    target = target_of(address, qpn);
-    return !smcr_ib_is_write(opcode) || state->full_unknown_qps[full_slot(target)] == target;
+    target = full_qp_key(address, qpn);
+    return !smcr_ib_is_write(opcode) || state->full_unknown_qps[full_qp_slot(target)] == target;
 }
 
 bool
@@ -82,10 +84,10 @@ smcr_state_unknown_qp_write(const smcr_arrival_t *arrival)
 
     if (!smcr_ib_is_write(roce->opcode))
         return false;
-    unknown_qp_t *unknown_qp = unknown_qp_of(state, &roce->target);
+    unknown_qp_t *unknown_qp = get_unknown_qp(state, &roce->target);
     if (!unknown_qp || wmem_list_count(unknown_qp->packets) >= UNKNOWN_QP_PACKETS_MAX) {
-        uint64_t target = target_of(roce->target.gid + SMCR_GID_LENGTH - 4, roce->target.qpn);
-        state->full_unknown_qps[full_slot(target)] = target;
+        uint64_t target = full_qp_key(roce->target.gid + SMCR_GID_LENGTH - 4, roce->target.qpn);
+        state->full_unknown_qps[full_qp_slot(target)] = target;
         return false;
     }
 
@@ -108,11 +110,13 @@ smcr_orphan_take_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key)
 
 /* In the order of PSNs; of one PSN, in that of frames. */
 static int
-compare(const void *one, const void *other)
+compare_orphans(const void *one, const void *other)
 {
     const smcr_orphan_t *a = one, *b = other;
 
-    return a->psn != b->psn ? (a->psn > b->psn ? 1 : -1) : (int)(a->when.frame - b->when.frame);
+    if (a->psn != b->psn)
+        return a->psn > b->psn ? 1 : -1;
+    return (int)(a->when.frame - b->when.frame);
 }
 
 void
@@ -127,7 +131,7 @@ smcr_orphan_add(const smcr_arrival_t *arrival)
         smcr_held_drop(arrival->state, ((smcr_orphan_t *)wmem_list_frame_data(oldest))->place);
         wmem_list_remove_frame(qp->orphans, oldest);
     }
-    wmem_list_insert_sorted(qp->orphans, new_orphan(arrival), compare);
+    wmem_list_insert_sorted(qp->orphans, new_orphan(arrival), compare_orphans);
     smcr_held_new(arrival, 0);
 }
 
@@ -142,9 +146,10 @@ arrival_of(const smcr_arrival_t *now, const smcr_orphan_t *orphan, smcr_record_t
                             .when = orphan->when, .sent = orphan->when, .record = gone};
 }
 
-/* Takes out the request's first packet, by PSN; NULL: there is none. The caller frees it. */
+/* Takes the first packet of the request, by PSN, out of the orphans. The caller frees it; NULL:
+ * there is none. */
 static smcr_orphan_t *
-next_of(smcr_qp_t *qp, const smcr_write_t *write)
+take_orphan_of(smcr_qp_t *qp, const smcr_write_t *write)
 {
     SMCR_LIST_EACH(smcr_orphan_t *, orphan, qp->orphans) {
         if (orphan->psn < write->first_psn || orphan->psn - write->first_psn >= write->packets)
@@ -161,7 +166,7 @@ smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write)
     smcr_qp_t *qp = arrival->qp;
     smcr_orphan_t *orphan;
 
-    while ((orphan = next_of(qp, write)) != NULL) {
+    while ((orphan = take_orphan_of(qp, write)) != NULL) {
         smcr_record_t gone;
         smcr_arrival_t then = arrival_of(arrival, orphan, &gone);
         smcr_write_place(&then, write);
@@ -194,10 +199,11 @@ smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_curso
     }
 }
 
-/* The first of the orphans that come without a gap before `psn`, the last of them the LAST of its
- * request; NULL when there are none. `*length` is what they carry. */
+/* A request without its first packet: the orphans that precede `psn` without a gap, the last of
+ * them a WRITE LAST. Returns its first orphan, and in `*length` the bytes that its orphans carry;
+ * NULL when there are none. Two copies of one PSN count once: the earlier one is passed over. */
 static wmem_list_frame_t *
-first_before(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
+find_headless_request(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
 {
     wmem_list_frame_t *first = NULL;
 
@@ -206,7 +212,7 @@ first_before(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
         const smcr_orphan_t *orphan = wmem_list_frame_data(at);
         uint8_t opcode = orphan->roce.opcode;
         bool last = opcode == SMCR_RC_WRITE_LAST || opcode == SMCR_RC_WRITE_LAST_IMMEDIATE;
-        if (orphan->psn >= psn) /* it came behind, or is another copy */
+        if (orphan->psn >= psn) /* it came after the message, or is another copy */
             continue;
         if (orphan->psn + 1 != psn || orphan->roce.has_reth || last != (first == NULL))
             break;
@@ -236,25 +242,20 @@ place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_t *orphan, smcr_co
     smcr_held_hand_on(arrival, smcr_place_rare(place)->held, conn, !arrival->qp->side);
 }
 
-void
-smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream,
-                uint64_t position)
+/* Places the orphans from the one at `at` up to the CDC message that arrives, the first of them at
+ * `position` of the stream. They are orphans no more. Of two copies, the later one counts. */
+static void
+place_headless_request(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream,
+                       uint64_t position, wmem_list_frame_t *at)
 {
     smcr_qp_t *qp = arrival->qp;
-    uint32_t length, room = smcr_ring_room(&stream->ring);
-    wmem_list_frame_t *at = qp->orphans ? first_before(qp, arrival->psn, &length) : NULL;
-
-    if (!at || room == 0 || position < stream->written + length)
-        return;
-    position -= length;
-    if (position % room + length > room)
-        return; /* a request does not go over the end of the element */
     smcr_orphan_t *orphan;
+
     while (at && (orphan = wmem_list_frame_data(at))->psn < arrival->psn) {
         wmem_list_frame_t *next = wmem_list_frame_next(at);
-        const smcr_orphan_t *behind = next ? wmem_list_frame_data(next) : NULL;
+        const smcr_orphan_t *following = next ? wmem_list_frame_data(next) : NULL;
 
-        if (!behind || behind->psn != orphan->psn) { /* else another copy comes */
+        if (!following || following->psn != orphan->psn) {
             place_orphan(arrival, orphan, conn, stream, position);
             position += orphan->place->length;
         }
@@ -262,6 +263,34 @@ smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t 
         wmem_free(arrival->state->scope, orphan);
         at = next;
     }
+}
+
+/* Whether a request of `length` bytes may end at `end` of the stream: its bytes have not been
+ * written yet, and it does not go over the end of the element (RFC 7609 4.2). */
+static bool
+may_end_at(const smcr_stream_t *stream, uint64_t end, uint32_t length)
+{
+    uint32_t room = smcr_ring_room(&stream->ring);
+
+    if (room == 0 || end < stream->written + length)
+        return false;
+    return (end - length) % room + length <= room;
+}
+
+/* A producer cursor is the end of the last request before its message. So the bytes of a request
+ * whose first packet, with the address, is missing end there, if its other packets come right
+ * before the message. */
+void
+smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream,
+                uint64_t position)
+{
+    smcr_qp_t *qp = arrival->qp;
+    uint32_t length = 0;
+    wmem_list_frame_t *first =
+        qp->orphans ? find_headless_request(qp, arrival->psn, &length) : NULL;
+
+    if (first && may_end_at(stream, position, length))
+        place_headless_request(arrival, conn, stream, position - length, first);
 }
 
 void
@@ -280,7 +309,7 @@ smcr_orphan_claim(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_w
         stream->located = MAX(stream->located, begin + write->length);
         conn->side[qp->side].located = smcr_point_at(qp, arrival->psn);
     }
-    while ((orphan = next_of(qp, write)) != NULL) {
+    while ((orphan = take_orphan_of(qp, write)) != NULL) {
         uint64_t within = (orphan->psn - write->first_psn) * write->packet_length;
         if (placed)
             place_orphan(arrival, orphan, conn, stream, begin + within);

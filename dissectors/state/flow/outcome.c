@@ -1,13 +1,12 @@
-/* From the verdicts of fabric/ to records and events; and packets of RDMA connections that are not
- * SMC-R, of which fabric/ says all.
+/* Writes the verdicts of fabric/ into records, and makes events of them. Packets of RDMA
+ * connections that are not SMC-R end here: fabric/ knows all of them.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later / */
 
-#include "message_flow.h"
-#include "packet_flow.h"
+#include "outcome.h"
+#include "state/model/store.h"
 
-/* The packet, as fabric/ wants it. */
+/* The packet, as fabric/ takes it. */
 static smcr_sent_t
 sent_of(const smcr_arrival_t *arrival)
 {
@@ -28,6 +27,8 @@ sent_of(const smcr_arrival_t *arrival)
 
 /* ---- responses ---- */
 
+/* Reports a NAK or RNR NAK. Of the NAK codes only "PSN sequence error" asks for a
+ * retransmission. */
 static void
 tell_nak(const smcr_arrival_t *arrival)
 {
@@ -35,13 +36,13 @@ tell_nak(const smcr_arrival_t *arrival)
         SMCR_IB_NAK_CODES(SMCR_WIRE_TEXT_ROW)};
     int kind = smcr_wire_bits(arrival->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
     unsigned code = smcr_wire_bits(arrival->roce->syndrome, SMCR_MASK_SYNDROME_CODE);
+    const char *reason = reasons[code] ? reasons[code] : "unknown reason";
+    const char *does = code == SMCR_IB_NAK_PSN_SEQUENCE ? "waits for" : "refuses";
 
     if (arrival->roce->opcode != SMCR_RC_ACK || !arrival->roce->has_aeth)
         return;
     if (kind == SMCR_IB_SYNDROME_NAK)
-        smcr_event_add(arrival, SMCR_EVENT_nak, "NAK, %s: the receiver %s PSN %u",
-                       reasons[code] ? reasons[code] : "unknown reason",
-                       code == SMCR_IB_NAK_PSN_SEQUENCE ? "waits for" : "refuses",
+        smcr_event_add(arrival, SMCR_EVENT_nak, "NAK, %s: the receiver %s PSN %u", reason, does,
                        arrival->roce->psn);
     else if (kind == SMCR_IB_SYNDROME_RNR_NAK)
         smcr_event_add(arrival, SMCR_EVENT_rnr_nak, NULL);
@@ -121,6 +122,7 @@ smcr_outcome_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_tr
 
 /* ---- not SMC-R ---- */
 
+/* What is known of RDMA traffic that is not SMC-R; begun when it is first needed. */
 static smcr_rdma_t *
 rdma_of(smcr_state_t *state)
 {
@@ -133,7 +135,8 @@ rdma_of(smcr_state_t *state)
 
 /* ---- RDMA-CM ---- */
 
-/* The last note of a connection. Returns where its place is. */
+/* The place that has the last note of the RDMA-CM connection; the note is NULL while there is
+ * none. */
 static const smcr_record_cm_t **
 note_of(smcr_state_t *state, const smcr_cm_conn_t *conn)
 {
@@ -144,8 +147,9 @@ note_of(smcr_state_t *state, const smcr_cm_conn_t *conn)
     return wmem_array_index(state->cm_notes, conn->index);
 }
 
+/* A message of RDMA-CM: fabric/peers/ follows the state of its connection. (InfiniBand 12.9) */
 static void
-take_in_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
+take_in_cm_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
 {
     smcr_cm_packet_t packet = {
         .when = arrival->when,
@@ -170,8 +174,9 @@ take_in_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
 
 /* ---- data and acknowledgements ---- */
 
+/* The order of a packet within its flow, and whether it is a retransmission. */
 static void
-judge(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
+judge_flow_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
 {
     smcr_flow_verdict_t verdict =
         smcr_outcome_judge(arrival, flow->traffic, smcr_rdma_reverse(flow));
@@ -182,7 +187,8 @@ judge(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
         smcr_event_add(arrival, SMCR_EVENT_silent, NULL);
 }
 
-/* Any byte of the packet may be what is wrong: nothing is learned from it but how it fared. */
+/* The ICRC is wrong, so any byte of the packet may be wrong: only its order in a flow that is known
+ * already is learned. */
 static void
 judge_corrupt(smcr_arrival_t *arrival)
 {
@@ -195,7 +201,24 @@ judge_corrupt(smcr_arrival_t *arrival)
     arrival->record->rdma = flow;
     smcr_event_add(arrival, SMCR_EVENT_icrc_bad, NULL);
     if (flow->traffic && roce->opcode < SMCR_RD)
-        judge(arrival, flow);
+        judge_flow_packet(arrival, flow);
+}
+
+/* A packet of the flow, but no congestion notification. Opcodes from SMCR_RD on belong neither to
+ * reliable nor to unreliable connections: their PSNs are in no order. */
+static void
+take_in_flow_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
+{
+    if (flow->traffic)
+        smcr_outcome_marks(arrival, flow->traffic, smcr_rdma_reverse(flow));
+    if (arrival->roce->opcode >= SMCR_RD)
+        return;
+    if (smcr_ib_is_response(arrival->roce->opcode)) {
+        arrival->record->kind = SMCR_RECORD_ACK;
+        smcr_outcome_answer(arrival, smcr_rdma_reverse(flow));
+    }
+    if (flow->traffic)
+        judge_flow_packet(arrival, flow);
 }
 
 void
@@ -207,25 +230,15 @@ smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message)
         return;
     }
     if (message)
-        take_in_message(arrival, message);
+        take_in_cm_message(arrival, message);
     smcr_sent_t sent = sent_of(arrival);
     smcr_rdma_flow_t *flow = smcr_rdma_take(rdma_of(arrival->state), arrival->roce, &sent);
 
     arrival->record->rdma = flow;
     if (flow->conn && !arrival->record->cm)
         arrival->record->cm = *note_of(arrival->state, flow->conn);
-    if (arrival->roce->opcode == SMCR_IB_CNP) {
+    if (arrival->roce->opcode == SMCR_IB_CNP)
         smcr_outcome_cnp(arrival, flow->traffic, smcr_rdma_reverse(flow));
-        return;
-    }
-    if (flow->traffic)
-        smcr_outcome_marks(arrival, flow->traffic, smcr_rdma_reverse(flow));
-    if (arrival->roce->opcode >= SMCR_RD) /* no packet of a reliable or unreliable connection */
-        return;
-    if (smcr_ib_is_response(arrival->roce->opcode)) {
-        arrival->record->kind = SMCR_RECORD_ACK;
-        smcr_outcome_answer(arrival, smcr_rdma_reverse(flow));
-    }
-    if (flow->traffic)
-        judge(arrival, flow);
+    else
+        take_in_flow_packet(arrival, flow);
 }

@@ -1,8 +1,8 @@
 /* The one way by which packets change the state. Judge the packet: how did it fare, and what did
  * its receiver do with it? Place it: on its link, and a WRITE in the byte stream, too. Take it in:
- * at once where it is next in its receiver's order; when the receiver acknowledges it, where it is
- * behind a gap; never where it was before, or is retransmitted. Tell what is worth it on the way,
- * by tell_*(), which change nothing.
+ * at once if it is the next one in its receiver's order; after a gap, when the receiver
+ * acknowledges it; never if it was taken in before, or is retransmitted later. Functions tell_*()
+ * report to the user on the way, and change nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,16 +11,20 @@
 
 #include <stdio.h>
 
-#include "message_flow.h"
+#include "cdc_flow.h"
+#include "llc_flow.h"
+#include "write.h"
+#include "state/model/store.h"
+#include "state/rules/links/links.h"
 
-#define DEFERRED_MAX 8192 /* of one queue pair: what a sender may have under way */
-#define ABSENT_MAX 131072 /* packets that the capture may lack before the first one */
-#define PARTS_MAX 64 /* packets of one message: 8 KiB at an MTU of 256, and some more */
+#define DEFERRED_MAX 8192 /* packets of one queue pair: as many as a sender may have under way */
+#define ABSENT_MAX 131072 /* packets that may be missing before the first one */
+#define PARTS_MAX 64 /* packets of one message: 8 KiB at an MTU of 256 need 32 */
 
 /* ---- judge: how a packet fared ---- */
 
-/* The peer answers nothing any more: what is on its way to it is lost. Told when it happens, and
- * taken back in the second pass where the peer is heard again. */
+/* The peer answers nothing any more: the bytes on their way to it are lost. Reported when it
+ * happens. A second pass does not show it if the peer has answered later. */
 static void
 tell_silence(const smcr_arrival_t *arrival)
 {
@@ -37,7 +41,7 @@ tell_silence(const smcr_arrival_t *arrival)
 }
 
 static void
-tell_repeat(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
+tell_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
 
@@ -45,7 +49,7 @@ tell_repeat(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
         smcr_event_add(arrival,
                        lgr->ended_frame ? SMCR_EVENT_sent_to_nobody : SMCR_EVENT_retransmission,
                        NULL);
-    /* else the peer may have ended the group, and what says so may be absent */
+    /* else the peer may have ended the group by a message that is missing */
     if (verdict->silent && !lgr->ended_frame && smcr_evidence_knows_link(arrival->qp->link))
         tell_silence(arrival);
 }
@@ -63,7 +67,9 @@ tell_above_mtu(const smcr_arrival_t *arrival)
                        arrival->roce->payload_length, mtu);
 }
 
-/* Where the first packet is not far ahead of what its sender announced, the capture lacks some. */
+/* A sender announces the PSN of its first packet in CLC or ADD LINK. If the
+ * first captured packet has a somewhat higher PSN, earlier packets are missing. A lower PSN, or one
+ * that is far ahead, is wrong. */
 static void
 tell_initial_psn(const smcr_arrival_t *arrival)
 {
@@ -88,51 +94,60 @@ judge_request(smcr_arrival_t *arrival)
     smcr_flow_verdict_t verdict =
         smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
     bool first = verdict.order == SMCR_FLOW_IS_NEXT || verdict.order == SMCR_FLOW_IS_LATE;
-    if (first && verdict.psn <= qp->traffic.flow.taken) { /* behind its acknowledgement */
+    if (first && verdict.psn <= qp->traffic.flow.taken) { /* captured after its ACK */
         arrival->state->is_disordered = true;
         arrival->sent = (smcr_when_t){0, 0};
     }
-    tell_repeat(arrival, &verdict);
+    tell_retransmission(arrival, &verdict);
     if (verdict.fate == SMCR_FLOW_FATE_TOO_LATE)
         smcr_evidence_pass_over(arrival);
     return verdict.fate;
 }
 
-/* The bytes of a repeat are known, unless nobody knew where the first packet belonged. */
+/* The bytes of a retransmitted WRITE packet are known from its first transmission, unless the
+ * connection of the first one was not known when it came. */
 static void
-judge_repeat(const smcr_arrival_t *arrival)
+judge_retransmitted_write(const smcr_arrival_t *arrival)
 {
     smcr_record_t *record = arrival->record;
     smcr_record_t first;
 
-    if (record->fate == SMCR_FLOW_FATE_DROP && record->order == SMCR_FLOW_IS_REPEAT &&
-        smcr_record_find(arrival->state, record->first_frame, SMCR_RECORD_OUTERMOST, &first) &&
+    if (record->fate != SMCR_FLOW_FATE_DROP || record->order != SMCR_FLOW_IS_REPEAT)
+        return;
+    if (smcr_record_find(arrival->state, record->first_frame, SMCR_RECORD_OUTERMOST, &first) &&
         first.place && smcr_place_late(first.place))
         record->fate = SMCR_FLOW_FATE_TOO_LATE;
 }
 
-/* ---- what comes behind a PSN gap ---- */
+/* ---- packets after a PSN gap ----
+ *
+ * A gap in the PSNs has one of two causes. Packets were lost on their way: then the receiver
+ * discards all after the gap, and the sender retransmits them. Or only the capture misses
+ * packets: then the receiver takes the next ones in, and its acknowledgement shows that:
+ *
+ *     PSN 100, 101, (102 missing), 103     103 is deferred
+ *     ACK 103                              102 had reached the receiver: 103 is taken in now
+ *     or: PSN 102, PSN 103 once more       103 was discarded: the retransmitted one counts */
 
-/* A real receiver throws it away and gets it again; but when only the capture lacks the packets
- * before, its acknowledgement shows that it took it in. */
-
-/* What a packet brings to its receiver: one of `llc`, `cdc` and, of a WRITE packet, `place`. */
+/* What a packet brings to its receiver: one of `llc`, `cdc` and, of a WRITE packet, `place`. The
+ * others are NULL. */
 typedef struct {
-    const smcr_llc_t *llc;
-    const smcr_cdc_t *cdc;
-    smcr_place_t *place;
-    const smcr_ib_headers_t *roce; /* with `place` */
-    smcr_conn_t *conn; /* of `cdc` or `place` */
-    bool requested;    /* `llc` is a response, and the capture has its request */
+    const smcr_llc_t *llc;         /* an LLC message */
+    const smcr_cdc_t *cdc;         /* a CDC message */
+    smcr_place_t *place;           /* place of the bytes of a WRITE packet */
+    const smcr_ib_headers_t *roce; /* with `place`: headers of its packet */
+    smcr_conn_t *conn;             /* of `cdc` or `place`; NULL: none, or not known for sure */
+    bool requested;                /* `llc` is a response, and the capture has its request */
 } content_t;
 
-/* That, and with which packet it came. */
+/* The content of a packet after a gap, and the packet. */
 typedef struct {
-    content_t content; /* its message is the copy below */
-    smcr_psn_t psn;
-    smcr_when_t when, sent; /* as in smcr_arrival_t */
-    uint8_t order;          /* as in smcr_record_t */
-    union {
+    content_t content; /* its message and its headers are those of `copy` */
+    smcr_psn_t psn;    /* of the packet, unwrapped */
+    smcr_when_t when;  /* its frame; as in smcr_arrival_t */
+    smcr_when_t sent;  /* when it was sent for the first time; as in smcr_arrival_t */
+    uint8_t order;     /* as in smcr_record_t */
+    union {            /* what `content` has */
         smcr_llc_t llc;
         smcr_cdc_t cdc;
         smcr_ib_headers_t roce;
@@ -140,21 +155,21 @@ typedef struct {
 } deferred_t;
 
 static int
-compare(const void *one, const void *other)
+compare_deferred(const void *one, const void *other)
 {
     smcr_psn_t a = ((const deferred_t *)one)->psn, b = ((const deferred_t *)other)->psn;
 
     return (a > b) - (a < b);
 }
 
-/* In the order of PSNs, which mostly is that of their coming. */
+/* Inserts it in the order of PSNs, which mostly is the order of arrival. */
 static void
-insert(wmem_list_t *list, deferred_t *deferred)
+insert_deferred(wmem_list_t *list, deferred_t *deferred)
 {
     wmem_list_frame_t *last = wmem_list_tail(list);
 
-    if (last && compare(deferred, wmem_list_frame_data(last)) < 0)
-        wmem_list_insert_sorted(list, deferred, compare);
+    if (last && compare_deferred(deferred, wmem_list_frame_data(last)) < 0)
+        wmem_list_insert_sorted(list, deferred, compare_deferred);
     else
         wmem_list_append(list, deferred);
 }
@@ -180,9 +195,9 @@ copy_message(wmem_allocator_t *scope, deferred_t *deferred)
     }
 }
 
-/* Keeps what arrives behind a gap. */
+/* Keeps the content of a packet that arrives after a gap. */
 static void
-defer(const smcr_arrival_t *arrival, const content_t *content)
+defer_content(const smcr_arrival_t *arrival, const content_t *content)
 {
     wmem_allocator_t *scope = arrival->state->scope;
     smcr_qp_t *qp = arrival->qp;
@@ -198,7 +213,7 @@ defer(const smcr_arrival_t *arrival, const content_t *content)
     deferred->sent = arrival->sent;
     deferred->order = arrival->record->order;
     copy_message(scope, deferred);
-    insert(qp->deferred, deferred);
+    insert_deferred(qp->deferred, deferred);
     if (content->place)
         smcr_held_new(arrival, 0);
 }
@@ -206,7 +221,7 @@ defer(const smcr_arrival_t *arrival, const content_t *content)
 /* Takes out the first of what was kept for `qp`, in the order of PSNs, that lies before `end`; NULL
  * when there is none. The caller frees it. */
 static deferred_t *
-next_deferred(smcr_qp_t *qp, smcr_psn_t end)
+take_next_deferred(smcr_qp_t *qp, smcr_psn_t end)
 {
     wmem_list_frame_t *first = qp->deferred ? wmem_list_head(qp->deferred) : NULL;
     deferred_t *deferred = first ? wmem_list_frame_data(first) : NULL;
@@ -230,7 +245,7 @@ free_deferred(smcr_state_t *state, deferred_t *deferred)
 /* ---- what a packet brings is taken in, or deferred ---- */
 
 static void
-take_in(const smcr_arrival_t *arrival, const content_t *content)
+take_in_content(const smcr_arrival_t *arrival, const content_t *content)
 {
     smcr_stream_t *stream;
 
@@ -245,34 +260,45 @@ take_in(const smcr_arrival_t *arrival, const content_t *content)
 }
 
 static void
-take_in_turn(const smcr_arrival_t *arrival, const content_t *content)
+take_in_or_defer(const smcr_arrival_t *arrival, const content_t *content)
 {
     if (arrival->record->fate == SMCR_FLOW_FATE_TAKE)
-        take_in(arrival, content);
+        take_in_content(arrival, content);
     else if (arrival->record->fate == SMCR_FLOW_FATE_WAIT)
-        defer(arrival, content);
+        defer_content(arrival, content);
 }
 
-/* What is before the WRITE packet has come: its request may have an owner and a place now. Returns
- * false where it has none, and its bytes are held on. */
+/* The WRITE packet finds its place in its request. Returns false where the place is not known:
+ * its bytes are held on then. */
 static bool
-place_again(smcr_arrival_t *then, content_t *content)
+place_in_request(const smcr_arrival_t *then)
+{
+    bool begun;
+    smcr_write_t *write = smcr_write_of(then, &begun);
+
+    if (!write)
+        return false;
+    if (smcr_write_place(then, write))
+        return true;
+    smcr_write_hold(then, write);
+    return false;
+}
+
+/* A WRITE packet came after a PSN gap, and now the packets before it have come: its request may
+ * have an owner and a place. Returns false where it has none. */
+static bool
+place_deferred_write(smcr_arrival_t *then, content_t *content)
 {
     smcr_record_t *record = then->record;
     smcr_place_late_t *late = smcr_place_late(content->place);
-    bool begun;
 
     record->place = content->place;
     content->conn = late ? late->conn : NULL;
-    if (content->place->positioned && content->conn) /* its request has told */
+    if (content->place->positioned && content->conn) /* known from its request */
         return true;
     then->roce = content->roce;
-    smcr_write_t *write = smcr_write_of(then, &begun);
-    if (!write || !smcr_write_place(then, write)) {
-        if (write)
-            smcr_write_hold(then, write);
+    if (!place_in_request(then))
         return false;
-    }
     content->conn = record->conn;
     if (late) {
         late->conn = record->conn;
@@ -282,9 +308,9 @@ place_again(smcr_arrival_t *then, content_t *content)
     return content->conn != NULL;
 }
 
-/* `now`: the packet that proves it. */
+/* The receiver has taken in a packet after a gap. `now`: the packet that proves it. */
 static void
-take_in_late(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
+take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
 {
     smcr_record_t gone = smcr_record_new(); /* that of its packet has been kept */
     smcr_arrival_t then = {
@@ -299,9 +325,9 @@ take_in_late(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
     content_t *content = &deferred->content;
 
     gone.order = deferred->order & 0x7U;
-    if (content->cdc) /* what was behind the gap may have ended the connection */
+    if (content->cdc) /* the missing packets may have ended the connection */
         content->conn = smcr_state_cdc_conn(&then, content->cdc);
-    if (content->place && !content->conn && !place_again(&then, content)) {
+    if (content->place && !content->conn && !place_deferred_write(&then, content)) {
         content->place = NULL;
         return;
     }
@@ -309,20 +335,20 @@ take_in_late(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
     then.roce = NULL; /* its frame has gone by */
     gone.place = NULL;
     gone.conn = NULL;
-    take_in(&then, content);
+    take_in_content(&then, content);
     if (content->place)
         smcr_held_hand_on(now, smcr_place_rare(content->place)->held, content->conn, !qp->side);
 }
 
-/* What the receiver `qp` has taken in of what was deferred: everything before `end`, as the packet
- * that arrives proves. */
+/* The receiver `qp` has taken in all deferred packets before the PSN `end`, as the packet that
+ * arrives proves. If it is an acknowledgement, it acknowledges those WRITEs. */
 static void
 take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
 {
     deferred_t *deferred;
     smcr_when_t *kept = NULL;
 
-    while ((deferred = next_deferred(qp, end)) != NULL) {
+    while ((deferred = take_next_deferred(qp, end)) != NULL) {
         if (arrival->record->kind == SMCR_RECORD_ACK && deferred->content.place &&
             deferred->psn <= qp->traffic.flow.taken) {
             if (!kept)
@@ -330,13 +356,15 @@ take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
             *kept = arrival->when;
             deferred->content.place->acked = kept;
         }
-        take_in_late(arrival, qp, deferred);
+        take_in_after_gap(arrival, qp, deferred);
         free_deferred(arrival->state, deferred);
     }
 }
 
 /* ---- place: WRITEs in the byte stream, packets in their message ---- */
 
+/* Counts a WRITE packet whose position is not known. Those that lie close together in the order of
+ * PSNs form one run, from `unplaced_from` to `unplaced_psn`. */
 static void
 leave_unplaced(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
@@ -351,12 +379,12 @@ leave_unplaced(const smcr_arrival_t *arrival, smcr_write_t *write)
         smcr_write_hold(arrival, write);
 }
 
+/* The record of a WRITE packet gets an object for its place. */
 static void
-place_write(const smcr_arrival_t *arrival)
+begin_place(const smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
     smcr_record_t *record = arrival->record;
-    bool begun;
 
     record->kind = SMCR_RECORD_WRITE;
     smcr_link_activate(qp->link);
@@ -365,45 +393,77 @@ place_write(const smcr_arrival_t *arrival)
     record->place->length = (uint32_t)arrival->roce->payload_length & SMCR_PLACE_LENGTH_MASK;
     if (record->fate == SMCR_FLOW_FATE_TAKE)
         smcr_unacked_add(&qp->unacked, arrival->state->scope, arrival->psn, &record->place->acked);
-    judge_repeat(arrival);
+}
+
+/* The request of the WRITE packet; NULL: its first packet is missing. A packet whose RMB is not
+ * known waits among the orphans. A new request takes its own packets out of them. */
+static smcr_write_t *
+find_request(const smcr_arrival_t *arrival)
+{
+    bool begun;
     smcr_write_t *write = smcr_write_of(arrival, &begun);
+
     if (begun)
         smcr_orphan_place(arrival, write);
     if (!write)
         smcr_event_add(arrival, SMCR_EVENT_write_no_start, NULL);
     if (!write || !write->rmb)
         smcr_orphan_add(arrival);
+    return write;
+}
+
+/* Whether the WRITE packet shows that the group announces data by immediate data, as the host of
+ * another vendor may, and not by producer cursors.
+ *
+ * Its operation code may be wrong, so the code alone proves nothing. The packet is believed where
+ * its connection is not known, and where its position can be right. Where the position cannot be
+ * right, the packet is believed only if earlier packets may be missing, which would explain the
+ * position. */
+static bool
+shows_immediate_data(const smcr_arrival_t *arrival, bool placed)
+{
+    const smcr_record_t *record = arrival->record;
+
+    if (!smcr_ib_has_immediate(arrival->roce->opcode))
+        return false;
+    if (!record->conn || (placed && record->fate == SMCR_FLOW_FATE_TAKE))
+        return true;
+    return smcr_doubt_is_in_time(arrival) && smcr_doubt_before(arrival).kind != SMCR_DOUBT_NONE;
+}
+
+/* A WRITE packet: its request, its place in the RMB element and in the byte stream, and its
+ * bytes. */
+static void
+place_write(const smcr_arrival_t *arrival)
+{
+    smcr_record_t *record = arrival->record;
+
+    begin_place(arrival);
+    judge_retransmitted_write(arrival);
+    smcr_write_t *write = find_request(arrival);
     bool placed = write && smcr_write_place(arrival, write);
-    if (smcr_ib_has_immediate(arrival->roce->opcode) &&
-        (!record->conn || (placed && record->fate == SMCR_FLOW_FATE_TAKE) ||
-         /* or absent: else a place that is not believed is wrong */
-         (smcr_doubt_is_in_time(arrival) && smcr_doubt_before(arrival).kind)))
-        qp->link->lgr->immediate = true;
+    if (shows_immediate_data(arrival, placed))
+        arrival->qp->link->lgr->immediate = true;
     if (!placed)
         leave_unplaced(arrival, write);
     if (placed || record->fate == SMCR_FLOW_FATE_WAIT)
-        take_in_turn(arrival, &(content_t){
+        take_in_or_defer(arrival, &(content_t){
                                   .place = record->place,
                                   .roce = arrival->roce,
                                   .conn = record->conn,
                               });
 }
 
-/* Which part of its message a SEND packet is, when that needs several. */
+/* Which part of its message the next SEND packet of a queue pair is, from the PSN of the first. A
+ * packet whose message has no first packet is a part of no message. */
 static void
-place_part(const smcr_arrival_t *arrival)
+number_part(const smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
     smcr_record_t *record = arrival->record;
     uint8_t opcode = arrival->roce->opcode;
     bool first = opcode == SMCR_RC_SEND_FIRST;
 
-    if (!smcr_ib_is_send(opcode) || smcr_ib_is_whole_send(opcode))
-        return;
-    if (record->fate == SMCR_FLOW_FATE_WAIT)
-        smcr_evidence_pass_over(arrival);
-    if (record->fate != SMCR_FLOW_FATE_TAKE)
-        return;
     if (first)
         qp->send_psn = arrival->psn;
     uint64_t part = arrival->psn - qp->send_psn;
@@ -416,6 +476,22 @@ place_part(const smcr_arrival_t *arrival)
     record->part = (smcr_record_part_t){(uint32_t)(qp->send_psn & SMCR_PSN_MASK), (uint32_t)part};
 }
 
+/* A SEND packet of a message that needs several packets. A message of which a packet came after a
+ * PSN gap is not put together: nobody knows what it says. */
+static void
+place_send_packet(const smcr_arrival_t *arrival)
+{
+    const smcr_record_t *record = arrival->record;
+    uint8_t opcode = arrival->roce->opcode;
+
+    if (!smcr_ib_is_send(opcode) || smcr_ib_is_whole_send(opcode))
+        return;
+    if (record->fate == SMCR_FLOW_FATE_WAIT)
+        smcr_evidence_pass_over(arrival);
+    if (record->fate == SMCR_FLOW_FATE_TAKE)
+        number_part(arrival);
+}
+
 /* ---- packets ---- */
 
 static void
@@ -423,8 +499,8 @@ take_in_request(smcr_arrival_t *arrival)
 {
     if (judge_request(arrival) == SMCR_FLOW_FATE_TAKE) {
         take_in_deferred(arrival, arrival->qp, arrival->psn);
-        deferred_t *before = next_deferred(arrival->qp, arrival->psn + 1);
-        if (before) /* it is retransmitted: its repeat counts */
+        deferred_t *before = take_next_deferred(arrival->qp, arrival->psn + 1);
+        if (before) /* a packet with this PSN came after a gap: the retransmitted one counts */
             free_deferred(arrival->state, before);
     }
     smcr_rules_request(arrival);
@@ -433,11 +509,12 @@ take_in_request(smcr_arrival_t *arrival)
     if (smcr_ib_is_write(arrival->roce->opcode))
         place_write(arrival);
     else
-        place_part(arrival);
+        place_send_packet(arrival);
 }
 
-/* What came to the queue pair before it was known came on its link. `taken`: nothing is absent that
- * came before this message. Returns the queue pair. */
+/* WRITE packets that came to the queue pair before it was known came on its link. `taken`: the
+ * message that makes it known proves that no packet before it is missing. Returns the queue
+ * pair. */
 static smcr_qp_t *
 adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp, bool taken)
 {
@@ -478,7 +555,8 @@ take_in_response(smcr_arrival_t *arrival)
     take_in_deferred(arrival, receiver, receiver->traffic.flow.in_order);
 }
 
-/* Whether the packet is of another life of the queue pair than what the state knows. */
+/* Whether the packet is of another life of the queue pair than the state knows: hosts use numbers
+ * of queue pairs again, and a new life begins at a random PSN. */
 static bool
 is_of_other_life(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
 {
@@ -491,7 +569,7 @@ is_of_other_life(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
 /* The queue pair that receives an acknowledgement, of which at most itself is known so far: `qp`,
  * else NULL. It may be that of a link of which its sender is known. */
 static smcr_qp_t *
-receiver_of_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp)
+find_receiver_of_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
     smcr_link_t *link = smcr_link_of_ack(arrival->state, roce, arrival->when);
@@ -505,22 +583,38 @@ receiver_of_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp)
     return smcr_qp_find(arrival->state, &roce->target);
 }
 
+/* Whether the packet may name a queue pair of a link of which the other one is known: an ACK is
+ * matched to its link by the requests that it acknowledges. `qp`: its target; NULL: not known. */
+static bool
+may_complete_link(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
+{
+    return (!qp || !smcr_qp_peer(qp)->known) && roce->opcode == SMCR_RC_ACK &&
+           !roce->corrupt;
+}
+
+/* Whether somebody else than the peer of the queue pair has sent the packet: the number of the
+ * queue pair is known, but it was another host's packet. */
+static bool
+is_from_stranger(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
+{
+    const smcr_qp_t *other = smcr_qp_peer(qp);
+
+    return other->gid_known && !smcr_gid_is_same(other->key.gid, roce->source);
+}
+
 /* The queue pair of a link that receives the packet; NULL: none that is known. */
 static smcr_qp_t *
-receiver_of(const smcr_arrival_t *arrival)
+find_receiver(const smcr_arrival_t *arrival)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
     smcr_qp_t *qp = smcr_qp_find(arrival->state, &roce->target);
 
     if (roce->opcode >= SMCR_RC_OPCODES && roce->opcode != SMCR_IB_CNP)
         return NULL;
-    if ((!qp || !smcr_qp_peer(qp)->known) && roce->opcode == SMCR_RC_ACK && !roce->corrupt)
-        qp = receiver_of_ack(arrival, qp);
-    if (!qp)
+    if (may_complete_link(qp, roce))
+        qp = find_receiver_of_ack(arrival, qp);
+    if (!qp || is_from_stranger(qp, roce))
         return NULL;
-    const smcr_qp_t *other = smcr_qp_peer(qp);
-    if (other->gid_known && !smcr_gid_is_same(other->key.gid, roce->source))
-        return NULL; /* the number is known, but its peer is somebody else */
     return is_of_other_life(qp, roce) ? NULL : qp;
 }
 
@@ -530,7 +624,7 @@ smcr_state_packet(smcr_arrival_t *arrival)
     const smcr_ib_headers_t *roce = arrival->roce;
 
     smcr_state_learns(arrival->state, arrival->when.frame);
-    smcr_qp_t *qp = receiver_of(arrival);
+    smcr_qp_t *qp = find_receiver(arrival);
     if (!qp)
         return false;
     smcr_qp_t *peer = smcr_qp_peer(qp);
@@ -538,11 +632,12 @@ smcr_state_packet(smcr_arrival_t *arrival)
     qp->link->packet_count += !roce->corrupt;
     arrival->qp = qp;
     smcr_record_set_link(arrival->record, qp->link, peer->side);
-    if (roce->corrupt) { /* its receiver drops it. Any byte may be wrong: it tells how it fared */
+    /* its receiver discards a corrupt packet; any byte may be wrong, so only its PSN counts */
+    if (roce->corrupt) {
         smcr_flow_verdict_t verdict = smcr_outcome_judge(arrival, &qp->traffic, &peer->traffic);
         arrival->record->kind = SMCR_RECORD_CORRUPT;
         smcr_event_add(arrival, SMCR_EVENT_icrc_bad, NULL);
-        tell_repeat(arrival, &verdict);
+        tell_retransmission(arrival, &verdict);
         return true;
     }
     if (roce->opcode == SMCR_IB_CNP) {
@@ -559,33 +654,68 @@ smcr_state_packet(smcr_arrival_t *arrival)
 
 /* ---- messages ---- */
 
+/* Whether the message is no first transmission: a copy made by the network, or a retransmission of
+ * a packet that was intact. A retransmission counts as the first where all packets before it had a
+ * wrong ICRC (`replaces`). */
+static bool
+is_known_message(const smcr_arrival_t *arrival)
+{
+    uint8_t order = arrival->record->order;
+
+    return order == SMCR_FLOW_IS_COPY || (order == SMCR_FLOW_IS_REPEAT && !arrival->replaces);
+}
+
+/* Whether the receiver certainly has the message: taken in now, or before. */
+static bool
+was_received(const smcr_arrival_t *arrival)
+{
+    return arrival->record->fate == SMCR_FLOW_FATE_TAKE ||
+           arrival->record->fate == SMCR_FLOW_FATE_DROP;
+}
+
+/* A DELETE LINK that is cut, or that waits after a gap, may end any link: the frame is
+ * remembered. */
+static void
+note_unread_deletion(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    bool taken = llc->complete && was_received(arrival);
+
+    if ((llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_DELETE_LINK && !taken)
+        arrival->state->deletions[0] = arrival->when.frame;
+}
+
+/* The capture has only the beginning of the message, which counts as not captured. But a response
+ * to CONFIRM LINK comes from the client, whatever the rest of it says. (RFC 7609 3.5.1) */
+static void
+take_in_cut_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    bool confirms = (llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_CONFIRM_LINK &&
+                    llc->flags & SMCR_LLC_FLAG_RESPONSE;
+
+    if (confirms && !is_known_message(arrival))
+        smcr_lgr_set_server(qp->link->lgr, qp->side);
+    smcr_evidence_pass_over(arrival);
+}
+
 void
 smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     const smcr_qp_t *qp = arrival->qp;
-    uint8_t order = arrival->record->order;
-    bool known = order == SMCR_FLOW_IS_COPY || /* of one with a wrong ICRC nothing is */
-                 (order == SMCR_FLOW_IS_REPEAT && !arrival->replaces);
 
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->kind = SMCR_RECORD_LLC;
     if (!smcr_state_llc_is_known(llc->type) || llc->type == SMCR_LLC_ANNOUNCE_CREDITS)
         return; /* whatever it is, it changes nothing here */
-    bool taken = llc->complete && (arrival->record->fate == SMCR_FLOW_FATE_TAKE ||
-                                   arrival->record->fate == SMCR_FLOW_FATE_DROP);
-    if ((llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_DELETE_LINK && !taken)
-        arrival->state->deletions[0] = arrival->when.frame;
+    note_unread_deletion(arrival, llc);
     if (!llc->complete) {
-        if ((llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_CONFIRM_LINK && !known &&
-            llc->flags & SMCR_LLC_FLAG_RESPONSE) /* which the client sends, whatever its end says */
-            smcr_lgr_set_server(qp->link->lgr, qp->side);
-        smcr_evidence_pass_over(arrival);
+        take_in_cut_llc(arrival, llc);
         return;
     }
     /* an exchange is a matter of first transmissions, whatever becomes of them */
     smcr_llc_t meant = *llc;
-    bool requested = known || smcr_state_llc_exchange(arrival, &meant);
-    take_in_turn(arrival, &(content_t){.llc = &meant, .requested = requested});
+    bool requested = is_known_message(arrival) || smcr_state_llc_exchange(arrival, &meant);
+    take_in_or_defer(arrival, &(content_t){.llc = &meant, .requested = requested});
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }
 
@@ -600,7 +730,35 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     }
     smcr_rules_use(arrival);
     arrival->record->conn = smcr_state_cdc_conn(arrival, cdc);
-    take_in_turn(arrival, &(content_t){.cdc = cdc, .conn = arrival->record->conn});
+    take_in_or_defer(arrival, &(content_t){.cdc = cdc, .conn = arrival->record->conn});
+}
+
+/* Whether the sender of the CDC message has closed TCP but not SMC: the message says nothing of an
+ * end, nor did one before. Only where no message of the sender can be missing, and the message
+ * speaks for now: it comes for the first time, and is no failover validation. */
+static bool
+closed_tcp_first(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    const smcr_conn_side_t *sender = &arrival->record->conn->side[!qp->side];
+
+    if (cdc->state || smcr_conn_side_has_ended(sender) || cdc->flags & SMCR_CDC_FLAG_FAILOVER)
+        return false;
+    return smcr_doubt_is_new(arrival) && !smcr_doubt_place(arrival).kind &&
+           !smcr_evidence_lacks_before(qp->link->lgr, arrival->when.frame);
+}
+
+/* The reader has closed TCP, which it does after its last CDC message: that message is missing, and
+ * how far it has read is not known. */
+static void
+note_missing_end(const smcr_arrival_t *arrival)
+{
+    smcr_conn_side_t *reader = &arrival->record->conn->side[arrival->qp->side];
+
+    if (smcr_conn_side_has_ended(reader) || !arrival->record->view)
+        return;
+    reader->lacks_last = true;
+    arrival->record->view->has_unread = false;
 }
 
 /* SMC is closed before TCP. (R-4.8.1-8) */
@@ -608,46 +766,53 @@ void
 smcr_state_tcp_ended(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset,
                      bool by_sender, bool by_reader)
 {
-    smcr_conn_side_t *reader = &arrival->record->conn->side[arrival->qp->side];
-    const smcr_conn_side_t *sender = &arrival->record->conn->side[!arrival->qp->side];
     bool ends = (cdc->state & (SMCR_CDC_STATE_ABORT | SMCR_CDC_STATE_CLOSED)) != 0;
-    bool open = !cdc->state && !smcr_conn_side_has_ended(sender);
 
     if (arrival->record->fate != SMCR_FLOW_FATE_TAKE)
         return;
     if (by_reset && !ends)
         smcr_event_add(arrival, SMCR_EVENT_tcp_ended, NULL);
-    if (by_reader && !smcr_conn_side_has_ended(reader) && arrival->record->view) {
-        reader->lacks_last = true; /* the message with which it ended */
-        arrival->record->view->has_unread = false;
-    }
-    if (by_sender && !by_reset && open && smcr_doubt_is_new(arrival) &&
-        !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) && !smcr_doubt_place(arrival).kind &&
-        !smcr_evidence_lacks_before(arrival->qp->link->lgr, arrival->when.frame)) /* another's */
+    if (by_reader)
+        note_missing_end(arrival);
+    if (by_sender && !by_reset && closed_tcp_first(arrival, cdc))
         smcr_event_add(arrival, SMCR_EVENT_tcp_closed_before, NULL);
 }
 
 /* ---- queue pairs that nobody announced ---- */
 
-/* CONFIRM LINK flows between the two queue pairs of its link that CLC or ADD LINK announced. With
- * the PSN that was announced for the first packet it is of no other link, though one of the two is
- * another: `from` or `to` is NULL then. (R-3.3-5, R-A.3.1-3) */
+/* Whether the first request of the flow has the PSN that its sender announced, and arrives now. */
+static bool
+begins_as_announced(const smcr_flow_t *flow, const smcr_ib_headers_t *roce)
+{
+    return flow->first && !flow->seen.used && (flow->first & SMCR_PSN_MASK) == roce->psn;
+}
+
+/* `wrong`: the end of a link that is another queue pair than was announced. Other messages report
+ * that where the announced number is reserved, or where a CONFIRM LINK request has come before. */
+static void
+tell_link_mismatch(const smcr_arrival_t *arrival, const smcr_qp_t *wrong)
+{
+    if (wrong->key.qpn >= SMCR_WIRE_QPN_MIN && !wrong->link->confirm_frame)
+        smcr_event_add(arrival, SMCR_EVENT_link_mismatch,
+                       "One end of the link is another queue pair than was announced");
+}
+
+/* CONFIRM LINK flows between the two queue pairs of its link that CLC or ADD LINK announced.
+ * `from`, `to`: its sender and receiver, NULL where nobody announced them. If one is NULL, and the
+ * PSN is the first one that was announced for the link, it is this link, and its other end was
+ * announced wrong. (R-3.3-5, R-A.3.1-3) */
 static void
 correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
 {
     if (!from == !to)
         return;
-    smcr_qp_t *other = smcr_qp_peer(to ? to : from);
-    const smcr_flow_t *flow = &(to ? to : other)->traffic.flow;
+    smcr_qp_t *wrong = smcr_qp_peer(to ? to : from);
+    const smcr_flow_t *flow = &(to ? to : wrong)->traffic.flow;
 
-    if (!other->known || !flow->first || flow->seen.used ||
-        (flow->first & SMCR_PSN_MASK) != arrival->roce->psn)
+    if (!wrong->known || !begins_as_announced(flow, arrival->roce))
         return;
-    bool possible = other->key.qpn >= SMCR_WIRE_QPN_MIN; /* else CLC or ADD LINK has told */
-    if (possible && !other->link->confirm_frame) /* else the request has told */
-        smcr_event_add(arrival, SMCR_EVENT_link_mismatch,
-                       "One end of the link is another queue pair than was announced");
-    smcr_qp_disown(arrival->state, other);
+    tell_link_mismatch(arrival, wrong);
+    smcr_qp_disown(arrival->state, wrong);
 }
 
 /* Returns whether the link of the sender has the queue pair to which its CONFIRM LINK goes. */

@@ -1,85 +1,136 @@
-/* What hosts tell of their sockets: whose a connection is that began before the capture. Judge the
- * socket: may it be the connection that has its token, and how far it has come? Place it: at that
- * connection, and at the one of which it is the other direction. Take it in: addresses, roles,
- * sizes, positions.
+/* What hosts report of their sockets over netlink: whose a connection is that began before the
+ * capture.
  *
- * A socket is joined by proof. Its token is that of the CDC messages to its host. The token of the
- * other end is the other host's to tell. Else a direction is its own if the last message stands
- * where the host has written to, and no other socket and no other direction stands there.
+ * A report passes three steps. Judge the socket: may it be the connection that has its token, and
+ * do the cursors agree? Place it: at that connection, and at the connection of which it is the
+ * other direction. Take it in: addresses, roles, sizes, positions.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * A socket is joined to a connection by proof. A host reports the token of its own end, which CDC
+ * messages to the host carry; the token of the other end is reported by the other host. Without a
+ * token, a direction belongs to the socket if its last message stands exactly where the host has
+ * written to, and no other socket and no other direction stands there.
+ *
+ * A report from a file of smcss has no time (`undated`), so its cursors prove nothing.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later / */
 
-#include "message_flow.h"
-#include "packet_flow.h"
+#include "told_flow.h"
+#include "write.h"
+#include "state/evidence/evidence.h"
 #include "state/model/socket.h"
+#include "state/model/store.h"
 
-#define SOCKETS_MAX 4096 /* that are looked at for a message */
+#define SOCKETS_MAX 4096 /* sockets that are compared with one message */
 
-/* ---- judge: does the capture bear it out? ---- */
+/* ---- judge: does the capture agree with the report? ---- */
 
-/* Whether the cursor that a host has told is where the last message has it. Hosts and wire may be
- * captured at different places: messages of the last moment may be on either side of a dump.
- * `waits`: the message that has moved the host on may come later, since dumpcap does not sort those
- * of several interfaces, or be absent; then the next one tells. */
-static bool
-stands_at(const smcr_socket_t *socket, uint32_t size, smcr_cursor_t told,
-          const smcr_conn_side_t *sender, bool waits)
+/* What a host reports of one of its two streams. */
+typedef struct {
+    uint32_t size;      /* of the receiver's RMB element, bytes */
+    smcr_cursor_t prod; /* up to here the sender has written */
+    smcr_cursor_t cons; /* up to here the receiver has read */
+} told_stream_t;
+
+/* The stream to the host that reports, or from it. */
+static told_stream_t
+told_stream(const smcr_told_socket_t *told, bool to_host)
 {
-    const smcr_ring_t ring = {size, 0};
-    int64_t ahead = smcr_ring_distance(&ring, told, sender->prod);
+    if (to_host)
+        return (told_stream_t){told->size[SMCR_TOLD_OWN], told->rx_prod, told->tx_cons};
+    return (told_stream_t){told->size[SMCR_TOLD_PEER], told->tx_prod, told->rx_cons};
+}
+
+/* Whether the report may be older than the last messages of `sender`: netlink and RoCE may be
+ * captured at different places, so messages within SMCR_TIME_DISORDER may be on either side of a
+ * dump. A message well before the report, at one of the two marks, has to be in the reported
+ * cursor. */
+static bool
+may_be_older(const smcr_socket_t *socket, const smcr_ring_t *ring, smcr_cursor_t told,
+             const smcr_conn_side_t *sender)
+{
     bool recent = socket->time < sender->cdc_time + SMCR_TIME_DISORDER;
 
     for (unsigned i = 0; i < 2 && sender->mark_time[i]; i++)
         recent &= socket->time < sender->mark_time[i] + SMCR_TIME_DISORDER ||
-                  smcr_ring_distance(&ring, sender->mark_prod[i], told) >= 0;
-    return ahead > 0 ? recent && ahead <= size
-                     : ahead == 0 ||
-                           (waits && sender->cdc_time < socket->time + SMCR_TIME_DISORDER);
+                  smcr_ring_distance(ring, sender->mark_prod[i], told) >= 0;
+    return recent;
 }
 
-/* Whether the last message of `writer` can be of the connection that is told: its cursors lie in
- * the buffers, and both have come there before that was so, or both after that. */
+/* Whether the reported producer cursor of `stream` agrees with the last message of `sender`. The
+ * message may be ahead of the report if it is not older than the report by much. The report may be
+ * ahead only if we wait, `waits`: the message with that cursor may come later in the capture, since
+ * dumpcap does not sort the packets of several interfaces, or be missing; the next message
+ * decides. */
 static bool
-is_of_one(const smcr_told_socket_t *told, const smcr_conn_side_t *writer, bool to_host)
+cursor_agrees(const smcr_socket_t *socket, const told_stream_t *stream,
+              const smcr_conn_side_t *sender, bool waits)
 {
-    const smcr_ring_t ring = {told->size[to_host ? SMCR_TOLD_OWN : SMCR_TOLD_PEER], 0};
-    const smcr_ring_t reverse = {told->size[to_host ? SMCR_TOLD_PEER : SMCR_TOLD_OWN], 0};
-    smcr_cursor_t prod = to_host ? told->rx_prod : told->tx_prod;
-    smcr_cursor_t cons = to_host ? told->rx_cons : told->tx_cons;
+    const smcr_ring_t ring = {stream->size, 0};
+    int64_t ahead = smcr_ring_distance(&ring, stream->prod, sender->prod);
+
+    if (ahead > 0)
+        return may_be_older(socket, &ring, stream->prod, sender) && ahead <= stream->size;
+    if (ahead == 0)
+        return true;
+    return waits && sender->cdc_time < socket->time + SMCR_TIME_DISORDER;
+}
+
+/* Whether one moment of the host can lie before, or after, the last message of `writer`: both
+ * cursors of the message are in the buffers, and neither is ahead of the report where the other is
+ * after it. */
+static bool
+cursors_fit(const smcr_told_socket_t *told, const smcr_conn_side_t *writer, bool to_host)
+{
+    const told_stream_t stream = told_stream(told, to_host), back = told_stream(told, !to_host);
+    const smcr_ring_t ring = {stream.size, 0}, reverse = {back.size, 0};
 
     return writer->prod.count < ring.size && writer->cons.count < reverse.size &&
-           smcr_socket_agree(smcr_ring_distance(&ring, prod, writer->prod),
-                             smcr_ring_distance(&reverse, cons, writer->cons));
+           smcr_socket_agree(smcr_ring_distance(&ring, stream.prod, writer->prod),
+                             smcr_ring_distance(&reverse, back.cons, writer->cons));
 }
 
-/* Whether the last messages of both sides stand where the host was. What the capture lacks may have
- * moved the host on. */
+/* Whether the last message of the side `from` agrees with the report. A side that has sent none
+ * agrees; so does a side of which messages are missing since, for they may have moved the host
+ * on. */
 static bool
-stands_there(const smcr_socket_t *socket, const smcr_conn_t *conn, int side, bool waits)
+last_message_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int from, bool to_host,
+                    bool waits)
+{
+    const smcr_conn_side_t *writer = &conn->side[from];
+    const told_stream_t stream = told_stream(&socket->told, to_host);
+
+    if (!writer->cdc_frame || !smcr_evidence_holds(&conn->side[!from].heard))
+        return true;
+    return cursor_agrees(socket, &stream, writer, waits);
+}
+
+/* Whether the last messages of both sides agree with the report of the host that has `side`. */
+static bool
+cursors_agree(const smcr_socket_t *socket, const smcr_conn_t *conn, int side, bool waits)
 {
     const smcr_told_socket_t *told = &socket->told;
-    const smcr_conn_side_t *own = &conn->side[side], *peer = &conn->side[!side];
 
-    return is_of_one(told, peer, true) && is_of_one(told, own, false) &&
-           (!peer->cdc_frame || !smcr_evidence_holds(&own->heard) ||
-            stands_at(socket, told->size[SMCR_TOLD_OWN], told->rx_prod, peer, waits)) &&
-           (!own->cdc_frame || !smcr_evidence_holds(&peer->heard) ||
-            stands_at(socket, told->size[SMCR_TOLD_PEER], told->tx_prod, own, waits));
+    return cursors_fit(told, &conn->side[!side], true) &&
+           cursors_fit(told, &conn->side[side], false) &&
+           last_message_agrees(socket, conn, !side, true, waits) &&
+           last_message_agrees(socket, conn, side, false, waits);
 }
 
-/* Whether the address is that of TCP; `role` 0 is the client. */
+/* Whether the TCP connection has this address and port at the end `role`: 0 client, 1 server. The
+ * address is an IPv6 address, or an IPv4 address mapped into one. */
 static bool
 has_end(const smcr_conn_t *conn, unsigned role, const uint8_t *address, uint16_t port)
 {
-    const uint8_t *ipv4 = smcr_gid_is_ipv4(address) ? address + SMCR_GID_IPV4_AT : NULL;
-
-    return conn->port[role] == port &&
-           (conn->ipv4 ? ipv4 && memcmp(conn->addr.ipv4[role], ipv4, SMCR_GID_IPV4_LENGTH) == 0
-                       : smcr_gid_is_same(conn->addr.ipv6[role], address));
+    if (conn->port[role] != port)
+        return false;
+    if (!conn->ipv4)
+        return smcr_gid_is_same(conn->addr.ipv6[role], address);
+    return smcr_gid_is_ipv4(address) && memcmp(conn->addr.ipv4[role], address + SMCR_GID_IPV4_AT,
+                                               SMCR_GID_IPV4_LENGTH) == 0;
 }
 
-/* Whether the host that has `side` has its role. A file loses against all others. */
+/* Whether the reported role can be that of `side`. A role that only a file reports gives way to
+ * every other report. */
 static bool
 has_role(const smcr_lgr_t *lgr, const smcr_told_socket_t *told, int side)
 {
@@ -87,48 +138,68 @@ has_role(const smcr_lgr_t *lgr, const smcr_told_socket_t *told, int side)
            (lgr->server == side) == told->is_server;
 }
 
-/* Whether ends, roles and sizes are those of the connection of which the host has `side`, as far as
- * the capture tells them. */
+/* Whether the report contradicts what is known of one end: size of the element, address, port.
+ * `side` is the host's. */
+static bool
+contradicts_end(const smcr_told_socket_t *told, const smcr_conn_t *conn, int side, unsigned end)
+{
+    bool is_own = end == SMCR_TOLD_OWN;
+    unsigned role = is_own ? told->is_server : !told->is_server;
+    uint32_t size = conn->side[is_own ? side : !side].size;
+
+    if (size && size != told->size[end])
+        return true;
+    return conn->port[role] && !has_end(conn, role, told->address[end], told->port[end]);
+}
+
+/* Whether ends, roles and sizes are those of the connection, as far as they are known. The host has
+ * `side`. */
 static bool
 is_like(const smcr_told_socket_t *told, const smcr_conn_t *conn, int side)
 {
     if (!has_role(conn->lgr, told, side))
         return false;
-    for (unsigned end = 0; end < SMCR_TOLD_ENDS; end++) {
-        unsigned role = end == SMCR_TOLD_OWN ? told->is_server : !told->is_server;
-        uint32_t size = conn->side[end == SMCR_TOLD_OWN ? side : !side].size;
-        if ((size && size != told->size[end]) ||
-            (conn->port[role] && !has_end(conn, role, told->address[end], told->port[end])))
+    for (unsigned end = 0; end < SMCR_TOLD_ENDS; end++)
+        if (contradicts_end(told, conn, side, end))
             return false;
-    }
     return true;
 }
 
-/* Whether two directions can be of one connection: who reads has not read more than was announced,
- * and not a whole round less. `one` is what comes to `side`. */
+/* Whether a reader at `cons` can have read what a writer has announced up to `prod`, in an element
+ * of `size` bytes: not more than was announced, and not a whole round less. */
 static bool
-go_together(const smcr_conn_t *one, const smcr_conn_t *other, int side,
-            const smcr_told_socket_t *told)
+can_have_read(uint32_t size, smcr_cursor_t cons, smcr_cursor_t prod)
+{
+    int64_t unread = smcr_ring_distance(&(smcr_ring_t){size, 0}, cons, prod);
+
+    return unread >= 0 && unread <= size;
+}
+
+/* Whether two directions can be of one connection: neither has the token of the other one, and who
+ * reads has read what the other one wrote. `one` comes to `side`, and `other` goes from there. */
+static bool
+are_two_directions(const smcr_conn_t *one, const smcr_conn_t *other, int side,
+                   const smcr_told_socket_t *told)
 {
     const smcr_conn_side_t *to = &one->side[!side], *from = &other->side[side];
-    const uint32_t own = told->size[SMCR_TOLD_OWN], peer = told->size[SMCR_TOLD_PEER];
-    int64_t unread = smcr_ring_distance(&(smcr_ring_t){own, 0}, from->cons, to->prod);
-    int64_t unread_by_peer = smcr_ring_distance(&(smcr_ring_t){peer, 0}, to->cons, from->prod);
+    bool lack_tokens = !one->side[!side].has_token && !other->side[side].has_token;
 
-    return one->lgr == other->lgr && !one->side[!side].has_token && !other->side[side].has_token &&
-           unread >= 0 && unread <= own && unread_by_peer >= 0 && unread_by_peer <= peer;
+    return one->lgr == other->lgr && lack_tokens &&
+           can_have_read(told->size[SMCR_TOLD_OWN], from->cons, to->prod) &&
+           can_have_read(told->size[SMCR_TOLD_PEER], to->cons, from->prod);
 }
 
 /* ---- place: which connection ---- */
 
-/* What the queue pair of the host has of the socket; NULL: nothing. */
+/* Finds the connection of the socket on one queue pair of the host; NULL: there is none. */
 typedef smcr_conn_t *find_t(const smcr_state_t *state, const smcr_qp_t *qp,
                             const smcr_told_socket_t *told);
 
-/* What alone is found of the socket on the queue pairs between the two hosts; `*side` is the
- * host's. NULL: the capture has nothing, or several. */
+/* The only connection that `find` has for the socket, on all queue pairs between the two hosts;
+ * `*side` is the host's. NULL: there is none, or there are several. */
 static smcr_conn_t *
-find_alone(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, find_t *find, int *side)
+find_only_conn(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, find_t *find,
+               int *side)
 {
     wmem_list_t *qps = smcr_socket_qps(arrival->state, told, arrival->when.frame);
     smcr_conn_t *found = NULL;
@@ -145,7 +216,7 @@ find_alone(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, find_t
     return found;
 }
 
-/* The connection that messages to the host mean by the socket's token. */
+/* The connection that CDC messages to the host name by the socket's token. */
 static smcr_conn_t *
 conn_of_token(const smcr_state_t *state, const smcr_qp_t *qp, const smcr_told_socket_t *told)
 {
@@ -154,6 +225,7 @@ conn_of_token(const smcr_state_t *state, const smcr_qp_t *qp, const smcr_told_so
 
 /* ---- take it in ---- */
 
+/* Addresses and ports of both ends, as client and server. */
 static void
 take_in_ends(smcr_state_t *state, smcr_conn_t *conn, const smcr_told_socket_t *told)
 {
@@ -164,55 +236,85 @@ take_in_ends(smcr_state_t *state, smcr_conn_t *conn, const smcr_told_socket_t *t
                        (const uint16_t[]){told->port[own], told->port[!own]});
 }
 
-/* What `side` receives. Messages that the capture has are newer than what was told. What a file
- * tells is of any time: it waits for a message, before which all but a round has been read. */
+/* The earliest place up to which a reader can have read when the last message of `writer` was sent:
+ * one round before the producer cursor. `base`: offset of the first byte in the element. */
+static smcr_cursor_t
+earliest_cons(const smcr_conn_side_t *writer, uint32_t base)
+{
+    if (writer->prod.wrap)
+        return (smcr_cursor_t){writer->prod.wrap - 1, writer->prod.count};
+    return (smcr_cursor_t){0, base};
+}
+
+/* The stream that `side` receives begins with the reported size and cursors, unless CLC has
+ * announced the size. Captured messages are newer than the report, so their cursors count. The
+ * cursors of a file are of an unknown time: then the stream begins with the first captured message,
+ * and all but one round before it has been read. */
 static void
 take_in_stream(smcr_conn_t *conn, int side, const smcr_told_socket_t *told, bool is_own)
 {
     smcr_conn_side_t *reader = &conn->side[side];
     const smcr_conn_side_t *writer = &conn->side[!side];
-    uint32_t size = told->size[is_own ? SMCR_TOLD_OWN : SMCR_TOLD_PEER];
-    const smcr_ring_t ring = {size, conn->lgr->base[side]};
-    smcr_cursor_t prod = is_own ? told->rx_prod : told->tx_prod;
-    smcr_cursor_t cons = is_own ? told->tx_cons : told->rx_cons;
+    const told_stream_t stream = told_stream(told, is_own);
+    const smcr_ring_t ring = {stream.size, conn->lgr->base[side]};
+    smcr_cursor_t cons = told->undated ? earliest_cons(writer, ring.base) : stream.cons;
 
     smcr_conn_side_catch_up(reader);
     if (reader->size || (told->undated && !writer->cdc_frame))
-        return; /* CLC has told it */
-    if (told->undated && writer->prod.wrap)
-        cons = (smcr_cursor_t){writer->prod.wrap - 1, writer->prod.count};
-    else if (told->undated)
-        cons = (smcr_cursor_t){0, ring.base};
-    reader->size = size;
-    smcr_stream_start_told(&reader->in, ring, writer->cdc_frame ? writer->prod : prod,
-                           reader->cdc_frame ? reader->cons : cons);
+        return;
+    smcr_cursor_t prod = writer->cdc_frame ? writer->prod : stream.prod;
+    reader->size = stream.size;
+    smcr_stream_start_told(&reader->in, ring, prod, reader->cdc_frame ? reader->cons : cons);
     reader->located = reader->heard;
 }
 
-/* What the host of the queue pair tells of its link and link group, where CLC and LLC have not. */
+/* The reported version and release, where CLC has announced none. Only version 2 has a release. */
+static void
+take_in_version(smcr_lgr_t *lgr, const smcr_told_lgr_t *told)
+{
+    bool has_release = told->version > 1;
+
+    if (!lgr->version)
+        lgr->version = MAX(told->version, 1);
+    if (!lgr->has_release && has_release)
+        lgr->release = told->release;
+    lgr->has_release |= has_release;
+}
+
+/* What the host of the queue pair reports of its link and link group, where CLC and LLC have not
+ * announced it. A link that is no longer in the report may belong to another group, which came
+ * after the reported one; then number and group are not known any more. */
 static void
 take_in_link(smcr_state_t *state, smcr_qp_t *qp)
 {
-    const smcr_socket_link_t *link = smcr_socket_link_of(state, qp);
-    smcr_lgr_t *lgr = qp->link->lgr;
+    const smcr_socket_link_t *told = smcr_socket_link_of(state, qp);
+    smcr_link_t *link = qp->link;
+    smcr_lgr_t *lgr = link->lgr;
 
-    if (!link && lgr->told[qp->side]) { /* it may be that of another group, which came after it */
+    if (!told && lgr->told[qp->side]) {
         lgr->told[qp->side] = NULL;
-        qp->link->has_number = false;
+        link->has_number = false;
     }
-    if (!link || qp->link->state == SMCR_LINK_DELETED)
+    if (!told || link->state == SMCR_LINK_DELETED)
         return;
-    lgr->told[qp->side] = link->lgr;
-    lgr->server = link->lgr->is_server ? qp->side : !qp->side;
+    lgr->told[qp->side] = told->lgr;
+    lgr->server = told->lgr->is_server ? qp->side : !qp->side;
     lgr->server_of_file = NULL;
-    if (!qp->link->has_number)
-        qp->link->number = link->told.number;
-    qp->link->has_number = true;
-    if (!lgr->version)
-        lgr->version = MAX(link->lgr->version, 1);
-    if (!lgr->has_release && link->lgr->version > 1)
-        lgr->release = link->lgr->release;
-    lgr->has_release |= link->lgr->version > 1;
+    if (!link->has_number)
+        link->number = told->told.number;
+    link->has_number = true;
+    take_in_version(lgr, told->lgr);
+}
+
+/* Which side is the server. A file that alone says so is noted, since others may contradict it. */
+static void
+take_in_role(smcr_socket_t *socket, smcr_lgr_t *lgr, int side)
+{
+    if (!socket->told.undated)
+        lgr->server_of_file = NULL;
+    else if (lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+        lgr->server_of_file = socket;
+    lgr->server = socket->told.is_server ? side : !side;
 }
 
 /* The connection, of which the host has `side`, is that of the socket. */
@@ -224,11 +326,7 @@ take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t
 
     if (!conn->port[0])
         take_in_ends(arrival->state, conn, told);
-    if (!told->undated)
-        conn->lgr->server_of_file = NULL;
-    else if (conn->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
-        conn->lgr->server_of_file = socket;
-    conn->lgr->server = told->is_server ? side : !side;
+    take_in_role(socket, conn->lgr, side);
     if (link && !conn->lgr->told[side])
         take_in_link(arrival->state, &link->qp[side]);
     take_in_stream(conn, side, told, true);
@@ -238,8 +336,19 @@ take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t
 
 /* ---- the other direction ---- */
 
-/* The direction, from the host, that alone of its link group stands where the socket has written
- * to. Behind what the capture lacks it may stand elsewhere. */
+/* Whether the direction `half`, which goes from `side`, is open and has no token of the other end,
+ * and the capture has all messages of it. A direction whose last messages are missing may stand
+ * elsewhere than its last captured message. */
+static bool
+is_open_half(const smcr_conn_t *half, int side)
+{
+    if (half->side[side].has_token || !smcr_evidence_is_current(half, !side))
+        return false;
+    return !smcr_conn_has_closed(half) && smcr_conn_is_late(half);
+}
+
+/* The only direction from the host, in its link group, that stands where the socket has written
+ * to. */
 static smcr_conn_t *
 half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_socket_t *told)
 {
@@ -247,10 +356,8 @@ half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_sock
     smcr_conn_t *found = NULL;
 
     SMCR_LIST_EACH(smcr_conn_t *, half, halves) {
-        const smcr_conn_side_t *writer = &half->side[qp->side];
-        if (writer->has_token || !smcr_evidence_is_current(half, !qp->side) ||
-            smcr_conn_has_closed(half) || !smcr_conn_is_late(half) ||
-            !smcr_ring_cursors_are_same(writer->prod, told->tx_prod))
+        if (!is_open_half(half, qp->side) ||
+            !smcr_ring_cursors_are_same(half->side[qp->side].prod, told->tx_prod))
             continue;
         if (found)
             return NULL;
@@ -259,44 +366,57 @@ half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_sock
     return found;
 }
 
-/* The same in all link groups between the two hosts, if no other socket has written so far. */
+/* The same in all link groups between the two hosts, if no other socket of the dump has written up
+ * to the same cursor. NULL: there is none, or several. */
 static smcr_conn_t *
 other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket, int *side)
 {
     const smcr_told_socket_t *told = &socket->told;
+    const smcr_socket_t *only =
+        smcr_socket_at(arrival->state, told->gid[SMCR_TOLD_OWN], told->tx_prod);
 
-    return smcr_socket_at(arrival->state, told->gid[SMCR_TOLD_OWN], told->tx_prod) == socket
-               ? find_alone(arrival, told, half_at, side) : NULL;
+    return only == socket ? find_only_conn(arrival, told, half_at, side) : NULL;
 }
 
-/* The connection, of which the host has `side`, with what its other host tells. */
-static smcr_conn_t *
-with_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn, int side)
+/* Whether the other host has reported its end, and nothing contradicts that report. */
+static bool
+has_believed_mirror(const smcr_socket_t *socket)
 {
-    if (!socket->mirror || socket->mirror->is_doubtful || conn->side[!side].has_token)
+    return socket->mirror && !socket->mirror->is_doubtful;
+}
+
+/* The connection, of which the host has `side`, after the report of its other host, the mirror:
+ * that has the token of the other direction. A direction with this token is joined to the
+ * connection. Of a file, the token alone is no proof. Returns the connection that both are. */
+static smcr_conn_t *
+join_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn, int side)
+{
+    if (!has_believed_mirror(socket) || conn->side[!side].has_token)
         return conn;
     uint32_t token = socket->mirror->told.token;
     smcr_conn_t *other = smcr_conn_find(state, conn->lgr, !side, token);
     if (!other && !socket->told.undated && !socket->mirror->told.undated)
         smcr_conn_set_token(state, conn, !side, token);
-    else if (other && go_together(conn, other, side, &socket->told))
+    else if (other && are_two_directions(conn, other, side, &socket->told))
         return smcr_join_directions(state, conn, other, side);
     return conn;
 }
 
+/* The connection gets the name of the socket, and what its other host reports. */
 static void
 name_conn(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
-    take_in_socket(arrival, socket, with_mirror(arrival->state, socket, conn, side), side);
+    take_in_socket(arrival, socket, join_mirror(arrival->state, socket, conn, side), side);
 }
 
-/* ---- what hosts tell ---- */
+/* ---- reports of hosts ---- */
 
 static const char told_later[] = "The stream stands before where a host has told that it was";
 static const char told_cursors[] = "Cursors are not those of the connection with this token";
 static const char told_others[] = "Ends, role or sizes are not those of the connection";
 static const char told_twice[] = "Another socket has this token";
 
+/* The capture contradicts the report: it names nothing from now on. `text` is why. */
 static void
 tell_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
 {
@@ -305,20 +425,30 @@ tell_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *tex
                    socket->told.undated ? "The smcss file is not believed. " : "", text);
 }
 
-/* What the host has told is of another time, or of another host: the connection has no name, and
- * how far it has come is not known. */
+/* Whether the connection has its name from the socket, or from the report of the other host. The
+ * lines of a file are not compared with each other. */
+static bool
+is_named_by(const smcr_conn_t *conn, const smcr_socket_t *socket)
+{
+    return conn->socket == socket || (!socket->told.undated && conn->socket == socket->mirror);
+}
+
+/* The report is of another time, or of another host: the connection loses its name, and its
+ * positions and sizes are not known any more. A role that the file alone has reported is open
+ * again; whoever reports the same, reports it once more. */
 static void
 disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
 {
     smcr_conn_t *conn = smcr_conn_now(socket->conn);
 
     tell_doubt(arrival, socket, text);
-    if (conn && conn->lgr->server_of_file == socket) { /* who tells the same says so again */
+    if (!conn)
+        return;
+    if (conn->lgr->server_of_file == socket) {
         conn->lgr->server_of_file = NULL;
         conn->lgr->server = SMCR_LGR_SIDE_UNKNOWN;
     }
-    if (!conn || !conn->socket || !smcr_conn_is_late(conn) ||
-        (conn->socket != socket && (socket->told.undated || conn->socket != socket->mirror)))
+    if (!conn->socket || !smcr_conn_is_late(conn) || !is_named_by(conn, socket))
         return;
     smcr_socket_drop_conn(arrival->state, socket, conn);
     for (int side = 0; side < 2; side++) {
@@ -327,7 +457,9 @@ disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *tex
     }
 }
 
-/* Another socket has the token: nobody knows whose it is, or a file is of another time. */
+/* Keeps the report. If two sockets of one dump have the token, nobody knows whose it is. A file
+ * whose token another socket has, too, is of another time. Else the new socket has the token
+ * now. */
 static smcr_socket_t *
 keep_socket(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, uint64_t dump)
 {
@@ -342,35 +474,44 @@ keep_socket(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, uint6
     return socket;
 }
 
-/* The socket is like the connection: believed, doubted, or judged at the next message. */
+/* Ends and role of the socket are those of the connection. Cursors that agree name it; cursors that
+ * contradict it make the socket doubtful; else the next message decides. */
 static void
 judge_cursors(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
-    if (stands_there(socket, conn, side, false))
+    if (cursors_agree(socket, conn, side, false))
         name_conn(arrival, socket, conn, side);
-    else if (!stands_there(socket, conn, side, true))
+    else if (!cursors_agree(socket, conn, side, true))
         tell_doubt(arrival, socket, told_cursors);
 }
 
-/* A socket of SMC-R, with a token. */
+static bool
+is_named_and_open(const smcr_conn_t *conn)
+{
+    return conn->socket && !smcr_conn_has_closed(conn);
+}
+
+/* A socket of SMC-R, with a token. If it contradicts a connection whose name agrees with the wire,
+ * one of the two reports is wrong, and nobody knows which. */
 static void
-take_in_told(const smcr_arrival_t *arrival, smcr_socket_t *socket)
+take_in_smcr_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket)
 {
     const smcr_told_socket_t *told = &socket->told;
     int side = 0;
     smcr_conn_t *conn =
-        socket->is_doubtful ? NULL : find_alone(arrival, told, conn_of_token, &side);
+        socket->is_doubtful ? NULL : find_only_conn(arrival, told, conn_of_token, &side);
 
     if (conn && is_like(told, conn, side)) {
         judge_cursors(arrival, socket, conn, side);
     } else if (conn) {
         tell_doubt(arrival, socket, told_others);
-        if (conn->socket && !smcr_conn_has_closed(conn) && stands_there(socket, conn, side, false))
-            disbelieve(arrival, conn->socket, told_twice); /* both cannot be, and each may */
+        if (is_named_and_open(conn) && cursors_agree(socket, conn, side, false))
+            disbelieve(arrival, conn->socket, told_twice);
     }
 }
 
-/* A socket that has fallen back to TCP. Which end is the client is not told. */
+/* A socket that has fallen back to TCP is a connection of its own. The report does not say which
+ * end is the client. */
 static void
 take_in_fallback(smcr_state_t *state, smcr_socket_t *socket)
 {
@@ -402,35 +543,54 @@ take_in_server(smcr_state_t *state, smcr_socket_t *socket)
     conn->no_roles = conn->fallback.no_roles = false;
 }
 
-/* All sockets of the host are known now: so is which of them alone has written so far. */
+/* Marks the sockets of the dump as complete with this frame; those of the same dump, whose end is
+ * captured twice, keep their frame. */
 static void
-end_dump(const smcr_arrival_t *arrival, uint64_t dump)
+mark_whole_dump(const smcr_arrival_t *arrival, uint64_t dump)
 {
-    smcr_state_t *state = arrival->state;
+    smcr_socket_t *socket = smcr_socket_last(arrival->state);
 
-    for (smcr_socket_t *socket = smcr_socket_last(state); socket; socket = socket->older) {
-        if (socket->dump != dump || socket->whole_frame) /* a copy of the end is no other end */
+    for (; socket; socket = socket->older) {
+        if (socket->dump != dump || socket->whole_frame)
             continue;
         socket->whole_frame = arrival->when.frame;
-        take_in_server(state, socket);
-    }
-    for (smcr_socket_t *socket = smcr_socket_last(state); socket; socket = socket->older) {
-        int side = 0;
-        bool asks = socket->whole_frame == arrival->when.frame && !socket->is_doubtful;
-        smcr_conn_t *half = asks ? other_half(arrival, socket, &side) : NULL;
-        smcr_conn_t *conn = smcr_conn_now(socket->conn);
-        if (!half || !is_like(&socket->told, half, side) ||
-            (!conn && smcr_conn_find(state, half->lgr, side, socket->told.token)))
-            continue; /* or it waits for what the one with its token says next */
-        if (!conn) {
-            smcr_conn_set_token(state, half, side, socket->told.token);
-            name_conn(arrival, socket, half, side);
-        } else if (!conn->side[!side].has_token && go_together(conn, half, side, &socket->told)) {
-            take_in_socket(arrival, socket, smcr_join_directions(state, conn, half, side), side);
-        }
+        take_in_server(arrival->state, socket);
     }
 }
 
+/* Names the direction that stands where the socket has written to; or joins it to the connection of
+ * the socket. If another direction has the token of the socket, its next message decides. */
+static void
+name_half(const smcr_arrival_t *arrival, smcr_socket_t *socket)
+{
+    smcr_state_t *state = arrival->state;
+    int side = 0;
+    smcr_conn_t *half = other_half(arrival, socket, &side);
+    smcr_conn_t *conn = smcr_conn_now(socket->conn);
+
+    if (!half || !is_like(&socket->told, half, side))
+        return;
+    if (conn) {
+        if (!conn->side[!side].has_token && are_two_directions(conn, half, side, &socket->told))
+            take_in_socket(arrival, socket, smcr_join_directions(state, conn, half, side), side);
+    } else if (!smcr_conn_find(state, half->lgr, side, socket->told.token)) {
+        smcr_conn_set_token(state, half, side, socket->told.token);
+        name_conn(arrival, socket, half, side);
+    }
+}
+
+/* The dump has ended, so all sockets of the host are known: also, which of them alone has written
+ * up to a cursor. */
+static void
+end_dump(const smcr_arrival_t *arrival, uint64_t dump)
+{
+    mark_whole_dump(arrival, dump);
+    for (smcr_socket_t *socket = smcr_socket_last(arrival->state); socket; socket = socket->older)
+        if (socket->whole_frame == arrival->when.frame && !socket->is_doubtful)
+            name_half(arrival, socket);
+}
+
+/* A report of a link: it counts for all queue pairs of the host between the two GIDs. */
 static void
 take_in_told_link(const smcr_arrival_t *arrival, const smcr_told_link_t *told)
 {
@@ -443,12 +603,26 @@ take_in_told_link(const smcr_arrival_t *arrival, const smcr_told_link_t *told)
         take_in_link(arrival->state, qp);
 }
 
+/* A report of a socket: it listens, has fallen back to TCP, or uses SMC-R. */
+static void
+take_in_told_socket(const smcr_arrival_t *arrival, const smcr_told_t *told)
+{
+    const smcr_told_socket_t *socket = &told->u.socket;
+    bool fell_back = socket->mode == SMCR_TOLD_FALLBACK && socket->has_fallback;
+    bool uses_smcr = socket->mode == SMCR_TOLD_SMCR && socket->has_conn && socket->has_lgr;
+
+    if (socket->state == SMCR_TOLD_LISTEN)
+        smcr_socket_keep_listener(arrival->state, socket, told->dump);
+    else if (fell_back)
+        take_in_fallback(arrival->state,
+                         smcr_socket_keep(arrival->state, socket, told->dump, arrival->when));
+    else if (uses_smcr)
+        take_in_smcr_socket(arrival, keep_socket(arrival, socket, told->dump));
+}
+
 void
 smcr_state_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
 {
-    const smcr_told_socket_t *socket = &told->u.socket;
-    bool is_socket = told->kind == SMCR_TOLD_SOCKET;
-
     smcr_state_learns(arrival->state, arrival->when.frame);
     if (told->kind == SMCR_TOLD_CUT)
         smcr_socket_cut_dump(arrival->state, told->dump);
@@ -458,18 +632,15 @@ smcr_state_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
         smcr_socket_keep_lgr(arrival->state, &told->u.lgr);
     else if (told->kind == SMCR_TOLD_LINK)
         take_in_told_link(arrival, &told->u.link);
-    if (is_socket && socket->state == SMCR_TOLD_LISTEN)
-        smcr_socket_keep_listener(arrival->state, socket, told->dump);
-    else if (is_socket && socket->mode == SMCR_TOLD_FALLBACK && socket->has_fallback)
-        take_in_fallback(arrival->state,
-                         smcr_socket_keep(arrival->state, socket, told->dump, arrival->when));
-    else if (is_socket && socket->mode == SMCR_TOLD_SMCR && socket->has_conn && socket->has_lgr)
-        take_in_told(arrival, keep_socket(arrival, socket, told->dump));
+    else if (told->kind == SMCR_TOLD_SOCKET)
+        take_in_told_socket(arrival, told);
 }
 
-/* ---- what the wire shows after that ---- */
+/* ---- messages after a report ---- */
 
-/* Whether the message can be what comes to the host next, or soon. */
+/* Whether the message can be one of the next to the host of the socket: it announces at most one
+ * round more than the host has received. A message with an older cursor that is sent after the
+ * report shows that the report is wrong. */
 static bool
 may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_t *cdc)
 {
@@ -484,27 +655,38 @@ may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_
            has_role(qp->link->lgr, told, qp->side);
 }
 
-/* Whether the host of the socket had written up to the message, but for RDMA WRITEs that come right
- * before it and whose owner is not known. */
+/* Whether the message is the next of the socket: it announces what the host had written at the
+ * report, plus the RDMA WRITEs that come right before it and whose owner is not known. Example: at
+ * the report the host had written up to 1000, then a WRITE of 200 bytes and a CDC message with 1200
+ * follow. */
 static bool
-goes_on_to(const smcr_arrival_t *arrival, const smcr_socket_t *socket, smcr_cursor_t prod)
+is_next_message_of(const smcr_arrival_t *arrival, const smcr_socket_t *socket, smcr_cursor_t prod)
 {
     const smcr_ring_t ring = {socket->told.size[SMCR_TOLD_PEER], 0};
-    int64_t written = smcr_ring_distance(&ring, socket->told.tx_prod, prod);
+    int64_t unexplained = smcr_ring_distance(&ring, socket->told.tx_prod, prod);
     smcr_psn_t psn = arrival->psn;
-    const smcr_write_t *write;
 
-    for (unsigned back = 1; written > 0 && (write = smcr_write_last(arrival->qp, back)) != NULL &&
-                            !write->conn && write->first_psn + write->packets == psn;
-         back++) {
-        written -= write->length;
+    for (unsigned back = 1; unexplained > 0; back++) {
+        const smcr_write_t *write = smcr_write_last(arrival->qp, back);
+        if (!write || write->conn || write->first_psn + write->packets != psn)
+            break;
+        unexplained -= write->length;
         psn = write->first_psn;
     }
-    return written == 0;
+    return unexplained == 0;
 }
 
-/* The socket of the sender that alone goes on to the message, of those of which the other end is
- * not known. NULL: there is none, or there are very many. */
+/* Whether the socket is a candidate for a message from the host with this GID: its dump is
+ * complete, and the report of the other end is missing. */
+static bool
+is_candidate(const smcr_socket_t *socket, const uint8_t *gid)
+{
+    return !socket->is_doubtful && !socket->mirror && socket->whole_frame &&
+           smcr_gid_is_same(socket->told.gid[SMCR_TOLD_OWN], gid);
+}
+
+/* The only socket of the sender of which the message is the next. NULL: there is none, or several,
+ * or more than SOCKETS_MAX sockets to compare. */
 static smcr_socket_t *
 socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -515,9 +697,7 @@ socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     for (; socket; socket = socket->older) {
         if (++looked_at > SOCKETS_MAX)
             return NULL;
-        if (socket->is_doubtful || socket->mirror || !socket->whole_frame ||
-            !smcr_gid_is_same(socket->told.gid[SMCR_TOLD_OWN], gid) ||
-            !goes_on_to(arrival, socket, cdc->prod))
+        if (!is_candidate(socket, gid) || !is_next_message_of(arrival, socket, cdc->prod))
             continue;
         if (found)
             return NULL;
@@ -526,6 +706,21 @@ socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     return found;
 }
 
+/* Whether the message can belong to the socket of its sender: to the socket's connection, whose
+ * other direction has no token yet; or to none so far, if the roles agree. `side`: the sender's. */
+static bool
+may_send_for(const smcr_socket_t *socket, const smcr_qp_t *qp, int side)
+{
+    const smcr_conn_t *conn = smcr_conn_now(socket->conn);
+    const smcr_conn_t none = {.lgr = qp->link->lgr};
+
+    if (conn)
+        return conn->lgr == qp->link->lgr && !conn->side[qp->side].has_token;
+    return is_like(&socket->told, &none, side);
+}
+
+/* A socket with the token of the message is the receiver's; if it has its connection already, that
+ * has ended, and the socket with it. Else the socket may be the sender's. */
 smcr_socket_t *
 smcr_state_told_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int *side)
 {
@@ -533,28 +728,30 @@ smcr_state_told_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int
     smcr_socket_t *socket = smcr_socket_of_token(arrival->state, qp->key.gid, cdc->token);
 
     *side = qp->side;
-    if (socket) /* one that has its connection is over, as that is */
-        return !socket->told.undated && !socket->conn && may_follow(arrival, socket, cdc)
-                   ? socket : NULL;
+    if (socket) {
+        bool follows =
+            !socket->told.undated && !socket->conn && may_follow(arrival, socket, cdc);
+        return follows ? socket : NULL;
+    }
     if (!arrival->state->sockets)
         return NULL;
     *side = !qp->side;
     socket = socket_of_sender(arrival, cdc);
-    const smcr_conn_t *conn = socket ? smcr_conn_now(socket->conn) : NULL;
-    const smcr_conn_t none = {.lgr = qp->link->lgr};
-    bool fits = socket && (conn ? conn->lgr == qp->link->lgr && !conn->side[qp->side].has_token
-                                : is_like(&socket->told, &none, *side));
-    return fits ? socket : NULL;
+    return socket && may_send_for(socket, qp, *side) ? socket : NULL;
 }
 
 smcr_conn_t *
 smcr_state_told_conn(const smcr_arrival_t *arrival, const smcr_socket_t *socket)
 {
     const smcr_socket_t *mirror = socket->mirror;
-    smcr_conn_t *conn = smcr_conn_now(socket->conn ? socket->conn : mirror ? mirror->conn : NULL);
+    smcr_conn_t *conn = socket->conn;
 
-    return conn && conn->lgr == arrival->qp->link->lgr && !conn->side[arrival->qp->side].has_token
-               ? conn : NULL;
+    if (!conn && mirror)
+        conn = mirror->conn;
+    conn = smcr_conn_now(conn);
+    bool fits = conn && conn->lgr == arrival->qp->link->lgr &&
+                !conn->side[arrival->qp->side].has_token;
+    return fits ? conn : NULL;
 }
 
 void
@@ -586,33 +783,61 @@ smcr_state_told_fallback(smcr_conn_t *conn, smcr_conn_t *known)
     conn->joined = known;
 }
 
-/* What a file tells is of any time, so the token is its proof: one connection has it. Where the
- * other direction has its name, this one has it when both are one. */
+/* Whether the line of the file is that of the host which receives the message. A connection that
+ * has a name has roles, which say so; else the GID does. */
+static bool
+is_line_of_receiver(const smcr_told_socket_t *told, const smcr_conn_t *conn, const smcr_qp_t *qp)
+{
+    if (!conn->socket || conn->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+        return smcr_gid_is_same(told->gid[SMCR_TOLD_OWN], qp->key.gid);
+    return (conn->lgr->server == qp->side) == told->is_server;
+}
+
+/* The line of the file contradicts the connection, so it is not believed. If another line has given
+ * the group its roles, and the two lines contradict each other, nobody knows which is right:
+ * neither is believed. `is_other`: the line has named another connection before. */
+static void
+disbelieve_line(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int host,
+                bool is_other)
+{
+    smcr_socket_t *other = conn->lgr->server_of_file;
+
+    if (other && !has_role(conn->lgr, &socket->told, host))
+        disbelieve(arrival, other, told_others);
+    if (!is_other && other != socket)
+        disbelieve(arrival, socket, told_others);
+}
+
+/* Whether the line of the other end agrees: it has no connection, or this one, or the other
+ * direction of this one. */
+static bool
+mirror_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int host)
+{
+    const smcr_conn_t *mirror = socket->mirror ? smcr_conn_now(socket->mirror->conn) : NULL;
+
+    return !mirror || mirror == conn || are_two_directions(conn, mirror, host, &socket->told);
+}
+
+/* A message of a connection whose token a file reports. The report has no time, so its cursors do
+ * not prove the connection; the token does, if only one connection has it, and nothing contradicts
+ * the line. If the other direction has its name already, this one gets it when both are joined. */
 static void
 compare_with_file(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn)
 {
     const smcr_told_socket_t *told = &socket->told;
     int side = arrival->qp->side;
-    bool to_host = !conn->socket || conn->lgr->server == SMCR_LGR_SIDE_UNKNOWN
-                       ? smcr_gid_is_same(told->gid[SMCR_TOLD_OWN], arrival->qp->key.gid)
-                       : (conn->lgr->server == side) == told->is_server;
+    bool to_host = is_line_of_receiver(told, conn, arrival->qp);
     int host = to_host ? side : !side;
     bool is_other = socket->conn && smcr_conn_now(socket->conn) != conn;
-    smcr_conn_t *mirror = socket->mirror ? smcr_conn_now(socket->mirror->conn) : NULL;
 
-    if (!is_like(told, conn, host)) {
-        smcr_socket_t *other = conn->lgr->server_of_file;
-        if (other && !has_role(conn->lgr, told, host)) /* nobody knows which line is right */
-            disbelieve(arrival, other, told_others);
-        if (!is_other && other != socket)
-            disbelieve(arrival, socket, told_others);
-    } else if (is_other) {
+    if (!is_like(told, conn, host))
+        disbelieve_line(arrival, socket, conn, host, is_other);
+    else if (is_other)
         disbelieve(arrival, socket, "Two connections have this token");
-    } else if (!is_of_one(told, &conn->side[!side], to_host)) {
+    else if (!cursors_fit(told, &conn->side[!side], to_host))
         disbelieve(arrival, socket, told_cursors);
-    } else if (!mirror || mirror == conn || go_together(conn, mirror, host, told)) {
+    else if (mirror_agrees(socket, conn, host))
         name_conn(arrival, socket, conn, host);
-    }
 }
 
 void

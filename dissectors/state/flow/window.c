@@ -6,8 +6,9 @@
 
 #include <stdio.h>
 
-#include "message_flow.h"
-#include "packet_flow.h"
+#include "window.h"
+#include "state/model/store.h"
+#include "state/rules/rules.h"
 
 #define LATE (500 * SMCR_TIME_MILLISECOND) /* for a reader whose writer is blocked */
 #define SMALL 10 /* what is less than this part of the element is not worth a message (4.5.1) */

@@ -1,10 +1,13 @@
 /* Finds for each RDMA WRITE packet its request, and its place. Only the first packet of a request
- * has an address and an RKey; the others go on behind it in the order of their PSNs.
+ * has an address and an RKey; the others continue it in the order of their PSNs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "message_flow.h"
+#include "write.h"
+#include "window.h"
+#include "state/model/store.h"
+#include "state/rules/rules.h"
 
 #define WRITES_KEPT 64 /* requests of a queue pair */
 
@@ -41,51 +44,81 @@ count_packets(const smcr_ib_headers_t *roce)
     return roce->dma_length / length + (roce->dma_length % length != 0);
 }
 
-/* ---- whose it is ---- */
+/* ---- the connection of a request ---- */
 
-/* The offset in its element of what lies `from` bytes behind the begin of the RMB. */
+/* What a WRITE names by its RKey and its address: an RMB, and an element of it (RFC 7609 4.2). */
+typedef struct {
+    smcr_rmb_rtoken_t *entry; /* of the RMB on this link; NULL: the RKey names nothing */
+    bool alive;               /* the RMB has not been withdrawn, nor replaced by another */
+    smcr_conn_t *user;        /* that was given the element last; NULL: none is known, or the RMB is
+                                 not alive */
+} target_t;
+
+/* The offset in its element of the byte that lies `from` bytes after the begin of the RMB. */
 static uint64_t
 offset_in_element(const smcr_rmb_t *rmb, uint64_t from)
 {
     return rmb->element_size ? from % rmb->element_size : from;
 }
 
-/* The element of the RMB, which begins at `begin`, that has the byte at `va`, from 1; 0: none. */
+/* The element of the RMB, which begins at `begin`, that contains the byte at `va`, from 1; 0: none.
+ * An RMB has at most 255 elements. Until a CLC message reports their size, the whole RMB counts as
+ * element 1; no RMB is longer than 512 MiB. (RFC 7609 2.1, 4.2) */
 static uint8_t
 element_of(const smcr_rmb_t *rmb, uint64_t begin, uint64_t va)
 {
     uint64_t from = va - begin;
     uint32_t size = rmb->element_size;
 
-    if (va < begin || (size && from / size >= SMCR_WIRE_RMB_INDEX_MAX) ||
-        (!size && from >= smcr_bsize_bytes(SMCR_BSIZE_512M)))
+    if (va < begin)
         return 0;
-    return size ? (uint8_t)(from / size + 1) : 1;
+    if (size == 0)
+        return from < smcr_bsize_bytes(SMCR_BSIZE_512M) ? 1 : 0;
+    return from / size < SMCR_WIRE_RMB_INDEX_MAX ? (uint8_t)(from / size + 1) : 0;
 }
 
-/* The connection of the request, NULL when it is not known for sure. */
+/* Whether the packet was sent after the last CDC message of the connection's writer. New packets
+ * were: the receiver takes them in now, or will. A retransmission was if its PSN is higher. */
+static bool
+follows_last_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_point_t *last_cdc = &conn->side[arrival->qp->side].heard;
+
+    return arrival->record->fate <= SMCR_FLOW_FATE_WAIT ||
+           (last_cdc->qp == arrival->qp && arrival->psn > last_cdc->psn);
+}
+
+/* The connection to which the request certainly belongs; NULL: none does for sure.
+ *
+ * A writer that has reported its end in CDC writes no more. A WRITE that follows such a message
+ * comes from the next connection that was given the element, of which the CLC messages may not be
+ * captured. A retransmission from before the message still belongs to the connection that ended. */
 static smcr_conn_t *
-owner_of(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry, unsigned index)
+find_sure_owner(const smcr_arrival_t *arrival, const target_t *target)
 {
     const smcr_qp_t *qp = arrival->qp;
-    smcr_conn_t *conn = smcr_rmb_conn(entry->rmb, index);
-    uint64_t offset = offset_in_element(entry->rmb, arrival->roce->va - entry->va);
+    smcr_conn_t *conn = target->user;
 
     if (!conn)
         return NULL;
-    const smcr_point_t *heard = &conn->side[qp->side].heard;
-    bool is_behind = arrival->record->fate <= SMCR_FLOW_FATE_WAIT ||
-                     (heard->qp == qp && arrival->psn > heard->psn);
-    if (is_behind && smcr_conn_side_has_ended(&conn->side[!qp->side]))
-        return NULL; /* its writer has said so, and this comes behind */
+    if (follows_last_cdc(arrival, conn) && smcr_conn_side_has_ended(&conn->side[!qp->side]))
+        return NULL;
+    const smcr_rmb_rtoken_t *entry = target->entry;
+    uint64_t offset = offset_in_element(entry->rmb, arrival->roce->va - entry->va);
     return smcr_evidence_owns(conn, qp, arrival->psn, (uint32_t)offset) ? conn : NULL;
 }
 
-/* ---- where in the byte stream ---- */
+/* ---- its position in the byte stream ---- */
 
-/* Where data begins in the elements of a side, unless CONFIRM LINK has told. What lies before the
- * end of an eyecatcher shows that there is none. What lies at its end is the first data behind it
- * if nothing is absent, and a doubt in all groups. Without one there is none, as with Linux. */
+/* Where data begins in the elements of a side, unless CONFIRM LINK has reported it:
+ *
+ *     offset 0 to 3   there is no eyecatcher, as with Linux: data begins at 0
+ *     offset 4        if this is certainly the first data, it begins after an eyecatcher; else it
+ *                     may be later data, and the begin is not known
+ *     offset above 4  says nothing
+ *
+ * Once an offset 4 has been seen, no side of which nothing is known is taken to have no eyecatcher,
+ * in any group of the capture. */
 void
 smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
 {
@@ -114,7 +147,8 @@ smcr_stream_t *
 smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
 {
     smcr_conn_side_t *receiver = &conn->side[side];
-    bool begins = !conn->side[!side].prod.count; /* else the message that tells the size is late */
+    /* else CDC came before the CLC message that reports the size: the stream does not begin here */
+    bool begins = !conn->side[!side].prod.count;
 
     smcr_write_learn_base(conn, side, offset);
     if (begins && !receiver->in.known && receiver->size && smcr_write_has_base(conn, side)) {
@@ -125,42 +159,51 @@ smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
     return receiver->in.known ? &receiver->in : NULL;
 }
 
-/* Whether a WRITE without a place may be the connection's, and its CLC came behind it. */
+/* Whether a WRITE without a position came so shortly before the connection began (`began`) that it
+ * may be of the connection: its CLC messages may be later in the capture than its first WRITE. */
 static bool
-has_unplaced(const smcr_qp_t *qp, const smcr_point_t *began)
+may_precede_clc(const smcr_qp_t *qp, const smcr_point_t *began)
 {
     return qp && qp->unplaced_psn &&
            (began->qp != qp || qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR > began->psn);
 }
 
-/* Whether it is known how far the stream has come. */
+/* Whether it is known where the stream of the reader ends: no WRITE of it can have been left
+ * without a position, and it has not moved to another link. Before the first positioned WRITE, the
+ * stream ends where the connection began. */
 static bool
-is_seamless(const smcr_qp_t *qp, const smcr_conn_side_t *reader)
+knows_stream_end(const smcr_qp_t *qp, const smcr_conn_side_t *reader)
 {
     const smcr_point_t *located = &reader->located;
     bool first = located->qp == reader->since.qp && located->psn == reader->since.psn;
-    bool whole = first ? !has_unplaced(qp, located) && !has_unplaced(located->qp, located)
+    bool whole = first ? !may_precede_clc(qp, located) && !may_precede_clc(located->qp, located)
                        : located->qp == qp;
 
     return whole && !reader->in.moved;
 }
 
-/* Whether the capture has the request too late: nor is it known where it goes among what came
- * before it. The reader may have told already that it has read it. */
+/* Whether the capture has the request too late: neither is its position among the earlier requests
+ * known. It is if a CDC message with a higher PSN has been taken in, or if the receiver had taken
+ * the request in before, or if it fills a gap of which the reader has reported more bytes as read
+ * than all captured requests have written. */
 static bool
 is_too_late(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr_psn_t psn)
 {
     const smcr_record_t *record = arrival->record;
+    bool precedes_last_cdc = reader->heard.qp == arrival->qp && psn < reader->heard.psn;
 
-    return (reader->heard.qp == arrival->qp && psn < reader->heard.psn) ||
-           record->fate == SMCR_FLOW_FATE_TOO_LATE ||
-           (record->order == SMCR_FLOW_IS_LATE &&
-            reader->in.consumed > smcr_stream_reach(&reader->in));
+    if (precedes_last_cdc || record->fate == SMCR_FLOW_FATE_TOO_LATE)
+        return true;
+    return record->order == SMCR_FLOW_IS_LATE &&
+           reader->in.consumed > smcr_stream_reach(&reader->in);
 }
 
-/* Where in the byte stream a request goes that comes in its turn; not where none can go. */
+/* The position of a request that comes in order: where the stream ends, or, if requests before it
+ * may be missing, after a gap. A gap is longer than the missing packets can carry where the address
+ * of the request is wrong, or the request is of another connection: it gets no position then, and
+ * the rule about its place is asked. */
 static void
-locate_next(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
+locate_in_order(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
             smcr_stream_extent_t extent)
 {
     smcr_qp_t *qp = arrival->qp;
@@ -175,11 +218,11 @@ locate_next(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *con
     write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
     if (!write->placed)
         return;
-    if (write->conn && is_seamless(qp, reader) && write->position > end &&
+    if (write->conn && knows_stream_end(qp, reader) && write->position > end &&
         smcr_evidence_is_astray(arrival, conn, write->position - end, bytes)) {
         const smcr_rules_write_t astray = {.conn = conn, .end = end, .length = extent.length,
                                            .position = write->position};
-        if (!write->rmb->guessed) /* else its begin may be wrong */
+        if (!write->rmb->guessed) /* else the guessed begin of the RMB may be wrong */
             smcr_rules_write(SMCR_RULES_COUNTED, arrival, &astray);
         *stream = before;
         write->placed = false;
@@ -188,25 +231,49 @@ locate_next(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *con
     reader->located = smcr_point_at(qp, write->first_psn + write->packets - 1);
 }
 
-/* Where in the byte stream the request begins. */
+/* A connection writes on one link until a failover validation moves it (RFC 7609 4.6.1). If a WRITE
+ * is taken in on another link before any validation came, the validation is not captured: bytes
+ * that were not acknowledged on the old link may be written once more. */
 static void
-locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken_t *entry,
-       smcr_conn_t *conn)
+note_move(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_stream_t *stream)
+{
+    const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
+
+    stream->moved |= writer->cdc_frame && writer->link != arrival->qp->link &&
+                     arrival->record->fate == SMCR_FLOW_FATE_TAKE;
+}
+
+/* Where in its element the request writes. No request is longer than the element. */
+static smcr_stream_extent_t
+extent_of(const smcr_write_t *write, const smcr_rmb_rtoken_t *entry)
+{
+    uint32_t size = entry->rmb->element_size;
+
+    return (smcr_stream_extent_t){
+        (uint32_t)offset_in_element(entry->rmb, write->va - entry->va),
+        size ? MIN(write->length, size) : write->length,
+    };
+}
+
+/* Where in the byte stream the request begins.
+ *
+ * The address gives the offset in the element, and so the position modulo the element's size. The
+ * round follows from the order of the requests: a request begins where the one before it ended. One
+ * that precedes the last positioned request (a retransmission) lies before it, by no more bytes
+ * than the packets between the two can carry. */
+static void
+locate_request(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken_t *entry,
+               smcr_conn_t *conn)
 {
     smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *reader = &conn->side[qp->side];
-    uint32_t size = entry->rmb->element_size;
-    smcr_stream_extent_t extent = {(uint32_t)offset_in_element(entry->rmb, write->va - entry->va),
-                                   size ? MIN(write->length, size) : write->length};
+    smcr_stream_extent_t extent = extent_of(write, entry);
     smcr_stream_t *stream = smcr_write_stream(conn, qp->side, extent.offset);
     smcr_psn_t last = write->first_psn + write->packets - 1;
 
     if (!stream || write->placed)
         return;
-    /* On another link before any failover validation: the capture lacks that. */
-    const smcr_conn_side_t *writer = &conn->side[!qp->side];
-    stream->moved |= writer->cdc_frame && writer->link != qp->link &&
-                     arrival->record->fate == SMCR_FLOW_FATE_TAKE;
+    note_move(arrival, conn, stream);
     if (reader->located.qp == qp && last <= reader->located.psn) {
         uint64_t between = (reader->located.psn - write->first_psn + 1) * smcr_qp_mtu(qp);
         write->placed = smcr_stream_locate_old(stream, extent, between, &write->position);
@@ -214,14 +281,14 @@ locate(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken
     }
     if (is_too_late(arrival, reader, write->first_psn))
         return;
-    locate_next(arrival, write, conn, extent);
+    locate_in_order(arrival, write, conn, extent);
     if (write->conn)
         smcr_conn_is_alive(conn, qp, last);
 }
 
 /* ---- a new request ---- */
 
-/* Whether a connection that has not ended has the address in its element there. */
+/* Whether the address lies in an element there that belongs to a connection which has not ended. */
 static bool
 is_used_at(const smcr_rmb_rtoken_t *entry, uint64_t va)
 {
@@ -231,116 +298,191 @@ is_used_at(const smcr_rmb_rtoken_t *entry, uint64_t va)
     return conn && !smcr_conn_has_closed(conn) && !entry->rmb->deleted_frame;
 }
 
-/* The same of a request that may have been thrown away before: `refused`, or NULL. If it was that
- * connection's, it had the same place. */
+/* Whether the request writes to the RMB that the RKey named before. An owner may use a key for
+ * another RMB while connections still use the first: the address then shows which RMB is meant. */
+static bool
+names_former_rmb(const smcr_rmb_rtoken_t *entry, uint64_t va)
+{
+    return entry->before && !is_used_at(entry, va) && is_used_at(entry->before, va);
+}
+
+/* What the RKey and the address of the request name.
+ *
+ * RMBs begin at a page, and data at their begin. Where the announced address of an RMB cannot be
+ * right (`misplaced`), the first WRITE to it shows the page at which it begins. */
+static target_t
+find_target(const smcr_arrival_t *arrival, const smcr_write_t *write)
+{
+    smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, arrival->qp, write->rkey);
+
+    if (!entry)
+        return (target_t){0};
+    bool former = names_former_rmb(entry, write->va);
+    if (former)
+        entry = entry->before;
+    if (entry->rmb->misplaced) {
+        entry->va = write->va & ~(uint64_t)SMCR_WIRE_PAGE_MASK;
+        entry->rmb->misplaced = false;
+    }
+    target_t target = {entry, former || smcr_rmb_is_alive(entry->rmb), NULL};
+    unsigned index = element_of(entry->rmb, entry->va, write->va);
+    if (target.alive)
+        target.user = smcr_rmb_conn(entry->rmb, index);
+    return target;
+}
+
+/* The position of a request of `conn`. If its receiver has refused the same request of the same
+ * connection before (`refused`, or NULL), the position is that of the refused one. */
 static void
-locate_again(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken_t *entry,
-             smcr_conn_t *conn, const smcr_write_t *refused)
+locate_with_refused(const smcr_arrival_t *arrival, smcr_write_t *write,
+                    const smcr_rmb_rtoken_t *entry, smcr_conn_t *conn, const smcr_write_t *refused)
 {
     if (refused && (refused->conn == conn || refused->likely == conn)) {
         write->placed = refused->placed;
         write->position = refused->position;
     }
-    locate(arrival, write, entry, conn);
+    locate_request(arrival, write, entry, conn);
 }
 
-/* The RMB is known for sure unless a connection has it that may be over. */
+static void
+assign_rmb(smcr_write_t *write, const smcr_rmb_rtoken_t *entry)
+{
+    write->rmb = entry->rmb;
+    write->rmb_va = entry->va;
+}
+
+/* A writer that has closed may still send what it had written before. The next CDC message of
+ * `conn` decides whether the request was its own: smcr_write_confirm(). */
+static void
+assign_likely_owner(const smcr_arrival_t *arrival, smcr_write_t *write,
+                    const smcr_rmb_rtoken_t *entry, smcr_conn_t *conn)
+{
+    write->likely = conn;
+    write->likely_rmb = entry->rmb;
+    write->rmb_va = entry->va;
+    arrival->qp->has_likely = true;
+}
+
+/* Whether the RKey still named the RMB when the request was sent, though no connection is known in
+ * its element: the RMB was announced before the request, or the request is taken in now. */
+static bool
+is_rmb_current(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
+{
+    return smcr_point_is_before(&rmb->since, arrival->qp, arrival->psn) ||
+           arrival->record->fate == SMCR_FLOW_FATE_TAKE;
+}
+
+/* Finds the RMB and the connection of a new request. What the RKey and the address name, decides:
+ *
+ *     two open connections share the element     the RMB is known, the connection is not
+ *     a connection certainly uses the element    both are known
+ *     a connection used it, and may have ended   neither is known; the connection is likely
+ *     no connection is known to use it           the RMB is known, if it was announced before
+ *     the RMB is withdrawn, or the RKey unknown  neither is known
+ *
+ * `refused`: the same request, refused by its receiver before; NULL: there is none. */
 static void
 find_owner(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_write_t *refused)
 {
-    smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, arrival->qp, write->rkey);
-    /* its owner has given the key to another RMB, too: the address tells which of the two it is */
-    bool is_before = entry && entry->before && !is_used_at(entry, write->va) &&
-                     is_used_at(entry->before, write->va);
-    if (is_before)
-        entry = entry->before;
-    if (entry && entry->rmb->misplaced) { /* RMBs begin at a page, and data at their begin */
-        entry->va = write->va & ~(uint64_t)SMCR_WIRE_PAGE_MASK;
-        entry->rmb->misplaced = false;
-    }
-    unsigned index = entry ? element_of(entry->rmb, entry->va, write->va) : 0;
-    bool alive = entry && (is_before || smcr_rmb_is_alive(entry->rmb));
-    smcr_conn_t *before = alive ? smcr_rmb_conn(entry->rmb, index) : NULL;
+    target_t target = find_target(arrival, write);
+    smcr_rmb_rtoken_t *entry = target.entry;
+    smcr_conn_t *user = target.user;
 
-    if (before && before->side[arrival->qp->side].shares_element) {
-        write->rmb = entry->rmb;
-        write->rmb_va = entry->va;
+    if (user && user->side[arrival->qp->side].shares_element) {
+        assign_rmb(write, entry);
         return;
     }
-    write->conn = alive ? owner_of(arrival, entry, index) : NULL;
+    write->conn = find_sure_owner(arrival, &target);
     smcr_rules_write(SMCR_RULES_ARRIVES, arrival, &(smcr_rules_write_t){
-                         .entry = entry, .conn = before, .is_sure = write->conn != NULL});
-    if (!alive)
+                         .entry = entry, .conn = user, .is_sure = write->conn != NULL});
+    if (!target.alive)
         return;
-    bool since = smcr_point_is_before(&entry->rmb->since, arrival->qp, arrival->psn);
-    if (write->conn || (!before && (since || arrival->record->fate == SMCR_FLOW_FATE_TAKE))) {
-        write->rmb = entry->rmb;
-        write->rmb_va = entry->va;
-    } else if (before) { /* a writer that has closed may still send what it had written before */
-        write->likely = before;
-        write->likely_rmb = entry->rmb;
-        write->rmb_va = entry->va;
-        arrival->qp->has_likely = true;
+    if (!user) {
+        if (is_rmb_current(arrival, entry->rmb))
+            assign_rmb(write, entry);
+        return;
     }
-    if (before && (write->conn || write->likely))
-        locate_again(arrival, write, entry, before, refused);
+    if (write->conn)
+        assign_rmb(write, entry);
+    else
+        assign_likely_owner(arrival, write, entry, user);
+    locate_with_refused(arrival, write, entry, user, refused);
 }
 
 /* Nobody will ask for the request's bytes. */
 static void
-forget_held(smcr_state_t *state, smcr_write_t *write)
+drop_held(smcr_state_t *state, smcr_write_t *write)
 {
     for (; write->held; write->held = write->held->next)
         smcr_held_drop(state, write->held->place);
 }
 
-/* `late` is that of the request's first packet, NULL when it has none yet. */
-static smcr_write_t *
-new_write(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *refused)
+/* The request that the packet begins, as its headers describe it. */
+static smcr_write_t
+describe_request(const smcr_arrival_t *arrival)
 {
-    smcr_state_t *state = arrival->state;
-    smcr_qp_t *qp = arrival->qp;
     const smcr_ib_headers_t *roce = arrival->roce;
+    uint32_t in_packet = (uint32_t)roce->payload_length;
 
-    if (!qp->writes)
-        qp->writes = wmem_alloc0_array(state->scope, smcr_write_t, WRITES_KEPT);
-    smcr_write_t *write = &qp->writes[qp->write_count++ % WRITES_KEPT];
-    forget_held(state, write);
-    refused = refused == write ? NULL : refused; /* it makes room for this one */
-    *write = (smcr_write_t){
+    return (smcr_write_t){
         .first_psn = arrival->psn,
         .packets = count_packets(roce),
-        .packet_length = (uint32_t)roce->payload_length,
-        .length = roce->opcode == SMCR_RC_WRITE_FIRST ? roce->dma_length
-                                                      : (uint32_t)roce->payload_length,
+        .packet_length = in_packet,
+        .length = roce->opcode == SMCR_RC_WRITE_FIRST ? roce->dma_length : in_packet,
         .va = roce->va,
         .rkey = roce->rkey,
         .waits = arrival->record->fate == SMCR_FLOW_FATE_WAIT,
     };
+}
+
+/* Remembers the request that the packet begins, in place of the oldest one of the queue pair.
+ * `late`: what turns out later about its first packet, NULL when there is no such object yet.
+ * `refused`: the same request, which came after a PSN gap, so that its receiver discarded it. */
+static smcr_write_t *
+remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *refused)
+{
+    smcr_state_t *state = arrival->state;
+    smcr_qp_t *qp = arrival->qp;
+
+    if (!qp->writes)
+        qp->writes = wmem_alloc0_array(state->scope, smcr_write_t, WRITES_KEPT);
+    smcr_write_t *write = &qp->writes[qp->write_count++ % WRITES_KEPT];
+    drop_held(state, write);
+    if (refused == write)
+        refused = NULL; /* it makes room for this one */
+    *write = describe_request(arrival);
     qp->write_end = MAX(qp->write_end, write->first_psn + write->packets);
     find_owner(arrival, write, refused);
     if (refused) {
         refused->likely = NULL;
-        forget_held(state, refused);
+        drop_held(state, refused);
     }
     bool known = write->rmb && write->placed;
     write->late = known || late ? late : smcr_state_alloc0(state, sizeof(smcr_place_late_t));
     return write;
 }
 
+/* Whether the packet that arrives is the first packet of the request, which may be NULL. */
+static bool
+is_first_packet_of(const smcr_write_t *write, const smcr_arrival_t *arrival)
+{
+    return write && write->first_psn == arrival->psn && write->rkey == arrival->roce->rkey &&
+           write->va == arrival->roce->va;
+}
+
 smcr_write_t *
 smcr_write_of(const smcr_arrival_t *arrival, bool *begun)
 {
-    const smcr_ib_headers_t *roce = arrival->roce;
     smcr_write_t *write = find_write(arrival->qp, arrival->psn);
-    bool same = write && write->first_psn == arrival->psn && write->rkey == roce->rkey &&
-                write->va == roce->va;
+    bool same = is_first_packet_of(write, arrival);
+    /* it came after a PSN gap, and now it is retransmitted in order: this one counts */
     bool was_refused = same && write->waits && arrival->record->fate == SMCR_FLOW_FATE_TAKE;
 
-    *begun = roce->has_reth && (!same || was_refused);
+    *begun = arrival->roce->has_reth && (!same || was_refused);
     if (!*begun)
         return write;
-    return new_write(arrival, smcr_place_late(arrival->record->place), was_refused ? write : NULL);
+    return remember_request(arrival, smcr_place_late(arrival->record->place),
+                            was_refused ? write : NULL);
 }
 
 /* ---- the place of a packet ---- */
@@ -373,7 +515,7 @@ smcr_write_place(const smcr_arrival_t *arrival, const smcr_write_t *write)
         if (!place->index)
             return false;
     }
-    if (!write->rmb || !write->placed) { /* the next CDC message may tell */
+    if (!write->rmb || !write->placed) { /* the next CDC message may show it */
         smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
         more->late = write->late;
         more->within = within;
@@ -396,10 +538,21 @@ smcr_write_hold(const smcr_arrival_t *arrival, smcr_write_t *write)
 
 /* ---- what turns out later ---- */
 
-/* The bytes of the packet, which `psn` stands for, are in the stream now. */
+/* Whether WRITE packets whose position is not known came shortly before the one with `psn`. They
+ * explain a gap in the byte stream before it: they get their position when they are retransmitted,
+ * or when the reader reports that it has read them. */
+static bool
+follows_unplaced(const smcr_qp_t *qp, smcr_psn_t psn)
+{
+    return qp->unplaced_psn && psn > qp->unplaced_from &&
+           psn < qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR;
+}
+
+/* The bytes of the packet at `place` are in the stream now. `psn`: of the packet, or of the first
+ * packet of its request. */
 static void
-put(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_psn_t psn, uint64_t position,
-    smcr_place_t *place)
+add_to_stream(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_psn_t psn,
+              uint64_t position, smcr_place_t *place)
 {
     smcr_stream_piece_t piece = smcr_stream_write(stream, position, place->length);
     const smcr_qp_t *qp = arrival->qp;
@@ -409,10 +562,7 @@ put(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_psn_t psn, uint64
     smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
     more->rewritten = piece.rewritten;
     more->gap = piece.gap;
-    /* whether packets before it came without a place, which they will have when they are sent
-       again, or when the reader has read them */
-    more->gap_is_seen = piece.gap && qp->unplaced_psn && psn > qp->unplaced_from &&
-                        psn < qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR &&
+    more->gap_is_seen = piece.gap && follows_unplaced(qp, psn) &&
                         smcr_evidence_has_packets_to(smcr_qp_peer(arrival->qp));
 }
 
@@ -426,7 +576,8 @@ smcr_write_take_in_held(const smcr_arrival_t *arrival, smcr_write_t *write)
     smcr_held_t *held = smcr_held_first(write->held);
 
     for (; held; held = held->next) {
-        put(arrival, stream, write->first_psn, write->position + held->within, held->place);
+        uint64_t position = write->position + held->within;
+        add_to_stream(arrival, stream, write->first_psn, position, held->place);
         smcr_held_hand_on(arrival, held, write->conn, !qp->side);
     }
     write->held = NULL;
@@ -434,29 +585,39 @@ smcr_write_take_in_held(const smcr_arrival_t *arrival, smcr_write_t *write)
         smcr_stream_write(stream, write->position, write->length);
 }
 
-/* Whether a connection whose message arrives has the request. Linux says that it has closed before
- * it sends its last data: these are its own if the message announces all of them, or the first. */
+/* Whether the producer cursor announces the whole request, or its beginning. */
 static bool
-is_of(const smcr_arrival_t *arrival, const smcr_write_t *write, const smcr_conn_t *conn,
-      smcr_cursor_t prod)
+announces_request(const smcr_stream_t *stream, smcr_cursor_t prod, const smcr_write_t *write)
 {
-    const smcr_stream_t *stream = &conn->side[arrival->qp->side].in;
+    int64_t len = smcr_ring_distance(&stream->ring, stream->prod, prod);
 
+    if (!write->placed || len <= 0)
+        return false;
+    uint64_t begin = stream->announced, end = begin + (uint64_t)len;
+    return write->position == begin ||
+           (write->position > begin && write->position + write->length <= end);
+}
+
+/* Whether a connection whose CDC message arrives has sent the request. A connection that has not
+ * ended has. Linux reports in CDC that it has closed before it sends its last data: then the
+ * request is its own if the message announces all of it, or if the announced bytes begin with
+ * it. */
+static bool
+has_sent_request(const smcr_arrival_t *arrival, const smcr_write_t *write,
+                 const smcr_conn_t *conn, smcr_cursor_t prod)
+{
     if (write->likely != conn || write->first_psn > arrival->psn)
         return false;
     if (!smcr_conn_side_has_ended(&conn->side[!arrival->qp->side]))
         return true;
-    int64_t len = smcr_ring_distance(&stream->ring, stream->prod, prod);
-    uint64_t begin = stream->announced, end = begin + (uint64_t)MAX(len, 0);
-    return write->placed && len > 0 && write->position >= begin &&
-           (write->position == begin || write->position + write->length <= end);
+    return announces_request(&conn->side[arrival->qp->side].in, prod, write);
 }
 
 bool
 smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
                    smcr_cursor_t prod)
 {
-    if (!write->likely || !is_of(arrival, write, conn, prod))
+    if (!write->likely || !has_sent_request(arrival, write, conn, prod))
         return false;
     write->likely = NULL;
     write->rmb = write->likely_rmb;
@@ -471,12 +632,19 @@ smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn
 
 /* Whether the request, which ends at `end` of the stream, goes to its place in the element. */
 static bool
-ends_at(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
+ends_at_offset(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
 {
     uint32_t room = smcr_ring_room(ring);
     uint64_t offset = offset_in_element(write->rmb, write->va - write->rmb_va);
 
     return room && end >= write->length && smcr_ring_offset(ring, end - write->length) == offset;
+}
+
+/* Whether the request is of `conn`, has no position yet, and precedes `psn` without a gap. */
+static bool
+is_unplaced_before(const smcr_write_t *write, const smcr_conn_t *conn, smcr_psn_t psn)
+{
+    return write->conn == conn && !write->placed && write->first_psn + write->packets == psn;
 }
 
 void
@@ -490,9 +658,8 @@ smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *
     while ((write = smcr_write_last(arrival->qp, last)) != NULL && write->first_psn > psn)
         last++;
     unsigned back = last;
-    while ((write = smcr_write_last(arrival->qp, back)) != NULL && write->conn == conn &&
-           !write->placed && write->first_psn + write->packets == psn &&
-           ends_at(write, &stream->ring, begin)) {
+    while ((write = smcr_write_last(arrival->qp, back)) != NULL &&
+           is_unplaced_before(write, conn, psn) && ends_at_offset(write, &stream->ring, begin)) {
         begin -= write->length;
         write->placed = write->late->placed = true;
         write->position = write->late->position = begin;
@@ -503,6 +670,28 @@ smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *
         smcr_write_take_in_held(arrival, smcr_write_last(arrival->qp, back));
 }
 
+/* Whether the request is of `conn`, and not all was known of it when it came. */
+static bool
+is_incomplete_of(const smcr_write_t *write, const smcr_conn_t *conn)
+{
+    return write->late && (write->conn == conn || write->late->conn == conn);
+}
+
+/* The request began `before` bytes before the producer cursor of the message that arrives. */
+static void
+note_announcement(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_cursor_t prod,
+                  uint32_t before)
+{
+    smcr_place_late_t *late = write->late;
+
+    late->announced = true;
+    late->end = prod;
+    late->before = before;
+    late->conn = write->conn ? write->conn : late->conn;
+    late->link = arrival->qp->link;
+    late->sender = !arrival->qp->side;
+}
+
 void
 smcr_write_announce(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_cursor_t prod)
 {
@@ -510,26 +699,21 @@ smcr_write_announce(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr
     smcr_write_t *write;
 
     for (unsigned back = 1; (write = smcr_write_last(arrival->qp, back)) != NULL; back++) {
-        bool own = write->late && (write->conn == conn || write->late->conn == conn);
+        bool own = is_incomplete_of(write, conn);
         if (own && (write->placed || write->late->announced))
             break;
         if (!own || write->first_psn > arrival->psn)
             continue;
         before += write->length;
-        write->late->announced = true;
-        write->late->end = prod;
-        write->late->before = before;
-        write->late->conn = write->conn ? write->conn : write->late->conn;
-        write->late->link = arrival->qp->link;
-        write->late->sender = !arrival->qp->side;
+        note_announcement(arrival, write, prod, before);
     }
 }
 
-/* ---- what it changes ---- */
+/* ---- a packet that is taken in ---- */
 
 void
 smcr_write_take_in(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
 {
-    put(arrival, stream, arrival->psn, place->position, place);
+    add_to_stream(arrival, stream, arrival->psn, place->position, place);
     smcr_window_written(arrival, stream, place);
 }

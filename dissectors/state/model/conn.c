@@ -202,22 +202,48 @@ has_bits(const uint8_t *one, const uint8_t *other, unsigned bits)
     return memcmp(one, other, bytes) == 0 && (!rest || !((one[bytes] ^ other[bytes]) & rest));
 }
 
+/* Whether the subnet of the client has the server's IPv4 address. */
+static bool
+is_in_subnet(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
+{
+    uint8_t bits = proposal->subnet_length;
+
+    return bits > 32 ||
+           has_bits(subnet_of(conn, proposal->subnet, bits), conn->addr.ipv4[1], bits);
+}
+
+/* Whether one of the kept IPv6 prefixes has the server's address. A prefix of more than 128 bits
+ * breaks the format: then any address counts as inside. */
+static bool
+is_in_prefixes(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
+{
+    for (unsigned at = 0; at < proposal->prefixes_kept; at++) {
+        unsigned bits = proposal->prefixes[at][SMCR_GID_LENGTH];
+        if (bits > 128 || has_bits(proposal->prefixes[at], conn->addr.ipv6[1], bits))
+            return true;
+    }
+    return false;
+}
+
 bool
 smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
 {
-    unsigned count = proposal->prefixes_kept, at = 0;
+    unsigned kept = proposal->prefixes_kept;
 
     if (conn->ipv4)
-        return proposal->subnet_length > 32 ||
-               has_bits(subnet_of(conn, proposal->subnet, proposal->subnet_length),
-                        conn->addr.ipv4[1], proposal->subnet_length);
-    if (!conn->conversation || count < proposal->prefix_count || count == 0)
+        return is_in_subnet(conn, proposal);
+    if (!conn->conversation || kept < proposal->prefix_count || kept == 0)
         return true;
-    while (at < count && proposal->prefixes[at][SMCR_GID_LENGTH] <= 128 &&
-           !has_bits(proposal->prefixes[at], conn->addr.ipv6[1],
-                     proposal->prefixes[at][SMCR_GID_LENGTH]))
-        at++;
-    return at < count;
+    return is_in_prefixes(conn, proposal);
+}
+
+/* Whether the first contact was declined for a cause that comes before its link is confirmed: every
+ * diagnosis but a timeout of ADD LINK. (smc_clc.h, SMC_CLC_DECL_TIMEOUT_AL) */
+static bool
+was_declined_early(const smcr_conn_t *conn)
+{
+    return conn->decline_frame && !conn->fallback.no_code &&
+           conn->fallback.code != SMCR_CLC_DECLINE_TIMEOUT_AL;
 }
 
 void
@@ -228,9 +254,7 @@ smcr_conn_take_clc(smcr_conn_t *conn)
     if (conn->lgr) {
         conn->lgr->lacking_clc -= complete && !conn->has_clc;
         conn->lgr->refused |= conn->first_contact && conn->decline_frame;
-        conn->lgr->never_up |= conn->first_contact && conn->decline_frame &&
-                               !conn->fallback.no_code &&
-                               conn->fallback.code != SMCR_CLC_DECLINE_TIMEOUT_AL;
+        conn->lgr->never_up |= conn->first_contact && was_declined_early(conn);
     }
     conn->has_clc |= complete;
 }
@@ -344,10 +368,10 @@ move_rmb(smcr_state_t *state, smcr_rmb_t *rmb, const moved_t *moved)
     rmb->lgr->rmb_count[rmb->side] += smcr_rmb_is_alive(rmb);
 }
 
+/* All connections and RMBs of the group become those of the other group. */
 static void
-move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
+move_members(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
 {
-    smcr_lgr_t *now = moved->now->link->lgr;
     smcr_conn_t *next_conn;
     smcr_rmb_t *next_rmb;
 
@@ -360,12 +384,15 @@ move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
         move_rmb(state, rmb, moved);
     }
     SMCR_LIST_EACH(smcr_conn_t *, half, lgr->halves)
-        wmem_list_append(now->halves, half);
-    now->lacks_halves |= lgr->lacks_halves;
-    now->lead_changes |= lgr->lead_changes;
-    if (lgr->knows_lead)
-        smcr_lgr_take_lead(now, -lgr->token_lead);
-    now->immediate |= lgr->immediate;
+        wmem_list_append(moved->now->link->lgr->halves, half);
+    lgr->conns = lgr->open = NULL;
+    lgr->rmbs = NULL;
+}
+
+/* What is known of the sides of `lgr`; in `now` they have changed places. */
+static void
+move_sides(const smcr_lgr_t *lgr, smcr_lgr_t *now)
+{
     if (now->server == SMCR_LGR_SIDE_UNKNOWN && lgr->server != SMCR_LGR_SIDE_UNKNOWN) {
         now->server = !lgr->server;
         now->server_of_file = lgr->server_of_file;
@@ -374,10 +401,24 @@ move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
         if (!now->base_known[side])
             now->base[side] = lgr->base[!side];
         now->base_known[side] |= lgr->base_known[!side];
-        now->told[side] = now->told[side] ? now->told[side] : lgr->told[!side];
+        if (!now->told[side])
+            now->told[side] = lgr->told[!side];
     }
-    lgr->conns = lgr->open = NULL;
-    lgr->rmbs = NULL;
+}
+
+/* The group turns out to be the other end of the group `moved->now` is in. */
+static void
+move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
+{
+    smcr_lgr_t *now = moved->now->link->lgr;
+
+    move_members(state, lgr, moved);
+    now->lacks_halves |= lgr->lacks_halves;
+    now->lead_changes |= lgr->lead_changes;
+    if (lgr->knows_lead)
+        smcr_lgr_take_lead(now, -lgr->token_lead);
+    now->immediate |= lgr->immediate;
+    move_sides(lgr, now);
     lgr->all_links = NULL;
 }
 
@@ -391,21 +432,26 @@ is_half_known(const smcr_qp_t *qp)
            link->lgr->index == SMCR_LGR_NO_INDEX && link->lgr->link_count == 1;
 }
 
-void
-smcr_join_links(smcr_state_t *state, smcr_link_t *link, const smcr_ib_qp_key_t *key)
+/* Whether `to`, the unknown queue pair of a link, can be the queue pair `from` of a half-known
+ * link: both links are between the same two devices. */
+static bool
+can_be_one(smcr_qp_t *to, smcr_qp_t *from)
 {
-    smcr_qp_t *from = smcr_qp_find(state, key);
-
-    if (!from || from->link == link || !is_half_known(from) || link->lgr->from_start)
-        return;
-    smcr_qp_t *to = &link->qp[!from->side];
     const smcr_qp_t *peer = smcr_qp_peer(to);
-    if (to->known || !peer->known || !smcr_qp_is_at(smcr_qp_peer(from), peer->key.gid) ||
-        (to->gid_known && !smcr_qp_is_at(to, key->gid)))
-        return;
+
+    if (to->known || !peer->known || !smcr_qp_is_at(smcr_qp_peer(from), peer->key.gid))
+        return false;
+    return !to->gid_known || smcr_qp_is_at(to, from->key.gid);
+}
+
+/* The half-known link of `from` is `link`, whose queue pair `to` is the same as `from`. */
+static void
+join_half_link(smcr_state_t *state, smcr_link_t *link, smcr_qp_t *to, smcr_qp_t *from)
+{
     smcr_link_t *before = from->link;
     smcr_lgr_t *lgr = before->lgr;
-    wmem_map_remove(state->qps, key);
+
+    wmem_map_remove(state->qps, &from->key);
     *to = *from;
     to->link = link;
     to->side = !from->side;
@@ -416,4 +462,16 @@ smcr_join_links(smcr_state_t *state, smcr_link_t *link, const smcr_ib_qp_key_t *
     wmem_list_remove(state->half_known, before);
     before->joined = link;
     move_lgr(state, lgr, &(moved_t){from, to});
+}
+
+void
+smcr_join_links(smcr_state_t *state, smcr_link_t *link, const smcr_ib_qp_key_t *key)
+{
+    smcr_qp_t *from = smcr_qp_find(state, key);
+
+    if (!from || from->link == link || !is_half_known(from) || link->lgr->from_start)
+        return;
+    smcr_qp_t *to = &link->qp[!from->side];
+    if (can_be_one(to, from))
+        join_half_link(state, link, to, from);
 }

@@ -173,7 +173,22 @@ smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int si
            smcr_gid_is_same(one->qp[side].key.gid, other->qp[side].key.gid);
 }
 
-/* The type of a group with its active links (net/smc/smc_core.h). Returns whether it changes. */
+/* The side on which `link` has the same device as the first active link of the group; unknown:
+ * none. */
+static int
+find_single_side(const smcr_link_t *first, const smcr_link_t *link)
+{
+    int found = SMCR_LGR_SIDE_UNKNOWN;
+
+    for (int side = 0; side < 2; side++)
+        if (smcr_link_shares_device(first, link, side))
+            found = side;
+    return found;
+}
+
+/* The type of a group, by its active links: one is SINGLE, two between different devices on both
+ * sides are SYMMETRIC, and two that share a device of one side are ASYMMETRIC. Returns whether the
+ * type has changed. (net/smc/smc_core.h) */
 static bool
 update_type(smcr_lgr_t *lgr)
 {
@@ -184,15 +199,18 @@ update_type(smcr_lgr_t *lgr)
     SMCR_LIST_EACH(const smcr_link_t *, link, lgr->links) {
         if (link->state != SMCR_LINK_ACTIVE)
             continue;
-        for (int side = 0; first && side < 2; side++)
-            if (smcr_link_shares_device(first, link, side))
-                lgr->single_side = side;
+        int shared = first ? find_single_side(first, link) : SMCR_LGR_SIDE_UNKNOWN;
+        if (shared != SMCR_LGR_SIDE_UNKNOWN)
+            lgr->single_side = shared;
         if (!first)
             first = link;
     }
-    lgr->type = lgr->active_links < 2                       ? SMCR_LGR_SINGLE
-                : lgr->single_side == SMCR_LGR_SIDE_UNKNOWN ? SMCR_LGR_SYMMETRIC
-                                                            : SMCR_LGR_ASYMMETRIC;
+    if (lgr->active_links < 2)
+        lgr->type = SMCR_LGR_SINGLE;
+    else if (lgr->single_side == SMCR_LGR_SIDE_UNKNOWN)
+        lgr->type = SMCR_LGR_SYMMETRIC;
+    else
+        lgr->type = SMCR_LGR_ASYMMETRIC;
     return lgr->type != before;
 }
 

@@ -1,12 +1,12 @@
 /* Link groups, their links, and the two queue pairs of a link (RFC 7609 2.1, 3.5).
  *
- * A side is a host within a link group: 0 or 1, the same in all its links. Which side is the
- * server may be learned late, when the capture begins in the middle.
+ * A side is one of the two hosts within a link group: 0 or 1, the same in all its links. Which side
+ * is the server may be learned late, when the capture begins in the middle.
  *
- * All of this lives as long as the capture file and is written in the first pass only.
+ * All of this lives as long as the capture file, and is written in the first pass only. A frame is
+ * the number of a frame in the capture, from 1; a PSN without wrap is an smcr_psn_t.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later / */
 
 #pragma once
 
@@ -33,7 +33,8 @@ typedef struct smcr_write smcr_write_t;
                                       (item##_next = wmem_list_frame_##on(item##_at)), true); \
              item##_at = item##_next)
 
-/* Appends an item. Where there are more than `most` then, the first one leaves. Returns whether. */
+/* Appends an item. If the list then has more than `most` items, removes the first one. Returns
+ * whether an item was removed. */
 static inline bool
 smcr_list_keep(wmem_list_t *list, void *item, unsigned most)
 {
@@ -47,169 +48,232 @@ smcr_list_keep(wmem_list_t *list, void *item, unsigned most)
 #define SMCR_LGR_SIDE_UNKNOWN (-1)
 #define SMCR_LGR_NO_INDEX UINT32_MAX
 
-/* A queue pair; a link has one on each side. */
+/* A queue pair. A link has one on each side. */
 typedef struct {
+    /* ---- which it is ---- */
     smcr_link_t *link;
-    int side;
-    bool known;            /* `qp` is; before, its GID may be */
-    bool gid_known;
-    smcr_ib_qp_key_t key;
-    uint8_t ground;        /* enum smcr_ground: what `key` is known from */
-    uint8_t mtu;           /* code that it announced, 0: none */
-    bool mtu_repeated;     /* in CLC of a later contact, where it means nothing */
-    smcr_traffic_t traffic; /* that it receives */
-    smcr_psn_t too_late;   /* highest request that came too late, or was cut; 0: none has */
-    uint32_t too_late_frame; /* of the last of them that is no WRITE; 0: there has been none */
-    bool send_open;        /* a SEND in several packets has begun */
-    smcr_psn_t send_psn;   /* with this PSN */
-    uint32_t unplaced;     /* WRITE packets whose place in a stream is not known */
-    smcr_psn_t unplaced_psn; /* of the last of them; 0: there has been none */
-    smcr_psn_t unplaced_from; /* of the first one of those that lie close together */
-    smcr_write_t *writes;  /* ring of the last RDMA WRITEs that it received */
-    uint32_t write_count;
-    smcr_psn_t write_end;  /* behind the last packet of all that it received */
-    bool has_likely;       /* of some of them it is likely whose they are, but not sure */
-    smcr_unacked_t unacked; /* WRITE packets that it has taken in, not acknowledged yet */
-    wmem_list_t *orphans;  /* WRITE packets whose request has not come */
-    wmem_list_t *deferred; /* messages behind a gap, until the receiver acknowledges them */
+    int side;               /* of the link group: 0 or 1 */
+    bool known;             /* the number in `key` is known */
+    bool gid_known;         /* the GID in `key` is known; it may be known before the number */
+    smcr_ib_qp_key_t key;   /* GID and queue pair number */
+    uint8_t ground;         /* enum smcr_ground: from which message or packet `key` is known */
+    uint8_t mtu;            /* MTU code that its host announced (A.2.3); 0: none */
+    bool mtu_repeated;      /* `mtu` is from CLC of a later contact, where the field has no
+                               meaning */
+
+    /* ---- the flow to it: what it receives ---- */
+    smcr_traffic_t traffic; /* order of PSNs, responses, marks of congestion */
+    smcr_psn_t too_late;    /* highest PSN of a request whose content has not counted, since it came
+                               too late or was cut; 0: none */
+    uint32_t too_late_frame; /* frame of the last such request that is no WRITE; 0: none */
+    bool send_open;         /* a SEND of several packets has begun and not ended */
+    smcr_psn_t send_psn;    /* PSN of the first packet of that SEND; see `send_open` */
+    smcr_unacked_t unacked; /* WRITE packets and messages that wait for their acknowledgement */
+    wmem_list_t *deferred;  /* messages after a gap, until the receiver acknowledges them; NULL:
+                               none so far */
+
+    /* ---- RDMA WRITEs that it receives ---- */
+    uint32_t unplaced;      /* how many WRITE packets have no known position in a stream */
+    smcr_psn_t unplaced_psn;  /* PSN of the last such packet; 0: none */
+    smcr_psn_t unplaced_from; /* PSN of the first such packet of those that lie close together up to
+                                 `unplaced_psn` (SMCR_WRITE_UNPLACED_NEAR) */
+    smcr_write_t *writes;   /* circular buffer of the last WRITE requests; NULL: none so far */
+    uint32_t write_count;   /* how many WRITE requests have come, also those that have left
+                               `writes` */
+    smcr_psn_t write_end;   /* PSN after the last packet of all WRITE requests so far; 0: none */
+    bool has_likely;        /* a request in `writes` has a likely connection, but no certain one */
+    wmem_list_t *orphans;   /* WRITE packets whose first packet has not come; NULL: none so far */
 } smcr_qp_t;
 
+/* Where a link is in its life (3.5.1, 3.5.5.1). */
 typedef enum {
-    SMCR_LINK_ANNOUNCED, /* by CLC or ADD LINK */
-    SMCR_LINK_ACTIVE,    /* CONFIRM LINK has completed, or the link carries traffic */
-    SMCR_LINK_REJECTED,
-    SMCR_LINK_DELETED,
+    SMCR_LINK_ANNOUNCED, /* CLC or ADD LINK has announced it */
+    SMCR_LINK_ACTIVE,    /* CONFIRM LINK is answered, or the link carries traffic */
+    SMCR_LINK_REJECTED,  /* the client has rejected ADD LINK, or the link has come to nothing */
+    SMCR_LINK_DELETED,   /* DELETE LINK has ended it */
 } smcr_link_state_t;
 
-/* A message that rules hold against its receiver once it has seen it. */
+/* A message that counts for its receiver, in rules, from its acknowledgement on. */
 typedef struct {
-    uint64_t sent;            /* nanoseconds since the epoch */
-    const smcr_when_t *acked; /* NULL: there is none, or it has not been acknowledged */
+    uint64_t sent;            /* time of the message, nanoseconds since the epoch */
+    const smcr_when_t *acked; /* first acknowledgement that covers it; NULL: none so far, or no
+                                 message was sent */
 } smcr_link_sent_message_t;
 
+/* A link between two queue pairs. */
 struct smcr_link {
-    uint32_t index;   /* within the capture, from 0 */
-    smcr_lgr_t *lgr;
-    bool has_number;
-    uint8_t number;   /* on the wire */
-    smcr_qp_t qp[2]; /* by side */
+    /* ---- which it is ---- */
+    uint32_t index;         /* number of the link in the capture, from 0 */
+    smcr_lgr_t *lgr;        /* its link group */
+    bool has_number;        /* `number` is known */
+    uint8_t number;         /* number of the link in LLC messages */
+    smcr_qp_t qp[2];        /* by side of the link group */
+
+    /* ---- its state, as LLC messages tell it ---- */
     smcr_link_state_t state;
-    bool is_guess;    /* that is: it holds where the capture lacks nothing of the group before */
-    uint32_t doubtful_frame; /* a response tells of its end, or somebody has asked for that; until
-                                it is used again, it may be active no more */
-    uint32_t settled_frame; /* the message that says so; 0: none has */
-    bool lost;        /* a side has said so */
-    uint32_t packet_count;    /* of both directions, in the capture */
-    uint32_t added_frame;     /* in which it was announced, or first proven */
-    uint32_t confirm_frame;   /* CONFIRM LINK request; 0: not seen */
-    uint32_t deleted_frame;   /* DELETE LINK; 0: not seen */
-    uint32_t delete_reason;   /* of that; 0: none has been told */
-    struct smcr_rules_links_link *rules; /* what rules remember of it; NULL: nothing */
-    smcr_link_t *next_of_group; /* the one that came before it; NULL: it was the first */
-    smcr_link_t *joined; /* the link that it has turned out to be, with the sides in each other's
-                            place (conn.c); NULL: it is one of its own */
+    bool is_guess;          /* `state` assumes that no earlier LLC message of the group is
+                               missing */
+    uint32_t doubtful_frame; /* last frame that leaves its end uncertain: a client asks for its end,
+                                or a response to a missing request names it. If the link is not used
+                                after this frame, it may have ended. 0: none */
+    uint32_t settled_frame; /* frame of the message that gave it `state`; 0: none */
+    bool lost;              /* a side has reported a lost path (A.3.4) */
+    uint32_t packet_count;  /* packets of both directions in the capture */
+    uint32_t added_frame;   /* frame that announced the link, or first proved it */
+    uint32_t confirm_frame; /* frame of the first CONFIRM LINK request; 0: none */
+    uint32_t deleted_frame; /* frame of the DELETE LINK that ended it; 0: none */
+    uint32_t delete_reason; /* reason code of DELETE LINK (A.3.4); 0: not known */
+
+    /* ---- its place among others ---- */
+    struct smcr_rules_links_link *rules; /* what the rules remember of it; NULL: nothing */
+    smcr_link_t *next_of_group; /* the link of the group that came before it; NULL: it was the
+                                   first */
+    smcr_link_t *joined;    /* the link that it has turned out to be, in which the sides have
+                               changed places (conn.c); NULL: it is a link of its own */
 };
 
-/* A point in the flow to a queue pair: what was known holds while nothing is absent behind it. */
+/* A point in the flow to a queue pair. What was known at this point still holds while no packet is
+ * missing after it (evidence/evidence.h). */
 typedef struct {
-    smcr_qp_t *qp;          /* NULL: none */
-    uint64_t psn : 40;      /* as smcr_psn_t: enough for all packets of a capture */
-    uint64_t unplaced : 24; /* as in smcr_qp_t, its lower bits */
+    smcr_qp_t *qp;          /* receives the flow; NULL: no point */
+    uint64_t psn : 40;      /* PSN without wrap, lower 40 bits: enough for the packets of a
+                               capture */
+    uint64_t unplaced : 24; /* `unplaced` of the queue pair at this point, lower 24 bits */
 } smcr_point_t;
 
 #define SMCR_POINT_PSN_MASK UINT64_C(0xffffffffff)
 #define SMCR_POINT_UNPLACED_MASK 0xffffffU
 
-/* The request with `psn` that has come to the queue pair. */
+/* The point at the request with `psn` that has come to the queue pair. */
 static inline smcr_point_t
 smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn)
 {
     return (smcr_point_t){qp, psn & SMCR_POINT_PSN_MASK, qp->unplaced & SMCR_POINT_UNPLACED_MASK};
 }
 
-/* The last request that has come to the queue pair. */
+/* The point at the request with the highest PSN that has come to the queue pair. */
 static inline smcr_point_t
 smcr_point_now(smcr_qp_t *qp)
 {
     return smcr_point_at(qp, qp->traffic.flow.highest);
 }
 
-/* Whether the point lies before `psn` of the flow to `qp`. */
+/* Whether the point lies in the flow to `qp`, before `psn`. */
 static inline bool
 smcr_point_is_before(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
 {
     return point->qp == qp && point->psn < psn;
 }
 
-/* A response whose request the capture lacks so far. */
+/* A response whose request is missing so far. */
 typedef struct {
-    bool is_open;  /* it may still come; else there is no response */
+    bool is_open;  /* its request may still come; false: it has come, or this is no response */
     uint8_t type;  /* as in smcr_exchange_message_t */
-    uint64_t time; /* nanoseconds since the epoch */
-    int requester; /* side */
-    uint32_t key;
-    const smcr_link_t *link; /* that has to carry the request; NULL: any */
-    bool *came;    /* the request has; NULL: there was no such response */
+    uint64_t time; /* of the response, nanoseconds since the epoch */
+    int requester; /* side that has to send the request */
+    uint32_t key;  /* as in smcr_exchange_message_t */
+    const smcr_link_t *link; /* link that has to carry the request; NULL: any */
+    bool *came;    /* set when the request has come; NULL: this is no response */
 } smcr_lgr_unasked_t;
 
-/* The RMBs that a DELETE RKEY request names, in its order; NULL: one that is not known. */
+/* The RMBs that a DELETE RKEY request names. */
 typedef struct {
-    unsigned count;
-    smcr_rmb_t **rmbs;
+    unsigned count;    /* how many RKeys the request names */
+    smcr_rmb_t **rmbs; /* in the order of the request; an entry is NULL: the RKey names no known
+                          RMB. NULL where `count` is 0 */
 } smcr_lgr_withdrawal_t;
 
-typedef enum { SMCR_LGR_SINGLE, SMCR_LGR_SYMMETRIC, SMCR_LGR_ASYMMETRIC } smcr_lgr_type_t;
+/* By its active links (net/smc/smc_core.h, enum smc_lgr_type). */
+typedef enum {
+    SMCR_LGR_SINGLE,     /* one link, or none */
+    SMCR_LGR_SYMMETRIC,  /* several links, each between devices of its own */
+    SMCR_LGR_ASYMMETRIC, /* several links that share a device of one side */
+} smcr_lgr_type_t;
 
+/* A link group. An array of two is by side. */
 struct smcr_lgr {
-    uint32_t index;       /* within the capture, from 0; SMCR_LGR_NO_INDEX while not proven */
-    smcr_state_t *state;
-    int server;           /* side, or SMCR_LGR_SIDE_UNKNOWN */
-    smcr_socket_t *server_of_file; /* in a file: which alone tells `server`; NULL: others do */
-    bool from_start;      /* the capture has its first contact */
-    bool has_release;     /* the next one is known */
-    uint8_t release;      /* of SMC version 2, as its first contact says */
-    uint8_t version;      /* of SMC, as its first contact says; 0: not known */
-    uint8_t peer_id[2][SMCR_WIRE_PEER_ID_LENGTH];
-    uint32_t ended_frame; /* DELETE LINK for all links, or the last one; 0: alive */
-    uint32_t active_links;
-    wmem_list_t *links;   /* smcr_link_t that are not deleted, the last ones */
-    smcr_link_t *all_links; /* the last one of all, deleted or not */
-    smcr_link_t *oldest_known; /* those before it are forgotten; NULL: none are */
-    uint32_t first_link;  /* index of the first one of all */
-    const smcr_clc_accept_t *accept; /* that alone has told of it, no first contact; NULL: none */
-    uint32_t link_count;  /* that are not forgotten */
-    wmem_list_t *pending; /* LLC requests without response (exchange.c) */
-    wmem_list_t *answered; /* the last ones that have one */
-    smcr_lgr_unasked_t unasked[4]; /* the last ones */
-    unsigned unasked_count;
-    smcr_conn_t *conns;   /* the last one that has joined */
-    smcr_conn_t *open;    /* the same, but those that have ended are left out in time */
-    uint32_t unowned_frame; /* last RDMA WRITE of which no connection was known then; 0: none */
-    uint32_t lacking_clc; /* connections with CLC messages that the capture lacks so far */
+    /* ---- which it is ---- */
+    uint32_t index;       /* number of the group in the capture, from 0; SMCR_LGR_NO_INDEX: not yet
+                             proven to be a group of its own */
+    smcr_state_t *state;  /* to which it belongs */
+    int server;           /* side of the server: 0, 1 or SMCR_LGR_SIDE_UNKNOWN */
+    smcr_socket_t *server_of_file; /* line of a smcss file that alone tells `server`; NULL: `server`
+                                      is not known, or known from messages or netlink */
+
+    /* ---- its first contact ---- */
+    bool from_start;      /* the first contact is in the capture */
+    bool has_release;     /* `release` is known */
+    uint8_t release;      /* of SMC version 2; see `has_release` */
+    uint8_t version;      /* of SMC, 1 or 2; 0: not known */
+    uint8_t peer_id[2][SMCR_WIRE_PEER_ID_LENGTH]; /* from CLC (A.2.1); zeros: not known */
+
+    /* ---- links ---- */
+    uint32_t ended_frame; /* frame of the DELETE LINK for all links, or for the last one; 0: none */
+    uint32_t active_links; /* how many links are active */
+    wmem_list_t *links;   /* smcr_link_t: the newest links that are not deleted */
+    smcr_link_t *all_links; /* the newest link of all, deleted or not; NULL: none, or the group was
+                               joined to another one */
+    smcr_link_t *oldest_known; /* the oldest link that is kept, if older ones are forgotten; NULL:
+                                  all are kept */
+    uint32_t first_link;  /* index of the oldest link of all */
+    const smcr_clc_accept_t *accept; /* the Accept that made the group; NULL: none did */
+    uint32_t link_count;  /* how many links are kept */
+
+    /* ---- LLC requests and responses (exchange.c) ---- */
+    wmem_list_t *pending; /* smcr_exchange_request_t: requests that wait for their response */
+    wmem_list_t *answered; /* smcr_exchange_request_t: the last ones that have their response */
+    smcr_lgr_unasked_t unasked[4]; /* the last responses whose request is missing; circular */
+    unsigned unasked_count; /* how many such responses have come */
+
+    /* ---- connections ---- */
+    smcr_conn_t *conns;   /* the connection that joined last (`next_of_group`); NULL: none */
+    smcr_conn_t *open;    /* the same (`next_open`), without most of those that have ended */
+    uint32_t unowned_frame; /* frame of the last WRITE whose connection was not known then; 0:
+                               none */
+    uint32_t lacking_clc; /* how many connections have CLC messages, but not all of them so far */
     bool refused;         /* its first contact was declined */
-    bool never_up;        /* and that for a cause that comes before its link is confirmed */
-    wmem_list_t *halves;  /* smcr_conn_t: with the token of one direction, which has been used */
-    bool lacks_halves;    /* the oldest of very many are forgotten */
-    bool knows_lead, lead_changes; /* CLC has told one; has told another one later */
-    uint32_t token_lead;  /* of a connection: the token of side 1 less that of side 0 */
-    bool immediate;       /* RDMA WRITEs with immediate data stand for CDC messages (ANCK) */
-    bool immediate_known, immediate_agreed; /* whether its first contact of v2 says so */
-    bool base_known[2];   /* by side: CONFIRM LINK has told the next one */
-    uint8_t base[2];      /* offset of the first byte of data in its RMB elements: 0 or 4 */
-    smcr_rmb_t *confirmed[2]; /* by side: of its last CONFIRM RKEY, for the continuations */
-    smcr_point_t confirmed_at[2]; /* of that one; no queue pair: of a response */
-    smcr_lgr_withdrawal_t withdrawn[2]; /* by side: of its last DELETE RKEY request */
-    smcr_rmb_t *rmbs;      /* the last one that was announced */
-    unsigned rmb_count[2]; /* by side: RMBs that are alive */
-    smcr_lgr_type_t type;
-    struct smcr_rules_links_lgr *links_rules; /* what rules for links remember of it; NULL:
+    bool never_up;        /* its first contact was declined for a cause that comes before the first
+                             link is confirmed */
+
+    /* ---- connections of which only one direction is known ---- */
+    wmem_list_t *halves;  /* smcr_conn_t: known by the token of one direction, which has been
+                             used */
+    bool lacks_halves;    /* there were so many that the oldest are forgotten */
+
+    /* ---- tokens: some hosts count both tokens of each connection in step ---- */
+    bool knows_lead;      /* `token_lead` is known: CLC has announced both tokens of a connection */
+    bool lead_changes;    /* a later connection has had another difference */
+    uint32_t token_lead;  /* token of side 1 minus token of side 0, modulo 2^32; see `knows_lead` */
+
+    /* ---- what both sides have agreed on ---- */
+    bool immediate;       /* WRITEs with immediate data take the place of CDC messages */
+    bool immediate_known; /* a First Contact Extension of version 2 is captured as a whole */
+    bool immediate_agreed; /* a First Contact Extension agrees on immediate data */
+    bool base_known[2];   /* CONFIRM LINK has announced `base` */
+    uint8_t base[2];      /* offset of the first byte of data in the side's RMB elements, bytes: 0,
+                             or 4 after an eyecatcher; see `base_known` */
+
+    /* ---- RMBs ---- */
+    smcr_rmb_t *confirmed[2]; /* RMB of the side's last CONFIRM RKEY, to which continuations belong;
+                                 NULL: none */
+    smcr_point_t confirmed_at[2]; /* of that CONFIRM RKEY request; no queue pair: none, or only the
+                                     response is captured */
+    smcr_lgr_withdrawal_t withdrawn[2]; /* what the side's last DELETE RKEY request names */
+    smcr_rmb_t *rmbs;      /* the RMB that was announced last (`older`); NULL: none */
+    unsigned rmb_count[2]; /* how many RMBs of the side are alive */
+
+    /* ---- its type, and what others remember ---- */
+    smcr_lgr_type_t type; /* by its active links */
+    struct smcr_rules_links_lgr *links_rules; /* what the rules for links remember of it; NULL:
                                                  nothing */
-    int single_side;      /* asymmetric: the side with a single device */
-    const smcr_told_lgr_t *told[2]; /* by the host of each side; NULL: nothing */
-    struct smcr_rules_lgr *rules; /* what rules remember of its connections; NULL: nothing */
+    int single_side;      /* asymmetric: the side with a single device; else
+                             SMCR_LGR_SIDE_UNKNOWN */
+    const smcr_told_lgr_t *told[2]; /* what the host of the side reports of the group; NULL:
+                                       nothing */
+    struct smcr_rules_lgr *rules; /* what the rules remember of its connections; NULL: nothing */
 };
 
-/* CLC has told both tokens of a connection. */
+/* CLC has announced both tokens of a connection: `lead` is their difference, as in `token_lead`. */
 static inline void
 smcr_lgr_take_lead(smcr_lgr_t *lgr, uint32_t lead)
 {
@@ -218,6 +282,7 @@ smcr_lgr_take_lead(smcr_lgr_t *lgr, uint32_t lead)
     lgr->token_lead = lead;
 }
 
+/* The key of a queue pair: GID in network byte order, number in host byte order. */
 static inline smcr_ib_qp_key_t
 smcr_qp_key(const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
 {
@@ -227,13 +292,14 @@ smcr_qp_key(const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
     return key;
 }
 
+/* Whether the queue pair has this GID and number. */
 static inline bool
 smcr_qp_has_key(const smcr_qp_t *qp, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
 {
     return qp->key.qpn == qpn && smcr_gid_is_same(qp->key.gid, gid);
 }
 
-/* Whether it has this GID, whatever its number. */
+/* Whether the queue pair has this GID. */
 static inline bool
 smcr_qp_is_at(const smcr_qp_t *qp, const uint8_t gid[SMCR_GID_LENGTH])
 {
@@ -246,24 +312,28 @@ wmem_map_t *smcr_qp_map_new(wmem_allocator_t *scope);
 /* The queue pair with this key, NULL when it is not known. */
 smcr_qp_t *smcr_qp_find(const smcr_state_t *state, const smcr_ib_qp_key_t *key);
 
-/* The queue pair with this key, of a link whose server (or client) it is. One of a link that is
- * gone, or of the other role, has been set up again and the capture lacks how: NULL. */
+/* The queue pair with this key, at the server's or client's end of its link. NULL: none is known. A
+ * queue pair of a deleted link, or of the other role, has been set up anew in packets that the
+ * capture does not have, so it is not found. */
 smcr_qp_t *smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *key, bool server);
 
 /* At least the payload of the largest packet that the queue pair receives, bytes. */
 uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
 
-/* The smaller of the MTUs that both ends announced, bytes; 0: not known. What only a later contact
- * repeats counts where full packets have that length. RFC 7609, A.2.3 */
+/* The smaller of the MTUs that both ends have announced, bytes; 0: not known. It is not believed if
+ * longer packets have come. The MTU of a later contact, whose field has no meaning, is only
+ * believed if the longest packets have just this length. (RFC 7609 A.2.3) */
 static inline int
 smcr_link_mtu(const smcr_link_t *link)
 {
     const smcr_qp_t *qp = link->qp;
     int agreed = smcr_mtu_bytes(MIN(qp[0].mtu, qp[1].mtu));
     int full = (int)MAX(qp[0].traffic.flow.mtu, qp[1].traffic.flow.mtu);
+    bool is_of_later_contact = qp[0].mtu_repeated || qp[1].mtu_repeated;
 
-    bool repeated = qp[0].mtu_repeated || qp[1].mtu_repeated;
-    return (repeated ? full != agreed : full && full < agreed) ? 0 : agreed;
+    if (is_of_later_contact)
+        return full == agreed ? agreed : 0;
+    return full && full < agreed ? 0 : agreed;
 }
 
 /* The other queue pair of the same link. */
@@ -276,13 +346,13 @@ smcr_qp_peer(smcr_qp_t *qp)
 /* A new link group; nothing is known of it. */
 smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
 
-/* Link groups that have an index; their indices are 0 to this minus 1. */
+/* How many link groups have an index; their indices are 0 to this minus 1. */
 uint32_t smcr_lgr_count(const smcr_state_t *state);
 
-/* Gives a link group its index; it now is known to be one of its own. */
+/* Gives a link group its index, unless it has one: it is proven to be a group of its own. */
 void smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr);
 
-/* CLC or LLC says which side the server has, unless they have before. */
+/* CLC or LLC shows which side the server is. The first such message counts. */
 void smcr_lgr_set_server(smcr_lgr_t *lgr, int side);
 
 /* The side of the group's client; side 0 where that, or the group, is not known. */
@@ -299,7 +369,7 @@ smcr_lgr_release(const smcr_lgr_t *lgr)
     return lgr && lgr->has_release ? lgr->release : -1;
 }
 
-/* The link of the group that came before it. The oldest of very many are left out. NULL: none. */
+/* The link of the group that came before this one; NULL: none, or it is forgotten. */
 static inline smcr_link_t *
 smcr_link_older(const smcr_link_t *link)
 {
@@ -312,16 +382,19 @@ bool smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, i
 /* A new link in the group, its queue pairs not known yet. */
 smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
 
-/* The link's queue pair of `side` is `key`, unless it is known to be another, or `key` is its peer.
- * A queue pair that another link had has been set up anew: neither of that link's queue pairs is
- * found from now on. `ground`: how it is known. */
+/* The link's queue pair of `side` is `key`; `ground` says from where this is known. Nothing changes
+ * if the link has another queue pair there, or if `key` is the queue pair of its other side. If
+ * another link has the queue pair, it has been set up anew: then neither queue pair of that link is
+ * found any more. */
 void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_key_t *key,
                  enum smcr_ground ground);
 
-/* The queue pair is not the announced one, which stays in `key`: nobody knows which it is. */
+/* The queue pair is another one than announced, and nobody knows which: it is not found any more,
+ * and `key` keeps the announced one. */
 void smcr_qp_disown(smcr_state_t *state, smcr_qp_t *qp);
 
-/* The latest link of the group with that number which is not deleted, else NULL. */
+/* The newest link of the group with this number that is neither deleted nor rejected; NULL:
+ * none. */
 static inline smcr_link_t *
 smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
 {
@@ -333,27 +406,29 @@ smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
     return NULL;
 }
 
-/* Both queue pairs have been set up anew, and nobody knows how: neither is found from now on. */
+/* Both queue pairs of the link have been set up anew in packets that the capture does not have:
+ * neither is found from now on. */
 void smcr_link_forget(smcr_state_t *state, smcr_link_t *link);
 
-/* The link carries traffic from now on. Returns true when the type of its group changed. */
+/* The link carries traffic from now on. Returns whether the type of its group has changed. */
 bool smcr_link_activate(smcr_link_t *link);
 
-/* The link is gone. Returns true when the type of its group changed. */
+/* The link ends in `frame`. Returns whether the type of its group has changed. */
 bool smcr_link_delete(smcr_link_t *link, uint32_t frame);
 
-/* ---- links whose beginning the capture lacks ---- */
+/* ---- links that began before the capture ---- */
 
-/* A message has proven that the queue pair `roce->target`, which nobody announced, carries SMC-R:
- * makes its link; the sender's queue pair is not known yet. Returns the target. */
+/* A message has proven that the queue pair `roce->target`, which no message has announced, carries
+ * SMC-R: makes its link, of which the sender's queue pair is not known yet. Returns the target. */
 smcr_qp_t *smcr_link_prove(smcr_state_t *state, const smcr_ib_headers_t *roce);
 
-/* The link of an acknowledgement, where only the queue pair that sends it is known of the link: it
- * names a PSN that one such link between the two devices has just carried. NULL: there is no such
- * link, or more than one. */
+/* The link of an acknowledgement that goes to an unknown queue pair: the only link between the two
+ * devices of which just the sender's queue pair is known, and which has carried the acknowledged
+ * PSN a moment ago. NULL: there is none, or there are several. */
 smcr_link_t *smcr_link_of_ack(const smcr_state_t *state, const smcr_ib_headers_t *roce,
                               smcr_when_t when);
 
-/* The acknowledgement goes to the queue pair of that link which is not known. Returns it. */
+/* The acknowledgement goes to the unknown queue pair of that link, which is known now. Returns
+ * it. */
 smcr_qp_t *smcr_link_take_ack(smcr_state_t *state, smcr_link_t *link,
                               const smcr_ib_headers_t *roce);

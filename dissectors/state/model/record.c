@@ -235,31 +235,65 @@ take_acknowledged(const smcr_state_t *state, smcr_record_t *record)
         record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
 }
 
+/* The record of a WRITE that came before its queue pair was known: the link was not known then, so
+ * the order of its packet has been judged later. */
+static void
+take_late_link(smcr_record_t *record, const smcr_place_late_t *late)
+{
+    const smcr_place_rare_t *more = smcr_place_rare(record->place);
+
+    record->link = late->link;
+    record->sender = (int8_t)late->sender;
+    record->order = more->order & 0x7U;
+    record->first_frame = more->first_frame;
+    record->events = more->events;
+}
+
+/* What has turned out later about the connection and the link of a WRITE. */
+static void
+take_late_place(smcr_record_t *record)
+{
+    const smcr_place_late_t *late = record->place ? smcr_place_late(record->place) : NULL;
+
+    if (!late)
+        return;
+    if (!record->conn && late->conn) {
+        record->conn = late->conn;
+        record->is_late = true;
+    }
+    if (!record->link && late->link)
+        take_late_link(record, late);
+}
+
+/* Links and connections that were two are one now. A host may have reported the roles since. */
 void
 smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
 {
     take_acknowledged(state, record);
-    const smcr_place_late_t *late = record->place ? smcr_place_late(record->place) : NULL;
-
-    if (late && !record->conn && late->conn) {
-        record->conn = late->conn;
-        record->is_late = true;
-    }
-    if (late && !record->link && late->link) { /* no more is said than which one it is */
-        record->link = late->link;
-        record->sender = (int8_t)late->sender;
-        const smcr_place_rare_t *more = smcr_place_rare(record->place);
-        record->order = more->order & 0x7U;
-        record->first_frame = more->first_frame;
-        record->events = more->events;
-    }
+    take_late_place(record);
     if (record->link && record->link->joined) {
         record->link = record->link->joined;
         record->sender = !record->sender;
     }
     record->conn = smcr_conn_now(record->conn);
-    if (record->conn && record->conn->socket && record->sender >= 0) /* a host has told the roles */
+    if (record->conn && record->conn->socket && record->sender >= 0)
         record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
+}
+
+/* The position of a packet whose request ends at the producer cursor `late->end`: so many bytes
+ * before that. The packet has to lie at the offset in the element that belongs to this position;
+ * else a request between the two is missing. Returns whether the position is known. */
+static bool
+position_before_end(const smcr_place_t *place, const smcr_place_late_t *late, uint64_t *position)
+{
+    bool flips = late->link && late->link->joined;
+    int reader = flips ? late->sender : !late->sender;
+    const smcr_stream_t *stream = &smcr_conn_now(late->conn)->side[reader].in;
+    uint32_t before = late->before - smcr_place_rare(place)->within;
+
+    if (!smcr_stream_position_before(stream, late->end, before, position))
+        return false;
+    return !place->index || place->offset == smcr_ring_offset(&stream->ring, *position);
 }
 
 smcr_stream_piece_t
@@ -267,25 +301,19 @@ smcr_place_piece(const smcr_place_t *place)
 {
     const smcr_place_rare_t *more = smcr_place_rare(place);
     const smcr_place_late_t *late = smcr_place_late(place);
-    smcr_stream_piece_t piece = {
-        .known = place->positioned,
-        .position = place->position,
-        .rewritten = more ? more->rewritten : 0,
-        .gap = more ? more->gap : 0,
-    };
+    smcr_stream_piece_t piece = {.known = place->positioned, .position = place->position};
 
-    if (!piece.known && late && late->placed) {
+    if (more) {
+        piece.rewritten = more->rewritten;
+        piece.gap = more->gap;
+    }
+    if (piece.known || !late)
+        return piece;
+    if (late->placed) {
         piece.known = true;
         piece.position = late->position + more->within;
-    }
-    if (!piece.known && late && late->announced && late->conn) {
-        bool flips = late->link && late->link->joined;
-        int reader = flips ? late->sender : !late->sender;
-        const smcr_stream_t *stream = &smcr_conn_now(late->conn)->side[reader].in;
-        bool told = smcr_stream_position_before(stream, late->end, late->before - more->within,
-                                                &piece.position);
-        piece.known = told && (!place->index || /* else a request before that is absent */
-                               place->offset == smcr_ring_offset(&stream->ring, piece.position));
+    } else if (late->announced && late->conn) {
+        piece.known = position_before_end(place, late, &piece.position);
     }
     return piece;
 }
@@ -299,7 +327,8 @@ smcr_arrival_track(const smcr_arrival_t *arrival, smcr_link_sent_message_t *mess
     smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &message->acked);
 }
 
-/* What all packets share that have one event of this kind, without a text, and no other. */
+/* The event that all packets share which have only this event, without a text of their own. Most
+ * packets with an event have such a one. */
 static smcr_event_t **
 lone_event(smcr_state_t *state, smcr_event_id_t id)
 {
@@ -317,43 +346,56 @@ new_event(smcr_state_t *state, smcr_event_id_t id)
     return event;
 }
 
+/* The end of the list of a packet's events. A shared event cannot have a next one, so an event of
+ * its own takes its place. */
+static smcr_event_t **
+end_of_events(const smcr_arrival_t *arrival)
+{
+    smcr_event_t **last = &arrival->record->events;
+
+    if (*last && *last == *lone_event(arrival->state, (*last)->id))
+        *last = new_event(arrival->state, (*last)->id);
+    while (*last)
+        last = &(*last)->next;
+    return last;
+}
+
 smcr_event_t *
 smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *format, ...)
 {
-    smcr_event_t **last = &arrival->record->events, **lone = lone_event(arrival->state, id);
-
-    if (!*last && !format) {
+    if (!arrival->record->events && !format) {
+        smcr_event_t **lone = lone_event(arrival->state, id);
         *lone = *lone ? *lone : new_event(arrival->state, id);
-        return *last = *lone;
+        return arrival->record->events = *lone;
     }
-    if (*last && *last == *lone_event(arrival->state, (*last)->id)) /* it is alone no more */
-        *last = new_event(arrival->state, (*last)->id);
-    smcr_event_t *event = new_event(arrival->state, id);
+    smcr_event_t **last = end_of_events(arrival);
+    *last = new_event(arrival->state, id);
     if (format) {
         va_list arguments;
         va_start(arguments, format);
-        event->text = wmem_strdup_vprintf(arrival->state->scope, format, arguments);
+        (*last)->text = wmem_strdup_vprintf(arrival->state->scope, format, arguments);
         va_end(arguments);
     }
-    while (*last)
-        last = &(*last)->next;
-    *last = event;
-    return event;
+    return *last;
 }
 
+/* The buffer is full until what frees it is acknowledged, or until the writer goes on before
+ * that. */
 smcr_record_wait_t
 smcr_record_cdc_wait(const smcr_record_cdc_t *view)
 {
     const smcr_record_cdc_rare_t *rare = smcr_record_cdc_rare(view);
-    const smcr_when_t *end = rare && rare->freed ? *rare->freed : NULL;
 
     if (!rare || !rare->waits.frame || !rare->freed)
         return (smcr_record_wait_t){0};
+    const smcr_when_t *end = *rare->freed;
     if (!end || (rare->goes_on.frame && rare->goes_on.frame < end->frame))
         end = &rare->goes_on;
-    return (smcr_record_wait_t){.frame = end->frame,
-                                .time = end->time >= rare->waits.time
-                                            ? end->time - rare->waits.time : SMCR_RECORD_NO_TIME};
+    bool clock_is_sound = end->time >= rare->waits.time;
+    return (smcr_record_wait_t){
+        .frame = end->frame,
+        .time = clock_is_sound ? end->time - rare->waits.time : SMCR_RECORD_NO_TIME,
+    };
 }
 
 smcr_place_rare_t *

@@ -8,94 +8,105 @@
 
 #include "link.h"
 
-#define SMCR_RMBS_MAX 255     /* of a side of a link group (2.1) */
+#define SMCR_RMBS_MAX 255 /* RMBs of one side of a link group (2.1) */
 
-/* An RMB on one link. */
+/* The key of an RMB on one link: RKey and address (RToken). */
 typedef struct smcr_rmb_rtoken {
-    const smcr_qp_t *owner;
-    uint32_t rkey;
-    uint32_t next; /* of the same RMB: number of the entry */
-    smcr_rmb_t *rmb;
-    uint64_t va; /* of the RMB's first byte */
-    struct smcr_rmb_rtoken *before; /* what the key stood for at another address; NULL: nothing */
+    const smcr_qp_t *owner; /* queue pair of the RMB's owner on that link */
+    uint32_t rkey;          /* in host byte order */
+    uint32_t next;          /* slab number of the next key of the same RMB; 0: none */
+    smcr_rmb_t *rmb;        /* the RMB that the key names */
+    uint64_t va;            /* virtual address of the RMB's first byte */
+    struct smcr_rmb_rtoken *before; /* what the RKey named before, at another address; NULL:
+                                       nothing */
 } smcr_rmb_rtoken_t;
 
-/* Rarely set members, allocated on demand. */
+/* Rarely set members of an RMB, allocated on demand. */
 typedef struct {
-    smcr_point_t deleted;   /* when it was, in the owner's flow; none where its request is absent */
-    struct smcr_element *elements; /* but for the first, those that a connection uses */
-    struct smcr_rules_rmb *rules; /* what rules remember of it; NULL: nothing */
+    smcr_point_t deleted; /* in the flow from the owner: when the peer agreed to withdraw the RMB;
+                             no queue pair: not, or the request is missing */
+    struct smcr_element *elements; /* connections of elements other than the first; NULL: none */
+    struct smcr_rules_rmb *rules;  /* what the rules remember of it; NULL: nothing */
 } smcr_rmb_rare_t;
 
+/* A remote memory buffer: its owner receives data in it. */
 struct smcr_rmb {
-    smcr_lgr_t *lgr;
-    smcr_rmb_t *older;            /* of the group */
-    smcr_rmb_t *first; /* the same memory, announced before and not withdrawn since; or itself */
-    smcr_rmb_rtoken_t *rtokens; /* that name it, or have done so */
-    smcr_conn_t *only;      /* the connection of element 1, the only one that Linux uses */
-    smcr_rmb_rare_t *more;  /* NULL: nothing */
-    smcr_point_t since;     /* it was announced behind this point of the flow to its owner */
-    bool misplaced; /* its address cannot be right: the first WRITE tells it */
-    bool guessed;   /* its address is told by one WRITE alone */
-    uint32_t element_size;  /* bytes; 0 while no CLC message has told it */
-    uint32_t confirm_frame; /* of `first`: the first CONFIRM RKEY request; 0: none */
-    uint32_t delete_frame;  /* of `first`: the DELETE RKEY request; 0: none */
-    uint32_t deleted_frame; /* its response; 0: not deleted */
-    int8_t side;            /* of the owner, who receives data in it */
-    bool over;              /* announced again, or guessed wrong: it means nothing any more */
-    bool confirmed;         /* by CONFIRM RKEY */
-    bool agreed;            /* and the peer has agreed */
+    smcr_lgr_t *lgr;            /* its link group */
+    smcr_rmb_t *older;          /* the RMB of the group that was announced before it; NULL: none */
+    smcr_rmb_t *first;          /* the first announcement of the same memory, not withdrawn since;
+                                   itself if there is no earlier one */
+    smcr_rmb_rtoken_t *rtokens; /* keys that name it, or have named it; NULL: none */
+    smcr_conn_t *only;          /* connection of element 1, the only element that Linux uses; NULL:
+                                   not known */
+    smcr_rmb_rare_t *more;      /* rarely set members; NULL: none */
+    smcr_point_t since;         /* in the flow to its owner: it was announced after this point */
+    bool misplaced;             /* its announced address cannot be right: the first WRITE tells
+                                   it */
+    bool guessed;               /* its address is known from one WRITE alone */
+    uint32_t element_size;      /* of each element, bytes; 0: no CLC message has announced it */
+    uint32_t confirm_frame;     /* in `first`: frame of the first CONFIRM RKEY request; 0: none */
+    uint32_t delete_frame;      /* in `first`: frame of the DELETE RKEY request; 0: none */
+    uint32_t deleted_frame;     /* frame in which the peer agreed to withdraw it; 0: not
+                                   withdrawn */
+    int8_t side;                /* side of its owner */
+    bool over;                  /* superseded: announced anew, or guessed wrong; it names nothing */
+    bool confirmed;             /* a CONFIRM RKEY has named it */
+    bool agreed;                /* the peer has agreed to that CONFIRM RKEY */
 };
 
-/* To be changed. */
+/* The rarely set members, for writing: allocated when they are first asked for. */
 smcr_rmb_rare_t *smcr_rmb_rare(smcr_state_t *state, smcr_rmb_t *rmb);
 
-/* The RMB that `rkey` names on the link of `owner`, a queue pair of its owner; NULL: none. */
+/* The key that `rkey` is on the link of `owner`, a queue pair of the RMB's owner; NULL: it is
+ * none. */
 smcr_rmb_rtoken_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey);
 
 /* The RMB that `rkey` names for `owner`, where it stands for that address; NULL: none. */
 smcr_rmb_t *smcr_rmb_same(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey,
                           uint64_t va);
 
-/* The RMB that `rkey` names for `owner`; a new one when there is none, or when the key now stands
- * for another address or the old RMB was deleted. */
+/* `owner` announces an RMB. Returns the known RMB with this key; a new one if there is none, if the
+ * key now has another address, or if the known RMB is withdrawn or superseded. */
 smcr_rmb_t *smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va);
 
-/* A new RMB, whatever `rkey` named before: that is over. */
+/* A new RMB with this key. The RMB that the key named before is superseded. */
 smcr_rmb_t *smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va);
 
-/* Whether the owner has announced it, and has not withdrawn it. */
+/* Whether the RMB is neither withdrawn nor superseded. */
 static inline bool
 smcr_rmb_is_alive(const smcr_rmb_t *rmb)
 {
     return !rmb->over && !rmb->deleted_frame;
 }
 
-/* Its owner has withdrawn it, and the peer has agreed in this frame. */
+/* The owner has withdrawn the RMB, and the peer has agreed in this frame. */
 void smcr_rmb_delete(smcr_rmb_t *rmb, uint32_t frame);
 
-/* Its RKey and address on the link of `owner`; NULL: none has been told. */
+/* The key of the RMB on the link of `owner`; NULL: not known. */
 const smcr_rmb_rtoken_t *smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner);
 
-/* The next one that names the same RMB; NULL: there is none. */
+/* The next key of the same RMB; NULL: there is none. */
 static inline const smcr_rmb_rtoken_t *
 smcr_rmb_rtoken_next(const smcr_rmb_rtoken_t *entry)
 {
     return smcr_slab_beside(entry, entry->next);
 }
 
-/* The first connection that uses the RMB of which `test` is true; NULL: there is none. */
+/* The first connection that uses the RMB and for which `test` is true; NULL: there is none. */
 const smcr_conn_t *smcr_rmb_any(const smcr_rmb_t *rmb,
                                 bool (*test)(const smcr_conn_t *conn, const void *data),
                                 const void *data);
 
-/* `rmb` has this key and address on the link of `owner` as well. */
+/* The RMB also has this key and address on the link of `owner`. */
 void smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint32_t rkey,
                          uint64_t va);
 
 /* The connection that uses element `index` (1..255), NULL when none is known. */
 smcr_conn_t *smcr_rmb_conn(const smcr_rmb_t *rmb, unsigned index);
+
+/* The element `index` (1..255) is that of `conn` from now on; NULL: of no connection. Other indices
+ * change nothing. */
 void smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_conn_t *conn);
 
-/* The table of rmb.c in a new state. */
+/* Makes the table of rmb.c in a new state. */
 void smcr_rmb_start(smcr_state_t *state);

@@ -65,26 +65,35 @@ made(smcr_state_t *state)
     return sockets;
 }
 
-/* The two ends tell of each other: where one was told of later, it has gone on from there. Else it
- * is another connection with the same ports. */
+/* Whether two reports have the same two ends, each seen from its own side: roles, GIDs, sizes. */
 static bool
-are_one(const smcr_socket_t *earlier, const smcr_socket_t *later)
+have_same_ends(const smcr_told_socket_t *a, const smcr_told_socket_t *b)
+{
+    bool same_gids = smcr_gid_is_same(a->gid[SMCR_TOLD_OWN], b->gid[SMCR_TOLD_PEER]) &&
+                     smcr_gid_is_same(a->gid[SMCR_TOLD_PEER], b->gid[SMCR_TOLD_OWN]);
+    bool same_sizes = a->size[SMCR_TOLD_OWN] == b->size[SMCR_TOLD_PEER] &&
+                      a->size[SMCR_TOLD_PEER] == b->size[SMCR_TOLD_OWN];
+
+    return a->is_server != b->is_server && same_gids && same_sizes;
+}
+
+/* Whether two reports are of the two ends of one connection, and not of two connections with the
+ * same ports. The later report goes on from the cursors of the earlier one, unless both were made
+ * within SMCR_TIME_DISORDER. Of two reports without a time, either may be the later one. */
+static bool
+are_mirrors(const smcr_socket_t *earlier, const smcr_socket_t *later)
 {
     const smcr_told_socket_t *a = &earlier->told, *b = &later->told;
     const smcr_ring_t to_later = {b->size[SMCR_TOLD_OWN], 0};
     const smcr_ring_t to_earlier = {a->size[SMCR_TOLD_OWN], 0};
     int64_t received = smcr_ring_distance(&to_later, a->tx_prod, b->rx_prod);
     int64_t sent = smcr_ring_distance(&to_earlier, a->rx_prod, b->tx_prod);
-    bool undated = a->undated || b->undated;
 
-    return a->is_server != b->is_server &&
-           smcr_gid_is_same(a->gid[SMCR_TOLD_OWN], b->gid[SMCR_TOLD_PEER]) &&
-           smcr_gid_is_same(a->gid[SMCR_TOLD_PEER], b->gid[SMCR_TOLD_OWN]) &&
-           a->size[SMCR_TOLD_OWN] == b->size[SMCR_TOLD_PEER] &&
-           a->size[SMCR_TOLD_PEER] == b->size[SMCR_TOLD_OWN] &&
-           (undated ? smcr_socket_agree(received, sent)
-                    : later->time < earlier->time + SMCR_TIME_DISORDER ||
-                          (received >= 0 && sent >= 0));
+    if (!have_same_ends(a, b))
+        return false;
+    if (a->undated || b->undated)
+        return smcr_socket_agree(received, sent);
+    return later->time < earlier->time + SMCR_TIME_DISORDER || (received >= 0 && sent >= 0);
 }
 
 static void
@@ -96,7 +105,10 @@ set_mirror(const smcr_sockets_t *sockets, smcr_socket_t *socket)
     memcpy(ends.address[SMCR_TOLD_OWN], told->address[SMCR_TOLD_PEER], SMCR_GID_LENGTH);
     memcpy(ends.address[SMCR_TOLD_PEER], told->address[SMCR_TOLD_OWN], SMCR_GID_LENGTH);
     smcr_socket_t *other = g_hash_table_lookup(sockets->by_ends, &ends);
-    if (!other || !(other->time < socket->time ? are_one(other, socket) : are_one(socket, other)))
+    if (!other)
+        return;
+    const smcr_socket_t *earlier = other->time < socket->time ? other : socket;
+    if (!are_mirrors(earlier, earlier == other ? socket : other))
         return;
     other->mirror = socket;
     socket->mirror = other;
@@ -226,18 +238,28 @@ smcr_socket_keep_link(smcr_state_t *state, const smcr_told_link_t *told)
         wmem_array_append_one(sockets->links, link);
 }
 
+/* Whether the reported link has the two GIDs of the link of `qp`, whose host reports it, and that
+ * host has the same role in both. */
+static bool
+is_link_of(const smcr_socket_link_t *link, const smcr_qp_t *qp)
+{
+    const smcr_qp_t *peer = &qp->link->qp[!qp->side];
+    int server = qp->link->lgr->server;
+
+    if (!smcr_qp_is_at(qp, link->told.gid[SMCR_TOLD_OWN]) ||
+        !smcr_qp_is_at(peer, link->told.gid[SMCR_TOLD_PEER]))
+        return false;
+    return server == SMCR_LGR_SIDE_UNKNOWN || (server == qp->side) == link->lgr->is_server;
+}
+
 const smcr_socket_link_t *
 smcr_socket_link_of(const smcr_state_t *state, const smcr_qp_t *qp)
 {
-    const smcr_qp_t *peer = &qp->link->qp[!qp->side];
     const smcr_socket_link_t *found = NULL;
-    int server = qp->link->lgr->server;
 
     for (unsigned i = 0; state->sockets && i < wmem_array_get_count(state->sockets->links); i++) {
         const smcr_socket_link_t *link = wmem_array_index(state->sockets->links, i);
-        if (!smcr_qp_is_at(qp, link->told.gid[SMCR_TOLD_OWN]) ||
-            !smcr_qp_is_at(peer, link->told.gid[SMCR_TOLD_PEER]) ||
-            (server != SMCR_LGR_SIDE_UNKNOWN && (server == qp->side) != link->lgr->is_server))
+        if (!is_link_of(link, qp))
             continue;
         if (found)
             return NULL;

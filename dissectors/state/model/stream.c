@@ -15,19 +15,31 @@ smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to
     return wraps * (int64_t)smcr_ring_room(ring) + to.count - from.count;
 }
 
+/* Whether a cursor points outside of the data of its element. An element of unknown size has less
+ * than the largest size that CLC can announce. A cursor that has never moved may be 0, before an
+ * eyecatcher. */
+static bool
+is_outside(const smcr_ring_t *ring, smcr_cursor_t cursor)
+{
+    if (!cursor.wrap && !cursor.count)
+        return false;
+    if (!ring->size)
+        return cursor.count >= smcr_bsize_bytes(SMCR_BSIZE_512M);
+    return cursor.count < ring->base || cursor.count >= ring->size;
+}
+
 smcr_ring_fault_t
 smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before, smcr_cursor_t now)
 {
     int16_t wraps = (int16_t)(uint16_t)(now.wrap - before.wrap);
-    bool outside = ring->size ? now.count < ring->base || now.count >= ring->size
-                              : now.count >= smcr_bsize_bytes(SMCR_BSIZE_512M);
 
     if (wraps < 0 || (wraps == 0 && now.count < before.count))
         return SMCR_RING_FAULT_BACK;
-    if ((now.wrap || now.count) && outside)
+    if (is_outside(ring, now))
         return SMCR_RING_FAULT_OUTSIDE;
-    return wraps > 1 || (wraps == 1 && now.count > before.count) ? SMCR_RING_FAULT_ROUND
-                                                                 : SMCR_RING_FAULT_NONE;
+    if (wraps > 1 || (wraps == 1 && now.count > before.count))
+        return SMCR_RING_FAULT_ROUND;
+    return SMCR_RING_FAULT_NONE;
 }
 
 uint64_t
@@ -72,20 +84,23 @@ smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, u
     };
 }
 
-/* What comes next is not before this: bytes that were located, read or announced have been written,
- * even if the capture lacks them. It lacks none that nobody can have sent. */
+/* The earliest position at which the next request can write, if the capture lacks at most `unseen`
+ * bytes before it. Bytes that were located, read or announced have been written, even if their
+ * packets are missing. Where nothing is missing, the reader's cursor and announcements add nothing:
+ * the capture may have a message with a cursor before the data that it counts. */
 static uint64_t
 earliest(const smcr_stream_t *stream, uint64_t unseen)
 {
-    /* the capture may have put the reader's cursor before what it has read */
     uint64_t consumed = unseen ? stream->consumed : 0;
     uint64_t done = MAX(MAX(consumed, stream->written), stream->located);
 
     return stream->moved || !unseen ? done : MAX(done, stream->announced);
 }
 
-/* After a failover: the request goes on at `*position`, or it is one of those that come again, a
- * round before. False: it may be either, because the capture lacks packets. */
+/* After a failover a request is either the next one, at `*position`, or a retransmission of the old
+ * link, one round before. It is the next one if it lies in the first round, or begins exactly at
+ * `next` and fits into the free space. Returns false, and `*position` does not count, if it may be
+ * either, since packets are missing. (RFC 7609 4.6.1) */
 static bool
 locate_moved(const smcr_stream_t *stream, smcr_stream_extent_t extent, uint64_t next,
              smcr_stream_unseen_t unseen, uint64_t *position)
@@ -97,21 +112,46 @@ locate_moved(const smcr_stream_t *stream, smcr_stream_extent_t extent, uint64_t 
 
     if (!goes_on)
         *position = forward - room;
-    return forward < room || (!unseen.reads && (goes_on || !fits || unseen.bytes == 0));
+    if (forward < room)
+        return true;
+    return !unseen.reads && (goes_on || !fits || unseen.bytes == 0);
 }
 
+/* Whether the request may also lie one round later: so many bytes may be missing before it. A ring
+ * of unknown size has only one round here. */
+static bool
+may_be_round_later(const smcr_stream_t *stream, smcr_stream_unseen_t unseen, uint64_t skipped)
+{
+    uint32_t room = smcr_ring_room(&stream->ring);
+
+    return unseen.bytes && room && unseen.bytes >= skipped + room;
+}
+
+/* The earliest position at which the request can write. If it would skip more bytes than can be
+ * missing, the reader's messages stand too early in the capture, and do not count. */
+static uint64_t
+earliest_of_request(const smcr_stream_t *stream, smcr_stream_extent_t extent,
+                    smcr_stream_unseen_t unseen)
+{
+    uint64_t seen = earliest(stream, 0), next = earliest(stream, unseen.bytes);
+    uint64_t forward = smcr_ring_next(&stream->ring, next, extent.offset);
+    bool stands_too_early = unseen.early && !stream->moved && forward - seen > unseen.bytes;
+
+    return stands_too_early ? seen : next;
+}
+
+/* The request goes to the first position at its offset from the earliest one on. Examples, in a
+ * ring of 100 bytes of which all before position 130 is written: offset 30 is position 130, and
+ * offset 20 is position 220, 90 bytes later. Where 190 bytes may be missing, offset 20 may also be
+ * position 320, so the place is not known. */
 bool
 smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stream_unseen_t unseen,
                    uint64_t *position)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
-    uint64_t seen = earliest(stream, 0), next = earliest(stream, unseen.bytes);
+    uint64_t next = earliest_of_request(stream, extent, unseen);
     uint64_t forward = smcr_ring_next(&stream->ring, next, extent.offset);
 
-    if (unseen.early && !stream->moved && forward - seen > unseen.bytes) {
-        next = seen;
-        forward = smcr_ring_next(&stream->ring, next, extent.offset);
-    }
     if (extent.offset < stream->ring.base) /* an eyecatcher is no part of the stream */
         return false;
     if (room == 0 && extent.offset != next + stream->ring.base) {
@@ -119,8 +159,9 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stre
         return false;
     }
     *position = forward;
-    if (stream->moved ? !locate_moved(stream, extent, next, unseen, position)
-                      : unseen.bytes && room && unseen.bytes >= forward - next + room)
+    if (stream->moved && !locate_moved(stream, extent, next, unseen, position))
+        return false;
+    if (!stream->moved && may_be_round_later(stream, unseen, forward - next))
         return false;
     stream->begun = *position;
     stream->located = *position + extent.length;

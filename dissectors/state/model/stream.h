@@ -10,36 +10,41 @@
 
 /* ---- an RMB element as a ring: offsets and cursors to positions, which never wrap ---- */
 
+/* An RMB element that data goes round in (RFC 7609 4.4). A cursor counts the rounds, `wrap`, and
+ * the offset in the element, `count`. */
 typedef struct {
-    uint32_t size; /* bytes of the element; 0: not known */
-    uint32_t base; /* offset of its first byte of data: 0, or 4 behind an eyecatcher */
+    uint32_t size; /* of the element, bytes; 0: not known */
+    uint32_t base; /* offset of the first byte of data, bytes: 0, or 4 after an eyecatcher */
 } smcr_ring_t;
 
-/* Bytes that the ring holds; 0 when its size is not known. */
+/* Bytes that the ring holds; 0: its size is not known. */
 static inline uint32_t
 smcr_ring_room(const smcr_ring_t *ring)
 {
     return ring->size > ring->base ? ring->size - ring->base : 0;
 }
 
+/* Whether two cursors have the same round and offset. */
 static inline bool
 smcr_ring_cursors_are_same(smcr_cursor_t one, smcr_cursor_t other)
 {
     return one.wrap == other.wrap && one.count == other.count;
 }
 
-/* How far `to` is ahead of `from`, in bytes; negative when it is behind. Wrap counts that differ
- * by more than half their range count as behind. */
+/* How far the cursor `to` is ahead of `from`, bytes; negative: it is before `from`. The wrap counts
+ * have 16 bits: a difference of more than half of their range is negative. */
 int64_t smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to);
 
-/* Why a cursor cannot be, whatever the other side has done. */
+/* Why a cursor is impossible, whatever the other side has done. */
 typedef enum {
     SMCR_RING_FAULT_NONE,
-    SMCR_RING_FAULT_OUTSIDE, /* of the data of its element; one that has never moved may be 0 */
-    SMCR_RING_FAULT_BACK,    /* behind the one before */
-    SMCR_RING_FAULT_ROUND,   /* more than a round ahead of it */
+    SMCR_RING_FAULT_OUTSIDE, /* it points outside of the data of the element; 0 before the first
+                                move is allowed */
+    SMCR_RING_FAULT_BACK,    /* it is before the sender's last cursor */
+    SMCR_RING_FAULT_ROUND,   /* it is more than a round ahead of the sender's last cursor */
 } smcr_ring_fault_t;
 
+/* The fault of the cursor `now`, after the cursor `before` of the same sender. */
 smcr_ring_fault_t smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before, smcr_cursor_t now);
 
 /* The first position that is not before `position` and lies at `offset` of the element. */
@@ -57,46 +62,50 @@ smcr_ring_offset(const smcr_ring_t *ring, uint64_t position)
 typedef struct smcr_place smcr_place_t;
 typedef struct smcr_stream_announcement smcr_stream_announcement_t;
 
-/* Rarely set members, allocated on demand. */
+/* Rarely set members of a stream, allocated on demand: who waits for whom (flow/window.c). */
 typedef struct {
-    bool is_blocked;          /* the writer is */
-    bool is_full;             /* the window is */
-    smcr_when_t blocked;      /* since when; frame 0: not known */
-    smcr_point_t full_at;     /* in the reader's flow */
-    struct smcr_record_cdc_rare *wait; /* of the writer for space, the last one; NULL: none */
-    smcr_point_t wait_at[2];  /* in its flow, and in the reader's */
+    bool is_blocked;          /* the writer reports that it is blocked */
+    bool is_full;             /* the element has no free space */
+    smcr_when_t blocked;      /* since when the writer is blocked; frame 0: not known */
+    smcr_point_t full_at;     /* in the reader's flow: when the element became full */
+    struct smcr_record_cdc_rare *wait; /* the writer's last wait for space; NULL: none */
+    smcr_point_t wait_at[2];  /* when that wait began: in the writer's flow, and in the reader's */
     uint64_t urgent;          /* position after the last urgent data; 0: none */
-    uint64_t unsure;          /* data before may have been urgent: a message is absent; 0: none */
+    uint64_t unsure;          /* position: data before it may have been urgent, for a message is
+                                 missing; 0: none */
 } smcr_stream_stalls_t;
 
-/* Positions count bytes from the beginning of the connection. */
+/* The byte stream of one direction. A position counts bytes from the beginning of the
+ * connection. */
 typedef struct {
-    smcr_ring_t ring;    /* of the receiver's element */
-    uint64_t written;    /* what is before has been written */
-    uint64_t located;    /* end of the request that was located last */
-    uint64_t begun;      /* its begin */
-    uint64_t announced;  /* by a producer cursor */
-    uint64_t consumed;   /* by the reader, as its consumer cursor says */
-    smcr_cursor_t prod;  /* the cursors that `announced` and `consumed` stand for */
-    smcr_cursor_t cons;
-    bool known;          /* the positions mean something */
-    bool moved;          /* to another link, and nothing new has been written since: what was not
-                            acknowledged on the old one may come again */
-    bool filled;         /* the window was full after the writer's last announcement */
-    bool filled_small;   /* with a few bytes only, which were all that had been free */
-    /* who waits for whom (window.c) */
-    uint32_t unannounced;          /* tail of a circular list: WRITE packets that wait to be
-                                      announced; 0: there is none */
-    smcr_stream_announcement_t *unread; /* tail of a circular list: announced, not read yet */
-    smcr_stream_stalls_t *stalls;  /* NULL: there has been none, nor urgent data */
+    smcr_ring_t ring;    /* the receiver's RMB element */
+    uint64_t written;    /* position: all data before it was written by WRITEs that were taken in */
+    uint64_t located;    /* position after the request that was located last */
+    uint64_t begun;      /* position of the first byte of that request */
+    uint64_t announced;  /* position up to which a producer cursor has announced data */
+    uint64_t consumed;   /* position up to which the reader has read, by its consumer cursor */
+    smcr_cursor_t prod;  /* the producer cursor at `announced` */
+    smcr_cursor_t cons;  /* the consumer cursor at `consumed` */
+    bool known;          /* the positions are known */
+    bool moved;          /* a failover has moved it to another link, and nothing new was written
+                            since: data that was not acknowledged on the old link may be written
+                            once more (4.6) */
+    bool filled;         /* the element was full after the writer's last announcement */
+    bool filled_small;   /* that announcement had few bytes, as many as were free: a silly window */
+    uint32_t unannounced; /* WRITE packets that wait for a CDC message: slab number of the tail of a
+                             circular list; 0: none */
+    smcr_stream_announcement_t *unread; /* announcements that are not read yet: tail of a circular
+                                           list; NULL: none */
+    smcr_stream_stalls_t *stalls;  /* rarely set members; NULL: none */
 } smcr_stream_t;
 
-/* A piece of the stream that one WRITE packet carries. */
+/* The piece of the stream that one WRITE packet carries. */
 typedef struct {
-    bool known;
+    bool known;         /* `position` is known */
     uint64_t position;  /* of its first byte */
     uint32_t rewritten; /* bytes at its beginning that had been written before */
-    uint64_t gap;       /* bytes before it that the capture lacks */
+    uint64_t gap;       /* bytes between the data before it and its first byte: their packets are
+                           missing */
 } smcr_stream_piece_t;
 
 /* The stream begins: an element of `size` bytes whose data begins at `base`. */
@@ -110,26 +119,29 @@ void smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t leng
  * is known of the stream any more. Returns whether a producer cursor tells its position. */
 bool smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod);
 
-/* Where in the element a request writes. */
+/* The part of the element that a request writes to. */
 typedef struct {
-    uint32_t offset, length; /* bytes */
+    uint32_t offset; /* of the first byte in the element, bytes */
+    uint32_t length; /* bytes */
 } smcr_stream_extent_t;
 
-/* What the capture may lack since the last request that was located. */
+/* What may be missing since the request that was located last. */
 typedef struct {
-    uint64_t bytes; /* at most so many were written; UINT64_MAX: no bound is known */
-    bool reads;     /* the reader may have read more than its messages in the capture say */
-    bool early;     /* its messages may stand before what they say was read */
+    uint64_t bytes; /* upper bound of the bytes that missing packets have written; UINT64_MAX: none
+                       is known */
+    bool reads;     /* messages of the reader may be missing, by which it has read more */
+    bool early;     /* messages of the reader may stand in the capture before the data that they
+                       have read */
 } smcr_stream_unseen_t;
 
-/* Where in the stream a request goes. It goes on where the last one ended; else the capture lacks
- * some, or, after a failover, they are written again. Returns false when that is not known: more
- * than one round of the element may be missing, or its size is not known, and bytes are missing or
- * the writer begins another round. */
+/* Finds the position of a request. It goes on where the last request ended; otherwise packets are
+ * missing in between, or, after a failover, data is written once more. Returns false where the
+ * position is not known: more than one round of the element may be missing; or the size is not
+ * known, and bytes are missing or the writer begins another round. (RFC 7609 4.4, 4.6) */
 bool smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent,
                         smcr_stream_unseen_t unseen, uint64_t *position);
 
-/* Up to where it has been written, as WRITEs and the producer cursor tell. */
+/* Position up to which data was written, by WRITEs and by the producer cursor. */
 static inline uint64_t
 smcr_stream_reach(const smcr_stream_t *stream)
 {

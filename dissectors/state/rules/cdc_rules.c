@@ -1,4 +1,5 @@
-/* What CDC messages may say: sequence numbers, cursors, and nothing after the end.
+/* What CDC messages may say: sequence numbers, cursors, urgent data, and nothing after the end
+ * (RFC 7609 4.3 to 4.8, A.4).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,9 +8,11 @@
 
 /* ---- sequence numbers ---- */
 
-/* They begin at 1. On another link than that of CLC the first ones may have failed before: Linux
- * has counted them (smc_switch_cursor()). (R-4.3-1) */
-SMCR_RULES_CDC(number)
+/* The sequence numbers of a sender begin at 1 (R-4.3-1). The wire shows another number in the
+ * first CDC message of its sender, though no packet of the group is missing. It is judged only on
+ * the link that CLC has named: on another link the first messages may have failed before, which
+ * Linux has counted (smc_switch_cursor()). */
+SMCR_RULES_CDC(check_first_number)
 {
     smcr_lgr_t *lgr = conn->lgr;
 
@@ -20,64 +23,118 @@ SMCR_RULES_CDC(number)
                 "The first CDC message of its sender has sequence number %u", message->cdc->seq);
 }
 
-/* They grow by one. Where requests are absent, or failed on another link, those may be the messages
- * in between. (R-4.3-2) */
-SMCR_RULES_CDC(step)
+/* The sequence number is not above that of the message before. */
+static void
+check_number_back(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message)
+{
+    if (!message->replayed && !message->sender->is_new)
+        smcr_event_add(arrival, SMCR_EVENT_cdc_seq_backwards,
+                       "Sequence number %u follows %u, which frame %u had", message->cdc->seq,
+                       message->sender->cdc_said, message->sender->cdc_frame);
+}
+
+/* The sequence number leaves others out. */
+static void
+check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message)
 {
     unsigned before = message->sender->cdc_said, now = message->cdc->seq;
 
-    if (message->step <= 0 && !message->replayed && !message->sender->is_new)
-        smcr_event_add(arrival, SMCR_EVENT_cdc_seq_backwards,
-                       "Sequence number %u follows %u, which frame %u had", now, before,
-                       message->sender->cdc_frame);
-    else if (message->step > 1 && (message->follows.kind || message->replayed))
+    if (message->follows.kind || message->replayed)
         smcr_event_add(arrival, SMCR_EVENT_cdc_seq_gap,
                        "Sequence number %u follows %u: CDC messages before this one are missing",
                        now, before);
-    else if (message->step > 1 && !message->sender->is_new)
+    else if (!message->sender->is_new)
         smcr_breach(arrival, SMCR_EVENT_cdc_seq_skipped, message->follows,
                     "Sequence number %u follows %u, though no packet is missing", now, before);
 }
 
-/* ---- cursors ---- */
-
-/* A cursor is within its element, behind an eyecatcher. One that has not moved may be 0. The wrap
- * count grows by one when the cursor wraps, and only then: a message moves the cursor by one round
- * at most. No cursor goes back behind that of the message before, whatever the size of its element.
- * (R-A.4-5, R-4.3-3, R-A.4-7, R-A.4-9) */
-static void
-check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
-             const smcr_rules_cdc_t *message, const char *name,
-             const smcr_evidence_cursor_t *cursor, int owner, smcr_cursor_t before,
-             smcr_cursor_t now)
+/* Sequence numbers grow by one (R-4.3-2). The wire shows the same number or a lower one, or one
+ * that leaves numbers out. Requests that the capture misses, or that failed on another link, may
+ * be the messages in between; then the item is a NOTE. After a move the sender may send messages
+ * once more (4.6.2). A message before this one that nothing verifies is not believed. */
+SMCR_RULES_CDC(check_step)
 {
-    smcr_ring_fault_t fault = cursor->told ? SMCR_RING_FAULT_NONE : cursor->fault;
-
-    if (fault == SMCR_RING_FAULT_OUTSIDE && !conn->side[owner].size)
-        smcr_breach(arrival, SMCR_EVENT_cdc_cursor_range, message->follows,
-                    "The %s cursor is %u: no RMB element is so large", name, now.count);
-    else if (fault == SMCR_RING_FAULT_OUTSIDE)
-        smcr_breach(arrival, SMCR_EVENT_cdc_cursor_range, message->follows,
-                    "The %s cursor is %u, but the data of the RMB element lie from %u to %u", name,
-                    now.count, conn->lgr->base[owner], conn->side[owner].size - 1);
-    else if (fault == SMCR_RING_FAULT_BACK)
-        smcr_breach(arrival, SMCR_EVENT_cdc_cursor_backwards, smcr_doubt_message(arrival),
-                    "The %s cursor is behind that of the message before", name);
-    else if (fault == SMCR_RING_FAULT_ROUND)
-        smcr_breach(arrival, SMCR_EVENT_cdc_wrap, message->follows,
-                    "The %s cursor goes from %u:%u to %u:%u, more than one round", name,
-                    before.wrap, before.count, now.wrap, now.count);
+    if (message->step <= 0)
+        check_number_back(arrival, message);
+    else if (message->step > 1)
+        check_number_ahead(arrival, message);
 }
 
-SMCR_RULES_CDC(cursors)
+/* ---- cursors ---- */
+
+/* A cursor of the message, and of the one before it. */
+typedef struct {
+    const char *name;                   /* "producer" or "consumer" */
+    const smcr_evidence_cursor_t *held; /* against what was known before */
+    int owner;                          /* side whose RMB element the cursor is in */
+    smcr_cursor_t before, now;
+} moved_cursor_t;
+
+/* A cursor is outside the data of its element. */
+static void
+report_outside(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_doubt_t follows,
+               const moved_cursor_t *cursor)
+{
+    uint32_t size = conn->side[cursor->owner].size;
+
+    if (!size)
+        smcr_breach(arrival, SMCR_EVENT_cdc_cursor_range, follows,
+                    "The %s cursor is %u: no RMB element is so large", cursor->name,
+                    cursor->now.count);
+    else
+        smcr_breach(arrival, SMCR_EVENT_cdc_cursor_range, follows,
+                    "The %s cursor is %u, but the data of the RMB element lie from %u to %u",
+                    cursor->name, cursor->now.count, conn->lgr->base[cursor->owner], size - 1);
+}
+
+/* A cursor lies within its element (R-A.4-5), after an eyecatcher (R-4.3-3); one that has not
+ * moved may be 0. The wrap count grows by one when the cursor wraps, and only then (R-A.4-7), so
+ * that a message moves the cursor by one round at most. No cursor goes back behind the one in the
+ * message before, whatever the size of its element (R-A.4-9). A cursor is excused if the message
+ * before is not verified.
+ *
+ * Example with an element of 16 KiB: from 0:16000 to 1:100 is right; to 2:100 and to 0:15000 break
+ * the rule. */
+static void
+check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+             const smcr_rules_cdc_t *message, const moved_cursor_t *cursor)
+{
+    smcr_cursor_t before = cursor->before, now = cursor->now;
+
+    if (cursor->held->told)
+        return;
+    switch (cursor->held->fault) {
+    case SMCR_RING_FAULT_OUTSIDE:
+        report_outside(arrival, conn, message->follows, cursor);
+        break;
+    case SMCR_RING_FAULT_BACK:
+        smcr_breach(arrival, SMCR_EVENT_cdc_cursor_backwards, smcr_doubt_message(arrival),
+                    "The %s cursor is behind that of the message before", cursor->name);
+        break;
+    case SMCR_RING_FAULT_ROUND:
+        smcr_breach(arrival, SMCR_EVENT_cdc_wrap, message->follows,
+                    "The %s cursor goes from %u:%u to %u:%u, more than one round", cursor->name,
+                    before.wrap, before.count, now.wrap, now.count);
+        break;
+    case SMCR_RING_FAULT_NONE:
+        break;
+    }
+}
+
+/* The rules above, for both cursors. The producer cursor is in the element of the receiver, the
+ * consumer cursor in that of the sender. */
+SMCR_RULES_CDC(check_cursors)
 {
     int receiver = arrival->qp->side;
-    const smcr_evidence_cursors_t *known = message->known;
+    const smcr_conn_side_t *sender = message->sender;
+    const smcr_cdc_t *cdc = message->cdc;
+    const moved_cursor_t producer = {"producer", &message->known->prod, receiver, sender->prod,
+                                     cdc->prod};
+    const moved_cursor_t consumer = {"consumer", &message->known->cons, !receiver, sender->cons,
+                                     cdc->cons};
 
-    check_cursor(arrival, conn, message, "producer", &known->prod, receiver, message->sender->prod,
-                 message->cdc->prod);
-    check_cursor(arrival, conn, message, "consumer", &known->cons, !receiver, message->sender->cons,
-                 message->cdc->cons);
+    check_cursor(arrival, conn, message, &producer);
+    check_cursor(arrival, conn, message, &consumer);
 }
 
 /* ---- cursors of the two sides ---- */
@@ -96,16 +153,27 @@ smcr_rules_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side, bool
     return *goal;
 }
 
-/* Whether the connection has never left its link: later, what was sent before may come again. */
+/* Whether the connection has never left its link. After a move, data sent before may come once
+ * more. */
 static bool
-stays(const smcr_conn_t *conn)
+has_never_moved(const smcr_conn_t *conn)
 {
     return !conn->side[0].moved_frame && !conn->side[1].moved_frame;
 }
 
-/* Data are written before they are announced. RDMA WRITEs before the first message may have come
- * before CLC tells whose they are, where TCP and RoCE were captured at two places. (R-2.1-7) */
-SMCR_RULES_CDC(unseen)
+/* Whether the capture proves that no RDMA WRITE has carried the announced bytes. WRITEs before the
+ * first message may have come before CLC, where TCP and RoCE were captured at two places. */
+static bool
+has_all_writes(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_first)
+{
+    if (!has_never_moved(conn) || smcr_doubt_conn(arrival, conn).kind)
+        return false;
+    return !is_first || !smcr_doubt_place(arrival).kind;
+}
+
+/* Data are written before they are announced (R-2.1-7). The wire shows a producer cursor beyond
+ * the bytes of all RDMA WRITEs so far. Where the capture may miss WRITEs, the item is a NOTE. */
+SMCR_RULES_CDC(check_unseen_data)
 {
     const smcr_evidence_cursor_t *prod = &message->known->prod;
     uint64_t announced = message->receiver->in.announced;
@@ -114,8 +182,7 @@ SMCR_RULES_CDC(unseen)
     if (!prod->over || prod->end == announced || (prod->believed && !message->known->placed))
         return;
     uint64_t bytes = MIN(prod->over, prod->end - announced);
-    if (stays(conn) && !smcr_doubt_conn(arrival, conn).kind &&
-        !(first && smcr_doubt_place(arrival).kind))
+    if (has_all_writes(arrival, conn, first))
         smcr_event_add(arrival, SMCR_EVENT_cdc_announced_early,
                        "The message announces %" G_GUINT64_FORMAT " bytes before they are written",
                        bytes);
@@ -125,60 +192,86 @@ SMCR_RULES_CDC(unseen)
                        " of the bytes that the message announces", bytes);
 }
 
-/* The producer cursor does not pass the consumer cursor. WRITEs that do show it. (R-A.4-6) */
-SMCR_RULES_CDC(writer)
+/* Whether the message announces new data up to a known position, and all of the reader's messages
+ * are known. */
+static bool
+announces_known_data(const smcr_rules_cdc_t *message)
 {
     const smcr_evidence_cursor_t *prod = &message->known->prod;
-    const smcr_stream_t *out = &message->receiver->in;
-    uint64_t limit = out->consumed + smcr_ring_room(&out->ring);
 
-    if (!prod->known || prod->end == out->announced || !message->known->current ||
-        !smcr_ring_room(&out->ring) || prod->end <= limit || out->written > limit || !stays(conn))
+    return prod->known && prod->end != message->receiver->in.announced && message->known->current;
+}
+
+/* The producer cursor does not pass the reader's consumer cursor (R-A.4-6). The wire shows a
+ * message that announces more bytes than the element had room for since the last bytes that the
+ * reader has reported as read. WRITEs that do this have an item of their own, so here they must
+ * lie within the limit. The next message of the reader shows whether it has read more before. */
+SMCR_RULES_CDC(check_writer)
+{
+    const smcr_stream_t *out = &message->receiver->in;
+    uint64_t end = message->known->prod.end;
+    uint32_t room = smcr_ring_room(&out->ring);
+    uint64_t limit = out->consumed + room;
+
+    if (!room || !announces_known_data(message) || !has_never_moved(conn))
+        return;
+    if (end <= limit || out->written > limit)
         return;
     const smcr_rules_goal_t *goal =
-        smcr_rules_goal(arrival, conn, arrival->qp->side, false, prod->end - limit + out->consumed);
+        smcr_rules_goal(arrival, conn, arrival->qp->side, false, end - limit + out->consumed);
     smcr_breach(arrival, SMCR_EVENT_cdc_cursor_ahead, smcr_doubt_other(arrival, conn, &goal->when),
                 "The producer cursor passes the consumer cursor of the reader");
 }
 
-/* Nobody reads what was not announced to him. (R-A.4-8) */
-SMCR_RULES_CDC(reader)
+/* Whether the capture knows the announcements that the consumer cursor is compared with. */
+static bool
+knows_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int reader)
+{
+    return smcr_evidence_is_current(conn, reader) &&
+           (conn->side[reader].in.announced || !smcr_doubt_conn(arrival, conn).kind);
+}
+
+/* Nobody reads bytes that were not announced to him (R-A.4-8). The wire shows a consumer cursor
+ * ahead of the peer's producer cursor. The peer's next message shows whether it has announced the
+ * bytes before. In doubt, and after a move, the item is a NOTE. */
+SMCR_RULES_CDC(check_reader)
 {
     const smcr_evidence_cursor_t *cons = &message->known->cons;
     int reader = !arrival->qp->side;
 
-    if (!cons->over || cons->told || !smcr_evidence_is_current(conn, reader) ||
-        (!message->sender->in.announced && smcr_doubt_conn(arrival, conn).kind))
+    if (!cons->over || cons->told || !knows_announced(arrival, conn, reader))
         return;
     const smcr_rules_goal_t *goal = smcr_rules_goal(arrival, conn, reader, true, cons->end);
     smcr_doubt_t doubt = smcr_doubt_other(arrival, conn, &goal->when);
-    if (stays(conn) && !doubt.kind)
+    if (has_never_moved(conn) && !doubt.kind)
         smcr_breach(arrival, SMCR_EVENT_cdc_read_unsent, doubt,
                     "The consumer cursor is ahead of the producer cursor");
     else
         smcr_event_add(arrival, SMCR_EVENT_cdc_read_too_far, NULL);
 }
 
+/* A goal is reached when the cursor is at its position; NULL: there is none. */
 static void
-note_reached(const smcr_arrival_t *arrival, smcr_rules_goal_t *goal, uint64_t position)
+note_goal_reached(const smcr_arrival_t *arrival, smcr_rules_goal_t *goal, uint64_t position)
 {
     if (goal && !goal->when && position >= goal->end)
         goal->when = arrival->when.time;
 }
 
-/* The message has moved the cursors of both streams. */
-SMCR_RULES_CDC(reached)
+/* The message has moved the cursors of both streams: remembers which goals they have reached. */
+SMCR_RULES_CDC(note_reached_goals)
 {
     for (int side = 0; side < 2; side++) {
         const smcr_rules_side_t *kept = smcr_rules_of_side(conn, side);
         const smcr_stream_t *in = &conn->side[side].in;
-        note_reached(arrival, kept->announced, in->announced);
-        note_reached(arrival, kept->consumed, in->consumed);
+        note_goal_reached(arrival, kept->announced, in->announced);
+        note_goal_reached(arrival, kept->consumed, in->consumed);
     }
 }
 
-/* Follows one message that announces data, until the reader has read them. */
-SMCR_RULES_CDC(probe)
+/* Follows one message that announces data until the reader has read them. A reader that closes
+ * with these bytes unread has seen them if the message was acknowledged (conn_rules.c). */
+SMCR_RULES_CDC(note_probe)
 {
     const smcr_record_cdc_t *view = arrival->record->view;
     const smcr_stream_t *out = &message->receiver->in;
@@ -194,39 +287,58 @@ SMCR_RULES_CDC(probe)
 
 /* ---- urgent data ---- */
 
-/* With urgent data present the producer cursor has advanced to the byte behind them. The flag may
- * stay on until the next data. (R-4.7.5-4) */
-SMCR_RULES_CDC(urgent)
+/* Whether the message sets the flag "urgent data present", which the message before did not have.
+ */
+static bool
+begins_urgent_data(const smcr_rules_cdc_t *message)
+{
+    bool had_flag = (message->sender->cdc_flags & SMCR_CDC_FLAG_URGENT_PRESENT) != 0;
+
+    return message->cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT && !had_flag;
+}
+
+/* With "urgent data present" the producer cursor has advanced to the byte after the urgent data
+ * (R-4.7.5-4). The wire shows the flag come on with the producer cursor of the message before. The
+ * flag may stay on until the next data. */
+SMCR_RULES_CDC(check_urgent)
 {
     smcr_cursor_t before = message->sender->prod, now = message->cdc->prod;
-    bool present = (message->cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT) != 0;
-    bool again = (message->sender->cdc_flags & SMCR_CDC_FLAG_URGENT_PRESENT) != 0;
+    bool has_moved = before.wrap != now.wrap || before.count != now.count;
+    bool is_next = message->step == 1 && !message->replayed;
 
-    if (present && !again && message->step == 1 && !message->replayed && before.wrap == now.wrap &&
-        before.count == now.count)
+    if (is_next && begins_urgent_data(message) && !has_moved)
         smcr_breach(arrival, SMCR_EVENT_cdc_urgent_flags, message->follows,
                     "Urgent data are present, but the producer cursor is where it was before");
 }
 
-/* The piece is new, and goes behind urgent data whose reader has sent nothing since: the writer
- * waits until the reader says that it has them. Any message of the reader may say so.
- * (R-4.7.5-2) */
-SMCR_RULES_WRITE(urgent)
+/* Whether the packet writes new bytes after the urgent data, and no earlier bytes. */
+static bool
+writes_after_urgent(const smcr_place_t *place, const smcr_stream_t *stream)
+{
+    return place->position >= stream->stalls->urgent && smcr_place_piece(place).rewritten == 0;
+}
+
+/* A writer waits after urgent data until the reader says that it has them (R-4.7.5-2). The wire
+ * shows an RDMA WRITE of new bytes after them, while the reader has sent nothing. Any CDC message
+ * of the reader counts as its answer, since the reader may remember urgent data that its program
+ * has not read. */
+SMCR_RULES_WRITE(check_urgent)
 {
     const smcr_conn_t *conn = write->conn;
-    const smcr_place_t *place = write->place;
     const uint64_t *answer = smcr_rules_of_side(conn, arrival->qp->side)->urgent_answer;
     const smcr_stream_t *stream = &conn->side[arrival->qp->side].in;
+    bool is_unanswered = answer && *answer == 0;
 
-    if (answer && *answer == 0 && place->position >= stream->stalls->urgent &&
-        smcr_place_piece(place).rewritten == 0 && stays(conn))
+    if (is_unanswered && writes_after_urgent(write->place, stream) && has_never_moved(conn))
         smcr_breach(arrival, SMCR_EVENT_cdc_urgent_overrun, smcr_doubt_other(arrival, conn, answer),
                     "The writer does not wait until its urgent data have been taken");
 }
 
-/* The reader tells at once that it has urgent data, whatever space there is. Linux waits until its
- * program has read them. The flag may go on behind them. (R-4.7.5-3) */
-SMCR_RULES_CDC(urgent_answer)
+/* The reader reports at once that it has urgent data, whatever space its element has (R-4.7.5-3).
+ * The wire shows a message with "urgent data present" that announces data, and no message of the
+ * reader within a second. Linux waits until its program has read the urgent data. The flag may
+ * stay on in later messages, which announce no urgent data. */
+SMCR_RULES_CDC(expect_urgent_answer)
 {
     const smcr_record_cdc_t *view = arrival->record->view;
     int reader = arrival->qp->side;
@@ -245,8 +357,8 @@ SMCR_RULES_CDC(urgent_answer)
                 "until its program has read them (smc_rx_update_consumer())");
 }
 
-/* The reader of urgent data sends something. */
-SMCR_RULES_CDC(heard)
+/* The reader of urgent data has sent a message: this is its answer. */
+SMCR_RULES_CDC(note_urgent_answer)
 {
     uint64_t *answer = smcr_rules_of_side(conn, !arrival->qp->side)->urgent_answer;
 
@@ -256,7 +368,8 @@ SMCR_RULES_CDC(heard)
 
 /* ---- whose message ---- */
 
-/* The side of the group that is the same host as `side` of the other one. */
+/* The side of the other group that is the same host as `side` of the group, by both peer IDs;
+ * SMCR_LGR_SIDE_UNKNOWN: the groups have other hosts. */
 static int
 same_host(const smcr_lgr_t *lgr, int side, const smcr_lgr_t *other)
 {
@@ -267,53 +380,75 @@ same_host(const smcr_lgr_t *lgr, int side, const smcr_lgr_t *other)
     return SMCR_LGR_SIDE_UNKNOWN;
 }
 
-/* Whether the message goes on in that group: it is the next one of a connection that is open. */
+/* Whether both sides have agreed on the connection, and its sender has sent CDC messages and no
+ * end. */
 static bool
-goes_on_in(const smcr_arrival_t *arrival, const smcr_lgr_t *other, const smcr_cdc_t *cdc)
+is_sending(const smcr_conn_t *conn, const smcr_conn_side_t *sender)
+{
+    return sender->cdc_frame && conn->confirm_frame && !smcr_conn_side_has_ended(sender);
+}
+
+/* Whether the message continues a connection of the other group: its token is known there, and its
+ * sequence number is the next one. */
+static bool
+continues_in(const smcr_arrival_t *arrival, const smcr_lgr_t *other, const smcr_cdc_t *cdc)
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
     int side = other == lgr ? SMCR_LGR_SIDE_UNKNOWN : same_host(lgr, arrival->qp->side, other);
-    const smcr_conn_t *conn =
-        side < 0 ? NULL : smcr_conn_find(arrival->state, other, side, cdc->token);
-    const smcr_conn_side_t *sender = conn ? &conn->side[!side] : NULL;
 
-    return sender && sender->cdc_frame && conn->confirm_frame &&
-           !smcr_conn_side_has_ended(sender) && smcr_conn_side_step(sender, cdc->seq) == 1;
+    if (side < 0)
+        return false;
+    const smcr_conn_t *conn = smcr_conn_find(arrival->state, other, side, cdc->token);
+    const smcr_conn_side_t *sender = conn ? &conn->side[!side] : NULL;
+    return sender && is_sending(conn, sender) && smcr_conn_side_step(sender, cdc->seq) == 1;
 }
 
-/* Whether the message is the first sign of its connection. */
+/* Whether the capture has no CLC and no earlier CDC message of the connection. */
+static bool
+is_unknown_conn(const smcr_conn_t *conn)
+{
+    bool has_clc = conn->accept_frame || conn->confirm_frame;
+    bool has_cdc = conn->side[0].cdc_frame || conn->side[1].cdc_frame;
+
+    return !has_clc && !has_cdc;
+}
+
+/* Whether the message is the first sign of its connection: the connection was made for it. */
 static bool
 is_first_sign(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_point_t *since = &conn->side[arrival->qp->side].since;
 
-    return !conn->accept_frame && !conn->confirm_frame && !conn->side[0].cdc_frame &&
-           !conn->side[1].cdc_frame && since->qp == arrival->qp && since->psn + 1 == arrival->psn;
+    return is_unknown_conn(conn) && since->qp == arrival->qp && since->psn + 1 == arrival->psn;
 }
 
-/* A message travels in the group whose CLC has announced its token. Where the capture has all of a
- * group but lacks CLC of a connection, its first message has number 1. (R-A.4-4) */
-SMCR_RULES_CDC(token)
+/* A CDC message travels in the link group whose CLC has announced its token (R-A.4-4). The wire
+ * shows a token that is not known in this group, while the message continues one open connection
+ * of another group of the same hosts. A message with number 1 is excused: it may begin a
+ * connection of this group whose CLC messages are missing. */
+SMCR_RULES_CDC(check_token)
 {
     unsigned found = 0;
 
     if (message->cdc->seq == 1 || !is_first_sign(arrival, conn))
         return;
     SMCR_LIST_EACH(const smcr_lgr_t *, lgr, arrival->state->lgrs)
-        found += goes_on_in(arrival, lgr, message->cdc);
+        found += continues_in(arrival, lgr, message->cdc);
     if (found == 1)
         smcr_breach(arrival, SMCR_EVENT_cdc_other_group,
                     smcr_doubt_group(arrival, arrival->qp->link->lgr),
                     "The connection with this token belongs to another link group of the hosts");
 }
 
-/* Whether the capture lacks the Confirm. */
-SMCR_DOUBT_CLAIM(confirm_is_absent, const smcr_conn_t *conn, !conn->confirm_frame)
+/* Whether the Confirm of the connection is still missing. */
+SMCR_DOUBT_CLAIM(confirm_is_missing, const smcr_conn_t *conn, !conn->confirm_frame)
 
-/* The client sends its Confirm before its data. (R-3.5.2-7) */
-SMCR_RULES_CDC(confirmed)
+/* The client sends its Confirm before its data (R-3.5.2-7). The wire shows a CDC message of the
+ * client after the Accept and before the Confirm. TCP and RoCE must be captured at one place;
+ * otherwise their order proves nothing. */
+SMCR_RULES_CDC(check_confirmed)
 {
-    smcr_doubt_proof_t claim = {.has_come = confirm_is_absent, .about = conn};
+    smcr_doubt_proof_t claim = {.has_come = confirm_is_missing, .about = conn};
     int side = arrival->qp->side;
 
     if (!conn->accept_frame || conn->confirm_frame || conn->lgr->server != side)
@@ -327,36 +462,47 @@ SMCR_RULES_CDC(confirmed)
 
 /* ---- nothing after the end ---- */
 
-/* After connection closed a side sends nothing more but an abort; after that, nothing at all. After
- * sending done it writes no more data, so it announces none. Where the reader's element was full
- * when the sender spoke last, Linux goes on with what it has queued, whatever it has said
- * (smc_cdc_msg_recv_action(), smc_tx_pending()): the NOTE smcr.write.after_close tells of that.
- * (R-4.8.1-1, R-4.8.1-2, R-4.8.2-3) */
-SMCR_RULES_CDC(end)
+/* After sending done the sender announces more data. */
+static bool
+announces_after_done(const smcr_rules_cdc_t *message)
 {
     const smcr_conn_side_t *sender = message->sender;
     const smcr_stream_t *in = &message->receiver->in;
+    bool is_known = in->known && message->known->prod.believed;
+
+    return sender->sending_done_frame && is_known &&
+           smcr_ring_distance(&in->ring, sender->prod, message->cdc->prod) > 0;
+}
+
+/* After connection closed a side sends nothing more but an abort (R-4.8.1-2); after its abort it
+ * sends nothing at all (R-4.8.2-3); after sending done it writes no more data, so that it
+ * announces none (R-4.8.1-1). The wire shows such a message. Where the reader's element was full
+ * at the sender's last message, Linux sends the data that it has queued
+ * (smc_cdc_msg_recv_action(), smc_tx_pending()); then only smcr.write.after_close reports this. */
+SMCR_RULES_CDC(check_after_end)
+{
+    const smcr_conn_side_t *sender = message->sender;
     bool aborts = (message->cdc->state & SMCR_CDC_STATE_ABORT) != 0;
 
     if (sender->abort_frame)
         smcr_breach(arrival, SMCR_EVENT_cdc_after_abort, message->follows,
                     "The sender aborted the connection in frame %u, but goes on, as Linux may do "
                     "(smc_tx_pending())", sender->abort_frame);
-    else if (in->filled)
+    else if (message->receiver->in.filled)
         return;
     else if (sender->closed_frame && !aborts)
         smcr_breach(arrival, SMCR_EVENT_cdc_after_close, message->follows,
                     "The sender closed the connection in frame %u, but goes on, as Linux may do "
                     "(smc_tx_pending())", sender->closed_frame);
-    else if (sender->sending_done_frame && in->known && message->known->prod.believed &&
-             smcr_ring_distance(&in->ring, sender->prod, message->cdc->prod) > 0)
+    else if (announces_after_done(message))
         smcr_breach(arrival, SMCR_EVENT_cdc_after_done, message->follows,
                     "The message announces data, though its sender was done in frame %u, as Linux "
                     "may do (smc_tx_pending())", sender->sending_done_frame);
 }
 
-/* A side does not take back that it is done with sending. (R-4.8.1-7) */
-SMCR_RULES_CDC(flags)
+/* A side does not take back that it is done with sending (R-4.8.1-7). The wire shows a message
+ * without sending done, connection closed and abort after one that had sending done only. */
+SMCR_RULES_CDC(check_flags)
 {
     const uint8_t ended =
         SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT;
@@ -367,20 +513,32 @@ SMCR_RULES_CDC(flags)
                     message->sender->cdc_frame);
 }
 
-/* Who is offered an element in use aborts the connection that had it. That its sender knows of the
- * offer is proven by what it has sent on the next connection of the element. Told once of each.
- * (R-4.4.2-2) */
-SMCR_RULES_CDC(reused)
+/* The connection that uses the element of `side` by now, and on which the peer has sent a message;
+ * NULL: none, or this one. */
+static const smcr_conn_t *
+find_next_user(const smcr_conn_t *conn, int side)
 {
-    const smcr_conn_side_t *of = message->receiver;
+    const smcr_conn_side_t *of = &conn->side[side];
     const smcr_conn_t *next = of->rmb ? smcr_rmb_conn(of->rmb, of->rmb_index) : NULL;
-    int reader = arrival->qp->side;
-    smcr_doubt_t doubt = smcr_doubt_conn(arrival, conn);
 
-    if (!next || next == conn || !next->confirm_frame || !next->side[!reader].cdc_frame ||
-        message->cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT) ||
+    if (!next || next == conn)
+        return NULL;
+    return next->confirm_frame && next->side[!side].cdc_frame ? next : NULL;
+}
+
+/* A peer that is offered an element in use aborts the connection that has used it (R-4.4.2-2). The
+ * wire shows a message of the old connection that neither closes nor aborts. The sender knows of
+ * the offer if it has sent a CDC message on the next connection of the element. Reported once for
+ * each. */
+SMCR_RULES_CDC(check_reused_element)
+{
+    int reader = arrival->qp->side;
+    const smcr_conn_t *next = find_next_user(conn, reader);
+
+    if (!next || message->cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT) ||
         smcr_rules_of_side(conn, reader)->next == next)
         return;
+    smcr_doubt_t doubt = smcr_doubt_conn(arrival, conn);
     if (!doubt.kind)
         smcr_rules_side(arrival, conn, reader)->next = next;
     smcr_breach(arrival, SMCR_EVENT_cdc_after_reuse, doubt,
@@ -390,10 +548,17 @@ SMCR_RULES_CDC(reused)
 
 /* ---- all messages ---- */
 
-/* Which messages a check is asked of; see check_rows.def. */
-enum { FIRST = 1, NEW = 2, OTHER = 4, BUT_FIRST = NEW | OTHER, ALL = FIRST | BUT_FIRST };
+/* The kinds of messages that a check is asked of, as check_rows.def names them. */
+enum {
+    FIRST = 1, /* the first message of its sender */
+    NEW = 2,   /* a later message, in order, and its sender has never left its link */
+    OTHER = 4, /* a later message that may have come before */
+    BUT_FIRST = NEW | OTHER,
+    ALL = FIRST | BUT_FIRST
+};
 
-/* Whether it is the sender's next message on the same link, or its first one. */
+/* The doubt whether the message is the sender's next one on the same link, or its first one: no
+ * packet in between is missing. */
 static smcr_doubt_t
 doubt_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -405,22 +570,32 @@ doubt_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     return smcr_doubt_since(arrival, before->qp == arrival->qp ? before : &other_link);
 }
 
+/* The kind of the message, once its connection is known. */
+static unsigned
+kind_of_placed(const smcr_rules_cdc_t *message)
+{
+    if (!message->sender->cdc_frame)
+        return FIRST;
+    return message->step <= 0 || message->sender->moved_frame ? OTHER : NEW;
+}
+
 void
 smcr_rules_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
                const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
-    smcr_rules_cdc_t message = {sender, &conn->side[arrival->qp->side], cdc, known, 0,
-                                false,  {SMCR_DOUBT_NONE, NULL}};
+    smcr_rules_cdc_t message = {.sender = sender,
+                                .receiver = &conn->side[arrival->qp->side],
+                                .cdc = cdc,
+                                .known = known,
+                                .follows = {SMCR_DOUBT_NONE, NULL}};
     unsigned kind = ALL;
 
     if (when == SMCR_RULES_PLACED) {
         message.step = smcr_conn_side_step(sender, cdc->seq);
         message.replayed = sender->moved_frame > sender->cdc_frame;
         message.follows = doubt_next(arrival, conn);
-        kind = !sender->cdc_frame                         ? FIRST
-               : message.step <= 0 || sender->moved_frame ? OTHER /* it may come again */
-                                                          : NEW;
+        kind = kind_of_placed(&message);
     }
 #define SMCR_RULES_CDC_CHECK(step, which, check) \
     if (when == SMCR_RULES_##step && kind & (which)) \

@@ -1,4 +1,5 @@
-/* What CLC messages may say: the queue pairs of a link group, and who their sender is.
+/* What CLC messages may say: the queue pairs of a link group, the IP area, the RMB elements and
+ * alert tokens of connections, and who their sender is (RFC 7609 3.5, A.2, C.4).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,13 +10,13 @@
 
 /* ---- queue pairs of a group ---- */
 
-/* Of a link group. */
+/* A claim: a side has announced this queue pair in the link group. */
 typedef struct {
     const smcr_lgr_t *lgr;
-    smcr_ib_qp_key_t key;
+    smcr_ib_qp_key_t key; /* GID and number */
 } announced_qp_t;
 
-/* Whether somebody has announced the queue pair by now. */
+/* Whether the queue pair of the claim has been announced by now. */
 static bool
 qp_has_come(const smcr_doubt_proof_t *claim)
 {
@@ -25,7 +26,7 @@ qp_has_come(const smcr_doubt_proof_t *claim)
     return qp && qp->link->lgr == awaited->lgr;
 }
 
-/* `sender`, a side, has not announced the queue pair in the group. */
+/* The doubt whether `sender`, a side, has announced the queue pair in the group before. */
 static smcr_doubt_t
 doubt_qp(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, const smcr_ib_qp_key_t *key)
 {
@@ -36,15 +37,23 @@ doubt_qp(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, const smcr_
                             (smcr_doubt_proof_t){.has_come = qp_has_come, .about = awaited});
 }
 
-/* The one living group with this server whose beginning is captured; NULL: none, or several. */
+/* Whether the group lives, and its server has this peer ID. */
+static bool
+has_server(const smcr_lgr_t *lgr, const uint8_t *peer_id)
+{
+    if (lgr->ended_frame || !lgr->all_links || lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+        return false;
+    return memcmp(lgr->peer_id[lgr->server], peer_id, SMCR_WIRE_PEER_ID_LENGTH) == 0;
+}
+
+/* The one living group with this server; NULL: none, or several. */
 static smcr_lgr_t *
 only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
 {
     smcr_lgr_t *found = NULL;
 
     SMCR_LIST_EACH(smcr_lgr_t *, lgr, state->lgrs) {
-        if (lgr->ended_frame || !lgr->all_links || lgr->server == SMCR_LGR_SIDE_UNKNOWN ||
-            memcmp(lgr->peer_id[lgr->server], peer_id, SMCR_WIRE_PEER_ID_LENGTH) != 0)
+        if (!has_server(lgr, peer_id))
             continue;
         if (found)
             return NULL;
@@ -53,12 +62,13 @@ only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
     return found;
 }
 
-/* Without first contact flag the server names a queue pair of a link that both sides have. The
- * capture has the beginning of a group with this very server, and all that may have announced
- * another link of it. But the link may be of a group that began before the capture: with another
- * client, or beside this group. So nobody is blamed. (R-C.4-1) */
+/* Without the first contact flag the server names a queue pair of a link that both sides have
+ * (R-C.4-1). The wire shows an Accept with another queue pair, though the capture has the
+ * beginning of the one group with this server and all messages that may have announced another
+ * link of it. The link may be of a group that began before the capture, with another client or
+ * beside this group; so the item is a NOTE. */
 static void
-check_known(const smcr_arrival_t *arrival, const uint8_t *peer_id, const smcr_ib_qp_key_t *key)
+check_known_qp(const smcr_arrival_t *arrival, const uint8_t *peer_id, const smcr_ib_qp_key_t *key)
 {
     smcr_lgr_t *lgr = only_group_with(arrival->state, peer_id);
 
@@ -69,9 +79,20 @@ check_known(const smcr_arrival_t *arrival, const uint8_t *peer_id, const smcr_ib
                     "the capture another group with this server", lgr->index);
 }
 
-/* A Confirm names the client's end of an active link of the group, not always of the one that the
- * Accept names; in a first contact there is but one. (R-3.5.2-5) */
-SMCR_RULES_CLC(client_qp)
+/* Whether the queue pair is the client's end of an active link of the group. */
+static bool
+is_active_end_of_client(const smcr_state_t *state, const smcr_lgr_t *lgr,
+                        const smcr_ib_qp_key_t *key)
+{
+    const smcr_qp_t *qp = smcr_qp_of_role(state, key, false);
+
+    return qp && qp->link->lgr == lgr && qp->link->state == SMCR_LINK_ACTIVE;
+}
+
+/* A Confirm names the client's end of an active link of the group (R-3.5.2-5). It need not be the
+ * link of the Accept. In a first contact there is one link only. The wire shows another queue
+ * pair. A link whose ADD LINK is missing excuses it. */
+SMCR_RULES_CLC(check_client_qp)
 {
     const smcr_clc_accept_t *confirm = &message->clc->u.accept;
     smcr_ib_qp_key_t key = smcr_qp_key(confirm->gid, confirm->qpn);
@@ -80,10 +101,8 @@ SMCR_RULES_CLC(client_qp)
     if (!conn->accept_frame)
         return;
     const smcr_qp_t *expected = &conn->side[lgr->server].link->qp[!lgr->server];
-    if (smcr_qp_find(arrival->state, &key) == expected)
-        return;
-    const smcr_qp_t *qp = smcr_qp_of_role(arrival->state, &key, false);
-    if (qp && qp->link->lgr == lgr && qp->link->state == SMCR_LINK_ACTIVE)
+    if (smcr_qp_find(arrival->state, &key) == expected ||
+        is_active_end_of_client(arrival->state, lgr, &key))
         return;
     smcr_doubt_t doubt = conn->first_contact ? smcr_doubt_message(arrival)
                                              : doubt_qp(arrival, lgr, !lgr->server, &key);
@@ -92,41 +111,57 @@ SMCR_RULES_CLC(client_qp)
                 "The queue pair is not the client's end of an active link of the group");
 }
 
-/* Whether the link lives, as far as the capture shows; one that is announced, by ADD LINK. */
+/* Whether ADD LINK has announced the link, and no CLC message has named an end of it. */
 static bool
-lives(const smcr_link_t *link)
+is_announced_by_llc(const smcr_link_t *link)
 {
-    const smcr_lgr_t *lgr = link->lgr;
-    bool added = link->state == SMCR_LINK_ANNOUNCED && link->qp[0].ground != SMCR_GROUND_CLC &&
-                 link->qp[1].ground != SMCR_GROUND_CLC;
-
-    return (link->state == SMCR_LINK_ACTIVE || added) && lgr->from_start && !lgr->ended_frame &&
-           !lgr->refused;
+    return link->state == SMCR_LINK_ANNOUNCED && link->qp[0].ground != SMCR_GROUND_CLC &&
+           link->qp[1].ground != SMCR_GROUND_CLC;
 }
 
-/* A first contact makes a new link, with a queue pair that no other link has; further links of a
- * group come by LLC; and a peer has one role in a group. The number is free again when its link has
- * ended, which the capture may lack. (R-C.4-2, R-2.2.3-1, R-2.2.3-2) */
+/* Whether the link lives as far as the capture shows: it is active or announced by ADD LINK, and
+ * its group has neither ended nor been refused. */
+static bool
+is_link_alive(const smcr_link_t *link)
+{
+    const smcr_lgr_t *lgr = link->lgr;
+    bool group_lives = lgr->from_start && !lgr->ended_frame && !lgr->refused;
+
+    return group_lives && (link->state == SMCR_LINK_ACTIVE || is_announced_by_llc(link));
+}
+
+/* Why the Accept may not name the queue pair, for the text of the item. */
+static const char *
+text_of_taken(bool first_contact, bool active)
+{
+    if (!first_contact)
+        return " as the client's";
+    return active ? "" : ", which ADD LINK has announced";
+}
+
+/* A first contact makes a new link, with a queue pair that no other link has (R-C.4-2); further
+ * links of a group come by LLC (R-2.2.3-1); a peer has one role in a group (R-2.2.3-2). The wire
+ * shows an Accept that names the queue pair of a living link. The number is free when this link
+ * has ended, which the capture may miss; so the item is a NOTE. An announced link has no packets
+ * that could be missing. */
 static void
 check_taken(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_contact)
 {
     const smcr_link_t *link = qp ? qp->link : NULL;
-    bool active = link && link->state == SMCR_LINK_ACTIVE;
 
-    if (!link || !lives(link))
+    if (!link || !is_link_alive(link))
         return;
+    bool active = link->state == SMCR_LINK_ACTIVE;
     smcr_doubt_t doubt = active ? smcr_doubt_group(arrival, link->lgr)
-                                : smcr_doubt_message(arrival); /* it has no packets */
+                                : smcr_doubt_message(arrival);
     smcr_breach(arrival, SMCR_EVENT_clc_qp_taken, doubt,
                 "Link group %u has this queue pair%s, and the capture does not show the end of "
                 "the link",
-                link->lgr->index,
-                !first_contact ? " as the client's"
-                : active       ? ""
-                               : ", which ADD LINK has announced");
+                link->lgr->index, text_of_taken(first_contact, active));
 }
 
-SMCR_RULES_CLC(server_qp)
+/* The two rules above, for the queue pair of an Accept. */
+SMCR_RULES_CLC(check_server_qp)
 {
     const smcr_state_t *state = arrival->state;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -138,11 +173,13 @@ SMCR_RULES_CLC(server_qp)
         return;
     check_taken(arrival, smcr_qp_find(state, &key), first_contact);
     if (!first_contact)
-        check_known(arrival, accept->peer_id, &key);
+        check_known_qp(arrival, accept->peer_id, &key);
 }
 
 /* ---- where the peers are ---- */
 
+/* Whether the TCP connection is one of IPv6. Addresses that are none of IP have zeros at their
+ * begin. */
 static bool
 is_ipv6(const smcr_conn_t *conn)
 {
@@ -152,26 +189,37 @@ is_ipv6(const smcr_conn_t *conn)
            memcmp(conn->addr.ipv6[0], other, sizeof other) != 0;
 }
 
-/* Over IPv4 a Proposal has a mask, over IPv6 prefixes. (R-A.2.2-4) */
-SMCR_RULES_CLC(area)
+/* What is wrong with the IP area of a Proposal over IPv6; NULL: it is right. */
+static const char *
+find_wrong_over_ipv6(const smcr_clc_proposal_t *proposal)
+{
+    if (proposal->subnet_length)
+        return "a subnet of IPv4";
+    return proposal->prefix_count ? NULL : "no prefix";
+}
+
+/* Over IPv4 a Proposal has a subnet mask, over IPv6 prefixes (R-A.2.2-4). The wire shows an IP
+ * area of the other family, or none. A Proposal that the capture has cut is not judged. */
+SMCR_RULES_CLC(check_area)
 {
     const smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
 
     if (!message->clc->complete || !proposal->has_ip_area)
         return;
+    const char *wrong = find_wrong_over_ipv6(proposal);
     if (conn->ipv4 && proposal->prefix_count)
         smcr_breach(arrival, SMCR_EVENT_clc_area_wrong, smcr_doubt_message(arrival),
                     "The connection is one of IPv4, but the Proposal has prefixes of IPv6");
-    else if (is_ipv6(conn) && (proposal->subnet_length || !proposal->prefix_count))
+    else if (wrong && is_ipv6(conn))
         smcr_breach(arrival, SMCR_EVENT_clc_area_wrong, smcr_doubt_message(arrival),
-                    "The connection is one of IPv6, but the Proposal has %s",
-                    proposal->subnet_length ? "a subnet of IPv4" : "no prefix");
+                    "The connection is one of IPv6, but the Proposal has %s", wrong);
 }
 
-/* In version 1 the server accepts a first contact only in the client's subnet or prefix. It may
- * have a second address there, and behind NAT it has another one than the client has reached.
- * (R-3.5.1.2-2) */
-SMCR_RULES_CLC(subnet)
+/* In version 1 the server accepts a first contact only in the client's subnet or prefix
+ * (R-3.5.1.2-2). The wire shows an Accept, though the address that the client has connected to is
+ * in none of them. The server may have a second address there, and another one behind NAT; so the
+ * item is a NOTE. */
+SMCR_RULES_CLC(check_subnet)
 {
     const smcr_clc_t *clc = message->clc;
 
@@ -184,11 +232,13 @@ SMCR_RULES_CLC(subnet)
 
 /* ---- what a connection uses ---- */
 
-/* Whether the RMB has been withdrawn by now. */
+/* Whether the RMB of the claim has been withdrawn by now. */
 SMCR_DOUBT_CLAIM(rmb_has_gone, const smcr_rmb_t *rmb, !smcr_rmb_is_alive(rmb))
 
-/* All elements of an RMB have one size. DELETE RKEY may have come in between. (R-2.1-4) */
-SMCR_RULES_CLC(element_size)
+/* All elements of an RMB have one size (R-2.1-4). The wire shows an Accept or Confirm that names a
+ * known RMB with another element size. DELETE RKEY may have come in between: the next messages of
+ * its owner show this. */
+SMCR_RULES_CLC(check_element_size)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     const smcr_qp_t *qp = message->qp;
@@ -203,7 +253,8 @@ SMCR_RULES_CLC(element_size)
                 "The elements of this RMB had %u bytes, now they have %u", rmb->element_size, size);
 }
 
-/* `conn` gets an RMB element, or an alert token, of `side`. `before` has had it; NULL: nobody. */
+/* Remembers that `conn` gets an RMB element or, with `token`, an alert token of `side`. `before`
+ * has used it so far; NULL: nobody. */
 static void
 note_given(const smcr_arrival_t *arrival, smcr_conn_t *before, const smcr_conn_t *conn, int side,
            bool token)
@@ -215,6 +266,7 @@ note_given(const smcr_arrival_t *arrival, smcr_conn_t *before, const smcr_conn_t
     smcr_rules_conn(arrival, before)->reused = reused;
 }
 
+/* The element and the alert token of an Accept or Confirm. */
 SMCR_RULES_CLC(note_given)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -227,38 +279,54 @@ SMCR_RULES_CLC(note_given)
                conn, qp->side, true);
 }
 
-/* An owner hands out an element, or an alert token, when its last connection is over. It was not,
- * if its owner goes on with it, in the order of its messages and for longer than a message waits in
- * an adapter that has to retransmit others: Linux before 5.17 does not wait for what it has queued
- * (smc_cdc_tx_dismiss_slots()). What closes it may come again, and have been lost before.
- * (R-3.5.2-3, R-A.2.3-9) */
-SMCR_RULES_CDC(goes_on)
+/* Whether both sides have agreed on the connection, and nobody has declined it. */
+static bool
+is_agreed(const smcr_conn_t *conn)
 {
-    const smcr_cdc_t *cdc = message->cdc;
+    return conn->accept_frame && conn->confirm_frame && !conn->decline_frame;
+}
+
+/* Whether the message continues the connection: it is the next one of its sender, which has not
+ * ended the connection before, and neither closes nor aborts it. */
+static bool
+continues_conn(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
+{
+    bool ends = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
+
+    return !ends && smcr_conn_side_step(sender, cdc->seq) == 1 &&
+           !smcr_conn_side_has_ended(sender);
+}
+
+/* An owner hands out an RMB element (R-3.5.2-3) or an alert token (R-A.2.3-9) only when the
+ * connection that has used it is over. The wire shows that the owner continues the old connection
+ * after an agreed Accept or Confirm has given its element or token to another one. It must be the
+ * next message of its sender, and come more than QUEUED later: Linux before 5.17 does not wait for
+ * messages that its adapter has queued (smc_cdc_tx_dismiss_slots()). A message that closes the old
+ * connection is right: the first one may have been lost. */
+SMCR_RULES_CDC(check_element_in_use)
+{
     const smcr_rules_reuse_t *reused = smcr_rules_of_conn(conn)->reused;
     const smcr_conn_t *other = reused ? reused->by : NULL;
     int owner = !arrival->qp->side;
-    bool next = smcr_conn_side_step(&conn->side[owner], cdc->seq) == 1;
 
-    if (!other || owner != reused->side || !next ||
-        cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT) ||
-        !other->accept_frame || !other->confirm_frame || other->decline_frame ||
-        smcr_conn_side_has_ended(&conn->side[owner]))
+    if (!other || owner != reused->side || !is_agreed(other) ||
+        !continues_conn(&conn->side[owner], message->cdc))
         return;
     smcr_doubt_t doubt = {SMCR_DOUBT_NONE, NULL};
     if (arrival->when.time <= reused->time + QUEUED)
         doubt.kind = SMCR_DOUBT_UNSEEN;
+    const char *what = reused->token ? "alert token" : "RMB element";
     smcr_breach(arrival, reused->token ? SMCR_EVENT_token_in_use : SMCR_EVENT_rmb_element_in_use,
                 smcr_doubt_or(smcr_doubt_place(arrival), doubt),
-                "The sender has given its %s to connection %u, but goes on with this one",
-                reused->token ? "alert token" : "RMB element", other->index);
+                "The sender has given its %s to connection %u, but goes on with this one", what,
+                other->index);
 }
 
 /* ---- who it is ---- */
 
-/* Whether two peer IDs that are known, so not all zeros, are not the same. */
+/* Whether both peer IDs are known, which means not all zeros, and peer_ids_differ. */
 static bool
-differ(const uint8_t *one, const uint8_t *other)
+peer_ids_differ(const uint8_t *one, const uint8_t *other)
 {
     static const uint8_t none[SMCR_WIRE_PEER_ID_LENGTH] = {0};
 
@@ -266,28 +334,31 @@ differ(const uint8_t *one, const uint8_t *other)
            memcmp(one, other, sizeof none) != 0;
 }
 
-/* The client's Confirm repeats the peer ID of its Proposal; a later contact has those of its group.
- * A Proposal without SMC-R of version 1 has none. A host that has started anew has another peer ID,
- * and may have the queue pair for another group, whose beginning the capture lacks: it is the same
- * one if its flow goes on. (R-3.5.1.2-6, R-3.5.2-1) */
-SMCR_RULES_CLC(peer)
+/* The client's Confirm repeats the peer ID of its Proposal (R-3.5.1.2-6); a later contact has the
+ * peer IDs of its group (R-3.5.2-1). The wire shows another peer ID. A Proposal without SMC-R of
+ * version 1 has none. A host that has started anew has another peer ID, and may use the queue pair
+ * for another group whose beginning is missing: it is the same group if the flow of the queue pair
+ * goes on. */
+SMCR_RULES_CLC(check_peer)
 {
     const smcr_qp_t *qp = message->qp;
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     const smcr_lgr_t *lgr = qp->link->lgr;
+    const uint8_t *proposed = smcr_rules_of_conn(conn)->proposed_id;
     bool later = !conn->first_contact && lgr->from_start;
 
-    if (qp->side != lgr->server && differ(smcr_rules_of_conn(conn)->proposed_id, accept->peer_id))
+    if (qp->side != lgr->server && peer_ids_differ(proposed, accept->peer_id))
         smcr_breach(arrival, SMCR_EVENT_clc_peer_changed, smcr_doubt_message(arrival),
                     "The peer ID is not that of its Proposal");
-    else if (later && differ(lgr->peer_id[qp->side], accept->peer_id))
+    else if (later && peer_ids_differ(lgr->peer_id[qp->side], accept->peer_id))
         smcr_breach(arrival, SMCR_EVENT_clc_peer_changed,
                     smcr_doubt_later_on(arrival, qp->link, qp->side, (smcr_doubt_proof_t){0}),
                     "The peer ID is not that of its link group");
 }
 
-/* The Confirm repeats the EID of the Accept. (R-V2ACC-6) */
-SMCR_RULES_CLC(eid)
+/* The Confirm repeats the EID of the Accept (R-V2ACC-6). An EID of the Accept that the Proposal
+ * has not offered breaks a rule of its own (v2_rules.c), and is not compared. */
+SMCR_RULES_CLC(check_eid)
 {
     const smcr_qp_t *qp = message->qp;
     uint32_t eid = smcr_wire_eid_sum(message->clc->u.accept.eid);

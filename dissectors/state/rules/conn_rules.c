@@ -1,25 +1,38 @@
-/* How connections end: all data written, announced and read, an answer, and no RDMA WRITE behind.
- * How they go from one link to another: first a failover validation, then what was not
- * acknowledged, and nothing more on the old link.
+/* How connections end: all data are written, announced and read, the peer answers, and no RDMA
+ * WRITE follows. How they move from one link to another: first comes a failover validation, then
+ * the data that were not acknowledged, and nothing more on the old link (RFC 7609 4.6, 4.8).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "checks.h"
 
+/* The flags with which a side ends its data or the connection. */
+#define ENDS (SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)
+
 /* ---- messages at the end ---- */
 
-/* Who closes with data unread aborts. It has seen those of a message that was acknowledged a round
- * trip before. Urgent data may be read out of their turn. (R-4.8.1-3) */
+/* Whether the order in which the reader reads its element is known: urgent data may be read out of
+ * their turn, and a shared element has bytes of two connections. */
+static bool
+reads_in_order(const smcr_conn_side_t *reader)
+{
+    bool urgent = reader->in.stalls && reader->in.stalls->urgent;
+
+    return reader->in.known && !reader->shares_element && !urgent;
+}
+
+/* A side that closes with data unread aborts (R-4.8.1-3). The wire shows a message with connection
+ * closed, while bytes are not reported as read that an earlier message has announced. The closer
+ * has seen them if that message was acknowledged a round trip before. */
 static void
-check_read(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+check_closed_unread(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *reader = &conn->side[!arrival->qp->side];
     const smcr_stream_t *in = &reader->in;
     const smcr_rules_probe_t *probe = &smcr_rules_of_conn(conn)->probe[!arrival->qp->side];
-    bool urgent = in->stalls && in->stalls->urgent;
 
-    if (!in->known || reader->shares_element || urgent || probe->end <= in->consumed)
+    if (!reads_in_order(reader) || probe->end <= in->consumed)
         return;
     smcr_breach(arrival, SMCR_EVENT_cdc_closed_unread,
                 smcr_doubt_or(smcr_doubt_conn(arrival, conn),
@@ -29,9 +42,11 @@ check_read(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                 probe->end - in->consumed);
 }
 
-/* A side closes when all its data are written and announced. (R-4.8.1-4, R-2.1-8) */
+/* A side ends its data when all of them are written (R-4.8.1-4) and announced (R-2.1-8). The wire
+ * shows a message with sending done, connection closed or abort after an RDMA WRITE that no
+ * message has announced. Data that were never written are not visible. */
 static void
-check_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+check_all_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
     const smcr_slab_t *entries = &arrival->state->entries;
@@ -45,17 +60,18 @@ check_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                     first->frame);
 }
 
-/* Whether the side of a connection that a claim is about has ended it by now. */
+/* Whether the side of a connection that the claim is about has ended the connection by now. */
 static bool
 side_has_ended(const smcr_doubt_proof_t *claim)
 {
     return smcr_conn_side_has_ended(claim->about);
 }
 
-/* Who gets an abort sends its own. Linux waits until its program closes, and sends none where it
- * was done before. (R-4.8.2-2) */
+/* A side that gets an abort sends its own (R-4.8.2-2). The wire shows an abort, and for two
+ * seconds no end of the other side. A side that has ended before need not answer. Linux waits
+ * until its program closes. */
 static void
-check_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+check_abort_answered(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *other = &conn->side[arrival->qp->side];
     smcr_doubt_proof_t claim = {.has_come = side_has_ended, .about = other,
@@ -68,27 +84,35 @@ check_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                     "closes (smc_close_active())");
 }
 
-/* The message ends the connection, or its sender's data. */
-SMCR_RULES_CDC(close)
+/* Whether the connection has moved to another link: data that were not acknowledged may come once
+ * more. */
+static bool
+has_moved(const smcr_conn_t *conn)
+{
+    return conn->side[0].moved_frame || conn->side[1].moved_frame;
+}
+
+/* The rules above, for a message that ends the connection or its sender's data. */
+SMCR_RULES_CDC(check_close)
 {
     const smcr_conn_side_t *sender = message->sender;
     const smcr_cdc_t *cdc = message->cdc;
+    bool closes = cdc->state & SMCR_CDC_STATE_CLOSED && !sender->closed_frame;
 
-    if (!cdc->state || conn->side[0].moved_frame || conn->side[1].moved_frame)
-        return; /* what was not acknowledged may come again */
+    if (!cdc->state || has_moved(conn))
+        return;
     if (cdc->state & SMCR_CDC_STATE_ABORT) {
         if (!sender->abort_frame)
-            check_answer(arrival, conn);
+            check_abort_answered(arrival, conn);
         return;
     }
-    if (cdc->state & SMCR_CDC_STATE_CLOSED && !sender->closed_frame &&
-        message->known->cons.believed)
-        check_read(arrival, conn);
+    if (closes && message->known->cons.believed)
+        check_closed_unread(arrival, conn);
     if (!smcr_conn_side_has_ended(sender))
-        check_announced(arrival, conn);
+        check_all_announced(arrival, conn);
 }
 
-/* Follows the message that closes the connection. */
+/* Follows the first message of a side that closes the connection. */
 SMCR_RULES_CDC(note_closed)
 {
     if (!(message->cdc->state & SMCR_CDC_STATE_CLOSED) || message->sender->closed_frame)
@@ -99,9 +123,10 @@ SMCR_RULES_CDC(note_closed)
         smcr_arrival_track(arrival, closed);
 }
 
-/* ---- RDMA WRITEs behind it ---- */
+/* ---- RDMA WRITEs after the end ---- */
 
-/* Whether the element has another connection by now, or the capture lacks the beginning of one. */
+/* Whether the element of the claim has another connection by now, or the capture misses the
+ * beginning of one. */
 static bool
 next_has_come(const smcr_doubt_proof_t *claim)
 {
@@ -111,10 +136,11 @@ next_has_come(const smcr_doubt_proof_t *claim)
     return smcr_rmb_conn(reader->rmb, reader->rmb_index) != conn || conn->lgr->lacking_clc;
 }
 
-/* Nothing is absent since the last message of the writer, and for a second nothing tells of another
- * connection that may have the element. */
+/* The doubt whether the element belongs to another connection: nothing of the writer is missing
+ * since its last message, and for a second no message announces another connection with this
+ * element. */
 static smcr_doubt_t
-doubt_whose(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+doubt_owner(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_qp_t *qp = arrival->qp;
     smcr_doubt_proof_t claim = {.has_come = next_has_come, .about = conn,
@@ -124,75 +150,100 @@ doubt_whose(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     return smcr_doubt_later(arrival, conn->lgr, !qp->side, claim);
 }
 
-/* After its abort, or when both sides have closed, a side writes nothing. (R-4.8.1-2, R-4.8.2-3) */
+/* After its abort, or when both sides have closed, a side writes nothing (R-4.8.2-3, R-4.8.1-2).
+ * Returns whether the WRITE breaks this rule. */
 static bool
-check_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+check_after_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
+    bool both_closed = writer->closed_frame && reader->closed_frame;
     uint32_t frame = writer->abort_frame ? writer->abort_frame : writer->closed_frame;
 
-    if (!writer->abort_frame && !(writer->closed_frame && reader->closed_frame))
+    if (!writer->abort_frame && !both_closed)
         return false;
-    smcr_breach(arrival, SMCR_EVENT_write_after_end, doubt_whose(arrival, conn),
+    smcr_breach(arrival, SMCR_EVENT_write_after_end, doubt_owner(arrival, conn),
                 "The RDMA WRITE is one of connection %u, which its sender %s in frame %u, as Linux "
                 "may do (smc_tx_pending())",
                 conn->index, writer->abort_frame ? "aborted" : "closed", frame);
     return true;
 }
 
-/* After sending done or connection closed a side writes no more. (R-4.8.1-1, R-4.8.1-2) */
+/* After sending done or connection closed a side writes no more data (R-4.8.1-1, R-4.8.1-2). Linux
+ * writes the data that it has queued when a program ends early. */
 static void
-check_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+check_after_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
     uint32_t done = writer->closed_frame ? writer->closed_frame : writer->sending_done_frame;
 
-    smcr_breach(arrival, SMCR_EVENT_write_after_close, doubt_whose(arrival, conn),
+    smcr_breach(arrival, SMCR_EVENT_write_after_close, doubt_owner(arrival, conn),
                 "The RDMA WRITE is one of connection %u, whose sender was done in frame %u, as "
                 "Linux does when a program ends early (smc_close_active())", conn->index, done);
 }
 
-/* Who has data left when the other side closes aborts. It has seen a close that was acknowledged a
- * round trip before. (R-4.8.1-6) */
+/* A side with data left when the other side closes aborts (R-4.8.1-6). The wire shows that it
+ * writes instead. It has seen the close if its message was acknowledged a round trip before. Linux
+ * writes the data that it has left. */
 static void
-check_peer(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+check_after_close_of_reader(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
     const smcr_link_sent_message_t *closed = &smcr_rules_of_conn(conn)->closed[arrival->qp->side];
 
     smcr_breach(arrival, SMCR_EVENT_write_after_close,
                 smcr_doubt_or(smcr_doubt_seen_new(arrival, closed),
-                              doubt_whose(arrival, conn)),
+                              doubt_owner(arrival, conn)),
                 "The RDMA WRITE comes after its reader closed the connection in frame %u, as Linux "
                 "does with what it has left (smc_tx_pending())", reader->closed_frame);
 }
 
-/* A request goes to the element of a connection, one of whose sides has ended. */
-SMCR_RULES_WRITE(end)
+/* Whether the request is a WRITE of data on the link on which the writer has sent its last CDC
+ * message, and the connection has never moved. */
+static bool
+is_write_in_place(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    const smcr_conn_t *conn = write->conn;
-    const smcr_conn_side_t *writer = conn ? &conn->side[!arrival->qp->side] : NULL;
-    const smcr_conn_side_t *reader = conn ? &conn->side[arrival->qp->side] : NULL;
+    const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
 
-    if (!conn || (!smcr_conn_side_has_ended(writer) && !smcr_conn_side_has_ended(reader)) ||
-        writer->moved_frame || reader->moved_frame || !arrival->roce->payload_length ||
-        reader->heard.qp != arrival->qp || check_end(arrival, conn))
-        return;
-    if (smcr_conn_side_has_ended(writer))
-        check_done(arrival, conn);
-    else if (reader->closed_frame)
-        check_peer(arrival, conn);
+    return !has_moved(conn) && arrival->roce->payload_length && reader->heard.qp == arrival->qp;
 }
 
-#define ENDS (SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)
+/* The three rules above, for a request to the element of a connection that one of its sides has
+ * ended. */
+SMCR_RULES_WRITE(check_ended)
+{
+    const smcr_conn_t *conn = write->conn;
+
+    if (!conn || !is_write_in_place(arrival, conn))
+        return;
+    const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
+    bool writer_ended = smcr_conn_side_has_ended(&conn->side[!arrival->qp->side]);
+    if (!writer_ended && !smcr_conn_side_has_ended(reader))
+        return;
+    if (check_after_end(arrival, conn))
+        return;
+    if (writer_ended)
+        check_after_done(arrival, conn);
+    else if (reader->closed_frame)
+        check_after_close_of_reader(arrival, conn);
+}
+
 
 /* ---- before the move ---- */
 
-/* A failover validation comes first on the new link. Linux moves a connection without it which one
- * side closes (smc_switch_conns()); so does an abort, which any link may carry. What the receiver
- * sends next shows whether the mover knew more than the capture. A second move is not judged: the
- * links may be captured at two places. (R-4.6.1-1) */
+/* Whether a side has ended the connection. */
+static bool
+is_ending(const smcr_conn_t *conn)
+{
+    return smcr_conn_side_has_ended(&conn->side[0]) || smcr_conn_side_has_ended(&conn->side[1]);
+}
+
+/* A failover validation is the first message of a connection on a new link (R-4.6.1-1). The wire
+ * shows another message, or an RDMA WRITE, on a link that the sender has not used so far. Linux
+ * moves a connection that a side closes without one (smc_switch_conns()); an abort may come on any
+ * link. The receiver's next messages show whether the sender knew more of the connection than the
+ * capture. A second move is not judged: the links may be captured at two places, in another order.
+ */
 static void
 check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -201,7 +252,7 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     smcr_doubt_proof_t claim = {.has_come = side_has_ended, .about = receiver};
 
     if (sender->moved_frame || smcr_rules_of_side(conn, !arrival->qp->side)->strayed_frame ||
-        smcr_conn_side_has_ended(sender) || smcr_conn_side_has_ended(receiver))
+        is_ending(conn))
         return;
     smcr_breach(arrival, SMCR_EVENT_move_not_validated,
                 smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
@@ -211,8 +262,9 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 /* ---- after the move ---- */
 
-/* What was written on the old link is complete before the validation. Its sender has seen that this
- * was acknowledged. (R-2.3-6) */
+/* Writes on the old link are complete before the validation on the new one (R-2.3-6). The wire
+ * shows a request on the old link, though its sender has seen the acknowledgement of the
+ * validation. Linux does not wait for requests that are under way. */
 static void
 check_old_link(const smcr_arrival_t *arrival, const smcr_rules_move_t *move)
 {
@@ -224,10 +276,12 @@ check_old_link(const smcr_arrival_t *arrival, const smcr_rules_move_t *move)
         "(smc_switch_conns())", move->from->number, move->frame);
 }
 
-/* The validation has the number of a message that was sent, and takes none: what comes behind it,
- * new or again, has a higher one. (R-4.6.1-2, R-4.6.2-1) */
+/* The validation has the number of a message that was sent before (R-4.6.1-2), and takes no number
+ * of its own. Messages after it, new ones or retransmitted ones, have a higher number (R-4.6.2-1).
+ * The wire shows the same number or a lower one in the next message on the new link. */
 static void
-check_number(const smcr_arrival_t *arrival, const smcr_rules_move_t *move, const smcr_cdc_t *cdc)
+check_number_after_move(const smcr_arrival_t *arrival, const smcr_rules_move_t *move,
+                        const smcr_cdc_t *cdc)
 {
     int16_t step = (int16_t)(uint16_t)(cdc->seq - move->seq);
 
@@ -239,8 +293,9 @@ check_number(const smcr_arrival_t *arrival, const smcr_rules_move_t *move, const
 
 /* ---- the validation ---- */
 
+/* Remembers the failover validation that arrives. */
 static void
-keep(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
+note_validation(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
 {
     const smcr_link_t *link = arrival->qp->link, *from = conn->side[!arrival->qp->side].link;
     smcr_rules_side_t *kept = smcr_rules_side(arrival, conn, !arrival->qp->side);
@@ -256,45 +311,72 @@ keep(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
 
 /* ---- what moves ---- */
 
-SMCR_RULES_CDC(move)
+/* Whether the sender has sent its CDC messages on another link so far. */
+static bool
+is_on_other_link(const smcr_conn_side_t *sender, const smcr_link_t *link)
+{
+    return sender->link && sender->link != link && sender->cdc_frame;
+}
+
+/* Whether the message is the first one after a validation in the same flow. */
+static bool
+follows_validation(const smcr_arrival_t *arrival, const smcr_rules_move_t *move,
+                   const smcr_conn_side_t *sender)
+{
+    return move && move->at.qp == arrival->qp && move->frame > sender->cdc_frame;
+}
+
+/* The rules above, for a CDC message. A message that ends the connection is excused on either
+ * link. */
+SMCR_RULES_CDC(check_move)
 {
     const smcr_conn_side_t *sender = message->sender;
     const smcr_cdc_t *cdc = message->cdc;
     const smcr_rules_move_t *move = smcr_rules_of_side(conn, !arrival->qp->side)->move;
     const smcr_link_t *link = arrival->qp->link;
-    bool closing = cdc->state & ENDS || smcr_conn_side_has_ended(sender);
-    bool elsewhere = sender->link && sender->link != link && sender->cdc_frame;
+    bool goes_on = !(cdc->state & ENDS) && !smcr_conn_side_has_ended(sender);
+    bool on_old_link = goes_on && move && move->from == link;
 
     if (cdc->flags & SMCR_CDC_FLAG_FAILOVER)
-        keep(arrival, conn, cdc->seq);
-    else if (move && move->from == link && !closing)
+        note_validation(arrival, conn, cdc->seq);
+    else if (on_old_link)
         check_old_link(arrival, move);
-    else if (elsewhere && !closing)
+    else if (goes_on && is_on_other_link(sender, link))
         check_validated(arrival, conn);
-    else if (move && move->at.qp == arrival->qp && move->frame > sender->cdc_frame)
-        check_number(arrival, move, cdc);
+    else if (follows_validation(arrival, move, sender))
+        check_number_after_move(arrival, move, cdc);
 }
 
-/* A request to the connection's element comes from a sender that is not known to be on this link.
- */
-SMCR_RULES_WRITE(link)
+/* Whether a writer has moved on the wrong way: it still uses the link that it has left, or uses a
+ * link that it has not moved to. Where requests of the group are missing, the element may belong
+ * to another connection. */
+static void
+check_link_of_writer(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+{
+    int side = !arrival->qp->side;
+    const smcr_rules_move_t *move = smcr_rules_of_side(conn, side)->move;
+    const smcr_link_t *link = arrival->qp->link;
+    bool on_old_link = move && move->from == link;
+
+    if (!on_old_link && !is_on_other_link(&conn->side[side], link))
+        return;
+    if (smcr_doubt_group(arrival, conn->lgr).kind)
+        return;
+    if (on_old_link) {
+        check_old_link(arrival, move);
+    } else {
+        check_validated(arrival, conn);
+        smcr_rules_side(arrival, conn, side)->strayed_frame = arrival->when.frame;
+    }
+}
+
+/* The rules of moves, for a request to the connection's element whose sender is not known to be on
+ * this link. */
+SMCR_RULES_WRITE(check_link)
 {
     smcr_conn_t *conn = write->conn;
 
     if (!conn || write->is_sure || smcr_conn_side_has_ended(&conn->side[!arrival->qp->side]))
         return;
-    const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
-    const smcr_rules_move_t *move = smcr_rules_of_side(conn, !arrival->qp->side)->move;
-    const smcr_link_t *link = arrival->qp->link;
-    bool left = move && move->from == link;
-    bool elsewhere = sender->link && sender->link != link && sender->cdc_frame;
-
-    if ((!left && !elsewhere) || smcr_doubt_group(arrival, conn->lgr).kind)
-        return; /* or it may be another connection's */
-    if (left) {
-        check_old_link(arrival, move);
-    } else {
-        check_validated(arrival, conn);
-        smcr_rules_side(arrival, conn, !arrival->qp->side)->strayed_frame = arrival->when.frame;
-    }
+    check_link_of_writer(arrival, conn);
 }

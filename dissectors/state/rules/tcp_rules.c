@@ -1,64 +1,90 @@
-/* The order of CLC messages and of the application's bytes on TCP, and the point behind which there
- * is no way back to TCP.
+/* The order of CLC messages and of the application's bytes on TCP, and the point after which there
+ * is no way back to TCP (RFC 7609 3.2, C).
  *
- * A segment says what its sender had taken in when it was sent: what it acknowledges. So an answer
- * that the capture lacks is no matter: its receiver acknowledges bytes that the capture has not.
+ * The acknowledgement number of a segment shows which bytes its sender had taken in. So a missing
+ * answer does no harm to these rules: its receiver acknowledges bytes that are not captured.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "checks.h"
 
-#define PATIENCE (6 * SMCR_TIME_SECOND) /* Linux, CLC_WAIT_TIME */
+#define PATIENCE (6 * SMCR_TIME_SECOND)      /* Linux, CLC_WAIT_TIME */
 #define ADD_LINK_WAIT (2 * SMCR_TIME_SECOND) /* Linux, SMC_LLC_WAIT_TIME */
 
 /* ---- the order ---- */
 
-/* The client sends Proposal and Confirm, the server Accept; both may decline. (R-3.2-1) */
-SMCR_RULES_CLC(sender)
+/* The client sends Proposal and Confirm, the server Accept; both may decline (R-3.2-1). The wire
+ * shows one of these messages in the direction of the other side. Which side is the client, the
+ * SYN shows. */
+SMCR_RULES_CLC(check_sender)
 {
     smcr_breach(arrival, SMCR_EVENT_clc_wrong_sender, smcr_doubt_message(arrival),
                 "Only the %s sends this message", smcr_arrival_role(arrival) ? "client" : "server");
 }
 
+/* Whether the connection has had a CLC message of this type (enum smcr_clc_type). */
 static bool
-has_come(const smcr_conn_t *conn, unsigned type)
+has_message(const smcr_conn_t *conn, unsigned type)
 {
     return conn->clc_types & 1U << type;
 }
 
-/* Each message comes once, and behind the one that it answers. (R-3.2-2) */
-SMCR_RULES_CLC(order)
+/* Whether the message is a Proposal, Accept or Confirm, and the capture has all bytes of CLC
+ * before it. */
+static bool
+is_next_of_handshake(const smcr_rules_clc_t *message)
 {
     unsigned type = message->clc->header.type;
 
-    if (type < SMCR_CLC_PROPOSAL || type > SMCR_CLC_CONFIRM || !message->proven.is_next)
+    return type >= SMCR_CLC_PROPOSAL && type <= SMCR_CLC_CONFIRM && message->proven.is_next;
+}
+
+/* Proposal, Accept and Confirm come once, and in this order (R-3.2-2). The wire shows a second
+ * message of one type, or one without the message that it answers. No byte of CLC may be missing
+ * before it. */
+SMCR_RULES_CLC(check_order)
+{
+    unsigned type = message->clc->header.type;
+
+    if (!is_next_of_handshake(message))
         return;
-    if (has_come(conn, type))
+    if (has_message(conn, type))
         smcr_breach(arrival, SMCR_EVENT_clc_order, smcr_doubt_message(arrival),
                     "This message was sent before");
-    else if (type != SMCR_CLC_PROPOSAL && !has_come(conn, type - 1))
+    else if (type != SMCR_CLC_PROPOSAL && !has_message(conn, type - 1))
         smcr_breach(arrival, SMCR_EVENT_clc_order, smcr_doubt_message(arrival),
                     "No %s precedes this message", type == SMCR_CLC_ACCEPT ? "Proposal" : "Accept");
 }
 
-/* CLC follows the option of both sides. Linux declines without it. A capture that cuts frames may
- * have cut the option. (R-1-1) */
-SMCR_RULES_CLC(option)
+/* Whether the message begins CLC on the connection, and the capture has SYN and SYN-ACK. */
+static bool
+begins_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    return arrival->span && arrival->span->has_syns && !conn->clc_types;
+}
+
+/* CLC follows the SMC-R option of both sides (R-1-1). The wire shows a first CLC message after a
+ * SYN or SYN-ACK without the option. A Decline is excused, since Linux declines then. A capture
+ * that cuts frames may have cut the option, which a cut message shows. */
+SMCR_RULES_CLC(check_option)
 {
     const smcr_clc_t *clc = message->clc;
+    bool may_follow = conn->option_syn && conn->option_synack;
 
-    if (arrival->span && arrival->span->has_syns && !conn->clc_types && clc->complete &&
-        clc->header.type != SMCR_CLC_DECLINE && !(conn->option_syn && conn->option_synack))
+    if (may_follow || !begins_clc(arrival, conn))
+        return;
+    if (clc->complete && clc->header.type != SMCR_CLC_DECLINE)
         smcr_breach(arrival, SMCR_EVENT_clc_no_option, smcr_doubt_message(arrival),
                     "The %s has no SMC-R option", conn->option_syn ? "SYN-ACK" : "SYN");
 }
 
 /* ---- time ---- */
 
-/* A timer guards the handshake. When it runs out the connection ends: it does not go on, neither
- * with SMC-R nor without. (R-C.5-1, R-C.5-2) */
-SMCR_RULES_CLC(time)
+/* A timer guards the CLC handshake; when it runs out the connection ends, with SMC-R and without
+ * (R-C.5-1, R-C.5-2). The wire shows a CLC message, or data, more than PATIENCE after the message
+ * that it answers. The RFC sets no time; 6 seconds are those of Linux. */
+SMCR_RULES_CLC(check_time)
 {
     const smcr_exchange_t *asked = smcr_slab_entry(&arrival->state->entries, conn->clc_step);
     uint64_t time = 0;
@@ -76,8 +102,9 @@ SMCR_RULES_CLC(time)
 
 /* ---- errors ---- */
 
-/* Who receives a malformed message ends the connection. (R-C.6-2) */
-SMCR_RULES_CLC(error)
+/* The receiver of a malformed CLC message ends the connection (R-C.6-2). The wire shows a message
+ * or data of this receiver after it. */
+SMCR_RULES_CLC(check_error_kept)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
 
@@ -88,8 +115,9 @@ SMCR_RULES_CLC(error)
                     kept->malformed_frame);
 }
 
-/* A reserved value in a first contact leads to a Decline. (R-C.6-3) */
-SMCR_RULES_CLC(reserved)
+/* A reserved value in a first contact leads to a Decline (R-C.6-3). The wire shows a Confirm after
+ * an Accept with a reserved MTU code. Linux accepts it. */
+SMCR_RULES_CLC(check_reserved)
 {
     if (smcr_rules_of_conn(conn)->mtu_reserved)
         smcr_breach(arrival, SMCR_EVENT_clc_error_kept, smcr_doubt_message(arrival),
@@ -99,10 +127,11 @@ SMCR_RULES_CLC(reserved)
 
 /* ---- no way back ---- */
 
-/* On a link that both sides have the server does not decline after its Accept, nor the client after
- * its Confirm: the other side may use RDMA already. (R-C.1-2) Returns whether it did. */
+/* On a link that both sides have, the server does not decline after its Accept, nor the client
+ * after its Confirm: the other side may use RDMA already (R-C.1-2). The wire shows such a Decline
+ * in a later contact. Returns whether it does. */
 static bool
-check_agreed(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+check_decline_after_agreement(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     uint32_t last = smcr_arrival_role(arrival) ? conn->accept_frame : conn->confirm_frame;
 
@@ -113,23 +142,33 @@ check_agreed(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     return true;
 }
 
-/* The sender declines although its previous message was not answered yet. In a first contact either
- * side may decline after the Confirm, too. (R-C.1-1) */
+/* Whether the last CLC message of the connection was one of the same sender, and no Confirm has
+ * come. */
+static bool
+has_no_answer(const smcr_conn_t *conn, bool by_server)
+{
+    return conn->clc_types && !has_message(conn, SMCR_CLC_CONFIRM) &&
+           smcr_rules_of_conn(conn)->last_by_server == by_server;
+}
+
+/* A side does not decline while its last message has no answer (R-C.1-1). The wire shows a Decline
+ * right after another message of its sender. After the Confirm of a first contact either side may
+ * decline. Of a server only the Accept shows whether it is a first contact. */
 static void
-check_chase(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_next)
+check_unanswered_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_next)
 {
     bool by_server = smcr_arrival_role(arrival);
-    bool known = !by_server || conn->accept_frame; /* whether it is a first contact */
+    bool knows_contact = !by_server || conn->accept_frame;
 
-    if (known && conn->clc_types && !has_come(conn, SMCR_CLC_CONFIRM) &&
-        smcr_rules_of_conn(conn)->last_by_server == by_server && is_next)
+    if (is_next && knows_contact && has_no_answer(conn, by_server))
         smcr_breach(arrival, SMCR_EVENT_clc_decline_chases, smcr_doubt_message(arrival),
                     "The sender has not got an answer to its last message");
 }
 
-/* Whether the message was certainly sent before the Decline. */
+/* The doubt whether the sender of the Decline has seen the LLC message before. The message is on
+ * RoCE and the Decline on TCP, so that both must be captured at one place. */
 static smcr_doubt_t
-doubt_told(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *sent_message)
+doubt_seen_before(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *sent_message)
 {
     smcr_doubt_t seen = sent_message->sent
                             ? smcr_doubt_seen(arrival, sent_message->sent, sent_message->acked)
@@ -139,48 +178,70 @@ doubt_told(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *sent_m
                          seen);
 }
 
-/* In a first contact the server does not decline once ADD LINK was taken in, nor the client once
- * its response was. (R-C.3-1) Nor does either side once CONFIRM LINK has completed, but C.3 seems
- * to allow it. (R-C.2-1) */
+/* Whether the server has waited for the response to ADD LINK as long as Linux does. Linux before
+ * 5.8 declines then. (R-C.7-4) */
+static bool
+has_given_up_add_link(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *set_up)
+{
+    return !set_up[SMCR_RULES_SET_UP_ANSWERED].sent &&
+           arrival->when.time >= set_up[SMCR_RULES_SET_UP_OFFERED].sent + ADD_LINK_WAIT;
+}
+
+/* In a first contact the server does not decline after the client has taken in ADD LINK, nor the
+ * client after the server has taken in the response (R-C.3-1). Nor does a side decline after
+ * CONFIRM LINK has completed (R-C.2-1); this is a NOTE, since C.3 seems to allow it. The wire
+ * shows a Decline after the Confirm, and these LLC messages acknowledged before it. */
 static void
 check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     bool by_server = smcr_arrival_role(arrival);
-    const smcr_link_sent_message_t *sent_message = smcr_rules_of_lgr(conn->lgr)->set_up;
+    const smcr_link_sent_message_t *set_up = smcr_rules_of_lgr(conn->lgr)->set_up;
     const smcr_link_sent_message_t *last =
-        &sent_message[by_server ? SMCR_RULES_SET_UP_OFFERED : SMCR_RULES_SET_UP_ANSWERED];
-    /* Linux before 5.8 declines where the response to ADD LINK does not come. (R-C.7-4) */
-    bool gave_up = by_server && !sent_message[SMCR_RULES_SET_UP_ANSWERED].sent &&
-                   arrival->when.time >= last->sent + ADD_LINK_WAIT;
+        &set_up[by_server ? SMCR_RULES_SET_UP_OFFERED : SMCR_RULES_SET_UP_ANSWERED];
 
-    if (!doubt_told(arrival, last).kind && gave_up)
+    if (doubt_seen_before(arrival, last).kind)
+        smcr_breach(arrival, SMCR_EVENT_clc_decline_confirmed,
+                    doubt_seen_before(arrival, &set_up[SMCR_RULES_SET_UP_CONFIRMED]),
+                    "CONFIRM LINK has completed before");
+    else if (by_server && has_given_up_add_link(arrival, set_up))
         smcr_breach(arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_message(arrival),
                     "ADD LINK has no response: the server declines, as Linux before 5.8 does "
                     "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");
-    else if (!doubt_told(arrival, last).kind)
+    else
         smcr_breach(arrival, SMCR_EVENT_clc_decline_late, smcr_doubt_message(arrival),
                     "The %s for the second link was taken in before",
                     by_server ? "ADD LINK request" : "ADD LINK response");
-    else
-        smcr_breach(arrival, SMCR_EVENT_clc_decline_confirmed,
-                    doubt_told(arrival, &sent_message[SMCR_RULES_SET_UP_CONFIRMED]),
-                    "CONFIRM LINK has completed before");
 }
 
-SMCR_RULES_CLC(decline)
+/* The rules of declines above. The first Decline of a first contact ends its group (use_rules.c).
+ */
+SMCR_RULES_CLC(check_decline)
 {
-    if (check_agreed(arrival, conn))
+    if (check_decline_after_agreement(arrival, conn))
         return;
-    check_chase(arrival, conn, message->proven.is_next);
-    if (conn->first_contact && conn->lgr && conn->confirm_frame)
+    check_unanswered_decline(arrival, conn, message->proven.is_next);
+    if (!conn->first_contact || !conn->lgr)
+        return;
+    if (conn->confirm_frame)
         check_set_up(arrival, conn);
-    if (conn->first_contact && conn->lgr && !smcr_rules_of_lgr(conn->lgr)->declined)
+    if (!smcr_rules_of_lgr(conn->lgr)->declined)
         smcr_rules_lgr(arrival, conn->lgr)->declined = arrival->when.time;
 }
 
-/* ---- CLC messages ---- */
+/* ---- CLC messages, remembered for later ones ---- */
+/* Whether the message is the whole Accept of a first contact with SMC-R whose MTU code is
+ * reserved. */
+static bool
+has_reserved_mtu(const smcr_clc_t *clc)
+{
+    if (clc->header.type != SMCR_CLC_ACCEPT || !clc->complete || clc->smcd)
+        return false;
+    return clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT &&
+           !smcr_mtu_bytes(smcr_wire_bits(clc->u.accept.sizes, SMCR_MASK_MTU));
+}
 
-/* What later messages are judged by. */
+/* Remembers the sender of the last message and its faults. A retransmitted message changes
+ * nothing. */
 SMCR_RULES_CLC(note_order)
 {
     const smcr_clc_t *clc = message->clc;
@@ -194,16 +255,15 @@ SMCR_RULES_CLC(note_order)
         kept->malformed_frame = arrival->when.frame;
         kept->malformed_by_server = smcr_arrival_role(arrival);
     }
-    kept->mtu_reserved = clc->header.type == SMCR_CLC_ACCEPT && clc->complete && !clc->smcd &&
-                         clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT &&
-                         !smcr_mtu_bytes(smcr_wire_bits(clc->u.accept.sizes, SMCR_MASK_MTU));
+    kept->mtu_reserved = has_reserved_mtu(clc);
     kept->out_of_sync |= clc->header.type == SMCR_CLC_DECLINE &&
                          clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC;
 }
 
 /* ---- bytes of the application ---- */
 
-/* A connection that uses RDMA never returns to TCP. (R-1-2) */
+/* A connection that uses RDMA never returns to TCP (R-1-2). The wire shows data of the application
+ * on TCP after a CDC message of the connection. A connection that has fallen back is excused. */
 static void
 check_switch(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -214,41 +274,60 @@ check_switch(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                     "The connection has used RDMA, last in frame %u", last);
 }
 
-/* Bytes of the application where a message of CLC is due. (R-C.6-1) */
-static void
-check_due(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+/* The CLC message that is due when the side sends data of the application, for the text of the
+ * item. */
+static const char *
+text_of_due(const smcr_conn_t *conn, bool by_server)
 {
-    bool by_server = smcr_arrival_role(arrival);
-    const char *due = by_server && !has_come(conn, SMCR_CLC_ACCEPT) ? "The Accept of the server"
-                      : has_come(conn, SMCR_CLC_ACCEPT) ? "The Confirm of the client"
-                                                        : "The answer to the Proposal";
+    if (has_message(conn, SMCR_CLC_ACCEPT))
+        return "The Confirm of the client";
+    return by_server ? "The Accept of the server" : "The answer to the Proposal";
+}
 
-    if (has_come(conn, SMCR_CLC_PROPOSAL) && conn->option_syn && conn->option_synack)
+/* After the Proposal no data come on TCP before the handshake or a Decline ends CLC (R-C.6-1). The
+ * wire shows data of the application where a CLC message is due. Both sides must have sent the
+ * option. */
+static void
+check_data_instead(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const char *due = text_of_due(conn, smcr_arrival_role(arrival));
+
+    if (has_message(conn, SMCR_CLC_PROPOSAL) && conn->option_syn && conn->option_synack)
         smcr_breach(arrival, SMCR_EVENT_clc_data_instead, smcr_doubt_message(arrival),
                     "%s, or a Decline, has to come first", due);
+}
+
+/* Remembers since when the receiver of a Decline with the S flag has known that the group has to
+ * end: its data on TCP show that it has seen the Decline. */
+static void
+note_out_of_sync(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    smcr_lgr_t *lgr = conn->lgr;
+    bool by_receiver = conn->fallback.by_server != smcr_arrival_role(arrival);
+
+    if (!lgr || !smcr_rules_of_conn(conn)->out_of_sync || !by_receiver)
+        return;
+    if (smcr_rules_of_lgr(lgr)->out_of_sync_time)
+        return;
+    smcr_rules_lgr_t *kept = smcr_rules_lgr(arrival, lgr);
+    kept->out_of_sync_time = arrival->when.time;
+    kept->out_of_sync_side = smcr_arrival_role(arrival) ? lgr->server : !lgr->server;
 }
 
 void
 smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
     const smcr_rules_clc_t data = {.proven = smcr_evidence_of_clc(arrival, conn)};
-    smcr_lgr_t *lgr = conn->lgr;
 
     if (!data.proven.is_next || conn->cut_clc)
         return;
-    if (smcr_rules_of_conn(conn)->out_of_sync && lgr &&
-        conn->fallback.by_server != smcr_arrival_role(arrival) &&
-        !smcr_rules_of_lgr(lgr)->out_of_sync_time) {
-        smcr_rules_lgr_t *kept = smcr_rules_lgr(arrival, lgr);
-        kept->out_of_sync_time = arrival->when.time; /* the receiver has seen the Decline */
-        kept->out_of_sync_side = smcr_arrival_role(arrival) ? lgr->server : !lgr->server;
-    }
-    smcr_rules_clc_error(arrival, conn, &data);
-    if (has_come(conn, SMCR_CLC_DECLINE))
+    note_out_of_sync(arrival, conn);
+    smcr_rules_clc_check_error_kept(arrival, conn, &data);
+    if (has_message(conn, SMCR_CLC_DECLINE))
         return;
-    smcr_rules_clc_time(arrival, conn, &data);
-    if (has_come(conn, SMCR_CLC_CONFIRM))
+    smcr_rules_clc_check_time(arrival, conn, &data);
+    if (has_message(conn, SMCR_CLC_CONFIRM))
         check_switch(arrival, conn);
     else
-        check_due(arrival, conn);
+        check_data_instead(arrival, conn);
 }

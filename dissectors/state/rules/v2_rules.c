@@ -1,5 +1,5 @@
-/* What two peers agree on: an Accept takes what the Proposal offers, the Confirm repeats it, and
- * their link group has no more connections.
+/* What two peers agree on in SMC version 2: an Accept takes a part of the Proposal's offer, the
+ * Confirm repeats it, and their link group has at most as many connections (net/smc/smc_clc.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,13 +8,22 @@
 
 /* ---- CLC ---- */
 
+/* The SMC version in byte 7 of a CLC message. */
 static unsigned
 version_in(uint8_t flags)
 {
     return smcr_wire_bits(flags, SMCR_MASK_VERSION);
 }
 
-/* Whether the Proposal offers SMC-R, or SMC-D, in the version of the Accept. */
+/* Whether SMC-R or SMC-D exists in this version. 0 is the version of a message that is missing. */
+static bool
+is_valid_version(unsigned version)
+{
+    return version == 1 || version == 2;
+}
+
+/* Whether the Proposal offers SMC-R or, with `smcd`, SMC-D in the version of the Accept.
+ * `proposal` and `accept` are byte 7 of the messages. */
 static bool
 is_offered(uint8_t proposal, uint8_t accept, bool smcd)
 {
@@ -24,28 +33,47 @@ is_offered(uint8_t proposal, uint8_t accept, bool smcd)
     return offered == SMCR_CLC_TYPE_BOTH || offered == (smcd ? SMCR_CLC_TYPE_D : SMCR_CLC_TYPE_R);
 }
 
-/* The Accept has a version that the client speaks, and takes a path of the Proposal; the Confirm
- * has the version of the Accept. (R-A.2-5, R-V2ACC-4) */
-SMCR_RULES_CLC(path)
+/* The Accept has a version that the client speaks, and takes a path (SMC-R or SMC-D) that the
+ * Proposal offers (R-A.2-5, R-V2ACC-4). `proposal` is byte 7 of the Proposal. */
+static void
+check_accepted_path(const smcr_arrival_t *arrival, const smcr_clc_t *clc, uint8_t proposal)
 {
-    const smcr_clc_t *clc = message->clc;
-    bool confirm = clc->header.type == SMCR_CLC_CONFIRM;
-    uint8_t flags = clc->header.flags;
-    uint8_t before = confirm ? conn->accept_flags : smcr_rules_of_conn(conn)->proposal_flags;
-    unsigned version = version_in(flags), other = version_in(before); /* 0: not captured */
-    smcr_doubt_t doubt = smcr_doubt_message(arrival);
+    unsigned offered = version_in(proposal), version = version_in(clc->header.flags);
 
-    if (other < 1 || other > 2 || version < 1 || version > 2)
-        return;
-    if (confirm ? version != other : version > other)
-        smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, doubt,
-                    "The %s has version %u, and the %s %u", confirm ? "Accept" : "Proposal", other,
-                    confirm ? "Confirm" : "Accept", version);
-    else if (!confirm && !is_offered(before, flags, clc->smcd))
-        smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, doubt,
+    if (version > offered)
+        smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+                    "The Proposal has version %u, and the Accept %u", offered, version);
+    else if (!is_offered(proposal, clc->header.flags, clc->smcd))
+        smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
                     "The Proposal does not offer SMC-%cv%u", clc->smcd ? 'D' : 'R', version);
 }
 
+/* The Confirm has the version of the Accept, the lowest of both peers (R-A.2-5). */
+static void
+check_confirmed_version(const smcr_arrival_t *arrival, unsigned accept, unsigned confirm)
+{
+    if (confirm != accept)
+        smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+                    "The Accept has version %u, and the Confirm %u", accept, confirm);
+}
+
+/* The two rules above. Nothing is compared where the message before is missing. */
+SMCR_RULES_CLC(check_path)
+{
+    const smcr_clc_t *clc = message->clc;
+    bool confirm = clc->header.type == SMCR_CLC_CONFIRM;
+    uint8_t before = confirm ? conn->accept_flags : smcr_rules_of_conn(conn)->proposal_flags;
+    unsigned version = version_in(clc->header.flags);
+
+    if (!is_valid_version(version_in(before)) || !is_valid_version(version))
+        return;
+    if (confirm)
+        check_confirmed_version(arrival, version_in(before), version);
+    else
+        check_accepted_path(arrival, clc, before);
+}
+
+/* Whether the Proposal offers the EID, of which `eid` is the sum. */
 static bool
 has_eid(const smcr_rules_offer_t *offer, uint32_t eid)
 {
@@ -55,7 +83,8 @@ has_eid(const smcr_rules_offer_t *offer, uint32_t eid)
     return false;
 }
 
-/* Returns whether the value is right. */
+/* A value is not above that of the message before or, with `repeats`, the same. `what` names it in
+ * the text of the item. Returns whether the value is right. */
 static bool
 check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, unsigned now,
             bool repeats)
@@ -68,15 +97,21 @@ check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, un
     return right;
 }
 
-/* Release, connections and links of an Accept do not exceed the Proposal's, and the Confirm repeats
- * them. Nobody adds a feature. (R-V2ACC-8, R-V2ACC-9, R-V2ACC-10, R-V2ACC-11) */
+/* The release of an Accept is at most the Proposal's, and the Confirm repeats it (R-V2ACC-8). The
+ * maxima of connections and links of an Accept do not exceed the Proposal's (R-V2ACC-9), and the
+ * Confirm repeats them (R-V2ACC-10). Nobody adds a feature (R-V2ACC-11). The wire shows another
+ * value in the later message (`now`, with `repeats` the Confirm). Release 0 has none of the other
+ * values. Returns whether all values are right.
+ *
+ * Example: the Proposal offers 32 connections, the Accept takes 16, and the Confirm must repeat
+ * 16. */
 static bool
 check_terms(const smcr_arrival_t *arrival, const smcr_rules_terms_t *before,
             const smcr_rules_terms_t *now, bool repeats)
 {
     bool right = check_value(arrival, "release", before->release, now->release, repeats);
 
-    if (!before->release || !now->release) /* the others are of release 1 */
+    if (!before->release || !now->release)
         return right;
     right &= !before->max_conns ||
              check_value(arrival, "most connections", before->max_conns, now->max_conns, repeats);
@@ -90,19 +125,21 @@ check_terms(const smcr_arrival_t *arrival, const smcr_rules_terms_t *before,
     return false;
 }
 
-/* Both sides have a direct route to each other, or neither has. Linux declines where it sees a
- * difference (smc_connect_rdma_v2_prepare()). (R-V2ACC-16) */
+/* Both sides have a direct route to each other, or neither has (R-V2ACC-16). The wire shows a
+ * Confirm whose flag differs from that of the Accept. Linux declines where it sees a difference
+ * (smc_connect_rdma_v2_prepare()). */
 static void
 check_direct(const smcr_arrival_t *arrival, const smcr_rules_terms_t *accept,
              const smcr_rules_terms_t *confirm)
 {
-    if (accept->direct != confirm->direct)
-        smcr_breach(arrival, SMCR_EVENT_clc_direct_differs, smcr_doubt_message(arrival),
-                    "The %s has a direct route, but the %s has not",
-                    accept->direct ? "server" : "client", accept->direct ? "client" : "server");
+    if (accept->direct == confirm->direct)
+        return;
+    smcr_breach(arrival, SMCR_EVENT_clc_direct_differs, smcr_doubt_message(arrival), "%s",
+                accept->direct ? "The server has a direct route, but the client has not"
+                               : "The client has a direct route, but the server has not");
 }
 
-/* What the first contact extension of an Accept or Confirm says. */
+/* The terms in the first contact extension of an Accept or Confirm. */
 static smcr_rules_terms_t
 terms_of(const smcr_clc_accept_t *accept)
 {
@@ -115,9 +152,11 @@ terms_of(const smcr_clc_accept_t *accept)
     };
 }
 
-/* What an SMCv2 extension offers: without EIDs where it has more than a Proposal may have. */
+/* The offer in the SMCv2 extension of a Proposal. It has no EIDs if the Proposal has more than it
+ * may have. It has 0 connections, which means not known, if the Proposal has fewer than it may
+ * have. */
 static const smcr_rules_offer_t *
-offer_of(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
+make_offer(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
 {
     unsigned eids = proposal->eid_count <= SMCR_CLC_COUNT_MAX ? proposal->eids : 0;
     smcr_rules_offer_t *offer =
@@ -125,7 +164,6 @@ offer_of(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
 
     offer->terms = (smcr_rules_terms_t){
         .release = (uint8_t)smcr_wire_bits(proposal->v2_flags, SMCR_MASK_V2_RELEASE),
-        /* 0: not known, where nobody may offer so few */
         .max_conns = proposal->max_conns < SMCR_CLC_CONNS_MIN ? 0 : proposal->max_conns,
         .max_links = proposal->max_links,
         .features = proposal->features,
@@ -136,7 +174,7 @@ offer_of(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
     return offer;
 }
 
-/* What the Proposal offers; the connection has nothing else so far. */
+/* Remembers the offer of the Proposal. The connection has no other terms so far. */
 SMCR_RULES_CLC(note_offer)
 {
     const smcr_clc_t *clc = message->clc;
@@ -144,24 +182,26 @@ SMCR_RULES_CLC(note_offer)
     smcr_rules_conn_t *kept = smcr_rules_conn(arrival, conn);
 
     kept->proposal_flags = clc->header.flags;
-    kept->offer = clc->complete && proposal->has_v2 ? offer_of(arrival, proposal) : NULL;
+    kept->offer = clc->complete && proposal->has_v2 ? make_offer(arrival, proposal) : NULL;
     if (clc->complete)
         memcpy(kept->proposed_id, proposal->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
 }
 
-/* Whether all of an Accept or Confirm of SMC-Rv2 is there. */
+/* Whether the message is an Accept or Confirm of SMC-Rv2 that the capture has not cut. */
 static bool
-is_v2(const smcr_clc_t *clc)
+is_complete_v2(const smcr_clc_t *clc)
 {
     return clc->complete && !clc->smcd && version_in(clc->header.flags) == 2;
 }
 
-/* The Accept keeps to the Proposal's offer: the server chooses one of its EIDs. (R-V2ACC-5) */
-SMCR_RULES_CLC(offered)
+/* The server chooses one of the EIDs that the Proposal offers (R-V2ACC-5), and keeps to its terms
+ * (check_terms). The wire shows an Accept with another EID or higher terms. A wrong Accept is not
+ * compared with the Confirm. */
+SMCR_RULES_CLC(check_offered)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
 
-    if (!is_v2(message->clc))
+    if (!is_complete_v2(message->clc))
         return;
     smcr_rules_conn_t *kept = smcr_rules_conn(arrival, conn);
     const smcr_rules_offer_t *offer = kept->offer;
@@ -178,19 +218,20 @@ SMCR_RULES_CLC(offered)
     kept->terms = now;
 }
 
-/* The Confirm repeats what the Accept takes. */
-SMCR_RULES_CLC(repeated)
+/* The Confirm repeats the terms of the Accept (check_terms, check_direct). */
+SMCR_RULES_CLC(check_repeated)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
     smcr_rules_terms_t now = terms_of(&message->clc->u.accept);
 
-    if (!is_v2(message->clc) || !smcr_wire_clc_is_first_contact(message->clc) || !kept->has_terms)
+    if (!is_complete_v2(message->clc) || !smcr_wire_clc_is_first_contact(message->clc) ||
+        !kept->has_terms)
         return;
     check_terms(arrival, &kept->terms, &now, true);
     check_direct(arrival, &kept->terms, &now);
 }
 
-/* A first contact makes its terms those of the group. */
+/* The terms of a first contact are those of its link group. */
 SMCR_RULES_CLC(note_terms)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
@@ -201,19 +242,20 @@ SMCR_RULES_CLC(note_terms)
 
 /* ---- connections of a group ---- */
 
-/* A group that has too many. */
+/* A claim: a link group has more connections than its terms allow. */
 typedef struct smcr_crowd {
     smcr_lgr_t *lgr;
-    uint64_t since; /* nanoseconds since the epoch */
-    uint64_t end;   /* of the next connection that ended, since the epoch, too; 0: none */
+    uint64_t since; /* when the group got one too many, nanoseconds since the epoch */
+    uint64_t end;   /* when the next connection ended, nanoseconds since the epoch; 0: none has */
 } smcr_crowd_t;
 
-/* Whether a connection has ended at about that time, or the capture lacks the beginning of one. */
+/* Whether a connection of the group has ended within a second, or the capture misses the beginning
+ * of a connection. */
 SMCR_DOUBT_CLAIM(has_ended, const smcr_crowd_t *crowd,
                  (crowd->end && crowd->end <= crowd->since + SMCR_TIME_SECOND) ||
                  crowd->lgr->lacking_clc)
 
-/* Whether both sides have agreed on how many connections the group may have. */
+/* Whether both sides have agreed on a maximum of connections of the group. */
 static bool
 limits_conns(const smcr_lgr_t *lgr)
 {
@@ -222,9 +264,10 @@ limits_conns(const smcr_lgr_t *lgr)
     return terms->release && terms->max_conns;
 }
 
-/* No more connections are in a group than both sides have agreed on. One that has sent CDC messages
- * and not said its end is in it. What tells its end may be under way, or absent. (R-V2ACC-12) */
-SMCR_RULES_CLC(limit)
+/* A link group has at most as many connections as both sides have agreed on (R-V2ACC-12). The wire
+ * shows one more Accept while so many connections have sent CDC messages and no end. The message
+ * that ends one may be under way, so that a second is left for it, or it may be missing. */
+SMCR_RULES_CLC(check_limit)
 {
     smcr_lgr_t *lgr = message->qp->link->lgr;
     smcr_rules_lgr_t *kept = lgr->rules;
@@ -243,6 +286,7 @@ SMCR_RULES_CLC(limit)
                 kept->open_conns, kept->terms.max_conns);
 }
 
+/* The connection no longer counts among the open ones of its group, so that the group has room. */
 static void
 close_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
@@ -255,16 +299,24 @@ close_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     kept->crowd = NULL;
 }
 
-/* A connection is counted from its first message to its first end. */
-SMCR_RULES_CDC(count_open)
+/* Whether the message opens the connection for the count: it is its first one, and no end. */
+static bool
+opens_conn(const smcr_conn_t *conn, bool ends)
+{
+    return !smcr_rules_of_conn(conn)->opened && !ends && conn->accept_frame && conn->confirm_frame;
+}
+
+/* A connection counts from its first CDC message to its first end. A failover validation has
+ * nothing else that counts (A.4). */
+SMCR_RULES_CDC(count_open_conns)
 {
     const smcr_cdc_t *cdc = message->cdc;
     bool ends = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
 
     if (cdc->flags & SMCR_CDC_FLAG_FAILOVER || !limits_conns(conn->lgr))
-        return; /* of the first nothing else counts (A.4) */
+        return;
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
-    if (!kept->opened && !ends && conn->accept_frame && conn->confirm_frame) {
+    if (opens_conn(conn, ends)) {
         smcr_rules_conn(arrival, conn)->opened = true;
         conn->lgr->rules->open_conns++;
     } else if (kept->opened && !kept->ended && ends) {

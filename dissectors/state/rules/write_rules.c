@@ -1,5 +1,5 @@
-/* Where RDMA WRITEs may go: RMBs that their owner has announced and not withdrawn, and elements of
- * connections.
+/* Where RDMA WRITEs may go: to RMBs that their owner has announced and not withdrawn, and there to
+ * elements of connections, one after the other, within the window (RFC 7609 2.1, 4.1, 4.2, 4.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,18 +8,20 @@
 
 /* ---- RMBs ---- */
 
-/* Whether the owner has announced the RMB again by now, or the capture lacks the beginning of a
- * connection, which may have. */
-SMCR_DOUBT_CLAIM(has_come_again, const smcr_rmb_t *rmb,
+/* Whether the RMB of the claim may be written to after all: its owner has announced it once more,
+ * or the capture misses the beginning of a connection in which the owner may have done so. */
+SMCR_DOUBT_CLAIM(was_announced_since, const smcr_rmb_t *rmb,
                  rmb->over || rmb->lgr->lacking_clc ||
                  (!rmb->deleted_frame && !smcr_rules_of_rmb(rmb)->refused_frame))
 
-/* Nobody writes to an RMB behind its own consent to the withdrawal. (R-3.5.5.2.2-2, R-A.3.7-6) */
+/* Nobody writes to an RMB after its own consent to the withdrawal (R-3.5.5.2.2-2, R-A.3.7-6). The
+ * wire shows an RDMA WRITE to the RMB, in the flow in which the writer has sent its response to
+ * DELETE RKEY, after this response. */
 static void
-check_withdrawn(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
+check_deleted_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
     const smcr_point_t *deleted = rmb->more ? &rmb->more->deleted : NULL;
-    smcr_doubt_proof_t claim = {.has_come = has_come_again, .about = rmb};
+    smcr_doubt_proof_t claim = {.has_come = was_announced_since, .about = rmb};
 
     if (deleted && deleted->qp == smcr_qp_peer(arrival->qp)) /* which gave it on this link */
         smcr_breach(arrival, SMCR_EVENT_write_deleted, smcr_doubt_next(arrival, deleted, claim),
@@ -27,11 +29,12 @@ check_withdrawn(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
                     rmb->deleted_frame);
 }
 
-/* Nor to one behind its own negative response to CONFIRM RKEY. (R-A.3.5-9) */
+/* Nobody writes to an RMB after its own negative response to CONFIRM RKEY (R-A.3.5-9). The wire
+ * shows such an RDMA WRITE in the flow of the response. */
 static void
-check_refused(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
+check_refused_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
-    smcr_doubt_proof_t claim = {.has_come = has_come_again, .about = rmb};
+    smcr_doubt_proof_t claim = {.has_come = was_announced_since, .about = rmb};
     const smcr_rules_rmb_t *kept = smcr_rules_of_rmb(rmb);
 
     if (smcr_point_is_before(&kept->refused, arrival->qp, arrival->psn))
@@ -41,9 +44,10 @@ check_refused(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
                     kept->refused_frame);
 }
 
-/* A WRITE goes to an RMB that its owner has announced on the link. Any link of the group may carry
- * the announcement. (R-4.2-4) */
-SMCR_RULES_WRITE(rkey)
+/* An RDMA WRITE goes to an RMB that its owner has announced on the link (R-4.2-4). The wire shows
+ * an RKey that no message has announced. Any link of the group may carry the announcement, so that
+ * the owner's flows on all links must go on without a gap. */
+SMCR_RULES_WRITE(check_rkey)
 {
     const smcr_rmb_rtoken_t *entry = write->entry;
     uint32_t rkey = arrival->roce->rkey;
@@ -53,19 +57,21 @@ SMCR_RULES_WRITE(rkey)
                     smcr_doubt_rkey(arrival, arrival->qp, rkey),
                     "RKey 0x%08x names no RMB that the receiver has announced on this link", rkey);
     else if (entry->rmb->deleted_frame)
-        check_withdrawn(arrival, entry->rmb);
+        check_deleted_rmb(arrival, entry->rmb);
     else if (smcr_rules_of_rmb(entry->rmb)->refused_frame)
-        check_refused(arrival, entry->rmb);
+        check_refused_rmb(arrival, entry->rmb);
 }
 
 /* ---- elements ---- */
 
-/* Whether the element has a connection by now, or the capture lacks the beginning of one. */
+/* Whether the element of the claim has a connection by now, or the capture misses the beginning of
+ * one. */
 SMCR_DOUBT_CLAIM(conn_has_come, const smcr_rmb_t *rmb,
                  smcr_rmb_conn(rmb, claim->key) || rmb->lgr->lacking_clc)
 
-/* A WRITE goes to an element that a connection uses. (R-4.1-1) */
-SMCR_RULES_WRITE(element)
+/* An RDMA WRITE goes to an element that a connection uses (R-4.1-1). The wire shows another
+ * element of the RMB, by the offset of the WRITE. */
+SMCR_RULES_WRITE(check_element)
 {
     const smcr_rmb_t *rmb = write->rmb;
     unsigned index = write->place->index;
@@ -78,38 +84,56 @@ SMCR_RULES_WRITE(element)
                 "The RDMA WRITE goes to RMB element %u, which no connection uses", index);
 }
 
-/* Nobody but its owner writes the eyecatcher at the begin of an element. CONFIRM LINK tells whether
- * there is one. (R-4.2-1) */
-SMCR_RULES_WRITE(eyecatcher)
+/* Whether the place is in front of the data of its element. */
+static bool
+is_in_eyecatcher(const smcr_place_t *place, const smcr_rmb_t *rmb)
 {
-    const smcr_rmb_t *rmb = write->rmb;
     const smcr_lgr_t *lgr = rmb->lgr;
 
-    if (write->place->index && rmb->element_size && lgr->base_known[rmb->side] &&
-        write->place->offset < lgr->base[rmb->side])
+    return lgr->base_known[rmb->side] && place->offset < lgr->base[rmb->side];
+}
+
+/* Nobody but its owner writes the eyecatcher at the begin of an element (R-4.2-1). The wire shows
+ * an RDMA WRITE to its first four bytes. CONFIRM LINK reports whether there is an eyecatcher. */
+SMCR_RULES_WRITE(check_eyecatcher)
+{
+    const smcr_rmb_t *rmb = write->rmb;
+
+    if (write->place->index && rmb->element_size && is_in_eyecatcher(write->place, rmb))
         smcr_breach(arrival, SMCR_EVENT_write_outside, smcr_doubt_message(arrival),
                     "The RDMA WRITE goes to the eyecatcher of its RMB element");
 }
 
-/* A WRITE ends where its element does, and that is within the RMB. */
-SMCR_RULES_WRITE(size)
+/* Whether the packet ends after the end of its element, of `size` bytes; 0: not known. */
+static bool
+exceeds_element(const smcr_place_t *place, uint32_t size)
+{
+    return place->index && size && place->offset + (uint64_t)place->length > size;
+}
+
+/* An RDMA WRITE lies within one element of the RMB. The wire shows a WRITE that begins in no
+ * element, or a packet of it that ends after the end of its element. An RMB that was guessed from
+ * WRITEs alone is not judged. */
+SMCR_RULES_WRITE(check_size)
 {
     const smcr_place_t *place = write->place;
-    uint32_t size = write->rmb->guessed ? 0 : write->rmb->element_size;
-    bool begins = !write->rmb->guessed && (!arrival->roce || arrival->roce->has_reth);
+    bool begins = !arrival->roce || arrival->roce->has_reth;
 
-    if ((place->index == 0 && begins) ||
-        (place->index && size && place->offset + (uint64_t)place->length > size))
+    if (write->rmb->guessed)
+        return;
+    if ((place->index == 0 && begins) || exceeds_element(place, write->rmb->element_size))
         smcr_event_add(arrival, SMCR_EVENT_write_outside, NULL);
 }
 
-/* Whether nothing more was announced so far: the element may have a new user. */
+/* Whether no message has announced the bytes up to the bound of the claim: until then the element
+ * may have a new user. */
 SMCR_DOUBT_CLAIM(is_unannounced, const smcr_stream_t *in, in->announced < claim->bound)
 
-/* The WRITE goes over data that were not read. The reader's last message may be the one that the
- * capture lacks, or has later: its next one tells. (R-2.1-6) */
+/* The RDMA WRITE overwrites data that the reader has not reported as read (R-2.1-6). The reader's
+ * last message may be missing, or come later in the capture: its next message shows how far it had
+ * read. `read` is the position that the reader must have reached. */
 static void
-tell_overwritten(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t read)
+report_overwritten(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t read)
 {
     const smcr_rules_goal_t *goal = smcr_rules_goal(arrival, conn, arrival->qp->side, false, read);
 
@@ -118,34 +142,56 @@ tell_overwritten(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t read
                 "The RDMA WRITE overwrites data that was not reported as read");
 }
 
-/* WRITEs follow each other, from the producer cursor on. One that goes back looks as if it went
- * round the element: its end is outside of the window. After a move the first message tells how far
- * the old link has got. (R-4.7-5, R-2.1-6) */
-SMCR_RULES_WRITE(hole)
+/* Whether a WRITE that seems to go round the element goes back: its end is outside of the window.
+ */
+static bool
+goes_back(const smcr_stream_t *in, const smcr_rules_write_t *write)
+{
+    uint32_t room = smcr_ring_room(&in->ring);
+
+    return write->position + write->length > in->consumed + room && write->position >= room;
+}
+
+/* WRITEs follow each other, from the producer cursor on (R-4.7-5). The wire shows an RDMA WRITE
+ * that leaves bytes out, or goes back. A WRITE that goes back looks as if it had gone round the
+ * element: then its position is too high by one round. The element may have a new user until the
+ * writer announces the bytes. A WRITE that goes back may overwrite data that were not read
+ * (R-2.1-6).
+ *
+ * Example: an element has room for 16 KiB, and WRITEs have filled it up to position 20000. A WRITE
+ * at 36084 is one at 19700, 300 bytes back. */
+SMCR_RULES_WRITE(check_hole)
 {
     smcr_conn_t *conn = write->conn;
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
     const smcr_stream_t *in = &reader->in;
-    uint32_t room = smcr_ring_room(&in->ring);
-    uint64_t end = write->end, position = write->position, past = position + write->length;
-    bool back = past > in->consumed + room && position >= room;
+    uint64_t end = write->end;
     smcr_doubt_proof_t announced = {.has_come = is_unannounced, .about = in, .bound = end + 1};
+    smcr_doubt_t doubt = smcr_doubt_or(smcr_doubt_since(arrival, &reader->located),
+                                       smcr_doubt_until(arrival, announced));
 
-    smcr_breach(arrival, SMCR_EVENT_write_hole,
-                smcr_doubt_or(smcr_doubt_since(arrival, &reader->located),
-                              smcr_doubt_until(arrival, announced)),
-                back ? "The RDMA WRITE goes back by %" PRIu64 " bytes, though no packet is missing"
-                     : "The RDMA WRITE leaves out %" PRIu64 " bytes, though no packet is missing",
-                back ? end - (position - room) : position - end);
-    if (back && MAX(in->consumed, position - room) < MIN(end, past - room) &&
+    if (!goes_back(in, write)) {
+        smcr_breach(arrival, SMCR_EVENT_write_hole, doubt,
+                    "The RDMA WRITE leaves out %" PRIu64 " bytes, though no packet is missing",
+                    write->position - end);
+        return;
+    }
+    uint64_t position = write->position - smcr_ring_room(&in->ring);
+    uint64_t overwritten = MIN(end, position + write->length);
+    smcr_breach(arrival, SMCR_EVENT_write_hole, doubt,
+                "The RDMA WRITE goes back by %" PRIu64 " bytes, though no packet is missing",
+                end - position);
+    if (MAX(in->consumed, position) < overwritten &&
         smcr_evidence_is_current(conn, !arrival->qp->side))
-        tell_overwritten(arrival, conn, MIN(end, past - room));
+        report_overwritten(arrival, conn, overwritten);
 }
 
 /* ---- the window ---- */
 
-/* A writer does not write past the reader's consumer cursor. (R-2.1-6) */
-SMCR_RULES_WRITE(window)
+/* A writer does not write past the reader's consumer cursor (R-2.1-6). The wire shows an RDMA
+ * WRITE whose end is more than one round of the element ahead of the bytes that the reader has
+ * reported as read. */
+SMCR_RULES_WRITE(check_window)
 {
     smcr_conn_t *conn = write->conn;
     const smcr_stream_t *stream = &conn->side[arrival->qp->side].in;
@@ -153,7 +199,7 @@ SMCR_RULES_WRITE(window)
     uint32_t room = smcr_ring_room(&stream->ring);
 
     if (room && end > stream->consumed + room)
-        tell_overwritten(arrival, conn, end - room);
+        report_overwritten(arrival, conn, end - room);
 }
 
 /* ---- all WRITEs ---- */

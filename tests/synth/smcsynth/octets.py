@@ -60,7 +60,7 @@ def peer_id(instance, mac_text):
 def patch(message, offset, replacement):
     """The message with some bytes replaced; for defects and odd values."""
     assert offset + len(replacement) <= len(message)
-    return message[:offset] + replacement + message[offset + len(replacement):]
+    return message[:offset] + replacement + message[offset + len(replacement) :]
 
 
 def noise(size, seed):

@@ -1,4 +1,5 @@
-/* Requests and responses over several links, side by side, and without an end.
+/* LLC requests and their responses: one change of the group at a time, each response on the link of
+ * its request and in time, and what follows a missing response (RFC 7609 3.3, 3.5.5, C.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -6,12 +7,13 @@
 #include "links_checks.h"
 
 #define WAIT 2      /* seconds that Linux waits for most responses (smc_llc.h) */
-#define LONG_WAIT 5 /* for a CONFIRM LINK response of a further link */
-#define GIVEN_UP \
-    (500 * SMCR_TIME_MILLISECOND) /* nobody gives up before what the peer has taken in */
-#define SEEN \
-    (100 * SMCR_TIME_MILLISECOND) /* software has seen by then what its adapter has taken in */
-#define ORDER SMCR_TIME_MILLISECOND       /* a capture mixes up no frames that lie further apart */
+#define LONG_WAIT 5 /* seconds that Linux waits for CONFIRM LINK of a further link */
+/* No host gives up a request earlier that the peer's adapter has acknowledged. */
+#define GIVEN_UP (500 * SMCR_TIME_MILLISECOND)
+/* By then a host's software has seen a message that its adapter has acknowledged. */
+#define SEEN (100 * SMCR_TIME_MILLISECOND)
+/* A capture has frames that lie further apart in the right order. */
+#define ORDER SMCR_TIME_MILLISECOND
 
 /* What a check is given; see the table below. */
 #define CHECK(check) \
@@ -21,7 +23,8 @@
 
 /* ---- exchanges that change the link group ---- */
 
-/* Whether it begins such an exchange: a client only asks for links to be added or deleted. */
+/* Whether a request of this type and side begins an exchange that changes links or RKeys of the
+ * group. A client changes no links: its ADD LINK and DELETE LINK only ask the server. */
 static bool
 changes_group(const smcr_lgr_t *lgr, uint8_t type, int side)
 {
@@ -29,55 +32,74 @@ changes_group(const smcr_lgr_t *lgr, uint8_t type, int side)
            (smcr_exchange_changes_links(type) && side == lgr->server);
 }
 
-/* Whether the sender has known of the exchange, which is not over. */
+/* Whether `side` knows of the open exchange: it has begun it, or its adapter has acknowledged the
+ * request long enough before. An exchange may be given up after GIVEN_UP. */
 static bool
-is_known(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, int side)
+knows_exchange(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, int side)
 {
     uint64_t now = arrival->when.time;
 
-    return !open->exchange.is_doubtful && open->acked &&
-           now < open->exchange.request_time + GIVEN_UP &&
-           (open->requester == side || now > open->acked->time + SEEN);
+    if (open->exchange.is_doubtful || !open->acked)
+        return false;
+    bool may_be_given_up = now >= open->exchange.request_time + GIVEN_UP;
+    return !may_be_given_up && (open->requester == side || now > open->acked->time + SEEN);
 }
 
-/* Whether the new request may run beside the open exchange: RKeys of either side are its own; and
- * the same request again is no other exchange. Linux before 5.8 begins CONFIRM RKEY beside its own
- * DELETE RKEY, and the reverse: each has a lock of its own (smc_llc_do_delete_rkey()). */
+/* Whether both requests change RKeys and do not exclude each other: each side has its own RKeys.
+ * Linux before 5.8 begins CONFIRM RKEY beside its own DELETE RKEY, and the reverse, because each
+ * has a lock of its own (smc_llc_do_delete_rkey()). */
+static bool
+are_separate_rkeys(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
+{
+    bool both_of_rkeys =
+        smcr_exchange_changes_rkeys(message->type) && smcr_exchange_changes_rkeys(open->type);
+
+    return both_of_rkeys && (open->requester != message->side || open->type != message->type);
+}
+
+/* Whether the sender sends its own open request once more: this begins no other exchange. */
+static bool
+is_same_request(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
+{
+    return open->requester == message->side && open->type == message->type &&
+           open->key == message->key;
+}
+
+/* Whether the message is a DELETE LINK that ends the open exchange: it deletes the link that is
+ * being added, the link that carries the exchange, or a link that has failed. */
+static bool
+ends_exchange(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
+{
+    if (message->type != SMCR_LLC_DELETE_LINK)
+        return false;
+    bool deletes_added = open->type == SMCR_LLC_ADD_LINK && open->key == message->key;
+    bool deletes_carrier = open->asked.qp->link->number == message->key;
+    bool has_failed = message->llc->u.delete_link.reason == SMCR_LLC_DELETE_LOST_PATH;
+
+    return message->all_links || deletes_added || deletes_carrier || has_failed;
+}
+
+/* Whether the request may begin while the other exchange is open. */
 static bool
 may_run_beside(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
 {
-    bool own = open->requester == message->side;
-
-    return (smcr_exchange_changes_rkeys(message->type) && smcr_exchange_changes_rkeys(open->type) &&
-            (!own || message->type != open->type)) ||
-           (own && message->type == open->type && message->key == open->key);
+    return are_separate_rkeys(message, open) || is_same_request(message, open) ||
+           ends_exchange(message, open);
 }
 
-/* Whether DELETE LINK ends the open exchange: it is about the link that is being added, or that
- * carries the exchange, or about a link that has failed. */
-static bool
-ends_it(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
-{
-    const smcr_link_t *carrier = open->asked.qp->link;
-    bool added = open->type == SMCR_LLC_ADD_LINK && open->key == message->key;
-
-    return message->type == SMCR_LLC_DELETE_LINK &&
-           (message->all_links || added || carrier->number == message->key ||
-            message->llc->u.delete_link.reason == SMCR_LLC_DELETE_LOST_PATH);
-}
-
-/* Whether the capture lacks the proof that the exchange was open then: that it has ended since. The
- * capture may mix up frames that lie close together. */
+/* Whether the capture misses the proof that the exchange was still open at the bound of the claim:
+ * its end, which comes later. The capture may have frames that lie within ORDER in the wrong
+ * order. */
 SMCR_DOUBT_CLAIM(may_be_over, const smcr_rules_open_t *open, open->over < claim->bound)
 
+/* The rule below, held against one open exchange. */
 static void
-check_open(const smcr_exchange_message_t *message, smcr_exchange_request_t *open)
+check_open_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *open)
 {
     const smcr_arrival_t *arrival = message->arrival;
 
     if (!changes_group(message->lgr, open->type, open->requester) ||
-        may_run_beside(message, open) || ends_it(message, open) ||
-        !is_known(arrival, open, message->side))
+        may_run_beside(message, open) || !knows_exchange(arrival, open, message->side))
         return;
     smcr_doubt_proof_t claim = {.has_come = may_be_over,
                                 .about = SMCR_STATE_MADE(arrival->state, &open->rules),
@@ -88,11 +110,14 @@ check_open(const smcr_exchange_message_t *message, smcr_exchange_request_t *open
                 "The exchange that began in frame %u is not over", open->exchange.request_frame);
 }
 
-/*
- * Who knows of an open exchange that changes the link group begins no other one: ADD LINK until the
- * link is confirmed or rejected, DELETE LINK, CONFIRM RKEY and DELETE RKEY until their responses. A
- * host may have given up an exchange, or have begun its own before it saw the other. (R-3.5.5.3-1)
- */
+/* One exchange at a time changes the link group (R-3.5.5.3-1). ADD LINK is open until the link is
+ * confirmed or rejected; DELETE LINK, CONFIRM RKEY and DELETE RKEY until their responses. The wire
+ * shows a request of a host that knows of another open exchange. Excused are a host that may have
+ * given up the exchange, one that has sent its request before it saw the other, and DELETE LINK of
+ * a link that fails.
+ *
+ * Example: the server sends ADD LINK, the client's adapter acknowledges it, and the client sends
+ * CONFIRM RKEY 200 ms later, before it answers. */
 CHECK(check_overlap)
 {
     const smcr_lgr_t *lgr = message->lgr;
@@ -102,49 +127,53 @@ CHECK(check_overlap)
         return;
     SMCR_LIST_EACH(smcr_exchange_request_t *, open, lgr->pending) {
         if (open != adding)
-            check_open(message, open);
+            check_open_exchange(message, open);
     }
     if (adding)
-        check_open(message, adding);
+        check_open_exchange(message, adding);
 }
 
+/* Remembers the end of an exchange that another request has run beside. */
 static void
-end(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
+note_exchange_over(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
     if (request->rules && smcr_doubt_is_in_time(arrival))
         request->rules->over = arrival->when.time;
 }
 
-/* ADD LINK goes on when it has been accepted. */
+/* A response ends its exchange, except for an ADD LINK that it accepts. */
 CHECK(note_end)
 {
     if (exchange->request->type != SMCR_LLC_ADD_LINK || exchange->request->rejected)
-        end(arrival, exchange->request);
+        note_exchange_over(arrival, exchange->request);
 }
 
-/* It does until the new link is confirmed or rejected. */
+/* An accepted ADD LINK ends when the new link is confirmed or rejected. */
 CHECK(note_added_link)
 {
     smcr_lgr_t *lgr = message->lgr;
     const smcr_exchange_request_t *adding = smcr_rules_of_links(lgr)->adding;
-    bool confirms = adding && message->type == SMCR_LLC_CONFIRM_LINK && message->key == adding->key;
 
-    if (!adding || !(message->rejects || confirms))
+    if (!adding)
         return;
-    end(arrival, adding);
+    bool confirms = message->type == SMCR_LLC_CONFIRM_LINK && message->key == adding->key;
+    if (!message->rejects && !confirms)
+        return;
+    note_exchange_over(arrival, adding);
     smcr_rules_links(arrival, lgr)->adding = NULL;
 }
 
-/* Where DELETE LINK ends ADD LINK, the capture may lack that it was over before. */
+/* The server begins ADD LINK. Its DELETE LINK of the new link forgets the ADD LINK without a time:
+ * the capture may miss that the exchange was over before. */
 CHECK(note_adding)
 {
     smcr_lgr_t *lgr = message->lgr;
     const smcr_exchange_request_t *adding = smcr_rules_of_links(lgr)->adding;
+    bool deletes = message->type == SMCR_LLC_DELETE_LINK;
 
     if (message->side != lgr->server)
         return;
-    if (message->type == SMCR_LLC_DELETE_LINK && adding &&
-        (message->all_links || adding->key == message->key))
+    if (deletes && adding && (message->all_links || adding->key == message->key))
         smcr_rules_links(arrival, lgr)->adding = NULL;
     if (message->type == SMCR_LLC_ADD_LINK)
         smcr_rules_links(arrival, lgr)->adding = exchange->request;
@@ -152,10 +181,10 @@ CHECK(note_adding)
 
 /* ---- responses ---- */
 
-/* Whether the request that the claim is about has come, too late in the capture. */
+/* Whether the capture has the request of the claim after all, later than its response. */
 SMCR_DOUBT_CLAIM(request_has_come, const bool *came, *came)
 
-/* Whether the requester waits for another response of this type, which this one may be. */
+/* Whether the requester waits for another response of this type. This response may be the one. */
 static bool
 waits_for_any(const smcr_exchange_message_t *message)
 {
@@ -166,8 +195,9 @@ waits_for_any(const smcr_exchange_message_t *message)
     return false;
 }
 
-/* Whether the server may say so without a request of its peer: that it has dropped, or does not
- * know, what the client asks for (C.7.1). And a group that has ended has no exchanges. */
+/* Whether the response may come without a request of the peer. The server may say without one that
+ * it has dropped, or does not know, what the client asks for (C.7.1). A group that has ended has
+ * no exchanges. */
 static bool
 needs_no_request(const smcr_exchange_message_t *message)
 {
@@ -178,7 +208,9 @@ needs_no_request(const smcr_exchange_message_t *message)
     return lgr->ended_frame || message->all_links || (of_links && message->side == lgr->server);
 }
 
-/* A response has a request before it. (R-3.3-4) */
+/* A response follows its request (R-3.3-4). The wire shows a response for which no open request
+ * fits. The rule is broken when the flow of the requester goes on without a gap and the request
+ * does not come later in the capture. In all other cases the item is a NOTE. */
 CHECK(check_unasked)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -194,37 +226,51 @@ CHECK(check_unasked)
                     "Nobody has asked for this response");
 }
 
-/* A response flows over the link of its request. A host may ask again over another link when a link
- * has failed; so the request had been taken in shortly before, over a link that goes on.
- * (R-3.3-7) */
+/* Whether the request was taken in shortly before over a link that lives: its response may not go
+ * over another link. */
+static bool
+is_link_of_request_alive(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
+{
+    const smcr_link_t *link = request->asked.qp->link;
+    bool is_recent = arrival->when.time < request->exchange.request_time + GIVEN_UP;
+
+    return request->acked && is_recent && !link->lost && !link->deleted_frame;
+}
+
+/* A response flows over the link of its request (R-3.3-7). The wire shows the response on another
+ * link. A host may send its request once more over another link when a link fails, so that the
+ * first link must live. */
 CHECK(check_link)
 {
     const smcr_exchange_request_t *request = exchange->request;
     const smcr_link_t *link = request->asked.qp->link;
     smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = exchange->came};
-    uint64_t now = arrival->when.time;
 
-    if (exchange->came && request->acked && now < request->exchange.request_time + GIVEN_UP &&
-        !link->lost && !link->deleted_frame)
+    if (exchange->came && is_link_of_request_alive(arrival, request))
         smcr_breach(arrival, SMCR_EVENT_llc_wrong_link,
                     smcr_doubt_later(arrival, link->lgr, request->requester, claim),
                     "The request in frame %u flowed over link %u",
                     request->exchange.request_frame, link->number);
 }
 
-/* A client that asks to delete a link may ignore what comes over that link. (R-C.7-10) */
+/* A client that has asked to delete a link ignores LLC messages that come over it (R-C.7-10). The
+ * wire shows that it answers a request that came later than its DELETE LINK. Responses to DELETE
+ * LINK and TEST LINK are excused, which command nothing that concerns the group. */
 CHECK(check_unwanted)
 {
     uint64_t unwanted = smcr_rules_of_link(message->link)->unwanted;
+    bool by_client = message->side == !message->lgr->server;
+    bool may_be_ignored =
+        message->type != SMCR_LLC_DELETE_LINK && message->type != SMCR_LLC_TEST_LINK;
 
-    if (message->side == !message->lgr->server && unwanted &&
-        message->type != SMCR_LLC_DELETE_LINK && message->type != SMCR_LLC_TEST_LINK &&
+    if (by_client && unwanted && may_be_ignored &&
         exchange->request->exchange.request_time > unwanted + ORDER)
         smcr_breach(arrival, SMCR_EVENT_llc_on_unwanted, smcr_doubt_message(arrival),
                     "The client has asked to delete this link before");
 }
 
-/* Later than Linux waits, which is 5 seconds for further links, 2 for all else. (R-C.7-1) */
+/* A response comes while its requester waits (R-C.7-1). The RFC sets no time. Linux waits 5
+ * seconds for CONFIRM LINK of a further link, and 2 seconds for all other responses. */
 CHECK(check_time)
 {
     const smcr_exchange_request_t *request = exchange->request;
@@ -236,8 +282,10 @@ CHECK(check_time)
                        "The response comes later than the %u seconds that Linux waits", limit);
 }
 
-/* A response repeats what its request says: the number of the link, the RKeys, the user data.
- * Another request, which it does repeat, may be absent. (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1) */
+/* A response repeats what its request says: the number of the link, the RKeys, the user data
+ * (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1). The wire shows a response with another key than that of the
+ * only open request of its type. The capture may miss a request with this key, which excuses the
+ * response unless all packets of the link are there. */
 CHECK(check_echo)
 {
     if (exchange->request->key != message->key)
@@ -247,7 +295,8 @@ CHECK(check_echo)
                     exchange->request->exchange.request_frame);
 }
 
-/* The server deletes at once a link that the client calls lost. (R-3.5.5.1.4-2) */
+/* The server deletes at once a link that the client calls lost (R-3.5.5.1.4-2). The wire shows
+ * that its own DELETE LINK comes more than WAIT after that of the client. */
 CHECK(check_obeyed)
 {
     const smcr_exchange_request_t *request = exchange->request;
@@ -258,8 +307,9 @@ CHECK(check_obeyed)
                        "More than %u seconds after the client has asked for it", WAIT);
 }
 
-/* ---- what comes after a response that does not ---- */
+/* ---- what follows a missing response ---- */
 
+/* Whether the request needs a response and has none so far. */
 static bool
 is_unanswered(const smcr_exchange_request_t *request)
 {
@@ -268,7 +318,7 @@ is_unanswered(const smcr_exchange_request_t *request)
     return !exchange->response_frame && !exchange->is_doubtful && !exchange->is_optional;
 }
 
-/* Whether the server has answered by now, or has added a link since. */
+/* Whether the server has answered the client's request by now, or has added a link since. */
 static bool
 is_answered(const smcr_doubt_proof_t *claim)
 {
@@ -279,39 +329,61 @@ is_answered(const smcr_doubt_proof_t *claim)
            newest->added_frame > request->exchange.request_frame;
 }
 
-/* A server with one link adds another when the client asks for it, if it can. (R-3.5.5.1.2-2) */
+/* Whether the client asks for a link: by REQUEST ADD LINK, or by ADD LINK without a queue pair. */
+static bool
+asks_for_link(const smcr_exchange_message_t *message)
+{
+    bool by_add_link = message->type == SMCR_LLC_ADD_LINK && message->llc->u.add_link.qpn == 0;
+
+    return (by_add_link || message->type == SMCR_LLC_REQ_ADD_LINK) &&
+           message->lgr->server == !message->side;
+}
+
+/* A server with one link adds another when the client asks for it, if it can (R-3.5.5.1.2-2). The
+ * wire shows the client's request in a group with one link, and for LONG_WAIT neither an answer
+ * nor a new link. */
 CHECK(expect_link)
 {
     smcr_lgr_t *lgr = message->lgr;
     smcr_doubt_proof_t claim = {.has_come = is_answered, .about = exchange->request,
                                 .deadline = arrival->when.time + LONG_WAIT * SMCR_TIME_SECOND};
-    bool asks = message->type == SMCR_LLC_REQ_ADD_LINK ||
-                (message->type == SMCR_LLC_ADD_LINK && message->llc->u.add_link.qpn == 0);
 
-    if (asks && lgr->server == !message->side && lgr->active_links == 1 &&
-        !smcr_rules_of_links(lgr)->adding)
+    if (asks_for_link(message) && lgr->active_links == 1 && !smcr_rules_of_links(lgr)->adding)
         smcr_breach(arrival, SMCR_EVENT_llc_wish_ignored,
                     smcr_doubt_later(arrival, lgr, lgr->server, claim),
                     "The server does not add the link that the client asks for");
 }
 
+/* Whether a missing response says that the link of the request has failed. It says so of ADD LINK
+ * and DELETE LINK only where the server sends them. */
+static bool
+proves_failure(const smcr_exchange_message_t *message)
+{
+    switch (message->type) {
+    case SMCR_LLC_CONFIRM_LINK:
+    case SMCR_LLC_ADD_LINK_CONT:
+    case SMCR_LLC_CONFIRM_RKEY:
+    case SMCR_LLC_TEST_LINK:
+        return true;
+    default:
+        return smcr_exchange_changes_links(message->type) && message->side == message->lgr->server;
+    }
+}
+
+/* Remembers the first request of a side over the link that waits for its response. */
 CHECK(note_wait)
 {
     const smcr_exchange_request_t *waits = smcr_rules_of_link(message->link)->waits[message->side];
-    uint8_t type = message->type;
-    bool by_server = message->side == message->lgr->server;
-    bool tests_link = /* without response it says that its link has failed */
-        type == SMCR_LLC_CONFIRM_LINK || type == SMCR_LLC_ADD_LINK_CONT ||
-        type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_TEST_LINK ||
-        (by_server && (type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_DELETE_LINK));
 
-    if (tests_link && (!waits || !is_unanswered(waits)))
+    if (proves_failure(message) && (!waits || !is_unanswered(waits)))
         smcr_rules_link(arrival, message->link)->waits[message->side] = exchange->request;
 }
 
-/* Who gets no response to ADD LINK, DELETE LINK, CONFIRM RKEY or TEST LINK within its time calls
- * the link failed that carried it. Linux does so for TEST LINK, not for CONFIRM RKEY. The times are
- * the host's own: five seconds are long enough for all. (R-C.7-4, R-C.7-6, R-4.5.3-1) */
+/* A host that gets no response to ADD LINK, DELETE LINK, CONFIRM RKEY or TEST LINK in time calls
+ * the link failed that has carried the request (R-C.7-4, R-C.7-6, R-4.5.3-1). The wire shows that
+ * the sender still uses the link LONG_WAIT after its request. The times are the host's own; five
+ * seconds are long enough for all. Linux calls a link failed after TEST LINK, not after CONFIRM
+ * RKEY. */
 void
 smcr_rules_waits(const smcr_arrival_t *arrival)
 {
@@ -331,19 +403,39 @@ smcr_rules_waits(const smcr_arrival_t *arrival)
     smcr_rules_link(arrival, link)->waits[side] = NULL;
 }
 
-/* A server that gets no response to its first CONFIRM LINK resets the TCP connection. It declines
- * only where its adapter could not deliver the message. (R-C.7-3) */
-SMCR_RULES_CLC(declined_late)
+/* Whether the server's CONFIRM LINK has reached the client, and the server has waited in vain for
+ * the response. */
+static bool
+has_waited_in_vain(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
-    smcr_lgr_t *lgr = conn->lgr;
+    if (request->type != SMCR_LLC_CONFIRM_LINK || !is_unanswered(request))
+        return false;
+    return request->acked && arrival->when.time > request->exchange.request_time + GIVEN_UP;
+}
 
-    if (arrival->record->direction != 1 || !conn->first_contact || !conn->confirm_frame ||
-        conn->decline_frame || !lgr)
+/* Whether the server sends the first Decline of the connection, after the Confirm of a first
+ * contact. */
+static bool
+declines_first_contact(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    bool by_server = arrival->record->direction == 1;
+    bool is_agreed = conn->lgr && conn->first_contact && conn->confirm_frame;
+
+    return by_server && is_agreed && !conn->decline_frame;
+}
+
+/* A server that gets no response to its first CONFIRM LINK resets the TCP connection (R-C.7-3). It
+ * declines only where its adapter could not deliver the message. The wire shows a Decline of the
+ * server after the Confirm, while the client's adapter has acknowledged CONFIRM LINK, and no
+ * response has come for GIVEN_UP. */
+SMCR_RULES_CLC(check_declined_late)
+{
+    if (!declines_first_contact(arrival, conn))
         return;
-    smcr_link_t *link = conn->side[lgr->server].link;
-    const smcr_exchange_request_t *request = smcr_rules_of_link(link)->waits[lgr->server];
-    if (request && request->type == SMCR_LLC_CONFIRM_LINK && is_unanswered(request) &&
-        request->acked && arrival->when.time > request->exchange.request_time + GIVEN_UP)
+    int server = conn->lgr->server;
+    smcr_link_t *link = conn->side[server].link;
+    const smcr_exchange_request_t *request = smcr_rules_of_link(link)->waits[server];
+    if (request && has_waited_in_vain(arrival, request))
         smcr_breach(arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_link(arrival, link),
                     "CONFIRM LINK has no response: the server declines, as Linux does "
                     "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");

@@ -1,15 +1,17 @@
-/* Counts the links of a group: symmetric ones, which keep to the maximum, and asymmetric ones.
+/* Counts the links of a group: symmetric ones, which the maximum limits, and asymmetric ones (RFC
+ * 7609 2.2.1, 2.2.2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "links_checks.h"
 
-#define CHANGED_IN (5 * SMCR_TIME_SECOND) /* a link that is too much is deleted */
-#define LINKS_KNOWN 32 /* of a group, that are counted */
+#define CHANGED_IN (5 * SMCR_TIME_SECOND) /* within which a host deletes a link too many */
+#define LINKS_KNOWN 32                    /* the most links of a group that are counted */
 
+/* Whether the two links use one device of this side: they have one GID or one MAC there. */
 static bool
-share(const smcr_link_t *one, const smcr_link_t *other, int side)
+share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
 {
     const smcr_rules_qp_t *a = &smcr_rules_of_link(one)->qp[side];
     const smcr_rules_qp_t *b = &smcr_rules_of_link(other)->qp[side];
@@ -18,51 +20,60 @@ share(const smcr_link_t *one, const smcr_link_t *other, int side)
            (a->has_mac && b->has_mac && memcmp(a->mac, b->mac, SMCR_WIRE_MAC_LENGTH) == 0);
 }
 
-/* Whether the link was active, and nobody had said by then that it goes. */
+/* Whether the link was active at `until` (nanoseconds since the epoch), and no message had begun
+ * its end by then. */
 static bool
-is_alive(const smcr_link_t *link, uint64_t until)
+was_active_at(const smcr_link_t *link, uint64_t until)
 {
     const smcr_rules_link_t *memory = smcr_rules_of_link(link);
+    bool was_confirmed = memory->confirmed && memory->confirmed <= until;
+    bool has_ends = link->qp[0].known && link->qp[1].known;
+    bool stays = link->state == SMCR_LINK_ACTIVE || memory->gone.sent > until;
 
-    return memory->confirmed && memory->confirmed <= until && !link->lost &&
-           link->qp[0].known && link->qp[1].known &&
-           (link->state == SMCR_LINK_ACTIVE || memory->gone.sent > until);
+    return was_confirmed && has_ends && stays && !link->lost;
 }
 
-/* Adds the link, unless it shares a device of one of the sides with one of the others. */
+/* Adds the link to `links`, unless it shares a device with one of them on a side that `sides`
+ * selects. */
 static void
 add_distinct(const smcr_link_t *links[LINKS_KNOWN], unsigned *count, const smcr_link_t *link,
              const bool sides[2])
 {
     for (unsigned i = 0; i < *count; i++)
         for (int side = 0; side < 2; side++)
-            if (sides[side] && share(links[i], link, side))
+            if (sides[side] && share_device(links[i], link, side))
                 return;
     if (*count < LINKS_KNOWN)
         links[(*count)++] = link;
 }
 
+/* The number of links, active at `until`, of which no two share a device on the selected sides. */
 static unsigned
 count_distinct(const smcr_lgr_t *lgr, uint64_t until, bool client, bool server)
 {
     const smcr_link_t *links[LINKS_KNOWN];
-    const bool sides[2] = {lgr->server ? client : server, lgr->server ? server : client};
+    bool sides[2] = {client, server};
     unsigned count = 0;
 
+    if (!lgr->server) {
+        sides[0] = server;
+        sides[1] = client;
+    }
     for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link))
-        if (is_alive(link, until))
+        if (was_active_at(link, until))
             add_distinct(links, &count, link, sides);
     return count;
 }
 
-/* At least as many links are symmetric: no two of them share a device. */
+/* A lower bound of the symmetric links at `until`: no two of them share a device on any side. */
 static unsigned
 count_symmetric(const smcr_lgr_t *lgr, uint64_t until)
 {
     return count_distinct(lgr, until, true, true);
 }
 
-/* At least as many links are asymmetric: more than each side has devices. */
+/* A lower bound of the asymmetric links at `until`: the links beyond the number of devices of the
+ * side that has fewer. */
 static unsigned
 count_asymmetric(const smcr_lgr_t *lgr, uint64_t until)
 {
@@ -77,7 +88,8 @@ SMCR_DOUBT_CLAIM(has_fewer_symmetric, const smcr_lgr_t *lgr,
 SMCR_DOUBT_CLAIM(has_fewer_asymmetric, const smcr_lgr_t *lgr,
                  count_asymmetric(lgr, claim->deadline) < claim->key)
 
-/* The server may be about to delete one of the links: then the group has fewer than `limit`. */
+/* The doubt whether the server deletes one of the links within CHANGED_IN, so that the group has
+ * fewer than `limit` links of the kind that `has_fewer` counts. */
 static smcr_doubt_t
 doubt_excess(const smcr_arrival_t *arrival, bool (*has_fewer)(const smcr_doubt_proof_t *claim),
              unsigned limit)
@@ -104,9 +116,10 @@ smcr_rules_maximum(const smcr_lgr_t *lgr)
     return client ? MIN(server, client) : server;
 }
 
-/* Symmetric links keep to the maximum; of asymmetric ones, which do not count there, a group has
- * one. It goes when the symmetric link that replaces it is up; that it stays does no harm.
- * (R-2.2.2-6, R-2.2.2-7, R-2.2.1-2) */
+/* A group has at most as many symmetric links as its maximum says (R-2.2.2-6), and one asymmetric
+ * link, which does not count there (R-2.2.2-7). The wire shows that a link is confirmed that
+ * exceeds a limit, and that no link is deleted within CHANGED_IN. The asymmetric link goes when
+ * the symmetric link that replaces it is up (R-2.2.1-2); if it stays, this does no harm. */
 void
 smcr_rules_count(const smcr_arrival_t *arrival)
 {
@@ -129,8 +142,9 @@ smcr_rules_count(const smcr_arrival_t *arrival)
                     "An asymmetric link stays beside %u symmetric ones", symmetric);
 }
 
-/* A client asks for no symmetric link at the maximum. The device that it names may be one in use:
- * that would make an asymmetric link. (R-2.2.2-5) */
+/* A client asks for no symmetric link at the maximum (R-2.2.2-5). The wire shows ADD LINK of the
+ * client in a group that has as many symmetric links as its maximum. A device in use excuses it:
+ * this makes an asymmetric link. */
 void
 smcr_rules_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish)
 {

@@ -1,4 +1,5 @@
-/* What CONFIRM LINK and ADD LINK say of a link.
+/* What CLC, CONFIRM LINK and ADD LINK may say of a link: VLAN, MAC address, number, user ID,
+ * maximum of links, queue pairs, devices (RFC 7609 2.2, 3.5.1, A.3.1, A.3.2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -6,23 +7,34 @@
 #include "links_checks.h"
 
 #define SETTLED_IN 10 /* seconds: both sides of Linux give up after 5 (smc_llc.h) */
-#define NUMBERS_SURE 128 /* of links: a server may have used as many that it never told */
+#define NUMBERS_SURE 128 /* links, above which a server may have used all 255 numbers */
 
 /* ---- queue pairs, on their VLAN ---- */
 
-/* A group has one VLAN, that of its TCP connections. What has no tag may have lost it where it was
- * captured; and what is routed has another one behind the router. (R-2-1) */
+/* Whether the queue pair can be reached through routers: its GID is not link-local (fe80::/16), or
+ * not known. */
+static bool
+is_routable(const smcr_qp_t *qp)
+{
+    return !qp->gid_known || qp->key.gid[0] != 0xfe || qp->key.gid[1] != 0x80;
+}
+
+/* A link group has one VLAN, that of its TCP connections (R-2-1). The wire shows an LLC message
+ * with another VLAN tag than the group's first CLC message. Excused are packets without a tag,
+ * which the capture point may have stripped, and packets that may be routed, which have another
+ * VLAN behind the router. */
 static void
 check_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
     unsigned vlan = smcr_rules_of_links(qp->link->lgr)->vlan;
-    bool routed = !qp->gid_known || qp->key.gid[0] != 0xfe || qp->key.gid[1] != 0x80;
+    bool has_tags = arrival->vlan && vlan;
 
-    if (arrival->vlan && vlan && arrival->vlan != vlan && !routed)
+    if (has_tags && arrival->vlan != vlan && !is_routable(qp))
         smcr_breach(arrival, SMCR_EVENT_link_vlan, smcr_doubt_message(arrival),
                     "The message is on VLAN %u, but the group on VLAN %u", arrival->vlan, vlan);
 }
 
+/* Whether CLC or LLC has announced another MAC address (6 bytes) for the queue pair. */
 static bool
 has_other_mac(const smcr_qp_t *qp, const uint8_t *mac)
 {
@@ -31,8 +43,9 @@ has_other_mac(const smcr_qp_t *qp, const uint8_t *mac)
     return told->has_mac && memcmp(told->mac, mac, SMCR_WIRE_MAC_LENGTH) != 0;
 }
 
+/* Remembers the MAC address (6 bytes) of the queue pair. */
 static void
-keep_mac(const smcr_arrival_t *arrival, const smcr_qp_t *qp, const uint8_t *mac)
+note_mac_of_qp(const smcr_arrival_t *arrival, const smcr_qp_t *qp, const uint8_t *mac)
 {
     smcr_rules_qp_t *told = &smcr_rules_link(arrival, qp->link)->qp[qp->side];
 
@@ -40,8 +53,17 @@ keep_mac(const smcr_arrival_t *arrival, const smcr_qp_t *qp, const uint8_t *mac)
     memcpy(told->mac, mac, SMCR_WIRE_MAC_LENGTH);
 }
 
-/* A queue pair has one MAC. (R-3.5.2-1, R-3.5.2-5) */
-SMCR_RULES_CLC(qp)
+/* The group has the VLAN of the first CLC message that has a tag. */
+static void
+note_vlan(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
+{
+    if (arrival->vlan && !smcr_rules_of_links(lgr)->vlan)
+        smcr_rules_links(arrival, lgr)->vlan = arrival->vlan;
+}
+
+/* A queue pair has one MAC address (R-3.5.2-1, R-3.5.2-5). The wire shows an Accept or Confirm of
+ * a later contact that names a known queue pair with another MAC address. */
+SMCR_RULES_CLC(check_qp)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     const smcr_qp_t *qp = message->qp;
@@ -53,20 +75,21 @@ SMCR_RULES_CLC(qp)
         smcr_breach(arrival, SMCR_EVENT_clc_peer_changed, smcr_doubt_message(arrival),
                     "The MAC is not that of the queue pair");
     if (conn->first_contact || (same && !known))
-        keep_mac(arrival, qp, accept->mac);
-    if (arrival->vlan && !smcr_rules_of_links(lgr)->vlan)
-        smcr_rules_links(arrival, lgr)->vlan = arrival->vlan;
+        note_mac_of_qp(arrival, qp, accept->mac);
+    note_vlan(arrival, lgr);
     check_vlan(arrival, qp);
 }
 
 /* ---- CONFIRM LINK ---- */
 
+/* The rule of VLANs above, for CONFIRM LINK. */
 SMCR_RULES_LLC(check_vlan)
 {
     check_vlan(arrival, message->from);
 }
 
-/* The MAC address is that of the announcement. (R-3.5.1.5-2) */
+/* CONFIRM LINK has the MAC address that CLC or ADD LINK has announced for its sender
+ * (R-3.5.1.5-2). */
 SMCR_RULES_LLC(check_mac)
 {
     if (has_other_mac(message->from, message->llc->u.confirm_link.mac))
@@ -74,60 +97,100 @@ SMCR_RULES_LLC(check_mac)
                     "The message names another MAC address than was announced for this end");
 }
 
-/* The server tells the number in ADD LINK, or in its CONFIRM LINK; the client repeats it. In a
- * capture that has the response before the request, the response may be what is wrong.
- * (R-3.5.1.5-3, R-2.2.4-2) */
+/* Whether the message is no first request that the capture has after its own response. */
+static bool
+is_in_order(const smcr_exchange_message_t *message)
+{
+    const smcr_link_t *link = message->link;
+
+    return message->response || link->confirm_frame || !smcr_rules_of_link(link)->confirmed;
+}
+
+/* CONFIRM LINK has the number that ADD LINK has given to the link, and the response repeats the
+ * number of the request (R-3.5.1.5-3, R-2.2.4-2). The wire shows another number. A capture may
+ * have the response before the request; then either may be the wrong one, so that such a request
+ * is not judged. A response whose request is captured is compared with that (check_echo). */
 SMCR_RULES_LLC(check_link_number)
 {
     const smcr_link_t *link = message->link;
     uint8_t number = message->llc->u.confirm_link.link;
-    bool first = message->response || link->confirm_frame || !smcr_rules_of_link(link)->confirmed;
+    bool differs = link->has_number && link->number != number;
 
-    if (link->has_number && link->number != number && first && !message->requested)
+    if (differs && !message->requested && is_in_order(message))
         smcr_breach(arrival, SMCR_EVENT_link_mismatch, smcr_doubt_message(arrival),
                     "The link number is %u, but the link was announced as %u", number,
                     link->number);
 }
 
-/* A user ID is unique in its peer. Other groups' links may have ended unseen. (R-2.2.4-3) */
+/* Whether another active link of the group has this user ID on the side of the sender. */
+static bool
+has_user_id(const smcr_link_t *link, int side, uint32_t id)
+{
+    return link->state == SMCR_LINK_ACTIVE && smcr_rules_of_link(link)->qp[side].user_id == id;
+}
+
+/* A link user ID is unique in its peer (R-2.2.4-3). The wire shows the user ID of another active
+ * link of the group. Links of other groups are not compared: the capture may miss their end. */
 SMCR_RULES_LLC(check_user_id)
 {
     int side = message->from->side;
     uint32_t id = message->llc->u.confirm_link.user_id;
 
     smcr_rules_link(arrival, message->link)->qp[side].user_id = id;
-    if (message->lgr->oldest_known)
+    if (message->lgr->oldest_known || !id)
         return;
     for (const smcr_link_t *other = message->lgr->all_links; other; other = smcr_link_older(other))
-        if (other != message->link && other->state == SMCR_LINK_ACTIVE && id &&
-            smcr_rules_of_link(other)->qp[side].user_id == id)
+        if (other != message->link && has_user_id(other, side, id))
             smcr_breach(arrival, SMCR_EVENT_link_user_id_reused, smcr_doubt_message(arrival),
                         "Link %u has the user ID 0x%08x, too", other->number, id);
 }
 
-/* The client's maximum is not above the server's, and the smaller one stays. Zero: the client
- * agrees. (R-2.2.2-2, R-2.2.2-3) */
+/* The maximum of links that the server has announced; 0: not known. */
+static uint8_t
+maximum_of_server(const smcr_lgr_t *lgr)
+{
+    return lgr->server == SMCR_LGR_SIDE_UNKNOWN ? 0
+                                                : smcr_rules_of_links(lgr)->max_links[lgr->server];
+}
+
+/* Whether the side announces another maximum than before. The one that both sides have agreed on
+ * is right, too; 0 accepts the server's. */
+static bool
+changes_maximum(const smcr_lgr_t *lgr, uint8_t before, uint8_t now)
+{
+    return before && now && now != before && now != smcr_rules_maximum(lgr);
+}
+
+/* Whether the message may have this maximum. One link is possible in version 2 only. */
+static bool
+is_valid_maximum(const smcr_llc_t *llc, uint8_t maximum)
+{
+    return maximum <= SMCR_WIRE_LINKS_MAX && (maximum > 1 || llc->type & SMCR_LLC_TYPE_V2);
+}
+
+/* The client's maximum of links is not above the server's (R-2.2.2-2), and each maximum stays for
+ * the life of the group (R-2.2.2-3). The wire shows a CONFIRM LINK response with a higher number
+ * than the server's, or a number other than that of an earlier CONFIRM LINK of this side. */
 SMCR_RULES_LLC(check_maximum)
 {
     smcr_lgr_t *lgr = message->lgr;
     uint8_t maximum = message->llc->u.confirm_link.max_links;
-    uint8_t *max_links = smcr_rules_links(arrival, lgr)->max_links;
-    uint8_t *kept = &max_links[message->from->side];
-    uint8_t server = lgr->server == SMCR_LGR_SIDE_UNKNOWN ? 0 : max_links[lgr->server];
+    uint8_t *kept = &smcr_rules_links(arrival, lgr)->max_links[message->from->side];
+    uint8_t server = maximum_of_server(lgr);
 
     if (message->response && server && maximum > server)
         smcr_breach(arrival, SMCR_EVENT_link_max_changed, smcr_doubt_message(arrival),
                     "The client has a maximum of %u links, but the server's is %u", maximum,
                     server);
-    else if (*kept && maximum && maximum != *kept && maximum != smcr_rules_maximum(lgr))
+    else if (changes_maximum(lgr, *kept, maximum))
         smcr_breach(arrival, SMCR_EVENT_link_max_changed, smcr_doubt_group(arrival, lgr),
                     "The maximum is %u, but was %u before", maximum, *kept);
-    if (!*kept && maximum <= SMCR_WIRE_LINKS_MAX &&
-        (maximum > 1 || message->llc->type & SMCR_LLC_TYPE_V2))
+    if (!*kept && is_valid_maximum(message->llc, maximum))
         *kept = maximum;
 }
 
-/* CONFIRM LINK comes once for each link. (R-A.3.1-2) */
+/* CONFIRM LINK comes once for each link (R-A.3.1-2). The wire shows a second request of the server
+ * for a confirmed link. */
 SMCR_RULES_LLC(check_once)
 {
     if (message->link->confirm_frame && message->lgr->server == message->from->side)
@@ -136,7 +199,8 @@ SMCR_RULES_LLC(check_once)
                     "Link %u has been confirmed before", message->link->number);
 }
 
-/* The server deletes a parallel link instead. (R-C.7-9) */
+/* A server that finds that a new link joins the same two devices as another one deletes it
+ * (R-C.7-9). The wire shows that it sends CONFIRM LINK for such a link instead. */
 SMCR_RULES_LLC(check_parallel)
 {
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_PARALLEL)
@@ -145,7 +209,8 @@ SMCR_RULES_LLC(check_parallel)
                     "one", message->link->number);
 }
 
-/* The client does not confirm a link when the request says something wrong of it. (R-C.7-7) */
+/* A client does not confirm a link of which CONFIRM LINK says something else than CLC or ADD LINK
+ * (R-C.7-7). The wire shows its response to such a request (note_mismatch). */
 SMCR_RULES_LLC(check_mismatch)
 {
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_MISMATCH &&
@@ -155,19 +220,30 @@ SMCR_RULES_LLC(check_mismatch)
                     "before, as Linux does (smcr_clnt_conf_first_link())");
 }
 
+/* Whether CONFIRM LINK names another queue pair than CLC or ADD LINK has announced for its sender.
+ */
+static bool
+names_other_qp(const smcr_qp_t *from, const smcr_llc_confirm_link_t *confirm)
+{
+    return from->key.qpn >= SMCR_WIRE_QPN_MIN && !smcr_qp_has_key(from, confirm->gid, confirm->qpn);
+}
+
+/* Remembers that the request has another MAC address, queue pair or link number than was
+ * announced. */
 SMCR_RULES_LLC(note_mismatch)
 {
     const smcr_qp_t *from = message->from;
-    const smcr_llc_confirm_link_t *says = &message->llc->u.confirm_link;
+    const smcr_link_t *link = message->link;
+    const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
+    bool has_other_number = link->has_number && link->number != confirm->link;
 
-    if (has_other_mac(from, says->mac) ||
-        (from->key.qpn >= SMCR_WIRE_QPN_MIN && !smcr_qp_has_key(from, says->gid, says->qpn)) ||
-        (message->link->has_number && message->link->number != says->link))
+    if (has_other_number || has_other_mac(from, confirm->mac) || names_other_qp(from, confirm))
         smcr_rules_link(arrival, message->link)->faults |= SMCR_RULES_FAULT_MISMATCH;
 }
 
-/* Both sides have eyecatchers, or neither has. Linux has none, and declines where the other side
- * has (smc_llc_eval_conf_link()). (R-4.2-2) */
+/* Both sides have eyecatchers at the begin of their RMB elements, or neither has (R-4.2-2).
+ * CONFIRM LINK reports the byte at which data begin. Linux has none, and declines where the other
+ * side has (smc_llc_eval_conf_link()). */
 SMCR_RULES_LLC(check_eyecatchers)
 {
     const smcr_lgr_t *lgr = message->lgr;
@@ -178,6 +254,7 @@ SMCR_RULES_LLC(check_eyecatchers)
                                            : "The client has eyecatchers, the server has none");
 }
 
+/* Remembers when the link was confirmed, and counts the links of the group. */
 SMCR_RULES_LLC(note_confirmed)
 {
     smcr_rules_link_t *memory = smcr_rules_link(arrival, message->link);
@@ -191,18 +268,28 @@ SMCR_RULES_LLC(note_confirmed)
 
 /* ---- ADD LINK ---- */
 
-/* A new link has a number that no link has had, until all numbers were used. What was offered only,
- * and rejected, is no link. (R-2.2.4-1, R-2.2.4-2) */
+/* Whether the link has used this number: it was active or confirmed. An offer that was rejected is
+ * no link. */
+static bool
+has_used_number(const smcr_link_t *link, uint8_t number)
+{
+    return link->has_number && link->number == number &&
+           (link->state == SMCR_LINK_ACTIVE || smcr_rules_of_link(link)->confirmed);
+}
+
+/* A new link has a number that no other link has (R-2.2.4-2), and that no link has had, until all
+ * numbers were used (R-2.2.4-1). The wire shows ADD LINK with the number of an earlier link of the
+ * group. After NUMBERS_SURE links the server may have used all others, since it does not report
+ * every number. */
 static void
-check_number(const smcr_arrival_t *arrival, uint8_t number)
+check_new_number(const smcr_arrival_t *arrival, uint8_t number)
 {
     smcr_lgr_t *lgr = arrival->qp->link->lgr;
     const smcr_link_t *same = NULL;
     unsigned count = 0;
 
     for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link), count++)
-        if (link->has_number && link->number == number &&
-            (link->state == SMCR_LINK_ACTIVE || smcr_rules_of_link(link)->confirmed))
+        if (has_used_number(link, number))
             same = link;
     if (same && count < NUMBERS_SURE)
         smcr_breach(arrival, SMCR_EVENT_link_number_reused, smcr_doubt_group(arrival, lgr),
@@ -210,14 +297,23 @@ check_number(const smcr_arrival_t *arrival, uint8_t number)
                     same->added_frame);
 }
 
-/* An MTU code that is not defined is rejected, with reason 2. (R-C.7-8) */
+/* Whether the response gives another reason than "invalid MTU". Linux has no room for a reason in
+ * messages of version 2. */
+static bool
+gives_wrong_reason(const smcr_llc_t *llc)
+{
+    return !(llc->type & SMCR_LLC_TYPE_V2) &&
+           llc->u.add_link.reject_reason != SMCR_LLC_REJECT_INVALID_MTU;
+}
+
+/* The client rejects an offer whose MTU code is not defined, with reason 2 (R-C.7-8). The wire
+ * shows a response to such an ADD LINK that accepts, or that rejects with another reason. Linux
+ * does both. */
 static void
 check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
     const smcr_link_t *link = smcr_lgr_link(lgr, llc->u.add_link.link);
-    bool v2 = (llc->type & SMCR_LLC_TYPE_V2) != 0; /* Linux has no room for a reason there */
-    uint8_t reason = llc->u.add_link.reject_reason;
 
     if (!link || link->state != SMCR_LINK_ANNOUNCED || !arrival->record->answers)
         return;
@@ -228,36 +324,50 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         smcr_breach(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
                     "The client accepts the undefined MTU code %u, as Linux does above 0 "
                     "(smc_llc_cli_add_link())", code);
-    else if (!v2 && reason != SMCR_LLC_REJECT_INVALID_MTU)
+    else if (gives_wrong_reason(llc))
         smcr_breach(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
                     "The client rejects the undefined MTU code %u with reason %u instead of 2, as "
-                    "Linux does (smc_llc_cli_add_link())", code, reason);
+                    "Linux does (smc_llc_cli_add_link())", code, llc->u.add_link.reject_reason);
 }
 
-/* The new link has queue pairs of its own. Of others than the one that has sent this nobody knows
- * whether they live. (R-A.3.2-8) */
-SMCR_RULES_LLC(check_add_link)
+/* The new link has queue pairs of its own (R-A.3.2-8). The wire shows ADD LINK, or an accepting
+ * response, that names the queue pair which sends it. Whether other queue pairs are free the wire
+ * does not show. */
+static void
+check_new_qp(const smcr_exchange_message_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     const smcr_qp_t *from = message->from;
-    bool by_client = message->lgr->server == message->to->side;
+    bool rejects = message->response && message->rejects;
 
-    if (!(message->response ? by_client : message->by_server)) {
-        if (!message->response && !add->qpn && by_client)
-            smcr_rules_wish(arrival, add);
-        return;
-    }
-    if (!(message->response && message->rejects) && from->known &&
-        smcr_qp_has_key(from, add->gid, add->qpn))
-        smcr_breach(arrival, SMCR_EVENT_link_qpn_in_use, smcr_doubt_message(arrival),
+    if (!rejects && from->known && smcr_qp_has_key(from, add->gid, add->qpn))
+        smcr_breach(message->arrival, SMCR_EVENT_link_qpn_in_use,
+                    smcr_doubt_message(message->arrival),
                     "The queue pair 0x%06x has sent this message", add->qpn);
-    if (message->response)
-        check_mtu_answer(arrival, message->llc);
-    else
-        check_number(arrival, add->link);
 }
 
-/* Whether the capture may lack that a link was deleted; a link without packets says nothing. */
+/* The rules of ADD LINK: for the client's response, the server's offer, and the client's wish,
+ * which names no queue pair. */
+SMCR_RULES_LLC(check_add_link)
+{
+    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
+    bool by_client = message->lgr->server == message->to->side;
+
+    if (message->response) {
+        if (!by_client)
+            return;
+        check_new_qp(message);
+        check_mtu_answer(arrival, message->llc);
+    } else if (message->by_server) {
+        check_new_qp(message);
+        check_new_number(arrival, add->link);
+    } else if (by_client && !add->qpn) {
+        smcr_rules_wish(arrival, add);
+    }
+}
+
+/* The doubt whether the capture misses the deletion of a link of the group. A link without packets
+ * says nothing of that. */
 static smcr_doubt_t
 doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
@@ -270,8 +380,8 @@ doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
     return doubt;
 }
 
-/* A host that has lost a link may have failed to tell it: the other link still lives if it carries
- * this exchange, or if the server goes on to use it. */
+/* The doubt whether the other link lives. A host that has lost a link may fail to report it. The
+ * other link lives if it carries this exchange, or if the server goes on to use it. */
 static smcr_doubt_t
 doubt_alive(const smcr_arrival_t *arrival, smcr_link_t *other)
 {
@@ -284,15 +394,23 @@ doubt_alive(const smcr_arrival_t *arrival, smcr_link_t *other)
                                                           (smcr_doubt_proof_t){0}));
 }
 
-/* No two links of a group join the same two devices. (R-2.2.1-1) */
+/* Whether the two links of a group are active and join the same two devices. */
+static bool
+is_parallel(const smcr_link_t *link, const smcr_link_t *other)
+{
+    return other != link && other->state == SMCR_LINK_ACTIVE &&
+           smcr_link_shares_device(link, other, 0) && smcr_link_shares_device(link, other, 1);
+}
+
+/* No two links of a group join the same two devices (R-2.2.1-1). The wire shows an accepted ADD
+ * LINK between the devices of another link that lives. */
 static void
 check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
 {
     smcr_doubt_t doubt;
 
     for (smcr_link_t *other = link->lgr->all_links; other; other = smcr_link_older(other)) {
-        if (other == link || other->state != SMCR_LINK_ACTIVE ||
-            !smcr_link_shares_device(link, other, 0) || !smcr_link_shares_device(link, other, 1))
+        if (!is_parallel(link, other))
             continue;
         doubt = doubt_alive(arrival, other);
         smcr_breach(arrival, SMCR_EVENT_link_parallel, doubt,
@@ -302,16 +420,16 @@ check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
     }
 }
 
-/* Whether the link is no longer merely accepted, or is on its way out. */
+/* Whether the accepted link is confirmed, rejected or in use by now, or is about to be deleted. */
 SMCR_DOUBT_CLAIM(is_settled, const smcr_link_t *link,
                  link->state != SMCR_LINK_ANNOUNCED || link->lost || link->delete_reason ||
                  smcr_rules_of_link(link)->named)
 
-/* After an acceptance CONFIRM LINK follows on the new link; where that fails, DELETE LINK on the
- * old one. The capture may lack the new link's device, so nobody is blamed. (R-3.5.1.6-6,
- * R-3.5.1.6-7) */
+/* After an accepted ADD LINK, CONFIRM LINK follows on the new link; if this fails, DELETE LINK
+ * follows on the old one (R-3.5.1.6-6, R-3.5.1.6-7). The capture shows neither for SETTLED_IN. It
+ * may not have the device of the new link, so that the item is a NOTE. */
 static void
-await_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
+expect_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {
     smcr_doubt_proof_t claim = {.has_come = is_settled,
                                 .about = link,
@@ -323,48 +441,54 @@ await_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
                 "nor DELETE LINK for it", link->number, SETTLED_IN);
 }
 
-/* Behind its rejection nobody uses the link; see use_rules.c. */
+/* With this response to ADD LINK both sides know that the link is rejected; after that nobody uses
+ * it (use_rules.c). */
 SMCR_RULES_LLC(note_rejection)
 {
     smcr_link_t *link = message->lgr->all_links;
+    uint8_t number = message->llc->u.add_link.link;
 
-    while (link && (link->state != SMCR_LINK_REJECTED ||
-                    link->number != message->llc->u.add_link.link))
+    while (link && (link->state != SMCR_LINK_REJECTED || link->number != number))
         link = smcr_link_older(link);
     if (link && message->rejects && !smcr_rules_of_link(link)->gone.sent)
         smcr_arrival_track(arrival, &smcr_rules_link(arrival, link)->gone);
 }
 
-/* The link that the message offers, or accepts; NULL: none. */
+/* The announced link that the message offers or accepts; NULL: none. */
 static smcr_link_t *
-new_link(const smcr_exchange_message_t *message)
+find_new_link(const smcr_exchange_message_t *message)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
     smcr_link_t *link = smcr_lgr_link(message->lgr, add->link);
     bool rejected = message->response && message->rejects;
 
-    return add->qpn && link && link->state == SMCR_LINK_ANNOUNCED && !rejected ? link : NULL;
+    if (!add->qpn || rejected)
+        return NULL;
+    return link && link->state == SMCR_LINK_ANNOUNCED ? link : NULL;
 }
 
+/* Remembers the MAC address that ADD LINK has for its sender's end of the new link. */
 SMCR_RULES_LLC(note_mac)
 {
-    smcr_link_t *link = new_link(message);
+    smcr_link_t *link = find_new_link(message);
 
     if (link)
-        keep_mac(arrival, &link->qp[message->from->side], message->llc->u.add_link.mac);
+        note_mac_of_qp(arrival, &link->qp[message->from->side], message->llc->u.add_link.mac);
 }
 
+/* The rules of an accepted link above. */
 SMCR_RULES_LLC(check_accepted)
 {
-    smcr_link_t *link = new_link(message);
+    smcr_link_t *link = find_new_link(message);
 
     if (!link)
         return;
     check_devices(arrival, link);
     if (arrival->record->answers)
-        await_confirmation(arrival, link);
+        expect_confirmation(arrival, link);
 }
 
+/* A link is in use when CONFIRM RKEY announces an RMB for it. */
 SMCR_RULES_LLC(note_named)
 {
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {

@@ -1,6 +1,8 @@
 /* The checks of LLC messages, what those of this room share, and what they remember of links, link
- * groups and RMBs, beside what the model keeps of them: it is made when there is something to
- * remember, and lives as long as the capture file.
+ * groups and RMBs, beside what the model keeps of them. The memory is allocated when there is
+ * something to remember, and lives as long as the capture file.
+ *
+ * Times are nanoseconds since the epoch, 0: not yet. An array of two is by side of the link group.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,68 +17,73 @@
 
 /* Faults in ADD LINK or CONFIRM LINK that the receiver must refuse. */
 typedef enum {
-    SMCR_RULES_FAULT_PARALLEL = 1, /* joins the same two devices as another link */
+    SMCR_RULES_FAULT_PARALLEL = 1, /* the link joins the same two devices as another link */
     SMCR_RULES_FAULT_MISMATCH = 2, /* CONFIRM LINK says something else than was announced */
 } smcr_rules_fault_t;
 
-/* What the owner of a queue pair has told of it. */
+/* What the owner of a queue pair has announced of it. */
 typedef struct {
-    uint32_t user_id; /* of the link, as its CONFIRM LINK says; 0: not known */
-    bool has_mac;
-    uint8_t mac[SMCR_WIRE_MAC_LENGTH];
+    uint32_t user_id; /* of the link, as the owner's CONFIRM LINK says; 0: not known */
+    bool has_mac;     /* `mac` is known */
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* MAC address of the device; only with `has_mac` */
 } smcr_rules_qp_t;
 
-/* Of a link. Times are nanoseconds since the epoch; 0: not yet. */
+/* Of a link. */
 typedef struct smcr_rules_links_link {
-    uint64_t confirmed; /* its CONFIRM LINK response came */
-    uint64_t unwanted;  /* the client has asked to delete it */
-    smcr_link_sent_message_t gone; /* with this message its last user has let go of it */
-    const smcr_exchange_request_t *waits[2]; /* by side: the first request over the link that has
-                                                no answer */
-    smcr_rules_qp_t qp[2]; /* by side */
-    uint8_t faults;        /* of what was told of it: bits of smcr_rules_fault_t */
-    bool named;            /* an RMB was announced for it: it is in use */
-    bool was_active;       /* when it was deleted */
+    uint64_t confirmed; /* when the response to its CONFIRM LINK came */
+    uint64_t unwanted;  /* when the client asked to delete it */
+    smcr_link_sent_message_t gone; /* the message with which the last side has stopped to use it;
+                                      zeros: none so far */
+    const smcr_exchange_request_t *waits[2]; /* by requester: the first request over the link that
+                                                has no response; NULL: none */
+    smcr_rules_qp_t qp[2]; /* its ends */
+    uint8_t faults;        /* in the messages about it: bits of smcr_rules_fault_t; 0: none */
+    bool named;            /* CONFIRM RKEY has announced an RMB for it: it is in use */
+    bool was_active;       /* it was active when the server deleted it; only after that */
 } smcr_rules_link_t;
 
-/* How far a side is in telling RTokens that need several messages. */
+/* How far a side is in announcing RTokens that need several messages. */
 typedef struct {
-    smcr_point_t last; /* message so far; none: it has sent none */
-    uint8_t left;      /* RTokens that were left then, those of that message included */
-    bool continues;    /* that was a continuation */
+    smcr_point_t last; /* the last message of the list, in its flow; its queue pair is NULL: the
+                          side has sent none */
+    uint8_t left;      /* RTokens left in that message, with those that it has itself */
+    bool continues;    /* that message is a continuation */
 } smcr_rules_countdown_t;
 
-/* What the server is changing in the group. */
+/* What the server is changing in the link group. */
 typedef struct {
-    uint64_t adds, deletes; /* its open request, nanoseconds since the epoch; 0: there is none */
-    smcr_link_t *on;       /* that carries ADD LINK; NULL: it adds none */
-    uint8_t number;        /* of the new link */
-    smcr_rules_countdown_t countdown[2]; /* by side: ADD LINK CONTINUATION */
+    uint64_t adds;    /* time of its open ADD LINK request; 0: none is open */
+    uint64_t deletes; /* time of its open DELETE LINK request; 0: none is open */
+    smcr_link_t *on;  /* link that carries ADD LINK; NULL: the server adds none */
+    uint8_t number;   /* of the new link; only with `on` */
+    smcr_rules_countdown_t countdown[2]; /* of ADD LINK CONTINUATION */
 } smcr_rules_change_t;
 
 /* Byte orders of lengths in LLC messages of version 2. */
 enum smcr_rules_order { SMCR_RULES_ORDER_LITTLE = 1, SMCR_RULES_ORDER_BIG };
 
-/* Of a link group. Times as above. */
+/* Of a link group. */
 typedef struct smcr_rules_links_lgr {
-    smcr_rules_change_t change;
-    smcr_exchange_request_t *adding; /* ADD LINK, until the link is confirmed; NULL: none */
-    const smcr_link_t *second; /* that the first ADD LINK offers; NULL: there has been none */
-    uint64_t second_asked, second_over; /* it came, and its end */
-    smcr_rules_countdown_t confirms[2]; /* by side: CONFIRM RKEY and its continuations */
-    uint32_t confirm_count[2];          /* by side: CONFIRM RKEY requests */
-    uint32_t unknown[2];   /* by side: the last RKey of its DELETE RKEY that nobody has announced */
-    bool has_unknown[2];
-    uint8_t max_links[2];  /* by side: as its CONFIRM LINK says; 0: it has said none */
-    uint8_t order[2];      /* by side: of lengths in LLC, enum smcr_rules_order; 0: not known */
-    uint16_t vlan;         /* of the first CLC message that has one; 0: none has */
-    bool has_data;         /* somebody has written data */
-    bool rmb_is_new;       /* that the CLC message names which is being learned */
+    smcr_rules_change_t change;        /* of the server */
+    smcr_exchange_request_t *adding;   /* ADD LINK, until its link is confirmed; NULL: none */
+    const smcr_link_t *second;         /* link that the first ADD LINK offers; NULL: none came */
+    uint64_t second_asked;             /* when that offer came */
+    uint64_t second_over;              /* when its attempt was over */
+    smcr_rules_countdown_t confirms[2]; /* of CONFIRM RKEY and its continuations */
+    uint32_t confirm_count[2]; /* number of CONFIRM RKEY requests */
+    uint32_t unknown[2];    /* last RKey of the DELETE RKEY request that was never announced; only
+                               with `has_unknown` */
+    bool has_unknown[2];    /* the last DELETE RKEY request has such an RKey */
+    uint8_t max_links[2];   /* most links, as CONFIRM LINK says; 0: not known */
+    uint8_t order[2];       /* byte order of lengths in LLC, enum smcr_rules_order; 0: not known */
+    uint16_t vlan;          /* of the first CLC message that has a tag; 0: none has */
+    bool has_data;          /* an RDMA WRITE has flowed */
+    bool rmb_is_new;        /* the RMB of the CLC message that is being learned is new */
 } smcr_rules_links_t;
 
-/* Of an exchange that may have run beside another one: since when it is over. */
+/* Of an exchange that may have run beside another one. */
 typedef struct smcr_rules_links_exchange {
-    uint64_t over;
+    uint64_t over; /* when it was over */
 } smcr_rules_open_t;
 
 SMCR_RULES_KEPT(link, smcr_link_t, owner->rules)
@@ -84,7 +91,8 @@ SMCR_RULES_KEPT(links, smcr_lgr_t, owner->links_rules)
 
 /* ---- checks ---- */
 
-/* What a check is given: its definition begins with SMCR_RULES_LLC(check). */
+/* Declares a check of LLC messages; its definition begins with SMCR_RULES_LLC(check). `message` is
+ * the message, its link, group, sender (`from`) and receiver (`to`). */
 #define SMCR_RULES_LLC(check) \
     void smcr_rules_##check(G_GNUC_UNUSED const smcr_arrival_t *arrival, \
                             G_GNUC_UNUSED const smcr_exchange_message_t *message)
@@ -93,29 +101,33 @@ SMCR_RULES_KEPT(links, smcr_lgr_t, owner->links_rules)
 
 /* ---- links ---- */
 
-/* The maximum of links that both sides have agreed on; UINT_MAX: it is not known. */
+/* Returns the maximum of links that both sides have agreed on in CONFIRM LINK (RFC 7609 2.2.2), the
+ * smaller one of both; UINT_MAX: the server's is not known. */
 unsigned smcr_rules_maximum(const smcr_lgr_t *lgr);
 
-/* A response to CONFIRM LINK has confirmed a link. */
+/* Checks the limits of links (2.2.1, 2.2.2). A response to CONFIRM LINK has just confirmed the link
+ * of the packet. */
 void smcr_rules_count(const smcr_arrival_t *arrival);
 
-/* The client asks for a link, by ADD LINK. */
+/* Checks the same limits where the client asks for a link by ADD LINK. `wish` is its message. */
 void smcr_rules_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish);
 
-/* Asked by smcr_rules_use(): the sender of a WRITE or a CDC message may wait for a response. */
+/* Checks whether the sender of a WRITE or a CDC message waits for a response that is overdue
+ * (4.5.3, C.7). smcr_rules_use() calls it. */
 void smcr_rules_waits(const smcr_arrival_t *arrival);
 
 /* ---- RMBs in use (RFC 7609 2.1, 3.5.2, 3.5.3, A.2.3) ---- */
 
-/* A connection that is open for sure, and has an element of the RMB; NULL: there is none.
- * Its owner has used it where it has sent a CDC message (smcr_doubt_use()). */
+/* Returns a connection that is certainly open and has an element of the RMB; NULL: there is none.
+ * Its owner has shown the use if it has sent a CDC message (smcr_doubt_use()). */
 const smcr_conn_t *smcr_rules_rmb_user(const smcr_rmb_t *rmb);
 
-/* The message that arrives gives the RKey of the entry to another RMB. `added`: as in
- * smcr_doubt_later_adding(). */
+/* Checks whether the message of `arrival` gives an RKey in use to another RMB. `entry` is what the
+ * RKey names so far. `added` is a link being added that has no traffic yet; NULL: none. */
 void smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
                        const smcr_link_t *added);
 
-/* The owner of `qp` announces an RMB there, which is learned later. Returns whether it is new. */
+/* Checks the announcement of an RMB by the owner of the queue pair `qp`, before it is learned.
+ * `rkey` and `va` are numbers in the host's byte order. Returns whether the RMB is new there. */
 bool smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
                         uint64_t va);

@@ -1,5 +1,5 @@
-/* What LLC messages may say: links of a group, keys of RMBs on all of them; on which link a list of
- * RTokens goes on, for which link, and how many are left.
+/* What LLC messages may say: their sender, version and byte order; keys of RMBs on all links of the
+ * group; how a list of RTokens continues, on which link and for which (RFC 7609 3.5.5, A.3).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,36 +7,54 @@
 #include "links_checks.h"
 
 #define NUMBERS 256 /* of links: one byte */
-#define ADD_ROOM 2U /* RTokens of one continuation of ADD LINK; */
-#define CONFIRM_ROOM 3U /* and of CONFIRM RKEY */
-#define GONE_WAIT UINT64_C(2000000000) /* ns within which Linux tells of a link that is gone */
+#define ADD_ROOM 2U     /* RTokens that one ADD LINK CONTINUATION has room for */
+#define CONFIRM_ROOM 3U /* RTokens that one CONFIRM RKEY CONTINUATION has room for */
+#define GONE_WAIT UINT64_C(2000000000) /* ns within which Linux reports a link that is gone */
 
 /* ---- who may send it ---- */
 
-/* The server begins CONFIRM LINK, and offers links; a client that wants one names no queue pair, or
- * asks by REQUEST ADD LINK, as no server does. (R-3.5.1.5-1, R-A.3.2-3,
- * R-A.3.3-1, R-V2LLC-11) */
+/* What is wrong with a request of the client; NULL: a client may send it. A client that wants a
+ * link sends ADD LINK without a queue pair number. */
+static const char *
+find_wrong_of_client(const smcr_exchange_message_t *message)
+{
+    switch (message->type) {
+    case SMCR_LLC_ADD_LINK_CONT:
+        return "Only the server begins ADD LINK CONTINUATION";
+    case SMCR_LLC_CONFIRM_LINK:
+        return "Only the server begins CONFIRM LINK";
+    case SMCR_LLC_ADD_LINK:
+        return message->llc->u.add_link.qpn != 0 ? "Only the server may offer a link" : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* The same of the server: it never asks for a link. */
+static const char *
+find_wrong_of_server(const smcr_exchange_message_t *message)
+{
+    return message->type == SMCR_LLC_REQ_ADD_LINK ? "Only the client asks for a link" : NULL;
+}
+
+/* The server begins CONFIRM LINK and ADD LINK CONTINUATION, and offers links (R-3.5.1.5-1,
+ * R-A.3.2-3, R-A.3.3-1). The client asks for a link by REQUEST ADD LINK, which no server sends
+ * (R-V2LLC-11). The wire shows a request of the wrong side. A message that has no response flag,
+ * though it is a response, counts as a request here. */
 SMCR_RULES_LLC(check_sender)
 {
     bool by_client = message->lgr->server == message->to->side;
-    const char *wrong = NULL;
 
-    if (message->response && !message->llc->lacks_flag)
+    if (!message->lgr->from_start || (message->response && !message->llc->lacks_flag))
         return;
-    if (by_client && message->type == SMCR_LLC_ADD_LINK_CONT)
-        wrong = "Only the server begins ADD LINK CONTINUATION";
-    else if (by_client && message->type == SMCR_LLC_CONFIRM_LINK)
-        wrong = "Only the server begins CONFIRM LINK";
-    else if (by_client && message->type == SMCR_LLC_ADD_LINK && message->llc->u.add_link.qpn != 0)
-        wrong = "Only the server may offer a link";
-    else if (!by_client && message->type == SMCR_LLC_REQ_ADD_LINK)
-        wrong = "Only the client asks for a link";
-    if (wrong && message->lgr->from_start)
+    const char *wrong = by_client ? find_wrong_of_client(message) : find_wrong_of_server(message);
+    if (wrong)
         smcr_breach(arrival, SMCR_EVENT_llc_wrong_sender, smcr_doubt_message(arrival), "%s", wrong);
 }
 
-/* The server answers a client's DELETE LINK by one of its own. Its response says but one thing:
- * that there is no such link. (R-3.5.5.1.4-3) */
+/* The server answers a client's DELETE LINK by a DELETE LINK request of its own, not by a response
+ * (R-3.5.5.1.4-3). The wire shows a response of the server. One response is right for a server:
+ * the one whose reason says that there is no such link or group. */
 SMCR_RULES_LLC(check_deleter)
 {
     if (message->lgr->from_start && message->by_server &&
@@ -47,25 +65,35 @@ SMCR_RULES_LLC(check_deleter)
 
 /* ---- what both sides have agreed on ---- */
 
-/* A group has the LLC messages of its version. (R-V2LLC-3) */
+/* A link group has the LLC messages of its version (R-V2LLC-3). The wire shows a message whose
+ * type is of the other version. Excused are groups whose first contact is not captured, and queue
+ * pairs of a deleted link, which may belong to another group by now. */
 SMCR_RULES_LLC(check_version)
 {
     const smcr_lgr_t *lgr = message->lgr;
     bool v2 = (message->llc->type & SMCR_LLC_TYPE_V2) != 0;
     bool known = lgr->from_start && lgr->version && !message->link->deleted_frame;
 
-    if (known && v2 != (lgr->version == 2)) /* else the queue pairs may be another group's */
+    if (known && v2 != (lgr->version == 2))
         smcr_breach(arrival, SMCR_EVENT_llc_wrong_version, smcr_doubt_message(arrival),
                     "The message is of version %u, but the link group of version %u", v2 ? 2 : 1,
                     lgr->version);
 }
 
-/* A host has one byte order. (R-V2LLC-2) */
+/* The byte order of the length in the message, enum smcr_rules_order; 0: it shows none. */
+static uint8_t
+order_of_length(const smcr_llc_t *llc)
+{
+    if (llc->little_endian)
+        return SMCR_RULES_ORDER_LITTLE;
+    return llc->big_endian ? SMCR_RULES_ORDER_BIG : 0;
+}
+
+/* A host has one byte order (R-V2LLC-2). The wire shows a length in the other order than that of
+ * an earlier message of this side. It does no harm. */
 SMCR_RULES_LLC(check_order)
 {
-    uint8_t now = message->llc->little_endian ? SMCR_RULES_ORDER_LITTLE
-                  : message->llc->big_endian  ? SMCR_RULES_ORDER_BIG
-                                              : 0;
+    uint8_t now = order_of_length(message->llc);
 
     if (!now)
         return;
@@ -77,42 +105,72 @@ SMCR_RULES_LLC(check_order)
     *before = now;
 }
 
-/* CONFIRM LINK repeats what CLC agreed on; a response may leave links to the server (R-V2LLC-10) */
+/* Whether the message has the maxima of connections and links that CLC has agreed on. A response
+ * may have 0 links: it accepts the server's maximum. */
+static bool
+has_agreed_limits(const smcr_exchange_message_t *message, const smcr_rules_terms_t *terms)
+{
+    const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
+    bool accepts_server = message->response && confirm->max_links == 0;
+
+    return confirm->max_conns == terms->max_conns &&
+           (accepts_server || confirm->max_links == terms->max_links);
+}
+
+/* CONFIRM LINK of version 2 repeats the maxima of connections and links that CLC has agreed on
+ * (R-V2LLC-10). The wire shows other numbers. Excused are groups whose first contact is not
+ * captured, and peers of a release that has no maxima. */
 SMCR_RULES_LLC(check_limits)
 {
     const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
     const smcr_rules_terms_t *terms = &smcr_rules_of_lgr(message->lgr)->terms;
-    bool leaves = message->response && confirm->max_links == 0;
+    bool agreed = message->lgr->from_start && terms->release;
 
-    if (message->llc->type != SMCR_LLC_CONFIRM_LINK_V2 || !message->lgr->from_start ||
-        !terms->release ||
-        (confirm->max_conns == terms->max_conns &&
-         (leaves || confirm->max_links == terms->max_links)))
+    if (message->llc->type != SMCR_LLC_CONFIRM_LINK_V2 || !agreed ||
+        has_agreed_limits(message, terms))
         return;
     smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
                 "The message has most connections %u and links %u, but CLC agreed on %u and %u",
                 confirm->max_conns, confirm->max_links, terms->max_conns, terms->max_links);
 }
 
-/* When were the messages sent that begin the first link and offer the second, and acknowledged? */
+/* The step of the first contact that the message is: the response to CONFIRM LINK, or the offer of
+ * the second link after that, or the answer to the offer. SMCR_RULES_SET_UP_STEPS: it is none. A
+ * client's ADD LINK request is a wish, which binds nobody. */
+static unsigned
+step_of_set_up(const smcr_exchange_message_t *message)
+{
+    const smcr_lgr_t *lgr = message->lgr;
+    bool of_client = lgr->server == message->to->side;
+
+    if (message->type == SMCR_LLC_CONFIRM_LINK && message->response)
+        return SMCR_RULES_SET_UP_CONFIRMED;
+    if (message->type != SMCR_LLC_ADD_LINK ||
+        !smcr_rules_of_lgr(lgr)->set_up[SMCR_RULES_SET_UP_CONFIRMED].sent)
+        return SMCR_RULES_SET_UP_STEPS;
+    if (message->response)
+        return SMCR_RULES_SET_UP_ANSWERED;
+    return of_client ? SMCR_RULES_SET_UP_STEPS : SMCR_RULES_SET_UP_OFFERED;
+}
+
+/* Remembers when the messages of a first contact were sent and acknowledged: a Decline must not
+ * follow them (tcp_rules.c). */
 SMCR_RULES_LLC(note_set_up)
 {
     smcr_lgr_t *lgr = message->lgr;
-    bool confirms = message->type == SMCR_LLC_CONFIRM_LINK && message->response;
-    bool wish = !message->response && lgr->server == message->to->side; /* it binds nobody */
-    bool offers = message->type == SMCR_LLC_ADD_LINK && !wish &&
-                  smcr_rules_of_lgr(lgr)->set_up[SMCR_RULES_SET_UP_CONFIRMED].sent;
-    unsigned step = confirms            ? SMCR_RULES_SET_UP_CONFIRMED
-                    : message->response ? SMCR_RULES_SET_UP_ANSWERED
-                                        : SMCR_RULES_SET_UP_OFFERED;
+    unsigned step = step_of_set_up(message);
 
-    if (lgr->from_start && (confirms || offers) && !smcr_rules_of_lgr(lgr)->set_up[step].sent)
+    if (step == SMCR_RULES_SET_UP_STEPS || !lgr->from_start)
+        return;
+    if (!smcr_rules_of_lgr(lgr)->set_up[step].sent)
         smcr_arrival_track(arrival, &smcr_rules_lgr(arrival, lgr)->set_up[step]);
 }
 
 /* ---- keys ---- */
 
-/* Marks the links that the message names. Returns one that it names twice; -1: none. */
+/* Marks in `named`, by link number, the link that carries the message and those for which the
+ * message has RTokens. Returns the number of a link that it names twice; -1: it names none twice.
+ */
 static int
 mark_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool named[NUMBERS])
 {
@@ -129,36 +187,48 @@ mark_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool named[NUMB
     return twice;
 }
 
-/* The one active link that is not named; NULL: none. One that was called lost may be left out. */
+/* Whether CONFIRM RKEY must name the link: it is active and has a number, and nobody has called it
+ * lost. */
+static bool
+needs_rtoken(const smcr_link_t *link)
+{
+    return link->state == SMCR_LINK_ACTIVE && link->has_number && !link->lost;
+}
+
+/* An active link of the group that is not marked in `named`; NULL: all are. */
 static const smcr_link_t *
-find_missing(const smcr_lgr_t *lgr, const bool named[NUMBERS])
+find_unnamed(const smcr_lgr_t *lgr, const bool named[NUMBERS])
 {
     const smcr_link_t *link = lgr->all_links;
 
-    while (link && (link->state != SMCR_LINK_ACTIVE || !link->has_number || link->lost ||
-                    named[link->number]))
+    while (link && (!needs_rtoken(link) || named[link->number]))
         link = smcr_link_older(link);
     return link;
 }
 
+/* Whether the event at `time` (nanoseconds since the epoch; 0: not yet) came by the deadline. */
 static bool
-is_told(uint64_t time, const smcr_doubt_proof_t *claim)
+came_in_time(uint64_t time, const smcr_doubt_proof_t *claim)
 {
     return time && time <= claim->deadline;
 }
 
-/* Whether the link goes at about that time: its end knows that first (smcr_link_down_cond()). */
+/* Whether the link of the claim goes at about that time: its client asks to delete it, or its
+ * deletion is agreed on. A host knows of a failed link before the wire shows it
+ * (smcr_link_down_cond()). */
 static bool
-is_going(const smcr_doubt_proof_t *claim)
+is_ending(const smcr_doubt_proof_t *claim)
 {
     const smcr_rules_link_t *memory = smcr_rules_of_link(claim->about);
 
-    return is_told(memory->unwanted, claim) || is_told(memory->gone.sent, claim);
+    return came_in_time(memory->unwanted, claim) || came_in_time(memory->gone.sent, claim);
 }
 
-/* CONFIRM RKEY announces an RMB for all links of the group, each once, but for the one that carries
- * it. A side may be about to have the missing one deleted, so what comes next counts. What is left
- * for continuations is not judged. (R-3.5.5.2-1, R-A.3.5-6) */
+/* CONFIRM RKEY announces an RMB for all links of the group, each once, except for the link that
+ * carries it (R-3.5.5.2-1, R-A.3.5-6). The wire shows two RTokens for one link, or none for an
+ * active link. A side may be about to have the missing link deleted: the rule is broken when no
+ * such request follows within GONE_WAIT. A message whose list goes on in continuations is not
+ * judged. */
 SMCR_RULES_LLC(check_all_links)
 {
     const smcr_llc_t *llc = message->llc;
@@ -169,12 +239,12 @@ SMCR_RULES_LLC(check_all_links)
     if (twice >= 0)
         smcr_breach(arrival, SMCR_EVENT_rkey_link_twice, smcr_doubt_message(arrival),
                     "The message has two RKeys for link %d", twice);
-    const smcr_link_t *missing = find_missing(lgr, named);
+    const smcr_link_t *missing = find_unnamed(lgr, named);
     if (!missing || lgr->server == SMCR_LGR_SIDE_UNKNOWN ||
         llc->u.confirm_rkey.other_links != llc->rtoken_count)
         return;
     smcr_doubt_proof_t claim = {
-        .has_come = is_going, .about = missing, .deadline = arrival->when.time + GONE_WAIT};
+        .has_come = is_ending, .about = missing, .deadline = arrival->when.time + GONE_WAIT};
     smcr_breach(arrival, SMCR_EVENT_rkey_link_missing,
                 smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
                 "The message has no RToken for link %u", missing->number);
@@ -182,9 +252,10 @@ SMCR_RULES_LLC(check_all_links)
 
 /* ---- lists that go on in continuations ---- */
 
-/* The message is the last one of its sender's list so far. */
+/* The state of a sender's list of RTokens after this message: `left` RTokens are left, and
+ * `continues` is whether this message is a continuation. */
 static smcr_rules_countdown_t
-now(const smcr_exchange_message_t *message, unsigned left, bool continues)
+countdown_at(const smcr_exchange_message_t *message, unsigned left, bool continues)
 {
     smcr_point_t at = smcr_point_at(message->arrival->qp, message->arrival->psn);
 
@@ -193,12 +264,23 @@ now(const smcr_exchange_message_t *message, unsigned left, bool continues)
 
 /* ---- what the server changes ---- */
 
+/* What the server is changing in the group of the message. */
 static smcr_rules_change_t *
 change_of(const smcr_exchange_message_t *message)
 {
     return &smcr_rules_links(message->arrival, message->lgr)->change;
 }
 
+/* Whether the response rejects the link that the server is adding. */
+static bool
+rejects_new_link(const smcr_exchange_message_t *message, const smcr_rules_change_t *change)
+{
+    return message->response && message->llc->flags & SMCR_LLC_FLAG_REJECTED &&
+           message->llc->u.add_link.link == change->number;
+}
+
+/* Remembers that the server adds a link. A rejection ends this. After another response the list of
+ * RTokens of its sender begins. */
 SMCR_RULES_LLC(note_adding)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
@@ -208,13 +290,13 @@ SMCR_RULES_LLC(note_adding)
         *change = (smcr_rules_change_t){.adds = arrival->when.time,
                                         .deletes = change->deletes,
                                         .on = message->link, .number = add->link};
-    else if (message->response && message->llc->flags & SMCR_LLC_FLAG_REJECTED &&
-             add->link == change->number)
+    else if (rejects_new_link(message, change))
         *change = (smcr_rules_change_t){.deletes = change->deletes};
     else if (message->response)
         change->countdown[message->from->side] = (smcr_rules_countdown_t){.left = 0};
 }
 
+/* Remembers since when the server has an open DELETE LINK request. */
 SMCR_RULES_LLC(note_deleting)
 {
     if (message->response)
@@ -223,28 +305,47 @@ SMCR_RULES_LLC(note_deleting)
         change_of(message)->deletes = arrival->when.time;
 }
 
-/* Before the server confirms the link, both sides have told all. (R-A.3.3-1) */
+/* The side has announced more RTokens for the new link than fit into the messages that it has
+ * sent. */
+static void
+check_told_by(const smcr_exchange_message_t *message, int side)
+{
+    const smcr_arrival_t *arrival = message->arrival;
+    const smcr_rules_change_t *change = change_of(message);
+    const smcr_rules_countdown_t *countdown = &change->countdown[side];
+
+    if (countdown->left <= ADD_ROOM)
+        return;
+    smcr_breach(arrival, SMCR_EVENT_rkey_count,
+                smcr_doubt_or(
+                    smcr_doubt_link(arrival, change->on),
+                    smcr_doubt_next(arrival, &countdown->last, (smcr_doubt_proof_t){0})),
+                "The %s has not told all its RTokens for link %u yet",
+                side == message->lgr->server ? "server" : "client", change->number);
+}
+
+/* Both sides tell all RTokens for a new link before the server confirms it (R-A.3.3-1). The wire
+ * shows CONFIRM LINK while the last continuation of a side has more RTokens left than one message
+ * has room for. The next message of that side shows whether the capture misses a continuation. */
 SMCR_RULES_LLC(check_told)
 {
     smcr_rules_change_t *change = change_of(message);
 
     if (!change->on || change->number != message->llc->u.confirm_link.link)
         return;
-    for (int side = 0; side < 2 && !message->response && message->by_server; side++)
-        if (change->countdown[side].left > ADD_ROOM)
-            smcr_breach(arrival, SMCR_EVENT_rkey_count,
-                        smcr_doubt_or(smcr_doubt_link(arrival, change->on),
-                                      smcr_doubt_next(arrival, &change->countdown[side].last,
-                                                      (smcr_doubt_proof_t){0})),
-                        "The %s has not told all its RTokens for link %u yet",
-                        side == message->lgr->server ? "server" : "client", change->number);
+    if (!message->response && message->by_server) {
+        check_told_by(message, 0);
+        check_told_by(message, 1);
+    }
     if (message->response)
         *change = (smcr_rules_change_t){.deletes = change->deletes};
 }
 
 /* ---- ADD LINK CONTINUATION ---- */
 
-/* It is about the new link, and flows where ADD LINK did. (R-A.3.3-4, R-3.5.5.2.3-1) */
+/* ADD LINK CONTINUATION is about the link that is being added, and flows over the link that has
+ * carried ADD LINK (R-A.3.3-4, R-3.5.5.2.3-1). The wire shows a continuation without a link being
+ * added, one with another link number, or one on another link. */
 static void
 check_new_link(const smcr_exchange_message_t *message)
 {
@@ -268,10 +369,14 @@ check_new_link(const smcr_exchange_message_t *message)
                     message->link->number, change->on->number);
 }
 
-/* The number of RTokens that are left counts down by two. Linux counts connections: it ends early
- * where it has fewer RMBs. Returns how many are left, as far as that is believed. (R-A.3.3-2) */
+/* The number of RTokens that are left counts down by two with each ADD LINK CONTINUATION
+ * (R-A.3.3-2). The wire shows another number. Linux counts connections instead of RMBs, and ends
+ * early where it has fewer RMBs; this has an item of its own. Returns how many are left, at most
+ * as many as were due.
+ *
+ * Example: 5, 3, 1 is right; 5, 4 breaks the rule. */
 static unsigned
-check_pairs(const smcr_exchange_message_t *message, const smcr_rules_countdown_t *countdown)
+check_pairs_left(const smcr_exchange_message_t *message, const smcr_rules_countdown_t *countdown)
 {
     unsigned left = message->llc->u.add_link_cont.rtokens_left;
     unsigned due = countdown->left > ADD_ROOM ? countdown->left - ADD_ROOM : 0U;
@@ -289,6 +394,7 @@ check_pairs(const smcr_exchange_message_t *message, const smcr_rules_countdown_t
     return MIN(left, due);
 }
 
+/* The two rules above, for ADD LINK CONTINUATION. Only a request of the server shows the link. */
 SMCR_RULES_LLC(check_pairs)
 {
     smcr_rules_change_t *change = change_of(message);
@@ -298,29 +404,32 @@ SMCR_RULES_LLC(check_pairs)
         check_new_link(message);
     if (change->on != message->link || change->number != message->llc->u.add_link_cont.link)
         return;
-    unsigned left = countdown->last.qp ? check_pairs(message, countdown)
+    unsigned left = countdown->last.qp ? check_pairs_left(message, countdown)
                                        : message->llc->u.add_link_cont.rtokens_left;
-    *countdown = now(message, left, true);
+    *countdown = countdown_at(message, left, true);
 }
 
 /* ---- CONFIRM RKEY ---- */
 
+/* The list of RTokens that `sender` announces by CONFIRM RKEY and its continuations. */
 static smcr_rules_countdown_t *
 confirms_of(const smcr_exchange_message_t *message, const smcr_qp_t *sender)
 {
     return &smcr_rules_links(message->arrival, message->lgr)->confirms[sender->side];
 }
 
-/* Whether a continuation has to follow. CONFIRM RKEY has room for two RTokens, but A.3.5 calls for
- * one behind more than three: three may come with or without. */
+/* Whether a continuation has to follow. CONFIRM RKEY has room for two RTokens, but A.3.5 asks for
+ * a continuation only after more than three: a third one may come with a continuation or without.
+ */
 static bool
 is_unfinished(const smcr_rules_countdown_t *countdown)
 {
     return countdown->left > CONFIRM_ROOM;
 }
 
-/* What does not fit into the message comes in continuations, before the next RMB. After a negative
- * response all begins anew. (R-A.3.5-4) */
+/* RTokens that do not fit into CONFIRM RKEY come in continuations, before the next CONFIRM RKEY
+ * (R-A.3.5-4). The wire shows a CONFIRM RKEY while continuations of the one before are missing.
+ * After a negative response the list begins anew (note_refusal). */
 SMCR_RULES_LLC(check_unfinished)
 {
     smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
@@ -330,12 +439,13 @@ SMCR_RULES_LLC(check_unfinished)
                     "The message before has announced more RTokens, which are missing");
     unsigned others = message->llc->u.confirm_rkey.other_links;
     bool counts = others < SMCR_WIRE_LINKS_MAX && !(message->llc->type & SMCR_LLC_TYPE_V2);
-    *countdown = now(message, counts ? others : 0, false);
+    *countdown = countdown_at(message, counts ? others : 0, false);
 }
 
-/* How many RTokens may be left in a continuation of what was told so far. */
+/* Whether a continuation may have `left` RTokens left. The first one counts down by two, the room
+ * of CONFIRM RKEY, or by three; each further one by three. */
 static bool
-is_due(const smcr_rules_countdown_t *countdown, unsigned left)
+is_next_count(const smcr_rules_countdown_t *countdown, unsigned left)
 {
     if (countdown->continues)
         return is_unfinished(countdown) && left + CONFIRM_ROOM == countdown->left;
@@ -343,7 +453,9 @@ is_due(const smcr_rules_countdown_t *countdown, unsigned left)
            (left + 2 == countdown->left || left + CONFIRM_ROOM == countdown->left);
 }
 
-/* It follows CONFIRM RKEY, and counts down by three. (R-A.3.6-1) */
+/* CONFIRM RKEY CONTINUATION follows CONFIRM RKEY, and the number of RTokens left counts down by
+ * three (R-A.3.6-1). The wire shows a continuation of a side that has sent no CONFIRM RKEY, or
+ * another number. */
 SMCR_RULES_LLC(check_countdown)
 {
     smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
@@ -354,12 +466,13 @@ SMCR_RULES_LLC(check_countdown)
             arrival, SMCR_EVENT_rkey_count,
             smcr_doubt_later(arrival, message->lgr, message->from->side, (smcr_doubt_proof_t){0}),
             "The message follows no CONFIRM RKEY");
-    else if (countdown->last.qp == arrival->qp && !is_due(countdown, left))
+    else if (countdown->last.qp == arrival->qp && !is_next_count(countdown, left))
         smcr_breach(arrival, SMCR_EVENT_rkey_count, smcr_doubt_since(arrival, &countdown->last),
                     "RTokens left: %u, but %u in the message before", left, countdown->left);
-    *countdown = now(message, (uint8_t)left, true);
+    *countdown = countdown_at(message, (uint8_t)left, true);
 }
 
+/* After a negative response the owner of the RMB begins its list anew. */
 SMCR_RULES_LLC(note_refusal)
 {
     if (message->llc->flags & SMCR_LLC_FLAG_NEGATIVE)

@@ -1,13 +1,15 @@
-/* RTokens: told once, for all links; withdrawn when nobody uses them.
+/* RTokens: announced once, for all links, and withdrawn when no connection uses them (RFC 7609
+ * 3.5.5.2, 3.5.5.3, A.3.3, A.3.5, A.3.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "links_checks.h"
 
-#define RETRY_WAIT (5 * SMCR_TIME_SECOND) /* for a CONFIRM RKEY that was refused */
+#define RETRY_WAIT (5 * SMCR_TIME_SECOND)  /* for CONFIRM RKEY after a negative response */
 #define CHANGE_WAIT (2 * SMCR_TIME_SECOND) /* after which Linux gives a change of links up */
 
+/* Whether the response to CONFIRM RKEY or DELETE RKEY refuses. */
 static bool
 is_negative(const smcr_exchange_message_t *message)
 {
@@ -16,9 +18,9 @@ is_negative(const smcr_exchange_message_t *message)
 
 /* ---- CONFIRM RKEY ---- */
 
-/* Whether all links of the group have a number, but none has, or had, this one. */
+/* Whether all links that the group has had have a known number, and none has this one. */
 static bool
-is_no_link(const smcr_lgr_t *lgr, uint8_t number)
+is_unknown_number(const smcr_lgr_t *lgr, uint8_t number)
 {
     const smcr_link_t *link = lgr->all_links;
 
@@ -27,17 +29,19 @@ is_no_link(const smcr_lgr_t *lgr, uint8_t number)
     return !link;
 }
 
-SMCR_DOUBT_CLAIM(link_has_come, const smcr_lgr_t *lgr, !is_no_link(lgr, (uint8_t)claim->key))
+/* Whether a link with the number of the claim has come, later in the capture. */
+SMCR_DOUBT_CLAIM(link_has_come, const smcr_lgr_t *lgr, !is_unknown_number(lgr, (uint8_t)claim->key))
 
-/* The list names links of the group. 0 is in places that are not used, where the count is wrong.
- * What is doubtful is a notice of the flow. (R-A.3.5-5) */
+/* The list of CONFIRM RKEY names links of the group (R-A.3.5-5). The wire shows a number that no
+ * link of the group ever had. 0 stands in unused places where the count is wrong. Where the
+ * capture may miss the ADD LINK of the link, the flow gives a NOTE instead. */
 static void
-check_number(const smcr_exchange_message_t *message, uint8_t number)
+check_listed_number(const smcr_exchange_message_t *message, uint8_t number)
 {
     smcr_lgr_t *lgr = message->lgr;
     smcr_doubt_proof_t claim = {.has_come = link_has_come, .about = lgr, .key = number};
 
-    if (!number || lgr->server == SMCR_LGR_SIDE_UNKNOWN || !is_no_link(lgr, number))
+    if (!number || lgr->server == SMCR_LGR_SIDE_UNKNOWN || !is_unknown_number(lgr, number))
         return;
     smcr_doubt_t doubt = smcr_doubt_later(message->arrival, lgr, lgr->server, claim);
     if (!doubt.kind)
@@ -45,31 +49,40 @@ check_number(const smcr_exchange_message_t *message, uint8_t number)
                     "The link group never had a link %u", number);
 }
 
-/* The RTokens are new, too. (R-A.3.5-8) */
+/* What the RToken's RKey names on its link, on the side of the sender; NULL: nothing. */
+static const smcr_rmb_rtoken_t *
+find_named(const smcr_exchange_message_t *message, const smcr_link_t *link, uint32_t rkey)
+{
+    if (!link)
+        return NULL;
+    return smcr_rmb_find(message->arrival->state, &link->qp[message->from->side], rkey);
+}
+
+/* The RKeys for the other links are new, too (R-A.3.5-8). `rmb` is the RMB that the message
+ * announces; NULL: not known. */
 static void
 check_other_links(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
 {
-    smcr_lgr_t *lgr = message->lgr;
-
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
         const smcr_rtoken_t *rtoken = &message->llc->rtokens[i];
-        const smcr_link_t *link = smcr_lgr_link(lgr, rtoken->link);
-        const smcr_rmb_rtoken_t *entry =
-            link ? smcr_rmb_find(message->arrival->state, &link->qp[message->from->side],
-                                 rtoken->rkey) : NULL;
+        const smcr_link_t *link = smcr_lgr_link(message->lgr, rtoken->link);
+        const smcr_rmb_rtoken_t *entry = find_named(message, link, rtoken->rkey);
         if (entry && entry->rmb != rmb)
             smcr_rules_in_use(message->arrival, entry, NULL);
         if (!link)
-            check_number(message, rtoken->link);
+            check_listed_number(message, rtoken->link);
     }
 }
 
+/* The rule above, for CONFIRM RKEY CONTINUATION. */
 SMCR_RULES_LLC(check_further_rtokens)
 {
     check_other_links(message, smcr_evidence_continued(arrival, message->lgr));
 }
 
-/* A confirmed RKey is new. To tell the same again does no harm. (R-A.3.5-8) */
+/* The RKey of CONFIRM RKEY is new (R-A.3.5-8). The wire shows the RKey of an RMB that an open
+ * connection uses. With the same address this announces the RMB once more, which does no harm
+ * (strict). A refused RMB may be announced a second time. */
 SMCR_RULES_LLC(check_rkey)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
@@ -87,6 +100,7 @@ SMCR_RULES_LLC(check_rkey)
         smcr_rules_rmb(arrival, entry->rmb)->refused_frame = 0;
 }
 
+/* Whether the owner has sent another CONFIRM RKEY since, or the group has ended. */
 static bool
 is_retried(const smcr_doubt_proof_t *claim)
 {
@@ -96,8 +110,9 @@ is_retried(const smcr_doubt_proof_t *claim)
     return smcr_rules_of_links(lgr)->confirm_count[owner->side] != claim->key || lgr->ended_frame;
 }
 
-/* After a negative response with retry flag the owner tells its RTokens anew. Linux declines the
- * connection. (R-3.5.5.3-6) */
+/* After a negative response with the retry flag the owner sends its RTokens once more
+ * (R-3.5.5.3-6). The wire shows no CONFIRM RKEY of the owner for RETRY_WAIT. Linux declines the
+ * connection instead, which does no harm. */
 static void
 check_retry(const smcr_exchange_message_t *message)
 {
@@ -114,14 +129,17 @@ check_retry(const smcr_exchange_message_t *message)
                 "(smc_llc_do_confirm_rkey())");
 }
 
-/* Whether the server's request from that time is still open. */
+/* Whether the server's request of that time (nanoseconds since the epoch; 0: none) is still open.
+ */
 static bool
 is_open_still(const smcr_exchange_message_t *message, uint64_t time)
 {
     return time && message->arrival->when.time < time + CHANGE_WAIT;
 }
 
-/* The server refuses what comes while it adds or deletes a link. (R-3.5.5.3-5) */
+/* The server refuses CONFIRM RKEY while it adds or deletes a link (R-3.5.5.3-5). The wire shows
+ * its positive response within CHANGE_WAIT after its own ADD LINK or DELETE LINK, whose exchange
+ * is open. Linux never refuses for this reason, which does no harm. */
 static void
 check_change(const smcr_exchange_message_t *message)
 {
@@ -136,30 +154,50 @@ check_change(const smcr_exchange_message_t *message)
                     "(smc_llc_rmt_conf_rkey())", adds ? "adding" : "deleting");
 }
 
+/* Remembers when CONFIRM RKEY of an RMB was agreed on that CLC has named before (rmb_rules.c). */
+static void
+note_agreed(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry)
+{
+    smcr_rules_rmb_t *kept = entry && entry->rmb->more ? entry->rmb->more->rules : NULL;
+
+    if (kept && !kept->agreed)
+        kept->agreed = arrival->when.time;
+}
+
+/* Remembers that the RMB was refused, unless an open connection uses it: nobody writes to it from
+ * then on (write_rules.c). */
+static void
+note_refused(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry)
+{
+    if (!entry || smcr_rules_rmb_user(entry->rmb))
+        return;
+    smcr_rules_rmb_t *kept = smcr_rules_rmb(arrival, entry->rmb);
+    kept->refused_frame = arrival->when.frame;
+    kept->refused = smcr_point_at(arrival->qp, arrival->psn);
+}
+
+/* The response to CONFIRM RKEY: the two rules above. */
 SMCR_RULES_LLC(check_agreement)
 {
     const smcr_rmb_rtoken_t *entry =
         smcr_rmb_find(arrival->state, message->to, message->llc->u.confirm_rkey.rkey);
 
-    bool is_kept = entry && entry->rmb->more && entry->rmb->more->rules;
-
-    if (is_kept && !is_negative(message) && !entry->rmb->more->rules->agreed)
-        entry->rmb->more->rules->agreed = arrival->when.time;
-    if (entry && is_negative(message) && !smcr_rules_rmb_user(entry->rmb)) {
-        smcr_rules_rmb_t *kept = smcr_rules_rmb(arrival, entry->rmb);
-        kept->refused_frame = arrival->when.frame;
-        kept->refused = smcr_point_at(arrival->qp, arrival->psn);
-    }
-    if (!is_negative(message))
+    if (is_negative(message)) {
+        note_refused(arrival, entry);
+        if (message->llc->flags & SMCR_LLC_FLAG_RETRY)
+            check_retry(message);
+    } else {
+        note_agreed(arrival, entry);
         check_change(message);
-    else if (message->llc->flags & SMCR_LLC_FLAG_RETRY)
-        check_retry(message);
+    }
 }
 
 /* ---- DELETE RKEY ---- */
 
-/* DELETE RKEY names RMBs by what they have been announced with, on the link that carries it.
- * (R-3.5.5.2-2, R-3.5.5.2.2-3) */
+/* DELETE RKEY names RMBs by the RKeys that were announced for the link that carries the message
+ * (R-3.5.5.2-2, R-3.5.5.2.2-3). The wire shows an RKey that was not announced for this link,
+ * perhaps for another one. Where the capture may miss the announcement, the flow gives a NOTE
+ * instead. */
 static void
 check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
 {
@@ -179,9 +217,10 @@ check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
                     "RKey 0x%08x was never announced on this link", rkey);
 }
 
-/* Only an RMB that no connection uses is deleted. (R-3.5.5.2.2-1) */
+/* Only an RMB that no connection uses is deleted (R-3.5.5.2.2-1). The wire shows DELETE RKEY of an
+ * RMB that an open connection uses, whose owner sends CDC messages. */
 static void
-check_deleted(const smcr_exchange_message_t *message, const smcr_rmb_rtoken_t *entry)
+check_deleted_unused(const smcr_exchange_message_t *message, const smcr_rmb_rtoken_t *entry)
 {
     const smcr_conn_t *conn = smcr_rules_rmb_user(entry->rmb);
 
@@ -191,6 +230,8 @@ check_deleted(const smcr_exchange_message_t *message, const smcr_rmb_rtoken_t *e
                     "Connection %u uses the RMB with RKey 0x%08x", conn->index, entry->rkey);
 }
 
+/* The two rules above, for each RKey of DELETE RKEY. Of unknown RKeys the first one breaks the
+ * rule; the last one is remembered for the response. */
 SMCR_RULES_LLC(check_withdrawn)
 {
     smcr_rules_links_t *memory = smcr_rules_links(arrival, message->lgr);
@@ -201,7 +242,7 @@ SMCR_RULES_LLC(check_withdrawn)
         uint32_t rkey = message->llc->rtokens[i].rkey;
         const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, message->from, rkey);
         if (entry) {
-            check_deleted(message, entry);
+            check_deleted_unused(message, entry);
             continue;
         }
         if (!memory->has_unknown[side])
@@ -211,14 +252,17 @@ SMCR_RULES_LLC(check_withdrawn)
     }
 }
 
-/* An unknown RKey makes the response negative. (R-A.3.7-4) */
+/* The response to DELETE RKEY is negative if the request has an unknown RKey (R-A.3.7-4). The wire
+ * shows a positive response to a request with an RKey that was never announced. The number of
+ * RKeys shows that both messages belong together. */
 SMCR_RULES_LLC(check_withdrawal)
 {
     smcr_rules_links_t *memory = smcr_rules_links(arrival, message->lgr);
     int side = message->to->side;
+    bool is_answer =
+        message->lgr->withdrawn[side].count == message->llc->u.delete_rkey.count;
 
-    if (memory->has_unknown[side] && !is_negative(message) &&
-        message->lgr->withdrawn[side].count == message->llc->u.delete_rkey.count)
+    if (memory->has_unknown[side] && !is_negative(message) && is_answer)
         smcr_breach(arrival, SMCR_EVENT_rkey_unknown_accepted,
                     smcr_doubt_rkey(arrival, message->to, memory->unknown[side]),
                     "RKey 0x%08x was never announced, but the response is positive",
@@ -228,46 +272,62 @@ SMCR_RULES_LLC(check_withdrawal)
 
 /* ---- links ---- */
 
-/* That the RMB of a connection has no RToken for a queue pair, by this frame. */
+/* A claim: the RMB of a connection has no RToken for a new link. */
 typedef struct {
     const smcr_rmb_t *rmb;
-    const smcr_conn_side_t *user;
-    const smcr_qp_t *owner;
-    uint32_t frame;
-} lack_t;
+    const smcr_conn_side_t *user; /* of the connection: the side that owns the RMB */
+    const smcr_qp_t *owner;       /* the owner's queue pair of the new link */
+    uint32_t frame;               /* of the message that makes the link active */
+} missing_rtoken_t;
 
-/* Whether the RToken has come by now, or the owner has not shown that it used the connection still:
- * by a message behind that frame, or by one before it and an RMB that stays. */
+/* Whether the owner has shown by a CDC message that it still uses the connection: after the frame
+ * of the claim or, if the RMB stays, at any time. */
 static bool
-may_be_right(const smcr_doubt_proof_t *claim)
+has_shown_use(const missing_rtoken_t *missing)
 {
-    const lack_t *lack = claim->about;
-    uint32_t shown = lack->user->cdc_frame;
+    uint32_t shown = missing->user->cdc_frame;
 
-    return smcr_rmb_rtoken(lack->rmb, lack->owner) ||
-           !(smcr_rmb_is_alive(lack->rmb) ? shown : shown > lack->frame);
+    return smcr_rmb_is_alive(missing->rmb) ? shown != 0 : shown > missing->frame;
 }
 
-/* A connection that began before the link was added, but whose RMB of `side` cannot be reached over
- * it; NULL: there is none. */
+/* Whether the RToken has come by now, or the owner has not shown that it still uses the RMB. */
+static bool
+is_rtoken_unneeded(const smcr_doubt_proof_t *claim)
+{
+    const missing_rtoken_t *missing = claim->about;
+
+    return smcr_rmb_rtoken(missing->rmb, missing->owner) || !has_shown_use(missing);
+}
+
+/* Whether the RMB of `side` of the connection cannot be reached over the link: it lives, and has
+ * no RToken there. */
+static bool
+lacks_rtoken(const smcr_conn_t *conn, int side, const smcr_link_t *link)
+{
+    const smcr_rmb_t *rmb = conn->side[side].rmb;
+
+    return rmb && smcr_rmb_is_alive(rmb) && !smcr_rmb_rtoken(rmb, &link->qp[side]);
+}
+
+/* An open connection that began before the link was added, and whose RMB of `side` cannot be
+ * reached over the link; NULL: none. */
 static const smcr_conn_t *
 find_unreachable(const smcr_link_t *link, int side)
 {
     smcr_conn_t *conn = link->lgr->oldest_known ? NULL : smcr_conn_open(&link->lgr->open);
 
     for (; conn; conn = smcr_conn_open(&conn->next_open)) {
-        const smcr_rmb_t *rmb = conn->side[side].rmb;
-        if (rmb && MAX(conn->accept_frame, conn->confirm_frame) < link->added_frame &&
-            smcr_rmb_is_alive(rmb) && !smcr_rmb_rtoken(rmb, &link->qp[side]) &&
-            smcr_doubt_conn_is_open(conn, side))
+        bool is_older = MAX(conn->accept_frame, conn->confirm_frame) < link->added_frame;
+        if (is_older && lacks_rtoken(conn, side, link) && smcr_doubt_conn_is_open(conn, side))
             break;
     }
     return conn;
 }
 
-/* When a link gets active, both sides have told the RTokens of all their RMBs. One that no
- * connection uses may be left out, as Linux does (smc_llc_add_link_cont()). (R-2.2-2,
- * R-3.5.5.2.3-3) */
+/* When a link becomes active, both sides have told the RTokens of all their RMBs for it (R-2.2-2,
+ * R-3.5.5.2.3-3). The wire shows the response to CONFIRM LINK, and an older connection whose RMB
+ * has no RToken on this link. An RMB that no connection uses may be left out, as Linux does
+ * (smc_llc_add_link_cont()): its owner has to show the use by a CDC message. */
 SMCR_RULES_LLC(check_reachable)
 {
     smcr_link_t *link = message->link;
@@ -276,10 +336,12 @@ SMCR_RULES_LLC(check_reachable)
         const smcr_conn_t *conn = find_unreachable(link, side);
         if (!conn)
             continue;
-        lack_t *lack = smcr_state_alloc0(arrival->state, sizeof *lack);
-        *lack = (lack_t){conn->side[side].rmb, &conn->side[side], &link->qp[side],
-                         arrival->when.frame};
-        smcr_doubt_proof_t claim = {.has_come = may_be_right, .about = lack};
+        missing_rtoken_t *missing = smcr_state_alloc0(arrival->state, sizeof *missing);
+        *missing = (missing_rtoken_t){.rmb = conn->side[side].rmb,
+                                      .user = &conn->side[side],
+                                      .owner = &link->qp[side],
+                                      .frame = arrival->when.frame};
+        smcr_doubt_proof_t claim = {.has_come = is_rtoken_unneeded, .about = missing};
         smcr_breach(arrival, SMCR_EVENT_rkey_not_on_link,
                     smcr_doubt_later_adding(arrival, message->lgr, link, claim),
                     "The %s has told no RToken on link %u for its RMB of connection %u",
@@ -287,7 +349,7 @@ SMCR_RULES_LLC(check_reachable)
     }
 }
 
-/* Whether the message gives this RKey to two RMBs. */
+/* Whether an RToken of the list before number `at` has the same RKey for another RMB. */
 static bool
 is_given_twice(const smcr_llc_t *llc, unsigned at)
 {
@@ -300,7 +362,9 @@ is_given_twice(const smcr_llc_t *llc, unsigned at)
     return i < at;
 }
 
-/* Each RKey on a new link names one RMB. (R-A.3.3-6) */
+/* Each RKey on a new link names one RMB (R-A.3.3-6). The wire shows an ADD LINK CONTINUATION that
+ * gives one RKey to two RMBs, or the RKey of an RMB in use to another RMB. The RKey on the link
+ * that carries the message tells which RMB an RToken is of. */
 SMCR_RULES_LLC(check_new_rtokens)
 {
     const smcr_state_t *state = arrival->state;
@@ -309,12 +373,12 @@ SMCR_RULES_LLC(check_new_rtokens)
     for (unsigned i = 0; link && i < message->llc->rtoken_count; i++) {
         const smcr_rtoken_t *rtoken = &message->llc->rtokens[i];
         const smcr_rmb_rtoken_t *known = smcr_rmb_find(state, message->from, rtoken->ref_rkey);
-        const smcr_rmb_rtoken_t *entry =
-            smcr_rmb_find(state, &link->qp[message->from->side], rtoken->rkey);
+        const smcr_rmb_rtoken_t *entry = find_named(message, link, rtoken->rkey);
+        bool names_other = known && entry && entry->rmb != known->rmb;
         if (is_given_twice(message->llc, i))
             smcr_breach(arrival, SMCR_EVENT_rkey_in_use, smcr_doubt_message(arrival),
                         "The message gives RKey 0x%08x to two RMBs", rtoken->rkey);
-        else if (known && entry && entry->rmb != known->rmb)
+        else if (names_other)
             smcr_rules_in_use(arrival, entry, link->state == SMCR_LINK_ANNOUNCED ? link : NULL);
     }
 }

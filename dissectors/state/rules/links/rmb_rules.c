@@ -1,4 +1,5 @@
-/* RMBs: not too many, each in one group, announced before CLC names it, and kept while it is used.
+/* RMBs: not too many, each in one link group, announced before CLC names it, and kept while a
+ * connection uses it (RFC 7609 2.1, 3.5.2, 3.5.3, A.2.3).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,6 +10,7 @@
 
 /* ---- RMBs in use ---- */
 
+/* Whether the connection is open, as its side that owns the RMB `data` has shown. */
 static bool
 is_open(const smcr_conn_t *conn, const void *data)
 {
@@ -23,7 +25,9 @@ smcr_rules_rmb_user(const smcr_rmb_t *rmb)
     return smcr_rmb_is_alive(rmb) ? smcr_rmb_any(rmb, is_open, rmb) : NULL;
 }
 
-/* The RKey of an RMB in use names no other one. (R-A.2.3-10, R-A.3.3-6, R-A.3.5-8) */
+/* The RKey of an RMB in use names no other RMB (R-A.2.3-10, R-A.3.3-6, R-A.3.5-8). The wire shows
+ * the RKey with another address, or for another RMB, while an open connection uses the first one.
+ * Nobody misses an RMB that no connection uses, which excuses the announcement. */
 void
 smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
                   const smcr_link_t *added)
@@ -39,7 +43,8 @@ smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
 
 /* ---- RMBs of other groups ---- */
 
-/* Whether nobody uses the RMB any more, or its owner has not shown that it does. */
+/* Whether no connection uses the RMB any more, or its owner has not shown the use by a CDC
+ * message. */
 static bool
 is_free(const smcr_doubt_proof_t *claim)
 {
@@ -49,7 +54,14 @@ is_free(const smcr_doubt_proof_t *claim)
     return !conn || !conn->side[rmb->side].cdc_frame;
 }
 
-/* What the RKey stands for in the group at the device of `qp`; NULL: nothing. */
+/* Whether an end of a link is at the device of `qp`. */
+static bool
+is_at_device(const smcr_qp_t *end, const smcr_qp_t *qp)
+{
+    return end->known && smcr_gid_is_same(end->key.gid, qp->key.gid);
+}
+
+/* What the RKey names in the group at the device of `qp`; NULL: nothing. */
 static const smcr_rmb_rtoken_t *
 find_at_device(const smcr_state_t *state, smcr_lgr_t *lgr, const smcr_qp_t *qp, uint32_t rkey)
 {
@@ -57,13 +69,15 @@ find_at_device(const smcr_state_t *state, smcr_lgr_t *lgr, const smcr_qp_t *qp, 
 
     for (smcr_link_t *link = lgr->all_links; link && !found; link = smcr_link_older(link))
         for (int side = 0; side < 2 && !found; side++)
-            if (link->qp[side].known && smcr_gid_is_same(link->qp[side].key.gid, qp->key.gid))
+            if (is_at_device(&link->qp[side], qp))
                 found = smcr_rmb_find(state, &link->qp[side], rkey);
     return found;
 }
 
-/* Two groups share no RMB: on one device an RKey and an address name one. The other group is alive,
- * and its connection does not end, as far as the capture goes. (R-3.5.3-1) */
+/* Two link groups share no RMB (R-3.5.3-1): on one device an RKey and an address name one RMB. The
+ * wire shows an RMB whose RKey and address are those of an RMB of another group. The other group
+ * must live, and its connection must be open until the capture ends: a group may end without a
+ * message, and then its memory is free. */
 static void
 check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, uint64_t va)
 {
@@ -84,7 +98,8 @@ check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, 
 
 /* ---- new RMBs ---- */
 
-/* A side has at most 255 RMBs in a group. (R-2.1-1) */
+/* A side has at most 255 RMBs in a link group (R-2.1-1). The wire shows the announcement of one
+ * more, while no DELETE RKEY is missing. */
 bool
 smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, uint64_t va)
 {
@@ -105,16 +120,18 @@ smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t 
 
 /* ---- CLC ---- */
 
+/* Whether CONFIRM RKEY has announced the RMB by now, or the RMB is over. */
 SMCR_DOUBT_CLAIM(is_confirmed, const smcr_rmb_t *rmb,
                  rmb->over || (rmb->confirmed && !smcr_rules_of_rmb(rmb)->refused_frame))
 
 /* Whether the CONFIRM RKEY of the RMB had been answered by then, or has no answer at all. */
 SMCR_DOUBT_CLAIM(was_agreed, const smcr_rules_rmb_t *early, early->agreed <= claim->bound)
 
-/* CLC waits for the response to CONFIRM RKEY. The two are seen at two places of a host, whose
- * clocks may differ. (R-3.5.5.2.1-2) */
+/* CLC names a new RMB after the response to CONFIRM RKEY (R-3.5.5.2.1-2). The wire shows the
+ * response later than the Accept or Confirm. TCP and RoCE are captured at two places of a host,
+ * whose clocks may differ by SMCR_TIME_DISORDER. */
 static void
-check_early(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
+check_agreed_before(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
 {
     smcr_doubt_proof_t claim = {.has_come = was_agreed,
                                 .about = smcr_rules_rmb(arrival, rmb),
@@ -124,11 +141,12 @@ check_early(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
                 "The CONFIRM RKEY of this RMB is answered later, in the time of the capture");
 }
 
-/* Without first contact CONFIRM RKEY announces a new RMB, before CLC names it. It may come later in
- * the capture, where RoCE is captured elsewhere. What is doubtful is a notice of the flow.
- * (R-3.5.2-2) */
+/* In a later contact CONFIRM RKEY announces a new RMB before CLC names it (R-3.5.2-2). The wire
+ * shows an Accept or Confirm with a new RMB, and no CONFIRM RKEY up to LATE after it. RoCE may be
+ * captured later than TCP, which LATE allows for. Where the capture may miss CONFIRM RKEY, the
+ * flow gives a NOTE instead. */
 static void
-check_confirmed(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
+check_announced_by_llc(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
     smcr_doubt_proof_t claim = {
         .has_come = is_confirmed, .about = rmb, .deadline = arrival->when.time + LATE};
@@ -139,30 +157,34 @@ check_confirmed(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
                     "No CONFIRM RKEY announces the RMB");
 }
 
-/* The message names an RMB: no CONFIRM RKEY may have announced it, and it may be one too many. */
-SMCR_RULES_CLC(rmb)
+/* An Accept or Confirm names an RMB. In a later contact its RKey has been announced before. It may
+ * also be one RMB too many, or an RKey in use. */
+SMCR_RULES_CLC(check_rmb)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     smcr_lgr_t *lgr = message->qp->link->lgr;
+    bool is_later_contact = lgr->from_start && !conn->first_contact;
 
-    if (!smcr_rmb_find(arrival->state, message->qp, accept->rkey) && lgr->from_start &&
-        !conn->first_contact)
+    if (is_later_contact && !smcr_rmb_find(arrival->state, message->qp, accept->rkey))
         smcr_event_add(arrival, SMCR_EVENT_rkey_not_confirmed, NULL);
     smcr_rules_links(arrival, lgr)->rmb_is_new =
         smcr_rules_new_rmb(arrival, message->qp, accept->rkey, accept->va);
 }
 
-SMCR_RULES_CLC(rmb_named)
+/* The two rules above, for an RMB that CLC names in a later contact. A known RMB was announced by
+ * CONFIRM RKEY too late if the response to it is not there yet. */
+SMCR_RULES_CLC(check_named_rmb)
 {
     smcr_rmb_t *rmb = conn->side[message->qp->side].rmb;
     bool is_new = smcr_rules_of_links(rmb->lgr)->rmb_is_new;
+    bool is_later_contact = rmb->lgr->from_start && !conn->first_contact;
 
-    if (conn->first_contact || !conn->accept_frame || !rmb->lgr->from_start)
+    if (!is_later_contact || !conn->accept_frame)
         return;
     if (is_new)
-        check_confirmed(arrival, rmb);
+        check_announced_by_llc(arrival, rmb);
     if ((is_new || rmb->confirmed) && !rmb->agreed)
-        check_early(arrival, rmb);
+        check_agreed_before(arrival, rmb);
 }
 
 /* Which messages a check is asked of; see check_rows.def. */
@@ -177,6 +199,7 @@ enum {
     ANY = PROPOSAL | AGREE | DECLINE | OTHER,
 };
 
+/* The kind of a message is a bit of each property that a row of check_rows.def may ask for. */
 void
 smcr_rules_clc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
                const smcr_rules_clc_t *message)

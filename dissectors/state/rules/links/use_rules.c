@@ -1,25 +1,28 @@
-/* What a link may carry, and whether it is ready when somebody uses it: confirmed, neither rejected
- * nor deleted, and in a first contact not before there was an attempt at a second one. Whether
- * DELETE LINK gives a reason that fits, and gets a response that does.
+/* What a link may carry, and whether it is ready when a peer uses it: confirmed, neither rejected
+ * nor deleted, and in a first contact not before the attempt at a second link. Whether the reason
+ * of DELETE LINK fits, and its response does (RFC 7609 3.5.1, 3.5.4, 3.5.5.1, 4.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "links_checks.h"
 
-#define LINUX_WAITS (2 * SMCR_TIME_SECOND) /* for an answer in a first contact; then it goes on */
-#define CLEAN_UP SMCR_TIME_SECOND  /* far more than a host needs to end a link group */
+#define LINUX_WAITS (2 * SMCR_TIME_SECOND) /* for a response in a first contact (smc_llc.h) */
+#define CLEAN_UP SMCR_TIME_SECOND          /* far more than a host needs to end a link group */
 
-/* What is told at `*time` had to come by now, or a moment later. */
+/* The claim that the event whose time `*time` keeps (nanoseconds since the epoch; 0: not yet) has
+ * not happened by this frame. SMCR_TIME_DISORDER is added, because the capture may have frames
+ * that lie close together in another order. */
 static smcr_doubt_proof_t
-awaited(const smcr_arrival_t *arrival, const uint64_t *time)
+claim_not_by_now(const smcr_arrival_t *arrival, const uint64_t *time)
 {
     return smcr_doubt_not_by(time, arrival->when.time + SMCR_TIME_DISORDER);
 }
 
 /* ---- links that are gone ---- */
 
-/* Whoever uses the link has let go of it before, or has seen that the other side has. */
+/* The doubt whether the sender of the packet knows that the link is gone: it has sent the message
+ * that ended the link, or has seen the peer's. */
 static smcr_doubt_t
 doubt_gone(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {
@@ -29,7 +32,13 @@ doubt_gone(const smcr_arrival_t *arrival, const smcr_link_t *link)
                          smcr_doubt_seen(arrival, gone->sent, gone->acked));
 }
 
-/* Who has seen a link's deletion end does not use it. (R-3.5.4-2, R-3.5.5.1.3-2, R-C.7-2) */
+/* A link is not used after its deletion (R-3.5.4-2, R-3.5.5.1.3-2, R-C.7-2). The wire shows a
+ * request on a link whose DELETE LINK exchange is over. The exchange ends with the response; both
+ * sides may use the link until then. The rule is broken when the sender has sent or seen that
+ * response: an acknowledgement a round trip earlier proves this.
+ *
+ * Example: the client responds to DELETE LINK for link 2, the server acknowledges the response,
+ * and sends an RDMA WRITE on link 2 a second later. */
 SMCR_RULES_LLC(check_deleted)
 {
     const smcr_link_t *link = arrival->qp->link;
@@ -39,8 +48,9 @@ SMCR_RULES_LLC(check_deleted)
                     "The link was deleted in frame %u", link->deleted_frame);
 }
 
-/* Nobody uses a link that was rejected. Its queue pairs may have begun another life, which other
- * PSNs show. (R-3.5.1.6-9) */
+/* A rejected link is not used (R-3.5.1.6-9). The wire shows a request on a link that a response to
+ * ADD LINK has rejected. Both queue pairs must be known: a link that was rejected at once has one
+ * known queue pair only, which may belong to another link by now. */
 static void
 check_rejected(const smcr_arrival_t *arrival)
 {
@@ -52,24 +62,28 @@ check_rejected(const smcr_arrival_t *arrival)
                     "Link %u was rejected", link->number);
 }
 
-/* A Decline ends the group that its first contact has begun. TCP and RoCE may be captured at two
- * places: a second is enough for both hosts and clocks. (R-3.5.1.6.4-2) */
+/* A Decline ends the link group that its first contact has begun (R-3.5.1.6.4-2). The wire shows a
+ * request on the link of a group whose only connection was declined more than a second before. TCP
+ * and RoCE may be captured at two places, so that a second covers both hosts' reactions and the
+ * difference of clocks. With a second connection the group has outlived the Decline. */
 static void
 check_declined(const smcr_arrival_t *arrival)
 {
     smcr_link_t *link = arrival->qp->link;
     const smcr_lgr_t *lgr = link->lgr;
     uint64_t declined = smcr_rules_of_lgr(lgr)->declined;
+    bool has_one_conn = lgr->conns && !lgr->conns->next_of_group;
 
-    if (declined && arrival->when.time > declined + SMCR_TIME_SECOND && lgr->conns &&
-        !lgr->conns->next_of_group)
+    if (declined && arrival->when.time > declined + SMCR_TIME_SECOND && has_one_conn)
         smcr_breach(arrival, SMCR_EVENT_link_refused_used, smcr_doubt_link(arrival, link),
                     "The first contact of the link group was declined in frame %u",
                     lgr->conns->decline_frame);
 }
 
-/* A Decline with the S flag makes its receiver end the link group. That it has taken it in, data on
- * TCP show. (R-A.2.5-2) */
+/* A Decline with the S flag (out of sync) makes its receiver end the link group (R-A.2.5-2). The
+ * wire shows that the receiver uses a link of the group more than CLEAN_UP after it has seen the
+ * Decline. Data of the application on TCP, in the direction from the receiver, prove that it has
+ * seen the Decline (tcp_rules.c). */
 static void
 check_out_of_sync(const smcr_arrival_t *arrival)
 {
@@ -85,18 +99,28 @@ check_out_of_sync(const smcr_arrival_t *arrival)
 
 /* ---- links that are not ready yet ---- */
 
-/* A link carries nothing but CONFIRM LINK before the client's response. What the client sends, it
- * sends behind its response; of what the server sends, the client's flow tells. (R-3.5.1.5-5) */
+/* Whether an announced link waits for the response to CONFIRM LINK, as far as the capture shows. */
+static bool
+is_unconfirmed(const smcr_link_t *link)
+{
+    return link->state == SMCR_LINK_ANNOUNCED && !smcr_rules_of_link(link)->confirmed;
+}
+
+/* A link carries nothing but CONFIRM LINK until the client has responded to it (R-3.5.1.5-5). The
+ * wire shows `what`, another message or data, on an announced link without such a response. The
+ * client sends its other messages after its own response, in the same flow, so that a packet of
+ * the server is broken only when the client's flow shows that no response precedes it. */
 static void
 check_confirmed(const smcr_arrival_t *arrival, const char *what)
 {
     smcr_link_t *link = arrival->qp->link;
-    int client = !link->lgr->server;
+    const smcr_lgr_t *lgr = link->lgr;
+    int client = !lgr->server;
 
-    if (link->state != SMCR_LINK_ANNOUNCED || smcr_rules_of_link(link)->confirmed ||
-        !link->lgr->from_start || link->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+    if (!is_unconfirmed(link) || !lgr->from_start || lgr->server == SMCR_LGR_SIDE_UNKNOWN)
         return;
-    smcr_doubt_proof_t claim = awaited(arrival, &smcr_rules_link(arrival, link)->confirmed);
+    smcr_doubt_proof_t claim =
+        claim_not_by_now(arrival, &smcr_rules_link(arrival, link)->confirmed);
     smcr_breach(arrival, SMCR_EVENT_link_before_confirm,
                 arrival->qp->side == client ? smcr_doubt_later_on(arrival, link, client, claim)
                                             : smcr_doubt_before(arrival),
@@ -105,6 +129,8 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
 
 /* ---- LLC messages ---- */
 
+/* The three rules above, for an LLC message. DELETE LINK may end a link whose first contact was
+ * declined. */
 SMCR_RULES_LLC(check_usable)
 {
     check_rejected(arrival);
@@ -117,8 +143,19 @@ SMCR_RULES_LLC(check_usable)
 
 /* ---- the second link of a first contact ---- */
 
-/* The server tries a second link before data flow; one of version 2.1 may do without. It does not
- * say why it does not, so this is for who asks. (R-3.5.1.6-1) */
+/* Whether the CONFIRM LINK of a side, in version 2, has a maximum of one link. */
+static bool
+is_limited_to_one_link(const smcr_lgr_t *lgr)
+{
+    const uint8_t *max_links = smcr_rules_of_links(lgr)->max_links;
+
+    return max_links[0] == 1 || max_links[1] == 1;
+}
+
+/* In a first contact the server offers a second link before data flow (R-3.5.1.6-1). The wire
+ * shows the first RDMA WRITE of a group after its CONFIRM LINK exchange, and no ADD LINK before. A
+ * peer of version 2.1 that agrees on one link needs no offer. The wire never shows why a server
+ * offers none (it may have one device), so the item is strict. */
 static void
 check_offered(const smcr_arrival_t *arrival)
 {
@@ -126,18 +163,18 @@ check_offered(const smcr_arrival_t *arrival)
     const smcr_lgr_t *lgr = link->lgr;
     const smcr_rules_links_t *memory = smcr_rules_of_links(lgr);
 
-    if (smcr_rules_of_link(link)->confirmed && memory->max_links[0] != 1 &&
-        memory->max_links[1] != 1)
+    if (smcr_rules_of_link(link)->confirmed && !is_limited_to_one_link(lgr))
         smcr_breach(arrival, SMCR_EVENT_link_no_second,
                     smcr_doubt_later_on(arrival, link, lgr->server,
-                                        awaited(arrival, &memory->second_asked)),
+                                        claim_not_by_now(arrival, &memory->second_asked)),
                     "Data flow before the server has offered a second link");
 }
 
-/* Whether Linux waits no more by now: a server for the response to ADD LINK, a client, from its
- * CONFIRM LINK response on, for ADD LINK. */
+/* Whether Linux, as the sender of the packet, has stopped to wait for the second link. A server
+ * waits LINUX_WAITS for the response to its ADD LINK. A client waits for ADD LINK, from its
+ * CONFIRM LINK response on. */
 static bool
-has_given_up(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
+has_given_up_second_link(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
     bool by_server = arrival->qp->side == !lgr->server;
     uint64_t confirmed = smcr_rules_of_link(arrival->qp->link)->confirmed;
@@ -146,10 +183,14 @@ has_given_up(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
     return arrival->when.time >= since + LINUX_WAITS;
 }
 
-/* Data wait until the second link is confirmed, or the attempt has failed: until the response to
- * ADD LINK, CONFIRM LINK or DELETE LINK. Linux goes on where no response comes, and where its own
- * attempt takes too long; a server whose own step fails tells nobody (smc_llc_srv_add_link()), but
- * then the new link carries nothing, which proves nothing. (R-3.5.1.5-6, R-3.5.1.6-8) */
+/* Data wait until the second link is confirmed or its attempt has failed (R-3.5.1.5-6,
+ * R-3.5.1.6-8). The wire shows the first RDMA WRITE after ADD LINK, and neither a rejection nor
+ * the response to CONFIRM LINK or DELETE LINK. Linux sends data when the response takes longer
+ * than LINUX_WAITS, which excuses it. A Linux server whose own step fails sends nothing
+ * (smc_llc_srv_add_link()); then the new link carries no packets, and its silence proves nothing.
+ *
+ * Example: the server sends ADD LINK for link 2, the client accepts, and the server writes data
+ * before CONFIRM LINK flows on link 2. */
 static void
 check_settled(const smcr_arrival_t *arrival)
 {
@@ -157,7 +198,7 @@ check_settled(const smcr_arrival_t *arrival)
     smcr_lgr_t *lgr = link->lgr;
     const smcr_link_t *second = smcr_rules_of_links(lgr)->second;
     int client = !lgr->server;
-    smcr_doubt_proof_t claim = awaited(arrival, &smcr_rules_of_links(lgr)->second_over);
+    smcr_doubt_proof_t claim = claim_not_by_now(arrival, &smcr_rules_of_links(lgr)->second_over);
 
     if (second->state == SMCR_LINK_DELETED)
         smcr_breach(arrival, SMCR_EVENT_link_not_confirmed,
@@ -166,15 +207,16 @@ check_settled(const smcr_arrival_t *arrival)
                     "(%s())",
                     second->number,
                     arrival->qp->side == client ? "smc_llc_srv_conf_link" : "smc_llc_cli_add_link");
-    else if (!has_given_up(arrival, lgr))
+    else if (!has_given_up_second_link(arrival, lgr))
         smcr_breach(arrival, SMCR_EVENT_link_data_early,
                     second->qp[client].known ? smcr_doubt_later(arrival, lgr, client, claim)
                                              : smcr_doubt_later_on(arrival, link, client, claim),
                     "Data flow before link %u is set up, or has failed", second->number);
 }
 
+/* The two rules above, for the first RDMA WRITE of a group. */
 static void
-check_data(const smcr_arrival_t *arrival)
+check_first_data(const smcr_arrival_t *arrival)
 {
     smcr_lgr_t *lgr = arrival->qp->link->lgr;
 
@@ -192,24 +234,40 @@ check_data(const smcr_arrival_t *arrival)
 
 /* ---- operations ---- */
 
-/* A link carries RDMA WRITE and SEND, no READ and no atomics; neither has immediate data, nor does
- * a SEND invalidate an RKey. (R-4.7-1, R-4.7-2, R-4.7-3) */
+/* Whether the opcode is none that SMC-R uses: RDMA READ, an atomic, or a packet with immediate
+ * data or with the RKey of a SEND with invalidate. */
+static bool
+is_foreign_operation(uint8_t opcode)
+{
+    return smcr_ib_is_fetch(opcode) || smcr_ib_has_immediate(opcode);
+}
+
+/* Whether the RDMA WRITE may carry immediate data: the peers of an SMCv2 group have agreed on it,
+ * or the capture does not show whether they have. */
+static bool
+may_have_immediate(const smcr_lgr_t *lgr, uint8_t opcode)
+{
+    return smcr_ib_is_write(opcode) && lgr->version == 2 &&
+           (lgr->immediate_agreed || !lgr->immediate_known);
+}
+
+/* A link carries RDMA WRITE and SEND, no READ and no atomics (R-4.7-1). Neither has immediate data
+ * (R-4.7-2), and no SEND invalidates an RKey (R-4.7-3). The opcode alone shows the breach. Queue
+ * pairs of a deleted link, or of a group whose first contact is not captured, may belong to
+ * another program by now: they are excused. */
 static void
 check_operation(const smcr_arrival_t *arrival)
 {
     uint8_t opcode = arrival->roce->opcode;
     const smcr_link_t *link = arrival->qp->link;
-    bool fetches = smcr_ib_is_fetch(opcode);
+    bool is_smc = link->lgr->from_start && !link->deleted_frame;
 
-    if ((!fetches && !smcr_ib_has_immediate(opcode)) || !link->lgr->from_start ||
-        link->deleted_frame || /* these two: its queue pairs may be somebody else's */
-        (smcr_ib_is_write(opcode) && link->lgr->version == 2 &&
-         (link->lgr->immediate_agreed || !link->lgr->immediate_known)))
+    if (!is_foreign_operation(opcode) || !is_smc || may_have_immediate(link->lgr, opcode))
         return;
-    if (fetches)
+    if (smcr_ib_is_fetch(opcode))
         smcr_breach(arrival, SMCR_EVENT_rdma_operation, smcr_doubt_message(arrival),
                     "SMC-R uses RDMA WRITE and SEND only");
-    else if (opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE)
+    else if (smcr_ib_has_invalidate(opcode))
         smcr_breach(arrival, SMCR_EVENT_rdma_invalidate, smcr_doubt_message(arrival),
                     "The SEND invalidates an RKey, which SMC-R does not do");
     else
@@ -219,6 +277,8 @@ check_operation(const smcr_arrival_t *arrival)
 
 /* ---- all requests ---- */
 
+/* Most packets use an active link of a group that was not declined. They skip the four checks of
+ * links that are gone or not ready. */
 void
 smcr_rules_use(const smcr_arrival_t *arrival)
 {
@@ -232,7 +292,7 @@ smcr_rules_use(const smcr_arrival_t *arrival)
     }
     smcr_rules_waits(arrival);
     if (smcr_ib_is_write(arrival->roce->opcode))
-        check_data(arrival);
+        check_first_data(arrival);
     check_out_of_sync(arrival);
 }
 
@@ -244,35 +304,53 @@ smcr_rules_request(const smcr_arrival_t *arrival)
         smcr_rules_use(arrival);
 }
 
-/* ---- what the next messages are held against ---- */
+/* ---- the attempt at a second link, remembered for the first RDMA WRITE ---- */
 
+/* Whether the message is an offer of the server: ADD LINK that names a queue pair. */
+static bool
+offers_link(const smcr_exchange_message_t *message)
+{
+    return message->type == SMCR_LLC_ADD_LINK && !message->response &&
+           message->llc->u.add_link.qpn && message->lgr->server == message->from->side;
+}
+
+/* Whether the attempt at the second link is over: it is confirmed or rejected, or both sides know
+ * that it is deleted. */
+static bool
+is_attempt_over(const smcr_link_t *second)
+{
+    const smcr_rules_link_t *kept = smcr_rules_of_link(second);
+
+    return kept->confirmed || second->state == SMCR_LINK_REJECTED ||
+           (second->state == SMCR_LINK_DELETED && kept->gone.sent);
+}
+
+/* Remembers the first offer of a second link and the end of this attempt. A response to ADD LINK
+ * without an offer before it shows that the capture has the two in the wrong order, or misses the
+ * offer; the attempt counts as over then. */
 SMCR_RULES_LLC(note_second)
 {
     smcr_lgr_t *lgr = message->lgr;
     smcr_rules_links_t *memory = smcr_rules_links(arrival, lgr);
-    const smcr_llc_add_link_t *add = &message->llc->u.add_link;
-    bool adds = message->type == SMCR_LLC_ADD_LINK;
 
-    if (!memory->second && adds && !message->response && add->qpn &&
-        lgr->server == message->from->side) {
-        memory->second = smcr_lgr_link(lgr, add->link);
+    if (!memory->second && offers_link(message)) {
+        memory->second = smcr_lgr_link(lgr, message->llc->u.add_link.link);
         memory->second_asked = arrival->when.time;
     }
-    /* the capture has it before its request */
-    bool disorder = !memory->second && adds && message->response;
-    const smcr_link_t *second = memory->second;
-    const smcr_rules_link_t *kept = second ? smcr_rules_of_link(second) : NULL;
-    bool is_over = second && (kept->confirmed || second->state == SMCR_LINK_REJECTED ||
-                              (second->state == SMCR_LINK_DELETED && kept->gone.sent));
-    if (!memory->second_over && (disorder || is_over))
+    if (memory->second_over)
+        return;
+    bool is_over = memory->second ? is_attempt_over(memory->second)
+                                  : message->type == SMCR_LLC_ADD_LINK && message->response;
+    if (is_over)
         memory->second_over = arrival->when.time;
 }
 
 /* ---- DELETE LINK: reasons ---- */
 
-/* That a link is not known is a reason for a response. A client does not ask to delete a link
- * because nobody uses it; for the whole group it may. It does no harm.
- * (R-A.3.4-3, R-3.5.5.1.4-1) */
+/* The reason of DELETE LINK fits its sender and its direction (R-A.3.4-3, R-3.5.5.1.4-1). The wire
+ * shows a request whose reason says that the link or group is not known, which only a response may
+ * say; or a client that asks to delete one link because no program uses it, which only a server
+ * decides. For the whole group a client may do so. It does no harm. */
 SMCR_RULES_LLC(check_reason)
 {
     uint32_t reason = message->llc->u.delete_link.reason;
@@ -288,9 +366,10 @@ SMCR_RULES_LLC(check_reason)
                     what);
 }
 
-/* How many other active links the group of the link has; how many of them have a device of it. */
+/* Returns how many other active links the group of the link has. Sets `*sharing`: how many of them
+ * share a device with it, on either side. */
 static unsigned
-count_others(const smcr_link_t *link, unsigned *sharing)
+count_other_active_links(const smcr_link_t *link, unsigned *sharing)
 {
     unsigned count = 0;
 
@@ -305,20 +384,34 @@ count_others(const smcr_link_t *link, unsigned *sharing)
     return count;
 }
 
-/* An asymmetric link shares a device with another one. It is no longer needed when a symmetric link
- * joins the two others: then the group has three. Devices of version 1 have one GID each.
- * (R-2.2.1-3) */
+/* The active link that the message deletes with the reason "asymmetric link no longer needed".
+ * NULL: it deletes all links, gives another reason, or the link is not active. */
+static const smcr_link_t *
+find_replaced_asymmetric(const smcr_exchange_message_t *message)
+{
+    const smcr_llc_delete_link_t *request = &message->llc->u.delete_link;
+    const smcr_link_t *link = smcr_lgr_link(message->lgr, request->link);
+
+    if (message->all_links || request->reason != SMCR_LLC_DELETE_ASYMMETRIC)
+        return NULL;
+    return link && link->state == SMCR_LINK_ACTIVE ? link : NULL;
+}
+
+/* The reason "asymmetric link no longer needed" is given for an asymmetric link that a symmetric
+ * one replaces (R-2.2.1-3). An asymmetric link shares a device with another link; when a symmetric
+ * link joins the two other devices, the group has three links. The wire shows the reason where the
+ * group has fewer than two other active links, or where the link shares no device. Devices of
+ * version 1 have one GID each. In version 2 a device may have several, so that no GID in common
+ * proves nothing. */
 SMCR_RULES_LLC(check_asymmetric)
 {
-    const smcr_llc_t *llc = message->llc;
-    const smcr_link_t *link = smcr_lgr_link(message->lgr, llc->u.delete_link.link);
+    const smcr_link_t *link = find_replaced_asymmetric(message);
     unsigned sharing;
 
-    if (!link || link->state != SMCR_LINK_ACTIVE || message->all_links ||
-        llc->u.delete_link.reason != SMCR_LLC_DELETE_ASYMMETRIC)
+    if (!link)
         return;
-    unsigned others = count_others(link, &sharing);
-    if (others >= 2 && (sharing || llc->type & SMCR_LLC_TYPE_V2))
+    unsigned others = count_other_active_links(link, &sharing);
+    if (others >= 2 && (sharing || message->llc->type & SMCR_LLC_TYPE_V2))
         return;
     smcr_breach(arrival, SMCR_EVENT_delete_link_reason,
                 smcr_doubt_later_of_both(arrival, message->lgr, link, (smcr_doubt_proof_t){0}),
@@ -326,40 +419,45 @@ SMCR_RULES_LLC(check_asymmetric)
                 link->number);
 }
 
-/* ---- and responses ---- */
+/* ---- DELETE LINK: responses ---- */
 
-/* Any link of the group that has, or had, the number and, if that is not NULL, `is_it`; NULL: there
- * is none. */
-static const smcr_link_t *
-find_link(const smcr_lgr_t *lgr, uint8_t number, bool (*is_it)(const smcr_link_t *link))
+/* Whether a link of the group has, or had, the number, and fulfils `condition` (NULL: any link
+ * does). */
+static bool
+had_link(const smcr_lgr_t *lgr, uint8_t number, bool (*condition)(const smcr_link_t *link))
 {
-    const smcr_link_t *link = lgr->all_links;
-
-    while (link && (!link->has_number || link->number != number || (is_it && !is_it(link))))
-        link = smcr_link_older(link);
-    return link;
+    for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link)) {
+        bool is_named = link->has_number && link->number == number;
+        if (is_named && (!condition || condition(link)))
+            return true;
+    }
+    return false;
 }
 
-/* Whether the server has just deleted the link, which was in use, and the client had not asked. */
+/* Whether the server has deleted the link, the client has not responded, and must know the link:
+ * it was in use, and the client has neither called it lost nor asked to delete it. */
 static bool
 is_deleted_by_server(const smcr_link_t *link)
 {
     const smcr_rules_link_t *memory = smcr_rules_of_link(link);
+    bool was_in_use = memory->was_active && !link->lost;
 
-    return link->deleted_frame && !memory->gone.sent && memory->was_active && !link->lost &&
-           !memory->unwanted;
+    return link->deleted_frame && !memory->gone.sent && was_in_use && !memory->unwanted;
 }
 
-/* A client cannot refuse to delete a link. It knows none that it has asked to delete, or has called
- * lost; Linux clears such a link at once. It says so when it does not know the link.
- * (R-3.5.5.1.3-1, R-C.7-12) */
+/* A client cannot refuse to delete a link (R-3.5.5.1.3-1); it responds "unknown link" only where
+ * it does not know the link (R-C.7-12). The wire shows this response for a link that was in use,
+ * or a consent for a number that no link of the group ever had. Linux clears a link at once when
+ * it has asked to delete it or has lost it: "unknown link" is right for such a link. */
 SMCR_RULES_LLC(check_consent)
 {
     const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
+    const smcr_lgr_t *lgr = message->lgr;
     bool refuses = consent->reason == SMCR_LLC_DELETE_UNKNOWN_LINK;
 
-    if (message->all_links || message->lgr->server != message->to->side ||
-        !find_link(message->lgr, consent->link, refuses ? is_deleted_by_server : NULL) == refuses)
+    if (message->all_links || lgr->server != message->to->side)
+        return;
+    if (had_link(lgr, consent->link, refuses ? is_deleted_by_server : NULL) != refuses)
         return;
     smcr_breach(arrival, SMCR_EVENT_delete_link_answer, smcr_doubt_group(arrival, message->lgr),
                 refuses ? "Link %u was in use, and the client has not asked to delete it"
@@ -367,9 +465,9 @@ SMCR_RULES_LLC(check_consent)
                 consent->link);
 }
 
-/* ---- who has let go of a link ---- */
+/* ---- the end of a link, remembered for later messages ---- */
 
-/* The client asks to delete the link. */
+/* Remembers when the client asks to delete the link. */
 SMCR_RULES_LLC(note_unwanted)
 {
     smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->u.delete_link.link);
@@ -378,14 +476,16 @@ SMCR_RULES_LLC(note_unwanted)
         smcr_rules_link(arrival, link)->unwanted = arrival->when.time;
 }
 
-/* Who sends the message and who takes it in use the link no more. */
+/* With this message its sender stops to use the link, and its receiver does so when it has seen
+ * it. Where the server is not known, DELETE LINK may be a client's request, which ends nothing. */
 static void
-note_gone(const smcr_exchange_message_t *message, smcr_link_t *link)
+note_end_of_use(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
-    if (message->lgr->server != SMCR_LGR_SIDE_UNKNOWN) /* else it may be a client's wish */
+    if (message->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
         smcr_arrival_track(message->arrival, &smcr_rules_link(message->arrival, link)->gone);
 }
 
+/* Remembers whether the link was active when the server deleted it. */
 static void
 note_deletion(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -393,7 +493,8 @@ note_deletion(const smcr_exchange_message_t *message, smcr_link_t *link)
         smcr_rules_link(message->arrival, link)->was_active = link->state == SMCR_LINK_ACTIVE;
 }
 
-/* The server deletes a link, which both may use until the response, or all links. (3.5.5.1.3) */
+/* The server deletes one link, or all links of the group. Both sides may use one link until the
+ * response; all links end at once, since no response follows (3.5.5.1.3). */
 SMCR_RULES_LLC(note_deleted)
 {
     const smcr_lgr_t *lgr = message->lgr;
@@ -404,20 +505,28 @@ SMCR_RULES_LLC(note_deleted)
         return;
     SMCR_LIST_EACH(smcr_link_t *, each, message->all_links ? lgr->links : NULL) {
         note_deletion(message, each);
-        note_gone(message, each);
+        note_end_of_use(message, each);
     }
     if (!message->all_links && link)
         note_deletion(message, link);
 }
 
+/* Whether the link has this number, and its deletion waits for the response. */
+static bool
+awaits_consent(const smcr_link_t *link, uint8_t number)
+{
+    return link->deleted_frame && link->number == number && !smcr_rules_of_link(link)->gone.sent;
+}
+
+/* The response to DELETE LINK ends the use of the link, unless it says that there is no such link.
+ */
 SMCR_RULES_LLC(note_consent)
 {
     const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
     smcr_link_t *link = message->lgr->all_links;
 
-    while (link && (!link->deleted_frame || link->number != consent->link ||
-                    smcr_rules_of_link(link)->gone.sent))
+    while (link && !awaits_consent(link, consent->link))
         link = smcr_link_older(link);
     if (link && consent->reason < SMCR_LLC_DELETE_UNKNOWN_LINK)
-        note_gone(message, link);
+        note_end_of_use(message, link);
 }

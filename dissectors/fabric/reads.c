@@ -1,0 +1,132 @@
+/* Keeps the PSN ranges of the last READs of a flow.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "reads.h"
+
+/* Path MTUs of InfiniBand, bytes: powers of two. */
+#define MTU_MIN 256
+#define MTU_MAX 4096
+
+#define SIZE_FIRST 4 /* of the circular list */
+
+/* How many packets a response of `length` bytes has: at least one. */
+static uint32_t
+packets_for(uint32_t length, uint32_t mtu)
+{
+    return length ? length / mtu + (length % mtu != 0) : 1;
+}
+
+static smcr_read_t *
+newest_read(smcr_reads_t *reads)
+{
+    return &reads->kept[(reads->count - 1) % reads->size];
+}
+
+/* Makes room for one more READ. The list grows until it has its full size; then the newest READ
+ * overwrites the oldest one. */
+static void
+grow_list(smcr_reads_t *reads, wmem_allocator_t *scope)
+{
+    if (reads->count != reads->size || reads->size >= SMCR_READS_KEPT)
+        return;
+    reads->size = reads->size ? 2 * reads->size : SIZE_FIRST;
+    reads->kept = wmem_realloc(scope, reads->kept, reads->size * sizeof *reads->kept);
+}
+
+smcr_psn_t
+smcr_reads_add(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
+               const smcr_sent_t *packet, uint32_t mtu)
+{
+    uint32_t length = packet->dma_length;
+
+    if (!*reads)
+        *reads = wmem_new0(scope, smcr_reads_t);
+    smcr_reads_t *all = *reads;
+
+    grow_list(all, scope);
+    all->count++;
+    all->open = mtu || length <= MTU_MIN ? 0 : length;
+    *newest_read(all) = (smcr_read_t){
+        .first = psn,
+        .last = psn + packets_for(length, mtu ? mtu : MTU_MAX) - 1,
+        .sent = packet->when,
+    };
+    return newest_read(all)->last;
+}
+
+smcr_psn_t
+smcr_reads_add_late(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
+                    const smcr_sent_t *packet, uint32_t mtu)
+{
+    bool is_only = !*reads;
+    uint32_t open = is_only ? 0 : (*reads)->open;
+    smcr_read_t before = is_only ? (smcr_read_t){.first = 0} : *newest_read(*reads);
+    smcr_psn_t last = smcr_reads_add(reads, scope, psn, packet, mtu);
+    smcr_reads_t *all = *reads;
+
+    newest_read(all)->sent = (smcr_when_t){0, 0};
+    if (!is_only) {
+        all->kept[(all->count - 2) % all->size] = *newest_read(all);
+        *newest_read(all) = before;
+    }
+    all->open = open;
+    return last;
+}
+
+smcr_psn_t
+smcr_reads_settle(smcr_reads_t *reads, uint32_t mtu)
+{
+    if (!reads || !reads->open)
+        return 0;
+    smcr_psn_t last = newest_read(reads)->first + packets_for(reads->open, mtu) - 1;
+    newest_read(reads)->last = last;
+    reads->open = 0;
+    return last;
+}
+
+smcr_psn_t
+smcr_reads_end(smcr_reads_t *reads, smcr_psn_t next)
+{
+    smcr_psn_t last = 0;
+
+    if (!reads || !reads->open)
+        return 0;
+    for (uint32_t mtu = MTU_MAX; mtu >= MTU_MIN; mtu /= 2) {
+        smcr_psn_t end = newest_read(reads)->first + packets_for(reads->open, mtu);
+        if (end <= next)
+            last = end - 1;
+    }
+    newest_read(reads)->last = MAX(newest_read(reads)->last, last);
+    reads->open = 0;
+    return last;
+}
+
+/* The READ that takes `psn`; NULL: none that is remembered. */
+static const smcr_read_t *
+find_read(const smcr_reads_t *reads, smcr_psn_t psn)
+{
+    uint32_t count = reads ? MIN(reads->count, reads->size) : 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (reads->kept[i].first <= psn && psn <= reads->kept[i].last)
+            return &reads->kept[i];
+    return NULL;
+}
+
+smcr_psn_t
+smcr_reads_find(const smcr_reads_t *reads, smcr_psn_t psn)
+{
+    const smcr_read_t *read = find_read(reads, psn);
+
+    return read ? read->first : 0;
+}
+
+smcr_when_t
+smcr_reads_sent(const smcr_reads_t *reads, smcr_psn_t psn)
+{
+    const smcr_read_t *read = find_read(reads, psn);
+
+    return read && read->first == psn ? read->sent : (smcr_when_t){0, 0};
+}

@@ -1,0 +1,100 @@
+/* Finds copies and retransmissions among responses. READ responses and Atomic ACKs are kept by PSN,
+ * as requests are. Of ACKs, NAKs and RNR NAKs the last 16 are kept: many of them have the same PSN.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "responses.h"
+
+/* The frame of the earlier ACK, NAK or RNR NAK with the PSN and the IPv4 identification of
+ * `packet`; 0: none of the last 16 has them. */
+static uint32_t
+find_same_ack(const smcr_responses_t *responses, const smcr_sent_t *packet)
+{
+    for (unsigned i = 0; i < SMCR_RESPONSES_KEPT; i++)
+        if (responses->kept[i].frame && responses->kept[i].psn == packet->psn &&
+            responses->kept[i].id == packet->ip_id)
+            return responses->kept[i].frame;
+    return 0;
+}
+
+/* An ACK, NAK or RNR NAK: returns the frame of which it is a copy; 0: of none. Only the
+ * identification proves a copy. Time proves nothing: a receiver answers each of several
+ * retransmissions with the same ACK, one right after the other. */
+static uint32_t
+take_ack(smcr_responses_t *responses, const smcr_sent_t *packet, smcr_response_grounds_t grounds)
+{
+    uint32_t copied = grounds.by_id ? find_same_ack(responses, packet) : 0;
+
+    if (copied)
+        return copied;
+    responses->newest = (responses->newest + 1) % SMCR_RESPONSES_KEPT;
+    responses->kept[responses->newest].frame = packet->when.frame;
+    responses->kept[responses->newest].psn = packet->psn;
+    responses->kept[responses->newest].id = (uint16_t)packet->ip_id;
+    return 0;
+}
+
+/* Whether time proves that `packet` is a copy of the last response with the PSN: the response comes
+ * so soon after that one, and the peer has sent no request that it could answer. */
+static bool
+is_copy_by_time(const smcr_responses_t *responses, const smcr_seen_packet_t *seen,
+                const smcr_sent_t *packet, smcr_response_grounds_t grounds)
+{
+    return responses->heard == grounds.heard &&
+           smcr_seen_is_soon(smcr_seen_last(seen), packet->when);
+}
+
+/* The frame of which a READ response or Atomic ACK is a copy; 0: of none. `seen` are the earlier
+ * responses with its PSN. */
+static uint32_t
+copied_data(const smcr_responses_t *responses, const smcr_seen_packet_t *seen,
+            const smcr_sent_t *packet, smcr_response_grounds_t grounds)
+{
+    bool is_copy_of_last;
+
+    if (grounds.by_id && seen->id == packet->ip_id)
+        return seen->frame;
+    if (grounds.by_id)
+        is_copy_of_last = smcr_seen_last_id(seen) == packet->ip_id;
+    else
+        is_copy_of_last = is_copy_by_time(responses, seen, packet, grounds);
+    return is_copy_of_last ? smcr_seen_last(seen).frame : 0;
+}
+
+/* A READ response or Atomic ACK: as smcr_responses_take(). */
+static uint32_t
+take_data(smcr_responses_t *responses, wmem_allocator_t *scope, const smcr_sent_t *packet,
+          smcr_response_grounds_t grounds, bool *copy)
+{
+    if (!responses->highest)
+        responses->highest = smcr_psn_begin(packet->psn);
+    smcr_psn_t psn = smcr_psn_near(responses->highest, packet->psn);
+    smcr_seen_packet_t *seen = smcr_seen_find(&responses->seen, psn);
+    uint32_t copied = seen ? copied_data(responses, seen, packet, grounds) : 0;
+
+    responses->highest = MAX(responses->highest, psn);
+    responses->heard = grounds.heard;
+    *copy = copied != 0;
+    if (copied)
+        return copied;
+    if (!seen) {
+        smcr_seen_add(&responses->seen, scope, psn, 0, packet);
+        return 0;
+    }
+    smcr_seen_again(seen, scope, packet);
+    return seen->frame;
+}
+
+uint32_t
+smcr_responses_take(smcr_responses_t **responses, wmem_allocator_t *scope,
+                    const smcr_sent_t *packet, smcr_response_grounds_t grounds, bool *copy)
+{
+    if (!*responses)
+        *responses = wmem_new0(scope, smcr_responses_t);
+    if (packet->opcode != SMCR_RC_ACK)
+        return take_data(*responses, scope, packet, grounds, copy);
+    uint32_t copied = take_ack(*responses, packet, grounds);
+    *copy = copied != 0;
+    return copied;
+}

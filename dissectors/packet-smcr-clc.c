@@ -1,0 +1,118 @@
+/* packet-smcr-clc.c: Connection Layer Control over TCP
+ *
+ * By CLC messages both ends of a TCP connection agree on SMC-R (RFC 7609 3.5, C.3, A.2; SMCv2 as
+ * in Linux, net/smc/smc_clc.h).
+ *
+ * What is dissected:
+ * - Proposal, Accept, Confirm and Decline, of SMC-R and of SMC-D, v1, v2 and v2.1. They are the
+ *   first bytes of each direction of a TCP connection.
+ * - The application's data after them, where the connection stays on TCP: it goes to the dissectors
+ *   that would get it without the plugin.
+ *
+ * How TCP finds this dissector: a SYN with the SMC-R option claims its conversation
+ * (packet-smcr-tcpopt.c). A heuristic, and Decode As, find connections whose SYN was not captured.
+ *
+ * Rooms: tcp/clc_stream.c finds the messages in the byte stream, message/ decodes them, packet/ has
+ * them learned. Preferences, all registered in host/preferences.c: smcr.builtin_too shows each
+ * message with Wireshark's own dissector `smc` as well.
+ *
+ * Limitations:
+ * - Without the SYN, dissectors that own the port of TCP come before the heuristic.
+ * - TCP hands on no bytes that were acknowledged before they came: a CLC message that the capture
+ *   has only after its acknowledgement is lost.
+ * - A message that never becomes complete is shown at the FIN or RST of its sender, or in a second
+ *   pass only (tcp/segment.c).
+ * - Data of SMC-D never reaches a network; only its CLC messages are shown.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "packet-smcr.h"
+
+#include "fields.h"
+#include "message/message.h"
+#include "tcp/tcp.h"
+
+/* Set at hand-off. */
+static dissector_handle_t clc;     /* this dissector */
+static dissector_handle_t builtin; /* Wireshark's own `smc`; NULL: it has none */
+static heur_dtbl_entry_t *heuristic;
+
+/* Dissects bytes of a TCP connection whose messages of CLC have all come. */
+static int
+dissect_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
+             void *data)
+{
+    smcr_tcp_tap_fallback(tvb, 0, pinfo, conn, data);
+    smcr_tcp_show_fallback(tvb, pinfo, tree, conn);
+    return smcr_tcp_dissect_rest(tvb, 0, pinfo, tree, data);
+}
+
+/* Dissects bytes of a TCP connection: the messages of CLC, then the data after them. */
+static int
+dissect_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn,
+                 void *data)
+{
+    if (!pinfo->fd->visited)
+        conn = smcr_tcp_clc_learn(tvb, pinfo, conn, data);
+    int offset = smcr_tcp_clc_show(tvb, pinfo, tree, conn);
+    if (offset < 0 || tvb_captured_length_remaining(tvb, offset) <= 0)
+        return (int)tvb_captured_length(tvb);
+    smcr_tcp_tap_fallback(tvb, offset, pinfo, conn, data);
+    smcr_tcp_show_fallback(tvb, pinfo, tree, conn);
+    smcr_tcp_show_data(tvb, pinfo, tree, conn);
+    return smcr_tcp_dissect_rest(tvb, offset, pinfo, tree, data);
+}
+
+static int
+dissect_clc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    conversation_t *bypass = smcr_handshake_bypass();
+
+    if (pinfo->flags.in_error_pkt) /* quoted by an ICMP error: it is no segment on the wire */
+        return 0;
+    if (bypass)
+        return smcr_tcp_dissect_bypassed(bypass, tvb, pinfo, tree, data);
+    smcr_conn_t *conn = smcr_handshake_find(pinfo);
+    if (smcr_tcp_clc_has_ended(pinfo, conn))
+        return dissect_data(tvb, pinfo, tree, conn, data);
+    return dissect_messages(tvb, pinfo, tree, conn, data);
+}
+
+/* Whether the heuristic may take these bytes: they begin with an eyecatcher. */
+static bool
+is_for_heuristic(tvbuff_t *tvb, const packet_info *pinfo)
+{
+    return tvb_captured_length(tvb) >= SMCR_WIRE_EYECATCHER_LENGTH &&
+           smcr_tcp_clc_begins(tvb, 0, pinfo) && !smcr_handshake_bypass() &&
+           smcr_heuristic_enabled(heuristic);
+}
+
+/* For connections whose handshake was not captured. Text in EBCDIC may begin with the eyecatcher,
+ * too. Wireshark's own dissector takes such text for SMC, and would come before this heuristic from
+ * then on. So that text goes to Wireshark's own dissector from here. */
+static ws_bool
+dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    if (!is_for_heuristic(tvb, pinfo))
+        return false;
+    bool is_layer = heuristic->protocol != NULL; /* an earlier packet is not done with yet */
+    smcr_heuristic_takes(heuristic, pinfo);
+    pinfo->can_desegment = pinfo->saved_can_desegment;
+    if (!smcr_tcp_clc_is_plausible(tvb) && !smcr_handshake_find(pinfo))
+        return builtin && call_dissector_with_data(builtin, tvb, pinfo, tree, data);
+    if (is_layer)
+        return dissect_clc(tvb, pinfo, tree, data) != 0;
+    return call_dissector_only(clc, tvb, pinfo, tree, data) != 0;
+}
+
+void
+smcr_dissector_clc_handoff(void)
+{
+    /* With a name: Export PDU writes the name of the dissector of a conversation. */
+    clc = register_dissector("smcr", dissect_clc, proto_smcr);
+    builtin = find_dissector("smc");
+    dissector_add_for_decode_as("tcp.port", clc);
+    heuristic = smcr_heuristic_add("tcp", dissect_heuristic, "SMC-R CLC over TCP", "smcr_clc");
+    smcr_tcp_clc_handoff(clc);
+}

@@ -1,0 +1,117 @@
+/* packet-smcr-tcpopt.c: the option of TCP for SMC-R
+ *
+ * The TCP option by which a host offers SMC-R (RFC 7609 3.1, 3.5.1.1, A.1), and the TCP segments of
+ * connections that have it.
+ *
+ * What is dissected:
+ * - Options of the kinds 253 and 254 (RFC 6994) whose ExID is "SMCR" in EBCDIC. A SYN with the
+ *   option makes a connection, smcr.stream, and claims its TCP conversation for CLC
+ *   (packet-smcr-clc.c) from that frame on.
+ * - The option "maximum segment size", of a SYN-ACK without the SMC-R option: the server refuses
+ *   SMC-R, and the connection falls back to TCP.
+ * - Every segment of such a connection. Acknowledgements, FIN and RST carry no message, but filters
+ *   and statistics of the connection need them.
+ *
+ * Wireshark has one dissector for both experimental kinds, so each of these dissectors is wrapped:
+ * Wireshark's own runs as it would without the plugin, and what the plugin adds comes after it.
+ *
+ * Rooms: tcp/option.c and tcp/segment.c do the work. Preferences: host/preferences.c registers all
+ * of the protocol; none concerns the option.
+ *
+ * Limitations:
+ * - A SYN-ACK without "maximum segment size" does not show the fallback; every known TCP sends it.
+ * - Where the capture has cut the options, nobody knows whether the SMC-R option is missing: the
+ *   connection does not fall back.
+ * - Without the SYN in the capture, the connection begins at its first CLC message.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "packet-smcr.h"
+
+#include "fields.h"
+#include "show/show.h"
+#include "tcp/tcp.h"
+
+/* The options whose dissectors are wrapped. */
+enum { MSS, EXPERIMENT_1, EXPERIMENT_2, WRAPPED };
+static const unsigned kinds[WRAPPED] = {2, 253, 254};
+
+/* Wireshark's own dissectors of these options; NULL: it has none. Set at hand-off. */
+static dissector_handle_t original[WRAPPED];
+
+static bool
+is_enabled(void)
+{
+    return proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
+}
+
+/* Whether the option may teach: in the first pass, of a segment that no ICMP error quotes. */
+static bool
+may_learn(const packet_info *pinfo)
+{
+    return !pinfo->fd->visited && !pinfo->flags.in_error_pkt;
+}
+
+static int
+dissect_mss(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    bool is_told = data && is_enabled(); /* the header, `data`, says whether it is a SYN-ACK */
+
+    if (is_told && may_learn(pinfo))
+        smcr_tcp_option_learn_mss(tvb, pinfo, data);
+    int used = call_dissector_with_data(original[MSS], tvb, pinfo, tree, data);
+    if (is_told)
+        smcr_tcp_option_show_mss(pinfo, tree);
+    return used;
+}
+
+static int
+dissect_experiment(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    bool is_ours = is_enabled() && smcr_tcp_option_is_ours(tvb);
+
+    if (is_ours && may_learn(pinfo))
+        smcr_tcp_option_learn(pinfo, data);
+    int used = call_dissector_with_data(original[which], tvb, pinfo, tree, data);
+    if (is_ours)
+        smcr_tcp_option_show(tvb, pinfo, tree, data);
+    return used;
+}
+
+SMCR_HOOKS_WRAPPER(experiment_1, dissect_experiment, EXPERIMENT_1)
+SMCR_HOOKS_WRAPPER(experiment_2, dissect_experiment, EXPERIMENT_2)
+
+/* In the place of TCP's dissector, while a connection of SMC-R is known. */
+static int
+dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    unsigned annotated = smcr_annotate_count();
+    int used = smcr_handshake_original(tvb, pinfo, tree, data);
+
+    smcr_tcp_show_segment(tvb, pinfo, tree, annotated);
+    return used;
+}
+
+void
+smcr_dissector_tcpopt_register(void)
+{
+    smcr_handshake_wrap(dissect_segment);
+}
+
+void
+smcr_dissector_tcpopt_handoff(void)
+{
+    static const dissector_t wrappers[WRAPPED] = {dissect_mss, dissect_experiment_1,
+                                                  dissect_experiment_2};
+    dissector_table_t table = find_dissector_table("tcp.option");
+
+    for (unsigned i = 0; i < WRAPPED; i++) {
+        original[i] = dissector_get_uint_handle(table, kinds[i]);
+        if (!original[i])
+            continue;
+        /* Under the original's protocol, so that the line of options reads as before. */
+        int proto = dissector_handle_get_protocol_index(original[i]);
+        dissector_add_uint("tcp.option", kinds[i], create_dissector_handle(wrappers[i], proto));
+    }
+}

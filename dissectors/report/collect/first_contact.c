@@ -1,0 +1,98 @@
+/* Follows the LLC messages of a first contact: how long the setup of a connection takes after CLC,
+ * and which of its steps is the slowest (RFC 7609, 3.5.1.5 and 3.5.1.6).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "collectors.h"
+
+#include "wire/wire.h"
+
+bool
+smcr_collect_contact_awaits(const smcr_collect_contact_t *contact, uint32_t frame)
+{
+    const smcr_exchange_t *asked = contact->asked;
+    bool has_no_response = asked && (!asked->response_frame || asked->response_frame >= frame);
+
+    return contact->is_adding || has_no_response;
+}
+
+/* Whether a link is being added after the message. ADD LINK begins it, unless it rejects the link.
+ * DELETE LINK, and the response of CONFIRM LINK, end it. `before`: a link was being added. */
+static bool
+adds_link(const smcr_llc_t *llc, const smcr_record_t *record, bool before)
+{
+    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2;
+
+    if (type == SMCR_LLC_ADD_LINK)
+        return !(llc->flags & SMCR_LLC_FLAG_REJECTED);
+    if (type == SMCR_LLC_DELETE_LINK || (type == SMCR_LLC_CONFIRM_LINK && record->answers))
+        return false;
+    return before;
+}
+
+/* The connection whose first contact the packet may belong to, while LLC sets up its link group;
+ * NULL: none. */
+static smcr_collect_counted_conn_t *
+find_contact(const smcr_collect_t *collection, const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+    smcr_collect_counted_conn_t *counted =
+        record->link ? wmem_map_lookup(collection->contacts, record->link->lgr) : NULL;
+    bool is_keepalive = packet->llc && packet->llc->type == SMCR_LLC_TEST_LINK;
+
+    if (!counted || counted->contact.is_over)
+        return NULL;
+    return record->kind == SMCR_RECORD_ACK || is_keepalive ? NULL : counted;
+}
+
+/* Keeps the longest time between two LLC messages, and the exchange that it belongs to. */
+static void
+note_longest_step(smcr_collect_contact_t *contact, smcr_when_t when)
+{
+    const smcr_exchange_t *asked = contact->asked;
+
+    if (when.time - contact->step.time <= contact->longest)
+        return;
+    contact->longest = when.time - contact->step.time;
+    contact->longest_of = asked;
+    contact->longest_link = contact->asked_on ? contact->asked_on->number : 0;
+    contact->longest_behind =
+        asked && asked->response_frame && asked->response_frame <= contact->step.frame;
+}
+
+/* An LLC message that belongs to the first contact is its next step. A retransmission is none. */
+static void
+take_step(smcr_collect_contact_t *contact, smcr_when_t when, const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+
+    contact->ready = when;
+    if (record->order == SMCR_FLOW_IS_REPEAT)
+        return;
+    note_longest_step(contact, when);
+    contact->step = when;
+    contact->is_adding = adds_link(packet->llc, record, contact->is_adding);
+    if (record->asks) {
+        contact->asked = record->asks;
+        contact->asked_on = record->link;
+    }
+}
+
+void
+smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when, const smcr_tap_t *packet)
+{
+    smcr_collect_counted_conn_t *counted = find_contact(collection, packet);
+
+    if (!counted)
+        return;
+    smcr_collect_contact_t *contact = &counted->contact;
+    bool is_whole = packet->llc && packet->llc->complete;
+    contact->is_unsure |= !is_whole || when.time < contact->step.time;
+    if (!packet->llc)
+        return;
+    bool is_late = when.time > contact->ready.time + SMCR_TIME_SECOND;
+    if (is_late && !smcr_collect_contact_awaits(contact, when.frame))
+        contact->is_over = true;
+    else
+        take_step(contact, when, packet);
+}

@@ -1,0 +1,260 @@
+/* Packets that were lost on their way, and packets that are not captured.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "report/words/words.h"
+#include "trouble.h"
+#include "wire/wire.h"
+
+/* ---- lost packets ---- */
+
+/* Other findings explain the retransmissions of this flow: wrong ICRCs, a link that never came up,
+ * a peer that stopped answering. A NAK for a PSN sequence error is proof of a loss even then. */
+static bool
+is_explained_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    if (smcr_finding_flow_is_damaged(finder, flow) || smcr_finding_flow_is_dead_end(finder, flow))
+        return true;
+    return smcr_finding_flow_unanswered(finder, flow) &&
+           !smcr_figure_known(flow->repeated_after.nak);
+}
+
+/* Packets of the flow that were retransmitted because of a loss, as far as no other finding
+ * explains them. Left out: retransmissions after RNR NAKs, and the last packets of a link group
+ * that has ended. */
+static uint64_t
+lost_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_causes_t *causes = &flow->repeated_after;
+    smcr_figure_notice_t ended = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
+    uint64_t needless = flow->last_frame.frame >= ended.first.frame ? ended.count : 0;
+    uint64_t repeats = smcr_figure_known(causes->nak) + smcr_figure_known(causes->read) +
+                       smcr_figure_known(causes->timeout) + smcr_figure_known(causes->unknown);
+
+    if (is_explained_elsewhere(finder, flow))
+        return 0;
+    return repeats > needless ? repeats - needless : 0;
+}
+
+static void
+add_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
+         smcr_finding_trouble_t *trouble)
+{
+    smcr_finding_trouble_add(trouble, flow, lost_packets_of(finder, flow), 0);
+}
+
+/* Adds up the flows that have lost packets. `*naks`: their NAKs for a PSN sequence error. */
+static smcr_entry_rdma_t
+sum_lossy_flows(const smcr_finder_t *finder, uint64_t *naks)
+{
+    smcr_entry_rdma_t sum = {0};
+
+    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows) {
+        const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
+        if (!lost_packets_of(finder, flow))
+            continue;
+        smcr_entry_join(&sum, flow, &smcr_entry_rdma_description, finder->scope);
+        *naks += peer ? smcr_figure_known(peer->nak.psn_sequence) : 0;
+    }
+    return sum;
+}
+
+/* A loss is proven if the receiver of requests sent a NAK for a PSN sequence error, or the reader
+ * repeated a READ since responses were missing. The packet was lost, or another overtook it. */
+static bool
+is_proven(const smcr_entry_causes_t *causes)
+{
+    return causes->nak || causes->read;
+}
+
+#define FEW_PACKETS 3                       /* fewer cost little */
+#define STALL (100 * SMCR_TIME_MILLISECOND) /* a delay that a user notices */
+
+/* Users of RoCE take losses above 0.2 % for a fault. */
+static bool
+are_many(const smcr_finding_trouble_t *trouble)
+{
+    return trouble->count * 500 >= trouble->packets;
+}
+
+/* Timeouts and unknown causes prove no loss: the retransmission may be needless. It costs little
+ * unless a message was late. */
+static smcr_figure_severity_t
+severity_of_unproven(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t *causes)
+{
+    bool is_measured = trouble->slowest != 0;
+
+    if (causes->timeout)
+        return trouble->slowest >= STALL ? SMCR_FIGURE_WARN : SMCR_FIGURE_INFO;
+    if (is_measured && trouble->slowest < STALL) /* nobody had to wait */
+        return SMCR_FIGURE_INFO;
+    return trouble->count >= FEW_PACKETS && are_many(trouble) ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO;
+}
+
+static smcr_figure_severity_t
+severity_of_loss(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t *causes)
+{
+    if (!is_proven(causes))
+        return severity_of_unproven(trouble, causes);
+    return are_many(trouble) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
+}
+
+/* Where the packets were lost. If the capture has all packets in order, the receiver missed them
+ * after the capture point. Of the packets that were missing in the capture, those that came after
+ * later ones were out of order, and those that never came were lost. READ responses are left out of
+ * this: nobody counts the missing ones. */
+static const char *
+place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_t naks)
+{
+    if (!sum->missing && !sum->repeated_after.read)
+        return finder->report->capture.check_icrc == SMCR_FIGURE_YES
+                   ? "Packets lost behind the capture point"
+                   : "Packets lost behind the capture point, or damaged (-o smcr.check_icrc:TRUE)";
+    if (!smcr_finder_notice(finder, "smcr.out_of_order").count && !sum->repeated_after.read)
+        return "Packets lost";
+    return naks && naks == sum->late_naks ? "Packets out of order" : "Packets lost or out of order";
+}
+
+/* Why packets were retransmitted where no loss is proven. The identification of an IPv4 header
+ * tells a copy from a retransmission, however late it comes; IPv6 has none. */
+static const char *
+unproven_cause(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t *causes)
+{
+    bool is_ipv6 = trouble->at->src && strchr(trouble->at->src, ':');
+
+    if (!causes->timeout)
+        return "for a cause that is not known";
+    return is_ipv6 ? "without a NAK, as when a timer runs out, or captured twice"
+                   : "without a NAK, as when a timer runs out";
+}
+
+/* The sentence. `sum`: the flows that have lost packets; `naks`: their NAKs for a PSN sequence
+ * error. */
+static const char *
+text_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
+             const smcr_entry_rdma_t *sum, uint64_t naks)
+{
+    const smcr_entry_causes_t *causes = &sum->repeated_after;
+    const char *packets = wmem_strdup_printf(
+        finder->scope, "%s of %s%s", smcr_words_number(finder->scope, trouble->count),
+        smcr_words_things(finder->scope, trouble->packets, "packet"),
+        smcr_finding_trouble_hosts(finder, trouble));
+
+    if (is_proven(causes))
+        return wmem_strdup_printf(finder->scope, "%s; %s retransmitted (%s)%s",
+                                  place_of_loss(finder, sum, naks), packets,
+                                  SMCR_WORDS_COUNTS(finder->scope, {causes->nak, "after NAKs"},
+                                                    {causes->read, "after lost READ responses"},
+                                                    {causes->timeout, "after timeouts"},
+                                                    {causes->unknown, "for an unknown cause"}),
+                                  smcr_finding_trouble_slowest(finder, trouble));
+    return wmem_strdup_printf(
+        finder->scope, "%s retransmitted %s%s", packets, unproven_cause(trouble, causes),
+        trouble->slowest >= STALL ? smcr_finding_trouble_slowest(finder, trouble) : "");
+}
+
+static smcr_figure_finding_t
+kind_of_loss(const smcr_entry_causes_t *causes)
+{
+    if (is_proven(causes))
+        return SMCR_FIGURE_FOUND_LOSS;
+    return causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS : SMCR_FIGURE_FOUND_REPEATS;
+}
+
+/* Lost packets, which a reliable queue pair retransmits. Three findings by what proves them: NAKs
+ * and repeated READs prove a loss; else a timer of the sender ran out; else the cause is not known.
+ * A proven loss is a warning above 0.2 % of the packets. Silent where another finding explains the
+ * retransmissions: see is_explained_elsewhere(). */
+static void
+find_lost(smcr_finder_t *finder)
+{
+    smcr_finding_trouble_t trouble = smcr_finding_trouble_sum(finder, add_lost);
+    uint64_t naks = 0;
+    smcr_entry_rdma_t sum = sum_lossy_flows(finder, &naks);
+    const smcr_entry_causes_t *causes = &sum.repeated_after;
+
+    if (!trouble.count)
+        return;
+    smcr_finder_add_as(finder, severity_of_loss(&trouble, causes),
+                       &(smcr_finder_facts_t){.kind = kind_of_loss(causes),
+                                              .count = trouble.count,
+                                              .when = smcr_finder_first(
+                                                  finder, "smcr.nak", "smcr.packet_retransmitted"),
+                                              .filter = "smcr.nak || smcr.retransmission"},
+                       "%s", text_of_loss(finder, &trouble, &sum, naks));
+}
+
+/* ---- packets that are not captured ---- */
+
+/* Unreliable (UC): the receiver sends no acknowledgements, and the sender retransmits nothing. */
+static bool
+is_unreliable(const smcr_entry_rdma_t *flow)
+{
+    for (unsigned i = 0; i < flow->opcodes.length; i++)
+        if (flow->opcodes.counts[i].opcode >> 5 == 1) /* UC: the upper three bits of the opcode */
+            return true;
+    return false;
+}
+
+/* The peer or the sender has reacted to missing packets: they may have been lost on the way. Where
+ * the peer is not known, nobody can tell. */
+static bool
+may_be_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
+
+    return !peer || smcr_figure_known(flow->repeated) ||
+           smcr_figure_known(peer->nak.psn_sequence) || smcr_finding_flow_is_damaged(finder, flow);
+}
+
+/* Missing packets that the receiver had: it did not ask for a retransmission, and there was none.
+ */
+static void
+add_missing(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
+            smcr_finding_trouble_t *trouble)
+{
+    if (!may_be_lost(finder, flow) || is_unreliable(flow))
+        smcr_finding_trouble_add(trouble, flow, smcr_figure_known(flow->missing), 0);
+}
+
+/* Why the capture does not have the packets, as the end of a sentence. */
+static const char *
+cause_of_missing(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
+{
+    const char *comma = trouble->others ? "," : "";
+
+    if (trouble->at && is_unreliable(trouble->at))
+        return " of UC, which retransmits none: lost, or not captured";
+    if (!smcr_finder_notice(finder, "smcr.out_of_order").count)
+        return wmem_strdup_printf(finder->scope, "%s that nobody retransmitted", comma);
+    return wmem_strdup_printf(finder->scope, "%s that nobody retransmitted, or has %s out of order",
+                              comma, trouble->count == 1 ? "it" : "them");
+}
+
+/* Packets that are not captured: PSNs are skipped, the packets never come, and neither side reacts.
+ * So the receiver had them, and the capture dropped them. UC never reacts: there both may be.
+ * Silent under a filter of the report, which hides packets itself. */
+static void
+find_missing(smcr_finder_t *finder)
+{
+    smcr_finding_trouble_t trouble = smcr_finding_trouble_sum(finder, add_missing);
+
+    if (smcr_finder_is_filtered(finder))
+        return;
+    smcr_finder_add(
+        finder,
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_NOT_CAPTURED,
+                               .count = trouble.count,
+                               .when = smcr_finder_notice(finder, "smcr.packet_ahead").first,
+                               .filter = "smcr.packet_ahead"},
+        "The capture lacks %s%s%s", smcr_words_things(finder->scope, trouble.count, "RoCE packet"),
+        smcr_finding_trouble_hosts(finder, &trouble), cause_of_missing(finder, &trouble));
+}
+
+void
+smcr_finding_on_loss(smcr_finder_t *finder)
+{
+    find_lost(finder);
+    find_missing(finder);
+}

@@ -1,0 +1,116 @@
+/* What happened to TCP, whatever it carries: segments retransmitted, marks of congestion.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "finder.h"
+
+#include "report/words/words.h"
+
+#define FEW_SEGMENTS 3 /* a timer that is too short retransmits segments that have arrived */
+
+/* The sum over all TCP connections. */
+typedef struct {
+    uint64_t all;                            /* segments of connections with retransmissions */
+    uint64_t segments;                       /* segments with data, of all connections */
+    uint64_t retransmitted;                  /* segments that were retransmitted */
+    uint64_t marked;                         /* segments marked CE */
+    uint64_t echoed;                         /* segments with the echo of a mark (ECE) */
+    unsigned congested_flows;                /* connections with marks or echoes */
+    unsigned lossy_flows;                    /* connections with retransmissions */
+    const smcr_entry_tcp_t *first_congested; /* the first of these; NULL: there is none */
+    const smcr_entry_tcp_t *first_lossy;     /* the first of these; NULL: there is none */
+} tcp_sum_t;
+
+static void
+add_segments(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
+{
+    uint64_t repeated = smcr_figure_known(direction->repeated_segments);
+
+    /* A segment with an older time stamp than the highest is late, and no retransmission. */
+    sum->retransmitted += repeated - MIN(repeated, smcr_figure_known(direction->late_segments));
+    sum->segments += smcr_figure_known(direction->data_segments);
+    sum->marked += smcr_figure_known(direction->ce);
+    sum->echoed += smcr_figure_known(direction->ece);
+}
+
+static tcp_sum_t
+sum_tcp_flows(const smcr_finder_t *finder)
+{
+    tcp_sum_t sum = {0};
+
+    SMCR_FIGURE_EACH (tcp, flow, finder->report->tcp_flows) {
+        uint64_t marks_before = sum.marked + sum.echoed, before = sum.retransmitted;
+        add_segments(&sum, &flow->up);
+        add_segments(&sum, &flow->down);
+        if (sum.retransmitted > before) {
+            sum.first_lossy = sum.first_lossy ? sum.first_lossy : flow;
+            sum.lossy_flows++;
+            sum.all += smcr_figure_known(smcr_figure_sum(flow->up.segments, flow->down.segments));
+        }
+        if (sum.marked + sum.echoed != marks_before && !sum.congested_flows++)
+            sum.first_congested = flow;
+    }
+    return sum;
+}
+
+/* "10.0.0.1:46464 → 10.0.0.2:80 and 2 more connections" */
+static const char *
+name_of_flow(const smcr_finder_t *finder, const smcr_entry_tcp_t *flow, uint64_t count)
+{
+    smcr_entry_connection_t conn = {.client = {flow->src, flow->src_port},
+                                    .server = {flow->dst, flow->dst_port}};
+
+    return smcr_words_connections(finder->scope, &conn, count);
+}
+
+/* Congestion of TCP: routers mark segments (CE), and their receiver echoes the mark (ECE), RFC
+ * 3168. The echo alone proves a mark after the capture point. */
+static void
+find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
+{
+    if (!sum->first_congested)
+        return;
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){
+                        .kind = SMCR_FIGURE_FOUND_TCP_CONGESTION,
+                        .count = sum->marked + sum->echoed,
+                        .when = smcr_finder_notice(finder, "ip.dsfield.ecn == 3 && tcp").first,
+                        .filter =
+                            "tcp.flags.syn == 0 && tcp.flags.fin == 0 && "
+                            "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)"},
+                    "Congestion of TCP, %s: of %s, %s marked CE, %s with its echo (ECE)",
+                    name_of_flow(finder, sum->first_congested, sum->congested_flows),
+                    smcr_words_things(finder->scope, sum->segments, "data segment"),
+                    smcr_words_things(finder->scope, sum->marked, "segment"),
+                    smcr_words_things(finder->scope, sum->echoed, "segment"));
+}
+
+/* Losses of TCP: at least 0.2 % of the segments were retransmitted. Fewer are normal for TCP. A
+ * note; below FEW_SEGMENTS for information. */
+static void
+find_tcp_losses(smcr_finder_t *finder, const tcp_sum_t *sum)
+{
+    if (!sum->first_lossy || sum->retransmitted * 500 < sum->segments) /* SYN and FIN count, too */
+        return;
+    smcr_finder_add_as(
+        finder, sum->retransmitted < FEW_SEGMENTS ? SMCR_FIGURE_INFO : SMCR_FIGURE_NOTE,
+        &(smcr_finder_facts_t){
+            .kind = SMCR_FIGURE_FOUND_TCP_LOSS,
+            .count = sum->retransmitted,
+            .when = smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
+            .filter = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
+                      "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order"},
+        "TCP, %s: %s of %s retransmitted", name_of_flow(finder, sum->first_lossy, sum->lossy_flows),
+        smcr_words_number(finder->scope, sum->retransmitted),
+        smcr_words_things(finder->scope, sum->all, "segment"));
+}
+
+void
+smcr_finding_on_tcp(smcr_finder_t *finder)
+{
+    tcp_sum_t sum = sum_tcp_flows(finder);
+
+    find_tcp_losses(finder, &sum);
+    find_tcp_congestion(finder, &sum);
+}

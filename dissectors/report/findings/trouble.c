@@ -1,0 +1,92 @@
+/* Sums up one kind of trouble over RDMA flows, and names its hosts in a sentence.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "trouble.h"
+
+#include "report/words/words.h"
+#include "wire/wire.h"
+
+static bool
+is_from_to(const smcr_entry_rdma_t *flow, const char *src, const char *dst)
+{
+    return g_strcmp0(flow->src, src) == 0 && g_strcmp0(flow->dst, dst) == 0;
+}
+
+void
+smcr_finding_trouble_add(smcr_finding_trouble_t *trouble, const smcr_entry_rdma_t *flow,
+                         uint64_t count, uint64_t retransmitted)
+{
+    const smcr_entry_rdma_t *at = trouble->at;
+
+    if (!count)
+        return;
+    if (at && flow->src && !is_from_to(flow, at->src, at->dst)) {
+        bool back = is_from_to(flow, at->dst, at->src);
+        trouble->both |= back;
+        trouble->others |= !back;
+    }
+    if (!at || count > trouble->most) {
+        trouble->at = flow;
+        trouble->most = count;
+    }
+    trouble->count += count;
+    trouble->packets += smcr_figure_known(flow->packets);
+    trouble->retransmitted += retransmitted;
+    trouble->slowest = MAX(trouble->slowest, flow->repeated_completion_time_s.max);
+}
+
+const char *
+smcr_finding_trouble_hosts(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
+{
+    const smcr_entry_rdma_t *flow = trouble->at;
+
+    if (!flow || !flow->src || !flow->dst)
+        return "";
+    if (trouble->others)
+        return wmem_strdup_printf(finder->scope, " of several hosts, most from %s to %s", flow->src,
+                                  flow->dst);
+    return wmem_strdup_printf(finder->scope,
+                              trouble->both ? " between %s and %s" : " from %s to %s", flow->src,
+                              flow->dst);
+}
+
+const char *
+smcr_finding_trouble_sender(const smcr_finding_trouble_t *trouble, const char *several)
+{
+    bool known = trouble->at && trouble->at->src && !trouble->both && !trouble->others;
+
+    return known ? trouble->at->src : several;
+}
+
+#define NOTABLE_TIME (10 * SMCR_TIME_MILLISECOND)
+
+const char *
+smcr_finding_trouble_slowest(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
+{
+    if (trouble->slowest < NOTABLE_TIME)
+        return "";
+    return wmem_strdup_printf(finder->scope, "; their slowest message took %s",
+                              smcr_words_duration(finder->scope, trouble->slowest));
+}
+
+smcr_finding_trouble_t
+smcr_finding_trouble_sum(const smcr_finder_t *finder, smcr_finding_add_flow_t *add)
+{
+    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
+    smcr_finding_trouble_t trouble = {0};
+
+    for (uint32_t i = 0; i < flows->length + flows->rest; i++)
+        add(finder, flows->entries[i], &trouble);
+    return trouble;
+}
+
+const char *
+smcr_finding_trouble_retransmitted(const smcr_finder_t *finder, uint64_t packets)
+{
+    if (!packets)
+        return "";
+    return wmem_strdup_printf(finder->scope, "; %s retransmitted",
+                              smcr_words_things(finder->scope, packets, "packet"));
+}

@@ -1,0 +1,22 @@
+/* What LLC messages change (RFC 7609 3.5.1, 3.5.5, A.3).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "state/model/record.h"
+
+/* Whether the state can learn something from messages of this type: `type` is the type byte of the
+ * wire, with the bit of version 2. */
+bool smcr_state_llc_is_known(uint8_t type);
+
+/* The message is sent for the first time: a request opens an exchange, and a response closes one.
+ * Returns true if the message is a response and the capture has its request. Corrects `llc`: a
+ * response that has no flag of responses gets `lacks_flag`, and a response that names another link
+ * than its request gets the link of the request. */
+bool smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc);
+
+/* The receiver has taken the message in, so its content counts. `requested`: what
+ * smcr_state_llc_exchange() has returned. */
+void smcr_state_llc_take_in(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested);

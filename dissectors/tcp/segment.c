@@ -1,0 +1,195 @@
+/* Segments of TCP that carry neither the SMC-R option nor a CLC message: acknowledgements, FIN and
+ * RST. They belong to the connection all the same: a filter for the connection finds them, and its
+ * statistics count them. Wireshark's TCP hands such a segment to no dissector, so TCP's own
+ * dissector is wrapped (packet-smcr-tcpopt.c), and what stands here runs after it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "tcp.h"
+
+#include "message/message.h"
+#include "packet/packet.h"
+#include "show/show.h"
+#include "fields.h"
+
+/* Offsets in the header of TCP (RFC 9293 3.1). */
+enum { TCP_SEQ = 4, TCP_OFFSET = 12, TCP_FLAGS = 13 };
+
+/* A segment of a connection, while it is shown. */
+typedef struct {
+    tvbuff_t *tvb; /* from the TCP header on */
+    packet_info *pinfo;
+    proto_tree *tree;
+    smcr_conn_t *conn;
+    bool from_server;
+    uint8_t flags;           /* of the TCP header */
+    smcr_tcp_begun_t *begun; /* CLC message whose first bytes end in this segment; NULL: none */
+} shown_segment_t;
+
+/* The sequence number after the payload of a segment, as in TCP's header. */
+static uint32_t
+next_sequence_number(tvbuff_t *tvb)
+{
+    unsigned header = (tvb_get_uint8(tvb, TCP_OFFSET) >> 4) * 4u;
+
+    return tvb_get_ntohl(tvb, TCP_SEQ) + tvb_reported_length(tvb) - header;
+}
+
+static bool
+closes_connection(uint8_t flags)
+{
+    return flags & (TH_FIN | TH_RST);
+}
+
+/* ---- CLC messages that never become complete ----
+ *
+ * A sender of CLC writes a message at once. If the capture has the first bytes of a message only,
+ * either the rest is missing in the capture, or the sender has closed the connection within the
+ * message.
+ *
+ * The sender has closed it when its FIN or RST has the sequence number right after these bytes.
+ * The first pass finds that, and shows the message at the FIN or RST. A RST of the receiver proves
+ * nothing: the rest may be under way.
+ *
+ * Otherwise only a later pass knows that no frame of the capture continues the message. It is shown
+ * at its own frame then. */
+
+/* First pass: notes the segment as the end of the message that its sender has begun. */
+static void
+note_end_of_begun(const shown_segment_t *segment)
+{
+    smcr_tcp_begun_t *begun = segment->conn->begun[segment->from_server];
+    bool may_end = begun && closes_connection(segment->flags) && !begun->end_frame;
+
+    if (may_end && begun->next == next_sequence_number(segment->tvb))
+        begun->end_frame = segment->pinfo->num;
+}
+
+/* Whether the message that begins in this segment has neither a continuation nor an end. */
+static bool
+stays_incomplete(const smcr_tcp_begun_t *begun)
+{
+    return begun && !begun->goes_on && !begun->end_frame;
+}
+
+/* Shows the first bytes of a message of `whole` bytes. */
+static void
+show_incomplete(const shown_segment_t *segment, const smcr_tcp_begun_t *begun, unsigned whole)
+{
+    packet_info *pinfo = segment->pinfo;
+    smcr_record_t record = smcr_record_new();
+    smcr_clc_t clc;
+    tvbuff_t *tvb =
+        tvb_new_child_real_data(segment->tvb, begun->bytes, begun->length, (int)whole);
+
+    add_new_data_source(pinfo, tvb, "CLC message");
+    col_append_str(pinfo->cinfo, COL_INFO, ", ");
+    record.conn = segment->conn;
+    record.direction = segment->from_server;
+    proto_tree *below = smcr_clc_dissect(tvb, pinfo, segment->tree, 0, &clc);
+    smcr_annotate_packet(tvb, pinfo, below, &record, NULL);
+    smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record, .clc = &clc});
+}
+
+/* Shows the incomplete message that this segment ends, or else the one that begins here. */
+static void
+show_begun(const shown_segment_t *segment)
+{
+    const smcr_tcp_begun_t *begun = segment->conn->begun[segment->from_server];
+    bool later_pass = segment->pinfo->fd->visited;
+
+    if (!later_pass)
+        note_end_of_begun(segment);
+    if (begun && begun->end_frame == segment->pinfo->num)
+        show_incomplete(segment, begun, begun->length);
+    else if (later_pass && stays_incomplete(segment->begun))
+        show_incomplete(segment, segment->begun, segment->begun->whole);
+}
+
+/* ---- every segment ---- */
+
+/* What there is to show at a segment. */
+typedef struct {
+    bool conn;  /* its connection: a filter, a column or the tree asks for it */
+    bool begun; /* maybe a CLC message that never becomes complete */
+    bool data;  /* the first bytes of the application */
+} parts_t;
+
+/* Whether a filter, a column or the tree asks for the connection of a segment. */
+static bool
+is_conn_wanted(proto_tree *tree)
+{
+    return tree &&
+           (proto_field_is_referenced(tree, hf_smcr_stream) || smcr_show_ends_are_wanted(tree));
+}
+
+/* Whether this frame has the first bytes of the application, and nothing has shown them: TCP calls
+ * no dissector for data of which an earlier dissector wants more. */
+static bool
+has_unshown_data(const packet_info *pinfo, unsigned annotated)
+{
+    smcr_record_t record;
+
+    return annotated == smcr_annotate_count() &&
+           smcr_packet_learned(pinfo, SMCR_PACKET_DATA, 0, &record);
+}
+
+static parts_t
+find_parts(const shown_segment_t *segment, unsigned annotated)
+{
+    return (parts_t){.conn = is_conn_wanted(segment->tree),
+                     .begun = closes_connection(segment->flags) || segment->begun,
+                     .data = has_unshown_data(segment->pinfo, annotated)};
+}
+
+static bool
+has_parts(const parts_t *parts)
+{
+    return parts->conn || parts->begun || parts->data;
+}
+
+static void
+show_parts(const shown_segment_t *segment, const parts_t *parts, unsigned annotated)
+{
+    packet_info *pinfo = segment->pinfo;
+
+    if (parts->data)
+        smcr_tcp_show_data(segment->tvb, pinfo, segment->tree, segment->conn);
+    if (parts->begun)
+        show_begun(segment);
+    smcr_tap_segment(pinfo, &(smcr_tap_segment_t){.conn = segment->conn,
+                                                  .from_server = segment->from_server,
+                                                  .flags = segment->flags});
+    /* once is enough: data and messages show their connection themselves */
+    if (parts->conn && annotated == smcr_annotate_count())
+        smcr_item_hide(smcr_annotate_segment(segment->tvb, pinfo, segment->tree, segment->conn));
+}
+
+/* Whether the segment is on the wire, not quoted by an ICMP error, and TCP has dissected it. */
+static bool
+is_on_the_wire(const packet_info *pinfo)
+{
+    return !pinfo->flags.in_error_pkt && pinfo->ptype == PT_TCP;
+}
+
+void
+smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned annotated)
+{
+    shown_segment_t segment = {.tvb = tvb, .pinfo = pinfo, .tree = tree};
+
+    segment.begun = p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_BEGUN);
+    if (segment.begun)
+        segment.begun->next = next_sequence_number(tvb);
+    if (!is_on_the_wire(pinfo))
+        return;
+    segment.flags = tvb_get_uint8(tvb, TCP_FLAGS);
+    parts_t parts = find_parts(&segment, annotated);
+    if (!has_parts(&parts) && !smcr_tap_is_heard())
+        return;
+    segment.conn = smcr_handshake_find(pinfo);
+    if (!segment.conn || pinfo->num < segment.conn->known_from) /* nobody had named it yet */
+        return;
+    segment.from_server = !smcr_handshake_from_client(pinfo, segment.conn);
+    show_parts(&segment, &parts, annotated);
+}
