@@ -10,14 +10,19 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
+static void
+add_found(smcr_finder_t *finder, smcr_finding_t found)
+{
+    found.order = wmem_array_get_count(finder->found);
+    finder->has_rank[found.rank] = true;
+    finder->rank_count[found.entry.severity][found.rank]++;
+    wmem_array_append_one(finder->found, found);
+}
+
 void
 smcr_finder_add_item(smcr_finder_t *finder, smcr_finding_rank_t rank, smcr_entry_finding_t entry)
 {
-    smcr_finding_t found = {entry, rank, wmem_array_get_count(finder->found)};
-
-    finder->has_rank[rank] = true;
-    finder->rank_count[entry.severity][rank]++;
-    wmem_array_append_one(finder->found, found);
+    add_found(finder, (smcr_finding_t){.entry = entry, .rank = rank});
 }
 
 /* Severity and rank of each kind of finding. */
@@ -41,7 +46,11 @@ add_sentence(smcr_finder_t *finder, smcr_figure_severity_t severity,
                                   .frame = facts->when,
                                   .filter = facts->filter};
 
-    smcr_finder_add_item(finder, kinds[facts->kind].rank, entry);
+    smcr_finding_t found = {.entry = entry,
+                            .rank = kinds[facts->kind].rank,
+                            .has_cost = facts->has_cost,
+                            .cost = facts->cost};
+    add_found(finder, found);
 }
 
 void

@@ -41,7 +41,7 @@ typedef enum {
     SMCR_FINDING_BY_CM_REPEAT,      /* RDMA-CM retransmits messages */
     SMCR_FINDING_BY_LINK_FAILED,    /* a link never comes up */
     SMCR_FINDING_BY_CONGESTION,     /* packets marked CE, and CNPs */
-    SMCR_FINDING_BY_SLOW_READER,    /* writers wait for space in the receive buffer */
+    SMCR_FINDING_BY_SLOW_READER,    /* writers wait for space in the receive buffer, or for answers */
     SMCR_FINDING_BY_SLOW_SETUP,     /* a connection takes long to set up */
     SMCR_FINDING_BY_TCP_LOSS,       /* TCP retransmits segments */
     SMCR_FINDING_BY_TCP_CONGESTION, /* TCP segments marked CE, and their echo (ECE) */
@@ -64,6 +64,8 @@ typedef enum {
 typedef struct {
     smcr_entry_finding_t entry; /* as the report will have it */
     smcr_finding_rank_t rank;   /* its place in the order of causes */
+    bool has_cost;              /* `cost` is known */
+    uint64_t cost;              /* time that programs waited for it, nanoseconds */
     uint32_t order;             /* how many findings were found before it */
 } smcr_finding_t;
 
@@ -89,6 +91,8 @@ typedef struct {
     uint64_t count;             /* packets, connections ... in trouble; 0: there is no finding */
     smcr_when_t when;           /* the first frame that shows it; frame 0: not known */
     const char *filter;         /* display filter of its frames; NULL: none selects them */
+    bool has_cost;              /* `cost` is known */
+    uint64_t cost;              /* time that programs waited for it, nanoseconds */
 } smcr_finder_facts_t;
 
 /* Adds a finding with the severity of its kind, unless the count is 0. `format` and what follows

@@ -162,6 +162,24 @@ kind_of_loss(const smcr_entry_causes_t *causes)
     return causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS : SMCR_FIGURE_FOUND_REPEATS;
 }
 
+/* How long programs waited for retransmissions: of each connection the direction that waited longer,
+ * since both may wait for one packet. Returns false where that is not known of all connections. */
+static bool
+find_cost_of_loss(const smcr_finder_t *finder, uint64_t *cost)
+{
+    *cost = 0;
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        const smcr_entry_conn_time_t *up = conn->client_to_server.time;
+        const smcr_entry_conn_time_t *down = conn->server_to_client.time;
+        if (conn->outcome != SMCR_FIGURE_OUTCOME_SMCR)
+            continue;
+        if (!up || !down)
+            return false;
+        *cost += MAX(up->retransmission_s, down->retransmission_s);
+    }
+    return *cost != 0;
+}
+
 /* Lost packets, which a reliable queue pair retransmits. Three findings by what proves them: NAKs
  * and repeated READs prove a loss; else a timer of the sender ran out; else the cause is not known.
  * A proven loss is a warning above 0.2 % of the packets. Silent where another finding explains the
@@ -174,15 +192,17 @@ find_lost(smcr_finder_t *finder)
     smcr_entry_rdma_t sum = sum_lossy_flows(finder, &naks);
     const smcr_entry_causes_t *causes = &sum.repeated_after;
 
+    smcr_finder_facts_t facts = {
+        .kind = kind_of_loss(causes),
+        .count = trouble.count,
+        .when = smcr_finder_first(finder, "smcr.nak", "smcr.packet_retransmitted"),
+        .filter = "smcr.nak || smcr.retransmission"};
+
     if (!trouble.count)
         return;
-    smcr_finder_add_as(finder, severity_of_loss(&trouble, causes),
-                       &(smcr_finder_facts_t){.kind = kind_of_loss(causes),
-                                              .count = trouble.count,
-                                              .when = smcr_finder_first(
-                                                  finder, "smcr.nak", "smcr.packet_retransmitted"),
-                                              .filter = "smcr.nak || smcr.retransmission"},
-                       "%s", text_of_loss(finder, &trouble, &sum, naks));
+    facts.has_cost = find_cost_of_loss(finder, &facts.cost);
+    smcr_finder_add_as(finder, severity_of_loss(&trouble, causes), &facts, "%s",
+                       text_of_loss(finder, &trouble, &sum, naks));
 }
 
 /* ---- packets that are not captured ---- */

@@ -17,20 +17,31 @@
 typedef struct {
     const smcr_entry_connection_t *conn;
     const smcr_entry_conn_direction_t *figures; /* of this direction */
-    bool to_server;                             /* the client writes, the server reads */
-    bool is_lossy;        /* packets were retransmitted, in either direction */
+    bool to_server;       /* the client writes, the server reads */
     uint64_t full_time;   /* the receive buffer was full; 0: never, or not known */
-    uint64_t reader_time; /* part of full_time that passed in the reader's host */
+    uint64_t reader_time; /* part of full_time in which the reader's program had data to read */
     uint64_t conn_time;   /* from the first to the last frame of the connection; 0: not known */
     uint64_t buffer_size; /* bytes; SMCR_FIGURE_UNKNOWN */
-    uint64_t drain_time;  /* mean: from a full buffer to a half free one; 0: not measured */
     uint64_t round_trip;  /* mean: acknowledgement times of both directions; 0: not measured */
+    const smcr_entry_conn_wait_t *longest; /* wait for space; NULL: none */
 } wait_t;
 
 static uint64_t
 mean(const smcr_distribution_t *times)
 {
     return times->count ? times->sum / times->count : 0;
+}
+
+/* The longest wait of a kind; NULL: there is none. */
+static const smcr_entry_conn_wait_t *
+find_longest_wait(const smcr_entry_connection_t *conn, bool to_server, smcr_figure_wait_t kind)
+{
+    smcr_figure_role_t writer = to_server ? SMCR_FIGURE_ROLE_CLIENT : SMCR_FIGURE_ROLE_SERVER;
+
+    SMCR_FIGURE_EACH(conn_wait, wait, conn->longest_waits)
+        if (wait->writer == writer && wait->kind == kind)
+            return wait;
+    return NULL;
 }
 
 static wait_t
@@ -43,15 +54,13 @@ wait_of(const smcr_entry_connection_t *conn, bool to_server)
         .conn = conn,
         .figures = figures,
         .to_server = to_server,
-        .is_lossy = smcr_figure_known(figures->repeated_packets) ||
-                    smcr_figure_known(back->repeated_packets),
         .buffer_size = to_server ? conn->buffer_bytes.server : conn->buffer_bytes.client,
         .full_time = smcr_figure_waited(figures),
-        .reader_time = figures->reader_time_s.sum,
+        .reader_time = figures->time ? figures->time->reader_s : 0,
         .conn_time =
             smcr_figure_known(smcr_figure_time_between(conn->first_frame, conn->last_frame)),
-        .drain_time = mean(&figures->drain_time_s),
-        .round_trip = mean(&figures->ack_time_s) + mean(&back->ack_time_s)};
+        .round_trip = mean(&figures->ack_time_s) + mean(&back->ack_time_s),
+        .longest = find_longest_wait(conn, to_server, SMCR_FIGURE_WAIT_SPACE)};
 }
 
 /* ---- the receive buffer is full ---- */
@@ -65,31 +74,20 @@ waits_long(const wait_t *wait)
            (wait->full_time * 100 >= wait->conn_time * 7 || wait->full_time >= LONG_WAIT);
 }
 
-/* The reader's host accounts for most of the wait: 60 % of the time that the buffer was full. */
+/* The reader's program is the cause of the wait if it had data to read for 60 % of the time. Then a
+ * larger buffer would not help: it would fill, too. Retransmissions beside that take no blame from
+ * it: the timeline has charged each moment once. (docs/report.md, "Where the time went") */
 static bool
-is_wait_of_reader(const wait_t *wait)
+has_slow_reader(const wait_t *wait)
 {
     return wait->reader_time * 10 >= wait->full_time * 6;
 }
 
-/* Half of a full buffer is free only after three round trips, and a millisecond at least. The path
- * alone takes one round trip. */
+/* The path is the cause if data or updates were under way for half of the time. */
 static bool
-drains_slower_than_path(const wait_t *wait)
+has_long_path(const wait_t *wait)
 {
-    return wait->round_trip && wait->figures->drain_time_s.count &&
-           wait->drain_time >= MAX(3 * wait->round_trip, SMCR_TIME_MILLISECOND);
-}
-
-/* The reader leaves data unread for long compared with the path: a full buffer drains slower than
- * the path explains, the reader's host takes most of the wait, and the writer waits at least three
- * times as long as it sends. Retransmissions may delay the reader's cursor updates: then nothing is
- * concluded. (docs/report.md, "Where the time went") */
-static bool
-has_slow_reader(const wait_t *wait)
-{
-    return !wait->is_lossy && drains_slower_than_path(wait) && is_wait_of_reader(wait) &&
-           wait->full_time >= 3 * wait->figures->time->transfer_s;
+    return (wait->full_time - wait->reader_time) * 2 >= wait->full_time;
 }
 
 /* A direction with a slow reader is worse than others; of equals, the one that waited longer is. */
@@ -144,23 +142,27 @@ needed_buffer_size(const wait_t *wait)
     return size;
 }
 
-/* What the wait has as a cause, as the end of a sentence. "": the path is short enough, the reader
- * is not proven to be slow, and nothing else is known. */
+/* "; longest wait 10.7 s"; "" where one wait is all. */
+static const char *
+longest_text(const smcr_finder_t *finder, const wait_t *wait)
+{
+    if (!wait->longest || wait->longest->lasted_s * 10 >= wait->full_time * 9)
+        return "";
+    return wmem_strdup_printf(finder->scope, "; longest wait %s",
+                              smcr_words_duration(finder->scope, wait->longest->lasted_s));
+}
+
+/* The end of the sentence: a size for a buffer that is too small for the path, else the longest
+ * wait. */
 static const char *
 cause_text(const smcr_finder_t *finder, const wait_t *wait)
 {
-    wmem_allocator_t *scope = finder->scope;
+    bool knows_path = wait->round_trip && wait->buffer_size != SMCR_FIGURE_UNKNOWN;
 
-    if (wait->is_lossy)
-        return "; packets were retransmitted, too";
-    if (has_slow_reader(wait))
-        return wmem_strdup_printf(scope, "; half free after %s, round trip %s",
-                                  smcr_words_duration(scope, wait->drain_time),
-                                  smcr_words_duration(scope, wait->round_trip));
-    if (!wait->round_trip || is_wait_of_reader(wait) || wait->buffer_size == SMCR_FIGURE_UNKNOWN)
-        return "";
-    return wmem_strdup_printf(scope, "; with a round trip of %s, %s would do",
-                              smcr_words_duration(scope, wait->round_trip),
+    if (!has_long_path(wait) || !knows_path)
+        return longest_text(finder, wait);
+    return wmem_strdup_printf(finder->scope, "; with a round trip of %s, %s would do",
+                              smcr_words_duration(finder->scope, wait->round_trip),
                               size_of(finder, needed_buffer_size(wait)));
 }
 
@@ -172,7 +174,8 @@ blame_text(const wait_t *wait)
         return "Receive buffer full";
     if (!wait->conn->client.addr)
         return "The program reads slowly";
-    return wait->to_server ? "The server reads slowly" : "The client reads slowly";
+    return wait->to_server ? "The server's program reads slowly"
+                           : "The client's program reads slowly";
 }
 
 static const char *
@@ -206,8 +209,10 @@ find_full_buffer(smcr_finder_t *finder)
     smcr_finder_facts_t facts = {
         .kind = SMCR_FIGURE_FOUND_BUFFER_FULL,
         .count = count,
-        .when = smcr_finder_first(finder, "smcr.window.writer_blocked", "smcr.window.full"),
-        .filter = "smcr.window.full || smcr.window.writer_blocked"};
+        .when = wait.longest ? wait.longest->begin_frame : (smcr_when_t){0},
+        .filter = "smcr.window.full || smcr.window.writer_blocked",
+        .has_cost = true,
+        .cost = wait.full_time};
     smcr_figure_severity_t severity = SMCR_FIGURE_NOTE;
 
     if (!count)
@@ -222,6 +227,55 @@ find_full_buffer(smcr_finder_t *finder)
                        smcr_words_share(scope, wait.full_time, wait.conn_time),
                        buffer_text(finder, &wait), cause_text(finder, &wait),
                        how_many_waited(finder, count));
+}
+
+/* ---- answers ---- */
+
+/* The longest answer of the server: NULL, or shorter than LONG_WAIT, if it answers in time. A client
+ * may take its time between requests. */
+static const smcr_entry_conn_wait_t *
+find_long_answer(const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_wait_t *wait = find_longest_wait(conn, true, SMCR_FIGURE_WAIT_ANSWER);
+
+    return wait && wait->lasted_s >= LONG_WAIT && conn->client.addr ? wait : NULL;
+}
+
+/* Slow answer: the server's host had acknowledged a request, and its first data after that came half
+ * a second later or more. That is time of its program: neither the network nor the buffers. The
+ * longest one is named. */
+static void
+find_slow_answer(smcr_finder_t *finder)
+{
+    const smcr_entry_connection_t *worst = NULL;
+    const smcr_entry_conn_wait_t *longest = NULL;
+    const char *filter = "";
+    uint32_t count = 0;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        const smcr_entry_conn_wait_t *wait = find_long_answer(conn);
+        if (!wait)
+            continue;
+        filter = smcr_finder_either(finder, filter,
+                                    smcr_words_connection_filter(finder->scope, conn), count++);
+        if (!longest || wait->lasted_s > longest->lasted_s) {
+            longest = wait;
+            worst = conn;
+        }
+    }
+    if (!count)
+        return;
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SLOW_ANSWER,
+                                           .count = count,
+                                           .when = longest->end_frame,
+                                           .filter = filter ? filter : "smcr",
+                                           .has_cost = true,
+                                           .cost = longest->lasted_s},
+                    "The server's program took %s to answer %s%s",
+                    smcr_words_duration(finder->scope, longest->lasted_s),
+                    smcr_words_direction(finder->scope, worst, true),
+                    count > 1 ? wmem_strdup_printf(finder->scope, "; %u connections", count) : "");
 }
 
 /* ---- setup ---- */
@@ -354,6 +408,7 @@ void
 smcr_finding_on_times(smcr_finder_t *finder)
 {
     find_full_buffer(finder);
+    find_slow_answer(finder);
     find_slow_setup(finder);
     find_small_writes(finder);
 }

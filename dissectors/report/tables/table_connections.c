@@ -79,7 +79,8 @@ is_partly(uint64_t part, uint64_t unknown)
 
 #define PART(X, name, page, part)                                                                  \
     X(SECONDS, name " (s)", page, 0, way->time ? way->time->part : SMCR_FIGURE_UNKNOWN             \
-      SMCR_TABLE_AT_LEAST(way->time && is_partly(way->time->part, way->time->unknown_s)))
+      SMCR_TABLE_AT_LEAST(way->time && is_partly(way->time->part, way->time->unknown_s))           \
+      SMCR_TABLE_AT_MOST(way->time ? way->time->part + way->time->unknown_s : 0))
 
 #define DIRECTION(X)                                                                               \
     X(NUMBER, "Stream", NULL, 0, conn->stream)                                                     \

@@ -27,7 +27,8 @@ typedef enum { SMCR_TABLE_KINDS(KIND) } smcr_table_cell_kind_t;
 #define KIND(kind, type) type kind;
 typedef struct {
     union { SMCR_TABLE_KINDS(KIND) };
-    bool at_least; /* a number that is known in part: the page says so */
+    bool at_least; /* the number is a lower bound: the page says so */
+    uint64_t most; /* with `at_least`: an upper bound; 0: none is known */
 } smcr_table_cell_t;
 #undef KIND
 
@@ -80,7 +81,8 @@ SMCR_TABLES(SMCR_TABLE_OF)
  */
 #define SMCR_TABLE_COLUMN(kind, name, page, width, value) {SMCR_TABLE_##kind, name, page, width},
 #define SMCR_TABLE_CELL(kind, name, page, width, value) {.kind = value},
-#define SMCR_TABLE_AT_LEAST(is) , .at_least = is /* behind a value */
+#define SMCR_TABLE_AT_LEAST(is) , .at_least = is /* after a value */
+#define SMCR_TABLE_AT_MOST(bound) , .most = bound /* after that */
 #define SMCR_TABLE_ROW(taker, LIST, busy, troubled)                                                \
     (taker)->take((taker)->context, (const smcr_table_cell_t[]){LIST(SMCR_TABLE_CELL)}, busy,      \
                   troubled)

@@ -290,8 +290,38 @@ number_text(wmem_allocator_t *scope, smcr_table_cell_kind_t kind, const smcr_tab
     return smcr_words_duration(scope, cell->SECONDS);
 }
 
-/* The text of a cell. "-": nothing. "?": not known. "≥": at least so much. An index or a frame that
- * is not known stays empty. */
+/* "1.03 to 1.05 s": from a lower bound to an upper bound. The unit stands once if both have it. */
+static const char *
+range_text(wmem_allocator_t *scope, const char *least, const char *most)
+{
+    const char *unit = strchr(least, ' '), *other = strchr(most, ' ');
+    bool is_same = unit && other && strcmp(unit, other) == 0;
+
+    return wmem_strdup_printf(scope, "%.*s to %s",
+                              is_same ? (int)(unit - least) : (int)strlen(least), least, most);
+}
+
+/* A number of which the capture shows a part: "≥1.03 s", "1.03 to 1.05 s" if the upper bound is
+ * less than twice that, "≤2 ms" if it may be nothing; "?" if nothing bounds it. */
+static const char *
+bounds_text(wmem_allocator_t *scope, smcr_table_cell_kind_t kind, const smcr_table_cell_t *cell)
+{
+    const char *least = number_text(scope, kind, cell);
+    smcr_table_cell_t upper = *cell;
+
+    upper.NUMBER = cell->most;
+    if (!cell->most)
+        return cell->NUMBER ? wmem_strdup_printf(scope, "≥%s", least) : "?";
+    const char *most = number_text(scope, kind, &upper);
+    if (!cell->NUMBER)
+        return wmem_strdup_printf(scope, "≤%s", most);
+    if (cell->most >= 2 * cell->NUMBER)
+        return wmem_strdup_printf(scope, "≥%s", least);
+    return strcmp(least, most) == 0 ? least : range_text(scope, least, most);
+}
+
+/* The text of a cell. "-": nothing. "?": not known. An index or a frame that is not known stays
+ * empty. */
 static const char *
 text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
 {
@@ -304,10 +334,9 @@ text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
         return kind == SMCR_TABLE_NUMBER ? "" : "?";
     if (kind == SMCR_TABLE_NUMBER)
         return wmem_strdup_printf(scope, "%" PRIu64, cell->NUMBER);
-    if (!cell->NUMBER)
-        return cell->at_least ? "?" : "-";
-    return wmem_strdup_printf(scope, "%s%s", cell->at_least ? "≥" : "",
-                              number_text(scope, kind, cell));
+    if (cell->at_least)
+        return bounds_text(scope, kind, cell);
+    return cell->NUMBER ? number_text(scope, kind, cell) : "-";
 }
 
 /* The first cell has a line of its own if it is wider than its column. */
