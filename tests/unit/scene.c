@@ -56,6 +56,33 @@ connection(scene_t *scene)
     return conn;
 }
 
+void
+wait_for_space(scene_t *scene, smcr_entry_connection_t *conn, uint64_t full, uint64_t reader)
+{
+    smcr_entry_conn_time_t *up = wmem_new0(scene->scope, smcr_entry_conn_time_t);
+
+    up->buffer_full_s = full;
+    up->reader_s = reader;
+    up->transfer_s = SECOND;
+    conn->client_to_server.time = up;
+    conn->server_to_client.time = wmem_new0(scene->scope, smcr_entry_conn_time_t);
+    conn->buffer_bytes.server = 65536;
+    conn->client_to_server.ack_time_s = (smcr_distribution_t){100, 100000000, 0, 1000000, 0};
+}
+
+void
+wait_longest(scene_t *scene, smcr_entry_connection_t *conn, smcr_figure_role_t writer,
+             smcr_figure_wait_t kind, uint64_t lasted)
+{
+    smcr_entry_conn_wait_t *wait = SMCR_FIGURE_ADD(conn_wait, &conn->longest_waits, scene->scope);
+
+    wait->writer = writer;
+    wait->kind = kind;
+    wait->lasted_s = lasted;
+    wait->begin_frame = at(10);
+    wait->end_frame = at(30);
+}
+
 smcr_entry_rdma_t *
 flow(scene_t *scene, const char *src, const char *dst)
 {
@@ -141,23 +168,31 @@ check_entry(const smcr_entry_finding_t *finding)
 }
 
 char *
-scene_findings(void (*play)(scene_t *scene))
+scene_find(scene_t *scene)
 {
     GString *found = g_string_new(NULL);
-    scene_t scene;
 
-    scene_open(&scene);
-    play(&scene);
-    smcr_findings_find(&scene.report, scene.notices, scene.notice_count, scene.scope);
-    for (uint32_t i = 0; i < scene.report.findings.length; i++) {
-        const smcr_entry_finding_t *finding = scene.report.findings.entries[i];
+    smcr_findings_find(&scene->report, scene->notices, scene->notice_count, scene->scope);
+    for (uint32_t i = 0; i < scene->report.findings.length; i++) {
+        const smcr_entry_finding_t *finding = scene->report.findings.entries[i];
         check_entry(finding);
         g_string_append_printf(found, "%s%s %s %" G_GUINT64_FORMAT, i ? ", " : "",
                                smcr_figure_severity_words[finding->severity], finding->kind,
                                finding->count);
     }
-    scene_close(&scene);
     return g_string_free(found, FALSE);
+}
+
+char *
+scene_findings(void (*play)(scene_t *scene))
+{
+    scene_t scene;
+
+    scene_open(&scene);
+    play(&scene);
+    char *found = scene_find(&scene);
+    scene_close(&scene);
+    return found;
 }
 
 static void

@@ -41,6 +41,14 @@ void notice(scene_t *scene, const char *filter, int severity, uint32_t frame);
 /* A connection of ten seconds that was closed. */
 smcr_entry_connection_t *connection(scene_t *scene);
 
+/* The client has waited for space for so long, nanoseconds, and the reader's program had data to read
+ * for so much of it. Data were under way for a second. Nothing was retransmitted. */
+void wait_for_space(scene_t *scene, smcr_entry_connection_t *conn, uint64_t full, uint64_t reader);
+
+/* The longest wait of a kind of one writer, nanoseconds. */
+void wait_longest(scene_t *scene, smcr_entry_connection_t *conn, smcr_figure_role_t writer,
+                  smcr_figure_wait_t kind, uint64_t lasted);
+
 /* A connection that falls back to TCP. */
 void fall_back(scene_t *scene, uint64_t code, uint32_t frame);
 
@@ -61,6 +69,9 @@ void use_link(scene_t *scene, smcr_entry_connection_t *conn, uint64_t number, ui
 
 /* Plays a scene and writes what is found: "warn loss 30, note slow_reader 1". g_free() frees it. */
 char *scene_findings(void (*play)(scene_t *scene));
+
+/* Makes the findings of a scene and writes them, likewise. */
+char *scene_find(scene_t *scene);
 
 /* `found`: severity and kind of each finding, in their order, as scene_findings() writes them. */
 typedef struct {

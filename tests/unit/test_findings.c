@@ -77,25 +77,10 @@ lone_repeat(scene_t *scene)
     notice(scene, "smcr.packet_retransmitted", NOTE, 21);
 }
 
-/* The buffer was full for so long, nanoseconds, 100 times; the reader's host took so much of it. */
-static void
-wait_for_reader(smcr_entry_connection_t *conn, uint64_t full, uint64_t reader)
-{
-    static smcr_entry_conn_time_t time;
-
-    time = (smcr_entry_conn_time_t){.buffer_full_s = full, .transfer_s = SECOND};
-    conn->client_to_server.blocked_count = 173;
-    conn->client_to_server.time = &time;
-    conn->buffer_bytes.server = 65536;
-    conn->client_to_server.reader_time_s = (smcr_distribution_t){100, reader, 0, reader / 100, 0};
-    conn->client_to_server.drain_time_s = conn->client_to_server.reader_time_s;
-    conn->client_to_server.ack_time_s = (smcr_distribution_t){100, 100000000, 0, 1000000, 0};
-}
-
 static void
 slow_reader(scene_t *scene)
 {
-    wait_for_reader(connection(scene), 9 * SECOND, 8 * SECOND);
+    wait_for_space(scene, connection(scene), 9 * SECOND, 8 * SECOND);
     notice(scene, "smcr.window.full", NOTE, 33);
     notice(scene, "smcr.window.writer_blocked", NOTE, 33);
     notice(scene, "smcr.window.late_update", WARN, 40);
@@ -104,17 +89,8 @@ slow_reader(scene_t *scene)
 static void
 short_wait(scene_t *scene)
 {
-    wait_for_reader(connection(scene), SECOND / 100, SECOND / 100);
+    wait_for_space(scene, connection(scene), SECOND / 100, SECOND / 100);
     notice(scene, "smcr.window.full", NOTE, 33);
-}
-
-static void
-loss_stops_writer(scene_t *scene)
-{
-    slow_reader(scene);
-    loss(scene);
-    ((smcr_entry_connection_t *)scene->report.connections.entries[0])
-        ->client_to_server.repeated_packets = 30;
 }
 
 static void
@@ -232,7 +208,7 @@ congestion_stops_writer(scene_t *scene)
     smcr_entry_connection_t *conn = connection(scene);
 
     congested(scene);
-    wait_for_reader(conn, 3 * SECOND, 2 * SECOND);
+    wait_for_space(scene, conn, 3 * SECOND, 2 * SECOND);
 }
 
 static void
@@ -448,8 +424,6 @@ static const scene_case_t cases[] = {
     {.name = "repeat without a cause", .play = lone_repeat, .found = "info repeats 1"},
     {.name = "slow reader", .play = slow_reader, .found = "warn slow_reader 1"},
     {.name = "window full for a moment", .play = short_wait, .found = ""},
-    {.name = "loss, then a blocked writer", .play = loss_stops_writer,
-     .found = "warn loss 30, note buffer_full 1"},
     {.name = "lost link", .play = lost_link, .found = "warn link_lost 1"},
     {.name = "dead peer, then a reset", .play = dead_peer,
      .found = "warn dead_peer 1, warn reset 1"},
