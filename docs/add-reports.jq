@@ -352,11 +352,16 @@ def links_of_connection:
     [.[].links[] | .from_frame = null]
     | reduce .[] as $link ([]; if .[-1].number == $link.number and length > 0 then . else . + [$link] end);
 
+# A wait that a cut has parted is known in its parts only.
+def longest_waits:
+    [.[].longest_waits[]] | group_by([.writer, .kind]) | map(max_by(.lasted_s) | .begin_frame = null | .end_frame = null);
+
 def connection($number; $tcp):
     combined("connection")
     + {stream: $number, tcp_stream: map($tcp[name_of(.tcp_stream) // ""]) | first_known,
        fallback: map(.fallback) | first_known | (if . then .frame = null else . end),
        link_group: map(.group) | first_known, links: links_of_connection, ends: ends,
+       longest_waits: longest_waits,
        client_to_server: direction(.client_to_server), server_to_client: direction(.server_to_client)};
 
 # ---- RDMA flows ----

@@ -22,6 +22,7 @@ ROOMS = {
     "state/rules/links": ("links.h",),
     "state/flow": ("packet_flow.h",),
     "state": ("state.h",),
+    "timeline": ("timeline.h",),
     "message": ("message.h",),
     "host": ("host.h",),
     "show": ("show.h",),

@@ -24,6 +24,7 @@ PLAIN = (
     "state/rules/links",
     "state/flow",
     "state",
+    "timeline",
     "report/figures",
     "report/congestion",
     "report/words",

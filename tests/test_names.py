@@ -31,6 +31,7 @@ WORDS = {
     "state/rules": "breach rules",
     "state/rules/links": "",
     "state/flow": "cost orphan outcome window write",
+    "timeline": "interval timeline",
     ".": "dissector field value",
     "message": "cdc() clc() item keep layout llc() message row say",
     "host": "capture endpoint gate handshake heuristic hook host preferences selected udp_port",

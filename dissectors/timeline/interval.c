@@ -84,6 +84,8 @@ smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_in
  * - The writer waits for space, and acknowledged data lie unread at the reader: the reader's program
  *   is the cause, whatever the fabric does meanwhile. It has something to read. Where packets of the
  *   reader are missing, one of them may have freed space.
+ * - The same may be so, if packets of the writer are missing (it may wait for space) or of the reader
+ *   (data may lie unread), and something is retransmitted: nobody knows what is the cause.
  * - A packet of the writer is retransmitted.
  * - A packet of the peer is retransmitted, and the writer depends on it: it waits for space or for an
  *   answer.
@@ -96,11 +98,14 @@ part_of(unsigned holds)
 {
 #define HOLDS(kind) ((holds & 1U << SMCR_INTERVAL_##kind) != 0)
     bool depends_on_peer = HOLDS(FULL) || (HOLDS(ANSWER) && !HOLDS(TRANSFER));
+    bool may_be_full = HOLDS(FULL) || HOLDS(NOT_CAPTURED);
+    bool may_be_unread = HOLDS(UNREAD) || HOLDS(MAYBE_UNREAD);
 
     if (HOLDS(FULL) && HOLDS(UNREAD) && !HOLDS(PEER_NOT_CAPTURED))
         return SMCR_INTERVAL_IS_FULL_READER;
     if (HOLDS(RETRANSMISSION) || (HOLDS(PEER_RETRANSMISSION) && depends_on_peer))
-        return SMCR_INTERVAL_IS_RETRANSMISSION;
+        return may_be_full && may_be_unread ? SMCR_INTERVAL_IS_UNKNOWN
+                                            : SMCR_INTERVAL_IS_RETRANSMISSION;
     if (HOLDS(NOT_CAPTURED) || (HOLDS(PEER_NOT_CAPTURED) && depends_on_peer))
         return SMCR_INTERVAL_IS_UNKNOWN;
     if (HOLDS(FULL))
@@ -153,7 +158,7 @@ typedef struct {
     smcr_interval_t reader;         /* end frame 0: no such stretch ends with the last piece */
     smcr_interval_t full;           /* likewise */
     smcr_interval_t retransmission; /* likewise */
-} counted_t;
+} tally_t;
 
 /* The piece prolongs the stretch if it is of it, else the stretch ends. */
 static void
@@ -174,7 +179,7 @@ prolong(smcr_interval_t *stretch, smcr_interval_t *longest, const smcr_interval_
 static void
 count_piece(void *data, const smcr_interval_piece_t *piece)
 {
-    counted_t *counted = data;
+    tally_t *counted = data;
     smcr_interval_division_t *division = &counted->division;
     const uint64_t *share = piece->share;
 
@@ -190,7 +195,7 @@ count_piece(void *data, const smcr_interval_piece_t *piece)
 /* ---- settling ---- */
 
 struct smcr_interval_settled {
-    counted_t counted; /* of all pieces, before any were joined */
+    tally_t counted; /* of all pieces, before any were joined */
     smcr_interval_piece_t *pieces; /* ascending, without holes */
     uint32_t length;   /* of them */
     uint32_t room;     /* pieces that the memory has room for */
@@ -354,10 +359,10 @@ smcr_intervals_settled(const smcr_intervals_t *intervals, uint32_t *length)
 
 /* What is settled; nothing lasts from `begin` to where it begins: its first interval is the first of
  * all. */
-static counted_t
+static tally_t
 count_settled(const smcr_interval_settled_t *settled, smcr_when_t begin)
 {
-    counted_t counted = settled->counted;
+    tally_t counted = settled->counted;
     smcr_interval_t quiet = {begin, settled->pieces[0].interval.begin};
 
     counted.division.share[SMCR_INTERVAL_IS_NOTHING] += smcr_interval_length(quiet);
@@ -368,7 +373,7 @@ smcr_interval_division_t
 smcr_intervals_divide(const smcr_intervals_t *intervals, smcr_interval_t span)
 {
     const smcr_interval_settled_t *settled = intervals->settled;
-    counted_t counted = {0};
+    tally_t counted = {0};
 
     if (settled && settled->length) {
         counted = count_settled(settled, span.begin);

@@ -25,7 +25,7 @@ typedef struct smcr_timeline_sent {
     bool ends_request;     /* the last packet of a WRITE request */
     bool is_retransmitted;
     bool is_after_gap;     /* perhaps it will never be acknowledged */
-} sent_t;
+} in_flight_t;
 
 /* What a step of this file needs. */
 typedef struct {
@@ -35,9 +35,12 @@ typedef struct {
     const smcr_timeline_sink_t *sink;
 } step_t;
 
+/* Times may go back: nothing lasts from before the first packet. */
 static void
 add(const step_t *step, int side, smcr_interval_kind_t kind, smcr_when_t begin, smcr_when_t end)
 {
+    if (begin.time < step->timeline->begun.time)
+        begin = step->timeline->begun;
     smcr_intervals_add(&step->timeline->writer[side].intervals, step->scope, kind,
                        (smcr_interval_t){begin, end});
 }
@@ -61,7 +64,8 @@ look_at_unread(const step_t *step, int side, smcr_when_t when)
 {
     smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
     uint32_t unreported = unread->size / (unread->knows_wait ? SMALL : HALF);
-    bool is_much = unread->is_known && unread->acked > unread->consumed + unreported;
+    bool is_known = unread->is_known && !unread->is_doubtful;
+    bool is_much = is_known && unread->acked > unread->consumed + unreported;
 
     if (is_much && !unread->since.frame) {
         unread->since = when;
@@ -69,6 +73,20 @@ look_at_unread(const step_t *step, int side, smcr_when_t when)
         add(step, side, SMCR_INTERVAL_UNREAD, unread->since, when);
         unread->since.frame = 0;
     }
+}
+
+/* The reader may have reported more than is known, or not, from `when` on. */
+static void
+set_doubtful(const step_t *step, int side, bool is_doubtful, smcr_when_t when)
+{
+    smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
+
+    if (is_doubtful && !unread->is_doubtful)
+        unread->doubtful_since = when;
+    else if (!is_doubtful && unread->is_doubtful)
+        add(step, side, SMCR_INTERVAL_MAYBE_UNREAD, unread->doubtful_since, when);
+    unread->is_doubtful = is_doubtful;
+    look_at_unread(step, side, when);
 }
 
 /* The reader's host has acknowledged the message: what it announces can be read from now on. */
@@ -89,9 +107,9 @@ take_announcement(const step_t *step, int side, const smcr_record_cdc_t *view, s
 /* ---- packets in flight ---- */
 
 static void
-give_up_sent(const step_t *step, smcr_timeline_writer_t *writer, sent_t **at)
+give_up_sent(const step_t *step, smcr_timeline_writer_t *writer, in_flight_t **at)
 {
-    sent_t *gone = *at;
+    in_flight_t *gone = *at;
 
     *at = gone->next;
     if (!*at)
@@ -101,11 +119,11 @@ give_up_sent(const step_t *step, smcr_timeline_writer_t *writer, sent_t **at)
 }
 
 static void
-add_sent(const step_t *step, smcr_timeline_writer_t *writer, sent_t packet)
+add_sent(const step_t *step, smcr_timeline_writer_t *writer, in_flight_t packet)
 {
     if (!writer->oldest)
         writer->end = &writer->oldest;
-    sent_t *sent = *writer->end = wmem_new(step->scope, sent_t);
+    in_flight_t *sent = *writer->end = wmem_new(step->scope, in_flight_t);
     *sent = packet;
     sent->next = NULL;
     writer->end = &sent->next;
@@ -114,12 +132,12 @@ add_sent(const step_t *step, smcr_timeline_writer_t *writer, sent_t packet)
 }
 
 /* The oldest packet that is known to have been acknowledged before `frame`; NULL: none is. */
-static const sent_t *
+static const in_flight_t *
 find_acked(const smcr_timeline_writer_t *writer, uint32_t frame)
 {
     unsigned looked_at = 0;
 
-    for (const sent_t *sent = writer->oldest; sent && looked_at < LOOKED_AT; sent = sent->next) {
+    for (const in_flight_t *sent = writer->oldest; sent && looked_at < LOOKED_AT; sent = sent->next) {
         if (ack_before(sent->acked, frame))
             return sent;
         looked_at += sent->acked != NULL && !sent->is_after_gap;
@@ -128,14 +146,14 @@ find_acked(const smcr_timeline_writer_t *writer, uint32_t frame)
 }
 
 static bool
-is_covered(const sent_t *sent, const sent_t *acked)
+is_covered(const in_flight_t *sent, const in_flight_t *acked)
 {
     return sent->link == acked->link && smcr_psn_distance(sent->psn, acked->psn) >= 0;
 }
 
 /* The acknowledgement covers the packet and all that its link carried before it. */
 static void
-take_ack(const step_t *step, int side, const sent_t acked)
+take_ack(const step_t *step, int side, const in_flight_t acked)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
     smcr_when_t when = **acked.acked;
@@ -146,8 +164,8 @@ take_ack(const step_t *step, int side, const sent_t acked)
     writer->last_acked = when;
     if (acked.ends_request && !acked.is_retransmitted && when.time >= acked.when.time)
         step->sink->take(step->sink->data, side, SMCR_TIMELINE_ACK, when.time - acked.when.time);
-    for (sent_t **at = &writer->oldest; *at;) {
-        const sent_t sent = **at;
+    for (in_flight_t **at = &writer->oldest; *at;) {
+        const in_flight_t sent = **at;
         if (!is_covered(&sent, &acked)) {
             at = &(*at)->next;
             continue;
@@ -214,7 +232,7 @@ settle_writer(const step_t *step, int side, uint32_t frame)
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
 
     for (;;) {
-        const sent_t *sent = find_acked(writer, frame);
+        const in_flight_t *sent = find_acked(writer, frame);
         smcr_when_t end = writer->wait.wait ? end_of_wait(writer->wait.wait, frame)
                                             : (smcr_when_t){0, 0};
 
@@ -241,12 +259,12 @@ smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, uint32
 
 /* The newest packet in flight that was sent in `frame` or before: that packet, or the first one of
  * its request. NULL: none. */
-static sent_t *
+static in_flight_t *
 find_sent(const smcr_timeline_writer_t *writer, uint32_t frame)
 {
-    sent_t *found = NULL;
+    in_flight_t *found = NULL;
 
-    for (sent_t *at = writer->oldest; at && at->when.frame <= frame; at = at->next)
+    for (in_flight_t *at = writer->oldest; at && at->when.frame <= frame; at = at->next)
         found = at;
     return found;
 }
@@ -264,7 +282,7 @@ find_first_transmission(const smcr_timeline_writer_t *writer, const smcr_record_
 
     if (record->order != SMCR_FLOW_IS_REPEAT && !fills_gap)
         return (smcr_when_t){0, 0};
-    sent_t *sent = find_sent(writer, record->first_frame);
+    in_flight_t *sent = find_sent(writer, record->first_frame);
     if (sent) {
         sent->is_retransmitted = true;
         return sent->when;
@@ -340,9 +358,9 @@ look_for_gaps(const step_t *step)
     bool is_other_link = timeline->link[0] != link;
 
     for (int side = 0; side < 2; side++) {
-        if (!is_other_link && timeline->gaps[side] != step->packet->gaps[side])
+        if (!is_other_link && timeline->gaps[side] != step->packet->gap_count[side])
             take_gap(step, side);
-        timeline->gaps[side] = step->packet->gaps[side];
+        timeline->gaps[side] = step->packet->gap_count[side];
         timeline->link[side] = link;
     }
 }
@@ -379,7 +397,7 @@ take_answer(const step_t *step, int side)
 }
 
 static void
-take_write(const step_t *step, sent_t sent)
+take_write(const step_t *step, in_flight_t sent)
 {
     const smcr_record_t *record = step->packet->record;
     int side = record->sender;
@@ -434,23 +452,11 @@ take_reading(const step_t *step, int side, const smcr_record_cdc_t *view)
         measure_reader(step, side, view);
     if (view->has_consumed)
         unread->consumed = MAX(unread->consumed, view->consumed);
-    else
-        unread->is_known = false;
-    look_at_unread(step, side, step->packet->when);
-}
-
-/* A message after a gap, whose meaning is not known: it may free space for the peer. */
-static void
-take_unknown_message(const step_t *step, int side)
-{
-    smcr_timeline_unread_t *unread = &step->timeline->writer[!side].unread;
-
-    unread->is_known = false;
-    look_at_unread(step, !side, step->packet->when);
+    set_doubtful(step, side, !view->has_consumed, step->packet->when);
 }
 
 static void
-take_cdc(const step_t *step, sent_t sent)
+take_cdc(const step_t *step, in_flight_t sent)
 {
     const smcr_record_t *record = step->packet->record;
     const smcr_record_cdc_t *view = record->view;
@@ -467,8 +473,8 @@ take_cdc(const step_t *step, sent_t sent)
     add_sent(step, writer, sent);
     writer->misses_first |= !writer->has_written && announces_unseen;
     if (!view) {
-        if (!validates)
-            take_unknown_message(step, side);
+        if (!validates) /* it came after a gap: it may free space for the peer */
+            set_doubtful(step, !side, true, step->packet->when);
         return;
     }
     if (announces_unseen && writer->last_seen.frame) /* nobody knows when its bytes were written */
@@ -487,7 +493,7 @@ begin_timeline(const step_t *step)
     timeline->begun = timeline->latest = step->packet->when;
     timeline->is_late = !step->packet->is_whole;
     for (int side = 0; side < 2; side++) {
-        timeline->gaps[side] = step->packet->gaps[side];
+        timeline->gaps[side] = step->packet->gap_count[side];
         timeline->link[side] = step->packet->record->link;
         if (timeline->is_late)
             timeline->writer[side].unknown_since = step->packet->when;
@@ -503,6 +509,7 @@ settle_intervals(const step_t *step, int side)
     const smcr_when_t open[] = {writer->oldest ? writer->oldest->when : until,
                                 writer->wait.wait ? writer->wait.begun : until,
                                 writer->unread.since.frame ? writer->unread.since : until,
+                                writer->unread.is_doubtful ? writer->unread.doubtful_since : until,
                                 writer->unknown_since.frame ? writer->unknown_since : until,
                                 writer->last_seen.frame ? writer->last_seen : until,
                                 writer->last_write.frame ? writer->last_write : until};
@@ -519,7 +526,7 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
 {
     const smcr_record_t *record = packet->record;
     step_t step = {timeline, scope, packet, sink};
-    sent_t sent = {.when = packet->when,
+    in_flight_t sent = {.when = packet->when,
                    .link = record->link,
                    .psn = packet->roce->psn,
                    .is_data = true,
@@ -558,11 +565,13 @@ add_open(smcr_timeline_t *copy, int side, smcr_when_t end)
         add(&step, side, SMCR_INTERVAL_FULL, writer->wait.begun, end);
     if (writer->unread.since.frame)
         add(&step, side, SMCR_INTERVAL_UNREAD, writer->unread.since, end);
+    if (writer->unread.is_doubtful)
+        add(&step, side, SMCR_INTERVAL_MAYBE_UNREAD, writer->unread.doubtful_since, end);
     if (writer->unknown_since.frame)
         add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->unknown_since, end);
     if (copy->is_late && !writer->has_acks)
         add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, copy->begun, end);
-    for (const sent_t *sent = writer->oldest; sent; sent = sent->next)
+    for (const in_flight_t *sent = writer->oldest; sent; sent = sent->next)
         if (sent->is_data)
             add(&step, side, SMCR_INTERVAL_TRANSFER, sent->when, end);
 }

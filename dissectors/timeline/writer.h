@@ -29,7 +29,7 @@ typedef struct {
     const smcr_record_t *record;   /* with a sender */
     const smcr_ib_headers_t *roce;
     const smcr_cdc_t *cdc;         /* NULL: no CDC message, or truncated by the snap length */
-    const uint32_t *gaps;          /* by sender: places at which the capture misses packets of
+    const uint32_t *gap_count;     /* by sender: places at which the capture misses packets of
                                       the link, so far */
     bool is_whole;                 /* the capture has the beginning of the connection */
 } smcr_timeline_packet_t;
@@ -47,9 +47,11 @@ typedef struct {
     uint64_t acked;    /* position up to which announced data are acknowledged; with `is_known` */
     uint64_t consumed; /* position up to which the reader has reported data as read */
     uint32_t size;     /* of the buffer, bytes; 0: not known */
-    bool is_known;     /* all of these */
+    bool is_known;     /* `acked` and `size` */
+    bool is_doubtful;  /* the reader may have reported more than `consumed` */
     bool knows_wait;   /* the reader's host has acknowledged that the writer waits for space */
     smcr_when_t since; /* data lie unread; frame 0: none do */
+    smcr_when_t doubtful_since; /* with `is_doubtful` */
 } smcr_timeline_unread_t;
 
 /* One direction. All zeros: nothing has been sent. */

@@ -179,6 +179,7 @@ UNITS = {
     "failover": connections(lambda each, _: len(each["links"]) > 1),
     "slow_reader": Subjects(writers),
     "buffer_full": Subjects(writers),
+    "slow_answer": connections(answers_slowly),
     "slow_setup": connections(set_up_slowly),
     "small_writes": Subjects(small_writers),
     "link_lost": Something(),

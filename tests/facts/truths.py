@@ -47,8 +47,18 @@ def kinds_of(name):
     return WITHOUT_LOSS if name in RULES_BROKEN else KINDS
 
 
-# Parts of the time of a direction, of which a capture that lacks packets does not have more.
-IDLE = {"idle_s": ("nothing_to_write_s", "answer_s"), "buffer_full_s": ("buffer_full_s",)}
+# Parts of the time of a direction. Of each there is a lower bound and an upper one (docs/report.md):
+# that of an altered capture holds the truth of the whole one.
+PARTS = ("nothing_to_write_s", "answer_s", "buffer_full_s", "retransmission_s", "transfer_s")
+OTHER_PARTS = ("connecting_s", "unknown_s")  # of one of them nothing is said, the other is the rest
+IDLE = {"idle_s": ("nothing_to_write_s", "answer_s")}
+OF_TIME = {
+    *IDLE,
+    *PARTS,
+    *(part.replace("_s", "_most_s") for part in PARTS),
+    "reader_s",
+    "longest_waits",
+}
 # What still contradicts: captures, what is said, why; of which statements, where not of all.
 OPEN = [
     (
@@ -242,7 +252,7 @@ SAYS_LESS = {
     "clc_decline_confirmed": {"llc_no_recovery", "clc_decline_late"},
 }
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
-TIMES = {*IDLE, "setup_s", "smcr.llc.late_response", "llc_late_response"}
+TIMES = {*OF_TIME, "setup_s", "smcr.llc.late_response", "llc_late_response"}
 # What one host had sent when the other one sent something: the capture's order tells.
 OF_ORDER = {
     "smcr.window.unread",
@@ -268,7 +278,7 @@ OF_ORDER = {
     "blocked_count",
     "window_full_count",
     "tcp_loss",
-    *IDLE,
+    *OF_TIME,
 }
 # What addresses of TCP say beside those of CLC: behind NAT they are others, and what is said of
 # them is another truth.
@@ -278,7 +288,7 @@ OF_LINKS = {"smcr.conn.moved", "link.moved_from", "link.moved_to"}
 # A copy that comes later than that may be a repeat (docs/report.md), where no identification tells.
 COPIED_SOON = 100  # microseconds
 OF_LATE_COPIES = {
-    *IDLE,
+    *OF_TIME,
     CAUSE,
     *(f"flow.repeated_after.{name}" for name in CAUSES_COUNTED),
     "repeated_packets",
@@ -548,26 +558,75 @@ def no_more(before, after, prefix="", times=1):
             yield prefix + name, before[name], after[name], after[name] <= times * before[name]
 
 
+def seconds(time):
+    """Of a member of the report, which may be null."""
+    return decimal.Decimal(repr(time or 0))
+
+
+def span_of(connection):
+    first, last = (decimal.Decimal(connection[f"{which}_time"]) for which in ("first", "last"))
+    return last - first
+
+
+def longest_wait(connection, writer, kind):
+    return max(
+        (
+            each["lasted_s"]
+            for each in connection["longest_waits"]
+            if (each["writer"], each["kind"]) == (writer, kind)
+        ),
+        default=0,
+    )
+
+
+def of_bounds(one, other, slack, outside):
+    """
+    Lower bounds of an altered capture are at most the upper ones of the whole, and the other way
+    round. slack: what may be missing, and nothing tells; outside: time of the connection that the
+    altered capture does not span.
+    """
+    for part in PARTS:
+        most = part.replace("_s", "_most_s")
+        yield part, one[most], other[part], seconds(other[part]) <= seconds(one[most]) + slack
+        yield (
+            most,
+            one[part],
+            other[most],
+            seconds(other[most]) + slack + outside >= seconds(one[part]),
+        )
+    unknown = seconds(one["buffer_full_most_s"]) - seconds(one["buffer_full_s"])
+    reader = seconds(other["reader_s"])
+    yield "reader_s", one["reader_s"], float(reader), reader <= seconds(
+        one["reader_s"]
+    ) + unknown + slack
+    for what, members in IDLE.items():
+        limit, part = (sum(seconds(time[member]) for member in members) for time in (one, other))
+        limit += seconds(one["unknown_s"])
+        yield what, limit, part, part <= limit + slack
+
+
 def of_times(before, after, later, unseen):
     """
-    Where the time went: it adds up, and nobody was idle, or waited for space, for longer than in
-    the whole capture, where of some time nobody knows. later: seconds by which absent
-    acknowledgements let space be known to be free later; unseen: in which packets were sent again,
-    and nothing tells.
+    Where the time went: the parts add up, and bounds and longest waits are true. later: seconds by
+    which missing acknowledgements let something be known later; unseen: in which packets were
+    retransmitted, and nothing tells.
     """
+    slack = decimal.Decimal("1e-9") + seconds(later) + seconds(unseen)
     for name in DIRECTIONS:
         one, other = before[name]["time"], after[name]["time"]
         if not one or not other:
             continue
-        parts = sum(decimal.Decimal(repr(part)) for part in other.values() if part is not None)
-        span = decimal.Decimal(after["last_time"]) - decimal.Decimal(after["first_time"])
+        parts = sum(seconds(other[part]) for part in (*PARTS, *OTHER_PARTS))
+        span = span_of(after)
         yield f"{name}.time", span, parts, abs(span - parts) <= decimal.Decimal("1e-9")
-        for what, members in IDLE.items():
-            limit, part = (sum(time[member] for member in members) for time in (one, other))
-            limit += one["unknown_s"]
-            yield f"{name}.{what}", limit, part, part <= limit + 1e-9 + unseen + (
-                later if what == "buffer_full_s" else 0
-            )
+        outside = max(span_of(before) - span, decimal.Decimal(0))
+        for what, *rest in of_bounds(one, other, slack, outside):
+            yield f"{name}.{what}", *rest
+        writer = name.split("_", maxsplit=1)[0]
+        for kind in ("reader", "answer"):
+            longest, found = (longest_wait(each, writer, kind) for each in (before, after))
+            limit = seconds(longest) + seconds(one["unknown_s"]) + slack
+            yield f"{name}.longest_waits", longest, found, seconds(found) <= limit
 
 
 def of_connection(before, after, later, unseen):

@@ -100,7 +100,22 @@ static const struct {
     {.name = "packets of the peer are missing, of whom nobody waits",
      .kinds = BIT(PEER_NOT_CAPTURED),
      .part = SMCR_INTERVAL_IS_NOTHING},
-    {.name = "a retransmission is proven, whatever is missing",
+    {.name = "perhaps the reader does not read, and the update is retransmitted",
+     .kinds = BIT(FULL) | BIT(MAYBE_UNREAD) | BIT(PEER_RETRANSMISSION),
+     .part = SMCR_INTERVAL_IS_UNKNOWN},
+    {.name = "perhaps the reader does not read, and nothing is retransmitted",
+     .kinds = BIT(FULL) | BIT(MAYBE_UNREAD),
+     .part = SMCR_INTERVAL_IS_FULL_PATH},
+    {.name = "an update may be missing, and a packet is retransmitted",
+     .kinds = FULL_AND_UNREAD | BIT(PEER_NOT_CAPTURED) | BIT(RETRANSMISSION),
+     .part = SMCR_INTERVAL_IS_UNKNOWN},
+    {.name = "perhaps the writer waits for space, and a packet is retransmitted",
+     .kinds = BIT(NOT_CAPTURED) | BIT(UNREAD) | BIT(RETRANSMISSION),
+     .part = SMCR_INTERVAL_IS_UNKNOWN},
+    {.name = "a packet is retransmitted, and data are unread of whom nobody waits",
+     .kinds = BIT(UNREAD) | BIT(RETRANSMISSION),
+     .part = SMCR_INTERVAL_IS_RETRANSMISSION},
+    {.name = "a retransmission is proven, since nothing is unread",
      .kinds = BIT(RETRANSMISSION) | BIT(NOT_CAPTURED),
      .part = SMCR_INTERVAL_IS_RETRANSMISSION},
     {.name = "packets of the writer are missing",
@@ -147,8 +162,13 @@ expected_part(unsigned holds)
 
     if (waits && holds & BIT(UNREAD) && !(holds & BIT(PEER_NOT_CAPTURED)))
         return SMCR_INTERVAL_IS_FULL_READER;
-    if (counts & (BIT(RETRANSMISSION) | BIT(PEER_RETRANSMISSION)))
+    bool is_retransmitted = counts & (BIT(RETRANSMISSION) | BIT(PEER_RETRANSMISSION));
+    bool may_be_reader = holds & (BIT(FULL) | BIT(NOT_CAPTURED)) &&
+                         holds & (BIT(UNREAD) | BIT(MAYBE_UNREAD));
+    if (is_retransmitted && !may_be_reader)
         return SMCR_INTERVAL_IS_RETRANSMISSION;
+    if (is_retransmitted)
+        return SMCR_INTERVAL_IS_UNKNOWN;
     if (counts & (BIT(NOT_CAPTURED) | BIT(PEER_NOT_CAPTURED)))
         return SMCR_INTERVAL_IS_UNKNOWN;
     if (waits)

@@ -139,7 +139,31 @@ static const struct {
                {.event = UNKNOWN, .side = SERVER, .time = 400, .missing = 1},
                {.event = UPDATE, .side = SERVER, .time = 1000, .acked = 1010, .bytes = 40000}},
      .end = 1010,
-     .shares = {.path = 610, .unknown = 299, .transfer = 1}},
+     .shares = {.path = 600, .reader = 10, .unknown = 299, .transfer = 1}},
+    {.name = "a message after a gap, and a retransmission: perhaps the reader does not read",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 1010},
+               {.event = UNKNOWN, .side = SERVER, .time = 200, .missing = 1},
+               {.event = AGAIN, .side = SERVER, .time = 900, .of = 3},
+               {.event = UPDATE, .side = SERVER, .time = 1000, .acked = 1010, .bytes = 40000}},
+     .end = 1010,
+     .shares = {.path = 100, .reader = 10, .unknown = 799, .transfer = 1}},
+    {.name = "packets of the writer are missing, and a retransmission: perhaps it waits for space",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120},
+               {.event = DATA, .side = CLIENT, .time = 300, .acked = 410, .bytes = 10,
+                .missing = 1},
+               {.event = AGAIN, .side = CLIENT, .time = 400, .of = 1}},
+     .end = 400,
+     .shares = {.retransmission = 100, .unknown = 199, .transfer = 1}},
+    {.name = "the same, and the reader has read: the writer waits for the retransmission",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE / 2},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120},
+               {.event = DATA, .side = CLIENT, .time = 300, .acked = 410, .bytes = 10,
+                .missing = 1},
+               {.event = AGAIN, .side = CLIENT, .time = 400, .of = 1}},
+     .end = 400,
+     .shares = {.retransmission = 280, .unknown = 19, .transfer = 1}},
 };
 
 /* ---- a scene as packets ---- */
@@ -253,7 +277,7 @@ play_step(stage_t *stage, const step_t *steps, const step_t *step)
     smcr_timeline_packet_t packet = {.when = when_of(step->time, frame_at(steps, step->time) - 5),
                                      .record = &record,
                                      .roce = &roce,
-                                     .gaps = stage->gaps,
+                                     .gap_count = stage->gaps,
                                      .is_whole = true};
 
     record.sender = (int8_t)step->side;

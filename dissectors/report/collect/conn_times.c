@@ -31,7 +31,7 @@ smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, sm
         .record = packet->record,
         .roce = packet->roce,
         .cdc = packet->cdc,
-        .gaps = gaps->by_sender,
+        .gap_count = gaps->by_sender,
         .is_whole = gaps->is_whole,
     };
 

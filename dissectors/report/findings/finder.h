@@ -89,7 +89,8 @@ typedef struct {
 typedef struct {
     smcr_figure_finding_t kind; /* row of finding_kinds.def: word, severity and rank */
     uint64_t count;             /* packets, connections ... in trouble; 0: there is no finding */
-    smcr_when_t when;           /* the first frame that shows it; frame 0: not known */
+    smcr_when_t when;           /* a frame to look at: the first that shows it, or where the longest
+                                   wait begins; frame 0: not known */
     const char *filter;         /* display filter of its frames; NULL: none selects them */
     bool has_cost;              /* `cost` is known */
     uint64_t cost;              /* time that programs waited for it, nanoseconds */
