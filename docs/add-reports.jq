@@ -354,7 +354,7 @@ def links_of_connection:
 
 # A wait that a cut has parted is known in its parts only.
 def longest_waits:
-    [.[].longest_waits[]] | group_by([.writer, .kind]) | map(max_by(.lasted_s) | .begin_frame = null | .end_frame = null);
+    [.[].longest_waits[]?] | group_by([.writer, .kind]) | map(max_by(.lasted_s) | .begin_frame = null | .end_frame = null);
 
 def connection($number; $tcp):
     combined("connection")

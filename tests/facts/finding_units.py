@@ -128,6 +128,13 @@ def set_up_slowly(connection, finding):
     return connection["outcome"] == "smc-r" and (connection["setup_s"] or 0) >= 1
 
 
+def answers_slowly(connection, finding):
+    return any(
+        (each["writer"], each["kind"]) == ("client", "answer") and each["lasted_s"] >= 0.5
+        for each in connection["longest_waits"]
+    )
+
+
 def is_silent(connection, finding):
     return (
         connection["close"] == "open"

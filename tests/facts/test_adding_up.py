@@ -309,6 +309,31 @@ def test_unknown_stays_unknown():
     assert (flow["up"]["ce"], flow["up"]["ece"]) == (None, 2)
 
 
+def test_longest_waits_are_those_of_any_file():
+    """Of each writer and kind one; frames of a file say nothing of the sum."""
+    files = [first_file(), first_file()]
+    files[0]["connections"][0]["longest_waits"] = [
+        wait("client", "reader", 0.5) | {"begin_frame": 3, "begin_time": at(1)},
+        wait("client", "answer", 0.25),
+    ]
+    files[1]["connections"][0]["longest_waits"] = [
+        wait("server", "answer", 0.125),
+        wait("client", "reader", 0.25),
+        wait("client", "answer", 0.75),
+    ]
+    [connection] = added(*files)["connections"]
+    found = {
+        (each["writer"], each["kind"]): (each["lasted_s"], each["begin_frame"], each["begin_time"])
+        for each in connection["longest_waits"]
+    }
+    assert len(connection["longest_waits"]) == 3
+    assert found == {
+        ("client", "reader"): (0.5, None, at(1)),
+        ("client", "answer"): (0.75, None, None),
+        ("server", "answer"): (0.125, None, None),
+    }
+
+
 def test_one_report_is_as_it_was():
     assert added(first_file()) == first_file()
 
@@ -318,6 +343,11 @@ def test_one_report_is_as_it_was():
 # Not added up: what is left at the end is known at the end.
 OF_THE_END = {"unreported_bytes", "unannounced_bytes"}
 OF_THE_BEGIN = {"tcp_s", "accept_s", "confirm_s", "llc_s"}
+OF_THE_LONGEST = {"lasted_s"}  # in test_every_count_and_distribution_is_added_up() the first one
+
+
+def wait(writer, kind, lasted):
+    return entry("conn_wait", writer=writer, kind=kind, lasted_s=lasted)
 
 
 def whole_file(start):
@@ -331,6 +361,7 @@ def whole_file(start):
         file["connections"][0][way]["time"] = dict.fromkeys(
             figures.entries()["conn_time"].members, 0
         )
+    file["connections"][0]["longest_waits"] = [wait("client", "reader", 0)]
     icrc = {"good": 0, "bad": 0, "unverified": 0}
     file["rdma_flows"][0].update(
         icrc=dict(icrc),
@@ -392,7 +423,7 @@ def test_every_count_and_distribution_is_added_up():
                 [kind] = kinds[name]
                 holder[name] = values[kind][number]
                 expected[place] = values[kind][
-                    1 if name in OF_THE_END else 0 if name in OF_THE_BEGIN else 2
+                    1 if name in OF_THE_END else 0 if name in OF_THE_BEGIN | OF_THE_LONGEST else 2
                 ]
     whole = added(*files)
     found = {place: holder[name] for place, name, holder in members(whole)}
