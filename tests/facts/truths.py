@@ -749,6 +749,20 @@ def of_flows(before, after, copies):
             yield f"flow.{name}", limit, count, count <= limit
 
 
+def may_wait(report):
+    """Whether a writer may have waited for space for long, but that is not known."""
+    return any(
+        time["buffer_full_s"] < time["buffer_full_most_s"]
+        and (
+            time["buffer_full_most_s"] >= 0.5
+            or seconds(time["buffer_full_most_s"]) * 100 >= 7 * span_of(connection)
+        )
+        for connection in report["connections"]
+        for time in (connection[direction]["time"] for direction in DIRECTIONS)
+        if time
+    )
+
+
 def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
     """
     Statements of the report of an altered capture. `but`: members that are left out; items: of the
@@ -773,6 +787,7 @@ def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
         item.removeprefix("smcr.").replace(".", "_") for item in items
     }  # another finding tells that
     kinds |= {kind for kind, stronger in SAYS_LESS.items() if kinds & stronger}
+    kinds |= OF_WAITS if may_wait(before) else set()
     full = len(before["findings"]) >= 10
     found += [
         ("finding", (finding["kind"], None, finding["text"], full or finding["kind"] in kinds))
