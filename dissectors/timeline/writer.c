@@ -574,17 +574,28 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
 
 /* ---- what is asked ---- */
 
+/* Up to where it is certain that the writer waits if its wait is not over: an update may be missing
+ * after the reader's last packet. */
+static smcr_when_t
+end_of_certain_wait(const smcr_timeline_t *timeline, int side, smcr_when_t end, bool may_miss_more)
+{
+    smcr_when_t last = timeline->writer[!side].last_seen;
+
+    return may_miss_more && last.time < end.time ? last : end;
+}
+
 /* Adds to a copy what has begun and is not over at `end`. */
 static void
-add_open(smcr_timeline_t *copy, int side, smcr_when_t end)
+add_open(smcr_timeline_t *copy, int side, smcr_when_t end, bool may_miss_more)
 {
     smcr_timeline_writer_t *writer = &copy->writer[side];
     step_t step = {copy, NULL, NULL, NULL};
+    smcr_when_t certain = end_of_certain_wait(copy, side, end, may_miss_more);
 
     if (writer->wait.wait)
-        add(&step, side, SMCR_INTERVAL_FULL, writer->wait.begun, end);
+        add(&step, side, SMCR_INTERVAL_FULL, writer->wait.begun, certain);
     if (writer->unread.since.frame)
-        add(&step, side, SMCR_INTERVAL_UNREAD, writer->unread.since, end);
+        add(&step, side, SMCR_INTERVAL_UNREAD, writer->unread.since, certain);
     if (is_doubtful(&writer->unread))
         add(&step, side, SMCR_INTERVAL_MAYBE_UNREAD, writer->unread.doubtful_since, end);
     if (writer->unknown_since.frame)
@@ -597,7 +608,8 @@ add_open(smcr_timeline_t *copy, int side, smcr_when_t end)
 }
 
 smcr_timeline_direction_t
-smcr_timeline_divide(const smcr_timeline_t *timeline, int side, smcr_interval_t span)
+smcr_timeline_divide(const smcr_timeline_t *timeline, int side, smcr_interval_t span,
+                     bool may_miss_more)
 {
     const smcr_timeline_writer_t *writer = &timeline->writer[side];
     smcr_timeline_t copy = *timeline;
@@ -611,7 +623,11 @@ smcr_timeline_divide(const smcr_timeline_t *timeline, int side, smcr_interval_t 
             memcpy(entries, list->entries, list->length * sizeof *entries);
         list->entries = entries;
     }
-    add_open(&copy, side, span.end);
+    add_open(&copy, side, span.end, may_miss_more);
+    if (may_miss_more) {
+        smcr_intervals_add(intervals, NULL, SMCR_INTERVAL_NOT_CAPTURED, span);
+        smcr_intervals_add(intervals, NULL, SMCR_INTERVAL_MAYBE_UNREAD, span);
+    }
     smcr_timeline_direction_t found = {smcr_intervals_divide(intervals, span),
                                        writer->longest_answer, writer->misses_first};
     for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)

@@ -106,9 +106,11 @@ void smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, u
                            const smcr_timeline_sink_t *sink);
 
 /* Divides the time of what `side` writes, over `span`: from the event with which the connection can
- * carry data to its last frame. Changes nothing: a live capture goes on. */
+ * carry data to its last frame. `may_miss_more`: packets of the connection may be missing anywhere;
+ * then only the reader's part counts, which captured packets prove, and the rest is unknown. Changes nothing: a live capture
+ * goes on. */
 smcr_timeline_direction_t smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
-                                               smcr_interval_t span);
+                                               smcr_interval_t span, bool may_miss_more);
 
 /* Forgets the sides' names: what was of side 0 is of side 1, and the other way round. */
 void smcr_timeline_flip(smcr_timeline_t *timeline);

@@ -324,7 +324,8 @@ test_scenes(void)
             play_step(&stage, steps, &steps[number]);
         smcr_timeline_advance(&stage.timeline, scope, 1000, &sink);
         smcr_interval_t span = {stage.timeline.begun, when_of(scenes[i].end, 1000)};
-        smcr_timeline_direction_t found = smcr_timeline_divide(&stage.timeline, CLIENT, span);
+        smcr_timeline_direction_t found =
+            smcr_timeline_divide(&stage.timeline, CLIENT, span, false);
         const uint64_t *share = found.division.share;
         const char *name = scenes[i].name;
         const shares_t *expected = &scenes[i].shares;

@@ -365,10 +365,40 @@ fill_setup(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *co
             contact->longest_link, longest->response_frame ? "" : ", which got no answer");
 }
 
-/* Where the time of both directions went; where one of them is not captured, nobody knows. */
+/* Whether packets on RoCE are certainly those of the connection, and cursors mean positions: each
+ * direction is captured, both tokens are known, and no cursor is invalid. */
+static bool
+is_time_known(const smcr_collect_counted_conn_t *counted)
+{
+    const smcr_conn_side_t *sides = counted->conn->side;
+
+    for (int side = 0; side < 2; side++)
+        if (!is_captured(counted, side) || !sides[side].has_token ||
+            smcr_conn_side_is_odd(&sides[side]))
+            return false;
+    return true;
+}
+
+/* Whether a missing packet may have changed what either writer did: after a failover what was under
+ * way may be missing. */
+static bool
+is_time_doubtful(const smcr_collect_counted_conn_t *counted)
+{
+    const smcr_conn_t *conn = counted->conn;
+    bool misses_some = smcr_evidence_lacks_before(conn->lgr, UINT32_MAX);
+
+    for (int side = 0; side < 2; side++)
+        if ((conn->side[side].moved_frame && misses_some) ||
+            !smcr_evidence_knows_reader(conn, side))
+            return true;
+    return false;
+}
+
+/* Where the time of both directions went. `is_part`: the last messages may be missing. Then, and where
+ * others may be missing, the entry has bounds. */
 static void
 fill_time(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *counted,
-          const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
+          const smcr_collect_tcp_facts_t *tcp, bool is_part, wmem_allocator_t *scope)
 {
     smcr_when_t can_carry = ready(counted);
     smcr_collect_span_t span = {
@@ -377,16 +407,12 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *counted,
         .last_frame = entry->last_frame.frame,
         .ready = can_carry.frame ? can_carry.time : SMCR_FIGURE_UNKNOWN,
         .has_syn = tcp && tcp->syn.frame,
+        .may_miss_more = is_part || is_time_doubtful(counted),
     };
-    const smcr_lgr_t *lgr = counted->conn->lgr;
-    int client = smcr_lgr_client_side(lgr);
+    int client = smcr_lgr_client_side(counted->conn->lgr);
 
-    for (int side = 0; side < 2; side++)
-        if (!is_captured(counted, side) ||
-            (counted->conn->side[side].moved_frame && /* what was under way may be absent */
-             smcr_evidence_lacks_before(lgr, UINT32_MAX)) ||
-            !smcr_evidence_knows_reader(counted->conn, side))
-            return;
+    if (!is_time_known(counted))
+        return;
     for (int role = 0; role < 2; role++) {
         smcr_timeline_direction_t direction;
         if (!smcr_collect_times_find(&counted->times, role ? !client : client, &span, &direction))
@@ -412,8 +438,7 @@ fill_directions(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *cou
         entry->buffer_bytes.server = side[!client].size ? side[!client].size : SMCR_FIGURE_UNKNOWN;
         fill_direction(&entry->client_to_server, counted, is_part, client);
         fill_direction(&entry->server_to_client, counted, is_part, !client);
-        if (!is_part)
-            fill_time(entry, counted, tcp, scope);
+        fill_time(entry, counted, tcp, is_part, scope);
         return;
     }
     fill_tcp_direction(&entry->client_to_server, counted, tcp, 0, is_unknown);

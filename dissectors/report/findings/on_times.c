@@ -74,6 +74,15 @@ waits_long(const wait_t *wait)
            (wait->full_time * 100 >= wait->conn_time * 7 || wait->full_time >= LONG_WAIT);
 }
 
+/* Packets are missing, and the buffer may have been full for longer: by a tenth or more. */
+static bool
+is_lower_bound(const wait_t *wait)
+{
+    const smcr_entry_conn_time_t *time = wait->figures->time;
+
+    return time && time->unknown_s * 10 >= time->buffer_full_s;
+}
+
 /* The reader's program is the cause of the wait if it had data to read for 60 % of the time. Then a
  * larger buffer would not help: it would fill, too. Retransmissions beside that take no blame from
  * it: the timeline has charged each moment once. (docs/report.md, "Where the time went") */
@@ -87,7 +96,7 @@ has_slow_reader(const wait_t *wait)
 static bool
 has_long_path(const wait_t *wait)
 {
-    return (wait->full_time - wait->reader_time) * 2 >= wait->full_time;
+    return !is_lower_bound(wait) && (wait->full_time - wait->reader_time) * 2 >= wait->full_time;
 }
 
 /* A direction with a slow reader is worse than others; of equals, the one that waited longer is. */
@@ -221,8 +230,9 @@ find_full_buffer(smcr_finder_t *finder)
         facts.kind = SMCR_FIGURE_FOUND_SLOW_READER;
         severity = wait.full_time * 2 >= wait.conn_time ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
     }
-    smcr_finder_add_as(finder, severity, &facts, "%s: %s waited %s (%s) for space in %s%s%s",
+    smcr_finder_add_as(finder, severity, &facts, "%s: %s waited %s%s (%s) for space in %s%s%s",
                        blame_text(&wait), smcr_words_direction(scope, wait.conn, wait.to_server),
+                       is_lower_bound(&wait) ? "at least " : "",
                        smcr_words_duration(scope, wait.full_time),
                        smcr_words_share(scope, wait.full_time, wait.conn_time),
                        buffer_text(finder, &wait), cause_text(finder, &wait),
