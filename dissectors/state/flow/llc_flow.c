@@ -132,8 +132,10 @@ activate_link(const smcr_exchange_message_t *message, smcr_link_t *link)
     bool was_active = link->state == SMCR_LINK_ACTIVE;
     bool type_changed = smcr_link_activate(link);
 
-    if (!was_active && link->state == SMCR_LINK_ACTIVE)
+    if (!was_active && link->state == SMCR_LINK_ACTIVE) {
+        link->active_frame = message->arrival->when.frame;
         smcr_event_add(message->arrival, SMCR_EVENT_link_active, NULL);
+    }
     if (type_changed)
         tell_type(message);
 }
@@ -303,6 +305,7 @@ announce_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t 
         link = smcr_link_new(message->arrival->state, message->lgr);
         link->number = add->link;
         link->has_number = free;
+        link->is_announced = !message->response;
     }
     return link;
 }
