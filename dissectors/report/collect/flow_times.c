@@ -65,7 +65,8 @@ was_outstanding(const smcr_collect_flow_times_t *times, const smcr_record_t *rec
            !times->is_refused;
 }
 
-/* A packet is retransmitted: does that show that the peer is silent? */
+/* A packet is retransmitted: does that show that the peer is silent? Not while the sender waits, as
+ * an RNR NAK asks it to. */
 static void
 take_silence(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_t *packet)
 {
@@ -76,11 +77,23 @@ take_silence(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_
     smcr_when_t before = times->asked.frame ? times->last : times->heard;
     bool is_late = when.time > before.time + PAUSE;
 
-    if (!times->heard.frame || !(is_old || goes_back) || !(is_late || times->silent.end.frame))
+    if (!times->heard.frame || times->rnr.frame)
+        return;
+    if (!(is_old || goes_back) || !(is_late || times->silent.end.frame))
         return;
     if (!times->silent.end.frame || begin.frame < times->silent.begin.frame)
         times->silent.begin = begin;
     times->silent.end = when;
+}
+
+/* Nobody knows that the peer was silent before this packet. */
+static void
+begin_anew(smcr_collect_flow_times_t *times, smcr_when_t when)
+{
+    times->silent = (smcr_interval_t){{0, 0}, {0, 0}};
+    times->asked.frame = 0;
+    if (times->heard.frame)
+        times->heard = when;
 }
 
 /* A request. Where packets before it are missing, nobody knows what was retransmitted. */
@@ -89,12 +102,10 @@ take_request(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_
 {
     uint32_t psn = packet->roce->psn;
 
-    if (packet->record->missing) {
-        times->silent = (smcr_interval_t){{0, 0}, {0, 0}};
-        times->asked.frame = 0;
-    } else if (packet->record->order == SMCR_FLOW_IS_REPEAT) {
+    if (packet->record->missing)
+        begin_anew(times, when);
+    else if (packet->record->order == SMCR_FLOW_IS_REPEAT)
         take_silence(times, when, packet);
-    }
     if (!times->asked.frame || smcr_psn_distance(times->highest, psn) > 0)
         times->highest = psn;
     if (!times->asked.frame)
@@ -118,6 +129,7 @@ smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t 
     if (times->rnr.frame && packet->roce->psn == times->rnr_psn) {
         smcr_interval_union_add(&times->rnr_wait, scope, (smcr_interval_t){times->rnr, when});
         times->rnr.frame = 0;
+        begin_anew(times, when);
     }
     take_request(times, when, packet);
 }
