@@ -458,11 +458,7 @@ def rules():
         )
     left_out = json.dumps(sorted(parts_left_out()))
     return (
-        BEGIN
-        + "def rules: {\n"
-        + ",\n".join(objects)
-        + f"\n}};\ndef left_out: {left_out};\n"
-        + END
+        BEGIN + "def rules: {\n" + ",\n".join(objects) + f"\n}};\ndef left_out: {left_out};\n" + END
     )
 
 

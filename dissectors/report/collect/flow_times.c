@@ -122,10 +122,10 @@ smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t 
 
     if (packet->roce->opcode >= SMCR_RC_OPCODES || record->order == SMCR_FLOW_IS_COPY)
         return;
-    if (record->order == SMCR_FLOW_IS_REPEAT && first.time)
-        smcr_interval_union_add(&times->retransmission, scope, (smcr_interval_t){first, when});
     if (smcr_ib_is_response(packet->roce->opcode))
         return;
+    if (record->order == SMCR_FLOW_IS_REPEAT && first.time)
+        smcr_interval_union_add(&times->retransmission, scope, (smcr_interval_t){first, when});
     if (times->rnr.frame && packet->roce->psn == times->rnr_psn) {
         smcr_interval_union_add(&times->rnr_wait, scope, (smcr_interval_t){times->rnr, when});
         times->rnr.frame = 0;

@@ -399,7 +399,8 @@ end_group(const smcr_exchange_message_t *message)
     SMCR_LIST_EACH(smcr_link_t *, link, lgr->links) {
         bool known = link == message->link || smcr_evidence_knows_link(link);
         link->is_guess = link->state == SMCR_LINK_ANNOUNCED;
-        link->settled_frame = message->arrival->when.frame;
+        if (link->state != SMCR_LINK_REJECTED)
+            link->settled_frame = message->arrival->when.frame;
         link->delete_reason = known ? message->llc->u.delete_link.reason : 0;
         smcr_link_delete(link, message->arrival->when.frame);
     }
