@@ -156,7 +156,7 @@ fill_states(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t 
     bool is_over = link->state == SMCR_LINK_REJECTED || link->state == SMCR_LINK_DELETED;
     uint32_t over = entry->state && is_over ? link->settled_frame : 0;
 
-    if (!link->was_active || link->is_announced)
+    if (!link->was_active || link->is_announced || link->active_frame)
         add_state(entry, reporter, SMCR_FIGURE_STATUS_UNCONFIRMED,
                   link->is_announced ? link->added_frame : 0,
                   link->was_active ? link->active_frame : over);
