@@ -422,14 +422,14 @@ def rules_of(entry):
     return found
 
 
-def parts_left_out():
-    """Names of the parts that a sum of reports does not have."""
-    return {
-        each.name
+def left_out():
+    """Parts that a sum of reports does not have."""
+    return [
+        each
         for entry in entries().values()
         for each in entry.members.values()
         if each.added == "none" and each.of
-    }
+    ]
 
 
 def is_own(entry):
@@ -456,10 +456,8 @@ def rules():
                 break_on_hyphens=False,
             )
         )
-    left_out = json.dumps(sorted(parts_left_out()))
-    return (
-        BEGIN + "def rules: {\n" + ",\n".join(objects) + f"\n}};\ndef left_out: {left_out};\n" + END
-    )
+    names = json.dumps(sorted(each.name for each in left_out()))
+    return BEGIN + "def rules: {\n" + ",\n".join(objects) + f"\n}};\ndef left_out: {names};\n" + END
 
 
 def adding(text):
