@@ -96,9 +96,10 @@ def rules: {
         "flow_cm"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time": "latest",
         "packets": "total", "bytes": "total", "payload_bytes": "total", "cdc_bytes": "total", "llc_bytes": "total",
         "goodput_bytes": "total", "opcodes": "total", "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp":
-        "total", "repeated": "total", "repeated_after": "total", "late_naks": "total", "copies": "total", "gaps":
-        "total", "missing": "total", "icrc": "total", "ack_time_s": "total", "completion_time_s": "total",
-        "repeated_completion_time_s": "total", "ce_to_cnp_s": "total"},
+        "total", "repeated": "total", "repeated_after": "total", "retransmission_s": "total", "rnr_wait_s": "total",
+        "silent_s": "total", "late_naks": "total", "copies": "total", "gaps": "total", "missing": "total", "icrc":
+        "total", "ack_time_s": "total", "completion_time_s": "total", "repeated_completion_time_s": "total",
+        "ce_to_cnp_s": "total"},
     "tcp": {"tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "src": "head", "dst": "head", "src_port": "head",
         "dst_port": "head", "first_time": "earliest", "last_frame": "null", "last_time": "latest", "ecn_initiated":
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},
@@ -106,6 +107,7 @@ def rules: {
         "connections": "own", "link_groups": "own", "fallbacks": "own", "breaches": "own", "findings": "own",
         "rdma_flows": "own", "tcp_flows": "own"}
 };
+def left_out: ["derived", "longest_silence", "longest_waits", "states"];
 # ---- end of the rules ----
 
 # What has a rule of its own below, until that has been asked.
@@ -479,10 +481,10 @@ def whole:
 
 # ---- nothing is lost ----
 
-# Names of all members, as ".connections.outcome"; but for quotients, which are no sums.
+# Names of all members, as ".connections.outcome"; but for those that are no sums.
 def names($at):
     if type == "object" then
-        keys_unsorted[] as $key | select($key != "derived" and .[$key] != unset)
+        keys_unsorted[] as $key | select((left_out | index($key) | not) and .[$key] != unset)
         | "\($at).\($key)", (.[$key] | names("\($at).\($key)"))
     elif type == "array" then .[] | names($at)
     else empty end;

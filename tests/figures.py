@@ -422,6 +422,16 @@ def rules_of(entry):
     return found
 
 
+def left_out():
+    """Parts that a sum of reports does not have."""
+    return [
+        each
+        for entry in entries().values()
+        for each in entry.members.values()
+        if each.added == "none" and each.of
+    ]
+
+
 def is_own(entry):
     return all(each.added == "own" for each in entries()[entry].members.values())
 
@@ -446,7 +456,8 @@ def rules():
                 break_on_hyphens=False,
             )
         )
-    return BEGIN + "def rules: {\n" + ",\n".join(objects) + "\n};\n" + END
+    names = json.dumps(sorted(each.name for each in left_out()))
+    return BEGIN + "def rules: {\n" + ",\n".join(objects) + f"\n}};\ndef left_out: {names};\n" + END
 
 
 def adding(text):

@@ -54,12 +54,9 @@ count_begun(const smcr_interval_list_t *list, uint64_t time)
     return count;
 }
 
-void
-smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_interval_kind_t kind,
-                   smcr_interval_t interval)
+static void
+add_to_list(smcr_interval_list_t *list, wmem_allocator_t *scope, smcr_interval_t interval)
 {
-    smcr_interval_list_t *list = &intervals->list[kind];
-
     if (interval.end.time <= interval.begin.time)
         return;
     uint32_t first = count_before(list, interval.begin.time);
@@ -74,6 +71,77 @@ smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_in
             (list->length - after) * sizeof *list->entries);
     list->entries[first] = interval;
     list->length += first + 1 - after;
+}
+
+void
+smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_interval_kind_t kind,
+                   smcr_interval_t interval)
+{
+    add_to_list(&intervals->list[kind], scope, interval);
+}
+
+/* ---- unions ---- */
+
+static smcr_interval_t
+longer(smcr_interval_t one, smcr_interval_t other)
+{
+    return smcr_interval_length(other) > smcr_interval_length(one) ? other : one;
+}
+
+/* The older half leaves the list: hardly an interval to come begins before its end. */
+static void
+settle_older_half(smcr_interval_union_t *all)
+{
+    smcr_interval_list_t *list = &all->list;
+    uint32_t gone = list->length / 2;
+
+    for (uint32_t i = 0; i < gone; i++) {
+        all->settled += smcr_interval_length(list->entries[i]);
+        all->longest = longer(all->longest, list->entries[i]);
+    }
+    all->until = list->entries[gone - 1].end;
+    list->length -= gone;
+    memmove(list->entries, list->entries + gone, list->length * sizeof *list->entries);
+}
+
+void
+smcr_interval_union_add(smcr_interval_union_t *all, wmem_allocator_t *scope,
+                        smcr_interval_t interval)
+{
+    interval.begin = later(interval.begin, all->until);
+    add_to_list(&all->list, scope, interval);
+    if (all->list.length > SMCR_INTERVAL_LIST_MOST)
+        settle_older_half(all);
+}
+
+void
+smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scope,
+                         const smcr_interval_union_t *from)
+{
+    for (uint32_t i = 0; i < from->list.length; i++)
+        smcr_interval_union_add(all, scope, from->list.entries[i]);
+    all->settled += from->settled;
+    all->longest = longer(all->longest, from->longest);
+}
+
+uint64_t
+smcr_interval_union_length(const smcr_interval_union_t *all)
+{
+    uint64_t length = all->settled;
+
+    for (uint32_t i = 0; i < all->list.length; i++)
+        length += smcr_interval_length(all->list.entries[i]);
+    return length;
+}
+
+smcr_interval_t
+smcr_interval_union_longest(const smcr_interval_union_t *all)
+{
+    smcr_interval_t longest = all->longest;
+
+    for (uint32_t i = 0; i < all->list.length; i++)
+        longest = longer(longest, all->list.entries[i]);
+    return longest;
 }
 
 /* ---- dividing ---- */

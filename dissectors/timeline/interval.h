@@ -83,6 +83,15 @@ typedef struct {
 #define SMCR_INTERVAL_LIST_MOST 128
 #define SMCR_INTERVAL_SETTLED_MOST 64
 
+/* Intervals of one kind, of which only the length of their union is asked, and the longest of its
+ * parts. All zeros: there are none. */
+typedef struct {
+    smcr_interval_list_t list; /* the newest ones: at most SMCR_INTERVAL_LIST_MOST */
+    smcr_interval_t longest;   /* of those that have left the list; end frame 0: none has */
+    smcr_when_t until;         /* end of the last one that has left the list; frame 0: none has */
+    uint64_t settled;          /* nanoseconds of those that have left the list */
+} smcr_interval_union_t;
+
 /* Length in nanoseconds; 0 where the end is not after the begin. */
 static inline uint64_t
 smcr_interval_length(smcr_interval_t interval)
@@ -94,6 +103,21 @@ smcr_interval_length(smcr_interval_t interval)
  * touches or overlaps an interval of the same kind becomes one with it. What is kept is of `scope`. */
 void smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope,
                         smcr_interval_kind_t kind, smcr_interval_t interval);
+
+/* Adds an interval; one that is empty or ends before its begin is left out, and of one that begins
+ * before what has left the list, the part before it. What is kept is of `scope`. */
+void smcr_interval_union_add(smcr_interval_union_t *all, wmem_allocator_t *scope,
+                             smcr_interval_t interval);
+
+/* Adds all that `from` has. */
+void smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scope,
+                              const smcr_interval_union_t *from);
+
+/* Nanoseconds in which at least one of the intervals holds. */
+uint64_t smcr_interval_union_length(const smcr_interval_union_t *all);
+
+/* The longest part of the union; end frame 0: there is none. */
+smcr_interval_t smcr_interval_union_longest(const smcr_interval_union_t *all);
 
 /* No event before `until` can come any more, nor an interval that begins before it. Where there are
  * more intervals than SMCR_INTERVAL_LIST_MOST, those before it are divided for good, and the

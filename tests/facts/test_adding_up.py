@@ -393,10 +393,10 @@ def members(value, place=()):
 
 
 def kinds_of_members():
-    """{name of a member of entries.def: its kinds}"""
-    found = {}
-    for entry in figures.entries().values():
-        for each in entry.members.values():
+    """{name of a member of entries.def that sums have: its kinds}"""
+    found, left_out = {}, {each.of for each in figures.left_out()}
+    for name, entry in figures.entries().items():
+        for each in entry.members.values() if name not in left_out else ():
             if each.kind in ("COUNT", "SECONDS", "SPREAD", "LENGTHS", "OPCODES"):
                 found.setdefault(each.name, set()).add(each.kind)
     return found

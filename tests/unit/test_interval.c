@@ -57,6 +57,56 @@ test_what_touches_is_one(void)
     forget(&intervals);
 }
 
+/* ---- unions ---- */
+
+/* Intervals in the order of their ends, each of which begins at most 64 ns before its end: more
+ * than the list keeps. Each nanosecond in one of them counts. */
+static void
+test_union_counts_each_moment_once(void)
+{
+    enum { COUNT = 3000, STEP = 40, MOST = 64 };
+    static bool holds[COUNT * STEP + MOST];
+    smcr_interval_union_t all = {0};
+    uint64_t length = 0, longest = 0, run = 0;
+    GRand *random = g_rand_new_with_seed(1);
+
+    for (unsigned i = 2; i < COUNT; i++) {
+        uint64_t end = (uint64_t)i * STEP;
+        uint64_t begin = end - (uint64_t)g_rand_int_range(random, 0, MOST);
+        smcr_interval_union_add(&all, scope, (smcr_interval_t){at(begin), at(end)});
+        memset(holds + begin, true, end - begin);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(holds); i++) {
+        length += holds[i];
+        run = holds[i] ? run + 1 : 0;
+        longest = MAX(longest, run);
+    }
+    g_assert_cmpuint(all.list.length, <=, SMCR_INTERVAL_LIST_MOST);
+    g_assert_cmpuint(smcr_interval_union_length(&all), ==, length);
+    g_assert_cmpuint(smcr_interval_length(smcr_interval_union_longest(&all)), ==, longest);
+    g_rand_free(random);
+    wmem_free_all(scope);
+}
+
+/* What the list has no longer is not counted twice, and two unions become one. */
+static void
+test_unions_are_joined(void)
+{
+    smcr_interval_union_t all = {0}, other = {0};
+
+    for (unsigned i = 0; i <= SMCR_INTERVAL_LIST_MOST; i++)
+        smcr_interval_union_add(&all, scope, (smcr_interval_t){at(10 * i), at(10 * i + 4)});
+    uint64_t length = smcr_interval_union_length(&all);
+    g_assert_cmpuint(length, ==, 4 * (SMCR_INTERVAL_LIST_MOST + 1));
+    smcr_interval_union_add(&all, scope, (smcr_interval_t){at(10), at(14)});
+    g_assert_cmpuint(smcr_interval_union_length(&all), ==, length);
+    smcr_interval_union_add(&other, scope, (smcr_interval_t){at(5000), at(5050)});
+    smcr_interval_union_join(&all, scope, &other);
+    g_assert_cmpuint(smcr_interval_union_length(&all), ==, length + 50);
+    g_assert_cmpuint(smcr_interval_union_longest(&all).end.time, ==, 5050);
+    wmem_free_all(scope);
+}
+
 /* ---- each moment has one part ---- */
 
 #define BIT(kind) (1U << SMCR_INTERVAL_##kind)
@@ -276,6 +326,9 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
     g_test_add_func("/interval/what-touches-is-one", test_what_touches_is_one);
+    g_test_add_func("/interval/union-counts-each-moment-once",
+                    test_union_counts_each_moment_once);
+    g_test_add_func("/interval/unions-are-joined", test_unions_are_joined);
     g_test_add_func("/interval/each-moment-has-one-part", test_each_moment_has_one_part);
     g_test_add_func("/interval/against-each-nanosecond", test_against_each_nanosecond);
     g_test_add_func("/interval/settled-shares-stay", test_settled_shares_stay);

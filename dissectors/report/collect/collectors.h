@@ -104,6 +104,40 @@ void smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_ro
                                   const smcr_timeline_direction_t *direction,
                                   wmem_allocator_t *scope);
 
+/* ---- what lasts in an RDMA flow ---- */
+
+/* All zeros: the flow has had no packet. */
+typedef struct {
+    smcr_interval_union_t retransmission; /* from a first transmission to a retransmission */
+    smcr_interval_union_t rnr_wait; /* from an RNR NAK to the packet that it asks for */
+    smcr_interval_union_t silence;  /* requests are retransmitted, and the reverse flow has none;
+                                       only those that are over */
+    smcr_when_t rnr;       /* RNR NAK whose packet has not come; frame 0: none */
+    uint32_t rnr_psn;      /* that it names, 24 bits */
+    smcr_when_t heard;     /* last packet of the reverse flow; frame 0: none yet */
+    bool is_refused;       /* the last response of the reverse flow is a NAK or RNR NAK */
+    smcr_when_t asked;     /* first request since `heard`; frame 0: none */
+    smcr_when_t last;      /* last request since `heard`; likewise */
+    uint32_t highest;      /* PSN of the requests since `heard`, 24 bits; with `asked` */
+    smcr_interval_t silent; /* the silence that lasts; end frame 0: none does */
+} smcr_collect_flow_times_t;
+
+/* Takes the next packet of the flow. What is kept is of `scope`. */
+void smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
+                                  smcr_when_t when, const smcr_tap_t *packet);
+
+/* Takes the next packet of its reverse flow. */
+void smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
+                                  smcr_when_t when, const smcr_tap_t *packet);
+
+/* Moves what lasted in `from` to `times`: it was the same flow. */
+void smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
+                                  smcr_collect_flow_times_t *from);
+
+/* Fills in what lasts; changes nothing. What is added to the entry is of `scope`. */
+void smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_times_t *times,
+                                  wmem_allocator_t *scope);
+
 /* ---- RDMA flows: those of SMC-R's links; where the user wants it, all others ---- */
 
 /* A packet of RoCE or InfiniBand. */

@@ -138,6 +138,35 @@ fill_deletion(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_
 }
 
 static void
+add_state(smcr_entry_link_t *entry, const reporter_t *reporter, smcr_figure_link_status_t state,
+          uint32_t begin, uint32_t end)
+{
+    smcr_entry_link_state_t *added = SMCR_FIGURE_ADD(link_state, &entry->states, reporter->scope);
+
+    added->state = state;
+    added->begin_frame = smcr_collect_when(reporter->collection, begin);
+    added->end_frame = smcr_collect_when(reporter->collection, end);
+}
+
+/* From frame to frame, as far as messages show them. `entry` has the last state, if that is
+ * known. */
+static void
+fill_states(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
+{
+    bool is_over = link->state == SMCR_LINK_REJECTED || link->state == SMCR_LINK_DELETED;
+    uint32_t over = entry->state && is_over ? link->settled_frame : 0;
+
+    if (!link->was_active || link->is_announced || link->active_frame)
+        add_state(entry, reporter, SMCR_FIGURE_STATUS_UNCONFIRMED,
+                  link->is_announced ? link->added_frame : 0,
+                  link->was_active ? link->active_frame : over);
+    if (link->was_active)
+        add_state(entry, reporter, SMCR_FIGURE_STATUS_ACTIVE, link->active_frame, over);
+    if (over)
+        add_state(entry, reporter, (smcr_figure_link_status_t)entry->state, over, 0);
+}
+
+static void
 fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
 {
     const smcr_collect_t *collection = reporter->collection;
@@ -155,6 +184,7 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
     fill_queue_pair(&entry->server, &link->qp[!client], reporter->scope);
     entry->added_frame = smcr_collect_when(collection, link->added_frame);
     fill_deletion(entry, link, reporter);
+    fill_states(entry, link, reporter);
     if (moves) {
         entry->moved_from = moves->from;
         entry->moved_to = moves->to;

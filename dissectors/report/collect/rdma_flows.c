@@ -28,6 +28,7 @@ typedef struct {
     uint8_t source[SMCR_GID_LENGTH]; /* GID of its packets */
     smcr_entry_rdma_t figures;
     smcr_entry_icrcs_t icrc;
+    smcr_collect_flow_times_t times; /* what lasts */
     stepped_t steps[STEPS_KEPT]; /* the newest first */
     bool asks_again; /* requests were retransmitted */
     wmem_map_t *odd; /* frame -> odd_t; NULL: there has been none */
@@ -326,6 +327,10 @@ smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
         return;
     }
     count_packet(collection, flow, when, packet);
+    smcr_collect_flow_times_take(&flow->times, collection->scope, when, packet);
+    followed_t *answered = peer_of(collection, flow);
+    if (answered && record->order != SMCR_FLOW_IS_COPY)
+        smcr_collect_flow_times_hear(&answered->times, collection->scope, when, packet);
     if (!record->acks.frame && !record->completes && !record->cnp)
         return;
     followed_t *requests =
@@ -410,6 +415,7 @@ merge_into_link(smcr_collect_t *collection, followed_t *flow)
     into->figures.first_frame = smcr_figure_when_earlier(into->figures.first_frame,
                                                          flow->figures.first_frame);
     smcr_entry_join(&into->icrc, &flow->icrc, &smcr_entry_icrcs_description, collection->scope);
+    smcr_collect_flow_times_move(&into->times, collection->scope, &flow->times);
     into->lacks_ecn |= flow->lacks_ecn;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
         count_cause(&into->figures.repeated_after, flow, &flow->steps[i]);
@@ -449,6 +455,7 @@ report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
         count_cause(&entry->repeated_after, flow, &flow->steps[i]);
     if (!flow->to && !flow->foreign->traffic) /* without PSNs nobody tells them from repeats */
         entry->copies = SMCR_FIGURE_UNKNOWN;
+    smcr_collect_flow_times_fill(entry, &flow->times, scope);
     if (flow->lacks_ecn)
         smcr_entry_forget(&entry->ecn, &smcr_entry_codepoints_description);
     entry->icrc = icrcs_of(&flow->icrc, scope);

@@ -238,6 +238,7 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
     qp = new_group(arrival->state, &key, 1);
     qp->link->lgr->accept = wmem_memdup(arrival->state->scope, accept, sizeof *accept);
     qp->link->lgr->from_start = conn->first_contact;
+    qp->link->is_announced = conn->first_contact;
     if (conn->first_contact) {
         take_in_initial_psn(qp, clc);
         smcr_event_add(arrival, SMCR_EVENT_lgr_first_contact, NULL);

@@ -132,8 +132,10 @@ activate_link(const smcr_exchange_message_t *message, smcr_link_t *link)
     bool was_active = link->state == SMCR_LINK_ACTIVE;
     bool type_changed = smcr_link_activate(link);
 
-    if (!was_active && link->state == SMCR_LINK_ACTIVE)
+    if (!was_active && link->state == SMCR_LINK_ACTIVE) {
+        link->active_frame = message->arrival->when.frame;
         smcr_event_add(message->arrival, SMCR_EVENT_link_active, NULL);
+    }
     if (type_changed)
         tell_type(message);
 }
@@ -303,6 +305,7 @@ announce_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t 
         link = smcr_link_new(message->arrival->state, message->lgr);
         link->number = add->link;
         link->has_number = free;
+        link->is_announced = !message->response;
     }
     return link;
 }
@@ -396,7 +399,8 @@ end_group(const smcr_exchange_message_t *message)
     SMCR_LIST_EACH(smcr_link_t *, link, lgr->links) {
         bool known = link == message->link || smcr_evidence_knows_link(link);
         link->is_guess = link->state == SMCR_LINK_ANNOUNCED;
-        link->settled_frame = message->arrival->when.frame;
+        if (link->state != SMCR_LINK_REJECTED)
+            link->settled_frame = message->arrival->when.frame;
         link->delete_reason = known ? message->llc->u.delete_link.reason : 0;
         smcr_link_delete(link, message->arrival->when.frame);
     }

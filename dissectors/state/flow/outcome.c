@@ -84,6 +84,7 @@ smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffi
     record->taken = verdict.taken;
     record->refused = verdict.refused;
     record->first_frame = before ? verdict.first.frame : verdict.overtaken_by;
+    record->first_time = verdict.order == SMCR_FLOW_IS_REPEAT ? verdict.first.time : 0;
     record->missing = verdict.absent;
     record->gap_frame = verdict.gap_frame;
     record->step = verdict.step;

@@ -536,6 +536,7 @@ adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp, bool taken)
         smcr_place_rare_t *more = smcr_place_make_rare(state, orphan->place);
         more->order = gone.order;
         more->first_frame = gone.first_frame;
+        more->first_time = gone.first_time;
         more->events = gone.events;
     }
     if (writes)

@@ -220,6 +220,7 @@ smcr_link_activate(smcr_link_t *link)
     if (link->state != SMCR_LINK_ANNOUNCED)
         return false;
     link->state = SMCR_LINK_ACTIVE;
+    link->was_active = true;
     link->lgr->active_links++;
     return update_type(link->lgr);
 }

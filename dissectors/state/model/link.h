@@ -120,6 +120,9 @@ struct smcr_link {
     bool lost;              /* a side has reported a lost path (A.3.4) */
     uint32_t packet_count;  /* packets of both directions in the capture */
     uint32_t added_frame;   /* frame that announced the link, or first proved it */
+    bool is_announced;      /* `added_frame` is the first message that announces it */
+    bool was_active;        /* it has been SMCR_LINK_ACTIVE */
+    uint32_t active_frame;  /* frame of the CONFIRM LINK response that activated it; 0: none */
     uint32_t confirm_frame; /* frame of the first CONFIRM LINK request; 0: none */
     uint32_t deleted_frame; /* frame of the DELETE LINK that ended it; 0: none */
     uint32_t delete_reason; /* reason code of DELETE LINK (A.3.4); 0: not known */

@@ -246,6 +246,7 @@ take_late_link(smcr_record_t *record, const smcr_place_late_t *late)
     record->sender = (int8_t)late->sender;
     record->order = more->order & 0x7U;
     record->first_frame = more->first_frame;
+    record->first_time = more->first_time;
     record->events = more->events;
 }
 

@@ -88,6 +88,7 @@ typedef struct {
     uint8_t order;         /* as in smcr_record_t; judged late, since its queue pair was not
                               known */
     uint32_t first_frame;  /* as in smcr_record_t, with `order` */
+    uint64_t first_time;   /* likewise */
     struct smcr_event *events; /* as in smcr_record_t, with `order` */
 } smcr_place_rare_t;
 
@@ -252,6 +253,8 @@ typedef struct smcr_event {
     MEMBER(uint32_t *, discarded) \
     /* frame that had its PSN before, or, if it is late, that overtook it; 0: none */ \
     MEMBER(uint32_t, first_frame) \
+    /* a retransmission: time of `first_frame`, nanoseconds since the epoch; 0: not known */ \
+    MEMBER(uint64_t, first_time) \
     /* how many packets are missing before it, said once for each gap */ \
     MEMBER(uint32_t, missing) \
     /* after a gap: frame of the first packet after the gap; 0: no gap */ \

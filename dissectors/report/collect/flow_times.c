@@ -1,0 +1,166 @@
+/* What lasts in an RDMA flow: retransmission, waits after RNR NAKs, and silence of the peer.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "collectors.h"
+
+#include "wire/wire.h"
+
+/* Nanoseconds. A NAK takes less, so that a retransmission after it is the sender's own decision
+ * (docs/fabric.md, "Steps back"). */
+#define PAUSE UINT64_C(64000000)
+
+/* ---- the reverse flow ---- */
+
+/* A silence is over. Where packets of the reverse flow are missing, they may have broken it. */
+static void
+end_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, bool is_whole)
+{
+    if (times->silent.end.frame && is_whole)
+        smcr_interval_union_add(&times->silence, scope, times->silent);
+    times->silent = (smcr_interval_t){{0, 0}, {0, 0}};
+    times->asked.frame = 0;
+}
+
+/* A NAK or RNR NAK asks for a packet; an acknowledgement of it ends the wait for it. */
+static void
+take_acknowledgement(smcr_collect_flow_times_t *times, smcr_when_t when,
+                     const smcr_ib_headers_t *roce)
+{
+    unsigned kind = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+    bool is_rnr = kind == SMCR_IB_SYNDROME_RNR_NAK;
+
+    times->is_refused = is_rnr || kind == SMCR_IB_SYNDROME_NAK;
+    if (is_rnr && !(times->rnr.frame && times->rnr_psn == roce->psn)) {
+        times->rnr = when;
+        times->rnr_psn = roce->psn;
+    } else if (!times->is_refused && smcr_psn_distance(times->rnr_psn, roce->psn) >= 0) {
+        times->rnr.frame = 0;
+    }
+}
+
+void
+smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
+                             smcr_when_t when, const smcr_tap_t *packet)
+{
+    const smcr_ib_headers_t *roce = packet->roce;
+
+    end_silence(times, scope, !packet->record->missing);
+    times->heard = when;
+    if (roce->opcode == SMCR_RC_ACK && roce->has_aeth)
+        take_acknowledgement(times, when, roce);
+    else if (smcr_ib_is_response(roce->opcode))
+        times->is_refused = false;
+}
+
+/* ---- the flow ---- */
+
+/* Whether the sender waited for this packet's answer when the last packet of the reverse flow came,
+ * and that one did not ask for it. */
+static bool
+was_outstanding(const smcr_collect_flow_times_t *times, const smcr_record_t *record)
+{
+    return record->first_frame && record->first_frame < times->heard.frame && !record->taken &&
+           !times->is_refused;
+}
+
+/* A packet is retransmitted: does that show that the peer is silent? Not while the sender waits, as
+ * an RNR NAK asks it to. */
+static void
+take_silence(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_t *packet)
+{
+    bool is_old = was_outstanding(times, packet->record);
+    bool goes_back = times->asked.frame &&
+                     smcr_psn_distance(packet->roce->psn, times->highest) >= 0;
+    smcr_when_t begin = is_old || !times->asked.frame ? times->heard : times->asked;
+    smcr_when_t before = times->asked.frame ? times->last : times->heard;
+    bool is_late = when.time > before.time + PAUSE;
+
+    if (!times->heard.frame || times->rnr.frame)
+        return;
+    if (!(is_old || goes_back) || !(is_late || times->silent.end.frame))
+        return;
+    if (!times->silent.end.frame || begin.frame < times->silent.begin.frame)
+        times->silent.begin = begin;
+    times->silent.end = when;
+}
+
+/* Nobody knows that the peer was silent before this packet. */
+static void
+begin_anew(smcr_collect_flow_times_t *times, smcr_when_t when)
+{
+    times->silent = (smcr_interval_t){{0, 0}, {0, 0}};
+    times->asked.frame = 0;
+    if (times->heard.frame)
+        times->heard = when;
+}
+
+/* A request. Where packets before it are missing, nobody knows what was retransmitted. */
+static void
+take_request(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_t *packet)
+{
+    uint32_t psn = packet->roce->psn;
+
+    if (packet->record->missing)
+        begin_anew(times, when);
+    else if (packet->record->order == SMCR_FLOW_IS_REPEAT)
+        take_silence(times, when, packet);
+    if (!times->asked.frame || smcr_psn_distance(times->highest, psn) > 0)
+        times->highest = psn;
+    if (!times->asked.frame)
+        times->asked = when;
+    times->last = when;
+}
+
+void
+smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
+                             smcr_when_t when, const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+    smcr_when_t first = {record->first_frame, record->first_time};
+
+    if (packet->roce->opcode >= SMCR_RC_OPCODES || record->order == SMCR_FLOW_IS_COPY)
+        return;
+    if (smcr_ib_is_response(packet->roce->opcode))
+        return;
+    if (record->order == SMCR_FLOW_IS_REPEAT && first.time)
+        smcr_interval_union_add(&times->retransmission, scope, (smcr_interval_t){first, when});
+    if (times->rnr.frame && packet->roce->psn == times->rnr_psn) {
+        smcr_interval_union_add(&times->rnr_wait, scope, (smcr_interval_t){times->rnr, when});
+        times->rnr.frame = 0;
+        begin_anew(times, when);
+    }
+    take_request(times, when, packet);
+}
+
+/* ---- reporting ---- */
+
+void
+smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
+                             smcr_collect_flow_times_t *from)
+{
+    end_silence(from, scope, true);
+    smcr_interval_union_join(&times->retransmission, scope, &from->retransmission);
+    smcr_interval_union_join(&times->rnr_wait, scope, &from->rnr_wait);
+    smcr_interval_union_join(&times->silence, scope, &from->silence);
+    memset(from, 0, sizeof *from);
+}
+
+void
+smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_times_t *times,
+                             wmem_allocator_t *scope)
+{
+    smcr_interval_t longest = smcr_interval_union_longest(&times->silence);
+
+    if (smcr_interval_length(times->silent) > smcr_interval_length(longest))
+        longest = times->silent;
+    entry->retransmission_s += smcr_interval_union_length(&times->retransmission);
+    entry->rnr_wait_s += smcr_interval_union_length(&times->rnr_wait);
+    entry->silent_s += smcr_interval_union_length(&times->silence) +
+                       smcr_interval_length(times->silent);
+    if (!longest.end.frame)
+        return;
+    entry->longest_silence = wmem_new(scope, smcr_entry_flow_silence_t);
+    *entry->longest_silence = (smcr_entry_flow_silence_t){longest.begin, longest.end};
+}
