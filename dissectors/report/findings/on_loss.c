@@ -162,11 +162,14 @@ kind_of_loss(const smcr_entry_causes_t *causes)
     return causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS : SMCR_FIGURE_FOUND_REPEATS;
 }
 
-/* How long programs waited for retransmissions: of each connection the direction that waited longer,
- * since both may wait for one packet. Returns false where that is not known of all connections. */
+/* How long programs waited for retransmissions, as far as frames prove it: of each connection the
+ * direction that waited longer, since both may wait for one packet. Returns false if there is no
+ * connection over SMC-R, or nothing is known of the time of one. */
 static bool
 find_cost_of_loss(const smcr_finder_t *finder, uint64_t *cost)
 {
+    bool has_connection = false;
+
     *cost = 0;
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         const smcr_entry_conn_time_t *up = conn->client_to_server.time;
@@ -176,8 +179,9 @@ find_cost_of_loss(const smcr_finder_t *finder, uint64_t *cost)
         if (!up || !down)
             return false;
         *cost += MAX(up->retransmission_s, down->retransmission_s);
+        has_connection = true;
     }
-    return *cost != 0;
+    return has_connection;
 }
 
 /* Lost packets, which a reliable queue pair retransmits. Three findings by what proves them: NAKs
