@@ -153,7 +153,9 @@ smcr_interval_union_longest(const smcr_interval_union_t *all)
  *   is the cause, whatever the fabric does meanwhile. It has something to read. Where packets of the
  *   reader are missing, one of them may have freed space.
  * - The same may be so, if packets of the writer are missing (it may wait for space) or of the reader
- *   (data may lie unread), and something is retransmitted: nobody knows what is the cause.
+ *   (data may lie unread), and something is retransmitted: nobody knows what is the cause. While a
+ *   packet of the writer is retransmitted, the reader gets nothing of what came after it; while one
+ *   of the peer is, it may have got what is missing.
  * - A packet of the writer is retransmitted.
  * - A packet of the peer is retransmitted, and the writer depends on it: it waits for space or for an
  *   answer.
@@ -172,8 +174,9 @@ part_of(unsigned holds)
     if (HOLDS(FULL) && HOLDS(UNREAD) && !HOLDS(PEER_NOT_CAPTURED))
         return SMCR_INTERVAL_IS_FULL_READER;
     if (HOLDS(RETRANSMISSION) || (HOLDS(PEER_RETRANSMISSION) && depends_on_peer))
-        return may_be_full && may_be_unread ? SMCR_INTERVAL_IS_UNKNOWN
-                                            : SMCR_INTERVAL_IS_RETRANSMISSION;
+        return (may_be_full && may_be_unread) || (!HOLDS(RETRANSMISSION) && HOLDS(NOT_CAPTURED))
+                   ? SMCR_INTERVAL_IS_UNKNOWN
+                   : SMCR_INTERVAL_IS_RETRANSMISSION;
     if (HOLDS(NOT_CAPTURED) || (HOLDS(PEER_NOT_CAPTURED) && depends_on_peer))
         return SMCR_INTERVAL_IS_UNKNOWN;
     if (HOLDS(FULL))

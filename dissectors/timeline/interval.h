@@ -18,8 +18,8 @@ typedef enum {
                                      the reader's update, or to where the writer goes on */
     SMCR_INTERVAL_UNREAD,         /* data lie in the receive buffer: the reader's host has acknowledged
                                      them, and its program has not read them */
-    SMCR_INTERVAL_MAYBE_UNREAD,   /* nobody knows what the reader has read, or the writer announced: a
-                                     message came after missing packets */
+    SMCR_INTERVAL_MAYBE_UNREAD,   /* nobody knows what the reader has read: a message of it came after
+                                     missing packets */
     SMCR_INTERVAL_RETRANSMISSION, /* from the first transmission of a packet of the writer to its
                                      last retransmission */
     SMCR_INTERVAL_PEER_RETRANSMISSION, /* the same of a packet of the peer */

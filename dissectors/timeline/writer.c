@@ -64,7 +64,7 @@ look_at_unread(const step_t *step, int side, smcr_when_t when)
 {
     smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
     uint32_t unreported = unread->size / (unread->knows_wait ? SMALL : HALF);
-    bool is_known = unread->is_known && !unread->is_more_read;
+    bool is_known = unread->is_known && !unread->is_doubtful;
     bool is_much = is_known && unread->acked > unread->consumed + unreported;
 
     if (is_much && !unread->since.frame) {
@@ -75,27 +75,18 @@ look_at_unread(const step_t *step, int side, smcr_when_t when)
     }
 }
 
-static bool
-is_doubtful(const smcr_timeline_unread_t *unread)
-{
-    return unread->is_more_read || unread->is_more_acked;
-}
-
-/* From `when` on the reader may have reported more than is known (or not), or the writer may have
- * announced more. */
+/* The reader may have reported more than is known, or not, from `when` on. */
 static void
-set_doubtful(const step_t *step, int side, bool is_more_read, bool is_more_acked)
+set_doubtful(const step_t *step, int side, bool is_doubtful, smcr_when_t when)
 {
     smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
-    bool was_doubtful = is_doubtful(unread);
 
-    unread->is_more_read = is_more_read;
-    unread->is_more_acked = is_more_acked;
-    if (!was_doubtful && is_doubtful(unread))
-        unread->doubtful_since = step->packet->when;
-    else if (was_doubtful && !is_doubtful(unread))
-        add(step, side, SMCR_INTERVAL_MAYBE_UNREAD, unread->doubtful_since, step->packet->when);
-    look_at_unread(step, side, step->packet->when);
+    if (is_doubtful && !unread->is_doubtful)
+        unread->doubtful_since = when;
+    else if (!is_doubtful && unread->is_doubtful)
+        add(step, side, SMCR_INTERVAL_MAYBE_UNREAD, unread->doubtful_since, when);
+    unread->is_doubtful = is_doubtful;
+    look_at_unread(step, side, when);
 }
 
 /* The reader's host has acknowledged the message: what it announces can be read from now on. */
@@ -461,17 +452,7 @@ take_reading(const step_t *step, int side, const smcr_record_cdc_t *view)
         measure_reader(step, side, view);
     if (view->has_consumed)
         unread->consumed = MAX(unread->consumed, view->consumed);
-    set_doubtful(step, side, !view->has_consumed, unread->is_more_acked);
-}
-
-/* A message after a gap: it may free space for the peer, or announce data. */
-static void
-take_unknown_message(const step_t *step, int side)
-{
-    const smcr_timeline_writer_t *writer = step->timeline->writer;
-
-    set_doubtful(step, !side, true, writer[!side].unread.is_more_acked);
-    set_doubtful(step, side, writer[side].unread.is_more_read, true);
+    set_doubtful(step, side, !view->has_consumed, step->packet->when);
 }
 
 static void
@@ -492,15 +473,14 @@ take_cdc(const step_t *step, in_flight_t sent)
     add_sent(step, writer, sent);
     writer->misses_first |= !writer->has_written && announces_unseen;
     if (!view) {
-        if (!validates)
-            take_unknown_message(step, side);
+        if (!validates) /* it came after a gap: it may free space for the peer */
+            set_doubtful(step, !side, true, step->packet->when);
         return;
     }
     if (announces_unseen && writer->last_seen.frame) /* nobody knows when its bytes were written */
         add(step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->last_seen, step->packet->when);
     if (view->len)
         writer->request_acked = &view->acked;
-    set_doubtful(step, side, writer->unread.is_more_read, false);
     take_wait(step, side);
     take_reading(step, !side, view);
 }
@@ -529,7 +509,7 @@ settle_intervals(const step_t *step, int side)
     const smcr_when_t open[] = {writer->oldest ? writer->oldest->when : until,
                                 writer->wait.wait ? writer->wait.begun : until,
                                 writer->unread.since.frame ? writer->unread.since : until,
-                                is_doubtful(&writer->unread) ? writer->unread.doubtful_since : until,
+                                writer->unread.is_doubtful ? writer->unread.doubtful_since : until,
                                 writer->unknown_since.frame ? writer->unknown_since : until,
                                 writer->last_seen.frame ? writer->last_seen : until,
                                 writer->last_write.frame ? writer->last_write : until};
@@ -596,7 +576,7 @@ add_open(smcr_timeline_t *copy, int side, smcr_when_t end, bool may_miss_more)
         add(&step, side, SMCR_INTERVAL_FULL, writer->wait.begun, certain);
     if (writer->unread.since.frame)
         add(&step, side, SMCR_INTERVAL_UNREAD, writer->unread.since, certain);
-    if (is_doubtful(&writer->unread))
+    if (writer->unread.is_doubtful)
         add(&step, side, SMCR_INTERVAL_MAYBE_UNREAD, writer->unread.doubtful_since, end);
     if (writer->unknown_since.frame)
         add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->unknown_since, end);

@@ -48,11 +48,10 @@ typedef struct {
     uint64_t consumed; /* position up to which the reader has reported data as read */
     uint32_t size;     /* of the buffer, bytes; 0: not known */
     bool is_known;     /* `acked` and `size` */
-    bool is_more_read; /* perhaps: the reader may have reported more than `consumed` */
-    bool is_more_acked; /* perhaps: the writer may have announced more than `acked` */
+    bool is_doubtful;  /* the reader may have reported more than `consumed` */
     bool knows_wait;   /* the reader's host has acknowledged that the writer waits for space */
     smcr_when_t since; /* data lie unread; frame 0: none do */
-    smcr_when_t doubtful_since; /* with one of both */
+    smcr_when_t doubtful_since; /* with `is_doubtful` */
 } smcr_timeline_unread_t;
 
 /* One direction. All zeros: nothing has been sent. */

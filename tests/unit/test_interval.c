@@ -162,6 +162,9 @@ static const struct {
     {.name = "perhaps the writer waits for space, and a packet is retransmitted",
      .kinds = BIT(NOT_CAPTURED) | BIT(UNREAD) | BIT(RETRANSMISSION),
      .part = SMCR_INTERVAL_IS_UNKNOWN},
+    {.name = "the peer retransmits, and nobody knows what the writer does",
+     .kinds = BIT(ANSWER) | BIT(NOT_CAPTURED) | BIT(PEER_RETRANSMISSION),
+     .part = SMCR_INTERVAL_IS_UNKNOWN},
     {.name = "a packet is retransmitted, and data are unread of whom nobody waits",
      .kinds = BIT(UNREAD) | BIT(RETRANSMISSION),
      .part = SMCR_INTERVAL_IS_RETRANSMISSION},
@@ -215,6 +218,7 @@ expected_part(unsigned holds)
     bool is_retransmitted = counts & (BIT(RETRANSMISSION) | BIT(PEER_RETRANSMISSION));
     bool may_be_reader = holds & (BIT(FULL) | BIT(NOT_CAPTURED)) &&
                          holds & (BIT(UNREAD) | BIT(MAYBE_UNREAD));
+    may_be_reader |= !(holds & BIT(RETRANSMISSION)) && holds & BIT(NOT_CAPTURED);
     if (is_retransmitted && !may_be_reader)
         return SMCR_INTERVAL_IS_RETRANSMISSION;
     if (is_retransmitted)
