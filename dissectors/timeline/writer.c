@@ -391,9 +391,21 @@ take_answer(const step_t *step, int side)
     add(step, !side, SMCR_INTERVAL_ANSWER, asker->last_write, when);
     if (!acked || !is_answer(asker, &step->timeline->writer[side]))
         return;
-    smcr_interval_t answer = {*acked, when};
-    if (smcr_interval_length(answer) > smcr_interval_length(asker->longest_answer))
-        asker->longest_answer = answer;
+    asker->pending_answer = (smcr_interval_t){*acked, when};
+}
+
+/* The writer's next packet after an answer. If packets are missing before it, one of them may be a
+ * later request, and that may be what the peer has answered. */
+static void
+confirm_answer(const step_t *step, int side)
+{
+    smcr_timeline_writer_t *asker = &step->timeline->writer[side];
+    bool is_whole = asker->gap_noticed.frame != step->packet->when.frame;
+
+    if (is_whole && smcr_interval_length(asker->pending_answer) >
+                        smcr_interval_length(asker->longest_answer))
+        asker->longest_answer = asker->pending_answer;
+    asker->pending_answer = (smcr_interval_t){{0}, {0}};
 }
 
 static void
@@ -538,6 +550,7 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
     for (int side = 0; side < 2; side++)
         settle_writer(&step, side, packet->when.frame);
     look_for_gaps(&step);
+    confirm_answer(&step, record->sender);
     take_retransmission(&step);
     if (record->order != SMCR_FLOW_IS_COPY && record->fate != SMCR_FLOW_FATE_DROP) {
         if (record->kind == SMCR_RECORD_WRITE)
@@ -587,6 +600,32 @@ add_open(smcr_timeline_t *copy, int side, smcr_when_t end, bool may_miss_more)
             add(&step, side, SMCR_INTERVAL_TRANSFER, sent->when, end);
 }
 
+/* Packets may be missing anywhere. That the reader's program had data to read and did not is proven by
+ * captured packets; nothing else is. */
+static void
+keep_what_is_proven(smcr_interval_division_t *division)
+{
+    for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++) {
+        if (part == SMCR_INTERVAL_IS_FULL_READER || part == SMCR_INTERVAL_IS_UNKNOWN)
+            continue;
+        division->share[SMCR_INTERVAL_IS_UNKNOWN] += division->share[part];
+        division->share[part] = 0;
+    }
+    division->longest_full = division->longest_reader;
+    division->longest_retransmission = (smcr_interval_t){{0}, {0}};
+}
+
+/* The first data are missing: what was before the first packet, for `time` nanoseconds, is unknown. */
+static void
+doubt_beginning(smcr_interval_division_t *division, uint64_t time)
+{
+    uint64_t *nothing = &division->share[SMCR_INTERVAL_IS_NOTHING];
+    uint64_t unknown = MIN(*nothing, time);
+
+    *nothing -= unknown;
+    division->share[SMCR_INTERVAL_IS_UNKNOWN] += unknown;
+}
+
 smcr_timeline_direction_t
 smcr_timeline_divide(const smcr_timeline_t *timeline, int side, smcr_interval_t span,
                      bool may_miss_more)
@@ -604,12 +643,13 @@ smcr_timeline_divide(const smcr_timeline_t *timeline, int side, smcr_interval_t 
         list->entries = entries;
     }
     add_open(&copy, side, span.end, may_miss_more);
-    if (may_miss_more) {
-        smcr_intervals_add(intervals, NULL, SMCR_INTERVAL_NOT_CAPTURED, span);
-        smcr_intervals_add(intervals, NULL, SMCR_INTERVAL_MAYBE_UNREAD, span);
-    }
     smcr_timeline_direction_t found = {smcr_intervals_divide(intervals, span),
-                                       writer->longest_answer, writer->misses_first};
+                                       writer->longest_answer};
+    if (may_miss_more)
+        keep_what_is_proven(&found.division);
+    else if (writer->misses_first)
+        doubt_beginning(&found.division, smcr_interval_length((smcr_interval_t){
+                                             span.begin, timeline->begun}));
     for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
         wmem_free(NULL, intervals->list[kind].entries);
     return found;

@@ -74,6 +74,8 @@ typedef struct {
     smcr_interval_t longest_answer; /* from the acknowledgement of its request to the peer's first
                                        WRITE after it: the time of the peer's program; end frame 0:
                                        none */
+    smcr_interval_t pending_answer; /* likewise, of its newest request: it counts once the writer's
+                                       next packet shows that no later request is missing */
     bool has_written;         /* an RDMA WRITE with data */
     bool has_acks;            /* an acknowledgement of one of its packets is known */
     bool misses_first;        /* the capture does not have its first data */
@@ -93,7 +95,6 @@ typedef struct {
 typedef struct {
     smcr_interval_division_t division;
     smcr_interval_t longest_answer; /* as in smcr_timeline_writer_t */
-    bool is_after_start;  /* `misses_first`: what was before the first packet is not known */
 } smcr_timeline_direction_t;
 
 /* Takes the next packet, in the order of the capture. What is kept is of `scope`. */

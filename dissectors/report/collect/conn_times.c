@@ -111,15 +111,14 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
     const uint64_t *share = direction->division.share;
     smcr_interval_t data = span_of_data(times, span);
     uint64_t connecting = data.begin.time - span->first;
-    uint64_t quiet = direction->is_after_start ? times->timeline.begun.time - data.begin.time : 0;
     bool is_ready = span->ready != SMCR_FIGURE_UNKNOWN && span->has_syn;
     uint64_t full = share[SMCR_INTERVAL_IS_FULL_READER] + share[SMCR_INTERVAL_IS_FULL_PATH];
-    uint64_t unknown = share[SMCR_INTERVAL_IS_UNKNOWN] + quiet + (is_ready ? 0 : connecting);
+    uint64_t unknown = share[SMCR_INTERVAL_IS_UNKNOWN] + (is_ready ? 0 : connecting);
     smcr_entry_conn_time_t *entry = wmem_new(scope, smcr_entry_conn_time_t);
 
     *entry = (smcr_entry_conn_time_t){
         .connecting_s = is_ready ? connecting : SMCR_FIGURE_UNKNOWN,
-        .nothing_to_write_s = share[SMCR_INTERVAL_IS_NOTHING] - quiet,
+        .nothing_to_write_s = share[SMCR_INTERVAL_IS_NOTHING],
         .answer_s = share[SMCR_INTERVAL_IS_ANSWER],
         .buffer_full_s = full,
         .reader_s = share[SMCR_INTERVAL_IS_FULL_READER],
