@@ -485,13 +485,14 @@ take_cdc(const step_t *step, in_flight_t sent)
     add_sent(step, writer, sent);
     writer->misses_first |= !writer->has_written && announces_unseen;
     if (!view) {
+        writer->request_acked = NULL; /* it may be the end of a request */
         if (!validates) /* it came after a gap: it may free space for the peer */
             set_doubtful(step, !side, true, step->packet->when);
         return;
     }
     if (announces_unseen && writer->last_seen.frame) /* nobody knows when its bytes were written */
         add(step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->last_seen, step->packet->when);
-    if (view->len)
+    if (view->len || !view->has_len) /* it may be the end of a request */
         writer->request_acked = &view->acked;
     take_wait(step, side);
     take_reading(step, !side, view);

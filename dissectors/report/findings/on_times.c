@@ -10,6 +10,7 @@
 #include "wire/wire.h"
 
 #define LONG_WAIT (500 * SMCR_TIME_MILLISECOND)
+#define LONG_PAUSE (100 * SMCR_TIME_MILLISECOND)
 #define LONG_SETUP SMCR_TIME_SECOND
 #define MANY_WRITES 100
 
@@ -83,13 +84,22 @@ is_lower_bound(const wait_t *wait)
     return time && time->unknown_s * 10 >= time->buffer_full_s;
 }
 
+/* Whether anybody notices the wait: half a second in all, half of the connection's time, or a tenth of
+ * a second at once. A reader that is busy for some milliseconds does nothing wrong. */
+static bool
+is_noticed(const wait_t *wait)
+{
+    return wait->full_time >= LONG_WAIT || wait->full_time * 2 >= wait->conn_time ||
+           (wait->longest && wait->longest->lasted_s >= LONG_PAUSE);
+}
+
 /* The reader's program is the cause of the wait if it had data to read for 60 % of the time. Then a
  * larger buffer would not help: it would fill, too. Retransmissions beside that take no blame from
  * it: the timeline has charged each moment once. (docs/report.md, "Where the time went") */
 static bool
 has_slow_reader(const wait_t *wait)
 {
-    return wait->reader_time * 10 >= wait->full_time * 6;
+    return is_noticed(wait) && wait->reader_time * 10 >= wait->full_time * 6;
 }
 
 /* The path is the cause if data or updates were under way for half of the time. */
