@@ -149,16 +149,16 @@ smcr_interval_union_longest(const smcr_interval_union_t *all)
 /* What a moment is charged to. `holds`: a bit for each kind of interval that holds then. The first
  * row that fits counts:
  *
- * - The writer waits for space, and acknowledged data lie unread at the reader: the reader's program
- *   is the cause, whatever the fabric does meanwhile. It has something to read. Where packets of the
- *   reader are missing, one of them may have freed space.
- * - The same may be so, if packets of the writer are missing (it may wait for space) or of the reader
- *   (data may lie unread), and something is retransmitted: nobody knows what is the cause. While a
- *   packet of the writer is retransmitted, the reader gets nothing of what came after it; while one
- *   of the peer is, it may have got what is missing.
+ * - The writer waits for space, and acknowledged data lie unread at the reader: the reader's
+ *   program is the cause, whatever the fabric does meanwhile. It has something to read. Where
+ *   packets of the reader are missing, one of them may have freed space.
+ * - The same may be so, if packets of the writer are missing (it may wait for space) or of the
+ *   reader (data may lie unread), and something is retransmitted: nobody knows what is the cause.
+ *   While a packet of the writer is retransmitted, the reader gets nothing of what came after it;
+ *   while one of the peer is, it may have got what is missing.
  * - A packet of the writer is retransmitted.
- * - A packet of the peer is retransmitted, and the writer depends on it: it waits for space or for an
- *   answer.
+ * - A packet of the peer is retransmitted, and the writer depends on it: it waits for space or for
+ *   an answer.
  * - Packets of the writer are missing: nobody knows what it does.
  * - The writer waits for space, nothing unread lies at the reader: data or update are under way.
  * - Data are under way.
@@ -187,8 +187,8 @@ part_of(unsigned holds)
 #undef HOLDS
 }
 
-/* Looks at the interval `at` of a list: does it hold at `now`? Moves *next to where that changes, if
- * this is earlier. */
+/* Looks at the interval `at` of a list: does it hold at `now`? Moves *next to where that changes,
+ * if this is earlier. */
 static bool
 holds_at(const smcr_interval_list_t *list, uint32_t *at, uint64_t now, smcr_when_t *next)
 {
@@ -204,7 +204,8 @@ holds_at(const smcr_interval_list_t *list, uint32_t *at, uint64_t now, smcr_when
 
 /* Cuts the span wherever an interval begins or ends, and hands on each piece with its part. */
 static void
-for_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span, piece_sink_t sink, void *data)
+for_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span, piece_sink_t sink,
+               void *data)
 {
     uint32_t at[SMCR_INTERVAL_KINDS] = {0};
 
@@ -256,7 +257,8 @@ count_piece(void *data, const smcr_interval_piece_t *piece)
 
     for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++)
         division->share[part] += share[part];
-    prolong(&counted->reader, &division->longest_reader, piece, share[SMCR_INTERVAL_IS_FULL_READER]);
+    prolong(&counted->reader, &division->longest_reader, piece,
+            share[SMCR_INTERVAL_IS_FULL_READER]);
     prolong(&counted->full, &division->longest_full, piece,
             share[SMCR_INTERVAL_IS_FULL_READER] + share[SMCR_INTERVAL_IS_FULL_PATH]);
     prolong(&counted->retransmission, &division->longest_retransmission, piece,
@@ -321,8 +323,8 @@ wait_length(const smcr_interval_piece_t *piece)
     return 0;
 }
 
-/* The neighbours whose waits are shortest; of equal ones those that last shortest. Returns the number
- * of the first one. */
+/* The neighbours whose waits are shortest; of equal ones those that last shortest. Returns the
+ * number of the first one. */
 static uint32_t
 find_shortest(const smcr_interval_settled_t *all)
 {
@@ -428,8 +430,8 @@ smcr_intervals_settled(const smcr_intervals_t *intervals, uint32_t *length)
 
 /* ---- what is asked ---- */
 
-/* What is settled; nothing lasts from `begin` to where it begins: its first interval is the first of
- * all. */
+/* What is settled; nothing lasts from `begin` to where it begins: its first interval is the first
+ * of all. */
 static tally_t
 count_settled(const smcr_interval_settled_t *settled, smcr_when_t begin)
 {

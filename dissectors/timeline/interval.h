@@ -9,17 +9,20 @@
 
 /* What may last. All are of one writer: one direction of a connection. */
 typedef enum {
-    SMCR_INTERVAL_ANSWER,         /* from a WRITE of the writer to a later WRITE of its peer, as long
-                                     as the writer sends nothing: it may wait for an answer */
+    /* from a WRITE of the writer to a later WRITE of its peer, as long as the writer sends
+     * nothing: it may wait for an answer */
+    SMCR_INTERVAL_ANSWER,
     SMCR_INTERVAL_TRANSFER,       /* from a WRITE, or a CDC message that announces data, to its
                                      acknowledgement */
-    SMCR_INTERVAL_FULL,           /* the writer waits for space: from the CDC message that fills the
-                                     receive buffer or sets writer blocked, to the acknowledgement of
-                                     the reader's update, or to where the writer goes on */
-    SMCR_INTERVAL_UNREAD,         /* data lie in the receive buffer: the reader's host has acknowledged
-                                     them, and its program has not read them */
-    SMCR_INTERVAL_MAYBE_UNREAD,   /* nobody knows what the reader has read: a message of it came after
-                                     missing packets */
+    /* the writer waits for space: from the CDC message that fills the receive buffer or sets
+     * writer blocked, to the acknowledgement of the reader's update, or to where the writer goes
+     * on */
+    SMCR_INTERVAL_FULL,
+    /* data lie in the receive buffer: the reader's host has acknowledged them, and its program
+     * has not read them */
+    SMCR_INTERVAL_UNREAD,
+    /* nobody knows what the reader has read: a message of it came after missing packets */
+    SMCR_INTERVAL_MAYBE_UNREAD,
     SMCR_INTERVAL_RETRANSMISSION, /* from the first transmission of a packet of the writer to its
                                      last retransmission */
     SMCR_INTERVAL_PEER_RETRANSMISSION, /* the same of a packet of the peer */
@@ -34,8 +37,8 @@ typedef enum {
     SMCR_INTERVAL_IS_NOTHING,  /* nothing to write: no interval holds */
     SMCR_INTERVAL_IS_ANSWER,   /* the writer waits for the peer's answer */
     SMCR_INTERVAL_IS_TRANSFER, /* data are under way */
-    SMCR_INTERVAL_IS_FULL_PATH, /* it waits for space, and nothing unread lies at the reader: data or
-                                   update are under way */
+    /* it waits for space, and nothing unread lies at the reader: data or update are under way */
+    SMCR_INTERVAL_IS_FULL_PATH,
     SMCR_INTERVAL_IS_FULL_READER, /* it waits for space, and the reader's program does not read */
     SMCR_INTERVAL_IS_RETRANSMISSION, /* it waits for a retransmission, its own or its peer's */
     SMCR_INTERVAL_IS_UNKNOWN,  /* any of the others */
@@ -100,7 +103,8 @@ smcr_interval_length(smcr_interval_t interval)
 }
 
 /* Adds an interval of the kind; one that is empty or ends before its begin is left out. What
- * touches or overlaps an interval of the same kind becomes one with it. What is kept is of `scope`. */
+ * touches or overlaps an interval of the same kind becomes one with it. What is kept is of
+ * `scope`. */
 void smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope,
                         smcr_interval_kind_t kind, smcr_interval_t interval);
 
@@ -124,7 +128,8 @@ smcr_interval_t smcr_interval_union_longest(const smcr_interval_union_t *all);
  * shortest of them joined. */
 void smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_when_t until);
 
-/* The settled pieces, in ascending order and without holes: *length of them; NULL: there are none. */
+/* The settled pieces, in ascending order and without holes: *length of them; NULL: there are
+ * none. */
 const smcr_interval_piece_t *smcr_intervals_settled(const smcr_intervals_t *intervals,
                                                     uint32_t *length);
 

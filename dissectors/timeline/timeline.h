@@ -1,18 +1,18 @@
 /* Knows what lasts: the intervals of time in which a writer waits, sends, retransmits or cannot be
  * seen, for each direction of a connection, and what each moment is charged to. Does not know who
- * listens, or what a report says of it. Called with each packet of the tap by the report, which asks
- * it when it is made.
+ * listens, or what a report says of it. Called with each packet of the tap by the report, which
+ * asks it when it is made.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #pragma once
 
-/* The design. Everything that lasts is an interval: it has a kind, a begin and an end, and these are
- * the frames that prove it. Intervals are only ever added. Several kinds may hold at one moment: a
- * packet is retransmitted while the receive buffer is full. Which of them the moment is charged to
- * is decided when somebody asks (smcr_timeline_divide()), by one table: see `part_of()` in
- * interval.c. So nothing is added up on the way, and nothing has to be taken back.
+/* The design. Everything that lasts is an interval: it has a kind, a begin and an end, and these
+ * are the frames that prove it. Intervals are only ever added. Several kinds may hold at one
+ * moment: a packet is retransmitted while the receive buffer is full. Which of them the moment is
+ * charged to is decided when somebody asks (smcr_timeline_divide()), by one table: see `part_of()`
+ * in interval.c. So nothing is added up on the way, and nothing has to be taken back.
  *
  * What is not known is an interval, too: "not captured" lasts from the last packet before a gap of
  * the capture to the packet that settles what its sender is doing.

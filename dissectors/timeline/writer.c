@@ -5,13 +5,20 @@
 
 #include "writer.h"
 
-#define IN_FLIGHT_MOST 256 /* packets: where nobody acknowledges, the oldest ones are given up */
-#define LOOKED_AT 64       /* packets in flight without an acknowledgement, before the search for
-                              acknowledged ones ends: acknowledgements come in order */
-#define SMALL 10           /* less than this part of the buffer is not worth an update (4.5.1), so the
-                              reader may have read it without a report */
-#define HALF 2             /* the same where the writer does not wait: a reader need not report before
-                              half of the buffer is full (net/smc/smc_tx.c) */
+/* Most packets in flight: where nobody acknowledges, the oldest ones are given up. */
+#define IN_FLIGHT_MOST 256
+
+/* Acknowledgements come in order: the search for acknowledged packets ends after so many packets in
+ * flight without an acknowledgement. */
+#define LOOKED_AT 64
+
+/* Less than this part of the buffer is not worth an update (4.5.1), so the reader may have read it
+ * without a report. */
+#define SMALL 10
+
+/* The same where the writer does not wait: a reader need not report before half of the buffer is
+ * full (net/smc/smc_tx.c). */
+#define HALF 2
 
 /* A packet in flight. */
 typedef struct smcr_timeline_sent {
@@ -56,9 +63,9 @@ ack_before(const smcr_when_t *const *acked, uint32_t frame)
 /* Opens or closes the interval in which data lie unread.
  *
  * A reader reports what it has read with an update. It sends one for each tenth of the buffer if it
- * knows that the writer waits for space: its host has acknowledged the message that says so. Else it
- * sends one only if less than half of the buffer is free. So data are unread if they exceed what a
- * reader may have read without a report. */
+ * knows that the writer waits for space: its host has acknowledged the message that says so. Else
+ * it sends one only if less than half of the buffer is free. So data are unread if they exceed what
+ * a reader may have read without a report. */
 static void
 look_at_unread(const step_t *step, int side, smcr_when_t when)
 {
@@ -137,7 +144,8 @@ find_acked(const smcr_timeline_writer_t *writer, uint32_t frame)
 {
     unsigned looked_at = 0;
 
-    for (const in_flight_t *sent = writer->oldest; sent && looked_at < LOOKED_AT; sent = sent->next) {
+    for (const in_flight_t *sent = writer->oldest; sent && looked_at < LOOKED_AT;
+         sent = sent->next) {
         if (ack_before(sent->acked, frame))
             return sent;
         looked_at += sent->acked != NULL && !sent->is_after_gap;
@@ -185,13 +193,13 @@ take_ack(const step_t *step, int side, const in_flight_t acked)
 static smcr_when_t
 end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame)
 {
-    const smcr_when_t *freed = wait->freed ? ack_before(*wait->freed ? wait->freed : NULL, frame)
-                                           : NULL;
-    bool goes_on = wait->goes_on.frame && wait->goes_on.frame <= frame;
+    const smcr_when_t *freed =
+        wait->space_freed ? ack_before(*wait->space_freed ? wait->space_freed : NULL, frame) : NULL;
+    bool goes_on = wait->continues.frame && wait->continues.frame <= frame;
 
-    if (freed && !(goes_on && wait->goes_on.frame < freed->frame))
+    if (freed && !(goes_on && wait->continues.frame < freed->frame))
         return *freed;
-    return goes_on ? wait->goes_on : (smcr_when_t){0, 0};
+    return goes_on ? wait->continues : (smcr_when_t){0, 0};
 }
 
 static void
@@ -210,7 +218,7 @@ static void
 take_wait(const step_t *step, int side)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
-    const smcr_record_cdc_t *view = step->packet->record->view;
+    const smcr_record_cdc_t *view = step->packet->record->cdc_analysis;
     const smcr_record_cdc_rare_t *wait = smcr_record_cdc_rare(view);
 
     if (!wait || wait == writer->wait.wait)
@@ -280,7 +288,7 @@ find_first_transmission(const smcr_timeline_writer_t *writer, const smcr_record_
     bool fills_gap = record->order == SMCR_FLOW_IS_LATE && record->first_frame &&
                      writer->gap_noticed.frame && !smcr_record_is_out_of_order(record);
 
-    if (record->order != SMCR_FLOW_IS_REPEAT && !fills_gap)
+    if (record->order != SMCR_FLOW_IS_RETRANSMISSION && !fills_gap)
         return (smcr_when_t){0, 0};
     in_flight_t *sent = find_sent(writer, record->first_frame);
     if (sent) {
@@ -289,7 +297,7 @@ find_first_transmission(const smcr_timeline_writer_t *writer, const smcr_record_
     }
     if (fills_gap)
         return writer->gap_noticed;
-    return record->taken ? (smcr_when_t){0, 0} : writer->last_acked;
+    return record->was_acked ? (smcr_when_t){0, 0} : writer->last_acked;
 }
 
 /* The packet may be the answer that the peer's writer waits for. */
@@ -419,15 +427,15 @@ take_write(const step_t *step, in_flight_t sent)
 
     if (record->order == SMCR_FLOW_IS_NEXT && !sent.is_after_gap)
         set_known(step, side, true);
-    if (!record->place || !record->place->length)
+    if (!record->write_location || !record->write_location->length)
         return;
     take_answer(step, side);
-    bool is_first = begins && !smcr_place_piece(record->place).position;
+    bool is_first = begins && !smcr_place_range(record->write_location).position;
     writer->misses_first |= !writer->has_written && !is_first;
     writer->has_written = true;
     writer->last_write = step->packet->when;
-    writer->request_acked = &record->place->acked;
-    sent.acked = &record->place->acked;
+    writer->request_acked = &record->write_location->acked;
+    sent.acked = &record->write_location->acked;
     sent.ends_request = ends && !sent.is_after_gap;
     if (begins || ends || !writer->in_flight)
         add_sent(step, writer, sent);
@@ -460,7 +468,7 @@ take_reading(const step_t *step, int side, const smcr_record_cdc_t *view)
 {
     smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
 
-    if (view->read)
+    if (view->read_bytes)
         measure_reader(step, side, view);
     if (view->has_consumed)
         unread->consumed = MAX(unread->consumed, view->consumed);
@@ -471,17 +479,17 @@ static void
 take_cdc(const step_t *step, in_flight_t sent)
 {
     const smcr_record_t *record = step->packet->record;
-    const smcr_record_cdc_t *view = record->view;
+    const smcr_record_cdc_t *view = record->cdc_analysis;
     const smcr_cdc_t *cdc = step->packet->cdc;
     int side = record->sender;
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
     bool validates = cdc && cdc->flags & SMCR_CDC_FLAG_FAILOVER;
-    bool announces_unseen = view ? view->len && !view->writes : !validates;
+    bool announces_unseen = view ? view->announced_bytes && !view->writes : !validates;
 
     set_known(step, side, !sent.is_after_gap && (view || validates));
     sent.acked = view ? &view->acked : NULL;
     sent.view = view;
-    sent.is_data = view && view->len;
+    sent.is_data = view && view->announced_bytes;
     add_sent(step, writer, sent);
     writer->misses_first |= !writer->has_written && announces_unseen;
     if (!view) {
@@ -492,7 +500,7 @@ take_cdc(const step_t *step, in_flight_t sent)
     }
     if (announces_unseen && writer->last_seen.frame) /* nobody knows when its bytes were written */
         add(step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->last_seen, step->packet->when);
-    if (view->len || !view->has_len) /* it may be the end of a request */
+    if (view->announced_bytes || !view->has_announced_bytes) /* it may be the end of a request */
         writer->request_acked = &view->acked;
     take_wait(step, side);
     take_reading(step, !side, view);
@@ -543,8 +551,8 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
                    .link = record->link,
                    .psn = packet->roce->psn,
                    .is_data = true,
-                   .is_retransmitted = record->order == SMCR_FLOW_IS_REPEAT,
-                   .is_after_gap = record->fate == SMCR_FLOW_FATE_WAIT};
+                   .is_retransmitted = record->order == SMCR_FLOW_IS_RETRANSMISSION,
+                   .is_after_gap = record->receiver_action == SMCR_FLOW_RECEIVER_WAITS};
 
     if (!timeline->begun.frame)
         begin_timeline(&step);
@@ -553,7 +561,7 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
     look_for_gaps(&step);
     confirm_answer(&step, record->sender);
     take_retransmission(&step);
-    if (record->order != SMCR_FLOW_IS_COPY && record->fate != SMCR_FLOW_FATE_DROP) {
+    if (record->order != SMCR_FLOW_IS_COPY && record->receiver_action != SMCR_FLOW_RECEIVER_DROPS) {
         if (record->kind == SMCR_RECORD_WRITE)
             take_write(&step, sent);
         else if (record->kind == SMCR_RECORD_CDC)
@@ -601,8 +609,8 @@ add_open(smcr_timeline_t *copy, int side, smcr_when_t end, bool may_miss_more)
             add(&step, side, SMCR_INTERVAL_TRANSFER, sent->when, end);
 }
 
-/* Packets may be missing anywhere. That the reader's program had data to read and did not is proven by
- * captured packets; nothing else is. */
+/* Packets may be missing anywhere. That the reader's program had data to read and did not is proven
+ * by captured packets; nothing else is. */
 static void
 keep_what_is_proven(smcr_interval_division_t *division)
 {
@@ -616,7 +624,8 @@ keep_what_is_proven(smcr_interval_division_t *division)
     division->longest_retransmission = (smcr_interval_t){{0}, {0}};
 }
 
-/* The first data are missing: what was before the first packet, for `time` nanoseconds, is unknown. */
+/* The first data are missing: what was before the first packet, for `time` nanoseconds, is
+ * unknown. */
 static void
 doubt_beginning(smcr_interval_division_t *division, uint64_t time)
 {

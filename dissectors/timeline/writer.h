@@ -10,10 +10,12 @@
 
 /* Single times that are measured besides the intervals. */
 typedef enum {
-    SMCR_TIMELINE_ACK,    /* from the last packet of a WRITE request to the acknowledgement that covers
-                             it; not of one that was retransmitted before */
-    SMCR_TIMELINE_READER, /* from the acknowledgement of the message that fills the receive buffer to
-                             the reader's message that frees space; 0: that message comes first */
+    /* from the last packet of a WRITE request to the acknowledgement that covers it; not of one
+     * that was retransmitted before */
+    SMCR_TIMELINE_ACK,
+    /* from the acknowledgement of the message that fills the receive buffer to the reader's
+     * message that frees space; 0: that message comes first */
+    SMCR_TIMELINE_READER,
     SMCR_TIMELINE_DRAIN,  /* the same up to where half of the buffer is free */
 } smcr_timeline_sample_t;
 
@@ -62,13 +64,14 @@ typedef struct {
     unsigned in_flight;                /* packets */
     smcr_timeline_wait_t wait;
     smcr_timeline_unread_t unread;
-    const smcr_when_t *const *draining; /* acknowledgement of a message that filled the buffer; NULL:
-                                           half of it is free */
+    /* acknowledgement of a message that filled the buffer; NULL: half of it is free */
+    const smcr_when_t *const *draining;
     uint64_t half;            /* position up to which the reader has to read for that */
     smcr_when_t last_seen;    /* its last packet; frame 0: none */
     smcr_when_t last_write;   /* its last RDMA WRITE with data; likewise */
     smcr_when_t last_acked;   /* the last acknowledgement of its packets; likewise */
-    const smcr_when_t *const *request_acked; /* acknowledgement of its last announcement; NULL: none */
+    /* acknowledgement of its last announcement; NULL: none */
+    const smcr_when_t *const *request_acked;
     smcr_when_t unknown_since; /* begin of _NOT_CAPTURED; frame 0: what it does is known */
     smcr_when_t gap_noticed;  /* the last packet after missing ones; frame 0: none */
     smcr_interval_t longest_answer; /* from the acknowledgement of its request to the peer's first
@@ -107,8 +110,8 @@ void smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, u
 
 /* Divides the time of what `side` writes, over `span`: from the event with which the connection can
  * carry data to its last frame. `may_miss_more`: packets of the connection may be missing anywhere;
- * then only the reader's part counts, which captured packets prove, and the rest is unknown. Changes nothing: a live capture
- * goes on. */
+ * then only the reader's part counts, which captured packets prove, and the rest is unknown.
+ * Changes nothing: a live capture goes on. */
 smcr_timeline_direction_t smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
                                                smcr_interval_t span, bool may_miss_more);
 

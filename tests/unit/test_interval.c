@@ -1,5 +1,5 @@
-/* Intervals: what is added becomes disjoint lists, and each moment is charged to one part. A reader of
- * its own, which looks at each nanosecond, has the same shares.
+/* Intervals: what is added becomes disjoint lists, and each moment is charged to one part. A reader
+ * of its own, which looks at each nanosecond, has the same shares.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -216,12 +216,12 @@ set_write(stage_t *stage, smcr_record_t *record, const step_t *step, const smcr_
     smcr_place_t *place = smcr_state_alloc0(stage->state, sizeof *place);
 
     place->position = stage->written[step->side];
-    place->positioned = true;
+    place->has_position = true;
     place->length = step->bytes & SMCR_PLACE_LENGTH_MASK;
     place->acked = acked;
     stage->written[step->side] += step->bytes;
     record->kind = SMCR_RECORD_WRITE;
-    record->place = place;
+    record->write_location = place;
 }
 
 static void
@@ -232,19 +232,19 @@ set_message(stage_t *stage, smcr_record_t *record, const step_t *step, const smc
 
     record->kind = SMCR_RECORD_CDC;
     if (step->event == UNKNOWN) {
-        record->fate = SMCR_FLOW_FATE_WAIT;
+        record->receiver_action = SMCR_FLOW_RECEIVER_WAITS;
         return;
     }
-    record->view = view;
+    record->cdc_analysis = view;
     view->acked = acked;
     view->size = SIZE;
-    view->has_announced = view->has_consumed = view->has_len = true;
+    view->has_announced = view->has_consumed = view->has_announced_bytes = true;
     if (step->event == ANNOUNCE) {
-        view->len = (uint32_t)(stage->written[side] - stage->announced[side]);
+        view->announced_bytes = (uint32_t)(stage->written[side] - stage->announced[side]);
         view->writes = 1;
         stage->announced[side] = stage->written[side];
     } else {
-        view->read = 1;
+        view->read_bytes = 1;
         view->consumed = stage->announced[!side] - step->bytes;
     }
     view->announced = stage->announced[side];
@@ -254,10 +254,10 @@ static void
 set_wait(stage_t *stage, const smcr_record_t *record, const step_t *steps, const step_t *step)
 {
     const smcr_when_t **known = wmem_new(stage->scope, const smcr_when_t *);
-    smcr_record_cdc_rare_t *wait = smcr_record_cdc_make_rare(stage->state, record->view);
+    smcr_record_cdc_rare_t *wait = smcr_record_cdc_make_rare(stage->state, record->cdc_analysis);
 
     *known = make_ack(stage, steps, step->freed);
-    wait->freed = known;
+    wait->space_freed = known;
 }
 
 static void
@@ -286,9 +286,9 @@ play_step(stage_t *stage, const step_t *steps, const step_t *step)
     stage->gaps[step->side] += step->missing > 0;
     if (step->event == AGAIN) {
         record.kind = SMCR_RECORD_CDC;
-        record.order = SMCR_FLOW_IS_REPEAT;
-        record.fate = SMCR_FLOW_FATE_DROP;
-        record.taken = step->in_vain;
+        record.order = SMCR_FLOW_IS_RETRANSMISSION;
+        record.receiver_action = SMCR_FLOW_RECEIVER_DROPS;
+        record.was_acked = step->in_vain;
         roce.psn = stage->psn_of[step->of];
     } else {
         roce.psn = stage->psn_of[number] = stage->psn[step->side]++;

@@ -46,7 +46,7 @@ smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocator_t 
 {
     const smcr_ib_headers_t *roce = packet->roce;
 
-    end_silence(times, scope, !packet->record->missing);
+    end_silence(times, scope, !packet->record->missing_before);
     times->heard = when;
     if (roce->opcode == SMCR_RC_ACK && roce->has_aeth)
         take_acknowledgement(times, when, roce);
@@ -61,7 +61,7 @@ smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocator_t 
 static bool
 was_outstanding(const smcr_collect_flow_times_t *times, const smcr_record_t *record)
 {
-    return record->first_frame && record->first_frame < times->heard.frame && !record->taken &&
+    return record->first_frame && record->first_frame < times->heard.frame && !record->was_acked &&
            !times->is_refused;
 }
 
@@ -102,9 +102,9 @@ take_request(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_
 {
     uint32_t psn = packet->roce->psn;
 
-    if (packet->record->missing)
+    if (packet->record->missing_before)
         begin_anew(times, when);
-    else if (packet->record->order == SMCR_FLOW_IS_REPEAT)
+    else if (packet->record->order == SMCR_FLOW_IS_RETRANSMISSION)
         take_silence(times, when, packet);
     if (!times->asked.frame || smcr_psn_distance(times->highest, psn) > 0)
         times->highest = psn;
@@ -124,7 +124,7 @@ smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t 
         return;
     if (smcr_ib_is_response(packet->roce->opcode))
         return;
-    if (record->order == SMCR_FLOW_IS_REPEAT && first.time)
+    if (record->order == SMCR_FLOW_IS_RETRANSMISSION && first.time)
         smcr_interval_union_add(&times->retransmission, scope, (smcr_interval_t){first, when});
     if (times->rnr.frame && packet->roce->psn == times->rnr_psn) {
         smcr_interval_union_add(&times->rnr_wait, scope, (smcr_interval_t){times->rnr, when});

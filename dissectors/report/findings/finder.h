@@ -41,7 +41,8 @@ typedef enum {
     SMCR_FINDING_BY_CM_REPEAT,      /* RDMA-CM retransmits messages */
     SMCR_FINDING_BY_LINK_FAILED,    /* a link never comes up */
     SMCR_FINDING_BY_CONGESTION,     /* packets marked CE, and CNPs */
-    SMCR_FINDING_BY_SLOW_READER,    /* writers wait for space in the receive buffer, or for answers */
+    /* writers wait for space in the receive buffer, or for answers */
+    SMCR_FINDING_BY_SLOW_READER,
     SMCR_FINDING_BY_SLOW_SETUP,     /* a connection takes long to set up */
     SMCR_FINDING_BY_TCP_LOSS,       /* TCP retransmits segments */
     SMCR_FINDING_BY_TCP_CONGESTION, /* TCP segments marked CE, and their echo (ECE) */

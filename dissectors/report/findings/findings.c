@@ -9,7 +9,8 @@
 #include "finder.h"
 
 /* A wait that cost programs more time than all lost packets is no consequence of these: it stands
- * among them. Example: one slow program waited 72.9 s, and 105 harmless retransmissions cost 39 ms. */
+ * among them. Example: one slow program waited 72.9 s, and 105 harmless retransmissions cost 39
+ * ms. */
 static void
 rank_long_waits(const smcr_finder_t *finder)
 {

@@ -56,10 +56,10 @@ wait_of(const smcr_entry_connection_t *conn, bool to_server)
         .figures = figures,
         .to_server = to_server,
         .buffer_size = to_server ? conn->buffer_bytes.server : conn->buffer_bytes.client,
-        .full_time = smcr_figure_waited(figures),
+        .full_time = smcr_figure_buffer_full_time(figures),
         .reader_time = figures->time ? figures->time->reader_s : 0,
         .conn_time =
-            smcr_figure_known(smcr_figure_time_between(conn->first_frame, conn->last_frame)),
+            smcr_figure_or_zero(smcr_figure_time_between(conn->first_frame, conn->last_frame)),
         .round_trip = mean(&figures->ack_time_s) + mean(&back->ack_time_s),
         .longest = find_longest_wait(conn, to_server, SMCR_FIGURE_WAIT_SPACE)};
 }
@@ -84,8 +84,8 @@ is_lower_bound(const wait_t *wait)
     return time && time->unknown_s * 10 >= time->buffer_full_s;
 }
 
-/* Whether anybody notices the wait: half a second in all, half of the connection's time, or a tenth of
- * a second at once. A reader that is busy for some milliseconds does nothing wrong. */
+/* Whether anybody notices the wait: half a second in all, half of the connection's time, or a tenth
+ * of a second at once. A reader that is busy for some milliseconds does nothing wrong. */
 static bool
 is_noticed(const wait_t *wait)
 {
@@ -251,8 +251,8 @@ find_full_buffer(smcr_finder_t *finder)
 
 /* ---- answers ---- */
 
-/* The longest answer of the server: NULL, or shorter than LONG_WAIT, if it answers in time. A client
- * may take its time between requests. */
+/* The longest answer of the server: NULL, or shorter than LONG_WAIT, if it answers in time. A
+ * client may take its time between requests. */
 static const smcr_entry_conn_wait_t *
 find_long_answer(const smcr_entry_connection_t *conn)
 {
@@ -261,9 +261,9 @@ find_long_answer(const smcr_entry_connection_t *conn)
     return wait && wait->lasted_s >= LONG_WAIT && conn->client.addr ? wait : NULL;
 }
 
-/* Slow answer: the server's host had acknowledged a request, and its first data after that came half
- * a second later or more. That is time of its program: neither the network nor the buffers. The
- * longest one is named. */
+/* Slow answer: the server's host had acknowledged a request, and its first data after that came
+ * half a second later or more. That is time of its program: neither the network nor the buffers.
+ * The longest one is named. */
 static void
 find_slow_answer(smcr_finder_t *finder)
 {
@@ -309,10 +309,10 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     const struct {
         uint64_t time;
         const char *name;
-    } steps[] = {{smcr_figure_known(setup->llc_s), "the first contact's LLC"},
-                 {smcr_figure_known(setup->confirm_s), "the client's CLC Confirm"},
-                 {smcr_figure_known(setup->accept_s), "the server's CLC Accept"},
-                 {smcr_figure_known(setup->tcp_s), "TCP's handshake and the CLC Proposal"}};
+    } steps[] = {{smcr_figure_or_zero(setup->llc_s), "the first contact's LLC"},
+                 {smcr_figure_or_zero(setup->confirm_s), "the client's CLC Confirm"},
+                 {smcr_figure_or_zero(setup->accept_s), "the server's CLC Accept"},
+                 {smcr_figure_or_zero(setup->tcp_s), "TCP's handshake and the CLC Proposal"}};
     unsigned longest = 0;
 
     for (unsigned i = 1; i < G_N_ELEMENTS(steps); i++)
@@ -336,10 +336,10 @@ is_setup_slow_by_path(uint64_t setup, uint64_t handshake)
 static bool
 has_slow_setup(const smcr_entry_connection_t *conn)
 {
-    uint64_t setup = smcr_figure_known(conn->setup_s);
+    uint64_t setup = smcr_figure_or_zero(conn->setup_s);
 
     return conn->outcome == SMCR_FIGURE_OUTCOME_SMCR && setup >= LONG_SETUP &&
-           !is_setup_slow_by_path(setup, smcr_figure_known(conn->setup.tcp_s));
+           !is_setup_slow_by_path(setup, smcr_figure_or_zero(conn->setup.tcp_s));
 }
 
 /* Slow setup: a connection over SMC-R needed a second or more from the SYN to where it can carry
@@ -380,8 +380,8 @@ find_slow_setup(smcr_finder_t *finder)
 static bool
 writes_small_pieces(const smcr_entry_conn_direction_t *figures)
 {
-    uint64_t writes = smcr_figure_known(figures->writes);
-    uint64_t bytes = smcr_figure_known(figures->bytes);
+    uint64_t writes = smcr_figure_or_zero(figures->writes);
+    uint64_t bytes = smcr_figure_or_zero(figures->bytes);
 
     return writes >= MANY_WRITES && bytes && bytes < SMCR_LLC_LENGTH * writes;
 }
