@@ -199,9 +199,9 @@ overtook_late_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
     return before && before->late && seen->frame < before->frame;
 }
 
-/* Moves `in_order` over the requests from there on that came before they were expected, up to the
- * one before `end`. If no NAK refuses them, the receiver had them in order: only the capture missed
- * the packets before them.
+/* Moves `expected_psn` over the requests from there on that came before they were expected, up to
+ * the one before `end`. If no NAK refuses them, the receiver had them in order: only the capture
+ * missed the packets before them.
  *
  * A request that has overtaken a late packet stops this, unless the sender has `gone_on` to a new
  * PSN: a receiver that had discarded the request would have sent a NAK. */

@@ -105,9 +105,11 @@ typedef struct {
                                           last; 0: never */
     uint32_t mtu;        /* path MTU, bytes; 0: not known */
     uint32_t highest_frame; /* frame of the first packet with the highest PSN */
-    smcr_ranges_t gaps;  /* PSNs that no packet had; `after`, `frame`: the packets around the gap */
+    /* PSNs that no packet had. `frame_before`, `frame_after`: frames of the packets around the
+     * gap */
+    smcr_ranges_t gaps;
     /* PSNs that were missing for a while: a late packet or a CDC message has filled them.
-     * `after`, `frame`: the frames between which they were missing */
+     * `frame_before`, `frame_after`: the frames between which they were missing */
     smcr_ranges_t filled_gaps;
     smcr_ranges_t lost_later; /* ranges of frames in which a packet of the capture did not reach the
                                  receiver, perhaps */

@@ -20,7 +20,7 @@ typedef struct {
         uint32_t psn;   /* 24 bits */
         uint16_t id;    /* IPv4 identification */
     } last_acks[SMCR_RESPONSES_KEPT]; /* the last ACKs, NAKs and RNR NAKs: a circular list */
-    unsigned newest;    /* index in `kept` of the newest entry */
+    unsigned newest;    /* index in `last_acks` of the newest entry */
 } smcr_responses_t;
 
 /* What can prove that a response is a copy. */

@@ -14,13 +14,14 @@ typedef struct {
     uint32_t tentative; /* the last tentative step in which it was sent; 0: in none */
 } smcr_seen_steps_t;
 
-/* Members that most PSNs do not need: of packets that came behind a gap, or were retransmitted. */
+/* Members that most PSNs do not need: of packets that came after a gap, or were retransmitted. */
 typedef struct {
     uint32_t *discard_proof; /* see smcr_flow_verdict_t.discarded; NULL: it came in order */
     uint32_t last_frame;     /* frame of the last packet with the PSN and a right ICRC */
     uint64_t last_time;      /* time of that frame, nanoseconds since the epoch */
     smcr_seen_steps_t steps; /* in which the PSN was sent */
-    uint32_t reverse_packets_before; /* packets of the reverse flow when `repeats` began to count */
+    uint32_t reverse_packets_before; /* packets of the reverse flow when `retransmissions` began to
+                                        count */
     uint16_t last_id;        /* IPv4 identification of the packet in `last_frame` */
     uint8_t retransmissions; /* retransmissions since the last packet of the reverse flow, at most 3
                                 */

@@ -92,7 +92,8 @@ const smcr_completion_t *smcr_completion_next(const smcr_completion_t *message);
 typedef struct {
     smcr_when_t acked_request; /* the newest request that it acknowledges; frame 0: not known */
     bool acked_before;       /* the PSN of the response was acknowledged before */
-    bool was_retransmitted;  /* the request in `acks` or `refuses` was retransmitted */
+    bool was_retransmitted;  /* the request in `acked_request` or `refused_request` was
+                                retransmitted */
     smcr_when_t refused_request; /* the request that a NAK or RNR NAK refuses; frame 0: not known */
     smcr_psn_t acked_psn;    /* highest PSN that the response acknowledges; 0: none */
     const smcr_completion_t *completes; /* the messages that are complete now; NULL: none */

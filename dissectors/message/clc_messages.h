@@ -29,7 +29,8 @@ typedef struct {
     bool consistent;            /* false after a wrong count or offset: then the right length of the
                                    message is not known */
     unsigned required_length;   /* bytes that the message has to have, trailer included */
-    bool length_is_exact;       /* `expected` is the only right length; else it is the least one */
+    bool length_is_exact;       /* `required_length` is the only right length; else it is the
+                                   least one */
     unsigned part_count;        /* of `parts` */
     struct {
         unsigned start; /* offset of the first byte in the message */
@@ -41,7 +42,7 @@ typedef struct {
 extern smcr_layout_t smcr_message_clc_peer_id;
 
 /* Walks `layout` from byte `base` of the message, shows it in walk->tree, and marks its bytes as
- * decoded. Does nothing after missing bytes. Returns message->whole. */
+ * decoded. Does nothing after missing bytes. Returns message->reached_end. */
 bool smcr_clc_walk(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                    const smcr_layout_t *layout, unsigned base, void *keep);
 

@@ -47,9 +47,9 @@ smcr_packet_has_bytes(const smcr_packet_t *packet)
  * smcr.roce the record of a packet that is not SMC-R has its RDMA connection. */
 bool smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet);
 
-/* Decides what the ICRC of the packet means, and sets `corrupt` and `icrc` of its headers. A wrong
- * ICRC means corruption only if earlier packets of the same sender had right ones: some senders
- * write another value. `icrc` comes from the bytes of the packet, and becomes "not verified" where
+/* Decides what the ICRC of the packet means, and sets `has_bad_icrc` and `icrc` of its headers. A
+ * wrong ICRC means corruption only if earlier packets of the same sender had right ones: some
+ * senders write another value. `icrc` comes from the bytes of the packet, and becomes "not verified" where
  * its sender is not trusted. Called before smcr_packet_learn(). */
 void smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc);
 

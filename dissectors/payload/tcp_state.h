@@ -17,8 +17,8 @@ struct smcr_payload_flow {
     /* position of the first byte that a later pass has given to dissectors, of the bytes before
      * a host named the connection */
     uint64_t belated_begin;
-    uint64_t belated_end; /* position after the last of these bytes; equal to `begin`: none was
-                             given */
+    uint64_t belated_end; /* position after the last of these bytes; equal to `belated_begin`: none
+                             was given */
     uint64_t next_position; /* without TCP connection: position after the last byte that was
                                given */
     uint32_t next_offset; /* the same place as offset in the RMB element; 0: no byte was given */

@@ -97,7 +97,7 @@ typedef struct {
     uint32_t token;    /* alert token, which CDC messages to the sender carry */
     uint8_t sizes;     /* size code of the element << 4 | MTU code */
     uint64_t va;       /* virtual address of the sender's RMB */
-    uint32_t psn;      /* initial PSN of the sender, 24 bits; not known with `cut_psn` */
+    uint32_t psn;      /* initial PSN of the sender, 24 bits; not known with `lacks_psn` */
     uint8_t os_release; /* operating system << 4 | release; only with `has_fce` */
     uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH]; /* padded with blanks or zeros; only with
                                                       `has_fce` */
@@ -114,7 +114,7 @@ typedef struct {
 /* A Decline (A.2.5). */
 typedef struct {
     uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* of the sender */
-    uint32_t diagnosis; /* enum smcr_clc_decline_code; not known with `cut_code` */
+    uint32_t diagnosis; /* enum smcr_clc_decline_code; not known with `lacks_diagnosis` */
     uint8_t os;         /* operating system << 4; in version 1 a reserved byte */
 } smcr_clc_decline_t;
 
@@ -123,8 +123,8 @@ typedef struct {
     smcr_clc_header_t header;
     uint32_t length;   /* that the message has, whatever its length field says */
     unsigned expected_length; /* bytes that it has by its type and counts; a lower bound unless
-                                 `exact` */
-    bool has_exact_length; /* `expected` is the exact number */
+                                 `has_exact_length` */
+    bool has_exact_length; /* `expected_length` is the exact number */
     bool complete;     /* all of it was captured, and its length and its trailer are right */
     bool malformed;    /* all of it was captured, but its length, its trailer or a count is wrong */
     bool smcd;         /* Accept or Confirm of SMC-D: only the header is kept */

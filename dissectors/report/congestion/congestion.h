@@ -87,7 +87,7 @@ typedef struct {
     uint64_t syn;                 /* sequence number of the SYN */
     uint64_t fin;                 /* sequence number of the FIN */
     uint64_t next_seq;            /* the number after the highest that was sent */
-    bool newest_missing;          /* the numbers right before `next` are missing; maybe a FIN */
+    bool newest_missing;          /* the numbers right before `next_seq` are missing; maybe a FIN */
     uint64_t acked;               /* the acknowledgement number: all below are acknowledged */
     uint64_t tsval;               /* the highest TSval that was sent */
     uint64_t echoed;              /* the highest TSval that the peer has echoed */

@@ -12,9 +12,9 @@
 bool smcr_state_llc_is_known(uint8_t type);
 
 /* The message is sent for the first time: a request opens an exchange, and a response closes one.
- * Returns true if the message is a response and the capture has its request. Corrects `llc`: a
- * response that has no flag of responses gets `lacks_flag`, and a response that names another link
- * than its request gets the link of the request. */
+ * Returns true if the message is a response and the capture has its request. Corrects `llc`: sets
+ * `lacks_response_flag` of a response without the response flag, and gives the link of the request
+ * to a response that names another link. */
 bool smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc);
 
 /* The receiver has taken the message in, so its content counts. `requested`: what

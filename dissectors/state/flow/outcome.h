@@ -14,7 +14,8 @@ smcr_traffic_answer_t smcr_outcome_answer(const smcr_arrival_t *arrival, smcr_tr
 
 /* A request or response that is a packet of `traffic`. `reverse` is what the peer receives; NULL:
  * not known. Returns the verdict: the order of the packet, and what its receiver does with it.
- * Writes the verdict into the record, and into `psn`, `sent` and `replaces` of the arrival. */
+ * Writes the verdict into the record, and into `psn`, `first_sent` and `replaces_corrupt` of the
+ * arrival. */
 smcr_flow_verdict_t smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic,
                                        smcr_traffic_t *reverse);
 

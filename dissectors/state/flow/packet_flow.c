@@ -369,7 +369,7 @@ take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
 /* ---- place: WRITEs in the byte stream, packets in their message ---- */
 
 /* Counts a WRITE packet whose position is not known. Those that lie close together in the order of
- * PSNs form one run, from `unplaced_from` to `unplaced_psn`. */
+ * PSNs form one run, from `unpositioned_from` to `unpositioned_psn`. */
 static void
 leave_unplaced(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
@@ -665,7 +665,7 @@ smcr_state_packet(smcr_arrival_t *arrival)
 
 /* Whether the message is no first transmission: a copy made by the network, or a retransmission of
  * a packet that was intact. A retransmission counts as the first where all packets before it had a
- * wrong ICRC (`replaces`). */
+ * wrong ICRC (`replaces_corrupt`). */
 static bool
 is_known_message(const smcr_arrival_t *arrival)
 {

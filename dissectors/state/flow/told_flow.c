@@ -10,7 +10,7 @@
  * token, a direction belongs to the socket if its last message stands exactly where the host has
  * written to, and no other socket and no other direction stands there.
  *
- * A report from a file of smcss has no time (`undated`), so its cursors prove nothing.
+ * A report from a file of smcss has no time (`is_from_file`), so its cursors prove nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later / */
 

@@ -315,7 +315,7 @@ names_former_rmb(const smcr_rmb_rtoken_t *entry, uint64_t va)
 /* What the RKey and the address of the request name.
  *
  * RMBs begin at a page, and data at their begin. Where the announced address of an RMB cannot be
- * right (`misplaced`), the first WRITE to it shows the page at which it begins. */
+ * right (`address_invalid`), the first WRITE to it shows the page at which it begins. */
 static write_target_t
 find_target(const smcr_arrival_t *arrival, const smcr_write_t *write)
 {

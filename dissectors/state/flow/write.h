@@ -27,11 +27,11 @@ struct smcr_write {
     bool after_gap;          /* its first packet came after a PSN gap: a retransmission in order
                                 replaces it */
     bool positioned;         /* `position` is known */
-    uint64_t position;       /* of its first byte in the byte stream, bytes; see `placed` */
+    uint64_t position;       /* of its first byte in the byte stream, bytes; see `positioned` */
     smcr_rmb_t *rmb;         /* to which it writes; NULL: not known for sure */
     uint64_t rmb_va;         /* address of the first byte of `rmb`, or of `likely_rmb` */
     smcr_conn_t *conn;       /* to which it belongs; NULL: not known for sure */
-    smcr_rmb_t *likely_rmb;  /* with `likely`: the RMB that its RKey named last; NULL: none */
+    smcr_rmb_t *likely_rmb;  /* with `likely_conn`: the RMB that its RKey named last; NULL: none */
     /* the connection that used its element last, and may have ended; NULL: none, or `conn` is
      * known */
     smcr_conn_t *likely_conn;

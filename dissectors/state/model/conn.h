@@ -14,7 +14,7 @@ typedef struct smcr_exchange smcr_exchange_t;
 
 /* One side of a connection: what it has announced in its Accept or Confirm, what it receives, and
  * what it has sent. Where two directions turn out to be one connection, the members up to
- * `announced` come from one direction and the others from the other (take_direction() in conn.c),
+ * `size` come from one direction and the others from the other (take_direction() in conn.c),
  * so their order counts. */
 typedef struct {
     /* ---- what this side receives ---- */
@@ -56,8 +56,8 @@ typedef struct {
     smcr_cursor_t prod;     /* producer cursor of the last message whose cursors are possible */
     smcr_cursor_t cons;     /* consumer cursor of that message */
     smcr_cursor_t mark_prod[2]; /* producer cursors of the messages at `mark_time` */
-    smcr_cursor_t raw_prod;     /* producer cursor of the message in `odd_frame`, as it stands
-                                   there */
+    smcr_cursor_t raw_prod;     /* producer cursor of the message in `invalid_cursor_frame`, as it
+                                   stands there */
     smcr_cursor_t raw_cons;     /* consumer cursor of that message, as it stands there */
     uint8_t cdc_flags;      /* producer flags of the last CDC message (A.4) */
     uint8_t cdc_state;      /* connection state flags of the last CDC message (A.4) */
@@ -142,8 +142,8 @@ struct smcr_conn {
     bool server_outside_subnet : 1; /* no subnet and no prefix of the Proposal has the server's
                                        address */
     bool first_contact : 1;  /* the Accept makes a new link group */
-    bool clc_finished : 1;   /* Accept and Confirm have come, or a Decline: `lacking_clc` of the
-                                group does not count the connection */
+    bool clc_finished : 1;   /* Accept and Confirm have come, or a Decline: the group's
+                                `unfinished_clc_conns` does not count the connection */
     bool clc_step_by_server : 1; /* the server sent the message in `clc_step` */
     bool clc_cut : 1;        /* the capture has cut an Accept or Confirm before its queue pair */
     bool roles_unknown : 1;  /* nobody knows which end is the client: it begins with a Decline, or a
@@ -155,7 +155,7 @@ struct smcr_conn {
     bool has_synack : 1;     /* a SYN-ACK has come, with or without the option */
     bool sides_swapped : 1;  /* its sides have changed places, since its link group has been joined
                                 to another one (conn.c) */
-    /* it is or was one of the group's `halves`: one direction whose other one is not known */
+    /* it is or was one of the group's `one_direction_conns`: only one of its directions is known */
     bool is_one_direction : 1;
 
     /* ---- sequence numbers of TCP, as Wireshark counts them (evidence/absent.c) ---- */
@@ -219,7 +219,7 @@ smcr_conn_has_closed(const smcr_conn_t *conn)
     return conn->merged_into || closed || one->abort_frame || other->abort_frame;
 }
 
-/* The first open connection of the list `next_open` from `*at` on: neither closed nor aborted nor
+/* The first open connection of the list `older_open` from `*at` on: neither closed nor aborted nor
  * fallen back. Removes the ones before it from the list. NULL: there is none. */
 smcr_conn_t *smcr_conn_first_open(smcr_conn_t **at);
 

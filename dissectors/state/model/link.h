@@ -68,7 +68,7 @@ typedef struct {
     smcr_psn_t last_late_psn;
     uint32_t last_late_frame; /* frame of the last such request that is no WRITE; 0: none */
     bool send_unfinished;   /* a SEND of several packets has begun and not ended */
-    smcr_psn_t send_psn;    /* PSN of the first packet of that SEND; see `send_open` */
+    smcr_psn_t send_psn;    /* PSN of the first packet of that SEND; see `send_unfinished` */
     smcr_unacked_t unacked; /* WRITE packets and messages that wait for their acknowledgement */
     wmem_list_t *deferred;  /* messages after a gap, until the receiver acknowledges them; NULL:
                                none so far */
@@ -76,7 +76,7 @@ typedef struct {
     /* ---- RDMA WRITEs that it receives ---- */
     uint32_t unpositioned;  /* how many WRITE packets have no known position in a stream */
     smcr_psn_t unpositioned_psn; /* PSN of the last such packet; 0: none */
-    /* PSN of the first such packet of those that lie close together up to `unplaced_psn`
+    /* PSN of the first such packet of those that lie close together up to `unpositioned_psn`
      * (SMCR_WRITE_UNPLACED_NEAR) */
     smcr_psn_t unpositioned_from;
     smcr_write_t *writes;   /* circular buffer of the last WRITE requests; NULL: none so far */
@@ -145,7 +145,7 @@ typedef struct {
     smcr_qp_t *qp;          /* receives the flow; NULL: no point */
     uint64_t psn : 40;      /* PSN without wrap, lower 40 bits: enough for the packets of a
                                capture */
-    uint64_t unpositioned : 24; /* `unplaced` of the queue pair at this point, lower 24 bits */
+    uint64_t unpositioned : 24; /* `unpositioned` of the queue pair at this point, lower 24 bits */
 } smcr_point_t;
 
 #define SMCR_POINT_PSN_MASK UINT64_C(0xffffffffff)
@@ -237,8 +237,8 @@ struct smcr_lgr {
     unsigned early_response_count; /* how many such responses have come */
 
     /* ---- connections ---- */
-    smcr_conn_t *newest_conn; /* the connection that joined last (`next_of_group`); NULL: none */
-    smcr_conn_t *newest_open_conn; /* the same (`next_open`), without most of those that have
+    smcr_conn_t *newest_conn; /* the connection that joined last (`older_in_group`); NULL: none */
+    smcr_conn_t *newest_open_conn; /* the same (`older_open`), without most of those that have
                                       ended */
     /* frame of the last WRITE whose connection was not known then; 0: none */
     uint32_t last_ownerless_frame;
@@ -254,11 +254,11 @@ struct smcr_lgr {
     bool one_direction_conns_forgotten; /* there were so many that the oldest are forgotten */
 
     /* ---- tokens: some hosts count both tokens of each connection in step ---- */
-    bool knows_token_difference; /* `token_lead` is known: CLC has announced both tokens of a
+    bool knows_token_difference; /* `token_difference` is known: CLC has announced both tokens of a
                                     connection */
     bool token_difference_changes; /* a later connection has had another difference */
     uint32_t token_difference; /* token of side 1 minus token of side 0, modulo 2^32; see
-                                  `knows_lead` */
+                                  `knows_token_difference` */
 
     /* ---- what both sides have agreed on ---- */
     bool immediate;       /* WRITEs with immediate data take the place of CDC messages */
@@ -288,7 +288,8 @@ struct smcr_lgr {
     struct smcr_rules_lgr *rules; /* what the rules remember of its connections; NULL: nothing */
 };
 
-/* CLC has announced both tokens of a connection: `lead` is their difference, as in `token_lead`. */
+/* CLC has announced both tokens of a connection. `lead`: their difference, as in
+ * `token_difference`. */
 static inline void
 smcr_lgr_note_token_difference(smcr_lgr_t *lgr, uint32_t lead)
 {

@@ -63,7 +63,8 @@ typedef struct {
     int sender;        /* side of the link group that sent it; with `link` */
     bool has_position; /* `position` is known */
     bool announced;    /* `end` and `before` are known: a CDC message has announced the request */
-    uint64_t position; /* position of the request's first byte in the byte stream; see `placed` */
+    uint64_t position; /* position of the request's first byte in the byte stream; see
+                          `has_position` */
     smcr_cursor_t end; /* producer cursor of the CDC message; see `announced` */
     uint32_t bytes_to_end; /* bytes from the request's first byte to `end`; see `announced` */
 } smcr_place_late_t;
@@ -77,9 +78,9 @@ typedef struct {
     uint32_t offset_in_request; /* offset of this packet in its request, bytes; with `late` */
     uint32_t rewritten;    /* as in smcr_stream_range_t, bytes */
     uint64_t gap;          /* as in smcr_stream_range_t, bytes */
-    /* position in a stream of which only the order of bytes is known; see `is_taped` */
+    /* position in a stream of which only the order of bytes is known; see `is_arrival_ordered` */
     uint64_t arrival_position;
-    bool is_arrival_ordered; /* `taped` is known */
+    bool is_arrival_ordered; /* `arrival_position` is known */
     bool fills_gap;        /* it fills a gap: it may have been sent before the packets after the
                               gap */
     bool gap_is_captured;  /* the bytes of `gap` are in captured packets whose position was not
@@ -97,7 +98,7 @@ typedef struct {
 
 /* Where an RDMA WRITE packet writes: in the RMB element, and in the byte stream. */
 struct smcr_place {
-    uint64_t position;        /* of its first byte in the byte stream; see `positioned` */
+    uint64_t position;        /* of its first byte in the byte stream; see `has_position` */
     const smcr_when_t *acked; /* first acknowledgement that covers the packet; NULL: none so far */
     uint32_t rare;            /* slab number of its smcr_place_rare_t; 0: none */
     uint32_t offset;          /* of its first byte in the RMB element, bytes */
@@ -110,7 +111,7 @@ struct smcr_place {
     uint32_t element_fill;    /* bytes of the element that were written and not read yet, with this
                                  packet */
     union {
-        uint32_t next;         /* while `waits`: slab number of the next packet that waits;
+        uint32_t next;         /* while `is_unannounced`: slab number of the next packet that waits;
                                   circular */
         uint32_t announced_in; /* else: frame of the CDC message that announced it; 0: not known */
     };
@@ -134,21 +135,22 @@ typedef struct {
     uint64_t announced; /* position in the stream up to which the sender has announced data */
     uint64_t consumed;  /* position in the other stream up to which the sender has read */
     uint64_t read_time; /* how long before this message the bytes that were read last had been
-                           announced, nanoseconds; see `read_of` */
-    uint32_t announced_bytes; /* bytes that this message announces; see `has_len` */
-    uint32_t read_bytes; /* bytes that this message reports as read; see `has_read` */
+                           announced, nanoseconds; see `read_announced_frame` */
+    uint32_t announced_bytes; /* bytes that this message announces; see `has_announced_bytes` */
+    uint32_t read_bytes; /* bytes that this message reports as read; see `has_read_bytes` */
     uint32_t unread_bytes; /* bytes of the stream that are announced and not read yet; see
-                              `has_unread` */
+                              `has_unread_bytes` */
     uint32_t size;      /* of the element that the sender writes to, without an eyecatcher, bytes;
                            0: not known */
     uint32_t own_free_bytes; /* free space in the sender's own element, bytes;
                                 SMCR_RECORD_NOT_KNOWN */
     uint32_t writes : 26;   /* WRITE packets that this message announces */
-    bool has_announced_bytes : 1; /* `len` is known: the message before this one is captured */
-    bool has_read_bytes : 1; /* `read` is known: the message before this one is captured */
+    bool has_announced_bytes : 1; /* `announced_bytes` is known: the message before this one is
+                                     captured */
+    bool has_read_bytes : 1; /* `read_bytes` is known: the message before this one is captured */
     bool has_announced : 1; /* `announced` is known */
     bool has_consumed : 1;  /* `consumed` is known */
-    bool has_unread_bytes : 1; /* `unread` is known: all messages of the peer are captured */
+    bool has_unread_bytes : 1; /* `unread_bytes` is known: all messages of the peer are captured */
     bool urgent : 1;        /* urgent data ends at `announced` (4.7.5) */
     bool ends_stream : 1;   /* the sender sends no more: the stream ends at `announced` (4.8) */
     uint32_t first_write;   /* frame of the first WRITE packet that it announces; 0: none */
@@ -332,7 +334,7 @@ smcr_record_is_out_of_order(const smcr_record_t *record)
 }
 
 /* How long the response took, nanoseconds; 0 where the clock of the capture goes back in between.
- * The exchange has to be answered, and its request must not be `sent_before`. */
+ * The exchange has to be answered, and its request must not be `request_resent`. */
 static inline uint64_t
 smcr_exchange_time(const smcr_exchange_t *exchange)
 {
@@ -362,8 +364,8 @@ bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
 
 /* Completes the record with what has turned out since its packet came: connection and link of a
  * WRITE that came before anything named them, and of the acknowledgement of such a WRITE. Sets
- * `is_late` if the connection was not known then. Only this function and smcr_place_range() look up
- * late answers. */
+ * `conn_learned_late` if the connection of the WRITE was not known then. Only this function and
+ * smcr_place_range() look up what turned out later. */
 void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 
 /* No pass asks the heuristics about the bytes of this WRITE packet. */
@@ -399,7 +401,7 @@ smcr_place_late(const smcr_place_t *place)
     return more ? more->late : NULL;
 }
 
-/* Free space in the receiver's element, bytes. `size` and `unread` have to be known. */
+/* Free space in the receiver's element, bytes. `size` and `unread_bytes` have to be known. */
 static inline uint32_t
 smcr_record_cdc_free(const smcr_record_cdc_t *view)
 {
@@ -527,10 +529,10 @@ struct smcr_held {
     uint32_t length;      /* of `bytes`; 0: the capture has cut them, or too many are held */
     uint8_t *bytes;       /* NULL: none */
     uint32_t handed_on_frame; /* frame that hands them on; 0: none so far */
-    int8_t sender;        /* side of the link group that has written them; with `handed_in` */
-    smcr_conn_t *conn;    /* connection to which they belong; with `handed_in` */
-    bool sides_swapped;   /* `flips` of the connection when they were handed on: `sender` is a side
-                             of that time */
+    int8_t sender;        /* side of the link group that has written them; with `handed_on_frame` */
+    smcr_conn_t *conn;    /* connection to which they belong; with `handed_on_frame` */
+    bool sides_swapped;   /* `sides_swapped` of the connection when the bytes were handed on:
+                             `sender` is a side of that time */
     smcr_held_t *next;    /* of the same request; NULL: the last one */
 };
 

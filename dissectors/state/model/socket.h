@@ -2,7 +2,7 @@
  * its own end: token, role, cursors. The token of the other end is reported by the other host,
  * whose report is the mirror.
  *
- * A dump is all that one request for reports brings; a file of smcss has no time (`undated`).
+ * A dump is all that one request for reports brings; a file of smcss has no time (`is_from_file`).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later / */
 

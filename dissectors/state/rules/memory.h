@@ -106,7 +106,7 @@ typedef struct smcr_rules_conn {
     bool mtu_reserved : 1;    /* the last CLC message is an Accept with a reserved MTU code */
     bool out_of_sync : 1;     /* a Decline has the S flag (out of sync) */
     bool is_counted : 1;      /* it was counted in `open_conns` of its group */
-    bool ended : 1;           /* it no longer counts there; only with `opened` */
+    bool ended : 1;           /* it no longer counts there; only with `is_counted` */
 } smcr_rules_conn_t;
 
 /* The messages that set up a link group. */

@@ -55,7 +55,7 @@ typedef struct {
     uint64_t add_time; /* time of its open ADD LINK request; 0: none is open */
     uint64_t delete_time; /* time of its open DELETE LINK request; 0: none is open */
     smcr_link_t *carrier; /* link that carries ADD LINK; NULL: the server adds none */
-    uint8_t new_number; /* of the new link; only with `on` */
+    uint8_t new_number; /* of the new link; only with `carrier` */
     smcr_rules_countdown_t countdown[2]; /* of ADD LINK CONTINUATION */
 } smcr_rules_change_t;
 
@@ -72,7 +72,7 @@ typedef struct smcr_rules_links_lgr {
     smcr_rules_countdown_t confirms[2]; /* of CONFIRM RKEY and its continuations */
     uint32_t confirm_count[2]; /* number of CONFIRM RKEY requests */
     uint32_t unknown_rkey[2]; /* last RKey of the DELETE RKEY request that was never announced; only
-                                 with `has_unknown` */
+                                 with `has_unknown_rkey` */
     bool has_unknown_rkey[2]; /* the last DELETE RKEY request has such an RKey */
     uint8_t max_links[2];   /* most links, as CONFIRM LINK says; 0: not known */
     uint8_t order[2];       /* byte order of lengths in LLC, enum smcr_rules_order; 0: not known */
