@@ -1,8 +1,8 @@
 /* Judges the packets of a flow by the rules of docs/fabric.md. All PSNs here are unwrapped.
  *
- * A packet passes the sections of this file upwards from the end: smcr_flow_judge() tells requests
- * from responses; "order" finds the verdict of a request, "the receiver" what becomes of it there,
- * "steps back" why it was retransmitted.
+ * A packet passes the sections of this file upwards from the end: smcr_flow_judge() separates
+ * requests from responses; "order" finds the verdict of a request, "the receiver" what becomes
+ * of it there, "steps back" why it was retransmitted.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -49,7 +49,7 @@ typedef struct {
     uint32_t used;             /* slots that are not free */
 } smcr_seen_t;
 
-/* The entry of `psn`. NULL: no packet had it, or so long ago that its slot was used again. */
+/* The entry of `psn`. NULL: no packet had this PSN, or its slot has been given to a newer PSN. */
 smcr_seen_packet_t *smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn);
 
 /* The rarely needed members of a PSN, allocated from `scope` at the first call. */

@@ -3,9 +3,9 @@
  * handles are wrapped, in all tables that lead to it: the wrapper decides before anybody else is
  * asked.
  *
- * What is saved: the handle behind each kind of start, and what the built-in's heuristic did. If
- * InfiniBand's dissector has a table that `ways_in` lacks, our heuristic alone sees its packets:
- * no acknowledgement, and nothing that is cut.
+ * What is saved: the replaced handle of each kind of start, and what the built-in's heuristic did.
+ * If InfiniBand's dissector is in a table that is missing in `ways_in`, our heuristic alone sees
+ * the packets of that table: no acknowledgement, and nothing that is cut.
  *
  * When the wrappers step aside: after IGNORED_MAX RoCE packets of no interest, so that other
  * people's traffic takes no longer than it did. Only packets count that are long enough to show

@@ -180,7 +180,8 @@ dissect_conversation(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
 
 /* ---- the wrapper ---- */
 
-/* Whether the datagram goes to a queue pair that SMC-R uses. */
+/* Whether the UDP datagram is a RoCE packet to a queue pair of SMC-R: then InfiniBand's dissector
+ * has to get it, whatever its source port. */
 static bool
 goes_to_smcr(const packet_info *pinfo, const datagram_t *datagram)
 {

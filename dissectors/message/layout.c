@@ -125,8 +125,8 @@ count_reserved_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk,
 }
 
 /* Whether the `captured` bytes of a SHOW row are reserved, and not all zero. The first byte of a
- * row with `first_byte_hf` may be the credits of ANCK. In a message that is only examined that byte has to
- * be zero, too. */
+ * row with `first_byte_hf` may be the credits of ANCK. In a message that is only examined, that
+ * byte has to be zero, too. */
 static bool
 reserved_row_is_set(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes,
              int captured)

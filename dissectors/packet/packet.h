@@ -49,8 +49,8 @@ bool smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet);
 
 /* Decides what the ICRC of the packet means, and sets `has_bad_icrc` and `icrc` of its headers. A
  * wrong ICRC means corruption only if earlier packets of the same sender had right ones: some
- * senders write another value. `icrc` comes from the bytes of the packet, and becomes "not verified" where
- * its sender is not trusted. Called before smcr_packet_learn(). */
+ * senders write another value. `icrc` comes from the bytes of the packet, and becomes "not
+ * verified" where its sender is not trusted. Called before smcr_packet_learn(). */
 void smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc);
 
 /* First pass: an arrival with the state, the time and the VLAN of this frame. The caller adds its

@@ -191,8 +191,9 @@ dissect_bytes_as_tcp(const smcr_payload_target_t *target, const smcr_payload_fre
     dissect_as_tcp(target, &segment);
 }
 
-/* The place of the packet in the stream. Where nobody knows it, the first pass may have put the
- * bytes after those that came before them (tcp_state.c). */
+/* The range of the stream that the packet carries. If its position is not known, the first pass may
+ * have assigned one by order of arrival: the position after the bytes of earlier packets
+ * (tcp_state.c). */
 static smcr_stream_range_t
 find_piece(const smcr_place_t *place)
 {
@@ -517,8 +518,8 @@ add_held(handing_t *handing, const smcr_record_t *by, const smcr_held_t *held)
     tvb_free(data);
 }
 
-/* Dissects the runs. All lie in one buffer: TLS tells the records of a frame apart by their offset
- * in it. */
+/* Dissects the runs. All lie in one buffer: TLS distinguishes the records of a frame by their
+ * offset in it. */
 static void
 dissect_runs(const handing_t *handing)
 {

@@ -25,7 +25,7 @@ typedef struct {
 static int export_tap;
 static wmem_map_t *exported_of; /* smcr_conn_t * -> exported_t */
 
-/* A pass that begins at the first frame again begins without any segments. */
+/* Each pass begins without any segments. */
 static exported_t *
 find_exported(const packet_info *pinfo, const smcr_conn_t *conn)
 {

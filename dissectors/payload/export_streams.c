@@ -65,7 +65,8 @@ end_name(const smcr_conn_t *conn, unsigned role)
     return name;
 }
 
-/* Sets the names in the listing, if the receiver or the missing bytes have changed. */
+/* Sets the names of the object in the listing of Export Objects, if it has none yet, or if the
+ * receiver or the number of missing bytes has changed. */
 static void
 set_names(stream_t *stream, const update_t *update)
 {

@@ -66,8 +66,8 @@ void smcr_payload_end_stream(const smcr_payload_target_t *target, tvbuff_t *mess
  * Wireshark's TCP asks dozens of heuristics about each segment of an unknown protocol, and all of
  * them decline each time: that is half of the time that the dissection of bulk data takes. But a
  * heuristic recognises its protocol at the beginning of a message. So when the heuristics have
- * declined a direction SMCR_POLICY_REFUSALS times in a row, they are asked again only where a
- * message may begin.
+ * declined a direction SMCR_POLICY_REFUSALS times in a row, they are asked from then on only where
+ * a message may begin.
  *
  * This does not change what dissectors of a port or of a conversation get, nor what happens on a
  * connection that a heuristic has accepted once. */

@@ -1,5 +1,5 @@
 /* The reports of the command line: -z smcr,report and -z smcr,json, each with a display filter
- * behind another comma if that is wanted; and the window, which Wireshark draws anew while packets
+ * after another comma if that is wanted; and the window, which Wireshark draws anew while packets
  * come in. There one finding is chosen, and has a mark; the buttons go to others, to its frame, and
  * to its display filter.
  *

@@ -119,6 +119,7 @@ draw(const smcr_entry_report_t *report, void *context)
     wmem_destroy_allocator(rows.scope);
 }
 
+/* Frees a table of a former round, with the texts of its cells: no window shows it any more. */
 static void
 free_rows(void *retired)
 {

@@ -5,7 +5,7 @@
  *   link         what its two queue pairs carry, and the CLC messages that name it. A segment of
  *                TCP has the links on which its connection was sent last
  *   link group   the same for all of its links
- *   RMB          RDMA WRITEs into it, and the CLC and LLC messages that tell its RKeys
+ *   RMB          RDMA WRITEs into it, and the CLC and LLC messages that announce its RKeys
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -203,7 +203,7 @@ add_owner(GString *filter, int role)
                            (unsigned)SMCR_LLC_CONFIRM_RKEY_V2, (unsigned)SMCR_LLC_DELETE_RKEY_V2);
 }
 
-/* `role`: of the owner. Packets of an RDMA WRITE behind its first one have no RKey: they are found
+/* `role`: of the owner. Packets of an RDMA WRITE after its first one have no RKey: they are found
  * by their connection. */
 static char *
 filter_of_rmb(packet_info *pinfo, int role)

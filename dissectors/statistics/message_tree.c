@@ -59,8 +59,8 @@ count_direction(node_t node, int direction)
                                : val_to_str_const((uint32_t)direction, smcr_values_directions, ""));
 }
 
-/* The node of one class of packets. Repeats and copies have nodes of their own below it, so that
- * the others count each message once; `*again` says whether the packet is one of these. */
+/* The node of one class of packets. Retransmissions and copies have nodes of their own below it,
+ * so that the others count each message once; `*again` says whether the packet is one of these. */
 static node_t
 count_class(node_t top, const char *name, const smcr_record_t *record, bool *again)
 {

@@ -1,8 +1,8 @@
 /* Each message that answers another one is a sample, as the field smcr.response_time shows it: the
  * filter of that name finds the samples, and each row of the tables has a filter of its own. So
- * there is no sample for a request without an answer, for a repeat or a copy of an answer, and for
- * an answer whose request is not known. A second answer that takes back the first one
- * is a sample of its own.
+ * there is no sample for a request without an answer, for a retransmission or a copy of an
+ * answer, and for an answer whose request is not known. A second answer that takes back the first
+ * one is a sample of its own.
  *
  * Registers what stands in the menus.
  *
@@ -18,8 +18,8 @@
 
 enum { CLC, LLC, CDC, TABLES };
 
-/* Wireshark makes the filter of a row: "==" and the row's number behind that of the table. The rows
- * of LLC and CLC have the numbers of their steps. */
+/* Wireshark makes the filter of a row: "==" and the row's number after the filter of the table. The
+ * rows of LLC and CLC have the numbers of their steps. */
 static const struct {
     const char *name, *tab;
     const char *column;

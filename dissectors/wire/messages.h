@@ -249,7 +249,7 @@ typedef struct {
         smcr_llc_confirm_rkey_t confirm_rkey;
         smcr_llc_delete_rkey_t delete_rkey;
         struct {
-            uint8_t user_data[16]; /* that the response repeats */
+            uint8_t user_data[16]; /* the response has the same */
         } test_link;
     } u;                   /* by `type`, of version 1 */
     unsigned rtoken_count; /* RTokens or, in DELETE RKEY, RKeys that are really in the message */

@@ -2,7 +2,7 @@
  * Architecture Specification, volume 1, chapter 12).
  *
  * The two GIDs that messages go between, and the communication IDs of both ends, identify a
- * connection. Hosts use IDs again: a REQ that is no retransmission begins a new connection.
+ * connection. Hosts reuse IDs: a REQ that is no retransmission begins a new connection.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

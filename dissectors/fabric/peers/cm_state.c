@@ -25,7 +25,7 @@ typedef struct {
     uint8_t next;    /* state after the message, or STAY */
 } transition_t;
 
-/* What a sender does: ib_send_cm_req() and so on; answers to repeated messages:
+/* What a sender does: ib_send_cm_req() and so on; answers to retransmitted messages:
  * cm_dup_req_handler(), cm_dup_rep_handler(), cm_issue_rej(), cm_issue_drep(). Data that arrives
  * after the REP has been sent establishes the connection as an RTU does (cm_establish()). */
 static const transition_t sent[] = {

@@ -355,8 +355,8 @@ changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
     return is_judged(packet) && roce->udp_port && flow->port && roce->udp_port != flow->port;
 }
 
-/* Whether somebody uses the queue pair number again, so that the packet begins a new flow: the port
- * changes, though the flow is known by its port, or its connection has ended since the flow began.
+/* Whether the queue pair number is reused, so that the packet begins a new flow: the port changes,
+ * though the flow is known by its port, or its connection has ended since the flow began.
  * One connection keeps its port. `conn`: the connection of the queue pair; NULL: none is known. */
 static bool
 is_number_reused(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
@@ -372,7 +372,7 @@ is_number_reused(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
 }
 
 /* Whether the connection of the queue pair began after the flow had a packet: the queue pair number
- * is used again. `conn`: NULL: no connection is known. */
+ * is reused. `conn`: NULL: no connection is known. */
 static bool
 is_of_newer_conn(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn)
 {

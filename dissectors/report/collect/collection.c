@@ -41,7 +41,7 @@ count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
         capture->last_time = time;
 }
 
-/* Which of them the packet has; what comes behind ICMP are quotes. */
+/* Which of them the packet has; what comes after ICMP are quotes. */
 static unsigned
 layers_of(const packet_info *pinfo)
 {
@@ -154,7 +154,7 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
     smcr_when_t when = smcr_capture_when(pinfo);
 
     smcr_collect_rdma_flows_count_stray_icrc(all, packet->unassigned_icrc);
-    if (packet->segment || packet->unassigned_icrc) /* of a segment the tap `tcp` tells */
+    if (packet->segment || packet->unassigned_icrc) /* the tap `tcp` reports a segment */
         return;
     if (is_time_needed(packet, when.frame))
         wmem_array_append_one(all->times, when);
@@ -215,7 +215,7 @@ fallback_of(smcr_entry_report_t *report, const smcr_entry_conn_fallback_t *fallb
     return entry;
 }
 
-/* What Accept and Confirm tell; else what the messages of the link group show. */
+/* The versions that Accept and Confirm name; else those that messages of the link group show. */
 static void
 fill_versions(smcr_entry_report_t *report)
 {

@@ -17,7 +17,7 @@ typedef struct smcr_collection smcr_collection_t;
 smcr_collection_t *smcr_collection_new(void);
 void smcr_collection_free(smcr_collection_t *collection);
 
-/* Forgets everything: the frames come again, or another file does. */
+/* Forgets everything: the next frame is the first one of a new pass, or of another file. */
 void smcr_collection_empty(smcr_collection_t *collection);
 
 /* Wireshark's taps of these names, and our own. */

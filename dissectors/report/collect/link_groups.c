@@ -1,5 +1,5 @@
 /* Keeps of link groups what the state does not: who the peers say they are. All else is read from
- * the state when the report is made; of RMBs, what a message tells that the report has seen.
+ * the state when the report is made; of RMBs, what a message shows that the report has seen.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -141,8 +141,8 @@ count_nak_code(smcr_entry_naks_t *naks, unsigned code)
         (*counts[code])++;
 }
 
-/* A NAK for a PSN sequence error asks for a packet again. The packet may have come after later
- * ones, or damaged: then the retransmission is not because of a loss. */
+/* A NAK for a PSN sequence error asks for the retransmission of a packet. The packet may have come
+ * after later ones, or damaged: then the retransmission is not because of a loss. */
 static void
 note_asked_packet(smcr_collect_t *collection, followed_t *requests, smcr_when_t when,
                   const smcr_record_t *record)
@@ -453,7 +453,7 @@ report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
     entry->index = flow->index = list->length - 1;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
         count_cause(&entry->repeated_after, flow, &flow->steps[i]);
-    if (!flow->to && !flow->foreign->traffic) /* without PSNs nobody tells them from repeats */
+    if (!flow->to && !flow->foreign->traffic) /* without PSNs they look like retransmissions */
         entry->copies = SMCR_FIGURE_UNKNOWN;
     smcr_collect_flow_times_fill(entry, &flow->times, scope);
     if (flow->lacks_ecn)

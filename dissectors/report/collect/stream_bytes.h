@@ -17,6 +17,6 @@ typedef struct {
 
 /* A packet of the direction. Returns how many bytes it adds: those of a WRITE whose positions have
  * not been seen before. Where a position is not known, all bytes of the packet count, unless it is
- * a repeat. `scope`: of what is kept. */
+ * a retransmission or a copy. `scope`: of what is kept. */
 uint32_t smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope,
                                         const smcr_record_t *record);

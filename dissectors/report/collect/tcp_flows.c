@@ -184,7 +184,7 @@ ip_bytes(const headers_t *headers, const struct tcpheader *tcp, uint32_t length)
     return segment + ip_header_length(&tcp->ip_src);
 }
 
-/* What the tap hands over, and what the frame's bytes tell besides; `offsets` are brought up to
+/* What the tap hands over, and what the frame's bytes show besides; `offsets` are brought up to
  * date. Where the headers are not found (they are cut off, say), there are no time stamps and
  * no SACK blocks, `no_ecn` is set, and the length of the IP packet is made of its parts. */
 static smcr_congestion_tcp_segment_t

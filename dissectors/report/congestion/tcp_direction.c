@@ -27,7 +27,7 @@ unwrap_seq(const smcr_congestion_tcp_direction_t *direction, uint32_t seq)
     return unwrap(direction->next_seq ? direction->next_seq : direction->acked, seq);
 }
 
-/* How far `to` is ahead of `from`; negative when it is behind. */
+/* How far `to` is ahead of `from`; negative when it is before `from`. */
 static int64_t
 distance(uint64_t from, uint64_t to)
 {
@@ -212,8 +212,8 @@ move_ack(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope, uint64_
     return bytes;
 }
 
-/* `sacked_bytes`: bytes that SACK blocks acknowledge first. Blocks below the ACK tell of copies
- * (RFC 2883), and count nothing. */
+/* `sacked_bytes`: bytes that SACK blocks acknowledge first. Blocks below the ACK report
+ * copies (RFC 2883), and add nothing. */
 static uint64_t
 take_sacks(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope,
            const smcr_congestion_tcp_segment_t *segment)
@@ -263,8 +263,8 @@ take_ack(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_directi
 /* ---- marks ---- */
 
 /*
- * `sce`: ECT(1), by which routers tell of some congestion. `sce_ipg_s`: time from one to the next.
- * `sce_run_length`: how many come one behind another; a run ends with a segment without the mark.
+ * `sce`: ECT(1), by which routers report some congestion. `sce_ipg_s`: time from one mark to the
+ * next. `sce_run_length`: number of marks in a row; a segment without the mark ends a run.
  */
 static void
 take_sce(smcr_congestion_tcp_direction_t *direction, const smcr_congestion_tcp_segment_t *segment)
@@ -305,8 +305,8 @@ take_marks(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direc
 /* ---- copies ---- */
 
 /* What a segment shares with its copies alone: the identification of IPv4 or, where there is none,
- * the time stamp tells it from others. Without either, that so many packets were `heard` of the
- * other side; 0: nothing tells one acknowledgement from the next. */
+ * the time stamp. Without either, the number of packets that were `heard` of the other side; 0:
+ * nothing distinguishes one acknowledgement from the next. */
 static uint64_t
 identity_of(const smcr_congestion_tcp_segment_t *segment, uint64_t heard)
 {
@@ -448,7 +448,7 @@ percent(uint64_t part, uint64_t whole)
 }
 
 /* Counts that no segment could show are not known: ECN without IP headers, late segments without
- * time stamps, copies where nothing tells one segment from another. */
+ * time stamps, copies where nothing distinguishes one segment from another. */
 static void
 mark_unknown(const smcr_congestion_tcp_direction_t *direction, smcr_entry_tcp_direction_t *entry)
 {

@@ -105,7 +105,7 @@ static const char *const signs[] = {
         "; the handshake has TCP Fast Open, with which Linux uses no SMC-R",
 };
 
-/* The lack of a common EID has no diagnosis code of its own. Linux then reports a missing device,
+/* A missing common EID has no diagnosis code of its own. Linux then reports a missing device,
  * or the code of SMC-R v1 if the Proposal offered v1, too (smc_listen_find_device()). */
 static bool
 may_lack_common_eid(const smcr_entry_conn_fallback_t *fallback)

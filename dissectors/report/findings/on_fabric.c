@@ -20,9 +20,9 @@ add_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
     trouble->answered += smcr_figure_or_zero(flow->repeated_after.icrc);
 }
 
-/* What followed. A receiver drops a packet with a wrong ICRC, so its
- * sender has to retransmit it. If nothing was retransmitted, the receiver had a good packet: the
- * capture alone has the damage. */
+/* What followed. A receiver discards a packet with a wrong ICRC, so its sender has to retransmit
+ * it. If nothing was retransmitted, the receiver perhaps had a good packet, and the damage is in
+ * the capture alone. */
 static const char *
 effect_of_damage(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
 {
@@ -124,8 +124,8 @@ add_rnr_naks(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
 }
 
 /* No receive buffer: a SEND needs a receive request at the receiver, which answers with an RNR NAK
- * where it has none. The sender waits, then retransmits. The
- * finding names the receiver: its host is too slow, or has posted too few requests. */
+ * where it has none. The sender waits, then retransmits. The finding names the receiver: its host
+ * is too slow, or has posted too few requests. */
 static void
 find_rnr_naks(smcr_finder_t *finder)
 {

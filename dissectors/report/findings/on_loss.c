@@ -60,8 +60,9 @@ sum_lossy_flows(const smcr_finder_t *finder, uint64_t *naks)
     return sum;
 }
 
-/* A loss is proven if the receiver of requests sent a NAK for a PSN sequence error, or the reader
- * repeated a READ since responses were missing. The packet was lost, or another overtook it. */
+/* A loss is proven if the receiver of requests sent a NAK for a PSN sequence error, or the
+ * requester retransmitted a READ since responses were missing. The packet was lost, or another
+ * overtook it. */
 static bool
 is_proven(const smcr_entry_causes_t *causes)
 {
@@ -117,7 +118,7 @@ place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_
 }
 
 /* Why packets were retransmitted where no loss is proven. The identification of an IPv4 header
- * tells a copy from a retransmission, however late it comes; IPv6 has none. */
+ * distinguishes a copy from a retransmission, however late it comes; IPv6 has none. */
 static const char *
 unproven_cause(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t *causes)
 {
@@ -222,7 +223,7 @@ is_unreliable(const smcr_entry_rdma_t *flow)
 }
 
 /* The peer or the sender has reacted to missing packets: they may have been lost on the way. Where
- * the peer is not known, nobody can tell. */
+ * the peer is not known, this is not known either. */
 static bool
 may_be_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {

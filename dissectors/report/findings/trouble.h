@@ -21,8 +21,8 @@ typedef struct {
     bool others;                 /* other hosts have it, too */
 } smcr_finding_trouble_t;
 
-/* Adds a flow with `count` packets in trouble, for which `retransmitted` packets were sent again.
- * A count of 0 adds nothing. */
+/* Adds a flow with `count` packets in trouble, for which `retransmitted` packets were
+ * retransmitted. A count of 0 adds nothing. */
 void smcr_finding_trouble_add(smcr_finding_trouble_t *trouble, const smcr_entry_rdma_t *flow,
                               uint64_t count, uint64_t retransmitted);
 

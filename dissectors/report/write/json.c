@@ -309,7 +309,7 @@ write_sums(writer_t *writer, const smcr_figure_list_t *list, const void *sum,
     json_dumper_end_object(&writer->dumper);
 }
 
-/* The entries of a list, added up; of the one behind the last too, where there is one. */
+/* The entries of a list, added up; with the one after the last, where there is one. */
 static void *
 sum_of(writer_t *writer, const smcr_figure_list_t *list, const smcr_figure_description_t *of)
 {

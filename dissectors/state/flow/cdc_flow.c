@@ -313,7 +313,7 @@ smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 /* ---- what it changes ---- */
 
 static void
-tell_moved(const smcr_arrival_t *arrival, const smcr_link_t *from, bool validated)
+report_moved(const smcr_arrival_t *arrival, const smcr_link_t *from, bool validated)
 {
     const smcr_link_t *to = arrival->qp->link;
     const char *without = validated ? "" : ", without failover validation";
@@ -347,7 +347,7 @@ move_to_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t 
         smcr_ranges_append(&left->filled_gaps, arrival->state->scope, SMCR_FLOW_LACKED_KEPT,
                            (smcr_range_t){left->highest + 1, left->highest + 2,
                                           side->last_cdc_frame, arrival->when.frame});
-    tell_moved(arrival, side->link, validated);
+    report_moved(arrival, side->link, validated);
     conn->side[qp->side].last_cdc_received = *smcr_evidence_last_to(&conn->side[qp->side]);
     side->moved_frame = arrival->when.frame;
     side->moved_time = arrival->when.time;
@@ -371,7 +371,7 @@ place_on_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t
     smcr_orphan_confirm_owner(arrival, conn, cdc->prod);
 }
 
-/* Sets `*frame` and tells the user when the connection's state has `bit` for the first time. */
+/* Sets `*frame` and adds the event when the connection's state has `bit` for the first time. */
 static void
 take_in_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t bit,
                   uint32_t *frame, smcr_event_id_t event)

@@ -214,7 +214,7 @@ may_be_seen(const smcr_doubt_proof_t *claim)
 /* Reports that the message crosses the request, or, `same`, asks for the same thing; unless a later
  * acknowledgement shows that its sender had seen the request. */
 static void
-tell_crossing(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, bool same)
+report_crossing(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, bool same)
 {
     smcr_doubt_t doubt =
         smcr_doubt_until(arrival, (smcr_doubt_proof_t){.has_come = may_be_seen, .about = open});
@@ -252,7 +252,7 @@ crosses_server(const smcr_exchange_message_t *message)
     const smcr_exchange_request_t *open = find_open_request(lgr, &wanted);
     if (!open || !crosses_request(arrival, open))
         return false;
-    tell_crossing(arrival, open, true);
+    report_crossing(arrival, open, true);
     return true;
 }
 
@@ -267,7 +267,7 @@ exclude_each_other(uint8_t one, uint8_t other)
 
 /* Reports the first open request of the peer that the message excludes and crosses. */
 static void
-tell_collision(const smcr_exchange_message_t *message)
+report_collision(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
 
@@ -276,7 +276,7 @@ tell_collision(const smcr_exchange_message_t *message)
         if (!by_peer || !exclude_each_other(message->type, open->type) ||
             !crosses_request(arrival, open))
             continue;
-        tell_crossing(arrival, open, false);
+        report_crossing(arrival, open, false);
         return;
     }
 }
@@ -384,8 +384,8 @@ doubt_answers(const smcr_exchange_message_t *message)
     }
 }
 
-/* Whether the message is a client's wish for a link: its ADD LINK names no queue pair. Where nobody
- * knows which side the client is, the queue pair tells. */
+/* Whether the message is a client's wish for a link: its ADD LINK names no queue pair. Where it is
+ * not known which side is the client, the queue pair decides. */
 static bool
 is_link_wish(const smcr_exchange_message_t *message)
 {
@@ -464,7 +464,7 @@ smcr_state_exchange_request(const smcr_exchange_message_t *message)
         take_in_late_request(message);
         return;
     }
-    tell_collision(message);
+    report_collision(message);
     smcr_exchange_request_t *request = new_request(message);
     arrival->record->begins_exchange = &request->exchange;
     if (arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
@@ -549,8 +549,8 @@ has_other_unasked(const smcr_exchange_message_t *message)
     return false;
 }
 
-/* The response ends the exchange of its request. If that went over another link, the request of the
- * response's own link may still come. */
+/* The response ends the exchange of `request`. If the request went over another link, the response
+ * may in truth answer a request on its own link that has not come yet: that one is waited for. */
 static void
 end_by_response(const smcr_exchange_message_t *message, smcr_exchange_request_t *request)
 {
@@ -561,8 +561,8 @@ end_by_response(const smcr_exchange_message_t *message, smcr_exchange_request_t 
 }
 
 /* The capture has no request that the response certainly answers: it may answer any open one, and
- * its request may still come. Returns what tells that it has come; NULL: another such response
- * waits. */
+ * its request may still come. Returns the flag that is set when that request comes; NULL: another
+ * such response waits. */
 static const bool *
 keep_response(const smcr_exchange_message_t *message)
 {

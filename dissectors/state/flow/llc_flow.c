@@ -116,7 +116,7 @@ single_device_text(const smcr_lgr_t *lgr)
 
 /* The type of the link group has changed. (net/smc/smc_core.c, smcr_lgr_set_type()) */
 static void
-tell_type(const smcr_exchange_message_t *message)
+report_type(const smcr_exchange_message_t *message)
 {
     static const char *const names[] = {"SINGLE", "SYMMETRIC", "ASYMMETRIC"};
     const smcr_lgr_t *lgr = message->lgr;
@@ -139,7 +139,7 @@ activate_link(const smcr_exchange_message_t *message, smcr_link_t *link)
         smcr_event_add(message->arrival, SMCR_EVENT_link_active, NULL);
     }
     if (type_changed)
-        tell_type(message);
+        report_type(message);
 }
 
 /* Whether the link is announced, and its CONFIRM LINK request has come. */
@@ -151,7 +151,7 @@ is_being_confirmed(const smcr_link_t *link)
 
 /* The server's DELETE LINK ends the link, and with its last link the group. The user hears of a
  * link that was up. An announced link was up if its CONFIRM LINK request is captured and only the
- * response may be missing. If the capture lacks packets of the group, nobody knows that: another
+ * response may be missing. If packets of the group are missing, nobody knows that: another
  * link may live on, a connection may have ended before, or an announced link may have been
  * rejected. */
 static void
@@ -167,7 +167,7 @@ delete_link(const smcr_exchange_message_t *message, smcr_link_t *link)
         smcr_event_add(message->arrival, SMCR_EVENT_link_deleted, "Link %u is deleted",
                        link->number);
     if (type_changed)
-        tell_type(message);
+        report_type(message);
     if (message->lgr->ended_frame == message->arrival->when.frame && certain)
         smcr_cost_report_group_end(message->arrival, message->lgr);
 }
@@ -209,7 +209,7 @@ take_in_base(const smcr_exchange_message_t *message)
     message->arrival->state->base_uncertain |= eyecatcher;
 }
 
-/* CONFIRM LINK tells the number of the link. The server sends the request. The response activates
+/* CONFIRM LINK has the number of the link. The server sends the request. The response activates
  * the link. (3.5.1, A.3.1) */
 static void
 take_in_confirm_link(const smcr_exchange_message_t *message)
@@ -229,7 +229,7 @@ take_in_confirm_link(const smcr_exchange_message_t *message)
 }
 
 static void
-tell_unknown_rkeys(const smcr_exchange_message_t *message, unsigned unknown)
+report_unknown_rkeys(const smcr_exchange_message_t *message, unsigned unknown)
 {
     if (unknown && message->lgr->first_contact_captured)
         smcr_event_add(message->arrival, SMCR_EVENT_rkey_unknown,
@@ -255,7 +255,7 @@ take_in_new_rtokens(const smcr_exchange_message_t *message, smcr_link_t *link)
         else
             unknown++;
     }
-    tell_unknown_rkeys(message, unknown);
+    report_unknown_rkeys(message, unknown);
 }
 
 /* The link that is being added with this number; NULL: none is known. If ADD LINK has offered a
@@ -557,7 +557,7 @@ has_traffic(const smcr_conn_t *conn)
 }
 
 /* Whether the connection may have used the RMB before the message: it has carried something, or the
- * capture lacks packets of the owner since CLC announced the RMB. */
+ * packets of the owner are missing since CLC announced the RMB. */
 static bool
 may_have_used(const smcr_conn_t *conn, const void *data)
 {
@@ -686,7 +686,7 @@ take_in_delete_rkey(const smcr_exchange_message_t *message)
     smcr_lgr_withdrawal_t named;
 
     if (!message->response) {
-        tell_unknown_rkeys(message, find_withdrawn_rmbs(message, message->from, asked));
+        report_unknown_rkeys(message, find_withdrawn_rmbs(message, message->from, asked));
     } else if (message->requested && message->llc->u.delete_rkey.count == asked->count) {
         withdraw_rmbs(message, asked);
     } else if (!message->requested) {

@@ -19,10 +19,10 @@ typedef struct {
 
 /* ---- on queue pairs that are not known ---- */
 
-/* Whether a packet that is no SEND can tell nothing, so that there is no need to read it: no queue
- * pair of SMC-R is known yet, and it is no WRITE that would be kept. `opcode`: enum smcr_ib_opcode;
- * `qpn`: the queue pair number to which it goes, in host byte order; `address`: the last four bytes
- * of the IP address or GID to which it goes. */
+/* Whether nothing can be learned from a packet that is no SEND, so that it need not be read: no
+ * queue pair of SMC-R is known yet, and the packet is no WRITE that would be kept. `opcode`:
+ * enum smcr_ib_opcode; `qpn`: the queue pair number to which it goes, in host byte order;
+ * `address`: the last four bytes of the IP address or GID to which it goes. */
 bool smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const uint8_t address[4],
                                 uint32_t qpn);
 

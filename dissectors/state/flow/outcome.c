@@ -30,7 +30,7 @@ sent_of(const smcr_arrival_t *arrival)
 /* Reports a NAK or RNR NAK. Of the NAK codes only "PSN sequence error" asks for a
  * retransmission. */
 static void
-tell_nak(const smcr_arrival_t *arrival)
+report_nak(const smcr_arrival_t *arrival)
 {
     static const char *const reasons[SMCR_MASK_SYNDROME_CODE + 1] = {
         SMCR_IB_NAK_CODES(SMCR_WIRE_TEXT_ROW)};
@@ -55,7 +55,7 @@ smcr_outcome_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests)
     smcr_sent_t sent = sent_of(arrival);
     smcr_traffic_answer_t answer = {.acked_psn = 0};
 
-    tell_nak(arrival);
+    report_nak(arrival);
     if (requests)
         answer = smcr_traffic_read_response(requests, &arrival->state->entries, &sent);
     if (answer.acked_request.frame)

@@ -26,7 +26,7 @@
 /* The peer answers nothing any more: the bytes on their way to it are lost. Reported when it
  * happens. A second pass does not show it if the peer has answered later. */
 static void
-tell_silence(const smcr_arrival_t *arrival)
+report_silence(const smcr_arrival_t *arrival)
 {
     static const char text[] =
         "The peer has stopped answering: the packet is sent for the fourth time";
@@ -43,7 +43,7 @@ tell_silence(const smcr_arrival_t *arrival)
 }
 
 static void
-tell_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
+report_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
 
@@ -53,11 +53,11 @@ tell_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *ve
                        NULL);
     /* else the peer may have ended the group by a message that is missing */
     if (verdict->peer_silent && !lgr->ended_frame && smcr_evidence_knows_link(arrival->qp->link))
-        tell_silence(arrival);
+        report_silence(arrival);
 }
 
 static void
-tell_above_mtu(const smcr_arrival_t *arrival)
+report_above_mtu(const smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
     int mtu = smcr_link_mtu(qp->link);
@@ -73,7 +73,7 @@ tell_above_mtu(const smcr_arrival_t *arrival)
  * first captured packet has a somewhat higher PSN, earlier packets are missing. A lower PSN, or one
  * that is far ahead, is wrong. */
 static void
-tell_initial_psn(const smcr_arrival_t *arrival)
+report_initial_psn(const smcr_arrival_t *arrival)
 {
     const smcr_flow_t *flow = &arrival->qp->traffic.flow;
     uint32_t announced = (uint32_t)(flow->first & SMCR_PSN_MASK);
@@ -91,8 +91,8 @@ judge_request(smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
 
-    tell_initial_psn(arrival);
-    tell_above_mtu(arrival);
+    report_initial_psn(arrival);
+    report_above_mtu(arrival);
     smcr_flow_verdict_t verdict =
         smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
     bool first = verdict.order == SMCR_FLOW_IS_NEXT || verdict.order == SMCR_FLOW_IS_LATE;
@@ -100,7 +100,7 @@ judge_request(smcr_arrival_t *arrival)
         arrival->state->is_out_of_order = true;
         arrival->first_sent = (smcr_when_t){0, 0};
     }
-    tell_retransmission(arrival, &verdict);
+    report_retransmission(arrival, &verdict);
     if (verdict.receiver_action == SMCR_FLOW_RECEIVER_HAD_IT)
         smcr_evidence_pass_over(arrival);
     return verdict.receiver_action;
@@ -371,7 +371,7 @@ take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
 /* Counts a WRITE packet whose position is not known. Those that lie close together in the order of
  * PSNs form one run, from `unpositioned_from` to `unpositioned_psn`. */
 static void
-leave_unplaced(const smcr_arrival_t *arrival, smcr_write_t *write)
+note_unpositioned(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
     smcr_qp_t *qp = arrival->qp;
 
@@ -452,7 +452,7 @@ place_write(const smcr_arrival_t *arrival)
     if (shows_immediate_data(arrival, placed))
         arrival->qp->link->lgr->immediate = true;
     if (!placed)
-        leave_unplaced(arrival, write);
+        note_unpositioned(arrival, write);
     if (placed || record->receiver_action == SMCR_FLOW_RECEIVER_WAITS)
         take_in_or_defer(arrival, &(content_t){
                                   .place = record->write_location,
@@ -564,8 +564,8 @@ take_in_response(smcr_arrival_t *arrival)
     take_in_deferred(arrival, receiver, receiver->traffic.flow.expected_psn);
 }
 
-/* Whether the packet is of another life of the queue pair than the state knows: hosts use numbers
- * of queue pairs again, and a new life begins at a random PSN. */
+/* Whether the packet is of another life of the queue pair than the state knows: hosts reuse numbers
+ * of queue pairs, and a new life begins at a random PSN. */
 static bool
 is_of_other_life(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
 {
@@ -646,7 +646,7 @@ smcr_state_packet(smcr_arrival_t *arrival)
         smcr_flow_verdict_t verdict = smcr_outcome_judge(arrival, &qp->traffic, &peer->traffic);
         arrival->record->kind = SMCR_RECORD_CORRUPT;
         smcr_event_add(arrival, SMCR_EVENT_icrc_bad, NULL);
-        tell_retransmission(arrival, &verdict);
+        report_retransmission(arrival, &verdict);
         return true;
     }
     if (roce->opcode == SMCR_IB_CNP) {
@@ -800,7 +800,7 @@ begins_as_announced(const smcr_flow_t *flow, const smcr_ib_headers_t *roce)
 /* `wrong`: the end of a link that is another queue pair than was announced. Other messages report
  * that where the announced number is reserved, or where a CONFIRM LINK request has come before. */
 static void
-tell_link_mismatch(const smcr_arrival_t *arrival, const smcr_qp_t *wrong)
+report_link_mismatch(const smcr_arrival_t *arrival, const smcr_qp_t *wrong)
 {
     if (wrong->key.qpn >= SMCR_WIRE_QPN_MIN && !wrong->link->confirm_frame)
         smcr_event_add(arrival, SMCR_EVENT_link_mismatch,
@@ -821,7 +821,7 @@ correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
 
     if (!wrong->number_known || !begins_as_announced(flow, arrival->roce))
         return;
-    tell_link_mismatch(arrival, wrong);
+    report_link_mismatch(arrival, wrong);
     smcr_qp_forget_announced(arrival->state, wrong);
 }
 

@@ -216,7 +216,7 @@ find_only_conn(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, fi
     return found;
 }
 
-/* The connection that CDC messages to the host name by the socket's token. */
+/* The connection with the socket's alert token: CDC messages to the host carry this token. */
 static smcr_conn_t *
 conn_of_token(const smcr_state_t *state, const smcr_qp_t *qp, const smcr_told_socket_t *told)
 {
@@ -418,7 +418,7 @@ static const char told_twice[] = "Another socket has this token";
 
 /* The capture contradicts the report: it names nothing from now on. `text` is why. */
 static void
-tell_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
+report_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
 {
     socket->is_contradicted = true;
     smcr_event_add(arrival, SMCR_EVENT_told_otherwise, "%s%s",
@@ -442,7 +442,7 @@ disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *tex
 {
     smcr_conn_t *conn = smcr_conn_merged(socket->conn);
 
-    tell_doubt(arrival, socket, text);
+    report_doubt(arrival, socket, text);
     if (!conn)
         return;
     if (conn->lgr->role_source_file == socket) {
@@ -484,7 +484,7 @@ judge_cursors(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t 
     if (cursors_agree(socket, conn, side, false))
         name_conn(arrival, socket, conn, side);
     else if (!cursors_agree(socket, conn, side, true))
-        tell_doubt(arrival, socket, told_cursors);
+        report_doubt(arrival, socket, told_cursors);
 }
 
 static bool
@@ -506,7 +506,7 @@ take_in_smcr_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket)
     if (conn && is_like(told, conn, side)) {
         judge_cursors(arrival, socket, conn, side);
     } else if (conn) {
-        tell_doubt(arrival, socket, told_others);
+        report_doubt(arrival, socket, told_others);
         if (is_named_and_open(conn) && cursors_agree(socket, conn, side, false))
             disbelieve(arrival, conn->socket, told_twice);
     }

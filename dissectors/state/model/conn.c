@@ -182,9 +182,9 @@ smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr)
     conn->lgr = lgr;
 }
 
-/* The network of the client's address, IPv4, that the Proposal has `told` with a mask of so many
- * bits, at most 32; the client's address where it tells the mask alone. What the client says is
- * what counts: a router may have given it another address (NAT). */
+/* The IPv4 subnet of the client, `told`: as the Proposal has it, with a mask of so many bits, at
+ * most 32. Where the Proposal has the mask itself in place of the subnet, the client's address. The
+ * Proposal comes first, since a router may have given the client another address (NAT). */
 static const uint8_t *
 subnet_of(const smcr_conn_t *conn, const uint8_t *told, unsigned bits)
 {

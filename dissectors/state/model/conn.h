@@ -200,7 +200,7 @@ smcr_conn_began_before_capture(const smcr_conn_t *conn)
 void smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr);
 
 /* Whether one of the IPv6 prefixes of the Proposal, or the subnet of the client's IPv4 address, has
- * the server's address. Also true where the capture lacks a part of the Proposal or the addresses.
+ * the server's address. Also true where a part of the Proposal or an address is not captured.
  * (A.2.2) */
 bool smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal);
 

@@ -104,8 +104,8 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
     link->older_in_group = lgr->newest_link;
     lgr->newest_link = link;
     if (++lgr->link_count == 2 * LINKS_MAX) {
-        /* behind so many links their numbers begin anew. Nobody is blamed for what may have to do
-         * with older ones; see evidence.c */
+        /* After so many links, their numbers begin anew. No breach is reported that may come from
+         * older ones; see evidence.c */
         lgr->oldest_kept_link = link;
         for (lgr->link_count = 1; lgr->link_count < LINKS_MAX; lgr->link_count++)
             lgr->oldest_kept_link = lgr->oldest_kept_link->older_in_group;
@@ -237,14 +237,14 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
     link->state = SMCR_LINK_DELETED;
     link->deleted_frame = frame;
     wmem_list_remove(link->lgr->links, link);
-    SMCR_LIST_EACH(const smcr_link_t *, other, link->lgr->links) /* whose confirmation is absent */
+    SMCR_LIST_EACH(const smcr_link_t *, other, link->lgr->links) /* whose confirmation is missing */
         is_over &= other->state != SMCR_LINK_ANNOUNCED || other->packet_count == 0;
     if (link->lgr->active_links == 0 && is_over)
         link->lgr->ended_frame = frame;
     return update_type(link->lgr);
 }
 
-/* ---- links whose beginning the capture lacks ---- */
+/* ---- links that began before the capture ---- */
 
 smcr_qp_t *
 smcr_link_new_of_packet(smcr_state_t *state, const smcr_ib_headers_t *roce)

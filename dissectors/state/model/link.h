@@ -112,7 +112,7 @@ struct smcr_link {
     uint8_t number;         /* number of the link in LLC messages */
     smcr_qp_t qp[2];        /* by side of the link group */
 
-    /* ---- its state, as LLC messages tell it ---- */
+    /* ---- its state, as LLC messages show it ---- */
     smcr_link_state_t state;
     bool state_uncertain;   /* `state` assumes that no earlier LLC message of the group is
                                missing */
@@ -206,8 +206,8 @@ struct smcr_lgr {
                              proven to be a group of its own */
     smcr_state_t *state;  /* to which it belongs */
     int server;           /* side of the server: 0, 1 or SMCR_LGR_SIDE_UNKNOWN */
-    /* line of a smcss file that alone tells `server`; NULL: `server` is not known, or known from
-     * messages or netlink */
+    /* line of a smcss file from which alone `server` is known; NULL: `server` is not known, or
+     * known from messages or netlink */
     smcr_socket_t *role_source_file;
 
     /* ---- its first contact ---- */

@@ -35,11 +35,11 @@ enum {
 #define HAS_MASK 0x7ffffffU
 #define LAYER_FOLLOWS 31U /* it takes more than 5 bits, as those of CLC messages do */
 
-/* What every packed record has. Behind it are, where they are there: the layer; the number of the
- * record of another packet of the frame; and the members. */
+/* What every packed record begins with. After it come, in this order and each only if the record
+ * has it: the layer; the number of the record of another packet of the frame; the members. */
 typedef struct {
     uint32_t has : 27;  /* bits of the members that are there; HAS_NEXT */
-    uint32_t layer : 5; /* tells the packets of one frame apart; LAYER_FOLLOWS */
+    uint32_t layer : 5; /* distinguishes the packets of one frame; LAYER_FOLLOWS */
     smcr_record_always_t always;
 } packed_t;
 
@@ -113,7 +113,7 @@ layer_of(const packed_t *packed)
 }
 
 static const uint8_t *
-behind_layer(const packed_t *packed)
+after_layer(const packed_t *packed)
 {
     return (const uint8_t *)(packed + 1) + (packed->layer == LAYER_FOLLOWS ? sizeof(uint16_t) : 0);
 }
@@ -128,7 +128,7 @@ behind_layer(const packed_t *packed)
 static void
 unpack(const smcr_state_t *state, const packed_t *packed, smcr_record_t *record)
 {
-    const uint8_t *from = behind_layer(packed);
+    const uint8_t *from = after_layer(packed);
     uint32_t time[2] = {0, 0}, since[2] = {0, 0};
 
     smcr_record_begin(record);
@@ -155,7 +155,7 @@ next_of(const smcr_state_t *state, const packed_t *packed)
     uint32_t next = 0;
 
     if (packed->has & HAS_NEXT)
-        memcpy(&next, behind_layer(packed), sizeof next);
+        memcpy(&next, after_layer(packed), sizeof next);
     return smcr_slab_entry(&state->records, next);
 }
 

@@ -433,7 +433,7 @@ typedef struct {
     bool replaces_corrupt; /* all packets with its PSN so far had wrong ICRCs */
     smcr_when_t first_sent; /* when its PSN was sent first; frame 0: not known */
     uint16_t vlan;         /* VLAN ID; 0: none, or not known */
-    uint16_t layer;        /* tells the packets of one frame apart */
+    uint16_t layer;        /* distinguishes the packets of one frame */
     smcr_record_t *record; /* gets what is found out about the packet */
 } smcr_arrival_t;
 
@@ -495,7 +495,8 @@ typedef struct {
     smcr_point_t responder_at; /* in the flow from the responder: the highest PSN when the request
                                   came */
     struct smcr_rules_links_exchange *rules; /* what the rules remember of it; NULL: nothing */
-    uint32_t key;             /* as in smcr_exchange_message_t: tells requests of one type apart */
+    uint32_t key;             /* as in smcr_exchange_message_t: distinguishes requests of one
+                                 type */
     uint8_t type;             /* enum smcr_llc_type, of version 1 */
     int8_t requester;         /* side that sent it */
     bool rejected;            /* its response rejects it */

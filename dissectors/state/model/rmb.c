@@ -60,7 +60,7 @@ smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t
     return rmb;
 }
 
-/* What is not alive never will be again. */
+/* An RMB that is not alive stays so. */
 static void
 end_life(const smcr_rmb_t *rmb)
 {

@@ -41,8 +41,8 @@ struct smcr_rmb {
     smcr_conn_t *first_element_conn;
     smcr_rmb_rare_t *more;      /* rarely set members; NULL: none */
     smcr_point_t valid_from;    /* in the flow to its owner: it was announced after this point */
-    bool address_invalid;       /* its announced address cannot be right: the first WRITE tells
-                                   it */
+    bool address_invalid;       /* its announced address cannot be right: the first WRITE will show
+                                   the right one */
     bool address_guessed;       /* its address is known from one WRITE alone */
     uint32_t element_size;      /* of each element, bytes; 0: no CLC message has announced it */
     uint32_t confirm_frame;     /* in `first`: frame of the first CONFIRM RKEY request; 0: none */

@@ -17,7 +17,7 @@ typedef struct smcr_sockets {
     wmem_array_t *links;        /* smcr_socket_link_t */
     GHashTable *listeners;      /* ports at which hosts wait, in the dump of `listen_dump` */
     uint64_t listen_dump;
-    uint64_t cut_dump; /* the last one of which the capture lacks some */
+    uint64_t cut_dump; /* the last dump of which a part is missing */
     wmem_queue_t *named; /* smcr_conn_t that wait for their conversation */
     wmem_list_t *qps;    /* what smcr_socket_qps() has found last */
     uint8_t asked[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* for these GIDs */
@@ -134,7 +134,7 @@ smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGT
     return state->sockets ? g_hash_table_lookup(state->sockets->by_token, &key) : NULL;
 }
 
-/* The one with this token and these ends; a file tells no inode. */
+/* The socket with this token and these ends; a file has no inode. */
 static smcr_socket_t *
 find(const smcr_state_t *state, const smcr_told_socket_t *told)
 {

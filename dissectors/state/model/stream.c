@@ -84,10 +84,10 @@ smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, u
     };
 }
 
-/* The earliest position at which the next request can write, if the capture lacks at most `unseen`
- * bytes before it. Bytes that were located, read or announced have been written, even if their
- * packets are missing. Where nothing is missing, the reader's cursor and announcements add nothing:
- * the capture may have a message with a cursor before the data that it counts. */
+/* The earliest position at which the next request can write, if at most `unseen` bytes before it
+ * are missing. Bytes that were located, read or announced have been written, even if their
+ * packets are missing. Where nothing is missing, the reader's cursor and announcements add
+ * nothing: the capture may have a message with a cursor before the data that it counts. */
 static uint64_t
 earliest(const smcr_stream_t *stream, uint64_t unseen)
 {

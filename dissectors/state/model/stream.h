@@ -115,8 +115,9 @@ void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
  * been written up to the cursor `count`; the last `length` bytes are not announced yet. */
 void smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, uint32_t base);
 
-/* Cursors in the first round of an element of unknown size say all. Later ones do not: then nothing
- * is known of the stream any more. Returns whether a producer cursor tells its position. */
+/* In an element of unknown size, a producer cursor of the first round gives a position. A cursor of
+ * a later round gives none, and then no position of the stream is known any more. Returns whether
+ * `prod` gives a position. */
 bool smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod);
 
 /* The part of the element that a request writes to. */
@@ -160,8 +161,9 @@ smcr_stream_range_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, 
 bool smcr_stream_position_before(const smcr_stream_t *stream, smcr_cursor_t prod, uint32_t before,
                                  uint64_t *position);
 
-/* The stream of a late capture, of which a host has told its element of `size` bytes, and how far
- * it was written and read. What is known of it already, stays. */
+/* The stream of a connection that began before the capture: a host has reported the element,
+ * `ring`, and the cursors up to which the stream was written and read. What is known already,
+ * stays. */
 void smcr_stream_start_told(smcr_stream_t *stream, smcr_ring_t ring, smcr_cursor_t prod,
                             smcr_cursor_t cons);
 

@@ -92,9 +92,9 @@ report_outside(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_doub
 
 /* A cursor lies within its element (R-A.4-5), after an eyecatcher (R-4.3-3); one that has not
  * moved may be 0. The wrap count grows by one when the cursor wraps, and only then (R-A.4-7), so
- * that a message moves the cursor by one round at most. No cursor goes back behind the one in the
- * message before, whatever the size of its element (R-A.4-9). A cursor is excused if the message
- * before is not verified.
+ * that a message moves the cursor by one round at most. No cursor goes back to before the one in
+ * the previous message, whatever the size of its element (R-A.4-9). A cursor is excused if the
+ * message before is not verified.
  *
  * Example with an element of 16 KiB: from 0:16000 to 1:100 is right; to 2:100 and to 0:15000 break
  * the rule. */

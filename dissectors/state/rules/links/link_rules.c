@@ -22,7 +22,7 @@ is_routable(const smcr_qp_t *qp)
 /* A link group has one VLAN, that of its TCP connections (R-2-1). The wire shows an LLC message
  * with another VLAN tag than the group's first CLC message. Excused are packets without a tag,
  * which the capture point may have stripped, and packets that may be routed, which have another
- * VLAN behind the router. */
+ * VLAN after the router. */
 static void
 check_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {

@@ -328,7 +328,7 @@ check_told_by(const smcr_exchange_message_t *message, int side)
                        side == message->lgr->server ? "server" : "client", change->new_number);
 }
 
-/* Both sides tell all RTokens for a new link before the server confirms it (R-A.3.3-1). The wire
+/* Both sides send all RTokens for a new link before the server confirms it (R-A.3.3-1). The wire
  * shows CONFIRM LINK while the last continuation of a side has more RTokens left than one message
  * has room for. The next message of that side shows whether the capture misses a continuation. */
 SMCR_RULES_LLC(check_told)
@@ -375,9 +375,9 @@ check_new_link(const smcr_exchange_message_t *message)
 }
 
 /* The number of RTokens that are left counts down by two with each ADD LINK CONTINUATION
- * (R-A.3.3-2). The wire shows another number. Linux counts connections instead of RMBs, and ends
- * early where it has fewer RMBs; this has an item of its own. Returns how many are left, at most
- * as many as were due.
+ * (R-A.3.3-2). The wire shows another number. Linux counts connections instead of RMBs: where it
+ * has fewer RMBs, its list ends early, and an expert item of its own reports that. Returns the
+ * number that the message has; if it was checked, at most the number that was due.
  *
  * Example: 5, 3, 1 is right; 5, 4 breaks the rule. */
 static unsigned

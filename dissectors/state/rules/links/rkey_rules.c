@@ -220,8 +220,9 @@ check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
                            "RKey 0x%08x was never announced on this link", rkey);
 }
 
-/* Only an RMB that no connection uses is deleted (R-3.5.5.2.2-1). The wire shows DELETE RKEY of an
- * RMB that an open connection uses, whose owner sends CDC messages. */
+/* An owner deletes an RMB only when no connection uses it (R-3.5.5.2.2-1). The wire shows DELETE
+ * RKEY with an RKey of an RMB that an open connection uses. The owner proves the use by its CDC
+ * messages. */
 static void
 check_deleted_unused(const smcr_exchange_message_t *message, const smcr_rmb_rtoken_t *entry)
 {
@@ -369,7 +370,7 @@ is_given_twice(const smcr_llc_t *llc, unsigned at)
 
 /* Each RKey on a new link names one RMB (R-A.3.3-6). The wire shows an ADD LINK CONTINUATION that
  * gives one RKey to two RMBs, or the RKey of an RMB in use to another RMB. The RKey on the link
- * that carries the message tells which RMB an RToken is of. */
+ * that carries the message shows which RMB an RToken is of. */
 SMCR_RULES_LLC(check_new_rtokens)
 {
     const smcr_state_t *state = arrival->state;
