@@ -86,14 +86,16 @@ typedef struct {
 /* One flow. All zeros: nothing has been sent. Its four PSNs, where the capture misses PSN 106:
  *
  *     100   101   102   103   104   105    .    107   108
- *    first       taken                 in_order      highest
+ *    first     acked_psn             expected_psn    highest
  */
 typedef struct {
     smcr_psn_t first;    /* of the first request; 0: there has been none, and none was announced */
-    smcr_psn_t highest;  /* that requests have taken; `first` - 1: there has been no request */
+    /* highest PSN of all requests, with the PSNs of the responses that a READ asks for;
+     * `first` - 1: there has been no request */
+    smcr_psn_t highest;
     smcr_psn_t acked_psn; /* highest PSN that an acknowledgement covers; 0: there has been none */
-    /* that the receiver expects next: it has taken in all requests before, or the capture misses
-     * them */
+    /* the PSN that the receiver expects next: it has taken in all requests before it, or the
+     * capture misses them */
     smcr_psn_t expected_psn;
     bool first_announced; /* the sender has announced `first` before its first request */
     bool has_acks;       /* the reverse flow has carried an acknowledgement */

@@ -193,10 +193,10 @@ bool
 smcr_payload_is_arrival_ordered(const packet_info *pinfo, const smcr_record_t *record)
 {
     const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
-    bool is_taped = rare && rare->is_arrival_ordered;
+    bool is_arrival_ordered = rare && rare->is_arrival_ordered;
 
-    if (pinfo->fd->visited || is_taped)
-        return is_taped;
+    if (pinfo->fd->visited || is_arrival_ordered)
+        return is_arrival_ordered;
     smcr_stream_range_t piece = smcr_place_range(record->write_location);
     if (!is_without_tcp(record) || (!piece.known && is_element_size_known(record)))
         return false;
