@@ -73,7 +73,7 @@ dissect_clc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
         return 0;
     if (bypass)
         return smcr_tcp_dissect_bypassed(bypass, tvb, pinfo, tree, data);
-    smcr_conn_t *conn = smcr_handshake_find(pinfo);
+    smcr_conn_t *conn = smcr_handshake_find_conn(pinfo);
     if (smcr_tcp_clc_has_ended(pinfo, conn))
         return dissect_data(tvb, pinfo, tree, conn, data);
     return dissect_messages(tvb, pinfo, tree, conn, data);
@@ -97,9 +97,9 @@ dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *dat
     if (!is_for_heuristic(tvb, pinfo))
         return false;
     bool is_layer = heuristic->protocol != NULL; /* an earlier packet is not done with yet */
-    smcr_heuristic_takes(heuristic, pinfo);
+    smcr_heuristic_restore_protocol(heuristic, pinfo);
     pinfo->can_desegment = pinfo->saved_can_desegment;
-    if (!smcr_tcp_clc_is_plausible(tvb) && !smcr_handshake_find(pinfo))
+    if (!smcr_tcp_clc_is_plausible(tvb) && !smcr_handshake_find_conn(pinfo))
         return builtin && call_dissector_with_data(builtin, tvb, pinfo, tree, data);
     if (is_layer)
         return dissect_clc(tvb, pinfo, tree, data) != 0;

@@ -86,7 +86,7 @@ SMCR_HOOKS_WRAPPER(experiment_2, dissect_experiment, EXPERIMENT_2)
 static int
 dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    unsigned annotated = smcr_annotate_count();
+    unsigned annotated = smcr_annotate_conns_shown();
     int used = smcr_handshake_original(tvb, pinfo, tree, data);
 
     smcr_tcp_show_segment(tvb, pinfo, tree, annotated);

@@ -252,8 +252,8 @@ EVERY = [
             "late-packets-prove",
             "dissectors/state/evidence/evidence.c",
             "unit/test_evidence.c",
-            "qp->too_late <= psn && flow->in_order",
-            "flow->in_order",
+            "qp->last_late_psn <= psn && flow->expected_psn",
+            "flow->expected_psn",
         ),
         (
             LACKING,
@@ -316,7 +316,7 @@ EVERY = [
             "client-called-it-lost",
             "dissectors/state/rules/links/use_rules.c",
             "golden/test_golden.py::test_golden[6.1-v2-h1-two-links-second-fails]",
-            "memory->was_active && !link->lost;",
+            "memory->was_active && !link->reported_lost;",
             "memory->was_active;",
         ),
         (
@@ -324,8 +324,8 @@ EVERY = [
             "data-on-a-deleted-link",
             "dissectors/state/rules/links/use_rules.c",
             "golden/test_golden.py::test_golden[cdc-contradictions]",
-            "if (link->state != SMCR_LINK_ACTIVE || smcr_rules_of_lgr(link->lgr)->declined) {",
-            "if (link->state == SMCR_LINK_ANNOUNCED || smcr_rules_of_lgr(link->lgr)->declined) {",
+            "if (link->state != SMCR_LINK_ACTIVE || smcr_rules_of_lgr(link->lgr)->declined_time) {",
+            "if (link->state == SMCR_LINK_ANNOUNCED || smcr_rules_of_lgr(link->lgr)->declined_time) {",
         ),
         (
             RULES,
@@ -349,7 +349,7 @@ EVERY = [
             "decline-of-the-same-side",
             "dissectors/state/flow/clc_flow.c",
             "unit/test_clc_flow.c",
-            "waiting && conn->clc_from_server != from_server && (declines",
+            "waiting && conn->clc_step_by_server != from_server && (declines",
             "waiting && (declines",
         ),
         (
@@ -419,15 +419,15 @@ EVERY = [
             "waits-until-the-writer-goes-on",
             "dissectors/state/model/record.c",
             "facts/test_window.py::test_waits_for_space[6.1-v1-d-bulk-slow-reader]",
-            "rare->goes_on.frame < end->frame",
-            "rare->goes_on.frame",
+            "rare->continues.frame < end->frame",
+            "rare->continues.frame",
         ),
         (
             WINDOWS,
             "waits-across-what-is-absent",
             "dissectors/state/flow/window.c",
             "unit/test_cdc_flow.c",
-            "        if (absent)\n            wait->waits.frame = 0;\n",
+            "        if (absent)\n            wait->waits_since.frame = 0;\n",
             "",
         ),
         (
@@ -443,7 +443,7 @@ EVERY = [
             "small-writes-at-once",
             "dissectors/state/flow/window.c",
             "facts/test_window.py::test_small_windows",
-            "if (small && stream->filled_small)",
+            "if (small && stream->was_full_small)",
             "if (small)",
         ),
         (
@@ -466,7 +466,7 @@ EVERY = [
                 "facts/test_stepping_aside.py::"
                 "test_smcr_after_other_roce[6.1-v1-c2-capture-starts-late-others0-passes0]"
             ),
-            "    smcr_hooks_watch();\n    smcr_udp_ports_watch();\n    nested_packet_t",
+            "    smcr_hooks_restore_wrappers();\n    smcr_udp_ports_watch();\n    nested_packet_t",
             "    smcr_udp_ports_watch();\n    nested_packet_t",
         ),
         (
@@ -495,8 +495,8 @@ EVERY = [
             "window-with-a-tree-only",
             "dissectors/show/annotate.c",
             "facts/test_output.py::test_columns_are_the_same_without_a_tree[6.1-v1-c-three-conns]",
-            "    if (record->view)\n        say_cdc(pinfo, record);",
-            "    if (record->view && tree)\n        say_cdc(pinfo, record);",
+            "    if (record->cdc_analysis)\n        say_cdc(pinfo, record);",
+            "    if (record->cdc_analysis && tree)\n        say_cdc(pinfo, record);",
         ),
         # ---- the application's data ----
         (
@@ -512,7 +512,7 @@ EVERY = [
             "end-of-the-stream",
             "dissectors/packet/show_packet.c",
             "facts/test_other_protocols.py::test_same_as_over_tcp[http10-together]",
-            "    if (!write) {\n        smcr_payload_end(target, payload);\n",
+            "    if (!write) {\n        smcr_payload_end_stream(target, payload);\n",
             "    if (!write) {\n",
         ),
         (
@@ -627,7 +627,7 @@ EVERY = [
             "dissectors/report/collect/rdma_flows.c",
             "facts/test_report_fields.py::test_repeats_and_copies[6.1-v1-n-lossy]",
             (
-                "        figures->copies++;\n    else if (record->order == SMCR_FLOW_IS_REPEAT)\n"
+                "        figures->copies++;\n    else if (record->order == SMCR_FLOW_IS_RETRANSMISSION)\n"
                 "        count_repeat"
             ),
             (
@@ -713,11 +713,8 @@ EVERY = [
             "one-nak-is-left-out",
             "dissectors/report/figures/figures.c",
             "statistics/test_tables.py::test_tables_are_the_report[nak-errors-all-two-passes]",
-            (
-                "smcr_figure_known(naks->remote_access) + "
-                "smcr_figure_known(naks->remote_operational) +"
-            ),
-            "smcr_figure_known(naks->remote_access) +",
+            "smcr_figure_or_zero(naks->invalid_request) +",
+            "",
         ),
         (
             TABLES,
@@ -743,8 +740,8 @@ EVERY = [
             "runs-are-never-closed",
             "dissectors/statistics/flow_graph.c",
             "statistics/test_flow_graph.py::test_data_do_not_run_past_another_arrow",
-            "passage->runs[0].link = passage->runs[1].link = NULL;",
-            "(void)passage;",
+            "tap_context->runs[0].link = tap_context->runs[1].link = NULL;",
+            "(void)tap_context;",
         ),
         (
             TABLES,
@@ -925,8 +922,8 @@ EVERY = [
             "hosts-count-in-step",
             "dissectors/state/model/link.h",
             "facts/test_directions.py::test_directions[6.1-v2-q-forty-conns-True]",
-            "lgr->token_lead = lead;",
-            "lgr->token_lead = 0;",
+            "lgr->token_difference = lead;",
+            "lgr->token_difference = 0;",
         ),
         (
             NAMES,
@@ -965,23 +962,23 @@ EVERY = [
             "tokens-of-two",
             "dissectors/state/flow/told_flow.c",
             "facts/test_hosts.py::test_two_sockets_with_one_token[late-one]",
-            "before->told.undated || before->dump == dump",
-            "before->told.undated",
+            "before->reported.is_from_file || before->dump == dump",
+            "before->reported.is_from_file",
         ),
         (
             NAMES,
             "used-again",
             "dissectors/state/flow/told_flow.c",
             "facts/test_hosts.py::test_a_token_that_is_used_again",
-            "!socket->told.undated && !socket->conn && may_follow(arrival, socket, cdc)",
-            "!socket->told.undated && may_follow(arrival, socket, cdc) && !socket->conn",
+            "!socket->reported.is_from_file && !socket->conn && may_follow(arrival, socket, cdc)",
+            "!socket->reported.is_from_file && may_follow(arrival, socket, cdc) && !socket->conn",
         ),
         (
             NAMES,
             "any-socket-has-the-cursor",
             "dissectors/state/model/socket.c",
             "unit/test_conn.c",
-            "return socket && socket->whole_frame && !socket->is_one_of_several ? socket : NULL;",
+            "return socket && socket->dump_end_frame && !socket->cursor_shared ? socket : NULL;",
             "return socket;",
         ),
         (

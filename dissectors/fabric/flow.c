@@ -1,6 +1,6 @@
 /* Judges the packets of a flow by the rules of docs/fabric.md. All PSNs here are unwrapped.
  *
- * A packet passes the sections of this file upwards from the end: smcr_flow_take() tells requests
+ * A packet passes the sections of this file upwards from the end: smcr_flow_judge() tells requests
  * from responses; "order" finds the verdict of a request, "the receiver" what becomes of it there,
  * "steps back" why it was retransmitted.
  *
@@ -29,10 +29,10 @@ static smcr_seen_packet_t *
 add_to_history(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn,
                const smcr_sent_t *packet)
 {
-    uint64_t under_way = flow->acknowledged ? flow->highest - MIN(flow->taken, flow->highest)
+    uint64_t under_way = flow->has_acks ? flow->highest - MIN(flow->acked_psn, flow->highest)
                                             : UINT64_MAX;
 
-    return smcr_seen_add(&flow->seen, scope, psn, under_way, packet);
+    return smcr_seen_add(&flow->psn_history, scope, psn, under_way, packet);
 }
 
 /* ---- the beginning ---- */
@@ -41,18 +41,18 @@ add_to_history(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn,
 static void
 begin_at(smcr_flow_t *flow, uint32_t psn)
 {
-    flow->first = flow->in_order = smcr_psn_begin(psn);
+    flow->first = flow->expected_psn = smcr_psn_begin(psn);
     flow->highest = flow->first - 1;
-    flow->taken = 0;
+    flow->acked_psn = 0;
 }
 
 void
-smcr_flow_start(smcr_flow_t *flow, uint32_t psn)
+smcr_flow_announce(smcr_flow_t *flow, uint32_t psn)
 {
     if (flow->first)
         return;
     begin_at(flow, psn);
-    flow->announced = true;
+    flow->first_announced = true;
 }
 
 /* A new life of the queue pair begins with a request that has `psn`. */
@@ -60,13 +60,13 @@ static void
 begin_new_life(smcr_flow_t *flow, uint32_t psn)
 {
     flow->gaps.count = 0;
-    flow->lacked.count = flow->unheard.count = 0;
+    flow->filled_gaps.count = flow->lost_later.count = 0;
     flow->corrupt_from = 0;
     flow->steps = (smcr_steps_t){0};
-    flow->seen = (smcr_seen_t){0};
+    flow->psn_history = (smcr_seen_t){0};
     flow->reads = NULL;
     flow->unproven = flow->refused_psn = flow->discarded_up_to = 0;
-    flow->announced = flow->acknowledged = false;
+    flow->first_announced = flow->has_acks = false;
     flow->ids = (smcr_ids_t){0};
     flow->mtu = 0;
     begin_at(flow, psn);
@@ -84,7 +84,7 @@ is_far(const smcr_flow_t *flow, uint32_t psn)
 bool
 smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
 {
-    return flow->seen.used && is_far(flow, psn);
+    return flow->psn_history.used && is_far(flow, psn);
 }
 
 /* ---- copies ---- */
@@ -144,7 +144,7 @@ static bool
 is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                 const smcr_sent_t *packet)
 {
-    if (flow->steps.last_request != seen->psn || !seen->arrived || packet->corrupt)
+    if (flow->steps.last_request != seen->psn || !seen->had_good_icrc || packet->corrupt)
         return false;
     smcr_when_t last = smcr_seen_last(seen);
     return !may_be_retransmitted_soon(flow, seen, last) && smcr_seen_is_soon(last, packet->when);
@@ -163,7 +163,7 @@ copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr
     else if (!seen->corrupt && seen->id == packet->ip_id)
         return seen->frame;
     else
-        is_copy_of_last = seen->arrived && smcr_seen_last_id(seen) == packet->ip_id;
+        is_copy_of_last = seen->had_good_icrc && smcr_seen_last_id(seen) == packet->ip_id;
     return is_copy_of_last ? smcr_seen_last(seen).frame : 0;
 }
 
@@ -194,7 +194,7 @@ set_mtu(smcr_flow_t *flow, uint32_t mtu)
 static bool
 overtook_late_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
 {
-    const smcr_seen_packet_t *before = smcr_seen_find(&flow->seen, seen->psn - 1);
+    const smcr_seen_packet_t *before = smcr_seen_find(&flow->psn_history, seen->psn - 1);
 
     return before && before->late && seen->frame < before->frame;
 }
@@ -208,11 +208,11 @@ overtook_late_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
 static void
 advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
 {
-    while (flow->in_order < end && flow->in_order > flow->discarded_up_to) {
-        const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, flow->in_order);
-        if (!seen || !seen->arrived || (!gone_on && overtook_late_packet(flow, seen)))
+    while (flow->expected_psn < end && flow->expected_psn > flow->discarded_up_to) {
+        const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, flow->expected_psn);
+        if (!seen || !seen->had_good_icrc || (!gone_on && overtook_late_packet(flow, seen)))
             break;
-        flow->in_order++;
+        flow->expected_psn++;
     }
 }
 
@@ -221,14 +221,14 @@ advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
 static void
 cover_up_to(smcr_flow_t *flow, smcr_psn_t psn)
 {
-    if (psn <= flow->taken)
+    if (psn <= flow->acked_psn)
         return;
-    flow->taken = psn;
+    flow->acked_psn = psn;
     if (flow->unproven && flow->unproven <= psn)
         flow->unproven = psn < flow->highest ? psn + 1 : 0;
-    if (MIN(psn, flow->highest) < flow->in_order)
+    if (MIN(psn, flow->highest) < flow->expected_psn)
         return;
-    flow->in_order = MIN(psn, flow->highest) + 1;
+    flow->expected_psn = MIN(psn, flow->highest) + 1;
     advance_in_order(flow, flow->highest + 1, false);
 }
 
@@ -237,7 +237,7 @@ cover_up_to(smcr_flow_t *flow, smcr_psn_t psn)
 static bool
 awaits_proof(const smcr_seen_packet_t *seen)
 {
-    return seen && seen->more && seen->more->proof && !*seen->more->proof;
+    return seen && seen->rare && seen->rare->discard_proof && !*seen->rare->discard_proof;
 }
 
 /* `frame` proves that the receiver has discarded the packets after a gap with PSNs above `psn`. */
@@ -247,9 +247,9 @@ prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
     if (!flow->unproven)
         return;
     for (smcr_psn_t at = MAX(flow->unproven, psn + 1); at <= flow->highest; at++) {
-        const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, at);
+        const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, at);
         if (awaits_proof(seen))
-            *seen->more->proof = frame;
+            *seen->rare->discard_proof = frame;
     }
     if (flow->unproven > psn)
         flow->unproven = 0;
@@ -261,9 +261,9 @@ prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 static void
 take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 {
-    for (unsigned i = 0; i < flow->lacked.count; i++)
-        if (flow->lacked.list[i].from >= psn)
-            flow->lacked.list[i].after = frame;
+    for (unsigned i = 0; i < flow->filled_gaps.count; i++)
+        if (flow->filled_gaps.list[i].from >= psn)
+            flow->filled_gaps.list[i].frame_before = frame;
     prove_discarded(flow, psn, frame);
     flow->last_refusal_frame = frame;
     flow->refused_psn = psn;
@@ -314,12 +314,12 @@ take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pac
 
     if (packet->opcode == SMCR_RC_ACK && !packet->has_aeth)
         return;
-    flow->acknowledged = true;
+    flow->has_acks = true;
     if (!flow->first)
         flow->early_ack = (smcr_flow_early_t){true, packet->syndrome, packet->psn, packet->when};
     if (!said.psn)
         return;
-    cover_up_to(flow, said.taken);
+    cover_up_to(flow, said.acked_psn);
     if (said.kind != SMCR_IB_SYNDROME_ACK)
         take_nak(flow, scope, packet, said);
 }
@@ -346,7 +346,8 @@ take_early_ack(smcr_flow_t *flow, wmem_allocator_t *scope)
 static void
 add_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t to, uint32_t frame)
 {
-    smcr_range_t gap = {.from = from, .to = to, .after = flow->newest, .frame = frame};
+    smcr_range_t gap = {
+        .from = from, .to = to, .frame_before = flow->highest_frame, .frame_after = frame};
 
     smcr_ranges_append(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, gap);
 }
@@ -362,7 +363,7 @@ fill_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 static bool
 is_late(const smcr_flow_t *flow, smcr_psn_t psn)
 {
-    return !smcr_seen_find(&flow->seen, psn) &&
+    return !smcr_seen_find(&flow->psn_history, psn) &&
            !smcr_reads_find(flow->reads, psn) &&
            (psn < flow->first || smcr_ranges_find(&flow->gaps, psn, psn + 1));
 }
@@ -375,9 +376,9 @@ is_late(const smcr_flow_t *flow, smcr_psn_t psn)
 static const smcr_range_t *
 find_open_gap(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
 {
-    if (packet->opcode >= SMCR_RC_OPCODES || packet->corrupt || !flow->acknowledged)
+    if (packet->opcode >= SMCR_RC_OPCODES || packet->corrupt || !flow->has_acks)
         return NULL;
-    return smcr_ranges_find(&flow->gaps, MAX(flow->taken + 1, flow->first), psn);
+    return smcr_ranges_find(&flow->gaps, MAX(flow->acked_psn + 1, flow->first), psn);
 }
 
 /* A packet came after a gap: later packets may prove that the receiver has discarded it. */
@@ -385,7 +386,8 @@ static void
 begin_proof(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_seen_packet_t *seen,
             smcr_flow_verdict_t *verdict)
 {
-    verdict->discarded = smcr_seen_rare(seen, scope)->proof = wmem_new0(scope, uint32_t);
+    verdict->discard_proof = smcr_seen_rare(seen, scope)->discard_proof =
+        wmem_new0(scope, uint32_t);
     flow->unproven = flow->unproven ? flow->unproven : verdict->psn;
 }
 
@@ -398,12 +400,12 @@ judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *p
     smcr_psn_t psn = verdict->psn;
 
     if (flow->highest + 1 < psn) {
-        verdict->absent = (uint32_t)(psn - flow->highest - 1);
+        verdict->missing = (uint32_t)(psn - flow->highest - 1);
         add_gap(flow, scope, flow->highest + 1, psn, packet->when.frame);
     }
     const smcr_range_t *gap = find_open_gap(flow, packet, psn);
-    verdict->gap_frame = gap ? gap->frame : 0;
-    verdict->order = verdict->gap_frame ? SMCR_FLOW_IS_BEHIND : SMCR_FLOW_IS_NEXT;
+    verdict->after_gap_frame = gap ? gap->frame_after : 0;
+    verdict->order = verdict->after_gap_frame ? SMCR_FLOW_IS_AFTER_GAP : SMCR_FLOW_IS_NEXT;
 }
 
 /* A request with a PSN above all before it. */
@@ -416,11 +418,11 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     raise_highest(flow, smcr_reads_end(flow->reads, psn));
     judge_new_order(flow, scope, packet, verdict);
     flow->highest = psn;
-    flow->newest = packet->when.frame;
+    flow->highest_frame = packet->when.frame;
     if (packet->corrupt && !flow->corrupt_from)
         flow->corrupt_from = psn;
     smcr_seen_packet_t *seen = add_to_history(flow, scope, psn, packet);
-    if (seen && verdict->gap_frame)
+    if (seen && verdict->after_gap_frame)
         begin_proof(flow, scope, seen, verdict);
     if (packet->opcode == SMCR_RC_READ_REQUEST)
         raise_highest(flow, smcr_reads_add(&flow->reads, scope, psn, packet, flow->mtu));
@@ -436,11 +438,11 @@ note_filled_gap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_range_t *
     smcr_range_t lacked = {
         .from = psn,
         .to = psn + 1,
-        .after = MAX(gap->after, was_refused ? flow->last_refusal_frame : 0),
-        .frame = frame,
+        .frame_before = MAX(gap->frame_before, was_refused ? flow->last_refusal_frame : 0),
+        .frame_after = frame,
     };
 
-    smcr_ranges_append(&flow->lacked, scope, SMCR_FLOW_LACKED_KEPT, lacked);
+    smcr_ranges_append(&flow->filled_gaps, scope, SMCR_FLOW_LACKED_KEPT, lacked);
 }
 
 /* A late READ takes more PSNs than its own, which fill gaps, too. */
@@ -467,7 +469,7 @@ take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     verdict->order = SMCR_FLOW_IS_LATE;
     verdict->original = false;
     if (gap) {
-        verdict->overtaken_by = gap->frame;
+        verdict->overtaken_by = gap->frame_after;
         note_filled_gap(flow, scope, gap, psn, packet->when.frame);
     }
     if (!packet->corrupt)
@@ -492,13 +494,13 @@ is_silence(smcr_flow_t *flow, uint32_t reverse_carried, smcr_seen_rare_t *more)
         return false;
     if (more->reverse_packets_before != reverse_carried) {
         more->reverse_packets_before = reverse_carried;
-        more->repeats = 0;
+        more->retransmissions = 0;
     }
-    if (more->repeats < REPEATS)
-        more->repeats++;
-    if (more->repeats < REPEATS || flow->silent_at == reverse_carried)
+    if (more->retransmissions < REPEATS)
+        more->retransmissions++;
+    if (more->retransmissions < REPEATS || flow->reverse_count_at_silence == reverse_carried)
         return false;
-    flow->silent_at = reverse_carried;
+    flow->reverse_count_at_silence = reverse_carried;
     return true;
 }
 
@@ -507,7 +509,7 @@ static smcr_when_t
 first_packet_of(const smcr_flow_t *flow, smcr_psn_t psn)
 {
     smcr_psn_t read = smcr_reads_find(flow->reads, psn);
-    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, read ? read : psn);
+    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, read ? read : psn);
 
     if (seen)
         return (smcr_when_t){seen->frame, seen->time};
@@ -536,16 +538,16 @@ compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t
     const smcr_sent_t *packet = request->packet;
     smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
 
-    if (!verdict->taken && awaits_proof(seen))
-        *more->proof = packet->when.frame; /* the receiver had discarded the first packet */
-    verdict->refused = more->proof && *more->proof;
-    verdict->replaces = !seen->arrived && !packet->corrupt;
+    if (!verdict->acked_before && awaits_proof(seen))
+        *more->discard_proof = packet->when.frame; /* the receiver had discarded the first packet */
+    verdict->first_discarded = more->discard_proof && *more->discard_proof;
+    verdict->first_good = !seen->had_good_icrc && !packet->corrupt;
     if (!packet->corrupt) {
-        seen->arrived = true;
-        smcr_seen_again(seen, scope, packet);
+        seen->had_good_icrc = true;
+        smcr_seen_retransmit(seen, scope, packet);
     }
     if (packet->opcode < SMCR_RC_OPCODES)
-        verdict->silent = is_silence(flow, request->reverse_carried, more);
+        verdict->peer_silent = is_silence(flow, request->reverse_carried, more);
 }
 
 /* Whether the first packet of a retransmitted PSN may have been lost after the capture point: it
@@ -553,7 +555,7 @@ compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t
 static bool
 may_be_lost_later(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
 {
-    return !verdict->taken && verdict->psn < flow->in_order;
+    return !verdict->acked_before && verdict->psn < flow->expected_psn;
 }
 
 /* A retransmission. A PSN within a READ that is requested anew has no history yet; from now on it
@@ -564,20 +566,20 @@ take_retransmission(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t 
 {
     const smcr_sent_t *packet = request->packet;
     smcr_psn_t psn = verdict->psn;
-    smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, psn);
+    smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, psn);
 
-    verdict->order = SMCR_FLOW_IS_REPEAT;
-    verdict->taken = flow->taken >= psn;
+    verdict->order = SMCR_FLOW_IS_RETRANSMISSION;
+    verdict->acked_before = flow->acked_psn >= psn;
     verdict->first = first_packet_of(flow, psn);
     verdict->original = seen && seen->frame == verdict->first.frame && !seen->late;
-    if (!packet->corrupt && (!seen || !seen->arrived))
+    if (!packet->corrupt && (!seen || !seen->had_good_icrc))
         take_first_good(flow, scope, psn);
     if (!seen) {
         add_to_history(flow, scope, psn, packet);
         return;
     }
     if (may_be_lost_later(flow, verdict))
-        smcr_ranges_add(&flow->unheard, scope, SMCR_FLOW_LACKED_KEPT, seen->frame,
+        smcr_ranges_add(&flow->lost_later, scope, SMCR_FLOW_LACKED_KEPT, seen->frame,
                         packet->when.frame);
     compare_with_history(flow, scope, request, seen, verdict);
 }
@@ -592,43 +594,43 @@ is_expected(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
 {
     smcr_psn_t psn = verdict->psn;
 
-    if (psn == flow->in_order)
+    if (psn == flow->expected_psn)
         return true;
-    smcr_psn_t read = psn > flow->in_order ? smcr_reads_find(flow->reads, psn - 1) : 0;
-    if (read && read < flow->in_order)
+    smcr_psn_t read = psn > flow->expected_psn ? smcr_reads_find(flow->reads, psn - 1) : 0;
+    if (read && read < flow->expected_psn)
         return true;
-    return !flow->acknowledged && verdict->order == SMCR_FLOW_IS_NEXT;
+    return !flow->has_acks && verdict->order == SMCR_FLOW_IS_NEXT;
 }
 
 /* A request comes to a receiver that expects a lower PSN. `is_known`: it has come before. If a NAK
  * has named a PSN that the receiver still expects, the receiver discards all with higher PSNs. */
-static smcr_flow_fate_t
+static smcr_flow_receiver_action_t
 fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
 {
     if (is_known)
-        return SMCR_FLOW_FATE_DROP;
-    if (flow->refused_psn >= flow->in_order)
+        return SMCR_FLOW_RECEIVER_DROPS;
+    if (flow->refused_psn >= flow->expected_psn)
         flow->discarded_up_to = MAX(flow->discarded_up_to, psn);
-    return SMCR_FLOW_FATE_WAIT;
+    return SMCR_FLOW_RECEIVER_WAITS;
 }
 
 /* What the receiver does with a request. A new PSN in order proves that the sender has no need to
  * retransmit the ones before, so the receiver has them (see advance_in_order()). */
-static smcr_flow_fate_t
+static smcr_flow_receiver_action_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
-    bool is_known = verdict->order == SMCR_FLOW_IS_REPEAT && !verdict->replaces;
+    bool is_known = verdict->order == SMCR_FLOW_IS_RETRANSMISSION && !verdict->first_good;
 
     if (packet->corrupt)
-        return SMCR_FLOW_FATE_DROP;
+        return SMCR_FLOW_RECEIVER_DROPS;
     if (verdict->order == SMCR_FLOW_IS_NEXT)
         advance_in_order(flow, verdict->psn, true);
-    if (verdict->psn < flow->in_order)
-        return is_known ? SMCR_FLOW_FATE_DROP : SMCR_FLOW_FATE_TOO_LATE;
+    if (verdict->psn < flow->expected_psn)
+        return is_known ? SMCR_FLOW_RECEIVER_DROPS : SMCR_FLOW_RECEIVER_HAD_IT;
     if (packet->opcode < SMCR_RC_OPCODES && !is_expected(flow, verdict))
         return fate_out_of_order(flow, verdict->psn, is_known);
-    flow->in_order = verdict->psn + 1;
-    return SMCR_FLOW_FATE_TAKE;
+    flow->expected_psn = verdict->psn + 1;
+    return SMCR_FLOW_RECEIVER_TAKES;
 }
 
 /* ---- steps back ---- */
@@ -636,7 +638,7 @@ fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t 
 static smcr_step_request_kind_t
 request_kind(smcr_flow_order_t order)
 {
-    if (order == SMCR_FLOW_IS_REPEAT)
+    if (order == SMCR_FLOW_IS_RETRANSMISSION)
         return SMCR_STEP_REQUEST_RETRANSMITTED;
     return order == SMCR_FLOW_IS_LATE ? SMCR_STEP_REQUEST_LATE : SMCR_STEP_REQUEST_NEW;
 }
@@ -654,8 +656,8 @@ static void
 describe_retransmission(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, uint8_t opcode,
                         smcr_step_request_t *sent)
 {
-    if (seen && seen->more)
-        sent->steps = seen->more->steps;
+    if (seen && seen->rare)
+        sent->steps = seen->rare->steps;
     if (opcode != SMCR_RC_READ_REQUEST)
         return;
     smcr_psn_t read = smcr_reads_find(flow->reads, sent->psn);
@@ -669,12 +671,12 @@ find_step(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
           smcr_flow_verdict_t *verdict)
 {
     const smcr_sent_t *packet = request->packet;
-    smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
+    smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, verdict->psn);
     smcr_step_request_t sent = {
         .kind = request_kind(verdict->order),
         .psn = verdict->psn,
         .highest = request->highest,
-        .acked = MAX(flow->taken, flow->first - 1),
+        .acked = MAX(flow->acked_psn, flow->first - 1),
         .when = packet->when,
         .id = (uint16_t)packet->ip_id,
         .reverse_has_carried = request->reverse_carried != 0,
@@ -686,7 +688,7 @@ find_step(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
         describe_retransmission(flow, seen, packet->opcode, &sent);
     smcr_step_taken_t taken = smcr_steps_take(&flow->steps, scope, &sent);
     verdict->step = taken.step;
-    if (seen && (seen->more || taken.steps.last || taken.steps.tentative))
+    if (seen && (seen->rare || taken.steps.last || taken.steps.tentative))
         smcr_seen_rare(seen, scope)->steps = taken.steps;
 }
 
@@ -763,7 +765,7 @@ take_original(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *reque
         take_retransmission(flow, scope, request, verdict);
     if (packet->opcode < SMCR_RC_OPCODES)
         find_step(flow, scope, request, verdict);
-    verdict->fate = fate_of(flow, packet, verdict);
+    verdict->receiver_action = fate_of(flow, packet, verdict);
 }
 
 /* A request. `reverse_carried`: packets of the reverse flow so far. */
@@ -772,15 +774,15 @@ take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pack
              uint32_t reverse_carried, smcr_flow_verdict_t *verdict)
 {
     unwrap_psn(flow, scope, packet, verdict);
-    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, verdict->psn);
+    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, verdict->psn);
     uint32_t copied = copied_frame(flow, seen, packet);
 
     if (copied) {
         verdict->order = SMCR_FLOW_IS_COPY;
-        verdict->fate = SMCR_FLOW_FATE_DROP;
+        verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS;
         verdict->first = (smcr_when_t){copied, seen->time};
     } else if (packet->corrupt && !comes_next(flow, verdict->psn)) {
-        verdict->fate = SMCR_FLOW_FATE_DROP; /* its PSN may be what is wrong */
+        verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* its PSN may be what is wrong */
     } else {
         request_t request = {packet, flow->highest, reverse_carried};
         take_original(flow, scope, &request, verdict);
@@ -796,7 +798,7 @@ take_properties(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *pack
                 uint8_t operation)
 {
     take_id(&flow->ids, packet);
-    if (!smcr_ib_is_full(operation))
+    if (!smcr_ib_is_first_or_middle(operation))
         return;
     set_mtu(flow, packet->payload_length);
     set_mtu(reverse, packet->payload_length);
@@ -810,13 +812,13 @@ judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
 {
     smcr_response_grounds_t grounds = {
         .by_id = proves_copy_by_id(&flow->ids, packet),
-        .heard = reverse ? reverse->carried : 0,
+        .reverse_packets = reverse ? reverse->packet_count : 0,
     };
     bool copy;
     uint32_t earlier = smcr_responses_take(&flow->responses, scope, packet, grounds, &copy);
 
     if (earlier) {
-        verdict->order = copy ? SMCR_FLOW_IS_COPY : SMCR_FLOW_IS_REPEAT;
+        verdict->order = copy ? SMCR_FLOW_IS_COPY : SMCR_FLOW_IS_RETRANSMISSION;
         verdict->first = (smcr_when_t){earlier, 0};
     }
     if (reverse && !copy) {
@@ -826,8 +828,8 @@ judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
 }
 
 smcr_flow_verdict_t
-smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
-               const smcr_sent_t *packet)
+smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
+                const smcr_sent_t *packet)
 {
     smcr_flow_verdict_t verdict = {.first = packet->when, .original = true};
     uint8_t operation = packet->opcode & (uint8_t)~SMCR_MASK_SERVICE;
@@ -836,17 +838,18 @@ smcr_flow_take(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
     if (!packet->corrupt)
         take_properties(flow, reverse, packet, operation);
     if (packet->corrupt && !is_request)
-        verdict.fate = SMCR_FLOW_FATE_DROP; /* it answers nothing */
+        verdict.receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* it answers nothing */
     else if (smcr_ib_is_response(packet->opcode))
         judge_response(flow, reverse, scope, packet, &verdict);
     else
-        take_request(flow, scope, packet, reverse ? reverse->carried : 0, &verdict);
-    flow->carried += verdict.order != SMCR_FLOW_IS_COPY && !packet->corrupt;
+        take_request(flow, scope, packet, reverse ? reverse->packet_count : 0, &verdict);
+    flow->packet_count += verdict.order != SMCR_FLOW_IS_COPY && !packet->corrupt;
     return verdict;
 }
 
 const smcr_seen_packet_t *
-smcr_flow_seen(const smcr_flow_t *flow, uint32_t psn)
+smcr_flow_psn_history(const smcr_flow_t *flow, uint32_t psn)
 {
-    return flow->first ? smcr_seen_find(&flow->seen, smcr_psn_near(flow->highest, psn)) : NULL;
+    return flow->first ? smcr_seen_find(&flow->psn_history, smcr_psn_near(flow->highest, psn))
+                       : NULL;
 }

@@ -31,8 +31,8 @@ typedef struct {
     int offset;        /* of the ICRC in the packet's buffer; negative: the buffer does not have it
                           */
     bool reported;     /* an event of the packet's record says that the ICRC is wrong */
-    bool doubted;      /* with this packet it turns out that the sender sets no ICRC that means
-                          anything (docs/fabric.md, "without meaning") */
+    bool sender_doubted; /* with this packet it turns out that the sender sets no ICRC that means
+                            anything (docs/fabric.md, "without meaning") */
 } smcr_icrc_t;
 
 /* Computes the ICRC of a packet.

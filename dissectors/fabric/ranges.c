@@ -44,7 +44,7 @@ static void
 join_lowest(smcr_ranges_t *ranges)
 {
     ranges->list[1].from = ranges->list[0].from;
-    ranges->list[1].after = ranges->list[0].after;
+    ranges->list[1].frame_before = ranges->list[0].frame_before;
     cut_ranges(ranges, 0, 1);
 }
 

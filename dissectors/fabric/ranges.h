@@ -14,8 +14,8 @@
 typedef struct {
     uint64_t from;  /* the first number of the range */
     uint64_t to;    /* the first number after the range */
-    uint32_t after; /* of the caller: frame of the packet before the range; 0: not set */
-    uint32_t frame; /* of the caller: frame of the packet after the range; 0: not set */
+    uint32_t frame_before; /* of the caller: frame of the packet before the range; 0: not set */
+    uint32_t frame_after; /* of the caller: frame of the packet after the range; 0: not set */
 } smcr_range_t;
 
 /* All zeros: the empty set. */

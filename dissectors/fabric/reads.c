@@ -21,7 +21,7 @@ packets_for(uint32_t length, uint32_t mtu)
 static smcr_read_t *
 newest_read(smcr_reads_t *reads)
 {
-    return &reads->kept[(reads->count - 1) % reads->size];
+    return &reads->reads[(reads->count - 1) % reads->size];
 }
 
 /* Makes room for one more READ. The list grows until it has its full size; then the newest READ
@@ -32,7 +32,7 @@ grow_list(smcr_reads_t *reads, wmem_allocator_t *scope)
     if (reads->count != reads->size || reads->size >= SMCR_READS_KEPT)
         return;
     reads->size = reads->size ? 2 * reads->size : SIZE_FIRST;
-    reads->kept = wmem_realloc(scope, reads->kept, reads->size * sizeof *reads->kept);
+    reads->reads = wmem_realloc(scope, reads->reads, reads->size * sizeof *reads->reads);
 }
 
 smcr_psn_t
@@ -47,7 +47,7 @@ smcr_reads_add(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
 
     grow_list(all, scope);
     all->count++;
-    all->open = mtu || length <= MTU_MIN ? 0 : length;
+    all->open_length = mtu || length <= MTU_MIN ? 0 : length;
     *newest_read(all) = (smcr_read_t){
         .first = psn,
         .last = psn + packets_for(length, mtu ? mtu : MTU_MAX) - 1,
@@ -61,28 +61,28 @@ smcr_reads_add_late(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t ps
                     const smcr_sent_t *packet, uint32_t mtu)
 {
     bool is_only = !*reads;
-    uint32_t open = is_only ? 0 : (*reads)->open;
+    uint32_t open = is_only ? 0 : (*reads)->open_length;
     smcr_read_t before = is_only ? (smcr_read_t){.first = 0} : *newest_read(*reads);
     smcr_psn_t last = smcr_reads_add(reads, scope, psn, packet, mtu);
     smcr_reads_t *all = *reads;
 
     newest_read(all)->sent = (smcr_when_t){0, 0};
     if (!is_only) {
-        all->kept[(all->count - 2) % all->size] = *newest_read(all);
+        all->reads[(all->count - 2) % all->size] = *newest_read(all);
         *newest_read(all) = before;
     }
-    all->open = open;
+    all->open_length = open;
     return last;
 }
 
 smcr_psn_t
 smcr_reads_settle(smcr_reads_t *reads, uint32_t mtu)
 {
-    if (!reads || !reads->open)
+    if (!reads || !reads->open_length)
         return 0;
-    smcr_psn_t last = newest_read(reads)->first + packets_for(reads->open, mtu) - 1;
+    smcr_psn_t last = newest_read(reads)->first + packets_for(reads->open_length, mtu) - 1;
     newest_read(reads)->last = last;
-    reads->open = 0;
+    reads->open_length = 0;
     return last;
 }
 
@@ -91,15 +91,15 @@ smcr_reads_end(smcr_reads_t *reads, smcr_psn_t next)
 {
     smcr_psn_t last = 0;
 
-    if (!reads || !reads->open)
+    if (!reads || !reads->open_length)
         return 0;
     for (uint32_t mtu = MTU_MAX; mtu >= MTU_MIN; mtu /= 2) {
-        smcr_psn_t end = newest_read(reads)->first + packets_for(reads->open, mtu);
+        smcr_psn_t end = newest_read(reads)->first + packets_for(reads->open_length, mtu);
         if (end <= next)
             last = end - 1;
     }
     newest_read(reads)->last = MAX(newest_read(reads)->last, last);
-    reads->open = 0;
+    reads->open_length = 0;
     return last;
 }
 
@@ -110,8 +110,8 @@ find_read(const smcr_reads_t *reads, smcr_psn_t psn)
     uint32_t count = reads ? MIN(reads->count, reads->size) : 0;
 
     for (uint32_t i = 0; i < count; i++)
-        if (reads->kept[i].first <= psn && psn <= reads->kept[i].last)
-            return &reads->kept[i];
+        if (reads->reads[i].first <= psn && psn <= reads->reads[i].last)
+            return &reads->reads[i];
     return NULL;
 }
 

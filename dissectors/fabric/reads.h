@@ -21,11 +21,11 @@ typedef struct {
 
 /* The last READs of a flow. */
 typedef struct {
-    smcr_read_t *kept; /* circular list; READs that are older are forgotten */
+    smcr_read_t *reads; /* circular list; READs that are older are forgotten */
     uint32_t size;     /* of the list: grows up to SMCR_READS_KEPT */
     uint32_t count;    /* of all READs so far; the newest is at (count - 1) % size */
-    uint32_t open;     /* length of the newest READ, bytes, while its last PSN is not known; 0: the
-                          PSN is known */
+    /* length of the newest READ, bytes, while its last PSN is not known; 0: the PSN is known */
+    uint32_t open_length;
 } smcr_reads_t;
 
 /* Adds a new READ with PSN `psn`. `mtu`: path MTU in bytes, 0: not known; then 4096 is assumed.

@@ -12,9 +12,9 @@ static uint32_t
 find_same_ack(const smcr_responses_t *responses, const smcr_sent_t *packet)
 {
     for (unsigned i = 0; i < SMCR_RESPONSES_KEPT; i++)
-        if (responses->kept[i].frame && responses->kept[i].psn == packet->psn &&
-            responses->kept[i].id == packet->ip_id)
-            return responses->kept[i].frame;
+        if (responses->last_acks[i].frame && responses->last_acks[i].psn == packet->psn &&
+            responses->last_acks[i].id == packet->ip_id)
+            return responses->last_acks[i].frame;
     return 0;
 }
 
@@ -29,9 +29,9 @@ take_ack(smcr_responses_t *responses, const smcr_sent_t *packet, smcr_response_g
     if (copied)
         return copied;
     responses->newest = (responses->newest + 1) % SMCR_RESPONSES_KEPT;
-    responses->kept[responses->newest].frame = packet->when.frame;
-    responses->kept[responses->newest].psn = packet->psn;
-    responses->kept[responses->newest].id = (uint16_t)packet->ip_id;
+    responses->last_acks[responses->newest].frame = packet->when.frame;
+    responses->last_acks[responses->newest].psn = packet->psn;
+    responses->last_acks[responses->newest].id = (uint16_t)packet->ip_id;
     return 0;
 }
 
@@ -41,7 +41,7 @@ static bool
 is_copy_by_time(const smcr_responses_t *responses, const smcr_seen_packet_t *seen,
                 const smcr_sent_t *packet, smcr_response_grounds_t grounds)
 {
-    return responses->heard == grounds.heard &&
+    return responses->reverse_count == grounds.reverse_packets &&
            smcr_seen_is_soon(smcr_seen_last(seen), packet->when);
 }
 
@@ -70,19 +70,19 @@ take_data(smcr_responses_t *responses, wmem_allocator_t *scope, const smcr_sent_
     if (!responses->highest)
         responses->highest = smcr_psn_begin(packet->psn);
     smcr_psn_t psn = smcr_psn_near(responses->highest, packet->psn);
-    smcr_seen_packet_t *seen = smcr_seen_find(&responses->seen, psn);
+    smcr_seen_packet_t *seen = smcr_seen_find(&responses->psn_history, psn);
     uint32_t copied = seen ? copied_data(responses, seen, packet, grounds) : 0;
 
     responses->highest = MAX(responses->highest, psn);
-    responses->heard = grounds.heard;
+    responses->reverse_count = grounds.reverse_packets;
     *copy = copied != 0;
     if (copied)
         return copied;
     if (!seen) {
-        smcr_seen_add(&responses->seen, scope, psn, 0, packet);
+        smcr_seen_add(&responses->psn_history, scope, psn, 0, packet);
         return 0;
     }
-    smcr_seen_again(seen, scope, packet);
+    smcr_seen_retransmit(seen, scope, packet);
     return seen->frame;
 }
 

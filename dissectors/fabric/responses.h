@@ -12,14 +12,14 @@
 
 /* The responses of a flow so far. */
 typedef struct {
-    smcr_seen_t seen;   /* READ responses and Atomic ACKs */
+    smcr_seen_t psn_history; /* READ responses and Atomic ACKs */
     smcr_psn_t highest; /* PSN of these, unwrapped; 0: there has been none */
-    uint32_t heard;     /* packets of the reverse flow when the last of these came */
+    uint32_t reverse_count; /* packets of the reverse flow when the last of these came */
     struct {
         uint32_t frame; /* 0: the entry is free */
         uint32_t psn;   /* 24 bits */
         uint16_t id;    /* IPv4 identification */
-    } kept[SMCR_RESPONSES_KEPT]; /* the last ACKs, NAKs and RNR NAKs: a circular list */
+    } last_acks[SMCR_RESPONSES_KEPT]; /* the last ACKs, NAKs and RNR NAKs: a circular list */
     unsigned newest;    /* index in `kept` of the newest entry */
 } smcr_responses_t;
 
@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
     bool by_id;     /* the IPv4 identification proves it; else only time can, and only of READ
                        responses and Atomic ACKs */
-    uint32_t heard; /* packets of the reverse flow so far */
+    uint32_t reverse_packets; /* packets of the reverse flow so far */
 } smcr_response_grounds_t;
 
 /* Compares a response with earlier ones and remembers it. `*responses` is allocated at the first

@@ -73,15 +73,15 @@ smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64
     if (slot->psn > psn)
         return NULL;
     seen->used += !slot->psn;
-    wmem_free(scope, slot->more);
+    wmem_free(scope, slot->rare);
     *slot = (smcr_seen_packet_t){
         .psn = psn,
         .time = packet->when.time,
         .frame = packet->when.frame,
         .id = (uint16_t)packet->ip_id,
         .corrupt = packet->corrupt,
-        .arrived = !packet->corrupt,
-        .fetches = smcr_ib_is_fetch(packet->opcode),
+        .had_good_icrc = !packet->corrupt,
+        .fetches = smcr_ib_fetches_data(packet->opcode),
         .begins = smcr_ib_begins_message(packet->opcode),
         .ends = smcr_ib_ends_message(packet->opcode),
     };
@@ -91,30 +91,30 @@ smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64
 smcr_seen_rare_t *
 smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope)
 {
-    if (!packet->more) {
-        packet->more = wmem_new0(scope, smcr_seen_rare_t);
-        packet->more->last_frame = packet->frame;
-        packet->more->last_time = packet->time;
-        packet->more->last_id = packet->id;
+    if (!packet->rare) {
+        packet->rare = wmem_new0(scope, smcr_seen_rare_t);
+        packet->rare->last_frame = packet->frame;
+        packet->rare->last_time = packet->time;
+        packet->rare->last_id = packet->id;
     }
-    return packet->more;
+    return packet->rare;
 }
 
 smcr_when_t
 smcr_seen_last(const smcr_seen_packet_t *packet)
 {
-    return packet->more ? (smcr_when_t){packet->more->last_frame, packet->more->last_time}
+    return packet->rare ? (smcr_when_t){packet->rare->last_frame, packet->rare->last_time}
                         : (smcr_when_t){packet->frame, packet->time};
 }
 
 uint16_t
 smcr_seen_last_id(const smcr_seen_packet_t *packet)
 {
-    return packet->more ? packet->more->last_id : packet->id;
+    return packet->rare ? packet->rare->last_id : packet->id;
 }
 
 void
-smcr_seen_again(smcr_seen_packet_t *seen, wmem_allocator_t *scope, const smcr_sent_t *packet)
+smcr_seen_retransmit(smcr_seen_packet_t *seen, wmem_allocator_t *scope, const smcr_sent_t *packet)
 {
     smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
 

@@ -16,13 +16,13 @@ typedef struct {
 
 /* Members that most PSNs do not need: of packets that came behind a gap, or were retransmitted. */
 typedef struct {
-    uint32_t *proof;         /* see smcr_flow_verdict_t.discarded; NULL: it came in order */
+    uint32_t *discard_proof; /* see smcr_flow_verdict_t.discarded; NULL: it came in order */
     uint32_t last_frame;     /* frame of the last packet with the PSN and a right ICRC */
     uint64_t last_time;      /* time of that frame, nanoseconds since the epoch */
     smcr_seen_steps_t steps; /* in which the PSN was sent */
     uint32_t reverse_packets_before; /* packets of the reverse flow when `repeats` began to count */
     uint16_t last_id;        /* IPv4 identification of the packet in `last_frame` */
-    uint8_t repeats;         /* retransmissions since the last packet of the reverse flow, at most 3
+    uint8_t retransmissions; /* retransmissions since the last packet of the reverse flow, at most 3
                                 */
 } smcr_seen_rare_t;
 
@@ -30,12 +30,12 @@ typedef struct {
 typedef struct {
     smcr_psn_t psn;         /* 0: the slot is free */
     uint64_t time;          /* of the first packet, nanoseconds since the epoch */
-    smcr_seen_rare_t *more; /* NULL: none of these members has been set */
+    smcr_seen_rare_t *rare; /* NULL: none of these members has been set */
     uint32_t frame;         /* of the first packet */
     uint16_t id;            /* IPv4 identification of the first packet */
     bool late : 1;          /* the first packet came late: the capture may miss an earlier one */
     bool corrupt : 1;       /* the first packet has a wrong ICRC */
-    bool arrived : 1;       /* a packet with a right ICRC has come */
+    bool had_good_icrc : 1; /* a packet with a right ICRC has come */
     bool begins : 1;        /* first packet of a message: FIRST or ONLY */
     bool ends : 1;          /* last packet of a SEND or WRITE, which an acknowledgement completes */
     bool fetches : 1;       /* READ or atomic, which its own response completes */
@@ -61,7 +61,8 @@ smcr_when_t smcr_seen_last(const smcr_seen_packet_t *packet);
 uint16_t smcr_seen_last_id(const smcr_seen_packet_t *packet);
 
 /* `packet` has the PSN of `seen`, too, and a right ICRC: it becomes the last packet. */
-void smcr_seen_again(smcr_seen_packet_t *seen, wmem_allocator_t *scope, const smcr_sent_t *packet);
+void smcr_seen_retransmit(smcr_seen_packet_t *seen, wmem_allocator_t *scope,
+                          const smcr_sent_t *packet);
 
 /* Whether `now` comes at most 100 microseconds after `before`. So soon no sender retransmits
  * without a NAK (docs/fabric.md, "Requests"). */

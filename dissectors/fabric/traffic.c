@@ -12,7 +12,7 @@ static smcr_when_t
 request_time(const smcr_flow_t *flow, smcr_psn_t psn)
 {
     smcr_psn_t read = smcr_reads_find(flow->reads, psn);
-    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, read ? read : psn);
+    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, read ? read : psn);
     smcr_when_t sent = smcr_reads_sent(flow->reads, read);
 
     if (sent.frame || !seen)
@@ -44,7 +44,7 @@ first_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *last, bool *agai
 
     *again = was_retransmitted(last);
     while (packet && !packet->begins) {
-        packet = smcr_seen_find(&flow->seen, packet->psn - 1);
+        packet = smcr_seen_find(&flow->psn_history, packet->psn - 1);
         if (is_of_other_message(packet))
             return NULL;
         *again |= was_retransmitted(packet);
@@ -65,7 +65,7 @@ append_message(list_t *list, smcr_slab_t *slab, smcr_when_t begin, bool again)
 
     message->frame = begin.frame;
     message->time = begin.time & UINT64_MAX >> 1;
-    message->again = again;
+    message->was_retransmitted = again;
     if (list->last)
         list->last->next = smcr_slab_number(message);
     else
@@ -84,7 +84,7 @@ static smcr_when_t
 fetch_time(const smcr_flow_t *flow, smcr_psn_t fetch)
 {
     smcr_when_t read = smcr_reads_sent(flow->reads, fetch);
-    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, fetch);
+    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, fetch);
 
     if (read.frame || !seen || !seen->fetches || seen->late)
         return read;
@@ -103,10 +103,10 @@ messages_of(const smcr_flow_t *flow, smcr_slab_t *slab, smcr_psn_t from, smcr_ps
     smcr_when_t asked = fetch_time(flow, fetch);
 
     to = MIN(to, flow->highest);
-    if (to >= flow->seen.size) /* older PSNs are forgotten */
-        from = MAX(from, to - flow->seen.size + 1);
+    if (to >= flow->psn_history.size) /* older PSNs are forgotten */
+        from = MAX(from, to - flow->psn_history.size + 1);
     for (smcr_psn_t psn = MAX(from, flow->first); psn <= to; psn++) {
-        const smcr_seen_packet_t *last = smcr_seen_find(&flow->seen, psn);
+        const smcr_seen_packet_t *last = smcr_seen_find(&flow->psn_history, psn);
         bool again;
         const smcr_seen_packet_t *first =
             last && last->ends ? first_packet(flow, last, &again) : NULL;
@@ -115,7 +115,7 @@ messages_of(const smcr_flow_t *flow, smcr_slab_t *slab, smcr_psn_t from, smcr_ps
     }
     if (asked.frame)
         append_message(&complete, slab, asked,
-                       was_retransmitted(smcr_seen_find(&flow->seen, fetch)));
+                       was_retransmitted(smcr_seen_find(&flow->psn_history, fetch)));
     return complete.first;
 }
 
@@ -136,49 +136,49 @@ static const smcr_completion_t *
 complete_messages(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet,
          smcr_psn_t psn, smcr_psn_t taken)
 {
-    smcr_psn_t from = MAX(requests->completed_up_to, requests->flow.taken) + 1;
+    smcr_psn_t from = MAX(requests->completed_psn, requests->flow.acked_psn) + 1;
 
     if (taken < from)
         return NULL;
-    requests->completed_up_to = taken;
+    requests->completed_psn = taken;
     return messages_of(&requests->flow, slab, from, taken,
                        completed_fetch(&requests->flow, packet->opcode, psn));
 }
 
 smcr_traffic_answer_t
-smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet)
+smcr_traffic_read_response(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet)
 {
     const smcr_flow_t *flow = &requests->flow;
     smcr_flow_coverage_t said = smcr_flow_coverage(flow, packet);
-    smcr_traffic_answer_t answer = {.taken = said.taken};
+    smcr_traffic_answer_t answer = {.acked_psn = said.acked_psn};
 
     if (!said.psn)
         return answer;
-    answer.again = said.taken <= flow->taken;
+    answer.acked_before = said.acked_psn <= flow->acked_psn;
     smcr_psn_t read = smcr_reads_find(flow->reads, said.psn);
-    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->seen, read ? read : said.psn);
-    answer.sent_again = was_retransmitted(seen);
+    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, read ? read : said.psn);
+    answer.was_retransmitted = was_retransmitted(seen);
     if (said.kind == SMCR_IB_SYNDROME_ACK)
-        answer.acks = request_time(flow, said.psn);
+        answer.acked_request = request_time(flow, said.psn);
     else
-        answer.refuses = request_time(flow, said.psn);
-    if (packet->when.time < answer.acks.time)
-        answer.acks = (smcr_when_t){0, 0};
-    answer.completes = complete_messages(requests, slab, packet, said.psn, said.taken);
+        answer.refused_request = request_time(flow, said.psn);
+    if (packet->when.time < answer.acked_request.time)
+        answer.acked_request = (smcr_when_t){0, 0};
+    answer.completes = complete_messages(requests, slab, packet, said.psn, said.acked_psn);
     return answer;
 }
 
 smcr_flow_verdict_t
-smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocator_t *scope,
-                  const smcr_sent_t *packet)
+smcr_traffic_judge(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocator_t *scope,
+                   const smcr_sent_t *packet)
 {
     bool anew = !smcr_ib_is_response(packet->opcode) && !packet->corrupt &&
                 smcr_flow_begins_anew(&traffic->flow, packet->psn);
     smcr_flow_verdict_t verdict =
-        smcr_flow_take(&traffic->flow, reverse ? &reverse->flow : NULL, scope, packet);
+        smcr_flow_judge(&traffic->flow, reverse ? &reverse->flow : NULL, scope, packet);
 
     if (anew)
-        traffic->completed_up_to = 0;
+        traffic->completed_psn = 0;
     return verdict;
 }
 
@@ -189,33 +189,33 @@ smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocat
 static bool
 is_answered(const smcr_ecn_marks_t *marked, const smcr_when_t *cnp)
 {
-    return marked->open && cnp->frame > marked->open->first.frame;
+    return marked->open_group && cnp->frame > marked->open_group->first.frame;
 }
 
 const smcr_ecn_ce_t *
 smcr_ecn_take_ce(smcr_ecn_marks_t *marks, const smcr_ecn_marks_t *peer, wmem_allocator_t *scope,
                  smcr_when_t when)
 {
-    if (!marks->open || (peer && is_answered(marks, &peer->cnp))) {
-        marks->open = wmem_new0(scope, smcr_ecn_ce_t);
-        marks->open->first = when;
+    if (!marks->open_group || (peer && is_answered(marks, &peer->cnp))) {
+        marks->open_group = wmem_new0(scope, smcr_ecn_ce_t);
+        marks->open_group->first = when;
     }
-    return marks->open;
+    return marks->open_group;
 }
 
 smcr_ecn_cnp_t
 smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t when)
 {
-    smcr_ecn_cnp_t cnp = {.before = marks->cnp};
+    smcr_ecn_cnp_t cnp = {.last_cnp = marks->cnp};
 
     marks->cnp = when;
-    if (!peer || !peer->open)
+    if (!peer || !peer->open_group)
         return cnp;
-    if (!is_answered(peer, &cnp.before)) { /* else nobody knows which marks this CNP answers */
-        cnp.ce = peer->open->first;
-        peer->open->cnp = when;
+    if (!is_answered(peer, &cnp.last_cnp)) { /* else nobody knows which marks this CNP answers */
+        cnp.ce = peer->open_group->first;
+        peer->open_group->cnp = when;
     }
-    peer->open = NULL;
+    peer->open_group = NULL;
     return cnp;
 }
 
@@ -269,7 +269,8 @@ smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn_t ps
 }
 
 void
-smcr_unacked_settle(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t psn, smcr_when_t when)
+smcr_unacked_acknowledge(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t psn,
+                         smcr_when_t when)
 {
     smcr_when_t *kept = NULL;
 

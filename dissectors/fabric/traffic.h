@@ -23,14 +23,14 @@ typedef struct {
 
 /* Congestion marks of what one queue pair receives. All zeros: there have been none. */
 typedef struct {
-    smcr_ecn_ce_t *open; /* the group that no CNP has answered; NULL: there is none */
+    smcr_ecn_ce_t *open_group; /* the group that no CNP has answered; NULL: there is none */
     smcr_when_t cnp;     /* the last CNP that the queue pair has received; frame 0: none */
 } smcr_ecn_marks_t;
 
 /* What is said of a CNP. */
 typedef struct {
     smcr_when_t ce;     /* the first packet with CE that it answers; frame 0: not known */
-    smcr_when_t before; /* the CNP before it in the same flow; frame 0: none */
+    smcr_when_t last_cnp; /* the CNP before it in the same flow; frame 0: none */
 } smcr_ecn_cnp_t;
 
 /* The queue pair receives a packet with CE. `peer`: the marks of the opposite flow, in which CNPs
@@ -61,15 +61,15 @@ void smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn
 
 /* An acknowledgement in the frame `when` covers all packets up to `psn`: they are removed, and
  * their `*acked` points to a copy of `when` in the slab. */
-void smcr_unacked_settle(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t psn,
-                         smcr_when_t when);
+void smcr_unacked_acknowledge(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t psn,
+                              smcr_when_t when);
 
 /* ---- all of it ---- */
 
 /* All zeros: nothing has been received. */
 typedef struct {
     smcr_flow_t flow;
-    smcr_psn_t completed_up_to; /* messages up to this PSN were reported as complete; 0: none */
+    smcr_psn_t completed_psn;   /* messages up to this PSN were reported as complete; 0: none */
     smcr_ecn_marks_t marks;
 } smcr_traffic_t;
 
@@ -82,7 +82,7 @@ typedef struct {
                            the order of PSNs; 0: there is none */
     uint32_t frame;     /* in which its first packet was first sent */
     uint64_t time : 63; /* of that frame, nanoseconds since the epoch */
-    uint64_t again : 1; /* one of its packets has been retransmitted */
+    uint64_t was_retransmitted : 1; /* one of its packets has been retransmitted */
 } smcr_completion_t;
 
 /* The next message that the same response completes; NULL: there is none. */
@@ -90,20 +90,20 @@ const smcr_completion_t *smcr_completion_next(const smcr_completion_t *message);
 
 /* What a response says of requests. */
 typedef struct {
-    smcr_when_t acks;        /* the newest request that it acknowledges; frame 0: not known */
-    bool again;              /* the PSN of the response was acknowledged before */
-    bool sent_again;         /* the request in `acks` or `refuses` was retransmitted */
-    smcr_when_t refuses;     /* the request that a NAK or RNR NAK refuses; frame 0: not known */
-    smcr_psn_t taken;        /* highest PSN that the response acknowledges; 0: none */
+    smcr_when_t acked_request; /* the newest request that it acknowledges; frame 0: not known */
+    bool acked_before;       /* the PSN of the response was acknowledged before */
+    bool was_retransmitted;  /* the request in `acks` or `refuses` was retransmitted */
+    smcr_when_t refused_request; /* the request that a NAK or RNR NAK refuses; frame 0: not known */
+    smcr_psn_t acked_psn;    /* highest PSN that the response acknowledges; 0: none */
     const smcr_completion_t *completes; /* the messages that are complete now; NULL: none */
 } smcr_traffic_answer_t;
 
 /* What the response `packet` says of `requests`, the traffic in the opposite direction. It has to
- * be called before smcr_traffic_take() judges the packet. The answer points into the slab. */
-smcr_traffic_answer_t smcr_traffic_answer(smcr_traffic_t *requests, smcr_slab_t *slab,
-                                          const smcr_sent_t *packet);
+ * be called before smcr_traffic_judge() judges the packet. The answer points into the slab. */
+smcr_traffic_answer_t smcr_traffic_read_response(smcr_traffic_t *requests, smcr_slab_t *slab,
+                                                 const smcr_sent_t *packet);
 
-/* Takes in the next packet and judges it, as smcr_flow_take() does. `reverse`: the traffic in the
+/* Takes in the next packet and judges it, as smcr_flow_judge() does. `reverse`: the traffic in the
  * opposite direction; NULL: not known. */
-smcr_flow_verdict_t smcr_traffic_take(smcr_traffic_t *traffic, smcr_traffic_t *reverse,
-                                      wmem_allocator_t *scope, const smcr_sent_t *packet);
+smcr_flow_verdict_t smcr_traffic_judge(smcr_traffic_t *traffic, smcr_traffic_t *reverse,
+                                       wmem_allocator_t *scope, const smcr_sent_t *packet);

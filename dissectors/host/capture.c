@@ -45,7 +45,8 @@ smcr_capture_learn(const packet_info *pinfo)
     ws_assert(!pinfo->fd->visited);
     if (pinfo->rec->rec_header.packet_header.pkt_encap == WTAP_ENCAP_NETLINK)
         return capture.state; /* netlink has no place of capture */
-    smcr_state_place(capture.state, named ? pinfo->rec->rec_header.packet_header.interface_id : 0);
+    smcr_state_set_interface(capture.state,
+                             named ? pinfo->rec->rec_header.packet_header.interface_id : 0);
     return capture.state;
 }
 
@@ -210,12 +211,12 @@ learn_line(smcr_state_t *state, const char *line, unsigned number, GString *refu
 {
     smcr_record_t record;
     smcr_arrival_t arrival = {.state = state, .record = &record};
-    smcr_told_t told = {.u.socket = {.has_conn = true, .has_lgr = true, .undated = true}};
+    smcr_told_t told = {.u.socket = {.has_conn = true, .has_lgr = true, .is_from_file = true}};
     const char *wrong = read_line(line, &told.u.socket);
 
     smcr_record_begin(&record);
     if (!wrong)
-        smcr_state_told(&arrival, &told);
+        smcr_state_report(&arrival, &told);
     else if (*wrong)
         g_string_append_printf(refused, "\nLine %u: column %s is missing or wrong.", number, wrong);
     if (record.events)

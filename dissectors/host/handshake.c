@@ -61,7 +61,7 @@ smcr_handshake_bypass(void)
 }
 
 dissector_handle_t
-smcr_handshake_other(wmem_tree_t *dissectors, uint32_t frame)
+smcr_handshake_app_dissector(wmem_tree_t *dissectors, uint32_t frame)
 {
     dissector_handle_t other = dissectors ? wmem_tree_lookup32_le(dissectors, frame) : NULL;
 
@@ -114,10 +114,10 @@ queue_pair_address(const smcr_link_t *link, unsigned side, address *addr, uint32
 {
     const smcr_qp_t *qp = &link->qp[side];
 
-    if (!qp->known && !qp->gid_known)
+    if (!qp->number_known && !qp->gid_known)
         return false;
     smcr_endpoint_of_gid(qp->key.gid, addr);
-    *port = qp->known ? qp->key.qpn : 0;
+    *port = qp->number_known ? qp->key.qpn : 0;
     return true;
 }
 
@@ -164,7 +164,7 @@ smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn)
     ends->stream = has_tcp ? conn->tcp_stream : SMCR_HANDSHAKE_STAND_IN + conn->index;
     for (unsigned end = 0; end < 2; end++) {
         address addr = ADDRESS_INIT_NONE;
-        unsigned role = has_tcp ? end : smcr_endpoint_role(conn, (int)end ^ conn->flips);
+        unsigned role = has_tcp ? end : smcr_endpoint_role(conn, (int)end ^ conn->sides_swapped);
         smcr_endpoint_address(conn, role, &addr, &ends->port[end]);
         copy_address_wmem(wmem_file_scope(), &ends->addr[end], &addr);
         if (!has_tcp)
@@ -174,7 +174,7 @@ smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn)
         make_stand_in(pinfo, ends);
     wmem_tree_t *before = ends->conversation->dissector_tree;
     ends->dissectors = wmem_tree_new(wmem_file_scope());
-    wmem_tree_insert32(ends->dissectors, 0, smcr_handshake_other(before, pinfo->num));
+    wmem_tree_insert32(ends->dissectors, 0, smcr_handshake_app_dissector(before, pinfo->num));
     if (has_tcp)
         wmem_tree_insert32(ends->dissectors, 1, (void *)known.clc);
     return ends;
@@ -208,11 +208,11 @@ start_file(void)
 /* ---- the claim ---- */
 
 smcr_conn_t *
-smcr_handshake_find(packet_info *pinfo)
+smcr_handshake_find_conn(packet_info *pinfo)
 {
     conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
 
-    return conversation ? smcr_conn_of(smcr_capture_state(), conversation) : NULL;
+    return conversation ? smcr_conn_of_conversation(smcr_capture_state(), conversation) : NULL;
 }
 
 /* Whether an end of the TCP connection has begun to close it. */
@@ -252,12 +252,12 @@ new_conversation(const packet_info *pinfo, uint32_t frame)
 }
 
 smcr_conn_t *
-smcr_handshake_claim(packet_info *pinfo, bool from_client)
+smcr_handshake_claim_conversation(packet_info *pinfo, bool from_client)
 {
     conversation_t *conversation = find_or_create_conversation(pinfo);
-    smcr_conn_t *conn = smcr_conn_of(smcr_capture_state(), conversation);
+    smcr_conn_t *conn = smcr_conn_of_conversation(smcr_capture_state(), conversation);
 
-    if (conn && conn->socket && smcr_conn_is_late(conn)) {
+    if (conn && conn->socket && smcr_conn_began_before_capture(conn)) {
         conversation = new_conversation(pinfo, pinfo->num); /* the earlier one is over */
         conn = NULL;
     }
@@ -284,7 +284,7 @@ as_tcp_packet(const packet_info *pinfo, const smcr_conn_t *conn)
 }
 
 void
-smcr_handshake_adopt(packet_info *pinfo, smcr_conn_t *conn)
+smcr_handshake_set_conversation(packet_info *pinfo, smcr_conn_t *conn)
 {
     packet_info as_tcp = as_tcp_packet(pinfo, conn);
     smcr_state_t *state = smcr_capture_learn(pinfo);
@@ -293,11 +293,11 @@ smcr_handshake_adopt(packet_info *pinfo, smcr_conn_t *conn)
     conversation_t *conversation = find_conversation(pinfo->num, &as_tcp.src, &as_tcp.dst,
                                                      CONVERSATION_TCP, as_tcp.srcport,
                                                      as_tcp.destport, 0);
-    smcr_conn_t *other = conversation ? smcr_conn_of(state, conversation) : NULL;
+    smcr_conn_t *other = conversation ? smcr_conn_of_conversation(state, conversation) : NULL;
     if (!conversation || (other && !conn->fallback.kind)) /* else it is as old as the file */
         conversation = new_conversation(&as_tcp, conversation ? pinfo->num : 1);
     if (other && conn->fallback.kind)
-        smcr_state_told_fallback(conn, other);
+        smcr_state_report_fallback(conn, other);
     else
         smcr_conn_set_conversation(state, conn, conversation,
                                    get_tcp_conversation_data(conversation, &as_tcp)->stream);
@@ -323,7 +323,7 @@ has_had_segments(const smcr_conn_t *conn, unsigned completeness)
 bool
 smcr_handshake_was_reset(const smcr_conn_t *conn)
 {
-    return !conn->after_end && has_had_segments(conn, COMPLETENESS_RST);
+    return !conn->reuses_ports && has_had_segments(conn, COMPLETENESS_RST);
 }
 
 bool
@@ -372,7 +372,7 @@ smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role)
 {
     const struct tcp_analysis *tcp = analysis_of(conn);
 
-    if (!tcp || conn->after_end || !is_closing(tcp))
+    if (!tcp || conn->reuses_ports || !is_closing(tcp))
         return false;
     const tcp_flow_t *flow = flow_from(tcp, conn, role);
     return flow->closing_initiator && fin_may_be_own(flow, conn, role);
@@ -409,7 +409,8 @@ smcr_selected_conn(packet_info *pinfo)
     /* After an ICMP error the packet has the ports of the packet that the error quotes. */
     bool is_error = proto_is_frame_protocol(pinfo->layers, "icmp") ||
                     proto_is_frame_protocol(pinfo->layers, "icmpv6");
-    const smcr_conn_t *conn = smcr_capture_state() && !is_error ? smcr_handshake_find(pinfo) : NULL;
+    const smcr_conn_t *conn =
+        smcr_capture_state() && !is_error ? smcr_handshake_find_conn(pinfo) : NULL;
     smcr_record_t record;
 
     if (!conn && smcr_selected_record(pinfo, &record))

@@ -110,19 +110,19 @@ smcr_handshake_set_ends(packet_info *pinfo, const smcr_handshake_ends_t *ends, u
 /* Returns the dissector of the application that a conversation has in this frame, by its tree of
  * dissectors: one that came after our claim, or one that our claim hides. NULL: there is only
  * ours. */
-dissector_handle_t smcr_handshake_other(wmem_tree_t *dissectors, uint32_t frame);
+dissector_handle_t smcr_handshake_app_dissector(wmem_tree_t *dissectors, uint32_t frame);
 
 /* Returns the connection of this TCP packet; NULL: nothing of SMC has been seen on it. */
-smcr_conn_t *smcr_handshake_find(packet_info *pinfo);
+smcr_conn_t *smcr_handshake_find_conn(packet_info *pinfo);
 
 /* First pass: returns the connection of this TCP packet, which is made if there is none.
  * `from_client`: the client sends this packet. From this frame on, the bytes of the conversation
  * come to the CLC dissector first, whatever the ports. */
-smcr_conn_t *smcr_handshake_claim(packet_info *pinfo, bool from_client);
+smcr_conn_t *smcr_handshake_claim_conversation(packet_info *pinfo, bool from_client);
 
 /* First pass: gives the connection the TCP conversation of its addresses, which a host has
  * reported. */
-void smcr_handshake_adopt(packet_info *pinfo, smcr_conn_t *conn);
+void smcr_handshake_set_conversation(packet_info *pinfo, smcr_conn_t *conn);
 
 /* First pass: returns whether the TCP connection has been reset before this frame. */
 bool smcr_handshake_was_reset(const smcr_conn_t *conn);

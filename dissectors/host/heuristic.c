@@ -52,7 +52,7 @@ smcr_heuristic_enabled(const heur_dtbl_entry_t *entry)
 }
 
 void
-smcr_heuristic_takes(heur_dtbl_entry_t *entry, const packet_info *pinfo)
+smcr_heuristic_restore_protocol(heur_dtbl_entry_t *entry, const packet_info *pinfo)
 {
     entry->protocol = find_protocol_by_id(proto_smcr);
     wmem_register_callback(pinfo->pool, end_packet, entry);

@@ -22,7 +22,7 @@ bool smcr_heuristic_enabled(const heur_dtbl_entry_t *entry);
 
 /* Gives the entry its protocol back until the packet has been dissected. For lists whose owner
  * needs the protocol of the heuristic that took the packet, as TCP does to export PDUs. */
-void smcr_heuristic_takes(heur_dtbl_entry_t *entry, const packet_info *pinfo);
+void smcr_heuristic_restore_protocol(heur_dtbl_entry_t *entry, const packet_info *pinfo);
 
 /* ---- the gate ----
  *

@@ -127,7 +127,7 @@ step_aside(void)
 }
 
 void
-smcr_hooks_watch(void)
+smcr_hooks_restore_wrappers(void)
 {
     hooks.ignored = 0;
     if (hooks.enabled && !hooks.is_wrapped)
@@ -142,7 +142,7 @@ smcr_hooks_note_cut(const packet_info *pinfo)
 }
 
 void
-smcr_hooks_ignore(const packet_info *pinfo)
+smcr_hooks_count_ignored(const packet_info *pinfo)
 {
     if (pinfo->fd->cap_len < TELLING_LENGTH || ++hooks.ignored < IGNORED_MAX || hooks.has_cut)
         return;
@@ -151,7 +151,7 @@ smcr_hooks_ignore(const packet_info *pinfo)
 }
 
 bool
-smcr_hooks_stand_aside(const packet_info *pinfo)
+smcr_hooks_have_stepped_aside(const packet_info *pinfo)
 {
     return !hooks.is_wrapped && pinfo->num != hooks.aside;
 }
@@ -164,7 +164,7 @@ smcr_hooks_original(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo,
 }
 
 bool
-smcr_hooks_takes_bth(dissector_handle_t handle)
+smcr_hooks_is_bth_dissector(dissector_handle_t handle)
 {
     return handle && (handle == hooks.wrapper[SMCR_HOOKS_BTH] ||
                       handle == hooks.original[SMCR_HOOKS_BTH]);
@@ -215,7 +215,7 @@ start_file(void)
     hooks.offer_first = !dissector_get_payload_handle(find_dissector_table("infiniband"));
     hooks.has_cut = false;
     step_aside();
-    smcr_hooks_watch();
+    smcr_hooks_restore_wrappers();
     smcr_gate_list(hooks.own);
 }
 

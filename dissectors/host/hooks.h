@@ -44,14 +44,14 @@ bool smcr_hooks_enabled(void);
 bool smcr_hooks_offer_first(void);
 
 /* Reports a sign of SMC-R: the wrappers come back if they have stepped aside. */
-void smcr_hooks_watch(void);
+void smcr_hooks_restore_wrappers(void);
 
 /* Reports a packet of no interest. After many the wrappers step aside. */
-void smcr_hooks_ignore(const packet_info *pinfo);
+void smcr_hooks_count_ignored(const packet_info *pinfo);
 
 /* Returns whether the wrappers had stepped aside before this frame, and have seen no packet of
  * it. */
-bool smcr_hooks_stand_aside(const packet_info *pinfo);
+bool smcr_hooks_have_stepped_aside(const packet_info *pinfo);
 
 /* Reports a packet that the capture may have cut. Our heuristic would not see such packets, so the
  * wrappers stay if one is cut. */
@@ -62,7 +62,7 @@ int smcr_hooks_original(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pi
                         proto_tree *tree, void *data);
 
 /* Returns whether the handle is that of InfiniBand's dissector for RoCEv2, or of our wrapper. */
-bool smcr_hooks_takes_bth(dissector_handle_t handle);
+bool smcr_hooks_is_bth_dissector(dissector_handle_t handle);
 
 /* Calls the original heuristic of the built-in dissector. Returns its result. */
 ws_bool smcr_hooks_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);

@@ -120,8 +120,9 @@ would_be_lost(const datagram_t *datagram)
     if (datagram->source >= datagram->destination)
         return false;
     dissector_handle_t owner = dissector_get_uint_handle(ports.table, datagram->source);
-    return owner && !smcr_hooks_takes_bth(owner) &&
-           smcr_hooks_takes_bth(dissector_get_uint_handle(ports.table, datagram->destination)) &&
+    return owner && !smcr_hooks_is_bth_dissector(owner) &&
+           smcr_hooks_is_bth_dissector(
+               dissector_get_uint_handle(ports.table, datagram->destination)) &&
            !user_has_chosen(datagram);
 }
 

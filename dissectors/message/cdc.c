@@ -128,13 +128,13 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
 {
     unsigned end = MIN(tvb_reported_length(tvb), SMCR_LLC_LENGTH);
     proto_item *top = smcr_item_top(tree, tvb, "SMC-R");
-    smcr_layout_shown_t *shown = NULL;
+    smcr_layout_item_t *shown = NULL;
     smcr_layout_walk_t walk = {
         .pinfo = pinfo,
         .tvb = tvb_new_subset_length(tvb, 0, (int)end),
         .tree = proto_item_add_subtree(top, ett_smcr),
         .top = top,
-        .order = ENC_BIG_ENDIAN,
+        .peer_order = ENC_BIG_ENDIAN,
         .shown = &shown,
     };
 
@@ -160,8 +160,8 @@ smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
     const smcr_layout_walk_t walk = {
         .pinfo = pinfo,
         .tvb = tvb_new_subset_length(tvb, 0, (int)end),
-        .order = ENC_BIG_ENDIAN,
-        .flawed = &flawed,
+        .peer_order = ENC_BIG_ENDIAN,
+        .violation = &flawed,
     };
 
     memset(cdc, 0, sizeof *cdc);

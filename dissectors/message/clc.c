@@ -77,8 +77,8 @@ dissect_decline_parts(smcr_message_clc_t *message, smcr_clc_decline_t *decline)
     unsigned length = message->clc->header.length;
     bool has_words = message->format == 2 && length != SMCR_CLC_DECLINE_LENGTH;
 
-    message->expected = has_words ? SMCR_CLC_DECLINE_V2_LENGTH : SMCR_CLC_DECLINE_LENGTH;
-    message->exact = true;
+    message->required_length = has_words ? SMCR_CLC_DECLINE_V2_LENGTH : SMCR_CLC_DECLINE_LENGTH;
+    message->length_is_exact = true;
     if (!smcr_clc_walk(message, walk, first, 0, decline))
         return false;
     smcr_clc_explain_peer_id(message, decline->peer_id);
@@ -97,7 +97,7 @@ smcr_clc_decline(smcr_message_clc_t *message)
 
     if (!dissect_decline_parts(message, decline))
         return;
-    if (!walk->flawed)
+    if (!walk->violation)
         explain_diagnosis(message, decline);
     if (decline->diagnosis == 0) /* (R-A.2.5-3) */
         smcr_say_note_format(walk, hf_smcr_clc_diagnosis, &ei_smcr_clc_unusual,
@@ -119,15 +119,15 @@ dissect_unknown(smcr_message_clc_t *message)
     unsigned end = tvb_reported_length(walk->tvb);
     proto_item *body = walk->tree;
 
-    message->expected = SMCR_CLC_HEADER_LENGTH + SMCR_CLC_TRAILER_LENGTH;
+    message->required_length = SMCR_CLC_HEADER_LENGTH + SMCR_CLC_TRAILER_LENGTH;
     smcr_clc_walk(message, walk, &unknown_layout, 0, NULL);
     smcr_say_note(walk, hf_smcr_clc_type, &ei_smcr_clc_type);
     if (captured > SMCR_CLC_HEADER_LENGTH)
         body = smcr_item_bytes(walk->tree, hf_smcr_clc_body, walk->tvb,
                                SMCR_CLC_HEADER_LENGTH, captured - SMCR_CLC_HEADER_LENGTH);
-    smcr_clc_mark(message, SMCR_CLC_HEADER_LENGTH, end);
+    smcr_clc_mark_decoded(message, SMCR_CLC_HEADER_LENGTH, end);
     if (captured < end) {
-        message->whole = false;
+        message->reached_end = false;
         smcr_layout_explain_missing(walk, body, end);
     }
     smcr_say_both(walk, " of unknown type %u", message->clc->header.type);
@@ -179,12 +179,12 @@ dissect_trailer(smcr_message_clc_t *message, tvbuff_t *tvb)
     smcr_layout_walk_t walk = message->walk;
 
     walk.tvb = tvb;
-    if (message->whole && !has_trailer && offset < stated_length)
+    if (message->reached_end && !has_trailer && offset < stated_length)
         smcr_layout_explain_missing(&walk, walk.top, stated_length);
     if (!body_is_captured || !has_trailer)
         return false;
     if (!smcr_layout_walk(&trailer_layout, &walk, offset, &trailer)) {
-        message->whole = false;
+        message->reached_end = false;
         return false;
     }
     return check_trailer(message, &walk, trailer.eyecatcher);
@@ -196,7 +196,8 @@ length_is_wrong(const smcr_message_clc_t *message)
 {
     unsigned length = message->clc->header.length;
 
-    return message->exact ? length != message->expected : length < message->expected;
+    return message->length_is_exact ? length != message->required_length
+                                    : length < message->required_length;
 }
 
 /* Raises an expert item where the length field is wrong. */
@@ -209,7 +210,7 @@ check_length(const smcr_message_clc_t *message)
     if (length_is_wrong(message))
         smcr_say_note_format(walk, hf_smcr_clc_length, &ei_smcr_clc_length,
                              "The length is %u, but this message has %s%u bytes", length,
-                             message->exact ? "" : "at least ", message->expected);
+                             message->length_is_exact ? "" : "at least ", message->required_length);
     else if (length > SMCR_CLC_LENGTH_MAX)
         smcr_say_note_format(walk, hf_smcr_clc_length, &ei_smcr_clc_length,
                              "The length is %u, which no CLC message reaches", length);
@@ -249,20 +250,20 @@ keep_verdict(const smcr_message_clc_t *message, unsigned captured, unsigned byte
              bool trailer_right)
 {
     smcr_clc_t *clc = message->clc;
-    bool has_right_bytes = message->exact && message->expected == bytes;
+    bool has_right_bytes = message->length_is_exact && message->required_length == bytes;
     bool states_other_length =
-        message->exact && !(has_right_bytes && clc->header.length == bytes);
-    bool contents_are_right = message->whole && message->consistent;
+        message->length_is_exact && !(has_right_bytes && clc->header.length == bytes);
+    bool contents_are_right = message->reached_end && message->consistent;
 
-    clc->complete = message->whole && trailer_right && has_right_bytes;
+    clc->complete = message->reached_end && trailer_right && has_right_bytes;
     clc->malformed = captured == bytes &&
                      (!contents_are_right || states_other_length || !trailer_right);
-    clc->bytes = bytes;
-    clc->expected = message->expected;
-    clc->exact = message->exact;
+    clc->length = bytes;
+    clc->expected_length = message->required_length;
+    clc->has_exact_length = message->length_is_exact;
     clc->usable = captured >= SMCR_CLC_CORE_LENGTH;
-    clc->cut_psn = captured < SMCR_CLC_PSN_LENGTH;
-    clc->cut_code = captured < MIN(SMCR_CLC_CODE_LENGTH, bytes);
+    clc->lacks_psn = captured < SMCR_CLC_PSN_LENGTH;
+    clc->lacks_diagnosis = captured < MIN(SMCR_CLC_CODE_LENGTH, bytes);
 }
 
 /* Decodes a message whose header is captured. */
@@ -286,7 +287,7 @@ dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
     if (version < 1 || version > 2)
         smcr_say_note(&message->walk, hf_smcr_clc_version, &ei_smcr_clc_version);
     keep_verdict(message, captured, bytes, trailer_right);
-    if (!message->whole)
+    if (!message->reached_end)
         smcr_say_both(&message->walk, " (incomplete)");
 }
 
@@ -313,9 +314,16 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned r
     proto_item *item = smcr_item_top(tree, tvb, name);
     proto_tree *below = proto_item_add_subtree(item, ett_smcr);
     smcr_message_clc_t message = {
-        .walk = {.pinfo = pinfo, .tvb = tvb, .tree = below, .top = item, .order = ENC_BIG_ENDIAN,
+        .walk = {.pinfo = pinfo,
+                 .tvb = tvb,
+                 .tree = below,
+                 .top = item,
+                 .peer_order = ENC_BIG_ENDIAN,
                  .shown = &message.shown},
-        .clc = clc, .release = release, .whole = true, .consistent = true,
+        .clc = clc,
+        .release = release,
+        .reached_end = true,
+        .consistent = true,
     };
 
     smcr_item_kind(below, hf_smcr_clc, tvb);
@@ -335,8 +343,8 @@ smcr_clc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc)
 {
     bool flawed = false;
     smcr_message_clc_t message = {
-        .walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN, .flawed = &flawed},
-        .clc = clc, .whole = true, .consistent = true,
+        .walk = {.pinfo = pinfo, .tvb = tvb, .peer_order = ENC_BIG_ENDIAN, .violation = &flawed},
+        .clc = clc, .reached_end = true, .consistent = true,
     };
 
     if (read_header(tvb, clc))

@@ -174,7 +174,7 @@ check_smcr(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
         !try_val_to_str(smcr_wire_bits(accept->sizes, SMCR_MASK_MTU), smcr_values_mtus))
         smcr_say_note(walk, hf_smcr_mtu, &ei_smcr_mtu);
     smcr_clc_check_mac(message, accept->mac);
-    if (smcr_wire_clc_is_beyond(accept))
+    if (smcr_wire_clc_element_overflows(accept))
         smcr_say_note(walk, hf_smcr_rmb_va, &ei_smcr_rmb_address);
 }
 
@@ -185,7 +185,7 @@ show_buffer_size(const smcr_message_clc_t *message, int hf, int offset, uint8_t 
     const smcr_layout_walk_t *walk = &message->walk;
     unsigned code = smcr_wire_bits(byte, SMCR_MASK_BUFFER_SIZE);
     proto_item *item = proto_tree_add_uint(smcr_layout_item(walk, hf), hf_smcr_rmb_size, walk->tvb,
-                                           offset, 1, smcr_bsize_bytes(code));
+                                           offset, 1, smcr_bsize_to_bytes(code));
 
     proto_item_set_generated(item);
 }
@@ -216,11 +216,11 @@ dissect_gid_list(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t 
 
     if (!smcr_clc_walk(message, &walk, &gid_count, start, accept))
         return;
-    unsigned count = smcr_clc_count(
+    unsigned count = smcr_clc_check_list(
         message, &walk,
         &(smcr_message_clc_list_t){.hf_count = hf_smcr_gid_count, .count = accept->gid_count,
                                    .start = gids, .length = SMCR_GID_LENGTH});
-    for (unsigned i = 0; i < count && message->whole; i++) {
+    for (unsigned i = 0; i < count && message->reached_end; i++) {
         unsigned place = MIN(i, SMCR_CLC_COUNT_MAX); /* above, there is an item for their number */
         if (smcr_clc_walk(message, &walk, &gid_layout, gids + i * SMCR_GID_LENGTH, &list[place]) &&
             place < SMCR_CLC_COUNT_MAX)
@@ -228,7 +228,7 @@ dissect_gid_list(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t 
     }
     smcr_clc_subtree_end(message, &walk, gids + count * SMCR_GID_LENGTH);
     proto_item_append_text(walk.tree, ": %u GID%s", count, count == 1 ? "" : "s");
-    message->expected += GID_COUNT_LENGTH + SMCR_GID_LENGTH * (unsigned)accept->gid_count;
+    message->required_length += GID_COUNT_LENGTH + SMCR_GID_LENGTH * (unsigned)accept->gid_count;
 }
 
 static void
@@ -267,8 +267,8 @@ dissect_fce(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *acce
     smcr_layout_walk_t walk =
         smcr_clc_subtree(&message->walk, hf_smcr_clc_fce, ett_smcr_fce, start, head->length);
 
-    message->exact = false;
-    message->expected += head->length;
+    message->length_is_exact = false;
+    message->required_length += head->length;
     if (!smcr_clc_walk(message, &walk, head, start, accept))
         return;
     accept->has_fce = true;
@@ -276,14 +276,14 @@ dissect_fce(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *acce
 
     const smcr_layout_t *tail = fce_tail(message, accept);
     if (tail) {
-        message->expected += tail->length;
+        message->required_length += tail->length;
         smcr_clc_walk(message, &walk, tail, end, accept);
         end += tail->length;
     }
     smcr_clc_subtree_end(message, &walk, end);
-    if (message->whole && !smcd && message->clc->header.type == SMCR_CLC_CONFIRM)
+    if (message->reached_end && !smcd && message->clc->header.type == SMCR_CLC_CONFIRM)
         dissect_gid_list(message, end, accept);
-    message->exact = message->whole && message->consistent;
+    message->length_is_exact = message->reached_end && message->consistent;
 }
 
 /* ---- the messages ---- */
@@ -292,8 +292,8 @@ dissect_fce(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *acce
 static bool
 dissect_fixed(smcr_message_clc_t *message, const smcr_layout_t *layout, void *keep)
 {
-    message->expected = layout->length + SMCR_CLC_TRAILER_LENGTH;
-    message->exact = true;
+    message->required_length = layout->length + SMCR_CLC_TRAILER_LENGTH;
+    message->length_is_exact = true;
     return smcr_clc_walk(message, &message->walk, layout, 0, keep);
 }
 
@@ -363,7 +363,7 @@ dissect_parts(smcr_message_clc_t *message, smcd_accept_t *smcd_accept,
     if (has_fce && fixed)
         dissect_fce(message, smcd ? smcd_v2.length : smcr_v2.length, first_contact);
     else if (has_fce)
-        message->exact = false;
+        message->length_is_exact = false;
     return fixed;
 }
 
@@ -392,7 +392,7 @@ smcr_clc_accept(smcr_message_clc_t *message)
 
     message->clc->smcd = smcd;
     bool fixed = dissect_parts(message, &smcd_accept, first_contact);
-    smcr_say_behind(walk, " ", ": ", "%s", kind_text(message, first_contact));
+    smcr_say_after(walk, " ", ": ", "%s", kind_text(message, first_contact));
     if (fixed && smcd)
         say_smcd_ids(walk, &smcd_accept);
     else if (fixed)

@@ -16,7 +16,7 @@ SMCR_LAYOUT_SHARED(smcr_message_clc_peer_id, "SMC peer ID", 8,
 /* ---- parts ---- */
 
 void
-smcr_clc_mark(smcr_message_clc_t *message, unsigned start, unsigned end)
+smcr_clc_mark_decoded(smcr_message_clc_t *message, unsigned start, unsigned end)
 {
     unsigned last = message->part_count;
 
@@ -33,11 +33,11 @@ bool
 smcr_clc_walk(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
               const smcr_layout_t *layout, unsigned base, void *keep)
 {
-    if (!message->whole)
+    if (!message->reached_end)
         return false;
-    message->whole = smcr_layout_walk(layout, walk, base, keep);
-    smcr_clc_mark(message, base, base + layout->length);
-    return message->whole;
+    message->reached_end = smcr_layout_walk(layout, walk, base, keep);
+    smcr_clc_mark_decoded(message, base, base + layout->length);
+    return message->reached_end;
 }
 
 smcr_layout_walk_t
@@ -99,7 +99,7 @@ smcr_clc_show_other_bytes(smcr_message_clc_t *message)
     const smcr_layout_walk_t *walk = &message->walk;
     unsigned end = tvb_reported_length(walk->tvb);
     unsigned captured = tvb_captured_length(walk->tvb);
-    bool extra = message->whole;
+    bool extra = message->reached_end;
     unsigned offset = 0;
     unsigned next = next_part(message, &offset, end);
 
@@ -107,13 +107,13 @@ smcr_clc_show_other_bytes(smcr_message_clc_t *message)
         proto_item *item =
             smcr_item_bytes(walk->tree, extra ? hf_smcr_extra_bytes : hf_smcr_cut_bytes, walk->tvb,
                             offset, MIN(next, captured) - offset);
-        if (extra && !walk->flawed)
+        if (extra && !walk->violation)
             smcr_item_raise(walk->pinfo, item, &ei_smcr_clc_extra);
         offset = next;
         next = next_part(message, &offset, end);
     }
-    if (message->whole && offset < end) {
-        message->whole = false;
+    if (message->reached_end && offset < end) {
+        message->reached_end = false;
         smcr_layout_explain_missing(walk, walk->tree, end);
     }
 }
@@ -121,8 +121,8 @@ smcr_clc_show_other_bytes(smcr_message_clc_t *message)
 /* ---- checks that several types need ---- */
 
 unsigned
-smcr_clc_count(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
-               const smcr_message_clc_list_t *list)
+smcr_clc_check_list(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
+                    const smcr_message_clc_list_t *list)
 {
     unsigned free = list->start;
     unsigned end = next_part(message, &free, tvb_reported_length(walk->tvb));

@@ -21,15 +21,15 @@
 /* A message while it is decoded. */
 typedef struct {
     smcr_layout_walk_t walk;    /* tvb: the message without its trailer */
-    smcr_layout_shown_t *shown; /* head of the list that `walk` writes */
+    smcr_layout_item_t *shown;  /* head of the list that `walk` writes */
     smcr_clc_t *clc;            /* what has been decoded, for the caller */
     unsigned format;            /* 1 or 2: the version whose layouts are used */
     unsigned release;           /* release of version 2 that was agreed on before; 0: not known */
-    bool whole;                 /* false after missing bytes: nothing after them is decoded */
+    bool reached_end;           /* false after missing bytes: nothing after them is decoded */
     bool consistent;            /* false after a wrong count or offset: then the right length of the
                                    message is not known */
-    unsigned expected;          /* bytes that the message has to have, trailer included */
-    bool exact;                 /* `expected` is the only right length; else it is the least one */
+    unsigned required_length;   /* bytes that the message has to have, trailer included */
+    bool length_is_exact;       /* `expected` is the only right length; else it is the least one */
     unsigned part_count;        /* of `parts` */
     struct {
         unsigned start; /* offset of the first byte in the message */
@@ -46,7 +46,7 @@ bool smcr_clc_walk(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                    const smcr_layout_t *layout, unsigned base, void *keep);
 
 /* Marks bytes [start, end) as decoded. */
-void smcr_clc_mark(smcr_message_clc_t *message, unsigned start, unsigned end);
+void smcr_clc_mark_decoded(smcr_message_clc_t *message, unsigned start, unsigned end);
 
 /* Shows the bytes that no part has marked. In a whole message they are extra bytes, with an expert
  * item. In a message that is cut short they may be a part that was not reached. */
@@ -73,8 +73,8 @@ typedef struct {
 /* Returns how many entries of the list have room, up to the next part that has been decoded or to
  * the end of the message. Raises an expert item where that is fewer than announced, and where more
  * are announced than the protocol allows (SMCR_CLC_COUNT_MAX). */
-unsigned smcr_clc_count(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
-                        const smcr_message_clc_list_t *list);
+unsigned smcr_clc_check_list(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
+                             const smcr_message_clc_list_t *list);
 
 /* Appends a remark to the peer ID that Linux sends as long as it has no active RDMA port. `peer_id`
  * has 8 bytes (A.2.1). */

@@ -169,7 +169,7 @@ dissect_ip_area(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
     if (proposal->subnet_length > 32)
         smcr_say_note(&walk, hf_smcr_clc_subnet_length, &ei_smcr_clc_subnet);
 
-    unsigned count = smcr_clc_count(
+    unsigned count = smcr_clc_check_list(
         message, &walk,
         &(smcr_message_clc_list_t){.hf_count = hf_smcr_clc_prefix_count,
                                    .count = proposal->prefix_count, .start = prefixes,
@@ -253,9 +253,9 @@ dissect_areas(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 
     if (has_smcd_area(message))
         smcr_clc_smcd_area_dissect(message, proposal);
-    if (message->whole && has_ip_area(message))
+    if (message->reached_end && has_ip_area(message))
         length += dissect_ip_area(message, proposal);
-    if (!message->whole || smcr_clc_offered_v2(message) == SMCR_CLC_TYPE_NONE)
+    if (!message->reached_end || smcr_clc_offered_v2(message) == SMCR_CLC_TYPE_NONE)
         return length;
     return length + smcr_clc_v2_extension_dissect(message, proposal);
 }
@@ -282,15 +282,15 @@ dissect_parts(smcr_message_clc_t *message)
     bool v2 = message->format == 2;
     unsigned next = v2 ? SMCR_CLC_SMCD_AREA_LENGTH : IP_AREA_LENGTH;
 
-    message->expected = SMCR_CLC_BASE_LENGTH + next + SMCR_CLC_TRAILER_LENGTH;
+    message->required_length = SMCR_CLC_BASE_LENGTH + next + SMCR_CLC_TRAILER_LENGTH;
     if (!smcr_clc_walk(message, &message->walk, v2 ? &base_v2 : &base_v1, 0, proposal))
         return;
     smcr_clc_explain_peer_id(message, proposal->peer_id);
     check_device(message, proposal);
     unsigned length = dissect_areas(message, proposal);
-    if (message->whole && message->consistent) {
-        message->expected = length;
-        message->exact = true;
+    if (message->reached_end && message->consistent) {
+        message->required_length = length;
+        message->length_is_exact = true;
     }
 }
 

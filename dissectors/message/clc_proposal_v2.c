@@ -136,8 +136,8 @@ smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *pro
 static void
 keep_eid(smcr_clc_proposal_t *proposal, const eid_t *eid)
 {
-    if (proposal->eids < array_length(proposal->eid))
-        memcpy(proposal->eid[proposal->eids++], eid->text, sizeof eid->text);
+    if (proposal->eids_kept < array_length(proposal->eid_list))
+        memcpy(proposal->eid_list[proposal->eids_kept++], eid->text, sizeof eid->text);
 }
 
 /* Whether it is printable text, which blanks may follow. */
@@ -161,8 +161,8 @@ check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, c
     if (!is_text(eid))
         smcr_say_note_format(walk, hf_smcr_eid, &ei_smcr_clc_eid,
                              "The EID is no printable text that ends in blanks");
-    for (unsigned i = 0; i < proposal->eids; i++)
-        if (memcmp(proposal->eid[i], eid->text, sizeof eid->text) == 0)
+    for (unsigned i = 0; i < proposal->eids_kept; i++)
+        if (memcmp(proposal->eid_list[i], eid->text, sizeof eid->text) == 0)
             smcr_say_note_format(walk, hf_smcr_eid, &ei_smcr_clc_eid,
                                  "The list has the EID before");
 }
@@ -260,12 +260,12 @@ dissect_smcdv2_extension(smcr_message_clc_t *message, const smcr_layout_walk_t *
     if (!smcr_clc_walk(message, &walk, &smcdv2_extension, start, &seid))
         return 0;
     keep_eid(proposal, &seid);
-    unsigned count = smcr_clc_count(
+    unsigned count = smcr_clc_check_list(
         message, parent,
         &(smcr_message_clc_list_t){.hf_count = hf_smcr_clc_ism_count, .count = proposal->ism_count,
                                    .start = devices, .length = DEVICE_LENGTH});
     device_t device = {0};
-    for (unsigned i = 0; i < count && message->whole; i++)
+    for (unsigned i = 0; i < count && message->reached_end; i++)
         dissect_device(message, &walk, devices + i * DEVICE_LENGTH, &device);
     smcr_clc_subtree_end(message, &walk, devices + count * DEVICE_LENGTH);
     proto_item_append_text(walk.tree, ": %u ISM GID%s", count, count == 1 ? "" : "s");
@@ -276,7 +276,7 @@ static void
 dissect_eids(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
              smcr_clc_proposal_t *proposal, unsigned start)
 {
-    unsigned count = smcr_clc_count(
+    unsigned count = smcr_clc_check_list(
         message, walk,
         &(smcr_message_clc_list_t){.hf_count = hf_smcr_clc_eid_count, .count = proposal->eid_count,
                                    .start = start, .length = SMCR_WIRE_EID_LENGTH});
@@ -341,5 +341,6 @@ smcr_clc_v2_extension_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *
     dissect_eids(message, &walk, proposal, start + V2_EXTENSION_LENGTH);
 
     unsigned length = V2_EXTENSION_LENGTH + SMCR_WIRE_EID_LENGTH * (unsigned)proposal->eid_count;
-    return message->whole ? length + dissect_smcd_part(message, &walk, proposal, start) : length;
+    return message->reached_end ? length + dissect_smcd_part(message, &walk, proposal, start)
+                                : length;
 }

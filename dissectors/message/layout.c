@@ -13,7 +13,7 @@ smcr_layout_t *smcr_layouts;
 struct smcr_shown {
     int hf;
     proto_item *item;
-    const smcr_layout_shown_t *older;
+    const smcr_layout_item_t *older;
 };
 
 void
@@ -21,8 +21,8 @@ smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *item, un
 {
     bool in_message = end <= tvb_reported_length(walk->tvb);
 
-    if (walk->flawed) {
-        *walk->flawed |= !in_message;
+    if (walk->violation) {
+        *walk->violation |= !in_message;
         return;
     }
     smcr_item_raise(walk->pinfo, item, in_message ? &ei_smcr_cut_short : &ei_smcr_message_short);
@@ -36,7 +36,7 @@ show_rest(const smcr_layout_walk_t *walk, unsigned start, unsigned end)
     int length = captured > start ? (int)(captured - start) : 0;
     proto_item *item = walk->tree ? proto_tree_get_parent(walk->tree) : NULL;
 
-    if (length > 0 && !walk->flawed)
+    if (length > 0 && !walk->violation)
         item = smcr_item_bytes(walk->tree, hf_smcr_cut_bytes, walk->tvb, start, (unsigned)length);
     smcr_layout_explain_missing(walk, item, end);
 }
@@ -78,7 +78,7 @@ smcr_layout_number(tvbuff_t *tvb, unsigned offset, unsigned length, unsigned ord
 static uint64_t
 read_integer(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes)
 {
-    return integer_of(bytes, row->length, row->peer_order ? walk->order : ENC_BIG_ENDIAN);
+    return integer_of(bytes, row->length, row->peer_order ? walk->peer_order : ENC_BIG_ENDIAN);
 }
 
 static void
@@ -131,7 +131,8 @@ static bool
 reserved_row_is_set(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes,
              int captured)
 {
-    int other = row->first && !walk->flawed ? 1 : 0; /* bytes that may be another field */
+    /* bytes that may be another field */
+    int other = row->first_byte_hf && !walk->violation ? 1 : 0;
 
     return row->kind == SMCR_ROW_SHOW && *row->hf == hf_smcr_reserved &&
            has_bits(bytes, other, captured);
@@ -145,8 +146,8 @@ list_item(const smcr_layout_walk_t *walk, proto_item *item)
 
     if (!walk->shown || !field)
         return;
-    smcr_layout_shown_t *shown = wmem_new(walk->pinfo->pool, smcr_layout_shown_t);
-    *shown = (smcr_layout_shown_t){.hf = field->hfinfo->id, .item = item, .older = *walk->shown};
+    smcr_layout_item_t *shown = wmem_new(walk->pinfo->pool, smcr_layout_item_t);
+    *shown = (smcr_layout_item_t){.hf = field->hfinfo->id, .item = item, .older = *walk->shown};
     *walk->shown = shown;
 }
 
@@ -189,15 +190,15 @@ static void
 add_either_of_field(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset,
                     unsigned order)
 {
-    if (row->also && proto_field_is_referenced(walk->tree, *row->also))
-        proto_item_set_hidden(proto_tree_add_item(walk->tree, *row->also, walk->tvb, (int)offset,
-                                                  row->length, order));
+    if (row->either_of_hf && proto_field_is_referenced(walk->tree, *row->either_of_hf))
+        proto_item_set_hidden(proto_tree_add_item(walk->tree, *row->either_of_hf, walk->tvb,
+                                                  (int)offset, row->length, order));
 }
 
 static proto_item *
 show_value(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
-    unsigned order = row->peer_order ? walk->order : ENC_BIG_ENDIAN;
+    unsigned order = row->peer_order ? walk->peer_order : ENC_BIG_ENDIAN;
     proto_item *item = proto_tree_add_item(walk->tree, *row->hf, walk->tvb, (int)offset,
                                            row->length, order);
 
@@ -213,8 +214,8 @@ show_value(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offse
 static proto_item *
 show_credits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
-    proto_item *item =
-        proto_tree_add_item(walk->tree, *row->first, walk->tvb, (int)offset, 1, ENC_BIG_ENDIAN);
+    proto_item *item = proto_tree_add_item(walk->tree, *row->first_byte_hf, walk->tvb, (int)offset,
+                                           1, ENC_BIG_ENDIAN);
 
     if (row->length > 1)
         show_value(&(smcr_row_t){.hf = row->hf, .length = (uint16_t)(row->length - 1)}, walk,
@@ -245,7 +246,7 @@ show_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
     case SMCR_ROW_SHOW:
         break;
     }
-    if (row->first && tvb_get_uint8(walk->tvb, (int)offset) != 0)
+    if (row->first_byte_hf && tvb_get_uint8(walk->tvb, (int)offset) != 0)
         return show_credits(row, walk, offset);
     return show_value(row, walk, offset);
 }
@@ -260,9 +261,9 @@ examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offs
                                 : reserved_row_is_set(row, walk, bytes,
                                                       MIN(captured, row->length));
 
-    if (walk->flawed)
-        *walk->flawed |= reserved > 0;
-    for (; reserved > 0 && !walk->flawed; reserved--)
+    if (walk->violation)
+        *walk->violation |= reserved > 0;
+    for (; reserved > 0 && !walk->violation; reserved--)
         smcr_item_raise(walk->pinfo, NULL, &ei_smcr_reserved);
     if (row->kind == SMCR_ROW_PART)
         smcr_layout_walk(row->part, walk, offset, NULL);
@@ -273,7 +274,7 @@ examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offs
 static bool
 is_examined(const smcr_layout_walk_t *walk, bool whole)
 {
-    return walk->flawed || (whole && !walk->tree);
+    return walk->violation || (whole && !walk->tree);
 }
 
 bool
@@ -306,7 +307,7 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, un
 proto_item *
 smcr_layout_item(const smcr_layout_walk_t *walk, int hf)
 {
-    for (const smcr_layout_shown_t *shown = walk->shown ? *walk->shown : NULL; shown;
+    for (const smcr_layout_item_t *shown = walk->shown ? *walk->shown : NULL; shown;
          shown = shown->older)
         if (shown->hf == hf)
             return shown->item;
@@ -317,7 +318,7 @@ smcr_layout_item(const smcr_layout_walk_t *walk, int hf)
 
 /* The text of the caller's format and arguments; returns where nobody is to see it. */
 #define TEXT_OF(walk_, format_, text_, seen_) \
-    if ((walk_)->flawed || !(seen_)) \
+    if ((walk_)->violation || !(seen_)) \
         return; \
     va_list arguments; \
     va_start(arguments, format_); \
@@ -333,8 +334,8 @@ has_place(const smcr_layout_walk_t *walk, const char *info, const char *line)
 }
 
 void
-smcr_say_behind(const smcr_layout_walk_t *walk, const char *info, const char *line,
-                const char *format, ...)
+smcr_say_after(const smcr_layout_walk_t *walk, const char *info, const char *line,
+               const char *format, ...)
 {
     column_info *cinfo = walk->pinfo->cinfo;
     TEXT_OF(walk, format, text, has_place(walk, info, line));
@@ -365,14 +366,14 @@ smcr_say(const smcr_layout_walk_t *walk, const char *key, const char *words, con
 void
 smcr_say_trouble(const smcr_layout_walk_t *walk, const char *text)
 {
-    if (!walk->flawed)
+    if (!walk->violation)
         col_prepend_fence_fstr(walk->pinfo->cinfo, COL_INFO, "[%s] ", text);
 }
 
 void
 smcr_say_note(const smcr_layout_walk_t *walk, int hf, expert_field *expert)
 {
-    if (!walk->flawed)
+    if (!walk->violation)
         smcr_item_raise(walk->pinfo, smcr_layout_item(walk, hf), expert);
 }
 
@@ -392,8 +393,8 @@ smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned
 
     if (from >= tvb_reported_length(payload))
         return;
-    if (walk->flawed) {
-        *walk->flawed = true;
+    if (walk->violation) {
+        *walk->violation = true;
         return;
     }
     if (captured > from)

@@ -32,9 +32,9 @@ typedef struct smcr_layout smcr_layout_t;
 /* A field of a message. */
 typedef struct {
     const int *hf;             /* the field that shows the bytes */
-    const int *first;          /* reserved row: the field of its first byte, which ANCK, Alibaba's
+    const int *first_byte_hf;  /* reserved row: the field of its first byte, which ANCK, Alibaba's
                                   kernel, sets; NULL: none */
-    const int *also;           /* either-of field that gets the same value, hidden; NULL: none */
+    const int *either_of_hf;   /* either-of field that gets the same value, hidden; NULL: none */
     uint16_t offset;           /* from the base of the layout, bytes */
     uint16_t length;           /* bytes */
     smcr_row_kind_t kind;
@@ -87,11 +87,12 @@ extern smcr_layout_t *smcr_layouts;
     .hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_##kind_
 #define SHOW(hf_, offset_, length_) {SMCR_ROW_OF(SHOW, hf_, offset_, length_)}
 #define SHOW_RESERVED(offset_, length_) \
-    {SMCR_ROW_OF(SHOW, hf_smcr_reserved, offset_, length_), .first = &hf_smcr_credits}
+    {SMCR_ROW_OF(SHOW, hf_smcr_reserved, offset_, length_), .first_byte_hf = &hf_smcr_credits}
 #define KEEP(hf_, offset_, length_, type_, member_) \
     {SMCR_ROW_OF(SHOW, hf_, offset_, length_), SMCR_LAYOUT_MEMBER(type_, member_)}
 #define KEEP_ALSO(hf_, also_, offset_, length_, type_, member_) \
-    {SMCR_ROW_OF(SHOW, hf_, offset_, length_), .also = &(also_), SMCR_LAYOUT_MEMBER(type_, member_)}
+    {SMCR_ROW_OF(SHOW, hf_, offset_, length_), .either_of_hf = &(also_), \
+     SMCR_LAYOUT_MEMBER(type_, member_)}
 #define KEEP_PEER_ORDER(hf_, offset_, length_, type_, member_) \
     {SMCR_ROW_OF(SHOW, hf_, offset_, length_), .peer_order = true, \
      SMCR_LAYOUT_MEMBER(type_, member_)}
@@ -108,7 +109,7 @@ extern smcr_layout_t *smcr_layouts;
 
 /* An item that a row has added, or the item of one of its bits. A message lists them, the newest
  * first. */
-typedef struct smcr_shown smcr_layout_shown_t;
+typedef struct smcr_shown smcr_layout_item_t;
 
 /* What a message is read from, and where it is shown. */
 typedef struct {
@@ -116,10 +117,10 @@ typedef struct {
     tvbuff_t *tvb;    /* exactly the message: its reported length is the end of the message */
     proto_tree *tree; /* rows go below it; NULL: members are kept, nothing is shown */
     proto_item *top;  /* the message's line, which gets its texts; NULL: none */
-    unsigned order;   /* of rows in the peer's order: ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN */
-    bool *flawed;     /* NULL: the message is shown. Else the message is only examined: nothing is
+    unsigned peer_order; /* of rows in the peer's order: ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN */
+    bool *violation;  /* NULL: the message is shown. Else the message is only examined: nothing is
                        * shown, and this becomes true where it does not fit its layout */
-    smcr_layout_shown_t **shown; /* head of the message's list of items, for smcr_layout_item();
+    smcr_layout_item_t **shown;  /* head of the message's list of items, for smcr_layout_item();
                                     NULL: no list is kept */
 } smcr_layout_walk_t;
 
@@ -155,17 +156,17 @@ void smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *ite
 
 /* Appends a text to the Info column after the words `info`, and to the line after the words `line`.
  * NULL: not there. */
-void smcr_say_behind(const smcr_layout_walk_t *walk, const char *info, const char *line,
-                     const char *format, ...) G_GNUC_PRINTF(4, 5);
+void smcr_say_after(const smcr_layout_walk_t *walk, const char *info, const char *line,
+                    const char *format, ...) G_GNUC_PRINTF(4, 5);
 
 /* The same for common cases: a text for the Info column alone, for the line alone, or for both. The
  * name of the message is "text" in the Info column and ", text" in the line. A remark is " text" in
  * the Info column and ", text" in the line. */
-#define smcr_say_info(walk, ...) smcr_say_behind(walk, "", NULL, __VA_ARGS__)
-#define smcr_say_line(walk, ...) smcr_say_behind(walk, NULL, "", __VA_ARGS__)
-#define smcr_say_both(walk, ...) smcr_say_behind(walk, "", "", __VA_ARGS__)
-#define smcr_say_name(walk, ...) smcr_say_behind(walk, "", ", ", __VA_ARGS__)
-#define smcr_say_remark(walk, ...) smcr_say_behind(walk, " ", ", ", __VA_ARGS__)
+#define smcr_say_info(walk, ...) smcr_say_after(walk, "", NULL, __VA_ARGS__)
+#define smcr_say_line(walk, ...) smcr_say_after(walk, NULL, "", __VA_ARGS__)
+#define smcr_say_both(walk, ...) smcr_say_after(walk, "", "", __VA_ARGS__)
+#define smcr_say_name(walk, ...) smcr_say_after(walk, "", ", ", __VA_ARGS__)
+#define smcr_say_remark(walk, ...) smcr_say_after(walk, " ", ", ", __VA_ARGS__)
 
 /* Appends a value: " key=value" to the Info column, ", words value" to the line. */
 void smcr_say(const smcr_layout_walk_t *walk, const char *key, const char *words,

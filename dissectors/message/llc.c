@@ -181,7 +181,7 @@ check_length(const smcr_message_llc_t *message, tvbuff_t *payload)
     if (message->v2 && tvb_captured_length(payload) >= SMCR_LLC_FLAGS_AT)
         keep_byte_order(message, payload);
     if (!right)
-        smcr_llc_count_fault(message, message->v2 ? hf_smcr_llc_length : hf_smcr_llc_length_v1,
+        smcr_llc_raise_fault(message, message->v2 ? hf_smcr_llc_length : hf_smcr_llc_length_v1,
                              &ei_smcr_llc_length);
     return right;
 }
@@ -295,17 +295,17 @@ dissect_message(smcr_message_llc_t *message, tvbuff_t *payload)
 
     memset(message->llc, 0, sizeof *message->llc);
     message->walk.tvb = payload;
-    message->walk.order = ENC_BIG_ENDIAN;
+    message->walk.peer_order = ENC_BIG_ENDIAN;
     message->end = tvb_reported_length(payload);
     message->llc->type = type;
-    if (!kind && !message->walk.flawed)
+    if (!kind && !message->walk.violation)
         dissect_unknown(message);
     if (!kind)
         return false;
     message->v2 = kind->type & SMCR_LLC_TYPE_V2;
     if (message->v2)
-        message->walk.order = length_order(payload);
-    message->end = message_length(payload, message->v2, message->walk.order);
+        message->walk.peer_order = length_order(payload);
+    message->end = message_length(payload, message->v2, message->walk.peer_order);
     message->walk.tvb = tvb_new_subset_length(payload, 0, (int)message->end);
     dissect_known(message, kind, payload);
     return true;
@@ -328,7 +328,7 @@ bool
 smcr_llc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_llc_t *llc)
 {
     bool flawed = false;
-    smcr_message_llc_t message = {.walk = {.pinfo = pinfo, .flawed = &flawed}, .llc = llc};
+    smcr_message_llc_t message = {.walk = {.pinfo = pinfo, .violation = &flawed}, .llc = llc};
 
     return dissect_message(&message, tvb) && !flawed;
 }

@@ -206,10 +206,10 @@ show_extension(const smcr_message_llc_t *message)
 
     smcr_say(&message->walk, "RTokens", "RTokens:", "%u", add->rkey_count);
     if (add->rkey_count > RKEYS_MAX) /* (R-V2LLC-6) */
-        smcr_llc_count_fault(&below, hf_smcr_llc_rkey_count_v2, &ei_smcr_llc_limit);
+        smcr_llc_raise_fault(&below, hf_smcr_llc_rkey_count_v2, &ei_smcr_llc_limit);
     if (add->rkey_count >
         smcr_llc_rtoken_room(message, SMCR_MESSAGE_RTOKEN_PAIR, EXTENSION_RTOKENS_AT))
-        smcr_llc_count_fault(&below, hf_smcr_llc_rkey_count_v2, &ei_smcr_llc_count);
+        smcr_llc_raise_fault(&below, hf_smcr_llc_rkey_count_v2, &ei_smcr_llc_count);
     unsigned next = smcr_llc_show_rtokens(&below, SMCR_MESSAGE_RTOKEN_PAIR, EXTENSION_RTOKENS_AT,
                                           add->rkey_count, add->link);
     if (next != SMCR_MESSAGE_LLC_CUT)
@@ -349,9 +349,9 @@ check_gid_count(const smcr_message_llc_t *message)
     unsigned room = message->end > GIDS_AT ? (message->end - GIDS_AT) / listed_gid.length : 0;
 
     if (count > SMCR_CLC_COUNT_MAX) /* as in CLC (R-V2LLC-12) */
-        smcr_llc_count_fault(message, hf_smcr_gid_count, &ei_smcr_llc_limit);
+        smcr_llc_raise_fault(message, hf_smcr_gid_count, &ei_smcr_llc_limit);
     if (count > room)
-        smcr_llc_count_fault(message, hf_smcr_gid_count, &ei_smcr_llc_count);
+        smcr_llc_raise_fault(message, hf_smcr_gid_count, &ei_smcr_llc_count);
     return MIN(count, room);
 }
 

@@ -10,11 +10,11 @@
 #include "items.h"
 
 void
-smcr_llc_count_fault(const smcr_message_llc_t *message, int hf, expert_field *expert)
+smcr_llc_raise_fault(const smcr_message_llc_t *message, int hf, expert_field *expert)
 {
     smcr_say_note(&message->walk, hf, expert);
-    if (message->walk.flawed)
-        *message->walk.flawed = true;
+    if (message->walk.violation)
+        *message->walk.violation = true;
 }
 
 void
@@ -36,12 +36,12 @@ show_zeros(const smcr_message_llc_t *message, int hf, expert_field *expert, unsi
     if (from >= to)
         return from;
     bool used = smcr_layout_has_bits(tvb, from, to - from);
-    if (message->walk.flawed)
-        *message->walk.flawed |= used;
+    if (message->walk.violation)
+        *message->walk.violation |= used;
     else if (from < until)
         item = smcr_item_bytes(message->walk.tree, hf, tvb, from,
                                until - from);
-    if (used && !message->walk.flawed)
+    if (used && !message->walk.violation)
         smcr_item_raise(message->walk.pinfo, item, expert);
     if (until == to)
         return to;
@@ -116,10 +116,10 @@ show_rtoken(const smcr_message_llc_t *message, smcr_message_rtoken_format_t form
 }
 
 void
-smcr_llc_drop_empty(smcr_llc_t *llc)
+smcr_llc_drop_empty_rtokens(smcr_llc_t *llc)
 {
     for (unsigned i = llc->rtoken_count; i > 0; i--) {
-        const smcr_rtoken_t *last = &llc->rtokens[i - 1];
+        const smcr_rtoken_t *last = &llc->rtokens_in_message[i - 1];
         if (last->rkey || last->ref_rkey || last->va)
             return;
         llc->rtoken_count--;
@@ -136,8 +136,8 @@ smcr_llc_show_rtokens(const smcr_message_llc_t *message, smcr_message_rtoken_for
 
     count = MIN(count, smcr_llc_rtoken_room(message, format, base));
     if (count > 0 && captured > base)
-        llc->rtokens = wmem_alloc_array(message->walk.pinfo->pool, smcr_rtoken_t,
-                                        MIN(count, (captured - base) / length));
+        llc->rtokens_in_message = wmem_alloc_array(message->walk.pinfo->pool, smcr_rtoken_t,
+                                                   MIN(count, (captured - base) / length));
     for (unsigned i = 0; i < count; i++, base += length) {
         smcr_rtoken_t rtoken = {.link = link};
 
@@ -147,8 +147,8 @@ smcr_llc_show_rtokens(const smcr_message_llc_t *message, smcr_message_rtoken_for
         }
         if (!show_rtoken(message, format, base, i + 1, &rtoken))
             return SMCR_MESSAGE_LLC_CUT;
-        llc->rtokens[llc->rtoken_count++] = rtoken;
+        llc->rtokens_in_message[llc->rtoken_count++] = rtoken;
     }
-    smcr_llc_drop_empty(llc);
+    smcr_llc_drop_empty_rtokens(llc);
     return base;
 }

@@ -18,7 +18,7 @@
 /* A message while it is decoded. Its header has been shown and kept. */
 typedef struct {
     smcr_layout_walk_t walk;    /* tvb: the message without the bytes after it in the payload */
-    smcr_layout_shown_t *shown; /* head of the list that `walk` writes */
+    smcr_layout_item_t *shown;  /* head of the list that `walk` writes */
     unsigned end;               /* bytes of the message, captured or not */
     smcr_llc_t *llc;            /* what has been decoded, for the caller */
     bool v2;                    /* of SMC version 2 */
@@ -49,7 +49,7 @@ smcr_llc_walk_body(const smcr_message_llc_t *message, const smcr_layout_t *layou
 
 /* Raises an expert item at field `hf`, for a count or a length that does not fit the message or the
  * protocol. A message that is only examined becomes flawed. */
-void smcr_llc_count_fault(const smcr_message_llc_t *message, int hf, expert_field *expert);
+void smcr_llc_raise_fault(const smcr_message_llc_t *message, int hf, expert_field *expert);
 
 /* Adds the field that says that the values of this response are those of the request. */
 void smcr_llc_show_echo(const smcr_message_llc_t *message);
@@ -73,7 +73,7 @@ unsigned smcr_llc_show_rtokens(const smcr_message_llc_t *message,
 
 /* Drops RTokens that are all zero from the end of the list: the message announces more than it
  * has. */
-void smcr_llc_drop_empty(smcr_llc_t *llc);
+void smcr_llc_drop_empty_rtokens(smcr_llc_t *llc);
 
 /* Returns how many RTokens fit between byte `base` and the end of the message. */
 unsigned smcr_llc_rtoken_room(const smcr_message_llc_t *message,

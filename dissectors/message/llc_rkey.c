@@ -35,13 +35,13 @@ SMCR_LAYOUT(confirm_rkey_cont, "CONFIRM RKEY CONTINUATION", BODY(CONT_RTOKENS_AT
 /* A.3.7 */
 SMCR_LAYOUT(delete_rkey_v1, "DELETE RKEY", BODY(DELETE_RKEYS_AT),
     KEEP(hf_smcr_llc_rkey_count, BODY(4), 1, smcr_llc_t, u.delete_rkey.count),
-    KEEP(hf_smcr_llc_error_mask, BODY(5), 1, smcr_llc_t, u.delete_rkey.errors),
+    KEEP(hf_smcr_llc_error_mask, BODY(5), 1, smcr_llc_t, u.delete_rkey.error_mask),
     SHOW(hf_smcr_reserved, BODY(6), 2));
 
 /* net/smc/smc_llc.c: struct smc_llc_msg_delete_rkey_v2 */
 SMCR_LAYOUT(delete_rkey_v2, "DELETE RKEY v2", BODY(DELETE_RKEYS_AT),
     KEEP(hf_smcr_llc_rkey_count, BODY(4), 1, smcr_llc_t, u.delete_rkey.count),
-    KEEP(hf_smcr_llc_invalid_rkeys, BODY(5), 1, smcr_llc_t, u.delete_rkey.errors),
+    KEEP(hf_smcr_llc_invalid_rkeys, BODY(5), 1, smcr_llc_t, u.delete_rkey.error_mask),
     SHOW(hf_smcr_reserved, BODY(6), 2));
 
 SMCR_LAYOUT(deleted_rkey, "RKey of DELETE RKEY", 4,
@@ -73,9 +73,9 @@ check_confirm_rkey(const smcr_message_llc_t *message)
         smcr_say_note_format(&message->walk, hf_smcr_llc_flags, &ei_smcr_llc_flags,
                              "Configuration retry belongs in a negative response");
     if (other_links > MAX_OTHER_LINKS)
-        smcr_llc_count_fault(message, hf_smcr_llc_other_links, &ei_smcr_llc_limit);
+        smcr_llc_raise_fault(message, hf_smcr_llc_other_links, &ei_smcr_llc_limit);
     else if (message->v2 && other_links > CONFIRM_RTOKENS) /* v2 has no continuation */
-        smcr_llc_count_fault(message, hf_smcr_llc_other_links, &ei_smcr_llc_count);
+        smcr_llc_raise_fault(message, hf_smcr_llc_other_links, &ei_smcr_llc_count);
 }
 
 unsigned
@@ -110,7 +110,7 @@ smcr_llc_confirm_rkey_cont(const smcr_message_llc_t *message)
     say_negative(message);
     smcr_say(&message->walk, "RTokensLeft", "RTokens left:", "%u", confirm->other_links);
     if (confirm->other_links == 0 || confirm->other_links > MAX_OTHER_LINKS)
-        smcr_llc_count_fault(message, hf_smcr_llc_rtokens_left, &ei_smcr_llc_limit);
+        smcr_llc_raise_fault(message, hf_smcr_llc_rtokens_left, &ei_smcr_llc_limit);
     if (message->response)
         smcr_llc_show_echo(message);
     return smcr_llc_show_rtokens(message, SMCR_MESSAGE_RTOKEN_OF_LINK, CONT_RTOKENS_AT,
@@ -147,8 +147,8 @@ errors_exceed_rkeys(const smcr_message_llc_t *message)
     const smcr_llc_delete_rkey_t *rkeys = &message->llc->u.delete_rkey;
 
     if (message->v2)
-        return rkeys->errors > rkeys->count;
-    return rkeys->count < SMCR_LLC_RKEYS_MAX && (rkeys->errors & 0xff >> rkeys->count);
+        return rkeys->error_mask > rkeys->count;
+    return rkeys->count < SMCR_LLC_RKEYS_MAX && (rkeys->error_mask & 0xff >> rkeys->count);
 }
 
 /* What is wrong with the error mask (v1) or the number of invalid RKeys (v2); NULL: nothing. */
@@ -157,11 +157,11 @@ errors_fault(const smcr_message_llc_t *message)
 {
     const smcr_llc_delete_rkey_t *rkeys = &message->llc->u.delete_rkey;
 
-    if (rkeys->errors && !is_negative(message))
+    if (rkeys->error_mask && !is_negative(message))
         return "RKeys are reported as invalid, though this is not a negative response";
     if (errors_exceed_rkeys(message))
         return "More RKeys are reported as invalid than the message has";
-    if (is_negative(message) && !rkeys->errors)
+    if (is_negative(message) && !rkeys->error_mask)
         return "The response is negative, but reports no RKey as invalid";
     return NULL;
 }
@@ -174,9 +174,9 @@ check_delete_rkey(const smcr_message_llc_t *message)
     const char *fault = errors_fault(message);
 
     if (count == 0)
-        smcr_llc_count_fault(message, hf_smcr_llc_rkey_count, &ei_smcr_llc_limit);
+        smcr_llc_raise_fault(message, hf_smcr_llc_rkey_count, &ei_smcr_llc_limit);
     else if (count > rkey_room(message) && !rkeys_are_zeroed(message))
-        smcr_llc_count_fault(message, hf_smcr_llc_rkey_count, &ei_smcr_llc_count);
+        smcr_llc_raise_fault(message, hf_smcr_llc_rkey_count, &ei_smcr_llc_count);
     if (fault)
         smcr_say_note_format(&message->walk, hf_errors, &ei_smcr_llc_error_mask, "%s", fault);
 }
@@ -185,7 +185,7 @@ check_delete_rkey(const smcr_message_llc_t *message)
 static bool
 rkey_is_not_deleted(const smcr_message_llc_t *message, unsigned i)
 {
-    uint8_t errors = message->llc->u.delete_rkey.errors;
+    uint8_t errors = message->llc->u.delete_rkey.error_mask;
 
     return !message->v2 && is_negative(message) && (errors & SMCR_LLC_ERROR_MASK_FIRST >> i);
 }
@@ -197,9 +197,9 @@ show_rkeys(const smcr_message_llc_t *message, unsigned count)
     smcr_llc_t *llc = message->llc;
     unsigned next = DELETE_RKEYS_AT;
 
-    llc->rtokens = wmem_alloc0_array(message->walk.pinfo->pool, smcr_rtoken_t, count);
+    llc->rtokens_in_message = wmem_alloc0_array(message->walk.pinfo->pool, smcr_rtoken_t, count);
     for (unsigned i = 0; i < count; i++, next += deleted_rkey.length) {
-        if (!smcr_layout_walk(&deleted_rkey, &message->walk, next, &llc->rtokens[i]))
+        if (!smcr_layout_walk(&deleted_rkey, &message->walk, next, &llc->rtokens_in_message[i]))
             return SMCR_MESSAGE_LLC_CUT;
         llc->rtoken_count++;
         if (rkey_is_not_deleted(message, i))
@@ -217,7 +217,7 @@ say_deleted_rkeys(const smcr_message_llc_t *message, unsigned count)
     const smcr_llc_t *llc = message->llc;
 
     if (llc->rtoken_count == 1 && count == 1)
-        smcr_say(&message->walk, "RKey", "RKey", "0x%08x", llc->rtokens[0].rkey);
+        smcr_say(&message->walk, "RKey", "RKey", "0x%08x", llc->rtokens_in_message[0].rkey);
     else
         smcr_say(&message->walk, "RKeys", "RKeys:", "%u", llc->u.delete_rkey.count);
 }
@@ -250,7 +250,7 @@ smcr_llc_delete_rkey(const smcr_message_llc_t *message)
     unsigned count = zeroed ? 0 : message->llc->u.delete_rkey.count;
     unsigned next = show_rkeys(message, MIN(count, rkey_room(message)));
     if (count > rkey_room(message))
-        smcr_llc_drop_empty(message->llc);
+        smcr_llc_drop_empty_rtokens(message->llc);
     say_deleted_rkeys(message, count);
     return show_after_rkeys(message, next);
 }

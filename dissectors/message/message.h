@@ -65,5 +65,5 @@ bool smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc);
  *
  * payload: begins with the message, which has `roce->payload_length` bytes. sender: set to the
  * number of the queue pair that sent the message, 0 where the message does not name it. */
-bool smcr_message_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_headers_t *roce,
-                            uint32_t *sender);
+bool smcr_message_is_smcr(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_headers_t *roce,
+                          uint32_t *sender);

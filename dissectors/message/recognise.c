@@ -28,7 +28,7 @@ static bool
 rtokens_are_pages(const smcr_llc_t *llc)
 {
     for (unsigned i = 0; i < llc->rtoken_count; i++)
-        if (!is_page(llc->rtokens[i].va))
+        if (!is_page(llc->rtokens_in_message[i].va))
             return false;
     return true;
 }
@@ -125,8 +125,8 @@ sender_of(const smcr_llc_t *llc)
 }
 
 bool
-smcr_message_recognise(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_headers_t *roce,
-                       uint32_t *sender)
+smcr_message_is_smcr(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_headers_t *roce,
+                     uint32_t *sender)
 {
     int length = roce->payload_length;
     int captured = MIN((int)tvb_captured_length(payload), length);

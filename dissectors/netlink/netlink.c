@@ -127,7 +127,7 @@ layout_row(const attribute_t *row, unsigned length)
                       .member = row->more & UINT16_MAX, .member_size = (uint16_t)size};
 
     if (row->hf == &hf_smcr_told_token)
-        one.also = &hf_smcr_token;
+        one.either_of_hf = &hf_smcr_token;
     if (row->kind == ASCII)
         one.kind = SMCR_ROW_TEXT;
     else if (size)
@@ -141,7 +141,7 @@ static void
 show_row(walk_t *walk, const place_t *place, const attribute_t *row, unsigned at, unsigned length)
 {
     smcr_layout_walk_t step = {.pinfo = walk->pinfo, .tvb = place->tvb, .tree = place->tree,
-                               .top = walk->top, .order = walk->order};
+                               .top = walk->top, .peer_order = walk->order};
     uint8_t *kept = (uint8_t *)&walk->told + (row->more & UINT16_MAX);
     smcr_row_t one = layout_row(row, length);
     smcr_layout_t layout = {.rows = &one, .count = 1, .length = length};
@@ -329,9 +329,9 @@ learn_message(walk_t *walk, tvbuff_t *tvb, unsigned at)
         return;
     cut.dump = walk->told.dump = dump_of(walk, tvb, at);
     if (walk->flawed || frame->cap_len < frame->pkt_len)
-        smcr_packet_learn_told(walk->pinfo, &cut, shown->count);
+        smcr_packet_learn_netlink(walk->pinfo, &cut, shown->count);
     if (!walk->flawed)
-        smcr_packet_learn_told(walk->pinfo, &walk->told, shown->count);
+        smcr_packet_learn_netlink(walk->pinfo, &walk->told, shown->count);
 }
 
 /* Shows the message in the columns. Of several messages, the Info column has the number. */
@@ -364,7 +364,7 @@ finish_message(walk_t *walk, tvbuff_t *tvb, const char *text)
     smcr_item_hide(proto_tree_add_string(walk->tree, hf_smcr_told, tvb, 0, 0, text));
     if (walk->told.kind != SMCR_TOLD_DONE)
         learn_message(walk, tvb, 0);
-    if (smcr_packet_learned(pinfo, SMCR_PACKET_TOLD, shown->count, &record))
+    if (smcr_packet_find_record(pinfo, SMCR_PACKET_TOLD, shown->count, &record))
         smcr_show_events(pinfo, walk->top, &record);
     if (walk->told.kind == SMCR_TOLD_SOCKET)
         smcr_show_socket(tvb, pinfo, walk->tree,

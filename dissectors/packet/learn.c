@@ -40,9 +40,9 @@ recognise_send(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arriv
     uint32_t sender;
 
     if (!smcr_ib_is_whole_send(packet->roce.opcode) || !smcr_packet_has_bytes(packet) ||
-        !smcr_message_recognise(packet->payload, pinfo, &packet->roce, &sender))
+        !smcr_message_is_smcr(packet->payload, pinfo, &packet->roce, &sender))
         return false;
-    smcr_state_prove(arrival, sender);
+    smcr_state_prove_qp(arrival, sender);
     return true;
 }
 
@@ -56,7 +56,7 @@ recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arri
     arrival->layer = packet->layer;
     if (smcr_state_packet(arrival))
         return true;
-    if (packet->roce.corrupt) /* wrong bytes prove nothing */
+    if (packet->roce.has_bad_icrc) /* wrong bytes prove nothing */
         return false;
     return (recognise_send(pinfo, packet, arrival) && smcr_state_packet(arrival)) ||
            smcr_state_unknown_qp_write(arrival);
@@ -71,7 +71,7 @@ learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     bool by_sender = smcr_handshake_began_to_close(conn, role);
     bool by_reader = smcr_handshake_began_to_close(conn, !role);
 
-    smcr_state_tcp_ended(arrival, cdc, smcr_handshake_was_reset(conn), by_sender, by_reader);
+    smcr_state_check_tcp_end(arrival, cdc, smcr_handshake_was_reset(conn), by_sender, by_reader);
 }
 
 /* Gives TCP conversations to the connections that hosts have named since the last call. */
@@ -80,8 +80,8 @@ adopt_named_conns(const smcr_arrival_t *arrival, packet_info *pinfo)
 {
     smcr_conn_t *conn;
 
-    while ((conn = smcr_socket_next_named(arrival->state)) != NULL)
-        smcr_handshake_adopt(pinfo, conn);
+    while ((conn = smcr_socket_take_named(arrival->state)) != NULL)
+        smcr_handshake_set_conversation(pinfo, conn);
 }
 
 /* Learns the LLC or CDC message `message`. */
@@ -110,7 +110,7 @@ parse_management(const smcr_packet_t *packet, smcr_cm_message_t *message)
 {
     const smcr_ib_headers_t *roce = &packet->roce;
 
-    if (roce->opcode != SMCR_UD_SEND_ONLY || roce->target.qpn != SMCR_IB_GSI_QPN ||
+    if (roce->opcode != SMCR_UD_SEND_ONLY || roce->destination.qpn != SMCR_IB_GSI_QPN ||
         !smcr_packet_has_bytes(packet))
         return false;
     size_t length = tvb_captured_length(packet->payload);
@@ -136,7 +136,7 @@ smcr_packet_begin(const packet_info *pinfo, smcr_packet_t *packet)
 {
     *packet = (smcr_packet_t){.layer = pinfo->curr_layer_num, .roce.ip_id = -1};
     smcr_endpoint_gid(&pinfo->src, packet->roce.source);
-    smcr_endpoint_gid(&pinfo->dst, packet->roce.target.gid);
+    smcr_endpoint_gid(&pinfo->dst, packet->roce.destination.gid);
 }
 
 /* Adds the packet to its message, which has several packets. Returns the message if this is its
@@ -147,9 +147,9 @@ add_part(packet_info *pinfo, smcr_packet_t *packet)
     uint8_t opcode = packet->roce.opcode;
     bool more = opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_SEND_MIDDLE;
 
-    packet->parts = smcr_packet_parts_add(packet->payload, pinfo, &packet->record, more);
-    bool ends = packet->parts && packet->parts->reassembled_in == pinfo->num;
-    return ends ? packet->parts->tvb_data : NULL;
+    packet->fragments = smcr_packet_parts_add(packet->payload, pinfo, &packet->record, more);
+    bool ends = packet->fragments && packet->fragments->reassembled_in == pinfo->num;
+    return ends ? packet->fragments->tvb_data : NULL;
 }
 
 /* The LLC or CDC message that ends in this packet; NULL: none does. */
@@ -219,7 +219,7 @@ smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
 {
     if (pinfo->flags.in_error_pkt)
         return false;
-    packet->parts = NULL;
+    packet->fragments = NULL;
     bool found = is_first_pass(pinfo) ? learn_packet(pinfo, packet) : recall_packet(pinfo, packet);
     return found && packet->record.link != NULL;
 }
@@ -233,11 +233,11 @@ smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icr
         smcr_senders_count(smcr_capture_learn(pinfo), icrc, pinfo->num);
     uint32_t doubted = 0;
 
-    packet->roce.corrupt = icrc->status == SMCR_IB_ICRC_BAD &&
+    packet->roce.has_bad_icrc = icrc->status == SMCR_IB_ICRC_BAD &&
                            smcr_senders_trust(smcr_capture_state(), icrc, &doubted);
     if (doubted) {
         icrc->status = SMCR_IB_ICRC_UNVERIFIED;
-        icrc->doubted = doubted == pinfo->num;
+        icrc->sender_doubted = doubted == pinfo->num;
     }
     packet->roce.icrc = (uint8_t)(1 + icrc->status);
 }
@@ -251,8 +251,8 @@ layer_of(smcr_packet_layer_t kind, unsigned nth)
 }
 
 bool
-smcr_packet_learned(const packet_info *pinfo, smcr_packet_layer_t kind, unsigned nth,
-                    smcr_record_t *record)
+smcr_packet_find_record(const packet_info *pinfo, smcr_packet_layer_t kind, unsigned nth,
+                        smcr_record_t *record)
 {
     return (kind != SMCR_PACKET_CLC || nth < CLC_MAX) &&
            smcr_record_find(smcr_capture_state(), pinfo->num, layer_of(kind, nth), record);
@@ -286,13 +286,13 @@ smcr_packet_learn_data(smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_ser
 }
 
 void
-smcr_packet_learn_told(packet_info *pinfo, const smcr_told_t *told, unsigned nth)
+smcr_packet_learn_netlink(packet_info *pinfo, const smcr_told_t *told, unsigned nth)
 {
     smcr_record_t record;
     smcr_arrival_t arrival;
 
     begin_arrival(pinfo, &record, &arrival);
-    smcr_state_told(&arrival, told);
+    smcr_state_report(&arrival, told);
     adopt_named_conns(&arrival, pinfo);
     if (record.events)
         smcr_record_keep(&arrival, layer_of(SMCR_PACKET_TOLD, nth));

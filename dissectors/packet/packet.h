@@ -25,8 +25,8 @@ typedef struct {
                                need not be set before the packet is shown */
     uint16_t layer;         /* number of the packet in its frame, the same in every pass */
     smcr_record_t record;   /* what is known of the packet now; set by smcr_packet_learn() */
-    fragment_head *parts;   /* of the message of which the packet is a part; NULL: the message is
-                               whole in this packet, or there is none */
+    fragment_head *fragments; /* of the message of which the packet is a part; NULL: the message is
+                                 whole in this packet, or there is none */
 } smcr_packet_t;
 
 /* Begins a packet of the layer that is being dissected. It goes from the source address of that
@@ -74,7 +74,7 @@ void smcr_packet_learn_data(smcr_arrival_t *arrival, smcr_conn_t *conn, bool fro
 
 /* First pass: learns from what a host reports of its sockets over netlink. A record is kept only if
  * there is an event to show. `nth`: number of the netlink message in the frame, from 0. */
-void smcr_packet_learn_told(packet_info *pinfo, const smcr_told_t *told, unsigned nth);
+void smcr_packet_learn_netlink(packet_info *pinfo, const smcr_told_t *told, unsigned nth);
 
 /* What has records besides the packets of the fabric. A record has a layer in its frame; these are
  * the first layers of each kind, above those of packets. */
@@ -86,8 +86,8 @@ typedef enum {
 
 /* Every pass: finds the record that the first pass has kept, number `nth` of its kind in the frame.
  * Returns false if there is none: nothing is known of it, or it has no connection of SMC-R. */
-bool smcr_packet_learned(const packet_info *pinfo, smcr_packet_layer_t kind, unsigned nth,
-                         smcr_record_t *record);
+bool smcr_packet_find_record(const packet_info *pinfo, smcr_packet_layer_t kind, unsigned nth,
+                             smcr_record_t *record);
 
 /* ---- show ----
  *
@@ -99,7 +99,7 @@ bool smcr_packet_learned(const packet_info *pinfo, smcr_packet_layer_t kind, uns
 bool smcr_packet_show(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet);
 
 /* First pass: keeps the payload of a packet that may still turn out to be SMC-R. */
-void smcr_packet_hold(const packet_info *pinfo, const smcr_packet_t *packet);
+void smcr_packet_buffer_payload(const packet_info *pinfo, const smcr_packet_t *packet);
 
 /* Shows an acknowledgement, or another packet without payload, such as a congestion notification.
  * `tvb`: the headers of the packet. */

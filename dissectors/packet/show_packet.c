@@ -111,10 +111,10 @@ show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, car
 
     col_append_str(pinfo->cinfo, COL_INFO, "Part of a message");
     proto_item_append_text(item, ", part of a message");
-    if (packet->parts) /* it was put together outside the layer that shows it */
-        packet->parts->reas_in_layer_num = pinfo->curr_layer_num;
+    if (packet->fragments) /* it was put together outside the layer that shows it */
+        packet->fragments->reas_in_layer_num = pinfo->curr_layer_num;
     tvbuff_t *message = process_reassembled_data(packet->payload, 0, pinfo,
-                                                 "Reassembled SMC-R message", packet->parts,
+                                                 "Reassembled SMC-R message", packet->fragments,
                                                  &part_items, NULL, below);
     return message ? show_message(message, pinfo, tree, carried) : below;
 }
@@ -146,7 +146,7 @@ static void
 tap_packet(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried,
            wmem_array_t *held)
 {
-    smcr_tap_t tap = {.record = &packet->record, .roce = &packet->roce, .hands_on = held};
+    smcr_tap_t tap = {.record = &packet->record, .roce = &packet->roce, .delivered = held};
 
     if (packet->record.kind == SMCR_RECORD_WRITE)
         tap.data = packet->payload;
@@ -182,10 +182,10 @@ dissect_application(const smcr_payload_target_t *target, const smcr_packet_t *pa
     if (held)
         smcr_payload_hand_on(target, held, payload, write ? payload : NULL);
     if (!write) {
-        smcr_payload_end(target, payload);
+        smcr_payload_end_stream(target, payload);
         return;
     }
-    smcr_payload_hold(payload, target->pinfo, target->record);
+    smcr_payload_buffer(payload, target->pinfo, target->record);
     if (!held)
         smcr_payload_dissect(target, payload);
 }
@@ -211,10 +211,10 @@ smcr_packet_show(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *pack
 }
 
 void
-smcr_packet_hold(const packet_info *pinfo, const smcr_packet_t *packet)
+smcr_packet_buffer_payload(const packet_info *pinfo, const smcr_packet_t *packet)
 {
-    if (packet->payload && packet->record.place)
-        smcr_payload_hold(packet->payload, pinfo, &packet->record);
+    if (packet->payload && packet->record.write_location)
+        smcr_payload_buffer(packet->payload, pinfo, &packet->record);
 }
 
 /* Names a packet without payload, in the line of its protocol. */

@@ -21,7 +21,7 @@
 #include <epan/exceptions.h>
 
 #include "fields.h"
-#include "talk.h"
+#include "tcp_state.h"
 #include "message/message.h"
 
 /* The members of packet_info that a dissector above TCP reads and changes. */
@@ -192,15 +192,15 @@ dissect_bytes_as_tcp(const smcr_payload_target_t *target, const smcr_payload_fre
 }
 
 /* The place of the packet in the stream. Where nobody knows it, the first pass may have put the
- * bytes after those that came before them (talk.c). */
-static smcr_stream_piece_t
+ * bytes after those that came before them (tcp_state.c). */
+static smcr_stream_range_t
 find_piece(const smcr_place_t *place)
 {
-    smcr_stream_piece_t piece = smcr_place_piece(place);
+    smcr_stream_range_t piece = smcr_place_range(place);
     const smcr_place_rare_t *rare = smcr_place_rare(place);
 
-    if (!piece.known && rare && rare->is_taped)
-        return (smcr_stream_piece_t){.known = true, .position = rare->taped};
+    if (!piece.known && rare && rare->is_arrival_ordered)
+        return (smcr_stream_range_t){.known = true, .position = rare->arrival_position};
     return piece;
 }
 
@@ -208,18 +208,20 @@ find_piece(const smcr_place_t *place)
 static bool
 is_dropped(const smcr_record_t *record)
 {
-    return record->fate == SMCR_FLOW_FATE_DROP;
+    return record->receiver_action == SMCR_FLOW_RECEIVER_DROPS;
 }
 
 bool
-smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_payload_fresh_t *fresh)
+smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
+                            smcr_payload_fresh_t *fresh)
 {
-    const smcr_place_rare_t *rare = smcr_place_rare(record->place);
-    smcr_stream_piece_t piece = find_piece(record->place);
+    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
+    smcr_stream_range_t piece = find_piece(record->write_location);
 
     if (!record->conn || !piece.known || is_dropped(record))
         return false;
-    if (record->is_late) { /* when it came, nobody knew which bytes had been written before */
+    /* when it came, nobody knew which bytes had been written before */
+    if (record->conn_learned_late) {
         *fresh = (smcr_payload_fresh_t){data, piece.position, 0, false};
         return true;
     }
@@ -229,7 +231,7 @@ smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record, smcr_paylo
         .data = piece.rewritten ? tvb_new_subset_remaining(data, (int)piece.rewritten) : data,
         .position = piece.position + piece.rewritten,
         .gap = piece.gap,
-        .waits = rare && rare->gap_is_seen,
+        .gap_may_be_filled = rare && rare->gap_is_captured,
     };
     return true;
 }
@@ -251,7 +253,7 @@ show_unasked(const smcr_payload_target_t *target, tvbuff_t *fresh,
 static bool
 is_belated(const packet_info *pinfo, const smcr_record_t *record)
 {
-    return record->conn && pinfo->num < record->conn->known_from;
+    return record->conn && pinfo->num < record->conn->conversation_from;
 }
 
 /* Whether these bytes are the first that a later pass gives to dissectors: it has given none yet,
@@ -260,18 +262,18 @@ static bool
 begins_stream(const smcr_payload_target_t *target, const struct smcr_payload_flow *flow)
 {
     const smcr_record_t *record = target->record;
-    const smcr_place_rare_t *rare = smcr_place_rare(record->place);
-    bool is_nothing_given = flow->begin == flow->end;
+    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
+    bool is_nothing_given = flow->belated_begin == flow->belated_end;
 
-    return is_nothing_given && (!rare || rare->within == 0) &&
-           target->pinfo->num <= record->conn->side[record->sender].first_cdc;
+    return is_nothing_given && (!rare || rare->offset_in_request == 0) &&
+           target->pinfo->num <= record->conn->side[record->sender].first_cdc_frame;
 }
 
 /* Whether an earlier call has given these bytes to dissectors. */
 static bool
 were_given(const struct smcr_payload_flow *flow, const smcr_payload_fresh_t *fresh, uint64_t end)
 {
-    return fresh->position >= flow->begin && end <= flow->end;
+    return fresh->position >= flow->belated_begin && end <= flow->belated_end;
 }
 
 /* Dissects bytes that came before a host named the connection. The first pass had no TCP connection
@@ -289,15 +291,16 @@ dissect_belated(const smcr_payload_target_t *target, const smcr_payload_fresh_t 
     bool begins = begins_stream(target, flow);
 
     if (begins)
-        flow->begin = flow->end = fresh->position;
+        flow->belated_begin = flow->belated_end = fresh->position;
     bool given = were_given(flow, fresh, end);
-    bool next = fresh->position == flow->end && (begins || flow->begin != flow->end);
+    bool next = fresh->position == flow->belated_end &&
+                (begins || flow->belated_begin != flow->belated_end);
     if (!visited || (!given && !next)) {
         show_unasked(target, fresh->data, flow);
         return;
     }
     pinfo->fd->visited = given;
-    flow->end = MAX(flow->end, end);
+    flow->belated_end = MAX(flow->belated_end, end);
     TRY {
         dissect_bytes_as_tcp(target, fresh);
     }
@@ -336,7 +339,7 @@ dissect_fresh(const smcr_payload_target_t *target, const smcr_payload_fresh_t *f
         .ends = flow->ends,
         .sender = sender,
     };
-    smcr_policy_ask_t ask = smcr_policy_decide(pinfo, record, bytes);
+    smcr_policy_ask_t ask = smcr_policy_decide_asking(pinfo, record, bytes);
     wmem_list_frame_t *last = wmem_list_tail(pinfo->layers);
 
     if (ask == SMCR_POLICY_ASK_NOT) {
@@ -345,7 +348,7 @@ dissect_fresh(const smcr_payload_target_t *target, const smcr_payload_fresh_t *f
     }
     dissect_bytes_as_tcp(target, fresh);
     if (ask == SMCR_POLICY_ASK_NOW)
-        smcr_policy_answer(pinfo, record, bytes, is_only_data(last));
+        smcr_policy_note_answer(pinfo, record, bytes, is_only_data(last));
 }
 
 /* Whether the receiver has taken the packet in, and the connection of its bytes is known. A packet
@@ -355,9 +358,9 @@ dissect_fresh(const smcr_payload_target_t *target, const smcr_payload_fresh_t *f
 static bool
 is_taken_in(const smcr_record_t *record)
 {
-    if (record->fate != SMCR_FLOW_FATE_TAKE || !record->conn)
+    if (record->receiver_action != SMCR_FLOW_RECEIVER_TAKES || !record->conn)
         return false;
-    return (!record->is_late || record->conn->socket) && smcr_payload_sender(record) >= 0;
+    return (!record->conn_learned_late || record->conn->socket) && smcr_payload_sender(record) >= 0;
 }
 
 /* Whether dissectors get bytes of the packet; finds its new bytes. */
@@ -370,8 +373,8 @@ is_for_dissectors(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t 
     if (!smcr_preferences.dissect_payload || !is_whole || !is_taken_in(record))
         return false;
     if (!record->conn->conversation)
-        smcr_payload_is_taped(pinfo, record);
-    return smcr_payload_fresh_bytes(data, record, fresh);
+        smcr_payload_is_arrival_ordered(pinfo, record);
+    return smcr_payload_find_new_bytes(data, record, fresh);
 }
 
 /* Whether another frame hands the bytes on. No frame does, if the connection was not known when
@@ -379,12 +382,12 @@ is_for_dissectors(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t 
 static bool
 is_held(const packet_info *pinfo, const smcr_record_t *record)
 {
-    const smcr_place_rare_t *rare = smcr_place_rare(record->place);
+    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
 
-    if (!rare || !rare->held)
+    if (!rare || !rare->buffered_payload)
         return false;
-    return rare->held->handed_in ||
-           (!is_belated(pinfo, record) && !smcr_payload_is_taped(pinfo, record));
+    return rare->buffered_payload->handed_on_frame ||
+           (!is_belated(pinfo, record) && !smcr_payload_is_arrival_ordered(pinfo, record));
 }
 
 /* Shows the bytes of a packet as data: dissectors get none of them with this packet. */
@@ -410,13 +413,14 @@ smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data)
 }
 
 void
-smcr_payload_hold(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record)
+smcr_payload_buffer(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record)
 {
     unsigned length = tvb_captured_length(data);
 
     if (!pinfo->fd->visited && is_held(pinfo, record) && length &&
         length == tvb_reported_length(data))
-        smcr_held_fill(smcr_capture_learn(pinfo), smcr_place_rare(record->place)->held,
+        smcr_held_fill(smcr_capture_learn(pinfo),
+                       smcr_place_rare(record->write_location)->buffered_payload,
                        tvb_get_ptr(data, 0, (int)length), length);
 }
 
@@ -475,21 +479,22 @@ open_held(const smcr_held_t *held, smcr_record_t *record)
 {
     smcr_record_begin(record);
     record->kind = SMCR_RECORD_WRITE;
-    record->conn = smcr_conn_now(held->conn);
-    record->place = held->place;
-    record->sender = held->conn->flips == held->flips ? held->sender : !held->sender;
+    record->conn = smcr_conn_merged(held->conn);
+    record->write_location = held->write_location;
+    record->sender =
+        held->conn->sides_swapped == held->sides_swapped ? held->sender : !held->sender;
     record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
     return tvb_new_real_data(held->bytes, held->length, (int)held->length);
 }
 
 tvbuff_t *
-smcr_payload_next_held(const smcr_tap_t *packet, unsigned *next, smcr_record_t *record)
+smcr_payload_next_buffered(const smcr_tap_t *packet, unsigned *next, smcr_record_t *record)
 {
-    bool told = packet->hands_on && packet->first_pass;
+    bool told = packet->delivered && packet->first_pass;
 
-    while (told && *next < wmem_array_get_count(packet->hands_on)) {
-        const smcr_held_t *held = *(smcr_held_t **)wmem_array_index(packet->hands_on, (*next)++);
-        if (smcr_place_late(held->place))
+    while (told && *next < wmem_array_get_count(packet->delivered)) {
+        const smcr_held_t *held = *(smcr_held_t **)wmem_array_index(packet->delivered, (*next)++);
+        if (smcr_place_late(held->write_location))
             return open_held(held, record);
     }
     return NULL;
@@ -556,14 +561,15 @@ smcr_payload_hand_on(const smcr_payload_target_t *target, wmem_array_t *held, tv
 static bool
 ends_dissected_stream(const smcr_record_cdc_t *cdc)
 {
-    return cdc && cdc->last && smcr_preferences.dissect_payload && smcr_preferences.desegment;
+    return cdc && cdc->ends_stream && smcr_preferences.dissect_payload &&
+           smcr_preferences.desegment;
 }
 
 void
-smcr_payload_end(const smcr_payload_target_t *target, tvbuff_t *message)
+smcr_payload_end_stream(const smcr_payload_target_t *target, tvbuff_t *message)
 {
     const smcr_record_t *record = target->record;
-    const smcr_record_cdc_t *cdc = record->view;
+    const smcr_record_cdc_t *cdc = record->cdc_analysis;
 
     if (!ends_dissected_stream(cdc))
         return;

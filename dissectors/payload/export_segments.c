@@ -209,7 +209,7 @@ queue_data(packet_info *pinfo, const smcr_record_t *record, tvbuff_t *data)
     smcr_payload_fresh_t fresh;
 
     if (!is_exported(record->conn) || record->direction < 0 ||
-        !smcr_payload_fresh_bytes(data, record, &fresh))
+        !smcr_payload_find_new_bytes(data, record, &fresh))
         return;
     const outgoing_t sending = {.role = (unsigned)record->direction,
                                .flags = TH_ACK | TH_PUSH,
@@ -227,7 +227,7 @@ end_flags(const smcr_tap_t *packet, const exported_t *exported, unsigned role)
 {
     if (packet->cdc && packet->cdc->state & SMCR_CDC_STATE_ABORT)
         return TH_RST;
-    return packet->record->view->last && !exported->fin[role] ? TH_FIN : 0;
+    return packet->record->cdc_analysis->ends_stream && !exported->fin[role] ? TH_FIN : 0;
 }
 
 /* A CDC message: what its sender has read, and the end of its stream. A message that changes
@@ -236,7 +236,7 @@ static void
 queue_cdc(packet_info *pinfo, const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
-    const smcr_record_cdc_t *cdc = record->view;
+    const smcr_record_cdc_t *cdc = record->cdc_analysis;
     unsigned role = record->direction == 1;
 
     if (!is_exported(record->conn) || record->direction < 0)
@@ -281,11 +281,11 @@ queue_packet(packet_info *pinfo, const smcr_tap_t *packet)
     smcr_record_t held;
     tvbuff_t *data;
 
-    for (unsigned i = 0; (data = smcr_payload_next_held(packet, &i, &held)); tvb_free(data))
+    for (unsigned i = 0; (data = smcr_payload_next_buffered(packet, &i, &held)); tvb_free(data))
         queue_data(pinfo, &held, data);
     if (packet->data)
         queue_data(pinfo, packet->record, packet->data);
-    if (packet->record->view)
+    if (packet->record->cdc_analysis)
         queue_cdc(pinfo, packet);
     if (packet->segment)
         queue_tcp(pinfo, packet->segment);

@@ -139,12 +139,12 @@ add_update(export_object_list_t *list, const packet_info *pinfo, const update_t 
 {
     stream_t *stream = find_stream(list, pinfo, update);
 
-    smcr_pieces_reach(&stream->pieces, update->position);
+    smcr_pieces_note_end(&stream->pieces, update->position);
     if (update->data) {
         unsigned length = tvb_captured_length(update->data);
         smcr_pieces_add(&stream->pieces, update->position,
                         tvb_get_ptr(update->data, 0, (int)length), length);
-        smcr_pieces_reach(&stream->pieces, update->position + tvb_reported_length(update->data));
+        smcr_pieces_note_end(&stream->pieces, update->position + tvb_reported_length(update->data));
     }
     stream->entry->payload_data = stream->pieces.bytes;
     stream->entry->payload_len = stream->pieces.length;
@@ -158,11 +158,11 @@ add_held_updates(export_object_list_t *list, const packet_info *pinfo, const smc
     smcr_record_t record;
     tvbuff_t *data;
 
-    for (unsigned i = 0; (data = smcr_payload_next_held(packet, &i, &record)); tvb_free(data))
+    for (unsigned i = 0; (data = smcr_payload_next_buffered(packet, &i, &record)); tvb_free(data))
         add_update(list, pinfo,
                    &(update_t){.conn = record.conn,
                                .sender = record.sender,
-                               .position = smcr_place_piece(record.place).position,
+                               .position = smcr_place_range(record.write_location).position,
                                .data = data});
 }
 
@@ -173,15 +173,15 @@ export_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     const smcr_tap_t *packet = data;
     const smcr_record_t *record = packet->record;
     smcr_payload_fresh_t fresh;
-    bool has_data = packet->data && smcr_payload_fresh_bytes(packet->data, record, &fresh);
+    bool has_data = packet->data && smcr_payload_find_new_bytes(packet->data, record, &fresh);
     update_t update = {.conn = record->conn, .sender = record->sender};
 
     add_held_updates(tapdata, pinfo, packet);
     if (has_data) {
         update.position = fresh.position;
         update.data = fresh.data;
-    } else if (record->view) {
-        update.position = record->view->announced;
+    } else if (record->cdc_analysis) {
+        update.position = record->cdc_analysis->announced;
     }
     if (!has_data && update.position == 0)
         return TAP_PACKET_DONT_REDRAW;

@@ -10,7 +10,7 @@
 #include <epan/follow.h>
 
 #include "fields.h"
-#include "talk.h"
+#include "tcp_state.h"
 
 #define WAITING_MAX 1024 /* pieces of one direction: upper bound of packets under way */
 
@@ -132,7 +132,7 @@ has_to_wait(const follow_info_t *follow, const smcr_record_t *from,
     bool from_server = is_from_server(from);
     int32_t ahead = (int32_t)((uint32_t)fresh->position - follow->seq[from_server]);
 
-    return from->fate == SMCR_FLOW_FATE_WAIT || fresh->waits ||
+    return from->receiver_action == SMCR_FLOW_RECEIVER_WAITS || fresh->gap_may_be_filled ||
            (follow->fragments[from_server] && ahead > 0);
 }
 
@@ -239,9 +239,9 @@ add_held(follow_info_t *follow, const packet_info *pinfo, const smcr_tap_t *pack
     smcr_record_t record;
     tvbuff_t *data;
 
-    for (unsigned i = 0; (data = smcr_payload_next_held(packet, &i, &record)); tvb_free(data))
+    for (unsigned i = 0; (data = smcr_payload_next_buffered(packet, &i, &record)); tvb_free(data))
         if (record.conn == packet->record->conn && /* it is not known which other is followed */
-            smcr_payload_fresh_bytes(data, &record, &fresh))
+            smcr_payload_find_new_bytes(data, &record, &fresh))
             add_data(follow, pinfo, &record, &fresh);
 }
 
@@ -265,14 +265,15 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     const smcr_tap_t *packet = data;
     const smcr_record_t *record = packet->record;
     smcr_payload_fresh_t fresh;
-    bool has_data = packet->data && smcr_payload_fresh_bytes(packet->data, record, &fresh);
+    bool has_data = packet->data && smcr_payload_find_new_bytes(packet->data, record, &fresh);
 
     if (packet->falls_back)
         add_fallback(follow, pinfo, packet->falls_back);
-    if (record->view || has_data)
+    if (record->cdc_analysis || has_data)
         set_ends(follow, record->conn);
-    if (record->view && record->view->has_consumed)
-        deliver_waiting(follow, pinfo, !is_from_server(record), (uint32_t)record->view->consumed);
+    if (record->cdc_analysis && record->cdc_analysis->has_consumed)
+        deliver_waiting(follow, pinfo, !is_from_server(record),
+                        (uint32_t)record->cdc_analysis->consumed);
     add_held(follow, pinfo, packet);
     if (has_data)
         add_data(follow, pinfo, record, &fresh);

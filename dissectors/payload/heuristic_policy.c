@@ -100,7 +100,7 @@ is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, smcr_poli
     if (!asking || asking->accepted)
         return true;
     last_t *last = &asking->last[bytes.sender];
-    if (record->conn->side[!record->sender].declined < SMCR_POLICY_REFUSALS ||
+    if (record->conn->side[!record->sender].heuristic_declines < SMCR_POLICY_REFUSALS ||
         may_begin_message(asking, pinfo, record, bytes))
         return true;
     last->skipped++;
@@ -112,35 +112,37 @@ is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, smcr_poli
 static bool
 has_dissector(const packet_info *pinfo, const smcr_conn_t *conn, smcr_policy_stretch_t bytes)
 {
-    return smcr_handshake_other(bytes.ends->dissectors, pinfo->num) ||
+    return smcr_handshake_app_dissector(bytes.ends->dissectors, pinfo->num) ||
            dissector_get_uint_handle(known.ports, conn->port[0]) ||
            dissector_get_uint_handle(known.ports, conn->port[1]);
 }
 
 smcr_policy_ask_t
-smcr_policy_decide(packet_info *pinfo, const smcr_record_t *record, smcr_policy_stretch_t bytes)
+smcr_policy_decide_asking(packet_info *pinfo, const smcr_record_t *record,
+                          smcr_policy_stretch_t bytes)
 {
     bool is_off = smcr_preferences.heuristics == SMCR_HEURISTICS_ALWAYS;
 
     if (is_off || have_tap_listener(known.export_tap)) /* Export PDUs needs all bytes */
         return SMCR_POLICY_ASK_AS_TCP;
     if (pinfo->fd->visited) /* a dissector may have claimed the conversation since then */
-        return record->place->is_unasked ? SMCR_POLICY_ASK_NOT : SMCR_POLICY_ASK_AS_TCP;
+        return record->write_location->skips_heuristics ? SMCR_POLICY_ASK_NOT
+                                                        : SMCR_POLICY_ASK_AS_TCP;
     if (has_dissector(pinfo, record->conn, bytes))
         return SMCR_POLICY_ASK_AS_TCP;
     if (is_worth_asking(pinfo, record, bytes))
         return SMCR_POLICY_ASK_NOW;
-    smcr_place_set_unasked(record->place);
+    smcr_place_set_unasked(record->write_location);
     return SMCR_POLICY_ASK_NOT;
 }
 
 void
-smcr_policy_answer(const packet_info *pinfo, const smcr_record_t *record,
-                   smcr_policy_stretch_t bytes, bool declined)
+smcr_policy_note_answer(const packet_info *pinfo, const smcr_record_t *record,
+                        smcr_policy_stretch_t bytes, bool declined)
 {
     asking_t *asking = find_asking(bytes);
 
-    if (declined && !smcr_conn_decline(record->conn, !record->sender, SMCR_POLICY_REFUSALS) &&
+    if (declined && !smcr_conn_note_decline(record->conn, !record->sender, SMCR_POLICY_REFUSALS) &&
         !asking)
         return;
     if (!asking) {

@@ -25,14 +25,14 @@ typedef struct {
     tvbuff_t *data;    /* the new bytes, as far as they were captured */
     uint64_t position; /* of the first new byte, in bytes from the beginning of the stream */
     uint64_t gap;      /* bytes right before `position` that are missing in the capture */
-    bool waits;        /* a later frame of the capture may have the missing bytes */
+    bool gap_may_be_filled; /* a later frame of the capture may have the missing bytes */
 } smcr_payload_fresh_t;
 
 /* Finds the new bytes among the captured bytes `data` of an RDMA WRITE packet. An RMB element is a
  * ring, and a sender may rewrite bytes that the receiver has already: these are not new.
  * Returns false if no byte is new, or if the position is not known; `*fresh` is not set then. */
-bool smcr_payload_fresh_bytes(tvbuff_t *data, const smcr_record_t *record,
-                              smcr_payload_fresh_t *fresh);
+bool smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
+                                 smcr_payload_fresh_t *fresh);
 
 /* Has the new bytes of an RDMA WRITE packet dissected as TCP would have. If none is new, all bytes
  * are shown as data. `data`: the bytes of the packet, as far as they were captured. */
@@ -40,7 +40,7 @@ void smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data);
 
 /* First pass: keeps the bytes of an RDMA WRITE packet that a later frame may hand on. Later passes
  * do nothing. */
-void smcr_payload_hold(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record);
+void smcr_payload_buffer(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record);
 
 /* Has the bytes of earlier RDMA WRITEs dissected that this packet hands on, and then the bytes of
  * this packet: in one buffer, in the order of the stream.
@@ -54,11 +54,12 @@ void smcr_payload_hand_on(const smcr_payload_target_t *target, wmem_array_t *hel
  * hands on and that were not reported when they came. `*next`: index among these packets, 0 before
  * the first call. Fills in `*record`, what is known of the earlier packet. NULL: there are no more.
  * The caller frees the returned buffer with tvb_free(). */
-tvbuff_t *smcr_payload_next_held(const smcr_tap_t *packet, unsigned *next, smcr_record_t *record);
+tvbuff_t *smcr_payload_next_buffered(const smcr_tap_t *packet, unsigned *next,
+                                     smcr_record_t *record);
 
 /* At a CDC message: if it ends the stream of its sender, what waits for the end is dissected here,
  * such as an HTTP response without a length. `message`: the bytes of the CDC message. */
-void smcr_payload_end(const smcr_payload_target_t *target, tvbuff_t *message);
+void smcr_payload_end_stream(const smcr_payload_target_t *target, tvbuff_t *message);
 
 /* ---- whether the heuristics of TCP are asked about the application's bytes ----
  *
@@ -104,12 +105,12 @@ typedef struct {
 
 /* Decides whether heuristics are asked about bytes of an RDMA WRITE packet that are new in the
  * stream. The first pass decides, and keeps its decision with the record for later passes. */
-smcr_policy_ask_t smcr_policy_decide(packet_info *pinfo, const smcr_record_t *record,
-                                     smcr_policy_stretch_t bytes);
+smcr_policy_ask_t smcr_policy_decide_asking(packet_info *pinfo, const smcr_record_t *record,
+                                            smcr_policy_stretch_t bytes);
 
 /* After SMCR_POLICY_ASK_NOW: reports whether all heuristics have declined the bytes. */
-void smcr_policy_answer(const packet_info *pinfo, const smcr_record_t *record,
-                        smcr_policy_stretch_t bytes, bool declined);
+void smcr_policy_note_answer(const packet_info *pinfo, const smcr_record_t *record,
+                             smcr_policy_stretch_t bytes, bool declined);
 
 /* Called once, after all protocols have registered. */
 void smcr_policy_handoff(void);

@@ -73,7 +73,7 @@ end_of_part(const smcr_range_t *next, bool is_kept)
 void
 smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, size_t length)
 {
-    smcr_pieces_reach(pieces, position + length);
+    smcr_pieces_note_end(pieces, position + length);
     if (length == 0) /* then there may be no `bytes`, either */
         return;
     size_t without = bytes_given_up(pieces, position, length);
@@ -98,13 +98,13 @@ smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, 
 }
 
 void
-smcr_pieces_reach(smcr_pieces_t *pieces, uint64_t end)
+smcr_pieces_note_end(smcr_pieces_t *pieces, uint64_t end)
 {
-    pieces->end = MAX(pieces->end, end);
+    pieces->known_end = MAX(pieces->known_end, end);
 }
 
 uint64_t
 smcr_pieces_missing(const smcr_pieces_t *pieces)
 {
-    return pieces->end - pieces->length;
+    return pieces->known_end - pieces->length;
 }

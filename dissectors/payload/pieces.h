@@ -11,7 +11,7 @@
 /* The bytes of one direction, as far as they have come. All zeros: none has. */
 typedef struct {
     smcr_ranges_t runs; /* positions of the bytes that have come */
-    uint64_t end;       /* position after the last byte that the stream is known to have */
+    uint64_t known_end; /* position after the last byte that the stream is known to have */
     uint8_t *bytes;     /* of all runs, one after the other; g_malloc; NULL: none */
     size_t length;      /* bytes in `bytes` */
     size_t capacity;    /* bytes that `bytes` has room for */
@@ -24,7 +24,7 @@ typedef struct {
 void smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, size_t length);
 
 /* Notes that the stream has bytes up to the position `end`. */
-void smcr_pieces_reach(smcr_pieces_t *pieces, uint64_t end);
+void smcr_pieces_note_end(smcr_pieces_t *pieces, uint64_t end);
 
 /* Returns how many bytes before the end of the stream have not come. */
 uint64_t smcr_pieces_missing(const smcr_pieces_t *pieces);

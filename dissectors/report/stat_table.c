@@ -108,7 +108,7 @@ draw(const smcr_entry_report_t *report, void *context)
 {
     const table_t *table = context;
     rows_t rows = {.shown = shown_table(table), .kind = table->kind};
-    smcr_table_taker_t taker = {.report = report, .take = take_row, .context = &rows};
+    smcr_table_row_sink_t taker = {.report = report, .take = take_row, .context = &rows};
 
     if (!rows.shown || rows.shown->num_elements)
         return; /* nobody asks for it, or it has been drawn */

@@ -77,7 +77,7 @@ find_slot(packet_info *pinfo, bool make)
 static nested_packet_t *
 find_current(packet_info *pinfo)
 {
-    nested_packet_t **slot = smcr_hooks_stand_aside(pinfo) ? NULL : find_slot(pinfo, false);
+    nested_packet_t **slot = smcr_hooks_have_stepped_aside(pinfo) ? NULL : find_slot(pinfo, false);
 
     return slot ? *slot : NULL;
 }
@@ -173,7 +173,7 @@ has_own_payload(const smcr_packet_t *packet)
 static bool
 is_offered_for_certain(tvbuff_t *tvb, const smcr_packet_t *packet)
 {
-    if (!has_own_payload(packet) || packet->roce.target.qpn <= SMCR_IB_GSI_QPN)
+    if (!has_own_payload(packet) || packet->roce.destination.qpn <= SMCR_IB_GSI_QPN)
         return false;
     return is_whole(tvb) && smcr_hooks_offer_first();
 }
@@ -249,7 +249,7 @@ dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     smcr_packet_t *packet = current->packet;
 
     pinfo->ptype = PT_IBQP;
-    pinfo->destport = packet->roce.target.qpn;
+    pinfo->destport = packet->roce.destination.qpn;
     if (packet->roce.opcode == SMCR_RC_ACK) {
         smcr_info_begin_answer(pinfo, &packet->roce);
     } else {
@@ -342,8 +342,8 @@ is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 
     if (to->len < 4 || smcr_ib_is_whole_send(opcode))
         return false;
-    return smcr_state_ignores(smcr_capture_state(), opcode,
-                              (const uint8_t *)to->data + to->len - 4, qpn);
+    return smcr_state_can_skip_packet(smcr_capture_state(), opcode,
+                                      (const uint8_t *)to->data + to->len - 4, qpn);
 }
 
 /* Whether the packet needs to be neither learned nor shown. Reads no more than the BTH. */
@@ -356,7 +356,7 @@ ignores_packet(const call_t *call)
     const uint8_t *bth = tvb_get_ptr(call->tvb, 0, SMCR_IB_BTH_LENGTH);
     if (!is_of_no_interest(call->pinfo, bth[0], smcr_ib_bth_qpn(bth)))
         return false;
-    smcr_hooks_ignore(call->pinfo);
+    smcr_hooks_count_ignored(call->pinfo);
     return true;
 }
 
@@ -393,13 +393,13 @@ is_learned_from_payload(const smcr_ib_headers_t *roce)
 static int
 dissect_not_ours(call_t *call, smcr_packet_t *packet)
 {
-    if (packet->record.place) {
+    if (packet->record.write_location) {
         packet->payload = smcr_roce_payload(call->tvb, packet->roce.payload, &packet->roce);
-        smcr_packet_hold(call->pinfo, packet);
+        smcr_packet_buffer_payload(call->pinfo, packet);
     }
     if (packet->record.rdma)
         return dissect_foreign_rdma(call, packet);
-    if (smcr_preferences.roce || packet->record.place)
+    if (smcr_preferences.roce || packet->record.write_location)
         return dissect_without_source(call);
     return dissect_foreign(call);
 }
@@ -443,7 +443,7 @@ dissect_checked(call_t *call, smcr_packet_t *packet)
         smcr_roce_show_icrc(call->tvb, call->pinfo, call->tree, &icrc);
         if (!packet->record.link && !packet->record.rdma)
             smcr_tap_packet(call->pinfo, &(smcr_tap_t){.record = &packet->record,
-                                                       .stray_icrc = packet->roce.icrc});
+                                                       .unassigned_icrc = packet->roce.icrc});
     }
     ENDTRY;
     return used;
@@ -503,10 +503,10 @@ smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
     packet.payload = smcr_roce_payload(tvb, 0, &packet.roce);
     if (!smcr_packet_learn(pinfo, &packet)) {
-        smcr_packet_hold(pinfo, &packet);
+        smcr_packet_buffer_payload(pinfo, &packet);
         return false;
     }
-    smcr_hooks_watch();
+    smcr_hooks_restore_wrappers();
     smcr_udp_ports_watch();
     nested_packet_t current = {.packet = &packet};
     call_t call = {.tvb = tvb, .pinfo = pinfo, .tree = tree};
@@ -526,7 +526,7 @@ is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo
         return false;
     smcr_packet_begin(pinfo, &packet);
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
-    return smcr_message_recognise(tvb, pinfo, &packet.roce, &sender);
+    return smcr_message_is_smcr(tvb, pinfo, &packet.roce, &sender);
 }
 
 /* Stands in the place of the heuristic of Wireshark's own dissector `smc`, which may be asked

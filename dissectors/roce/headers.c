@@ -65,7 +65,7 @@ skip_grh(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
         tvb_get_uint8(tvb, offset + NEXT_AT) != SMCR_IB_GRH_NEXT_BTH)
         return -1;
     tvb_memcpy(tvb, roce->source, offset + SOURCE_AT, SMCR_GID_LENGTH);
-    tvb_memcpy(tvb, roce->target.gid, offset + TARGET_AT, SMCR_GID_LENGTH);
+    tvb_memcpy(tvb, roce->destination.gid, offset + TARGET_AT, SMCR_GID_LENGTH);
     return offset + SMCR_IB_GRH_LENGTH;
 }
 
@@ -75,7 +75,7 @@ static int
 skip_lrh(tvbuff_t *tvb, smcr_ib_headers_t *roce)
 {
     memset(roce->source, 0, SMCR_GID_LENGTH);
-    memset(roce->target.gid, 0, SMCR_GID_LENGTH);
+    memset(roce->destination.gid, 0, SMCR_GID_LENGTH);
     if (tvb_captured_length(tvb) < SMCR_IB_LRH_LENGTH)
         return -1;
     switch (smcr_wire_bits(tvb_get_uint8(tvb, 1), SMCR_MASK_LRH_NEXT)) {
@@ -190,7 +190,7 @@ read_reth(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
 
     roce->has_reth = tvb_captured_length_remaining(tvb, offset) >= SMCR_IB_RETH_LENGTH;
     if (roce->has_reth) {
-        roce->va = tvb_get_ntoh64(tvb, offset);
+        roce->virtual_address = tvb_get_ntoh64(tvb, offset);
         roce->rkey = tvb_get_ntohl(tvb, offset + RKEY_AT);
         roce->dma_length = tvb_get_ntohl(tvb, offset + LENGTH_AT);
     }
@@ -268,7 +268,7 @@ read_lengths(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
     roce->length = tvb_reported_length(tvb);
     roce->payload_length = has_payload(operation_of(roce->opcode)) ? MAX(length, 0) : 0;
     if (start == SMCR_HOOKS_BTH && pinfo->ptype == PT_UDP) {
-        roce->port = (uint16_t)pinfo->srcport;
+        roce->udp_port = (uint16_t)pinfo->srcport;
         roce->length += pinfo->net_src.type == AT_IPv6 ? IPV6_AND_UDP : IPV4_AND_UDP;
     }
 }
@@ -284,7 +284,7 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start
     const uint8_t *bth = tvb_get_ptr(tvb, offset, SMCR_IB_BTH_LENGTH);
     roce->opcode = bth[0];
     roce->pad = smcr_wire_bits(bth[1], SMCR_MASK_BTH_PAD);
-    roce->target.qpn = smcr_ib_bth_qpn(bth);
+    roce->destination.qpn = smcr_ib_bth_qpn(bth);
     roce->psn = tvb_get_ntoh24(tvb, offset + 9);
 
     roce->fecn = (bth[4] & SMCR_MASK_BTH_FECN) != 0;
@@ -301,12 +301,12 @@ void
 smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
                           const struct infinibandinfo *infiniband, smcr_ib_headers_t *roce)
 {
-    roce->target.qpn = pinfo->destport;
+    roce->destination.qpn = pinfo->destport;
     roce->opcode = infiniband->opCode;
     roce->pad = infiniband->pad_count;
     roce->psn = infiniband->packet_seq_num;
     roce->has_reth = has_reth(roce->opcode);
-    roce->va = infiniband->reth_remote_address;
+    roce->virtual_address = infiniband->reth_remote_address;
     roce->rkey = infiniband->reth_remote_key;
     roce->dma_length = infiniband->reth_dma_length;
     roce->payload_length = MAX((int)tvb_reported_length(payload) - roce->pad, 0);
@@ -449,7 +449,7 @@ smcr_roce_show_icrc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const s
         show_bad(tvb, pinfo, tree, icrc);
     else if (icrc->status == SMCR_IB_ICRC_GOOD)
         add_status(tvb, tree, icrc, "correct");
-    else if (icrc->doubted)
+    else if (icrc->sender_doubted)
         expert_add_info(pinfo, add_status(tvb, tree, icrc, "unverified"), &ei_smcr_icrc_doubted);
     else
         add_status(tvb, tree, icrc, "unverified");

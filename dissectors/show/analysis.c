@@ -125,9 +125,9 @@ add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
         add_number(analysis, copy ? hf_smcr_duplicate : hf_smcr_retransmission,
                    record->first_frame);
     add_number(analysis, hf_smcr_out_of_order, smcr_analysis_overtaken_by(analysis->pinfo, record));
-    if (record->refused)
+    if (record->was_discarded)
         add_number(analysis, hf_smcr_sent_before, record->first_frame);
-    if (record->taken)
+    if (record->was_acked)
         add_flag(analysis, hf_smcr_taken, true);
     if (record->step)
         add_step_back(analysis, record->step);
@@ -138,11 +138,11 @@ add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
 static void
 add_write(analysis_t *analysis, const smcr_record_t *record)
 {
-    const smcr_place_t *place = record->place;
+    const smcr_place_t *place = record->write_location;
 
     if (smcr_evidence_hears_reader(record, analysis->pinfo->num))
-        add_number(analysis, hf_smcr_window_written, place->used);
-    add_number(analysis, hf_smcr_announced_in, place->waits ? 0 : place->announced_in);
+        add_number(analysis, hf_smcr_window_written, place->element_fill);
+    add_number(analysis, hf_smcr_announced_in, place->is_unannounced ? 0 : place->announced_in);
     if (place->acked) {
         uint64_t sent = smcr_capture_when(analysis->pinfo).time;
         smcr_record_wait_t acked = wait_for(place->acked->frame, sent, place->acked->time);
@@ -179,7 +179,7 @@ add_refusal(analysis_t *analysis, const smcr_ib_headers_t *roce, uint32_t frame)
 static void
 add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
-    const smcr_completion_t *message = record->completes;
+    const smcr_completion_t *message = record->completed_messages;
 
     if (roce && roce->has_aeth)
         add_refusal(analysis, roce, record->refuses);
@@ -199,7 +199,7 @@ static void
 add_cnp(analysis_t *analysis, const smcr_ecn_cnp_t *cnp)
 {
     smcr_record_wait_t ce = wait_since(analysis, &cnp->ce);
-    smcr_record_wait_t before = wait_since(analysis, &cnp->before);
+    smcr_record_wait_t before = wait_since(analysis, &cnp->last_cnp);
 
     smcr_item_kind(own_tree(analysis), hf_smcr_cnp, analysis->tvb);
     add_wait(analysis, hf_smcr_cnp_ce_in, hf_smcr_cnp_ce_time, &ce);
@@ -244,11 +244,11 @@ begin_direction(packet_info *pinfo, proto_tree *tree, int hf, int direction)
 static void
 sum_up_sent(proto_item *item, const smcr_record_cdc_t *view, bool heard)
 {
-    if (view->has_len)
-        proto_item_append_text(item, ": %u bytes announced", view->len);
+    if (view->has_announced_bytes)
+        proto_item_append_text(item, ": %u bytes announced", view->announced_bytes);
     if (heard)
-        proto_item_append_text(item, "%s %u bytes not reported as read", view->has_len ? "," : ":",
-                               view->unread);
+        proto_item_append_text(item, "%s %u bytes not reported as read",
+                               view->has_announced_bytes ? "," : ":", view->unread_bytes);
     if (heard && view->size)
         proto_item_append_text(item, ", %u of %u bytes free", smcr_record_cdc_free(view),
                                view->size);
@@ -257,8 +257,8 @@ sum_up_sent(proto_item *item, const smcr_record_cdc_t *view, bool heard)
 static void
 show_announced(proto_tree *tree, const smcr_record_cdc_t *view)
 {
-    if (view->has_len)
-        smcr_generated_uint(tree, hf_smcr_cdc_len, view->len);
+    if (view->has_announced_bytes)
+        smcr_generated_uint(tree, hf_smcr_cdc_len, view->announced_bytes);
     if (view->has_announced)
         smcr_generated_uint64(tree, hf_smcr_cdc_announced, view->announced);
     if (view->writes) {
@@ -278,7 +278,7 @@ show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
     sum_up_sent(proto_tree_get_parent(tree), view, heard);
     show_announced(tree, view);
     if (heard)
-        smcr_generated_uint(tree, hf_smcr_window_unread, view->unread);
+        smcr_generated_uint(tree, hf_smcr_window_unread, view->unread_bytes);
     if (heard && view->size) {
         smcr_generated_uint(tree, hf_smcr_window_free, smcr_record_cdc_free(view));
         smcr_generated_uint(tree, hf_smcr_window_percent,
@@ -294,18 +294,19 @@ static void
 show_received(proto_tree *tree, const smcr_record_cdc_t *view, bool offers)
 {
     proto_item *item = proto_tree_get_parent(tree);
-    smcr_record_wait_t read = {.frame = view->read_of, .time = view->read_time};
+    smcr_record_wait_t read = {.frame = view->read_announced_frame, .time = view->read_time};
 
-    if (view->has_read) {
-        proto_item_append_text(item, ": %u bytes reported as read", view->read);
-        smcr_generated_uint(tree, hf_smcr_cdc_read, view->read);
+    if (view->has_read_bytes) {
+        proto_item_append_text(item, ": %u bytes reported as read", view->read_bytes);
+        smcr_generated_uint(tree, hf_smcr_cdc_read, view->read_bytes);
     }
     if (view->has_consumed)
         smcr_generated_uint64(tree, hf_smcr_cdc_consumed, view->consumed);
     show_wait(tree, hf_smcr_cdc_read_of, hf_smcr_cdc_read_time, &read);
     if (offers) {
-        proto_item_append_text(item, "%s %u bytes free", view->has_read ? "," : ":", view->offered);
-        smcr_generated_uint(tree, hf_smcr_window_offered, view->offered);
+        proto_item_append_text(item, "%s %u bytes free", view->has_read_bytes ? "," : ":",
+                               view->own_free_bytes);
+        smcr_generated_uint(tree, hf_smcr_window_offered, view->own_free_bytes);
     }
 }
 
@@ -313,22 +314,22 @@ show_received(proto_tree *tree, const smcr_record_cdc_t *view, bool offers)
 static bool
 has_sent_fields(const smcr_record_cdc_t *view)
 {
-    return view->has_len || view->has_announced || view->writes || view->more;
+    return view->has_announced_bytes || view->has_announced || view->writes || view->rare;
 }
 
 static void
 show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
-    const smcr_record_cdc_t *view = record->view;
+    const smcr_record_cdc_t *view = record->cdc_analysis;
     int direction = record->direction;
     int back = direction < 0 ? direction : !direction;
     bool hears = smcr_evidence_hears_reader(record, pinfo->num);
-    bool offers = hears && view->offered != SMCR_RECORD_NOT_KNOWN;
+    bool offers = hears && view->own_free_bytes != SMCR_RECORD_NOT_KNOWN;
 
     if (has_sent_fields(view))
         show_sent(begin_direction(pinfo, tree, hf_smcr_cdc_sent, direction), view,
-                  hears && view->has_unread);
-    if (view->has_read || view->has_consumed || offers)
+                  hears && view->has_unread_bytes);
+    if (view->has_read_bytes || view->has_consumed || offers)
         show_received(begin_direction(pinfo, tree, hf_smcr_cdc_received, back), view, offers);
 }
 
@@ -341,14 +342,14 @@ smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     const char *title = record->link || !roce ? NULL : "RDMA analysis";
     analysis_t analysis = {tvb, pinfo, tree, title, NULL};
 
-    if (record->view)
+    if (record->cdc_analysis)
         show_cdc_view(pinfo, tree, record);
     add_earlier_packet(&analysis, record);
-    add_number(&analysis, hf_smcr_missing, record->missing);
+    add_number(&analysis, hf_smcr_missing, record->missing_before);
     add_frame(&analysis, hf_smcr_behind_gap, record->gap_frame);
-    if (record->discarded) /* may turn out later, as may why it was retransmitted */
-        add_number(&analysis, hf_smcr_discarded, *record->discarded);
-    if (record->place)
+    if (record->discard_proof_frame) /* may turn out later, as may why it was retransmitted */
+        add_number(&analysis, hf_smcr_discarded, *record->discard_proof_frame);
+    if (record->write_location)
         add_write(&analysis, record);
     add_response(&analysis, record, roce);
     if (roce)

@@ -117,7 +117,7 @@ static proto_tree *
 begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
            const smcr_show_ends_t *ends)
 {
-    bool shows_ends = ends && conn->conversation && !conn->no_roles;
+    bool shows_ends = ends && conn->conversation && !conn->roles_unknown;
     proto_item *top = shows_ends ? smcr_generated_text(tree, hf_smcr_stream, conn->index,
                                                        tcp_text(pinfo, conn, ends))
                                  : smcr_generated_uint(tree, hf_smcr_stream, conn->index);
@@ -132,7 +132,7 @@ show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends
     const int hf_port[2] = {hf_smcr_client_port, hf_smcr_server_port};
 
     smcr_generated_hidden_uint(tree, hf_smcr_tcp_stream, conn->tcp_stream);
-    for (unsigned role = 0; role < 2 && !conn->no_roles; role++) {
+    for (unsigned role = 0; role < 2 && !conn->roles_unknown; role++) {
         smcr_generated_hidden_string(tree, hf_addr[role], ends->address[role]);
         smcr_generated_hidden_uint(tree, hf_port[role], conn->port[role]);
     }
@@ -171,7 +171,7 @@ completeness(const smcr_conn_t *conn)
     const smcr_conn_side_t *a = &conn->side[0], *b = &conn->side[1];
     const bool bits[] = {
         conn->option_syn,   conn->option_synack,         conn->proposal_frame,
-        conn->accept_frame, conn->confirm_frame,         a->first_cdc || b->first_cdc,
+        conn->accept_frame, conn->confirm_frame,         a->first_cdc_frame || b->first_cdc_frame,
         a->closed_frame || b->closed_frame, a->abort_frame || b->abort_frame, conn->decline_frame};
     unsigned sum = 0;
 
@@ -217,7 +217,7 @@ show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sen
 static unsigned conns_shown; /* since Wireshark has begun */
 
 unsigned
-smcr_annotate_count(void)
+smcr_annotate_conns_shown(void)
 {
     return conns_shown;
 }
@@ -242,7 +242,7 @@ smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
 void
 smcr_show_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_socket_t *socket)
 {
-    const smcr_conn_t *conn = socket ? smcr_conn_now(socket->conn) : NULL;
+    const smcr_conn_t *conn = socket ? smcr_conn_merged(socket->conn) : NULL;
 
     if (!conn)
         return;
@@ -365,12 +365,13 @@ show_times(const packet_info *pinfo, proto_tree *tree, const smcr_record_t *reco
 {
     uint64_t begin = record->conn->begin_time, now = smcr_capture_when(pinfo).time;
 
-    if (smcr_conn_is_late(record->conn) || record->is_late)
+    if (smcr_conn_began_before_capture(record->conn) || record->conn_learned_late)
         return;
     if (now >= begin)
         proto_item_set_hidden(smcr_generated_time(tree, hf_smcr_time_relative, now - begin));
-    if (record->since)
-        proto_item_set_hidden(smcr_generated_time(tree, hf_smcr_time_delta, record->since - 1));
+    if (record->conn_idle_time)
+        proto_item_set_hidden(
+            smcr_generated_time(tree, hf_smcr_time_delta, record->conn_idle_time - 1));
 }
 
 proto_item *
@@ -396,7 +397,7 @@ show_response(proto_tree *tree, const smcr_exchange_t *answers)
     int hf_step = answers->llc_type ? hf_smcr_llc_step : hf_smcr_clc_step;
 
     smcr_generated_uint(tree, hf_smcr_request_in, answers->request_frame);
-    if (!answers->sent_before)
+    if (!answers->request_resent)
         smcr_generated_time(tree, hf_smcr_response_time, smcr_exchange_time(answers));
     if (answers->step)
         smcr_generated_hidden_uint(tree, hf_step, answers->step);
@@ -406,10 +407,10 @@ show_response(proto_tree *tree, const smcr_exchange_t *answers)
 static void
 show_exchanges(proto_tree *tree, const smcr_record_t *record)
 {
-    if (record->answers && record->answers->response_frame)
-        show_response(tree, record->answers);
-    if (record->asks && record->asks->response_frame)
-        smcr_generated_uint(tree, hf_smcr_response_in, record->asks->response_frame);
+    if (record->ends_exchange && record->ends_exchange->response_frame)
+        show_response(tree, record->ends_exchange);
+    if (record->begins_exchange && record->begins_exchange->response_frame)
+        smcr_generated_uint(tree, hf_smcr_response_in, record->begins_exchange->response_frame);
 }
 
 /* ---- all of it ---- */
@@ -435,12 +436,13 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
 static void
 say_cdc(packet_info *pinfo, const smcr_record_t *record)
 {
-    const smcr_record_cdc_t *view = record->view;
+    const smcr_record_cdc_t *view = record->cdc_analysis;
 
-    if (view->has_len)
-        col_append_str_uint(pinfo->cinfo, COL_INFO, "Len", view->len, " ");
-    if (view->offered != SMCR_RECORD_NOT_KNOWN && smcr_evidence_hears_reader(record, pinfo->num))
-        col_append_str_uint(pinfo->cinfo, COL_INFO, "Win", view->offered, " ");
+    if (view->has_announced_bytes)
+        col_append_str_uint(pinfo->cinfo, COL_INFO, "Len", view->announced_bytes, " ");
+    if (view->own_free_bytes != SMCR_RECORD_NOT_KNOWN &&
+        smcr_evidence_hears_reader(record, pinfo->num))
+        col_append_str_uint(pinfo->cinfo, COL_INFO, "Win", view->own_free_bytes, " ");
 }
 
 /* Whether the packet is a request that nobody answered. Responses come later than requests, so only
@@ -448,8 +450,8 @@ say_cdc(packet_info *pinfo, const smcr_record_t *record)
 static bool
 is_unanswered(const packet_info *pinfo, const smcr_record_t *record)
 {
-    return record->asks && pinfo->fd->visited &&
-           smcr_evidence_is_unanswered(smcr_capture_state(), record->asks);
+    return record->begins_exchange && pinfo->fd->visited &&
+           smcr_evidence_is_unanswered(smcr_capture_state(), record->begins_exchange);
 }
 
 /* Whether the packet is the Confirm of a connection that never appears on RoCE, though the capture
@@ -469,7 +471,7 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 {
     proto_item *item = proto_tree_get_parent(tree);
 
-    if (record->view)
+    if (record->cdc_analysis)
         say_cdc(pinfo, record);
     if (proto_field_is_referenced(tree, proto_smcr)) /* by any field of it */
         show_fields(tvb, pinfo, tree, record, roce);

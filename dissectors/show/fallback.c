@@ -19,7 +19,7 @@ static const char *const steps[] = {
 static const char *
 decliner(const smcr_fallback_t *fallback)
 {
-    if (fallback->no_roles)
+    if (fallback->roles_unknown)
         return "one side";
     return fallback->by_server ? "the server" : "the client";
 }
@@ -28,7 +28,7 @@ decliner(const smcr_fallback_t *fallback)
 static const char *
 decline_code_text(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {
-    if (fallback->no_code)
+    if (fallback->code_cut)
         return "the capture has cut off the reason";
     return wmem_strdup_printf(scope, "%s (0x%08x)",
                               smcr_value_decline_text(fallback->code, fallback->os),
@@ -43,14 +43,14 @@ decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
     wmem_strbuf_t *text = wmem_strbuf_new(scope, decliner(fallback));
 
     wmem_strbuf_append(text, " declined");
-    if (!fallback->lacks_clc)
+    if (!fallback->clc_may_be_missing)
         wmem_strbuf_append_printf(text, " %s", steps[fallback->step]);
     wmem_strbuf_append_printf(text, ": %s", decline_code_text(scope, fallback));
-    if (fallback->other_subnet)
+    if (fallback->outside_subnet)
         wmem_strbuf_append(text, "; the client has reached the server outside its own subnet");
-    if (fallback->no_roce)
+    if (fallback->roce_missing)
         wmem_strbuf_append(text, "; the capture has no RoCE frame of the link");
-    if (fallback->lacks_clc)
+    if (fallback->clc_may_be_missing)
         wmem_strbuf_append(text, "; the capture may lack CLC messages before that");
     return wmem_strbuf_get_str(text);
 }
@@ -59,7 +59,7 @@ decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 static const char *
 no_answer_reason(const smcr_fallback_t *fallback)
 {
-    if (fallback->lacks_clc)
+    if (fallback->clc_may_be_missing)
         return "data follows on TCP; the capture may lack CLC messages that say why";
     if (fallback->step == SMCR_CLC_ACCEPT)
         return "data follows the Accept; no Confirm or Decline is in the capture";
@@ -70,7 +70,7 @@ no_answer_reason(const smcr_fallback_t *fallback)
 static const char *
 no_clc_reason(const smcr_fallback_t *fallback)
 {
-    if (fallback->lacks_clc)
+    if (fallback->clc_may_be_missing)
         return "data follows on TCP; the capture may lack CLC messages before it";
     if (fallback->both_options)
         return "both sides sent the SMC-R option, but no CLC message follows; a server or "

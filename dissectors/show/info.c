@@ -44,11 +44,11 @@ event_holds(const packet_info *pinfo, const smcr_record_t *record, const smcr_ev
 {
     if (is_of_window(event->id) && !smcr_evidence_hears_reader(record, pinfo->num))
         return false;
-    if (!event->claim)
+    if (!event->deferred_check)
         return true;
     if (!pinfo->fd->visited)
         return event->id == SMCR_EVENT_silent;
-    return smcr_doubt_proof_holds(smcr_capture_state(), event->claim);
+    return smcr_doubt_proof_holds(smcr_capture_state(), event->deferred_check);
 }
 
 const expert_field *
@@ -143,7 +143,7 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
     col_clear(pinfo->cinfo, COL_INFO);
     put_owner(&to, pinfo, record);
     if (record->kind == SMCR_RECORD_WRITE)
-        put_write(&to, record->place);
+        put_write(&to, record->write_location);
     col_append_str(pinfo->cinfo, COL_INFO, text);
 }
 
@@ -221,7 +221,7 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
     add_events(text, pinfo, record);
     if (is_overtaken)
         wmem_strbuf_append(text, "[Out-Of-Order] ");
-    if (record->gap_frame && !record->missing)
+    if (record->gap_frame && !record->missing_before)
         wmem_strbuf_append(text, "[Behind a gap] ");
     if (record->ce)
         wmem_strbuf_append(text, "[CE] ");
@@ -237,7 +237,7 @@ smcr_info_begin_answer(packet_info *pinfo, const smcr_ib_headers_t *roce)
     char text[64];
     smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
-    smcr_quick_text_put_qpn(&to, "RC Acknowledge QP=", roce->target.qpn);
+    smcr_quick_text_put_qpn(&to, "RC Acknowledge QP=", roce->destination.qpn);
     smcr_quick_text_put(&to, " ");
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "RRoCE");
     col_clear(pinfo->cinfo, COL_INFO);
@@ -264,7 +264,7 @@ add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_heade
             const char *reason, const char *verb)
 {
     if (roce->opcode == SMCR_RC_ACK)
-        col_add_fstr(pinfo->cinfo, COL_INFO, "RC Acknowledge QP=0x%06x ", roce->target.qpn);
+        col_add_fstr(pinfo->cinfo, COL_INFO, "RC Acknowledge QP=0x%06x ", roce->destination.qpn);
     col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[%s] ", reason);
     if (record->refuses)
         append_words(pinfo, wmem_strdup_printf(pinfo->pool, "%s frame %u", verb, record->refuses));
@@ -300,7 +300,7 @@ set_cnp(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t
 {
     uint32_t ce_frame = record->cnp->ce.frame;
 
-    col_add_fstr(pinfo->cinfo, COL_INFO, "CNP QP=0x%06x", roce->target.qpn);
+    col_add_fstr(pinfo->cinfo, COL_INFO, "CNP QP=0x%06x", roce->destination.qpn);
     if (ce_frame)
         col_append_fstr(pinfo->cinfo, COL_INFO, " answers CE since frame %u", ce_frame);
 }

@@ -28,9 +28,9 @@ subtree_title(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_hea
             val_to_str_const(record->cm->attribute, smcr_values_cm_attributes, "unknown message"));
     if (source->known)
         return wmem_strdup_printf(pinfo->pool, "RDMA connection, queue pair 0x%06x to 0x%06x",
-                                  source->qpn, roce->target.qpn);
+                                  source->qpn, roce->destination.qpn);
     return wmem_strdup_printf(pinfo->pool, "RDMA connection, to queue pair 0x%06x",
-                              roce->target.qpn);
+                              roce->destination.qpn);
 }
 
 static void
@@ -45,8 +45,8 @@ show_peers(proto_tree *tree, const smcr_record_t *record, const smcr_ib_headers_
     if (flow->peer)
         smcr_generated_uint(tree, hf_smcr_rdma_peer, flow->peer->index);
     if (source->known)
-        smcr_annotate_source(tree, &sender, source->ground, true);
-    smcr_annotate_target(tree, &roce->target, true);
+        smcr_annotate_source(tree, &sender, source->known_from, true);
+    smcr_annotate_target(tree, &roce->destination, true);
 }
 
 /* ---- communication management ---- */
@@ -80,8 +80,8 @@ static void
 show_message_fields(proto_tree *tree, const smcr_record_cm_t *note)
 {
     smcr_generated_uint(tree, hf_smcr_cm_message, note->attribute);
-    if (note->repeat_of)
-        smcr_generated_uint(tree, hf_smcr_cm_repeat_of, note->repeat_of);
+    if (note->retransmission_of)
+        smcr_generated_uint(tree, hf_smcr_cm_repeat_of, note->retransmission_of);
     if (note->attribute == SMCR_IB_CM_REJ)
         smcr_generated_uint(tree, hf_smcr_cm_reason, note->reason);
     if (note->attribute == SMCR_IB_CM_SIDR_REP)
@@ -105,9 +105,9 @@ show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *recor
     if (conn->port_known)
         smcr_generated_uint(below, hf_smcr_cm_port, conn->port);
     show_earlier_frame(pinfo, below, hf_smcr_cm_req_in,
-                       smcr_cm_frame(conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ));
+                       smcr_cm_first_frame(conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ));
     show_earlier_frame(pinfo, below, hf_smcr_cm_rep_in,
-                       smcr_cm_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP));
+                       smcr_cm_first_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP));
 }
 
 const char *
@@ -132,7 +132,7 @@ show_message(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *note)
     col_append_fstr(pinfo->cinfo, COL_INFO, " Connection=%u", conn->index);
     if (asks && conn->port_known)
         col_append_fstr(pinfo->cinfo, COL_INFO, " Port=%u", conn->port);
-    if (!reason || note->repeat_of)
+    if (!reason || note->retransmission_of)
         return;
     smcr_item_raise(pinfo, item, &ei_smcr_cm_rejected);
     col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Rejected: %s] ", reason);

@@ -18,8 +18,8 @@ static const char *const part_names[SMCR_RC_WRITE_ONLY_IMMEDIATE + 1] = {
 static void
 show_place(proto_tree *tree, const smcr_record_t *record)
 {
-    const smcr_place_t *place = record->place;
-    smcr_stream_piece_t piece = smcr_place_piece(place);
+    const smcr_place_t *place = record->write_location;
+    smcr_stream_range_t piece = smcr_place_range(place);
 
     if (place->index) {
         smcr_generated_hidden_uint(tree, hf_smcr_rmb_index, place->index);
@@ -27,9 +27,10 @@ show_place(proto_tree *tree, const smcr_record_t *record)
     }
     if (piece.known)
         smcr_generated_uint64(tree, hf_smcr_stream_offset, piece.position);
-    if (piece.rewritten && record->fate == SMCR_FLOW_FATE_TAKE) /* else it has turned out later */
+    /* else it has turned out later */
+    if (piece.rewritten && record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
         smcr_generated_uint(tree, hf_smcr_stream_rewritten, piece.rewritten);
-    if (piece.gap && !smcr_place_rare(place)->gap_is_seen)
+    if (piece.gap && !smcr_place_rare(place)->gap_is_captured)
         smcr_generated_uint64(tree, hf_smcr_stream_gap, piece.gap);
 }
 
@@ -122,7 +123,7 @@ static void
 show_fields(tvbuff_t *data, proto_tree *below, const smcr_ib_headers_t *roce,
             const smcr_record_t *record)
 {
-    uint32_t length = record->place->length;
+    uint32_t length = record->write_location->length;
 
     smcr_item_kind(below, hf_smcr_write, data);
     smcr_generated_hidden_uint(below, hf_smcr_write_len, length);
@@ -137,15 +138,15 @@ proto_tree *
 smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
                      const smcr_ib_headers_t *roce, const smcr_record_t *record)
 {
-    const smcr_place_t *place = record->place;
+    const smcr_place_t *place = record->write_location;
     const smcr_place_rare_t *rare = smcr_place_rare(place);
     uint32_t captured = tvb_captured_length(data);
     proto_tree *below = tree ? show_top(data, tree, roce, place) : NULL;
 
     if (proto_field_is_referenced(tree, proto_smcr))
         show_fields(data, below, roce, record);
-    if (rare && rare->held && rare->held->handed_in)
-        smcr_generated_uint(below, hf_smcr_data_in, rare->held->handed_in);
+    if (rare && rare->buffered_payload && rare->buffered_payload->handed_on_frame)
+        smcr_generated_uint(below, hf_smcr_data_in, rare->buffered_payload->handed_on_frame);
     if (captured < place->length)
         smcr_item_raise(pinfo, smcr_generated_uint(below, hf_smcr_write_cut, captured),
                         &ei_smcr_cut_short);

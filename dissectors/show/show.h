@@ -33,7 +33,7 @@ bool smcr_show_ends_are_wanted(proto_tree *tree);
 /* Returns how often smcr_annotate_conn() and smcr_annotate_segment() have been called. A caller
  * compares the number before and after another dissector to find out whether that dissector has
  * shown one. */
-unsigned smcr_annotate_count(void);
+unsigned smcr_annotate_conns_shown(void);
 
 /* Shows all that the record has, below `tree`, and raises the expert items of its events at the
  * item of `tree`. `roce`: headers of the packet; NULL: TCP carries it. */
@@ -134,7 +134,7 @@ void smcr_info_answer(packet_info *pinfo, const smcr_record_t *record,
 typedef struct {
     bool known;     /* else the others are not set */
     uint32_t qpn;   /* number of the queue pair */
-    uint8_t ground; /* enum smcr_ground: what it is known from */
+    uint8_t known_from; /* enum smcr_ground: what it is known from */
 } smcr_show_source_t;
 
 /* Returns the sender of a packet: from the headers of a datagram, else from the link, else from the
@@ -195,10 +195,10 @@ typedef struct {
     const smcr_llc_t *llc;             /* LLC message, a retransmission too; NULL: none */
     const smcr_cdc_t *cdc;             /* CDC message; NULL: none */
     tvbuff_t *data;                    /* RDMA WRITE: the application's captured bytes; else NULL */
-    wmem_array_t *hands_on;            /* smcr_held_t *: bytes of earlier packets; NULL: none */
+    wmem_array_t *delivered;           /* smcr_held_t *: bytes of earlier packets; NULL: none */
     const smcr_tap_segment_t *segment; /* the record is then smcr_record_new(); NULL: none */
     const smcr_conn_t *falls_back;     /* goes back to TCP in this frame; NULL: none does */
-    uint8_t stray_icrc;                /* packet without flow: as smcr_ib_headers_t.icrc; else 0 */
+    uint8_t unassigned_icrc;           /* packet without flow: as smcr_ib_headers_t.icrc; else 0 */
     bool first_pass;                   /* the tap sets it: later packets are not known yet */
 } smcr_tap_t;
 
@@ -210,7 +210,7 @@ typedef void (*smcr_tap_queue_t)(packet_info *pinfo, const smcr_tap_t *packet);
 void smcr_tap_add(int tap, smcr_tap_queue_t queue);
 
 /* Returns whether any of the taps has a listener. */
-bool smcr_tap_is_heard(void);
+bool smcr_tap_has_listener(void);
 
 /* Hands a packet to all listeners. Without one nothing is copied. */
 void smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet);

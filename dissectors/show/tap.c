@@ -23,7 +23,7 @@ smcr_tap_add(int tap, smcr_tap_queue_t queue)
 }
 
 bool
-smcr_tap_is_heard(void)
+smcr_tap_has_listener(void)
 {
     for (unsigned i = 0; i < tap_count; i++)
         if (have_tap_listener(taps[i].tap))

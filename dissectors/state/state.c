@@ -20,16 +20,16 @@ smcr_state_new(wmem_allocator_t *scope)
 
     state->scope = state->entries.scope = state->records.scope = scope;
     state->lgrs = wmem_list_new(scope);
-    state->half_known = wmem_list_new(scope);
+    state->half_known_links = wmem_list_new(scope);
     state->qps = smcr_qp_map_new(scope);
     state->unknown_qps = smcr_qp_map_new(scope);
-    smcr_rmb_start(state);
-    smcr_conn_start(state);
+    smcr_rmb_table_new(state);
+    smcr_conn_tables_new(state);
     return state;
 }
 
 void
-smcr_state_place(smcr_state_t *state, uint32_t interface)
+smcr_state_set_interface(smcr_state_t *state, uint32_t interface)
 {
     state->several_interfaces |= state->has_interface && state->interface != interface;
     state->has_interface = true;

@@ -19,7 +19,7 @@ smcr_state_t *smcr_state_new(wmem_allocator_t *scope);
 
 /* What is learned next was captured on this interface; `interface`: its number in the file. Packets
  * of several interfaces may be in the file in another order than they were sent. */
-void smcr_state_place(smcr_state_t *state, uint32_t interface);
+void smcr_state_set_interface(smcr_state_t *state, uint32_t interface);
 
 /* ---- whose ICRCs mean something ----
  *

@@ -152,7 +152,7 @@ add_streams(GString *filter, const smcr_rmb_t *rmb, const smcr_conn_t *selected)
     const smcr_conn_t *found[STREAMS_MAX];
     unsigned count = 0;
 
-    for (const smcr_conn_t *conn = rmb->lgr->conns; conn; conn = conn->next_of_group) {
+    for (const smcr_conn_t *conn = rmb->lgr->newest_conn; conn; conn = conn->older_in_group) {
         if (conn->fallback.kind || !is_same_memory(rmb, conn->side[rmb->side].rmb))
             continue;
         if (count == STREAMS_MAX) {
@@ -184,7 +184,7 @@ has_twin(const smcr_rmb_t *rmb)
     const smcr_state_t *state = smcr_capture_state();
 
     for (const smcr_rmb_rtoken_t *entry = rmb->rtokens; entry; entry = smcr_rmb_rtoken_next(entry))
-        for (const smcr_link_t *link = rmb->lgr->all_links; link; link = link->next_of_group)
+        for (const smcr_link_t *link = rmb->lgr->newest_link; link; link = link->older_in_group)
             if (smcr_rmb_find(state, &link->qp[!rmb->side], entry->rkey))
                 return true;
     return false;

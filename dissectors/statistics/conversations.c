@@ -27,24 +27,24 @@ static GHashTable *all_kept; /* of the open file, by table; NULL: nothing is kep
 static void
 free_kept(void *data)
 {
-    smcr_statistics_kept_t *kept = data;
+    smcr_statistics_memory_t *kept = data;
 
     wmem_destroy_allocator(kept->scope);
     g_free(kept);
 }
 
-smcr_statistics_kept_t *
-smcr_statistics_kept_of(const void *table, bool is_empty, size_t size)
+smcr_statistics_memory_t *
+smcr_statistics_find_memory(const void *table, bool is_empty, size_t size)
 {
     if (!all_kept)
         all_kept = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, free_kept);
-    smcr_statistics_kept_t *kept = g_hash_table_lookup(all_kept, table);
+    smcr_statistics_memory_t *kept = g_hash_table_lookup(all_kept, table);
     if (kept && !is_empty)
         return kept;
     if (kept) {
         wmem_free_all(kept->scope);
     } else {
-        kept = g_new(smcr_statistics_kept_t, 1);
+        kept = g_new(smcr_statistics_memory_t, 1);
         kept->scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
         g_hash_table_insert(all_kept, (void *)(uintptr_t)table, kept);
     }
@@ -71,7 +71,7 @@ set_text(address *to, const char *text)
 
 /* What is kept of the key, `size` bytes: zeros if it is new. */
 static void *
-kept_of(smcr_statistics_kept_t *kept, wmem_map_t **map, const void *key, size_t size)
+kept_of(smcr_statistics_memory_t *kept, wmem_map_t **map, const void *key, size_t size)
 {
     if (!*map)
         *map = wmem_map_new(kept->scope, g_direct_hash, g_direct_equal);
@@ -79,7 +79,7 @@ kept_of(smcr_statistics_kept_t *kept, wmem_map_t **map, const void *key, size_t 
 }
 
 smcr_conversation_row_t *
-smcr_conversation_rows_make(smcr_statistics_kept_t *kept, const smcr_conn_t *conn)
+smcr_conversation_find_row(smcr_statistics_memory_t *kept, const smcr_conn_t *conn)
 {
     smcr_conversation_rows_t *rows = kept->data;
     smcr_conversation_row_t *row = kept_of(kept, &rows->rows, conn, sizeof *row);
@@ -98,7 +98,7 @@ smcr_conversation_rows_make(smcr_statistics_kept_t *kept, const smcr_conn_t *con
 
 /* What a link is called in the table. */
 static const address *
-link_name(smcr_statistics_kept_t *kept, const smcr_link_t *link)
+link_name(smcr_statistics_memory_t *kept, const smcr_link_t *link)
 {
     smcr_conversation_rows_t *rows = kept->data;
     address *name = kept_of(kept, &rows->links, link, sizeof *name);
@@ -115,14 +115,14 @@ static uint32_t
 count_segment(smcr_conversation_direction_t *direction, wmem_allocator_t *scope,
               const smcr_tap_segment_t *segment)
 {
-    uint64_t near = direction->next ? direction->next : FIRST;
+    uint64_t near = direction->next_seq ? direction->next_seq : FIRST;
     uint64_t from = near + (uint64_t)(int64_t)(int32_t)(segment->seq - (uint32_t)near);
 
     if (!segment->length)
         return 0;
-    direction->next = from + segment->length;
+    direction->next_seq = from + segment->length;
     return (uint32_t)smcr_ranges_add(&direction->segments, scope, SMCR_RANGES_OF_STREAM, from,
-                                     direction->next);
+                                     direction->next_seq);
 }
 
 static int
@@ -159,23 +159,23 @@ sender_of(const smcr_conversation_row_t *row, const smcr_tap_t *packet)
     return record->direction == 1;
 }
 
-smcr_conversation_share_t
-smcr_conversation_rows_take(smcr_statistics_kept_t *kept, const packet_info *pinfo,
-                            const smcr_tap_t *packet, tap_flags_t flags)
+smcr_conversation_update_t
+smcr_conversation_count_packet(smcr_statistics_memory_t *kept, const packet_info *pinfo,
+                               const smcr_tap_t *packet, tap_flags_t flags)
 {
-    smcr_conversation_share_t share = {.row = NULL};
+    smcr_conversation_update_t share = {.row = NULL};
     const smcr_conn_t *conn = conn_of(packet);
 
     if (!conn)
         return share;
-    share.row = smcr_conversation_rows_make(kept, conn);
+    share.row = smcr_conversation_find_row(kept, conn);
     share.is_first = !share.row->last_frame;
     share.sender = sender_of(share.row, packet);
     share.frames = share.row->last_frame != pinfo->num;
     share.row->last_frame = pinfo->num;
-    share.all_bytes = count_bytes(&share.row->all[share.sender], kept->scope, packet);
+    share.all_bytes = count_bytes(&share.row->all_counts[share.sender], kept->scope, packet);
     if (!(flags & TL_DISPLAY_FILTER_IGNORED))
-        share.bytes = count_bytes(&share.row->shown[share.sender], kept->scope, packet);
+        share.bytes = count_bytes(&share.row->filtered_counts[share.sender], kept->scope, packet);
     return share;
 }
 
@@ -278,11 +278,11 @@ add_amount(const amount_t *amount, add_t *add_row, const void *what, unsigned se
     hash->flags = flags;
 }
 
-static smcr_statistics_kept_t *
+static smcr_statistics_memory_t *
 begin_table(conv_hash_t *hash, tap_flags_t flags)
 {
-    smcr_statistics_kept_t *kept =
-        smcr_statistics_kept_of(hash, !hash->hashtable, sizeof(smcr_conversation_rows_t));
+    smcr_statistics_memory_t *kept =
+        smcr_statistics_find_memory(hash, !hash->hashtable, sizeof(smcr_conversation_rows_t));
 
     hash->flags = flags;
     return kept;
@@ -292,8 +292,8 @@ static tap_packet_status
 count_for_conversations(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
                         tap_flags_t flags)
 {
-    smcr_statistics_kept_t *kept = begin_table(table, flags);
-    smcr_conversation_share_t share = smcr_conversation_rows_take(kept, pinfo, data, flags);
+    smcr_statistics_memory_t *kept = begin_table(table, flags);
+    smcr_conversation_update_t share = smcr_conversation_count_packet(kept, pinfo, data, flags);
     amount_t amount = {table, pinfo, share.frames, share.bytes, share.all_bytes};
 
     if (!share.row)
@@ -310,8 +310,8 @@ count_for_endpoints(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, co
 {
     const smcr_tap_t *packet = data;
     const smcr_record_t *record = packet->record;
-    smcr_statistics_kept_t *kept = begin_table(table, flags);
-    smcr_conversation_share_t share = smcr_conversation_rows_take(kept, pinfo, packet, flags);
+    smcr_statistics_memory_t *kept = begin_table(table, flags);
+    smcr_conversation_update_t share = smcr_conversation_count_packet(kept, pinfo, packet, flags);
     amount_t amount = {table, pinfo, share.frames, share.bytes, share.all_bytes};
 
     for (unsigned role = 0; role < 2 && share.row; role++)

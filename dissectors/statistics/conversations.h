@@ -17,12 +17,13 @@
 typedef struct {
     wmem_allocator_t *scope; /* of all memory that `data` points to */
     void *data;              /* all zeros at first */
-} smcr_statistics_kept_t;
+} smcr_statistics_memory_t;
 
 /* Returns the memory of a table, until the capture file is closed. `is_empty`: Wireshark's table
  * has no row, since it is new or has been emptied; the memory is then emptied, too. `size`: bytes
  * of `data`, the same for all tables of a kind. */
-smcr_statistics_kept_t *smcr_statistics_kept_of(const void *table, bool is_empty, size_t size);
+smcr_statistics_memory_t *smcr_statistics_find_memory(const void *table, bool is_empty,
+                                                      size_t size);
 
 /* ---- rows of connections ---- */
 
@@ -30,7 +31,7 @@ smcr_statistics_kept_t *smcr_statistics_kept_of(const void *table, bool is_empty
 typedef struct {
     smcr_collect_stream_bytes_t stream; /* carried by RDMA WRITEs */
     smcr_ranges_t segments;             /* sequence numbers of data that TCP has carried */
-    uint64_t next;                      /* sequence number after the last such data; 0: none */
+    uint64_t next_seq;                  /* sequence number after the last such data; 0: none */
 } smcr_conversation_direction_t;
 
 /* A connection in a table. */
@@ -41,8 +42,9 @@ typedef struct {
     address host[2];     /* of its ends, by role; AT_NONE: not known */
     unsigned role[2];    /* of the sides of its link group: 0 client, 1 server */
     uint32_t last_frame; /* the last one that has been counted; 0: none */
-    smcr_conversation_direction_t all[2];   /* of all packets, by role of the sender */
-    smcr_conversation_direction_t shown[2]; /* of packets that the filter selects, likewise */
+    smcr_conversation_direction_t all_counts[2]; /* of all packets, by role of the sender */
+    smcr_conversation_direction_t filtered_counts[2]; /* of packets that the filter selects,
+                                                         likewise */
 } smcr_conversation_row_t;
 
 /* The rows of a table. The memory of a table begins with it. */
@@ -60,14 +62,15 @@ typedef struct {
     int bytes;                    /* new bytes of the application, if the filter selects the packet;
                                      else 0 */
     int all_bytes;                /* the same, whether the filter selects the packet or not */
-} smcr_conversation_share_t;
+} smcr_conversation_update_t;
 
 /* Counts a packet in the row of its connection, which is made if there is none, and returns what
  * the packet has added. `flags`: those of Wireshark's call, which have the filter's verdict. */
-smcr_conversation_share_t smcr_conversation_rows_take(smcr_statistics_kept_t *kept,
-                                                      const packet_info *pinfo,
-                                                      const smcr_tap_t *packet, tap_flags_t flags);
+smcr_conversation_update_t smcr_conversation_count_packet(smcr_statistics_memory_t *kept,
+                                                          const packet_info *pinfo,
+                                                          const smcr_tap_t *packet,
+                                                          tap_flags_t flags);
 
 /* Returns the row of a connection, which is made if there is none. */
-smcr_conversation_row_t *smcr_conversation_rows_make(smcr_statistics_kept_t *kept,
-                                                     const smcr_conn_t *conn);
+smcr_conversation_row_t *smcr_conversation_find_row(smcr_statistics_memory_t *kept,
+                                                    const smcr_conn_t *conn);

@@ -19,12 +19,12 @@
 typedef struct {
     seq_analysis_info_t *graph;      /* Wireshark's */
     packet_info *pinfo;
-    smcr_statistics_kept_t *kept;    /* memory of the graph: graph_t */
+    smcr_statistics_memory_t *kept;  /* memory of the graph: graph_t */
     const smcr_tap_t *packet;
-    smcr_conversation_share_t share; /* what it adds to its connection */
+    smcr_conversation_update_t row_update; /* what it adds to its connection */
     struct runs *runs;               /* data of its connection, by role; NULL: it is of none */
     const char *subject;             /* its sender, as the subject of a sentence */
-} passage_t;
+} tap_context_t;
 
 /* ---- where an arrow goes ---- */
 
@@ -78,7 +78,7 @@ ends_of_link(const smcr_conversation_row_t *row, const smcr_record_t *record)
         return ends;
     for (unsigned i = 0; i < 2; i++) {
         const smcr_qp_t *qp = &link->qp[i ? !record->sender : record->sender];
-        ends.ports[i] = qp->known ? port_that_fits(qp->key.qpn) : 0;
+        ends.ports[i] = qp->number_known ? port_that_fits(qp->key.qpn) : 0;
     }
     if (!row)
         return ends;
@@ -128,23 +128,23 @@ make_arrow(packet_info *pinfo, seq_analysis_info_t *graph)
 
 /* Adds an arrow to the graph, which owns it. NULL: the packet has no addresses. */
 static seq_analysis_item_t *
-add_arrow(const passage_t *passage, ends_t ends, smcr_arrow_text_t said)
+add_arrow(const tap_context_t *tap_context, ends_t ends, smcr_arrow_text_t said)
 {
-    seq_analysis_item_t *arrow = make_arrow(passage->pinfo, passage->graph);
+    seq_analysis_item_t *arrow = make_arrow(tap_context->pinfo, tap_context->graph);
 
     if (!arrow)
         return NULL;
-    arrow->frame_number = passage->pinfo->num;
+    arrow->frame_number = tap_context->pinfo->num;
     set_host(&arrow->src_addr, ends.from);
     set_host(&arrow->dst_addr, ends.to);
     arrow->port_src = ends.ports[0];
     arrow->port_dst = ends.ports[1];
     arrow->conv_num = ends.conv;
     arrow->line_style = 1;
-    sequence_analysis_use_color_filter(passage->pinfo, arrow);
+    sequence_analysis_use_color_filter(tap_context->pinfo, arrow);
     arrow->display = true;
     set_text(arrow, said);
-    g_queue_push_tail(passage->graph->items, arrow);
+    g_queue_push_tail(tap_context->graph->items, arrow);
     return arrow;
 }
 
@@ -189,9 +189,9 @@ typedef struct runs {
 
 /* "sends its last data: 2,000 bytes in 2 packets since frame 5, 8,000 in all, over TCP" */
 static const char *
-further_data_sentence(const runs_t *runs, const passage_t *passage, bool is_last)
+further_data_sentence(const runs_t *runs, const tap_context_t *tap_context, bool is_last)
 {
-    wmem_allocator_t *scope = passage->pinfo->pool;
+    wmem_allocator_t *scope = tap_context->pinfo->pool;
     const char *bytes = smcr_words_number(scope, runs->run.bytes);
     const char *packets = smcr_words_things(scope, runs->run.packets, "packet");
     const char *total = smcr_words_number(scope, runs->total);
@@ -200,49 +200,50 @@ further_data_sentence(const runs_t *runs, const passage_t *passage, bool is_last
     if (is_last)
         return wmem_strdup_printf(
             scope, "%s sends its last data: %s bytes in %s since frame %u, %s in all%s",
-            passage->subject, bytes, packets, runs->run.from, total, over_tcp);
+            tap_context->subject, bytes, packets, runs->run.from, total, over_tcp);
     return wmem_strdup_printf(scope, "%s sends %s bytes more in %s since frame %u, %s so far%s",
-                              passage->subject, bytes, packets, runs->run.from, total, over_tcp);
+                              tap_context->subject, bytes, packets, runs->run.from, total,
+                              over_tcp);
 }
 
 /* "sends its first data: 100 bytes". Data may have been sent before the capture began. */
 static const char *
-first_data_sentence(const runs_t *runs, const passage_t *passage, bool is_last)
+first_data_sentence(const runs_t *runs, const tap_context_t *tap_context, bool is_last)
 {
-    wmem_allocator_t *scope = passage->pinfo->pool;
+    wmem_allocator_t *scope = tap_context->pinfo->pool;
     const char *which;
 
     if (runs->from_start)
         which = is_last ? "its first and last data" : "its first data";
     else
         which = is_last ? "its last data" : "data, the first of this direction here";
-    return wmem_strdup_printf(scope, "%s sends %s%s: %s", passage->subject, which,
+    return wmem_strdup_printf(scope, "%s sends %s%s: %s", tap_context->subject, which,
                               runs->over_tcp ? " over TCP" : "",
                               smcr_words_things(scope, runs->run.bytes, "byte"));
 }
 
 static smcr_arrow_text_t
-data_text(const runs_t *runs, const passage_t *passage, bool is_last)
+data_text(const runs_t *runs, const tap_context_t *tap_context, bool is_last)
 {
     const char *label = runs->is_first ? "First data" : "Data";
-    const char *sentence = runs->is_first ? first_data_sentence(runs, passage, is_last)
-                                          : further_data_sentence(runs, passage, is_last);
+    const char *sentence = runs->is_first ? first_data_sentence(runs, tap_context, is_last)
+                                          : further_data_sentence(runs, tap_context, is_last);
 
     return (smcr_arrow_text_t){is_last ? "Last data" : label, sentence};
 }
 
 /* Counts the packet's data, which continue the run or begin one. */
 static void
-count_data(runs_t *runs, const passage_t *passage)
+count_data(runs_t *runs, const tap_context_t *tap_context)
 {
-    const smcr_conversation_share_t *share = &passage->share;
-    const smcr_tap_t *packet = passage->packet;
-    smcr_stream_piece_t piece = {.known = false};
+    const smcr_conversation_update_t *share = &tap_context->row_update;
+    const smcr_tap_t *packet = tap_context->packet;
+    smcr_stream_range_t piece = {.known = false};
 
-    if (packet->record->place)
-        piece = smcr_place_piece(packet->record->place);
+    if (packet->record->write_location)
+        piece = smcr_place_range(packet->record->write_location);
     if (!runs->link)
-        runs->run = (run_t){.from = passage->pinfo->num};
+        runs->run = (run_t){.from = tap_context->pinfo->num};
     if (!runs->arrow)
         runs->from_start = packet->segment || (piece.known && piece.position == 0);
     runs->is_first = !runs->arrow;
@@ -251,26 +252,26 @@ count_data(runs_t *runs, const passage_t *passage)
     runs->total += (uint64_t)share->bytes;
     runs->over_tcp = packet->segment != NULL;
     if (piece.known)
-        runs->end = MAX(runs->end, piece.position + packet->record->place->length);
+        runs->end = MAX(runs->end, piece.position + packet->record->write_location->length);
 }
 
 /* Adds new data. The arrow moves to the last packet of the run, so that the graph does not grow
  * with the data. */
 static void
-add_data(runs_t *runs, const passage_t *passage)
+add_data(runs_t *runs, const tap_context_t *tap_context)
 {
     GList *before = runs->link;
 
-    count_data(runs, passage);
-    seq_analysis_item_t *arrow =
-        add_arrow(passage, ends_of_conn(passage->share.row, passage->share.sender),
-                  data_text(runs, passage, false));
+    count_data(runs, tap_context);
+    seq_analysis_item_t *arrow = add_arrow(
+        tap_context, ends_of_conn(tap_context->row_update.row, tap_context->row_update.sender),
+        data_text(runs, tap_context, false));
     if (!arrow)
         return;
     if (before)
-        remove_arrow(passage->graph, before);
+        remove_arrow(tap_context->graph, before);
     runs->arrow = arrow;
-    runs->link = runs->is_first ? NULL : g_queue_peek_tail_link(passage->graph->items);
+    runs->link = runs->is_first ? NULL : g_queue_peek_tail_link(tap_context->graph->items);
 }
 
 /* ---- what is kept ---- */
@@ -284,7 +285,7 @@ typedef struct {
 } graph_t;
 
 static void
-make_maps(const smcr_statistics_kept_t *kept)
+make_maps(const smcr_statistics_memory_t *kept)
 {
     graph_t *graph = kept->data;
 
@@ -303,10 +304,10 @@ knows_both_hosts(const smcr_conversation_row_t *row)
 
 /* The hosts of a link group are those of its first connection that has an arrow. */
 static void
-note_group(const passage_t *passage)
+note_group(const tap_context_t *tap_context)
 {
-    graph_t *graph = passage->kept->data;
-    smcr_conversation_row_t *row = passage->share.row;
+    graph_t *graph = tap_context->kept->data;
+    smcr_conversation_row_t *row = tap_context->row_update.row;
     const smcr_lgr_t *lgr = row->conn->lgr;
 
     if (lgr && knows_both_hosts(row) && !wmem_map_lookup(graph->groups, lgr))
@@ -316,15 +317,15 @@ note_group(const passage_t *passage)
 /* The connection whose hosts stand for those of a link group. Where no connection of the group has
  * an arrow yet, one with a TCP conversation is searched. NULL: none is known. */
 static smcr_conversation_row_t *
-row_of_group(const passage_t *passage, const smcr_lgr_t *lgr)
+row_of_group(const tap_context_t *tap_context, const smcr_lgr_t *lgr)
 {
-    graph_t *graph = passage->kept->data;
+    graph_t *graph = tap_context->kept->data;
     smcr_conversation_row_t *row = wmem_map_lookup(graph->groups, lgr);
-    const smcr_conn_t *conn = lgr->conns;
+    const smcr_conn_t *conn = lgr->newest_conn;
 
-    for (unsigned i = 0; !row && conn && i < CONNS_SEARCHED_MAX; i++, conn = conn->next_of_group)
+    for (unsigned i = 0; !row && conn && i < CONNS_SEARCHED_MAX; i++, conn = conn->older_in_group)
         if (conn->conversation) {
-            row = smcr_conversation_rows_make(passage->kept, conn);
+            row = smcr_conversation_find_row(tap_context->kept, conn);
             wmem_map_insert(graph->groups, lgr, row);
         }
     return row;
@@ -335,143 +336,146 @@ row_of_group(const passage_t *passage, const smcr_lgr_t *lgr)
 /* Draws an arrow with this text, between the ends of the packet's connection, else of its link. It
  * ends the runs of the connection. */
 static void
-draw_arrow(const passage_t *passage, smcr_arrow_text_t said)
+draw_arrow(const tap_context_t *tap_context, smcr_arrow_text_t said)
 {
-    const smcr_record_t *record = passage->packet->record;
+    const smcr_record_t *record = tap_context->packet->record;
     ends_t ends;
 
-    if (!said.sentence || (!passage->runs && !record->link))
+    if (!said.sentence || (!tap_context->runs && !record->link))
         return;
-    if (passage->runs) {
-        ends = ends_of_conn(passage->share.row, passage->share.sender);
-        passage->runs[0].link = passage->runs[1].link = NULL;
+    if (tap_context->runs) {
+        ends = ends_of_conn(tap_context->row_update.row, tap_context->row_update.sender);
+        tap_context->runs[0].link = tap_context->runs[1].link = NULL;
     } else {
-        ends = ends_of_link(row_of_group(passage, record->link->lgr), record);
+        ends = ends_of_link(row_of_group(tap_context, record->link->lgr), record);
     }
-    add_arrow(passage, ends, said);
+    add_arrow(tap_context, ends, said);
 }
 
 /* ---- packets ---- */
 
 /* The link group of the packet's link, else of its connection; NULL: neither is known. */
 static const smcr_lgr_t *
-group_of(const passage_t *passage)
+group_of(const tap_context_t *tap_context)
 {
-    const smcr_record_t *record = passage->packet->record;
+    const smcr_record_t *record = tap_context->packet->record;
 
     if (record->link)
         return record->link->lgr;
-    return passage->share.row ? passage->share.row->conn->lgr : NULL;
+    return tap_context->row_update.row ? tap_context->row_update.row->conn->lgr : NULL;
 }
 
 /* Whether it is known who the client is. TCP always shows it. */
 static bool
-knows_roles(const passage_t *passage)
+knows_roles(const tap_context_t *tap_context)
 {
-    return !passage->packet->roce || smcr_evidence_knows_server(group_of(passage));
+    return !tap_context->packet->roce || smcr_evidence_knows_server(group_of(tap_context));
 }
 
 /* Whether the server has sent the packet; while the roles are not known, whether side 1 has. */
 static bool
-is_by_server(const passage_t *passage)
+is_by_server(const tap_context_t *tap_context)
 {
-    const smcr_record_t *record = passage->packet->record;
+    const smcr_record_t *record = tap_context->packet->record;
 
-    if (passage->share.row)
-        return passage->share.sender;
+    if (tap_context->row_update.row)
+        return tap_context->row_update.sender;
     if (!record->link || record->sender < 0)
         return false;
-    return knows_roles(passage) ? record->sender == record->link->lgr->server : record->sender == 1;
+    return knows_roles(tap_context) ? record->sender == record->link->lgr->server
+                                    : record->sender == 1;
 }
 
 /* Draws a retransmission. Of all packets that one step back retransmits, the first has an arrow. */
 static void
-draw_retransmission(const passage_t *passage)
+draw_retransmission(const tap_context_t *tap_context)
 {
-    graph_t *graph = passage->kept->data;
-    const smcr_record_t *record = passage->packet->record;
+    graph_t *graph = tap_context->kept->data;
+    const smcr_record_t *record = tap_context->packet->record;
     const smcr_step_back_t *step = record->step;
 
     if (step && (step->cause == SMCR_CAUSE_NONE || wmem_map_lookup(graph->steps, step)))
         return;
     if (step)
         wmem_map_insert(graph->steps, step, graph);
-    draw_arrow(passage, smcr_arrow_text_resent(passage->pinfo->pool, record, passage->subject));
+    draw_arrow(tap_context,
+               smcr_arrow_text_resent(tap_context->pinfo->pool, record, tap_context->subject));
 }
 
 /* Draws the packet's data; and says of the arrow of its direction that no more data come, once a
  * CDC message has announced all of them. */
 static void
-draw_data(const passage_t *passage)
+draw_data(const tap_context_t *tap_context)
 {
-    const smcr_record_cdc_t *view = passage->packet->record->view;
+    const smcr_record_cdc_t *view = tap_context->packet->record->cdc_analysis;
 
-    if (!passage->runs)
+    if (!tap_context->runs)
         return;
-    runs_t *runs = &passage->runs[passage->share.sender];
-    if (passage->share.bytes > 0)
-        add_data(runs, passage);
-    if (view && view->last && runs->arrow && runs->end == view->announced)
-        set_text(runs->arrow, data_text(runs, passage, true));
+    runs_t *runs = &tap_context->runs[tap_context->row_update.sender];
+    if (tap_context->row_update.bytes > 0)
+        add_data(runs, tap_context);
+    if (view && view->ends_stream && runs->arrow && runs->end == view->announced)
+        set_text(runs->arrow, data_text(runs, tap_context, true));
 }
 
 static void
-draw_llc(const passage_t *passage)
+draw_llc(const tap_context_t *tap_context)
 {
-    int role = knows_roles(passage) ? is_by_server(passage) : SMCR_LGR_SIDE_UNKNOWN;
+    int role = knows_roles(tap_context) ? is_by_server(tap_context) : SMCR_LGR_SIDE_UNKNOWN;
 
-    draw_arrow(passage, smcr_arrow_text_llc(passage->pinfo->pool, passage->packet->llc,
-                                            passage->subject, role));
+    draw_arrow(tap_context, smcr_arrow_text_llc(tap_context->pinfo->pool, tap_context->packet->llc,
+                                                tap_context->subject, role));
 }
 
 static void
-draw_roce(const passage_t *passage)
+draw_roce(const tap_context_t *tap_context)
 {
-    const smcr_tap_t *packet = passage->packet;
+    const smcr_tap_t *packet = tap_context->packet;
     uint8_t order = packet->record->order;
 
     if (order == SMCR_FLOW_IS_COPY)
         return;
-    if (packet->record->step || order == SMCR_FLOW_IS_REPEAT)
-        draw_retransmission(passage);
-    draw_data(passage);
-    if (packet->llc && order != SMCR_FLOW_IS_REPEAT)
-        draw_llc(passage);
+    if (packet->record->step || order == SMCR_FLOW_IS_RETRANSMISSION)
+        draw_retransmission(tap_context);
+    draw_data(tap_context);
+    if (packet->llc && order != SMCR_FLOW_IS_RETRANSMISSION)
+        draw_llc(tap_context);
     for (const smcr_event_t *event = packet->record->events; event; event = event->next)
-        draw_arrow(passage, smcr_arrow_text_event(passage->pinfo->pool, event, packet,
-                                                  passage->subject));
+        draw_arrow(tap_context, smcr_arrow_text_event(tap_context->pinfo->pool, event, packet,
+                                                      tap_context->subject));
 }
 
 /* Whether the packet has the Decline that makes the connection fall back. Its arrow is that of the
  * fallback. */
 static bool
-has_deciding_decline(const passage_t *passage)
+has_deciding_decline(const tap_context_t *tap_context)
 {
-    const smcr_clc_t *clc = passage->packet->clc;
-    const smcr_fallback_t *fallback = &passage->share.row->conn->fallback;
+    const smcr_clc_t *clc = tap_context->packet->clc;
+    const smcr_fallback_t *fallback = &tap_context->row_update.row->conn->fallback;
 
     return clc->header.type == SMCR_CLC_DECLINE && fallback->kind == SMCR_FALLBACK_DECLINED &&
-           fallback->frame == passage->pinfo->num;
+           fallback->frame == tap_context->pinfo->num;
 }
 
 static void
-draw_tcp(const passage_t *passage)
+draw_tcp(const tap_context_t *tap_context)
 {
-    const smcr_tap_t *packet = passage->packet;
-    wmem_allocator_t *scope = passage->pinfo->pool;
-    const smcr_conn_t *conn = passage->share.row->conn;
+    const smcr_tap_t *packet = tap_context->packet;
+    wmem_allocator_t *scope = tap_context->pinfo->pool;
+    const smcr_conn_t *conn = tap_context->row_update.row->conn;
     bool has_option = packet->segment && packet->segment->has_option;
     bool has_data = packet->segment && packet->segment->length;
 
     if (packet->falls_back)
-        draw_arrow(passage, smcr_arrow_text_fallback(scope, conn));
+        draw_arrow(tap_context, smcr_arrow_text_fallback(scope, conn));
     else if (has_option)
-        draw_arrow(passage, smcr_arrow_text_segment(scope, packet->segment));
+        draw_arrow(tap_context, smcr_arrow_text_segment(scope, packet->segment));
     else if (has_data)
-        draw_data(passage);
-    else if (packet->clc && !has_deciding_decline(passage))
-        draw_arrow(passage, smcr_arrow_text_clc(scope, packet->clc, passage->share.sender,
-                                                smcr_lgr_release(conn->lgr)));
+        draw_data(tap_context);
+    else if (packet->clc && !has_deciding_decline(tap_context))
+        draw_arrow(tap_context,
+                   smcr_arrow_text_clc(scope, packet->clc, tap_context->row_update.sender,
+                                       smcr_lgr_release(conn->lgr)));
 }
 
 /* ---- through the tap ---- */
@@ -482,26 +486,27 @@ draw_packet(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void
             tap_flags_t flags)
 {
     seq_analysis_info_t *info = graph;
-    passage_t passage = {
+    tap_context_t tap_context = {
         .graph = info,
         .pinfo = pinfo,
-        .kept = smcr_statistics_kept_of(info, g_queue_is_empty(info->items), sizeof(graph_t)),
+        .kept = smcr_statistics_find_memory(info, g_queue_is_empty(info->items), sizeof(graph_t)),
         .packet = data,
     };
     unsigned before = g_queue_get_length(info->items);
 
-    make_maps(passage.kept);
-    passage.share = smcr_conversation_rows_take(passage.kept, pinfo, data, flags);
-    if (passage.share.row) {
-        passage.runs = smcr_figure_of(((graph_t *)passage.kept->data)->runs, passage.kept->scope,
-                                      passage.share.row->conn, 2 * sizeof(runs_t));
-        note_group(&passage);
+    make_maps(tap_context.kept);
+    tap_context.row_update = smcr_conversation_count_packet(tap_context.kept, pinfo, data, flags);
+    if (tap_context.row_update.row) {
+        tap_context.runs =
+            smcr_figure_of(((graph_t *)tap_context.kept->data)->runs, tap_context.kept->scope,
+                           tap_context.row_update.row->conn, 2 * sizeof(runs_t));
+        note_group(&tap_context);
     }
-    passage.subject = smcr_arrow_subject(knows_roles(&passage), is_by_server(&passage));
-    if (passage.packet->roce)
-        draw_roce(&passage);
-    else if (passage.share.row)
-        draw_tcp(&passage);
+    tap_context.subject = smcr_arrow_subject(knows_roles(&tap_context), is_by_server(&tap_context));
+    if (tap_context.packet->roce)
+        draw_roce(&tap_context);
+    else if (tap_context.row_update.row)
+        draw_tcp(&tap_context);
     return g_queue_get_length(info->items) != before ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
 }
 

@@ -203,7 +203,7 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
     case SMCR_EVENT_window_full:
     case SMCR_EVENT_window_opened:
     case SMCR_EVENT_window_blocked:
-        return say_window(scope, event, packet->record->view, subject);
+        return say_window(scope, event, packet->record->cdc_analysis, subject);
     case SMCR_EVENT_nak:
     case SMCR_EVENT_rnr_nak:
         return say_refusal(scope, packet, subject);

@@ -66,8 +66,8 @@ count_class(node_t top, const char *name, const smcr_record_t *record, bool *aga
 {
     node_t node = count_node(top, name);
 
-    *again = record->order == SMCR_FLOW_IS_REPEAT || record->order == SMCR_FLOW_IS_COPY;
-    if (record->order == SMCR_FLOW_IS_REPEAT)
+    *again = record->order == SMCR_FLOW_IS_RETRANSMISSION || record->order == SMCR_FLOW_IS_COPY;
+    if (record->order == SMCR_FLOW_IS_RETRANSMISSION)
         return count_node(node, "Retransmitted");
     return *again ? count_node(node, "Duplicate, made by the network") : node;
 }
@@ -283,7 +283,7 @@ count_cm(node_t top, const smcr_record_cm_t *note)
     node_t class = count_node(top, "RDMA-CM");
     const char *name = name_of(top, note->attribute, smcr_values_cm_attributes);
 
-    if (note->repeat_of) {
+    if (note->retransmission_of) {
         count_node(count_node(class, "Retransmitted"), name);
         return;
     }

@@ -115,11 +115,11 @@ length_by_contents(tvbuff_t *tvb, int offset, packet_info *pinfo, int stated)
     smcr_clc_t clc = {0};
 
     smcr_clc_decode(tvb_new_subset_remaining(tvb, offset), pinfo, &clc);
-    bool is_complete = clc.exact && (int)clc.expected == left;
-    if ((int)clc.expected > left)
+    bool is_complete = clc.has_exact_length && (int)clc.expected_length == left;
+    if ((int)clc.expected_length > left)
         return 0;
     if (is_complete || !is_possible(stated))
-        return clc.exact ? left : 0;
+        return clc.has_exact_length ? left : 0;
     return stated > left ? 0 : stated;
 }
 
@@ -176,7 +176,7 @@ smcr_tcp_clc_has_ended(const packet_info *pinfo, const smcr_conn_t *conn)
 {
     if (!conn)
         return false;
-    uint32_t end = conn->clc_end[!smcr_handshake_from_client(pinfo, conn)];
+    uint32_t end = conn->clc_end_frame[!smcr_handshake_from_client(pinfo, conn)];
     return end && pinfo->num > end;
 }
 
@@ -218,9 +218,10 @@ keep_begun(tvbuff_t *tvb, int offset, packet_info *pinfo)
 
     begun->length = tvb_captured_length(tvb) - (unsigned)offset;
     begun->bytes = tvb_memdup(wmem_file_scope(), tvb, offset, begun->length);
-    begun->whole = MAX(begun->length + 1, SMCR_CLC_HEADER_LENGTH);
+    begun->least_length = MAX(begun->length + 1, SMCR_CLC_HEADER_LENGTH);
     if (begun->length >= SMCR_CLC_HEADER_LENGTH)
-        begun->whole = MAX(begun->whole, tvb_get_ntohs(tvb, offset + SMCR_CLC_LENGTH_AT));
+        begun->least_length =
+            MAX(begun->least_length, tvb_get_ntohs(tvb, offset + SMCR_CLC_LENGTH_AT));
     p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_BEGUN, begun);
     return begun;
 }
@@ -232,7 +233,7 @@ still_begun(smcr_tcp_begun_t *begun, const struct tcpinfo *tcp)
 {
     if (!begun || (tcp && !tcp->is_reassembled))
         return begun;
-    begun->goes_on = true;
+    begun->continues = true;
     return NULL;
 }
 
@@ -245,7 +246,7 @@ begin_segment(clc_segment_t *segment)
     bool from_client = smcr_handshake_from_client(segment->pinfo, conn);
 
     segment->from_server = !from_client;
-    segment->begun = &conn->begun[!from_client];
+    segment->begun = &conn->partial_clc[!from_client];
     segment->span = (smcr_arrival_span_t){
         .has_syns = smcr_handshake_has_syns(conn),
         .has_fin = smcr_handshake_began_to_close(conn, from_client),
@@ -254,7 +255,7 @@ begin_segment(clc_segment_t *segment)
     if (!tcp)
         return;
     segment->span.first = segment->span.end = tcp->seq;
-    segment->span.taken = tcp->lastackseq;
+    segment->span.acked_seq = tcp->lastackseq;
     segment->arrival.span = &segment->span;
 }
 
@@ -266,7 +267,7 @@ learn_message(clc_segment_t *segment, tvbuff_t *message, unsigned nth)
     smcr_clc_decode(message, segment->pinfo, &clc);
     segment->span.end += tvb_reported_length(message);
     smcr_packet_learn_clc(&segment->arrival, segment->conn, &clc, nth, segment->from_server);
-    smcr_hooks_watch();
+    smcr_hooks_restore_wrappers();
     smcr_udp_ports_watch();
     segment->span.first = segment->span.end;
     segment->declined = clc.header.type == SMCR_CLC_DECLINE;
@@ -344,7 +345,7 @@ claim_without_handshake(tvbuff_t *tvb, packet_info *pinfo)
         return NULL;
     bool accepts = tvb_captured_length(tvb) > SMCR_CLC_TYPE_AT &&
                    tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT) == SMCR_CLC_ACCEPT;
-    return smcr_handshake_claim(pinfo, !accepts);
+    return smcr_handshake_claim_conversation(pinfo, !accepts);
 }
 
 smcr_conn_t *
@@ -388,7 +389,7 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr
 {
     smcr_clc_t clc;
     smcr_record_t record;
-    bool learned = smcr_packet_learned(pinfo, SMCR_PACKET_CLC, nth, &record);
+    bool learned = smcr_packet_find_record(pinfo, SMCR_PACKET_CLC, nth, &record);
     unsigned release = learned && record.link ? record.link->lgr->release : 0;
     proto_tree *below = smcr_clc_dissect(message, pinfo, tree, release, &clc);
 
@@ -437,7 +438,8 @@ static int
 call_hidden_dissector(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo,
                       proto_tree *tree, void *data)
 {
-    dissector_handle_t hidden = smcr_handshake_other(conversation->dissector_tree, pinfo->num);
+    dissector_handle_t hidden =
+        smcr_handshake_app_dissector(conversation->dissector_tree, pinfo->num);
 
     if (!hidden)
         return 0;
@@ -512,7 +514,7 @@ smcr_tcp_dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree 
         return (int)tvb_captured_length(tvb);
     }
     smcr_record_t first;
-    if (smcr_packet_learned(pinfo, SMCR_PACKET_CLC, 0, &first))
+    if (smcr_packet_find_record(pinfo, SMCR_PACKET_CLC, 0, &first))
         fence_info(pinfo); /* TCP has put the message of this frame together from two */
     return call_hidden_dissector(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
 }
@@ -557,7 +559,7 @@ smcr_tcp_show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const sm
 {
     smcr_record_t record;
 
-    if (!conn || !smcr_packet_learned(pinfo, SMCR_PACKET_DATA, 0, &record))
+    if (!conn || !smcr_packet_find_record(pinfo, SMCR_PACKET_DATA, 0, &record))
         return;
     proto_item *stream = smcr_annotate_segment(tvb, pinfo, tree, conn);
     proto_item_set_generated(stream);

@@ -55,7 +55,7 @@ smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
     if (!tcp || !(tcp->th_flags & TH_SYN))
         return;
     bool from_client = !(tcp->th_flags & TH_ACK);
-    learn_syn(pinfo, smcr_handshake_claim(pinfo, from_client), tcp, true);
+    learn_syn(pinfo, smcr_handshake_claim_conversation(pinfo, from_client), tcp, true);
 }
 
 /* A server answers the client's option with the same option, in its SYN-ACK only. So the option of
@@ -80,7 +80,7 @@ smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                      const struct tcpheader *tcp)
 {
     proto_item *item = proto_tree_add_item(tree, hf_smcr_option, tvb, 0, -1, ENC_NA);
-    smcr_layout_walk_t walk = {.pinfo = pinfo, .tvb = tvb, .order = ENC_BIG_ENDIAN};
+    smcr_layout_walk_t walk = {.pinfo = pinfo, .tvb = tvb, .peer_order = ENC_BIG_ENDIAN};
 
     col_append_str(pinfo->cinfo, COL_INFO, " SMC-R");
     walk.tree = proto_item_add_subtree(item, ett_smcr_option);
@@ -89,7 +89,7 @@ smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         proto_tree_add_item(walk.tree, hf_smcr_extra_bytes, tvb, OPTION_LENGTH, -1, ENC_NA);
         smcr_item_raise(pinfo, item, &ei_smcr_option_length);
     }
-    const smcr_conn_t *conn = smcr_handshake_find(pinfo);
+    const smcr_conn_t *conn = smcr_handshake_find_conn(pinfo);
     if (tvb_get_uint8(tvb, 0) != KIND_EXPERIMENT_2) /* (R-3.1-1) */
         smcr_item_raise_text(pinfo, item, &ei_smcr_option_unusual,
                              "The kind of the option is not 254");
@@ -148,7 +148,7 @@ void
 smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp)
 {
     const uint16_t synack = TH_SYN | TH_ACK;
-    smcr_conn_t *conn = (tcp->th_flags & synack) == synack ? smcr_handshake_find(pinfo) : NULL;
+    smcr_conn_t *conn = (tcp->th_flags & synack) == synack ? smcr_handshake_find_conn(pinfo) : NULL;
 
     if (conn && lacks_smcr_option(tvb, tcp))
         learn_syn(pinfo, conn, tcp, false);
@@ -157,7 +157,7 @@ smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcphea
 void
 smcr_tcp_option_show_mss(packet_info *pinfo, proto_tree *tree)
 {
-    const smcr_conn_t *conn = smcr_handshake_find(pinfo);
+    const smcr_conn_t *conn = smcr_handshake_find_conn(pinfo);
 
     if (!conn || conn->fallback.kind != SMCR_FALLBACK_NO_OPTION ||
         conn->fallback.frame != pinfo->num)

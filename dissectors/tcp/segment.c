@@ -59,10 +59,10 @@ closes_connection(uint8_t flags)
 static void
 note_end_of_begun(const shown_segment_t *segment)
 {
-    smcr_tcp_begun_t *begun = segment->conn->begun[segment->from_server];
+    smcr_tcp_begun_t *begun = segment->conn->partial_clc[segment->from_server];
     bool may_end = begun && closes_connection(segment->flags) && !begun->end_frame;
 
-    if (may_end && begun->next == next_sequence_number(segment->tvb))
+    if (may_end && begun->next_seq == next_sequence_number(segment->tvb))
         begun->end_frame = segment->pinfo->num;
 }
 
@@ -70,7 +70,7 @@ note_end_of_begun(const shown_segment_t *segment)
 static bool
 stays_incomplete(const smcr_tcp_begun_t *begun)
 {
-    return begun && !begun->goes_on && !begun->end_frame;
+    return begun && !begun->continues && !begun->end_frame;
 }
 
 /* Shows the first bytes of a message of `whole` bytes. */
@@ -96,7 +96,7 @@ show_incomplete(const shown_segment_t *segment, const smcr_tcp_begun_t *begun, u
 static void
 show_begun(const shown_segment_t *segment)
 {
-    const smcr_tcp_begun_t *begun = segment->conn->begun[segment->from_server];
+    const smcr_tcp_begun_t *begun = segment->conn->partial_clc[segment->from_server];
     bool later_pass = segment->pinfo->fd->visited;
 
     if (!later_pass)
@@ -104,7 +104,7 @@ show_begun(const shown_segment_t *segment)
     if (begun && begun->end_frame == segment->pinfo->num)
         show_incomplete(segment, begun, begun->length);
     else if (later_pass && stays_incomplete(segment->begun))
-        show_incomplete(segment, segment->begun, segment->begun->whole);
+        show_incomplete(segment, segment->begun, segment->begun->least_length);
 }
 
 /* ---- every segment ---- */
@@ -131,8 +131,8 @@ has_unshown_data(const packet_info *pinfo, unsigned annotated)
 {
     smcr_record_t record;
 
-    return annotated == smcr_annotate_count() &&
-           smcr_packet_learned(pinfo, SMCR_PACKET_DATA, 0, &record);
+    return annotated == smcr_annotate_conns_shown() &&
+           smcr_packet_find_record(pinfo, SMCR_PACKET_DATA, 0, &record);
 }
 
 static parts_t
@@ -162,7 +162,7 @@ show_parts(const shown_segment_t *segment, const parts_t *parts, unsigned annota
                                                   .from_server = segment->from_server,
                                                   .flags = segment->flags});
     /* once is enough: data and messages show their connection themselves */
-    if (parts->conn && annotated == smcr_annotate_count())
+    if (parts->conn && annotated == smcr_annotate_conns_shown())
         smcr_item_hide(smcr_annotate_segment(segment->tvb, pinfo, segment->tree, segment->conn));
 }
 
@@ -180,15 +180,15 @@ smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsig
 
     segment.begun = p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, SMCR_TCP_BEGUN);
     if (segment.begun)
-        segment.begun->next = next_sequence_number(tvb);
+        segment.begun->next_seq = next_sequence_number(tvb);
     if (!is_on_the_wire(pinfo))
         return;
     segment.flags = tvb_get_uint8(tvb, TCP_FLAGS);
     parts_t parts = find_parts(&segment, annotated);
-    if (!has_parts(&parts) && !smcr_tap_is_heard())
+    if (!has_parts(&parts) && !smcr_tap_has_listener())
         return;
-    segment.conn = smcr_handshake_find(pinfo);
-    if (!segment.conn || pinfo->num < segment.conn->known_from) /* nobody had named it yet */
+    segment.conn = smcr_handshake_find_conn(pinfo);
+    if (!segment.conn || pinfo->num < segment.conn->conversation_from) /* nobody had named it yet */
         return;
     segment.from_server = !smcr_handshake_from_client(pinfo, segment.conn);
     show_parts(&segment, &parts, annotated);

@@ -99,14 +99,14 @@ void smcr_tcp_clc_handoff(dissector_handle_t clc);
 typedef struct smcr_tcp_begun {
     const uint8_t *bytes; /* the first bytes of the message; file scope */
     unsigned length;      /* bytes, of `bytes` */
-    unsigned whole;       /* bytes that the message has at least, by its header if that is there */
-    bool goes_on;         /* TCP has delivered the next bytes of the message in a later frame */
-    uint32_t next;        /* sequence number after `bytes`, as in TCP's header; 0: not known yet */
+    unsigned least_length; /* bytes that the message has at least, by its header if that is there */
+    bool continues;       /* TCP has delivered the next bytes of the message in a later frame */
+    uint32_t next_seq;    /* sequence number after `bytes`, as in TCP's header; 0: not known yet */
     uint32_t end_frame;   /* frame of the FIN or RST after `bytes`; 0: there is none */
 } smcr_tcp_begun_t;
 
 /* Shows at a segment what no other dissector shows: which connection it belongs to, and a CLC
- * message that never becomes complete. Reports the segment to the listeners of the tap.
- * `tvb`: from the TCP header on. `annotated`: what smcr_annotate_count() was before TCP's dissector
- * was called. */
+ * message that never becomes complete. Reports the segment to the listeners of the tap. `tvb`: from
+ * the TCP header on. `annotated`: what smcr_annotate_conns_shown() was before TCP's dissector was
+ * called. */
 void smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned annotated);

@@ -91,7 +91,7 @@ enum smcr_mtu { SMCR_MTUS(SMCR_WIRE_ENUM_ROW) };
 
 /* Returns the size of an RMB element in bytes. `code` is 0 to 15 (enum smcr_bsize, A.2.3). */
 static inline uint32_t
-smcr_bsize_bytes(unsigned code)
+smcr_bsize_to_bytes(unsigned code)
 {
     return UINT32_C(16384) << code;
 }

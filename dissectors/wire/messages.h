@@ -21,18 +21,18 @@ typedef struct {
 /* The transport headers of a packet. Numbers are in the host's byte order. */
 typedef struct {
     uint8_t source[SMCR_GID_LENGTH]; /* GID of the sender */
-    smcr_ib_qp_key_t target;         /* queue pair that receives the packet */
+    smcr_ib_qp_key_t destination;    /* queue pair that receives the packet */
     uint8_t opcode;      /* enum smcr_ib_opcode */
     uint8_t pad;         /* bytes of padding after the payload, 0 to 3 */
     uint32_t psn;        /* packet sequence number, 24 bits */
     int32_t ip_id;       /* identification of the IPv4 packet; negative: it has none */
-    uint16_t port;       /* UDP source port; 0: it has none */
+    uint16_t udp_port;   /* UDP source port; 0: it has none */
     bool fecn;           /* forward congestion notification of the BTH */
     bool becn;           /* backward congestion notification of the BTH */
     bool has_src_qpn;    /* the packet has a DETH, as datagrams have */
     uint32_t src_qpn;    /* source queue pair, 24 bits; only with `has_src_qpn` */
     bool has_reth;       /* the packet has a RETH */
-    uint64_t va;         /* virtual address at the receiver; only with `has_reth` */
+    uint64_t virtual_address; /* virtual address at the receiver; only with `has_reth` */
     uint32_t rkey;       /* key of the receiver's memory; only with `has_reth` */
     uint32_t dma_length; /* bytes of the whole request; only with `has_reth` */
     bool has_immediate;  /* the packet has immediate data, or the RKey of SEND with invalidate */
@@ -42,7 +42,7 @@ typedef struct {
     bool has_ecn;        /* `ecn` is known */
     uint8_t ecn;         /* enum smcr_wire_ecn, of IP or of the GRH; only with `has_ecn` */
     uint8_t icrc;        /* 0: not checked; else 1 + smcr_ib_icrc_status_t */
-    bool corrupt;        /* the ICRC is wrong, so that the receiver drops the packet */
+    bool has_bad_icrc;   /* the ICRC is wrong, so that the receiver drops the packet */
     uint32_t length;     /* bytes from the header of IP, or else the LRH or GRH, to the end */
     int payload;         /* offset of the payload in the packet, bytes */
     int payload_length;  /* bytes, padding and ICRC excluded; 0: no payload */
@@ -81,8 +81,9 @@ typedef struct {
     uint8_t max_conns;                  /* most connections of a link group; of release 1 */
     uint8_t max_links;                  /* most links of a link group; of release 1 */
     uint16_t features;                  /* bit mask; of release 1 */
-    unsigned eids;                      /* entries of `eid` */
-    uint8_t eid[SMCR_CLC_COUNT_MAX + 1][SMCR_WIRE_EID_LENGTH]; /* padded; the SEID is the last */
+    unsigned eids_kept;                 /* entries of `eid` */
+    /* padded; the SEID is the last */
+    uint8_t eid_list[SMCR_CLC_COUNT_MAX + 1][SMCR_WIRE_EID_LENGTH];
 } smcr_clc_proposal_t;
 
 /* An Accept or Confirm for SMC-R (A.2.3, A.2.4). */
@@ -120,9 +121,10 @@ typedef struct {
 /* A CLC message. */
 typedef struct {
     smcr_clc_header_t header;
-    uint32_t bytes;    /* that the message has, whatever its length field says */
-    unsigned expected; /* bytes that it has by its type and counts; a lower bound unless `exact` */
-    bool exact;        /* `expected` is the exact number */
+    uint32_t length;   /* that the message has, whatever its length field says */
+    unsigned expected_length; /* bytes that it has by its type and counts; a lower bound unless
+                                 `exact` */
+    bool has_exact_length; /* `expected` is the exact number */
     bool complete;     /* all of it was captured, and its length and its trailer are right */
     bool malformed;    /* all of it was captured, but its length, its trailer or a count is wrong */
     bool smcd;         /* Accept or Confirm of SMC-D: only the header is kept */
@@ -132,8 +134,8 @@ typedef struct {
         smcr_clc_decline_t decline;
     } u;               /* by `header.type` */
     bool usable;       /* Accept, Confirm: all but the PSN is there, whatever follows */
-    bool cut_psn;      /* Accept, Confirm: the PSN is not there */
-    bool cut_code;     /* Decline: the capture has cut off the diagnosis */
+    bool lacks_psn;    /* Accept, Confirm: the PSN is not there */
+    bool lacks_diagnosis; /* Decline: the capture has cut off the diagnosis */
 } smcr_clc_t;
 
 /* Whether the four bytes, in network order, begin a CLC message. */
@@ -152,9 +154,9 @@ smcr_wire_clc_is_first_contact(const smcr_clc_t *clc)
 
 /* Whether the RMB element of the Accept or Confirm ends above the highest 64-bit address. */
 static inline bool
-smcr_wire_clc_is_beyond(const smcr_clc_accept_t *accept)
+smcr_wire_clc_element_overflows(const smcr_clc_accept_t *accept)
 {
-    uint64_t size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
+    uint64_t size = smcr_bsize_to_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     uint64_t last = size * accept->rmb_index - 1; /* of the element, from the RMB's first byte */
 
     return accept->rmb_index && accept->va > UINT64_MAX - last;
@@ -223,7 +225,7 @@ typedef struct {
 /* DELETE RKEY (A.3.7). */
 typedef struct {
     uint8_t count;  /* RKeys, as the message says */
-    uint8_t errors; /* v1: mask, first RKey in the most significant bit; v2: their number */
+    uint8_t error_mask; /* v1: mask, first RKey in the most significant bit; v2: their number */
 } smcr_llc_delete_rkey_t;
 
 /* An LLC message. */
@@ -234,7 +236,8 @@ typedef struct {
     bool little_endian; /* version 2: the length is right in this byte order only */
     bool big_endian;    /* version 2: the length is right in this byte order only */
     bool complete;      /* the whole message was captured and its length is right */
-    bool lacks_flag;    /* the state has found that it is a response without the response flag */
+    bool lacks_response_flag; /* the state has found that it is a response without the response
+                                 flag */
     union {
         smcr_llc_confirm_link_t confirm_link;
         smcr_llc_add_link_t add_link;
@@ -250,7 +253,7 @@ typedef struct {
         } test_link;
     } u;                   /* by `type`, of version 1 */
     unsigned rtoken_count; /* RTokens or, in DELETE RKEY, RKeys that are really in the message */
-    smcr_rtoken_t *rtokens; /* NULL: none; of an RKey only `rkey` is set */
+    smcr_rtoken_t *rtokens_in_message; /* NULL: none; of an RKey only `rkey` is set */
 } smcr_llc_t;
 
 /* ---- CDC (RFC 7609 A.4, net/smc/smc_cdc.h) ---- */
@@ -293,7 +296,7 @@ typedef struct {
     bool has_conn;                     /* CONNINFO is there: `token` to `tx_cons` are known */
     bool has_lgr;                      /* LGRINFO is there: `is_server` to `device` are known */
     bool has_fallback;                 /* FALLBACK is there: `reason`, `peer_reason` are known */
-    bool undated;                      /* it comes from a file: its time is not known */
+    bool is_from_file;                 /* it comes from a file: its time is not known */
     uint64_t inode;                    /* of the socket, not of an earlier one */
     uint32_t token;                    /* alert token, which CDC messages to the host carry */
     uint32_t size[SMCR_TOLD_ENDS];     /* of the element that the end receives in, bytes */

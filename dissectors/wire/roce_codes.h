@@ -91,7 +91,7 @@ smcr_ib_is_response(uint8_t opcode)
 /* Whether the packet is the FIRST or a MIDDLE one of several: its payload has the size of the path
  * MTU. */
 static inline bool
-smcr_ib_is_full(uint8_t opcode)
+smcr_ib_is_first_or_middle(uint8_t opcode)
 {
     switch (opcode) {
     case SMCR_RC_SEND_FIRST:
@@ -124,7 +124,7 @@ smcr_ib_begins_message(uint8_t opcode)
 
 /* Whether the packet is a request whose response carries data: RDMA READ or an atomic operation. */
 static inline bool
-smcr_ib_is_fetch(uint8_t opcode)
+smcr_ib_fetches_data(uint8_t opcode)
 {
     return opcode == SMCR_RC_READ_REQUEST || opcode == SMCR_RC_CMP_SWAP ||
            opcode == SMCR_RC_FETCH_ADD;
@@ -157,7 +157,8 @@ smcr_ib_has_immediate(uint8_t opcode)
 static inline bool
 smcr_ib_ends_message(uint8_t opcode)
 {
-    return (smcr_ib_is_send(opcode) || smcr_ib_is_write(opcode)) && !smcr_ib_is_full(opcode);
+    return (smcr_ib_is_send(opcode) || smcr_ib_is_write(opcode)) &&
+           !smcr_ib_is_first_or_middle(opcode);
 }
 
 /* Bytes of the headers */

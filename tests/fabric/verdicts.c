@@ -43,14 +43,15 @@ print(const judged_t *packet)
     static const char *const orders[] = {"next", "repeat", "late", "behind", "copy"};
     static const char *const causes[] = {"-", "unknown", "rnr", "nak", "read", "timeout"};
     const smcr_flow_verdict_t *verdict = &packet->verdict;
-    bool known = verdict->order == SMCR_FLOW_IS_REPEAT || verdict->order == SMCR_FLOW_IS_COPY;
+    bool known =
+        verdict->order == SMCR_FLOW_IS_RETRANSMISSION || verdict->order == SMCR_FLOW_IS_COPY;
     const smcr_step_back_t *step = verdict->step;
     bool caused = step && step->cause != SMCR_CAUSE_NONE;
 
     printf("%u %s %u %u %d %u %s %u %d\n", packet->frame, orders[verdict->order],
-           known ? verdict->first.frame : 0, verdict->absent, verdict->taken,
-           verdict->discarded ? *verdict->discarded : 0, causes[caused ? step->cause : 0],
-           caused ? step->frame : 0, verdict->silent);
+           known ? verdict->first.frame : 0, verdict->missing, verdict->acked_before,
+           verdict->discard_proof ? *verdict->discard_proof : 0, causes[caused ? step->cause : 0],
+           caused ? step->frame : 0, verdict->peer_silent);
 }
 
 int
@@ -73,8 +74,8 @@ main(void)
         sent.has_aeth = syndrome >= 0;
         sent.syndrome = (uint8_t)syndrome;
         judged_t judged = {.frame = sent.when.frame, .opcode = sent.opcode,
-                           .verdict = smcr_flow_take(flow_of(scope, flow),
-                                                     flow_of(scope, reverse), scope, &sent)};
+                           .verdict = smcr_flow_judge(flow_of(scope, flow),
+                                                      flow_of(scope, reverse), scope, &sent)};
         g_array_append_val(packets, judged);
     }
     for (unsigned i = 0; i < packets->len; i++)

@@ -83,7 +83,7 @@ check_place(const smcr_place_t *place)
 {
     if (!place)
         return;
-    smcr_stream_piece_t piece = smcr_place_piece(place);
+    smcr_stream_range_t piece = smcr_place_range(place);
     require(piece.rewritten <= place->length);
     require(piece.gap == 0 || piece.rewritten == 0);
     require(!piece.known || piece.position + place->length >= place->length);
@@ -92,8 +92,8 @@ check_place(const smcr_place_t *place)
 static void
 check_exchange(capture_t *capture)
 {
-    const smcr_exchange_t *asks = capture->record.asks;
-    const smcr_exchange_t *answers = capture->record.answers;
+    const smcr_exchange_t *asks = capture->record.begins_exchange;
+    const smcr_exchange_t *answers = capture->record.ends_exchange;
 
     /* Each CDC message until the answer repeats that it asks for a cursor update. */
     require(!asks || asks->request_frame == capture->frame ||
@@ -123,12 +123,14 @@ check_kept(const capture_t *capture)
     require(found.sender == capture->record.sender);
     require(found.direction == capture->record.direction);
     require(found.link == capture->record.link && found.conn == capture->record.conn);
-    require(found.place == capture->record.place && found.view == capture->record.view);
-    require(found.asks == capture->record.asks && found.answers == capture->record.answers);
+    require(found.write_location == capture->record.write_location &&
+            found.cdc_analysis == capture->record.cdc_analysis);
+    require(found.begins_exchange == capture->record.begins_exchange &&
+            found.ends_exchange == capture->record.ends_exchange);
     require(found.events == capture->record.events);
     require(found.acks.frame == capture->record.acks.frame);
     require(found.first_frame == capture->record.first_frame);
-    require(found.missing == capture->record.missing);
+    require(found.missing_before == capture->record.missing_before);
     require(found.part.number == capture->record.part.number);
     require(smcr_record_find(capture->state, capture->frame, layers[1], &found) && !found.link);
     require(!smcr_record_find(capture->state, capture->frame, 1, &found));
@@ -144,20 +146,20 @@ check_record(capture_t *capture)
     require(packet->sender >= -1 && packet->sender <= 1);
     require(packet->direction >= -1 && packet->direction <= 1);
     require(!capture->known || packet->link);
-    require(packet->kind != SMCR_RECORD_WRITE || packet->place);
+    require(packet->kind != SMCR_RECORD_WRITE || packet->write_location);
     require(packet->first_frame < capture->frame);
-    require((packet->gap_frame != 0) == (packet->order == SMCR_FLOW_IS_BEHIND));
+    require((packet->gap_frame != 0) == (packet->order == SMCR_FLOW_IS_AFTER_GAP));
     require(packet->gap_frame <= capture->frame);
     require(!packet->conn || packet->conn->index < smcr_conn_count(capture->state));
     require(packet->acks.frame < capture->frame);
-    if (packet->view) {
-        require(smcr_record_cdc_free(packet->view) <= packet->view->size);
-        require(packet->view->first_write <= packet->view->last_write);
-        require(packet->view->last_write < capture->frame);
+    if (packet->cdc_analysis) {
+        require(smcr_record_cdc_free(packet->cdc_analysis) <= packet->cdc_analysis->size);
+        require(packet->cdc_analysis->first_write <= packet->cdc_analysis->last_write);
+        require(packet->cdc_analysis->last_write < capture->frame);
     }
     check_events(packet);
     check_link(packet);
-    check_place(packet->place);
+    check_place(packet->write_location);
     check_exchange(capture);
 }
 
@@ -168,12 +170,12 @@ check_progress(capture_t *capture, const smcr_conn_t *conn, progress_t progress[
     for (int side = 0; side < 2; side++) {
         const smcr_stream_t *in = &conn->side[side].in;
         progress_t *before = &progress[side];
-        if (in->known && before->known) {
+        if (in->positions_known && before->known) {
             require(in->written >= before->written);
             require(in->announced >= before->announced);
             require(in->consumed >= before->consumed);
         }
-        *before = (progress_t){in->known, in->written, in->announced, in->consumed};
+        *before = (progress_t){in->positions_known, in->written, in->announced, in->consumed};
     }
 }
 

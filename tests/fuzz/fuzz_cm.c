@@ -135,7 +135,7 @@ check_ends(const sent_t *sent, const smcr_cm_verdict_t *verdict)
     require(memcmp(other->gid, gid_of(sent->target), SMCR_GID_LENGTH) == 0);
     require(conn->ends[0].side == 0 && conn->ends[1].side == 1);
     require(conn->sidr == (reply || message->attribute == SMCR_IB_CM_SIDR_REQ));
-    if (!verdict->repeat_of) {
+    if (!verdict->retransmission_of) {
         require(!own_id || end->id == own_id);
         require(!other_id || other->id == other_id);
     }
@@ -148,18 +148,18 @@ check_ends(const sent_t *sent, const smcr_cm_verdict_t *verdict)
 static void
 check_repeat(const model_t *model, const sent_t *sent, const smcr_cm_verdict_t *verdict)
 {
-    const sent_t *before = &model->sent[verdict->repeat_of];
+    const sent_t *before = &model->sent[verdict->retransmission_of];
 
-    if (!verdict->repeat_of)
+    if (!verdict->retransmission_of)
         return;
-    require(verdict->repeat_of < model->count);
+    require(verdict->retransmission_of < model->count);
     require(!verdict->unexpected_sent && !verdict->unexpected_received);
     require(before->source == sent->source && before->target == sent->target);
     require(before->message.digest == sent->message.digest);
     require(before->message.attribute == sent->message.attribute);
     require(before->message.tid == sent->message.tid);
-    require(smcr_cm_frame(verdict->conn, verdict->sender, sent->message.attribute) ==
-                verdict->repeat_of || sent->message.attribute >= SMCR_IB_CM_LAP);
+    require(smcr_cm_first_frame(verdict->conn, verdict->sender, sent->message.attribute) ==
+                verdict->retransmission_of || sent->message.attribute >= SMCR_IB_CM_LAP);
 }
 
 /* What is known stays known; what does not arrive changes nothing at the receiver. */
@@ -190,7 +190,7 @@ check_queue_pairs(const model_t *model)
 {
     for (unsigned host = 0; host < HOSTS; host++)
         for (uint32_t qpn = 0; qpn < NUMBERS; qpn++) {
-            const smcr_cm_conn_t *conn = smcr_cm_of_qp(model->cm, gid_of(host), qpn);
+            const smcr_cm_conn_t *conn = smcr_cm_find_by_qp(model->cm, gid_of(host), qpn);
             require(!conn || smcr_cm_side_of_qp(conn, gid_of(host), qpn) >= 0);
         }
 }
@@ -207,17 +207,17 @@ step(model_t *model, input_t *input)
     smcr_cm_packet_t packet = {{frame, frame}, gid_of(sent->source), gid_of(sent->target),
                                &sent->message, received};
     model->count = frame;
-    smcr_cm_verdict_t verdict = smcr_cm_take(model->cm, &packet);
+    smcr_cm_verdict_t verdict = smcr_cm_judge(model->cm, &packet);
     if (!verdict.conn) {
-        require(!sent->message.local_id && !verdict.repeat_of);
+        require(!sent->message.local_id && !verdict.retransmission_of);
         return;
     }
     check_conn(model, verdict.conn);
     check_ends(sent, &verdict);
     check_repeat(model, sent, &verdict);
     check_states(model, &verdict, received);
-    if (sent->message.has_qpn && !verdict.repeat_of)
-        require(smcr_cm_of_qp(model->cm, packet.source, sent->message.qpn) == verdict.conn);
+    if (sent->message.has_qpn && !verdict.retransmission_of)
+        require(smcr_cm_find_by_qp(model->cm, packet.source, sent->message.qpn) == verdict.conn);
 }
 
 int

@@ -63,7 +63,7 @@ check_before(const model_t *model, uint8_t from, uint32_t psn, const smcr_flow_v
 {
     uint32_t frame = verdict->first.frame;
 
-    if (verdict->order != SMCR_FLOW_IS_REPEAT && verdict->order != SMCR_FLOW_IS_COPY)
+    if (verdict->order != SMCR_FLOW_IS_RETRANSMISSION && verdict->order != SMCR_FLOW_IS_COPY)
         return;
     require(frame < model->count);
     if (frame == 0) /* forgotten */
@@ -93,10 +93,10 @@ check_said(const smcr_flow_verdict_t *verdict)
 {
     bool late = verdict->order == SMCR_FLOW_IS_LATE;
 
-    require(verdict->absent <= 131072);
-    require(!verdict->taken || verdict->order == SMCR_FLOW_IS_REPEAT);
-    require((verdict->order == SMCR_FLOW_IS_BEHIND) == (verdict->gap_frame != 0));
-    require(!verdict->absent || !late);
+    require(verdict->missing <= 131072);
+    require(!verdict->acked_before || verdict->order == SMCR_FLOW_IS_RETRANSMISSION);
+    require((verdict->order == SMCR_FLOW_IS_AFTER_GAP) == (verdict->after_gap_frame != 0));
+    require(!verdict->missing || !late);
 }
 
 /* A corrupt packet is not received: it changes next to nothing. */
@@ -104,11 +104,12 @@ static void
 check_corrupt(const smcr_flow_t *flow, const smcr_flow_t *before,
               const smcr_flow_verdict_t *verdict)
 {
-    require(verdict->fate == SMCR_FLOW_FATE_DROP && verdict->order != SMCR_FLOW_IS_BEHIND);
-    require(!verdict->absent && !verdict->replaces);
-    require(flow->first == before->first && flow->in_order == before->in_order);
-    require(flow->taken == before->taken && flow->acknowledged == before->acknowledged);
-    require(flow->mtu == before->mtu && flow->carried == before->carried);
+    require(verdict->receiver_action == SMCR_FLOW_RECEIVER_DROPS &&
+            verdict->order != SMCR_FLOW_IS_AFTER_GAP);
+    require(!verdict->missing && !verdict->first_good);
+    require(flow->first == before->first && flow->expected_psn == before->expected_psn);
+    require(flow->acked_psn == before->acked_psn && flow->has_acks == before->has_acks);
+    require(flow->mtu == before->mtu && flow->packet_count == before->packet_count);
     require(flow->highest == before->highest || verdict->psn == before->highest + 1);
 }
 
@@ -131,16 +132,16 @@ static void
 check_answer(model_t *model, uint8_t from, const smcr_sent_t *packet)
 {
     smcr_traffic_answer_t answer =
-        smcr_traffic_answer(&model->traffic[!from], &model->slab, packet);
+        smcr_traffic_read_response(&model->traffic[!from], &model->slab, packet);
 
-    check_spoken_of(model, from, packet->psn, answer.acks.frame);
-    check_spoken_of(model, from, packet->psn, answer.refuses.frame);
-    require(!answer.acks.frame || !answer.refuses.frame);
+    check_spoken_of(model, from, packet->psn, answer.acked_request.frame);
+    check_spoken_of(model, from, packet->psn, answer.refused_request.frame);
+    require(!answer.acked_request.frame || !answer.refused_request.frame);
     for (const smcr_completion_t *message = answer.completes; message;
          message = smcr_completion_next(message)) {
         uint32_t frame = message->frame;
         require(frame && frame < model->count && model->sent[frame].flow != from);
-        bool fetch = smcr_ib_is_fetch(model->sent[frame].opcode);
+        bool fetch = smcr_ib_fetches_data(model->sent[frame].opcode);
         require(fetch || smcr_ib_begins_message(model->sent[frame].opcode));
         require(!fetch || packet->opcode != SMCR_RC_ACK);
         require(!model->sent[frame].complete);
@@ -154,8 +155,8 @@ judge(model_t *model, uint8_t from, bool known, const smcr_sent_t *packet)
     smcr_traffic_t *traffic = &model->traffic[from], *reverse = &model->traffic[!from];
     const smcr_flow_t *flow = &traffic->flow;
     smcr_flow_t before = *flow, reverse_before = reverse->flow;
-    smcr_flow_verdict_t verdict = smcr_traffic_take(traffic, known ? reverse : NULL, model->scope,
-                                                    packet);
+    smcr_flow_verdict_t verdict = smcr_traffic_judge(traffic, known ? reverse : NULL, model->scope,
+                                                     packet);
 
     check_before(model, from, packet->psn, &verdict);
     check_said(&verdict);
@@ -166,9 +167,10 @@ judge(model_t *model, uint8_t from, bool known, const smcr_sent_t *packet)
     if (is_request(packet->opcode)) {
         bool told = !packet->corrupt || before.first;
         require(told ? (verdict.psn & SMCR_PSN_MASK) == packet->psn : verdict.psn == 0);
-        require(flow->first <= flow->highest + 1 && flow->in_order <= flow->highest + 1);
+        require(flow->first <= flow->highest + 1 && flow->expected_psn <= flow->highest + 1);
         check_gaps(&flow->gaps);
-        require(verdict.fate != SMCR_FLOW_FATE_TAKE || flow->in_order == verdict.psn + 1);
+        require(verdict.receiver_action != SMCR_FLOW_RECEIVER_TAKES ||
+                flow->expected_psn == verdict.psn + 1);
     }
 }
 
@@ -188,7 +190,7 @@ step(model_t *model, input_t *input)
         .syndrome = input_byte(input),
         .has_aeth = opcode == SMCR_RC_ACK,
         .psn = pick_psn(input, is_request(opcode) ? flow : reverse),
-        .payload_length = smcr_ib_is_full(opcode) ? 256U << input_pick(input, 5) : 0,
+        .payload_length = smcr_ib_is_first_or_middle(opcode) ? 256U << input_pick(input, 5) : 0,
         .dma_length = opcode == SMCR_RC_READ_REQUEST ? input_byte(input) * 64U : 0,
         .ip_id = (int32_t)frame,
         .corrupt = how >= 0xe0,
@@ -223,7 +225,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     model.scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
     model.slab = (smcr_slab_t){.scope = model.scope};
     if (input_pick(&input, 2))
-        smcr_flow_start(&model.traffic[0].flow, input_number(&input, 3));
+        smcr_flow_announce(&model.traffic[0].flow, input_number(&input, 3));
     while (input.left > 0 && model.count < STEPS_MAX)
         step(&model, &input);
     wmem_destroy_allocator(model.scope);

@@ -117,7 +117,7 @@ check(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, unsigned base
       const uint8_t *bytes, unsigned captured)
 {
     static uint8_t kept[ROWS_MAX * KEEP_SLOT], expected[sizeof kept];
-    bool little = walk->order == ENC_LITTLE_ENDIAN;
+    bool little = walk->peer_order == ENC_LITTLE_ENDIAN;
     volatile bool whole = false, threw = false;
 
     memset(kept, GUARD, sizeof kept);
@@ -172,8 +172,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .pinfo = pinfo,
         .tvb = tvb,
         .tree = how & 4 ? NULL : proto_item_add_subtree(top, ett_smcr),
-        .order = how & 8 ? ENC_LITTLE_ENDIAN : ENC_BIG_ENDIAN,
-        .flawed = how & 16 ? &flawed : NULL,
+        .peer_order = how & 8 ? ENC_LITTLE_ENDIAN : ENC_BIG_ENDIAN,
+        .violation = how & 16 ? &flawed : NULL,
     };
 
     check(&layout, &walk, base, bytes, captured);

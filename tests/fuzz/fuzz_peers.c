@@ -51,7 +51,7 @@ gid_of(unsigned host)
 static void
 check_source(const smcr_rdma_flow_t *flow)
 {
-    require(!flow->mixed || flow->ground != SMCR_GROUND_DETH);
+    require(!flow->several_sources || flow->ground != SMCR_GROUND_DETH);
     require(!flow->peer || flow->ground != SMCR_GROUND_NONE);
     switch (flow->ground) {
     case SMCR_GROUND_NONE:
@@ -83,9 +83,9 @@ check_peer(const smcr_rdma_flow_t *flow)
 static void
 check_flow(model_t *model, const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce)
 {
-    require(flow == smcr_rdma_find(model->rdma, roce->source, &roce->target));
+    require(flow == smcr_rdma_find(model->rdma, roce->source, &roce->destination));
     require(memcmp(flow->key.source, roce->source, SMCR_GID_LENGTH) == 0);
-    require(memcmp(&flow->key.target, &roce->target, sizeof roce->target) == 0);
+    require(memcmp(&flow->key.target, &roce->destination, sizeof roce->destination) == 0);
     require(flow->index < STEPS_MAX);
     require(!model->flows[flow->index] || model->flows[flow->index] == flow);
     model->flows[flow->index] = flow;
@@ -113,7 +113,7 @@ check_complete(model_t *model, const smcr_rdma_flow_t *flow, uint8_t answer, uin
     uint8_t opcode = model->sent[frame].opcode;
 
     require(frame && frame < model->count && model->sent[frame].flow == flow->peer);
-    bool fetch = smcr_ib_is_fetch(opcode);
+    bool fetch = smcr_ib_fetches_data(opcode);
     require(fetch ? answer != SMCR_RC_ACK : smcr_ib_begins_message(opcode));
     require(fetch || !model->sent[frame].complete);
     model->sent[frame].complete = true;
@@ -123,7 +123,8 @@ check_complete(model_t *model, const smcr_rdma_flow_t *flow, uint8_t answer, uin
 static void
 check_answer(model_t *model, const smcr_rdma_flow_t *flow, const smcr_traffic_answer_t *answer)
 {
-    uint32_t frame = answer->acks.frame ? answer->acks.frame : answer->refuses.frame;
+    uint32_t frame =
+        answer->acked_request.frame ? answer->acked_request.frame : answer->refused_request.frame;
 
     require(!frame || model->sent[frame].flow == flow->peer);
     for (const smcr_completion_t *message = answer->completes; message;
@@ -141,10 +142,10 @@ judge(model_t *model, smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
     if (!flow->traffic || packet->opcode >= SMCR_RD)
         return;
     if (smcr_ib_is_response(packet->opcode) && reverse) {
-        smcr_traffic_answer_t answer = smcr_traffic_answer(reverse, &model->slab, packet);
+        smcr_traffic_answer_t answer = smcr_traffic_read_response(reverse, &model->slab, packet);
         check_answer(model, flow, &answer);
     }
-    smcr_flow_verdict_t verdict = smcr_traffic_take(flow->traffic, reverse, model->scope, packet);
+    smcr_flow_verdict_t verdict = smcr_traffic_judge(flow->traffic, reverse, model->scope, packet);
     check_verdict(model, flow, &verdict);
 }
 
@@ -164,17 +165,17 @@ send_packet(model_t *model, unsigned from, unsigned to, uint32_t qpn, input_t *i
         .ip_id = how & 0x20 ? (int32_t)frame : 1,
     };
     smcr_ib_headers_t roce = {
-        .target.qpn = qpn,
+        .destination.qpn = qpn,
         .opcode = packet.opcode,
         .src_qpn = qpns[how >> 3 & 3],
         .has_src_qpn = packet.opcode == SMCR_UD_SEND_ONLY,
-        .port = ports[how & 7],
+        .udp_port = ports[how & 7],
     };
 
     packet.psn &= SMCR_PSN_MASK;
     memcpy(roce.source, gid_of(from), SMCR_GID_LENGTH);
-    memcpy(roce.target.gid, gid_of(to), SMCR_GID_LENGTH);
-    smcr_rdma_flow_t *flow = smcr_rdma_take(model->rdma, &roce, &packet);
+    memcpy(roce.destination.gid, gid_of(to), SMCR_GID_LENGTH);
+    smcr_rdma_flow_t *flow = smcr_rdma_take_packet(model->rdma, &roce, &packet);
     model->sent[frame].flow = flow;
     model->sent[frame].psn = packet.psn;
     model->sent[frame].opcode = packet.opcode;
@@ -208,7 +209,7 @@ send_message(model_t *model, unsigned from, unsigned to, uint32_t qpn, input_t *
     message.has_qpn = message.has_psn || message.attribute == SMCR_IB_CM_SIDR_REP;
     message.has_remote_qpn = message.attribute == SMCR_IB_CM_DREQ;
     model->sent[frame].flow = NULL;
-    smcr_rdma_manage(model->rdma, &packet);
+    smcr_rdma_take_cm(model->rdma, &packet);
 }
 
 int

@@ -97,7 +97,7 @@ pick_roce(input_t *input, uint8_t opcode)
     unsigned from = (how >> 2) % HOSTS, to = (from + 1 + (how >> 4 & 1)) % HOSTS;
     unsigned number = how % QPNS;
     uint32_t *psn = &next_psn[to][number];
-    smcr_ib_headers_t roce = {.target = qp_of(to, number), .opcode = opcode};
+    smcr_ib_headers_t roce = {.destination = qp_of(to, number), .opcode = opcode};
 
     if (how & 0x80)
         *psn = how & 0x40 ? input_extreme(input) & SMCR_PSN_MASK
@@ -121,7 +121,7 @@ play_packet(capture_t *capture, input_t *input)
     roce.has_reth = opcode == 6 || opcode == 10 || opcode == 11;
     roce.has_aeth = opcode == 17;
     if (roce.has_reth) {
-        roce.va = pick_va(input);
+        roce.virtual_address = pick_va(input);
         roce.rkey = pick_key(input);
         roce.dma_length = input_extreme(input);
     }
@@ -143,7 +143,7 @@ play_send(capture_t *capture, const smcr_ib_headers_t *roce, uint8_t how)
     capture->known = smcr_state_packet(&capture->arrival);
     if (capture->known || (how & 0x40))
         return capture->known;
-    smcr_state_prove(&capture->arrival, how & 0x20 ? qp_of(0, how % QPNS).qpn : 0);
+    smcr_state_prove_qp(&capture->arrival, how & 0x20 ? qp_of(0, how % QPNS).qpn : 0);
     capture->known = smcr_state_packet(&capture->arrival);
     return capture->known;
 }
@@ -198,7 +198,7 @@ play_llc(capture_t *capture, input_t *input)
         .flags = input_byte(input),
         .length = 44,
         .complete = how != 0xff,
-        .rtokens = rtokens,
+        .rtokens_in_message = rtokens,
     };
 
     pick_body(input, &llc);
@@ -231,7 +231,7 @@ play_cdc(capture_t *capture, input_t *input)
         return;
     smcr_state_cdc(&capture->arrival, &cdc);
     if ((cdc.state & 7) == 7 && capture->arrival.record->conn)
-        smcr_state_tcp_ended(&capture->arrival, &cdc, cdc.seq & 1, cdc.seq & 2, cdc.seq & 4);
+        smcr_state_check_tcp_end(&capture->arrival, &cdc, cdc.seq & 1, cdc.seq & 2, cdc.seq & 4);
 }
 
 int

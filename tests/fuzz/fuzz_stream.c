@@ -15,7 +15,7 @@ static void
 check_ring(const smcr_ring_t *ring, uint64_t position, uint32_t offset)
 {
     uint32_t room = smcr_ring_room(ring);
-    uint64_t next = smcr_ring_next(ring, position, offset);
+    uint64_t next = smcr_ring_next_position(ring, position, offset);
 
     require(room <= ring->size);
     require(next >= position);
@@ -45,9 +45,9 @@ check_old(const smcr_stream_t *stream, input_t *input)
     uint32_t room = smcr_ring_room(&stream->ring);
     uint64_t position;
 
-    if (!smcr_stream_locate_old(stream, extent, input_extreme(input), &position))
+    if (!smcr_stream_locate_earlier(stream, extent, input_extreme(input), &position))
         return;
-    require(position + extent.length <= stream->begun);
+    require(position + extent.length <= stream->last_write_start);
     require(position % room == (extent.offset - stream->ring.base) % room);
 }
 
@@ -64,9 +64,9 @@ write_piece(smcr_stream_t *stream, input_t *input)
     smcr_stream_unseen_t lacks = {unseen, input_pick(input, 2) == 0, input_pick(input, 2) == 0};
     if (!smcr_stream_locate(stream, (smcr_stream_extent_t){offset, length}, lacks, &position))
         return;
-    require(position + (stream->moved ? room : 0U) >= written);
+    require(position + (stream->may_rewrite ? room : 0U) >= written);
     check_old(stream, input);
-    smcr_stream_piece_t piece = smcr_stream_write(stream, position, length);
+    smcr_stream_range_t piece = smcr_stream_write(stream, position, length);
     require(piece.known && piece.position == position);
     require(piece.rewritten <= length);
     require(piece.gap == 0 || piece.rewritten == 0);
@@ -113,11 +113,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t base = input_pick(&input, 4) == 0 ? input_extreme(&input) : 4 * (element & 1);
 
     smcr_stream_start(&stream, element, base);
-    require(stream.known == (element > base));
+    require(stream.positions_known == (element > base));
     for (unsigned i = 0; i < STEPS_MAX && input.left > 0; i++) {
         uint8_t what = input_byte(&input);
         if (what & 0x10)
-            stream.moved = true;
+            stream.may_rewrite = true;
         if (what % 4 < 2)
             write_piece(&stream, &input);
         else

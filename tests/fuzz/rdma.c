@@ -81,7 +81,7 @@ payload_length(uint8_t opcode, input_t *input)
 {
     uint8_t operation = opcode & (uint8_t)~SMCR_MASK_SERVICE;
 
-    return smcr_ib_is_full(operation) ? 256U << (input_byte(input) & 3) % 3
+    return smcr_ib_is_first_or_middle(operation) ? 256U << (input_byte(input) & 3) % 3
                                       : input_byte(input) & 0x3f;
 }
 

@@ -139,5 +139,5 @@ take(smcr_cm_t *cm, uint32_t frame, const char *route, const mad_fields_t *field
 
     put_mad(mad, fields);
     g_assert_true(smcr_cm_message_parse(&message, mad, sizeof mad));
-    return smcr_cm_take(cm, &packet);
+    return smcr_cm_judge(cm, &packet);
 }

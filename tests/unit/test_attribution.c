@@ -94,7 +94,7 @@ play_llc_of(capture_t *capture, int side, uint8_t type, uint8_t flags)
         llc.u.confirm_rkey.va = SERVER_VA;
     } else {
         llc.u.delete_rkey.count = 1;
-        llc.rtokens = &rkey;
+        llc.rtokens_in_message = &rkey;
         llc.rtoken_count = 1;
     }
     play_llc(capture, side, llc);
@@ -107,7 +107,7 @@ lose(capture_t *capture, int side, uint32_t packets)
     smcr_ib_qp_key_t target = qp_of_side(!side);
     smcr_flow_t *flow = &smcr_qp_find(capture->state, &target)->traffic.flow;
 
-    flow->in_order += packets; /* from which play() takes the next PSN */
+    flow->expected_psn += packets; /* from which play() takes the next PSN */
 }
 
 static void
@@ -165,7 +165,7 @@ check(const step_t *step, const smcr_record_t *record, smcr_conn_t *const conns[
     g_assert_true(record->conn == conns[step->conn]);
     if (step->what != WRITE)
         return;
-    smcr_stream_piece_t piece = smcr_place_piece(record->place);
+    smcr_stream_range_t piece = smcr_place_range(record->write_location);
     g_assert_cmpint(piece.known, ==, step->position != NO_PLACE);
     if (piece.known)
         g_assert_cmpuint(piece.position, ==, (uint64_t)step->position);

@@ -155,7 +155,7 @@ play_step(capture_t *capture, const smcr_conn_t *conn, const step_t *step)
         play_cdc_on(capture, step->side == CLIENT ? 0x11 : 0x12,
                     step->side == CLIENT ? SERVER_2 : CLIENT_2, AUTO_PSN, cdc);
     } else if (step->behind_gap) {
-        uint32_t next = target->traffic.flow.in_order & SMCR_PSN_MASK;
+        uint32_t next = target->traffic.flow.expected_psn & SMCR_PSN_MASK;
         play_ack(capture, !step->side, next - 1);
         play_cdc_on(capture, HOST(step->side), qp_of_side(!step->side), next + 1, cdc);
     } else {
@@ -183,7 +183,7 @@ test_case(gconstpointer data)
             continue;
         g_assert_true(conn->side[step->side].link == capture.record.link);
         if (!(step->flags & F))
-            g_assert_cmpuint(conn->side[step->side].cdc_said, ==, step->seq);
+            g_assert_cmpuint(conn->side[step->side].cdc_seq_actual, ==, step->seq);
     }
     capture_close(&capture);
 }
@@ -235,10 +235,10 @@ play_next_cdc(capture_t *capture, const smcr_conn_t *conn, int side, unsigned ab
               smcr_cdc_t message)
 {
     const smcr_flow_t *flow = &conn->side[0].link->qp[!side].traffic.flow;
-    uint32_t next = (uint32_t)(flow->in_order & SMCR_PSN_MASK);
+    uint32_t next = (uint32_t)(flow->expected_psn & SMCR_PSN_MASK);
 
     play_cdc_on(capture, HOST(side), qp_of_side(!side), next + absent, message);
-    g_assert_nonnull(capture->record.view);
+    g_assert_nonnull(capture->record.cdc_analysis);
 }
 
 static void
@@ -256,7 +256,7 @@ test_wait(gconstpointer data)
     play_write(&capture, CLIENT, SERVER_RKEY, SERVER_VA + 1000, size - 1000);
     play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 1, .token = SERVER_TOKEN, .prod = {1, 0},
                                             .flags = SMCR_CDC_FLAG_BLOCKED});
-    const smcr_record_cdc_t *view = capture.record.view;
+    const smcr_record_cdc_t *view = capture.record.cdc_analysis;
     uint64_t from = capture.time;
     if (waits[i].is_freed)
         play_next_cdc(&capture, conn, SERVER, waits[i].absent[SERVER],
@@ -386,7 +386,7 @@ test_many_halves(void)
     begin_late(&capture);
     for (uint32_t token = 1; token <= 1000; token++)
         play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 1, .token = token});
-    g_assert_cmpuint(wmem_list_count(capture.record.link->lgr->halves), <=, 256);
+    g_assert_cmpuint(wmem_list_count(capture.record.link->lgr->one_direction_conns), <=, 256);
     capture_close(&capture);
 }
 
@@ -421,7 +421,7 @@ test_rmb(gconstpointer data)
         play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 6, .token = 5,
                                                 .prod = {0, rmbs[i].before}});
     play_write(&capture, CLIENT, 0x77, rmbs[i].va, 100);
-    smcr_place_t *place = capture.record.place;
+    smcr_place_t *place = capture.record.write_location;
     g_assert_nonnull(smcr_place_late(place));
     if (rmbs[i].other_between)
         play_cdc(&capture, CLIENT, (smcr_cdc_t){.seq = 6, .token = 99});
@@ -431,7 +431,7 @@ test_rmb(gconstpointer data)
     play_write(&capture, CLIENT, 0x77, rmbs[i].va + 100, 10);
     g_assert_true(capture.record.conn == (rmbs[i].learned ? conn : NULL));
     if (rmbs[i].learned)
-        g_assert_cmpuint(capture.record.place->offset, ==, rmbs[i].prod);
+        g_assert_cmpuint(capture.record.write_location->offset, ==, rmbs[i].prod);
     capture_close(&capture);
 }
 

@@ -246,7 +246,7 @@ test_values(void)
     const smcr_lgr_t *lgr = conn->lgr;
 
     g_assert_true(conn->side[CLIENT].link == link);
-    g_assert_true(conn->first_contact && lgr->from_start);
+    g_assert_true(conn->first_contact && lgr->first_contact_captured);
     g_assert_cmpint(lgr->server, ==, SERVER);
     g_assert_cmpuint(conn->accept_frame, ==, 1);
     g_assert_cmpuint(conn->confirm_frame, ==, 2);
@@ -367,12 +367,12 @@ test_exchanges(void)
             uint8_t type = orders[order].types[i];
             smcr_clc_accept_t message = announcement(type == 2);
             play_clc(&capture, conn, type, type == 2, &message);
-            const smcr_exchange_t *answered = capture.record.answers;
+            const smcr_exchange_t *answered = capture.record.ends_exchange;
             g_assert_cmpuint(answered ? answered->request_frame : 0, ==,
                              orders[order].requests[i]);
             if (answered)
                 g_assert_cmpuint(answered->response_frame, ==, i + 1);
-            g_assert_cmpint(capture.record.asks != NULL, ==, orders[order].asks[i]);
+            g_assert_cmpint(capture.record.begins_exchange != NULL, ==, orders[order].asks[i]);
         }
         capture_close(&capture);
     }

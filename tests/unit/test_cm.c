@@ -392,7 +392,7 @@ check(const step_t *step, const smcr_cm_verdict_t *verdict)
 {
     g_assert_nonnull(verdict->conn);
     g_assert_cmpint((int)verdict->conn->index, ==, step->conn ? step->conn - 1 : 0);
-    g_assert_cmpint(verdict->repeat_of, ==, step->repeat_of);
+    g_assert_cmpint(verdict->retransmission_of, ==, step->repeat_of);
     g_assert_cmpint(verdict->unexpected_sent, ==, (step->flags & SENT) != 0);
     g_assert_cmpint(verdict->unexpected_received, ==, (step->flags & RECEIVED) != 0);
     bool swapped = !verdict->conn->roles_known &&

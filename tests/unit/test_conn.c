@@ -131,9 +131,10 @@ test_sockets(void)
                   after);
     g_assert_null(smcr_socket_of(capture.state, &told));
     g_assert_null(smcr_socket_of_token(capture.state, told.gid[SMCR_TOLD_PEER], CLIENT_TOKEN));
-    g_assert_null(smcr_socket_at(capture.state, told.gid[SMCR_TOLD_OWN], other.tx_prod));
-    after->whole_frame = 4;
-    g_assert_true(smcr_socket_at(capture.state, told.gid[SMCR_TOLD_OWN], other.tx_prod) == after);
+    g_assert_null(smcr_socket_of_cursor(capture.state, told.gid[SMCR_TOLD_OWN], other.tx_prod));
+    after->dump_end_frame = 4;
+    g_assert_true(smcr_socket_of_cursor(capture.state, told.gid[SMCR_TOLD_OWN], other.tx_prod) ==
+                  after);
     capture_close(&capture);
 }
 
@@ -208,7 +209,7 @@ tell(capture_t *capture, const smcr_told_socket_t *socket, smcr_told_kind_t kind
     if (socket)
         told.u.socket = *socket;
     next_frame(capture, NULL);
-    smcr_state_told(&capture->arrival, &told);
+    smcr_state_report(&capture->arrival, &told);
 }
 
 /* What the host tells of its end after these messages. */
@@ -262,7 +263,7 @@ test_directions(void)
         tell(&capture, &told, SMCR_TOLD_SOCKET);
         tell(&capture, NULL, SMCR_TOLD_DONE);
         g_assert_cmpuint(one->port[1], ==, 80);
-        g_assert_cmpint(smcr_conn_now(other) == smcr_conn_now(one), ==, cases[i].is_one);
+        g_assert_cmpint(smcr_conn_merged(other) == smcr_conn_merged(one), ==, cases[i].is_one);
         capture_close(&capture);
     }
 }

@@ -63,7 +63,7 @@ begin(capture_t *capture, unsigned i)
                                            .cons = {0, cases[i].read}});
     if (cases[i].lossy) {
         smcr_ib_qp_key_t target = qp_of_side(CLIENT);
-        smcr_qp_find(capture->state, &target)->traffic.flow.in_order++;
+        smcr_qp_find(capture->state, &target)->traffic.flow.expected_psn++;
         play_llc(capture, SERVER, (smcr_llc_t){.type = SMCR_LLC_TEST_LINK});
     }
     return seq;

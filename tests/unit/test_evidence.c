@@ -104,17 +104,17 @@ test_other_doubts(void)
     begin(&scene);
     smcr_lgr_t *lgr = scene.conn->lgr;
     const smcr_arrival_t *arrival = &scene.capture.arrival;
-    g_assert_cmpuint(lgr->lacking_clc, ==, 0);
+    g_assert_cmpuint(lgr->unfinished_clc_conns, ==, 0);
     smcr_link_t *second = smcr_link_new(scene.capture.state, lgr);
     g_assert_cmpint(smcr_doubt_group(arrival, lgr).kind, ==, SMCR_DOUBT_ABSENT);
     second->state = SMCR_LINK_REJECTED;
     g_assert_cmpint(smcr_doubt_group(arrival, lgr).kind, ==, SMCR_DOUBT_NONE);
-    lgr->from_start = false;
+    lgr->first_contact_captured = false;
     g_assert_cmpint(smcr_doubt_group(arrival, lgr).kind, ==, SMCR_DOUBT_START);
     smcr_conn_join(smcr_conn_new(scene.capture.state), lgr);
-    g_assert_cmpuint(lgr->lacking_clc, !=, 0);
+    g_assert_cmpuint(lgr->unfinished_clc_conns, !=, 0);
     g_assert_cmpint(smcr_doubt_message(arrival).kind, ==, SMCR_DOUBT_NONE);
-    scene.capture.record.fate = SMCR_FLOW_FATE_WAIT;
+    scene.capture.record.receiver_action = SMCR_FLOW_RECEIVER_WAITS;
     g_assert_cmpint(smcr_doubt_message(arrival).kind, ==, SMCR_DOUBT_FATE);
     capture_close(&scene.capture);
 }
@@ -129,17 +129,17 @@ test_breach(void)
     begin(&scene);
     next_frame(&scene.capture, NULL);
     const smcr_arrival_t *arrival = &scene.capture.arrival;
-    smcr_breach(arrival, SMCR_EVENT_write_unknown_rkey,
-                (smcr_doubt_t){SMCR_DOUBT_START, NULL}, "a");
+    smcr_breach_report(arrival, SMCR_EVENT_write_unknown_rkey,
+                       (smcr_doubt_t){SMCR_DOUBT_START, NULL}, "a");
     g_assert_cmpstr(events(&scene.capture), ==, "");
-    smcr_breach(arrival, SMCR_EVENT_write_unknown_rkey,
-                (smcr_doubt_t){SMCR_DOUBT_ABSENT, NULL}, "b");
+    smcr_breach_report(arrival, SMCR_EVENT_write_unknown_rkey,
+                       (smcr_doubt_t){SMCR_DOUBT_ABSENT, NULL}, "b");
     g_assert_cmpstr(events(&scene.capture), ==, "breach_doubtful");
     next_frame(&scene.capture, NULL);
-    smcr_breach(arrival, SMCR_EVENT_write_unknown_rkey,
-                (smcr_doubt_t){SMCR_DOUBT_NONE, &claim}, "c");
+    smcr_breach_report(arrival, SMCR_EVENT_write_unknown_rkey,
+                       (smcr_doubt_t){SMCR_DOUBT_NONE, &claim}, "c");
     g_assert_cmpstr(events(&scene.capture), ==, "write_unknown_rkey");
-    g_assert_true(scene.capture.record.events->claim == &claim);
+    g_assert_true(scene.capture.record.events->deferred_check == &claim);
     capture_close(&scene.capture);
 }
 
@@ -165,7 +165,7 @@ test_many_links(void)
     link->has_number = true;
     link->number = 7;
     g_assert_true(smcr_lgr_link(lgr, 7) == link);
-    g_assert_true(lgr->all_links == link);
+    g_assert_true(lgr->newest_link == link);
     for (; link; link = smcr_link_older(link))
         count++;
     g_assert_cmpuint(count, <, KEPT);
@@ -186,14 +186,14 @@ test_many_connections(void)
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         smcr_conn_t *conn = smcr_conn_new(scene.capture.state);
         smcr_conn_join(conn, lgr);
-        g_assert_cmpuint(lgr->lacking_clc, !=, 0);
+        g_assert_cmpuint(lgr->unfinished_clc_conns, !=, 0);
         conn->decline_frame = conn->side[i % 2].closed_frame = 1;
-        smcr_conn_take_clc(conn);
-        smcr_conn_take_clc(conn);
-        g_assert_cmpuint(lgr->lacking_clc, ==, 0);
+        smcr_conn_note_clc(conn);
+        smcr_conn_note_clc(conn);
+        g_assert_cmpuint(lgr->unfinished_clc_conns, ==, 0);
     }
-    g_assert_true(smcr_conn_open(&lgr->open) == scene.conn);
-    for (const smcr_conn_t *conn = lgr->open; conn; conn = conn->next_open)
+    g_assert_true(smcr_conn_first_open(&lgr->newest_open_conn) == scene.conn);
+    for (const smcr_conn_t *conn = lgr->newest_open_conn; conn; conn = conn->older_open)
         count++;
     g_assert_cmpuint(count, ==, 1);
     capture_close(&scene.capture);

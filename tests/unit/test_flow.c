@@ -19,7 +19,7 @@
 /* One packet; they are numbered from 1. Those from A are requests, those from B answer them. */
 typedef enum { END, SEND, READ, ACK, NAK, RNR, OTHER_NAK, OTHER, UC_WRITE, MTU, START } what_t;
 enum { NEXT, REPEAT, LATE, BEHIND, COPY }; /* as smcr_flow_order_t */
-enum { TAKE = 1, WAIT, DROP, TOO_LATE }; /* one more than smcr_flow_fate_t */
+enum { TAKE = 1, WAIT, DROP, TOO_LATE }; /* one more than smcr_flow_receiver_action_t */
 enum { NONE, UNKNOWN, BY_RNR, BY_NAK, BY_READ, TIMEOUT }; /* as smcr_step_cause_t */
 
 typedef struct {
@@ -32,7 +32,7 @@ typedef struct {
     uint32_t proof;   /* likewise: packet that proves it discarded */
     bool taken, silent;
     bool corrupt;     /* its ICRC is wrong */
-    int fate;         /* as smcr_flow_fate_t, 0: not looked at */
+    int fate;         /* as smcr_flow_receiver_action_t, 0: not looked at */
     uint32_t id;      /* 0: the next one; SAME_ID + n: that of packet n */
     uint32_t length;  /* READ: of what is read; MTU: the MTU */
     bool pause;       /* it comes later than a NAK may be the cause */
@@ -467,9 +467,9 @@ play(run_t *run, unsigned case_number, unsigned i, wmem_allocator_t *scope)
                                               : (int32_t)id,
     };
     if (step->what == START)
-        smcr_flow_start(&run->flow[0], step->psn);
+        smcr_flow_announce(&run->flow[0], step->psn);
     else
-        run->verdicts[i] = smcr_flow_take(&run->flow[from_b], reverse, scope, &packet);
+        run->verdicts[i] = smcr_flow_judge(&run->flow[from_b], reverse, scope, &packet);
 }
 
 static void
@@ -492,14 +492,14 @@ check(const step_t *step, const smcr_flow_verdict_t *verdict, const uint64_t *ti
     g_assert_cmpint((int)verdict->order, ==, step->order);
     if (known)
         g_assert_cmpuint(verdict->first.frame, ==, step->before);
-    g_assert_cmpuint(verdict->absent, ==, step->absent);
+    g_assert_cmpuint(verdict->missing, ==, step->absent);
     g_assert_cmpint(verdict->step ? verdict->step->cause : NONE, ==, step->cause);
-    g_assert_cmpuint(verdict->discarded ? *verdict->discarded : 0, ==, step->proof);
-    g_assert_cmpint(verdict->taken, ==, step->taken);
-    g_assert_cmpint(verdict->silent, ==, step->silent);
+    g_assert_cmpuint(verdict->discard_proof ? *verdict->discard_proof : 0, ==, step->proof);
+    g_assert_cmpint(verdict->acked_before, ==, step->taken);
+    g_assert_cmpint(verdict->peer_silent, ==, step->silent);
     check_nak(step, verdict, times);
     if (step->fate)
-        g_assert_cmpint((int)verdict->fate, ==, step->fate - TAKE);
+        g_assert_cmpint((int)verdict->receiver_action, ==, step->fate - TAKE);
 }
 
 static void
@@ -545,7 +545,7 @@ send(smcr_flow_t *flow, wmem_allocator_t *scope, uint32_t psn, uint32_t frame)
         .opcode = SMCR_RC_SEND_ONLY, .psn = psn & SMCR_PSN_MASK,
                           .ip_id = SMCR_SENT_NO_IP_ID};
 
-    return smcr_flow_take(flow, NULL, scope, &packet);
+    return smcr_flow_judge(flow, NULL, scope, &packet);
 }
 
 /* Many packets under way: each is still known when the whole window is retransmitted. */
@@ -589,7 +589,7 @@ test_scattered(void)
 
     for (uint32_t i = 0; i < 4; i++)
         send(&flow, scope, i * 8192, i + 1);
-    g_assert_cmpuint(flow.seen.size, <=, 128);
+    g_assert_cmpuint(flow.psn_history.size, <=, 128);
     wmem_destroy_allocator(scope);
 }
 

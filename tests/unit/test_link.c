@@ -71,7 +71,7 @@ test_loopback_same(void)
     capture_open(&capture);
     smcr_link_t *link = new_link(&capture, smcr_lgr_new(capture.state), key_of(A, 1), key_of(A, 1));
     g_assert_true(find(&capture, key_of(A, 1)) == &link->qp[CLIENT]);
-    g_assert_false(link->qp[SERVER].known);
+    g_assert_false(link->qp[SERVER].number_known);
     capture_close(&capture);
 }
 
@@ -273,8 +273,8 @@ test_many_groups(void)
     for (uint32_t i = 0; i < 1000; i++) {
         smcr_lgr_t *lgr = smcr_lgr_new(capture.state);
         g_assert_cmpuint(lgr->index, ==, SMCR_LGR_NO_INDEX);
-        smcr_lgr_prove(capture.state, lgr);
-        smcr_lgr_prove(capture.state, lgr);
+        smcr_lgr_give_index(capture.state, lgr);
+        smcr_lgr_give_index(capture.state, lgr);
         g_assert_cmpuint(lgr->index, ==, i);
     }
     g_assert_cmpuint(wmem_list_count(capture.state->lgrs), <=, 256);
@@ -342,16 +342,16 @@ test_join(void)
         smcr_qp_t *qp = find(&capture, key_of(B, 9));
         g_assert_true((one->lgr == lgr) == cases[i].joined);
         g_assert_true((qp->link == find(&capture, key_of(A, 7))->link) == cases[i].joined);
-        g_assert_true(one->flips == cases[i].joined && !other->flips);
-        g_assert_true((before->joined == qp->link) == cases[i].joined);
+        g_assert_true(one->sides_swapped == cases[i].joined && !other->sides_swapped);
+        g_assert_true((before->merged_into == qp->link) == cases[i].joined);
         const int side = cases[i].joined ? 0 : 1; /* of host B */
         g_assert_true(qp->side == side && smcr_qp_peer(qp)->gid_known);
         g_assert_true(smcr_conn_find(capture.state, one->lgr, side, 5) == one);
         g_assert_true(smcr_conn_find(capture.state, lgr, 1, 6) == other);
         g_assert_false(one->side[!side].has_token);
-        g_assert_true(one->side[side].sure.qp == qp);
+        g_assert_true(one->side[side].last_confirmed_use.qp == qp);
         g_assert_cmpuint(one->side[side].in.announced, ==, 300);
-        g_assert_false(one->side[!side].in.known);
+        g_assert_false(one->side[!side].in.positions_known);
         g_assert_true(rmb->lgr == one->lgr && rmb->side == side);
         g_assert_true(smcr_rmb_same(capture.state, qp, 0x77, 0x70000000) == rmb);
         g_assert_true(smcr_rmb_conn(rmb, 1) == one);

@@ -30,7 +30,7 @@ typedef struct {
 #define STOP {.side = END}
 #define TO_COME "link_not_confirmed" /* unless it comes */
 #define TOKENS(...) \
-    .rtokens = (smcr_rtoken_t[]){__VA_ARGS__}, \
+    .rtokens_in_message = (smcr_rtoken_t[]){__VA_ARGS__}, \
     .rtoken_count = sizeof((smcr_rtoken_t[]){__VA_ARGS__}) / sizeof(smcr_rtoken_t)
 #define ADD(flags_, device_, qpn_, ...) \
     .llc = {.type = SMCR_LLC_ADD_LINK, .flags = flags_, \
@@ -354,12 +354,12 @@ check_steps(capture_t *capture, const step_t *steps)
         g_assert_cmpint(capture->record.sender, ==, steps[i].side);
         g_assert_cmpuint(capture->record.link->index, ==, steps[i].on_second);
         g_assert_null(capture->record.conn);
-        const smcr_exchange_t *answered = capture->record.answers;
+        const smcr_exchange_t *answered = capture->record.ends_exchange;
         uint32_t request = answered ? answered->request_frame - before : 0;
         g_assert_cmpint((int)request, ==, steps[i].answers);
         if (answered)
             g_assert_cmpuint(answered->response_frame, ==, capture->frame);
-        asked[i] = capture->record.asks;
+        asked[i] = capture->record.begins_exchange;
         bool known_type = (steps[i].llc.type & 0x8f) - 1U < 9;
         g_assert_cmpint(asked[i] != NULL, ==, known_type && !(steps[i].llc.flags & R));
     }
@@ -461,7 +461,7 @@ test_crossing(void)
                 event = event->next;
             g_assert_cmpint(event != NULL, ==, crosses);
             if (event && !crossings[row].acked) /* the acknowledgement may be absent */
-                g_assert_false(smcr_doubt_proof_holds(capture.state, event->claim));
+                g_assert_false(smcr_doubt_proof_holds(capture.state, event->deferred_check));
             capture_close(&capture);
         }
 }
@@ -485,10 +485,10 @@ test_end_of_group(void)
         play_ack(&capture, CLIENT, capture.roce.psn);
         pause(&capture, late ? 2000 : 500);
         play_step(&capture, &by_client);
-        const smcr_exchange_t *answered = capture.record.answers;
+        const smcr_exchange_t *answered = capture.record.ends_exchange;
         g_assert_cmpuint(answered ? answered->request_frame : 0, ==, late ? frame : 0);
         g_assert_cmpstr(events(&capture), ==, late ? "" : "llc_collision");
-        g_assert_null(capture.record.asks);
+        g_assert_null(capture.record.begins_exchange);
         capture_close(&capture);
     }
 }
@@ -566,22 +566,22 @@ test_deferred(void)
         uint32_t rkey;
         bool delete;
         smcr_flow_order_t order;
-    } sent[] = {{.psn = 2, .rkey = 0x300, .delete = true, .order = SMCR_FLOW_IS_BEHIND},
+    } sent[] = {{.psn = 2, .rkey = 0x300, .delete = true, .order = SMCR_FLOW_IS_AFTER_GAP},
                 {.psn = 1, .rkey = 0x300, .order = SMCR_FLOW_IS_LATE},
-                {.psn = 3, .rkey = 0x301, .order = SMCR_FLOW_IS_BEHIND},
-                {.psn = 1, .rkey = 0x300, .order = SMCR_FLOW_IS_REPEAT}};
+                {.psn = 3, .rkey = 0x301, .order = SMCR_FLOW_IS_AFTER_GAP},
+                {.psn = 1, .rkey = 0x300, .order = SMCR_FLOW_IS_RETRANSMISSION}};
 
     capture_open(&capture);
     const smcr_conn_t *conn = first_contact(&capture);
     confirm_first_link(&capture);
     const smcr_qp_t *owner = &conn->side[SERVER].link->qp[SERVER];
-    uint32_t next = conn->side[CLIENT].link->qp[CLIENT].traffic.flow.in_order & SMCR_PSN_MASK;
+    uint32_t next = conn->side[CLIENT].link->qp[CLIENT].traffic.flow.expected_psn & SMCR_PSN_MASK;
     play_ack(&capture, CLIENT, next - 1);
     for (unsigned i = 0; i < G_N_ELEMENTS(sent); i++) {
         smcr_rtoken_t rkey = {.rkey = sent[i].rkey};
         smcr_llc_t llc = {.type = sent[i].delete ? SMCR_LLC_DELETE_RKEY : SMCR_LLC_CONFIRM_RKEY};
         if (sent[i].delete) {
-            llc.rtokens = &rkey;
+            llc.rtokens_in_message = &rkey;
             llc.rtoken_count = 1;
         } else {
             llc.u.confirm_rkey.rkey = sent[i].rkey;

@@ -74,7 +74,7 @@ test_case(gconstpointer data)
 {
     const step_t *steps = cases[GPOINTER_TO_UINT(data)].steps;
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
-    smcr_ecn_marks_t received[2] = {{.open = NULL}}; /* by A, by B */
+    smcr_ecn_marks_t received[2] = {{.open_group = NULL}}; /* by A, by B */
     const smcr_ecn_ce_t *marks[MAX_STEPS] = {NULL};
 
     for (uint32_t i = 0; i < MAX_STEPS && steps[i].what != END; i++) {
@@ -88,8 +88,8 @@ test_case(gconstpointer data)
         }
         smcr_ecn_cnp_t cnp = smcr_ecn_take_cnp(&received[to_b], peer, when);
         g_assert_cmpuint(cnp.ce.frame, ==, steps[i].first);
-        g_assert_cmpuint(cnp.before.frame, ==, steps[i].cnp);
-        g_assert_cmpuint(cnp.before.time, ==, steps[i].cnp * 10);
+        g_assert_cmpuint(cnp.last_cnp.frame, ==, steps[i].cnp);
+        g_assert_cmpuint(cnp.last_cnp.time, ==, steps[i].cnp * 10);
     }
     check_marks(steps, marks);
     wmem_destroy_allocator(scope);

@@ -8,12 +8,16 @@
 #define VA UINT64_C(0x70000000)
 #define RKEY 0x77
 
-static const smcr_ib_headers_t only = {.opcode = SMCR_RC_WRITE_ONLY, .has_reth = true, .rkey = RKEY,
-                                       .va = VA, .dma_length = 100, .payload_length = 100};
+static const smcr_ib_headers_t only = {.opcode = SMCR_RC_WRITE_ONLY,
+                                       .has_reth = true,
+                                       .rkey = RKEY,
+                                       .virtual_address = VA,
+                                       .dma_length = 100,
+                                       .payload_length = 100};
 static const smcr_ib_headers_t first = {.opcode = SMCR_RC_WRITE_FIRST,
                                         .has_reth = true,
                                         .rkey = RKEY,
-                                        .va = VA,
+                                        .virtual_address = VA,
                                         .dma_length = 2500,
                                         .payload_length = 1024};
 static const smcr_ib_headers_t middle = {.opcode = SMCR_RC_WRITE_MIDDLE, .payload_length = 1024};
@@ -33,7 +37,7 @@ test_stranger(void)
         capture_open(&capture);
         play(&capture, cases[i].source, key_of(2, 9), 50, only);
         g_assert_false(capture.known);
-        const smcr_place_t *place = capture.record.place;
+        const smcr_place_t *place = capture.record.write_location;
         const smcr_place_late_t *late = smcr_place_late(place);
         g_assert_cmpuint(place->length, ==, 100);
         g_assert_null(smcr_place_late(place)->link);
@@ -55,12 +59,12 @@ test_limit(void)
     capture_open(&capture);
     for (uint32_t i = 0; i < 1000; i++) {
         play(&capture, 1, key_of(2, 9), 50 + i, only);
-        kept += capture.record.place != NULL;
+        kept += capture.record.write_location != NULL;
     }
     g_assert_cmpuint(kept, ==, 64);
     for (uint32_t i = 0; i < 5000; i++) {
         play(&capture, 1, key_of(2, 100 + i), 50, only);
-        kept += capture.record.place != NULL;
+        kept += capture.record.write_location != NULL;
     }
     g_assert_cmpuint(kept, ==, 64 + 1023);
     capture_close(&capture);
@@ -73,7 +77,7 @@ test_no_write(void)
 
     capture_open(&capture);
     play(&capture, 1, key_of(2, 9), 50, (smcr_ib_headers_t){.opcode = SMCR_RC_SEND_ONLY});
-    g_assert_null(capture.record.place);
+    g_assert_null(capture.record.write_location);
     capture_close(&capture);
 }
 
@@ -89,12 +93,12 @@ test_before_first(void)
     smcr_link_activate(conn->side[SERVER].link);
     play(&capture, HOST(CLIENT), qp_of_side(SERVER), CLIENT_PSN + 1, middle);
     g_assert_cmpstr(events(&capture), ==, "absent write_no_start");
-    const smcr_place_t *second = capture.record.place;
+    const smcr_place_t *second = capture.record.write_location;
     play(&capture, HOST(CLIENT), qp_of_side(SERVER), CLIENT_PSN + 2, last);
-    const smcr_place_t *third = capture.record.place;
+    const smcr_place_t *third = capture.record.write_location;
     g_assert_cmpuint(second->index, ==, 0);
     play(&capture, HOST(CLIENT), qp_of_side(SERVER), CLIENT_PSN, first);
-    g_assert_true(second->index && second->index == capture.record.place->index);
+    g_assert_true(second->index && second->index == capture.record.write_location->index);
     g_assert_true(third->index == second->index);
     g_assert_cmpuint(second->offset, ==, 1024);
     g_assert_cmpuint(third->offset, ==, 2048);
@@ -118,24 +122,24 @@ test_first_missing(void)
         smcr_conn_t *conn = first_contact(&capture);
         confirm_first_link(&capture);
         const smcr_flow_t *flow = &conn->side[SERVER].link->qp[SERVER].traffic.flow;
-        uint32_t psn = flow->in_order % (SMCR_PSN_MASK + 1) + 1;
+        uint32_t psn = flow->expected_psn % (SMCR_PSN_MASK + 1) + 1;
         play(&capture, HOST(CLIENT), qp_of_side(SERVER), psn, middle);
-        const smcr_place_t *second = capture.record.place;
+        const smcr_place_t *second = capture.record.write_location;
         play(&capture, HOST(CLIENT), qp_of_side(SERVER), psn + 1, last);
-        const smcr_place_t *third = capture.record.place;
-        g_assert_false(second->positioned || third->positioned);
+        const smcr_place_t *third = capture.record.write_location;
+        g_assert_false(second->has_position || third->has_position);
         play_cdc_on(&capture, HOST(CLIENT), qp_of_side(SERVER), psn + 2 + cases[i].gap,
                     (smcr_cdc_t){.seq = 1, .token = conn->side[SERVER].token,
                                  .prod = {0, cases[i].prod}});
-        g_assert_true(second->positioned == cases[i].placed);
-        g_assert_true(third->positioned == cases[i].placed);
+        g_assert_true(second->has_position == cases[i].placed);
+        g_assert_true(third->has_position == cases[i].placed);
         g_assert_true(smcr_place_late(third)->conn == (cases[i].placed ? conn : NULL));
         if (cases[i].placed) {
             g_assert_cmpuint(second->position, ==, 1024);
-            g_assert_cmpuint(smcr_place_piece(second).gap, ==, 1024);
+            g_assert_cmpuint(smcr_place_range(second).gap, ==, 1024);
             g_assert_cmpuint(third->position, ==, 2048);
             g_assert_cmpuint(third->offset, ==, 2048);
-            g_assert_cmpuint(smcr_place_piece(third).gap, ==, 0);
+            g_assert_cmpuint(smcr_place_range(third).gap, ==, 0);
         }
         capture_close(&capture);
     }
@@ -154,7 +158,7 @@ play_told(capture_t *capture)
         memcpy(told.u.socket.gid[end], key_of(end ? 1 : 2, 0).gid, SMCR_GID_LENGTH);
     }
     next_frame(capture, NULL);
-    smcr_state_told(&capture->arrival, &told);
+    smcr_state_report(&capture->arrival, &told);
 }
 
 /* A host has told how far the stream had come. The first message
@@ -179,16 +183,16 @@ test_claim(void)
         play_told(&capture);
         for (uint32_t part = 0; part < G_N_ELEMENTS(parts); part++) {
             smcr_ib_headers_t roce = parts[part];
-            roce.va += roce.has_reth ? 1000 : 0;
+            roce.virtual_address += roce.has_reth ? 1000 : 0;
             play(&capture, 1, key_of(2, 9), 51 + part, roce);
-            places[part] = capture.record.place;
-            g_assert_false(places[part]->positioned);
+            places[part] = capture.record.write_location;
+            g_assert_false(places[part]->has_position);
         }
         play_cdc_on(&capture, 1, key_of(2, 9), 54,
                     (smcr_cdc_t){.seq = 1, .token = 6, .prod = {2, cases[i].count}});
         for (unsigned part = 0; part < G_N_ELEMENTS(parts); part++) {
             const smcr_place_late_t *late = smcr_place_late(places[part]);
-            g_assert_true((late->conn && late->placed) == cases[i].placed);
+            g_assert_true((late->conn && late->has_position) == cases[i].placed);
             if (cases[i].placed) /* of the request */
                 g_assert_cmpuint(late->position, ==, 2 * ELEMENT + 1000);
         }

@@ -511,8 +511,8 @@ send_message(smcr_rdma_t *rdma, const step_t *step, uint32_t frame)
     g_assert_true(smcr_cm_message_parse(&message, mad, sizeof mad));
     smcr_cm_packet_t packet = {.when = {frame, frame}, .source = gid_of(step->route[0]),
                                .target = gid_of(step->route[1]), .message = &message,
-                               .received = true};
-    g_assert_nonnull(smcr_rdma_manage(rdma, &packet).conn);
+                               .has_good_icrc = true};
+    g_assert_nonnull(smcr_rdma_take_cm(rdma, &packet).conn);
 }
 
 static void
@@ -541,7 +541,7 @@ check_complete(const step_t *step, smcr_traffic_t *requests, const smcr_sent_t *
 {
     if (!requests || !smcr_ib_is_response(packet->opcode))
         return;
-    smcr_traffic_answer_t answer = smcr_traffic_answer(requests, slab, packet);
+    smcr_traffic_answer_t answer = smcr_traffic_read_response(requests, slab, packet);
     const smcr_completion_t *message = answer.completes;
     if (step->completes)
         g_assert_cmpuint(message ? message->frame : NOTHING, ==, step->completes);
@@ -553,11 +553,11 @@ static void
 send_packet(smcr_rdma_t *rdma, const step_t *step, uint32_t frame, smcr_slab_t *slab)
 {
     smcr_ib_headers_t roce = {
-        .target.qpn = step->qpn,
+        .destination.qpn = step->qpn,
         .opcode = opcode_of(step->what),
         .src_qpn = step->source,
         .has_src_qpn = step->what == DATAGRAM,
-        .port = step->port,
+        .udp_port = step->port,
     };
     smcr_sent_t packet = {
         .when = {frame, frame},
@@ -570,16 +570,16 @@ send_packet(smcr_rdma_t *rdma, const step_t *step, uint32_t frame, smcr_slab_t *
     };
 
     memcpy(roce.source, gid_of(step->route[0]), SMCR_GID_LENGTH);
-    memcpy(roce.target.gid, gid_of(step->route[1]), SMCR_GID_LENGTH);
-    smcr_rdma_flow_t *flow = smcr_rdma_take(rdma, &roce, &packet);
-    g_assert_true(smcr_rdma_find(rdma, roce.source, &roce.target) == flow);
+    memcpy(roce.destination.gid, gid_of(step->route[1]), SMCR_GID_LENGTH);
+    smcr_rdma_flow_t *flow = smcr_rdma_take_packet(rdma, &roce, &packet);
+    g_assert_true(smcr_rdma_find(rdma, roce.source, &roce.destination) == flow);
     check(step, flow);
     if (!flow->traffic || packet.opcode >= SMCR_RD)
         return;
     check_complete(step, smcr_rdma_reverse(flow), &packet, slab);
     smcr_flow_verdict_t verdict =
-        smcr_traffic_take(flow->traffic, smcr_rdma_reverse(flow), slab->scope, &packet);
-    g_assert_cmpuint(verdict.absent, ==, step->absent);
+        smcr_traffic_judge(flow->traffic, smcr_rdma_reverse(flow), slab->scope, &packet);
+    g_assert_cmpuint(verdict.missing, ==, step->absent);
 }
 
 static void

@@ -88,9 +88,9 @@ test_reach(void)
     smcr_pieces_t pieces = {.length = 0};
 
     smcr_pieces_add(&pieces, 0, (const uint8_t *)STREAM, 4);
-    smcr_pieces_reach(&pieces, 3);
+    smcr_pieces_note_end(&pieces, 3);
     check(&pieces, "abcd", 0);
-    smcr_pieces_reach(&pieces, 10);
+    smcr_pieces_note_end(&pieces, 10);
     check(&pieces, "abcd", 6);
     smcr_pieces_add(&pieces, 12, NULL, 0);
     check(&pieces, "abcd", 8);
@@ -113,7 +113,7 @@ test_gives_up(void)
     unsigned taken = pieces.runs.count;
     g_assert_cmpuint(taken, >, COUNT / 10);
     g_assert_cmpuint(taken, <, COUNT / 2);
-    uint64_t end = pieces.end;
+    uint64_t end = pieces.known_end;
     smcr_pieces_add(&pieces, end - PIECE / 2, bytes, PIECE); /* one half is at the end */
     g_assert_cmpuint(pieces.length, ==, taken * (size_t)PIECE + PIECE / 2);
     g_assert_cmpuint(smcr_pieces_missing(&pieces), ==, end - taken * (uint64_t)PIECE);

@@ -152,7 +152,7 @@ test_case(gconstpointer data)
         g_assert_cmpuint(apply(&ranges, scope, i, step), ==, cases[i].steps[step].changed);
     for (unsigned n = 0; n < ranges.count; n++)
         g_string_append_printf(found, "%" PRIu64 "-%" PRIu64 ":%u ", ranges.list[n].from,
-                               ranges.list[n].to, ranges.list[n].frame);
+                               ranges.list[n].to, ranges.list[n].frame_after);
     g_assert_cmpstr(found->str, ==, cases[i].ranges);
     g_string_free(found, TRUE);
     wmem_destroy_allocator(scope);

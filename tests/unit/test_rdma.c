@@ -10,9 +10,9 @@
 enum { END, FIRST, MIDDLE, LAST, ONLY, ACK, NAK, RNR };
 
 #define NEXT SMCR_FLOW_IS_NEXT
-#define REPEAT SMCR_FLOW_IS_REPEAT
+#define REPEAT SMCR_FLOW_IS_RETRANSMISSION
 #define LATE SMCR_FLOW_IS_LATE
-#define BEHIND SMCR_FLOW_IS_BEHIND
+#define BEHIND SMCR_FLOW_IS_AFTER_GAP
 #define NO_CONN (-1)
 #define NOT_PLACED UINT32_MAX
 
@@ -195,8 +195,10 @@ play_step(capture_t *capture, uint32_t first_psn, const step_t *step)
                                  .syndrome = syndromes[step->type]});
     else
         play(capture, HOST(SERVER), qp_of_side(CLIENT), psn,
-             (smcr_ib_headers_t){.opcode = opcodes[step->type], .has_reth = has_reth,
-                                 .rkey = step->rkey, .va = CLIENT_VA + (uint64_t)step->at,
+             (smcr_ib_headers_t){.opcode = opcodes[step->type],
+                                 .has_reth = has_reth,
+                                 .rkey = step->rkey,
+                                 .virtual_address = CLIENT_VA + (uint64_t)step->at,
                                  .dma_length = step->type == FIRST ? step->request : step->length,
                                  .payload_length = (int)step->length});
 }
@@ -204,7 +206,7 @@ play_step(capture_t *capture, uint32_t first_psn, const step_t *step)
 static void
 check_write(const smcr_record_t *packet, smcr_conn_t *const *conns, const step_t *step)
 {
-    const smcr_place_t *place = packet->place;
+    const smcr_place_t *place = packet->write_location;
 
     g_assert_cmpint(packet->kind, ==, SMCR_RECORD_WRITE);
     g_assert_cmpint(packet->order, ==, step->order);
@@ -265,12 +267,12 @@ test_deleted_rmb(void)
     smcr_llc_t withdrawal = {.type = SMCR_LLC_DELETE_RKEY,
                              .u.delete_rkey = {.count = 1},
                              .rtoken_count = 1,
-                             .rtokens = &rkey};
+                             .rtokens_in_message = &rkey};
     play_llc(&capture, CLIENT, withdrawal);
     play_write(&capture, SERVER, CLIENT_RKEY, CLIENT_VA + 10, 10); /* they cross */
     g_assert_cmpstr(events(&capture), ==, "");
     withdrawal.flags = SMCR_LLC_FLAG_RESPONSE | SMCR_LLC_FLAG_NEGATIVE;
-    withdrawal.u.delete_rkey.errors = 0x80;
+    withdrawal.u.delete_rkey.error_mask = 0x80;
     play_llc(&capture, SERVER, withdrawal);
     play_write(&capture, SERVER, CLIENT_RKEY, CLIENT_VA + 20, 10); /* it was refused */
     g_assert_cmpstr(events(&capture), ==, "");

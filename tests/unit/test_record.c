@@ -105,25 +105,27 @@ test_late(void)
     capture_t capture;
 
     capture_open(&capture);
-    record.place = smcr_state_alloc0(capture.state, sizeof *record.place);
-    *smcr_place_make_rare(capture.state, record.place) = (smcr_place_rare_t){.late = &late,
-                                                                             .within = 100};
+    record.write_location = smcr_state_alloc0(capture.state, sizeof *record.write_location);
+    *smcr_place_make_rare(capture.state, record.write_location) =
+        (smcr_place_rare_t){.late = &late, .offset_in_request = 100};
     smcr_record_t now = record;
     smcr_record_complete(capture.state, &now);
-    g_assert_true(!now.conn && !now.link && !now.is_late && now.sender == SMCR_LGR_SIDE_UNKNOWN);
-    g_assert_false(smcr_place_piece(record.place).known);
+    g_assert_true(!now.conn && !now.link && !now.conn_learned_late &&
+                  now.sender == SMCR_LGR_SIDE_UNKNOWN);
+    g_assert_false(smcr_place_range(record.write_location).known);
     late = (smcr_place_late_t){
-        .conn = &first, .link = &new, .sender = 1, .placed = true, .position = 50};
+        .conn = &first, .link = &new, .sender = 1, .has_position = true, .position = 50};
     now = record;
     smcr_record_complete(capture.state, &now);
-    g_assert_true(now.conn == &first && now.link == &new && now.is_late && now.sender == 1);
-    g_assert_cmpuint(smcr_place_piece(record.place).position, ==, 150);
+    g_assert_true(now.conn == &first && now.link == &new &&now.conn_learned_late &&now.sender == 1);
+    g_assert_cmpuint(smcr_place_range(record.write_location).position, ==, 150);
     record.conn = &second;
     record.link = &old;
     record.sender = 0;
     now = record;
     smcr_record_complete(capture.state, &now);
-    g_assert_true(now.conn == &second && now.link == &old && !now.is_late && now.sender == 0);
+    g_assert_true(now.conn == &second && now.link == &old && !now.conn_learned_late &&
+                  now.sender == 0);
     capture_close(&capture);
 }
 

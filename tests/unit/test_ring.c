@@ -110,8 +110,8 @@ test_next(gconstpointer data)
 {
     unsigned i = GPOINTER_TO_UINT(data);
 
-    g_assert_cmpuint(smcr_ring_next(&nexts[i].ring, nexts[i].position, nexts[i].offset), ==,
-                     nexts[i].next);
+    g_assert_cmpuint(smcr_ring_next_position(&nexts[i].ring, nexts[i].position, nexts[i].offset),
+                     ==, nexts[i].next);
 }
 
 #define ROOM 12
@@ -126,7 +126,7 @@ go_round(uint32_t base, uint32_t step)
 
     for (unsigned i = 0; i < 200; i++) {
         smcr_cursor_t before = cursor;
-        g_assert_cmpuint(smcr_ring_next(&ring, position, before.count), ==, position);
+        g_assert_cmpuint(smcr_ring_next_position(&ring, position, before.count), ==, position);
         cursor.count += step;
         if (cursor.count >= ring.size) {
             cursor.count -= ROOM;
@@ -134,7 +134,8 @@ go_round(uint32_t base, uint32_t step)
         }
         g_assert_cmpint(smcr_ring_distance(&ring, before, cursor), ==, step);
         g_assert_cmpint(smcr_ring_distance(&ring, cursor, before), ==, -(int64_t)step);
-        g_assert_cmpuint(smcr_ring_next(&ring, position + 1, cursor.count), ==, position + step);
+        g_assert_cmpuint(smcr_ring_next_position(&ring, position + 1, cursor.count), ==,
+                         position + step);
         position += step;
     }
 }

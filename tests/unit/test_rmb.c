@@ -121,7 +121,7 @@ test_renewed(group_t *group, gconstpointer data G_GNUC_UNUSED)
         g_assert_true(one->first == one);
         g_assert_true(other->first == (cases[i].same ? one : other));
         g_assert_true(third->first == other->first);
-        g_assert_true(group->link->lgr->rmbs == third && third->older == other);
+        g_assert_true(group->link->lgr->newest_rmb == third && third->older == other);
     }
 }
 

@@ -182,7 +182,7 @@ play_letter(scene_t *scene, char letter)
     else if (letter == '=')
         scene->capture.time += 500 * MILLISECOND;
     else if (g_ascii_tolower(letter) == 'l')
-        flow_to(scene, letter == 'l' ? CLIENT : SERVER)->in_order++;
+        flow_to(scene, letter == 'l' ? CLIENT : SERVER)->expected_psn++;
     else if (g_ascii_tolower(letter) == 'k')
         play_ack(&scene->capture, letter == 'k' ? SERVER : CLIENT,
                  (uint32_t)(flow_to(scene, letter == 'k' ? SERVER : CLIENT)->highest &
@@ -199,7 +199,8 @@ found(const scene_t *scene)
 
     for (unsigned i = 0; i < scene->found->len; i++) {
         const smcr_event_t *event = scene->found->pdata[i];
-        if (event->claim && !smcr_doubt_proof_holds(scene->capture.state, event->claim))
+        if (event->deferred_check &&
+            !smcr_doubt_proof_holds(scene->capture.state, event->deferred_check))
             continue;
         g_string_append_printf(text, "%s%s", text->len ? " " : "",
                                names[event->id]);

@@ -88,8 +88,10 @@ static void
 play_message(capture_t *capture, smcr_conn_t *conn, const message_t *message)
 {
     uint32_t first = UINT32_MAX + message->nth * LENGTH; /* numbers wrap around */
-    smcr_arrival_span_t span = {.first = first, .end = first + LENGTH,
-                                .taken = UINT32_MAX + message->taken * LENGTH, .has_syns = true};
+    smcr_arrival_span_t span = {.first = first,
+                                .end = first + LENGTH,
+                                .acked_seq = UINT32_MAX + message->taken * LENGTH,
+                                .has_syns = true};
     smcr_clc_t clc = {
         .header = {.type = message->type, .flags = 0x10}, .complete = true, .usable = true};
 
@@ -157,8 +159,8 @@ play_step(capture_t *capture, const smcr_conn_t *conn, char step)
     } else if (step == 't') {
         capture->time += 10 * MILLISECOND;
     } else {
-        smcr_state_place(capture->state, 1);
-        smcr_state_place(capture->state, 2);
+        smcr_state_set_interface(capture->state, 1);
+        smcr_state_set_interface(capture->state, 2);
     }
 }
 

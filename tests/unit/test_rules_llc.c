@@ -116,7 +116,7 @@ play_wish(bool adds, bool goes_on, bool ignored)
     begin(&capture);
     play_llc(&capture, CLIENT, offer);
     g_assert_true(has_event(&capture, "llc_wish_ignored"));
-    const smcr_doubt_proof_t *claim = capture.record.events->claim;
+    const smcr_doubt_proof_t *claim = capture.record.events->deferred_check;
     offer.u.add_link.qpn = 0x30;
     offer.u.add_link.link = 2;
     if (adds)
@@ -152,7 +152,7 @@ play_overlap(unsigned later, bool proven)
     play_ack(&capture, CLIENT, (uint32_t)(flow->highest & SMCR_PSN_MASK));
     play_llc(&capture, SERVER, confirm_rkey(0, 2));
     g_assert_true(has_event(&capture, "llc_overlap"));
-    const smcr_doubt_proof_t *claim = capture.record.events->claim;
+    const smcr_doubt_proof_t *claim = capture.record.events->deferred_check;
     g_assert_false(smcr_doubt_proof_holds(capture.state, claim));
     if (later) {
         capture.time += (later - 1) * MILLISECOND;

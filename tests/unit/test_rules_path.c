@@ -78,7 +78,7 @@ add_second_link(capture_t *capture, const smcr_conn_t *conn)
 
     for (int side = 0; side < 2; side++) {
         smcr_qp_set(capture->state, link, side, &keys[side], SMCR_GROUND_CLC);
-        smcr_flow_start(&link->qp[side].traffic.flow, 5000);
+        smcr_flow_announce(&link->qp[side].traffic.flow, 5000);
     }
     play_llc_on(capture, 0x11, SERVER_2, AUTO_PSN, test);
     play_llc_on(capture, 0x12, CLIENT_2, AUTO_PSN, test);
@@ -117,7 +117,7 @@ test_case(gconstpointer data)
         play_step(&capture, step);
         g_assert_cmpstr(events(&capture), ==, step->events);
         if (step == &cases[i].steps[1])
-            claim = capture.record.events->claim;
+            claim = capture.record.events->deferred_check;
     }
     g_assert_true((claim && smcr_doubt_proof_holds(capture.state, claim)) == cases[i].holds);
     capture_close(&capture);

@@ -48,7 +48,7 @@ delete_rkey(scene_t *scene, int side, uint8_t flags, uint32_t rkey)
                           .flags = flags,
                           .u.delete_rkey = {1, 0},
                           .rtoken_count = 1,
-                          .rtokens = &rtoken});
+                          .rtokens_in_message = &rtoken});
 }
 
 /* Whether the last frame says so, and what has come since bears it out. */
@@ -57,7 +57,8 @@ says(const scene_t *scene, const smcr_event_t *event, smcr_event_id_t id)
 {
     scene->capture.state->last_time = scene->capture.time;
     return event && event->id == id &&
-           (!event->claim || smcr_doubt_proof_holds(scene->capture.state, event->claim));
+           (!event->deferred_check ||
+            smcr_doubt_proof_holds(scene->capture.state, event->deferred_check));
 }
 
 static void
@@ -127,7 +128,7 @@ test_ended(void)
     play_cdc(&scene.capture, CLIENT, closed);
     go_on(&scene);
     g_assert_true(says(&scene, event, SMCR_EVENT_rkey_in_use));
-    scene.conn->side[SERVER].heard.qp = &scene.lgr->all_links->qp[CLIENT];
+    scene.conn->side[SERVER].last_cdc_received.qp = &scene.lgr->newest_link->qp[CLIENT];
     g_assert_false(says(&scene, event, SMCR_EVENT_rkey_in_use));
     capture_close(&scene.capture);
 

@@ -166,16 +166,16 @@ play(smcr_stream_t *stream, const step_t *step)
     smcr_cursor_t cursor = {(uint16_t)step->a, step->b};
 
     if (step->what == MOVE) {
-        stream->moved = true;
+        stream->may_rewrite = true;
     } else if (step->what == PROD) {
         g_assert_cmpint(smcr_stream_announce(stream, cursor), ==, step->result);
     } else if (step->what == CONS) {
         g_assert_cmpint(smcr_stream_consume(stream, cursor), ==, step->result);
     } else {
         uint64_t position;
-        smcr_stream_unseen_t unseen = {.bytes = stream->moved ? 0 : 4096,
-                                       .reads = step->what == WRITE_NOT_READ,
-                                       .early = step->what == WRITE_EARLY};
+        smcr_stream_unseen_t unseen = {.bytes = stream->may_rewrite ? 0 : 4096,
+                                       .reads_missing = step->what == WRITE_NOT_READ,
+                                       .reads_early = step->what == WRITE_EARLY};
         if (step->what == WRITE_UNSURE)
             unseen.bytes = UINT64_MAX;
         bool known = smcr_stream_locate(stream, (smcr_stream_extent_t){step->a, step->b}, unseen,
@@ -184,7 +184,7 @@ play(smcr_stream_t *stream, const step_t *step)
         if (!known)
             return;
         g_assert_cmpuint(position, ==, (uint64_t)step->result);
-        smcr_stream_piece_t piece = smcr_stream_write(stream, position, step->b);
+        smcr_stream_range_t piece = smcr_stream_write(stream, position, step->b);
         g_assert_true(piece.known);
         g_assert_cmpuint(piece.position, ==, position);
         g_assert_cmpuint(piece.rewritten, ==, step->rewritten);
@@ -199,7 +199,7 @@ test_case(gconstpointer data)
     smcr_stream_t stream;
 
     smcr_stream_start(&stream, SIZE, cases[i].base);
-    g_assert_true(stream.known);
+    g_assert_true(stream.positions_known);
     for (const step_t *step = cases[i].steps; step->what != END; step++)
         play(&stream, step);
 }
@@ -222,7 +222,7 @@ long_stream(uint32_t base)
         g_assert_true(smcr_stream_locate(&stream, (smcr_stream_extent_t){cursor.count, length},
                                          (smcr_stream_unseen_t){0}, &located));
         g_assert_cmpuint(located, ==, position);
-        smcr_stream_piece_t piece = smcr_stream_write(&stream, position, length);
+        smcr_stream_range_t piece = smcr_stream_write(&stream, position, length);
         g_assert_cmpuint(piece.gap + piece.rewritten, ==, 0);
         position += length;
         cursor.count += length;
@@ -271,9 +271,9 @@ test_element_not_known(void)
     smcr_stream_t stream;
 
     smcr_stream_start(&stream, 0, 0);
-    g_assert_false(stream.known);
+    g_assert_false(stream.positions_known);
     smcr_stream_start(&stream, 4, 4);
-    g_assert_false(stream.known);
+    g_assert_false(stream.positions_known);
 }
 
 int

@@ -30,8 +30,8 @@ test_addresses(void)
         capture_t capture;
         capture_open(&capture);
         const smcr_conn_t *conn = new_tcp(&capture, ipv4);
-        g_assert_true(smcr_conn_of(capture.state, conn->conversation) == conn);
-        g_assert_null(smcr_conn_of(capture.state, &capture));
+        g_assert_true(smcr_conn_of_conversation(capture.state, conn->conversation) == conn);
+        g_assert_null(smcr_conn_of_conversation(capture.state, &capture));
         g_assert_cmpuint(conn->tcp_stream, ==, 7);
         g_assert_cmpuint(conn->port[0], ==, 4000);
         g_assert_cmpuint(conn->port[1], ==, 80);
@@ -69,7 +69,7 @@ typedef struct {
 
 #define DECLINED(in) .frame = (in), .code = DIAGNOSIS, .kind = SMCR_FALLBACK_DECLINED
 #define BY_SERVER .by_server = true
-#define OUTSIDE .other_subnet = true
+#define OUTSIDE .outside_subnet = true
 #define BOTH .both_options = true
 
 static const case_t cases[] = {
@@ -97,7 +97,7 @@ static const case_t cases[] = {
     {.name = "declined after Accept", .steps = {PROPOSAL, ACCEPT, CLIENT_DECLINES, SERVER_DECLINES},
      .fallback = {DECLINED(3), .step = SMCR_CLC_ACCEPT, OUTSIDE}},
     {.name = "declined without RoCE", .steps = {PROPOSAL, ACCEPT, CONFIRM, SERVER_DECLINES, DATA},
-     .fallback = {DECLINED(4), .step = SMCR_CLC_CONFIRM, BY_SERVER, OUTSIDE, .no_roce = true}},
+     .fallback = {DECLINED(4), .step = SMCR_CLC_CONFIRM, BY_SERVER, OUTSIDE, .roce_missing = true}},
     {.name = "declined with RoCE", .steps = {PROPOSAL, ACCEPT, CONFIRM, ROCE, SERVER_DECLINES},
      .fallback = {DECLINED(5), .step = SMCR_CLC_CONFIRM, BY_SERVER, OUTSIDE}},
     {.name = "Decline after data", .steps = {PROPOSAL, DATA, SERVER_DECLINES},
@@ -163,8 +163,8 @@ test_fallback(gconstpointer data)
     g_assert_cmpuint(found->step, ==, wanted->step);
     g_assert_cmpint(found->by_server, ==, wanted->by_server);
     g_assert_cmpint(found->both_options, ==, wanted->both_options);
-    g_assert_cmpint(found->other_subnet, ==, wanted->other_subnet);
-    g_assert_cmpint(found->no_roce, ==, wanted->no_roce);
+    g_assert_cmpint(found->outside_subnet, ==, wanted->outside_subnet);
+    g_assert_cmpint(found->roce_missing, ==, wanted->roce_missing);
     capture_close(&capture);
 }
 
@@ -178,8 +178,8 @@ test_clc_ended(void)
     smcr_conn_t *conn = new_tcp(&capture, true);
     smcr_state_clc_ended(capture.state, conn, 1, 5);
     smcr_state_clc_ended(capture.state, conn, 1, 6);
-    g_assert_cmpuint(conn->clc_end[0], ==, 0);
-    g_assert_cmpuint(conn->clc_end[1], ==, 5);
+    g_assert_cmpuint(conn->clc_end_frame[0], ==, 0);
+    g_assert_cmpuint(conn->clc_end_frame[1], ==, 5);
     capture_close(&capture);
 }
 

@@ -172,7 +172,7 @@ packet_of(const step_t *step, uint32_t number)
         .has_aeth = step->what >= ACK && (!response || step->what != RESPONSE_MIDDLE),
         .syndrome = syndrome,
         .psn = step->psn,
-        .payload_length = smcr_ib_is_full(opcodes[step->what]) ? MTU : 8,
+        .payload_length = smcr_ib_is_first_or_middle(opcodes[step->what]) ? MTU : 8,
         .dma_length = step->length,
         .ip_id = (int32_t)(100 + number),
         .corrupt = step->corrupt,
@@ -202,14 +202,15 @@ check(const step_t *steps, const step_t *step, const smcr_traffic_answer_t *answ
 {
     const smcr_completion_t *message = answer->completes;
 
-    g_assert_cmpuint(answer->acks.frame, ==, step->acks);
-    g_assert_cmpuint(answer->refuses.frame, ==, step->refuses);
+    g_assert_cmpuint(answer->acked_request.frame, ==, step->acks);
+    g_assert_cmpuint(answer->refused_request.frame, ==, step->refuses);
     if (step->acks || step->refuses)
-        g_assert_cmpint(answer->again, ==, step->again);
+        g_assert_cmpint(answer->acked_before, ==, step->again);
     for (unsigned i = 0; i < MAX_MESSAGES && step->completes[i]; i++) {
         g_assert_nonnull(message);
         g_assert_cmpuint(message->frame, ==, step->completes[i]);
-        g_assert_cmpint(message->again, ==, is_repeated(steps, step->completes[i], step));
+        g_assert_cmpint(message->was_retransmitted, ==,
+                        is_repeated(steps, step->completes[i], step));
         message = smcr_completion_next(message);
     }
     g_assert_null(message);
@@ -221,18 +222,18 @@ test_case(gconstpointer data)
     const step_t *steps = cases[GPOINTER_TO_UINT(data)].steps;
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
     smcr_slab_t slab = {.scope = scope};
-    smcr_traffic_t requests = {.completed_up_to = 0}, responses = requests;
+    smcr_traffic_t requests = {.completed_psn = 0}, responses = requests;
 
     for (uint32_t i = 0; i < MAX_STEPS && steps[i].what != END; i++) {
         smcr_sent_t packet = packet_of(&steps[i], i + 1);
         g_test_message("packet %u", i + 1);
         if (steps[i].what < ACK) {
-            smcr_traffic_take(&requests, &responses, scope, &packet);
+            smcr_traffic_judge(&requests, &responses, scope, &packet);
             continue;
         }
-        smcr_traffic_answer_t answer = smcr_traffic_answer(&requests, &slab, &packet);
+        smcr_traffic_answer_t answer = smcr_traffic_read_response(&requests, &slab, &packet);
         check(steps, &steps[i], &answer);
-        smcr_traffic_take(&responses, &requests, scope, &packet);
+        smcr_traffic_judge(&responses, &requests, scope, &packet);
     }
     wmem_destroy_allocator(scope);
 }
@@ -244,22 +245,22 @@ test_no_acknowledgements(void)
     enum { SENT = 20000 };
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
     smcr_slab_t slab = {.scope = scope};
-    smcr_traffic_t requests = {.completed_up_to = 0};
+    smcr_traffic_t requests = {.completed_psn = 0};
 
     for (uint32_t number = 1; number <= SENT; number++) {
         smcr_sent_t packet = {.when = {number, number}, .opcode = SMCR_RC_SEND_ONLY, .psn = number};
-        smcr_traffic_take(&requests, NULL, scope, &packet);
+        smcr_traffic_judge(&requests, NULL, scope, &packet);
     }
     smcr_sent_t ack = {.when = {SENT + 1, SENT + 1}, .opcode = SMCR_RC_ACK, .has_aeth = true,
                        .syndrome = 0x1f, .psn = SENT};
-    smcr_traffic_answer_t answer = smcr_traffic_answer(&requests, &slab, &ack);
+    smcr_traffic_answer_t answer = smcr_traffic_read_response(&requests, &slab, &ack);
     uint32_t number = answer.completes->frame;
     g_assert_cmpuint(number, >, 1);
     for (const smcr_completion_t *message = answer.completes; message;
          message = smcr_completion_next(message))
         g_assert_cmpuint(message->frame, ==, number++);
     g_assert_cmpuint(number, ==, SENT + 1);
-    g_assert_null(smcr_traffic_answer(&requests, &slab, &ack).completes);
+    g_assert_null(smcr_traffic_read_response(&requests, &slab, &ack).completes);
     wmem_destroy_allocator(scope);
 }
 

@@ -35,7 +35,7 @@ add(unsigned from, unsigned to, uint32_t first_psn)
 static void
 settle(uint32_t psn, uint32_t frame)
 {
-    smcr_unacked_settle(&unacked, &slab, psn, (smcr_when_t){frame, frame * 10});
+    smcr_unacked_acknowledge(&unacked, &slab, psn, (smcr_when_t){frame, frame * 10});
 }
 
 static void

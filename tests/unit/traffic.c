@@ -94,7 +94,7 @@ play_clc(capture_t *capture, smcr_conn_t *conn, uint8_t type, bool is_first,
         .header = {.eyecatcher = 0xe2d4c3d9, .type = type, .length = 68,
                    .flags = (uint8_t)(0x10 | (is_first ? 0x08 : 0))},
         .complete = true,
-        .bytes = 68,
+        .length = 68,
         .usable = true,
     };
 
@@ -137,10 +137,10 @@ begin(capture_t *capture, uint8_t host, smcr_ib_qp_key_t target, uint32_t psn,
 {
     const smcr_qp_t *qp = smcr_qp_find(capture->state, &target);
     const smcr_flow_t *flow = qp ? &qp->traffic.flow : NULL;
-    uint32_t next = flow && flow->first ? (uint32_t)(flow->in_order & SMCR_PSN_MASK) : 1;
+    uint32_t next = flow && flow->first ? (uint32_t)(flow->expected_psn & SMCR_PSN_MASK) : 1;
 
     memcpy(roce.source, key_of(host, 0).gid, SMCR_GID_LENGTH);
-    roce.target = target;
+    roce.destination = target;
     roce.psn = psn == AUTO_PSN ? next : psn;
     roce.ip_id = SMCR_SENT_NO_IP_ID;
     return roce;
@@ -169,7 +169,7 @@ play_send(capture_t *capture, uint8_t host, smcr_ib_qp_key_t target, uint32_t ps
     next_frame(capture, &all);
     capture->known = smcr_state_packet(&capture->arrival);
     if (!capture->known) {
-        smcr_state_prove(&capture->arrival, 0);
+        smcr_state_prove_qp(&capture->arrival, 0);
         capture->known = smcr_state_packet(&capture->arrival);
     }
 }
@@ -210,8 +210,12 @@ void
 play_write(capture_t *capture, int side, uint32_t rkey, uint64_t va, uint32_t length)
 {
     play(capture, HOST(side), qp_of_side(!side), AUTO_PSN,
-         (smcr_ib_headers_t){.opcode = SMCR_RC_WRITE_ONLY, .has_reth = true, .rkey = rkey, .va = va,
-                             .dma_length = length, .payload_length = (int)length});
+         (smcr_ib_headers_t){.opcode = SMCR_RC_WRITE_ONLY,
+                             .has_reth = true,
+                             .rkey = rkey,
+                             .virtual_address = va,
+                             .dma_length = length,
+                             .payload_length = (int)length});
 }
 
 static void

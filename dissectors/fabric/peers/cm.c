@@ -458,7 +458,7 @@ move_ends(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending,
     smcr_cm_move_t sent = smcr_cm_end_sends(end, sending->event);
 
     verdict->unexpected_sent = sent == SMCR_CM_UNEXPECTED;
-    if (!sending->packet->received)
+    if (!sending->packet->has_good_icrc)
         return;
     if (names_other_qp(other, sending->message))
         verdict->unexpected_received = true;
@@ -466,12 +466,12 @@ move_ends(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending,
         verdict->unexpected_received = sent != SMCR_CM_CROSSED;
 }
 
-/* A retransmission: the sender's state changes only as smcr_cm_end_sends_again() says. */
+/* A retransmission: the sender's state changes only as smcr_cm_end_retransmits() says. */
 static void
 move_ends_again(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending)
 {
-    smcr_cm_end_sends_again(end, sending->event);
-    if (sending->packet->received && !names_other_qp(other, sending->message))
+    smcr_cm_end_retransmits(end, sending->event);
+    if (sending->packet->has_good_icrc && !names_other_qp(other, sending->message))
         smcr_cm_end_receives(other, sending->event);
 }
 
@@ -492,7 +492,7 @@ take_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending,
     smcr_cm_first_t *first = &conn_of(end)->first[end->side][kind_of(message->attribute)];
 
     if (first->frame && first->digest == message->digest) {
-        verdict->repeat_of = first->frame;
+        verdict->retransmission_of = first->frame;
         move_ends_again(end, other, sending);
         return;
     }
@@ -502,7 +502,7 @@ take_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending,
 }
 
 smcr_cm_verdict_t
-smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
+smcr_cm_judge(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
 {
     sending_t sending = sending_of(packet);
     smcr_cm_verdict_t verdict = {.conn = NULL};
@@ -529,7 +529,7 @@ smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
 /* ---- questions ---- */
 
 smcr_cm_conn_t *
-smcr_cm_of_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
+smcr_cm_find_by_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
 {
     smcr_cm_end_t *end = find_qp(cm, gid, qpn);
 
@@ -569,7 +569,7 @@ is_sent_by(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute)
 }
 
 uint32_t
-smcr_cm_frame(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute)
+smcr_cm_first_frame(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute)
 {
     if (attribute < SMCR_IB_CM_REQ || attribute > SMCR_IB_CM_SIDR_REP)
         return 0;

@@ -35,7 +35,7 @@ typedef struct {
     uint8_t port_known : 1; /* the service ID is one of RDMA-CM */
     uint8_t rejected : 1;   /* there has been a REJ */
     smcr_cm_end_t ends[2];  /* enum smcr_cm_side: the client, which sends the REQ, and the server */
-    smcr_cm_first_t first[2][SMCR_CM_KINDS]; /* by side and kind: read with smcr_cm_frame() */
+    smcr_cm_first_t first[2][SMCR_CM_KINDS]; /* by side and kind: read with smcr_cm_first_frame() */
 } smcr_cm_conn_t;
 
 typedef struct smcr_cm smcr_cm_t; /* all connections of one capture */
@@ -46,7 +46,7 @@ typedef struct {
     const uint8_t *source;            /* GID of the sender: IP address, IPv4 mapped, 16 bytes */
     const uint8_t *target;            /* GID of the receiver, likewise */
     const smcr_cm_message_t *message; /* parsed */
-    bool received;                    /* false: the receiver drops it, since its ICRC is wrong */
+    bool has_good_icrc;               /* false: the receiver drops it, since its ICRC is wrong */
 } smcr_cm_packet_t;
 
 /* What is said of a message. */
@@ -56,8 +56,8 @@ typedef struct {
     uint8_t sender;       /* enum smcr_cm_side: ends[sender] has sent it */
     uint8_t states[2];    /* enum smcr_ib_cm_state, by side, after the message; with `known` */
     bool known[2];        /* by side: the state is known */
-    uint32_t repeat_of;   /* retransmission: frame of the message's first packet; 0: it is no
-                             retransmission */
+    uint32_t retransmission_of; /* retransmission: frame of the message's first packet; 0: it is no
+                                   retransmission */
     bool unexpected_sent; /* no sender in this state sends the message: the capture misses messages,
                              or the sender errs. Never for a retransmission */
     bool unexpected_received; /* a receiver in this state refuses the message, or a DREQ names a
@@ -72,13 +72,13 @@ typedef struct {
 smcr_cm_t *smcr_cm_new(wmem_allocator_t *scope);
 
 /* Takes in the next message of the capture, in the order of frames, and judges it. */
-smcr_cm_verdict_t smcr_cm_take(smcr_cm_t *cm, const smcr_cm_packet_t *packet);
+smcr_cm_verdict_t smcr_cm_judge(smcr_cm_t *cm, const smcr_cm_packet_t *packet);
 
 /* The newest connection of which an end has this GID and the queue pair `qpn`; NULL: there is none.
  * It is the connection whose REQ, REP or SIDR_REP has named the queue pair last.
  * smcr_cm_side_of_qp() says which of its ends it is. */
-smcr_cm_conn_t *smcr_cm_of_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
-                              uint32_t qpn);
+smcr_cm_conn_t *smcr_cm_find_by_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
+                                   uint32_t qpn);
 
 /* The side (enum smcr_cm_side) of a connection that has this GID and the queue pair `qpn`; -1:
  * neither has them. */
@@ -88,4 +88,4 @@ int smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LE
 /* The frame of the message `attribute` (enum smcr_ib_cm_attribute) of a side: the first packet of
  * its newest message, retransmissions left out. 0: the side has sent none, or the attribute is LAP
  * or APR. */
-uint32_t smcr_cm_frame(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute);
+uint32_t smcr_cm_first_frame(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute);

@@ -154,12 +154,12 @@ enter_state(smcr_cm_end_t *end, uint8_t state)
 static bool
 take_crossed(smcr_cm_end_t *end, smcr_cm_event_t event)
 {
-    uint8_t next = end->last_event ? NEXT_STATE(sent, event, end->before) : NOTHING;
+    uint8_t next = end->last_event ? NEXT_STATE(sent, event, end->previous_state) : NOTHING;
 
     if (next == NOTHING)
         return false;
     uint8_t then = NEXT_STATE(received, (smcr_cm_event_t)end->last_event, next);
-    end->before = next;
+    end->previous_state = next;
     enter_state(end, then == NOTHING ? next : then);
     return true;
 }
@@ -211,7 +211,7 @@ smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event)
     if (!ruled)
         next = state_after_surprise(end, event);
     if (next != NOTHING && next != end->state) {
-        end->before = end->state;
+        end->previous_state = end->state;
         end->last_event = known ? (uint8_t)event : SMCR_CM_EVENT_NONE;
     }
     enter_state(end, next);
@@ -219,7 +219,7 @@ smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event)
 }
 
 void
-smcr_cm_end_sends_again(smcr_cm_end_t *end, smcr_cm_event_t event)
+smcr_cm_end_retransmits(smcr_cm_end_t *end, smcr_cm_event_t event)
 {
     /* the states in which the sender of a request waits for its answer */
     static const uint16_t waits[] = {
@@ -230,12 +230,12 @@ smcr_cm_end_sends_again(smcr_cm_end_t *end, smcr_cm_event_t event)
         [SMCR_CM_EVENT_PATH] = 0,
     };
 
-    bool waited = waits[event] >> end->before & 1;
+    bool waited = waits[event] >> end->previous_state & 1;
     bool waits_now = waits[event] >> end->state & 1;
 
     if (end->last_event && waited && !waits_now) { /* the answer in the capture did not arrive */
         end->last_event = SMCR_CM_EVENT_NONE;
-        enter_state(end, end->before);
+        enter_state(end, end->previous_state);
     } else if (end->state_known && ((REJECTED | STALE | E(SIDR_REP)) >> event & 1)) {
         enter_state(end, NEXT_STATE(sent, event, end->state));
     }

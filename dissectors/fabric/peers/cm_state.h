@@ -18,7 +18,7 @@ typedef struct {
     uint32_t id;            /* communication ID; SIDR: the request ID (client). 0: not known */
     uint32_t psn;           /* first PSN that this end *sends* with, 24 bits; with `psn_known` */
     uint8_t state;          /* enum smcr_ib_cm_state, after the last message; with `state_known` */
-    uint8_t before;         /* state before the last received message that has changed the state */
+    uint8_t previous_state; /* state before the last received message that has changed the state */
     uint8_t last_event;     /* smcr_cm_event_t of that message; 0: there is none since the end has
                                sent a message itself */
     uint8_t side : 1;       /* enum smcr_cm_side */
@@ -68,4 +68,4 @@ smcr_cm_move_t smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event);
 
 /* The end retransmits a message. If the message is a request, the end still waits for the answer,
  * even when the capture has one. If it is an answer, the end has received the request anew. */
-void smcr_cm_end_sends_again(smcr_cm_end_t *end, smcr_cm_event_t event);
+void smcr_cm_end_retransmits(smcr_cm_end_t *end, smcr_cm_event_t event);

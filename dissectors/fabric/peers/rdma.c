@@ -64,10 +64,10 @@ begin_flow(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *
     smcr_rdma_flow_t *flow = wmem_new0(rdma->scope, smcr_rdma_flow_t);
 
     memcpy(flow->key.source, roce->source, SMCR_GID_LENGTH);
-    flow->key.target = roce->target;
+    flow->key.target = roce->destination;
     flow->index = rdma->count++;
     flow->first = *packet;
-    flow->conn_messages = UINT32_MAX;
+    flow->conn_looked_up_at = UINT32_MAX;
     g_hash_table_replace(rdma->flows, flow, flow);
     return flow;
 }
@@ -91,9 +91,9 @@ judge_first(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, bool has_come)
         return;
     flow->traffic = wmem_new0(rdma->scope, smcr_traffic_t);
     if (side >= 0 && conn->ends[!side].psn_known)
-        smcr_flow_start(&flow->traffic->flow, conn->ends[!side].psn);
+        smcr_flow_announce(&flow->traffic->flow, conn->ends[!side].psn);
     if (has_come && is_judged(&flow->first))
-        smcr_traffic_take(flow->traffic, NULL, rdma->scope, &flow->first);
+        smcr_traffic_judge(flow->traffic, NULL, rdma->scope, &flow->first);
 }
 
 smcr_traffic_t *
@@ -215,7 +215,7 @@ port_of(uint32_t qpn, uint32_t other)
 static bool
 has_taken_psn(const smcr_flow_t *requests, uint32_t psn)
 {
-    return smcr_flow_seen(requests, psn) ||
+    return smcr_flow_psn_history(requests, psn) ||
            smcr_reads_find(requests->reads, smcr_psn_near(requests->highest, psn));
 }
 
@@ -238,9 +238,9 @@ proves_pair(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, const smcr_sent_
     pair->answers += is_other;
     pair->psn = packet->psn;
     bool proven = is_other && (pair->answers >= PROOF || port_of_both == flow->port);
-    smcr_psn_t *completed = &opposite->traffic->completed_up_to;
+    smcr_psn_t *completed = &opposite->traffic->completed_psn;
     if (!proven) /* it came before its flow was paired: what it completes counts as reported */
-        *completed = MAX(*completed, smcr_flow_coverage(requests, packet).taken);
+        *completed = MAX(*completed, smcr_flow_coverage(requests, packet).acked_psn);
     return proven;
 }
 
@@ -278,11 +278,11 @@ static void
 take_datagram(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn)
 {
     if (flow->ground == SMCR_GROUND_DETH && flow->src_qpn != qpn) {
-        flow->mixed = true;
+        flow->several_sources = true;
         flow->ground = SMCR_GROUND_NONE;
         forget_peer(flow);
     }
-    if (flow->ground == SMCR_GROUND_NONE && !flow->mixed) {
+    if (flow->ground == SMCR_GROUND_NONE && !flow->several_sources) {
         leave_pair(flow);
         set_source(rdma, flow, qpn, SMCR_GROUND_DETH);
     }
@@ -294,8 +294,8 @@ take_datagram(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn)
 static uint32_t
 frame_of(const smcr_cm_conn_t *conn, uint8_t attribute)
 {
-    return MAX(smcr_cm_frame(conn, SMCR_CM_CLIENT, attribute),
-               smcr_cm_frame(conn, SMCR_CM_SERVER, attribute));
+    return MAX(smcr_cm_first_frame(conn, SMCR_CM_CLIENT, attribute),
+               smcr_cm_first_frame(conn, SMCR_CM_SERVER, attribute));
 }
 
 /* Whether the connection was over before the frame. */
@@ -311,8 +311,8 @@ was_over(const smcr_cm_conn_t *conn, uint32_t frame)
 static smcr_cm_conn_t *
 find_conn(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
 {
-    const smcr_ib_qp_key_t *target = &roce->target;
-    smcr_cm_conn_t *conn = smcr_cm_of_qp(rdma->cm, target->gid, target->qpn);
+    const smcr_ib_qp_key_t *target = &roce->destination;
+    smcr_cm_conn_t *conn = smcr_cm_find_by_qp(rdma->cm, target->gid, target->qpn);
     int side = conn && !conn->sidr ? smcr_cm_side_of_qp(conn, target->gid, target->qpn) : -1;
 
     if (side < 0 || !smcr_gid_is_same(conn->ends[!side].gid, roce->source))
@@ -339,10 +339,10 @@ take_conn(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, smcr_cm_conn_t *conn)
 }
 
 smcr_cm_verdict_t
-smcr_rdma_manage(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet)
+smcr_rdma_take_cm(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet)
 {
     rdma->messages++;
-    return smcr_cm_take(rdma->cm, packet);
+    return smcr_cm_judge(rdma->cm, packet);
 }
 
 /* ---- packets ---- */
@@ -352,7 +352,7 @@ static bool
 changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
              const smcr_sent_t *packet)
 {
-    return is_judged(packet) && roce->port && flow->port && roce->port != flow->port;
+    return is_judged(packet) && roce->udp_port && flow->port && roce->udp_port != flow->port;
 }
 
 /* Whether somebody uses the queue pair number again, so that the packet begins a new flow: the port
@@ -378,8 +378,8 @@ is_of_newer_conn(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn)
 {
     if (!conn || conn == flow->conn)
         return false;
-    return MAX(smcr_cm_frame(conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ),
-               smcr_cm_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP)) > flow->first.when.frame;
+    return MAX(smcr_cm_first_frame(conn, SMCR_CM_CLIENT, SMCR_IB_CM_REQ),
+               smcr_cm_first_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP)) > flow->first.when.frame;
 }
 
 /* The flow of a packet, begun with the packet if need be. The connection is looked up only if there
@@ -387,15 +387,15 @@ is_of_newer_conn(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn)
 static smcr_rdma_flow_t *
 flow_of(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
 {
-    smcr_rdma_flow_t *flow = smcr_rdma_find(rdma, roce->source, &roce->target);
-    bool is_known = flow && flow->conn_messages == rdma->messages;
+    smcr_rdma_flow_t *flow = smcr_rdma_find(rdma, roce->source, &roce->destination);
+    bool is_known = flow && flow->conn_looked_up_at == rdma->messages;
     smcr_cm_conn_t *conn = is_known ? flow->conn : find_conn(rdma, roce);
 
     if (!flow || is_of_newer_conn(flow, conn) || is_number_reused(flow, conn, roce, packet))
         flow = begin_flow(rdma, roce, packet);
-    if (flow->conn_messages != rdma->messages)
+    if (flow->conn_looked_up_at != rdma->messages)
         take_conn(rdma, flow, conn);
-    flow->conn_messages = rdma->messages;
+    flow->conn_looked_up_at = rdma->messages;
     return flow;
 }
 
@@ -414,7 +414,7 @@ connect_by_port(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite)
 static bool
 needs_port(const smcr_rdma_flow_t *flow)
 {
-    return flow->ground == SMCR_GROUND_NONE && !flow->conn && !flow->mixed;
+    return flow->ground == SMCR_GROUND_NONE && !flow->conn && !flow->several_sources;
 }
 
 /* Learns the port of a packet. Where nothing else names the source queue pair, a response may prove
@@ -423,11 +423,11 @@ static void
 take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
           const smcr_sent_t *packet)
 {
-    if (!roce->port || !is_judged(packet))
+    if (!roce->udp_port || !is_judged(packet))
         return;
-    if (flow->port != roce->port)
+    if (flow->port != roce->udp_port)
         leave_pair(flow);
-    flow->port = roce->port;
+    flow->port = roce->udp_port;
     if (!needs_port(flow))
         return;
     smcr_rdma_flow_t *opposite = join_pair(rdma, flow);
@@ -439,7 +439,7 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_ib_headers_t *ro
 }
 
 smcr_rdma_flow_t *
-smcr_rdma_take(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
+smcr_rdma_take_packet(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
 {
     smcr_rdma_flow_t *flow = flow_of(rdma, roce, packet);
     bool is_first = flow->first.when.frame == packet->when.frame;

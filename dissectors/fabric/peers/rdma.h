@@ -33,12 +33,12 @@ struct smcr_rdma_flow {
     smcr_rdma_flow_t *peer;  /* the opposite flow; NULL: not known, or it has no packet */
     uint32_t src_qpn;        /* queue pair that sends the flow, 24 bits; set with a ground */
     uint8_t ground;          /* enum smcr_ground: what proves `src_qpn` */
-    bool mixed;              /* several queue pairs send the flow: datagrams */
+    bool several_sources;    /* several queue pairs send the flow: datagrams */
     uint16_t port;           /* UDP source port of its last packet of RC or UC; 0: not known */
     smcr_port_pair_t *pair;  /* the flows with this port; NULL: none */
     smcr_cm_conn_t *conn;    /* connection of communication management; NULL: none is known */
-    uint32_t conn_messages;  /* messages of communication management when `conn` was looked up last;
-                                UINT32_MAX: never */
+    /* messages of communication management when `conn` was looked up last; UINT32_MAX: never */
+    uint32_t conn_looked_up_at;
     smcr_sent_t first;       /* the first packet of the flow */
     smcr_traffic_t *traffic; /* NULL: the first packet is not judged yet */
 };
@@ -49,8 +49,8 @@ smcr_rdma_t *smcr_rdma_new(wmem_allocator_t *scope);
 /* Takes in the next packet of the capture, which has the headers `roce`, and returns its flow. The
  * flow has its traffic, and so has its peer, if they are needed to judge the packet. Else the
  * traffic is NULL, and nothing is said of the packet yet. */
-smcr_rdma_flow_t *smcr_rdma_take(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce,
-                                 const smcr_sent_t *packet);
+smcr_rdma_flow_t *smcr_rdma_take_packet(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce,
+                                        const smcr_sent_t *packet);
 
 /* The newest flow from the address `source` to the queue pair `target`; NULL: there is none. */
 smcr_rdma_flow_t *smcr_rdma_find(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
@@ -60,4 +60,4 @@ smcr_rdma_flow_t *smcr_rdma_find(const smcr_rdma_t *rdma, const uint8_t source[S
 smcr_traffic_t *smcr_rdma_reverse(const smcr_rdma_flow_t *flow);
 
 /* Takes in the next message of communication management, and judges it. */
-smcr_cm_verdict_t smcr_rdma_manage(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet);
+smcr_cm_verdict_t smcr_rdma_take_cm(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet);

@@ -111,7 +111,7 @@ begin(smcr_collect_t *all)
     all->capture.passes = 1;
     all->times = wmem_array_new(all->scope, sizeof(smcr_when_t));
     all->tcp = wmem_array_new(all->scope, sizeof(void *));
-    all->late = wmem_array_new(all->scope, sizeof(const smcr_step_back_t *));
+    all->late_steps = wmem_array_new(all->scope, sizeof(const smcr_step_back_t *));
     for (unsigned i = 0; i < array_length(maps); i++)
         *maps[i] = wmem_map_new(all->scope, g_direct_hash, g_direct_equal);
     smcr_collect_notices_begin(all);
@@ -153,8 +153,8 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
 {
     smcr_when_t when = smcr_capture_when(pinfo);
 
-    smcr_collect_rdma_flows_stray(all, packet->stray_icrc);
-    if (packet->segment || packet->stray_icrc) /* of a segment the tap `tcp` tells */
+    smcr_collect_rdma_flows_count_stray_icrc(all, packet->unassigned_icrc);
+    if (packet->segment || packet->unassigned_icrc) /* of a segment the tap `tcp` tells */
         return;
     if (is_time_needed(packet, when.frame))
         wmem_array_append_one(all->times, when);
@@ -162,9 +162,9 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
         smcr_collect_rdma_flows_take(all, when, packet);
     smcr_collect_connections_take(all, when, packet);
     smcr_collect_link_groups_take(all, pinfo, packet);
-    smcr_collect_notices_blame(all, packet);
+    smcr_collect_notices_set_subject(all, packet);
     if (packet->first_pass)
-        smcr_collect_notices_claim(all, pinfo, packet);
+        smcr_collect_notices_defer(all, pinfo, packet);
 }
 
 void
@@ -278,9 +278,9 @@ smcr_collection_notices(const smcr_collection_t *collection, const smcr_entry_re
     smcr_figure_notice_t reset = resets(collection, report);
     smcr_figure_notice_t overtaken = {.filter = "smcr.out_of_order"}; /* causes come late, too */
 
-    for (unsigned i = 0; i < wmem_array_get_count(collection->late); i++) {
+    for (unsigned i = 0; i < wmem_array_get_count(collection->late_steps); i++) {
         smcr_record_t late = {.order = SMCR_FLOW_IS_LATE};
-        late.step = *(smcr_step_back_t **)wmem_array_index(collection->late, i);
+        late.step = *(smcr_step_back_t **)wmem_array_index(collection->late_steps, i);
         overtaken.count += smcr_record_is_out_of_order(&late);
     }
     if (overtaken.count)

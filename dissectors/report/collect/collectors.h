@@ -18,17 +18,17 @@ typedef struct smcr_collection {
     smcr_entry_capture_t capture; /* its members up to `passes`; the others are filled in later */
     smcr_entry_ip_t ip;           /* counts of IP packets that are neither TCP nor RoCE */
     wmem_array_t *times;          /* smcr_when_t: frames whose time may be needed, ascending */
-    uint32_t now;                 /* number of the frame that was taken last */
+    uint32_t last_taken_frame;    /* number of the frame that was taken last */
 
     wmem_array_t *tcp; /* tcp_flows.c: pointers, by tcp.stream; NULL: no segment of the stream */
 
-    uint32_t lacking;               /* the last RoCE packet before which others are missing */
+    uint32_t last_gap_frame;        /* the last RoCE packet before which others are missing */
     wmem_map_t *rdma;               /* rdma_flows.c: queue pair or flow -> followed flow */
-    wmem_array_t *late;             /* rdma_flows.c: smcr_step_back_t * of late packets; or NULL */
+    wmem_array_t *late_steps;       /* rdma_flows.c: smcr_step_back_t * of late packets; or NULL */
     smcr_figure_list_t rdma_list;   /* the same flows, in the order of their first packets */
     smcr_entry_icrcs_t stray_icrcs; /* ICRCs of packets in no flow */
 
-    wmem_map_t *conns;      /* smcr_conn_t -> smcr_collect_counted_conn_t */
+    wmem_map_t *conns;      /* smcr_conn_t -> smcr_collect_conn_stats_t */
     wmem_map_t *contacts;   /* smcr_lgr_t -> the counted connection of its first contact */
     wmem_map_t *link_flows; /* connections.c: smcr_link_t -> both of its flows */
     wmem_map_t *moves;      /* smcr_link_t -> smcr_collect_moves_t; no entry: no move */
@@ -36,9 +36,10 @@ typedef struct smcr_collection {
     wmem_map_t *groups;            /* link_groups.c: smcr_lgr_t -> group */
     smcr_figure_list_t group_list; /* the same groups, in the order of their first packets */
 
-    wmem_array_t *kinds;   /* notices.c: expert items, counted by kind */
-    wmem_array_t *claimed; /* notices.c: events that count once later packets confirm them */
-    wmem_array_t *pending; /* notices.c: items of the current frame; NULL: none */
+    wmem_array_t *item_kinds; /* notices.c: expert items, counted by kind */
+    wmem_array_t *deferred_checks; /* notices.c: events that count once later packets confirm
+                                      them */
+    wmem_array_t *frame_items; /* notices.c: items of the current frame; NULL: none */
 } smcr_collect_t;
 
 /* ---- where the time of a connection went: exclusive parts of each direction (docs/report.md,
@@ -79,7 +80,7 @@ typedef struct {
     const smcr_when_t *const *draining; /* acknowledgement of a message that filled it; NULL: half
                                            is free again */
     uint64_t half; /* position up to which that is */
-    bool is_known, is_full, is_blocked, has_asked, has_acks, is_late, lacks_first;
+    bool is_known, is_full, is_blocked, has_asked, has_acks, began_before_capture, lacks_first;
     smcr_distribution_t ack_time, reader_time, drain_time;
 } smcr_collect_writer_t;
 
@@ -123,7 +124,7 @@ void smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
 
 /* Counts the ICRC of a packet in no flow. `icrc`: as smcr_ib_headers_t.icrc; 0: nothing to count.
  */
-void smcr_collect_rdma_flows_stray(smcr_collect_t *collection, uint8_t icrc);
+void smcr_collect_rdma_flows_count_stray_icrc(smcr_collect_t *collection, uint8_t icrc);
 
 /* Adds the flows to `list`, each with its index and that of the other direction. What is added
  * lives as long as `scope`. */
@@ -149,9 +150,9 @@ typedef struct {
     bool client_known;   /* a SYN or a SYN-ACK shows the client; else `up` is taken for its side */
     bool client_is_up;   /* the client sends `up` */
     uint16_t up_port;    /* source port of `up` */
-    bool lacks_of[2];    /* bytes of the stream up (0) or down (1) may be missing */
-    bool lacks;          /* bytes of either stream may be missing */
-    bool lacks_end;      /* the newest bytes of a stream may be missing, with a FIN among them */
+    bool may_lack_bytes_of[2]; /* bytes of the stream up (0) or down (1) may be missing */
+    bool may_lack_bytes; /* bytes of either stream may be missing */
+    bool may_lack_end;   /* the newest bytes of a stream may be missing, with a FIN among them */
     uint32_t syns;       /* SYNs of the client */
     bool is_connected;   /* there are segments other than SYN, SYN-ACK and RST */
     bool is_disordered;  /* the SYN-ACK comes after an acknowledgement of the client */
@@ -185,9 +186,10 @@ typedef struct {
     const smcr_link_t *link;           /* link of the last packet; NULL: none yet */
 
     /* Producer cursors at which the writer waited last: a circular list. */
-    smcr_cursor_t blocked[SMCR_COLLECT_BLOCKED_KEPT];
+    smcr_cursor_t wait_cursors[SMCR_COLLECT_BLOCKED_KEPT];
 
-    bool has_unowned; /* before its last packet, its flow has WRITEs of no known connection */
+    bool has_unowned_writes; /* before its last packet, its flow has WRITEs of no known
+                                connection */
 } smcr_collect_direction_t;
 
 /* A link that the connection has used, from a frame on. */
@@ -202,12 +204,13 @@ typedef struct smcr_collect_link_use {
 typedef struct {
     smcr_when_t ready;                 /* its last packet so far; frame 0: no Confirm yet */
     smcr_when_t step;                  /* its last packet that is no retransmission */
-    const smcr_exchange_t *asked;      /* its last LLC request; NULL: none */
-    const smcr_link_t *asked_on;       /* link of that request; NULL: none */
-    uint64_t longest;                  /* longest time between two messages, nanoseconds */
-    const smcr_exchange_t *longest_of; /* the last request before that time; NULL: none */
+    const smcr_exchange_t *last_request; /* its last LLC request; NULL: none */
+    const smcr_link_t *last_request_link; /* link of that request; NULL: none */
+    uint64_t longest_step;             /* longest time between two messages, nanoseconds */
+    const smcr_exchange_t *longest_step_request; /* the last request before that time; NULL: none */
     uint8_t longest_link;              /* number of that request's link; 0: none */
-    bool longest_behind; /* the response of that request came before that time, not after it */
+    bool longest_step_after_response; /* the response of that request came before that time, not
+                                         after it */
     bool is_unsure;      /* a message is cut or missing, or its time is before an earlier one's */
     bool is_over;        /* it has ended, or data have come */
     bool is_adding;      /* a link is neither confirmed nor rejected nor deleted yet */
@@ -229,8 +232,8 @@ typedef struct {
     uint8_t version;                       /* of SMC, as agreed; 0: not known */
     bool is_smcd;                          /* both have agreed on SMC-D */
     bool on_roce;                          /* a RoCE packet of it has been taken */
-    bool flips;                            /* the state had swapped the sides when they were used */
-} smcr_collect_counted_conn_t;
+    bool sides_swapped;                    /* the state had swapped the sides when they were used */
+} smcr_collect_conn_stats_t;
 
 /* An LLC message of a link, or a packet of it that was not decoded. It belongs to the first contact
  * of the link group if it comes within a second of the message before, or while a request has no
@@ -259,7 +262,7 @@ typedef struct {
 /* Fills in the entry of a connection; its texts live as long as `scope`. `tcp`: its TCP connection;
  * NULL: not known. `lacking`: the last frame that shows missing packets; 0: none. */
 void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
-                                  smcr_collect_counted_conn_t *counted,
+                                  smcr_collect_conn_stats_t *counted,
                                   const smcr_collect_tcp_facts_t *tcp, uint32_t lacking,
                                   const smcr_collect_t *collection, wmem_allocator_t *scope);
 
@@ -292,16 +295,16 @@ void smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pi
                                const expert_info_t *item);
 
 /* Counts `number` of what a display filter selects, at `first`: no expert item, severity 0. */
-void smcr_collect_notices_note(smcr_collect_t *collection, const char *filter, smcr_when_t first,
-                               uint64_t number);
+void smcr_collect_notices_count(smcr_collect_t *collection, const char *filter, smcr_when_t first,
+                                uint64_t number);
 
 /* The pending items since the last call are about this packet or message: notes its side and
  * subject. */
-void smcr_collect_notices_blame(smcr_collect_t *collection, const smcr_tap_t *packet);
+void smcr_collect_notices_set_subject(smcr_collect_t *collection, const smcr_tap_t *packet);
 
 /* Keeps events of the packet that later packets have to confirm. Called in the first pass, in which
  * Wireshark does not hand over their expert items. */
-void smcr_collect_notices_claim(smcr_collect_t *collection, const packet_info *pinfo,
+void smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
                                 const smcr_tap_t *packet);
 
 /* The frame is complete: counts its pending items. */

@@ -18,9 +18,9 @@ smcr_collect_lgr_number(const smcr_lgr_t *lgr)
 {
     const smcr_state_t *state = smcr_capture_state();
 
-    if (lgr->index != SMCR_LGR_NO_INDEX || !lgr->all_links || !state)
+    if (lgr->index != SMCR_LGR_NO_INDEX || !lgr->newest_link || !state)
         return lgr->index;
-    return (uint64_t)smcr_lgr_count(state) + lgr->first_link;
+    return (uint64_t)smcr_lgr_count(state) + lgr->first_link_index;
 }
 
 SMCR_FIGURE_ORDER(by_frame, smcr_when_t, when, when->frame)
@@ -44,7 +44,7 @@ fill_endpoint(smcr_entry_endpoint_t *entry, const smcr_conn_t *conn, unsigned ro
 {
     address addr;
 
-    if (!conn->conversation || conn->no_roles)
+    if (!conn->conversation || conn->roles_unknown)
         return;
     smcr_endpoint_tcp_address(conn, role, &addr);
     entry->addr = address_to_str(scope, &addr);
@@ -65,7 +65,7 @@ fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
 
     fill_endpoint(&entry->client, conn, 0, scope);
     fill_endpoint(&entry->server, conn, 1, scope);
-    if (conn->conversation ? conn->no_roles : !smcr_evidence_knows_server(conn->lgr)) {
+    if (conn->conversation ? conn->roles_unknown : !smcr_evidence_knows_server(conn->lgr)) {
         smcr_show_ends_t ends = smcr_show_ends_of(scope, conn);
         const char **name = conn->conversation ? ends.name : ends.address;
         entry->ends = smcr_figure_ends(scope, name[0], name[1]);
@@ -104,7 +104,7 @@ fallback_by(const smcr_fallback_t *fallback)
 static bool
 is_guess(const smcr_fallback_t *fallback)
 {
-    return fallback->kind == SMCR_FALLBACK_NO_CLC && fallback->lacks_clc;
+    return fallback->kind == SMCR_FALLBACK_NO_CLC && fallback->clc_may_be_missing;
 }
 
 static void
@@ -122,9 +122,9 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
     smcr_entry_clear(entry->fallback, &smcr_entry_conn_fallback_description);
     entry->fallback->reason = smcr_show_fallback_reason(scope, fallback);
     if (fallback->kind == SMCR_FALLBACK_TOLD ||
-        (fallback->kind == SMCR_FALLBACK_DECLINED && !fallback->no_code))
+        (fallback->kind == SMCR_FALLBACK_DECLINED && !fallback->code_cut))
         entry->fallback->code = fallback->code;
-    if (knows_roles && !fallback->lacks_clc)
+    if (knows_roles && !fallback->clc_may_be_missing)
         entry->fallback->by = fallback_by(fallback);
     entry->fallback->frame = fallback->kind == SMCR_FALLBACK_TOLD
                                  ? entry->named_frame
@@ -136,23 +136,23 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
 
 /* Whether CLC did not begin, and cannot begin any more: one side has no option, or TCP is over. */
 static bool
-stayed_tcp(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp)
+stayed_tcp(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {
     const smcr_conn_t *conn = counted->conn;
-    bool clc = smcr_evidence_clc_knows_client(conn) || conn->decline_frame || conn->begun[0] ||
-               conn->begun[1];
+    bool clc = smcr_evidence_clc_knows_client(conn) || conn->decline_frame ||
+               conn->partial_clc[0] || conn->partial_clc[1];
 
     if (clc || counted->on_roce || !tcp || !tcp->syn.frame)
         return false;
     bool over = tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame);
     const uint64_t *all = tcp->payload, *clc_bytes = counted->clc_bytes;
     return !conn->option_syn ||
-           (over && !tcp->lacks && all[0] + all[1] <= clc_bytes[0] + clc_bytes[1]);
+           (over && !tcp->may_lack_bytes && all[0] + all[1] <= clc_bytes[0] + clc_bytes[1]);
 }
 
 /* CLC that never began is no fallback: the connection stayed what it was. */
 static smcr_figure_outcome_t
-outcome_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp)
+outcome_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {
     const smcr_conn_t *conn = counted->conn;
 
@@ -171,7 +171,7 @@ outcome_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fa
     }
     if (counted->is_smcd)
         return SMCR_FIGURE_OUTCOME_SMCD;
-    if (counted->on_roce || (conn->confirm_frame && !(tcp && tcp->lacks)))
+    if (counted->on_roce || (conn->confirm_frame && !(tcp && tcp->may_lack_bytes)))
         return SMCR_FIGURE_OUTCOME_SMCR;
     if (conn->confirm_frame) /* a Decline may be absent */
         return SMCR_FIGURE_OUTCOME_UNKNOWN;
@@ -189,12 +189,12 @@ close_of_tcp(const smcr_collect_tcp_facts_t *tcp)
         return SMCR_FIGURE_CLOSE_RESET;
     if (tcp->fin[0].frame && tcp->fin[1].frame)
         return SMCR_FIGURE_CLOSE_NORMAL;
-    return tcp->lacks_end ? SMCR_FIGURE_CLOSE_UNKNOWN : SMCR_FIGURE_CLOSE_OPEN;
+    return tcp->may_lack_end ? SMCR_FIGURE_CLOSE_UNKNOWN : SMCR_FIGURE_CLOSE_OPEN;
 }
 
 /* The two ends of SMC-R close by CDC, and then TCP. How TCP ends says nothing of an abort. */
 static smcr_figure_close_t
-close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp,
+close_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
          smcr_figure_outcome_t outcome)
 {
     const smcr_conn_t *conn = counted->conn;
@@ -202,7 +202,7 @@ close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fact
     smcr_figure_close_t below = close_of_tcp(tcp);
     /* whether its data may have gone over RDMA, in the capture or not */
     bool left_tcp =
-        counted->on_roce || ((conn->confirm_frame || conn->cut_clc) && !conn->fallback.kind);
+        counted->on_roce || ((conn->confirm_frame || conn->clc_cut) && !conn->fallback.kind);
 
     if (side[0].abort_frame || side[1].abort_frame)
         return SMCR_FIGURE_CLOSE_ABORT;
@@ -210,7 +210,7 @@ close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fact
         return SMCR_FIGURE_CLOSE_NORMAL;
     bool open = below == SMCR_FIGURE_CLOSE_OPEN && !counted->on_roce;
     if (outcome == SMCR_FIGURE_OUTCOME_UNKNOWN && /* of CLC some may be absent */
-        (open || (tcp && tcp->lacks && !conn->fallback.kind)))
+        (open || (tcp && tcp->may_lack_bytes && !conn->fallback.kind)))
         return SMCR_FIGURE_CLOSE_UNKNOWN;
     bool silent = smcr_evidence_is_silent(side[0].link) || smcr_evidence_is_silent(side[1].link);
     bool lacks = below == SMCR_FIGURE_CLOSE_NORMAL || /* CDC has told it before */
@@ -226,12 +226,12 @@ close_of(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_fact
 /* Whether the capture has packets that the side has sent, on the connection's last link, and they
  * cannot be those of another connection. */
 static bool
-is_captured(const smcr_collect_counted_conn_t *counted, int sender)
+is_captured(const smcr_collect_conn_stats_t *counted, int sender)
 {
     const smcr_link_t *link = counted->last_use ? counted->last_use->link : NULL;
     const smcr_conn_side_t *receiver = &counted->conn->side[!sender];
 
-    if (!counted->on_roce || receiver->shares_element || receiver->shares_token)
+    if (!counted->on_roce || receiver->element_shared || receiver->token_shared)
         return false;
     return counted->direction[sender].link || !link ||
            smcr_evidence_has_packets_to(&link->qp[!sender]);
@@ -240,20 +240,21 @@ is_captured(const smcr_collect_counted_conn_t *counted, int sender)
 /* Whether the last messages of the connection may be absent: both ends have closed TCP, of which
  * CDC says nothing; or packets of others are absent behind the last ones of its link. */
 static bool
-lacks_last(const smcr_collect_counted_conn_t *counted, const smcr_collect_tcp_facts_t *tcp,
+lacks_last(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
           uint32_t lacking)
 {
     const smcr_conn_side_t *side = counted->conn->side;
     const smcr_link_t *link = counted->last_use ? counted->last_use->link : NULL;
     uint32_t newest =
-        link ? MIN(link->qp[0].traffic.flow.newest, link->qp[1].traffic.flow.newest) : UINT32_MAX;
+        link ? MIN(link->qp[0].traffic.flow.highest_frame, link->qp[1].traffic.flow.highest_frame)
+             : UINT32_MAX;
 
     return (close_of_tcp(tcp) == SMCR_FIGURE_CLOSE_NORMAL || lacking > newest) &&
            !(smcr_conn_side_has_ended(&side[0]) && smcr_conn_side_has_ended(&side[1]));
 }
 
 static void
-fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_conn_t *counted,
+fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats_t *counted,
                bool is_part, int sender)
 {
     if (!is_captured(counted, sender)) {
@@ -271,14 +272,15 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
     /* its WRITEs would not be recognised, or are not */
     if (!entry->writes && (!side[!sender].rmb || in->announced))
         entry->bytes = entry->writes = SMCR_FIGURE_UNKNOWN;
-    if (direction->bytes.has_unplaced && side[sender].moved_frame) /* WRITEs may have come twice */
+    /* WRITEs may have come twice */
+    if (direction->bytes.has_unpositioned && side[sender].moved_frame)
         entry->bytes = SMCR_FIGURE_UNKNOWN;
     bool has_ended = smcr_conn_side_has_ended(&side[sender]);
     const smcr_point_t *last = smcr_evidence_last_to(&side[!sender]);
     bool lacks = in->announced > direction->figures.bytes || (is_part && !has_ended) ||
-                 (!in->known && (writer->is_late || writer->gap.until)) ||
-                 (direction->has_unowned && !side[!sender].announced.qp) ||
-                 (smcr_conn_side_is_odd(&side[sender]) &&
+                 (!in->positions_known && (writer->began_before_capture || writer->gap.until)) ||
+                 (direction->has_unowned_writes && !side[!sender].announced_at.qp) ||
+                 (smcr_conn_side_has_invalid_cursor(&side[sender]) &&
                   smcr_evidence_lacks_before(counted->conn->lgr, UINT32_MAX)) ||
                  (has_ended ? smcr_evidence_absent(last, last->qp, last->psn + BEHIND_END) != 0
                             : !smcr_evidence_holds(last));
@@ -287,7 +289,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
     entry->ack_time_s = writer->ack_time;
     entry->reader_time_s = writer->reader_time;
     entry->drain_time_s = writer->drain_time;
-    if (!in->known && !entry->window_full_count) /* so is what fills the window */
+    if (!in->positions_known && !entry->window_full_count) /* so is what fills the window */
         entry->window_full_count = SMCR_FIGURE_UNKNOWN;
     entry->unreported_bytes = known && cost.reader_known ? cost.unread : SMCR_FIGURE_UNKNOWN;
     entry->unannounced_bytes = known ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
@@ -295,7 +297,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_co
 
 /* Over TCP. `role`: of the sender. Where the handshake's end is absent, data may go another way. */
 static void
-fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counted_conn_t *counted,
+fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats_t *counted,
                    const smcr_collect_tcp_facts_t *tcp, unsigned role, bool may_go_elsewhere)
 {
     const smcr_conn_t *conn = counted->conn;
@@ -307,13 +309,13 @@ fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_counte
     uint64_t bytes = payload > clc ? payload - clc : 0;
 
     /* what Wireshark has held back of CLC, since it came behind its acknowledgement, is no data */
-    bool mixed = conn->no_roles || conn->cut_clc ||
-                 (conn->fallback.lacks_clc && tcp && tcp->client_known);
+    bool mixed = conn->roles_unknown || conn->clc_cut ||
+                 (conn->fallback.clc_may_be_missing && tcp && tcp->client_known);
 
     *entry = (smcr_entry_conn_direction_t){.bytes = SMCR_FIGURE_UNKNOWN};
     if (tcp && !counted->is_smcd && !mixed && !may_go_elsewhere) {
         entry->bytes = bytes;
-        entry->lacks_bytes = tcp->lacks_of[way] ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
+        entry->lacks_bytes = tcp->may_lack_bytes_of[way] ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
     }
     entry->unreported_bytes = entry->unannounced_bytes = SMCR_FIGURE_UNKNOWN;
 }
@@ -331,27 +333,28 @@ step(uint64_t *from, smcr_when_t to)
 
 /* When the connection could carry data; frame 0: not known. */
 static smcr_when_t
-ready(const smcr_collect_counted_conn_t *counted)
+ready(const smcr_collect_conn_stats_t *counted)
 {
     const smcr_collect_contact_t *contact = &counted->contact;
 
     if (counted->conn->accept_frame && !counted->conn->first_contact)
         return contact->ready;
-    bool lacks = !contact->asked || contact->is_unsure || !is_captured(counted, 0) ||
+    bool lacks = !contact->last_request || contact->is_unsure || !is_captured(counted, 0) ||
                  !is_captured(counted, 1) ||
                  smcr_evidence_lacks_before(counted->conn->lgr, contact->ready.frame + 1);
-    bool is_open = !counted->on_roce && contact->asked && !contact->asked->response_frame;
+    bool is_open =
+        !counted->on_roce && contact->last_request && !contact->last_request->response_frame;
     return lacks || is_open ? (smcr_when_t){0} : contact->ready;
 }
 
 static void
-fill_setup(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *counted,
+fill_setup(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
            const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
 {
     bool known = tcp && tcp->syn.frame && !tcp->is_disordered;
     uint64_t from = known ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, syn = from;
     const smcr_collect_contact_t *contact = &counted->contact;
-    const smcr_exchange_t *longest = contact->longest_of;
+    const smcr_exchange_t *longest = contact->longest_step_request;
 
     entry->setup.tcp_s = step(&from, counted->clc[SMCR_CLC_PROPOSAL]);
     entry->setup.accept_s = step(&from, counted->clc[SMCR_CLC_ACCEPT]);
@@ -360,14 +363,14 @@ fill_setup(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *co
     entry->setup_s = step(&syn, ready(counted));
     if (longest)
         entry->setup_longest = wmem_strdup_printf(
-            scope, "%s%s on link %u%s", contact->longest_behind ? "what follows " : "",
+            scope, "%s%s on link %u%s", contact->longest_step_after_response ? "what follows " : "",
             val_to_str_const(longest->llc_type, smcr_values_llc_types, "LLC"),
             contact->longest_link, longest->response_frame ? "" : ", which got no answer");
 }
 
 /* Where the time of both directions went; where one of them is not captured, nobody knows. */
 static void
-fill_time(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *counted,
+fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
           const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
 {
     smcr_when_t can_carry = ready(counted);
@@ -393,7 +396,7 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *counted,
 }
 
 static void
-fill_directions(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *counted,
+fill_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
                 const smcr_collect_tcp_facts_t *tcp, uint32_t lacking, wmem_allocator_t *scope)
 {
     int client = smcr_lgr_client_side(counted->conn->lgr);
@@ -415,12 +418,12 @@ fill_directions(smcr_entry_connection_t *entry, smcr_collect_counted_conn_t *cou
 }
 
 static void
-fill_times(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *counted,
+fill_times(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
            const smcr_collect_tcp_facts_t *tcp, uint32_t lacking)
 {
     bool has_syn = tcp && tcp->syn.frame;
     bool later = counted->clc[SMCR_CLC_PROPOSAL].frame || counted->clc[SMCR_CLC_ACCEPT].frame ||
-                 (counted->conn->lgr && counted->conn->lgr->from_start);
+                 (counted->conn->lgr && counted->conn->lgr->first_contact_captured);
 
     entry->first_frame =
         tcp ? smcr_figure_when_earlier(counted->first, tcp->first) : counted->first;
@@ -438,7 +441,7 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_counted_conn_t *co
 
 void
 smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
-                             smcr_collect_counted_conn_t *counted,
+                             smcr_collect_conn_stats_t *counted,
                              const smcr_collect_tcp_facts_t *tcp, uint32_t lacking,
                              const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
@@ -448,7 +451,7 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
     fill_ends(entry, conn, tcp, scope);
     if (conn->socket) {
         address addr;
-        smcr_endpoint_of_gid(conn->socket->told.address[SMCR_TOLD_OWN], &addr);
+        smcr_endpoint_of_gid(conn->socket->reported.address[SMCR_TOLD_OWN], &addr);
         entry->named_by = address_to_str(scope, &addr);
         entry->named_frame = conn->socket->first;
     }

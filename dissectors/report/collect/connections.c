@@ -20,14 +20,14 @@ typedef struct {
 
 /* Swaps what was counted of both sides where the state has swapped the sides of the connection. */
 static void
-follow_sides(smcr_collect_counted_conn_t *counted)
+follow_sides(smcr_collect_conn_stats_t *counted)
 {
     const smcr_collect_direction_t direction = counted->direction[0];
     const smcr_collect_writer_t writer = counted->division.writer[0];
 
-    if (counted->flips == counted->conn->flips)
+    if (counted->sides_swapped == counted->conn->sides_swapped)
         return;
-    counted->flips = counted->conn->flips;
+    counted->sides_swapped = counted->conn->sides_swapped;
     counted->direction[0] = counted->direction[1];
     counted->direction[1] = direction;
     counted->division.writer[0] = counted->division.writer[1];
@@ -36,7 +36,7 @@ follow_sides(smcr_collect_counted_conn_t *counted)
 
 /* Takes over what was counted of a connection that turned out to be one direction of this one. */
 static void
-add_half(smcr_collect_counted_conn_t *counted, const smcr_collect_counted_conn_t *half)
+add_half(smcr_collect_conn_stats_t *counted, const smcr_collect_conn_stats_t *half)
 {
     for (int side = 0; side < 2; side++) {
         if (!half->direction[side].link)
@@ -57,13 +57,13 @@ add_half(smcr_collect_counted_conn_t *counted, const smcr_collect_counted_conn_t
     counted->on_roce |= half->on_roce;
 }
 
-static smcr_collect_counted_conn_t *
+static smcr_collect_conn_stats_t *
 get_conn(smcr_collect_t *collection, const smcr_conn_t *conn)
 {
-    smcr_collect_counted_conn_t *counted =
+    smcr_collect_conn_stats_t *counted =
         smcr_figure_of(collection->conns, collection->scope, conn, sizeof *counted);
-    smcr_collect_counted_conn_t *half =
-        conn->half ? wmem_map_remove(collection->conns, conn->half) : NULL;
+    smcr_collect_conn_stats_t *half =
+        conn->merged_half ? wmem_map_remove(collection->conns, conn->merged_half) : NULL;
 
     counted->conn = conn;
     follow_sides(counted);
@@ -87,7 +87,7 @@ moves_of(smcr_collect_t *collection, const smcr_link_t *link)
  * another link are late. If the peer had moved before this sender's first packet, the sender's
  * earlier messages may be missing. */
 static bool
-begins_link_use(const smcr_collect_counted_conn_t *counted, const smcr_record_t *record)
+begins_link_use(const smcr_collect_conn_stats_t *counted, const smcr_record_t *record)
 {
     bool is_first_of_sender = !counted->direction[record->sender].link;
     bool has_never_moved = counted->first_use == counted->last_use;
@@ -98,7 +98,7 @@ begins_link_use(const smcr_collect_counted_conn_t *counted, const smcr_record_t 
 
 /* Appends the link to those that the connection has used, and counts a move between links. */
 static void
-add_link_use(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
+add_link_use(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
              const smcr_record_t *record, smcr_when_t when)
 {
     const smcr_link_t *last = counted->last_use ? counted->last_use->link : NULL;
@@ -119,7 +119,7 @@ add_link_use(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
 
 /* Notes on which link the sender's packet went. */
 static void
-note_link(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
+note_link(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
           const smcr_record_t *record, smcr_when_t when)
 {
     const smcr_link_t *link = record->link;
@@ -140,12 +140,12 @@ note_link(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
 static void
 note_gap(smcr_collect_t *collection, const smcr_record_t *record, flows_t *flows)
 {
-    smcr_collect_counted_conn_t *counted = wmem_map_lookup(collection->contacts, record->link->lgr);
+    smcr_collect_conn_stats_t *counted = wmem_map_lookup(collection->contacts, record->link->lgr);
     unsigned sender = record->sender == 1;
 
-    if (!record->missing)
+    if (!record->missing_before)
         return;
-    flows->gaps[sender] += record->missing > 0;
+    flows->gaps[sender] += record->missing_before > 0;
     if (counted && flows->last[sender] <= counted->contact.ready.frame)
         counted->contact.is_unsure = true;
 }
@@ -188,14 +188,14 @@ static void
 count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
             smcr_when_t when, const smcr_tap_t *packet)
 {
-    const smcr_place_t *place = packet->record->place;
+    const smcr_place_t *place = packet->record->write_location;
 
     direction->figures.writes += smcr_ib_begins_message(packet->roce->opcode);
     if (!place)
         return;
-    uint32_t rewritten = smcr_place_piece(place).rewritten;
+    uint32_t rewritten = smcr_place_range(place).rewritten;
     if (rewritten)
-        smcr_collect_notices_note(collection, "smcr.stream.rewritten", when, rewritten);
+        smcr_collect_notices_count(collection, "smcr.stream.rewritten", when, rewritten);
 }
 
 /* Counts waits of a writer: CDC messages with the flag "writer blocked" (RFC 7609, 4.5.1), one wait
@@ -210,9 +210,9 @@ count_cdc(smcr_collect_direction_t *direction, const smcr_cdc_t *cdc)
     if (!cdc || !cdc->complete || !(cdc->flags & SMCR_CDC_FLAG_BLOCKED))
         return;
     for (unsigned i = 0; i < MIN(*count, SMCR_COLLECT_BLOCKED_KEPT); i++)
-        if (smcr_ring_cursors_are_same(direction->blocked[i], cdc->prod))
+        if (smcr_ring_cursors_are_same(direction->wait_cursors[i], cdc->prod))
             return;
-    direction->blocked[(*count)++ % SMCR_COLLECT_BLOCKED_KEPT] = cdc->prod;
+    direction->wait_cursors[(*count)++ % SMCR_COLLECT_BLOCKED_KEPT] = cdc->prod;
 }
 
 /* Whether the message ends the connection, or one direction. */
@@ -232,13 +232,13 @@ static void
 count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *reverse,
               const smcr_record_t *record, uint32_t frame)
 {
-    const smcr_record_cdc_t *view = record->view;
+    const smcr_record_cdc_t *view = record->cdc_analysis;
 
     if (!view)
         return;
     direction->figures.window_full_count += smcr_collect_division_fills(record, frame);
     direction->figures.urgent_count += view->urgent;
-    if (view->read_of && !ends_connection(record))
+    if (view->read_announced_frame && !ends_connection(record))
         smcr_distribution_add(&reverse->figures.read_reported_s, view->read_time);
 }
 
@@ -246,16 +246,16 @@ uint32_t
 smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope,
                                const smcr_record_t *record)
 {
-    const smcr_place_t *place = record->place;
+    const smcr_place_t *place = record->write_location;
 
     if (record->kind != SMCR_RECORD_WRITE || !place || record->order == SMCR_FLOW_IS_COPY)
         return 0;
-    smcr_stream_piece_t piece = smcr_place_piece(place);
+    smcr_stream_range_t piece = smcr_place_range(place);
     /* A retransmission counts only if all positions are known: else its first transmission may have
      * been counted without a position. */
-    if (record->order == SMCR_FLOW_IS_REPEAT && (bytes->has_unplaced || !piece.known))
+    if (record->order == SMCR_FLOW_IS_RETRANSMISSION && (bytes->has_unpositioned || !piece.known))
         return 0;
-    bytes->has_unplaced |= !piece.known;
+    bytes->has_unpositioned |= !piece.known;
     if (!piece.known)
         return place->length;
     return (uint32_t)smcr_ranges_add(&bytes->positions, scope, SMCR_RANGES_OF_STREAM,
@@ -263,7 +263,7 @@ smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocato
 }
 
 static void
-count_packet(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
+count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
              smcr_when_t when, const smcr_tap_t *packet, const flows_t *flows)
 {
     const smcr_record_t *record = packet->record;
@@ -279,9 +279,9 @@ count_packet(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
         smcr_collect_stream_bytes_take(&direction->bytes, collection->scope, record);
     if (record->order == SMCR_FLOW_IS_COPY)
         return;
-    direction->has_unowned |= flows->unowned[record->sender];
+    direction->has_unowned_writes |= flows->unowned[record->sender];
     count_meaning(direction, &counted->direction[!record->sender], record, when.frame);
-    if (record->order == SMCR_FLOW_IS_REPEAT) {
+    if (record->order == SMCR_FLOW_IS_RETRANSMISSION) {
         direction->figures.repeated_packets++;
         direction->figures.repeated_bytes += (uint64_t)packet->roce->payload_length;
         return;
@@ -301,16 +301,16 @@ offered_eids(wmem_allocator_t *scope, const smcr_clc_proposal_t *proposal)
 {
     wmem_strbuf_t *text = wmem_strbuf_new(scope, NULL);
 
-    for (unsigned i = 0; i < MIN(proposal->eids, proposal->eid_count); i++)
+    for (unsigned i = 0; i < MIN(proposal->eids_kept, proposal->eid_count); i++)
         wmem_strbuf_append_printf(
             text, "%s%s", i ? ", " : "",
-            smcr_item_peer_text(scope, proposal->eid[i], SMCR_WIRE_EID_LENGTH));
+            smcr_item_peer_text(scope, proposal->eid_list[i], SMCR_WIRE_EID_LENGTH));
     return wmem_strbuf_get_len(text) ? wmem_strbuf_finalize(text) : NULL;
 }
 
 /* The Confirm ends CLC. In a first contact, LLC sets up the link group then (RFC 7609, 3.5.1). */
 static void
-begin_contact(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted, smcr_when_t confirm)
+begin_contact(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted, smcr_when_t confirm)
 {
     counted->contact.ready = confirm;
     counted->contact.step = confirm;
@@ -319,12 +319,12 @@ begin_contact(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted, 
 }
 
 static void
-count_clc(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted,
+count_clc(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
           smcr_when_t when, const smcr_clc_t *clc, bool from_server)
 {
     uint8_t type = clc->header.type;
 
-    counted->clc_bytes[from_server] += clc->bytes;
+    counted->clc_bytes[from_server] += clc->length;
     if (type < G_N_ELEMENTS(counted->clc) && !counted->clc[type].frame) {
         counted->clc[type] = when;
         if (type == SMCR_CLC_CONFIRM && !counted->on_roce)
@@ -356,12 +356,12 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
     const smcr_conn_t *conn = conn_of(packet);
     const flows_t *flows = record->link ? take_link(collection, packet, when.frame) : NULL;
 
-    collection->now = when.frame;
+    collection->last_taken_frame = when.frame;
     if (!conn) {
         smcr_collect_contact_take(collection, when, packet);
         return;
     }
-    smcr_collect_counted_conn_t *counted = get_conn(collection, conn);
+    smcr_collect_conn_stats_t *counted = get_conn(collection, conn);
     if (!counted->first.frame)
         counted->first = when;
     counted->last = when;
@@ -382,7 +382,7 @@ add_by_stream(const smcr_conn_t *conn, void *collection)
         get_conn(collection, conn);
 }
 
-SMCR_FIGURE_ORDER(by_index, smcr_collect_counted_conn_t *const, counted, (*counted)->conn->index)
+SMCR_FIGURE_ORDER(by_index, smcr_collect_conn_stats_t *const, counted, (*counted)->conn->index)
 
 static void
 gather(void *key _U_, void *value, void *all)
@@ -390,11 +390,11 @@ gather(void *key _U_, void *value, void *all)
     wmem_array_append_one((wmem_array_t *)all, value);
 }
 
-/* smcr_collect_counted_conn_t *, in the order of their indices. */
+/* smcr_collect_conn_stats_t *, in the order of their indices. */
 static wmem_array_t *
 all_conns(const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
-    wmem_array_t *all = wmem_array_new(scope, sizeof(smcr_collect_counted_conn_t *));
+    wmem_array_t *all = wmem_array_new(scope, sizeof(smcr_collect_conn_stats_t *));
 
     wmem_map_foreach(collection->conns, gather, all);
     wmem_array_sort(all, by_index);
@@ -402,7 +402,7 @@ all_conns(const smcr_collect_t *collection, wmem_allocator_t *scope)
 }
 
 static void
-report_conn(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted, uint32_t lacking,
+report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted, uint32_t lacking,
             smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
     const smcr_conn_t *conn = counted->conn;
@@ -411,7 +411,8 @@ report_conn(smcr_collect_t *collection, smcr_collect_counted_conn_t *counted, ui
 
     follow_sides(counted);
     smcr_collect_division_end(&counted->division, collection->scope,
-                              MAX(counted->last.frame, tcp ? tcp->last.frame : 0), collection->now);
+                              MAX(counted->last.frame, tcp ? tcp->last.frame : 0),
+                              collection->last_taken_frame);
     smcr_collect_conn_entry_fill(SMCR_FIGURE_ADD(connection, list, scope), counted, tcp, lacking,
                                  collection, scope);
 }
@@ -423,9 +424,9 @@ join_conns(smcr_collect_t *collection, wmem_array_t *all)
 {
     for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
         const smcr_conn_t *conn =
-            (*(smcr_collect_counted_conn_t **)wmem_array_index(all, i))->conn;
-        if (conn->joined)
-            get_conn(collection, conn->joined);
+            (*(smcr_collect_conn_stats_t **)wmem_array_index(all, i))->conn;
+        if (conn->merged_into)
+            get_conn(collection, conn->merged_into);
     }
 }
 
@@ -434,11 +435,11 @@ join_conns(smcr_collect_t *collection, wmem_array_t *all)
 static uint32_t
 last_frame_of_gaps(const smcr_collect_t *collection)
 {
-    uint32_t last = collection->lacking;
+    uint32_t last = collection->last_gap_frame;
 
     for (unsigned i = 0; i < wmem_array_get_count(collection->tcp); i++) {
         const smcr_collect_tcp_facts_t *tcp = smcr_collect_tcp_flows_facts(collection, i);
-        if (tcp && tcp->lacks && tcp->is_connected)
+        if (tcp && tcp->may_lack_bytes && tcp->is_connected)
             last = MAX(last, tcp->syn.frame ? tcp->last.frame : tcp->first.frame);
     }
     return last;
@@ -457,6 +458,6 @@ smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *
     all = all_conns(collection, scope);
     uint32_t lacking = last_frame_of_gaps(collection);
     for (unsigned i = 0; i < wmem_array_get_count(all); i++)
-        report_conn(collection, *(smcr_collect_counted_conn_t **)wmem_array_index(all, i), lacking,
+        report_conn(collection, *(smcr_collect_conn_stats_t **)wmem_array_index(all, i), lacking,
                     list, scope);
 }

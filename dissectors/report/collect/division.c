@@ -37,7 +37,7 @@ static void
 look(smcr_collect_writer_t *writer)
 {
     /* of a late link the first acknowledgements were not known for such */
-    bool is_known = writer->is_known && (writer->has_acks || !writer->is_late);
+    bool is_known = writer->is_known && (writer->has_acks || !writer->began_before_capture);
     smcr_collect_part_t at = !is_known           ? SMCR_COLLECT_IS_UNKNOWN
                              : writer->is_full   ? SMCR_COLLECT_IS_FULL
                              : writer->under_way ? SMCR_COLLECT_IS_SENDING
@@ -207,7 +207,7 @@ take_repeat(smcr_collect_division_t *division, const smcr_record_t *record)
         sent = at;
     const smcr_collect_spent_t *before = sent ? &sent->before
                                          : writer->acked.until ? &writer->acked : &writer->gap;
-    if ((!sent && record->taken) || !before->until) /* it was acknowledged before */
+    if ((!sent && record->was_acked) || !before->until) /* it was acknowledged before */
         return;
     all_was(writer, before, SMCR_COLLECT_IS_REPEATING);
     writer->repeated = writer->spent;
@@ -229,17 +229,17 @@ take_write(smcr_collect_division_t *division, wmem_allocator_t *scope, const smc
     bool is_new = record->order == SMCR_FLOW_IS_NEXT || sent.waits; /* else others may be newer */
 
     writer->is_known |= is_new && !sent.waits;
-    if (!record->place || !record->place->length)
+    if (!record->write_location || !record->write_location->length)
         return;
     was_idle(writer, SMCR_COLLECT_IS_SILENT);
     if (peer->has_asked)
         was_idle(peer, SMCR_COLLECT_IS_ASKING);
     bool begins = smcr_ib_begins_message(opcode);
-    bool is_first = begins && !smcr_place_piece(record->place).position;
+    bool is_first = begins && !smcr_place_range(record->write_location).position;
     writer->lacks_first |= !writer->has_asked && !is_first;
     writer->has_asked = true;
     writer->is_full &= !is_new;
-    sent.acked = &record->place->acked;
+    sent.acked = &record->write_location->acked;
     sent.ends = smcr_ib_ends_message(opcode) && !sent.waits;
     if (begins || smcr_ib_ends_message(opcode) || !writer->under_way)
         add(writer, scope, sent);
@@ -264,7 +264,7 @@ time_since(const smcr_when_t *acked, smcr_when_t when)
 static void
 take_reading(smcr_collect_writer_t *peer, smcr_when_t when, const smcr_record_cdc_t *view)
 {
-    if (!view->read)
+    if (!view->read_bytes)
         return;
     if (peer->draining && view->has_consumed && view->consumed >= peer->half) {
         smcr_distribution_add(&peer->drain_time, time_since(*peer->draining, when));
@@ -281,7 +281,7 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
          const smcr_tap_t *packet, unacked_t sent)
 {
     const smcr_record_t *record = packet->record;
-    const smcr_record_cdc_t *view = record->view;
+    const smcr_record_cdc_t *view = record->cdc_analysis;
     smcr_collect_writer_t *writer = &division->writer[record->sender];
     smcr_collect_writer_t *peer = &division->writer[!record->sender];
     bool blocked = packet->cdc && packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
@@ -292,16 +292,17 @@ take_cdc(smcr_collect_division_t *division, wmem_allocator_t *scope, smcr_when_t
         gone_on |= at->is_data && at->link == sent.link && smcr_psn_distance(sent.psn, at->psn) > 0;
     writer->is_known = !sent.waits && (view || validates); /* else nobody knows what it says */
     sent.acked = view ? &view->acked : NULL;
-    sent.is_data = view && view->len;
+    sent.is_data = view && view->announced_bytes;
     add(writer, scope, sent);
     if (!view && !validates && peer->at == SMCR_COLLECT_IS_FULL && !peer->freed) {
         turn(peer, peer->at, SMCR_COLLECT_IS_UNKNOWN, peer->since, 0);
         peer->is_known = false; /* the message may free space */
     }
-    writer->lacks_first |= !writer->has_asked && (view ? view->len && !view->writes : !validates);
+    writer->lacks_first |=
+        !writer->has_asked && (view ? view->announced_bytes && !view->writes : !validates);
     if (!view)
         return;
-    if (view->len && !view->writes) /* nobody knows when its bytes were written */
+    if (view->announced_bytes && !view->writes) /* nobody knows when its bytes were written */
         all_was(writer, &writer->seen[record->sender], SMCR_COLLECT_IS_UNKNOWN);
     if ((blocked || filled) && !writer->is_full && !gone_on) {
         writer->is_full = true;
@@ -325,7 +326,7 @@ begin(smcr_collect_division_t *division, smcr_when_t when, const uint32_t *gaps,
     for (unsigned side = 0; side < 2; side++) {
         division->gaps[side] = gaps[side];
         division->writer[side].is_known = is_whole;
-        division->writer[side].is_late = !is_whole;
+        division->writer[side].began_before_capture = !is_whole;
         division->writer[side].spent.until = when.time;
         look(&division->writer[side]);
         division->writer[side].seen[0] = division->writer[side].seen[1] =
@@ -363,8 +364,11 @@ smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *
 {
     const smcr_record_t *record = packet->record;
     smcr_collect_writer_t *writer = &division->writer[record->sender];
-    unacked_t sent = {.when = when, .link = record->link, .psn = packet->roce->psn,
-                      .is_data = true, .waits = record->fate == SMCR_FLOW_FATE_WAIT};
+    unacked_t sent = {.when = when,
+                      .link = record->link,
+                      .psn = packet->roce->psn,
+                      .is_data = true,
+                      .waits = record->receiver_action == SMCR_FLOW_RECEIVER_WAITS};
 
     if (!division->begun.frame)
         begin(division, when, gaps, is_whole);
@@ -376,11 +380,11 @@ smcr_collect_division_take(smcr_collect_division_t *division, wmem_allocator_t *
             take_gap(division, side);
         division->gaps[side] = gaps[side];
     }
-    if (record->order == SMCR_FLOW_IS_REPEAT ||
+    if (record->order == SMCR_FLOW_IS_RETRANSMISSION ||
         (record->order == SMCR_FLOW_IS_LATE && writer->gap.until && record->first_frame))
         take_repeat(division, record);
-    if (record->order != SMCR_FLOW_IS_COPY && record->fate != SMCR_FLOW_FATE_DROP) {
-        sent.again = record->order == SMCR_FLOW_IS_REPEAT;
+    if (record->order != SMCR_FLOW_IS_COPY && record->receiver_action != SMCR_FLOW_RECEIVER_DROPS) {
+        sent.again = record->order == SMCR_FLOW_IS_RETRANSMISSION;
         if (record->kind == SMCR_RECORD_WRITE)
             take_write(division, scope, packet, sent);
         else if (record->kind == SMCR_RECORD_CDC)

@@ -10,7 +10,7 @@
 bool
 smcr_collect_contact_awaits(const smcr_collect_contact_t *contact, uint32_t frame)
 {
-    const smcr_exchange_t *asked = contact->asked;
+    const smcr_exchange_t *asked = contact->last_request;
     bool has_no_response = asked && (!asked->response_frame || asked->response_frame >= frame);
 
     return contact->is_adding || has_no_response;
@@ -25,18 +25,18 @@ adds_link(const smcr_llc_t *llc, const smcr_record_t *record, bool before)
 
     if (type == SMCR_LLC_ADD_LINK)
         return !(llc->flags & SMCR_LLC_FLAG_REJECTED);
-    if (type == SMCR_LLC_DELETE_LINK || (type == SMCR_LLC_CONFIRM_LINK && record->answers))
+    if (type == SMCR_LLC_DELETE_LINK || (type == SMCR_LLC_CONFIRM_LINK && record->ends_exchange))
         return false;
     return before;
 }
 
 /* The connection whose first contact the packet may belong to, while LLC sets up its link group;
  * NULL: none. */
-static smcr_collect_counted_conn_t *
+static smcr_collect_conn_stats_t *
 find_contact(const smcr_collect_t *collection, const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
-    smcr_collect_counted_conn_t *counted =
+    smcr_collect_conn_stats_t *counted =
         record->link ? wmem_map_lookup(collection->contacts, record->link->lgr) : NULL;
     bool is_keepalive = packet->llc && packet->llc->type == SMCR_LLC_TEST_LINK;
 
@@ -49,14 +49,14 @@ find_contact(const smcr_collect_t *collection, const smcr_tap_t *packet)
 static void
 note_longest_step(smcr_collect_contact_t *contact, smcr_when_t when)
 {
-    const smcr_exchange_t *asked = contact->asked;
+    const smcr_exchange_t *asked = contact->last_request;
 
-    if (when.time - contact->step.time <= contact->longest)
+    if (when.time - contact->step.time <= contact->longest_step)
         return;
-    contact->longest = when.time - contact->step.time;
-    contact->longest_of = asked;
-    contact->longest_link = contact->asked_on ? contact->asked_on->number : 0;
-    contact->longest_behind =
+    contact->longest_step = when.time - contact->step.time;
+    contact->longest_step_request = asked;
+    contact->longest_link = contact->last_request_link ? contact->last_request_link->number : 0;
+    contact->longest_step_after_response =
         asked && asked->response_frame && asked->response_frame <= contact->step.frame;
 }
 
@@ -67,21 +67,21 @@ take_step(smcr_collect_contact_t *contact, smcr_when_t when, const smcr_tap_t *p
     const smcr_record_t *record = packet->record;
 
     contact->ready = when;
-    if (record->order == SMCR_FLOW_IS_REPEAT)
+    if (record->order == SMCR_FLOW_IS_RETRANSMISSION)
         return;
     note_longest_step(contact, when);
     contact->step = when;
     contact->is_adding = adds_link(packet->llc, record, contact->is_adding);
-    if (record->asks) {
-        contact->asked = record->asks;
-        contact->asked_on = record->link;
+    if (record->begins_exchange) {
+        contact->last_request = record->begins_exchange;
+        contact->last_request_link = record->link;
     }
 }
 
 void
 smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when, const smcr_tap_t *packet)
 {
-    smcr_collect_counted_conn_t *counted = find_contact(collection, packet);
+    smcr_collect_conn_stats_t *counted = find_contact(collection, packet);
 
     if (!counted)
         return;

@@ -104,7 +104,7 @@ fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, wmem_alloca
 {
     if (qp->gid_known)
         entry->gid = smcr_figure_gid_text(scope, qp->key.gid);
-    if (qp->known)
+    if (qp->number_known)
         entry->qpn = qp->key.qpn;
 }
 
@@ -168,7 +168,7 @@ fill_links(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, const reporter
 {
     wmem_array_t *links = wmem_array_new(reporter->scope, sizeof(const smcr_link_t *));
 
-    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group)
+    for (const smcr_link_t *link = lgr->newest_link; link; link = link->older_in_group)
         wmem_array_append_one(links, link);
     for (unsigned i = wmem_array_get_count(links); i > 0; i--)
         fill_link(SMCR_FIGURE_ADD(link, &entry->links, reporter->scope),
@@ -205,7 +205,7 @@ find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
 {
     wmem_array_t *uses = wmem_array_new(reporter->scope, sizeof(rmb_use_t));
 
-    for (const smcr_conn_t *conn = lgr->conns; conn; conn = conn->next_of_group) {
+    for (const smcr_conn_t *conn = lgr->newest_conn; conn; conn = conn->older_in_group) {
         for (int side = 0; side < 2; side++) {
             uint32_t frame = side == lgr->server ? conn->accept_frame : conn->confirm_frame;
             const smcr_conn_side_t *named = &conn->side[side];
@@ -268,7 +268,7 @@ report_rmbs(const smcr_lgr_t *lgr, const reporter_t *reporter, smcr_figure_list_
     wmem_array_t *rmbs = wmem_array_new(reporter->scope, sizeof(const smcr_rmb_t *));
 
     find_streams(reporter, lgr);
-    for (const smcr_rmb_t *rmb = lgr->rmbs; rmb; rmb = rmb->older)
+    for (const smcr_rmb_t *rmb = lgr->newest_rmb; rmb; rmb = rmb->older)
         if (rmb->first == rmb)
             wmem_array_append_one(rmbs, rmb);
     for (unsigned i = wmem_array_get_count(rmbs); i > 0; i--)
@@ -294,7 +294,7 @@ may_be_in_use(const smcr_link_t *link)
 {
     bool is_waiting = link->state == SMCR_LINK_ANNOUNCED && !link->packet_count;
 
-    return !smcr_evidence_knows_link(link) || (is_waiting && !link->lgr->never_up);
+    return !smcr_evidence_knows_link(link) || (is_waiting && !link->lgr->link_never_confirmed);
 }
 
 /* The two newest links of the group that carried traffic; NULL: there is none. Returns whether the
@@ -302,7 +302,7 @@ may_be_in_use(const smcr_link_t *link)
 static bool
 find_active_links(const smcr_lgr_t *lgr, const smcr_link_t *active[2])
 {
-    for (const smcr_link_t *link = lgr->all_links; link; link = link->next_of_group) {
+    for (const smcr_link_t *link = lgr->newest_link; link; link = link->older_in_group) {
         if (may_be_in_use(link))
             return false;
         if (!was_active(link))
@@ -382,7 +382,7 @@ static void
 fill_from_netlink(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, int client)
 {
     for (int side = 0; side < 2; side++) {
-        const smcr_told_lgr_t *reported = lgr->told[side];
+        const smcr_told_lgr_t *reported = lgr->netlink_reported[side];
         bool by_client = side == client;
 
         if (!reported)
@@ -401,7 +401,7 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
     wmem_allocator_t *scope = reporter->scope;
     const smcr_lgr_t *lgr = group->lgr;
 
-    if (!lgr->all_links) /* it has turned out to be another */
+    if (!lgr->newest_link) /* it has turned out to be another */
         return;
     smcr_entry_link_group_t *entry = SMCR_FIGURE_ADD(link_group, list, scope);
     int client = smcr_lgr_client_side(lgr);

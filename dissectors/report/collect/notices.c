@@ -35,8 +35,8 @@ static const smcr_figure_subject_t nothing = {SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_U
 void
 smcr_collect_notices_begin(smcr_collect_t *collection)
 {
-    collection->kinds = wmem_array_new(collection->scope, sizeof(counted_items_t));
-    collection->claimed = wmem_array_new(collection->scope, sizeof(claimed_t));
+    collection->item_kinds = wmem_array_new(collection->scope, sizeof(counted_items_t));
+    collection->deferred_checks = wmem_array_new(collection->scope, sizeof(claimed_t));
 }
 
 /* The hosts of the frame. */
@@ -61,12 +61,12 @@ smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pinfo,
 
     if (!field || strncmp(field->abbrev, PREFIX, strlen(PREFIX)) != 0)
         return;
-    if (!collection->pending)
-        collection->pending = wmem_array_new(collection->scope, sizeof(counted_items_t));
+    if (!collection->frame_items)
+        collection->frame_items = wmem_array_new(collection->scope, sizeof(counted_items_t));
     counted_items_t one = {
         .notice = {field->abbrev, item->severity, item->group, SMCR_FIGURE_ROLE_NONE, 1,
                    smcr_capture_when(pinfo), pinfo->num, 0, field->name, NULL, NULL}};
-    wmem_array_append_one(collection->pending, one);
+    wmem_array_append_one(collection->frame_items, one);
 }
 
 /* The role of who has sent the packet. */
@@ -98,28 +98,30 @@ blame(counted_items_t *item, const smcr_record_t *record)
 }
 
 void
-smcr_collect_notices_blame(smcr_collect_t *collection, const smcr_tap_t *packet)
+smcr_collect_notices_set_subject(smcr_collect_t *collection, const smcr_tap_t *packet)
 {
-    counted_items_t *items = collection->pending ? wmem_array_get_raw(collection->pending) : NULL;
+    counted_items_t *items =
+        collection->frame_items ? wmem_array_get_raw(collection->frame_items) : NULL;
 
-    for (unsigned i = items ? wmem_array_get_count(collection->pending) : 0;
+    for (unsigned i = items ? wmem_array_get_count(collection->frame_items) : 0;
          i > 0 && !items[i - 1].blamed; i--)
         blame(&items[i - 1], packet->record);
 }
 
 void
-smcr_collect_notices_claim(smcr_collect_t *collection, const packet_info *pinfo,
+smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
                            const smcr_tap_t *packet)
 {
     for (const smcr_event_t *event = packet->record->events; event; event = event->next) {
         claimed_t claimed = {.event = event};
 
-        if (!event->claim || event->id == SMCR_EVENT_silent) /* which the first pass shows */
+        /* which the first pass shows */
+        if (!event->deferred_check || event->id == SMCR_EVENT_silent)
             continue;
         blame(&claimed.kind, packet->record);
         claimed.kind.hosts = hosts_of(collection, pinfo);
         claimed.kind.notice.first = smcr_capture_when(pinfo);
-        wmem_array_append_one(collection->claimed, claimed);
+        wmem_array_append_one(collection->deferred_checks, claimed);
     }
 }
 
@@ -167,28 +169,28 @@ count_items(wmem_array_t *kinds, const counted_items_t *items)
 }
 
 void
-smcr_collect_notices_note(smcr_collect_t *collection, const char *filter, smcr_when_t first,
-                          uint64_t number)
+smcr_collect_notices_count(smcr_collect_t *collection, const char *filter, smcr_when_t first,
+                           uint64_t number)
 {
     counted_items_t item = {.notice = {.filter = filter, .count = number, .first = first},
                             .hosts = nothing};
 
-    count_items(collection->kinds, &item);
+    count_items(collection->item_kinds, &item);
 }
 
 void
 smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pinfo)
 {
-    if (!collection->pending)
+    if (!collection->frame_items)
         return;
-    for (unsigned i = 0; i < wmem_array_get_count(collection->pending); i++) {
+    for (unsigned i = 0; i < wmem_array_get_count(collection->frame_items); i++) {
         counted_items_t *first =
-            count_items(collection->kinds, wmem_array_index(collection->pending, i));
+            count_items(collection->item_kinds, wmem_array_index(collection->frame_items, i));
         if (first)
             first->hosts = hosts_of(collection, pinfo);
     }
-    wmem_destroy_array(collection->pending);
-    collection->pending = NULL;
+    wmem_destroy_array(collection->frame_items);
+    collection->frame_items = NULL;
 }
 
 /* ---- ICMP errors ---- */
@@ -260,7 +262,7 @@ smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *
     counted_items_t item = {
         .notice = {.filter = wmem_strdup_printf(pinfo->pool, "icmp %s %s %s", from, to, text),
                    .count = 1, .first = smcr_capture_when(pinfo)}};
-    counted_items_t *first = count_items(collection->kinds, &item);
+    counted_items_t *first = count_items(collection->item_kinds, &item);
 
     if (!first)
         return;
@@ -281,7 +283,7 @@ count_claimed(wmem_array_t *kinds, const claimed_t *claimed)
     counted_items_t kind = claimed->kind;
 
     if ((row->strict && !smcr_items_strict) ||
-        !smcr_doubt_proof_holds(smcr_capture_state(), claimed->event->claim))
+        !smcr_doubt_proof_holds(smcr_capture_state(), claimed->event->deferred_check))
         return;
     kind.notice = (smcr_figure_notice_t){row->filter, row->severity, row->group, kind.notice.by,
                                          1, kind.notice.first,
@@ -315,13 +317,13 @@ smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *sco
 {
     wmem_array_t *kinds = wmem_array_new(scope, sizeof(counted_items_t));
     wmem_array_t *all = wmem_array_new(scope, sizeof(smcr_figure_notice_t));
-    unsigned claims = wmem_array_get_count(collection->claimed);
+    unsigned claims = wmem_array_get_count(collection->deferred_checks);
 
-    if (wmem_array_get_count(collection->kinds))
-        wmem_array_append(kinds, wmem_array_get_raw(collection->kinds),
-                          wmem_array_get_count(collection->kinds));
+    if (wmem_array_get_count(collection->item_kinds))
+        wmem_array_append(kinds, wmem_array_get_raw(collection->item_kinds),
+                          wmem_array_get_count(collection->item_kinds));
     for (unsigned i = 0; i < claims; i++)
-        count_claimed(kinds, wmem_array_index(collection->claimed, i));
+        count_claimed(kinds, wmem_array_index(collection->deferred_checks, i));
     if (claims)
         wmem_array_sort(kinds, by_frame);
     for (unsigned i = 0; i < wmem_array_get_count(kinds); i++) {

@@ -66,7 +66,7 @@ receiver_of(const smcr_tap_t *packet)
     if (packet->record->sender >= 0)
         return &link->qp[!packet->record->sender];
     for (unsigned side = 0; side < 2; side++)
-        if (link->qp[side].known && link->qp[side].key.qpn == packet->roce->target.qpn)
+        if (link->qp[side].number_known && link->qp[side].key.qpn == packet->roce->destination.qpn)
             return &link->qp[side];
     return NULL;
 }
@@ -106,7 +106,7 @@ count_ecn(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
         return;
     (*counts[roce->ecn & SMCR_MASK_ECN])++;
     if (roce->ecn == SMCR_WIRE_ECN_CE)
-        smcr_collect_notices_note(collection, "smcr.ecn == 3", when, 1);
+        smcr_collect_notices_count(collection, "smcr.ecn == 3", when, 1);
 }
 
 static odd_t
@@ -170,7 +170,7 @@ count_nak(smcr_collect_t *collection, followed_t *flow, smcr_when_t when, const 
         return;
     count_nak_code(&flow->figures.nak, code);
     if (code != SMCR_IB_NAK_PSN_SEQUENCE)
-        smcr_collect_notices_note(collection, "smcr.nak.code > 0", when, 1);
+        smcr_collect_notices_count(collection, "smcr.nak.code > 0", when, 1);
     else if (requests)
         note_asked_packet(collection, requests, when, packet->record);
 }
@@ -226,15 +226,15 @@ count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     else if (record->order == SMCR_FLOW_IS_LATE)
         set_odd(collection, flow, when.frame, LATE);
     if (record->order == SMCR_FLOW_IS_LATE)
-        wmem_array_append_one(collection->late, record->step);
+        wmem_array_append_one(collection->late_steps, record->step);
     flow->asks_again |= !is_response && record->step;
-    figures->gaps += record->missing > 0;
-    figures->missing += record->missing;
-    if (record->missing > 1)
-        collection->lacking = when.frame;
+    figures->gaps += record->missing_before > 0;
+    figures->missing += record->missing_before;
+    if (record->missing_before > 1)
+        collection->last_gap_frame = when.frame;
     if (record->order == SMCR_FLOW_IS_COPY)
         figures->copies++;
-    else if (record->order == SMCR_FLOW_IS_REPEAT)
+    else if (record->order == SMCR_FLOW_IS_RETRANSMISSION)
         count_repeat(flow, requests, record->step);
     else
         figures->goodput_bytes += (uint64_t)packet->roce->payload_length;
@@ -297,10 +297,10 @@ count_answer(smcr_entry_rdma_t *requests, smcr_when_t when, const smcr_record_t 
 
     if (acks->frame && acks->time != SMCR_RECORD_NO_TIME && !acks->is_ambiguous)
         smcr_distribution_add(&requests->ack_time_s, acks->time);
-    for (const smcr_completion_t *message = record->completes; message;
+    for (const smcr_completion_t *message = record->completed_messages; message;
          message = smcr_completion_next(message)) {
         measure(&requests->completion_time_s, message->time, when.time);
-        if (message->again)
+        if (message->was_retransmitted)
             measure(&requests->repeated_completion_time_s, message->time, when.time);
     }
     if (record->cnp && record->cnp->ce.frame)
@@ -308,7 +308,7 @@ count_answer(smcr_entry_rdma_t *requests, smcr_when_t when, const smcr_record_t 
 }
 
 void
-smcr_collect_rdma_flows_stray(smcr_collect_t *collection, uint8_t icrc)
+smcr_collect_rdma_flows_count_stray_icrc(smcr_collect_t *collection, uint8_t icrc)
 {
     count_icrc(&collection->stray_icrcs, icrc);
 }
@@ -322,11 +322,11 @@ smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
     followed_t *flow = follow(collection, to, to ? NULL : record->rdma);
 
     if (!flow) {
-        smcr_collect_rdma_flows_stray(collection, packet->roce->icrc);
+        smcr_collect_rdma_flows_count_stray_icrc(collection, packet->roce->icrc);
         return;
     }
     count_packet(collection, flow, when, packet);
-    if (!record->acks.frame && !record->completes && !record->cnp)
+    if (!record->acks.frame && !record->completed_messages && !record->cnp)
         return;
     followed_t *requests =
         follow(collection, sender_of(flow), flow->foreign ? flow->foreign->peer : NULL);
@@ -353,8 +353,8 @@ name_link_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_
     entry->kind = SMCR_FIGURE_FLOW_SMCR;
     entry->src = smcr_figure_gid_text(scope, flow->source);
     entry->dst = smcr_figure_gid_text(scope, to->key.gid);
-    entry->dst_qpn = to->known ? to->key.qpn : SMCR_FIGURE_UNKNOWN;
-    if (from->known)
+    entry->dst_qpn = to->number_known ? to->key.qpn : SMCR_FIGURE_UNKNOWN;
+    if (from->number_known)
         name_source(entry, from->key.qpn, from->ground);
 }
 
@@ -368,7 +368,7 @@ name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocat
     entry->src = smcr_figure_gid_text(scope, foreign->key.source);
     entry->dst = smcr_figure_gid_text(scope, foreign->key.target.gid);
     entry->dst_qpn = foreign->key.target.qpn;
-    if (!foreign->mixed)
+    if (!foreign->several_sources)
         name_source(entry, foreign->src_qpn, foreign->ground);
     if (flow->cm && foreign->key.target.qpn != SMCR_IB_GSI_QPN)
         entry->cm = smcr_collect_cm_entry(flow->cm->conn, scope);
@@ -381,7 +381,7 @@ link_of_foreign(const smcr_rdma_flow_t *foreign)
     const smcr_state_t *state = smcr_capture_state();
     const smcr_qp_t *to = state ? smcr_qp_find(state, &foreign->key.target) : NULL;
 
-    if (!to || foreign->conn || to->link->lgr->from_start)
+    if (!to || foreign->conn || to->link->lgr->first_contact_captured)
         return NULL;
     const smcr_qp_t *from = &to->link->qp[!to->side];
     return smcr_gid_is_same(from->key.gid, foreign->key.source) ? to : NULL;

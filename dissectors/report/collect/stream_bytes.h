@@ -12,7 +12,7 @@
 /* What has been counted of a direction. All zeros: nothing. */
 typedef struct {
     smcr_ranges_t positions; /* of the stream that have been seen */
-    bool has_unplaced;       /* bytes have been counted whose position is not known */
+    bool has_unpositioned;   /* bytes have been counted whose position is not known */
 } smcr_collect_stream_bytes_t;
 
 /* A packet of the direction. Returns how many bytes it adds: those of a WRITE whose positions have

@@ -333,11 +333,12 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
     smcr_collect_tcp_facts_t *facts = &flow->facts;
 
     facts->last = when;
-    facts->lacks_end = smcr_congestion_tcp_direction_lacks_end(&flow->direction[UP]) ||
-                       smcr_congestion_tcp_direction_lacks_end(&flow->direction[DOWN]);
+    facts->may_lack_end = smcr_congestion_tcp_direction_may_lack_end(&flow->direction[UP]) ||
+                       smcr_congestion_tcp_direction_may_lack_end(&flow->direction[DOWN]);
     for (unsigned way = UP; way <= DOWN; way++)
-        facts->lacks_of[way] = smcr_congestion_tcp_direction_lacks(&flow->direction[way]);
-    facts->lacks = facts->lacks_of[UP] || facts->lacks_of[DOWN];
+        facts->may_lack_bytes_of[way] =
+            smcr_congestion_tcp_direction_may_lack_bytes(&flow->direction[way]);
+    facts->may_lack_bytes = facts->may_lack_bytes_of[UP] || facts->may_lack_bytes_of[DOWN];
     facts->payload[direction] = flow->direction[direction].payload;
     if (segment->flags & SMCR_CONGESTION_TCP_RST) {
         facts->reset = facts->reset.frame ? facts->reset : when;
@@ -372,9 +373,9 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
     smcr_congestion_tcp_direction_take(&flow->direction[direction], &flow->direction[!direction],
                                        collection->scope, &segment);
     if (counts->ce > ce)
-        smcr_collect_notices_note(collection, "ip.dsfield.ecn == 3 && tcp", when, 1);
+        smcr_collect_notices_count(collection, "ip.dsfield.ecn == 3 && tcp", when, 1);
     if (counts->repeated_segments > repeated)
-        smcr_collect_notices_note(collection, "tcp.analysis.retransmission", when, 1);
+        smcr_collect_notices_count(collection, "tcp.analysis.retransmission", when, 1);
     take_facts(flow, direction, &segment, when);
 }
 

@@ -86,15 +86,15 @@ typedef struct {
 
     uint64_t syn;                 /* sequence number of the SYN */
     uint64_t fin;                 /* sequence number of the FIN */
-    uint64_t next;                /* the number after the highest that was sent */
-    bool lacks_newest;            /* the numbers right before `next` are missing; maybe a FIN */
+    uint64_t next_seq;            /* the number after the highest that was sent */
+    bool newest_missing;          /* the numbers right before `next` are missing; maybe a FIN */
     uint64_t acked;               /* the acknowledgement number: all below are acknowledged */
     uint64_t tsval;               /* the highest TSval that was sent */
     uint64_t echoed;              /* the highest TSval that the peer has echoed */
-    smcr_ranges_t seen;           /* numbers whose bytes were captured */
+    smcr_ranges_t captured;       /* numbers whose bytes were captured */
     smcr_ranges_t sacked;         /* numbers that SACK blocks acknowledge, from `acked` on */
     smcr_congestion_sent_times_t sent; /* times of segments, by their first sequence number */
-    smcr_congestion_sent_times_t stamped; /* times of segments, by TSval */
+    smcr_congestion_sent_times_t sent_by_tsval; /* times of segments, by TSval */
 
     uint64_t last_time;           /* of the last segment, nanoseconds since the epoch */
     uint64_t last_sce_time;       /* of the last segment marked ECT(1), likewise */
@@ -103,7 +103,7 @@ typedef struct {
     uint32_t newest;              /* how many segments were put into the list */
     uint32_t sce_run;             /* length of the run of segments marked ECT(1) */
     bool next_unknown;            /* the last segment had no known length */
-    bool data_late;               /* data was captured after its acknowledgement */
+    bool has_late_data;           /* data was captured after its acknowledgement */
     bool any_ecn;                 /* a segment had an IP header, so ECN is known */
     bool any_timestamps;          /* a segment had the time stamps option */
     bool any_identity;            /* a segment could be told from others */
@@ -119,11 +119,11 @@ void smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *directi
 /* Whether bytes of the stream may be missing from the capture: its SYN is missing, or bytes that
  * were acknowledged, or bytes before captured ones. Also where bytes were captured after their
  * acknowledgement: Wireshark's TCP does not hand on such bytes. */
-bool smcr_congestion_tcp_direction_lacks(const smcr_congestion_tcp_direction_t *direction);
+bool smcr_congestion_tcp_direction_may_lack_bytes(const smcr_congestion_tcp_direction_t *direction);
 
 /* Whether the end of the stream may be missing: bytes that were acknowledged, all bytes, or the
  * answer to a FIN. */
-bool smcr_congestion_tcp_direction_lacks_end(const smcr_congestion_tcp_direction_t *direction);
+bool smcr_congestion_tcp_direction_may_lack_end(const smcr_congestion_tcp_direction_t *direction);
 
 /* Fills in the entry of the report with the figures so far. */
 void smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *direction,

@@ -24,7 +24,7 @@ unwrap(uint64_t near, uint32_t number)
 static uint64_t
 unwrap_seq(const smcr_congestion_tcp_direction_t *direction, uint32_t seq)
 {
-    return unwrap(direction->next ? direction->next : direction->acked, seq);
+    return unwrap(direction->next_seq ? direction->next_seq : direction->acked, seq);
 }
 
 /* How far `to` is ahead of `from`; negative when it is behind. */
@@ -93,12 +93,12 @@ take_timestamps(smcr_congestion_tcp_direction_t *direction,
     else
         direction->tsval = tsval;
     if (tsval > direction->echoed)
-        smcr_congestion_sent_times_set(&direction->stamped, scope, tsval, segment->time,
+        smcr_congestion_sent_times_set(&direction->sent_by_tsval, scope, tsval, segment->time,
                                        direction->echoed);
     if (!(segment->flags & SMCR_CONGESTION_TCP_ACK) || !reverse->tsval)
         return;
     echo = unwrap(reverse->tsval, segment->tsecr);
-    if (!smcr_congestion_sent_times_take(&reverse->stamped, echo, &sent))
+    if (!smcr_congestion_sent_times_take(&reverse->sent_by_tsval, echo, &sent))
         return;
     reverse->echoed = MAX(reverse->echoed, echo);
     if (segment->time >= sent)
@@ -130,14 +130,14 @@ static bool
 is_keep_alive(const smcr_congestion_tcp_direction_t *direction, segment_place_t place)
 {
     return place.is_byte && place.to <= direction->acked &&
-           (!direction->next || place.to == direction->next);
+           (!direction->next_seq || place.to == direction->next_seq);
 }
 
 /* The segment is of this stream: its number is near the highest one so far. */
 static bool
 continues_stream(const smcr_congestion_tcp_direction_t *direction, segment_place_t place)
 {
-    return direction->next && !are_far(direction->next, place.from);
+    return direction->next_seq && !are_far(direction->next_seq, place.from);
 }
 
 /* `gaps`: segments that begin above the highest sequence number so far; `gap_bytes`: how far.
@@ -146,7 +146,7 @@ continues_stream(const smcr_congestion_tcp_direction_t *direction, segment_place
 static void
 count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place)
 {
-    int64_t ahead = distance(direction->next, place.from);
+    int64_t ahead = distance(direction->next_seq, place.from);
 
     if (ahead > 0 && !direction->next_unknown) {
         direction->counts.gaps++;
@@ -161,16 +161,16 @@ count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place
 static void
 take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place, bool no_length)
 {
-    int64_t ahead = distance(direction->next, place.from);
+    int64_t ahead = distance(direction->next_seq, place.from);
     bool continues = continues_stream(direction, place);
     bool is_empty = place.to == place.from;
 
     if (continues)
         count_disorder(direction, place);
-    if (continues && place.to < direction->next)
+    if (continues && place.to < direction->next_seq)
         return;
-    direction->lacks_newest = is_empty && (direction->lacks_newest || ahead > 0);
-    direction->next = place.to;
+    direction->newest_missing = is_empty && (direction->newest_missing || ahead > 0);
+    direction->next_seq = place.to;
     direction->next_unknown = no_length;
 }
 
@@ -181,10 +181,10 @@ take_data(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
 {
     if (!segment->length || is_keep_alive(direction, place))
         return;
-    uint64_t bytes = smcr_ranges_add(&direction->seen, scope, SMCR_RANGES_OF_STREAM, place.data,
+    uint64_t bytes = smcr_ranges_add(&direction->captured, scope, SMCR_RANGES_OF_STREAM, place.data,
                                      place.data + segment->length);
     direction->payload += bytes;
-    direction->data_late |= bytes && place.data < direction->acked;
+    direction->has_late_data |= bytes && place.data < direction->acked;
     if (place.data >= direction->acked)
         smcr_congestion_sent_times_set(&direction->sent, scope, place.data, segment->time,
                                        direction->acked);
@@ -422,22 +422,22 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
 }
 
 bool
-smcr_congestion_tcp_direction_lacks(const smcr_congestion_tcp_direction_t *direction)
+smcr_congestion_tcp_direction_may_lack_bytes(const smcr_congestion_tcp_direction_t *direction)
 {
-    uint64_t end = MAX(direction->next, direction->acked);
+    uint64_t end = MAX(direction->next_seq, direction->acked);
 
-    return !direction->syn || direction->data_late ||
+    return !direction->syn || direction->has_late_data ||
            direction->payload < end - direction->syn -
                                     no_bytes_between(direction, direction->syn, end);
 }
 
 bool
-smcr_congestion_tcp_direction_lacks_end(const smcr_congestion_tcp_direction_t *direction)
+smcr_congestion_tcp_direction_may_lack_end(const smcr_congestion_tcp_direction_t *direction)
 {
-    bool is_fin_unanswered = direction->fin && direction->acked < direction->next;
+    bool is_fin_unanswered = direction->fin && direction->acked < direction->next_seq;
 
-    return !direction->next || direction->lacks_newest || direction->acked > direction->next ||
-           is_fin_unanswered;
+    return !direction->next_seq || direction->newest_missing ||
+           direction->acked > direction->next_seq || is_fin_unanswered;
 }
 
 /* 100 times `part` by `whole`, or not a number. */

@@ -204,9 +204,9 @@ smcr_figure_flow_owners(const smcr_entry_report_t *report, wmem_allocator_t *sco
 uint64_t
 smcr_figure_naks_count(const smcr_entry_naks_t *naks)
 {
-    return smcr_figure_known(naks->psn_sequence) + smcr_figure_known(naks->invalid_request) +
-           smcr_figure_known(naks->remote_access) + smcr_figure_known(naks->remote_operational) +
-           smcr_figure_known(naks->invalid_rd);
+    return smcr_figure_or_zero(naks->psn_sequence) + smcr_figure_or_zero(naks->invalid_request) +
+           smcr_figure_or_zero(naks->remote_access) +
+           smcr_figure_or_zero(naks->remote_operational) + smcr_figure_or_zero(naks->invalid_rd);
 }
 
 static void

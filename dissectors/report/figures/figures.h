@@ -197,7 +197,7 @@ void smcr_figure_numbers_add(smcr_figure_numbers_t *numbers, wmem_allocator_t *s
 
 /* A count that may be unknown, as a number: unknown is none. */
 static inline uint64_t
-smcr_figure_known(uint64_t count)
+smcr_figure_or_zero(uint64_t count)
 {
     return count == SMCR_FIGURE_UNKNOWN ? 0 : count;
 }
@@ -233,7 +233,7 @@ smcr_figure_direction(const smcr_entry_connection_t *conn, bool to_server)
 
 /* How long the receive buffer of a direction was full, nanoseconds; 0 where nobody knows. */
 static inline uint64_t
-smcr_figure_waited(const smcr_entry_conn_direction_t *direction)
+smcr_figure_buffer_full_time(const smcr_entry_conn_direction_t *direction)
 {
     return direction->time ? direction->time->buffer_full_s : 0;
 }

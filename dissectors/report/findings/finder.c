@@ -168,7 +168,7 @@ smcr_finding_flow_peer(const smcr_finder_t *finder, const smcr_entry_rdma_t *flo
 static bool
 is_retransmitted_often(const smcr_entry_rdma_t *flow)
 {
-    return smcr_figure_known(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN;
+    return smcr_figure_or_zero(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN;
 }
 
 /* The peer sent its last packet before its last notice of silence and before the flow's last
@@ -199,7 +199,7 @@ smcr_finding_flow_unanswered(const smcr_finder_t *finder, const smcr_entry_rdma_
 static bool
 has_wrong_icrc(const smcr_entry_rdma_t *flow)
 {
-    return flow && flow->icrc && smcr_figure_known(flow->icrc->bad);
+    return flow && flow->icrc && smcr_figure_or_zero(flow->icrc->bad);
 }
 
 bool

@@ -224,7 +224,7 @@ find_cut_frames(smcr_finder_t *finder)
 
     smcr_finder_add_as(finder, notice.count ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
                        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_CUT_FRAMES,
-                                              .count = smcr_figure_known(capture->cut_frames),
+                                              .count = smcr_figure_or_zero(capture->cut_frames),
                                               .when = notice.first,
                                               .filter = "frame.cap_len < frame.len"},
                        "%s of %s cut: the capture has only their beginnings",
@@ -256,7 +256,7 @@ goes_silent(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     if (!stays_open(finder, conn))
         return false;
     uint64_t active =
-        smcr_figure_known(smcr_figure_time_between(conn->first_frame, conn->last_frame));
+        smcr_figure_or_zero(smcr_figure_time_between(conn->first_frame, conn->last_frame));
     return finder->report->capture.last_time - conn->last_frame.time >= MAX(active, SILENCE);
 }
 
@@ -331,12 +331,12 @@ static bool
 stops_with(const smcr_finder_t *finder, const host_pair_t *pair,
            const smcr_entry_connection_t *conn)
 {
-    uint64_t spoken =
-        smcr_figure_known(smcr_figure_sum(conn->client_to_server.cdc, conn->server_to_client.cdc));
+    uint64_t spoken = smcr_figure_or_zero(
+        smcr_figure_sum(conn->client_to_server.cdc, conn->server_to_client.cdc));
 
     if (!pair || spoken < SPOKEN || !goes_silent(finder, conn))
         return false;
-    return smcr_figure_known(smcr_figure_time_between(conn->last_frame, pair->last)) <=
+    return smcr_figure_or_zero(smcr_figure_time_between(conn->last_frame, pair->last)) <=
            2 * smcr_figure_time_between(conn->first_frame, conn->last_frame) / spoken;
 }
 
@@ -408,7 +408,7 @@ static bool
 are_hosts_alive(const host_pair_t *pair, const smcr_entry_connection_t *conn)
 {
     return pair &&
-           smcr_figure_known(smcr_figure_time_between(conn->last_frame, pair->last)) >= SILENCE;
+           smcr_figure_or_zero(smcr_figure_time_between(conn->last_frame, pair->last)) >= SILENCE;
 }
 
 static bool

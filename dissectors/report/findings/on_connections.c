@@ -263,7 +263,7 @@ losses_text(const smcr_finder_t *finder, property_t *has_property)
             conn->client_to_server.unreported_bytes, conn->server_to_client.unreported_bytes,
             conn->client_to_server.unannounced_bytes, conn->server_to_client.unannounced_bytes};
         for (unsigned i = 0; i < G_N_ELEMENTS(bytes) && has_property(conn); i++) {
-            lost += smcr_figure_known(bytes[i]);
+            lost += smcr_figure_or_zero(bytes[i]);
             is_least |= bytes[i] == SMCR_FIGURE_UNKNOWN;
         }
     }
@@ -386,7 +386,7 @@ find_alike(smcr_finder_t *finder, property_t *has_property, smcr_figure_finding_
 static bool
 answers_later(const smcr_entry_tcp_t *flow, const smcr_entry_connection_t *conn)
 {
-    return flow->first_time > conn->first_frame.time && smcr_figure_known(flow->down.packets) &&
+    return flow->first_time > conn->first_frame.time && smcr_figure_or_zero(flow->down.packets) &&
            strcmp(flow->dst, conn->server.addr) == 0;
 }
 

@@ -14,10 +14,10 @@ add_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
             smcr_finding_trouble_t *trouble)
 {
     if (flow->icrc)
-        smcr_finding_trouble_add(trouble, flow, smcr_figure_known(flow->icrc->bad), 0);
+        smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->icrc->bad), 0);
     if (smcr_finding_flow_is_damaged(finder, flow))
-        trouble->retransmitted += smcr_figure_known(flow->repeated);
-    trouble->answered += smcr_figure_known(flow->repeated_after.icrc);
+        trouble->retransmitted += smcr_figure_or_zero(flow->repeated);
+    trouble->answered += smcr_figure_or_zero(flow->repeated_after.icrc);
 }
 
 /* What followed. A receiver drops a packet with a wrong ICRC, so its
@@ -63,7 +63,8 @@ static void
 add_refused(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
             smcr_finding_trouble_t *trouble)
 {
-    uint64_t count = smcr_figure_naks_count(&flow->nak) - smcr_figure_known(flow->nak.psn_sequence);
+    uint64_t count =
+        smcr_figure_naks_count(&flow->nak) - smcr_figure_or_zero(flow->nak.psn_sequence);
 
     smcr_finding_trouble_add(trouble, flow, count, 0);
     trouble->flows += count != 0;
@@ -116,9 +117,9 @@ add_rnr_naks(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
 {
     const smcr_entry_rdma_t *data = smcr_finding_flow_peer(finder, flow);
 
-    smcr_finding_trouble_add(trouble, flow, smcr_figure_known(flow->rnr_nak),
-                             data ? smcr_figure_known(data->repeated_after.rnr) : 0);
-    if (data && smcr_figure_known(flow->rnr_nak))
+    smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->rnr_nak),
+                             data ? smcr_figure_or_zero(data->repeated_after.rnr) : 0);
+    if (data && smcr_figure_or_zero(flow->rnr_nak))
         trouble->slowest = MAX(trouble->slowest, data->repeated_completion_time_s.max);
 }
 
@@ -149,7 +150,7 @@ static void
 add_marked(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
            smcr_finding_trouble_t *trouble)
 {
-    smcr_finding_trouble_add(trouble, flow, smcr_figure_known(flow->ecn.ce), 0);
+    smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->ecn.ce), 0);
     trouble->answered += flow->ce_to_cnp_s.count;
 }
 
@@ -171,7 +172,7 @@ static void
 add_notified(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
              smcr_finding_trouble_t *trouble)
 {
-    smcr_finding_trouble_add(trouble, flow, smcr_figure_known(flow->cnp), 0);
+    smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->cnp), 0);
 }
 
 /* At least 1 % of the packets of these flows. */

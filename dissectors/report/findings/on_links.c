@@ -222,7 +222,7 @@ find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
     const char *filter =
         wmem_strdup_printf(finder->scope, "smcr.link.index == %" PRIu64, place->link->index);
 
-    uint64_t packets = smcr_figure_known(flow->packets) - smcr_figure_known(flow->copies);
+    uint64_t packets = smcr_figure_or_zero(flow->packets) - smcr_figure_or_zero(flow->copies);
 
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_LINK_FAILED,
@@ -413,7 +413,7 @@ has_unheard_peer(const smcr_finder_t *finder)
 {
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
         if (!smcr_finding_flow_peer(finder, flow) &&
-            smcr_figure_known(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN)
+            smcr_figure_or_zero(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN)
             return true;
     }
     return false;

@@ -17,7 +17,7 @@ is_explained_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flo
     if (smcr_finding_flow_is_damaged(finder, flow) || smcr_finding_flow_is_dead_end(finder, flow))
         return true;
     return smcr_finding_flow_unanswered(finder, flow) &&
-           !smcr_figure_known(flow->repeated_after.nak);
+           !smcr_figure_or_zero(flow->repeated_after.nak);
 }
 
 /* Packets of the flow that were retransmitted because of a loss, as far as no other finding
@@ -29,8 +29,8 @@ lost_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     const smcr_entry_causes_t *causes = &flow->repeated_after;
     smcr_figure_notice_t ended = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
     uint64_t needless = flow->last_frame.frame >= ended.first.frame ? ended.count : 0;
-    uint64_t repeats = smcr_figure_known(causes->nak) + smcr_figure_known(causes->read) +
-                       smcr_figure_known(causes->timeout) + smcr_figure_known(causes->unknown);
+    uint64_t repeats = smcr_figure_or_zero(causes->nak) + smcr_figure_or_zero(causes->read) +
+                       smcr_figure_or_zero(causes->timeout) + smcr_figure_or_zero(causes->unknown);
 
     if (is_explained_elsewhere(finder, flow))
         return 0;
@@ -55,7 +55,7 @@ sum_lossy_flows(const smcr_finder_t *finder, uint64_t *naks)
         if (!lost_packets_of(finder, flow))
             continue;
         smcr_entry_join(&sum, flow, &smcr_entry_rdma_description, finder->scope);
-        *naks += peer ? smcr_figure_known(peer->nak.psn_sequence) : 0;
+        *naks += peer ? smcr_figure_or_zero(peer->nak.psn_sequence) : 0;
     }
     return sum;
 }
@@ -204,8 +204,9 @@ may_be_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
 
-    return !peer || smcr_figure_known(flow->repeated) ||
-           smcr_figure_known(peer->nak.psn_sequence) || smcr_finding_flow_is_damaged(finder, flow);
+    return !peer || smcr_figure_or_zero(flow->repeated) ||
+           smcr_figure_or_zero(peer->nak.psn_sequence) ||
+           smcr_finding_flow_is_damaged(finder, flow);
 }
 
 /* Missing packets that the receiver had: it did not ask for a retransmission, and there was none.
@@ -215,7 +216,7 @@ add_missing(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
             smcr_finding_trouble_t *trouble)
 {
     if (!may_be_lost(finder, flow) || is_unreliable(flow))
-        smcr_finding_trouble_add(trouble, flow, smcr_figure_known(flow->missing), 0);
+        smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->missing), 0);
 }
 
 /* Why the capture does not have the packets, as the end of a sentence. */

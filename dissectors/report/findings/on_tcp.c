@@ -25,13 +25,13 @@ typedef struct {
 static void
 add_segments(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
 {
-    uint64_t repeated = smcr_figure_known(direction->repeated_segments);
+    uint64_t repeated = smcr_figure_or_zero(direction->repeated_segments);
 
     /* A segment with an older time stamp than the highest is late, and no retransmission. */
-    sum->retransmitted += repeated - MIN(repeated, smcr_figure_known(direction->late_segments));
-    sum->segments += smcr_figure_known(direction->data_segments);
-    sum->marked += smcr_figure_known(direction->ce);
-    sum->echoed += smcr_figure_known(direction->ece);
+    sum->retransmitted += repeated - MIN(repeated, smcr_figure_or_zero(direction->late_segments));
+    sum->segments += smcr_figure_or_zero(direction->data_segments);
+    sum->marked += smcr_figure_or_zero(direction->ce);
+    sum->echoed += smcr_figure_or_zero(direction->ece);
 }
 
 static tcp_sum_t
@@ -46,7 +46,7 @@ sum_tcp_flows(const smcr_finder_t *finder)
         if (sum.retransmitted > before) {
             sum.first_lossy = sum.first_lossy ? sum.first_lossy : flow;
             sum.lossy_flows++;
-            sum.all += smcr_figure_known(smcr_figure_sum(flow->up.segments, flow->down.segments));
+            sum.all += smcr_figure_or_zero(smcr_figure_sum(flow->up.segments, flow->down.segments));
         }
         if (sum.marked + sum.echoed != marks_before && !sum.congested_flows++)
             sum.first_congested = flow;

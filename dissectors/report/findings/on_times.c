@@ -43,13 +43,13 @@ wait_of(const smcr_entry_connection_t *conn, bool to_server)
         .conn = conn,
         .figures = figures,
         .to_server = to_server,
-        .is_lossy = smcr_figure_known(figures->repeated_packets) ||
-                    smcr_figure_known(back->repeated_packets),
+        .is_lossy = smcr_figure_or_zero(figures->repeated_packets) ||
+                    smcr_figure_or_zero(back->repeated_packets),
         .buffer_size = to_server ? conn->buffer_bytes.server : conn->buffer_bytes.client,
-        .full_time = smcr_figure_waited(figures),
+        .full_time = smcr_figure_buffer_full_time(figures),
         .reader_time = figures->reader_time_s.sum,
         .conn_time =
-            smcr_figure_known(smcr_figure_time_between(conn->first_frame, conn->last_frame)),
+            smcr_figure_or_zero(smcr_figure_time_between(conn->first_frame, conn->last_frame)),
         .drain_time = mean(&figures->drain_time_s),
         .round_trip = mean(&figures->ack_time_s) + mean(&back->ack_time_s)};
 }
@@ -235,10 +235,10 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     const struct {
         uint64_t time;
         const char *name;
-    } steps[] = {{smcr_figure_known(setup->llc_s), "the first contact's LLC"},
-                 {smcr_figure_known(setup->confirm_s), "the client's CLC Confirm"},
-                 {smcr_figure_known(setup->accept_s), "the server's CLC Accept"},
-                 {smcr_figure_known(setup->tcp_s), "TCP's handshake and the CLC Proposal"}};
+    } steps[] = {{smcr_figure_or_zero(setup->llc_s), "the first contact's LLC"},
+                 {smcr_figure_or_zero(setup->confirm_s), "the client's CLC Confirm"},
+                 {smcr_figure_or_zero(setup->accept_s), "the server's CLC Accept"},
+                 {smcr_figure_or_zero(setup->tcp_s), "TCP's handshake and the CLC Proposal"}};
     unsigned longest = 0;
 
     for (unsigned i = 1; i < G_N_ELEMENTS(steps); i++)
@@ -262,10 +262,10 @@ is_setup_slow_by_path(uint64_t setup, uint64_t handshake)
 static bool
 has_slow_setup(const smcr_entry_connection_t *conn)
 {
-    uint64_t setup = smcr_figure_known(conn->setup_s);
+    uint64_t setup = smcr_figure_or_zero(conn->setup_s);
 
     return conn->outcome == SMCR_FIGURE_OUTCOME_SMCR && setup >= LONG_SETUP &&
-           !is_setup_slow_by_path(setup, smcr_figure_known(conn->setup.tcp_s));
+           !is_setup_slow_by_path(setup, smcr_figure_or_zero(conn->setup.tcp_s));
 }
 
 /* Slow setup: a connection over SMC-R needed a second or more from the SYN to where it can carry
@@ -306,8 +306,8 @@ find_slow_setup(smcr_finder_t *finder)
 static bool
 writes_small_pieces(const smcr_entry_conn_direction_t *figures)
 {
-    uint64_t writes = smcr_figure_known(figures->writes);
-    uint64_t bytes = smcr_figure_known(figures->bytes);
+    uint64_t writes = smcr_figure_or_zero(figures->writes);
+    uint64_t bytes = smcr_figure_or_zero(figures->bytes);
 
     return writes >= MANY_WRITES && bytes && bytes < SMCR_LLC_LENGTH * writes;
 }

@@ -32,7 +32,7 @@ smcr_finding_trouble_add(smcr_finding_trouble_t *trouble, const smcr_entry_rdma_
         trouble->most = count;
     }
     trouble->count += count;
-    trouble->packets += smcr_figure_known(flow->packets);
+    trouble->packets += smcr_figure_or_zero(flow->packets);
     trouble->retransmitted += retransmitted;
     trouble->slowest = MAX(trouble->slowest, flow->repeated_completion_time_s.max);
 }

@@ -60,7 +60,7 @@ links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
     X(TEXT, "Close", NULL, 7, smcr_figure_close_words[conn->close])
 
 static void
-fill_connections(const smcr_table_taker_t *taker)
+fill_connections(const smcr_table_row_sink_t *taker)
 {
     SMCR_FIGURE_EACH(connection, conn, taker->report->connections)
         SMCR_TABLE_ROW(taker, CONNECTION, 0, 0);
@@ -108,18 +108,19 @@ is_partly(uint64_t part, uint64_t unknown)
     X(COUNT, "Urgent", NULL, 0, way->urgent_count)
 
 static void
-add_direction(const smcr_table_taker_t *taker, const smcr_entry_connection_t *conn, bool to_server)
+add_direction(const smcr_table_row_sink_t *taker, const smcr_entry_connection_t *conn,
+              bool to_server)
 {
     const smcr_entry_conn_direction_t *way = smcr_figure_direction(conn, to_server);
     uint64_t lost =
-        way->time ? way->time->retransmission_s : smcr_figure_known(way->repeated_packets);
+        way->time ? way->time->retransmission_s : smcr_figure_or_zero(way->repeated_packets);
 
-    SMCR_TABLE_ROW(taker, DIRECTION, 1 + smcr_figure_known(way->bytes),
-                   smcr_figure_waited(way) + lost);
+    SMCR_TABLE_ROW(taker, DIRECTION, 1 + smcr_figure_or_zero(way->bytes),
+                   smcr_figure_buffer_full_time(way) + lost);
 }
 
 static void
-fill_directions(const smcr_table_taker_t *taker)
+fill_directions(const smcr_table_row_sink_t *taker)
 {
     SMCR_FIGURE_EACH(connection, conn, taker->report->connections) {
         add_direction(taker, conn, true);
@@ -139,7 +140,7 @@ has_all_syns(const smcr_figure_list_t *flows)
 }
 
 static const char *
-plain_connections(const smcr_table_taker_t *taker)
+plain_connections(const smcr_table_row_sink_t *taker)
 {
     const smcr_figure_list_t *flows = &taker->report->tcp_flows;
 
@@ -153,7 +154,7 @@ plain_connections(const smcr_table_taker_t *taker)
 
 /* How they came out: "Connections: 3 SMC-Rv2, 1 fell back to TCP; 4 closed normally". */
 static const char *
-heading_of_directions(const smcr_table_taker_t *taker)
+heading_of_directions(const smcr_table_row_sink_t *taker)
 {
     uint64_t outcomes[SMCR_FIGURE_OUTCOME_FALLBACK + 1] = {0};
     uint64_t closes[SMCR_FIGURE_CLOSE_ABORT + 1] = {0};
@@ -200,7 +201,7 @@ SMCR_TABLE(directions, "SMC-R Directions", DIRECTION, heading_of_directions);
     X(TEXT, "Reason", NULL, 0, fallback->reason)
 
 static void
-fill_fallbacks(const smcr_table_taker_t *taker)
+fill_fallbacks(const smcr_table_row_sink_t *taker)
 {
     SMCR_FIGURE_EACH(fallback, fallback, taker->report->fallbacks)
         SMCR_TABLE_ROW(taker, FALLBACK, 0, 0);

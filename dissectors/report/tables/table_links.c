@@ -36,7 +36,7 @@ qpn_text(wmem_allocator_t *scope, uint64_t qpn)
 
 /* Connections by the index of their link group: numbers by numbers. */
 static wmem_map_t *
-count_conns(const smcr_table_taker_t *taker)
+count_conns(const smcr_table_row_sink_t *taker)
 {
     wmem_map_t *counts = wmem_map_new(taker->scope, g_direct_hash, g_direct_equal);
 
@@ -89,7 +89,7 @@ packets_of(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
 }
 
 static void
-add_link(const smcr_table_taker_t *taker, const smcr_entry_link_group_t *group, uint64_t conns,
+add_link(const smcr_table_row_sink_t *taker, const smcr_entry_link_group_t *group, uint64_t conns,
          const smcr_entry_link_t *link)
 {
     bool troubled = smcr_words_link_is_lost(link) || smcr_words_link_is_left(link) ||
@@ -99,7 +99,7 @@ add_link(const smcr_table_taker_t *taker, const smcr_entry_link_group_t *group, 
 }
 
 static void
-fill_links(const smcr_table_taker_t *taker)
+fill_links(const smcr_table_row_sink_t *taker)
 {
     wmem_map_t *counts = count_conns(taker);
     smcr_entry_link_t none;
@@ -118,7 +118,7 @@ fill_links(const smcr_table_taker_t *taker)
 /* "Links: 2 active, 1 deleted". One link works, and another one was tried alone: a host has no
  * second device. */
 static const char *
-heading_of_links(const smcr_table_taker_t *taker)
+heading_of_links(const smcr_table_row_sink_t *taker)
 {
     uint64_t counts[SMCR_FIGURE_STATUS_DELETED + 1] = {0}, normal = 0, all = 0;
     bool knows_clients = true;
@@ -189,7 +189,7 @@ streams_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
     X(TEXT, "Streams", NULL, 0, streams_of(taker->scope, rmb))
 
 static void
-fill_rmbs(const smcr_table_taker_t *taker)
+fill_rmbs(const smcr_table_row_sink_t *taker)
 {
     SMCR_FIGURE_EACH(link_group, group, taker->report->link_groups) {
         SMCR_FIGURE_EACH(rmb, rmb, group->rmbs)
@@ -244,19 +244,19 @@ naks_of(const smcr_entry_rdma_t *flow)
 static uint64_t
 trouble_of(const smcr_entry_rdma_t *flow)
 {
-    return smcr_figure_known(flow->repeated) + smcr_figure_known(naks_of(flow)) +
-           smcr_figure_known(flow->missing) + smcr_figure_known(flow->ecn.ce) +
-           smcr_figure_known(flow->cnp) + (flow->icrc ? smcr_figure_known(flow->icrc->bad) : 0);
+    return smcr_figure_or_zero(flow->repeated) + smcr_figure_or_zero(naks_of(flow)) +
+           smcr_figure_or_zero(flow->missing) + smcr_figure_or_zero(flow->ecn.ce) +
+           smcr_figure_or_zero(flow->cnp) + (flow->icrc ? smcr_figure_or_zero(flow->icrc->bad) : 0);
 }
 
 static void
-fill_fabric(const smcr_table_taker_t *taker)
+fill_fabric(const smcr_table_row_sink_t *taker)
 {
     const smcr_figure_flow_owner_t *owners = smcr_figure_flow_owners(taker->report, taker->scope);
 
     SMCR_FIGURE_EACH(rdma, flow, taker->report->rdma_flows) {
         smcr_figure_flow_owner_t owner = owners[flow->index];
-        SMCR_TABLE_ROW(taker, FLOW, smcr_figure_known(flow->packets), trouble_of(flow));
+        SMCR_TABLE_ROW(taker, FLOW, smcr_figure_or_zero(flow->packets), trouble_of(flow));
     }
 }
 
@@ -264,7 +264,7 @@ fill_fabric(const smcr_table_taker_t *taker)
 
 /* All packets, also those in no flow. */
 static const char *
-heading_of_fabric(const smcr_table_taker_t *taker)
+heading_of_fabric(const smcr_table_row_sink_t *taker)
 {
     const smcr_figure_list_t *flows = &taker->report->rdma_flows;
     smcr_entry_rdma_t sum = {0};
@@ -297,14 +297,14 @@ SMCR_TABLE(fabric, "SMC-R Fabric", FLOW, heading_of_fabric);
     X(NUMBER, "First frame", "first frame", 0, SMCR_TABLE_FRAME(breach->frame))
 
 static void
-fill_breaches(const smcr_table_taker_t *taker)
+fill_breaches(const smcr_table_row_sink_t *taker)
 {
     SMCR_FIGURE_EACH(breach, breach, taker->report->breaches)
         SMCR_TABLE_ROW(taker, BREACH, breach->count, 0);
 }
 
 static const char *
-heading_of_breaches(const smcr_table_taker_t *taker)
+heading_of_breaches(const smcr_table_row_sink_t *taker)
 {
     return taker->report->breaches.length ? "Breaches of RFC 7609 and of formats" : NULL;
 }

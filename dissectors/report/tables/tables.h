@@ -45,15 +45,15 @@ typedef struct {
     wmem_allocator_t *scope; /* of the texts of cells */
     void (*take)(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled);
     void *context;
-} smcr_table_taker_t;
+} smcr_table_row_sink_t;
 
 /* What is to be known of a table. */
 typedef struct {
     const char *name;  /* of the command line: "smcr,connections" */
     const char *title; /* in the menu */
-    const char *(*heading)(const smcr_table_taker_t *taker); /* on the page; NULL, or it returns
-                                                                NULL: the page leaves it out */
-    void (*fill)(const smcr_table_taker_t *taker);
+    const char *(*heading)(const smcr_table_row_sink_t *taker); /* on the page; NULL, or it returns
+                                                                   NULL: the page leaves it out */
+    void (*fill)(const smcr_table_row_sink_t *taker);
     const smcr_table_column_t *columns;
     unsigned column_count;
 } smcr_table_kind_t;

@@ -34,7 +34,7 @@ smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t *counts, siz
     wmem_strbuf_t *text = wmem_strbuf_new(scope, "");
 
     for (size_t i = 0; i < length; i++)
-        if (smcr_figure_known(counts[i].count))
+        if (smcr_figure_or_zero(counts[i].count))
             wmem_strbuf_append_printf(text, "%s%s %s", wmem_strbuf_get_len(text) ? ", " : "",
                                       smcr_words_number(scope, counts[i].count), counts[i].what);
     return wmem_strbuf_finalize(text);

@@ -104,7 +104,7 @@ write_capture(const page_t *page)
     if (capture->filter)
         write_line(page, "only frames that match: %s; findings about what is missing are left out",
                    smcr_words_clean(page->scope, capture->filter));
-    if (smcr_figure_known(capture->cut_frames))
+    if (smcr_figure_or_zero(capture->cut_frames))
         write_line(page, "%s cut: the capture has only their beginnings",
                    smcr_words_things(page->scope, capture->cut_frames, "frame"));
     if (capture->passes == 1 && page->report->rdma_flows.length)
@@ -368,7 +368,7 @@ write_table(const page_t *page, const smcr_table_kind_t *kind)
 {
     columns_t table = {.page = page,
                      .kind = kind, .rows = wmem_array_new(page->scope, sizeof(row_t))};
-    smcr_table_taker_t taker = {page->report, page->scope, take_row, &table};
+    smcr_table_row_sink_t taker = {page->report, page->scope, take_row, &table};
     const char *heading = kind->heading ? kind->heading(&taker) : NULL;
     unsigned more;
 

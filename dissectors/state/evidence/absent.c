@@ -14,10 +14,11 @@ smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t 
 {
     if (!point->qp || point->qp != qp)
         return UINT64_MAX;
-    if (!point->psn && !qp->traffic.flow.announced) /* before the first packet of the capture */
+    /* before the first packet of the capture */
+    if (!point->psn && !qp->traffic.flow.first_announced)
         return UINT64_MAX;
     return smcr_ranges_count(&qp->traffic.flow.gaps, point->psn + 1, psn) +
-           (qp->too_late > point->psn && qp->too_late < psn);
+           (qp->last_late_psn > point->psn && qp->last_late_psn < psn);
 }
 
 smcr_rmb_t *
@@ -25,8 +26,8 @@ smcr_evidence_continued(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
     int owner = !arrival->qp->side;
 
-    return smcr_evidence_absent(&lgr->confirmed_at[owner], arrival->qp, arrival->psn)
-               ? NULL : lgr->confirmed[owner];
+    return smcr_evidence_absent(&lgr->last_confirm_rkey_at[owner], arrival->qp, arrival->psn)
+               ? NULL : lgr->last_confirmed_rmb[owner];
 }
 
 bool
@@ -42,8 +43,8 @@ static bool
 joins(const smcr_point_t *point, const smcr_qp_t *qp)
 {
     return smcr_evidence_holds(point) &&
-           point->qp->traffic.flow.taken <= point->qp->traffic.flow.highest &&
-           qp->traffic.flow.announced && qp->traffic.flow.gaps.count == 0;
+           point->qp->traffic.flow.acked_psn <= point->qp->traffic.flow.highest &&
+           qp->traffic.flow.first_announced && qp->traffic.flow.gaps.count == 0;
 }
 
 uint64_t
@@ -55,7 +56,7 @@ smcr_evidence_unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_
         return 0;
     if (absent == UINT64_MAX)
         return absent;
-    uint64_t unplaced = (qp->unplaced - point->unplaced) & SMCR_POINT_UNPLACED_MASK;
+    uint64_t unplaced = (qp->unpositioned - point->unpositioned) & SMCR_POINT_UNPLACED_MASK;
     return (absent + unplaced) * smcr_qp_mtu(qp);
 }
 
@@ -63,9 +64,9 @@ smcr_when_t
 smcr_evidence_sent(const smcr_arrival_t *arrival)
 {
     bool fills = arrival->record->order == SMCR_FLOW_IS_LATE &&
-                 arrival->sent.frame == arrival->when.frame;
+                 arrival->first_sent.frame == arrival->when.frame;
 
-    return fills ? (smcr_when_t){0} : arrival->sent;
+    return fills ? (smcr_when_t){0} : arrival->first_sent;
 }
 
 void
@@ -74,8 +75,8 @@ smcr_evidence_pass_over(const smcr_arrival_t *arrival)
     smcr_qp_t *qp = arrival->qp;
 
     if (!arrival->roce || !smcr_ib_is_write(arrival->roce->opcode))
-        qp->too_late_frame = arrival->when.frame;
-    qp->too_late = MAX(qp->too_late, arrival->psn);
+        qp->last_late_frame = arrival->when.frame;
+    qp->last_late_psn = MAX(qp->last_late_psn, arrival->psn);
 }
 
 /* ---- states of links ---- */
@@ -84,7 +85,7 @@ static bool
 lie_between(const smcr_ranges_t *ranges, uint32_t from, uint32_t to)
 {
     for (unsigned i = 0; i < ranges->count; i++)
-        if (ranges->list[i].frame > from && ranges->list[i].after < to)
+        if (ranges->list[i].frame_after > from && ranges->list[i].frame_before < to)
             return true;
     return false;
 }
@@ -93,10 +94,11 @@ lie_between(const smcr_ranges_t *ranges, uint32_t from, uint32_t to)
 static bool
 lacks_between(const smcr_flow_t *flow, uint32_t from, uint32_t to)
 {
-    bool waits = flow->seen.used && flow->in_order <= flow->highest;
+    bool waits = flow->psn_history.used && flow->expected_psn <= flow->highest;
 
     return lie_between(&flow->gaps, from, to) ||
-           (flow->taken > flow->highest && flow->newest < to) || (waits && to == UINT32_MAX);
+           (flow->acked_psn > flow->highest && flow->highest_frame < to) ||
+           (waits && to == UINT32_MAX);
 }
 
 /* Whether the capture may lack what was sent to the side of the group between two frames; `first`:
@@ -106,13 +108,13 @@ group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to, bool fi
 {
     bool seen = false;
 
-    for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link)) {
+    for (const smcr_link_t *link = lgr->newest_link; link; link = smcr_link_older(link)) {
         const smcr_qp_t *qp = &link->qp[side];
-        bool late = qp->too_late_frame && qp->too_late_frame >= from; /* or cut */
+        bool late = qp->last_late_frame && qp->last_late_frame >= from; /* or cut */
         const smcr_flow_t *flow = &qp->traffic.flow;
-        bool begun = first && flow->first && !flow->announced;
+        bool begun = first && flow->first && !flow->first_announced;
         bool unseen = !link->packet_count && link->state == SMCR_LINK_ANNOUNCED &&
-                      link->qp[0].known && link->qp[1].known;
+                      link->qp[0].number_known && link->qp[1].number_known;
         if (unseen || late || begun || lacks_between(flow, from, to))
             return true;
         seen |= smcr_evidence_has_packets_to(qp);
@@ -124,14 +126,14 @@ group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to, bool fi
 static bool
 lacked(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
 {
-    return lacks_between(flow, since, frame) || lie_between(&flow->lacked, since, frame);
+    return lacks_between(flow, since, frame) || lie_between(&flow->filled_gaps, since, frame);
 }
 
 /* Whether that is so on a link of which the capture has packets. */
 static bool
 links_lack(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to)
 {
-    const smcr_link_t *link = lgr->all_links;
+    const smcr_link_t *link = lgr->newest_link;
 
     while (link && !lacked(&link->qp[side].traffic.flow, from, to))
         link = smcr_link_older(link);
@@ -142,15 +144,15 @@ bool
 smcr_evidence_lacks_before(const smcr_lgr_t *lgr, uint32_t frame)
 {
     return links_lack(lgr, 0, 0, frame) || links_lack(lgr, 1, 0, frame) ||
-           lgr->state->is_disordered;
+           lgr->state->is_out_of_order;
 }
 
 bool
 smcr_evidence_may_lack_link(const smcr_lgr_t *lgr)
 {
-    return !lgr->never_up &&
-           (!lgr->from_start || (group_lacks(lgr, 0, 0, UINT32_MAX, false) &&
-                                 group_lacks(lgr, 1, 0, UINT32_MAX, false)));
+    return !lgr->link_never_confirmed &&
+           (!lgr->first_contact_captured || (group_lacks(lgr, 0, 0, UINT32_MAX, false) &&
+                                             group_lacks(lgr, 1, 0, UINT32_MAX, false)));
 }
 
 /* Whether the receiver of CONFIRM LINK has taken it in, and has sent nothing on the link since. */
@@ -158,10 +160,10 @@ static bool
 may_be_confirmed(const smcr_link_t *link)
 {
     const smcr_flow_t *flow = &link->qp[0].traffic.flow, *other = &link->qp[1].traffic.flow;
-    const smcr_flow_t *asked = flow->newest > other->newest ? flow : other;
+    const smcr_flow_t *asked = flow->highest_frame > other->highest_frame ? flow : other;
 
-    return asked->newest >= link->confirm_frame && asked->taken >= asked->highest &&
-           MIN(flow->newest, other->newest) < link->confirm_frame;
+    return asked->highest_frame >= link->confirm_frame && asked->acked_psn >= asked->highest &&
+           MIN(flow->highest_frame, other->highest_frame) < link->confirm_frame;
 }
 
 /* Whether a DELETE LINK behind the frame may be about the link, though it was sent on one of which
@@ -169,7 +171,7 @@ may_be_confirmed(const smcr_link_t *link)
 static bool
 may_be_deleted(const smcr_link_t *link, uint32_t frame)
 {
-    const uint32_t *deletions = link->lgr->state->deletions;
+    const uint32_t *deletions = link->lgr->state->uncertain_deletions;
     unsigned number = link->number;
 
     while (!link->has_number && ++number < 256 && deletions[number] <= frame)
@@ -182,28 +184,31 @@ bool
 smcr_evidence_knows_link(const smcr_link_t *link)
 {
     const smcr_lgr_t *lgr = link->lgr;
-    uint32_t used = MIN(link->qp[0].traffic.flow.newest, link->qp[1].traffic.flow.newest);
-    bool guess = link->is_guess || link->state == SMCR_LINK_ANNOUNCED;
+    uint32_t used =
+        MIN(link->qp[0].traffic.flow.highest_frame, link->qp[1].traffic.flow.highest_frame);
+    bool guess = link->state_uncertain || link->state == SMCR_LINK_ANNOUNCED;
     uint32_t from = guess ? link->added_frame : used;
-    uint32_t to = link->settled_frame ? link->settled_frame : UINT32_MAX;
+    uint32_t to = link->state_frame ? link->state_frame : UINT32_MAX;
 
     if (!guess && link->state != SMCR_LINK_ACTIVE)
         return true;
     if (link->state == SMCR_LINK_ACTIVE &&
-        (link->doubtful_frame >= MAX(used, 1) || may_be_deleted(link, used)))
+        (link->possible_end_frame >= MAX(used, 1) || may_be_deleted(link, used)))
         return false;
-    if (guess && !lgr->from_start && (link->index == lgr->first_link || !link->has_number))
+    if (guess && !lgr->first_contact_captured &&
+        (link->index == lgr->first_link_index || !link->has_number))
         return false; /* CLC names it, but late */
-    if (link->state == SMCR_LINK_ANNOUNCED && !lgr->never_up && may_be_confirmed(link))
+    if (link->state == SMCR_LINK_ANNOUNCED && !lgr->link_never_confirmed && may_be_confirmed(link))
         return false;
     bool lacks = group_lacks(lgr, 0, from, to, guess) || group_lacks(lgr, 1, from, to, guess);
-    return (guess && lgr->never_up) || (!lacks && !(guess && lgr->state->is_disordered));
+    return (guess && lgr->link_never_confirmed) ||
+           (!lacks && !(guess && lgr->state->is_out_of_order));
 }
 
 bool
 smcr_evidence_knows_links(const smcr_lgr_t *lgr)
 {
-    const smcr_link_t *link = lgr->all_links;
+    const smcr_link_t *link = lgr->newest_link;
 
     while (link && smcr_evidence_knows_link(link))
         link = smcr_link_older(link);
@@ -227,7 +232,7 @@ smcr_evidence_is_unanswered(const smcr_state_t *state, const smcr_exchange_t *ex
 {
     const uint64_t wait = UINT64_C(5000000000); /* of a first contact, the longest (smc_llc.h) */
 
-    return !exchange->response_frame && !exchange->is_doubtful && !exchange->is_optional &&
+    return !exchange->response_frame && !exchange->response_unknowable && !exchange->is_optional &&
            state->last_time > exchange->request_time + wait;
 }
 
@@ -237,8 +242,8 @@ void
 smcr_evidence_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first)
 {
     conn->knows_client = true;
-    conn->clc_next[role] = first;
-    conn->clc_whole |= (uint8_t)(1U << role);
+    conn->clc_next_seq[role] = first;
+    conn->clc_complete |= (uint8_t)(1U << role);
 }
 
 void
@@ -249,30 +254,30 @@ smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 
     /* A Proposal is the first message of all: where the capture lacks the SYN or the SYN-ACK,
      * nothing of CLC is before it. */
-    if (span && role == 0 && conn->clc_types == 1U << SMCR_CLC_PROPOSAL) {
-        conn->clc_next[0] = conn->clc_whole & 1 ? conn->clc_next[0] : span->first;
-        conn->clc_next[1] = conn->clc_whole & 2 ? conn->clc_next[1] : span->taken;
-        conn->clc_whole = 3;
+    if (span && role == 0 && conn->clc_types_received == 1U << SMCR_CLC_PROPOSAL) {
+        conn->clc_next_seq[0] = conn->clc_complete & 1 ? conn->clc_next_seq[0] : span->first;
+        conn->clc_next_seq[1] = conn->clc_complete & 2 ? conn->clc_next_seq[1] : span->acked_seq;
+        conn->clc_complete = 3;
     }
-    if (!span || (int32_t)(span->first - conn->clc_next[role]) > 0)
-        conn->clc_whole &= (uint8_t)~(1U << role);
-    if (span && (int32_t)(span->end - conn->clc_next[role]) > 0)
-        conn->clc_next[role] = span->end;
+    if (!span || (int32_t)(span->first - conn->clc_next_seq[role]) > 0)
+        conn->clc_complete &= (uint8_t)~(1U << role);
+    if (span && (int32_t)(span->end - conn->clc_next_seq[role]) > 0)
+        conn->clc_next_seq[role] = span->end;
 }
 
 bool
 smcr_evidence_tcp_is_part(smcr_conn_t *conn, unsigned role, const smcr_arrival_span_t *span,
                           bool ends_message)
 {
-    uint32_t skipped = span->first - conn->clc_next[role];
-    bool answers = conn->clc_part[!role] && conn->clc_part[!role] == span->taken;
-    bool is_behind = !skipped && !conn->cut_clc;
+    uint32_t skipped = span->first - conn->clc_next_seq[role];
+    bool answers = conn->clc_partial_seq[!role] && conn->clc_partial_seq[!role] == span->acked_seq;
+    bool is_behind = !skipped && !conn->clc_cut;
 
     if (answers || is_behind || skipped + SMCR_CLC_LENGTH_MAX > 2 * SMCR_CLC_LENGTH_MAX)
         return false;
     if (ends_message)
-        conn->clc_whole = 0;
-    (ends_message ? conn->clc_next : conn->clc_part)[role] = span->end;
+        conn->clc_complete = 0;
+    (ends_message ? conn->clc_next_seq : conn->clc_partial_seq)[role] = span->end;
     return true;
 }
 
@@ -285,9 +290,10 @@ smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     if (!span)
         return (smcr_evidence_clc_t){0};
     return (smcr_evidence_clc_t){
-        .is_next = smcr_evidence_tcp_precedes(arrival, conn) && span->first == conn->clc_next[role],
-        .is_repeat = (int32_t)(conn->clc_next[role] - span->first) > 0,
-        .is_overtaken = (int32_t)(conn->clc_next[!role] - span->taken) > 0,
+        .is_next =
+            smcr_evidence_tcp_precedes(arrival, conn) && span->first == conn->clc_next_seq[role],
+        .is_repeat = (int32_t)(conn->clc_next_seq[role] - span->first) > 0,
+        .is_overtaken = (int32_t)(conn->clc_next_seq[!role] - span->acked_seq) > 0,
     };
 }
 
@@ -297,13 +303,13 @@ smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 static bool
 may_hear(const smcr_conn_t *conn, int side)
 {
-    const smcr_link_t *link = conn->lgr->all_links;
+    const smcr_link_t *link = conn->lgr->newest_link;
 
     while (link && (!link->packet_count ||
-                    (link->qp[side].known && !lacks_between(&link->qp[side].traffic.flow,
-                                                            conn->accept_frame, UINT32_MAX))))
+                    (link->qp[side].number_known &&
+                     !lacks_between(&link->qp[side].traffic.flow, conn->accept_frame, UINT32_MAX))))
         link = smcr_link_older(link);
-    return link || !conn->lgr->from_start;
+    return link || !conn->lgr->first_contact_captured;
 }
 
 bool
@@ -313,16 +319,16 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
     const smcr_conn_side_t *sender = &conn->side[!side];
 
-    if (!flow || (!sender->cdc_frame && may_hear(conn, side)))
+    if (!flow || (!sender->last_cdc_frame && may_hear(conn, side)))
         return false; /* it may have chosen a link that is absent for its messages */
     if (last->qp->link->state == SMCR_LINK_DELETED &&
-        links_lack(conn->lgr, side, sender->cdc_frame, UINT32_MAX))
+        links_lack(conn->lgr, side, sender->last_cdc_frame, UINT32_MAX))
         return false; /* or has chosen another one since */
     /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
-    return smcr_evidence_holds(last) && flow->carried > 0 && flow->taken <= flow->highest &&
-           flow->in_order > flow->highest && last->qp->too_late <= last->psn &&
-           !smcr_conn_side_is_odd(sender) && !sender->lacks_last &&
-           !conn->lgr->immediate && !conn->side[side].shares_token;
+    return smcr_evidence_holds(last) && flow->packet_count > 0 &&
+           flow->acked_psn <= flow->highest && flow->expected_psn > flow->highest &&
+           last->qp->last_late_psn <= last->psn && !smcr_conn_side_has_invalid_cursor(sender) &&
+           !sender->last_cdc_missing && !conn->lgr->immediate && !conn->side[side].token_shared;
 }
 
 /* Whether the capture has all requests to the queue pair since it began. */
@@ -331,15 +337,15 @@ is_seamless(const smcr_qp_t *qp)
 {
     const smcr_flow_t *flow = &qp->traffic.flow;
 
-    return flow->carried > 0 && !flow->gaps.count && flow->taken <= flow->highest &&
-           flow->in_order > flow->highest && !qp->too_late;
+    return flow->packet_count > 0 && !flow->gaps.count && flow->acked_psn <= flow->highest &&
+           flow->expected_psn > flow->highest && !qp->last_late_psn;
 }
 
 /* Whether a connection of which one direction is known, that to the side, has ended. */
 static bool
 has_ended_half(const smcr_lgr_t *lgr, int side)
 {
-    SMCR_LIST_EACH(const smcr_conn_t *, half, lgr->halves) {
+    SMCR_LIST_EACH(const smcr_conn_t *, half, lgr->one_direction_conns) {
         if (half->side[side].has_token &&
             (half->side[!side].closed_frame || half->side[!side].abort_frame))
             return true;
@@ -354,9 +360,10 @@ smcr_evidence_has_end(const smcr_conn_t *conn, int side)
 
     if (conn->side[side].closed_frame || smcr_evidence_is_current(conn, !side))
         return true;
-    if (!lgr || conn->side[!side].has_token || lgr->lacks_halves || has_ended_half(lgr, !side))
+    if (!lgr || conn->side[!side].has_token || lgr->one_direction_conns_forgotten ||
+        has_ended_half(lgr, !side))
         return false;
-    for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link))
+    for (const smcr_link_t *link = lgr->newest_link; link; link = smcr_link_older(link))
         if (link->packet_count && (!is_seamless(&link->qp[0]) || !is_seamless(&link->qp[1])))
             return false;
     return true;
@@ -365,8 +372,10 @@ smcr_evidence_has_end(const smcr_conn_t *conn, int side)
 bool
 smcr_evidence_is_silent(const smcr_link_t *link)
 {
-    return link && (link->qp[0].traffic.flow.silent_at == link->qp[1].traffic.flow.carried ||
-                    link->qp[1].traffic.flow.silent_at == link->qp[0].traffic.flow.carried);
+    return link && (link->qp[0].traffic.flow.reverse_count_at_silence ==
+                        link->qp[1].traffic.flow.packet_count ||
+                    link->qp[1].traffic.flow.reverse_count_at_silence ==
+                        link->qp[0].traffic.flow.packet_count);
 }
 
 bool
@@ -374,8 +383,9 @@ smcr_evidence_knows_reader(const smcr_conn_t *conn, int side)
 {
     const smcr_link_t *link = conn->side[side].link;
 
-    return conn->side[side].in.known && smcr_evidence_is_current(conn, side) &&
-           !smcr_conn_side_is_odd(&conn->side[side]) && /* it may have read what is absent */
+    return conn->side[side].in.positions_known && smcr_evidence_is_current(conn, side) &&
+           /* it may have read what is absent */
+           !smcr_conn_side_has_invalid_cursor(&conn->side[side]) &&
            (smcr_conn_has_closed(conn) || !link || smcr_evidence_knows_link(link)) &&
            conn->side[0].has_token && conn->side[1].has_token;
 }
@@ -385,18 +395,18 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
 {
     const smcr_qp_t *qp = arrival->qp;
     const smcr_conn_side_t *sender = &conn->side[!qp->side];
-    const smcr_point_t *heard = &conn->side[qp->side].heard;
-    bool replay = sender->moved_frame > sender->cdc_frame; /* after a failover (4.6.1) */
+    const smcr_point_t *heard = &conn->side[qp->side].last_cdc_received;
+    bool replay = sender->moved_frame > sender->last_cdc_frame; /* after a failover (4.6.1) */
     bool final = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
     bool ended = sender->closed_frame || sender->abort_frame;
-    int16_t step = smcr_conn_side_step(sender, cdc->seq);
+    int16_t step = smcr_conn_side_seq_step(sender, cdc->seq);
     uint64_t absent = smcr_evidence_absent(heard, qp, arrival->psn);
 
-    if (!sender->cdc_frame || replay || cdc->flags & SMCR_CDC_FLAG_FAILOVER)
+    if (!sender->last_cdc_frame || replay || cdc->flags & SMCR_CDC_FLAG_FAILOVER)
         return false;
     if (ended && !final && (absent || step != 1))
         return true;
-    if (conn->lgr->lacking_clc == 0 && conn->accept_frame && conn->confirm_frame)
+    if (conn->lgr->unfinished_clc_conns == 0 && conn->accept_frame && conn->confirm_frame)
         return false; /* no CLC has given the token to another one */
     return absent && (step <= 0 || (heard->qp == qp && (uint64_t)step > arrival->psn - heard->psn));
 }
@@ -405,7 +415,7 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
 static bool
 is_heard(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
 {
-    return !lacked(flow, since, frame) && !smcr_ranges_count(&flow->unheard, since, frame + 1);
+    return !lacked(flow, since, frame) && !smcr_ranges_count(&flow->lost_later, since, frame + 1);
 }
 
 bool
@@ -420,9 +430,9 @@ smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
     if (reader && reader->moved_frame && links_lack(link->lgr, side, frame, frame))
         return false; /* it may have been on any link */
     const smcr_link_t *other = reader && reader->link ? reader->link : link;
-    bool again = record->order == SMCR_FLOW_IS_REPEAT;
+    bool again = record->order == SMCR_FLOW_IS_RETRANSMISSION;
     uint32_t since = again ? record->first_frame : frame;
-    const smcr_ranges_t *unheard = &link->qp[!side].traffic.flow.unheard;
+    const smcr_ranges_t *unheard = &link->qp[!side].traffic.flow.lost_later;
     return !(again && smcr_ranges_count(unheard, frame, frame + 1)) && /* it was lost itself */
            is_heard(&link->qp[side].traffic.flow, since, frame) &&
            is_heard(&other->qp[side].traffic.flow, since, frame);
@@ -441,10 +451,10 @@ last_gap(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
 
     if (point->qp && point->qp != qp && !smcr_evidence_holds(point))
         return UINT32_MAX;
-    if (qp->too_late_frame && qp->too_late >= from)
-        frame = qp->too_late_frame + 1;
+    if (qp->last_late_frame && qp->last_late_psn >= from)
+        frame = qp->last_late_frame + 1;
     for (; (gap = smcr_ranges_find(gaps, from, psn)) != NULL; from = gap->to)
-        frame = MAX(frame, gap->frame);
+        frame = MAX(frame, gap->frame_after);
     return frame;
 }
 
@@ -453,9 +463,9 @@ smcr_evidence_is_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     const smcr_point_t *last = smcr_evidence_last_to(&conn->side[arrival->qp->side]);
-    bool begins = !sender->cdc_frame && sender->announced.qp;
+    bool begins = !sender->last_cdc_frame && sender->announced_at.qp;
 
-    if (sender->moved_frame > sender->cdc_frame || (!sender->cdc_frame && !begins))
+    if (sender->moved_frame > sender->last_cdc_frame || (!sender->last_cdc_frame && !begins))
         return false;
     return last->qp == arrival->qp ? smcr_evidence_absent(last, arrival->qp, arrival->psn) == 0
                                    : begins && joins(last, arrival->qp);
@@ -472,20 +482,22 @@ judge_cursor(const smcr_conn_t *conn, int owner, const smcr_conn_side_t *sender,
     const smcr_conn_side_t *reader = &conn->side[owner];
     const smcr_stream_t *in = &reader->in;
     const smcr_ring_t ring =
-        in->known ? in->ring : (smcr_ring_t){reader->size, conn->lgr->base[owner]};
-    bool again = sender->moved_frame > sender->cdc_frame || (!sender->cdc_frame && !next);
-    bool odd = smcr_conn_side_is_odd(sender);
+        in->positions_known ? in->ring : (smcr_ring_t){reader->size, conn->lgr->base[owner]};
+    bool again = sender->moved_frame > sender->last_cdc_frame || (!sender->last_cdc_frame && !next);
+    bool odd = smcr_conn_side_has_invalid_cursor(sender);
     bool agrees = odd && smcr_ring_fault(&ring, said, now) == SMCR_RING_FAULT_NONE;
-    bool proven = !sender->is_new && in->consumed <= in->announced &&
-                  (sender->announced.qp || (in->known && in->announced <= in->written));
+    bool proven =
+        !sender->unverified && in->consumed <= in->announced &&
+        (sender->announced_at.qp || (in->positions_known && in->announced <= in->written));
     smcr_evidence_cursor_t cursor = {.fault = smcr_ring_fault(&ring, again ? now : before, now)};
 
     if (cursor.fault == SMCR_RING_FAULT_ROUND && (!next || odd || conn->lgr->immediate))
         cursor.fault = SMCR_RING_FAULT_NONE;
     cursor.told = agrees || (cursor.fault == SMCR_RING_FAULT_BACK && !proven) ||
-                  (cursor.fault == SMCR_RING_FAULT_ROUND && sender->is_new);
-    cursor.believed = cursor.fault == SMCR_RING_FAULT_NONE || (agrees && !proven && !in->known);
-    cursor.known = cursor.believed && in->known && smcr_conn_owns_element(conn, owner);
+                  (cursor.fault == SMCR_RING_FAULT_ROUND && sender->unverified);
+    cursor.believed =
+        cursor.fault == SMCR_RING_FAULT_NONE || (agrees && !proven && !in->positions_known);
+    cursor.known = cursor.believed && in->positions_known && smcr_conn_owns_element(conn, owner);
     return cursor;
 }
 
@@ -510,34 +522,38 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     const smcr_conn_side_t *sender = &conn->side[!qp->side], *receiver = &conn->side[qp->side];
     const smcr_stream_t *out = &receiver->in, *in = &sender->in;
     const smcr_point_t *last = smcr_evidence_last_to(receiver);
-    bool first = cdc->seq == 1 && receiver->since.qp && sender->announced.qp;
+    bool first = cdc->seq == 1 && receiver->valid_from.qp && sender->announced_at.qp;
     bool next = smcr_evidence_is_next(arrival, conn);
-    bool counts = next && (sender->cdc_frame || !smcr_doubt_group(arrival, conn->lgr).kind);
-    bool odd = smcr_conn_side_is_odd(sender), moved = sender->moved_frame > sender->cdc_frame;
-    int step = sender->cdc_frame ? smcr_conn_side_step(sender, cdc->seq) : first;
-    bool follows = step == 1, left = sender->announced.qp && sender->announced.qp->link != qp->link;
+    bool counts = next && (sender->last_cdc_frame || !smcr_doubt_group(arrival, conn->lgr).kind);
+    bool odd = smcr_conn_side_has_invalid_cursor(sender),
+         moved = sender->moved_frame > sender->last_cdc_frame;
+    int step = sender->last_cdc_frame ? smcr_conn_side_seq_step(sender, cdc->seq) : first;
+    bool follows = step == 1,
+         left = sender->announced_at.qp && sender->announced_at.qp->link != qp->link;
     uint32_t gap = last_gap(last, qp, arrival->psn);
-    if (sender->cdc_frame ? step > 1 && last->qp && (moved || last->qp != qp) : left && !first)
-        gap = sender->cdc_frame && !moved ? MAX(gap, sender->moved_frame) : arrival->when.frame;
+    if (sender->last_cdc_frame ? step > 1 && last->qp && (moved || last->qp != qp) : left && !first)
+        gap =
+            sender->last_cdc_frame && !moved ? MAX(gap, sender->moved_frame) : arrival->when.frame;
     smcr_evidence_cursor_t prod =
-        judge_cursor(conn, qp->side, sender, sender->prod, sender->said_prod, cdc->prod, next);
+        judge_cursor(conn, qp->side, sender, sender->prod, sender->raw_prod, cdc->prod, next);
     smcr_evidence_cursor_t cons =
-        judge_cursor(conn, !qp->side, sender, sender->cons, sender->said_cons, cdc->cons, next);
-    bool placed = last->qp == qp ? qp->unplaced_psn <= last->psn
-                                 : first && joins(last, qp) && !qp->unplaced_psn;
-    bool whole = gap == 0 && !odd && (last->qp != qp || qp->too_late <= last->psn);
+        judge_cursor(conn, !qp->side, sender, sender->cons, sender->raw_cons, cdc->cons, next);
+    bool placed = last->qp == qp ? qp->unpositioned_psn <= last->psn
+                                 : first && joins(last, qp) && !qp->unpositioned_psn;
+    bool whole = gap == 0 && !odd && (last->qp != qp || qp->last_late_psn <= last->psn);
     place_cursor(&prod, &out->ring, out->announced, out->prod, cdc->prod, out->written);
     place_cursor(&cons, &in->ring, in->consumed, in->cons, cdc->cons, in->announced);
-    prod.believed &= !prod.over || out->moved || !whole || !placed ||
-                     smcr_evidence_unseen_bytes(&receiver->located, qp, arrival->psn) != 0;
+    prod.believed &=
+        !prod.over || out->may_rewrite || !whole || !placed ||
+        smcr_evidence_unseen_bytes(&receiver->last_positioned_write, qp, arrival->psn) != 0;
     cons.believed &= !cons.over || !smcr_evidence_is_current(conn, !qp->side);
     return (smcr_evidence_cursors_t){
         .follows = follows && !odd,
         .prod = prod,
         .cons = cons,
-        .seq = counts && !sender->is_new ? (uint16_t)(sender->cdc_seq + 1) : cdc->seq,
+        .seq = counts && !sender->unverified ? (uint16_t)(sender->cdc_seq_expected + 1) : cdc->seq,
         .same = smcr_conn_side_has_read_to(sender, cdc->cons),
-        .since = odd ? MAX(sender->odd_frame, gap) : follows && !moved ? 0 : gap,
+        .since = odd ? MAX(sender->invalid_cursor_frame, gap) : follows && !moved ? 0 : gap,
         .left = moved ? sender->moved_frame : 0,
         .current = smcr_evidence_is_current(conn, !qp->side),
         .placed = placed, .whole = whole,
@@ -550,12 +566,12 @@ smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *conn, 
 {
     int side = arrival->qp->side;
     const smcr_conn_side_t *writer = &conn->side[!side];
-    bool told = writer->moved_frame <= writer->cdc_frame;
+    bool told = writer->moved_frame <= writer->last_cdc_frame;
     bool introduced = conn->socket || (conn->accept_frame && conn->confirm_frame &&
                                        conn->lgr->base_known[side]);
 
     return skipped > unseen && told && introduced &&
-           !smcr_doubt_since(arrival, &conn->side[side].located).kind;
+           !smcr_doubt_since(arrival, &conn->side[side].last_positioned_write).kind;
 }
 
 bool
@@ -564,17 +580,19 @@ smcr_evidence_owns(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn,
     enum { ABSENT_MAX = 2 };
     const smcr_conn_side_t *reader = &conn->side[qp->side];
     const smcr_conn_side_t *writer = &conn->side[!qp->side];
-    uint64_t absent = smcr_evidence_absent(&reader->sure, qp, psn);
+    uint64_t absent = smcr_evidence_absent(&reader->last_confirmed_use, qp, psn);
 
     /* who has not sent yet may choose any link of the group */
-    if (!writer->cdc_frame && reader->sure.qp != qp)
-        return joins(&reader->sure, qp);
-    if (psn <= reader->sure.psn) /* sent before that */
-        return reader->sure.qp == qp && smcr_point_is_before(&reader->since, qp, psn);
+    if (!writer->last_cdc_frame && reader->last_confirmed_use.qp != qp)
+        return joins(&reader->last_confirmed_use, qp);
+    if (psn <= reader->last_confirmed_use.psn) /* sent before that */
+        return reader->last_confirmed_use.qp == qp &&
+               smcr_point_is_before(&reader->valid_from, qp, psn);
     if (absent == 0)
         return true;
-    return absent <= ABSENT_MAX && !smcr_conn_side_has_ended(reader) && reader->in.known &&
-           offset > reader->in.ring.base &&
-           smcr_ring_next(&reader->in.ring, reader->in.located, offset) - reader->in.located <=
+    return absent <= ABSENT_MAX && !smcr_conn_side_has_ended(reader) &&
+           reader->in.positions_known && offset > reader->in.ring.base &&
+           smcr_ring_next_position(&reader->in.ring, reader->in.positioned_end, offset) -
+                   reader->in.positioned_end <=
                absent * smcr_qp_mtu(qp);
 }

@@ -24,10 +24,10 @@ is_whole(const smcr_qp_t *qp, smcr_psn_t psn)
     /* the capture has the request behind `psn`, or what is behind that is not known; 0 is before
      * all of them */
     bool begins = flow->first && (psn >= flow->first ||
-                                  (flow->announced && (!psn || psn + 1 == flow->first)));
+                                  (flow->first_announced && (!psn || psn + 1 == flow->first)));
 
-    return begins && qp->too_late <= psn && flow->in_order > flow->highest &&
-           flow->taken <= flow->highest &&
+    return begins && qp->last_late_psn <= psn && flow->expected_psn > flow->highest &&
+           flow->acked_psn <= flow->highest &&
            smcr_ranges_count(&flow->gaps, psn + 1, flow->highest + 1) == 0;
 }
 
@@ -37,7 +37,7 @@ has_all(const smcr_qp_t *qp)
 {
     const smcr_flow_t *flow = &qp->traffic.flow;
 
-    return flow->announced && is_whole(qp, flow->first - 1);
+    return flow->first_announced && is_whole(qp, flow->first - 1);
 }
 
 /* ---- one packet ---- */
@@ -52,7 +52,8 @@ smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second)
 smcr_doubt_t
 smcr_doubt_message(const smcr_arrival_t *arrival)
 {
-    return doubt_unless(arrival->record->fate == SMCR_FLOW_FATE_TAKE, SMCR_DOUBT_FATE);
+    return doubt_unless(arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES,
+                        SMCR_DOUBT_FATE);
 }
 
 bool
@@ -64,7 +65,7 @@ smcr_doubt_is_in_time(const smcr_arrival_t *arrival)
 bool
 smcr_doubt_is_new(const smcr_arrival_t *arrival)
 {
-    return arrival->qp && arrival->sent.frame == arrival->when.frame &&
+    return arrival->qp && arrival->first_sent.frame == arrival->when.frame &&
            arrival->psn == arrival->qp->traffic.flow.highest;
 }
 
@@ -92,7 +93,7 @@ smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link)
     bool whole = has_all(&link->qp[0]) && has_all(&link->qp[1]);
     smcr_doubt_t doubt = doubt_unless(whole, SMCR_DOUBT_ABSENT);
 
-    doubt = smcr_doubt_or(doubt, doubt_unless(!arrival->state->is_disordered, SMCR_DOUBT_PLACE));
+    doubt = smcr_doubt_or(doubt, doubt_unless(!arrival->state->is_out_of_order, SMCR_DOUBT_PLACE));
     return smcr_doubt_or(smcr_doubt_message(arrival), doubt);
 }
 
@@ -100,10 +101,10 @@ smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link)
 static smcr_doubt_t
 doubt_links(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *added)
 {
-    bool whole = lgr->from_start && !lgr->oldest_known;
+    bool whole = lgr->first_contact_captured && !lgr->oldest_kept_link;
     smcr_doubt_t doubt = doubt_unless(whole, SMCR_DOUBT_START);
 
-    for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link)) {
+    for (smcr_link_t *link = lgr->newest_link; link && !doubt.kind; link = smcr_link_older(link)) {
         if (link->state == SMCR_LINK_REJECTED || link == added)
             continue;
         doubt = smcr_doubt_or(doubt, doubt_unless(link->packet_count > 0, SMCR_DOUBT_ABSENT));
@@ -127,7 +128,7 @@ smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent, const smcr_when_t 
     bool seen = acked && arrival->when.time > acked->time + MAX(round_trip, SMCR_TIME_MILLISECOND);
 
     return smcr_doubt_or(doubt_unless(seen, SMCR_DOUBT_UNSEEN),
-                         doubt_unless(!arrival->state->is_disordered, SMCR_DOUBT_PLACE));
+                         doubt_unless(!arrival->state->is_out_of_order, SMCR_DOUBT_PLACE));
 }
 
 smcr_doubt_t
@@ -152,10 +153,10 @@ smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 static bool
 has_lost_link(const smcr_conn_t *conn, int side)
 {
-    const smcr_link_t *link = conn->lgr->all_links;
-    uint32_t last = conn->side[side].cdc_frame;
+    const smcr_link_t *link = conn->lgr->newest_link;
+    uint32_t last = conn->side[side].last_cdc_frame;
 
-    while (link && !(link->deleted_frame ? link->deleted_frame > last : link->lost))
+    while (link && !(link->deleted_frame ? link->deleted_frame > last : link->reported_lost))
         link = smcr_link_older(link);
     return link != NULL;
 }
@@ -170,7 +171,7 @@ smcr_doubt_conn_is_open(const smcr_conn_t *conn, int side)
 smcr_doubt_t
 smcr_doubt_place(const smcr_arrival_t *arrival)
 {
-    bool doubtful = arrival->state->several_interfaces || arrival->state->is_disordered;
+    bool doubtful = arrival->state->several_interfaces || arrival->state->is_out_of_order;
 
     return doubt_unless(!doubtful, SMCR_DOUBT_PLACE);
 }
@@ -201,7 +202,7 @@ claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_lgr_t *lgr, 
     smcr_doubt_proof_t *kept = keep_claim(arrival, doubt, claim, 2 * lgr->link_count);
 
     doubt.claim = kept;
-    for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link))
+    for (smcr_link_t *link = lgr->newest_link; link && !doubt.kind; link = smcr_link_older(link))
         for (unsigned side = 0; side < 2 && link != but; side++)
             if (link->state != SMCR_LINK_REJECTED && sides & 1u << side)
                 kept->points[kept->count++] = smcr_point_now(&link->qp[side]);
@@ -277,7 +278,7 @@ smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const u
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
 
-    if (arrival->state->is_disordered)
+    if (arrival->state->is_out_of_order)
         return doubt_unless(false, SMCR_DOUBT_PLACE);
     return smcr_doubt_next(arrival, smcr_evidence_last_to(sender),
                            smcr_doubt_not_by(when, arrival->when.time + SMCR_TIME_DISORDER));
@@ -295,7 +296,7 @@ smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim)
 /* Who goes on behind a packet that was retransmitted before has its acknowledgement, though the
  * capture lacks that. */
 SMCR_DOUBT_CLAIM(is_heard, const smcr_qp_t *qp,
-                 qp->link->qp[!qp->side].traffic.flow.carried > claim->key ||
+                 qp->link->qp[!qp->side].traffic.flow.packet_count > claim->key ||
                      qp->traffic.flow.steps.first > claim->bound)
 
 const smcr_doubt_proof_t *
@@ -303,7 +304,7 @@ smcr_doubt_heard(const smcr_arrival_t *arrival)
 {
     smcr_doubt_proof_t claim = {.has_come = is_heard,
                                 .about = arrival->qp,
-                                .key = smcr_qp_peer(arrival->qp)->traffic.flow.carried,
+                                .key = smcr_qp_peer(arrival->qp)->traffic.flow.packet_count,
                                 .bound = arrival->psn};
 
     return keep_claim(arrival, (smcr_doubt_t){0}, claim, 0);
@@ -315,7 +316,7 @@ goes_on(const smcr_point_t *point, bool all_of_it)
 {
     const smcr_flow_t *flow = &point->qp->traffic.flow;
 
-    return flow->highest > point->psn && point->qp->too_late <= point->psn &&
+    return flow->highest > point->psn && point->qp->last_late_psn <= point->psn &&
            !smcr_ranges_find(&flow->gaps, point->psn + 1, point->psn + 2) &&
            (!all_of_it || is_whole(point->qp, point->psn));
 }
@@ -336,7 +337,7 @@ smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *clai
 /* Whether the RKey is known by now, or a connection whose beginning the capture lacks. */
 SMCR_DOUBT_CLAIM(rkey_has_come, const smcr_qp_t *owner,
                  smcr_rmb_find(claim->state, owner, claim->key) ||
-                 owner->link->lgr->lacking_clc)
+                 owner->link->lgr->unfinished_clc_conns)
 
 smcr_doubt_t
 smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t rkey)
@@ -364,9 +365,11 @@ has_ended(const smcr_doubt_proof_t *claim)
     const smcr_conn_side_t *peer = &use->conn->side[!use->owner];
 
     if (owner->closed_frame || owner->abort_frame)
-        return !use->at.qp || !peer->heard.qp || peer->heard.qp != use->at.qp ||
-               peer->heard.psn <= use->at.psn;
-    return !owner->cdc_frame || peer->closed_frame || peer->abort_frame || use->conn->decline_frame;
+        return !use->at.qp || !peer->last_cdc_received.qp ||
+               peer->last_cdc_received.qp != use->at.qp ||
+               peer->last_cdc_received.psn <= use->at.psn;
+    return !owner->last_cdc_frame || peer->closed_frame || peer->abort_frame ||
+           use->conn->decline_frame;
 }
 
 smcr_doubt_t

@@ -100,7 +100,7 @@ uint64_t smcr_evidence_unseen_bytes(const smcr_point_t *point, const smcr_qp_t *
 static inline bool
 smcr_evidence_has_packets_to(const smcr_qp_t *qp)
 {
-    return qp->traffic.flow.carried > 0;
+    return qp->traffic.flow.packet_count > 0;
 }
 
 /* When the packet was sent for the first time; 0 in `.frame`: it fills a gap, and may repeat one
@@ -133,9 +133,10 @@ static inline bool
 smcr_evidence_tcp_precedes(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_arrival_span_t *span = arrival->span;
-    uint32_t next = conn->clc_next[!smcr_arrival_role(arrival)];
+    uint32_t next = conn->clc_next_seq[!smcr_arrival_role(arrival)];
 
-    return span && conn->clc_whole == 3 && (int32_t)(next + span->has_fin - span->taken) >= 0;
+    return span && conn->clc_complete == 3 &&
+           (int32_t)(next + span->has_fin - span->acked_seq) >= 0;
 }
 
 /* The same where the message or data that has arrived has been taken. */
@@ -143,7 +144,7 @@ static inline bool
 smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     return smcr_evidence_tcp_precedes(arrival, conn) &&
-           (int32_t)(conn->clc_next[smcr_arrival_role(arrival)] - arrival->span->end) >= 0;
+           (int32_t)(conn->clc_next_seq[smcr_arrival_role(arrival)] - arrival->span->end) >= 0;
 }
 
 /* Whether the role's FIN may be the byte before `next`: right behind CLC. Another one is a copy, of
@@ -151,7 +152,7 @@ smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *con
 static inline bool
 smcr_evidence_tcp_is_end(const smcr_conn_t *conn, unsigned role, uint32_t next)
 {
-    return !(conn->clc_whole & 1U << role) || next == conn->clc_next[role] + 1;
+    return !(conn->clc_complete & 1U << role) || next == conn->clc_next_seq[role] + 1;
 }
 
 /* Whether data of the role may be a part of a CLC message: no more bytes than a message has are
@@ -225,7 +226,7 @@ bool smcr_evidence_knows_reader(const smcr_conn_t *conn, int side);
 static inline const smcr_point_t *
 smcr_evidence_last_to(const smcr_conn_side_t *receiver)
 {
-    return receiver->heard.qp ? &receiver->heard : &receiver->since;
+    return receiver->last_cdc_received.qp ? &receiver->last_cdc_received : &receiver->valid_from;
 }
 
 /* Whether the capture has all CDC messages to `side` so far: what they tell is known. */

@@ -26,7 +26,8 @@
 static bool
 may_pair_directions(const smcr_lgr_t *lgr, const smcr_cdc_t *cdc)
 {
-    return !lgr->lead_changes && cdc->cons.count != 0 && (!lgr->from_start || lgr->knows_lead);
+    return !lgr->token_difference_changes && cdc->cons.count != 0 &&
+           (!lgr->first_contact_captured || lgr->knows_token_difference);
 }
 
 /* Whether only the direction that the sender of the message reads is known of `half`, and has been
@@ -47,7 +48,7 @@ is_read_by_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
 static bool
 may_be_one(const smcr_conn_t *conn, const smcr_conn_t *half)
 {
-    return !conn || smcr_conn_is_late(conn->index < half->index ? half : conn);
+    return !conn || smcr_conn_began_before_capture(conn->index < half->index ? half : conn);
 }
 
 /* Whether the tokens of the two directions differ as those that CLC has shown in the group. */
@@ -55,7 +56,7 @@ static bool
 differs_as_announced(const smcr_lgr_t *lgr, const smcr_conn_t *half, int receiver,
                      const smcr_cdc_t *cdc)
 {
-    uint32_t announced = receiver ? lgr->token_lead : -lgr->token_lead;
+    uint32_t announced = receiver ? lgr->token_difference : -lgr->token_difference;
 
     return cdc->token - half->side[!receiver].token == announced;
 }
@@ -80,7 +81,7 @@ find_other_direction(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receive
 
     if (!may_pair_directions(lgr, cdc))
         return NULL;
-    SMCR_LIST_EACH(smcr_conn_t *, half, lgr->halves) {
+    SMCR_LIST_EACH(smcr_conn_t *, half, lgr->one_direction_conns) {
         if (!is_read_by_sender(half, receiver, cdc) || !may_be_one(conn, half))
             continue;
         if (found)
@@ -94,8 +95,9 @@ find_other_direction(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receive
 static void
 add_half(smcr_lgr_t *lgr, smcr_conn_t *conn)
 {
-    conn->is_half = true;
-    lgr->lacks_halves |= smcr_list_keep(lgr->halves, conn, HALVES_MAX);
+    conn->is_one_direction = true;
+    lgr->one_direction_conns_forgotten |=
+        smcr_list_keep(lgr->one_direction_conns, conn, HALVES_MAX);
 }
 
 /* A connection of which one direction's token is known: joined with the other direction, where the
@@ -106,13 +108,13 @@ join_other_direction(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smc
     int receiver = arrival->qp->side;
     smcr_conn_t *other = find_other_direction(conn->lgr, conn, receiver, cdc);
 
-    if (!conn->is_half)
+    if (!conn->is_one_direction)
         add_half(conn->lgr, conn);
     if (!other)
         return conn;
     conn = smcr_join_directions(arrival->state, conn, other, receiver);
     for (int side = 0; side < 2; side++)
-        smcr_conn_side_catch_up(&conn->side[side]);
+        smcr_conn_side_update_stream(&conn->side[side]);
     return conn;
 }
 
@@ -125,8 +127,8 @@ find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     smcr_lgr_t *lgr = arrival->qp->link->lgr;
     int receiver = arrival->qp->side;
     int side = receiver;
-    smcr_socket_t *socket = smcr_state_told_socket(arrival, cdc, &side);
-    smcr_conn_t *conn = socket ? smcr_state_told_conn(arrival, socket)
+    smcr_socket_t *socket = smcr_state_report_socket(arrival, cdc, &side);
+    smcr_conn_t *conn = socket ? smcr_state_report_conn(arrival, socket)
                                : find_other_direction(lgr, NULL, receiver, cdc);
 
     if (conn) {
@@ -135,18 +137,20 @@ find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
                 arrival, SMCR_EVENT_conn_late,
                 "Token and cursors show that this is the other direction of connection %u",
                 conn->index);
-        wmem_list_remove(lgr->halves, conn);
+        wmem_list_remove(lgr->one_direction_conns, conn);
     } else {
         conn = smcr_conn_new(arrival->state);
         smcr_conn_join(conn, lgr);
         add_half(lgr, conn);
         smcr_event_add(arrival,
-                       lgr->from_start ? SMCR_EVENT_cdc_unknown_token : SMCR_EVENT_conn_late, NULL);
+                       lgr->first_contact_captured ? SMCR_EVENT_cdc_unknown_token
+                                                   : SMCR_EVENT_conn_late,
+                       NULL);
     }
     smcr_conn_set_token(arrival->state, conn, receiver, cdc->token);
-    smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
+    smcr_conn_confirm_use(conn, arrival->qp, arrival->psn);
     if (socket)
-        smcr_state_told_name(arrival, socket, conn, side);
+        smcr_state_report_name(arrival, socket, conn, side);
     return conn;
 }
 
@@ -160,16 +164,16 @@ start_midstream(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *side = &conn->side[qp->side];
 
-    if (cdc->prod.wrap != 0 || side->in.known || !smcr_write_has_base(conn, qp->side))
+    if (cdc->prod.wrap != 0 || side->in.positions_known || !smcr_write_has_base(conn, qp->side))
         return;
     uint32_t data = conn->lgr->base[qp->side];
     if (cdc->prod.count < write->length + data)
         return;
-    write->late->placed = true;
-    write->late->position = cdc->prod.count - write->length - data;
+    write->deferred_place->has_position = true;
+    write->deferred_place->position = cdc->prod.count - write->length - data;
     smcr_stream_start_late(&side->in, cdc->prod.count, write->length, data);
-    smcr_conn_side_catch_up(side);
-    side->located = smcr_point_at(qp, arrival->psn);
+    smcr_conn_side_update_stream(side);
+    side->last_positioned_write = smcr_point_at(qp, arrival->psn);
 }
 
 /* Whether the last packet of the WRITE is right before the CDC message, and the producer cursor may
@@ -179,7 +183,7 @@ static bool
 may_end_at_cursor(const smcr_write_t *write, smcr_psn_t message_psn, smcr_cursor_t prod)
 {
     return write->first_psn + write->packets == message_psn && prod.count >= write->length &&
-           prod.count < smcr_bsize_bytes(SMCR_BSIZE_512M);
+           prod.count < smcr_bsize_to_bytes(SMCR_BSIZE_512M);
 }
 
 /* Whether the message announces bytes: it is the first one of its sender, or its producer cursor is
@@ -187,14 +191,14 @@ may_end_at_cursor(const smcr_write_t *write, smcr_psn_t message_psn, smcr_cursor
 static bool
 has_moved(const smcr_conn_side_t *writer, smcr_cursor_t prod)
 {
-    return !writer->cdc_frame || !smcr_ring_cursors_are_same(writer->prod, prod);
+    return !writer->last_cdc_frame || !smcr_ring_cursors_are_same(writer->prod, prod);
 }
 
 /* Whether it is known in which RMB the side receives, or never will be. */
 static bool
 knows_rmb(const smcr_conn_side_t *reader)
 {
-    return reader->shares_element || (reader->rmb && smcr_rmb_is_alive(reader->rmb));
+    return reader->element_shared || (reader->rmb && smcr_rmb_is_alive(reader->rmb));
 }
 
 /* The RMB was guessed from one WRITE: this WRITE to the same RMB confirms the guess if both lead to
@@ -203,8 +207,8 @@ knows_rmb(const smcr_conn_side_t *reader)
 static void
 check_guessed_rmb(smcr_rmb_t *rmb, int side, const smcr_write_t *write, uint64_t base)
 {
-    rmb->guessed = rmb->over = base != write->rmb_va;
-    rmb->lgr->rmb_count[side] -= rmb->over;
+    rmb->address_guessed = rmb->superseded = base != write->rmb_va;
+    rmb->lgr->rmb_count[side] -= rmb->superseded;
 }
 
 /* The connection receives in element 1 of an RMB that begins at `base`, as far as one WRITE
@@ -218,13 +222,14 @@ guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     smcr_conn_side_t *side = &conn->side[qp->side];
 
     side->rmb = smcr_rmb_renew(state, qp, write->rkey, base);
-    side->rmb->guessed = true;
+    side->rmb->address_guessed = true;
     side->rmb_index = 1;
     smcr_rmb_set_conn(state, side->rmb, 1, conn);
-    write->late->conn = conn;
+    write->deferred_place->conn = conn;
     smcr_write_learn_base(conn, qp->side, cdc->prod.count);
     smcr_write_learn_base(conn, !qp->side, cdc->cons.count);
-    smcr_orphan_claim(arrival, conn, write, cdc->prod); /* if a host has reported the cursors */
+    /* if a host has reported the cursors */
+    smcr_orphan_assign_conn(arrival, conn, write, cdc->prod);
     start_midstream(arrival, conn, cdc, write);
 }
 
@@ -232,14 +237,15 @@ guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
 static bool
 names_guessed_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
 {
-    return knows_rmb(reader) && reader->rmb && reader->rmb->guessed && write->rmb == reader->rmb;
+    return knows_rmb(reader) && reader->rmb && reader->rmb->address_guessed &&
+           write->rmb == reader->rmb;
 }
 
 /* Whether neither the RMB of the side is known, nor that to which the WRITE goes. */
 static bool
 names_unknown_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
 {
-    return !knows_rmb(reader) && !write->rmb && write->late;
+    return !knows_rmb(reader) && !write->rmb && write->deferred_place;
 }
 
 /* The RMB of a connection whose CLC messages are missing, from the WRITE right before its CDC
@@ -256,13 +262,13 @@ static void
 derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
     smcr_qp_t *qp = arrival->qp;
-    const smcr_write_t *write = smcr_write_last(qp, 1);
+    const smcr_write_t *write = smcr_write_recent(qp, 1);
     const smcr_conn_side_t *reader = &conn->side[qp->side];
 
     if (!write || !has_moved(&conn->side[!qp->side], cdc->prod) ||
         !may_end_at_cursor(write, arrival->psn, cdc->prod))
         return;
-    uint64_t base = write->va - (cdc->prod.count - write->length);
+    uint64_t base = write->remote_address - (cdc->prod.count - write->length);
     if (base & SMCR_WIRE_PAGE_MASK)
         return;
     if (names_guessed_rmb(write, reader))
@@ -275,8 +281,8 @@ derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
 static bool
 was_taken_in_before(const smcr_arrival_t *arrival)
 {
-    return arrival->record->fate == SMCR_FLOW_FATE_DROP ||
-           arrival->record->fate == SMCR_FLOW_FATE_TOO_LATE;
+    return arrival->record->receiver_action == SMCR_FLOW_RECEIVER_DROPS ||
+           arrival->record->receiver_action == SMCR_FLOW_RECEIVER_HAD_IT;
 }
 
 /* Whether the connection, which may be NULL, had begun when the packet was sent. Before that, its
@@ -286,7 +292,7 @@ had_begun(const smcr_conn_t *conn, const smcr_arrival_t *arrival)
 {
     const smcr_qp_t *qp = arrival->qp;
 
-    return conn && smcr_point_is_before(&conn->side[qp->side].since, qp, arrival->psn);
+    return conn && smcr_point_is_before(&conn->side[qp->side].valid_from, qp, arrival->psn);
 }
 
 smcr_conn_t *
@@ -297,7 +303,7 @@ smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 
     if (was_taken_in_before(arrival))
         return had_begun(conn, arrival) ? conn : NULL;
-    if (conn && conn->side[qp->side].shares_token)
+    if (conn && conn->side[qp->side].token_shared)
         return NULL;
     if (!conn || smcr_evidence_is_over(arrival, conn, cdc))
         return find_midstream_conn(arrival, cdc);
@@ -334,18 +340,18 @@ move_to_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t 
     const smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *side = &conn->side[!qp->side];
     smcr_flow_t *left = &side->link->qp[qp->side].traffic.flow;
-    bool lacks = smcr_conn_side_step(side, cdc->seq) > !validated;
+    bool lacks = smcr_conn_side_seq_step(side, cdc->seq) > !validated;
 
-    side->lacks_last = validated && lacks;
+    side->last_cdc_missing = validated && lacks;
     if (lacks)
-        smcr_ranges_append(&left->lacked, arrival->state->scope, SMCR_FLOW_LACKED_KEPT,
-                           (smcr_range_t){left->highest + 1, left->highest + 2, side->cdc_frame,
-                                          arrival->when.frame});
+        smcr_ranges_append(&left->filled_gaps, arrival->state->scope, SMCR_FLOW_LACKED_KEPT,
+                           (smcr_range_t){left->highest + 1, left->highest + 2,
+                                          side->last_cdc_frame, arrival->when.frame});
     tell_moved(arrival, side->link, validated);
-    conn->side[qp->side].heard = *smcr_evidence_last_to(&conn->side[qp->side]);
+    conn->side[qp->side].last_cdc_received = *smcr_evidence_last_to(&conn->side[qp->side]);
     side->moved_frame = arrival->when.frame;
     side->moved_time = arrival->when.time;
-    conn->side[qp->side].in.moved = true;
+    conn->side[qp->side].in.may_rewrite = true;
 }
 
 /* The sender of the message uses this link from now on. Before its first message, it may choose any
@@ -356,13 +362,13 @@ place_on_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t
     bool validated = (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0;
     const smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *side = &conn->side[!qp->side];
-    bool has_sent = side->cdc_frame || validated;
+    bool has_sent = side->last_cdc_frame || validated;
 
     if (side->link && side->link != qp->link && has_sent)
         move_to_link(arrival, conn, cdc, validated);
     side->link = qp->link;
-    smcr_conn_is_alive(conn, arrival->qp, arrival->psn);
-    smcr_orphan_confirm(arrival, conn, cdc->prod);
+    smcr_conn_confirm_use(conn, arrival->qp, arrival->psn);
+    smcr_orphan_confirm_owner(arrival, conn, cdc->prod);
 }
 
 /* Sets `*frame` and tells the user when the connection's state has `bit` for the first time. */
@@ -391,10 +397,10 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
         bool again = conn->side[0].abort_frame || conn->side[1].abort_frame;
         smcr_cost_t cost = again ? (smcr_cost_t){0} : smcr_cost_of_conn(conn);
         side->abort_frame = arrival->when.frame;
-        smcr_cost_tell(arrival, SMCR_EVENT_conn_aborted, "Abnormal close", &cost);
+        smcr_cost_report(arrival, SMCR_EVENT_conn_aborted, "Abnormal close", &cost);
     }
-    if (arrival->record->view)
-        arrival->record->view->last = smcr_conn_side_has_ended(side) && !had_ended;
+    if (arrival->record->cdc_analysis)
+        arrival->record->cdc_analysis->ends_stream = smcr_conn_side_has_ended(side) && !had_ended;
 }
 
 /* Whether the message asks for an answer: the flag is set, and the peer has not yet reported that
@@ -415,16 +421,16 @@ take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_con
                const smcr_cdc_t *cdc, bool follows)
 {
     const smcr_slab_t *entries = &arrival->state->entries;
-    bool disordered = arrival->state->is_disordered;
+    bool disordered = arrival->state->is_out_of_order;
 
-    if (peer->update && follows && !disordered)
-        smcr_state_exchange_close(arrival, smcr_slab_entry(entries, peer->update));
-    peer->update = 0;
+    if (peer->cursor_update_request && follows && !disordered)
+        smcr_state_exchange_close(arrival, smcr_slab_entry(entries, peer->cursor_update_request));
+    peer->cursor_update_request = 0;
     if (disordered || !asks_for_update(sender, peer, cdc))
         return;
-    if (!sender->update)
-        sender->update = smcr_slab_number(smcr_state_exchange_open(arrival));
-    arrival->record->asks = smcr_slab_entry(entries, sender->update);
+    if (!sender->cursor_update_request)
+        sender->cursor_update_request = smcr_slab_number(smcr_state_exchange_open(arrival));
+    arrival->record->begins_exchange = smcr_slab_entry(entries, sender->cursor_update_request);
 }
 
 /* ---- cursors ---- */
@@ -492,9 +498,9 @@ drop_doubtful_in(streams_t *streams, const smcr_conn_side_t *sender, const smcr_
         streams->in = NULL;
         return;
     }
-    if (sender->cdc_frame)
+    if (sender->last_cdc_frame)
         smcr_stream_consume(streams->in, sender->cons);
-    streams->read = sender->cdc_frame ? sender->cons : streams->in->cons;
+    streams->read = sender->last_cdc_frame ? sender->cons : streams->in->cons;
 }
 
 /* The producer cursor has moved over the bytes that it announces: the analysis of the message
@@ -509,14 +515,14 @@ begin_view(const smcr_arrival_t *arrival, const counted_t *counted)
     int64_t read =
         in ? smcr_ring_distance(&in->ring, counted->streams.read, counted->cdc->cons) : 0;
 
-    arrival->record->view = view;
+    arrival->record->cdc_analysis = view;
     if (arrival->roce)
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &view->acked);
-    view->has_len = known->follows;
-    view->has_read = known->follows && (in || known->same);
-    view->has_unread = known->current;
-    view->len = len > 0 ? (uint32_t)len : 0;
-    view->read = read > 0 ? (uint32_t)read : 0;
+    view->has_announced_bytes = known->follows;
+    view->has_read_bytes = known->follows && (in || known->same);
+    view->has_unread_bytes = known->current;
+    view->announced_bytes = len > 0 ? (uint32_t)len : 0;
+    view->read_bytes = read > 0 ? (uint32_t)read : 0;
     smcr_window_announced(arrival, counted->streams.out, counted->cdc->flags, known);
 }
 
@@ -524,7 +530,7 @@ begin_view(const smcr_arrival_t *arrival, const counted_t *counted)
 static uint32_t
 offered_space(const smcr_record_cdc_t *view, const smcr_stream_t *in)
 {
-    if (!view->has_unread || !view->has_consumed || !smcr_ring_room(&in->ring))
+    if (!view->has_unread_bytes || !view->has_consumed || !smcr_ring_room(&in->ring))
         return SMCR_RECORD_NOT_KNOWN;
     return (uint32_t)smcr_stream_free(in);
 }
@@ -539,12 +545,12 @@ complete_view(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t
 
     view->has_announced = !out->announced || smcr_ring_cursors_are_same(out->prod, cdc->prod);
     view->has_consumed = in && (!in->consumed || smcr_ring_cursors_are_same(in->cons, cdc->cons));
-    view->has_unread &= out->consumed <= out->announced;
-    view->offered = offered_space(view, in);
-    view->has_unread &= view->has_announced;
+    view->has_unread_bytes &= out->consumed <= out->announced;
+    view->own_free_bytes = offered_space(view, in);
+    view->has_unread_bytes &= view->has_announced;
     view->announced = out->announced;
     view->consumed = in ? in->consumed : 0;
-    view->unread = (uint32_t)smcr_stream_unread(out);
+    view->unread_bytes = (uint32_t)smcr_stream_unread(out);
     view->size = smcr_ring_room(&out->ring);
     view->urgent = cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT && out->announced > 0;
 }
@@ -554,13 +560,14 @@ complete_view(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t
 static void
 locate_cursor(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
 {
-    uint64_t unseen = smcr_evidence_unseen_bytes(&reader->located, arrival->qp, arrival->psn);
+    uint64_t unseen =
+        smcr_evidence_unseen_bytes(&reader->last_positioned_write, arrival->qp, arrival->psn);
     smcr_stream_t *stream = &reader->in;
 
-    if (!stream->moved)
-        stream->located += MIN(stream->announced - stream->located, unseen);
-    stream->begun = stream->announced;
-    reader->located = smcr_point_at(arrival->qp, arrival->psn);
+    if (!stream->may_rewrite)
+        stream->positioned_end += MIN(stream->announced - stream->positioned_end, unseen);
+    stream->last_write_start = stream->announced;
+    reader->last_positioned_write = smcr_point_at(arrival->qp, arrival->psn);
 }
 
 /* The bytes that the message announces get their places before the message is analysed: WRITEs
@@ -572,10 +579,10 @@ take_in_announced(const smcr_arrival_t *arrival, const counted_t *counted)
     smcr_stream_t *out = counted->streams.out;
 
     if (counted->len > 0) {
-        smcr_orphan_end(arrival, conn, out, out->announced);
-        smcr_write_end(arrival, conn, out);
+        smcr_orphan_position_headless(arrival, conn, out, out->announced);
+        smcr_write_position_before_cursor(arrival, conn, out);
     }
-    if (counted->len >= 0 && out->located <= out->announced)
+    if (counted->len >= 0 && out->positioned_end <= out->announced)
         locate_cursor(arrival, &conn->side[arrival->qp->side]);
     begin_view(arrival, counted);
 }
@@ -586,12 +593,12 @@ take_in_announced(const smcr_arrival_t *arrival, const counted_t *counted)
 static bool
 is_mere_update(const smcr_record_t *record, const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
 {
-    const smcr_record_cdc_t *view = record->view;
+    const smcr_record_cdc_t *view = record->cdc_analysis;
 
-    if (!view || !view->has_len || !view->has_unread)
+    if (!view || !view->has_announced_bytes || !view->has_unread_bytes)
         return false; /* that is not known for sure */
-    return view->len == 0 && !record->answers && cdc->flags == sender->cdc_flags &&
-           cdc->state == sender->cdc_state;
+    return view->announced_bytes == 0 && !record->ends_exchange &&
+           cdc->flags == sender->cdc_flags && cdc->state == sender->cdc_state;
 }
 
 /* How the reader's element was before the message; `in` may be NULL. */
@@ -611,7 +618,7 @@ announce_unpositioned(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                       const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
 {
     if (known->prod.believed && smcr_conn_owns_element(conn, arrival->qp->side))
-        smcr_write_announce(arrival, conn, cdc->prod);
+        smcr_write_note_announcement(arrival, conn, cdc->prod);
 }
 
 /* Moves the two streams by the cursors of the message, and analyses it. The order matters:
@@ -631,17 +638,17 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
 
-    known.current = reading.current = smcr_evidence_is_current(conn, !arrival->qp->side);
-    smcr_rules_cdc(SMCR_RULES_COUNTED, arrival, conn, cdc, &known);
+    known.current = reading.writer_is_complete = smcr_evidence_is_current(conn, !arrival->qp->side);
+    smcr_rules_check_cdc(SMCR_RULES_COUNTED, arrival, conn, cdc, &known);
     if (out)
         take_in_announced(arrival, &(counted_t){cdc, conn, streams, known, len});
     else
         announce_unpositioned(arrival, conn, cdc, &known);
-    reading.alone = is_mere_update(arrival->record, sender, cdc);
+    reading.is_mere_update = is_mere_update(arrival->record, sender, cdc);
     if (read > 0)
         smcr_window_consumed(arrival, in, &reading);
     if (out)
-        complete_view(&streams, cdc, arrival->record->view);
+        complete_view(&streams, cdc, arrival->record->cdc_analysis);
 }
 
 /* ---- the message ---- */
@@ -651,11 +658,11 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
 static void
 mark_producer_cursor(smcr_conn_side_t *side, smcr_cursor_t prod)
 {
-    if (side->cdc_time < side->mark_time[0] + SMCR_TIME_DISORDER)
+    if (side->last_cdc_time < side->mark_time[0] + SMCR_TIME_DISORDER)
         return;
     side->mark_time[1] = side->mark_time[0];
     side->mark_prod[1] = side->mark_prod[0];
-    side->mark_time[0] = side->cdc_time;
+    side->mark_time[0] = side->last_cdc_time;
     side->mark_prod[0] = prod;
 }
 
@@ -664,7 +671,8 @@ mark_producer_cursor(smcr_conn_side_t *side, smcr_cursor_t prod)
 static bool
 is_unverified(const smcr_conn_side_t *side, const smcr_evidence_cursors_t *known)
 {
-    return !known->follows && (!side->announced.qp || side->first_cdc == side->cdc_frame);
+    return !known->follows &&
+           (!side->announced_at.qp || side->first_cdc_frame == side->last_cdc_frame);
 }
 
 /* Remembers the numbers of the message. A cursor that cannot be right is not believed: the one
@@ -673,14 +681,14 @@ static void
 take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smcr_cdc_t *cdc,
                 const smcr_evidence_cursors_t *known)
 {
-    if (!side->first_cdc)
-        side->first_cdc = arrival->when.frame;
-    side->cdc_frame = arrival->when.frame;
-    side->cdc_time = arrival->when.time;
-    side->cdc_seq = known->seq;
-    side->cdc_said = cdc->seq;
-    side->lacks_last = false;
-    side->is_new = is_unverified(side, known);
+    if (!side->first_cdc_frame)
+        side->first_cdc_frame = arrival->when.frame;
+    side->last_cdc_frame = arrival->when.frame;
+    side->last_cdc_time = arrival->when.time;
+    side->cdc_seq_expected = known->seq;
+    side->cdc_seq_actual = cdc->seq;
+    side->last_cdc_missing = false;
+    side->unverified = is_unverified(side, known);
     if (known->prod.believed) {
         side->prod = cdc->prod;
         mark_producer_cursor(side, cdc->prod);
@@ -689,9 +697,9 @@ take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smc
         side->cons = cdc->cons;
     if (known->prod.believed && known->cons.believed)
         return;
-    side->odd_frame = arrival->when.frame;
-    side->said_prod = cdc->prod;
-    side->said_cons = cdc->cons;
+    side->invalid_cursor_frame = arrival->when.frame;
+    side->raw_prod = cdc->prod;
+    side->raw_cons = cdc->cons;
 }
 
 /* All of a message that is no failover validation. `after_move`: its sender sent it on this link
@@ -706,24 +714,24 @@ take_in_cursors_and_state(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
     streams_t streams = streams_of(arrival, conn, cdc);
     smcr_evidence_cursors_t known = smcr_evidence_of_cursors(arrival, conn, cdc);
 
-    smcr_rules_cdc(SMCR_RULES_PLACED, arrival, conn, cdc, &known);
+    smcr_rules_check_cdc(SMCR_RULES_PLACED, arrival, conn, cdc, &known);
     drop_doubtful_out(&streams, cdc, &known);
     drop_doubtful_in(&streams, sender, cdc, &known);
     take_in_numbers(arrival, sender, cdc, &known);
     take_in_update(arrival, sender, receiver, cdc, known.follows);
     take_in_cursors(arrival, conn, cdc, streams, known);
-    receiver->in.moved |= after_move;
+    receiver->in.may_rewrite |= after_move;
     if (after_move) /* the move counts as later than this message */
         sender->moved_frame = arrival->when.frame + 1;
-    receiver->heard = smcr_point_at(arrival->qp, arrival->psn);
+    receiver->last_cdc_received = smcr_point_at(arrival->qp, arrival->psn);
     sender->cdc_flags = cdc->flags;
     sender->cdc_state = cdc->state;
-    smcr_rules_cdc(SMCR_RULES_LEARNED, arrival, conn, cdc, &known);
+    smcr_rules_check_cdc(SMCR_RULES_LEARNED, arrival, conn, cdc, &known);
     take_in_state(arrival, conn, sender, cdc);
     if (smcr_record_has_event(arrival->record, SMCR_EVENT_cdc_unknown_token))
         smcr_evidence_pass_over(arrival); /* it may be another one's, with a wrong token */
     if (arrival->state->sockets)
-        smcr_state_told_again(arrival, conn);
+        smcr_state_report_compare(arrival, conn);
 }
 
 /* Whether the sender of the message has moved from this link to another one. */
@@ -744,15 +752,15 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     bool validation = (cdc->flags & SMCR_CDC_FLAG_FAILOVER) != 0;
     bool on_left_link = !validation && has_left_link(sender, qp);
 
-    if (on_left_link && smcr_conn_side_step(sender, cdc->seq) < 0) {
+    if (on_left_link && smcr_conn_side_seq_step(sender, cdc->seq) < 0) {
         smcr_evidence_pass_over(arrival);
         return;
     }
     bool after_move = on_left_link && arrival->when.time < sender->moved_time;
-    smcr_state_told_check(arrival, conn, cdc);
+    smcr_state_report_check(arrival, conn, cdc);
     if (arrival->roce)
         derive_rmb(arrival, conn, cdc);
-    smcr_rules_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc, NULL);
+    smcr_rules_check_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc, NULL);
     if (!after_move)
         place_on_link(arrival, conn, cdc);
     if (!validation) /* else nothing but the sequence number counts (A.4) */

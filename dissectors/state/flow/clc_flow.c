@@ -35,7 +35,7 @@ fall_back(smcr_conn_t *conn, smcr_fallback_kind_t kind, uint32_t frame)
     conn->fallback.frame = frame;
     conn->fallback.step = last_clc_step(conn);
     conn->fallback.both_options = conn->option_syn && conn->option_synack;
-    conn->fallback.no_roles = conn->no_roles;
+    conn->fallback.roles_unknown = conn->roles_unknown;
 }
 
 /* A Decline arrives. Only version 2 of the message has the sender's operating system. The first
@@ -49,14 +49,14 @@ fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_
     if (fallback->kind)
         return;
     fall_back(conn, SMCR_FALLBACK_DECLINED, arrival->when.frame);
-    fallback->lacks_clc = conn->cut_clc || !smcr_evidence_tcp_is_whole(arrival, conn);
-    fallback->no_code = decline->cut_code;
+    fallback->clc_may_be_missing = conn->clc_cut || !smcr_evidence_tcp_is_whole(arrival, conn);
+    fallback->code_cut = decline->lacks_diagnosis;
     fallback->code = message->diagnosis;
     fallback->os = smcr_wire_bits(decline->header.flags, SMCR_MASK_VERSION) >= 2
                        ? smcr_wire_bits(message->os, SMCR_MASK_OS) : 0;
     fallback->by_server = smcr_arrival_role(arrival);
-    fallback->other_subnet = conn->ipv4 && conn->outside;
-    fallback->no_roce = smcr_evidence_lacks_roce(conn);
+    fallback->outside_subnet = conn->ipv4 && conn->server_outside_subnet;
+    fallback->roce_missing = smcr_evidence_lacks_roce(conn);
 }
 
 /* ---- what a side has ---- */
@@ -65,8 +65,8 @@ fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_
 static void
 take_in_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
 {
-    if (clc->complete || !clc->cut_psn)
-        smcr_flow_start(&smcr_qp_peer(qp)->traffic.flow, clc->u.accept.psn);
+    if (clc->complete || !clc->lacks_psn)
+        smcr_flow_announce(&smcr_qp_peer(qp)->traffic.flow, clc->u.accept.psn);
 }
 
 /* Whether `before` has the same RMB element or token as `conn` is given, and is certainly open.
@@ -87,7 +87,7 @@ give_element(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner)
     smcr_conn_t *before = smcr_rmb_conn(side->rmb, side->rmb_index);
 
     if (is_given_twice(arrival, conn, before, owner))
-        side->shares_element = before->side[owner].shares_element = true;
+        side->element_shared = before->side[owner].element_shared = true;
     smcr_rmb_set_conn(arrival->state, side->rmb, side->rmb_index, conn);
 }
 
@@ -99,19 +99,19 @@ take_in_size(smcr_conn_side_t *side)
 {
     smcr_rmb_t *rmb = side->rmb;
     uint32_t before = rmb->element_size;
-    bool differs = before && before != side->size && smcr_evidence_holds(&rmb->since);
+    bool differs = before && before != side->size && smcr_evidence_holds(&rmb->valid_from);
 
     for (unsigned index = 1; differs && index <= SMCR_WIRE_RMB_INDEX_MAX; index++) {
         smcr_conn_t *conn = smcr_rmb_conn(rmb, index);
         if (conn)
-            conn->side[rmb->side].shares_element = true;
+            conn->side[rmb->side].element_shared = true;
     }
-    side->shares_element |= differs;
+    side->element_shared |= differs;
     rmb->element_size = side->size = differs ? before : side->size;
 }
 
 /* CDC messages to the side `owner` name the connection by `token` from now on. The difference of
- * both tokens is the same for all connections of some hosts (smcr_lgr_take_lead()). */
+ * both tokens is the same for all connections of some hosts (smcr_lgr_note_token_difference()). */
 static void
 give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t token)
 {
@@ -122,10 +122,10 @@ give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t
                        "Connection %u had this alert token, and the capture does not show its end",
                        before->index);
     if (is_given_twice(arrival, conn, before, owner))
-        conn->side[owner].shares_token = before->side[owner].shares_token = true;
+        conn->side[owner].token_shared = before->side[owner].token_shared = true;
     smcr_conn_set_token(arrival->state, conn, owner, token);
     if (conn->side[!owner].has_token)
-        smcr_lgr_take_lead(conn->lgr, conn->side[1].token - conn->side[0].token);
+        smcr_lgr_note_token_difference(conn->lgr, conn->side[1].token - conn->side[0].token);
 }
 
 /* The First Contact Extension of SMC version 2: the release and the options that both sides agree
@@ -154,7 +154,7 @@ take_in_link_terms(const smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_accept
 
     if (conn->first_contact)
         lgr->version = version <= 2 ? version : 0;
-    if (conn->first_contact || (!lgr->from_start && !qp->mtu)) {
+    if (conn->first_contact || (!lgr->first_contact_captured && !qp->mtu)) {
         qp->mtu = smcr_wire_bits(accept->sizes, SMCR_MASK_MTU);
         qp->mtu_repeated = !conn->first_contact;
     }
@@ -166,7 +166,8 @@ take_in_link_terms(const smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_accept
 static uint8_t
 offered_element(const smcr_conn_t *conn, const smcr_lgr_t *lgr, uint8_t index)
 {
-    bool has_all_clc = lgr->from_start && lgr->lacking_clc <= !conn->has_clc;
+    bool has_all_clc =
+        lgr->first_contact_captured && lgr->unfinished_clc_conns <= !conn->clc_finished;
 
     return !index && has_all_clc ? 1 : index;
 }
@@ -180,7 +181,7 @@ take_in_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
 
     side->rmb = smcr_rmb_announce(arrival->state, qp, accept->rkey, accept->va);
     take_in_size(side);
-    side->rmb->misplaced = smcr_wire_clc_is_beyond(accept);
+    side->rmb->address_invalid = smcr_wire_clc_element_overflows(accept);
     give_element(arrival, conn, qp->side);
 }
 
@@ -198,10 +199,10 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
         memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
     take_in_extension(lgr, clc);
     take_in_link_terms(conn, qp, accept);
-    side->size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
+    side->size = smcr_bsize_to_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
     side->rmb_index = offered_element(conn, lgr, accept->rmb_index);
-    side->since = side->sure = side->located = smcr_point_now(qp);
-    side->announced = smcr_point_now(smcr_qp_peer(qp));
+    side->valid_from = side->last_confirmed_use = side->last_positioned_write = smcr_point_now(qp);
+    side->announced_at = smcr_point_now(smcr_qp_peer(qp));
     take_in_rmb(arrival, conn, qp, accept);
     give_token(arrival, conn, qp->side, accept->token);
     conn->side[0].link = conn->side[1].link = qp->link;
@@ -236,8 +237,8 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
     if (qp && (!conn->first_contact || qp->link->lgr == conn->lgr))
         return qp;
     qp = new_group(arrival->state, &key, 1);
-    qp->link->lgr->accept = wmem_memdup(arrival->state->scope, accept, sizeof *accept);
-    qp->link->lgr->from_start = conn->first_contact;
+    qp->link->lgr->first_accept = wmem_memdup(arrival->state->scope, accept, sizeof *accept);
+    qp->link->lgr->first_contact_captured = conn->first_contact;
     if (conn->first_contact) {
         take_in_initial_psn(qp, clc);
         smcr_event_add(arrival, SMCR_EVENT_lgr_first_contact, NULL);
@@ -255,7 +256,8 @@ client_qp_alone(smcr_state_t *state, const smcr_ib_qp_key_t *key, const smcr_clc
 
     if (!qp || smcr_wire_clc_is_first_contact(clc))
         return new_group(state, key, 0);
-    bool lacks_rmb = qp->link->lgr->from_start && !smcr_rmb_find(state, qp, clc->u.accept.rkey);
+    bool lacks_rmb =
+        qp->link->lgr->first_contact_captured && !smcr_rmb_find(state, qp, clc->u.accept.rkey);
     return lacks_rmb ? NULL : qp;
 }
 
@@ -266,9 +268,9 @@ is_known_from_accept_alone(const smcr_conn_t *conn, const smcr_link_t *named)
 {
     const smcr_lgr_t *lgr = named->lgr;
 
-    if (lgr->from_start || !lgr->accept || named->packet_count)
+    if (lgr->first_contact_captured || !lgr->first_accept || named->packet_count)
         return false;
-    return lgr->conns == conn && !conn->next_of_group;
+    return lgr->newest_conn == conn && !conn->older_in_group;
 }
 
 /* Whether `qp` is certainly the client's end of an active link of another group than `wrong`. */
@@ -287,11 +289,11 @@ static void
 correct_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_link_t *named, smcr_qp_t *qp)
 {
     smcr_lgr_t *wrong = named->lgr;
-    smcr_clc_t accept = {.u.accept = *wrong->accept};
+    smcr_clc_t accept = {.u.accept = *wrong->first_accept};
 
-    smcr_link_forget(arrival->state, named);
+    smcr_link_forget_qps(arrival->state, named);
     arrival->state->lgr_count -= wrong->index + 1 == arrival->state->lgr_count;
-    wrong->all_links = NULL;
+    wrong->newest_link = NULL;
     named->lgr = qp->link->lgr;
     conn->lgr = NULL;
     take_in_side(arrival, conn, smcr_qp_peer(qp), &accept);
@@ -356,7 +358,7 @@ place_agreement(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
 
     if (accepts)
         conn->accept_flags = clc->header.flags;
-    conn->cut_clc |= is_cut_before_qp(clc);
+    conn->clc_cut |= is_cut_before_qp(clc);
     if (!smcr_wire_clc_agrees(clc->header.type) || !smcr_wire_clc_names_qp(clc))
         return NULL;
     if (accepts) {
@@ -370,7 +372,7 @@ place_agreement(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
     if (!qp)
         return NULL;
     smcr_lgr_set_server(qp->link->lgr, accepts ? qp->side : !qp->side);
-    smcr_lgr_prove(arrival->state, qp->link->lgr);
+    smcr_lgr_give_index(arrival->state, qp->link->lgr);
     return qp;
 }
 
@@ -382,10 +384,10 @@ take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
 {
     if (!conn->decline_frame)
         conn->decline_frame = arrival->when.frame;
-    conn->no_roles |= !smcr_evidence_clc_knows_client(conn) &&
+    conn->roles_unknown |= !smcr_evidence_clc_knows_client(conn) &&
                       !smcr_evidence_tcp_knows_client(conn);
     fall_back_declined(arrival, conn, clc);
-    smcr_conn_leave(arrival->state, conn);
+    smcr_conn_leave_smc(arrival->state, conn);
 }
 
 /* Whether the message adds no step: it is a copy of the step that waits for its answer, or a
@@ -394,7 +396,8 @@ static bool
 adds_no_step(const smcr_conn_t *conn, const smcr_exchange_t *waiting, uint8_t type,
              bool from_server)
 {
-    bool is_copy = waiting && conn->clc_asked == type && conn->clc_from_server == from_server;
+    bool is_copy =
+        waiting && conn->clc_step_type == type && conn->clc_step_by_server == from_server;
 
     return is_copy || (type == SMCR_CLC_PROPOSAL && conn->accept_frame);
 }
@@ -405,10 +408,10 @@ static bool
 answers_step(const smcr_conn_t *conn, const smcr_exchange_t *waiting, uint8_t type,
              bool from_server)
 {
-    uint8_t next = conn->clc_asked == SMCR_CLC_PROPOSAL ? SMCR_CLC_ACCEPT : SMCR_CLC_CONFIRM;
+    uint8_t next = conn->clc_step_type == SMCR_CLC_PROPOSAL ? SMCR_CLC_ACCEPT : SMCR_CLC_CONFIRM;
     bool declines = type == SMCR_CLC_DECLINE;
 
-    return waiting && conn->clc_from_server != from_server && (declines || type == next);
+    return waiting && conn->clc_step_by_server != from_server && (declines || type == next);
 }
 
 /* The message ends the step that waits. A Decline may also follow a message that the capture does
@@ -418,14 +421,14 @@ end_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_exchange_t *wait
          const smcr_rules_clc_t *message)
 {
     uint8_t type = message->clc->header.type;
-    bool certain = type != SMCR_CLC_DECLINE || !arrival->span || message->proven.is_next;
+    bool certain = type != SMCR_CLC_DECLINE || !arrival->span || message->evidence.is_next;
 
     if (!certain) {
-        waiting->is_doubtful = true;
+        waiting->response_unknowable = true;
         return;
     }
     smcr_state_exchange_close(arrival, waiting);
-    waiting->step = smcr_wire_clc_step(conn->clc_asked, type);
+    waiting->step = smcr_wire_clc_step(conn->clc_step_type, type);
 }
 
 /* The steps of the CLC handshake are Proposal, Accept, Confirm. Each message but the last answers
@@ -443,11 +446,11 @@ take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_
         end_step(arrival, conn, waiting, message);
     conn->clc_step = 0;
     if (type == SMCR_CLC_PROPOSAL || type == SMCR_CLC_ACCEPT) {
-        arrival->record->asks = smcr_state_exchange_open(arrival);
-        conn->clc_step = smcr_slab_number(arrival->record->asks);
+        arrival->record->begins_exchange = smcr_state_exchange_open(arrival);
+        conn->clc_step = smcr_slab_number(arrival->record->begins_exchange);
     }
-    conn->clc_asked = type;
-    conn->clc_from_server = from_server;
+    conn->clc_step_type = type;
+    conn->clc_step_by_server = from_server;
 }
 
 /* ---- the message ---- */
@@ -459,7 +462,8 @@ next_clc_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     if (smcr_arrival_role(arrival))
         return SMCR_CLC_ACCEPT;
-    return conn->clc_types & 1U << SMCR_CLC_PROPOSAL ? SMCR_CLC_CONFIRM : SMCR_CLC_PROPOSAL;
+    return conn->clc_types_received & 1U << SMCR_CLC_PROPOSAL ? SMCR_CLC_CONFIRM
+                                                              : SMCR_CLC_PROPOSAL;
 }
 
 /* Whether a message of the sender is due now: the message before the due one has come, and the due
@@ -467,7 +471,7 @@ next_clc_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 static bool
 is_turn_of_sender(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    unsigned before = 1U << (next_clc_type(arrival, conn) - 1), types = conn->clc_types;
+    unsigned before = 1U << (next_clc_type(arrival, conn) - 1), types = conn->clc_types_received;
 
     return types & before && !(types & before << 1);
 }
@@ -508,21 +512,21 @@ take_in_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rul
     const smcr_clc_t *clc = message->clc;
     uint8_t type = clc->header.type;
 
-    if (!message->proven.is_repeat) {
+    if (!message->evidence.is_repeat) {
         unsigned step = type <= SMCR_CLC_DECLINE ? type : next_clc_type(arrival, conn);
-        conn->clc_types |= (uint8_t)(1U << step);
+        conn->clc_types_received |= (uint8_t)(1U << step);
         smcr_evidence_tcp_take(arrival, conn);
     }
     if (type == SMCR_CLC_PROPOSAL) {
         conn->proposal_frame = arrival->when.frame;
-        conn->outside = clc->complete && clc->u.proposal.has_ip_area &&
+        conn->server_outside_subnet = clc->complete && clc->u.proposal.has_ip_area &&
                         !smcr_conn_is_inside(conn, &clc->u.proposal);
     }
     if (message->qp)
         take_in_side(arrival, conn, message->qp, clc);
     if (type == SMCR_CLC_DECLINE)
         take_in_decline(arrival, conn, clc);
-    smcr_conn_take_clc(conn);
+    smcr_conn_note_clc(conn);
 }
 
 void
@@ -540,9 +544,9 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     if (wrong_sender)
         meant.header.type = (uint8_t)next_clc_type(arrival, conn);
     smcr_rules_clc_t message = {.clc = means_it ? &meant : NULL,
-                                .proven = smcr_evidence_of_clc(arrival, conn),
+                                .evidence = smcr_evidence_of_clc(arrival, conn),
                                 .wrong_sender = wrong_sender};
-    smcr_rules_clc(SMCR_RULES_ARRIVES, arrival, conn, &message);
+    smcr_rules_check_clc(SMCR_RULES_ARRIVES, arrival, conn, &message);
     if (!means_it) {
         smcr_evidence_tcp_take(arrival, conn);
         return;
@@ -550,12 +554,12 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     take_in_step(arrival, conn, &message);
     message.qp = place_agreement(arrival, conn, &meant);
     if (message.qp)
-        smcr_rules_clc(SMCR_RULES_PLACED, arrival, conn, &message);
+        smcr_rules_check_clc(SMCR_RULES_PLACED, arrival, conn, &message);
     take_in_message(arrival, conn, &message);
     if (message.qp)
-        smcr_rules_clc(SMCR_RULES_LEARNED, arrival, conn, &message);
+        smcr_rules_check_clc(SMCR_RULES_LEARNED, arrival, conn, &message);
     /* the direction of the TCP segment, also where the link says otherwise */
-    arrival->record->direction = conn->no_roles ? SMCR_LGR_SIDE_UNKNOWN : from_server;
+    arrival->record->direction = conn->roles_unknown ? SMCR_LGR_SIDE_UNKNOWN : from_server;
 }
 
 /* ---- TCP: the handshake, and what follows CLC ---- */
@@ -568,8 +572,8 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
     smcr_conn_set_conversation(state, conn, tcp->conversation, tcp->stream);
     smcr_conn_set_ends(state, conn, tcp->ipv4, (const uint8_t *[]){tcp->gid[0], tcp->gid[1]},
                        tcp->port);
-    conn->known_from = tcp->frame;
-    conn->after_end = tcp->has_ended;
+    conn->conversation_from = tcp->frame;
+    conn->reuses_ports = tcp->has_ended;
     return conn;
 }
 
@@ -577,7 +581,7 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
 static void
 note_option(smcr_conn_t *conn, const smcr_state_syn_t *syn)
 {
-    conn->synack |= syn->answer;
+    conn->has_synack |= syn->answer;
     conn->option_synack |= syn->option && syn->answer;
     conn->option_syn |= syn->option && !syn->answer;
 }
@@ -595,12 +599,12 @@ may_use_smcr(const smcr_conn_t *conn)
 void
 smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *syn)
 {
-    bool is_first_answer = syn->answer && !conn->synack;
+    bool is_first_answer = syn->answer && !conn->has_synack;
 
     smcr_state_learns(state, syn->when.frame);
     if (syn->option)
-        smcr_conn_pass(conn, syn->when);
-    if (!conn->clc_types)
+        smcr_conn_note_activity(conn, syn->when);
+    if (!conn->clc_types_received)
         smcr_evidence_tcp_begins(conn, syn->answer, syn->first);
     note_option(conn, syn);
     if (is_first_answer && !syn->option && may_use_smcr(conn))
@@ -611,8 +615,8 @@ void
 smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, bool by_server, uint32_t frame)
 {
     smcr_state_learns(state, frame);
-    if (conn->clc_end[by_server] == 0)
-        conn->clc_end[by_server] = frame;
+    if (conn->clc_end_frame[by_server] == 0)
+        conn->clc_end_frame[by_server] = frame;
 }
 
 /* Whether a Decline after the Confirm may be missing: CLC is not whole, and no CDC message shows
@@ -620,7 +624,7 @@ smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, bool by_server, uin
 static bool
 may_have_been_declined(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool clc_is_whole)
 {
-    bool has_cdc = conn->side[0].cdc_frame || conn->side[1].cdc_frame;
+    bool has_cdc = conn->side[0].last_cdc_frame || conn->side[1].last_cdc_frame;
 
     return conn->confirm_frame && arrival->span && !clc_is_whole && !has_cdc;
 }
@@ -634,12 +638,12 @@ smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_
 
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->direction = from_server;
-    smcr_rules_tcp_data(arrival, conn);
-    bool whole = !conn->cut_clc && smcr_evidence_tcp_is_whole(arrival, conn);
+    smcr_rules_check_tcp_data(arrival, conn);
+    bool whole = !conn->clc_cut && smcr_evidence_tcp_is_whole(arrival, conn);
     bool declined = may_have_been_declined(arrival, conn, whole);
     if (conn->fallback.kind || (conn->confirm_frame && !declined))
         return;
     fall_back(conn, asked || declined ? SMCR_FALLBACK_NO_ANSWER : SMCR_FALLBACK_NO_CLC,
               arrival->when.frame);
-    conn->fallback.lacks_clc = !whole;
+    conn->fallback.clc_may_be_missing = !whole;
 }

@@ -19,7 +19,7 @@
 static bool
 was_sent_before(const smcr_arrival_t *arrival)
 {
-    return arrival->qp && arrival->sent.frame != arrival->when.frame;
+    return arrival->qp && arrival->first_sent.frame != arrival->when.frame;
 }
 
 smcr_exchange_t *
@@ -29,7 +29,7 @@ smcr_state_exchange_open(const smcr_arrival_t *arrival)
 
     exchange->request_frame = arrival->when.frame;
     exchange->request_time = arrival->when.time;
-    exchange->sent_before = was_sent_before(arrival);
+    exchange->request_resent = was_sent_before(arrival);
     return exchange;
 }
 
@@ -38,7 +38,7 @@ smcr_state_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchan
 {
     exchange->response_frame = arrival->when.frame;
     exchange->response_time = arrival->when.time;
-    arrival->record->answers = exchange;
+    arrival->record->ends_exchange = exchange;
 }
 
 /* Whether nobody waits at `now` for the other half of an exchange whose first half came at `time`;
@@ -64,7 +64,7 @@ is_wanted(const smcr_exchange_request_t *request, const wanted_t *wanted)
 {
     bool is_alike = request->type == wanted->type && request->requester == wanted->requester;
     bool has_key = !wanted->key || request->key == *wanted->key;
-    bool is_on_link = !wanted->qp || request->answered.qp == wanted->qp;
+    bool is_on_link = !wanted->qp || request->responder_at.qp == wanted->qp;
 
     return is_alike && has_key && is_on_link &&
            !is_given_up(wanted->now, request->exchange.request_time);
@@ -116,9 +116,9 @@ is_first_answer(const smcr_exchange_message_t *message, const smcr_exchange_requ
 {
     const smcr_arrival_t *arrival = message->arrival;
 
-    if (request->type == SMCR_LLC_CONFIRM_LINK && request->answered.qp == arrival->qp)
+    if (request->type == SMCR_LLC_CONFIRM_LINK && request->responder_at.qp == arrival->qp)
         return true;
-    return smcr_evidence_is_first_answer(arrival, &request->answered);
+    return smcr_evidence_is_first_answer(arrival, &request->responder_at);
 }
 
 /* The request of this type that the message certainly answers; NULL: none. `key`: that of the
@@ -132,7 +132,7 @@ find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32
     const smcr_arrival_t *arrival = message->arrival;
     wanted_t wanted = {type, !message->side, key, arrival->qp, arrival->when.time, 0};
     smcr_exchange_request_t *request = find_candidate(message, &wanted, same_link);
-    bool is_only = request && wanted.count == 1 && !request->exchange.is_doubtful;
+    bool is_only = request && wanted.count == 1 && !request->exchange.response_unknowable;
 
     return is_only && is_first_answer(message, request) ? request : NULL;
 }
@@ -151,7 +151,7 @@ end_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *re
     request->rejected = message->rejects;
     wmem_list_remove(lgr->pending, request);
     smcr_list_keep(lgr->answered, request, ANSWERED_MAX);
-    smcr_rules_exchange(what, message, &(smcr_rules_exchange_t){request, came});
+    smcr_rules_check_exchange(what, message, &(smcr_rules_exchange_t){request, came});
 }
 
 /* The message may answer any open request of this type, and nobody will know which. Those that it
@@ -165,7 +165,7 @@ give_up_requests(const smcr_exchange_message_t *message, uint8_t type)
     SMCR_LIST_EACH(smcr_exchange_request_t *, request, pending) {
         if (!is_wanted(request, &wanted))
             continue;
-        request->exchange.is_doubtful = true;
+        request->exchange.response_unknowable = true;
         if (request->key == message->key || !message->response)
             wmem_list_remove(pending, request);
     }
@@ -195,7 +195,7 @@ static bool
 crosses_request(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open)
 {
     return smcr_doubt_seen(arrival, open->exchange.request_time, open->acked).kind ==
-               SMCR_DOUBT_UNSEEN && smcr_evidence_is_first_answer(arrival, &open->answered);
+               SMCR_DOUBT_UNSEEN && smcr_evidence_is_first_answer(arrival, &open->responder_at);
 }
 
 /* Whether the responder may have seen the request when it sent its message: the capture has no
@@ -224,7 +224,7 @@ tell_crossing(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open
     smcr_event_add(arrival, SMCR_EVENT_llc_collision,
                    same ? "Both sides send this request at the same time, the server in frame %u"
                         : "Crosses the request in frame %u, which has no response so far",
-                   open->exchange.request_frame)->claim = doubt.claim;
+                   open->exchange.request_frame)->deferred_check = doubt.claim;
 }
 
 /* Whether messages of the type ask for a new link. */
@@ -272,7 +272,7 @@ tell_collision(const smcr_exchange_message_t *message)
     const smcr_arrival_t *arrival = message->arrival;
 
     SMCR_LIST_EACH(const smcr_exchange_request_t *, open, message->lgr->pending) {
-        bool by_peer = open->requester != message->side && !open->exchange.is_doubtful;
+        bool by_peer = open->requester != message->side && !open->exchange.response_unknowable;
         if (!by_peer || !exclude_each_other(message->type, open->type) ||
             !crosses_request(arrival, open))
             continue;
@@ -308,15 +308,16 @@ keep_unasked(const smcr_exchange_message_t *message, const smcr_link_t *link)
     smcr_lgr_t *lgr = message->lgr;
     bool *came = smcr_state_alloc0(arrival->state, sizeof *came);
 
-    lgr->unasked[lgr->unasked_count++ % G_N_ELEMENTS(lgr->unasked)] = (smcr_lgr_unasked_t){
-        .is_open = true,
-        .time = arrival->when.time,
-        .type = message->type,
-        .requester = !message->side,
-        .key = message->key,
-        .link = link,
-        .came = came,
-    };
+    lgr->early_responses[lgr->early_response_count++ % G_N_ELEMENTS(lgr->early_responses)] =
+        (smcr_lgr_unasked_t){
+            .awaits_request = true,
+            .time = arrival->when.time,
+            .type = message->type,
+            .requester = !message->side,
+            .key = message->key,
+            .link = link,
+            .request_came = came,
+        };
     return came;
 }
 
@@ -324,8 +325,8 @@ keep_unasked(const smcr_exchange_message_t *message, const smcr_link_t *link)
 static void
 note_request(const smcr_lgr_unasked_t *unasked)
 {
-    if (unasked->came)
-        *unasked->came = true;
+    if (unasked->request_came)
+        *unasked->request_came = true;
 }
 
 /* Whether the kept response, of this type and to this side, may answer the request: it came at most
@@ -335,10 +336,10 @@ may_answer(const smcr_lgr_unasked_t *unasked, const smcr_exchange_message_t *mes
 {
     const smcr_arrival_t *arrival = message->arrival;
     bool in_time = arrival->when.time <= unasked->time + SMCR_TIME_SECOND ||
-                   arrival->state->is_disordered;
+                   arrival->state->is_out_of_order;
     bool on_link = !unasked->link || unasked->link == message->link;
 
-    return unasked->is_open && in_time && unasked->key == message->key && on_link;
+    return unasked->awaits_request && in_time && unasked->key == message->key && on_link;
 }
 
 /* Whether the capture has the response before its request. A request that comes within a
@@ -350,15 +351,15 @@ came_after_response(const smcr_exchange_message_t *message)
     smcr_lgr_t *lgr = message->lgr;
     uint64_t now = message->arrival->when.time;
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(lgr->unasked); i++) {
-        smcr_lgr_unasked_t *unasked = &lgr->unasked[i];
+    for (unsigned i = 0; i < G_N_ELEMENTS(lgr->early_responses); i++) {
+        smcr_lgr_unasked_t *unasked = &lgr->early_responses[i];
         if (unasked->type != message->type || unasked->requester != message->side)
             continue;
         if (now < unasked->time + SMCR_TIME_MILLISECOND)
             note_request(unasked);
         if (!may_answer(unasked, message))
             continue;
-        unasked->is_open = false;
+        unasked->awaits_request = false;
         note_request(unasked);
         if (!unasked->link)
             return true;
@@ -375,10 +376,10 @@ doubt_answers(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
     SMCR_LIST_EACH(smcr_exchange_request_t *, request, message->lgr->answered) {
-        if (request->type != message->type || request->asked.qp != arrival->qp ||
-            request->asked.psn < arrival->psn)
+        if (request->type != message->type || request->asked_at.qp != arrival->qp ||
+            request->asked_at.psn < arrival->psn)
             continue;
-        request->exchange.is_doubtful = true;
+        request->exchange.response_unknowable = true;
         request->exchange.response_frame = 0;
     }
 }
@@ -421,14 +422,15 @@ new_request(const smcr_exchange_message_t *message)
         .exchange = {.request_frame = arrival->when.frame,
                      .request_time = arrival->when.time,
                      .llc_type = message->llc->type,
-                     .sent_before = was_sent_before(arrival)},
+                     .request_resent = was_sent_before(arrival)},
         .type = message->type,
         .requester = (int8_t)message->side,
-        .asked = smcr_point_at(arrival->qp, arrival->psn),
-        .answered = smcr_point_at(peer, MAX(peer->traffic.flow.highest, peer->traffic.flow.taken)),
+        .asked_at = smcr_point_at(arrival->qp, arrival->psn),
+        .responder_at =
+            smcr_point_at(peer, MAX(peer->traffic.flow.highest, peer->traffic.flow.acked_psn)),
         .key = message->key,
-        .orderly = message->type == SMCR_LLC_DELETE_LINK &&
-                   message->llc->flags & SMCR_LLC_FLAG_ORDERLY,
+        .orderly =
+            message->type == SMCR_LLC_DELETE_LINK && message->llc->flags & SMCR_LLC_FLAG_ORDERLY,
     };
     request->exchange.is_optional = needs_no_response(message);
     smcr_list_keep(message->lgr->pending, request, PENDING_MAX);
@@ -440,8 +442,8 @@ new_request(const smcr_exchange_message_t *message)
 static void
 take_in_late_request(const smcr_exchange_message_t *message)
 {
-    if (message->arrival->state->is_disordered)
-        new_request(message)->exchange.is_doubtful = true;
+    if (message->arrival->state->is_out_of_order)
+        new_request(message)->exchange.response_unknowable = true;
     doubt_answers(message);
 }
 
@@ -449,7 +451,7 @@ void
 smcr_state_exchange_request(const smcr_exchange_message_t *message)
 {
     const smcr_arrival_t *arrival = message->arrival;
-    bool disordered = arrival->state->is_disordered;
+    bool disordered = arrival->state->is_out_of_order;
 
     if (crosses_server(message))
         return;
@@ -464,11 +466,11 @@ smcr_state_exchange_request(const smcr_exchange_message_t *message)
     }
     tell_collision(message);
     smcr_exchange_request_t *request = new_request(message);
-    arrival->record->asks = &request->exchange;
-    if (arrival->record->fate == SMCR_FLOW_FATE_TAKE)
+    arrival->record->begins_exchange = &request->exchange;
+    if (arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn,
                          &request->acked);
-    smcr_rules_exchange(SMCR_RULES_ASKED, message, &(smcr_rules_exchange_t){request, NULL});
+    smcr_rules_check_exchange(SMCR_RULES_ASKED, message, &(smcr_rules_exchange_t){request, NULL});
 }
 
 /* ---- second answers ---- */
@@ -483,7 +485,7 @@ find_answered_before(const smcr_exchange_message_t *message)
 
     SMCR_LIST_EACH_BACK(const smcr_exchange_request_t *, request, lgr->answered) {
         if (is_wanted(request, &wanted))
-            return smcr_evidence_holds(&request->asked) ? request : NULL;
+            return smcr_evidence_holds(&request->asked_at) ? request : NULL;
     }
     return NULL;
 }
@@ -512,7 +514,7 @@ take_back_consent(const smcr_exchange_message_t *message)
 /* ---- responses ---- */
 
 bool
-smcr_state_exchange_lacks_flag(const smcr_exchange_message_t *message)
+smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *message)
 {
     const smcr_lgr_t *lgr = message->lgr;
     const smcr_llc_t *llc = message->llc;
@@ -535,9 +537,10 @@ has_other_unasked(const smcr_exchange_message_t *message)
 {
     const smcr_lgr_t *lgr = message->lgr;
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(lgr->unasked); i++) {
-        const smcr_lgr_unasked_t *unasked = &lgr->unasked[i];
-        bool recent = unasked->came && !is_given_up(message->arrival->when.time, unasked->time);
+    for (unsigned i = 0; i < G_N_ELEMENTS(lgr->early_responses); i++) {
+        const smcr_lgr_unasked_t *unasked = &lgr->early_responses[i];
+        bool recent =
+            unasked->request_came && !is_given_up(message->arrival->when.time, unasked->time);
         if (recent && !unasked->link && unasked->type == message->type &&
             unasked->requester == !message->side)
             return true;
@@ -550,7 +553,7 @@ has_other_unasked(const smcr_exchange_message_t *message)
 static void
 end_by_response(const smcr_exchange_message_t *message, smcr_exchange_request_t *request)
 {
-    bool elsewhere = request->asked.qp->link != message->link;
+    bool elsewhere = request->asked_at.qp->link != message->link;
 
     end_exchange(message, request, SMCR_RULES_ANSWERED,
                  elsewhere ? keep_unasked(message, message->link) : NULL);
@@ -581,7 +584,7 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message,
     *answered = NULL;
     if (!request && !open) {
         if (take_back_consent(message)) {
-            smcr_rules_exchange(SMCR_RULES_UNCLEAR, message, &unclear);
+            smcr_rules_check_exchange(SMCR_RULES_UNCLEAR, message, &unclear);
             return true;
         }
         /* a request on the same link whose key the response does not echo */
@@ -592,7 +595,7 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message,
         end_by_response(message, request);
         return true;
     }
-    unclear.came = keep_response(message);
-    smcr_rules_exchange(open ? SMCR_RULES_UNCLEAR : SMCR_RULES_UNASKED, message, &unclear);
+    unclear.request_came = keep_response(message);
+    smcr_rules_check_exchange(open ? SMCR_RULES_UNCLEAR : SMCR_RULES_UNASKED, message, &unclear);
     return open;
 }

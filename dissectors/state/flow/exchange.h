@@ -20,7 +20,7 @@ bool smcr_state_exchange_response(const smcr_exchange_message_t *message,
 
 /* Whether the message is a client's response to an open request of the server, though the flag of
  * responses is not set. */
-bool smcr_state_exchange_lacks_flag(const smcr_exchange_message_t *message);
+bool smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *message);
 
 /* An exchange that is in no list of a group: a step of the CLC handshake, or a cursor update. The
  * message begins it; or ends it, and the record of the message leads to the exchange. */

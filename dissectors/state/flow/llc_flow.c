@@ -31,8 +31,10 @@ key_rkey(const smcr_llc_t *llc)
     uint64_t key = (confirm->other_links * 31U + confirm->rkey) * UINT64_C(31) + confirm->va;
 
     for (unsigned i = 0; i < llc->rtoken_count; i++)
-        key = ((key * 31 + llc->rtokens[i].link) * 31 + llc->rtokens[i].rkey) * 31 +
-              llc->rtokens[i].va;
+        key =
+            ((key * 31 + llc->rtokens_in_message[i].link) * 31 + llc->rtokens_in_message[i].rkey) *
+                31 +
+            llc->rtokens_in_message[i].va;
     return (uint32_t)(key ^ key >> 32);
 }
 
@@ -43,7 +45,7 @@ key_rkeys(const smcr_llc_t *llc)
     uint32_t key = llc->u.delete_rkey.count;
 
     for (unsigned i = 0; i < llc->rtoken_count && !(llc->type & SMCR_LLC_TYPE_V2); i++)
-        key = key * 31 + llc->rtokens[i].rkey;
+        key = key * 31 + llc->rtokens_in_message[i].rkey;
     return key;
 }
 
@@ -76,7 +78,7 @@ key_user_data(const smcr_llc_t *llc)
 }
 
 /* The message with the link that carries it. A response without the flag of responses counts as a
- * response (smcr_state_exchange_lacks_flag()). */
+ * response (smcr_state_exchange_is_unflagged_response()). */
 static smcr_exchange_message_t
 message_of(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
@@ -92,7 +94,7 @@ message_of(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         .side = !qp->side,
         .link = qp->link,
         .lgr = qp->link->lgr,
-        .response = llc->lacks_flag || (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0,
+        .response = llc->lacks_response_flag || (llc->flags & SMCR_LLC_FLAG_RESPONSE) != 0,
         .by_server = qp->link->lgr->server == !qp->side,
         .all_links = type == SMCR_LLC_DELETE_LINK && llc->flags & SMCR_LLC_FLAG_ALL,
         .rejects = type == SMCR_LLC_ADD_LINK && llc->flags & SMCR_LLC_FLAG_REJECTED,
@@ -155,8 +157,8 @@ delete_link(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
     bool certain = !smcr_doubt_group(message->arrival, message->lgr).kind;
     bool was_up = link->state == SMCR_LINK_ACTIVE || (certain && is_being_confirmed(link));
-    link->is_guess = link->state == SMCR_LINK_ANNOUNCED;
-    link->settled_frame = message->arrival->when.frame;
+    link->state_uncertain = link->state == SMCR_LINK_ANNOUNCED;
+    link->state_frame = message->arrival->when.frame;
     bool type_changed = smcr_link_delete(link, message->arrival->when.frame);
 
     if (was_up)
@@ -165,7 +167,7 @@ delete_link(const smcr_exchange_message_t *message, smcr_link_t *link)
     if (type_changed)
         tell_type(message);
     if (message->lgr->ended_frame == message->arrival->when.frame && certain)
-        smcr_cost_tell_end(message->arrival, message->lgr);
+        smcr_cost_report_group_end(message->arrival, message->lgr);
 }
 
 /* CONFIRM LINK names the queue pair from which it comes. It is the queue pair of the link at this
@@ -180,11 +182,11 @@ take_in_confirmed_qp(const smcr_exchange_message_t *message)
     bool same_device = !from->gid_known || smcr_gid_is_same(key.gid, from->key.gid);
 
     smcr_join_links(message->arrival->state, message->link, &key);
-    if (!from->known && same_device) {
+    if (!from->number_known && same_device) {
         smcr_qp_set(message->arrival->state, message->link, from->side, &key, SMCR_GROUND_LLC);
         return;
     }
-    bool may_contradict = !from->known || from->key.qpn >= SMCR_WIRE_QPN_MIN;
+    bool may_contradict = !from->number_known || from->key.qpn >= SMCR_WIRE_QPN_MIN;
     bool is_other_qp = !same_device || key.qpn != from->key.qpn;
     if (may_contradict && is_other_qp)
         smcr_event_add(message->arrival, SMCR_EVENT_link_mismatch,
@@ -202,7 +204,7 @@ take_in_base(const smcr_exchange_message_t *message)
 
     message->lgr->base[side] = eyecatcher ? SMCR_WIRE_EYECATCHER_LENGTH : 0;
     message->lgr->base_known[side] = true;
-    message->arrival->state->base_doubtful |= eyecatcher;
+    message->arrival->state->base_uncertain |= eyecatcher;
 }
 
 /* CONFIRM LINK tells the number of the link. The server sends the request. The response activates
@@ -227,7 +229,7 @@ take_in_confirm_link(const smcr_exchange_message_t *message)
 static void
 tell_unknown_rkeys(const smcr_exchange_message_t *message, unsigned unknown)
 {
-    if (unknown && message->lgr->from_start)
+    if (unknown && message->lgr->first_contact_captured)
         smcr_event_add(message->arrival, SMCR_EVENT_rkey_unknown,
                        "RKeys that name no RMB of the sender on this link, as far as the capture "
                        "shows: %u", unknown);
@@ -242,7 +244,7 @@ take_in_new_rtokens(const smcr_exchange_message_t *message, smcr_link_t *link)
     unsigned unknown = 0;
 
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
-        const smcr_rtoken_t *rtoken = &message->llc->rtokens[i];
+        const smcr_rtoken_t *rtoken = &message->llc->rtokens_in_message[i];
         smcr_rmb_rtoken_t *entry = smcr_rmb_find(message->arrival->state, message->from,
                                                  rtoken->ref_rkey);
         if (entry)
@@ -260,7 +262,7 @@ take_in_new_rtokens(const smcr_exchange_message_t *message, smcr_link_t *link)
 static smcr_link_t *
 link_to_add(const smcr_lgr_t *lgr, uint8_t number)
 {
-    smcr_link_t *last = lgr->all_links;
+    smcr_link_t *last = lgr->newest_link;
     bool has_other = last->state == SMCR_LINK_ANNOUNCED && last->number && !last->has_number;
 
     return has_other ? last : smcr_lgr_link(lgr, number);
@@ -290,16 +292,16 @@ announce_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t 
 {
     const smcr_qp_t *qp = announced ? &link->qp[message->from->side] : NULL;
 
-    if (qp && qp->known && !smcr_qp_has_key(qp, add->gid, add->qpn)) {
+    if (qp && qp->number_known && !smcr_qp_has_key(qp, add->gid, add->qpn)) {
         link->state = SMCR_LINK_REJECTED;
-        link->is_guess = true;
-        link->settled_frame = message->arrival->when.frame;
+        link->state_uncertain = true;
+        link->state_frame = message->arrival->when.frame;
         announced = false;
     }
     if (!announced) {
         bool free = !smcr_record_has_event(message->arrival->record, SMCR_EVENT_link_number_reused);
         if (link)
-            link->is_guess |= free;
+            link->state_uncertain |= free;
         link = smcr_link_new(message->arrival->state, message->lgr);
         link->number = add->link;
         link->has_number = free;
@@ -320,7 +322,7 @@ take_in_new_qp(const smcr_exchange_message_t *message, smcr_link_t *link,
         smcr_qp_set(message->arrival->state, link, qp->side, &key, SMCR_GROUND_LLC);
     qp->mtu = smcr_wire_bits(add->mtu, SMCR_MASK_MTU);
     qp->mtu_repeated = false;
-    smcr_flow_start(&smcr_qp_peer(qp)->traffic.flow, add->psn);
+    smcr_flow_announce(&smcr_qp_peer(qp)->traffic.flow, add->psn);
     take_in_new_rtokens(message, link);
 }
 
@@ -333,8 +335,8 @@ reject_link(const smcr_exchange_message_t *message, smcr_link_t *link)
     if (!link || link->state != SMCR_LINK_ANNOUNCED)
         return;
     link->state = SMCR_LINK_REJECTED;
-    link->is_guess |= !message->requested || link->qp[message->from->side].known;
-    link->settled_frame = message->arrival->when.frame;
+    link->state_uncertain |= !message->requested || link->qp[message->from->side].number_known;
+    link->state_frame = message->arrival->when.frame;
 }
 
 /* The server's offer of a link, or the client's answer to it. */
@@ -348,7 +350,7 @@ take_in_offer(const smcr_exchange_message_t *message, const smcr_llc_add_link_t 
         reject_link(message, link);
         return;
     }
-    if (message->response && !announced && message->lgr->from_start)
+    if (message->response && !announced && message->lgr->first_contact_captured)
         smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
     take_in_new_qp(message, announce_link(message, add, link, announced), add);
 }
@@ -380,7 +382,7 @@ take_in_add_link_cont(const smcr_exchange_message_t *message)
 
     if (link)
         take_in_new_rtokens(message, link);
-    else if (message->lgr->from_start)
+    else if (message->lgr->first_contact_captured)
         smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
 }
 
@@ -395,8 +397,8 @@ end_group(const smcr_exchange_message_t *message)
 
     SMCR_LIST_EACH(smcr_link_t *, link, lgr->links) {
         bool known = link == message->link || smcr_evidence_knows_link(link);
-        link->is_guess = link->state == SMCR_LINK_ANNOUNCED;
-        link->settled_frame = message->arrival->when.frame;
+        link->state_uncertain = link->state == SMCR_LINK_ANNOUNCED;
+        link->state_frame = message->arrival->when.frame;
         link->delete_reason = known ? message->llc->u.delete_link.reason : 0;
         smcr_link_delete(link, message->arrival->when.frame);
     }
@@ -408,7 +410,7 @@ end_group(const smcr_exchange_message_t *message)
         return;
     smcr_event_add(message->arrival, SMCR_EVENT_lgr_ended, NULL);
     if (certain)
-        smcr_cost_tell_end(message->arrival, message->lgr);
+        smcr_cost_report_group_end(message->arrival, message->lgr);
 }
 
 /* The end of links is uncertain: a client has asked for it, or a response shows that the server has
@@ -421,15 +423,15 @@ doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
     const smcr_llc_t *llc = message->llc;
     const smcr_arrival_t *arrival = message->arrival;
     bool all = message->all_links, ends = !message->response && message->by_server;
-    uint32_t *deletions = arrival->state->deletions;
+    uint32_t *deletions = arrival->state->uncertain_deletions;
 
     if (lacks_link)
         deletions[all ? 0 : llc->u.delete_link.link] = arrival->when.frame;
     SMCR_LIST_EACH(smcr_link_t *, link, message->lgr->links) {
         bool meant = all || !link->has_number || link->number == llc->u.delete_link.link;
-        link->is_guess |= meant;
+        link->state_uncertain |= meant;
         if (meant && !ends)
-            link->doubtful_frame = arrival->when.frame;
+            link->possible_end_frame = arrival->when.frame;
     }
 }
 
@@ -457,7 +459,7 @@ ends_links(const smcr_exchange_message_t *message)
 
     if (names_unknown)
         return false;
-    return !message->response || (message->by_server && message->lgr->from_start);
+    return !message->response || (message->by_server && message->lgr->first_contact_captured);
 }
 
 /* DELETE LINK for all links: the server ends the group, and a client asks for that. */
@@ -478,9 +480,9 @@ take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
     uint32_t reason = message->llc->u.delete_link.reason;
     bool lost = reason == SMCR_LLC_DELETE_LOST_PATH;
 
-    if (lost && !link->lost && link->state == SMCR_LINK_ACTIVE)
+    if (lost && !link->reported_lost && link->state == SMCR_LINK_ACTIVE)
         smcr_event_add(message->arrival, SMCR_EVENT_link_lost, "Link %u is lost", link->number);
-    link->lost |= lost;
+    link->reported_lost |= lost;
     link->delete_reason = reason;
 }
 
@@ -490,7 +492,7 @@ static void
 take_in_delete_one(const smcr_exchange_message_t *message, smcr_link_t *link, bool by_client)
 {
     if (!link) {
-        if (message->lgr->from_start && !by_client)
+        if (message->lgr->first_contact_captured && !by_client)
             smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
         return;
     }
@@ -529,12 +531,12 @@ static void
 take_in_other_rtokens(const smcr_exchange_message_t *message, smcr_rmb_t *rmb)
 {
     for (unsigned i = 0; rmb && i < message->llc->rtoken_count; i++) {
-        const smcr_rtoken_t *rtoken = &message->llc->rtokens[i];
+        const smcr_rtoken_t *rtoken = &message->llc->rtokens_in_message[i];
         smcr_link_t *link = smcr_lgr_link(message->lgr, rtoken->link);
         if (link)
             smcr_rmb_add_rtoken(message->arrival->state, rmb, &link->qp[rmb->side], rtoken->rkey,
                                 rtoken->va);
-        else if (message->lgr->from_start)
+        else if (message->lgr->first_contact_captured)
             smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number,
                            "The link group has no link with number %u, as far as the capture shows",
                            rtoken->link);
@@ -547,7 +549,7 @@ has_traffic(const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *one = &conn->side[0], *other = &conn->side[1];
 
-    return one->cdc_frame || other->cdc_frame || one->in.written || other->in.written;
+    return one->last_cdc_frame || other->last_cdc_frame || one->in.written || other->in.written;
 }
 
 /* Whether the connection may have used the RMB before the message: it has carried something, or the
@@ -557,7 +559,7 @@ may_have_used(const smcr_conn_t *conn, const void *data)
 {
     const smcr_exchange_message_t *message = data;
     const smcr_arrival_t *arrival = message->arrival;
-    const smcr_point_t *announced = &conn->side[message->from->side].announced;
+    const smcr_point_t *announced = &conn->side[message->from->side].announced_at;
 
     return has_traffic(conn) || smcr_evidence_absent(announced, arrival->qp, arrival->psn) != 0;
 }
@@ -572,7 +574,8 @@ confirmed_rmb(const smcr_exchange_message_t *message, smcr_qp_t *owner,
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
     smcr_state_t *state = message->arrival->state;
-    bool used = entry && (message->response || smcr_rmb_any(entry->rmb, may_have_used, message));
+    bool used =
+        entry && (message->response || smcr_rmb_find_conn(entry->rmb, may_have_used, message));
 
     return used ? smcr_rmb_renew(state, owner, confirm->rkey, confirm->va)
                 : smcr_rmb_announce(state, owner, confirm->rkey, confirm->va);
@@ -585,8 +588,8 @@ note_confirmed(const smcr_exchange_message_t *message, int side, smcr_rmb_t *rmb
 {
     const smcr_arrival_t *arrival = message->arrival;
 
-    message->lgr->confirmed[side] = rmb;
-    message->lgr->confirmed_at[side] =
+    message->lgr->last_confirmed_rmb[side] = rmb;
+    message->lgr->last_confirm_rkey_at[side] =
         message->response ? (smcr_point_t){0} : smcr_point_at(arrival->qp, arrival->psn);
     rmb->confirmed = true;
     if (!message->response && !rmb->first->confirm_frame)
@@ -605,7 +608,7 @@ take_in_confirm_rkey(const smcr_exchange_message_t *message)
     bool agrees = message->response && !(message->llc->flags & SMCR_LLC_FLAG_NEGATIVE);
 
     if (entry && agrees)
-        entry->rmb->agreed = true;
+        entry->rmb->confirm_agreed = true;
     if (message->response && (message->requested || !agrees))
         return;
     smcr_rmb_t *rmb = confirmed_rmb(message, owner, entry);
@@ -624,7 +627,7 @@ find_withdrawn_rmbs(const smcr_exchange_message_t *message, const smcr_qp_t *own
     named->count = message->llc->rtoken_count;
     named->rmbs = smcr_state_alloc0(message->arrival->state, named->count * sizeof *named->rmbs);
     for (unsigned i = 0; i < named->count; i++) {
-        uint32_t rkey = message->llc->rtokens[i].rkey;
+        uint32_t rkey = message->llc->rtokens_in_message[i].rkey;
         const smcr_rmb_rtoken_t *entry = smcr_rmb_find(message->arrival->state, owner, rkey);
         named->rmbs[i] = entry && !entry->rmb->deleted_frame ? entry->rmb : NULL;
         if (!named->rmbs[i])
@@ -645,7 +648,7 @@ is_refused(const smcr_exchange_message_t *message, unsigned index)
 
     return llc->flags & SMCR_LLC_FLAG_NEGATIVE &&
            (llc->type & SMCR_LLC_TYPE_V2 || index >= 8 ||
-            llc->u.delete_rkey.errors & SMCR_LLC_ERROR_MASK_FIRST >> index);
+            llc->u.delete_rkey.error_mask & SMCR_LLC_ERROR_MASK_FIRST >> index);
 }
 
 /* The peer of the owner has agreed that the RMBs are withdrawn, but for those that it refuses. An
@@ -664,7 +667,8 @@ withdraw_rmbs(const smcr_exchange_message_t *message, const smcr_lgr_withdrawal_
         }
         smcr_rmb_delete(rmb, message->arrival->when.frame);
         if (message->requested)
-            smcr_rmb_rare(message->arrival->state, rmb)->deleted = smcr_point_now(message->from);
+            smcr_rmb_make_rare(message->arrival->state, rmb)->deleted_at =
+                smcr_point_now(message->from);
     }
 }
 
@@ -727,8 +731,8 @@ smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc)
     smcr_exchange_message_t message = message_of(arrival, llc);
 
     message.key = kinds[llc->type].key(llc);
-    llc->lacks_flag = smcr_state_exchange_lacks_flag(&message);
-    message.response |= llc->lacks_flag;
+    llc->lacks_response_flag = smcr_state_exchange_is_unflagged_response(&message);
+    message.response |= llc->lacks_response_flag;
     if (!message.response) {
         smcr_state_exchange_request(&message);
         return false;
@@ -748,7 +752,7 @@ smcr_state_llc_take_in(const smcr_arrival_t *arrival, const smcr_llc_t *llc, boo
     smcr_exchange_message_t message = message_of(arrival, llc);
 
     message.requested = requested;
-    smcr_rules_llc(SMCR_RULES_ARRIVES, &message);
+    smcr_rules_check_llc(SMCR_RULES_ARRIVES, &message);
     kinds[llc->type].take_in(&message);
-    smcr_rules_llc(SMCR_RULES_LEARNED, &message);
+    smcr_rules_check_llc(SMCR_RULES_LEARNED, &message);
 }

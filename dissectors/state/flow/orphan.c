@@ -15,17 +15,17 @@
 
 typedef struct {
     smcr_ib_qp_key_t key;
-    wmem_list_t *packets; /* smcr_orphan_t */
+    wmem_list_t *packets; /* smcr_orphan_write_t */
 } unknown_qp_t;
 
-static smcr_orphan_t *
+static smcr_orphan_write_t *
 new_orphan(const smcr_arrival_t *arrival)
 {
     smcr_state_t *state = arrival->state;
-    smcr_place_t *place = arrival->record->place;
-    smcr_orphan_t *orphan = wmem_new(state->scope, smcr_orphan_t);
+    smcr_place_t *place = arrival->record->write_location;
+    smcr_orphan_write_t *orphan = wmem_new(state->scope, smcr_orphan_write_t);
 
-    *orphan = (smcr_orphan_t){*arrival->roce, arrival->psn, arrival->when, place};
+    *orphan = (smcr_orphan_write_t){*arrival->roce, arrival->psn, arrival->when, place};
     if (!smcr_place_late(place))
         smcr_place_make_rare(state, place)->late =
             smcr_state_alloc0(state, sizeof(smcr_place_late_t));
@@ -64,8 +64,8 @@ full_qp_slot(uint64_t target)
 }
 
 bool
-smcr_state_ignores(const smcr_state_t *state, uint8_t opcode, const uint8_t address[4],
-                   uint32_t qpn)
+smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const uint8_t address[4],
+                           uint32_t qpn)
 {
     uint64_t target;
 
@@ -84,18 +84,19 @@ smcr_state_unknown_qp_write(const smcr_arrival_t *arrival)
 
     if (!smcr_ib_is_write(roce->opcode))
         return false;
-    unknown_qp_t *unknown_qp = get_unknown_qp(state, &roce->target);
+    unknown_qp_t *unknown_qp = get_unknown_qp(state, &roce->destination);
     if (!unknown_qp || wmem_list_count(unknown_qp->packets) >= UNKNOWN_QP_PACKETS_MAX) {
-        uint64_t target = full_qp_key(roce->target.gid + SMCR_GID_LENGTH - 4, roce->target.qpn);
+        uint64_t target =
+            full_qp_key(roce->destination.gid + SMCR_GID_LENGTH - 4, roce->destination.qpn);
         state->full_unknown_qps[full_qp_slot(target)] = target;
         return false;
     }
 
     record->kind = SMCR_RECORD_WRITE;
-    record->place = smcr_state_alloc0(state, sizeof *record->place);
-    record->place->length = (uint32_t)roce->payload_length & SMCR_PLACE_LENGTH_MASK;
+    record->write_location = smcr_state_alloc0(state, sizeof *record->write_location);
+    record->write_location->length = (uint32_t)roce->payload_length & SMCR_PLACE_LENGTH_MASK;
     wmem_list_append(unknown_qp->packets, new_orphan(arrival));
-    if (state->held_bytes < UNKNOWN_HELD_MAX)
+    if (state->buffered_bytes < UNKNOWN_HELD_MAX)
         smcr_held_new(arrival, 0);
     return true;
 }
@@ -112,7 +113,7 @@ smcr_orphan_take_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key)
 static int
 compare_orphans(const void *one, const void *other)
 {
-    const smcr_orphan_t *a = one, *b = other;
+    const smcr_orphan_write_t *a = one, *b = other;
 
     if (a->psn != b->psn)
         return a->psn > b->psn ? 1 : -1;
@@ -124,37 +125,38 @@ smcr_orphan_add(const smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
 
-    if (!qp->orphans)
-        qp->orphans = wmem_list_new(arrival->state->scope);
-    if (wmem_list_count(qp->orphans) >= ORPHANS_MAX) {
-        wmem_list_frame_t *oldest = wmem_list_head(qp->orphans);
-        smcr_held_drop(arrival->state, ((smcr_orphan_t *)wmem_list_frame_data(oldest))->place);
-        wmem_list_remove_frame(qp->orphans, oldest);
+    if (!qp->writes_without_first)
+        qp->writes_without_first = wmem_list_new(arrival->state->scope);
+    if (wmem_list_count(qp->writes_without_first) >= ORPHANS_MAX) {
+        wmem_list_frame_t *oldest = wmem_list_head(qp->writes_without_first);
+        smcr_held_drop(arrival->state,
+                       ((smcr_orphan_write_t *)wmem_list_frame_data(oldest))->write_location);
+        wmem_list_remove_frame(qp->writes_without_first, oldest);
     }
-    wmem_list_insert_sorted(qp->orphans, new_orphan(arrival), compare_orphans);
+    wmem_list_insert_sorted(qp->writes_without_first, new_orphan(arrival), compare_orphans);
     smcr_held_new(arrival, 0);
 }
 
 /* As its packet arrived; `gone` is its record. */
 static smcr_arrival_t
-arrival_of(const smcr_arrival_t *now, const smcr_orphan_t *orphan, smcr_record_t *gone)
+arrival_of(const smcr_arrival_t *now, const smcr_orphan_write_t *orphan, smcr_record_t *gone)
 {
     *gone = smcr_record_new();
     gone->kind = SMCR_RECORD_WRITE;
-    gone->place = orphan->place;
+    gone->write_location = orphan->write_location;
     return (smcr_arrival_t){.state = now->state, .qp = now->qp, .psn = orphan->psn,
-                            .when = orphan->when, .sent = orphan->when, .record = gone};
+                            .when = orphan->when, .first_sent = orphan->when, .record = gone};
 }
 
 /* Takes the first packet of the request, by PSN, out of the orphans. The caller frees it; NULL:
  * there is none. */
-static smcr_orphan_t *
+static smcr_orphan_write_t *
 take_orphan_of(smcr_qp_t *qp, const smcr_write_t *write)
 {
-    SMCR_LIST_EACH(smcr_orphan_t *, orphan, qp->orphans) {
+    SMCR_LIST_EACH(smcr_orphan_write_t *, orphan, qp->writes_without_first) {
         if (orphan->psn < write->first_psn || orphan->psn - write->first_psn >= write->packets)
             continue;
-        wmem_list_remove(qp->orphans, orphan);
+        wmem_list_remove(qp->writes_without_first, orphan);
         return orphan;
     }
     return NULL;
@@ -164,38 +166,38 @@ void
 smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
     smcr_qp_t *qp = arrival->qp;
-    smcr_orphan_t *orphan;
+    smcr_orphan_write_t *orphan;
 
     while ((orphan = take_orphan_of(qp, write)) != NULL) {
         smcr_record_t gone;
         smcr_arrival_t then = arrival_of(arrival, orphan, &gone);
-        smcr_write_place(&then, write);
-        smcr_place_late_t *late = smcr_place_late(orphan->place);
+        smcr_write_place_packet(&then, write);
+        smcr_place_late_t *late = smcr_place_late(orphan->write_location);
         late->conn = gone.conn ? gone.conn : late->conn;
         late->link = qp->link;
         late->sender = !qp->side;
-        if (orphan->psn < qp->traffic.flow.in_order && orphan->psn != arrival->psn)
-            smcr_write_hold(&then, write);
+        if (orphan->psn < qp->traffic.flow.expected_psn && orphan->psn != arrival->psn)
+            smcr_write_buffer_payload(&then, write);
         wmem_free(arrival->state->scope, orphan);
     }
-    smcr_write_take_in_held(arrival, write);
+    smcr_write_hand_on_payload(arrival, write);
 }
 
 void
-smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_cursor_t prod)
+smcr_orphan_confirm_owner(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_cursor_t prod)
 {
     smcr_qp_t *qp = arrival->qp;
     smcr_write_t *write;
     unsigned kept = 0;
 
-    while (qp->has_likely && smcr_write_last(qp, kept + 1))
+    while (qp->has_likely_owner && smcr_write_recent(qp, kept + 1))
         kept++;
-    qp->has_likely = false;
+    qp->has_likely_owner = false;
     for (unsigned back = kept; back > 0; back--) {
-        write = smcr_write_last(qp, back);
-        if (smcr_write_confirm(arrival, write, conn, prod))
+        write = smcr_write_recent(qp, back);
+        if (smcr_write_confirm_owner(arrival, write, conn, prod))
             smcr_orphan_place(arrival, write);
-        qp->has_likely |= write->likely != NULL;
+        qp->has_likely_owner |= write->likely_conn != NULL;
     }
 }
 
@@ -208,38 +210,39 @@ find_headless_request(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
     wmem_list_frame_t *first = NULL;
 
     *length = 0;
-    for (wmem_list_frame_t *at = wmem_list_tail(qp->orphans); at; at = wmem_list_frame_prev(at)) {
-        const smcr_orphan_t *orphan = wmem_list_frame_data(at);
-        uint8_t opcode = orphan->roce.opcode;
+    for (wmem_list_frame_t *at = wmem_list_tail(qp->writes_without_first); at;
+         at = wmem_list_frame_prev(at)) {
+        const smcr_orphan_write_t *orphan = wmem_list_frame_data(at);
+        uint8_t opcode = orphan->headers.opcode;
         bool last = opcode == SMCR_RC_WRITE_LAST || opcode == SMCR_RC_WRITE_LAST_IMMEDIATE;
         if (orphan->psn >= psn) /* it came after the message, or is another copy */
             continue;
-        if (orphan->psn + 1 != psn || orphan->roce.has_reth || last != (first == NULL))
+        if (orphan->psn + 1 != psn || orphan->headers.has_reth || last != (first == NULL))
             break;
         first = at;
         psn = orphan->psn;
-        *length += (uint32_t)orphan->roce.payload_length;
+        *length += (uint32_t)orphan->headers.payload_length;
     }
     return first;
 }
 
 /* The orphan's first byte is at `position` of the stream. */
 static void
-place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_t *orphan, smcr_conn_t *conn,
+place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_write_t *orphan, smcr_conn_t *conn,
              smcr_stream_t *stream, uint64_t position)
 {
-    smcr_place_t *place = orphan->place;
+    smcr_place_t *place = orphan->write_location;
     smcr_record_t gone;
     smcr_arrival_t then = arrival_of(arrival, orphan, &gone);
 
     place->index = conn->side[arrival->qp->side].rmb_index;
     place->offset = smcr_ring_offset(&stream->ring, position);
     place->position = position;
-    place->positioned = true;
+    place->has_position = true;
     place->frame = orphan->when.frame;
     smcr_place_late(place)->conn = conn;
-    smcr_write_take_in(&then, stream, place);
-    smcr_held_hand_on(arrival, smcr_place_rare(place)->held, conn, !arrival->qp->side);
+    smcr_write_take_in_packet(&then, stream, place);
+    smcr_held_hand_on(arrival, smcr_place_rare(place)->buffered_payload, conn, !arrival->qp->side);
 }
 
 /* Places the orphans from the one at `at` up to the CDC message that arrives, the first of them at
@@ -249,17 +252,17 @@ place_headless_request(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_st
                        uint64_t position, wmem_list_frame_t *at)
 {
     smcr_qp_t *qp = arrival->qp;
-    smcr_orphan_t *orphan;
+    smcr_orphan_write_t *orphan;
 
     while (at && (orphan = wmem_list_frame_data(at))->psn < arrival->psn) {
         wmem_list_frame_t *next = wmem_list_frame_next(at);
-        const smcr_orphan_t *following = next ? wmem_list_frame_data(next) : NULL;
+        const smcr_orphan_write_t *following = next ? wmem_list_frame_data(next) : NULL;
 
         if (!following || following->psn != orphan->psn) {
             place_orphan(arrival, orphan, conn, stream, position);
-            position += orphan->place->length;
+            position += orphan->write_location->length;
         }
-        wmem_list_remove_frame(qp->orphans, at);
+        wmem_list_remove_frame(qp->writes_without_first, at);
         wmem_free(arrival->state->scope, orphan);
         at = next;
     }
@@ -281,40 +284,42 @@ may_end_at(const smcr_stream_t *stream, uint64_t end, uint32_t length)
  * whose first packet, with the address, is missing end there, if its other packets come right
  * before the message. */
 void
-smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream,
-                uint64_t position)
+smcr_orphan_position_headless(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                              smcr_stream_t *stream, uint64_t position)
 {
     smcr_qp_t *qp = arrival->qp;
     uint32_t length = 0;
     wmem_list_frame_t *first =
-        qp->orphans ? find_headless_request(qp, arrival->psn, &length) : NULL;
+        qp->writes_without_first ? find_headless_request(qp, arrival->psn, &length) : NULL;
 
     if (first && may_end_at(stream, position, length))
         place_headless_request(arrival, conn, stream, position - length, first);
 }
 
 void
-smcr_orphan_claim(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_write_t *write,
-                  smcr_cursor_t prod)
+smcr_orphan_assign_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_write_t *write,
+                        smcr_cursor_t prod)
 {
     smcr_qp_t *qp = arrival->qp;
     smcr_stream_t *stream = &conn->side[qp->side].in;
-    smcr_orphan_t *orphan;
+    smcr_orphan_write_t *orphan;
     uint64_t begin;
-    bool placed = stream->known && smcr_stream_position_before(stream, prod, write->length, &begin);
+    bool placed =
+        stream->positions_known && smcr_stream_position_before(stream, prod, write->length, &begin);
 
     if (placed) {
-        write->late->placed = true;
-        write->late->position = begin;
-        stream->located = MAX(stream->located, begin + write->length);
-        conn->side[qp->side].located = smcr_point_at(qp, arrival->psn);
+        write->deferred_place->has_position = true;
+        write->deferred_place->position = begin;
+        stream->positioned_end = MAX(stream->positioned_end, begin + write->length);
+        conn->side[qp->side].last_positioned_write = smcr_point_at(qp, arrival->psn);
     }
     while ((orphan = take_orphan_of(qp, write)) != NULL) {
         uint64_t within = (orphan->psn - write->first_psn) * write->packet_length;
         if (placed)
             place_orphan(arrival, orphan, conn, stream, begin + within);
         else
-            smcr_held_hand_on(arrival, smcr_place_rare(orphan->place)->held, conn, !qp->side);
+            smcr_held_hand_on(arrival, smcr_place_rare(orphan->write_location)->buffered_payload,
+                              conn, !qp->side);
         wmem_free(arrival->state->scope, orphan);
     }
 }

@@ -11,11 +11,11 @@
 
 /* A WRITE packet that waits for its connection. */
 typedef struct {
-    smcr_ib_headers_t roce; /* its transport headers */
+    smcr_ib_headers_t headers; /* its transport headers */
     smcr_psn_t psn;         /* unwrapped; 0 on an unknown queue pair */
     smcr_when_t when;       /* its frame, and the time of it */
-    smcr_place_t *place;    /* of its record; gets what turns out */
-} smcr_orphan_t;
+    smcr_place_t *write_location; /* of its record; gets what turns out */
+} smcr_orphan_write_t;
 
 /* ---- on queue pairs that are not known ---- */
 
@@ -23,15 +23,15 @@ typedef struct {
  * pair of SMC-R is known yet, and it is no WRITE that would be kept. `opcode`: enum smcr_ib_opcode;
  * `qpn`: the queue pair number to which it goes, in host byte order; `address`: the last four bytes
  * of the IP address or GID to which it goes. */
-bool smcr_state_ignores(const smcr_state_t *state, uint8_t opcode, const uint8_t address[4],
-                        uint32_t qpn);
+bool smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const uint8_t address[4],
+                                uint32_t qpn);
 
 /* A WRITE packet on an unknown queue pair is kept, and its record gets a place. Returns false when
  * it is no WRITE, or when this queue pair has had so many packets that it will hardly be SMC-R. */
 bool smcr_state_unknown_qp_write(const smcr_arrival_t *arrival);
 
 /* The queue pair `key` has just become known: takes out the packets that came to it before. Returns
- * a list of smcr_orphan_t that the caller destroys; NULL when there are none. */
+ * a list of smcr_orphan_write_t that the caller destroys; NULL when there are none. */
 wmem_list_t *smcr_orphan_take_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key);
 
 /* ---- on queue pairs that are known ---- */
@@ -46,14 +46,15 @@ void smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write);
 
 /* A CDC message of `conn` arrives, with the producer cursor `prod`. Requests that were likely to be
  * of this connection are, and their orphans find their places. */
-void smcr_orphan_confirm(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_cursor_t prod);
+void smcr_orphan_confirm_owner(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                               smcr_cursor_t prod);
 
 /* A CDC message of `conn` shows that the request right before it, whose connection was not known,
  * ends at the producer cursor `prod`. The message hands on the bytes of its packets. */
-void smcr_orphan_claim(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_write_t *write,
-                       smcr_cursor_t prod);
+void smcr_orphan_assign_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                             const smcr_write_t *write, smcr_cursor_t prod);
 
 /* A CDC message of `conn` arrives that announces `stream` up to `position`. If the packets right
  * before it are of a request whose FIRST is missing, that request ends there. */
-void smcr_orphan_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream,
-                     uint64_t position);
+void smcr_orphan_position_headless(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                                   smcr_stream_t *stream, uint64_t position);

@@ -21,7 +21,7 @@ sent_of(const smcr_arrival_t *arrival)
         .payload_length = (uint32_t)roce->payload_length,
         .dma_length = roce->dma_length,
         .ip_id = roce->ip_id,
-        .corrupt = roce->corrupt,
+        .corrupt = roce->has_bad_icrc,
     };
 }
 
@@ -53,19 +53,20 @@ smcr_outcome_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests)
 {
     smcr_record_t *record = arrival->record;
     smcr_sent_t sent = sent_of(arrival);
-    smcr_traffic_answer_t answer = {.taken = 0};
+    smcr_traffic_answer_t answer = {.acked_psn = 0};
 
     tell_nak(arrival);
     if (requests)
-        answer = smcr_traffic_answer(requests, &arrival->state->entries, &sent);
-    if (answer.acks.frame)
+        answer = smcr_traffic_read_response(requests, &arrival->state->entries, &sent);
+    if (answer.acked_request.frame)
         record->acks = (smcr_record_wait_t){
-            .frame = answer.acks.frame,
-            .is_ambiguous = answer.sent_again,
-            .time = answer.again ? SMCR_RECORD_NO_TIME : arrival->when.time - answer.acks.time,
+            .frame = answer.acked_request.frame,
+            .is_ambiguous = answer.was_retransmitted,
+            .time = answer.acked_before ? SMCR_RECORD_NO_TIME
+                                        : arrival->when.time - answer.acked_request.time,
         };
-    record->refuses = answer.refuses.frame;
-    record->completes = answer.completes;
+    record->refuses = answer.refused_request.frame;
+    record->completed_messages = answer.completes;
     return answer;
 }
 
@@ -76,24 +77,26 @@ smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffi
 {
     smcr_record_t *record = arrival->record;
     smcr_sent_t sent = sent_of(arrival);
-    smcr_flow_verdict_t verdict = smcr_traffic_take(traffic, reverse, arrival->state->scope, &sent);
-    bool before = verdict.order == SMCR_FLOW_IS_REPEAT || verdict.order == SMCR_FLOW_IS_COPY;
+    smcr_flow_verdict_t verdict =
+        smcr_traffic_judge(traffic, reverse, arrival->state->scope, &sent);
+    bool before =
+        verdict.order == SMCR_FLOW_IS_RETRANSMISSION || verdict.order == SMCR_FLOW_IS_COPY;
 
     record->order = verdict.order & 0x7;
-    record->fate = verdict.fate & 0x3;
-    record->taken = verdict.taken;
-    record->refused = verdict.refused;
+    record->receiver_action = verdict.receiver_action & 0x3;
+    record->was_acked = verdict.acked_before;
+    record->was_discarded = verdict.first_discarded;
     record->first_frame = before ? verdict.first.frame : verdict.overtaken_by;
-    record->missing = verdict.absent;
-    record->gap_frame = verdict.gap_frame;
+    record->missing_before = verdict.missing;
+    record->gap_frame = verdict.after_gap_frame;
     record->step = verdict.step;
-    record->discarded = verdict.discarded;
+    record->discard_proof_frame = verdict.discard_proof;
     arrival->psn = verdict.psn;
-    arrival->replaces = verdict.replaces;
-    arrival->sent = verdict.original ? verdict.first : (smcr_when_t){0, 0};
+    arrival->replaces_corrupt = verdict.first_good;
+    arrival->first_sent = verdict.original ? verdict.first : (smcr_when_t){0, 0};
     if (verdict.order == SMCR_FLOW_IS_COPY)
         smcr_event_add(arrival, SMCR_EVENT_copy, NULL);
-    if (verdict.absent)
+    if (verdict.missing)
         smcr_event_add(arrival, SMCR_EVENT_absent, NULL);
     return verdict;
 }
@@ -154,11 +157,11 @@ take_in_cm_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *messa
     smcr_cm_packet_t packet = {
         .when = arrival->when,
         .source = arrival->roce->source,
-        .target = arrival->roce->target.gid,
+        .target = arrival->roce->destination.gid,
         .message = message,
-        .received = true,
+        .has_good_icrc = true,
     };
-    smcr_cm_verdict_t verdict = smcr_rdma_manage(rdma_of(arrival->state), &packet);
+    smcr_cm_verdict_t verdict = smcr_rdma_take_cm(rdma_of(arrival->state), &packet);
 
     arrival->record->kind = SMCR_RECORD_CM;
     if (!verdict.conn)
@@ -166,7 +169,7 @@ take_in_cm_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *messa
     smcr_record_cm_t *note = smcr_state_alloc0(arrival->state, sizeof *note);
     *note = verdict;
     arrival->record->cm = *note_of(arrival->state, verdict.conn) = note;
-    if (verdict.repeat_of)
+    if (verdict.retransmission_of)
         smcr_event_add(arrival, SMCR_EVENT_cm_repeat, NULL);
     if (verdict.unexpected_sent || verdict.unexpected_received)
         smcr_event_add(arrival, SMCR_EVENT_cm_unexpected, NULL);
@@ -181,9 +184,9 @@ judge_flow_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
     smcr_flow_verdict_t verdict =
         smcr_outcome_judge(arrival, flow->traffic, smcr_rdma_reverse(flow));
 
-    if (verdict.order == SMCR_FLOW_IS_REPEAT && !smcr_ib_is_response(arrival->roce->opcode))
+    if (verdict.order == SMCR_FLOW_IS_RETRANSMISSION && !smcr_ib_is_response(arrival->roce->opcode))
         smcr_event_add(arrival, SMCR_EVENT_retransmission, NULL);
-    if (verdict.silent)
+    if (verdict.peer_silent)
         smcr_event_add(arrival, SMCR_EVENT_silent, NULL);
 }
 
@@ -193,7 +196,8 @@ static void
 judge_corrupt(smcr_arrival_t *arrival)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
-    smcr_rdma_flow_t *flow = smcr_rdma_find(rdma_of(arrival->state), roce->source, &roce->target);
+    smcr_rdma_flow_t *flow =
+        smcr_rdma_find(rdma_of(arrival->state), roce->source, &roce->destination);
 
     if (!flow)
         return;
@@ -225,14 +229,14 @@ void
 smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message)
 {
     smcr_state_learns(arrival->state, arrival->when.frame);
-    if (arrival->roce->corrupt) {
+    if (arrival->roce->has_bad_icrc) {
         judge_corrupt(arrival);
         return;
     }
     if (message)
         take_in_cm_message(arrival, message);
     smcr_sent_t sent = sent_of(arrival);
-    smcr_rdma_flow_t *flow = smcr_rdma_take(rdma_of(arrival->state), arrival->roce, &sent);
+    smcr_rdma_flow_t *flow = smcr_rdma_take_packet(rdma_of(arrival->state), arrival->roce, &sent);
 
     arrival->record->rdma = flow;
     if (flow->conn && !arrival->record->cm)

@@ -33,11 +33,13 @@ tell_silence(const smcr_arrival_t *arrival)
     smcr_cost_t cost = smcr_cost_of_group(arrival->qp->link->lgr);
     char what[sizeof text + 64];
 
-    if (cost.open > 1 && smcr_cost_is_loss(&cost))
-        snprintf(what, sizeof what, "%s; on %u connections of the link group", text, cost.open);
+    if (cost.open_conns > 1 && smcr_cost_is_loss(&cost))
+        snprintf(what, sizeof what, "%s; on %u connections of the link group", text,
+                 cost.open_conns);
     else
         g_strlcpy(what, text, sizeof what);
-    smcr_cost_tell(arrival, SMCR_EVENT_silent, what, &cost)->claim = smcr_doubt_heard(arrival);
+    smcr_cost_report(arrival, SMCR_EVENT_silent, what, &cost)->deferred_check =
+        smcr_doubt_heard(arrival);
 }
 
 static void
@@ -45,12 +47,12 @@ tell_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *ve
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
 
-    if (verdict->order == SMCR_FLOW_IS_REPEAT)
+    if (verdict->order == SMCR_FLOW_IS_RETRANSMISSION)
         smcr_event_add(arrival,
                        lgr->ended_frame ? SMCR_EVENT_sent_to_nobody : SMCR_EVENT_retransmission,
                        NULL);
     /* else the peer may have ended the group by a message that is missing */
-    if (verdict->silent && !lgr->ended_frame && smcr_evidence_knows_link(arrival->qp->link))
+    if (verdict->peer_silent && !lgr->ended_frame && smcr_evidence_knows_link(arrival->qp->link))
         tell_silence(arrival);
 }
 
@@ -78,13 +80,13 @@ tell_initial_psn(const smcr_arrival_t *arrival)
 
     int32_t ahead = smcr_psn_distance(announced, arrival->roce->psn);
 
-    if (flow->first && !flow->seen.used && (ahead < 0 || ahead > ABSENT_MAX))
+    if (flow->first && !flow->psn_history.used && (ahead < 0 || ahead > ABSENT_MAX))
         smcr_event_add(arrival, SMCR_EVENT_psn_wrong,
                        "The first packet has PSN %u, but its sender announced %u",
                        arrival->roce->psn, announced);
 }
 
-static smcr_flow_fate_t
+static smcr_flow_receiver_action_t
 judge_request(smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
@@ -94,14 +96,14 @@ judge_request(smcr_arrival_t *arrival)
     smcr_flow_verdict_t verdict =
         smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
     bool first = verdict.order == SMCR_FLOW_IS_NEXT || verdict.order == SMCR_FLOW_IS_LATE;
-    if (first && verdict.psn <= qp->traffic.flow.taken) { /* captured after its ACK */
-        arrival->state->is_disordered = true;
-        arrival->sent = (smcr_when_t){0, 0};
+    if (first && verdict.psn <= qp->traffic.flow.acked_psn) { /* captured after its ACK */
+        arrival->state->is_out_of_order = true;
+        arrival->first_sent = (smcr_when_t){0, 0};
     }
     tell_retransmission(arrival, &verdict);
-    if (verdict.fate == SMCR_FLOW_FATE_TOO_LATE)
+    if (verdict.receiver_action == SMCR_FLOW_RECEIVER_HAD_IT)
         smcr_evidence_pass_over(arrival);
-    return verdict.fate;
+    return verdict.receiver_action;
 }
 
 /* The bytes of a retransmitted WRITE packet are known from its first transmission, unless the
@@ -112,11 +114,12 @@ judge_retransmitted_write(const smcr_arrival_t *arrival)
     smcr_record_t *record = arrival->record;
     smcr_record_t first;
 
-    if (record->fate != SMCR_FLOW_FATE_DROP || record->order != SMCR_FLOW_IS_REPEAT)
+    if (record->receiver_action != SMCR_FLOW_RECEIVER_DROPS ||
+        record->order != SMCR_FLOW_IS_RETRANSMISSION)
         return;
     if (smcr_record_find(arrival->state, record->first_frame, SMCR_RECORD_OUTERMOST, &first) &&
-        first.place && smcr_place_late(first.place))
-        record->fate = SMCR_FLOW_FATE_TOO_LATE;
+        first.write_location && smcr_place_late(first.write_location))
+        record->receiver_action = SMCR_FLOW_RECEIVER_HAD_IT;
 }
 
 /* ---- packets after a PSN gap ----
@@ -190,7 +193,8 @@ copy_message(wmem_allocator_t *scope, deferred_t *deferred)
     if (content->llc) {
         smcr_llc_t *llc = &deferred->copy.llc;
         *llc = *content->llc;
-        llc->rtokens = wmem_memdup(scope, llc->rtokens, llc->rtoken_count * sizeof *llc->rtokens);
+        llc->rtokens_in_message = wmem_memdup(scope, llc->rtokens_in_message,
+                                              llc->rtoken_count * sizeof *llc->rtokens_in_message);
         content->llc = llc;
     }
 }
@@ -210,7 +214,7 @@ defer_content(const smcr_arrival_t *arrival, const content_t *content)
     deferred->content = *content;
     deferred->psn = arrival->psn;
     deferred->when = arrival->when;
-    deferred->sent = arrival->sent;
+    deferred->sent = arrival->first_sent;
     deferred->order = arrival->record->order;
     copy_message(scope, deferred);
     insert_deferred(qp->deferred, deferred);
@@ -238,7 +242,7 @@ free_deferred(smcr_state_t *state, deferred_t *deferred)
     if (deferred->content.place)
         smcr_held_drop(state, deferred->content.place);
     if (deferred->content.llc)
-        wmem_free(state->scope, deferred->copy.llc.rtokens);
+        wmem_free(state->scope, deferred->copy.llc.rtokens_in_message);
     wmem_free(state->scope, deferred);
 }
 
@@ -256,15 +260,15 @@ take_in_content(const smcr_arrival_t *arrival, const content_t *content)
     else if (content->llc)
         smcr_state_llc_take_in(arrival, content->llc, content->requested);
     else if ((stream = smcr_write_stream(content->conn, arrival->qp->side, content->place->offset)))
-        smcr_write_take_in(arrival, stream, content->place);
+        smcr_write_take_in_packet(arrival, stream, content->place);
 }
 
 static void
 take_in_or_defer(const smcr_arrival_t *arrival, const content_t *content)
 {
-    if (arrival->record->fate == SMCR_FLOW_FATE_TAKE)
+    if (arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
         take_in_content(arrival, content);
-    else if (arrival->record->fate == SMCR_FLOW_FATE_WAIT)
+    else if (arrival->record->receiver_action == SMCR_FLOW_RECEIVER_WAITS)
         defer_content(arrival, content);
 }
 
@@ -274,13 +278,13 @@ static bool
 place_in_request(const smcr_arrival_t *then)
 {
     bool begun;
-    smcr_write_t *write = smcr_write_of(then, &begun);
+    smcr_write_t *write = smcr_write_find_request(then, &begun);
 
     if (!write)
         return false;
-    if (smcr_write_place(then, write))
+    if (smcr_write_place_packet(then, write))
         return true;
-    smcr_write_hold(then, write);
+    smcr_write_buffer_payload(then, write);
     return false;
 }
 
@@ -292,9 +296,9 @@ place_deferred_write(smcr_arrival_t *then, content_t *content)
     smcr_record_t *record = then->record;
     smcr_place_late_t *late = smcr_place_late(content->place);
 
-    record->place = content->place;
+    record->write_location = content->place;
     content->conn = late ? late->conn : NULL;
-    if (content->place->positioned && content->conn) /* known from its request */
+    if (content->place->has_position && content->conn) /* known from its request */
         return true;
     then->roce = content->roce;
     if (!place_in_request(then))
@@ -318,7 +322,7 @@ take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred
         .qp = qp,
         .psn = deferred->psn,
         .when = deferred->when,
-        .sent = deferred->sent,
+        .first_sent = deferred->sent,
         .layer = now->layer,
         .record = &gone,
     };
@@ -331,13 +335,14 @@ take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred
         content->place = NULL;
         return;
     }
-    content->conn = smcr_conn_now(content->conn);
+    content->conn = smcr_conn_merged(content->conn);
     then.roce = NULL; /* its frame has gone by */
-    gone.place = NULL;
+    gone.write_location = NULL;
     gone.conn = NULL;
     take_in_content(&then, content);
     if (content->place)
-        smcr_held_hand_on(now, smcr_place_rare(content->place)->held, content->conn, !qp->side);
+        smcr_held_hand_on(now, smcr_place_rare(content->place)->buffered_payload, content->conn,
+                          !qp->side);
 }
 
 /* The receiver `qp` has taken in all deferred packets before the PSN `end`, as the packet that
@@ -350,7 +355,7 @@ take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
 
     while ((deferred = take_next_deferred(qp, end)) != NULL) {
         if (arrival->record->kind == SMCR_RECORD_ACK && deferred->content.place &&
-            deferred->psn <= qp->traffic.flow.taken) {
+            deferred->psn <= qp->traffic.flow.acked_psn) {
             if (!kept)
                 kept = smcr_state_alloc0(arrival->state, sizeof *kept);
             *kept = arrival->when;
@@ -370,13 +375,13 @@ leave_unplaced(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
     smcr_qp_t *qp = arrival->qp;
 
-    qp->unplaced++;
-    if (!qp->unplaced_psn || arrival->psn < qp->unplaced_from ||
-        arrival->psn > qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR)
-        qp->unplaced_from = arrival->psn;
-    qp->unplaced_psn = MAX(qp->unplaced_psn, arrival->psn);
-    if (write && arrival->record->fate == SMCR_FLOW_FATE_TAKE)
-        smcr_write_hold(arrival, write);
+    qp->unpositioned++;
+    if (!qp->unpositioned_psn || arrival->psn < qp->unpositioned_from ||
+        arrival->psn > qp->unpositioned_psn + SMCR_WRITE_UNPLACED_NEAR)
+        qp->unpositioned_from = arrival->psn;
+    qp->unpositioned_psn = MAX(qp->unpositioned_psn, arrival->psn);
+    if (write && arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
+        smcr_write_buffer_payload(arrival, write);
 }
 
 /* The record of a WRITE packet gets an object for its place. */
@@ -388,11 +393,13 @@ begin_place(const smcr_arrival_t *arrival)
 
     record->kind = SMCR_RECORD_WRITE;
     smcr_link_activate(qp->link);
-    if (!record->place)
-        record->place = smcr_state_alloc0(arrival->state, sizeof *record->place);
-    record->place->length = (uint32_t)arrival->roce->payload_length & SMCR_PLACE_LENGTH_MASK;
-    if (record->fate == SMCR_FLOW_FATE_TAKE)
-        smcr_unacked_add(&qp->unacked, arrival->state->scope, arrival->psn, &record->place->acked);
+    if (!record->write_location)
+        record->write_location = smcr_state_alloc0(arrival->state, sizeof *record->write_location);
+    record->write_location->length =
+        (uint32_t)arrival->roce->payload_length & SMCR_PLACE_LENGTH_MASK;
+    if (record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
+        smcr_unacked_add(&qp->unacked, arrival->state->scope, arrival->psn,
+                         &record->write_location->acked);
 }
 
 /* The request of the WRITE packet; NULL: its first packet is missing. A packet whose RMB is not
@@ -401,7 +408,7 @@ static smcr_write_t *
 find_request(const smcr_arrival_t *arrival)
 {
     bool begun;
-    smcr_write_t *write = smcr_write_of(arrival, &begun);
+    smcr_write_t *write = smcr_write_find_request(arrival, &begun);
 
     if (begun)
         smcr_orphan_place(arrival, write);
@@ -426,7 +433,7 @@ shows_immediate_data(const smcr_arrival_t *arrival, bool placed)
 
     if (!smcr_ib_has_immediate(arrival->roce->opcode))
         return false;
-    if (!record->conn || (placed && record->fate == SMCR_FLOW_FATE_TAKE))
+    if (!record->conn || (placed && record->receiver_action == SMCR_FLOW_RECEIVER_TAKES))
         return true;
     return smcr_doubt_is_in_time(arrival) && smcr_doubt_before(arrival).kind != SMCR_DOUBT_NONE;
 }
@@ -441,14 +448,14 @@ place_write(const smcr_arrival_t *arrival)
     begin_place(arrival);
     judge_retransmitted_write(arrival);
     smcr_write_t *write = find_request(arrival);
-    bool placed = write && smcr_write_place(arrival, write);
+    bool placed = write && smcr_write_place_packet(arrival, write);
     if (shows_immediate_data(arrival, placed))
         arrival->qp->link->lgr->immediate = true;
     if (!placed)
         leave_unplaced(arrival, write);
-    if (placed || record->fate == SMCR_FLOW_FATE_WAIT)
+    if (placed || record->receiver_action == SMCR_FLOW_RECEIVER_WAITS)
         take_in_or_defer(arrival, &(content_t){
-                                  .place = record->place,
+                                  .place = record->write_location,
                                   .roce = arrival->roce,
                                   .conn = record->conn,
                               });
@@ -467,8 +474,8 @@ number_part(const smcr_arrival_t *arrival)
     if (first)
         qp->send_psn = arrival->psn;
     uint64_t part = arrival->psn - qp->send_psn;
-    record->has_part = first || (qp->send_open && part > 0 && part < PARTS_MAX);
-    qp->send_open = record->has_part && smcr_ib_is_full(opcode);
+    record->has_part = first || (qp->send_unfinished && part > 0 && part < PARTS_MAX);
+    qp->send_unfinished = record->has_part && smcr_ib_is_first_or_middle(opcode);
     if (!record->has_part) {
         smcr_evidence_pass_over(arrival);
         return;
@@ -486,9 +493,9 @@ place_send_packet(const smcr_arrival_t *arrival)
 
     if (!smcr_ib_is_send(opcode) || smcr_ib_is_whole_send(opcode))
         return;
-    if (record->fate == SMCR_FLOW_FATE_WAIT)
+    if (record->receiver_action == SMCR_FLOW_RECEIVER_WAITS)
         smcr_evidence_pass_over(arrival);
-    if (record->fate == SMCR_FLOW_FATE_TAKE)
+    if (record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
         number_part(arrival);
 }
 
@@ -497,14 +504,14 @@ place_send_packet(const smcr_arrival_t *arrival)
 static void
 take_in_request(smcr_arrival_t *arrival)
 {
-    if (judge_request(arrival) == SMCR_FLOW_FATE_TAKE) {
+    if (judge_request(arrival) == SMCR_FLOW_RECEIVER_TAKES) {
         take_in_deferred(arrival, arrival->qp, arrival->psn);
         deferred_t *before = take_next_deferred(arrival->qp, arrival->psn + 1);
         if (before) /* a packet with this PSN came after a gap: the retransmitted one counts */
             free_deferred(arrival->state, before);
     }
-    smcr_rules_request(arrival);
-    if (smcr_ib_is_fetch(arrival->roce->opcode))
+    smcr_rules_check_request(arrival);
+    if (smcr_ib_fetches_data(arrival->roce->opcode))
         smcr_evidence_pass_over(arrival); /* it may be a WRITE, with a wrong operation */
     if (smcr_ib_is_write(arrival->roce->opcode))
         place_write(arrival);
@@ -521,19 +528,19 @@ adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp, bool taken)
     const smcr_qp_t *sender = smcr_qp_peer(qp);
     wmem_list_t *writes = smcr_orphan_take_unknown_qp(state, &qp->key);
 
-    SMCR_LIST_EACH(const smcr_orphan_t *, orphan, writes) {
-        if (!smcr_gid_is_same(orphan->roce.source, sender->key.gid))
+    SMCR_LIST_EACH(const smcr_orphan_write_t *, orphan, writes) {
+        if (!smcr_gid_is_same(orphan->headers.source, sender->key.gid))
             continue; /* of an earlier life of this queue pair */
         smcr_record_t gone = smcr_record_new();
         gone.kind = SMCR_RECORD_WRITE;
-        gone.place = orphan->place;
+        gone.write_location = orphan->write_location;
         if (taken)
-            take_in_request(&(smcr_arrival_t){.state = state, .roce = &orphan->roce, .qp = qp,
+            take_in_request(&(smcr_arrival_t){.state = state, .roce = &orphan->headers, .qp = qp,
                                               .when = orphan->when, .record = &gone});
-        smcr_place_late_t *late = smcr_place_late(orphan->place);
+        smcr_place_late_t *late = smcr_place_late(orphan->write_location);
         late->link = qp->link;
         late->sender = sender->side;
-        smcr_place_rare_t *more = smcr_place_make_rare(state, orphan->place);
+        smcr_place_rare_t *more = smcr_place_make_rare(state, orphan->write_location);
         more->order = gone.order;
         more->first_frame = gone.first_frame;
         more->events = gone.events;
@@ -550,9 +557,10 @@ take_in_response(smcr_arrival_t *arrival)
 
     arrival->record->kind = SMCR_RECORD_ACK;
     smcr_traffic_answer_t answer = smcr_outcome_answer(arrival, &receiver->traffic);
-    smcr_unacked_settle(&receiver->unacked, &arrival->state->entries, answer.taken, arrival->when);
+    smcr_unacked_acknowledge(&receiver->unacked, &arrival->state->entries, answer.acked_psn,
+                             arrival->when);
     smcr_outcome_judge(arrival, &arrival->qp->traffic, &receiver->traffic);
-    take_in_deferred(arrival, receiver, receiver->traffic.flow.in_order);
+    take_in_deferred(arrival, receiver, receiver->traffic.flow.expected_psn);
 }
 
 /* Whether the packet is of another life of the queue pair than the state knows: hosts use numbers
@@ -577,10 +585,10 @@ find_receiver_of_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp)
     if (!link)
         return qp;
     if (!qp)
-        return adopt_unknown_qp_writes(arrival->state,
-                                       smcr_link_take_ack(arrival->state, link, roce), false);
-    smcr_join_links(arrival->state, link, &roce->target);
-    return smcr_qp_find(arrival->state, &roce->target);
+        return adopt_unknown_qp_writes(
+            arrival->state, smcr_link_learn_qp_of_ack(arrival->state, link, roce), false);
+    smcr_join_links(arrival->state, link, &roce->destination);
+    return smcr_qp_find(arrival->state, &roce->destination);
 }
 
 /* Whether the packet may name a queue pair of a link of which the other one is known: an ACK is
@@ -588,8 +596,8 @@ find_receiver_of_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp)
 static bool
 may_complete_link(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
 {
-    return (!qp || !smcr_qp_peer(qp)->known) && roce->opcode == SMCR_RC_ACK &&
-           !roce->corrupt;
+    return (!qp || !smcr_qp_peer(qp)->number_known) && roce->opcode == SMCR_RC_ACK &&
+           !roce->has_bad_icrc;
 }
 
 /* Whether somebody else than the peer of the queue pair has sent the packet: the number of the
@@ -607,7 +615,7 @@ static smcr_qp_t *
 find_receiver(const smcr_arrival_t *arrival)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
-    smcr_qp_t *qp = smcr_qp_find(arrival->state, &roce->target);
+    smcr_qp_t *qp = smcr_qp_find(arrival->state, &roce->destination);
 
     if (roce->opcode >= SMCR_RC_OPCODES && roce->opcode != SMCR_IB_CNP)
         return NULL;
@@ -629,11 +637,11 @@ smcr_state_packet(smcr_arrival_t *arrival)
         return false;
     smcr_qp_t *peer = smcr_qp_peer(qp);
 
-    qp->link->packet_count += !roce->corrupt;
+    qp->link->packet_count += !roce->has_bad_icrc;
     arrival->qp = qp;
     smcr_record_set_link(arrival->record, qp->link, peer->side);
     /* its receiver discards a corrupt packet; any byte may be wrong, so only its PSN counts */
-    if (roce->corrupt) {
+    if (roce->has_bad_icrc) {
         smcr_flow_verdict_t verdict = smcr_outcome_judge(arrival, &qp->traffic, &peer->traffic);
         arrival->record->kind = SMCR_RECORD_CORRUPT;
         smcr_event_add(arrival, SMCR_EVENT_icrc_bad, NULL);
@@ -662,15 +670,16 @@ is_known_message(const smcr_arrival_t *arrival)
 {
     uint8_t order = arrival->record->order;
 
-    return order == SMCR_FLOW_IS_COPY || (order == SMCR_FLOW_IS_REPEAT && !arrival->replaces);
+    return order == SMCR_FLOW_IS_COPY ||
+           (order == SMCR_FLOW_IS_RETRANSMISSION && !arrival->replaces_corrupt);
 }
 
 /* Whether the receiver certainly has the message: taken in now, or before. */
 static bool
 was_received(const smcr_arrival_t *arrival)
 {
-    return arrival->record->fate == SMCR_FLOW_FATE_TAKE ||
-           arrival->record->fate == SMCR_FLOW_FATE_DROP;
+    return arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES ||
+           arrival->record->receiver_action == SMCR_FLOW_RECEIVER_DROPS;
 }
 
 /* A DELETE LINK that is cut, or that waits after a gap, may end any link: the frame is
@@ -681,7 +690,7 @@ note_unread_deletion(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     bool taken = llc->complete && was_received(arrival);
 
     if ((llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_DELETE_LINK && !taken)
-        arrival->state->deletions[0] = arrival->when.frame;
+        arrival->state->uncertain_deletions[0] = arrival->when.frame;
 }
 
 /* The capture has only the beginning of the message, which counts as not captured. But a response
@@ -728,7 +737,7 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
         smcr_evidence_pass_over(arrival);
         return;
     }
-    smcr_rules_use(arrival);
+    smcr_rules_check_link_use(arrival);
     arrival->record->conn = smcr_state_cdc_conn(arrival, cdc);
     take_in_or_defer(arrival, &(content_t){.cdc = cdc, .conn = arrival->record->conn});
 }
@@ -755,20 +764,20 @@ note_missing_end(const smcr_arrival_t *arrival)
 {
     smcr_conn_side_t *reader = &arrival->record->conn->side[arrival->qp->side];
 
-    if (smcr_conn_side_has_ended(reader) || !arrival->record->view)
+    if (smcr_conn_side_has_ended(reader) || !arrival->record->cdc_analysis)
         return;
-    reader->lacks_last = true;
-    arrival->record->view->has_unread = false;
+    reader->last_cdc_missing = true;
+    arrival->record->cdc_analysis->has_unread_bytes = false;
 }
 
 /* SMC is closed before TCP. (R-4.8.1-8) */
 void
-smcr_state_tcp_ended(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset,
-                     bool by_sender, bool by_reader)
+smcr_state_check_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset,
+                         bool by_sender, bool by_reader)
 {
     bool ends = (cdc->state & (SMCR_CDC_STATE_ABORT | SMCR_CDC_STATE_CLOSED)) != 0;
 
-    if (arrival->record->fate != SMCR_FLOW_FATE_TAKE)
+    if (arrival->record->receiver_action != SMCR_FLOW_RECEIVER_TAKES)
         return;
     if (by_reset && !ends)
         smcr_event_add(arrival, SMCR_EVENT_tcp_ended, NULL);
@@ -784,7 +793,7 @@ smcr_state_tcp_ended(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool 
 static bool
 begins_as_announced(const smcr_flow_t *flow, const smcr_ib_headers_t *roce)
 {
-    return flow->first && !flow->seen.used && (flow->first & SMCR_PSN_MASK) == roce->psn;
+    return flow->first && !flow->psn_history.used && (flow->first & SMCR_PSN_MASK) == roce->psn;
 }
 
 /* `wrong`: the end of a link that is another queue pair than was announced. Other messages report
@@ -809,10 +818,10 @@ correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
     smcr_qp_t *wrong = smcr_qp_peer(to ? to : from);
     const smcr_flow_t *flow = &(to ? to : wrong)->traffic.flow;
 
-    if (!wrong->known || !begins_as_announced(flow, arrival->roce))
+    if (!wrong->number_known || !begins_as_announced(flow, arrival->roce))
         return;
     tell_link_mismatch(arrival, wrong);
-    smcr_qp_disown(arrival->state, wrong);
+    smcr_qp_forget_announced(arrival->state, wrong);
 }
 
 /* Returns whether the link of the sender has the queue pair to which its CONFIRM LINK goes. */
@@ -823,26 +832,26 @@ completes_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
     smcr_ib_qp_key_t sender = smcr_qp_key(roce->source, sender_qpn);
     smcr_qp_t *qp = smcr_qp_find(arrival->state, &sender);
 
-    correct_announced(arrival, qp, smcr_qp_find(arrival->state, &roce->target));
+    correct_announced(arrival, qp, smcr_qp_find(arrival->state, &roce->destination));
     if (qp)
-        smcr_join_links(arrival->state, qp->link, &roce->target);
-    if (!qp || smcr_qp_peer(qp)->known || smcr_qp_find(arrival->state, &roce->target))
+        smcr_join_links(arrival->state, qp->link, &roce->destination);
+    if (!qp || smcr_qp_peer(qp)->number_known || smcr_qp_find(arrival->state, &roce->destination))
         return false;
-    smcr_qp_set(arrival->state, qp->link, !qp->side, &roce->target, SMCR_GROUND_LLC);
+    smcr_qp_set(arrival->state, qp->link, !qp->side, &roce->destination, SMCR_GROUND_LLC);
     return true;
 }
 
 void
-smcr_state_prove(const smcr_arrival_t *arrival, uint32_t sender_qpn)
+smcr_state_prove_qp(const smcr_arrival_t *arrival, uint32_t sender_qpn)
 {
     if (sender_qpn && completes_link(arrival, sender_qpn))
         return;
-    smcr_qp_t *before = smcr_qp_find(arrival->state, &arrival->roce->target);
+    smcr_qp_t *before = smcr_qp_find(arrival->state, &arrival->roce->destination);
     if (before && is_of_other_life(before, arrival->roce)) {
-        smcr_link_forget(arrival->state, before->link);
+        smcr_link_forget_qps(arrival->state, before->link);
         before = NULL;
     }
     if (!before)
-        adopt_unknown_qp_writes(arrival->state, smcr_link_prove(arrival->state, arrival->roce),
-                                true);
+        adopt_unknown_qp_writes(arrival->state,
+                                smcr_link_new_of_packet(arrival->state, arrival->roce), true);
 }

@@ -17,8 +17,8 @@
  *
  * For each packet, smcr_state_packet() is called first, and then, if the packet completes a
  * message, the function of the message. If smcr_state_packet() does not know the queue pair, and
- * the message can be nothing but SMC-R, smcr_state_prove() makes it known, and smcr_state_packet()
- * is called a second time. */
+ * the message can be nothing but SMC-R, smcr_state_prove_qp() makes it known, and
+ * smcr_state_packet() is called a second time. */
 
 /* A packet of the reliable connection service, or a congestion notification, arrives. Finds its
  * link by its target queue pair, judges the packet by its PSN, and gives an RDMA WRITE its place.
@@ -41,11 +41,11 @@ void smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
  * `by_reset`: with a RST; `by_sender`: the sender of the message has closed its direction of TCP,
  * so `cdc` ought to say that it ends; `by_reader`: the receiver has closed its own, so its own last
  * CDC message said that. */
-void smcr_state_tcp_ended(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset,
-                          bool by_sender, bool by_reader);
+void smcr_state_check_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset,
+                              bool by_sender, bool by_reader);
 
 /* A message has proven that the queue pair to which its packet goes carries SMC-R. `sender_qpn`:
  * the queue pair number of its sender, as CONFIRM LINK says, in host byte order; 0: the message
  * does not say. If the sender is one end of a known link whose other end is not known, the queue
  * pair is that other end; else it begins a new link. (A.3.1) */
-void smcr_state_prove(const smcr_arrival_t *arrival, uint32_t sender_qpn);
+void smcr_state_prove_qp(const smcr_arrival_t *arrival, uint32_t sender_qpn);

@@ -48,7 +48,7 @@ static bool
 may_be_older(const smcr_socket_t *socket, const smcr_ring_t *ring, smcr_cursor_t told,
              const smcr_conn_side_t *sender)
 {
-    bool recent = socket->time < sender->cdc_time + SMCR_TIME_DISORDER;
+    bool recent = socket->time < sender->last_cdc_time + SMCR_TIME_DISORDER;
 
     for (unsigned i = 0; i < 2 && sender->mark_time[i]; i++)
         recent &= socket->time < sender->mark_time[i] + SMCR_TIME_DISORDER ||
@@ -72,7 +72,7 @@ cursor_agrees(const smcr_socket_t *socket, const told_stream_t *stream,
         return may_be_older(socket, &ring, stream->prod, sender) && ahead <= stream->size;
     if (ahead == 0)
         return true;
-    return waits && sender->cdc_time < socket->time + SMCR_TIME_DISORDER;
+    return waits && sender->last_cdc_time < socket->time + SMCR_TIME_DISORDER;
 }
 
 /* Whether one moment of the host can lie before, or after, the last message of `writer`: both
@@ -85,8 +85,8 @@ cursors_fit(const smcr_told_socket_t *told, const smcr_conn_side_t *writer, bool
     const smcr_ring_t ring = {stream.size, 0}, reverse = {back.size, 0};
 
     return writer->prod.count < ring.size && writer->cons.count < reverse.size &&
-           smcr_socket_agree(smcr_ring_distance(&ring, stream.prod, writer->prod),
-                             smcr_ring_distance(&reverse, back.cons, writer->cons));
+           smcr_socket_cursors_agree(smcr_ring_distance(&ring, stream.prod, writer->prod),
+                                     smcr_ring_distance(&reverse, back.cons, writer->cons));
 }
 
 /* Whether the last message of the side `from` agrees with the report. A side that has sent none
@@ -97,9 +97,9 @@ last_message_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int fr
                     bool waits)
 {
     const smcr_conn_side_t *writer = &conn->side[from];
-    const told_stream_t stream = told_stream(&socket->told, to_host);
+    const told_stream_t stream = told_stream(&socket->reported, to_host);
 
-    if (!writer->cdc_frame || !smcr_evidence_holds(&conn->side[!from].heard))
+    if (!writer->last_cdc_frame || !smcr_evidence_holds(&conn->side[!from].last_cdc_received))
         return true;
     return cursor_agrees(socket, &stream, writer, waits);
 }
@@ -108,7 +108,7 @@ last_message_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int fr
 static bool
 cursors_agree(const smcr_socket_t *socket, const smcr_conn_t *conn, int side, bool waits)
 {
-    const smcr_told_socket_t *told = &socket->told;
+    const smcr_told_socket_t *told = &socket->reported;
 
     return cursors_fit(told, &conn->side[!side], true) &&
            cursors_fit(told, &conn->side[side], false) &&
@@ -134,7 +134,7 @@ has_end(const smcr_conn_t *conn, unsigned role, const uint8_t *address, uint16_t
 static bool
 has_role(const smcr_lgr_t *lgr, const smcr_told_socket_t *told, int side)
 {
-    return lgr->server == SMCR_LGR_SIDE_UNKNOWN || (lgr->server_of_file && !told->undated) ||
+    return lgr->server == SMCR_LGR_SIDE_UNKNOWN || (lgr->role_source_file && !told->is_from_file) ||
            (lgr->server == side) == told->is_server;
 }
 
@@ -257,15 +257,15 @@ take_in_stream(smcr_conn_t *conn, int side, const smcr_told_socket_t *told, bool
     const smcr_conn_side_t *writer = &conn->side[!side];
     const told_stream_t stream = told_stream(told, is_own);
     const smcr_ring_t ring = {stream.size, conn->lgr->base[side]};
-    smcr_cursor_t cons = told->undated ? earliest_cons(writer, ring.base) : stream.cons;
+    smcr_cursor_t cons = told->is_from_file ? earliest_cons(writer, ring.base) : stream.cons;
 
-    smcr_conn_side_catch_up(reader);
-    if (reader->size || (told->undated && !writer->cdc_frame))
+    smcr_conn_side_update_stream(reader);
+    if (reader->size || (told->is_from_file && !writer->last_cdc_frame))
         return;
-    smcr_cursor_t prod = writer->cdc_frame ? writer->prod : stream.prod;
+    smcr_cursor_t prod = writer->last_cdc_frame ? writer->prod : stream.prod;
     reader->size = stream.size;
-    smcr_stream_start_told(&reader->in, ring, prod, reader->cdc_frame ? reader->cons : cons);
-    reader->located = reader->heard;
+    smcr_stream_start_told(&reader->in, ring, prod, reader->last_cdc_frame ? reader->cons : cons);
+    reader->last_positioned_write = reader->last_cdc_received;
 }
 
 /* The reported version and release, where CLC has announced none. Only version 2 has a release. */
@@ -291,17 +291,17 @@ take_in_link(smcr_state_t *state, smcr_qp_t *qp)
     smcr_link_t *link = qp->link;
     smcr_lgr_t *lgr = link->lgr;
 
-    if (!told && lgr->told[qp->side]) {
-        lgr->told[qp->side] = NULL;
+    if (!told && lgr->netlink_reported[qp->side]) {
+        lgr->netlink_reported[qp->side] = NULL;
         link->has_number = false;
     }
     if (!told || link->state == SMCR_LINK_DELETED)
         return;
-    lgr->told[qp->side] = told->lgr;
+    lgr->netlink_reported[qp->side] = told->lgr;
     lgr->server = told->lgr->is_server ? qp->side : !qp->side;
-    lgr->server_of_file = NULL;
+    lgr->role_source_file = NULL;
     if (!link->has_number)
-        link->number = told->told.number;
+        link->number = told->report.number;
     link->has_number = true;
     take_in_version(lgr, told->lgr);
 }
@@ -310,24 +310,24 @@ take_in_link(smcr_state_t *state, smcr_qp_t *qp)
 static void
 take_in_role(smcr_socket_t *socket, smcr_lgr_t *lgr, int side)
 {
-    if (!socket->told.undated)
-        lgr->server_of_file = NULL;
+    if (!socket->reported.is_from_file)
+        lgr->role_source_file = NULL;
     else if (lgr->server == SMCR_LGR_SIDE_UNKNOWN)
-        lgr->server_of_file = socket;
-    lgr->server = socket->told.is_server ? side : !side;
+        lgr->role_source_file = socket;
+    lgr->server = socket->reported.is_server ? side : !side;
 }
 
 /* The connection, of which the host has `side`, is that of the socket. */
 static void
 take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
-    const smcr_told_socket_t *told = &socket->told;
+    const smcr_told_socket_t *told = &socket->reported;
     smcr_link_t *link = arrival->qp ? arrival->qp->link : conn->side[!side].link;
 
     if (!conn->port[0])
         take_in_ends(arrival->state, conn, told);
     take_in_role(socket, conn->lgr, side);
-    if (link && !conn->lgr->told[side])
+    if (link && !conn->lgr->netlink_reported[side])
         take_in_link(arrival->state, &link->qp[side]);
     take_in_stream(conn, side, told, true);
     take_in_stream(conn, !side, told, false);
@@ -344,7 +344,7 @@ is_open_half(const smcr_conn_t *half, int side)
 {
     if (half->side[side].has_token || !smcr_evidence_is_current(half, !side))
         return false;
-    return !smcr_conn_has_closed(half) && smcr_conn_is_late(half);
+    return !smcr_conn_has_closed(half) && smcr_conn_began_before_capture(half);
 }
 
 /* The only direction from the host, in its link group, that stands where the socket has written
@@ -352,7 +352,7 @@ is_open_half(const smcr_conn_t *half, int side)
 static smcr_conn_t *
 half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_socket_t *told)
 {
-    const wmem_list_t *halves = qp->link->lgr->halves;
+    const wmem_list_t *halves = qp->link->lgr->one_direction_conns;
     smcr_conn_t *found = NULL;
 
     SMCR_LIST_EACH(smcr_conn_t *, half, halves) {
@@ -371,9 +371,9 @@ half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_sock
 static smcr_conn_t *
 other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket, int *side)
 {
-    const smcr_told_socket_t *told = &socket->told;
+    const smcr_told_socket_t *told = &socket->reported;
     const smcr_socket_t *only =
-        smcr_socket_at(arrival->state, told->gid[SMCR_TOLD_OWN], told->tx_prod);
+        smcr_socket_of_cursor(arrival->state, told->gid[SMCR_TOLD_OWN], told->tx_prod);
 
     return only == socket ? find_only_conn(arrival, told, half_at, side) : NULL;
 }
@@ -382,7 +382,7 @@ other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket, int *side
 static bool
 has_believed_mirror(const smcr_socket_t *socket)
 {
-    return socket->mirror && !socket->mirror->is_doubtful;
+    return socket->mirror && !socket->mirror->is_contradicted;
 }
 
 /* The connection, of which the host has `side`, after the report of its other host, the mirror:
@@ -393,11 +393,11 @@ join_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn,
 {
     if (!has_believed_mirror(socket) || conn->side[!side].has_token)
         return conn;
-    uint32_t token = socket->mirror->told.token;
+    uint32_t token = socket->mirror->reported.token;
     smcr_conn_t *other = smcr_conn_find(state, conn->lgr, !side, token);
-    if (!other && !socket->told.undated && !socket->mirror->told.undated)
+    if (!other && !socket->reported.is_from_file && !socket->mirror->reported.is_from_file)
         smcr_conn_set_token(state, conn, !side, token);
-    else if (other && are_two_directions(conn, other, side, &socket->told))
+    else if (other && are_two_directions(conn, other, side, &socket->reported))
         return smcr_join_directions(state, conn, other, side);
     return conn;
 }
@@ -420,9 +420,9 @@ static const char told_twice[] = "Another socket has this token";
 static void
 tell_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
 {
-    socket->is_doubtful = true;
+    socket->is_contradicted = true;
     smcr_event_add(arrival, SMCR_EVENT_told_otherwise, "%s%s",
-                   socket->told.undated ? "The smcss file is not believed. " : "", text);
+                   socket->reported.is_from_file ? "The smcss file is not believed. " : "", text);
 }
 
 /* Whether the connection has its name from the socket, or from the report of the other host. The
@@ -430,7 +430,8 @@ tell_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *tex
 static bool
 is_named_by(const smcr_conn_t *conn, const smcr_socket_t *socket)
 {
-    return conn->socket == socket || (!socket->told.undated && conn->socket == socket->mirror);
+    return conn->socket == socket ||
+           (!socket->reported.is_from_file && conn->socket == socket->mirror);
 }
 
 /* The report is of another time, or of another host: the connection loses its name, and its
@@ -439,20 +440,20 @@ is_named_by(const smcr_conn_t *conn, const smcr_socket_t *socket)
 static void
 disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
 {
-    smcr_conn_t *conn = smcr_conn_now(socket->conn);
+    smcr_conn_t *conn = smcr_conn_merged(socket->conn);
 
     tell_doubt(arrival, socket, text);
     if (!conn)
         return;
-    if (conn->lgr->server_of_file == socket) {
-        conn->lgr->server_of_file = NULL;
+    if (conn->lgr->role_source_file == socket) {
+        conn->lgr->role_source_file = NULL;
         conn->lgr->server = SMCR_LGR_SIDE_UNKNOWN;
     }
-    if (!conn->socket || !smcr_conn_is_late(conn) || !is_named_by(conn, socket))
+    if (!conn->socket || !smcr_conn_began_before_capture(conn) || !is_named_by(conn, socket))
         return;
     smcr_socket_drop_conn(arrival->state, socket, conn);
     for (int side = 0; side < 2; side++) {
-        conn->side[side].in.known = false;
+        conn->side[side].in.positions_known = false;
         conn->side[side].size = 0;
     }
 }
@@ -468,8 +469,9 @@ keep_socket(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, uint6
     smcr_socket_t *socket = smcr_socket_keep(arrival->state, told, dump, arrival->when);
     bool is_other = before && before != socket;
 
-    socket->is_doubtful = is_other && (told->undated || before->dump == dump);
-    if (is_other && !before->is_doubtful && (before->told.undated || before->dump == dump))
+    socket->is_contradicted = is_other && (told->is_from_file || before->dump == dump);
+    if (is_other && !before->is_contradicted &&
+        (before->reported.is_from_file || before->dump == dump))
         disbelieve(arrival, before, told_twice);
     return socket;
 }
@@ -496,10 +498,10 @@ is_named_and_open(const smcr_conn_t *conn)
 static void
 take_in_smcr_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket)
 {
-    const smcr_told_socket_t *told = &socket->told;
+    const smcr_told_socket_t *told = &socket->reported;
     int side = 0;
     smcr_conn_t *conn =
-        socket->is_doubtful ? NULL : find_only_conn(arrival, told, conn_of_token, &side);
+        socket->is_contradicted ? NULL : find_only_conn(arrival, told, conn_of_token, &side);
 
     if (conn && is_like(told, conn, side)) {
         judge_cursors(arrival, socket, conn, side);
@@ -515,17 +517,17 @@ take_in_smcr_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket)
 static void
 take_in_fallback(smcr_state_t *state, smcr_socket_t *socket)
 {
-    const smcr_told_socket_t *told = &socket->told;
+    const smcr_told_socket_t *told = &socket->reported;
 
     if (socket->conn || !told->port[SMCR_TOLD_PEER])
         return;
     smcr_conn_t *conn = smcr_conn_new(state);
     take_in_ends(state, conn, told);
-    conn->no_roles = true;
+    conn->roles_unknown = true;
     conn->fallback = (smcr_fallback_t){.kind = SMCR_FALLBACK_TOLD,
                                        .frame = socket->first.frame,
                                        .code = told->reason,
-                                       .peer_code = told->peer_reason, .no_roles = true};
+                                       .peer_code = told->peer_reason, .roles_unknown = true};
     smcr_socket_set_conn(state, socket, conn);
 }
 
@@ -535,12 +537,12 @@ take_in_server(smcr_state_t *state, smcr_socket_t *socket)
 {
     smcr_conn_t *conn = socket->conn;
 
-    if (!conn || conn->fallback.kind != SMCR_FALLBACK_TOLD || !conn->no_roles ||
+    if (!conn || conn->fallback.kind != SMCR_FALLBACK_TOLD || !conn->roles_unknown ||
         !smcr_socket_listens(state, socket))
         return;
-    socket->told.is_server = true;
-    take_in_ends(state, conn, &socket->told);
-    conn->no_roles = conn->fallback.no_roles = false;
+    socket->reported.is_server = true;
+    take_in_ends(state, conn, &socket->reported);
+    conn->roles_unknown = conn->fallback.roles_unknown = false;
 }
 
 /* Marks the sockets of the dump as complete with this frame; those of the same dump, whose end is
@@ -548,12 +550,12 @@ take_in_server(smcr_state_t *state, smcr_socket_t *socket)
 static void
 mark_whole_dump(const smcr_arrival_t *arrival, uint64_t dump)
 {
-    smcr_socket_t *socket = smcr_socket_last(arrival->state);
+    smcr_socket_t *socket = smcr_socket_newest(arrival->state);
 
     for (; socket; socket = socket->older) {
-        if (socket->dump != dump || socket->whole_frame)
+        if (socket->dump != dump || socket->dump_end_frame)
             continue;
-        socket->whole_frame = arrival->when.frame;
+        socket->dump_end_frame = arrival->when.frame;
         take_in_server(arrival->state, socket);
     }
 }
@@ -566,15 +568,15 @@ name_half(const smcr_arrival_t *arrival, smcr_socket_t *socket)
     smcr_state_t *state = arrival->state;
     int side = 0;
     smcr_conn_t *half = other_half(arrival, socket, &side);
-    smcr_conn_t *conn = smcr_conn_now(socket->conn);
+    smcr_conn_t *conn = smcr_conn_merged(socket->conn);
 
-    if (!half || !is_like(&socket->told, half, side))
+    if (!half || !is_like(&socket->reported, half, side))
         return;
     if (conn) {
-        if (!conn->side[!side].has_token && are_two_directions(conn, half, side, &socket->told))
+        if (!conn->side[!side].has_token && are_two_directions(conn, half, side, &socket->reported))
             take_in_socket(arrival, socket, smcr_join_directions(state, conn, half, side), side);
-    } else if (!smcr_conn_find(state, half->lgr, side, socket->told.token)) {
-        smcr_conn_set_token(state, half, side, socket->told.token);
+    } else if (!smcr_conn_find(state, half->lgr, side, socket->reported.token)) {
+        smcr_conn_set_token(state, half, side, socket->reported.token);
         name_conn(arrival, socket, half, side);
     }
 }
@@ -585,8 +587,8 @@ static void
 end_dump(const smcr_arrival_t *arrival, uint64_t dump)
 {
     mark_whole_dump(arrival, dump);
-    for (smcr_socket_t *socket = smcr_socket_last(arrival->state); socket; socket = socket->older)
-        if (socket->whole_frame == arrival->when.frame && !socket->is_doubtful)
+    for (smcr_socket_t *socket = smcr_socket_newest(arrival->state); socket; socket = socket->older)
+        if (socket->dump_end_frame == arrival->when.frame && !socket->is_contradicted)
             name_half(arrival, socket);
 }
 
@@ -621,7 +623,7 @@ take_in_told_socket(const smcr_arrival_t *arrival, const smcr_told_t *told)
 }
 
 void
-smcr_state_told(const smcr_arrival_t *arrival, const smcr_told_t *told)
+smcr_state_report(const smcr_arrival_t *arrival, const smcr_told_t *told)
 {
     smcr_state_learns(arrival->state, arrival->when.frame);
     if (told->kind == SMCR_TOLD_CUT)
@@ -645,13 +647,13 @@ static bool
 may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_t *cdc)
 {
     const smcr_qp_t *qp = arrival->qp;
-    const smcr_told_socket_t *told = &socket->told;
+    const smcr_told_socket_t *told = &socket->reported;
     const smcr_ring_t ring = {told->size[SMCR_TOLD_OWN], 0};
     int64_t ahead = smcr_ring_distance(&ring, told->rx_prod, cdc->prod);
 
-    if (ahead < 0 && !socket->is_doubtful && arrival->when.time > socket->time)
+    if (ahead < 0 && !socket->is_contradicted && arrival->when.time > socket->time)
         disbelieve(arrival, socket, told_later);
-    return !socket->is_doubtful && ahead >= 0 && ahead <= ring.size &&
+    return !socket->is_contradicted && ahead >= 0 && ahead <= ring.size &&
            has_role(qp->link->lgr, told, qp->side);
 }
 
@@ -662,12 +664,12 @@ may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_
 static bool
 is_next_message_of(const smcr_arrival_t *arrival, const smcr_socket_t *socket, smcr_cursor_t prod)
 {
-    const smcr_ring_t ring = {socket->told.size[SMCR_TOLD_PEER], 0};
-    int64_t unexplained = smcr_ring_distance(&ring, socket->told.tx_prod, prod);
+    const smcr_ring_t ring = {socket->reported.size[SMCR_TOLD_PEER], 0};
+    int64_t unexplained = smcr_ring_distance(&ring, socket->reported.tx_prod, prod);
     smcr_psn_t psn = arrival->psn;
 
     for (unsigned back = 1; unexplained > 0; back++) {
-        const smcr_write_t *write = smcr_write_last(arrival->qp, back);
+        const smcr_write_t *write = smcr_write_recent(arrival->qp, back);
         if (!write || write->conn || write->first_psn + write->packets != psn)
             break;
         unexplained -= write->length;
@@ -681,8 +683,8 @@ is_next_message_of(const smcr_arrival_t *arrival, const smcr_socket_t *socket, s
 static bool
 is_candidate(const smcr_socket_t *socket, const uint8_t *gid)
 {
-    return !socket->is_doubtful && !socket->mirror && socket->whole_frame &&
-           smcr_gid_is_same(socket->told.gid[SMCR_TOLD_OWN], gid);
+    return !socket->is_contradicted && !socket->mirror && socket->dump_end_frame &&
+           smcr_gid_is_same(socket->reported.gid[SMCR_TOLD_OWN], gid);
 }
 
 /* The only socket of the sender of which the message is the next. NULL: there is none, or several,
@@ -691,7 +693,7 @@ static smcr_socket_t *
 socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     const uint8_t *gid = smcr_qp_peer(arrival->qp)->key.gid;
-    smcr_socket_t *found = NULL, *socket = smcr_socket_last(arrival->state);
+    smcr_socket_t *found = NULL, *socket = smcr_socket_newest(arrival->state);
     unsigned looked_at = 0;
 
     for (; socket; socket = socket->older) {
@@ -711,18 +713,18 @@ socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 static bool
 may_send_for(const smcr_socket_t *socket, const smcr_qp_t *qp, int side)
 {
-    const smcr_conn_t *conn = smcr_conn_now(socket->conn);
+    const smcr_conn_t *conn = smcr_conn_merged(socket->conn);
     const smcr_conn_t none = {.lgr = qp->link->lgr};
 
     if (conn)
         return conn->lgr == qp->link->lgr && !conn->side[qp->side].has_token;
-    return is_like(&socket->told, &none, side);
+    return is_like(&socket->reported, &none, side);
 }
 
 /* A socket with the token of the message is the receiver's; if it has its connection already, that
  * has ended, and the socket with it. Else the socket may be the sender's. */
 smcr_socket_t *
-smcr_state_told_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int *side)
+smcr_state_report_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int *side)
 {
     const smcr_qp_t *qp = arrival->qp;
     smcr_socket_t *socket = smcr_socket_of_token(arrival->state, qp->key.gid, cdc->token);
@@ -730,7 +732,7 @@ smcr_state_told_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int
     *side = qp->side;
     if (socket) {
         bool follows =
-            !socket->told.undated && !socket->conn && may_follow(arrival, socket, cdc);
+            !socket->reported.is_from_file && !socket->conn && may_follow(arrival, socket, cdc);
         return follows ? socket : NULL;
     }
     if (!arrival->state->sockets)
@@ -741,46 +743,46 @@ smcr_state_told_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int
 }
 
 smcr_conn_t *
-smcr_state_told_conn(const smcr_arrival_t *arrival, const smcr_socket_t *socket)
+smcr_state_report_conn(const smcr_arrival_t *arrival, const smcr_socket_t *socket)
 {
     const smcr_socket_t *mirror = socket->mirror;
     smcr_conn_t *conn = socket->conn;
 
     if (!conn && mirror)
         conn = mirror->conn;
-    conn = smcr_conn_now(conn);
+    conn = smcr_conn_merged(conn);
     bool fits = conn && conn->lgr == arrival->qp->link->lgr &&
                 !conn->side[arrival->qp->side].has_token;
     return fits ? conn : NULL;
 }
 
 void
-smcr_state_told_name(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn,
-                     int side)
+smcr_state_report_name(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn,
+                       int side)
 {
     if (!conn->side[side].has_token)
-        smcr_conn_set_token(arrival->state, conn, side, socket->told.token);
+        smcr_conn_set_token(arrival->state, conn, side, socket->reported.token);
     name_conn(arrival, socket, conn, side);
 }
 
 void
-smcr_state_told_check(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+smcr_state_report_check(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
     const smcr_qp_t *qp = arrival->qp;
     const smcr_stream_t *stream = &conn->side[qp->side].in;
     const smcr_conn_side_t *sender = &conn->side[!qp->side];
 
-    if (conn->socket && !sender->cdc_frame && stream->known &&
+    if (conn->socket && !sender->last_cdc_frame && stream->positions_known &&
         smcr_ring_distance(&stream->ring, stream->prod, cdc->prod) < 0)
         disbelieve(arrival, conn->socket, told_later);
 }
 
 void
-smcr_state_told_fallback(smcr_conn_t *conn, smcr_conn_t *known)
+smcr_state_report_fallback(smcr_conn_t *conn, smcr_conn_t *known)
 {
     if (!known->fallback.kind && !known->confirm_frame)
         known->fallback = conn->fallback;
-    conn->joined = known;
+    conn->merged_into = known;
 }
 
 /* Whether the line of the file is that of the host which receives the message. A connection that
@@ -800,9 +802,9 @@ static void
 disbelieve_line(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int host,
                 bool is_other)
 {
-    smcr_socket_t *other = conn->lgr->server_of_file;
+    smcr_socket_t *other = conn->lgr->role_source_file;
 
-    if (other && !has_role(conn->lgr, &socket->told, host))
+    if (other && !has_role(conn->lgr, &socket->reported, host))
         disbelieve(arrival, other, told_others);
     if (!is_other && other != socket)
         disbelieve(arrival, socket, told_others);
@@ -813,9 +815,9 @@ disbelieve_line(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_
 static bool
 mirror_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int host)
 {
-    const smcr_conn_t *mirror = socket->mirror ? smcr_conn_now(socket->mirror->conn) : NULL;
+    const smcr_conn_t *mirror = socket->mirror ? smcr_conn_merged(socket->mirror->conn) : NULL;
 
-    return !mirror || mirror == conn || are_two_directions(conn, mirror, host, &socket->told);
+    return !mirror || mirror == conn || are_two_directions(conn, mirror, host, &socket->reported);
 }
 
 /* A message of a connection whose token a file reports. The report has no time, so its cursors do
@@ -824,11 +826,11 @@ mirror_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int host)
 static void
 compare_with_file(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn)
 {
-    const smcr_told_socket_t *told = &socket->told;
+    const smcr_told_socket_t *told = &socket->reported;
     int side = arrival->qp->side;
     bool to_host = is_line_of_receiver(told, conn, arrival->qp);
     int host = to_host ? side : !side;
-    bool is_other = socket->conn && smcr_conn_now(socket->conn) != conn;
+    bool is_other = socket->conn && smcr_conn_merged(socket->conn) != conn;
 
     if (!is_like(told, conn, host))
         disbelieve_line(arrival, socket, conn, host, is_other);
@@ -841,7 +843,7 @@ compare_with_file(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_con
 }
 
 void
-smcr_state_told_again(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+smcr_state_report_compare(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
     const smcr_qp_t *qp = arrival->qp;
     uint32_t token = conn->side[qp->side].token;
@@ -849,10 +851,10 @@ smcr_state_told_again(const smcr_arrival_t *arrival, smcr_conn_t *conn)
         conn->socket ? conn->socket
                      : smcr_socket_of_token(arrival->state, qp->key.gid, token);
 
-    if (!socket || socket->is_doubtful)
+    if (!socket || socket->is_contradicted)
         return;
-    if (socket->told.undated)
+    if (socket->reported.is_from_file)
         compare_with_file(arrival, socket, conn);
-    else if (!socket->conn && is_like(&socket->told, conn, qp->side))
+    else if (!socket->conn && is_like(&socket->reported, conn, qp->side))
         judge_cursors(arrival, socket, conn, qp->side);
 }

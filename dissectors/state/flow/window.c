@@ -56,7 +56,7 @@ waited(smcr_when_t from, smcr_when_t to)
 static bool
 fills(const smcr_record_cdc_t *view, const smcr_stream_t *stream)
 {
-    return view->len > 0 && view->has_unread && smcr_ring_room(&stream->ring) &&
+    return view->announced_bytes > 0 && view->has_unread_bytes && smcr_ring_room(&stream->ring) &&
            smcr_stream_free(stream) == 0;
 }
 
@@ -64,7 +64,8 @@ fills(const smcr_record_cdc_t *view, const smcr_stream_t *stream)
 static bool
 is_over(const smcr_record_cdc_rare_t *wait, uint32_t frame)
 {
-    return wait->goes_on.frame || (wait->freed && *wait->freed && (*wait->freed)->frame < frame);
+    return wait->continues.frame ||
+           (wait->space_freed && *wait->space_freed && (*wait->space_freed)->frame < frame);
 }
 
 /* The writer waits for space from this message on, unless it does so already. It is not known since
@@ -72,18 +73,18 @@ is_over(const smcr_record_cdc_rare_t *wait, uint32_t frame)
 static void
 begin_wait(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
-    smcr_record_cdc_t *view = arrival->record->view;
+    smcr_record_cdc_t *view = arrival->record->cdc_analysis;
     smcr_stream_stalls_t *now = stalls(arrival->state, stream);
     smcr_record_cdc_rare_t *before = now->wait;
 
     if (before && !is_over(before, arrival->when.frame))
         return;
     now->wait = smcr_record_cdc_make_rare(arrival->state, view);
-    if (view->has_len && arrival->sent.frame == arrival->when.frame)
-        now->wait->waits = smcr_evidence_sent(arrival);
-    now->wait->before = before && !before->freed ? before : NULL;
+    if (view->has_announced_bytes && arrival->first_sent.frame == arrival->when.frame)
+        now->wait->waits_since = smcr_evidence_sent(arrival);
+    now->wait->previous_wait = before && !before->space_freed ? before : NULL;
     now->wait_at[0] = smcr_point_at(arrival->qp, arrival->psn);
-    if (!now->wait->before)
+    if (!now->wait->previous_wait)
         now->wait_at[1] = smcr_point_now(smcr_qp_peer(arrival->qp));
 }
 
@@ -93,12 +94,12 @@ go_on(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
     smcr_stream_stalls_t *now = stream->stalls;
 
-    if (!now || !now->wait || now->wait->goes_on.frame)
+    if (!now || !now->wait || now->wait->continues.frame)
         return;
-    now->wait->goes_on = smcr_evidence_sent(arrival);
-    if (!now->wait->goes_on.frame ||
+    now->wait->continues = smcr_evidence_sent(arrival);
+    if (!now->wait->continues.frame ||
         smcr_evidence_absent(&now->wait_at[0], arrival->qp, arrival->psn))
-        now->wait->waits.frame = 0;
+        now->wait->waits_since.frame = 0;
 }
 
 /* The reader frees space, for the first time since the wait began. */
@@ -107,13 +108,13 @@ free_space(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
     smcr_stream_stalls_t *now = stream->stalls;
 
-    if (!now || !now->wait || now->wait->freed)
+    if (!now || !now->wait || now->wait->space_freed)
         return;
     uint64_t absent = smcr_evidence_absent(&now->wait_at[1], arrival->qp, arrival->psn);
-    for (smcr_record_cdc_rare_t *wait = now->wait; wait; wait = wait->before) {
-        wait->freed = &arrival->record->view->acked;
+    for (smcr_record_cdc_rare_t *wait = now->wait; wait; wait = wait->previous_wait) {
+        wait->space_freed = &arrival->record->cdc_analysis->acked;
         if (absent)
-            wait->waits.frame = 0;
+            wait->waits_since.frame = 0;
     }
 }
 
@@ -124,24 +125,24 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     bool current = conn && smcr_evidence_is_current(conn, !arrival->qp->side);
 
     if (current)
-        smcr_rules_write(SMCR_RULES_LEARNED, arrival,
-                         &(smcr_rules_write_t){.conn = conn, .place = place});
-    if (smcr_place_piece(place).rewritten < place->length) {
+        smcr_rules_check_write(SMCR_RULES_LEARNED, arrival,
+                               &(smcr_rules_write_t){.conn = conn, .place = place});
+    if (smcr_place_range(place).rewritten < place->length) {
         go_on(arrival, stream);
         if (stream->stalls)
             stream->stalls->is_blocked = false;
     }
-    if (arrival->record->place == place) /* else its frame has gone by */
-        place->used = current && !stream->moved && stream->written > stream->consumed
+    if (arrival->record->write_location == place) /* else its frame has gone by */
+        place->element_fill = current && !stream->may_rewrite && stream->written > stream->consumed
                           ? (uint32_t)(stream->written - stream->consumed) : 0;
-    const smcr_point_t *heard = conn ? &conn->side[arrival->qp->side].heard : NULL;
+    const smcr_point_t *heard = conn ? &conn->side[arrival->qp->side].last_cdc_received : NULL;
     if (heard && heard->qp == arrival->qp && arrival->psn < heard->psn)
         return; /* a message that has been taken in has announced it: the capture has it too late */
     if (arrival->record->order == SMCR_FLOW_IS_LATE)
-        smcr_place_make_rare(arrival->state, place)->fills = true;
+        smcr_place_make_rare(arrival->state, place)->fills_gap = true;
     smcr_place_t *last = smcr_slab_entry(&arrival->state->entries, stream->unannounced);
     uint32_t number = smcr_slab_number(place);
-    place->waits = true;
+    place->is_unannounced = true;
     place->next = last ? last->next : number;
     if (last)
         last->next = number;
@@ -168,12 +169,13 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
         last->next = place->next;
         if (place == last)
             stream->unannounced = 0;
-        place->waits = false;
+        place->is_unannounced = false;
         const smcr_place_rare_t *more = smcr_place_rare(place);
         /* by a message of which it was not known how much it announces */
-        bool earlier = view->has_len && end + view->len <= stream->announced &&
+        bool earlier = view->has_announced_bytes &&
+                       end + view->announced_bytes <= stream->announced &&
                        !(more && more->rewritten);
-        bool before = known->since && (place->frame < known->since || (more && more->fills) ||
+        bool before = known->since && (place->frame < known->since || (more && more->fills_gap) ||
                                        place->frame > arrival->when.frame); /* sent again */
         place->announced_in = before || earlier || ahead ? 0 : arrival->when.frame;
         if (earlier || ahead)
@@ -190,21 +192,22 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
 static void
 take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
-    const smcr_record_cdc_t *view = arrival->record->view;
+    const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
     bool filled = fills(view, stream);
 
     if (filled) {
         smcr_stream_stalls_t *now = stalls(arrival->state, stream);
         now->is_full = true;
         now->full_at = smcr_point_now(smcr_qp_peer(arrival->qp));
-        if (arrival->sent.frame) /* else it may have been full before */
+        if (arrival->first_sent.frame) /* else it may have been full before */
             smcr_event_add(arrival, SMCR_EVENT_window_full, NULL);
     }
-    bool small = filled && view->has_len && stream->filled && is_small(stream, view->len);
-    if (small && stream->filled_small)
+    bool small = filled && view->has_announced_bytes && stream->was_full &&
+                 is_small(stream, view->announced_bytes);
+    if (small && stream->was_full_small)
         smcr_event_add(arrival, SMCR_EVENT_window_small_write, NULL);
-    stream->filled_small = small;
-    stream->filled = filled;
+    stream->was_full_small = small;
+    stream->was_full = filled;
 }
 
 static void
@@ -212,17 +215,20 @@ take_in_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool block
 {
     bool before = stalls_of(stream).is_blocked;
 
-    if (blocked || fills(arrival->record->view, stream))
+    if (blocked || fills(arrival->record->cdc_analysis, stream))
         begin_wait(arrival, stream);
     else if (before)
         go_on(arrival, stream);
     if (blocked != before)
         stalls(arrival->state, stream)->is_blocked = blocked;
     if (blocked && !before) {
-        bool known = arrival->record->view->has_len; /* else one that is absent may have said it */
+        /* else one that is absent may have said it */
+        bool known = arrival->record->cdc_analysis->has_announced_bytes;
         stream->stalls->blocked = known ? smcr_evidence_sent(arrival) : (smcr_when_t){0};
-        bool may_fill = smcr_ring_room(&stream->ring) && !arrival->record->view->has_unread;
-        if (!may_fill && !fills(arrival->record->view, stream)) /* which take_in_full() tells */
+        bool may_fill =
+            smcr_ring_room(&stream->ring) && !arrival->record->cdc_analysis->has_unread_bytes;
+        /* which take_in_full() tells */
+        if (!may_fill && !fills(arrival->record->cdc_analysis, stream))
             smcr_event_add(arrival, SMCR_EVENT_window_blocked, NULL);
     }
 }
@@ -231,28 +237,28 @@ void
 smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint8_t flags,
                       const smcr_evidence_cursors_t *known)
 {
-    smcr_record_cdc_t *view = arrival->record->view;
+    smcr_record_cdc_t *view = arrival->record->cdc_analysis;
 
     take_in_writes(arrival, stream, view, known);
     if (!known->placed || !known->whole) /* there may be more */
         view->writes = 0;
     take_in_blocked(arrival, stream, (flags & SMCR_CDC_FLAG_BLOCKED) != 0);
-    if (!view->has_len)
-        stalls(arrival->state, stream)->unsure = stream->announced;
-    if (view->len == 0)
+    if (!view->has_announced_bytes)
+        stalls(arrival->state, stream)->urgent_uncertain = stream->announced;
+    if (view->announced_bytes == 0)
         return;
     if (flags & SMCR_CDC_FLAG_URGENT_PRESENT)
         stalls(arrival->state, stream)->urgent = stream->announced;
     take_in_full(arrival, stream);
     /* a message that is absent may have announced it, unless it was written behind that */
-    bool first = known->since ? view->last_write >= known->since : view->has_len;
+    bool first = known->since ? view->last_write >= known->since : view->has_announced_bytes;
     smcr_stream_announcement_t *last = stream->unread;
     smcr_stream_announcement_t *announcement =
         wmem_new(arrival->state->scope, smcr_stream_announcement_t);
     *announcement = (smcr_stream_announcement_t){
         last ? last->next : announcement, stream->announced,
         first ? smcr_evidence_sent(arrival) : (smcr_when_t){0},
-        known->since ? UINT64_MAX : stream->announced - view->len};
+        known->since ? UINT64_MAX : stream->announced - view->announced_bytes};
     if (last)
         last->next = announcement;
     stream->unread = announcement;
@@ -295,7 +301,7 @@ tell_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
     smcr_stream_stalls_t now = stalls_of(stream);
     bool urgent = now.urgent > reading->consumed_before && now.urgent <= stream->consumed + 1;
 
-    if (urgent || now.unsure > reading->consumed_before)
+    if (urgent || now.urgent_uncertain > reading->consumed_before)
         return;
     if (!is_small(stream, stream->consumed - reading->consumed_before)) {
         if (!now.is_blocked && reading->free_before * 2 >= smcr_ring_room(&stream->ring))
@@ -312,7 +318,8 @@ take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     smcr_stream_stalls_t before = stalls_of(stream);
 
     stream->stalls->is_full = false;
-    if (!arrival->sent.frame || smcr_evidence_absent(&before.full_at, arrival->qp, arrival->psn))
+    if (!arrival->first_sent.frame ||
+        smcr_evidence_absent(&before.full_at, arrival->qp, arrival->psn))
         return; /* it was before, or another message may have done so */
     smcr_event_add(arrival, SMCR_EVENT_window_opened, NULL);
     if (before.is_blocked && waited(before.blocked, smcr_evidence_sent(arrival)).time > LATE)
@@ -323,17 +330,17 @@ void
 smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
                      const smcr_window_reading_t *reading)
 {
-    smcr_record_cdc_t *view = arrival->record->view;
-    smcr_when_t announced = take_in_reads(arrival->state, stream, reading->current);
+    smcr_record_cdc_t *view = arrival->record->cdc_analysis;
+    smcr_when_t announced = take_in_reads(arrival->state, stream, reading->writer_is_complete);
     smcr_record_wait_t read = waited(announced, smcr_evidence_sent(arrival));
 
-    if (view && view->has_len && read.frame && !arrival->state->is_disordered) {
-        view->read_of = read.frame;
+    if (view && view->has_announced_bytes && read.frame && !arrival->state->is_out_of_order) {
+        view->read_announced_frame = read.frame;
         view->read_time = read.time;
     }
-    if (reading->alone)
+    if (reading->is_mere_update)
         tell_small_update(arrival, stream, reading);
-    if (view && view->read)
+    if (view && view->read_bytes)
         free_space(arrival, stream);
     if (reading->free_before == 0 && smcr_stream_free(stream) > 0 && stalls_of(stream).is_full)
         take_in_opened(arrival, stream);
@@ -347,7 +354,7 @@ smcr_cost_of_direction(const smcr_conn_t *conn, int side)
     const smcr_stream_t *in = &conn->side[side].in;
 
     return (smcr_cost_t){
-        .known = in->known && smcr_evidence_is_current(conn, side),
+        .known = in->positions_known && smcr_evidence_is_current(conn, side),
         .reader_known = smcr_evidence_is_current(conn, !side),
         .unread = in->announced > in->consumed ? in->announced - in->consumed : 0,
         .unannounced = in->written > in->announced ? in->written - in->announced : 0,
@@ -367,7 +374,7 @@ smcr_cost_of_conn(const smcr_conn_t *conn)
 {
     smcr_cost_t sum = {.known = true};
 
-    sum.open = !smcr_conn_side_has_ended(&conn->side[0]) &&
+    sum.open_conns = !smcr_conn_side_has_ended(&conn->side[0]) &&
                !smcr_conn_side_has_ended(&conn->side[1]);
     for (int side = 0; side < 2; side++)
         add_cost(&sum, smcr_cost_of_direction(conn, side));
@@ -378,21 +385,21 @@ smcr_cost_t
 smcr_cost_of_group(smcr_lgr_t *lgr)
 {
     smcr_cost_t sum = {.known = true};
-    smcr_conn_t *conn = smcr_conn_open(&lgr->open);
+    smcr_conn_t *conn = smcr_conn_first_open(&lgr->newest_open_conn);
 
-    for (; conn; conn = smcr_conn_open(&conn->next_open)) {
+    for (; conn; conn = smcr_conn_first_open(&conn->older_open)) {
         smcr_cost_t cost = smcr_cost_of_conn(conn);
-        if (conn->lgr != lgr || !cost.open)
+        if (conn->lgr != lgr || !cost.open_conns)
             continue;
-        sum.open++;
+        sum.open_conns++;
         add_cost(&sum, cost);
     }
     return sum;
 }
 
 smcr_event_t *
-smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,
-               const smcr_cost_t *cost)
+smcr_cost_report(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,
+                 const smcr_cost_t *cost)
 {
     if (!smcr_cost_is_loss(cost))
         return smcr_event_add(arrival, event, "%s", what);
@@ -404,14 +411,14 @@ smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char 
 }
 
 void
-smcr_cost_tell_end(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
+smcr_cost_report_group_end(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 {
     smcr_cost_t cost = smcr_cost_of_group(lgr);
     char what[64];
 
-    if (!cost.open)
+    if (!cost.open_conns)
         return;
-    snprintf(what, sizeof what, "The link group ends with %u open connection%s", cost.open,
-               cost.open == 1 ? "" : "s");
-    smcr_cost_tell(arrival, SMCR_EVENT_lgr_lost, what, &cost);
+    snprintf(what, sizeof what, "The link group ends with %u open connection%s", cost.open_conns,
+               cost.open_conns == 1 ? "" : "s");
+    smcr_cost_report(arrival, SMCR_EVENT_lgr_lost, what, &cost);
 }

@@ -25,8 +25,8 @@ typedef struct {
     uint64_t consumed_before; /* position up to which the reader had read, bytes */
     uint64_t free_before;     /* space that the writer had, bytes; 0: none, or the size of
                                  the element is not known */
-    bool alone;               /* the message says nothing but that the reader has read on */
-    bool current;             /* the capture has all messages of the writer before it */
+    bool is_mere_update;      /* the message says nothing but that the reader has read on */
+    bool writer_is_complete;  /* the capture has all messages of the writer before it */
 } smcr_window_reading_t;
 
 /* A CDC message says that the reader has read up to stream->consumed. */
@@ -39,7 +39,7 @@ typedef struct {
     bool known;           /* no packet is missing that would change the numbers */
     bool reader_known;    /* of one direction: no message of its reader is missing either, which
                              `unread` needs */
-    unsigned open;        /* connections that neither side has ended */
+    unsigned open_conns;  /* connections that neither side has ended */
     uint64_t unread;      /* bytes announced and not read, of both directions */
     uint64_t unannounced; /* bytes written and not announced, of both directions */
 } smcr_cost_t;
@@ -62,8 +62,8 @@ smcr_cost_is_loss(const smcr_cost_t *cost)
 
 /* Adds the event to the packet, with `what` as the beginning of its sentence, and the lost bytes
  * where they are known. Returns the event. */
-smcr_event_t *smcr_cost_tell(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,
-                             const smcr_cost_t *cost);
+smcr_event_t *smcr_cost_report(const smcr_arrival_t *arrival, smcr_event_id_t event,
+                               const char *what, const smcr_cost_t *cost);
 
 /* The group has no link any more: adds an event for its open connections, which are lost. */
-void smcr_cost_tell_end(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
+void smcr_cost_report_group_end(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);

@@ -14,7 +14,7 @@
 /* ---- requests ---- */
 
 smcr_write_t *
-smcr_write_last(const smcr_qp_t *qp, unsigned back)
+smcr_write_recent(const smcr_qp_t *qp, unsigned back)
 {
     return back <= MIN(qp->write_count, WRITES_KEPT)
                ? &qp->writes[(qp->write_count - back) % WRITES_KEPT] : NULL;
@@ -25,9 +25,9 @@ find_write(const smcr_qp_t *qp, smcr_psn_t psn)
 {
     smcr_write_t *write;
 
-    if (psn >= qp->write_end) /* nearly always: a new one */
+    if (psn >= qp->next_write_psn) /* nearly always: a new one */
         return NULL;
-    for (unsigned back = 1; (write = smcr_write_last(qp, back)) != NULL; back++)
+    for (unsigned back = 1; (write = smcr_write_recent(qp, back)) != NULL; back++)
         if (psn >= write->first_psn && psn - write->first_psn < write->packets)
             break;
     return write;
@@ -73,7 +73,7 @@ element_of(const smcr_rmb_t *rmb, uint64_t begin, uint64_t va)
     if (va < begin)
         return 0;
     if (size == 0)
-        return from < smcr_bsize_bytes(SMCR_BSIZE_512M) ? 1 : 0;
+        return from < smcr_bsize_to_bytes(SMCR_BSIZE_512M) ? 1 : 0;
     return from / size < SMCR_WIRE_RMB_INDEX_MAX ? (uint8_t)(from / size + 1) : 0;
 }
 
@@ -82,9 +82,9 @@ element_of(const smcr_rmb_t *rmb, uint64_t begin, uint64_t va)
 static bool
 follows_last_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    const smcr_point_t *last_cdc = &conn->side[arrival->qp->side].heard;
+    const smcr_point_t *last_cdc = &conn->side[arrival->qp->side].last_cdc_received;
 
-    return arrival->record->fate <= SMCR_FLOW_FATE_WAIT ||
+    return arrival->record->receiver_action <= SMCR_FLOW_RECEIVER_WAITS ||
            (last_cdc->qp == arrival->qp && arrival->psn > last_cdc->psn);
 }
 
@@ -104,7 +104,7 @@ find_sure_owner(const smcr_arrival_t *arrival, const target_t *target)
     if (follows_last_cdc(arrival, conn) && smcr_conn_side_has_ended(&conn->side[!qp->side]))
         return NULL;
     const smcr_rmb_rtoken_t *entry = target->entry;
-    uint64_t offset = offset_in_element(entry->rmb, arrival->roce->va - entry->va);
+    uint64_t offset = offset_in_element(entry->rmb, arrival->roce->virtual_address - entry->va);
     return smcr_evidence_owns(conn, qp, arrival->psn, (uint32_t)offset) ? conn : NULL;
 }
 
@@ -127,11 +127,11 @@ smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
 
     if (lgr->base_known[side] || offset > SMCR_WIRE_EYECATCHER_LENGTH)
         return;
-    bool first = receiver->size && smcr_evidence_holds(&receiver->since);
+    bool first = receiver->size && smcr_evidence_holds(&receiver->valid_from);
     bool behind = offset == SMCR_WIRE_EYECATCHER_LENGTH;
     lgr->base_known[side] = !behind || first;
     lgr->base[side] = behind && first ? SMCR_WIRE_EYECATCHER_LENGTH : 0;
-    lgr->state->base_doubtful |= behind;
+    lgr->state->base_uncertain |= behind;
 }
 
 bool
@@ -140,7 +140,7 @@ smcr_write_has_base(const smcr_conn_t *conn, int side)
     const smcr_lgr_t *lgr = conn->lgr;
     bool like_peer = lgr->base_known[!side] && lgr->base[!side] != 0;
 
-    return lgr->base_known[side] || !(lgr->state->base_doubtful || like_peer);
+    return lgr->base_known[side] || !(lgr->state->base_uncertain || like_peer);
 }
 
 smcr_stream_t *
@@ -151,12 +151,13 @@ smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
     bool begins = !conn->side[!side].prod.count;
 
     smcr_write_learn_base(conn, side, offset);
-    if (begins && !receiver->in.known && receiver->size && smcr_write_has_base(conn, side)) {
+    if (begins && !receiver->in.positions_known && receiver->size &&
+        smcr_write_has_base(conn, side)) {
         smcr_stream_start(&receiver->in, receiver->size, conn->lgr->base[side]);
-        receiver->located = receiver->since;
-        smcr_conn_side_catch_up(receiver);
+        receiver->last_positioned_write = receiver->valid_from;
+        smcr_conn_side_update_stream(receiver);
     }
-    return receiver->in.known ? &receiver->in : NULL;
+    return receiver->in.positions_known ? &receiver->in : NULL;
 }
 
 /* Whether a WRITE without a position came so shortly before the connection began (`began`) that it
@@ -164,8 +165,8 @@ smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
 static bool
 may_precede_clc(const smcr_qp_t *qp, const smcr_point_t *began)
 {
-    return qp && qp->unplaced_psn &&
-           (began->qp != qp || qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR > began->psn);
+    return qp && qp->unpositioned_psn &&
+           (began->qp != qp || qp->unpositioned_psn + SMCR_WRITE_UNPLACED_NEAR > began->psn);
 }
 
 /* Whether it is known where the stream of the reader ends: no WRITE of it can have been left
@@ -174,12 +175,12 @@ may_precede_clc(const smcr_qp_t *qp, const smcr_point_t *began)
 static bool
 knows_stream_end(const smcr_qp_t *qp, const smcr_conn_side_t *reader)
 {
-    const smcr_point_t *located = &reader->located;
-    bool first = located->qp == reader->since.qp && located->psn == reader->since.psn;
+    const smcr_point_t *located = &reader->last_positioned_write;
+    bool first = located->qp == reader->valid_from.qp && located->psn == reader->valid_from.psn;
     bool whole = first ? !may_precede_clc(qp, located) && !may_precede_clc(located->qp, located)
                        : located->qp == qp;
 
-    return whole && !reader->in.moved;
+    return whole && !reader->in.may_rewrite;
 }
 
 /* Whether the capture has the request too late: neither is its position among the earlier requests
@@ -190,12 +191,13 @@ static bool
 is_too_late(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr_psn_t psn)
 {
     const smcr_record_t *record = arrival->record;
-    bool precedes_last_cdc = reader->heard.qp == arrival->qp && psn < reader->heard.psn;
+    bool precedes_last_cdc =
+        reader->last_cdc_received.qp == arrival->qp && psn < reader->last_cdc_received.psn;
 
-    if (precedes_last_cdc || record->fate == SMCR_FLOW_FATE_TOO_LATE)
+    if (precedes_last_cdc || record->receiver_action == SMCR_FLOW_RECEIVER_HAD_IT)
         return true;
     return record->order == SMCR_FLOW_IS_LATE &&
-           reader->in.consumed > smcr_stream_reach(&reader->in);
+           reader->in.consumed > smcr_stream_end(&reader->in);
 }
 
 /* The position of a request that comes in order: where the stream ends, or, if requests before it
@@ -210,25 +212,28 @@ locate_in_order(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t 
     smcr_conn_side_t *reader = &conn->side[qp->side];
     smcr_stream_t *stream = &reader->in;
     const smcr_stream_t before = *stream;
-    uint64_t bytes = smcr_evidence_unseen_bytes(&reader->located, qp, write->first_psn);
+    uint64_t bytes =
+        smcr_evidence_unseen_bytes(&reader->last_positioned_write, qp, write->first_psn);
     smcr_stream_unseen_t unseen = {bytes, !smcr_evidence_is_current(conn, !qp->side),
-                                   arrival->state->is_disordered};
-    uint64_t end = smcr_stream_reach(stream);
+                                   arrival->state->is_out_of_order};
+    uint64_t end = smcr_stream_end(stream);
 
-    write->placed = smcr_stream_locate(stream, extent, unseen, &write->position);
-    if (!write->placed)
+    write->positioned = smcr_stream_locate(stream, extent, unseen, &write->position);
+    if (!write->positioned)
         return;
     if (write->conn && knows_stream_end(qp, reader) && write->position > end &&
         smcr_evidence_is_astray(arrival, conn, write->position - end, bytes)) {
-        const smcr_rules_write_t astray = {.conn = conn, .end = end, .length = extent.length,
+        const smcr_rules_write_t astray = {.conn = conn,
+                                           .previous_end = end,
+                                           .length = extent.length,
                                            .position = write->position};
-        if (!write->rmb->guessed) /* else the guessed begin of the RMB may be wrong */
-            smcr_rules_write(SMCR_RULES_COUNTED, arrival, &astray);
+        if (!write->rmb->address_guessed) /* else the guessed begin of the RMB may be wrong */
+            smcr_rules_check_write(SMCR_RULES_COUNTED, arrival, &astray);
         *stream = before;
-        write->placed = false;
+        write->positioned = false;
         return;
     }
-    reader->located = smcr_point_at(qp, write->first_psn + write->packets - 1);
+    reader->last_positioned_write = smcr_point_at(qp, write->first_psn + write->packets - 1);
 }
 
 /* A connection writes on one link until a failover validation moves it (RFC 7609 4.6.1). If a WRITE
@@ -239,8 +244,8 @@ note_move(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_stream_t 
 {
     const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
 
-    stream->moved |= writer->cdc_frame && writer->link != arrival->qp->link &&
-                     arrival->record->fate == SMCR_FLOW_FATE_TAKE;
+    stream->may_rewrite |= writer->last_cdc_frame && writer->link != arrival->qp->link &&
+                     arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
 }
 
 /* Where in its element the request writes. No request is longer than the element. */
@@ -250,7 +255,7 @@ extent_of(const smcr_write_t *write, const smcr_rmb_rtoken_t *entry)
     uint32_t size = entry->rmb->element_size;
 
     return (smcr_stream_extent_t){
-        (uint32_t)offset_in_element(entry->rmb, write->va - entry->va),
+        (uint32_t)offset_in_element(entry->rmb, write->remote_address - entry->va),
         size ? MIN(write->length, size) : write->length,
     };
 }
@@ -271,19 +276,20 @@ locate_request(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rm
     smcr_stream_t *stream = smcr_write_stream(conn, qp->side, extent.offset);
     smcr_psn_t last = write->first_psn + write->packets - 1;
 
-    if (!stream || write->placed)
+    if (!stream || write->positioned)
         return;
     note_move(arrival, conn, stream);
-    if (reader->located.qp == qp && last <= reader->located.psn) {
-        uint64_t between = (reader->located.psn - write->first_psn + 1) * smcr_qp_mtu(qp);
-        write->placed = smcr_stream_locate_old(stream, extent, between, &write->position);
+    if (reader->last_positioned_write.qp == qp && last <= reader->last_positioned_write.psn) {
+        uint64_t between =
+            (reader->last_positioned_write.psn - write->first_psn + 1) * smcr_qp_mtu(qp);
+        write->positioned = smcr_stream_locate_earlier(stream, extent, between, &write->position);
         return;
     }
     if (is_too_late(arrival, reader, write->first_psn))
         return;
     locate_in_order(arrival, write, conn, extent);
     if (write->conn)
-        smcr_conn_is_alive(conn, qp, last);
+        smcr_conn_confirm_use(conn, qp, last);
 }
 
 /* ---- a new request ---- */
@@ -317,15 +323,15 @@ find_target(const smcr_arrival_t *arrival, const smcr_write_t *write)
 
     if (!entry)
         return (target_t){0};
-    bool former = names_former_rmb(entry, write->va);
+    bool former = names_former_rmb(entry, write->remote_address);
     if (former)
         entry = entry->before;
-    if (entry->rmb->misplaced) {
-        entry->va = write->va & ~(uint64_t)SMCR_WIRE_PAGE_MASK;
-        entry->rmb->misplaced = false;
+    if (entry->rmb->address_invalid) {
+        entry->va = write->remote_address & ~(uint64_t)SMCR_WIRE_PAGE_MASK;
+        entry->rmb->address_invalid = false;
     }
     target_t target = {entry, former || smcr_rmb_is_alive(entry->rmb), NULL};
-    unsigned index = element_of(entry->rmb, entry->va, write->va);
+    unsigned index = element_of(entry->rmb, entry->va, write->remote_address);
     if (target.alive)
         target.user = smcr_rmb_conn(entry->rmb, index);
     return target;
@@ -337,8 +343,8 @@ static void
 locate_with_refused(const smcr_arrival_t *arrival, smcr_write_t *write,
                     const smcr_rmb_rtoken_t *entry, smcr_conn_t *conn, const smcr_write_t *refused)
 {
-    if (refused && (refused->conn == conn || refused->likely == conn)) {
-        write->placed = refused->placed;
+    if (refused && (refused->conn == conn || refused->likely_conn == conn)) {
+        write->positioned = refused->positioned;
         write->position = refused->position;
     }
     locate_request(arrival, write, entry, conn);
@@ -352,15 +358,15 @@ assign_rmb(smcr_write_t *write, const smcr_rmb_rtoken_t *entry)
 }
 
 /* A writer that has closed may still send what it had written before. The next CDC message of
- * `conn` decides whether the request was its own: smcr_write_confirm(). */
+ * `conn` decides whether the request was its own: smcr_write_confirm_owner(). */
 static void
 assign_likely_owner(const smcr_arrival_t *arrival, smcr_write_t *write,
                     const smcr_rmb_rtoken_t *entry, smcr_conn_t *conn)
 {
-    write->likely = conn;
+    write->likely_conn = conn;
     write->likely_rmb = entry->rmb;
     write->rmb_va = entry->va;
-    arrival->qp->has_likely = true;
+    arrival->qp->has_likely_owner = true;
 }
 
 /* Whether the RKey still named the RMB when the request was sent, though no connection is known in
@@ -368,8 +374,8 @@ assign_likely_owner(const smcr_arrival_t *arrival, smcr_write_t *write,
 static bool
 is_rmb_current(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
-    return smcr_point_is_before(&rmb->since, arrival->qp, arrival->psn) ||
-           arrival->record->fate == SMCR_FLOW_FATE_TAKE;
+    return smcr_point_is_before(&rmb->valid_from, arrival->qp, arrival->psn) ||
+           arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
 }
 
 /* Finds the RMB and the connection of a new request. What the RKey and the address name, decides:
@@ -388,13 +394,13 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_write_
     smcr_rmb_rtoken_t *entry = target.entry;
     smcr_conn_t *user = target.user;
 
-    if (user && user->side[arrival->qp->side].shares_element) {
+    if (user && user->side[arrival->qp->side].element_shared) {
         assign_rmb(write, entry);
         return;
     }
     write->conn = find_sure_owner(arrival, &target);
-    smcr_rules_write(SMCR_RULES_ARRIVES, arrival, &(smcr_rules_write_t){
-                         .entry = entry, .conn = user, .is_sure = write->conn != NULL});
+    smcr_rules_check_write(SMCR_RULES_ARRIVES, arrival, &(smcr_rules_write_t){
+                         .rtoken = entry, .conn = user, .is_certain_owner = write->conn != NULL});
     if (!target.alive)
         return;
     if (!user) {
@@ -413,8 +419,8 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_write_
 static void
 drop_held(smcr_state_t *state, smcr_write_t *write)
 {
-    for (; write->held; write->held = write->held->next)
-        smcr_held_drop(state, write->held->place);
+    for (; write->buffered_payload; write->buffered_payload = write->buffered_payload->next)
+        smcr_held_drop(state, write->buffered_payload->write_location);
 }
 
 /* The request that the packet begins, as its headers describe it. */
@@ -429,9 +435,9 @@ describe_request(const smcr_arrival_t *arrival)
         .packets = count_packets(roce),
         .packet_length = in_packet,
         .length = roce->opcode == SMCR_RC_WRITE_FIRST ? roce->dma_length : in_packet,
-        .va = roce->va,
+        .remote_address = roce->virtual_address,
         .rkey = roce->rkey,
-        .waits = arrival->record->fate == SMCR_FLOW_FATE_WAIT,
+        .after_gap = arrival->record->receiver_action == SMCR_FLOW_RECEIVER_WAITS,
     };
 }
 
@@ -451,14 +457,15 @@ remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_wr
     if (refused == write)
         refused = NULL; /* it makes room for this one */
     *write = describe_request(arrival);
-    qp->write_end = MAX(qp->write_end, write->first_psn + write->packets);
+    qp->next_write_psn = MAX(qp->next_write_psn, write->first_psn + write->packets);
     find_owner(arrival, write, refused);
     if (refused) {
-        refused->likely = NULL;
+        refused->likely_conn = NULL;
         drop_held(state, refused);
     }
-    bool known = write->rmb && write->placed;
-    write->late = known || late ? late : smcr_state_alloc0(state, sizeof(smcr_place_late_t));
+    bool known = write->rmb && write->positioned;
+    write->deferred_place =
+        known || late ? late : smcr_state_alloc0(state, sizeof(smcr_place_late_t));
     return write;
 }
 
@@ -467,21 +474,22 @@ static bool
 is_first_packet_of(const smcr_write_t *write, const smcr_arrival_t *arrival)
 {
     return write && write->first_psn == arrival->psn && write->rkey == arrival->roce->rkey &&
-           write->va == arrival->roce->va;
+           write->remote_address == arrival->roce->virtual_address;
 }
 
 smcr_write_t *
-smcr_write_of(const smcr_arrival_t *arrival, bool *begun)
+smcr_write_find_request(const smcr_arrival_t *arrival, bool *begun)
 {
     smcr_write_t *write = find_write(arrival->qp, arrival->psn);
     bool same = is_first_packet_of(write, arrival);
     /* it came after a PSN gap, and now it is retransmitted in order: this one counts */
-    bool was_refused = same && write->waits && arrival->record->fate == SMCR_FLOW_FATE_TAKE;
+    bool was_refused =
+        same && write->after_gap && arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
 
     *begun = arrival->roce->has_reth && (!same || was_refused);
     if (!*begun)
         return write;
-    return remember_request(arrival, smcr_place_late(arrival->record->place),
+    return remember_request(arrival, smcr_place_late(arrival->record->write_location),
                             was_refused ? write : NULL);
 }
 
@@ -492,7 +500,7 @@ static void
 place_in_rmb(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t va)
 {
     smcr_record_t *record = arrival->record;
-    smcr_place_t *place = record->place;
+    smcr_place_t *place = record->write_location;
     const smcr_rmb_t *rmb = write->rmb;
 
     place->index = element_of(rmb, write->rmb_va, va);
@@ -500,40 +508,40 @@ place_in_rmb(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t 
         place->offset = (uint32_t)offset_in_element(rmb, va - write->rmb_va);
         record->conn = write->conn;
     }
-    smcr_rules_write(SMCR_RULES_PLACED, arrival,
-                     &(smcr_rules_write_t){.conn = record->conn, .rmb = rmb, .place = place});
+    smcr_rules_check_write(SMCR_RULES_PLACED, arrival,
+                           &(smcr_rules_write_t){.conn = record->conn, .rmb = rmb, .place = place});
 }
 
 bool
-smcr_write_place(const smcr_arrival_t *arrival, const smcr_write_t *write)
+smcr_write_place_packet(const smcr_arrival_t *arrival, const smcr_write_t *write)
 {
-    smcr_place_t *place = arrival->record->place;
+    smcr_place_t *place = arrival->record->write_location;
     uint32_t within = (uint32_t)(arrival->psn - write->first_psn) * write->packet_length;
 
     if (write->rmb) {
-        place_in_rmb(arrival, write, write->va + within);
+        place_in_rmb(arrival, write, write->remote_address + within);
         if (!place->index)
             return false;
     }
-    if (!write->rmb || !write->placed) { /* the next CDC message may show it */
+    if (!write->rmb || !write->positioned) { /* the next CDC message may show it */
         smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
-        more->late = write->late;
-        more->within = within;
+        more->late = write->deferred_place;
+        more->offset_in_request = within;
         return false;
     }
     place->position = write->position + within;
-    place->positioned = true;
+    place->has_position = true;
     place->frame = arrival->when.frame;
     return true;
 }
 
 void
-smcr_write_hold(const smcr_arrival_t *arrival, smcr_write_t *write)
+smcr_write_buffer_payload(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
     uint32_t within = (uint32_t)(arrival->psn - write->first_psn) * write->packet_length;
 
-    if (write->likely || write->conn)
-        smcr_held_insert(&write->held, smcr_held_new(arrival, within));
+    if (write->likely_conn || write->conn)
+        smcr_held_insert(&write->buffered_payload, smcr_held_new(arrival, within));
 }
 
 /* ---- what turns out later ---- */
@@ -544,8 +552,8 @@ smcr_write_hold(const smcr_arrival_t *arrival, smcr_write_t *write)
 static bool
 follows_unplaced(const smcr_qp_t *qp, smcr_psn_t psn)
 {
-    return qp->unplaced_psn && psn > qp->unplaced_from &&
-           psn < qp->unplaced_psn + SMCR_WRITE_UNPLACED_NEAR;
+    return qp->unpositioned_psn && psn > qp->unpositioned_from &&
+           psn < qp->unpositioned_psn + SMCR_WRITE_UNPLACED_NEAR;
 }
 
 /* The bytes of the packet at `place` are in the stream now. `psn`: of the packet, or of the first
@@ -554,7 +562,7 @@ static void
 add_to_stream(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_psn_t psn,
               uint64_t position, smcr_place_t *place)
 {
-    smcr_stream_piece_t piece = smcr_stream_write(stream, position, place->length);
+    smcr_stream_range_t piece = smcr_stream_write(stream, position, place->length);
     const smcr_qp_t *qp = arrival->qp;
 
     if (!piece.rewritten && !piece.gap)
@@ -562,26 +570,26 @@ add_to_stream(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_psn_t p
     smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
     more->rewritten = piece.rewritten;
     more->gap = piece.gap;
-    more->gap_is_seen = piece.gap && follows_unplaced(qp, psn) &&
+    more->gap_is_captured = piece.gap && follows_unplaced(qp, psn) &&
                         smcr_evidence_has_packets_to(smcr_qp_peer(arrival->qp));
 }
 
 void
-smcr_write_take_in_held(const smcr_arrival_t *arrival, smcr_write_t *write)
+smcr_write_hand_on_payload(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
-    if (!write->conn || !write->placed || !write->held)
+    if (!write->conn || !write->positioned || !write->buffered_payload)
         return;
     const smcr_qp_t *qp = arrival->qp;
     smcr_stream_t *stream = &write->conn->side[qp->side].in;
-    smcr_held_t *held = smcr_held_first(write->held);
+    smcr_held_t *held = smcr_held_first(write->buffered_payload);
 
     for (; held; held = held->next) {
-        uint64_t position = write->position + held->within;
-        add_to_stream(arrival, stream, write->first_psn, position, held->place);
+        uint64_t position = write->position + held->offset_in_request;
+        add_to_stream(arrival, stream, write->first_psn, position, held->write_location);
         smcr_held_hand_on(arrival, held, write->conn, !qp->side);
     }
-    write->held = NULL;
-    if (write->first_psn + write->packets <= qp->traffic.flow.in_order)
+    write->buffered_payload = NULL;
+    if (write->first_psn + write->packets <= qp->traffic.flow.expected_psn)
         smcr_stream_write(stream, write->position, write->length);
 }
 
@@ -591,7 +599,7 @@ announces_request(const smcr_stream_t *stream, smcr_cursor_t prod, const smcr_wr
 {
     int64_t len = smcr_ring_distance(&stream->ring, stream->prod, prod);
 
-    if (!write->placed || len <= 0)
+    if (!write->positioned || len <= 0)
         return false;
     uint64_t begin = stream->announced, end = begin + (uint64_t)len;
     return write->position == begin ||
@@ -606,7 +614,7 @@ static bool
 has_sent_request(const smcr_arrival_t *arrival, const smcr_write_t *write,
                  const smcr_conn_t *conn, smcr_cursor_t prod)
 {
-    if (write->likely != conn || write->first_psn > arrival->psn)
+    if (write->likely_conn != conn || write->first_psn > arrival->psn)
         return false;
     if (!smcr_conn_side_has_ended(&conn->side[!arrival->qp->side]))
         return true;
@@ -614,18 +622,18 @@ has_sent_request(const smcr_arrival_t *arrival, const smcr_write_t *write,
 }
 
 bool
-smcr_write_confirm(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
-                   smcr_cursor_t prod)
+smcr_write_confirm_owner(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
+                         smcr_cursor_t prod)
 {
-    if (!write->likely || !has_sent_request(arrival, write, conn, prod))
+    if (!write->likely_conn || !has_sent_request(arrival, write, conn, prod))
         return false;
-    write->likely = NULL;
+    write->likely_conn = NULL;
     write->rmb = write->likely_rmb;
     write->conn = conn;
-    write->late->conn = conn;
-    if (write->placed) {
-        write->late->placed = true;
-        write->late->position = write->position;
+    write->deferred_place->conn = conn;
+    if (write->positioned) {
+        write->deferred_place->has_position = true;
+        write->deferred_place->position = write->position;
     }
     return true;
 }
@@ -635,7 +643,7 @@ static bool
 ends_at_offset(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
 {
     uint32_t room = smcr_ring_room(ring);
-    uint64_t offset = offset_in_element(write->rmb, write->va - write->rmb_va);
+    uint64_t offset = offset_in_element(write->rmb, write->remote_address - write->rmb_va);
 
     return room && end >= write->length && smcr_ring_offset(ring, end - write->length) == offset;
 }
@@ -644,37 +652,38 @@ ends_at_offset(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
 static bool
 is_unplaced_before(const smcr_write_t *write, const smcr_conn_t *conn, smcr_psn_t psn)
 {
-    return write->conn == conn && !write->placed && write->first_psn + write->packets == psn;
+    return write->conn == conn && !write->positioned && write->first_psn + write->packets == psn;
 }
 
 void
-smcr_write_end(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream)
+smcr_write_position_before_cursor(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                                  smcr_stream_t *stream)
 {
     uint64_t end = stream->announced, begin = end;
     smcr_psn_t psn = arrival->psn;
     smcr_write_t *write;
     unsigned last = 1;
 
-    while ((write = smcr_write_last(arrival->qp, last)) != NULL && write->first_psn > psn)
+    while ((write = smcr_write_recent(arrival->qp, last)) != NULL && write->first_psn > psn)
         last++;
     unsigned back = last;
-    while ((write = smcr_write_last(arrival->qp, back)) != NULL &&
+    while ((write = smcr_write_recent(arrival->qp, back)) != NULL &&
            is_unplaced_before(write, conn, psn) && ends_at_offset(write, &stream->ring, begin)) {
         begin -= write->length;
-        write->placed = write->late->placed = true;
-        write->position = write->late->position = begin;
+        write->positioned = write->deferred_place->has_position = true;
+        write->position = write->deferred_place->position = begin;
         psn = write->first_psn;
         back++;
     }
     while (--back >= last)
-        smcr_write_take_in_held(arrival, smcr_write_last(arrival->qp, back));
+        smcr_write_hand_on_payload(arrival, smcr_write_recent(arrival->qp, back));
 }
 
 /* Whether the request is of `conn`, and not all was known of it when it came. */
 static bool
 is_incomplete_of(const smcr_write_t *write, const smcr_conn_t *conn)
 {
-    return write->late && (write->conn == conn || write->late->conn == conn);
+    return write->deferred_place && (write->conn == conn || write->deferred_place->conn == conn);
 }
 
 /* The request began `before` bytes before the producer cursor of the message that arrives. */
@@ -682,25 +691,26 @@ static void
 note_announcement(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_cursor_t prod,
                   uint32_t before)
 {
-    smcr_place_late_t *late = write->late;
+    smcr_place_late_t *late = write->deferred_place;
 
     late->announced = true;
     late->end = prod;
-    late->before = before;
+    late->bytes_to_end = before;
     late->conn = write->conn ? write->conn : late->conn;
     late->link = arrival->qp->link;
     late->sender = !arrival->qp->side;
 }
 
 void
-smcr_write_announce(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_cursor_t prod)
+smcr_write_note_announcement(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                             smcr_cursor_t prod)
 {
     uint32_t before = 0;
     smcr_write_t *write;
 
-    for (unsigned back = 1; (write = smcr_write_last(arrival->qp, back)) != NULL; back++) {
+    for (unsigned back = 1; (write = smcr_write_recent(arrival->qp, back)) != NULL; back++) {
         bool own = is_incomplete_of(write, conn);
-        if (own && (write->placed || write->late->announced))
+        if (own && (write->positioned || write->deferred_place->announced))
             break;
         if (!own || write->first_psn > arrival->psn)
             continue;
@@ -712,7 +722,7 @@ smcr_write_announce(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr
 /* ---- a packet that is taken in ---- */
 
 void
-smcr_write_take_in(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
+smcr_write_take_in_packet(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
 {
     add_to_stream(arrival, stream, arrival->psn, place->position, place);
     smcr_window_written(arrival, stream, place);

@@ -31,14 +31,14 @@ _Static_assert(offsetof(smcr_conn_t, conversation) == 0, "the conversation must 
 SMCR_WIRE_KEY(hash_conversation, equal_conversations, sizeof(void *))
 
 void
-smcr_conn_start(smcr_state_t *state)
+smcr_conn_tables_new(smcr_state_t *state)
 {
     state->tokens = smcr_slab_table(state->scope, hash_token, equal_tokens);
     state->conversations = smcr_slab_table(state->scope, hash_conversation, equal_conversations);
 }
 
 smcr_conn_t *
-smcr_conn_of(const smcr_state_t *state, void *conversation)
+smcr_conn_of_conversation(const smcr_state_t *state, void *conversation)
 {
     return g_hash_table_lookup(state->conversations, &conversation);
 }
@@ -49,7 +49,7 @@ smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *convers
 {
     conn->conversation = conversation;
     conn->tcp_stream = tcp_stream;
-    conn->known_from = state->last_frame;
+    conn->conversation_from = state->last_frame;
     g_hash_table_add(state->conversations, conn);
 }
 
@@ -75,7 +75,7 @@ smcr_conn_drop_conversation(smcr_state_t *state, smcr_conn_t *conn)
     if (conn->conversation)
         g_hash_table_remove(state->conversations, conn);
     conn->conversation = NULL;
-    conn->known_from = 0;
+    conn->conversation_from = 0;
     conn->port[0] = conn->port[1] = 0;
 }
 
@@ -92,15 +92,15 @@ smcr_conn_each(const smcr_state_t *state, void (*visit)(const smcr_conn_t *conn,
 }
 
 uint64_t
-smcr_conn_pass(smcr_conn_t *conn, smcr_when_t when)
+smcr_conn_note_activity(smcr_conn_t *conn, smcr_when_t when)
 {
-    const smcr_when_t before = conn->passed;
-    bool is_next = before.frame > (conn->lgr ? conn->lgr->unowned_frame : 0) &&
+    const smcr_when_t before = conn->last_activity;
+    bool is_next = before.frame > (conn->lgr ? conn->lgr->last_ownerless_frame : 0) &&
                    before.frame != when.frame && when.time >= before.time;
 
     if (!before.frame)
         conn->begin_time = when.time;
-    conn->passed = when;
+    conn->last_activity = when;
     return is_next ? when.time - before.time + 1 : 0;
 }
 
@@ -148,7 +148,7 @@ forget_tokens(smcr_state_t *state, const smcr_conn_t *conn)
 }
 
 void
-smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn)
+smcr_conn_leave_smc(smcr_state_t *state, smcr_conn_t *conn)
 {
     forget_tokens(state, conn);
     for (int i = 0; i < 2; i++) {
@@ -159,9 +159,9 @@ smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn)
 }
 
 bool
-smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most)
+smcr_conn_note_decline(smcr_conn_t *conn, int side, uint8_t most)
 {
-    uint8_t *declined = &conn->side[side].declined;
+    uint8_t *declined = &conn->side[side].heuristic_declines;
 
     if (*declined < most)
         ++*declined;
@@ -172,13 +172,13 @@ void
 smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr)
 {
     if (!conn->lgr) {
-        conn->next_of_group = lgr->conns;
-        conn->next_open = lgr->open;
-        lgr->conns = lgr->open = conn;
+        conn->older_in_group = lgr->newest_conn;
+        conn->older_open = lgr->newest_open_conn;
+        lgr->newest_conn = lgr->newest_open_conn = conn;
     } else {
-        conn->lgr->lacking_clc -= !conn->has_clc;
+        conn->lgr->unfinished_clc_conns -= !conn->clc_finished;
     }
-    lgr->lacking_clc += !conn->has_clc;
+    lgr->unfinished_clc_conns += !conn->clc_finished;
     conn->lgr = lgr;
 }
 
@@ -242,40 +242,41 @@ smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal
 static bool
 was_declined_early(const smcr_conn_t *conn)
 {
-    return conn->decline_frame && !conn->fallback.no_code &&
+    return conn->decline_frame && !conn->fallback.code_cut &&
            conn->fallback.code != SMCR_CLC_DECLINE_TIMEOUT_AL;
 }
 
 void
-smcr_conn_take_clc(smcr_conn_t *conn)
+smcr_conn_note_clc(smcr_conn_t *conn)
 {
     bool complete = conn->decline_frame || (conn->accept_frame && conn->confirm_frame);
 
     if (conn->lgr) {
-        conn->lgr->lacking_clc -= complete && !conn->has_clc;
-        conn->lgr->refused |= conn->first_contact && conn->decline_frame;
-        conn->lgr->never_up |= conn->first_contact && was_declined_early(conn);
+        conn->lgr->unfinished_clc_conns -= complete && !conn->clc_finished;
+        conn->lgr->first_contact_declined |= conn->first_contact && conn->decline_frame;
+        conn->lgr->link_never_confirmed |= conn->first_contact && was_declined_early(conn);
     }
-    conn->has_clc |= complete;
+    conn->clc_finished |= complete;
 }
 
 smcr_conn_t *
-smcr_conn_open(smcr_conn_t **at)
+smcr_conn_first_open(smcr_conn_t **at)
 {
     while (*at && (smcr_conn_has_closed(*at) || (*at)->fallback.kind))
-        *at = (*at)->next_open;
+        *at = (*at)->older_open;
     return *at;
 }
 
 void
-smcr_conn_is_alive(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
+smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
 {
     smcr_conn_side_t *reader = &conn->side[qp->side];
 
-    if (reader->since.qp != qp) /* it comes from another link, or before all that is known of it */
-        reader->since = smcr_point_at(qp, reader->since.qp ? 0 : psn - 1);
-    if (reader->sure.qp != qp || reader->sure.psn < psn)
-        reader->sure = smcr_point_at(qp, psn);
+    /* it comes from another link, or before all that is known of it */
+    if (reader->valid_from.qp != qp)
+        reader->valid_from = smcr_point_at(qp, reader->valid_from.qp ? 0 : psn - 1);
+    if (reader->last_confirmed_use.qp != qp || reader->last_confirmed_use.psn < psn)
+        reader->last_confirmed_use = smcr_point_at(qp, psn);
 }
 
 /* ---- two directions of a connection ---- */
@@ -285,7 +286,7 @@ static void
 take_direction(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int side)
 {
     smcr_conn_side_t *receiver = &conn->side[side], *sender = &conn->side[!side];
-    const size_t sent_at = offsetof(smcr_conn_side_t, announced);
+    const size_t sent_at = offsetof(smcr_conn_side_t, announced_at);
 
     memcpy(receiver, &other->side[side], sent_at);
     memcpy((uint8_t *)sender + sent_at, (const uint8_t *)&other->side[!side] + sent_at,
@@ -295,8 +296,8 @@ take_direction(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int s
     smcr_conn_set_token(state, conn, side, receiver->token);
     if (!conn->rules)
         conn->rules = other->rules;
-    other->joined = conn;
-    conn->half = other;
+    other->merged_into = conn;
+    conn->merged_half = other;
 }
 
 smcr_conn_t *
@@ -304,8 +305,8 @@ smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, 
 {
     bool first = one->socket || (!other->socket && one->index < other->index);
 
-    wmem_list_remove(one->lgr->halves, one);
-    wmem_list_remove(one->lgr->halves, other);
+    wmem_list_remove(one->lgr->one_direction_conns, one);
+    wmem_list_remove(one->lgr->one_direction_conns, other);
     if (first)
         take_direction(state, one, other, !side);
     else
@@ -337,13 +338,14 @@ move_conn(smcr_state_t *state, smcr_conn_t *conn, const moved_t *moved)
     forget_tokens(state, conn);
     conn->side[0] = conn->side[1];
     conn->side[1] = first;
-    conn->flips = !conn->flips;
+    conn->sides_swapped = !conn->sides_swapped;
     conn->lgr = NULL;
     smcr_conn_join(conn, moved->now->link->lgr);
     for (int i = 0; i < 2; i++) {
         smcr_conn_side_t *side = &conn->side[i];
-        smcr_point_t *points[] = {&side->since, &side->sure, &side->located, &side->heard,
-                                  &side->announced};
+        smcr_point_t *points[] = {&side->valid_from, &side->last_confirmed_use,
+                                  &side->last_positioned_write, &side->last_cdc_received,
+                                  &side->announced_at};
         for (unsigned at = 0; at < G_N_ELEMENTS(points); at++)
             move_point(points[at], moved);
         if (side->link == moved->before->link)
@@ -360,11 +362,11 @@ move_rmb(smcr_state_t *state, smcr_rmb_t *rmb, const moved_t *moved)
 
     rmb->lgr = moved->now->link->lgr;
     rmb->side = (int8_t)moved->now->side;
-    move_point(&rmb->since, moved);
+    move_point(&rmb->valid_from, moved);
     if (rtoken)
         smcr_rmb_add_rtoken(state, rmb, moved->now, rtoken->rkey, rtoken->va);
-    rmb->older = rmb->lgr->rmbs;
-    rmb->lgr->rmbs = rmb;
+    rmb->older = rmb->lgr->newest_rmb;
+    rmb->lgr->newest_rmb = rmb;
     rmb->lgr->rmb_count[rmb->side] += smcr_rmb_is_alive(rmb);
 }
 
@@ -375,18 +377,18 @@ move_members(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
     smcr_conn_t *next_conn;
     smcr_rmb_t *next_rmb;
 
-    for (smcr_conn_t *conn = lgr->conns; conn; conn = next_conn) {
-        next_conn = conn->next_of_group;
+    for (smcr_conn_t *conn = lgr->newest_conn; conn; conn = next_conn) {
+        next_conn = conn->older_in_group;
         move_conn(state, conn, moved);
     }
-    for (smcr_rmb_t *rmb = lgr->rmbs; rmb; rmb = next_rmb) {
+    for (smcr_rmb_t *rmb = lgr->newest_rmb; rmb; rmb = next_rmb) {
         next_rmb = rmb->older;
         move_rmb(state, rmb, moved);
     }
-    SMCR_LIST_EACH(smcr_conn_t *, half, lgr->halves)
-        wmem_list_append(moved->now->link->lgr->halves, half);
-    lgr->conns = lgr->open = NULL;
-    lgr->rmbs = NULL;
+    SMCR_LIST_EACH(smcr_conn_t *, half, lgr->one_direction_conns)
+        wmem_list_append(moved->now->link->lgr->one_direction_conns, half);
+    lgr->newest_conn = lgr->newest_open_conn = NULL;
+    lgr->newest_rmb = NULL;
 }
 
 /* What is known of the sides of `lgr`; in `now` they have changed places. */
@@ -395,14 +397,14 @@ move_sides(const smcr_lgr_t *lgr, smcr_lgr_t *now)
 {
     if (now->server == SMCR_LGR_SIDE_UNKNOWN && lgr->server != SMCR_LGR_SIDE_UNKNOWN) {
         now->server = !lgr->server;
-        now->server_of_file = lgr->server_of_file;
+        now->role_source_file = lgr->role_source_file;
     }
     for (int side = 0; side < 2; side++) {
         if (!now->base_known[side])
             now->base[side] = lgr->base[!side];
         now->base_known[side] |= lgr->base_known[!side];
-        if (!now->told[side])
-            now->told[side] = lgr->told[!side];
+        if (!now->netlink_reported[side])
+            now->netlink_reported[side] = lgr->netlink_reported[!side];
     }
 }
 
@@ -413,13 +415,13 @@ move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
     smcr_lgr_t *now = moved->now->link->lgr;
 
     move_members(state, lgr, moved);
-    now->lacks_halves |= lgr->lacks_halves;
-    now->lead_changes |= lgr->lead_changes;
-    if (lgr->knows_lead)
-        smcr_lgr_take_lead(now, -lgr->token_lead);
+    now->one_direction_conns_forgotten |= lgr->one_direction_conns_forgotten;
+    now->token_difference_changes |= lgr->token_difference_changes;
+    if (lgr->knows_token_difference)
+        smcr_lgr_note_token_difference(now, -lgr->token_difference);
     now->immediate |= lgr->immediate;
     move_sides(lgr, now);
-    lgr->all_links = NULL;
+    lgr->newest_link = NULL;
 }
 
 /* Whether the link began before the capture, and all that is known of it is `qp`. */
@@ -428,7 +430,7 @@ is_half_known(const smcr_qp_t *qp)
 {
     const smcr_link_t *link = qp->link;
 
-    return !link->qp[!qp->side].known && link->qp[!qp->side].gid_known &&
+    return !link->qp[!qp->side].number_known && link->qp[!qp->side].gid_known &&
            link->lgr->index == SMCR_LGR_NO_INDEX && link->lgr->link_count == 1;
 }
 
@@ -439,7 +441,8 @@ can_be_one(smcr_qp_t *to, smcr_qp_t *from)
 {
     const smcr_qp_t *peer = smcr_qp_peer(to);
 
-    if (to->known || !peer->known || !smcr_qp_is_at(smcr_qp_peer(from), peer->key.gid))
+    if (to->number_known || !peer->number_known ||
+        !smcr_qp_is_at(smcr_qp_peer(from), peer->key.gid))
         return false;
     return !to->gid_known || smcr_qp_is_at(to, from->key.gid);
 }
@@ -458,9 +461,9 @@ join_half_link(smcr_state_t *state, smcr_link_t *link, smcr_qp_t *to, smcr_qp_t 
     wmem_map_insert(state->qps, &to->key, to);
     link->packet_count += before->packet_count;
     link->added_frame = MIN(link->added_frame, before->added_frame);
-    wmem_list_remove(state->half_known, link);
-    wmem_list_remove(state->half_known, before);
-    before->joined = link;
+    wmem_list_remove(state->half_known_links, link);
+    wmem_list_remove(state->half_known_links, before);
+    before->merged_into = link;
     move_lgr(state, lgr, &(moved_t){from, to});
 }
 
@@ -469,7 +472,7 @@ smcr_join_links(smcr_state_t *state, smcr_link_t *link, const smcr_ib_qp_key_t *
 {
     smcr_qp_t *from = smcr_qp_find(state, key);
 
-    if (!from || from->link == link || !is_half_known(from) || link->lgr->from_start)
+    if (!from || from->link == link || !is_half_known(from) || link->lgr->first_contact_captured)
         return;
     smcr_qp_t *to = &link->qp[!from->side];
     if (can_be_one(to, from))

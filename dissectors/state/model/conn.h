@@ -20,40 +20,45 @@ typedef struct {
     /* ---- what this side receives ---- */
     smcr_stream_t in;     /* the byte stream to this side */
     smcr_rmb_t *rmb;      /* RMB in which this side receives; NULL: not known */
-    smcr_point_t since;   /* in the flow to this side: the connection began after it */
-    smcr_point_t sure;    /* in the flow to this side: the last packet that was certainly of this
-                             connection */
-    smcr_point_t located; /* in the flow to this side: the last request whose position in `in` is
-                             known */
-    smcr_point_t heard;   /* in the flow to this side: the last CDC message to this side */
+    smcr_point_t valid_from; /* in the flow to this side: the connection began after it */
+    /* in the flow to this side: the last packet that was certainly of this connection */
+    smcr_point_t last_confirmed_use;
+    /* in the flow to this side: the last request whose position in `in` is known */
+    smcr_point_t last_positioned_write;
+    smcr_point_t last_cdc_received; /* in the flow to this side: the last CDC message to this
+                                       side */
     uint8_t rmb_index;    /* RMB element of the connection, 1 to 255; 0: not known */
-    bool shares_element;  /* another open connection was given the same element */
-    bool shares_token;    /* another open connection was given the same token */
+    bool element_shared;  /* another open connection was given the same element */
+    bool token_shared;    /* another open connection was given the same token */
     bool has_token;       /* `token` is known */
-    uint8_t declined;     /* how many times in a row heuristics have declined the data to this side;
-                             counts up to the limit given to smcr_conn_decline() */
+    /* how many times in a row heuristics have declined the data to this side; counts up to the
+     * limit given to smcr_conn_note_decline() */
+    uint8_t heuristic_declines;
     uint32_t token;       /* alert token that CDC messages to this side carry; see `has_token` */
     uint32_t size;        /* of the element with its eyecatcher, bytes; 0: not known */
 
     /* ---- what this side sends ---- */
-    smcr_point_t announced; /* in the flow from this side: the last packet when CLC announced this
-                               side's element; no queue pair: CLC has announced none */
+    /* in the flow from this side: the last packet when CLC announced this side's element; no
+     * queue pair: CLC has announced none */
+    smcr_point_t announced_at;
     smcr_link_t *link;      /* link on which this side sent last; NULL: not known */
-    uint32_t update;        /* slab number of its open request for a cursor update; 0: none */
-    uint16_t cdc_seq;       /* sequence number that its last CDC message should have had */
-    uint16_t cdc_said;      /* sequence number that its last CDC message had */
-    uint32_t first_cdc;     /* frame of its first CDC message; 0: none so far */
-    uint32_t cdc_frame;     /* frame of its last CDC message; 0: none so far */
-    uint64_t cdc_time;      /* time of the last CDC message, nanoseconds since the epoch */
+    uint32_t cursor_update_request; /* slab number of its open request for a cursor update; 0:
+                                       none */
+    uint16_t cdc_seq_expected; /* sequence number that its last CDC message should have had */
+    uint16_t cdc_seq_actual; /* sequence number that its last CDC message had */
+    uint32_t first_cdc_frame; /* frame of its first CDC message; 0: none so far */
+    uint32_t last_cdc_frame; /* frame of its last CDC message; 0: none so far */
+    uint64_t last_cdc_time; /* time of the last CDC message, nanoseconds since the epoch */
     uint64_t mark_time[2];  /* times of two earlier messages, nanoseconds since the epoch: [0] the
                                newer mark, [1] at least SMCR_TIME_DISORDER before it; 0: none */
-    uint32_t odd_frame;     /* frame of its last CDC message with an impossible cursor; 0: none */
+    uint32_t invalid_cursor_frame; /* frame of its last CDC message with an impossible cursor; 0:
+                                      none */
     smcr_cursor_t prod;     /* producer cursor of the last message whose cursors are possible */
     smcr_cursor_t cons;     /* consumer cursor of that message */
     smcr_cursor_t mark_prod[2]; /* producer cursors of the messages at `mark_time` */
-    smcr_cursor_t said_prod;    /* producer cursor of the message in `odd_frame`, as it stands
+    smcr_cursor_t raw_prod;     /* producer cursor of the message in `odd_frame`, as it stands
                                    there */
-    smcr_cursor_t said_cons;    /* consumer cursor of that message, as it stands there */
+    smcr_cursor_t raw_cons;     /* consumer cursor of that message, as it stands there */
     uint8_t cdc_flags;      /* producer flags of the last CDC message (A.4) */
     uint8_t cdc_state;      /* connection state flags of the last CDC message (A.4) */
     uint32_t sending_done_frame; /* frame in which it said that it will send no more; 0: not yet */
@@ -62,9 +67,9 @@ typedef struct {
     uint32_t moved_frame;   /* frame of the last failover validation, which moved this direction to
                                another link; 0: never */
     uint64_t moved_time;    /* time of that message, nanoseconds since the epoch */
-    bool is_new;            /* the last CDC message is unverified: neither a message before it nor
+    bool unverified;        /* the last CDC message is unverified: neither a message before it nor
                                CLC is in the capture */
-    bool lacks_last;        /* the last CDC messages of this side, or of the link that it has left,
+    bool last_cdc_missing;  /* the last CDC messages of this side, or of the link that it has left,
                                are missing */
 } smcr_conn_side_t;
 
@@ -89,11 +94,11 @@ typedef struct {
     uint8_t step;          /* CLC type of the last step before it; 0: none */
     bool by_server : 1;    /* the server sent the Decline; else the client */
     bool both_options : 1; /* SYN and SYN-ACK have the option */
-    bool other_subnet : 1; /* the server's address is not in the subnet of the Proposal */
-    bool no_roce : 1;      /* after the Confirm no RoCE packet has come on the link */
-    bool lacks_clc : 1;    /* CLC messages before it may be missing, also another Decline */
-    bool no_roles : 1;     /* nobody knows which end is the client */
-    bool no_code : 1;      /* the capture has cut the Decline before its diagnosis */
+    bool outside_subnet : 1; /* the server's address is not in the subnet of the Proposal */
+    bool roce_missing : 1; /* after the Confirm no RoCE packet has come on the link */
+    bool clc_may_be_missing : 1; /* CLC messages before it may be missing, also another Decline */
+    bool roles_unknown : 1; /* nobody knows which end is the client */
+    bool code_cut : 1;     /* the capture has cut the Decline before its diagnosis */
 } smcr_fallback_t;
 
 /* A connection. An array of two is by role (client, server), by sender, or by side of the link
@@ -108,85 +113,87 @@ struct smcr_conn {
         uint8_t ipv4[2][4];               /* by role, with `ipv4` */
         uint8_t (*ipv6)[SMCR_GID_LENGTH]; /* by role, else */
     } addr;                  /* addresses of the ends, in network byte order */
-    struct smcr_tcp_begun *begun[2]; /* by sender: a CLC message of which tcp/ has only a part;
-                                        NULL: none */
+    /* by sender: a CLC message of which tcp/ has only a part; NULL: none */
+    struct smcr_tcp_begun *partial_clc[2];
     uint16_t port[2];        /* by role; 0: not known */
     uint32_t tcp_stream;     /* number that Wireshark gives the TCP connection (tcp.stream) */
-    uint32_t known_from;     /* frame from which on the conversation has been known */
+    uint32_t conversation_from; /* frame from which on the conversation has been known */
 
     /* ---- where it lies in the capture ---- */
     uint32_t index;          /* number of the connection in the capture, from 0 (smcr.stream) */
     uint64_t begin_time;     /* time of its first frame, nanoseconds since the epoch; 0: none yet */
-    smcr_when_t passed;      /* its last frame so far (smcr_conn_pass()) */
+    smcr_when_t last_activity; /* its last frame so far (smcr_conn_note_activity()) */
 
     /* ---- CLC ---- */
-    uint32_t clc_end[2];     /* by sender: frame from which on its bytes are the application's; 0:
-                                not yet */
+    uint32_t clc_end_frame[2]; /* by sender: frame from which on its bytes are the application's; 0:
+                                  not yet */
     uint32_t proposal_frame; /* frame of the Proposal; 0: none */
     uint32_t accept_frame;   /* frame of the Accept; 0: none */
     uint32_t confirm_frame;  /* frame of the Confirm; 0: none */
     uint32_t decline_frame;  /* frame of the first Decline; 0: none */
-    uint8_t clc_asked;       /* CLC type of the message that waits for its answer, in `clc_step` */
+    uint8_t clc_step_type;   /* CLC type of the message that waits for its answer, in `clc_step` */
     uint8_t accept_flags;    /* byte 7 of the Accept: version, first contact, path (A.2.3) */
-    uint8_t clc_types;       /* CLC types that have come: bit 1 is type 1 */
-    uint8_t clc_whole;       /* bit 0 client, 1 server: the capture has all CLC bytes of this sender
+    uint8_t clc_types_received; /* CLC types that have come: bit 1 is type 1 */
+    uint8_t clc_complete;    /* bit 0 client, 1 server: the capture has all CLC bytes of this sender
                                 so far (evidence/absent.c) */
 
     /* ---- facts of the handshake ---- */
     bool knows_client : 1;   /* a SYN or SYN-ACK came before CLC, and says who the client is */
-    bool outside : 1;        /* no subnet and no prefix of the Proposal has the server's address */
+    bool server_outside_subnet : 1; /* no subnet and no prefix of the Proposal has the server's
+                                       address */
     bool first_contact : 1;  /* the Accept makes a new link group */
-    bool has_clc : 1;        /* Accept and Confirm have come, or a Decline: `lacking_clc` of the
+    bool clc_finished : 1;   /* Accept and Confirm have come, or a Decline: `lacking_clc` of the
                                 group does not count the connection */
-    bool clc_from_server : 1; /* the server sent the message in `clc_step` */
-    bool cut_clc : 1;        /* the capture has cut an Accept or Confirm before its queue pair */
-    bool no_roles : 1;       /* nobody knows which end is the client: it begins with a Decline, or a
+    bool clc_step_by_server : 1; /* the server sent the message in `clc_step` */
+    bool clc_cut : 1;        /* the capture has cut an Accept or Confirm before its queue pair */
+    bool roles_unknown : 1;  /* nobody knows which end is the client: it begins with a Decline, or a
                                 host has reported a fallback */
     bool ipv4 : 1;           /* its addresses are IPv4; else IPv6 */
-    bool after_end : 1;      /* an earlier TCP connection with the same ends had ended */
+    bool reuses_ports : 1;   /* an earlier TCP connection with the same ends had ended */
     bool option_syn : 1;     /* a SYN with the option has come */
     bool option_synack : 1;  /* a SYN-ACK with the option has come */
-    bool synack : 1;         /* a SYN-ACK has come, with or without the option */
-    bool flips : 1;          /* its sides have changed places, since its link group has been joined
+    bool has_synack : 1;     /* a SYN-ACK has come, with or without the option */
+    bool sides_swapped : 1;  /* its sides have changed places, since its link group has been joined
                                 to another one (conn.c) */
-    bool is_half : 1;        /* it is or was one of the group's `halves`: one direction whose other
-                                one is not known */
+    /* it is or was one of the group's `halves`: one direction whose other one is not known */
+    bool is_one_direction : 1;
 
     /* ---- sequence numbers of TCP, as Wireshark counts them (evidence/absent.c) ---- */
-    uint32_t clc_next[2];    /* by role: number of the first byte after CLC so far */
-    uint32_t clc_part[2];    /* by role: number of the first byte after those that may be a part of
-                                a CLC message; 0: there are none */
+    uint32_t clc_next_seq[2]; /* by role: number of the first byte after CLC so far */
+    /* by role: number of the first byte after those that may be a part of a CLC message; 0:
+     * there are none */
+    uint32_t clc_partial_seq[2];
 
     /* ---- what has become of it ---- */
     smcr_fallback_t fallback;   /* why it uses TCP; kind SMCR_FALLBACK_NONE: it does not, so far */
     uint32_t clc_step;          /* slab number of the CLC message that waits for its answer; 0:
                                    none */
     smcr_lgr_t *lgr;            /* its link group; NULL: not known */
-    smcr_conn_t *next_of_group; /* the connection that joined the group before it; NULL: none */
-    smcr_conn_t *next_open;     /* the same, without most of those that have ended */
+    smcr_conn_t *older_in_group; /* the connection that joined the group before it; NULL: none */
+    smcr_conn_t *older_open;    /* the same, without most of those that have ended */
     struct smcr_rules_conn *rules; /* what the rules remember of it; NULL: nothing */
     smcr_socket_t *socket;      /* socket whose report has named it first; NULL: none has */
-    smcr_conn_t *joined;        /* the connection whose other direction it has turned out to be;
+    smcr_conn_t *merged_into;   /* the connection whose other direction it has turned out to be;
                                    NULL: it is a connection of its own */
-    const smcr_conn_t *half;    /* the connection that has turned out to be its other direction;
-                                   NULL: none has */
+    const smcr_conn_t *merged_half; /* the connection that has turned out to be its other direction;
+                                       NULL: none has */
     smcr_conn_side_t side[2];   /* by side of the link group */
 };
 
 /* The connection that `conn` is now: the one to which it was joined, else itself. NULL stays
  * NULL. */
 static inline smcr_conn_t *
-smcr_conn_now(smcr_conn_t *conn)
+smcr_conn_merged(smcr_conn_t *conn)
 {
-    return conn && conn->joined ? conn->joined : conn;
+    return conn && conn->merged_into ? conn->merged_into : conn;
 }
 
 /* Whether the connection began before the capture: neither its handshake with the option nor CLC is
  * in the capture. Its ends are then known from a host's report, if at all. */
 static inline bool
-smcr_conn_is_late(const smcr_conn_t *conn)
+smcr_conn_began_before_capture(const smcr_conn_t *conn)
 {
-    return !conn->synack && !conn->option_syn && !conn->clc_types;
+    return !conn->has_synack && !conn->option_syn && !conn->clc_types_received;
 }
 
 /* The connection is in the link group from now on, unless it is in one already. */
@@ -199,7 +206,7 @@ bool smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *pro
 
 /* A CLC message of the connection was taken in: notes in connection and group whether CLC is
  * complete, and whether a first contact was declined. */
-void smcr_conn_take_clc(smcr_conn_t *conn);
+void smcr_conn_note_clc(smcr_conn_t *conn);
 
 /* Whether a side has closed or aborted the connection, or it is no connection of its own any
  * more. */
@@ -209,26 +216,26 @@ smcr_conn_has_closed(const smcr_conn_t *conn)
     const smcr_conn_side_t *one = &conn->side[0], *other = &conn->side[1];
     bool closed = one->closed_frame || other->closed_frame;
 
-    return conn->joined || closed || one->abort_frame || other->abort_frame;
+    return conn->merged_into || closed || one->abort_frame || other->abort_frame;
 }
 
 /* The first open connection of the list `next_open` from `*at` on: neither closed nor aborted nor
  * fallen back. Removes the ones before it from the list. NULL: there is none. */
-smcr_conn_t *smcr_conn_open(smcr_conn_t **at);
+smcr_conn_t *smcr_conn_first_open(smcr_conn_t **at);
 
 /* A frame of the connection passes: a SYN with the option, a message, or a packet on RoCE. Returns
  * the time since its frame before, nanoseconds plus 1; 0: there was none, the clock of the capture
  * goes back, or a packet in between may be of the connection. */
-uint64_t smcr_conn_pass(smcr_conn_t *conn, smcr_when_t when);
+uint64_t smcr_conn_note_activity(smcr_conn_t *conn, smcr_when_t when);
 
 /* Makes the tables of conn.c in a new state. */
-void smcr_conn_start(smcr_state_t *state);
+void smcr_conn_tables_new(smcr_state_t *state);
 
 /* A new connection with the next index. */
 smcr_conn_t *smcr_conn_new(smcr_state_t *state);
 
 /* The connection of Wireshark's TCP conversation `conversation`, NULL when it has none. */
-smcr_conn_t *smcr_conn_of(const smcr_state_t *state, void *conversation);
+smcr_conn_t *smcr_conn_of_conversation(const smcr_state_t *state, void *conversation);
 
 /* The connection is that of this TCP conversation, whose number is `tcp_stream`, from now on. */
 void smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *conversation,
@@ -257,7 +264,7 @@ smcr_conn_t *smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, in
 void smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t token);
 
 /* The connection has left SMC: its tokens and RMB elements are free for other connections. */
-void smcr_conn_leave(smcr_state_t *state, smcr_conn_t *conn);
+void smcr_conn_leave_smc(smcr_state_t *state, smcr_conn_t *conn);
 
 /* Whether the side has reported that it will write no more, or has closed or aborted. (4.8) */
 static inline bool
@@ -269,9 +276,9 @@ smcr_conn_side_has_ended(const smcr_conn_side_t *side)
 /* Moves the position up to which the side has read to its last consumer cursor: the stream may have
  * become known after that message. */
 static inline void
-smcr_conn_side_catch_up(smcr_conn_side_t *side)
+smcr_conn_side_update_stream(smcr_conn_side_t *side)
 {
-    if (side->in.known && side->cdc_frame)
+    if (side->in.positions_known && side->last_cdc_frame)
         smcr_stream_consume(&side->in, side->cons);
 }
 
@@ -280,7 +287,7 @@ smcr_conn_side_catch_up(smcr_conn_side_t *side)
 static inline bool
 smcr_conn_side_has_read_to(const smcr_conn_side_t *side, smcr_cursor_t end)
 {
-    return side->cdc_frame ? smcr_ring_cursors_are_same(side->cons, end)
+    return side->last_cdc_frame ? smcr_ring_cursors_are_same(side->cons, end)
                            : end.wrap == 0 && end.count <= SMCR_WIRE_EYECATCHER_LENGTH;
 }
 
@@ -288,18 +295,18 @@ smcr_conn_side_has_read_to(const smcr_conn_side_t *side, smcr_cursor_t end)
  * sender that has counted wrong once may count on from the wrong number, so this is 1, too.
  * (A.4) */
 static inline int16_t
-smcr_conn_side_step(const smcr_conn_side_t *sender, uint16_t seq)
+smcr_conn_side_seq_step(const smcr_conn_side_t *sender, uint16_t seq)
 {
-    bool goes_on = seq == (uint16_t)(sender->cdc_said + 1);
+    bool goes_on = seq == (uint16_t)(sender->cdc_seq_actual + 1);
 
-    return goes_on ? 1 : (int16_t)(uint16_t)(seq - sender->cdc_seq);
+    return goes_on ? 1 : (int16_t)(uint16_t)(seq - sender->cdc_seq_expected);
 }
 
 /* Whether the last CDC message of the side has an impossible cursor. */
 static inline bool
-smcr_conn_side_is_odd(const smcr_conn_side_t *side)
+smcr_conn_side_has_invalid_cursor(const smcr_conn_side_t *side)
 {
-    return side->odd_frame && side->odd_frame == side->cdc_frame;
+    return side->invalid_cursor_frame && side->invalid_cursor_frame == side->last_cdc_frame;
 }
 
 /* Whether data in the RMB element of `side` certainly belongs to the connection, and CDC cursors
@@ -308,13 +315,13 @@ smcr_conn_side_is_odd(const smcr_conn_side_t *side)
 static inline bool
 smcr_conn_owns_element(const smcr_conn_t *conn, int side)
 {
-    return !conn->lgr->immediate && !conn->side[side].shares_element;
+    return !conn->lgr->immediate && !conn->side[side].element_shared;
 }
 
 /* The request with `psn` to the queue pair `qp` certainly belongs to the connection. If nothing was
  * known of the flow to `qp`, the connection began before that request; if it has moved there from
  * another link, it may use the whole flow. */
-void smcr_conn_is_alive(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn);
+void smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn);
 
 /* payload/ keeps `flow` for the bytes of the direction: 0 client to server, 1 server to client. */
 static inline void
@@ -325,7 +332,7 @@ smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_payload_fl
 
 /* Heuristics have declined the data that `side` receives. Returns whether they have done so `most`
  * times in a row. */
-bool smcr_conn_decline(smcr_conn_t *conn, int side, uint8_t most);
+bool smcr_conn_note_decline(smcr_conn_t *conn, int side, uint8_t most);
 
 /* The direction of the data that `side` sends: 0 client to server, 1 server to client, -1 not
  * known. */

@@ -62,7 +62,7 @@ smcr_lgr_new(smcr_state_t *state)
     lgr->links = wmem_list_new(state->scope);
     lgr->pending = wmem_list_new(state->scope);
     lgr->answered = wmem_list_new(state->scope);
-    lgr->halves = wmem_list_new(state->scope);
+    lgr->one_direction_conns = wmem_list_new(state->scope);
     lgr->state = state;
     return lgr;
 }
@@ -74,7 +74,7 @@ smcr_lgr_count(const smcr_state_t *state)
 }
 
 void
-smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr)
+smcr_lgr_give_index(smcr_state_t *state, smcr_lgr_t *lgr)
 {
     if (lgr->index == SMCR_LGR_NO_INDEX) {
         lgr->index = state->lgr_count++;
@@ -85,10 +85,10 @@ smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr)
 void
 smcr_lgr_set_server(smcr_lgr_t *lgr, int side)
 {
-    if (lgr->server != SMCR_LGR_SIDE_UNKNOWN && !lgr->server_of_file)
+    if (lgr->server != SMCR_LGR_SIDE_UNKNOWN && !lgr->role_source_file)
         return;
     lgr->server = side;
-    lgr->server_of_file = NULL;
+    lgr->role_source_file = NULL;
 }
 
 smcr_link_t *
@@ -99,16 +99,16 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
     link->index = state->link_count++;
     link->lgr = lgr;
     link->added_frame = state->last_frame;
-    if (!lgr->all_links)
-        lgr->first_link = link->index;
-    link->next_of_group = lgr->all_links;
-    lgr->all_links = link;
+    if (!lgr->newest_link)
+        lgr->first_link_index = link->index;
+    link->older_in_group = lgr->newest_link;
+    lgr->newest_link = link;
     if (++lgr->link_count == 2 * LINKS_MAX) {
         /* behind so many links their numbers begin anew. Nobody is blamed for what may have to do
          * with older ones; see evidence.c */
-        lgr->oldest_known = link;
+        lgr->oldest_kept_link = link;
         for (lgr->link_count = 1; lgr->link_count < LINKS_MAX; lgr->link_count++)
-            lgr->oldest_known = lgr->oldest_known->next_of_group;
+            lgr->oldest_kept_link = lgr->oldest_kept_link->older_in_group;
     }
     for (int side = 0; side < 2; side++) {
         link->qp[side].link = link;
@@ -123,7 +123,7 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
 static void
 forget_qp(smcr_state_t *state, const smcr_qp_t *qp)
 {
-    if (qp->known && smcr_qp_find(state, &qp->key) == qp)
+    if (qp->number_known && smcr_qp_find(state, &qp->key) == qp)
         wmem_map_remove(state->qps, &qp->key);
 }
 
@@ -134,11 +134,11 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_k
     smcr_qp_t *qp = &link->qp[side];
     smcr_qp_t *before = smcr_qp_find(state, key);
 
-    if (qp->known || (before && before->link == link))
+    if (qp->number_known || (before && before->link == link))
         return;
     if (before)
         forget_qp(state, smcr_qp_peer(before));
-    qp->known = true;
+    qp->number_known = true;
     qp->gid_known = true;
     qp->key = *key;
     qp->ground = (uint8_t)ground;
@@ -147,18 +147,18 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_k
      * for such, and all messages so far count as reported */
     smcr_qp_peer(qp)->unacked.count = 0;
     smcr_traffic_t *requests = &smcr_qp_peer(qp)->traffic;
-    requests->completed_up_to = MAX(requests->completed_up_to, requests->flow.highest);
+    requests->completed_psn = MAX(requests->completed_psn, requests->flow.highest);
 }
 
 void
-smcr_qp_disown(smcr_state_t *state, smcr_qp_t *qp)
+smcr_qp_forget_announced(smcr_state_t *state, smcr_qp_t *qp)
 {
     forget_qp(state, qp);
-    qp->known = qp->gid_known = false;
+    qp->number_known = qp->gid_known = false;
 }
 
 void
-smcr_link_forget(smcr_state_t *state, smcr_link_t *link)
+smcr_link_forget_qps(smcr_state_t *state, smcr_link_t *link)
 {
     forget_qp(state, &link->qp[0]);
     forget_qp(state, &link->qp[1]);
@@ -169,7 +169,7 @@ smcr_link_forget(smcr_state_t *state, smcr_link_t *link)
 bool
 smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int side)
 {
-    return one->qp[side].known && other->qp[side].known &&
+    return one->qp[side].number_known && other->qp[side].number_known &&
            smcr_gid_is_same(one->qp[side].key.gid, other->qp[side].key.gid);
 }
 
@@ -246,23 +246,23 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
 /* ---- links whose beginning the capture lacks ---- */
 
 smcr_qp_t *
-smcr_link_prove(smcr_state_t *state, const smcr_ib_headers_t *roce)
+smcr_link_new_of_packet(smcr_state_t *state, const smcr_ib_headers_t *roce)
 {
     smcr_link_t *link = smcr_link_new(state, smcr_lgr_new(state));
     smcr_qp_t *sender = &link->qp[0];
 
-    smcr_qp_set(state, link, 1, &roce->target, SMCR_GROUND_LLC);
+    smcr_qp_set(state, link, 1, &roce->destination, SMCR_GROUND_LLC);
     memcpy(sender->key.gid, roce->source, SMCR_GID_LENGTH);
     sender->gid_known = true;
     smcr_link_activate(link);
-    smcr_list_keep(state->half_known, link, HALF_KNOWN_MAX);
+    smcr_list_keep(state->half_known_links, link, HALF_KNOWN_MAX);
     return &link->qp[1];
 }
 
 static smcr_qp_t *
 known_qp(smcr_link_t *link)
 {
-    return link->qp[0].known ? &link->qp[0] : &link->qp[1];
+    return link->qp[0].number_known ? &link->qp[0] : &link->qp[1];
 }
 
 /* Whether it answers what was sent just now on the half-known link to its known end. */
@@ -272,11 +272,11 @@ acknowledges(smcr_link_t *link, const smcr_ib_headers_t *roce, smcr_when_t when)
     smcr_qp_t *known = known_qp(link);
     const smcr_qp_t *missing = smcr_qp_peer(known);
 
-    if (missing->known || !missing->gid_known)
+    if (missing->number_known || !missing->gid_known)
         return false;
-    const smcr_seen_packet_t *sent = smcr_flow_seen(&known->traffic.flow, roce->psn);
+    const smcr_seen_packet_t *sent = smcr_flow_psn_history(&known->traffic.flow, roce->psn);
     return sent && when.time - sent->time < ACK_TIME &&
-           smcr_qp_is_at(missing, roce->target.gid) && smcr_qp_is_at(known, roce->source);
+           smcr_qp_is_at(missing, roce->destination.gid) && smcr_qp_is_at(known, roce->source);
 }
 
 smcr_link_t *
@@ -284,7 +284,7 @@ smcr_link_of_ack(const smcr_state_t *state, const smcr_ib_headers_t *roce, smcr_
 {
     smcr_link_t *found = NULL;
 
-    SMCR_LIST_EACH(smcr_link_t *, link, state->half_known) {
+    SMCR_LIST_EACH(smcr_link_t *, link, state->half_known_links) {
         if (!acknowledges(link, roce, when))
             continue;
         if (found)
@@ -295,11 +295,11 @@ smcr_link_of_ack(const smcr_state_t *state, const smcr_ib_headers_t *roce, smcr_
 }
 
 smcr_qp_t *
-smcr_link_take_ack(smcr_state_t *state, smcr_link_t *link, const smcr_ib_headers_t *roce)
+smcr_link_learn_qp_of_ack(smcr_state_t *state, smcr_link_t *link, const smcr_ib_headers_t *roce)
 {
     smcr_qp_t *missing = smcr_qp_peer(known_qp(link));
 
-    smcr_qp_set(state, link, missing->side, &roce->target, SMCR_GROUND_ACK);
-    wmem_list_remove(state->half_known, link);
+    smcr_qp_set(state, link, missing->side, &roce->destination, SMCR_GROUND_ACK);
+    wmem_list_remove(state->half_known_links, link);
     return missing;
 }

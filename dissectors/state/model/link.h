@@ -53,7 +53,7 @@ typedef struct {
     /* ---- which it is ---- */
     smcr_link_t *link;
     int side;               /* of the link group: 0 or 1 */
-    bool known;             /* the number in `key` is known */
+    bool number_known;      /* the number in `key` is known */
     bool gid_known;         /* the GID in `key` is known; it may be known before the number */
     smcr_ib_qp_key_t key;   /* GID and queue pair number */
     uint8_t ground;         /* enum smcr_ground: from which message or packet `key` is known */
@@ -63,26 +63,29 @@ typedef struct {
 
     /* ---- the flow to it: what it receives ---- */
     smcr_traffic_t traffic; /* order of PSNs, responses, marks of congestion */
-    smcr_psn_t too_late;    /* highest PSN of a request whose content has not counted, since it came
-                               too late or was cut; 0: none */
-    uint32_t too_late_frame; /* frame of the last such request that is no WRITE; 0: none */
-    bool send_open;         /* a SEND of several packets has begun and not ended */
+    /* highest PSN of a request whose content has not counted, since it came too late or was cut;
+     * 0: none */
+    smcr_psn_t last_late_psn;
+    uint32_t last_late_frame; /* frame of the last such request that is no WRITE; 0: none */
+    bool send_unfinished;   /* a SEND of several packets has begun and not ended */
     smcr_psn_t send_psn;    /* PSN of the first packet of that SEND; see `send_open` */
     smcr_unacked_t unacked; /* WRITE packets and messages that wait for their acknowledgement */
     wmem_list_t *deferred;  /* messages after a gap, until the receiver acknowledges them; NULL:
                                none so far */
 
     /* ---- RDMA WRITEs that it receives ---- */
-    uint32_t unplaced;      /* how many WRITE packets have no known position in a stream */
-    smcr_psn_t unplaced_psn;  /* PSN of the last such packet; 0: none */
-    smcr_psn_t unplaced_from; /* PSN of the first such packet of those that lie close together up to
-                                 `unplaced_psn` (SMCR_WRITE_UNPLACED_NEAR) */
+    uint32_t unpositioned;  /* how many WRITE packets have no known position in a stream */
+    smcr_psn_t unpositioned_psn; /* PSN of the last such packet; 0: none */
+    /* PSN of the first such packet of those that lie close together up to `unplaced_psn`
+     * (SMCR_WRITE_UNPLACED_NEAR) */
+    smcr_psn_t unpositioned_from;
     smcr_write_t *writes;   /* circular buffer of the last WRITE requests; NULL: none so far */
     uint32_t write_count;   /* how many WRITE requests have come, also those that have left
                                `writes` */
-    smcr_psn_t write_end;   /* PSN after the last packet of all WRITE requests so far; 0: none */
-    bool has_likely;        /* a request in `writes` has a likely connection, but no certain one */
-    wmem_list_t *orphans;   /* WRITE packets whose first packet has not come; NULL: none so far */
+    smcr_psn_t next_write_psn; /* PSN after the last packet of all WRITE requests so far; 0: none */
+    bool has_likely_owner;  /* a request in `writes` has a likely connection, but no certain one */
+    wmem_list_t *writes_without_first; /* WRITE packets whose first packet has not come; NULL:
+                                          none so far */
 } smcr_qp_t;
 
 /* Where a link is in its life (3.5.1, 3.5.5.1). */
@@ -111,13 +114,14 @@ struct smcr_link {
 
     /* ---- its state, as LLC messages tell it ---- */
     smcr_link_state_t state;
-    bool is_guess;          /* `state` assumes that no earlier LLC message of the group is
+    bool state_uncertain;   /* `state` assumes that no earlier LLC message of the group is
                                missing */
-    uint32_t doubtful_frame; /* last frame that leaves its end uncertain: a client asks for its end,
-                                or a response to a missing request names it. If the link is not used
-                                after this frame, it may have ended. 0: none */
-    uint32_t settled_frame; /* frame of the message that gave it `state`; 0: none */
-    bool lost;              /* a side has reported a lost path (A.3.4) */
+    /* last frame that leaves its end uncertain: a client asks for its end, or a response to a
+     * missing request names it. If the link is not used after this frame, it may have ended. 0:
+     * none */
+    uint32_t possible_end_frame;
+    uint32_t state_frame;   /* frame of the message that gave it `state`; 0: none */
+    bool reported_lost;     /* a side has reported a lost path (A.3.4) */
     uint32_t packet_count;  /* packets of both directions in the capture */
     uint32_t added_frame;   /* frame that announced the link, or first proved it */
     uint32_t confirm_frame; /* frame of the first CONFIRM LINK request; 0: none */
@@ -126,10 +130,10 @@ struct smcr_link {
 
     /* ---- its place among others ---- */
     struct smcr_rules_links_link *rules; /* what the rules remember of it; NULL: nothing */
-    smcr_link_t *next_of_group; /* the link of the group that came before it; NULL: it was the
-                                   first */
-    smcr_link_t *joined;    /* the link that it has turned out to be, in which the sides have
-                               changed places (conn.c); NULL: it is a link of its own */
+    smcr_link_t *older_in_group; /* the link of the group that came before it; NULL: it was the
+                                    first */
+    smcr_link_t *merged_into; /* the link that it has turned out to be, in which the sides have
+                                 changed places (conn.c); NULL: it is a link of its own */
 };
 
 /* A point in the flow to a queue pair. What was known at this point still holds while no packet is
@@ -138,7 +142,7 @@ typedef struct {
     smcr_qp_t *qp;          /* receives the flow; NULL: no point */
     uint64_t psn : 40;      /* PSN without wrap, lower 40 bits: enough for the packets of a
                                capture */
-    uint64_t unplaced : 24; /* `unplaced` of the queue pair at this point, lower 24 bits */
+    uint64_t unpositioned : 24; /* `unplaced` of the queue pair at this point, lower 24 bits */
 } smcr_point_t;
 
 #define SMCR_POINT_PSN_MASK UINT64_C(0xffffffffff)
@@ -148,7 +152,8 @@ typedef struct {
 static inline smcr_point_t
 smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn)
 {
-    return (smcr_point_t){qp, psn & SMCR_POINT_PSN_MASK, qp->unplaced & SMCR_POINT_UNPLACED_MASK};
+    return (smcr_point_t){qp, psn & SMCR_POINT_PSN_MASK,
+                          qp->unpositioned & SMCR_POINT_UNPLACED_MASK};
 }
 
 /* The point at the request with the highest PSN that has come to the queue pair. */
@@ -167,13 +172,14 @@ smcr_point_is_before(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t 
 
 /* A response whose request is missing so far. */
 typedef struct {
-    bool is_open;  /* its request may still come; false: it has come, or this is no response */
+    bool awaits_request; /* its request may still come; false: it has come, or this is no
+                            response */
     uint8_t type;  /* as in smcr_exchange_message_t */
     uint64_t time; /* of the response, nanoseconds since the epoch */
     int requester; /* side that has to send the request */
     uint32_t key;  /* as in smcr_exchange_message_t */
     const smcr_link_t *link; /* link that has to carry the request; NULL: any */
-    bool *came;    /* set when the request has come; NULL: this is no response */
+    bool *request_came; /* set when the request has come; NULL: this is no response */
 } smcr_lgr_unasked_t;
 
 /* The RMBs that a DELETE RKEY request names. */
@@ -197,11 +203,12 @@ struct smcr_lgr {
                              proven to be a group of its own */
     smcr_state_t *state;  /* to which it belongs */
     int server;           /* side of the server: 0, 1 or SMCR_LGR_SIDE_UNKNOWN */
-    smcr_socket_t *server_of_file; /* line of a smcss file that alone tells `server`; NULL: `server`
-                                      is not known, or known from messages or netlink */
+    /* line of a smcss file that alone tells `server`; NULL: `server` is not known, or known from
+     * messages or netlink */
+    smcr_socket_t *role_source_file;
 
     /* ---- its first contact ---- */
-    bool from_start;      /* the first contact is in the capture */
+    bool first_contact_captured; /* the first contact is in the capture */
     bool has_release;     /* `release` is known */
     uint8_t release;      /* of SMC version 2; see `has_release` */
     uint8_t version;      /* of SMC, 1 or 2; 0: not known */
@@ -211,39 +218,44 @@ struct smcr_lgr {
     uint32_t ended_frame; /* frame of the DELETE LINK for all links, or for the last one; 0: none */
     uint32_t active_links; /* how many links are active */
     wmem_list_t *links;   /* smcr_link_t: the newest links that are not deleted */
-    smcr_link_t *all_links; /* the newest link of all, deleted or not; NULL: none, or the group was
-                               joined to another one */
-    smcr_link_t *oldest_known; /* the oldest link that is kept, if older ones are forgotten; NULL:
-                                  all are kept */
-    uint32_t first_link;  /* index of the oldest link of all */
-    const smcr_clc_accept_t *accept; /* the Accept that made the group; NULL: none did */
+    /* the newest link of all, deleted or not; NULL: none, or the group was joined to another one */
+    smcr_link_t *newest_link;
+    /* the oldest link that is kept, if older ones are forgotten; NULL: all are kept */
+    smcr_link_t *oldest_kept_link;
+    uint32_t first_link_index; /* index of the oldest link of all */
+    const smcr_clc_accept_t *first_accept; /* the Accept that made the group; NULL: none did */
     uint32_t link_count;  /* how many links are kept */
 
     /* ---- LLC requests and responses (exchange.c) ---- */
     wmem_list_t *pending; /* smcr_exchange_request_t: requests that wait for their response */
     wmem_list_t *answered; /* smcr_exchange_request_t: the last ones that have their response */
-    smcr_lgr_unasked_t unasked[4]; /* the last responses whose request is missing; circular */
-    unsigned unasked_count; /* how many such responses have come */
+    smcr_lgr_unasked_t early_responses[4]; /* the last responses whose request is missing;
+                                              circular */
+    unsigned early_response_count; /* how many such responses have come */
 
     /* ---- connections ---- */
-    smcr_conn_t *conns;   /* the connection that joined last (`next_of_group`); NULL: none */
-    smcr_conn_t *open;    /* the same (`next_open`), without most of those that have ended */
-    uint32_t unowned_frame; /* frame of the last WRITE whose connection was not known then; 0:
-                               none */
-    uint32_t lacking_clc; /* how many connections have CLC messages, but not all of them so far */
-    bool refused;         /* its first contact was declined */
-    bool never_up;        /* its first contact was declined for a cause that comes before the first
-                             link is confirmed */
+    smcr_conn_t *newest_conn; /* the connection that joined last (`next_of_group`); NULL: none */
+    smcr_conn_t *newest_open_conn; /* the same (`next_open`), without most of those that have
+                                      ended */
+    /* frame of the last WRITE whose connection was not known then; 0: none */
+    uint32_t last_ownerless_frame;
+    uint32_t unfinished_clc_conns; /* how many connections have CLC messages, but not all of them
+                                      so far */
+    bool first_contact_declined; /* its first contact was declined */
+    /* its first contact was declined for a cause that comes before the first link is confirmed */
+    bool link_never_confirmed;
 
     /* ---- connections of which only one direction is known ---- */
-    wmem_list_t *halves;  /* smcr_conn_t: known by the token of one direction, which has been
-                             used */
-    bool lacks_halves;    /* there were so many that the oldest are forgotten */
+    /* smcr_conn_t: known by the token of one direction, which has been used */
+    wmem_list_t *one_direction_conns;
+    bool one_direction_conns_forgotten; /* there were so many that the oldest are forgotten */
 
     /* ---- tokens: some hosts count both tokens of each connection in step ---- */
-    bool knows_lead;      /* `token_lead` is known: CLC has announced both tokens of a connection */
-    bool lead_changes;    /* a later connection has had another difference */
-    uint32_t token_lead;  /* token of side 1 minus token of side 0, modulo 2^32; see `knows_lead` */
+    bool knows_token_difference; /* `token_lead` is known: CLC has announced both tokens of a
+                                    connection */
+    bool token_difference_changes; /* a later connection has had another difference */
+    uint32_t token_difference; /* token of side 1 minus token of side 0, modulo 2^32; see
+                                  `knows_lead` */
 
     /* ---- what both sides have agreed on ---- */
     bool immediate;       /* WRITEs with immediate data take the place of CDC messages */
@@ -254,32 +266,32 @@ struct smcr_lgr {
                              or 4 after an eyecatcher; see `base_known` */
 
     /* ---- RMBs ---- */
-    smcr_rmb_t *confirmed[2]; /* RMB of the side's last CONFIRM RKEY, to which continuations belong;
-                                 NULL: none */
-    smcr_point_t confirmed_at[2]; /* of that CONFIRM RKEY request; no queue pair: none, or only the
-                                     response is captured */
+    /* RMB of the side's last CONFIRM RKEY, to which continuations belong; NULL: none */
+    smcr_rmb_t *last_confirmed_rmb[2];
+    /* of that CONFIRM RKEY request; no queue pair: none, or only the response is captured */
+    smcr_point_t last_confirm_rkey_at[2];
     smcr_lgr_withdrawal_t withdrawn[2]; /* what the side's last DELETE RKEY request names */
-    smcr_rmb_t *rmbs;      /* the RMB that was announced last (`older`); NULL: none */
+    smcr_rmb_t *newest_rmb; /* the RMB that was announced last (`older`); NULL: none */
     unsigned rmb_count[2]; /* how many RMBs of the side are alive */
 
     /* ---- its type, and what others remember ---- */
     smcr_lgr_type_t type; /* by its active links */
-    struct smcr_rules_links_lgr *links_rules; /* what the rules for links remember of it; NULL:
-                                                 nothing */
+    struct smcr_rules_links_lgr *links_memory; /* what the rules for links remember of it; NULL:
+                                                  nothing */
     int single_side;      /* asymmetric: the side with a single device; else
                              SMCR_LGR_SIDE_UNKNOWN */
-    const smcr_told_lgr_t *told[2]; /* what the host of the side reports of the group; NULL:
-                                       nothing */
+    /* what the host of the side reports of the group; NULL: nothing */
+    const smcr_told_lgr_t *netlink_reported[2];
     struct smcr_rules_lgr *rules; /* what the rules remember of its connections; NULL: nothing */
 };
 
 /* CLC has announced both tokens of a connection: `lead` is their difference, as in `token_lead`. */
 static inline void
-smcr_lgr_take_lead(smcr_lgr_t *lgr, uint32_t lead)
+smcr_lgr_note_token_difference(smcr_lgr_t *lgr, uint32_t lead)
 {
-    lgr->lead_changes |= lgr->knows_lead && lgr->token_lead != lead;
-    lgr->knows_lead = true;
-    lgr->token_lead = lead;
+    lgr->token_difference_changes |= lgr->knows_token_difference && lgr->token_difference != lead;
+    lgr->knows_token_difference = true;
+    lgr->token_difference = lead;
 }
 
 /* The key of a queue pair: GID in network byte order, number in host byte order. */
@@ -350,7 +362,7 @@ smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
 uint32_t smcr_lgr_count(const smcr_state_t *state);
 
 /* Gives a link group its index, unless it has one: it is proven to be a group of its own. */
-void smcr_lgr_prove(smcr_state_t *state, smcr_lgr_t *lgr);
+void smcr_lgr_give_index(smcr_state_t *state, smcr_lgr_t *lgr);
 
 /* CLC or LLC shows which side the server is. The first such message counts. */
 void smcr_lgr_set_server(smcr_lgr_t *lgr, int side);
@@ -373,7 +385,7 @@ smcr_lgr_release(const smcr_lgr_t *lgr)
 static inline smcr_link_t *
 smcr_link_older(const smcr_link_t *link)
 {
-    return link == link->lgr->oldest_known ? NULL : link->next_of_group;
+    return link == link->lgr->oldest_kept_link ? NULL : link->older_in_group;
 }
 
 /* Whether the two links use the same device of `side`. */
@@ -391,7 +403,7 @@ void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib
 
 /* The queue pair is another one than announced, and nobody knows which: it is not found any more,
  * and `key` keeps the announced one. */
-void smcr_qp_disown(smcr_state_t *state, smcr_qp_t *qp);
+void smcr_qp_forget_announced(smcr_state_t *state, smcr_qp_t *qp);
 
 /* The newest link of the group with this number that is neither deleted nor rejected; NULL:
  * none. */
@@ -408,7 +420,7 @@ smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
 
 /* Both queue pairs of the link have been set up anew in packets that the capture does not have:
  * neither is found from now on. */
-void smcr_link_forget(smcr_state_t *state, smcr_link_t *link);
+void smcr_link_forget_qps(smcr_state_t *state, smcr_link_t *link);
 
 /* The link carries traffic from now on. Returns whether the type of its group has changed. */
 bool smcr_link_activate(smcr_link_t *link);
@@ -420,7 +432,7 @@ bool smcr_link_delete(smcr_link_t *link, uint32_t frame);
 
 /* A message has proven that the queue pair `roce->target`, which no message has announced, carries
  * SMC-R: makes its link, of which the sender's queue pair is not known yet. Returns the target. */
-smcr_qp_t *smcr_link_prove(smcr_state_t *state, const smcr_ib_headers_t *roce);
+smcr_qp_t *smcr_link_new_of_packet(smcr_state_t *state, const smcr_ib_headers_t *roce);
 
 /* The link of an acknowledgement that goes to an unknown queue pair: the only link between the two
  * devices of which just the sender's queue pair is known, and which has carried the acknowledged
@@ -430,5 +442,5 @@ smcr_link_t *smcr_link_of_ack(const smcr_state_t *state, const smcr_ib_headers_t
 
 /* The acknowledgement goes to the unknown queue pair of that link, which is known now. Returns
  * it. */
-smcr_qp_t *smcr_link_take_ack(smcr_state_t *state, smcr_link_t *link,
-                              const smcr_ib_headers_t *roce);
+smcr_qp_t *smcr_link_learn_qp_of_ack(smcr_state_t *state, smcr_link_t *link,
+                                     const smcr_ib_headers_t *roce);

@@ -74,7 +74,7 @@ pack_members(const smcr_record_t *record, uint8_t **at)
     SMCR_RECORD_SOMETIMES(MEMBER)
 #undef MEMBER
     memcpy(time, &record->acks.time, sizeof time);
-    memcpy(since, &record->since, sizeof since);
+    memcpy(since, &record->conn_idle_time, sizeof since);
     PARTS(KEEP)
     *at = end;
     return has;
@@ -146,7 +146,7 @@ unpack(const smcr_state_t *state, const packed_t *packed, smcr_record_t *record)
 #undef MEMBER
     PARTS(TAKE)
     memcpy(&record->acks.time, time, sizeof time);
-    memcpy(&record->since, since, sizeof since);
+    memcpy(&record->conn_idle_time, since, sizeof since);
 }
 
 static const packed_t *
@@ -197,9 +197,9 @@ smcr_record_keep(const smcr_arrival_t *arrival, uint16_t layer)
         add_page(arrival->state, frame);
     uint32_t *slot = slot_of(arrival->state, frame);
     if (record->conn)
-        record->since = smcr_conn_pass(record->conn, arrival->when);
+        record->conn_idle_time = smcr_conn_note_activity(record->conn, arrival->when);
     else if (record->kind == SMCR_RECORD_WRITE && record->link)
-        record->link->lgr->unowned_frame = frame;
+        record->link->lgr->last_ownerless_frame = frame;
     arrival->state->last_time = MAX(arrival->state->last_time, arrival->when.time);
     *slot = pack(arrival->state, record, layer, *slot);
 }
@@ -240,7 +240,7 @@ take_acknowledged(const smcr_state_t *state, smcr_record_t *record)
 static void
 take_late_link(smcr_record_t *record, const smcr_place_late_t *late)
 {
-    const smcr_place_rare_t *more = smcr_place_rare(record->place);
+    const smcr_place_rare_t *more = smcr_place_rare(record->write_location);
 
     record->link = late->link;
     record->sender = (int8_t)late->sender;
@@ -253,13 +253,14 @@ take_late_link(smcr_record_t *record, const smcr_place_late_t *late)
 static void
 take_late_place(smcr_record_t *record)
 {
-    const smcr_place_late_t *late = record->place ? smcr_place_late(record->place) : NULL;
+    const smcr_place_late_t *late =
+        record->write_location ? smcr_place_late(record->write_location) : NULL;
 
     if (!late)
         return;
     if (!record->conn && late->conn) {
         record->conn = late->conn;
-        record->is_late = true;
+        record->conn_learned_late = true;
     }
     if (!record->link && late->link)
         take_late_link(record, late);
@@ -271,11 +272,11 @@ smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
 {
     take_acknowledged(state, record);
     take_late_place(record);
-    if (record->link && record->link->joined) {
-        record->link = record->link->joined;
+    if (record->link && record->link->merged_into) {
+        record->link = record->link->merged_into;
         record->sender = !record->sender;
     }
-    record->conn = smcr_conn_now(record->conn);
+    record->conn = smcr_conn_merged(record->conn);
     if (record->conn && record->conn->socket && record->sender >= 0)
         record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
 }
@@ -286,22 +287,22 @@ smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
 static bool
 position_before_end(const smcr_place_t *place, const smcr_place_late_t *late, uint64_t *position)
 {
-    bool flips = late->link && late->link->joined;
+    bool flips = late->link && late->link->merged_into;
     int reader = flips ? late->sender : !late->sender;
-    const smcr_stream_t *stream = &smcr_conn_now(late->conn)->side[reader].in;
-    uint32_t before = late->before - smcr_place_rare(place)->within;
+    const smcr_stream_t *stream = &smcr_conn_merged(late->conn)->side[reader].in;
+    uint32_t before = late->bytes_to_end - smcr_place_rare(place)->offset_in_request;
 
     if (!smcr_stream_position_before(stream, late->end, before, position))
         return false;
     return !place->index || place->offset == smcr_ring_offset(&stream->ring, *position);
 }
 
-smcr_stream_piece_t
-smcr_place_piece(const smcr_place_t *place)
+smcr_stream_range_t
+smcr_place_range(const smcr_place_t *place)
 {
     const smcr_place_rare_t *more = smcr_place_rare(place);
     const smcr_place_late_t *late = smcr_place_late(place);
-    smcr_stream_piece_t piece = {.known = place->positioned, .position = place->position};
+    smcr_stream_range_t piece = {.known = place->has_position, .position = place->position};
 
     if (more) {
         piece.rewritten = more->rewritten;
@@ -309,9 +310,9 @@ smcr_place_piece(const smcr_place_t *place)
     }
     if (piece.known || !late)
         return piece;
-    if (late->placed) {
+    if (late->has_position) {
         piece.known = true;
-        piece.position = late->position + more->within;
+        piece.position = late->position + more->offset_in_request;
     } else if (late->announced && late->conn) {
         piece.known = position_before_end(place, late, &piece.position);
     }
@@ -386,32 +387,32 @@ smcr_record_cdc_wait(const smcr_record_cdc_t *view)
 {
     const smcr_record_cdc_rare_t *rare = smcr_record_cdc_rare(view);
 
-    if (!rare || !rare->waits.frame || !rare->freed)
+    if (!rare || !rare->waits_since.frame || !rare->space_freed)
         return (smcr_record_wait_t){0};
-    const smcr_when_t *end = *rare->freed;
-    if (!end || (rare->goes_on.frame && rare->goes_on.frame < end->frame))
-        end = &rare->goes_on;
-    bool clock_is_sound = end->time >= rare->waits.time;
+    const smcr_when_t *end = *rare->space_freed;
+    if (!end || (rare->continues.frame && rare->continues.frame < end->frame))
+        end = &rare->continues;
+    bool clock_is_sound = end->time >= rare->waits_since.time;
     return (smcr_record_wait_t){
         .frame = end->frame,
-        .time = clock_is_sound ? end->time - rare->waits.time : SMCR_RECORD_NO_TIME,
+        .time = clock_is_sound ? end->time - rare->waits_since.time : SMCR_RECORD_NO_TIME,
     };
 }
 
 smcr_place_rare_t *
 smcr_place_make_rare(smcr_state_t *state, smcr_place_t *place)
 {
-    if (!place->more)
-        place->more = smcr_slab_number(smcr_state_alloc0(state, sizeof(smcr_place_rare_t)));
-    return smcr_slab_entry(&state->entries, place->more);
+    if (!place->rare)
+        place->rare = smcr_slab_number(smcr_state_alloc0(state, sizeof(smcr_place_rare_t)));
+    return smcr_slab_entry(&state->entries, place->rare);
 }
 
 smcr_record_cdc_rare_t *
 smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view)
 {
-    if (!view->more)
-        view->more = smcr_slab_number(smcr_state_alloc0(state, sizeof(smcr_record_cdc_rare_t)));
-    return smcr_slab_entry(&state->entries, view->more);
+    if (!view->rare)
+        view->rare = smcr_slab_number(smcr_state_alloc0(state, sizeof(smcr_record_cdc_rare_t)));
+    return smcr_slab_entry(&state->entries, view->rare);
 }
 
 /* ---- bytes that are held. Few packets hand on anything: their lists are found by frame ---- */
@@ -421,22 +422,22 @@ smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view)
 smcr_held_t *
 smcr_held_new(const smcr_arrival_t *arrival, uint32_t within)
 {
-    smcr_place_t *place = arrival->record->place;
+    smcr_place_t *place = arrival->record->write_location;
     smcr_place_rare_t *rare = smcr_place_make_rare(arrival->state, place);
-    smcr_held_t *held = SMCR_STATE_MADE(arrival->state, &rare->held);
+    smcr_held_t *held = SMCR_STATE_MADE(arrival->state, &rare->buffered_payload);
 
-    held->place = place;
+    held->write_location = place;
     held->frame = arrival->when.frame;
-    held->within = within;
+    held->offset_in_request = within;
     return held;
 }
 
 void
 smcr_held_insert(smcr_held_t **request, smcr_held_t *held)
 {
-    while (*request && (*request)->within > held->within)
+    while (*request && (*request)->offset_in_request > held->offset_in_request)
         request = &(*request)->next;
-    bool same = *request && (*request)->within == held->within;
+    bool same = *request && (*request)->offset_in_request == held->offset_in_request;
     held->next = same ? (*request)->next : *request;
     *request = held;
 }
@@ -458,9 +459,9 @@ smcr_held_first(smcr_held_t *request)
 void
 smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes, uint32_t length)
 {
-    if (held->bytes || state->held_bytes + length > BYTES_MAX)
+    if (held->bytes || state->buffered_bytes + length > BYTES_MAX)
         return;
-    state->held_bytes += length;
+    state->buffered_bytes += length;
     held->bytes = wmem_memdup(state->scope, bytes, length);
     held->length = length;
 }
@@ -469,11 +470,11 @@ void
 smcr_held_drop(smcr_state_t *state, smcr_place_t *place)
 {
     const smcr_place_rare_t *rare = smcr_place_rare(place);
-    smcr_held_t *held = rare ? rare->held : NULL;
+    smcr_held_t *held = rare ? rare->buffered_payload : NULL;
 
-    if (!held || held->handed_in)
+    if (!held || held->handed_on_frame)
         return;
-    state->held_bytes -= held->length;
+    state->buffered_bytes -= held->length;
     wmem_free(state->scope, held->bytes);
     held->bytes = NULL;
     held->length = 0;
@@ -492,24 +493,26 @@ smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_conn_t 
     smcr_state_t *state = arrival->state;
     const void *key = key_of(state->last_frame, arrival->layer);
 
-    if (!held || !held->length || held->handed_in)
+    if (!held || !held->length || held->handed_on_frame)
         return;
-    if (!state->held)
-        state->held = wmem_map_new(state->scope, g_direct_hash, g_direct_equal);
-    wmem_array_t *list = wmem_map_lookup(state->held, key);
+    if (!state->buffered_payload)
+        state->buffered_payload = wmem_map_new(state->scope, g_direct_hash, g_direct_equal);
+    wmem_array_t *list = wmem_map_lookup(state->buffered_payload, key);
     if (!list) {
         list = wmem_array_new(state->scope, sizeof held);
-        wmem_map_insert(state->held, key, list);
+        wmem_map_insert(state->buffered_payload, key, list);
     }
-    held->handed_in = state->last_frame;
+    held->handed_on_frame = state->last_frame;
     held->sender = (int8_t)sender;
     held->conn = conn;
-    held->flips = conn->flips;
+    held->sides_swapped = conn->sides_swapped;
     wmem_array_append_one(list, held);
 }
 
 wmem_array_t *
 smcr_held_of(const smcr_state_t *state, uint32_t frame, uint16_t layer)
 {
-    return state && state->held ? wmem_map_lookup(state->held, key_of(frame, layer)) : NULL;
+    return state && state->buffered_payload
+               ? wmem_map_lookup(state->buffered_payload, key_of(frame, layer))
+               : NULL;
 }

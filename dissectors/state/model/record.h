@@ -36,12 +36,12 @@ struct smcr_exchange {
     uint64_t response_time;  /* nanoseconds since the epoch; see `response_frame` */
     uint32_t request_frame;  /* frame of the request */
     uint32_t response_frame; /* frame of the response; 0: none so far */
-    bool is_doubtful;        /* nobody will ever know which message is its response */
+    bool response_unknowable; /* nobody will ever know which message is its response */
     uint8_t llc_type;        /* type of the request, enum smcr_llc_type; 0: not of LLC */
     uint8_t step;            /* answered: enum smcr_clc_step, or smcr_wire_llc_step() of LLC; else
                                 0 */
     bool is_optional;        /* a correct peer may send no response */
-    bool sent_before;        /* the request was sent before `request_frame`, and when is not
+    bool request_resent;     /* the request was sent before `request_frame`, and when is not
                                 known */
 };
 
@@ -61,11 +61,11 @@ typedef struct {
     smcr_conn_t *conn; /* NULL: still not known */
     smcr_link_t *link; /* link that carried it; NULL: the record has it, or it is not known */
     int sender;        /* side of the link group that sent it; with `link` */
-    bool placed;       /* `position` is known */
+    bool has_position; /* `position` is known */
     bool announced;    /* `end` and `before` are known: a CDC message has announced the request */
     uint64_t position; /* position of the request's first byte in the byte stream; see `placed` */
     smcr_cursor_t end; /* producer cursor of the CDC message; see `announced` */
-    uint32_t before;   /* bytes from the request's first byte to `end`; see `announced` */
+    uint32_t bytes_to_end; /* bytes from the request's first byte to `end`; see `announced` */
 } smcr_place_late_t;
 
 typedef struct smcr_held smcr_held_t;
@@ -74,17 +74,18 @@ typedef struct smcr_held smcr_held_t;
 typedef struct {
     smcr_place_late_t *late; /* the request came before its connection was known; NULL: it did
                                 not */
-    uint32_t within;       /* offset of this packet in its request, bytes; with `late` */
-    uint32_t rewritten;    /* as in smcr_stream_piece_t, bytes */
-    uint64_t gap;          /* as in smcr_stream_piece_t, bytes */
-    uint64_t taped;        /* position in a stream of which only the order of bytes is known; see
-                              `is_taped` */
-    bool is_taped;         /* `taped` is known */
-    bool fills;            /* it fills a gap: it may have been sent before the packets after the
+    uint32_t offset_in_request; /* offset of this packet in its request, bytes; with `late` */
+    uint32_t rewritten;    /* as in smcr_stream_range_t, bytes */
+    uint64_t gap;          /* as in smcr_stream_range_t, bytes */
+    /* position in a stream of which only the order of bytes is known; see `is_taped` */
+    uint64_t arrival_position;
+    bool is_arrival_ordered; /* `taped` is known */
+    bool fills_gap;        /* it fills a gap: it may have been sent before the packets after the
                               gap */
-    bool gap_is_seen;      /* the bytes of `gap` are in captured packets whose position was not
+    bool gap_is_captured;  /* the bytes of `gap` are in captured packets whose position was not
                               known when they came */
-    smcr_held_t *held;     /* its bytes, which are held (struct smcr_held); NULL: they are not */
+    smcr_held_t *buffered_payload; /* its bytes, which are held (struct smcr_held); NULL: they
+                                      are not */
     uint8_t order;         /* as in smcr_record_t; judged late, since its queue pair was not
                               known */
     uint32_t first_frame;  /* as in smcr_record_t, with `order` */
@@ -97,15 +98,15 @@ typedef struct {
 struct smcr_place {
     uint64_t position;        /* of its first byte in the byte stream; see `positioned` */
     const smcr_when_t *acked; /* first acknowledgement that covers the packet; NULL: none so far */
-    uint32_t more;            /* slab number of its smcr_place_rare_t; 0: none */
+    uint32_t rare;            /* slab number of its smcr_place_rare_t; 0: none */
     uint32_t offset;          /* of its first byte in the RMB element, bytes */
     uint32_t length : 21;     /* application bytes in this packet */
     uint32_t index : 8;       /* RMB element, 1 to 255; 0: not known */
-    uint32_t positioned : 1;  /* `position` is known */
-    uint32_t waits : 1;       /* no CDC message has announced its bytes yet */
-    uint32_t is_unasked : 1;  /* the heuristics are not asked about its bytes */
+    uint32_t has_position : 1; /* `position` is known */
+    uint32_t is_unannounced : 1; /* no CDC message has announced its bytes yet */
+    uint32_t skips_heuristics : 1; /* the heuristics are not asked about its bytes */
     uint32_t frame;           /* the frame that has this packet */
-    uint32_t used;            /* bytes of the element that were written and not read yet, with this
+    uint32_t element_fill;    /* bytes of the element that were written and not read yet, with this
                                  packet */
     union {
         uint32_t next;         /* while `waits`: slab number of the next packet that waits;
@@ -118,12 +119,12 @@ struct smcr_place {
 
 /* Rarely set members of smcr_record_cdc_t: the writer waits for space since this message. */
 typedef struct smcr_record_cdc_rare {
-    smcr_when_t waits;   /* since when the writer waits for space; frame 0: not known */
-    smcr_when_t goes_on; /* when the writer goes on; frame 0: not yet */
-    const smcr_when_t *const *freed; /* acknowledgement of the message that freed space; NULL: no
-                                        message has */
-    struct smcr_record_cdc_rare *before; /* the wait before it, if no message had freed space for
-                                            that either; NULL: none */
+    smcr_when_t waits_since; /* since when the writer waits for space; frame 0: not known */
+    smcr_when_t continues; /* when the writer goes on; frame 0: not yet */
+    /* acknowledgement of the message that freed space; NULL: no message has */
+    const smcr_when_t *const *space_freed;
+    /* the wait before it, if no message had freed space for that either; NULL: none */
+    struct smcr_record_cdc_rare *previous_wait;
 } smcr_record_cdc_rare_t;
 
 /* What a CDC message means for its connection. The sender of the message is the writer of one
@@ -133,25 +134,27 @@ typedef struct {
     uint64_t consumed;  /* position in the other stream up to which the sender has read */
     uint64_t read_time; /* how long before this message the bytes that were read last had been
                            announced, nanoseconds; see `read_of` */
-    uint32_t len;       /* bytes that this message announces; see `has_len` */
-    uint32_t read;      /* bytes that this message reports as read; see `has_read` */
-    uint32_t unread;    /* bytes of the stream that are announced and not read yet; see
-                           `has_unread` */
+    uint32_t announced_bytes; /* bytes that this message announces; see `has_len` */
+    uint32_t read_bytes; /* bytes that this message reports as read; see `has_read` */
+    uint32_t unread_bytes; /* bytes of the stream that are announced and not read yet; see
+                              `has_unread` */
     uint32_t size;      /* of the element that the sender writes to, without an eyecatcher, bytes;
                            0: not known */
-    uint32_t offered;   /* free space in the sender's own element, bytes; SMCR_RECORD_NOT_KNOWN */
+    uint32_t own_free_bytes; /* free space in the sender's own element, bytes;
+                                SMCR_RECORD_NOT_KNOWN */
     uint32_t writes : 26;   /* WRITE packets that this message announces */
-    bool has_len : 1;       /* `len` is known: the message before this one is captured */
-    bool has_read : 1;      /* `read` is known: the message before this one is captured */
+    bool has_announced_bytes : 1; /* `len` is known: the message before this one is captured */
+    bool has_read_bytes : 1; /* `read` is known: the message before this one is captured */
     bool has_announced : 1; /* `announced` is known */
     bool has_consumed : 1;  /* `consumed` is known */
-    bool has_unread : 1;    /* `unread` is known: all messages of the peer are captured */
+    bool has_unread_bytes : 1; /* `unread` is known: all messages of the peer are captured */
     bool urgent : 1;        /* urgent data ends at `announced` (4.7.5) */
-    bool last : 1;          /* the sender sends no more: the stream ends at `announced` (4.8) */
+    bool ends_stream : 1;   /* the sender sends no more: the stream ends at `announced` (4.8) */
     uint32_t first_write;   /* frame of the first WRITE packet that it announces; 0: none */
     uint32_t last_write;    /* frame of the last WRITE packet that it announces; 0: none */
-    uint32_t read_of;       /* frame that announced the bytes which were read last; 0: not known */
-    uint32_t more;          /* slab number of its smcr_record_cdc_rare_t; 0: none */
+    uint32_t read_announced_frame; /* frame that announced the bytes which were read last; 0: not
+                                      known */
+    uint32_t rare;          /* slab number of its smcr_record_cdc_rare_t; 0: none */
     const smcr_when_t *acked; /* first acknowledgement that covers the message; NULL: none so far */
 } smcr_record_cdc_t;
 
@@ -179,8 +182,8 @@ typedef struct smcr_event {
     struct smcr_event *next; /* the next event of the packet; NULL: it is the last one */
     smcr_event_id_t id;      /* which expert item */
     const char *text;        /* sentence of its own; NULL: the sentence of the expert item */
-    const smcr_doubt_proof_t *claim; /* what later packets have to confirm, or the event does not
-                                        count; NULL: it is certain */
+    /* what later packets have to confirm, or the event does not count; NULL: it is certain */
+    const smcr_doubt_proof_t *deferred_check;
 } smcr_event_t;
 
 /* ---- the record ---- */
@@ -196,15 +199,15 @@ typedef struct smcr_event {
     /* smcr_flow_order_t: its place in the order of PSNs */ \
     MEMBER(uint8_t, order, : 3, SMCR_FLOW_IS_NEXT) \
     /* a retransmission, and an acknowledgement had covered the packet before */ \
-    MEMBER(bool, taken, : 1, false) \
+    MEMBER(bool, was_acked, : 1, false) \
     /* a retransmission, and the receiver had discarded the packet before */ \
-    MEMBER(bool, refused, : 1, false) \
+    MEMBER(bool, was_discarded, : 1, false) \
     /* side of the link group that sent it */ \
     MEMBER(int8_t, sender, , SMCR_LGR_SIDE_UNKNOWN) \
     /* 0 client to server, 1 server to client */ \
     MEMBER(int8_t, direction, , SMCR_LGR_SIDE_UNKNOWN) \
-    /* smcr_flow_fate_t: what its receiver does with it */ \
-    MEMBER(uint8_t, fate, : 2, SMCR_FLOW_FATE_TAKE) \
+    /* smcr_flow_receiver_action_t: what its receiver does with it */ \
+    MEMBER(uint8_t, receiver_action, : 2, SMCR_FLOW_RECEIVER_TAKES) \
     /* its link group had an index */ \
     MEMBER(bool, lgr_proven, : 1, false) \
     /* the queue pair that sent it was known */ \
@@ -216,7 +219,7 @@ typedef struct smcr_event {
     /* `part` is known */ \
     MEMBER(bool, has_part, : 1, false) \
     /* its connection was learned after it came (smcr_record_complete()) */ \
-    MEMBER(bool, is_late, : 1, false)
+    MEMBER(bool, conn_learned_late, : 1, false)
 
 /* MEMBER(type, name): a record keeps it only where it is not NULL. What it points to is an entry
  * that smcr_state_alloc0() has made. */
@@ -226,17 +229,17 @@ typedef struct smcr_event {
     /* its connection; NULL: it is of no single one, or not known */ \
     MEMBER(smcr_conn_t *, conn) \
     /* SMCR_RECORD_WRITE: where it writes; NULL: not known */ \
-    MEMBER(smcr_place_t *, place) \
+    MEMBER(smcr_place_t *, write_location) \
     /* SMCR_RECORD_CDC that the receiver has taken in: what it means; NULL: not known */ \
-    MEMBER(smcr_record_cdc_t *, view) \
+    MEMBER(smcr_record_cdc_t *, cdc_analysis) \
     /* the exchange that this message begins; NULL: none */ \
-    MEMBER(smcr_exchange_t *, asks) \
+    MEMBER(smcr_exchange_t *, begins_exchange) \
     /* the exchange that this message ends, a message may do both; NULL: none */ \
-    MEMBER(smcr_exchange_t *, answers) \
+    MEMBER(smcr_exchange_t *, ends_exchange) \
     /* its events, in order; NULL: none */ \
     MEMBER(smcr_event_t *, events) \
     /* a response: the messages that it completes; NULL: none */ \
-    MEMBER(const smcr_completion_t *, completes) \
+    MEMBER(const smcr_completion_t *, completed_messages) \
     /* SMCR_RECORD_CNP: the marks that it answers; else NULL */ \
     MEMBER(const smcr_ecn_cnp_t *, cnp) \
     /* the last message of RDMA-CM of its RDMA connection; NULL: none. With `rdma` */ \
@@ -249,11 +252,11 @@ typedef struct smcr_event {
     /* the step back of its sender to which it belongs; NULL: none */ \
     MEMBER(smcr_step_back_t *, step) \
     /* after a gap: frame that proves that it was discarded (smcr_flow_verdict_t); NULL: no gap */ \
-    MEMBER(uint32_t *, discarded) \
+    MEMBER(uint32_t *, discard_proof_frame) \
     /* frame that had its PSN before, or, if it is late, that overtook it; 0: none */ \
     MEMBER(uint32_t, first_frame) \
     /* how many packets are missing before it, said once for each gap */ \
-    MEMBER(uint32_t, missing) \
+    MEMBER(uint32_t, missing_before) \
     /* after a gap: frame of the first packet after the gap; 0: no gap */ \
     MEMBER(uint32_t, gap_frame) \
     /* a SEND of several packets: which part it is; see `has_part` */ \
@@ -285,8 +288,9 @@ typedef struct {
     smcr_record_wait_t acks; /* ACK: the packet that it answers, and how long that took; no time:
                                 the packet was acknowledged before. Only kept where it is not
                                 zero */
-    uint64_t since;          /* time since the frame before of its connection, as smcr_conn_pass()
-                                returns it. Only kept where it is not zero */
+    /* time since the frame before of its connection, as smcr_conn_note_activity() returns it.
+     * Only kept where it is not zero */
+    uint64_t conn_idle_time;
 } smcr_record_t;
 
 /* Makes a record of which nothing is known. In place, since a record is large. */
@@ -341,8 +345,8 @@ smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
     record->sender = (int8_t)sender;
     record->direction = (int8_t)smcr_conn_direction(link->lgr, sender);
     record->lgr_proven = link->lgr->index != SMCR_LGR_NO_INDEX;
-    record->sender_known = link->qp[sender].known;
-    record->receiver_known = link->qp[!sender].known;
+    record->sender_known = link->qp[sender].number_known;
+    record->receiver_known = link->qp[!sender].number_known;
     record->has_number = link->has_number;
 }
 
@@ -355,7 +359,7 @@ bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
 
 /* Completes the record with what has turned out since its packet came: connection and link of a
  * WRITE that came before anything named them, and of the acknowledgement of such a WRITE. Sets
- * `is_late` if the connection was not known then. Only this function and smcr_place_piece() look up
+ * `is_late` if the connection was not known then. Only this function and smcr_place_range() look up
  * late answers. */
 void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 
@@ -363,23 +367,23 @@ void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 static inline void
 smcr_place_set_unasked(smcr_place_t *place)
 {
-    place->is_unasked = true;
+    place->skips_heuristics = true;
 }
 
 /* The piece of the byte stream that a WRITE packet carries, as far as is known now. */
-smcr_stream_piece_t smcr_place_piece(const smcr_place_t *place);
+smcr_stream_range_t smcr_place_range(const smcr_place_t *place);
 
 /* The rarely set members; NULL: none is set. */
 static inline const smcr_place_rare_t *
 smcr_place_rare(const smcr_place_t *place)
 {
-    return smcr_slab_beside(place, place->more);
+    return smcr_slab_beside(place, place->rare);
 }
 
 static inline const smcr_record_cdc_rare_t *
 smcr_record_cdc_rare(const smcr_record_cdc_t *view)
 {
-    return smcr_slab_beside(view, view->more);
+    return smcr_slab_beside(view, view->rare);
 }
 
 /* What turns out later about a WRITE that came before its connection was known; NULL: its
@@ -396,7 +400,7 @@ smcr_place_late(const smcr_place_t *place)
 static inline uint32_t
 smcr_record_cdc_free(const smcr_record_cdc_t *view)
 {
-    return view->unread < view->size ? view->size - view->unread : 0;
+    return view->unread_bytes < view->size ? view->size - view->unread_bytes : 0;
 }
 
 /* ---- what makes records ---- */
@@ -406,8 +410,8 @@ smcr_record_cdc_free(const smcr_record_cdc_t *view)
 typedef struct {
     uint32_t first; /* number of the first byte */
     uint32_t end;   /* number of the byte after the last one */
-    uint32_t taken; /* the sender had acknowledged the bytes of the other direction before this
-                       one */
+    uint32_t acked_seq; /* the sender had acknowledged the bytes of the other direction before this
+                           one */
     bool has_syns;  /* SYN and SYN-ACK are in the capture */
     bool has_fin;   /* the FIN of the other direction has come, which has a number, too */
 } smcr_arrival_span_t;
@@ -421,8 +425,8 @@ typedef struct {
     smcr_qp_t *qp;         /* queue pair that receives it; NULL: no known one */
     smcr_psn_t psn;        /* without wrap; with `qp` */
     smcr_when_t when;      /* its frame and time */
-    bool replaces;         /* all packets with its PSN so far had wrong ICRCs */
-    smcr_when_t sent;      /* when its PSN was sent first; frame 0: not known */
+    bool replaces_corrupt; /* all packets with its PSN so far had wrong ICRCs */
+    smcr_when_t first_sent; /* when its PSN was sent first; frame 0: not known */
     uint16_t vlan;         /* VLAN ID; 0: none, or not known */
     uint16_t layer;        /* tells the packets of one frame apart */
     smcr_record_t *record; /* gets what is found out about the packet */
@@ -482,9 +486,9 @@ typedef struct {
 typedef struct {
     smcr_exchange_t exchange;
     const smcr_when_t *acked; /* acknowledgement by the responder's adapter; NULL: none so far */
-    smcr_point_t asked;       /* in the flow to the responder: the request itself */
-    smcr_point_t answered;    /* in the flow from the responder: the highest PSN when the request
-                                 came */
+    smcr_point_t asked_at;    /* in the flow to the responder: the request itself */
+    smcr_point_t responder_at; /* in the flow from the responder: the highest PSN when the request
+                                  came */
     struct smcr_rules_links_exchange *rules; /* what the rules remember of it; NULL: nothing */
     uint32_t key;             /* as in smcr_exchange_message_t: tells requests of one type apart */
     uint8_t type;             /* enum smcr_llc_type, of version 1 */
@@ -514,15 +518,15 @@ smcr_exchange_changes_rkeys(uint8_t type)
 
 /* A packet whose bytes are held. */
 struct smcr_held {
-    smcr_place_t *place;  /* where the packet writes */
+    smcr_place_t *write_location; /* where the packet writes */
     uint32_t frame;       /* frame that has the packet */
-    uint32_t within;      /* offset of the packet in its request, bytes */
+    uint32_t offset_in_request; /* offset of the packet in its request, bytes */
     uint32_t length;      /* of `bytes`; 0: the capture has cut them, or too many are held */
     uint8_t *bytes;       /* NULL: none */
-    uint32_t handed_in;   /* frame that hands them on; 0: none so far */
+    uint32_t handed_on_frame; /* frame that hands them on; 0: none so far */
     int8_t sender;        /* side of the link group that has written them; with `handed_in` */
     smcr_conn_t *conn;    /* connection to which they belong; with `handed_in` */
-    bool flips;           /* `flips` of the connection when they were handed on: `sender` is a side
+    bool sides_swapped;   /* `flips` of the connection when they were handed on: `sender` is a side
                              of that time */
     smcr_held_t *next;    /* of the same request; NULL: the last one */
 };

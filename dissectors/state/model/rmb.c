@@ -10,7 +10,7 @@
 SMCR_WIRE_KEY(hash_rkey, equal_rkeys, offsetof(smcr_rmb_rtoken_t, next))
 
 void
-smcr_rmb_start(smcr_state_t *state)
+smcr_rmb_table_new(smcr_state_t *state)
 {
     state->rkeys = smcr_slab_table(state->scope, hash_rkey, equal_rkeys);
 }
@@ -76,22 +76,22 @@ smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va
     rmb->first = rmb;
     if (entry) {
         end_life(entry->rmb);
-        entry->rmb->over = true;
+        entry->rmb->superseded = true;
         if (entry->va == va && !entry->rmb->first->delete_frame && !entry->rmb->deleted_frame)
             rmb->first = entry->rmb->first;
     }
     rmb->lgr = owner->link->lgr;
     rmb->side = (int8_t)owner->side;
-    rmb->since = smcr_point_now(owner);
-    rmb->older = rmb->lgr->rmbs;
-    rmb->lgr->rmbs = rmb;
+    rmb->valid_from = smcr_point_now(owner);
+    rmb->older = rmb->lgr->newest_rmb;
+    rmb->lgr->newest_rmb = rmb;
     rmb->lgr->rmb_count[rmb->side]++;
     smcr_rmb_add_rtoken(state, rmb, owner, rkey, va);
     return rmb;
 }
 
 smcr_rmb_rare_t *
-smcr_rmb_rare(smcr_state_t *state, smcr_rmb_t *rmb)
+smcr_rmb_make_rare(smcr_state_t *state, smcr_rmb_t *rmb)
 {
     return SMCR_STATE_MADE(state, &rmb->more);
 }
@@ -135,7 +135,7 @@ smcr_conn_t *
 smcr_rmb_conn(const smcr_rmb_t *rmb, unsigned index)
 {
     if (index == 1)
-        return rmb->only;
+        return rmb->first_element_conn;
     const struct smcr_element *element = find_element(rmb, index);
     return element ? element->conn : NULL;
 }
@@ -146,7 +146,7 @@ smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_con
     struct smcr_element *element = find_element(rmb, index);
 
     if (index == 1) {
-        rmb->only = conn;
+        rmb->first_element_conn = conn;
         return;
     }
     if (index == 0 || index > SMCR_WIRE_RMB_INDEX_MAX)
@@ -154,7 +154,7 @@ smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_con
     if (!element) {
         element = smcr_state_alloc0(state, sizeof *element);
         element->index = index;
-        smcr_rmb_rare_t *more = smcr_rmb_rare(state, rmb);
+        smcr_rmb_rare_t *more = smcr_rmb_make_rare(state, rmb);
         element->next = more->elements;
         more->elements = element;
     }
@@ -162,13 +162,13 @@ smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_con
 }
 
 const smcr_conn_t *
-smcr_rmb_any(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, const void *data),
-             const void *data)
+smcr_rmb_find_conn(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, const void *data),
+                   const void *data)
 {
     const struct smcr_element *element = rmb->more ? rmb->more->elements : NULL;
 
-    if (rmb->only && test(rmb->only, data))
-        return rmb->only;
+    if (rmb->first_element_conn && test(rmb->first_element_conn, data))
+        return rmb->first_element_conn;
     while (element && !(element->conn && test(element->conn, data)))
         element = element->next;
     return element ? element->conn : NULL;

@@ -23,8 +23,9 @@ typedef struct smcr_rmb_rtoken {
 
 /* Rarely set members of an RMB, allocated on demand. */
 typedef struct {
-    smcr_point_t deleted; /* in the flow from the owner: when the peer agreed to withdraw the RMB;
-                             no queue pair: not, or the request is missing */
+    /* in the flow from the owner: when the peer agreed to withdraw the RMB; no queue pair: not,
+     * or the request is missing */
+    smcr_point_t deleted_at;
     struct smcr_element *elements; /* connections of elements other than the first; NULL: none */
     struct smcr_rules_rmb *rules;  /* what the rules remember of it; NULL: nothing */
 } smcr_rmb_rare_t;
@@ -36,26 +37,26 @@ struct smcr_rmb {
     smcr_rmb_t *first;          /* the first announcement of the same memory, not withdrawn since;
                                    itself if there is no earlier one */
     smcr_rmb_rtoken_t *rtokens; /* keys that name it, or have named it; NULL: none */
-    smcr_conn_t *only;          /* connection of element 1, the only element that Linux uses; NULL:
-                                   not known */
+    /* connection of element 1, the only element that Linux uses; NULL: not known */
+    smcr_conn_t *first_element_conn;
     smcr_rmb_rare_t *more;      /* rarely set members; NULL: none */
-    smcr_point_t since;         /* in the flow to its owner: it was announced after this point */
-    bool misplaced;             /* its announced address cannot be right: the first WRITE tells
+    smcr_point_t valid_from;    /* in the flow to its owner: it was announced after this point */
+    bool address_invalid;       /* its announced address cannot be right: the first WRITE tells
                                    it */
-    bool guessed;               /* its address is known from one WRITE alone */
+    bool address_guessed;       /* its address is known from one WRITE alone */
     uint32_t element_size;      /* of each element, bytes; 0: no CLC message has announced it */
     uint32_t confirm_frame;     /* in `first`: frame of the first CONFIRM RKEY request; 0: none */
     uint32_t delete_frame;      /* in `first`: frame of the DELETE RKEY request; 0: none */
     uint32_t deleted_frame;     /* frame in which the peer agreed to withdraw it; 0: not
                                    withdrawn */
     int8_t side;                /* side of its owner */
-    bool over;                  /* superseded: announced anew, or guessed wrong; it names nothing */
+    bool superseded;            /* superseded: announced anew, or guessed wrong; it names nothing */
     bool confirmed;             /* a CONFIRM RKEY has named it */
-    bool agreed;                /* the peer has agreed to that CONFIRM RKEY */
+    bool confirm_agreed;        /* the peer has agreed to that CONFIRM RKEY */
 };
 
 /* The rarely set members, for writing: allocated when they are first asked for. */
-smcr_rmb_rare_t *smcr_rmb_rare(smcr_state_t *state, smcr_rmb_t *rmb);
+smcr_rmb_rare_t *smcr_rmb_make_rare(smcr_state_t *state, smcr_rmb_t *rmb);
 
 /* The key that `rkey` is on the link of `owner`, a queue pair of the RMB's owner; NULL: it is
  * none. */
@@ -76,7 +77,7 @@ smcr_rmb_t *smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey,
 static inline bool
 smcr_rmb_is_alive(const smcr_rmb_t *rmb)
 {
-    return !rmb->over && !rmb->deleted_frame;
+    return !rmb->superseded && !rmb->deleted_frame;
 }
 
 /* The owner has withdrawn the RMB, and the peer has agreed in this frame. */
@@ -93,9 +94,9 @@ smcr_rmb_rtoken_next(const smcr_rmb_rtoken_t *entry)
 }
 
 /* The first connection that uses the RMB and for which `test` is true; NULL: there is none. */
-const smcr_conn_t *smcr_rmb_any(const smcr_rmb_t *rmb,
-                                bool (*test)(const smcr_conn_t *conn, const void *data),
-                                const void *data);
+const smcr_conn_t *smcr_rmb_find_conn(const smcr_rmb_t *rmb,
+                                      bool (*test)(const smcr_conn_t *conn, const void *data),
+                                      const void *data);
 
 /* The RMB also has this key and address on the link of `owner`. */
 void smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint32_t rkey,
@@ -109,4 +110,4 @@ smcr_conn_t *smcr_rmb_conn(const smcr_rmb_t *rmb, unsigned index);
 void smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_conn_t *conn);
 
 /* Makes the table of rmb.c in a new state. */
-void smcr_rmb_start(smcr_state_t *state);
+void smcr_rmb_table_new(smcr_state_t *state);

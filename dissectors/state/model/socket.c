@@ -83,7 +83,7 @@ have_same_ends(const smcr_told_socket_t *a, const smcr_told_socket_t *b)
 static bool
 are_mirrors(const smcr_socket_t *earlier, const smcr_socket_t *later)
 {
-    const smcr_told_socket_t *a = &earlier->told, *b = &later->told;
+    const smcr_told_socket_t *a = &earlier->reported, *b = &later->reported;
     const smcr_ring_t to_later = {b->size[SMCR_TOLD_OWN], 0};
     const smcr_ring_t to_earlier = {a->size[SMCR_TOLD_OWN], 0};
     int64_t received = smcr_ring_distance(&to_later, a->tx_prod, b->rx_prod);
@@ -91,15 +91,15 @@ are_mirrors(const smcr_socket_t *earlier, const smcr_socket_t *later)
 
     if (!have_same_ends(a, b))
         return false;
-    if (a->undated || b->undated)
-        return smcr_socket_agree(received, sent);
+    if (a->is_from_file || b->is_from_file)
+        return smcr_socket_cursors_agree(received, sent);
     return later->time < earlier->time + SMCR_TIME_DISORDER || (received >= 0 && sent >= 0);
 }
 
 static void
 set_mirror(const smcr_sockets_t *sockets, smcr_socket_t *socket)
 {
-    const smcr_told_socket_t *told = &socket->told;
+    const smcr_told_socket_t *told = &socket->reported;
     smcr_told_socket_t ends = {.port = {told->port[SMCR_TOLD_PEER], told->port[SMCR_TOLD_OWN]}};
 
     memcpy(ends.address[SMCR_TOLD_OWN], told->address[SMCR_TOLD_PEER], SMCR_GID_LENGTH);
@@ -117,13 +117,13 @@ set_mirror(const smcr_sockets_t *sockets, smcr_socket_t *socket)
 static void
 keep_cursor(GHashTable *by_cursor, smcr_socket_t *socket)
 {
-    smcr_socket_t *other = g_hash_table_lookup(by_cursor, &socket->at);
+    smcr_socket_t *other = g_hash_table_lookup(by_cursor, &socket->by_cursor);
 
-    socket->is_one_of_several = other && other != socket && other->dump == socket->dump;
-    if (socket->is_one_of_several)
-        other->is_one_of_several = true;
+    socket->cursor_shared = other && other != socket && other->dump == socket->dump;
+    if (socket->cursor_shared)
+        other->cursor_shared = true;
     else
-        g_hash_table_replace(by_cursor, &socket->at, socket);
+        g_hash_table_replace(by_cursor, &socket->by_cursor, socket);
 }
 
 smcr_socket_t *
@@ -142,8 +142,10 @@ find(const smcr_state_t *state, const smcr_told_socket_t *told)
         told->has_conn ? smcr_socket_of_token(state, told->gid[SMCR_TOLD_OWN], told->token)
                        : g_hash_table_lookup(state->sockets->by_ends, told);
 
-    return socket && equal_ends(&socket->told, told) &&
-                   (socket->told.undated || socket->told.inode == told->inode) ? socket : NULL;
+    return socket && equal_ends(&socket->reported, told) &&
+                   (socket->reported.is_from_file || socket->reported.inode == told->inode)
+               ? socket
+               : NULL;
 }
 
 smcr_socket_t *
@@ -154,25 +156,25 @@ smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t d
     const uint8_t *gid = told->gid[SMCR_TOLD_OWN];
     smcr_socket_t *socket = find(state, told);
 
-    if (!socket || socket->told.mode != told->mode) {
+    if (!socket || socket->reported.mode != told->mode) {
         socket = smcr_state_alloc0(state, sizeof *socket);
         socket->older = sockets->last;
         sockets->last = socket;
-    } else if (g_hash_table_lookup(sockets->by_cursor, &socket->at) == socket) {
-        g_hash_table_remove(sockets->by_cursor, &socket->at);
+    } else if (g_hash_table_lookup(sockets->by_cursor, &socket->by_cursor) == socket) {
+        g_hash_table_remove(sockets->by_cursor, &socket->by_cursor);
     }
-    socket->told = *told;
-    socket->key = key_of(gid, told->token);
-    socket->at = key_of(gid, number_of(told->tx_prod));
+    socket->reported = *told;
+    socket->by_token = key_of(gid, told->token);
+    socket->by_cursor = key_of(gid, number_of(told->tx_prod));
     if (!socket->first.frame)
         socket->first = when;
     socket->time = when.time;
     socket->dump = dump;
-    socket->whole_frame = 0;
-    g_hash_table_replace(sockets->by_ends, &socket->told, socket);
+    socket->dump_end_frame = 0;
+    g_hash_table_replace(sockets->by_ends, &socket->reported, socket);
     if (!told->has_conn)
         return socket;
-    g_hash_table_replace(sockets->by_token, &socket->key, socket);
+    g_hash_table_replace(sockets->by_token, &socket->by_token, socket);
     keep_cursor(sockets->by_cursor, socket);
     set_mirror(sockets, socket);
     return socket;
@@ -206,7 +208,7 @@ smcr_socket_listens(const smcr_state_t *state, const smcr_socket_t *socket)
 {
     return state->sockets->listen_dump == socket->dump &&
            g_hash_table_contains(state->sockets->listeners,
-                                 GUINT_TO_POINTER(socket->told.port[SMCR_TOLD_OWN]));
+                                 GUINT_TO_POINTER(socket->reported.port[SMCR_TOLD_OWN]));
 }
 
 /* ---- link groups and links ---- */
@@ -228,8 +230,8 @@ smcr_socket_keep_link(smcr_state_t *state, const smcr_told_link_t *told)
 
     for (unsigned i = 0; link.lgr && i < wmem_array_get_count(sockets->links); i++) {
         smcr_socket_link_t *before = wmem_array_index(sockets->links, i);
-        if (before->lgr->id != link.lgr->id || before->told.number != told->number ||
-            memcmp(before->told.gid, told->gid, sizeof told->gid) != 0)
+        if (before->lgr->id != link.lgr->id || before->report.number != told->number ||
+            memcmp(before->report.gid, told->gid, sizeof told->gid) != 0)
             continue;
         *before = link;
         return;
@@ -246,8 +248,8 @@ is_link_of(const smcr_socket_link_t *link, const smcr_qp_t *qp)
     const smcr_qp_t *peer = &qp->link->qp[!qp->side];
     int server = qp->link->lgr->server;
 
-    if (!smcr_qp_is_at(qp, link->told.gid[SMCR_TOLD_OWN]) ||
-        !smcr_qp_is_at(peer, link->told.gid[SMCR_TOLD_PEER]))
+    if (!smcr_qp_is_at(qp, link->report.gid[SMCR_TOLD_OWN]) ||
+        !smcr_qp_is_at(peer, link->report.gid[SMCR_TOLD_PEER]))
         return false;
     return server == SMCR_LGR_SIDE_UNKNOWN || (server == qp->side) == link->lgr->is_server;
 }
@@ -271,7 +273,7 @@ smcr_socket_link_of(const smcr_state_t *state, const smcr_qp_t *qp)
 /* ---- finding ---- */
 
 smcr_socket_t *
-smcr_socket_last(const smcr_state_t *state)
+smcr_socket_newest(const smcr_state_t *state)
 {
     return state->sockets ? state->sockets->last : NULL;
 }
@@ -283,13 +285,14 @@ smcr_socket_of(const smcr_state_t *state, const smcr_told_socket_t *told)
 }
 
 smcr_socket_t *
-smcr_socket_at(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH], smcr_cursor_t prod)
+smcr_socket_of_cursor(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH],
+                      smcr_cursor_t prod)
 {
     const smcr_socket_key_t key = key_of(gid, number_of(prod));
     smcr_socket_t *socket =
         state->sockets ? g_hash_table_lookup(state->sockets->by_cursor, &key) : NULL;
 
-    return socket && socket->whole_frame && !socket->is_one_of_several ? socket : NULL;
+    return socket && socket->dump_end_frame && !socket->cursor_shared ? socket : NULL;
 }
 
 void
@@ -313,7 +316,7 @@ smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *c
 }
 
 smcr_conn_t *
-smcr_socket_next_named(const smcr_state_t *state)
+smcr_socket_take_named(const smcr_state_t *state)
 {
     return state->sockets && wmem_queue_count(state->sockets->named)
                ? wmem_queue_pop(state->sockets->named) : NULL;

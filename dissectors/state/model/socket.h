@@ -18,17 +18,17 @@ typedef struct {
 
 /* A reported socket. */
 struct smcr_socket {
-    smcr_socket_key_t key;       /* by its token */
-    smcr_socket_key_t at;        /* by the producer cursor up to which it has written */
-    smcr_told_socket_t told;     /* the last report */
+    smcr_socket_key_t by_token;  /* by its token */
+    smcr_socket_key_t by_cursor; /* by the producer cursor up to which it has written */
+    smcr_told_socket_t reported; /* the last report */
     smcr_when_t first;           /* frame and time of the first report; frame 0: from a file */
     uint64_t time;               /* of the last report, nanoseconds since the epoch */
     uint64_t dump;               /* number of the dump that has the last report */
     smcr_conn_t *conn;           /* its connection; NULL: not known */
     const smcr_socket_t *mirror; /* report of the other end, by the other host; NULL: none */
-    bool is_doubtful;            /* the capture contradicts the report */
-    bool is_one_of_several;      /* another socket of the dump has written up to the same cursor */
-    uint32_t whole_frame;        /* frame that has the end of the dump; 0: not captured so far */
+    bool is_contradicted;        /* the capture contradicts the report */
+    bool cursor_shared;          /* another socket of the dump has written up to the same cursor */
+    uint32_t dump_end_frame;     /* frame that has the end of the dump; 0: not captured so far */
     smcr_socket_t *older;        /* the socket that was reported before it; NULL: it was the
                                     first */
 };
@@ -36,13 +36,13 @@ struct smcr_socket {
 /* Whether two cursors agree on one moment: the moment is before both, or after both. `ahead`,
  * `other`: how far each cursor is ahead of its value at that moment, bytes. */
 static inline bool
-smcr_socket_agree(int64_t ahead, int64_t other)
+smcr_socket_cursors_agree(int64_t ahead, int64_t other)
 {
     return (ahead >= 0 && other >= 0) || (ahead <= 0 && other <= 0);
 }
 
 /* The newest socket, from which `older` leads to all others; NULL: there is none. */
-smcr_socket_t *smcr_socket_last(const smcr_state_t *state);
+smcr_socket_t *smcr_socket_newest(const smcr_state_t *state);
 
 /* Keeps the report of a host. A report with the same ends and token is of the same socket. */
 smcr_socket_t *smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told,
@@ -63,8 +63,8 @@ smcr_socket_t *smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid
 
 /* The only socket of the host with this GID that has written up to the cursor `prod`. NULL: there
  * is none or several, or the end of the dump is not captured, so there may be others. */
-smcr_socket_t *smcr_socket_at(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH],
-                              smcr_cursor_t prod);
+smcr_socket_t *smcr_socket_of_cursor(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH],
+                                     smcr_cursor_t prod);
 
 /* Keeps a socket of the dump that listens for connections. */
 void smcr_socket_keep_listener(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t dump);
@@ -81,7 +81,7 @@ void smcr_socket_keep_link(smcr_state_t *state, const smcr_told_link_t *told);
 
 /* The report of a link between two GIDs, with its group. */
 typedef struct {
-    smcr_told_link_t told;
+    smcr_told_link_t report;
     const smcr_told_lgr_t *lgr; /* its link group */
 } smcr_socket_link_t;
 
@@ -96,7 +96,7 @@ void smcr_socket_set_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_
 void smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn);
 
 /* Takes the next connection that waits for its TCP conversation; NULL: none does. */
-smcr_conn_t *smcr_socket_next_named(const smcr_state_t *state);
+smcr_conn_t *smcr_socket_take_named(const smcr_state_t *state);
 
 /* The queue pairs of the host on links between the GIDs of the socket: a list of smcr_qp_t
  * pointers. */

@@ -23,7 +23,7 @@ struct smcr_state {
     uint32_t interface;      /* interface of the first packet; see `has_interface` */
     bool has_interface;      /* `interface` is known */
     bool several_interfaces; /* packets have come from more than one interface */
-    bool is_disordered;      /* a request has come after its acknowledgement */
+    bool is_out_of_order;    /* a request has come after its acknowledgement */
     smcr_slab_t entries;     /* what smcr_state_alloc0() has allocated */
     /* record.c */
     smcr_slab_t records;     /* the packed records */
@@ -31,19 +31,19 @@ struct smcr_state {
     uint32_t page_count;     /* of `pages` */
     struct smcr_event **events; /* by kind: the event that many packets share (smcr_event_add());
                                    NULL: none so far */
-    wmem_map_t *held;        /* buffered payload that packets hand on; NULL: none so far */
-    uint64_t held_bytes;     /* bytes that are held, or that were handed on */
+    wmem_map_t *buffered_payload; /* buffered payload that packets hand on; NULL: none so far */
+    uint64_t buffered_bytes; /* bytes that are held, or that were handed on */
     /* link.c */
     uint32_t lgr_count;      /* link groups that have an index */
     uint32_t link_count;     /* links */
     wmem_list_t *lgrs;       /* smcr_lgr_t: the newest link groups that have an index */
     wmem_map_t *qps;         /* smcr_ib_qp_key_t -> smcr_qp_t: queue pairs that are known */
-    bool base_doubtful;      /* an eyecatcher was seen: where CONFIRM LINK is missing, nobody knows
+    bool base_uncertain;     /* an eyecatcher was seen: where CONFIRM LINK is missing, nobody knows
                                 whether data lies after one */
-    uint32_t deletions[256]; /* by link number: frame of the last DELETE LINK for a link that its
-                                group may not know; entry 0: of the last one for all links; 0:
-                                none */
-    wmem_list_t *half_known; /* smcr_link_t: links of which only one queue pair is known */
+    /* by link number: frame of the last DELETE LINK for a link that its group may not know;
+     * entry 0: of the last one for all links; 0: none */
+    uint32_t uncertain_deletions[256];
+    wmem_list_t *half_known_links; /* smcr_link_t: links of which only one queue pair is known */
     /* rmb.c */
     GHashTable *rkeys;       /* smcr_rmb_rtoken_t, by the owner's queue pair and RKey */
     /* conn.c */

@@ -24,7 +24,7 @@ is_outside(const smcr_ring_t *ring, smcr_cursor_t cursor)
     if (!cursor.wrap && !cursor.count)
         return false;
     if (!ring->size)
-        return cursor.count >= smcr_bsize_bytes(SMCR_BSIZE_512M);
+        return cursor.count >= smcr_bsize_to_bytes(SMCR_BSIZE_512M);
     return cursor.count < ring->base || cursor.count >= ring->size;
 }
 
@@ -43,7 +43,7 @@ smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before, smcr_cursor_t now
 }
 
 uint64_t
-smcr_ring_next(const smcr_ring_t *ring, uint64_t position, uint32_t offset)
+smcr_ring_next_position(const smcr_ring_t *ring, uint64_t position, uint32_t offset)
 {
     uint32_t room = smcr_ring_room(ring);
 
@@ -60,7 +60,7 @@ void
 smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base)
 {
     *stream = (smcr_stream_t){
-        .known = size > base,
+        .positions_known = size > base,
         .ring = {size, base},
         .prod = {0, base},
         .cons = {0, base},
@@ -73,11 +73,11 @@ smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, u
     uint32_t written = count - base;
 
     *stream = (smcr_stream_t){
-        .known = true,
+        .positions_known = true,
         .ring = {0, base},
         .written = written,
-        .located = written,
-        .begun = written - length,
+        .positioned_end = written,
+        .last_write_start = written - length,
         .announced = written - length,
         .prod = {0, count - length},
         .cons = {0, base},
@@ -92,9 +92,9 @@ static uint64_t
 earliest(const smcr_stream_t *stream, uint64_t unseen)
 {
     uint64_t consumed = unseen ? stream->consumed : 0;
-    uint64_t done = MAX(MAX(consumed, stream->written), stream->located);
+    uint64_t done = MAX(MAX(consumed, stream->written), stream->positioned_end);
 
-    return stream->moved || !unseen ? done : MAX(done, stream->announced);
+    return stream->may_rewrite || !unseen ? done : MAX(done, stream->announced);
 }
 
 /* After a failover a request is either the next one, at `*position`, or a retransmission of the old
@@ -114,7 +114,7 @@ locate_moved(const smcr_stream_t *stream, smcr_stream_extent_t extent, uint64_t 
         *position = forward - room;
     if (forward < room)
         return true;
-    return !unseen.reads && (goes_on || !fits || unseen.bytes == 0);
+    return !unseen.reads_missing && (goes_on || !fits || unseen.bytes == 0);
 }
 
 /* Whether the request may also lie one round later: so many bytes may be missing before it. A ring
@@ -134,8 +134,9 @@ earliest_of_request(const smcr_stream_t *stream, smcr_stream_extent_t extent,
                     smcr_stream_unseen_t unseen)
 {
     uint64_t seen = earliest(stream, 0), next = earliest(stream, unseen.bytes);
-    uint64_t forward = smcr_ring_next(&stream->ring, next, extent.offset);
-    bool stands_too_early = unseen.early && !stream->moved && forward - seen > unseen.bytes;
+    uint64_t forward = smcr_ring_next_position(&stream->ring, next, extent.offset);
+    bool stands_too_early =
+        unseen.reads_early && !stream->may_rewrite && forward - seen > unseen.bytes;
 
     return stands_too_early ? seen : next;
 }
@@ -150,27 +151,27 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stre
 {
     uint32_t room = smcr_ring_room(&stream->ring);
     uint64_t next = earliest_of_request(stream, extent, unseen);
-    uint64_t forward = smcr_ring_next(&stream->ring, next, extent.offset);
+    uint64_t forward = smcr_ring_next_position(&stream->ring, next, extent.offset);
 
     if (extent.offset < stream->ring.base) /* an eyecatcher is no part of the stream */
         return false;
     if (room == 0 && extent.offset != next + stream->ring.base) {
-        stream->known = false;
+        stream->positions_known = false;
         return false;
     }
     *position = forward;
-    if (stream->moved && !locate_moved(stream, extent, next, unseen, position))
+    if (stream->may_rewrite && !locate_moved(stream, extent, next, unseen, position))
         return false;
-    if (!stream->moved && may_be_round_later(stream, unseen, forward - next))
+    if (!stream->may_rewrite && may_be_round_later(stream, unseen, forward - next))
         return false;
-    stream->begun = *position;
-    stream->located = *position + extent.length;
+    stream->last_write_start = *position;
+    stream->positioned_end = *position + extent.length;
     return true;
 }
 
 bool
-smcr_stream_locate_old(const smcr_stream_t *stream, smcr_stream_extent_t extent, uint64_t between,
-                       uint64_t *position)
+smcr_stream_locate_earlier(const smcr_stream_t *stream, smcr_stream_extent_t extent,
+                           uint64_t between, uint64_t *position)
 {
     uint32_t room = smcr_ring_room(&stream->ring);
 
@@ -179,18 +180,18 @@ smcr_stream_locate_old(const smcr_stream_t *stream, smcr_stream_extent_t extent,
     uint64_t end = (uint64_t)extent.offset - stream->ring.base + extent.length;
     if (end > room)
         return false;
-    uint64_t back = (stream->begun % room + room - end % room) % room;
-    if (back > between || back + room <= between || stream->begun < back + extent.length)
+    uint64_t back = (stream->last_write_start % room + room - end % room) % room;
+    if (back > between || back + room <= between || stream->last_write_start < back + extent.length)
         return false;
-    *position = stream->begun - back - extent.length;
+    *position = stream->last_write_start - back - extent.length;
     return true;
 }
 
-smcr_stream_piece_t
+smcr_stream_range_t
 smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length)
 {
     uint64_t end = position + length;
-    smcr_stream_piece_t piece = {.known = true, .position = position};
+    smcr_stream_range_t piece = {.known = true, .position = position};
 
     if (position > stream->written)
         piece.gap = position - stream->written;
@@ -198,7 +199,7 @@ smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length)
         piece.rewritten = (uint32_t)(end < stream->written ? length : stream->written - position);
     if (end > stream->written) {
         stream->written = end;
-        stream->moved &= end < stream->located; /* by requests that nobody took in */
+        stream->may_rewrite &= end < stream->positioned_end; /* by requests that nobody took in */
     }
     return piece;
 }
@@ -224,7 +225,7 @@ void
 smcr_stream_start_told(smcr_stream_t *stream, smcr_ring_t ring, smcr_cursor_t prod,
                        smcr_cursor_t cons)
 {
-    if (stream->known) {
+    if (stream->positions_known) {
         stream->ring.size = ring.size;
         return;
     }
@@ -233,16 +234,16 @@ smcr_stream_start_told(smcr_stream_t *stream, smcr_ring_t ring, smcr_cursor_t pr
     stream->cons = cons;
     stream->announced = position_of(&ring, prod);
     stream->consumed = position_of(&ring, cons);
-    stream->written = stream->located = stream->begun = stream->announced;
-    stream->known = smcr_ring_room(&ring) != 0;
+    stream->written = stream->positioned_end = stream->last_write_start = stream->announced;
+    stream->positions_known = smcr_ring_room(&ring) != 0;
 }
 
 bool
 smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod)
 {
     if (smcr_ring_room(&stream->ring) == 0 && prod.wrap != stream->prod.wrap)
-        stream->known = false;
-    return stream->known;
+        stream->positions_known = false;
+    return stream->positions_known;
 }
 
 /* The cursor, which stands for the position, goes on to `next`. */

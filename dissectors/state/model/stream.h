@@ -48,7 +48,7 @@ typedef enum {
 smcr_ring_fault_t smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before, smcr_cursor_t now);
 
 /* The first position that is not before `position` and lies at `offset` of the element. */
-uint64_t smcr_ring_next(const smcr_ring_t *ring, uint64_t position, uint32_t offset);
+uint64_t smcr_ring_next_position(const smcr_ring_t *ring, uint64_t position, uint32_t offset);
 
 /* The offset of a position in the element, whose size is known. */
 static inline uint32_t
@@ -71,8 +71,8 @@ typedef struct {
     struct smcr_record_cdc_rare *wait; /* the writer's last wait for space; NULL: none */
     smcr_point_t wait_at[2];  /* when that wait began: in the writer's flow, and in the reader's */
     uint64_t urgent;          /* position after the last urgent data; 0: none */
-    uint64_t unsure;          /* position: data before it may have been urgent, for a message is
-                                 missing; 0: none */
+    uint64_t urgent_uncertain; /* position: data before it may have been urgent, for a message is
+                                  missing; 0: none */
 } smcr_stream_stalls_t;
 
 /* The byte stream of one direction. A position counts bytes from the beginning of the
@@ -80,18 +80,18 @@ typedef struct {
 typedef struct {
     smcr_ring_t ring;    /* the receiver's RMB element */
     uint64_t written;    /* position: all data before it was written by WRITEs that were taken in */
-    uint64_t located;    /* position after the request that was located last */
-    uint64_t begun;      /* position of the first byte of that request */
+    uint64_t positioned_end; /* position after the request that was located last */
+    uint64_t last_write_start; /* position of the first byte of that request */
     uint64_t announced;  /* position up to which a producer cursor has announced data */
     uint64_t consumed;   /* position up to which the reader has read, by its consumer cursor */
     smcr_cursor_t prod;  /* the producer cursor at `announced` */
     smcr_cursor_t cons;  /* the consumer cursor at `consumed` */
-    bool known;          /* the positions are known */
-    bool moved;          /* a failover has moved it to another link, and nothing new was written
+    bool positions_known; /* the positions are known */
+    bool may_rewrite;    /* a failover has moved it to another link, and nothing new was written
                             since: data that was not acknowledged on the old link may be written
                             once more (4.6) */
-    bool filled;         /* the element was full after the writer's last announcement */
-    bool filled_small;   /* that announcement had few bytes, as many as were free: a silly window */
+    bool was_full;       /* the element was full after the writer's last announcement */
+    bool was_full_small; /* that announcement had few bytes, as many as were free: a silly window */
     uint32_t unannounced; /* WRITE packets that wait for a CDC message: slab number of the tail of a
                              circular list; 0: none */
     smcr_stream_announcement_t *unread; /* announcements that are not read yet: tail of a circular
@@ -106,7 +106,7 @@ typedef struct {
     uint32_t rewritten; /* bytes at its beginning that had been written before */
     uint64_t gap;       /* bytes between the data before it and its first byte: their packets are
                            missing */
-} smcr_stream_piece_t;
+} smcr_stream_range_t;
 
 /* The stream begins: an element of `size` bytes whose data begins at `base`. */
 void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
@@ -129,9 +129,9 @@ typedef struct {
 typedef struct {
     uint64_t bytes; /* upper bound of the bytes that missing packets have written; UINT64_MAX: none
                        is known */
-    bool reads;     /* messages of the reader may be missing, by which it has read more */
-    bool early;     /* messages of the reader may stand in the capture before the data that they
-                       have read */
+    bool reads_missing; /* messages of the reader may be missing, by which it has read more */
+    bool reads_early; /* messages of the reader may stand in the capture before the data that they
+                         have read */
 } smcr_stream_unseen_t;
 
 /* Finds the position of a request. It goes on where the last request ended; otherwise packets are
@@ -143,18 +143,18 @@ bool smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent,
 
 /* Position up to which data was written, by WRITEs and by the producer cursor. */
 static inline uint64_t
-smcr_stream_reach(const smcr_stream_t *stream)
+smcr_stream_end(const smcr_stream_t *stream)
 {
-    return MAX(MAX(stream->written, stream->located), stream->announced);
+    return MAX(MAX(stream->written, stream->positioned_end), stream->announced);
 }
 
 /* The same of a request that was sent before the one that was located last, which lies at or before
  * that. `between` is at least what was sent from this one up to that. */
-bool smcr_stream_locate_old(const smcr_stream_t *stream, smcr_stream_extent_t extent,
-                            uint64_t between, uint64_t *position);
+bool smcr_stream_locate_earlier(const smcr_stream_t *stream, smcr_stream_extent_t extent,
+                                uint64_t between, uint64_t *position);
 
 /* `length` bytes at `position` are written. */
-smcr_stream_piece_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);
+smcr_stream_range_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);
 
 /* The position `before` bytes before a producer cursor, where the ring's size is known. */
 bool smcr_stream_position_before(const smcr_stream_t *stream, smcr_cursor_t prod, uint32_t before,

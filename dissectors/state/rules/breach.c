@@ -8,8 +8,8 @@
 #include <stdarg.h>
 
 void
-smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
-            const char *format, ...)
+smcr_breach_report(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
+                   const char *format, ...)
 {
     va_list arguments;
 
@@ -22,6 +22,6 @@ smcr_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t d
         doubt.kind ? smcr_event_add(arrival, SMCR_EVENT_breach_doubtful,
                                     "%s; but the capture lacks packets that may explain it", text)
                    : smcr_event_add(arrival, event, "%s", text);
-    kept->claim = doubt.claim;
+    kept->deferred_check = doubt.claim;
     g_free(text);
 }

@@ -16,36 +16,38 @@ SMCR_RULES_CDC(check_first_number)
 {
     smcr_lgr_t *lgr = conn->lgr;
 
-    if (message->cdc->seq == 1 || message->sender->announced.qp != arrival->qp ||
-        !message->receiver->announced.qp)
+    if (message->cdc->seq == 1 || message->sender->announced_at.qp != arrival->qp ||
+        !message->receiver->announced_at.qp)
         return;
-    smcr_breach(arrival, SMCR_EVENT_cdc_first_number, smcr_doubt_group(arrival, lgr),
-                "The first CDC message of its sender has sequence number %u", message->cdc->seq);
+    smcr_breach_report(arrival, SMCR_EVENT_cdc_first_number, smcr_doubt_group(arrival, lgr),
+                       "The first CDC message of its sender has sequence number %u",
+                       message->cdc->seq);
 }
 
 /* The sequence number is not above that of the message before. */
 static void
 check_number_back(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message)
 {
-    if (!message->replayed && !message->sender->is_new)
+    if (!message->may_be_replayed && !message->sender->unverified)
         smcr_event_add(arrival, SMCR_EVENT_cdc_seq_backwards,
                        "Sequence number %u follows %u, which frame %u had", message->cdc->seq,
-                       message->sender->cdc_said, message->sender->cdc_frame);
+                       message->sender->cdc_seq_actual, message->sender->last_cdc_frame);
 }
 
 /* The sequence number leaves others out. */
 static void
 check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message)
 {
-    unsigned before = message->sender->cdc_said, now = message->cdc->seq;
+    unsigned before = message->sender->cdc_seq_actual, now = message->cdc->seq;
 
-    if (message->follows.kind || message->replayed)
+    if (message->next_doubt.kind || message->may_be_replayed)
         smcr_event_add(arrival, SMCR_EVENT_cdc_seq_gap,
                        "Sequence number %u follows %u: CDC messages before this one are missing",
                        now, before);
-    else if (!message->sender->is_new)
-        smcr_breach(arrival, SMCR_EVENT_cdc_seq_skipped, message->follows,
-                    "Sequence number %u follows %u, though no packet is missing", now, before);
+    else if (!message->sender->unverified)
+        smcr_breach_report(arrival, SMCR_EVENT_cdc_seq_skipped, message->next_doubt,
+                           "Sequence number %u follows %u, though no packet is missing", now,
+                           before);
 }
 
 /* Sequence numbers grow by one (R-4.3-2). The wire shows the same number or a lower one, or one
@@ -54,9 +56,9 @@ check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *messag
  * once more (4.6.2). A message before this one that nothing verifies is not believed. */
 SMCR_RULES_CDC(check_step)
 {
-    if (message->step <= 0)
+    if (message->seq_step <= 0)
         check_number_back(arrival, message);
-    else if (message->step > 1)
+    else if (message->seq_step > 1)
         check_number_ahead(arrival, message);
 }
 
@@ -78,13 +80,14 @@ report_outside(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_doub
     uint32_t size = conn->side[cursor->owner].size;
 
     if (!size)
-        smcr_breach(arrival, SMCR_EVENT_cdc_cursor_range, follows,
-                    "The %s cursor is %u: no RMB element is so large", cursor->name,
-                    cursor->now.count);
+        smcr_breach_report(arrival, SMCR_EVENT_cdc_cursor_range, follows,
+                           "The %s cursor is %u: no RMB element is so large", cursor->name,
+                           cursor->now.count);
     else
-        smcr_breach(arrival, SMCR_EVENT_cdc_cursor_range, follows,
-                    "The %s cursor is %u, but the data of the RMB element lie from %u to %u",
-                    cursor->name, cursor->now.count, conn->lgr->base[cursor->owner], size - 1);
+        smcr_breach_report(arrival, SMCR_EVENT_cdc_cursor_range, follows,
+                           "The %s cursor is %u, but the data of the RMB element lie from %u to %u",
+                           cursor->name, cursor->now.count, conn->lgr->base[cursor->owner],
+                           size - 1);
 }
 
 /* A cursor lies within its element (R-A.4-5), after an eyecatcher (R-4.3-3); one that has not
@@ -105,16 +108,16 @@ check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         return;
     switch (cursor->held->fault) {
     case SMCR_RING_FAULT_OUTSIDE:
-        report_outside(arrival, conn, message->follows, cursor);
+        report_outside(arrival, conn, message->next_doubt, cursor);
         break;
     case SMCR_RING_FAULT_BACK:
-        smcr_breach(arrival, SMCR_EVENT_cdc_cursor_backwards, smcr_doubt_message(arrival),
-                    "The %s cursor is behind that of the message before", cursor->name);
+        smcr_breach_report(arrival, SMCR_EVENT_cdc_cursor_backwards, smcr_doubt_message(arrival),
+                           "The %s cursor is behind that of the message before", cursor->name);
         break;
     case SMCR_RING_FAULT_ROUND:
-        smcr_breach(arrival, SMCR_EVENT_cdc_wrap, message->follows,
-                    "The %s cursor goes from %u:%u to %u:%u, more than one round", cursor->name,
-                    before.wrap, before.count, now.wrap, now.count);
+        smcr_breach_report(arrival, SMCR_EVENT_cdc_wrap, message->next_doubt,
+                           "The %s cursor goes from %u:%u to %u:%u, more than one round",
+                           cursor->name, before.wrap, before.count, now.wrap, now.count);
         break;
     case SMCR_RING_FAULT_NONE:
         break;
@@ -128,9 +131,9 @@ SMCR_RULES_CDC(check_cursors)
     int receiver = arrival->qp->side;
     const smcr_conn_side_t *sender = message->sender;
     const smcr_cdc_t *cdc = message->cdc;
-    const moved_cursor_t producer = {"producer", &message->known->prod, receiver, sender->prod,
+    const moved_cursor_t producer = {"producer", &message->cursors->prod, receiver, sender->prod,
                                      cdc->prod};
-    const moved_cursor_t consumer = {"consumer", &message->known->cons, !receiver, sender->cons,
+    const moved_cursor_t consumer = {"consumer", &message->cursors->cons, !receiver, sender->cons,
                                      cdc->cons};
 
     check_cursor(arrival, conn, message, &producer);
@@ -140,15 +143,15 @@ SMCR_RULES_CDC(check_cursors)
 /* ---- cursors of the two sides ---- */
 
 const smcr_rules_goal_t *
-smcr_rules_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side, bool announced,
-                uint64_t end)
+smcr_rules_set_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side, bool announced,
+                    uint64_t end)
 {
     smcr_rules_side_t *kept = smcr_rules_side(arrival, conn, side);
-    smcr_rules_goal_t **goal = announced ? &kept->announced : &kept->consumed;
+    smcr_rules_goal_t **goal = announced ? &kept->announced_goal : &kept->consumed_goal;
 
-    if (!*goal || (*goal)->when) { /* else the first one will do */
+    if (!*goal || (*goal)->reached_time) { /* else the first one will do */
         *goal = smcr_state_alloc0(arrival->state, sizeof **goal);
-        (*goal)->end = end;
+        (*goal)->position = end;
     }
     return *goal;
 }
@@ -175,11 +178,11 @@ has_all_writes(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_f
  * the bytes of all RDMA WRITEs so far. Where the capture may miss WRITEs, the item is a NOTE. */
 SMCR_RULES_CDC(check_unseen_data)
 {
-    const smcr_evidence_cursor_t *prod = &message->known->prod;
+    const smcr_evidence_cursor_t *prod = &message->cursors->prod;
     uint64_t announced = message->receiver->in.announced;
-    bool first = !message->receiver->heard.qp;
+    bool first = !message->receiver->last_cdc_received.qp;
 
-    if (!prod->over || prod->end == announced || (prod->believed && !message->known->placed))
+    if (!prod->over || prod->end == announced || (prod->believed && !message->cursors->placed))
         return;
     uint64_t bytes = MIN(prod->over, prod->end - announced);
     if (has_all_writes(arrival, conn, first))
@@ -197,9 +200,9 @@ SMCR_RULES_CDC(check_unseen_data)
 static bool
 announces_known_data(const smcr_rules_cdc_t *message)
 {
-    const smcr_evidence_cursor_t *prod = &message->known->prod;
+    const smcr_evidence_cursor_t *prod = &message->cursors->prod;
 
-    return prod->known && prod->end != message->receiver->in.announced && message->known->current;
+    return prod->known && prod->end != message->receiver->in.announced && message->cursors->current;
 }
 
 /* The producer cursor does not pass the reader's consumer cursor (R-A.4-6). The wire shows a
@@ -209,7 +212,7 @@ announces_known_data(const smcr_rules_cdc_t *message)
 SMCR_RULES_CDC(check_writer)
 {
     const smcr_stream_t *out = &message->receiver->in;
-    uint64_t end = message->known->prod.end;
+    uint64_t end = message->cursors->prod.end;
     uint32_t room = smcr_ring_room(&out->ring);
     uint64_t limit = out->consumed + room;
 
@@ -218,9 +221,10 @@ SMCR_RULES_CDC(check_writer)
     if (end <= limit || out->written > limit)
         return;
     const smcr_rules_goal_t *goal =
-        smcr_rules_goal(arrival, conn, arrival->qp->side, false, end - limit + out->consumed);
-    smcr_breach(arrival, SMCR_EVENT_cdc_cursor_ahead, smcr_doubt_other(arrival, conn, &goal->when),
-                "The producer cursor passes the consumer cursor of the reader");
+        smcr_rules_set_goal(arrival, conn, arrival->qp->side, false, end - limit + out->consumed);
+    smcr_breach_report(arrival, SMCR_EVENT_cdc_cursor_ahead,
+                       smcr_doubt_other(arrival, conn, &goal->reached_time),
+                       "The producer cursor passes the consumer cursor of the reader");
 }
 
 /* Whether the capture knows the announcements that the consumer cursor is compared with. */
@@ -236,16 +240,16 @@ knows_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int read
  * bytes before. In doubt, and after a move, the item is a NOTE. */
 SMCR_RULES_CDC(check_reader)
 {
-    const smcr_evidence_cursor_t *cons = &message->known->cons;
+    const smcr_evidence_cursor_t *cons = &message->cursors->cons;
     int reader = !arrival->qp->side;
 
     if (!cons->over || cons->told || !knows_announced(arrival, conn, reader))
         return;
-    const smcr_rules_goal_t *goal = smcr_rules_goal(arrival, conn, reader, true, cons->end);
-    smcr_doubt_t doubt = smcr_doubt_other(arrival, conn, &goal->when);
+    const smcr_rules_goal_t *goal = smcr_rules_set_goal(arrival, conn, reader, true, cons->end);
+    smcr_doubt_t doubt = smcr_doubt_other(arrival, conn, &goal->reached_time);
     if (has_never_moved(conn) && !doubt.kind)
-        smcr_breach(arrival, SMCR_EVENT_cdc_read_unsent, doubt,
-                    "The consumer cursor is ahead of the producer cursor");
+        smcr_breach_report(arrival, SMCR_EVENT_cdc_read_unsent, doubt,
+                           "The consumer cursor is ahead of the producer cursor");
     else
         smcr_event_add(arrival, SMCR_EVENT_cdc_read_too_far, NULL);
 }
@@ -254,8 +258,8 @@ SMCR_RULES_CDC(check_reader)
 static void
 note_goal_reached(const smcr_arrival_t *arrival, smcr_rules_goal_t *goal, uint64_t position)
 {
-    if (goal && !goal->when && position >= goal->end)
-        goal->when = arrival->when.time;
+    if (goal && !goal->reached_time && position >= goal->position)
+        goal->reached_time = arrival->when.time;
 }
 
 /* The message has moved the cursors of both streams: remembers which goals they have reached. */
@@ -264,8 +268,8 @@ SMCR_RULES_CDC(note_reached_goals)
     for (int side = 0; side < 2; side++) {
         const smcr_rules_side_t *kept = smcr_rules_of_side(conn, side);
         const smcr_stream_t *in = &conn->side[side].in;
-        note_goal_reached(arrival, kept->announced, in->announced);
-        note_goal_reached(arrival, kept->consumed, in->consumed);
+        note_goal_reached(arrival, kept->announced_goal, in->announced);
+        note_goal_reached(arrival, kept->consumed_goal, in->consumed);
     }
 }
 
@@ -273,12 +277,12 @@ SMCR_RULES_CDC(note_reached_goals)
  * with these bytes unread has seen them if the message was acknowledged (conn_rules.c). */
 SMCR_RULES_CDC(note_probe)
 {
-    const smcr_record_cdc_t *view = arrival->record->view;
+    const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
     const smcr_stream_t *out = &message->receiver->in;
 
-    if (!arrival->roce || !view || view->len == 0)
+    if (!arrival->roce || !view || view->announced_bytes == 0)
         return;
-    smcr_rules_probe_t *probe = &smcr_rules_conn(arrival, conn)->probe[arrival->qp->side];
+    smcr_rules_probe_t *probe = &smcr_rules_conn(arrival, conn)->unread_probe[arrival->qp->side];
     if (probe->end && (!probe->sent_message.acked || probe->end > out->consumed))
         return;
     probe->end = out->announced;
@@ -304,18 +308,19 @@ SMCR_RULES_CDC(check_urgent)
 {
     smcr_cursor_t before = message->sender->prod, now = message->cdc->prod;
     bool has_moved = before.wrap != now.wrap || before.count != now.count;
-    bool is_next = message->step == 1 && !message->replayed;
+    bool is_next = message->seq_step == 1 && !message->may_be_replayed;
 
     if (is_next && begins_urgent_data(message) && !has_moved)
-        smcr_breach(arrival, SMCR_EVENT_cdc_urgent_flags, message->follows,
-                    "Urgent data are present, but the producer cursor is where it was before");
+        smcr_breach_report(
+            arrival, SMCR_EVENT_cdc_urgent_flags, message->next_doubt,
+            "Urgent data are present, but the producer cursor is where it was before");
 }
 
 /* Whether the packet writes new bytes after the urgent data, and no earlier bytes. */
 static bool
 writes_after_urgent(const smcr_place_t *place, const smcr_stream_t *stream)
 {
-    return place->position >= stream->stalls->urgent && smcr_place_piece(place).rewritten == 0;
+    return place->position >= stream->stalls->urgent && smcr_place_range(place).rewritten == 0;
 }
 
 /* A writer waits after urgent data until the reader says that it has them (R-4.7.5-2). The wire
@@ -330,8 +335,9 @@ SMCR_RULES_WRITE(check_urgent)
     bool is_unanswered = answer && *answer == 0;
 
     if (is_unanswered && writes_after_urgent(write->place, stream) && has_never_moved(conn))
-        smcr_breach(arrival, SMCR_EVENT_cdc_urgent_overrun, smcr_doubt_other(arrival, conn, answer),
-                    "The writer does not wait until its urgent data have been taken");
+        smcr_breach_report(arrival, SMCR_EVENT_cdc_urgent_overrun,
+                           smcr_doubt_other(arrival, conn, answer),
+                           "The writer does not wait until its urgent data have been taken");
 }
 
 /* The reader reports at once that it has urgent data, whatever space its element has (R-4.7.5-3).
@@ -340,10 +346,11 @@ SMCR_RULES_WRITE(check_urgent)
  * stay on in later messages, which announce no urgent data. */
 SMCR_RULES_CDC(expect_urgent_answer)
 {
-    const smcr_record_cdc_t *view = arrival->record->view;
+    const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
     int reader = arrival->qp->side;
 
-    if (!(message->cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT) || !view || view->len == 0)
+    if (!(message->cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT) || !view ||
+        view->announced_bytes == 0)
         return;
     uint64_t deadline = arrival->when.time + SMCR_TIME_SECOND;
     uint64_t *answer = smcr_state_alloc0(arrival->state, sizeof *answer);
@@ -351,10 +358,10 @@ SMCR_RULES_CDC(expect_urgent_answer)
 
     smcr_rules_side(arrival, conn, reader)->urgent_answer = answer;
     claim.deadline = deadline;
-    smcr_breach(arrival, SMCR_EVENT_cdc_urgent_unanswered,
-                smcr_doubt_answer(arrival, conn, reader, claim),
-                "For a second the reader does not tell that it has the urgent data; Linux waits "
-                "until its program has read them (smc_rx_update_consumer())");
+    smcr_breach_report(
+        arrival, SMCR_EVENT_cdc_urgent_unanswered, smcr_doubt_answer(arrival, conn, reader, claim),
+        "For a second the reader does not tell that it has the urgent data; Linux waits "
+        "until its program has read them (smc_rx_update_consumer())");
 }
 
 /* The reader of urgent data has sent a message: this is its answer. */
@@ -385,7 +392,7 @@ same_host(const smcr_lgr_t *lgr, int side, const smcr_lgr_t *other)
 static bool
 is_sending(const smcr_conn_t *conn, const smcr_conn_side_t *sender)
 {
-    return sender->cdc_frame && conn->confirm_frame && !smcr_conn_side_has_ended(sender);
+    return sender->last_cdc_frame && conn->confirm_frame && !smcr_conn_side_has_ended(sender);
 }
 
 /* Whether the message continues a connection of the other group: its token is known there, and its
@@ -400,7 +407,7 @@ continues_in(const smcr_arrival_t *arrival, const smcr_lgr_t *other, const smcr_
         return false;
     const smcr_conn_t *conn = smcr_conn_find(arrival->state, other, side, cdc->token);
     const smcr_conn_side_t *sender = conn ? &conn->side[!side] : NULL;
-    return sender && is_sending(conn, sender) && smcr_conn_side_step(sender, cdc->seq) == 1;
+    return sender && is_sending(conn, sender) && smcr_conn_side_seq_step(sender, cdc->seq) == 1;
 }
 
 /* Whether the capture has no CLC and no earlier CDC message of the connection. */
@@ -408,7 +415,7 @@ static bool
 is_unknown_conn(const smcr_conn_t *conn)
 {
     bool has_clc = conn->accept_frame || conn->confirm_frame;
-    bool has_cdc = conn->side[0].cdc_frame || conn->side[1].cdc_frame;
+    bool has_cdc = conn->side[0].last_cdc_frame || conn->side[1].last_cdc_frame;
 
     return !has_clc && !has_cdc;
 }
@@ -417,7 +424,7 @@ is_unknown_conn(const smcr_conn_t *conn)
 static bool
 is_first_sign(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    const smcr_point_t *since = &conn->side[arrival->qp->side].since;
+    const smcr_point_t *since = &conn->side[arrival->qp->side].valid_from;
 
     return is_unknown_conn(conn) && since->qp == arrival->qp && since->psn + 1 == arrival->psn;
 }
@@ -435,9 +442,10 @@ SMCR_RULES_CDC(check_token)
     SMCR_LIST_EACH(const smcr_lgr_t *, lgr, arrival->state->lgrs)
         found += continues_in(arrival, lgr, message->cdc);
     if (found == 1)
-        smcr_breach(arrival, SMCR_EVENT_cdc_other_group,
-                    smcr_doubt_group(arrival, arrival->qp->link->lgr),
-                    "The connection with this token belongs to another link group of the hosts");
+        smcr_breach_report(
+            arrival, SMCR_EVENT_cdc_other_group,
+            smcr_doubt_group(arrival, arrival->qp->link->lgr),
+            "The connection with this token belongs to another link group of the hosts");
 }
 
 /* Whether the Confirm of the connection is still missing. */
@@ -453,11 +461,12 @@ SMCR_RULES_CDC(check_confirmed)
 
     if (!conn->accept_frame || conn->confirm_frame || conn->lgr->server != side)
         return;
-    smcr_breach(arrival, SMCR_EVENT_cdc_before_confirm,
-                smcr_doubt_or(smcr_doubt_place(arrival),
-                              smcr_doubt_later(arrival, conn->lgr, !side, claim)),
-                "The client sends this before its Confirm, or TCP and RoCE were captured at two "
-                "places");
+    smcr_breach_report(
+        arrival, SMCR_EVENT_cdc_before_confirm,
+        smcr_doubt_or(smcr_doubt_place(arrival),
+                      smcr_doubt_later(arrival, conn->lgr, !side, claim)),
+        "The client sends this before its Confirm, or TCP and RoCE were captured at two "
+        "places");
 }
 
 /* ---- nothing after the end ---- */
@@ -468,7 +477,7 @@ announces_after_done(const smcr_rules_cdc_t *message)
 {
     const smcr_conn_side_t *sender = message->sender;
     const smcr_stream_t *in = &message->receiver->in;
-    bool is_known = in->known && message->known->prod.believed;
+    bool is_known = in->positions_known && message->cursors->prod.believed;
 
     return sender->sending_done_frame && is_known &&
            smcr_ring_distance(&in->ring, sender->prod, message->cdc->prod) > 0;
@@ -485,19 +494,25 @@ SMCR_RULES_CDC(check_after_end)
     bool aborts = (message->cdc->state & SMCR_CDC_STATE_ABORT) != 0;
 
     if (sender->abort_frame)
-        smcr_breach(arrival, SMCR_EVENT_cdc_after_abort, message->follows,
-                    "The sender aborted the connection in frame %u, but goes on, as Linux may do "
-                    "(smc_tx_pending())", sender->abort_frame);
-    else if (message->receiver->in.filled)
+        smcr_breach_report(
+            arrival, SMCR_EVENT_cdc_after_abort, message->next_doubt,
+            "The sender aborted the connection in frame %u, but goes on, as Linux may do "
+            "(smc_tx_pending())",
+            sender->abort_frame);
+    else if (message->receiver->in.was_full)
         return;
     else if (sender->closed_frame && !aborts)
-        smcr_breach(arrival, SMCR_EVENT_cdc_after_close, message->follows,
-                    "The sender closed the connection in frame %u, but goes on, as Linux may do "
-                    "(smc_tx_pending())", sender->closed_frame);
+        smcr_breach_report(
+            arrival, SMCR_EVENT_cdc_after_close, message->next_doubt,
+            "The sender closed the connection in frame %u, but goes on, as Linux may do "
+            "(smc_tx_pending())",
+            sender->closed_frame);
     else if (announces_after_done(message))
-        smcr_breach(arrival, SMCR_EVENT_cdc_after_done, message->follows,
-                    "The message announces data, though its sender was done in frame %u, as Linux "
-                    "may do (smc_tx_pending())", sender->sending_done_frame);
+        smcr_breach_report(
+            arrival, SMCR_EVENT_cdc_after_done, message->next_doubt,
+            "The message announces data, though its sender was done in frame %u, as Linux "
+            "may do (smc_tx_pending())",
+            sender->sending_done_frame);
 }
 
 /* A side does not take back that it is done with sending (R-4.8.1-7). The wire shows a message
@@ -508,9 +523,9 @@ SMCR_RULES_CDC(check_flags)
         SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT;
 
     if (message->sender->cdc_state == SMCR_CDC_STATE_SENDING_DONE && !(message->cdc->state & ended))
-        smcr_breach(arrival, SMCR_EVENT_cdc_flag_withdrawn, message->follows,
-                    "Sending done was set in frame %u, and is no longer set",
-                    message->sender->cdc_frame);
+        smcr_breach_report(arrival, SMCR_EVENT_cdc_flag_withdrawn, message->next_doubt,
+                           "Sending done was set in frame %u, and is no longer set",
+                           message->sender->last_cdc_frame);
 }
 
 /* The connection that uses the element of `side` by now, and on which the peer has sent a message;
@@ -523,7 +538,7 @@ find_next_user(const smcr_conn_t *conn, int side)
 
     if (!next || next == conn)
         return NULL;
-    return next->confirm_frame && next->side[!side].cdc_frame ? next : NULL;
+    return next->confirm_frame && next->side[!side].last_cdc_frame ? next : NULL;
 }
 
 /* A peer that is offered an element in use aborts the connection that has used it (R-4.4.2-2). The
@@ -536,14 +551,16 @@ SMCR_RULES_CDC(check_reused_element)
     const smcr_conn_t *next = find_next_user(conn, reader);
 
     if (!next || message->cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT) ||
-        smcr_rules_of_side(conn, reader)->next == next)
+        smcr_rules_of_side(conn, reader)->next_user == next)
         return;
     smcr_doubt_t doubt = smcr_doubt_conn(arrival, conn);
     if (!doubt.kind)
-        smcr_rules_side(arrival, conn, reader)->next = next;
-    smcr_breach(arrival, SMCR_EVENT_cdc_after_reuse, doubt,
-                "The RMB element belongs to connection %u by now, but the sender does not abort, "
-                "as Linux, which does not look (smc_connect_rdma())", next->index);
+        smcr_rules_side(arrival, conn, reader)->next_user = next;
+    smcr_breach_report(
+        arrival, SMCR_EVENT_cdc_after_reuse, doubt,
+        "The RMB element belongs to connection %u by now, but the sender does not abort, "
+        "as Linux, which does not look (smc_connect_rdma())",
+        next->index);
 }
 
 /* ---- all messages ---- */
@@ -565,7 +582,7 @@ doubt_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_point_t *before = smcr_evidence_last_to(&conn->side[arrival->qp->side]);
     smcr_point_t other_link = {0};
 
-    if (!conn->side[!arrival->qp->side].cdc_frame && smcr_evidence_is_next(arrival, conn))
+    if (!conn->side[!arrival->qp->side].last_cdc_frame && smcr_evidence_is_next(arrival, conn))
         return smcr_doubt_message(arrival);
     return smcr_doubt_since(arrival, before->qp == arrival->qp ? before : &other_link);
 }
@@ -574,27 +591,27 @@ doubt_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 static unsigned
 kind_of_placed(const smcr_rules_cdc_t *message)
 {
-    if (!message->sender->cdc_frame)
+    if (!message->sender->last_cdc_frame)
         return FIRST;
-    return message->step <= 0 || message->sender->moved_frame ? OTHER : NEW;
+    return message->seq_step <= 0 || message->sender->moved_frame ? OTHER : NEW;
 }
 
 void
-smcr_rules_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
-               const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
+smcr_rules_check_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                     const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
 {
     const smcr_conn_side_t *sender = &conn->side[!arrival->qp->side];
     smcr_rules_cdc_t message = {.sender = sender,
                                 .receiver = &conn->side[arrival->qp->side],
                                 .cdc = cdc,
-                                .known = known,
-                                .follows = {SMCR_DOUBT_NONE, NULL}};
+                                .cursors = known,
+                                .next_doubt = {SMCR_DOUBT_NONE, NULL}};
     unsigned kind = ALL;
 
     if (when == SMCR_RULES_PLACED) {
-        message.step = smcr_conn_side_step(sender, cdc->seq);
-        message.replayed = sender->moved_frame > sender->cdc_frame;
-        message.follows = doubt_next(arrival, conn);
+        message.seq_step = smcr_conn_side_seq_step(sender, cdc->seq);
+        message.may_be_replayed = sender->moved_frame > sender->last_cdc_frame;
+        message.next_doubt = doubt_next(arrival, conn);
         kind = kind_of_placed(&message);
     }
 #define SMCR_RULES_CDC_CHECK(step, which, check) \

@@ -14,13 +14,13 @@ typedef struct {
     const smcr_conn_side_t *sender;
     const smcr_conn_side_t *receiver;
     const smcr_cdc_t *cdc;
-    const smcr_evidence_cursors_t *known; /* its cursors, compared with those before; NULL with
-                                             SMCR_RULES_ARRIVES */
-    int16_t step;         /* from the sequence number before to this one; 0 unless
+    const smcr_evidence_cursors_t *cursors; /* its cursors, compared with those before; NULL with
+                                               SMCR_RULES_ARRIVES */
+    int16_t seq_step;     /* from the sequence number before to this one; 0 unless
                              SMCR_RULES_PLACED, as the members below */
-    bool replayed;        /* the sender has moved to another link since its last message: it may
+    bool may_be_replayed; /* the sender has moved to another link since its last message: it may
                              send messages once more (4.6.2) */
-    smcr_doubt_t follows; /* whether this is the sender's next message on the link */
+    smcr_doubt_t next_doubt; /* whether this is the sender's next message on the link */
 } smcr_rules_cdc_t;
 
 /* Declare a check of CDC messages and of RDMA WRITEs. Its definition begins with
@@ -39,5 +39,5 @@ typedef struct {
  * before this packet: with `announced` the producer cursor, otherwise the consumer cursor. Returns
  * the goal, which later has the time when it is reached. A goal that is not reached yet is returned
  * instead of a new one. */
-const smcr_rules_goal_t *smcr_rules_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn,
-                                         int side, bool announced, uint64_t end);
+const smcr_rules_goal_t *smcr_rules_set_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                                             int side, bool announced, uint64_t end);

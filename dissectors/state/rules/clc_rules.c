@@ -41,7 +41,7 @@ doubt_qp(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, const smcr_
 static bool
 has_server(const smcr_lgr_t *lgr, const uint8_t *peer_id)
 {
-    if (lgr->ended_frame || !lgr->all_links || lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+    if (lgr->ended_frame || !lgr->newest_link || lgr->server == SMCR_LGR_SIDE_UNKNOWN)
         return false;
     return memcmp(lgr->peer_id[lgr->server], peer_id, SMCR_WIRE_PEER_ID_LENGTH) == 0;
 }
@@ -73,10 +73,11 @@ check_known_qp(const smcr_arrival_t *arrival, const uint8_t *peer_id, const smcr
     smcr_lgr_t *lgr = only_group_with(arrival->state, peer_id);
 
     if (lgr)
-        smcr_breach(arrival, SMCR_EVENT_clc_first_contact_wrong,
-                    doubt_qp(arrival, lgr, lgr->server, key),
-                    "This is no first contact, but link group %u has no such queue pair, nor has "
-                    "the capture another group with this server", lgr->index);
+        smcr_breach_report(
+            arrival, SMCR_EVENT_clc_first_contact_wrong, doubt_qp(arrival, lgr, lgr->server, key),
+            "This is no first contact, but link group %u has no such queue pair, nor has "
+            "the capture another group with this server",
+            lgr->index);
 }
 
 /* Whether the queue pair is the client's end of an active link of the group. */
@@ -107,8 +108,8 @@ SMCR_RULES_CLC(check_client_qp)
     smcr_doubt_t doubt = conn->first_contact ? smcr_doubt_message(arrival)
                                              : doubt_qp(arrival, lgr, !lgr->server, &key);
 
-    smcr_breach(arrival, SMCR_EVENT_link_mismatch, doubt,
-                "The queue pair is not the client's end of an active link of the group");
+    smcr_breach_report(arrival, SMCR_EVENT_link_mismatch, doubt,
+                       "The queue pair is not the client's end of an active link of the group");
 }
 
 /* Whether ADD LINK has announced the link, and no CLC message has named an end of it. */
@@ -125,7 +126,8 @@ static bool
 is_link_alive(const smcr_link_t *link)
 {
     const smcr_lgr_t *lgr = link->lgr;
-    bool group_lives = lgr->from_start && !lgr->ended_frame && !lgr->refused;
+    bool group_lives =
+        lgr->first_contact_captured && !lgr->ended_frame && !lgr->first_contact_declined;
 
     return group_lives && (link->state == SMCR_LINK_ACTIVE || is_announced_by_llc(link));
 }
@@ -154,10 +156,11 @@ check_taken(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_conta
     bool active = link->state == SMCR_LINK_ACTIVE;
     smcr_doubt_t doubt = active ? smcr_doubt_group(arrival, link->lgr)
                                 : smcr_doubt_message(arrival);
-    smcr_breach(arrival, SMCR_EVENT_clc_qp_taken, doubt,
-                "Link group %u has this queue pair%s, and the capture does not show the end of "
-                "the link",
-                link->lgr->index, text_of_taken(first_contact, active));
+    smcr_breach_report(
+        arrival, SMCR_EVENT_clc_qp_taken, doubt,
+        "Link group %u has this queue pair%s, and the capture does not show the end of "
+        "the link",
+        link->lgr->index, text_of_taken(first_contact, active));
 }
 
 /* The two rules above, for the queue pair of an Accept. */
@@ -208,11 +211,11 @@ SMCR_RULES_CLC(check_area)
         return;
     const char *wrong = find_wrong_over_ipv6(proposal);
     if (conn->ipv4 && proposal->prefix_count)
-        smcr_breach(arrival, SMCR_EVENT_clc_area_wrong, smcr_doubt_message(arrival),
-                    "The connection is one of IPv4, but the Proposal has prefixes of IPv6");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_area_wrong, smcr_doubt_message(arrival),
+                           "The connection is one of IPv4, but the Proposal has prefixes of IPv6");
     else if (wrong && is_ipv6(conn))
-        smcr_breach(arrival, SMCR_EVENT_clc_area_wrong, smcr_doubt_message(arrival),
-                    "The connection is one of IPv6, but the Proposal has %s", wrong);
+        smcr_breach_report(arrival, SMCR_EVENT_clc_area_wrong, smcr_doubt_message(arrival),
+                           "The connection is one of IPv6, but the Proposal has %s", wrong);
 }
 
 /* In version 1 the server accepts a first contact only in the client's subnet or prefix
@@ -224,10 +227,11 @@ SMCR_RULES_CLC(check_subnet)
     const smcr_clc_t *clc = message->clc;
 
     if (smcr_wire_clc_names_qp(clc) && smcr_wire_clc_is_first_contact(clc) &&
-        conn->outside && smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION) == 1)
-        smcr_breach(arrival, SMCR_EVENT_clc_other_subnet, smcr_doubt_message(arrival),
-                    "The server accepts, but the address that the client has reached is in no "
-                    "subnet or prefix of the Proposal");
+        conn->server_outside_subnet && smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION) == 1)
+        smcr_breach_report(
+            arrival, SMCR_EVENT_clc_other_subnet, smcr_doubt_message(arrival),
+            "The server accepts, but the address that the client has reached is in no "
+            "subnet or prefix of the Proposal");
 }
 
 /* ---- what a connection uses ---- */
@@ -243,14 +247,15 @@ SMCR_RULES_CLC(check_element_size)
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     const smcr_qp_t *qp = message->qp;
     const smcr_rmb_t *rmb = smcr_rmb_same(arrival->state, qp, accept->rkey, accept->va);
-    uint32_t size = smcr_bsize_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
+    uint32_t size = smcr_bsize_to_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
 
     if (!rmb || !rmb->element_size || rmb->element_size == size)
         return;
     smcr_doubt_proof_t claim = {.has_come = rmb_has_gone, .about = rmb};
     smcr_doubt_t doubt = smcr_doubt_later(arrival, qp->link->lgr, qp->side, claim);
-    smcr_breach(arrival, SMCR_EVENT_rmb_changed, smcr_doubt_or(smcr_doubt_place(arrival), doubt),
-                "The elements of this RMB had %u bytes, now they have %u", rmb->element_size, size);
+    smcr_breach_report(
+        arrival, SMCR_EVENT_rmb_changed, smcr_doubt_or(smcr_doubt_place(arrival), doubt),
+        "The elements of this RMB had %u bytes, now they have %u", rmb->element_size, size);
 }
 
 /* Remembers that `conn` gets an RMB element or, with `token`, an alert token of `side`. `before`
@@ -259,11 +264,11 @@ static void
 note_given(const smcr_arrival_t *arrival, smcr_conn_t *before, const smcr_conn_t *conn, int side,
            bool token)
 {
-    if (!before || before == conn || smcr_rules_of_conn(before)->reused)
+    if (!before || before == conn || smcr_rules_of_conn(before)->reuse)
         return;
     smcr_rules_reuse_t *reused = smcr_state_alloc0(arrival->state, sizeof *reused);
     *reused = (smcr_rules_reuse_t){conn, arrival->when.time, (uint8_t)side, token};
-    smcr_rules_conn(arrival, before)->reused = reused;
+    smcr_rules_conn(arrival, before)->reuse = reused;
 }
 
 /* The element and the alert token of an Accept or Confirm. */
@@ -293,7 +298,7 @@ continues_conn(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
 {
     bool ends = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
 
-    return !ends && smcr_conn_side_step(sender, cdc->seq) == 1 &&
+    return !ends && smcr_conn_side_seq_step(sender, cdc->seq) == 1 &&
            !smcr_conn_side_has_ended(sender);
 }
 
@@ -305,8 +310,8 @@ continues_conn(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
  * connection is right: the first one may have been lost. */
 SMCR_RULES_CDC(check_element_in_use)
 {
-    const smcr_rules_reuse_t *reused = smcr_rules_of_conn(conn)->reused;
-    const smcr_conn_t *other = reused ? reused->by : NULL;
+    const smcr_rules_reuse_t *reused = smcr_rules_of_conn(conn)->reuse;
+    const smcr_conn_t *other = reused ? reused->new_conn : NULL;
     int owner = !arrival->qp->side;
 
     if (!other || owner != reused->side || !is_agreed(other) ||
@@ -315,11 +320,12 @@ SMCR_RULES_CDC(check_element_in_use)
     smcr_doubt_t doubt = {SMCR_DOUBT_NONE, NULL};
     if (arrival->when.time <= reused->time + QUEUED)
         doubt.kind = SMCR_DOUBT_UNSEEN;
-    const char *what = reused->token ? "alert token" : "RMB element";
-    smcr_breach(arrival, reused->token ? SMCR_EVENT_token_in_use : SMCR_EVENT_rmb_element_in_use,
-                smcr_doubt_or(smcr_doubt_place(arrival), doubt),
-                "The sender has given its %s to connection %u, but goes on with this one", what,
-                other->index);
+    const char *what = reused->is_token ? "alert token" : "RMB element";
+    smcr_breach_report(arrival,
+                       reused->is_token ? SMCR_EVENT_token_in_use : SMCR_EVENT_rmb_element_in_use,
+                       smcr_doubt_or(smcr_doubt_place(arrival), doubt),
+                       "The sender has given its %s to connection %u, but goes on with this one",
+                       what, other->index);
 }
 
 /* ---- who it is ---- */
@@ -345,15 +351,16 @@ SMCR_RULES_CLC(check_peer)
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     const smcr_lgr_t *lgr = qp->link->lgr;
     const uint8_t *proposed = smcr_rules_of_conn(conn)->proposed_id;
-    bool later = !conn->first_contact && lgr->from_start;
+    bool later = !conn->first_contact && lgr->first_contact_captured;
 
     if (qp->side != lgr->server && peer_ids_differ(proposed, accept->peer_id))
-        smcr_breach(arrival, SMCR_EVENT_clc_peer_changed, smcr_doubt_message(arrival),
-                    "The peer ID is not that of its Proposal");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_peer_changed, smcr_doubt_message(arrival),
+                           "The peer ID is not that of its Proposal");
     else if (later && peer_ids_differ(lgr->peer_id[qp->side], accept->peer_id))
-        smcr_breach(arrival, SMCR_EVENT_clc_peer_changed,
-                    smcr_doubt_later_on(arrival, qp->link, qp->side, (smcr_doubt_proof_t){0}),
-                    "The peer ID is not that of its link group");
+        smcr_breach_report(
+            arrival, SMCR_EVENT_clc_peer_changed,
+            smcr_doubt_later_on(arrival, qp->link, qp->side, (smcr_doubt_proof_t){0}),
+            "The peer ID is not that of its link group");
 }
 
 /* The Confirm repeats the EID of the Accept (R-V2ACC-6). An EID of the Accept that the Proposal
@@ -369,6 +376,6 @@ SMCR_RULES_CLC(check_eid)
     if (qp->side == qp->link->lgr->server)
         smcr_rules_conn(arrival, conn)->eid = eid;
     else if (conn->accept_frame && !smcr_rules_of_conn(conn)->eid_is_wrong)
-        smcr_breach(arrival, SMCR_EVENT_clc_eid_wrong, smcr_doubt_message(arrival),
-                    "The EID is not that of the Accept");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_eid_wrong, smcr_doubt_message(arrival),
+                           "The EID is not that of the Accept");
 }

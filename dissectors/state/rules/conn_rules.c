@@ -19,7 +19,7 @@ reads_in_order(const smcr_conn_side_t *reader)
 {
     bool urgent = reader->in.stalls && reader->in.stalls->urgent;
 
-    return reader->in.known && !reader->shares_element && !urgent;
+    return reader->in.positions_known && !reader->element_shared && !urgent;
 }
 
 /* A side that closes with data unread aborts (R-4.8.1-3). The wire shows a message with connection
@@ -30,16 +30,16 @@ check_closed_unread(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *reader = &conn->side[!arrival->qp->side];
     const smcr_stream_t *in = &reader->in;
-    const smcr_rules_probe_t *probe = &smcr_rules_of_conn(conn)->probe[!arrival->qp->side];
+    const smcr_rules_probe_t *probe = &smcr_rules_of_conn(conn)->unread_probe[!arrival->qp->side];
 
     if (!reads_in_order(reader) || probe->end <= in->consumed)
         return;
-    smcr_breach(arrival, SMCR_EVENT_cdc_closed_unread,
-                smcr_doubt_or(smcr_doubt_conn(arrival, conn),
-                              smcr_doubt_seen_new(arrival, &probe->sent_message)),
-                "The sender closes the connection, but has not reported %" G_GUINT64_FORMAT
-                " bytes as read; Linux may have them in a pipe (smc_rx_splice())",
-                probe->end - in->consumed);
+    smcr_breach_report(arrival, SMCR_EVENT_cdc_closed_unread,
+                       smcr_doubt_or(smcr_doubt_conn(arrival, conn),
+                                     smcr_doubt_seen_new(arrival, &probe->sent_message)),
+                       "The sender closes the connection, but has not reported %" G_GUINT64_FORMAT
+                       " bytes as read; Linux may have them in a pipe (smc_rx_splice())",
+                       probe->end - in->consumed);
 }
 
 /* A side ends its data when all of them are written (R-4.8.1-4) and announced (R-2.1-8). The wire
@@ -54,10 +54,10 @@ check_all_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_place_t *first = last ? smcr_slab_entry(entries, last->next) : NULL;
 
     if (first)
-        smcr_breach(arrival, SMCR_EVENT_cdc_closed_unannounced,
-                    smcr_doubt_conn(arrival, conn),
-                    "The sender is done with sending, but has not announced what frame %u wrote",
-                    first->frame);
+        smcr_breach_report(
+            arrival, SMCR_EVENT_cdc_closed_unannounced, smcr_doubt_conn(arrival, conn),
+            "The sender is done with sending, but has not announced what frame %u wrote",
+            first->frame);
 }
 
 /* Whether the side of a connection that the claim is about has ended the connection by now. */
@@ -78,10 +78,11 @@ check_abort_answered(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                                 .deadline = arrival->when.time + 2 * SMCR_TIME_SECOND};
 
     if (!smcr_conn_side_has_ended(other))
-        smcr_breach(arrival, SMCR_EVENT_cdc_abort_unanswered,
-                    smcr_doubt_answer(arrival, conn, arrival->qp->side, claim),
-                    "The other side does not answer the abort; Linux waits until its program "
-                    "closes (smc_close_active())");
+        smcr_breach_report(
+            arrival, SMCR_EVENT_cdc_abort_unanswered,
+            smcr_doubt_answer(arrival, conn, arrival->qp->side, claim),
+            "The other side does not answer the abort; Linux waits until its program "
+            "closes (smc_close_active())");
 }
 
 /* Whether the connection has moved to another link: data that were not acknowledged may come once
@@ -106,7 +107,7 @@ SMCR_RULES_CDC(check_close)
             check_abort_answered(arrival, conn);
         return;
     }
-    if (closes && message->known->cons.believed)
+    if (closes && message->cursors->cons.believed)
         check_closed_unread(arrival, conn);
     if (!smcr_conn_side_has_ended(sender))
         check_all_announced(arrival, conn);
@@ -133,7 +134,7 @@ next_has_come(const smcr_doubt_proof_t *claim)
     const smcr_conn_t *conn = claim->about;
     const smcr_conn_side_t *reader = &conn->side[claim->key];
 
-    return smcr_rmb_conn(reader->rmb, reader->rmb_index) != conn || conn->lgr->lacking_clc;
+    return smcr_rmb_conn(reader->rmb, reader->rmb_index) != conn || conn->lgr->unfinished_clc_conns;
 }
 
 /* The doubt whether the element belongs to another connection: nothing of the writer is missing
@@ -162,10 +163,11 @@ check_after_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
     if (!writer->abort_frame && !both_closed)
         return false;
-    smcr_breach(arrival, SMCR_EVENT_write_after_end, doubt_owner(arrival, conn),
-                "The RDMA WRITE is one of connection %u, which its sender %s in frame %u, as Linux "
-                "may do (smc_tx_pending())",
-                conn->index, writer->abort_frame ? "aborted" : "closed", frame);
+    smcr_breach_report(
+        arrival, SMCR_EVENT_write_after_end, doubt_owner(arrival, conn),
+        "The RDMA WRITE is one of connection %u, which its sender %s in frame %u, as Linux "
+        "may do (smc_tx_pending())",
+        conn->index, writer->abort_frame ? "aborted" : "closed", frame);
     return true;
 }
 
@@ -177,9 +179,11 @@ check_after_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
     uint32_t done = writer->closed_frame ? writer->closed_frame : writer->sending_done_frame;
 
-    smcr_breach(arrival, SMCR_EVENT_write_after_close, doubt_owner(arrival, conn),
-                "The RDMA WRITE is one of connection %u, whose sender was done in frame %u, as "
-                "Linux does when a program ends early (smc_close_active())", conn->index, done);
+    smcr_breach_report(
+        arrival, SMCR_EVENT_write_after_close, doubt_owner(arrival, conn),
+        "The RDMA WRITE is one of connection %u, whose sender was done in frame %u, as "
+        "Linux does when a program ends early (smc_close_active())",
+        conn->index, done);
 }
 
 /* A side with data left when the other side closes aborts (R-4.8.1-6). The wire shows that it
@@ -191,11 +195,12 @@ check_after_close_of_reader(const smcr_arrival_t *arrival, const smcr_conn_t *co
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
     const smcr_link_sent_message_t *closed = &smcr_rules_of_conn(conn)->closed[arrival->qp->side];
 
-    smcr_breach(arrival, SMCR_EVENT_write_after_close,
-                smcr_doubt_or(smcr_doubt_seen_new(arrival, closed),
-                              doubt_owner(arrival, conn)),
-                "The RDMA WRITE comes after its reader closed the connection in frame %u, as Linux "
-                "does with what it has left (smc_tx_pending())", reader->closed_frame);
+    smcr_breach_report(
+        arrival, SMCR_EVENT_write_after_close,
+        smcr_doubt_or(smcr_doubt_seen_new(arrival, closed), doubt_owner(arrival, conn)),
+        "The RDMA WRITE comes after its reader closed the connection in frame %u, as Linux "
+        "does with what it has left (smc_tx_pending())",
+        reader->closed_frame);
 }
 
 /* Whether the request is a WRITE of data on the link on which the writer has sent its last CDC
@@ -205,7 +210,8 @@ is_write_in_place(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
 
-    return !has_moved(conn) && arrival->roce->payload_length && reader->heard.qp == arrival->qp;
+    return !has_moved(conn) && arrival->roce->payload_length &&
+           reader->last_cdc_received.qp == arrival->qp;
 }
 
 /* The three rules above, for a request to the element of a connection that one of its sides has
@@ -251,13 +257,15 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_conn_side_t *receiver = &conn->side[arrival->qp->side];
     smcr_doubt_proof_t claim = {.has_come = side_has_ended, .about = receiver};
 
-    if (sender->moved_frame || smcr_rules_of_side(conn, !arrival->qp->side)->strayed_frame ||
-        is_ending(conn))
+    if (sender->moved_frame ||
+        smcr_rules_of_side(conn, !arrival->qp->side)->unvalidated_write_frame || is_ending(conn))
         return;
-    smcr_breach(arrival, SMCR_EVENT_move_not_validated,
-                smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
-                "The connection moves from link %u to link %u, but no failover validation comes "
-                "first", sender->link->number, arrival->qp->link->number);
+    smcr_breach_report(
+        arrival, SMCR_EVENT_move_not_validated,
+        smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
+        "The connection moves from link %u to link %u, but no failover validation comes "
+        "first",
+        sender->link->number, arrival->qp->link->number);
 }
 
 /* ---- after the move ---- */
@@ -268,12 +276,12 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 static void
 check_old_link(const smcr_arrival_t *arrival, const smcr_rules_move_t *move)
 {
-    smcr_breach(
+    smcr_breach_report(
         arrival, SMCR_EVENT_move_old_link,
         smcr_doubt_or(smcr_doubt_message(arrival),
                       smcr_doubt_seen(arrival, move->sent_message.sent, move->sent_message.acked)),
         "The connection left link %u in frame %u, and still sends on it, as Linux may do "
-        "(smc_switch_conns())", move->from->number, move->frame);
+        "(smc_switch_conns())", move->old_link->number, move->frame);
 }
 
 /* The validation has the number of a message that was sent before (R-4.6.1-2), and takes no number
@@ -286,9 +294,10 @@ check_number_after_move(const smcr_arrival_t *arrival, const smcr_rules_move_t *
     int16_t step = (int16_t)(uint16_t)(cdc->seq - move->seq);
 
     if (step <= 0)
-        smcr_breach(arrival, SMCR_EVENT_move_number, smcr_doubt_since(arrival, &move->at),
-                    "Sequence number %u follows the failover validation of number %u in frame %u",
-                    cdc->seq, move->seq, move->frame);
+        smcr_breach_report(
+            arrival, SMCR_EVENT_move_number, smcr_doubt_since(arrival, &move->validation_point),
+            "Sequence number %u follows the failover validation of number %u in frame %u", cdc->seq,
+            move->seq, move->frame);
 }
 
 /* ---- the validation ---- */
@@ -300,13 +309,13 @@ note_validation(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
     const smcr_link_t *link = arrival->qp->link, *from = conn->side[!arrival->qp->side].link;
     smcr_rules_side_t *kept = smcr_rules_side(arrival, conn, !arrival->qp->side);
 
-    *SMCR_STATE_MADE(arrival->state, &kept->move) = (smcr_rules_move_t){
-        .from = from != link ? from : NULL,
-        .at = smcr_point_at(arrival->qp, arrival->psn),
+    *SMCR_STATE_MADE(arrival->state, &kept->validation) = (smcr_rules_move_t){
+        .old_link = from != link ? from : NULL,
+        .validation_point = smcr_point_at(arrival->qp, arrival->psn),
         .frame = arrival->when.frame,
         .seq = seq,
     };
-    smcr_arrival_track(arrival, &kept->move->sent_message);
+    smcr_arrival_track(arrival, &kept->validation->sent_message);
 }
 
 /* ---- what moves ---- */
@@ -315,7 +324,7 @@ note_validation(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
 static bool
 is_on_other_link(const smcr_conn_side_t *sender, const smcr_link_t *link)
 {
-    return sender->link && sender->link != link && sender->cdc_frame;
+    return sender->link && sender->link != link && sender->last_cdc_frame;
 }
 
 /* Whether the message is the first one after a validation in the same flow. */
@@ -323,7 +332,7 @@ static bool
 follows_validation(const smcr_arrival_t *arrival, const smcr_rules_move_t *move,
                    const smcr_conn_side_t *sender)
 {
-    return move && move->at.qp == arrival->qp && move->frame > sender->cdc_frame;
+    return move && move->validation_point.qp == arrival->qp && move->frame > sender->last_cdc_frame;
 }
 
 /* The rules above, for a CDC message. A message that ends the connection is excused on either
@@ -332,10 +341,10 @@ SMCR_RULES_CDC(check_move)
 {
     const smcr_conn_side_t *sender = message->sender;
     const smcr_cdc_t *cdc = message->cdc;
-    const smcr_rules_move_t *move = smcr_rules_of_side(conn, !arrival->qp->side)->move;
+    const smcr_rules_move_t *move = smcr_rules_of_side(conn, !arrival->qp->side)->validation;
     const smcr_link_t *link = arrival->qp->link;
     bool goes_on = !(cdc->state & ENDS) && !smcr_conn_side_has_ended(sender);
-    bool on_old_link = goes_on && move && move->from == link;
+    bool on_old_link = goes_on && move && move->old_link == link;
 
     if (cdc->flags & SMCR_CDC_FLAG_FAILOVER)
         note_validation(arrival, conn, cdc->seq);
@@ -354,9 +363,9 @@ static void
 check_link_of_writer(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
     int side = !arrival->qp->side;
-    const smcr_rules_move_t *move = smcr_rules_of_side(conn, side)->move;
+    const smcr_rules_move_t *move = smcr_rules_of_side(conn, side)->validation;
     const smcr_link_t *link = arrival->qp->link;
-    bool on_old_link = move && move->from == link;
+    bool on_old_link = move && move->old_link == link;
 
     if (!on_old_link && !is_on_other_link(&conn->side[side], link))
         return;
@@ -366,7 +375,7 @@ check_link_of_writer(const smcr_arrival_t *arrival, smcr_conn_t *conn)
         check_old_link(arrival, move);
     } else {
         check_validated(arrival, conn);
-        smcr_rules_side(arrival, conn, side)->strayed_frame = arrival->when.frame;
+        smcr_rules_side(arrival, conn, side)->unvalidated_write_frame = arrival->when.frame;
     }
 }
 
@@ -376,7 +385,8 @@ SMCR_RULES_WRITE(check_link)
 {
     smcr_conn_t *conn = write->conn;
 
-    if (!conn || write->is_sure || smcr_conn_side_has_ended(&conn->side[!arrival->qp->side]))
+    if (!conn || write->is_certain_owner ||
+        smcr_conn_side_has_ended(&conn->side[!arrival->qp->side]))
         return;
     check_link_of_writer(arrival, conn);
 }

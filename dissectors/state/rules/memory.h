@@ -46,17 +46,17 @@ typedef struct {
 
 /* The reuse of what a connection uses: another connection has been given it. */
 typedef struct {
-    const smcr_conn_t *by; /* the other connection */
+    const smcr_conn_t *new_conn; /* the other connection */
     uint64_t time;         /* of the CLC message that has given it */
     uint8_t side;          /* that owns it */
-    bool token;            /* it is the alert token of the side; otherwise its RMB element */
+    bool is_token;         /* it is the alert token of the side; otherwise its RMB element */
 } smcr_rules_reuse_t;
 
 /* A failover validation (RFC 7609 4.6.1): the CDC message with which one direction of a connection
  * begins on a new link. */
 typedef struct {
-    const smcr_link_t *from; /* the link that the connection has left; NULL: not known */
-    smcr_point_t at;         /* of the message, in the flow to its receiver */
+    const smcr_link_t *old_link; /* the link that the connection has left; NULL: not known */
+    smcr_point_t validation_point; /* of the message, in the flow to its receiver */
     smcr_link_sent_message_t sent_message; /* the validation, and its acknowledgement */
     uint32_t frame;          /* that has the message */
     uint16_t seq;            /* its sequence number */
@@ -64,8 +64,8 @@ typedef struct {
 
 /* A position in a byte stream that a cursor ought to have reached before a message. */
 typedef struct {
-    uint64_t end;  /* the position, bytes since the begin of the stream */
-    uint64_t when; /* when the cursor reached it; 0: not yet */
+    uint64_t position; /* the position, bytes since the begin of the stream */
+    uint64_t reached_time; /* when the cursor reached it; 0: not yet */
 } smcr_rules_goal_t;
 
 /* A CDC message that announces data, followed until its receiver has read them. */
@@ -76,25 +76,25 @@ typedef struct {
 
 /* Rarely needed members of one side of a connection. */
 typedef struct {
-    smcr_rules_move_t *move;      /* last failover validation of this sender; NULL: none */
-    smcr_rules_goal_t *announced; /* last goal of what is announced to this side; NULL: none */
-    smcr_rules_goal_t *consumed;  /* last goal of what this side has consumed; NULL: none */
+    smcr_rules_move_t *validation; /* last failover validation of this sender; NULL: none */
+    smcr_rules_goal_t *announced_goal; /* last goal of what is announced to this side; NULL: none */
+    smcr_rules_goal_t *consumed_goal; /* last goal of what this side has consumed; NULL: none */
     uint64_t *urgent_answer;      /* when this side sent its first message after urgent data came to
                                      it; 0: not yet. NULL: no urgent data came */
-    const smcr_conn_t *next;      /* connection that uses this side's element by now, reported as a
+    const smcr_conn_t *next_user; /* connection that uses this side's element by now, reported as a
                                      breach; NULL: none */
-    uint32_t strayed_frame;       /* WRITE of this side that went to another link before any CDC
-                                     message did; 0: none */
+    uint32_t unvalidated_write_frame; /* WRITE of this side that went to another link before any CDC
+                                         message did; 0: none */
 } smcr_rules_side_t;
 
 /* Of a connection. */
 typedef struct smcr_rules_conn {
     uint8_t proposed_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the Proposal; zeros: not known */
     const smcr_rules_offer_t *offer;    /* of the Proposal; NULL: it has no SMCv2 extension */
-    smcr_rules_reuse_t *reused;         /* first reuse of an element or token; NULL: none */
+    smcr_rules_reuse_t *reuse;          /* first reuse of an element or token; NULL: none */
     smcr_rules_side_t *side[2];         /* NULL: nothing is remembered of the side */
     smcr_link_sent_message_t closed[2]; /* by sender: its message with connection closed */
-    smcr_rules_probe_t probe[2];        /* by receiver: a message whose data it has not read */
+    smcr_rules_probe_t unread_probe[2]; /* by receiver: a message whose data it has not read */
     uint32_t eid;             /* smcr_wire_eid_sum() of the Accept's EID; 0: it has none */
     uint32_t malformed_frame; /* last malformed CLC message; 0: none */
     smcr_rules_terms_t terms; /* of the Accept; only with `has_terms` */
@@ -105,7 +105,7 @@ typedef struct smcr_rules_conn {
     bool last_by_server : 1;      /* the server has sent the last CLC message */
     bool mtu_reserved : 1;    /* the last CLC message is an Accept with a reserved MTU code */
     bool out_of_sync : 1;     /* a Decline has the S flag (out of sync) */
-    bool opened : 1;          /* it was counted in `open_conns` of its group */
+    bool is_counted : 1;      /* it was counted in `open_conns` of its group */
     bool ended : 1;           /* it no longer counts there; only with `opened` */
 } smcr_rules_conn_t;
 
@@ -120,10 +120,10 @@ enum {
 /* Of a link group. */
 typedef struct smcr_rules_lgr {
     smcr_rules_terms_t terms;   /* of its first contact; zeros: version 1, or not known */
-    uint64_t declined;          /* when its first contact was declined; 0: it was not */
+    uint64_t declined_time;     /* when its first contact was declined; 0: it was not */
     uint32_t open_conns;        /* connections that have sent CDC messages and not their end; only
                                    with `terms` */
-    struct smcr_crowd *crowd;   /* its excess of connections; NULL: there is none */
+    struct smcr_crowd *excess;  /* its excess of connections; NULL: there is none */
     smcr_link_sent_message_t set_up[SMCR_RULES_SET_UP_STEPS];
     uint64_t out_of_sync_time;  /* when `out_of_sync_side` had seen a Decline with the S flag; 0:
                                    no side has */
@@ -132,9 +132,10 @@ typedef struct smcr_rules_lgr {
 
 /* Of an RMB. */
 typedef struct smcr_rules_rmb {
-    smcr_point_t refused;   /* the refusal, in the flow to the owner; only with `refused_frame` */
+    smcr_point_t refused_point; /* the refusal, in the flow to the owner; only with
+                                   `refused_frame` */
     uint32_t refused_frame; /* negative response to CONFIRM RKEY; 0: none */
-    uint64_t agreed;        /* when the positive response to CONFIRM RKEY came, of an RMB that CLC
+    uint64_t agreed_time;   /* when the positive response to CONFIRM RKEY came, of an RMB that CLC
                                has named before it; 0: not yet */
 } smcr_rules_rmb_t;
 
@@ -170,5 +171,5 @@ smcr_rules_of_rmb(const smcr_rmb_t *rmb)
 static inline smcr_rules_rmb_t *
 smcr_rules_rmb(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
 {
-    return SMCR_STATE_MADE(arrival->state, &smcr_rmb_rare(arrival->state, rmb)->rules);
+    return SMCR_STATE_MADE(arrival->state, &smcr_rmb_make_rare(arrival->state, rmb)->rules);
 }

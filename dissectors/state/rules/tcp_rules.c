@@ -19,15 +19,16 @@
  * SYN shows. */
 SMCR_RULES_CLC(check_sender)
 {
-    smcr_breach(arrival, SMCR_EVENT_clc_wrong_sender, smcr_doubt_message(arrival),
-                "Only the %s sends this message", smcr_arrival_role(arrival) ? "client" : "server");
+    smcr_breach_report(arrival, SMCR_EVENT_clc_wrong_sender, smcr_doubt_message(arrival),
+                       "Only the %s sends this message",
+                       smcr_arrival_role(arrival) ? "client" : "server");
 }
 
 /* Whether the connection has had a CLC message of this type (enum smcr_clc_type). */
 static bool
 has_message(const smcr_conn_t *conn, unsigned type)
 {
-    return conn->clc_types & 1U << type;
+    return conn->clc_types_received & 1U << type;
 }
 
 /* Whether the message is a Proposal, Accept or Confirm, and the capture has all bytes of CLC
@@ -37,7 +38,7 @@ is_next_of_handshake(const smcr_rules_clc_t *message)
 {
     unsigned type = message->clc->header.type;
 
-    return type >= SMCR_CLC_PROPOSAL && type <= SMCR_CLC_CONFIRM && message->proven.is_next;
+    return type >= SMCR_CLC_PROPOSAL && type <= SMCR_CLC_CONFIRM && message->evidence.is_next;
 }
 
 /* Proposal, Accept and Confirm come once, and in this order (R-3.2-2). The wire shows a second
@@ -50,18 +51,19 @@ SMCR_RULES_CLC(check_order)
     if (!is_next_of_handshake(message))
         return;
     if (has_message(conn, type))
-        smcr_breach(arrival, SMCR_EVENT_clc_order, smcr_doubt_message(arrival),
-                    "This message was sent before");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_order, smcr_doubt_message(arrival),
+                           "This message was sent before");
     else if (type != SMCR_CLC_PROPOSAL && !has_message(conn, type - 1))
-        smcr_breach(arrival, SMCR_EVENT_clc_order, smcr_doubt_message(arrival),
-                    "No %s precedes this message", type == SMCR_CLC_ACCEPT ? "Proposal" : "Accept");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_order, smcr_doubt_message(arrival),
+                           "No %s precedes this message",
+                           type == SMCR_CLC_ACCEPT ? "Proposal" : "Accept");
 }
 
 /* Whether the message begins CLC on the connection, and the capture has SYN and SYN-ACK. */
 static bool
 begins_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    return arrival->span && arrival->span->has_syns && !conn->clc_types;
+    return arrival->span && arrival->span->has_syns && !conn->clc_types_received;
 }
 
 /* CLC follows the SMC-R option of both sides (R-1-1). The wire shows a first CLC message after a
@@ -75,8 +77,8 @@ SMCR_RULES_CLC(check_option)
     if (may_follow || !begins_clc(arrival, conn))
         return;
     if (clc->complete && clc->header.type != SMCR_CLC_DECLINE)
-        smcr_breach(arrival, SMCR_EVENT_clc_no_option, smcr_doubt_message(arrival),
-                    "The %s has no SMC-R option", conn->option_syn ? "SYN-ACK" : "SYN");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_no_option, smcr_doubt_message(arrival),
+                           "The %s has no SMC-R option", conn->option_syn ? "SYN-ACK" : "SYN");
 }
 
 /* ---- time ---- */
@@ -91,13 +93,13 @@ SMCR_RULES_CLC(check_time)
 
     if (asked && arrival->when.time > asked->request_time)
         time = arrival->when.time - asked->request_time;
-    if (time > PATIENCE && message->proven.is_next)
-        smcr_breach(arrival, SMCR_EVENT_clc_late, smcr_doubt_message(arrival),
-                    "The connection goes on %u.%u seconds after the message in frame %u; Linux "
-                    "ends it after 6",
-                    (unsigned)(time / SMCR_TIME_SECOND),
-                    (unsigned)(time % SMCR_TIME_SECOND / (SMCR_TIME_SECOND / 10)),
-                    asked->request_frame);
+    if (time > PATIENCE && message->evidence.is_next)
+        smcr_breach_report(
+            arrival, SMCR_EVENT_clc_late, smcr_doubt_message(arrival),
+            "The connection goes on %u.%u seconds after the message in frame %u; Linux "
+            "ends it after 6",
+            (unsigned)(time / SMCR_TIME_SECOND),
+            (unsigned)(time % SMCR_TIME_SECOND / (SMCR_TIME_SECOND / 10)), asked->request_frame);
 }
 
 /* ---- errors ---- */
@@ -108,11 +110,11 @@ SMCR_RULES_CLC(check_error_kept)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
 
-    if (message->proven.is_next && kept->malformed_frame &&
+    if (message->evidence.is_next && kept->malformed_frame &&
         kept->malformed_by_server != smcr_arrival_role(arrival))
-        smcr_breach(arrival, SMCR_EVENT_clc_error_kept, smcr_doubt_message(arrival),
-                    "The message in frame %u is malformed, but its receiver goes on",
-                    kept->malformed_frame);
+        smcr_breach_report(arrival, SMCR_EVENT_clc_error_kept, smcr_doubt_message(arrival),
+                           "The message in frame %u is malformed, but its receiver goes on",
+                           kept->malformed_frame);
 }
 
 /* A reserved value in a first contact leads to a Decline (R-C.6-3). The wire shows a Confirm after
@@ -120,9 +122,10 @@ SMCR_RULES_CLC(check_error_kept)
 SMCR_RULES_CLC(check_reserved)
 {
     if (smcr_rules_of_conn(conn)->mtu_reserved)
-        smcr_breach(arrival, SMCR_EVENT_clc_error_kept, smcr_doubt_message(arrival),
-                    "The MTU of the Accept is reserved, but the client goes on, as Linux does "
-                    "(smc_ib_modify_qp_rtr())");
+        smcr_breach_report(
+            arrival, SMCR_EVENT_clc_error_kept, smcr_doubt_message(arrival),
+            "The MTU of the Accept is reserved, but the client goes on, as Linux does "
+            "(smc_ib_modify_qp_rtr())");
 }
 
 /* ---- no way back ---- */
@@ -137,8 +140,8 @@ check_decline_after_agreement(const smcr_arrival_t *arrival, const smcr_conn_t *
 
     if (!last || !conn->accept_frame || conn->first_contact)
         return false;
-    smcr_breach(arrival, SMCR_EVENT_clc_decline_late, smcr_doubt_message(arrival),
-                "The sender agreed in frame %u, on a link that both sides have", last);
+    smcr_breach_report(arrival, SMCR_EVENT_clc_decline_late, smcr_doubt_message(arrival),
+                       "The sender agreed in frame %u, on a link that both sides have", last);
     return true;
 }
 
@@ -147,7 +150,7 @@ check_decline_after_agreement(const smcr_arrival_t *arrival, const smcr_conn_t *
 static bool
 has_no_answer(const smcr_conn_t *conn, bool by_server)
 {
-    return conn->clc_types && !has_message(conn, SMCR_CLC_CONFIRM) &&
+    return conn->clc_types_received && !has_message(conn, SMCR_CLC_CONFIRM) &&
            smcr_rules_of_conn(conn)->last_by_server == by_server;
 }
 
@@ -161,8 +164,8 @@ check_unanswered_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     bool knows_contact = !by_server || conn->accept_frame;
 
     if (is_next && knows_contact && has_no_answer(conn, by_server))
-        smcr_breach(arrival, SMCR_EVENT_clc_decline_chases, smcr_doubt_message(arrival),
-                    "The sender has not got an answer to its last message");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_decline_chases, smcr_doubt_message(arrival),
+                           "The sender has not got an answer to its last message");
 }
 
 /* The doubt whether the sender of the Decline has seen the LLC message before. The message is on
@@ -200,17 +203,18 @@ check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         &set_up[by_server ? SMCR_RULES_SET_UP_OFFERED : SMCR_RULES_SET_UP_ANSWERED];
 
     if (doubt_seen_before(arrival, last).kind)
-        smcr_breach(arrival, SMCR_EVENT_clc_decline_confirmed,
-                    doubt_seen_before(arrival, &set_up[SMCR_RULES_SET_UP_CONFIRMED]),
-                    "CONFIRM LINK has completed before");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_decline_confirmed,
+                           doubt_seen_before(arrival, &set_up[SMCR_RULES_SET_UP_CONFIRMED]),
+                           "CONFIRM LINK has completed before");
     else if (by_server && has_given_up_add_link(arrival, set_up))
-        smcr_breach(arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_message(arrival),
-                    "ADD LINK has no response: the server declines, as Linux before 5.8 does "
-                    "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");
+        smcr_breach_report(
+            arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_message(arrival),
+            "ADD LINK has no response: the server declines, as Linux before 5.8 does "
+            "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");
     else
-        smcr_breach(arrival, SMCR_EVENT_clc_decline_late, smcr_doubt_message(arrival),
-                    "The %s for the second link was taken in before",
-                    by_server ? "ADD LINK request" : "ADD LINK response");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_decline_late, smcr_doubt_message(arrival),
+                           "The %s for the second link was taken in before",
+                           by_server ? "ADD LINK request" : "ADD LINK response");
 }
 
 /* The rules of declines above. The first Decline of a first contact ends its group (use_rules.c).
@@ -219,13 +223,13 @@ SMCR_RULES_CLC(check_decline)
 {
     if (check_decline_after_agreement(arrival, conn))
         return;
-    check_unanswered_decline(arrival, conn, message->proven.is_next);
+    check_unanswered_decline(arrival, conn, message->evidence.is_next);
     if (!conn->first_contact || !conn->lgr)
         return;
     if (conn->confirm_frame)
         check_set_up(arrival, conn);
-    if (!smcr_rules_of_lgr(conn->lgr)->declined)
-        smcr_rules_lgr(arrival, conn->lgr)->declined = arrival->when.time;
+    if (!smcr_rules_of_lgr(conn->lgr)->declined_time)
+        smcr_rules_lgr(arrival, conn->lgr)->declined_time = arrival->when.time;
 }
 
 /* ---- CLC messages, remembered for later ones ---- */
@@ -246,10 +250,10 @@ SMCR_RULES_CLC(note_order)
 {
     const smcr_clc_t *clc = message->clc;
 
-    if (message->proven.is_repeat)
+    if (message->evidence.is_repeat)
         return;
     smcr_rules_conn_t *kept = smcr_rules_conn(arrival, conn);
-    if (!message->proven.is_overtaken)
+    if (!message->evidence.is_overtaken)
         kept->last_by_server = smcr_arrival_role(arrival);
     if (clc->malformed) {
         kept->malformed_frame = arrival->when.frame;
@@ -267,11 +271,11 @@ SMCR_RULES_CLC(note_order)
 static void
 check_switch(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
-    uint32_t last = MAX(conn->side[0].cdc_frame, conn->side[1].cdc_frame);
+    uint32_t last = MAX(conn->side[0].last_cdc_frame, conn->side[1].last_cdc_frame);
 
     if (!conn->fallback.kind && last)
-        smcr_breach(arrival, SMCR_EVENT_clc_data_after_switch, smcr_doubt_message(arrival),
-                    "The connection has used RDMA, last in frame %u", last);
+        smcr_breach_report(arrival, SMCR_EVENT_clc_data_after_switch, smcr_doubt_message(arrival),
+                           "The connection has used RDMA, last in frame %u", last);
 }
 
 /* The CLC message that is due when the side sends data of the application, for the text of the
@@ -293,8 +297,8 @@ check_data_instead(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const char *due = text_of_due(conn, smcr_arrival_role(arrival));
 
     if (has_message(conn, SMCR_CLC_PROPOSAL) && conn->option_syn && conn->option_synack)
-        smcr_breach(arrival, SMCR_EVENT_clc_data_instead, smcr_doubt_message(arrival),
-                    "%s, or a Decline, has to come first", due);
+        smcr_breach_report(arrival, SMCR_EVENT_clc_data_instead, smcr_doubt_message(arrival),
+                           "%s, or a Decline, has to come first", due);
 }
 
 /* Remembers since when the receiver of a Decline with the S flag has known that the group has to
@@ -315,11 +319,11 @@ note_out_of_sync(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 }
 
 void
-smcr_rules_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
+smcr_rules_check_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
-    const smcr_rules_clc_t data = {.proven = smcr_evidence_of_clc(arrival, conn)};
+    const smcr_rules_clc_t data = {.evidence = smcr_evidence_of_clc(arrival, conn)};
 
-    if (!data.proven.is_next || conn->cut_clc)
+    if (!data.evidence.is_next || conn->clc_cut)
         return;
     note_out_of_sync(arrival, conn);
     smcr_rules_clc_check_error_kept(arrival, conn, &data);

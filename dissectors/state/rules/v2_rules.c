@@ -41,11 +41,11 @@ check_accepted_path(const smcr_arrival_t *arrival, const smcr_clc_t *clc, uint8_
     unsigned offered = version_in(proposal), version = version_in(clc->header.flags);
 
     if (version > offered)
-        smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
-                    "The Proposal has version %u, and the Accept %u", offered, version);
+        smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+                           "The Proposal has version %u, and the Accept %u", offered, version);
     else if (!is_offered(proposal, clc->header.flags, clc->smcd))
-        smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
-                    "The Proposal does not offer SMC-%cv%u", clc->smcd ? 'D' : 'R', version);
+        smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+                           "The Proposal does not offer SMC-%cv%u", clc->smcd ? 'D' : 'R', version);
 }
 
 /* The Confirm has the version of the Accept, the lowest of both peers (R-A.2-5). */
@@ -53,8 +53,8 @@ static void
 check_confirmed_version(const smcr_arrival_t *arrival, unsigned accept, unsigned confirm)
 {
     if (confirm != accept)
-        smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
-                    "The Accept has version %u, and the Confirm %u", accept, confirm);
+        smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+                           "The Accept has version %u, and the Confirm %u", accept, confirm);
 }
 
 /* The two rules above. Nothing is compared where the message before is missing. */
@@ -92,8 +92,8 @@ check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, un
     bool right = now <= before && (!repeats || now == before);
 
     if (!right)
-        smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
-                    "The message has %s %u, but the one before %u", what, now, before);
+        smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+                           "The message has %s %u, but the one before %u", what, now, before);
     return right;
 }
 
@@ -119,9 +119,9 @@ check_terms(const smcr_arrival_t *arrival, const smcr_rules_terms_t *before,
              check_value(arrival, "most links", before->max_links, now->max_links, repeats);
     if (!(now->features & ~before->features))
         return right;
-    smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
-                "The message has features 0x%04x, but the one before 0x%04x", now->features,
-                before->features);
+    smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+                       "The message has features 0x%04x, but the one before 0x%04x", now->features,
+                       before->features);
     return false;
 }
 
@@ -134,8 +134,8 @@ check_direct(const smcr_arrival_t *arrival, const smcr_rules_terms_t *accept,
 {
     if (accept->direct == confirm->direct)
         return;
-    smcr_breach(arrival, SMCR_EVENT_clc_direct_differs, smcr_doubt_message(arrival), "%s",
-                accept->direct ? "The server has a direct route, but the client has not"
+    smcr_breach_report(arrival, SMCR_EVENT_clc_direct_differs, smcr_doubt_message(arrival), "%s",
+                       accept->direct ? "The server has a direct route, but the client has not"
                                : "The client has a direct route, but the server has not");
 }
 
@@ -158,7 +158,7 @@ terms_of(const smcr_clc_accept_t *accept)
 static const smcr_rules_offer_t *
 make_offer(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
 {
-    unsigned eids = proposal->eid_count <= SMCR_CLC_COUNT_MAX ? proposal->eids : 0;
+    unsigned eids = proposal->eid_count <= SMCR_CLC_COUNT_MAX ? proposal->eids_kept : 0;
     smcr_rules_offer_t *offer =
         smcr_state_alloc0(arrival->state, sizeof *offer + eids * sizeof *offer->eid);
 
@@ -170,7 +170,7 @@ make_offer(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
     };
     offer->eid_count = (uint8_t)eids;
     for (unsigned i = 0; i < eids; i++)
-        offer->eid[i] = smcr_wire_eid_sum(proposal->eid[i]);
+        offer->eid[i] = smcr_wire_eid_sum(proposal->eid_list[i]);
     return offer;
 }
 
@@ -210,8 +210,8 @@ SMCR_RULES_CLC(check_offered)
     kept->eid_is_wrong = offer && offer->eid_count &&
                          !has_eid(offer, smcr_wire_eid_sum(accept->eid));
     if (kept->eid_is_wrong)
-        smcr_breach(arrival, SMCR_EVENT_clc_eid_wrong, smcr_doubt_message(arrival),
-                    "The EID is none of the Proposal");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_eid_wrong, smcr_doubt_message(arrival),
+                           "The EID is none of the Proposal");
     kept->has_terms = smcr_wire_clc_is_first_contact(message->clc);
     if (offer && kept->has_terms) /* what is wrong in the Accept counts no further */
         kept->has_terms = check_terms(arrival, &offer->terms, &now, false);
@@ -253,7 +253,7 @@ typedef struct smcr_crowd {
  * of a connection. */
 SMCR_DOUBT_CLAIM(has_ended, const smcr_crowd_t *crowd,
                  (crowd->end && crowd->end <= crowd->since + SMCR_TIME_SECOND) ||
-                 crowd->lgr->lacking_clc)
+                 crowd->lgr->unfinished_clc_conns)
 
 /* Whether both sides have agreed on a maximum of connections of the group. */
 static bool
@@ -273,17 +273,17 @@ SMCR_RULES_CLC(check_limit)
     smcr_rules_lgr_t *kept = lgr->rules;
     uint64_t now = arrival->when.time;
 
-    if (!lgr->from_start || !limits_conns(lgr) || kept->open_conns < kept->terms.max_conns ||
-        kept->crowd)
+    if (!lgr->first_contact_captured || !limits_conns(lgr) ||
+        kept->open_conns < kept->terms.max_conns || kept->excess)
         return;
-    kept->crowd = smcr_state_alloc0(arrival->state, sizeof *kept->crowd);
-    *kept->crowd = (smcr_crowd_t){.lgr = lgr, .since = now};
+    kept->excess = smcr_state_alloc0(arrival->state, sizeof *kept->excess);
+    *kept->excess = (smcr_crowd_t){.lgr = lgr, .since = now};
     smcr_doubt_proof_t claim = {
-        .has_come = has_ended, .about = kept->crowd, .deadline = now + SMCR_TIME_SECOND};
-    smcr_breach(arrival, SMCR_EVENT_lgr_too_many_conns,
-                smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
-                "The link group has %u connections already, of %u that it may have",
-                kept->open_conns, kept->terms.max_conns);
+        .has_come = has_ended, .about = kept->excess, .deadline = now + SMCR_TIME_SECOND};
+    smcr_breach_report(arrival, SMCR_EVENT_lgr_too_many_conns,
+                       smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
+                       "The link group has %u connections already, of %u that it may have",
+                       kept->open_conns, kept->terms.max_conns);
 }
 
 /* The connection no longer counts among the open ones of its group, so that the group has room. */
@@ -294,16 +294,17 @@ close_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 
     conn->rules->ended = true;
     kept->open_conns--;
-    if (kept->crowd)
-        kept->crowd->end = arrival->when.time;
-    kept->crowd = NULL;
+    if (kept->excess)
+        kept->excess->end = arrival->when.time;
+    kept->excess = NULL;
 }
 
 /* Whether the message opens the connection for the count: it is its first one, and no end. */
 static bool
 opens_conn(const smcr_conn_t *conn, bool ends)
 {
-    return !smcr_rules_of_conn(conn)->opened && !ends && conn->accept_frame && conn->confirm_frame;
+    return !smcr_rules_of_conn(conn)->is_counted && !ends && conn->accept_frame &&
+           conn->confirm_frame;
 }
 
 /* A connection counts from its first CDC message to its first end. A failover validation has
@@ -317,9 +318,9 @@ SMCR_RULES_CDC(count_open_conns)
         return;
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
     if (opens_conn(conn, ends)) {
-        smcr_rules_conn(arrival, conn)->opened = true;
+        smcr_rules_conn(arrival, conn)->is_counted = true;
         conn->lgr->rules->open_conns++;
-    } else if (kept->opened && !kept->ended && ends) {
+    } else if (kept->is_counted && !kept->ended && ends) {
         close_conn(arrival, conn);
     }
 }

@@ -11,7 +11,7 @@
 /* Whether the RMB of the claim may be written to after all: its owner has announced it once more,
  * or the capture misses the beginning of a connection in which the owner may have done so. */
 SMCR_DOUBT_CLAIM(was_announced_since, const smcr_rmb_t *rmb,
-                 rmb->over || rmb->lgr->lacking_clc ||
+                 rmb->superseded || rmb->lgr->unfinished_clc_conns ||
                  (!rmb->deleted_frame && !smcr_rules_of_rmb(rmb)->refused_frame))
 
 /* Nobody writes to an RMB after its own consent to the withdrawal (R-3.5.5.2.2-2, R-A.3.7-6). The
@@ -20,13 +20,14 @@ SMCR_DOUBT_CLAIM(was_announced_since, const smcr_rmb_t *rmb,
 static void
 check_deleted_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
-    const smcr_point_t *deleted = rmb->more ? &rmb->more->deleted : NULL;
+    const smcr_point_t *deleted = rmb->more ? &rmb->more->deleted_at : NULL;
     smcr_doubt_proof_t claim = {.has_come = was_announced_since, .about = rmb};
 
     if (deleted && deleted->qp == smcr_qp_peer(arrival->qp)) /* which gave it on this link */
-        smcr_breach(arrival, SMCR_EVENT_write_deleted, smcr_doubt_next(arrival, deleted, claim),
-                    "The RDMA WRITE goes to an RMB that was deleted in frame %u",
-                    rmb->deleted_frame);
+        smcr_breach_report(arrival, SMCR_EVENT_write_deleted,
+                           smcr_doubt_next(arrival, deleted, claim),
+                           "The RDMA WRITE goes to an RMB that was deleted in frame %u",
+                           rmb->deleted_frame);
 }
 
 /* Nobody writes to an RMB after its own negative response to CONFIRM RKEY (R-A.3.5-9). The wire
@@ -37,11 +38,11 @@ check_refused_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
     smcr_doubt_proof_t claim = {.has_come = was_announced_since, .about = rmb};
     const smcr_rules_rmb_t *kept = smcr_rules_of_rmb(rmb);
 
-    if (smcr_point_is_before(&kept->refused, arrival->qp, arrival->psn))
-        smcr_breach(arrival, SMCR_EVENT_write_unknown_rkey,
-                    smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
-                    "The RDMA WRITE goes to an RMB that its writer has refused in frame %u",
-                    kept->refused_frame);
+    if (smcr_point_is_before(&kept->refused_point, arrival->qp, arrival->psn))
+        smcr_breach_report(arrival, SMCR_EVENT_write_unknown_rkey,
+                           smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
+                           "The RDMA WRITE goes to an RMB that its writer has refused in frame %u",
+                           kept->refused_frame);
 }
 
 /* An RDMA WRITE goes to an RMB that its owner has announced on the link (R-4.2-4). The wire shows
@@ -49,13 +50,13 @@ check_refused_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
  * the owner's flows on all links must go on without a gap. */
 SMCR_RULES_WRITE(check_rkey)
 {
-    const smcr_rmb_rtoken_t *entry = write->entry;
+    const smcr_rmb_rtoken_t *entry = write->rtoken;
     uint32_t rkey = arrival->roce->rkey;
 
     if (!entry)
-        smcr_breach(arrival, SMCR_EVENT_write_unknown_rkey,
-                    smcr_doubt_rkey(arrival, arrival->qp, rkey),
-                    "RKey 0x%08x names no RMB that the receiver has announced on this link", rkey);
+        smcr_breach_report(
+            arrival, SMCR_EVENT_write_unknown_rkey, smcr_doubt_rkey(arrival, arrival->qp, rkey),
+            "RKey 0x%08x names no RMB that the receiver has announced on this link", rkey);
     else if (entry->rmb->deleted_frame)
         check_deleted_rmb(arrival, entry->rmb);
     else if (smcr_rules_of_rmb(entry->rmb)->refused_frame)
@@ -67,7 +68,7 @@ SMCR_RULES_WRITE(check_rkey)
 /* Whether the element of the claim has a connection by now, or the capture misses the beginning of
  * one. */
 SMCR_DOUBT_CLAIM(conn_has_come, const smcr_rmb_t *rmb,
-                 smcr_rmb_conn(rmb, claim->key) || rmb->lgr->lacking_clc)
+                 smcr_rmb_conn(rmb, claim->key) || rmb->lgr->unfinished_clc_conns)
 
 /* An RDMA WRITE goes to an element that a connection uses (R-4.1-1). The wire shows another
  * element of the RMB, by the offset of the WRITE. */
@@ -79,9 +80,9 @@ SMCR_RULES_WRITE(check_element)
     if (write->conn || !rmb->element_size || index == 0)
         return;
     smcr_doubt_proof_t claim = {.has_come = conn_has_come, .about = rmb, .key = index};
-    smcr_breach(arrival, SMCR_EVENT_write_outside,
-                smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
-                "The RDMA WRITE goes to RMB element %u, which no connection uses", index);
+    smcr_breach_report(arrival, SMCR_EVENT_write_outside,
+                       smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
+                       "The RDMA WRITE goes to RMB element %u, which no connection uses", index);
 }
 
 /* Whether the place is in front of the data of its element. */
@@ -100,8 +101,8 @@ SMCR_RULES_WRITE(check_eyecatcher)
     const smcr_rmb_t *rmb = write->rmb;
 
     if (write->place->index && rmb->element_size && is_in_eyecatcher(write->place, rmb))
-        smcr_breach(arrival, SMCR_EVENT_write_outside, smcr_doubt_message(arrival),
-                    "The RDMA WRITE goes to the eyecatcher of its RMB element");
+        smcr_breach_report(arrival, SMCR_EVENT_write_outside, smcr_doubt_message(arrival),
+                           "The RDMA WRITE goes to the eyecatcher of its RMB element");
 }
 
 /* Whether the packet ends after the end of its element, of `size` bytes; 0: not known. */
@@ -119,7 +120,7 @@ SMCR_RULES_WRITE(check_size)
     const smcr_place_t *place = write->place;
     bool begins = !arrival->roce || arrival->roce->has_reth;
 
-    if (write->rmb->guessed)
+    if (write->rmb->address_guessed)
         return;
     if ((place->index == 0 && begins) || exceeds_element(place, write->rmb->element_size))
         smcr_event_add(arrival, SMCR_EVENT_write_outside, NULL);
@@ -135,11 +136,12 @@ SMCR_DOUBT_CLAIM(is_unannounced, const smcr_stream_t *in, in->announced < claim-
 static void
 report_overwritten(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t read)
 {
-    const smcr_rules_goal_t *goal = smcr_rules_goal(arrival, conn, arrival->qp->side, false, read);
+    const smcr_rules_goal_t *goal =
+        smcr_rules_set_goal(arrival, conn, arrival->qp->side, false, read);
 
-    smcr_breach(arrival, SMCR_EVENT_window_overwritten,
-                smcr_doubt_other(arrival, conn, &goal->when),
-                "The RDMA WRITE overwrites data that was not reported as read");
+    smcr_breach_report(arrival, SMCR_EVENT_window_overwritten,
+                       smcr_doubt_other(arrival, conn, &goal->reached_time),
+                       "The RDMA WRITE overwrites data that was not reported as read");
 }
 
 /* Whether a WRITE that seems to go round the element goes back: its end is outside of the window.
@@ -165,22 +167,23 @@ SMCR_RULES_WRITE(check_hole)
     smcr_conn_t *conn = write->conn;
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
     const smcr_stream_t *in = &reader->in;
-    uint64_t end = write->end;
+    uint64_t end = write->previous_end;
     smcr_doubt_proof_t announced = {.has_come = is_unannounced, .about = in, .bound = end + 1};
-    smcr_doubt_t doubt = smcr_doubt_or(smcr_doubt_since(arrival, &reader->located),
+    smcr_doubt_t doubt = smcr_doubt_or(smcr_doubt_since(arrival, &reader->last_positioned_write),
                                        smcr_doubt_until(arrival, announced));
 
     if (!goes_back(in, write)) {
-        smcr_breach(arrival, SMCR_EVENT_write_hole, doubt,
-                    "The RDMA WRITE leaves out %" PRIu64 " bytes, though no packet is missing",
-                    write->position - end);
+        smcr_breach_report(arrival, SMCR_EVENT_write_hole, doubt,
+                           "The RDMA WRITE leaves out %" PRIu64
+                           " bytes, though no packet is missing",
+                           write->position - end);
         return;
     }
     uint64_t position = write->position - smcr_ring_room(&in->ring);
     uint64_t overwritten = MIN(end, position + write->length);
-    smcr_breach(arrival, SMCR_EVENT_write_hole, doubt,
-                "The RDMA WRITE goes back by %" PRIu64 " bytes, though no packet is missing",
-                end - position);
+    smcr_breach_report(arrival, SMCR_EVENT_write_hole, doubt,
+                       "The RDMA WRITE goes back by %" PRIu64 " bytes, though no packet is missing",
+                       end - position);
     if (MAX(in->consumed, position) < overwritten &&
         smcr_evidence_is_current(conn, !arrival->qp->side))
         report_overwritten(arrival, conn, overwritten);
@@ -205,8 +208,8 @@ SMCR_RULES_WRITE(check_window)
 /* ---- all WRITEs ---- */
 
 void
-smcr_rules_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
-                 const smcr_rules_write_t *write)
+smcr_rules_check_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
+                       const smcr_rules_write_t *write)
 {
 #define SMCR_RULES_WRITE_CHECK(step, check) \
     if (when == SMCR_RULES_##step) \

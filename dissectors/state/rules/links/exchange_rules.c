@@ -39,7 +39,7 @@ knows_exchange(const smcr_arrival_t *arrival, const smcr_exchange_request_t *ope
 {
     uint64_t now = arrival->when.time;
 
-    if (open->exchange.is_doubtful || !open->acked)
+    if (open->exchange.response_unknowable || !open->acked)
         return false;
     bool may_be_given_up = now >= open->exchange.request_time + GIVEN_UP;
     return !may_be_given_up && (open->requester == side || now > open->acked->time + SEEN);
@@ -73,7 +73,7 @@ ends_exchange(const smcr_exchange_message_t *message, const smcr_exchange_reques
     if (message->type != SMCR_LLC_DELETE_LINK)
         return false;
     bool deletes_added = open->type == SMCR_LLC_ADD_LINK && open->key == message->key;
-    bool deletes_carrier = open->asked.qp->link->number == message->key;
+    bool deletes_carrier = open->asked_at.qp->link->number == message->key;
     bool has_failed = message->llc->u.delete_link.reason == SMCR_LLC_DELETE_LOST_PATH;
 
     return message->all_links || deletes_added || deletes_carrier || has_failed;
@@ -90,7 +90,7 @@ may_run_beside(const smcr_exchange_message_t *message, const smcr_exchange_reque
 /* Whether the capture misses the proof that the exchange was still open at the bound of the claim:
  * its end, which comes later. The capture may have frames that lie within ORDER in the wrong
  * order. */
-SMCR_DOUBT_CLAIM(may_be_over, const smcr_rules_open_t *open, open->over < claim->bound)
+SMCR_DOUBT_CLAIM(may_be_over, const smcr_rules_open_t *open, open->over_time < claim->bound)
 
 /* The rule below, held against one open exchange. */
 static void
@@ -104,10 +104,11 @@ check_open_exchange(const smcr_exchange_message_t *message, smcr_exchange_reques
     smcr_doubt_proof_t claim = {.has_come = may_be_over,
                                 .about = SMCR_STATE_MADE(arrival->state, &open->rules),
                                 .bound = arrival->when.time + ORDER};
-    smcr_breach(arrival, SMCR_EVENT_llc_overlap,
-                smcr_doubt_or(smcr_doubt_link(arrival, open->asked.qp->link),
-                              smcr_doubt_until(arrival, claim)),
-                "The exchange that began in frame %u is not over", open->exchange.request_frame);
+    smcr_breach_report(arrival, SMCR_EVENT_llc_overlap,
+                       smcr_doubt_or(smcr_doubt_link(arrival, open->asked_at.qp->link),
+                                     smcr_doubt_until(arrival, claim)),
+                       "The exchange that began in frame %u is not over",
+                       open->exchange.request_frame);
 }
 
 /* One exchange at a time changes the link group (R-3.5.5.3-1). ADD LINK is open until the link is
@@ -138,7 +139,7 @@ static void
 note_exchange_over(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
     if (request->rules && smcr_doubt_is_in_time(arrival))
-        request->rules->over = arrival->when.time;
+        request->rules->over_time = arrival->when.time;
 }
 
 /* A response ends its exchange, except for an ADD LINK that it accepts. */
@@ -214,16 +215,17 @@ needs_no_request(const smcr_exchange_message_t *message)
 CHECK(check_unasked)
 {
     smcr_lgr_t *lgr = message->lgr;
-    smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = exchange->came};
+    smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = exchange->request_came};
 
-    if (!lgr->from_start)
+    if (!lgr->first_contact_captured)
         return;
     smcr_doubt_t doubt = smcr_doubt_later(arrival, lgr, !message->side, claim);
-    if (!exchange->came || doubt.kind || needs_no_request(message) || waits_for_any(message))
+    if (!exchange->request_came || doubt.kind || needs_no_request(message) ||
+        waits_for_any(message))
         smcr_event_add(arrival, SMCR_EVENT_llc_no_request, NULL);
     else
-        smcr_breach(arrival, SMCR_EVENT_llc_unrequested, doubt,
-                    "Nobody has asked for this response");
+        smcr_breach_report(arrival, SMCR_EVENT_llc_unrequested, doubt,
+                           "Nobody has asked for this response");
 }
 
 /* Whether the request was taken in shortly before over a link that lives: its response may not go
@@ -231,10 +233,10 @@ CHECK(check_unasked)
 static bool
 is_link_of_request_alive(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
-    const smcr_link_t *link = request->asked.qp->link;
+    const smcr_link_t *link = request->asked_at.qp->link;
     bool is_recent = arrival->when.time < request->exchange.request_time + GIVEN_UP;
 
-    return request->acked && is_recent && !link->lost && !link->deleted_frame;
+    return request->acked && is_recent && !link->reported_lost && !link->deleted_frame;
 }
 
 /* A response flows over the link of its request (R-3.3-7). The wire shows the response on another
@@ -243,14 +245,14 @@ is_link_of_request_alive(const smcr_arrival_t *arrival, const smcr_exchange_requ
 CHECK(check_link)
 {
     const smcr_exchange_request_t *request = exchange->request;
-    const smcr_link_t *link = request->asked.qp->link;
-    smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = exchange->came};
+    const smcr_link_t *link = request->asked_at.qp->link;
+    smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = exchange->request_came};
 
-    if (exchange->came && is_link_of_request_alive(arrival, request))
-        smcr_breach(arrival, SMCR_EVENT_llc_wrong_link,
-                    smcr_doubt_later(arrival, link->lgr, request->requester, claim),
-                    "The request in frame %u flowed over link %u",
-                    request->exchange.request_frame, link->number);
+    if (exchange->request_came && is_link_of_request_alive(arrival, request))
+        smcr_breach_report(arrival, SMCR_EVENT_llc_wrong_link,
+                           smcr_doubt_later(arrival, link->lgr, request->requester, claim),
+                           "The request in frame %u flowed over link %u",
+                           request->exchange.request_frame, link->number);
 }
 
 /* A client that has asked to delete a link ignores LLC messages that come over it (R-C.7-10). The
@@ -258,15 +260,15 @@ CHECK(check_link)
  * LINK and TEST LINK are excused, which command nothing that concerns the group. */
 CHECK(check_unwanted)
 {
-    uint64_t unwanted = smcr_rules_of_link(message->link)->unwanted;
+    uint64_t unwanted = smcr_rules_of_link(message->link)->delete_asked_time;
     bool by_client = message->side == !message->lgr->server;
     bool may_be_ignored =
         message->type != SMCR_LLC_DELETE_LINK && message->type != SMCR_LLC_TEST_LINK;
 
     if (by_client && unwanted && may_be_ignored &&
         exchange->request->exchange.request_time > unwanted + ORDER)
-        smcr_breach(arrival, SMCR_EVENT_llc_on_unwanted, smcr_doubt_message(arrival),
-                    "The client has asked to delete this link before");
+        smcr_breach_report(arrival, SMCR_EVENT_llc_on_unwanted, smcr_doubt_message(arrival),
+                           "The client has asked to delete this link before");
 }
 
 /* A response comes while its requester waits (R-C.7-1). The RFC sets no time. Linux waits 5
@@ -274,7 +276,7 @@ CHECK(check_unwanted)
 CHECK(check_time)
 {
     const smcr_exchange_request_t *request = exchange->request;
-    bool further = request->asked.qp->link->next_of_group != NULL;
+    bool further = request->asked_at.qp->link->older_in_group != NULL;
     unsigned limit = request->type == SMCR_LLC_CONFIRM_LINK && further ? LONG_WAIT : WAIT;
 
     if (smcr_exchange_time(&request->exchange) > limit * SMCR_TIME_SECOND)
@@ -289,10 +291,10 @@ CHECK(check_time)
 CHECK(check_echo)
 {
     if (exchange->request->key != message->key)
-        smcr_breach(arrival, SMCR_EVENT_llc_not_echoed,
-                    smcr_doubt_link(arrival, message->link),
-                    "The response does not echo what the request in frame %u says",
-                    exchange->request->exchange.request_frame);
+        smcr_breach_report(arrival, SMCR_EVENT_llc_not_echoed,
+                           smcr_doubt_link(arrival, message->link),
+                           "The response does not echo what the request in frame %u says",
+                           exchange->request->exchange.request_frame);
 }
 
 /* The server deletes at once a link that the client calls lost (R-3.5.5.1.4-2). The wire shows
@@ -315,7 +317,7 @@ is_unanswered(const smcr_exchange_request_t *request)
 {
     const smcr_exchange_t *exchange = &request->exchange;
 
-    return !exchange->response_frame && !exchange->is_doubtful && !exchange->is_optional;
+    return !exchange->response_frame && !exchange->response_unknowable && !exchange->is_optional;
 }
 
 /* Whether the server has answered the client's request by now, or has added a link since. */
@@ -323,9 +325,9 @@ static bool
 is_answered(const smcr_doubt_proof_t *claim)
 {
     const smcr_exchange_request_t *request = claim->about;
-    const smcr_link_t *newest = request->asked.qp->link->lgr->all_links;
+    const smcr_link_t *newest = request->asked_at.qp->link->lgr->newest_link;
 
-    return request->exchange.response_frame || request->exchange.is_doubtful ||
+    return request->exchange.response_frame || request->exchange.response_unknowable ||
            newest->added_frame > request->exchange.request_frame;
 }
 
@@ -349,9 +351,9 @@ CHECK(expect_link)
                                 .deadline = arrival->when.time + LONG_WAIT * SMCR_TIME_SECOND};
 
     if (asks_for_link(message) && lgr->active_links == 1 && !smcr_rules_of_links(lgr)->adding)
-        smcr_breach(arrival, SMCR_EVENT_llc_wish_ignored,
-                    smcr_doubt_later(arrival, lgr, lgr->server, claim),
-                    "The server does not add the link that the client asks for");
+        smcr_breach_report(arrival, SMCR_EVENT_llc_wish_ignored,
+                           smcr_doubt_later(arrival, lgr, lgr->server, claim),
+                           "The server does not add the link that the client asks for");
 }
 
 /* Whether a missing response says that the link of the request has failed. It says so of ADD LINK
@@ -373,10 +375,11 @@ proves_failure(const smcr_exchange_message_t *message)
 /* Remembers the first request of a side over the link that waits for its response. */
 CHECK(note_wait)
 {
-    const smcr_exchange_request_t *waits = smcr_rules_of_link(message->link)->waits[message->side];
+    const smcr_exchange_request_t *waits =
+        smcr_rules_of_link(message->link)->unanswered[message->side];
 
     if (proves_failure(message) && (!waits || !is_unanswered(waits)))
-        smcr_rules_link(arrival, message->link)->waits[message->side] = exchange->request;
+        smcr_rules_link(arrival, message->link)->unanswered[message->side] = exchange->request;
 }
 
 /* A host that gets no response to ADD LINK, DELETE LINK, CONFIRM RKEY or TEST LINK in time calls
@@ -385,11 +388,11 @@ CHECK(note_wait)
  * seconds are long enough for all. Linux calls a link failed after TEST LINK, not after CONFIRM
  * RKEY. */
 void
-smcr_rules_waits(const smcr_arrival_t *arrival)
+smcr_rules_check_overdue_response(const smcr_arrival_t *arrival)
 {
     smcr_link_t *link = arrival->qp->link;
     int side = !arrival->qp->side;
-    const smcr_exchange_request_t *request = smcr_rules_of_link(link)->waits[side];
+    const smcr_exchange_request_t *request = smcr_rules_of_link(link)->unanswered[side];
 
     if (!request)
         return;
@@ -397,10 +400,10 @@ smcr_rules_waits(const smcr_arrival_t *arrival)
     if (is_unanswered(request) && !late)
         return;
     if (is_unanswered(request) && request->type != SMCR_LLC_CONFIRM_LINK)
-        smcr_breach(arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_link(arrival, link),
-                    "The sender goes on, though its request in frame %u has no response",
-                    request->exchange.request_frame);
-    smcr_rules_link(arrival, link)->waits[side] = NULL;
+        smcr_breach_report(arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_link(arrival, link),
+                           "The sender goes on, though its request in frame %u has no response",
+                           request->exchange.request_frame);
+    smcr_rules_link(arrival, link)->unanswered[side] = NULL;
 }
 
 /* Whether the server's CONFIRM LINK has reached the client, and the server has waited in vain for
@@ -434,11 +437,12 @@ SMCR_RULES_CLC(check_declined_late)
         return;
     int server = conn->lgr->server;
     smcr_link_t *link = conn->side[server].link;
-    const smcr_exchange_request_t *request = smcr_rules_of_link(link)->waits[server];
+    const smcr_exchange_request_t *request = smcr_rules_of_link(link)->unanswered[server];
     if (request && has_waited_in_vain(arrival, request))
-        smcr_breach(arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_link(arrival, link),
-                    "CONFIRM LINK has no response: the server declines, as Linux does "
-                    "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");
+        smcr_breach_report(
+            arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_link(arrival, link),
+            "CONFIRM LINK has no response: the server declines, as Linux does "
+            "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");
 }
 
 /* ---- all that happens to exchanges ---- */
@@ -467,8 +471,8 @@ static const struct {
 };
 
 void
-smcr_rules_exchange(smcr_rules_happening_t what, const smcr_exchange_message_t *message,
-                    const smcr_rules_exchange_t *exchange)
+smcr_rules_check_exchange(smcr_rules_happening_t what, const smcr_exchange_message_t *message,
+                          const smcr_rules_exchange_t *exchange)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(checks); i++)
         if (checks[i].what == what)

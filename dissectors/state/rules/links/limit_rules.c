@@ -26,11 +26,11 @@ static bool
 was_active_at(const smcr_link_t *link, uint64_t until)
 {
     const smcr_rules_link_t *memory = smcr_rules_of_link(link);
-    bool was_confirmed = memory->confirmed && memory->confirmed <= until;
-    bool has_ends = link->qp[0].known && link->qp[1].known;
-    bool stays = link->state == SMCR_LINK_ACTIVE || memory->gone.sent > until;
+    bool was_confirmed = memory->confirmed_time && memory->confirmed_time <= until;
+    bool has_ends = link->qp[0].number_known && link->qp[1].number_known;
+    bool stays = link->state == SMCR_LINK_ACTIVE || memory->end_of_use.sent > until;
 
-    return was_confirmed && has_ends && stays && !link->lost;
+    return was_confirmed && has_ends && stays && !link->reported_lost;
 }
 
 /* Adds the link to `links`, unless it shares a device with one of them on a side that `sides`
@@ -59,7 +59,7 @@ count_distinct(const smcr_lgr_t *lgr, uint64_t until, bool client, bool server)
         sides[0] = server;
         sides[1] = client;
     }
-    for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link))
+    for (const smcr_link_t *link = lgr->newest_link; link; link = smcr_link_older(link))
         if (was_active_at(link, until))
             add_distinct(links, &count, link, sides);
     return count;
@@ -104,7 +104,7 @@ doubt_excess(const smcr_arrival_t *arrival, bool (*has_fewer)(const smcr_doubt_p
 }
 
 unsigned
-smcr_rules_maximum(const smcr_lgr_t *lgr)
+smcr_rules_max_links(const smcr_lgr_t *lgr)
 {
     bool known = lgr->server != SMCR_LGR_SIDE_UNKNOWN;
     const uint8_t *max_links = smcr_rules_of_links(lgr)->max_links;
@@ -121,41 +121,42 @@ smcr_rules_maximum(const smcr_lgr_t *lgr)
  * exceeds a limit, and that no link is deleted within CHANGED_IN. The asymmetric link goes when
  * the symmetric link that replaces it is up (R-2.2.1-2); if it stays, this does no harm. */
 void
-smcr_rules_count(const smcr_arrival_t *arrival)
+smcr_rules_check_link_limits(const smcr_arrival_t *arrival)
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
     uint64_t now = arrival->when.time;
-    unsigned maximum = smcr_rules_maximum(lgr), symmetric = count_symmetric(lgr, now),
+    unsigned maximum = smcr_rules_max_links(lgr), symmetric = count_symmetric(lgr, now),
              asymmetric = count_asymmetric(lgr, now);
 
     if (symmetric > maximum)
-        smcr_breach(arrival, SMCR_EVENT_link_too_many,
-                    doubt_excess(arrival, has_fewer_symmetric, maximum + 1),
-                    "The group has %u symmetric links, but its maximum is %u", symmetric, maximum);
+        smcr_breach_report(arrival, SMCR_EVENT_link_too_many,
+                           doubt_excess(arrival, has_fewer_symmetric, maximum + 1),
+                           "The group has %u symmetric links, but its maximum is %u", symmetric,
+                           maximum);
     if (asymmetric > 1)
-        smcr_breach(arrival, SMCR_EVENT_link_too_many,
-                    doubt_excess(arrival, has_fewer_asymmetric, 2),
-                    "The group has %u asymmetric links, but may have one", asymmetric);
+        smcr_breach_report(arrival, SMCR_EVENT_link_too_many,
+                           doubt_excess(arrival, has_fewer_asymmetric, 2),
+                           "The group has %u asymmetric links, but may have one", asymmetric);
     else if (asymmetric && symmetric > 1)
-        smcr_breach(arrival, SMCR_EVENT_link_asymmetric_kept,
-                    doubt_excess(arrival, has_fewer_asymmetric, 1),
-                    "An asymmetric link stays beside %u symmetric ones", symmetric);
+        smcr_breach_report(arrival, SMCR_EVENT_link_asymmetric_kept,
+                           doubt_excess(arrival, has_fewer_asymmetric, 1),
+                           "An asymmetric link stays beside %u symmetric ones", symmetric);
 }
 
 /* A client asks for no symmetric link at the maximum (R-2.2.2-5). The wire shows ADD LINK of the
  * client in a group that has as many symmetric links as its maximum. A device in use excuses it:
  * this makes an asymmetric link. */
 void
-smcr_rules_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish)
+smcr_rules_check_link_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish)
 {
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
-    unsigned maximum = smcr_rules_maximum(lgr);
+    unsigned maximum = smcr_rules_max_links(lgr);
 
-    for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link))
+    for (const smcr_link_t *link = lgr->newest_link; link; link = smcr_link_older(link))
         if (smcr_gid_is_same(link->qp[!lgr->server].key.gid, wish->gid))
             return;
     if (count_symmetric(lgr, arrival->when.time) >= maximum)
-        smcr_breach(arrival, SMCR_EVENT_link_too_many,
-                    doubt_excess(arrival, has_fewer_symmetric, maximum),
-                    "The client asks for a link, but the group has the maximum of %u", maximum);
+        smcr_breach_report(
+            arrival, SMCR_EVENT_link_too_many, doubt_excess(arrival, has_fewer_symmetric, maximum),
+            "The client asks for a link, but the group has the maximum of %u", maximum);
 }

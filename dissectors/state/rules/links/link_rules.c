@@ -30,8 +30,9 @@ check_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
     bool has_tags = arrival->vlan && vlan;
 
     if (has_tags && arrival->vlan != vlan && !is_routable(qp))
-        smcr_breach(arrival, SMCR_EVENT_link_vlan, smcr_doubt_message(arrival),
-                    "The message is on VLAN %u, but the group on VLAN %u", arrival->vlan, vlan);
+        smcr_breach_report(arrival, SMCR_EVENT_link_vlan, smcr_doubt_message(arrival),
+                           "The message is on VLAN %u, but the group on VLAN %u", arrival->vlan,
+                           vlan);
 }
 
 /* Whether CLC or LLC has announced another MAC address (6 bytes) for the queue pair. */
@@ -71,9 +72,9 @@ SMCR_RULES_CLC(check_qp)
     bool same = smcr_qp_has_key(qp, accept->gid, accept->qpn);
     bool known = smcr_rules_of_link(qp->link)->qp[qp->side].has_mac;
 
-    if (same && lgr->from_start && has_other_mac(qp, accept->mac))
-        smcr_breach(arrival, SMCR_EVENT_clc_peer_changed, smcr_doubt_message(arrival),
-                    "The MAC is not that of the queue pair");
+    if (same && lgr->first_contact_captured && has_other_mac(qp, accept->mac))
+        smcr_breach_report(arrival, SMCR_EVENT_clc_peer_changed, smcr_doubt_message(arrival),
+                           "The MAC is not that of the queue pair");
     if (conn->first_contact || (same && !known))
         note_mac_of_qp(arrival, qp, accept->mac);
     note_vlan(arrival, lgr);
@@ -93,8 +94,8 @@ SMCR_RULES_LLC(check_vlan)
 SMCR_RULES_LLC(check_mac)
 {
     if (has_other_mac(message->from, message->llc->u.confirm_link.mac))
-        smcr_breach(arrival, SMCR_EVENT_link_mismatch, smcr_doubt_message(arrival),
-                    "The message names another MAC address than was announced for this end");
+        smcr_breach_report(arrival, SMCR_EVENT_link_mismatch, smcr_doubt_message(arrival),
+                           "The message names another MAC address than was announced for this end");
 }
 
 /* Whether the message is no first request that the capture has after its own response. */
@@ -103,7 +104,7 @@ is_in_order(const smcr_exchange_message_t *message)
 {
     const smcr_link_t *link = message->link;
 
-    return message->response || link->confirm_frame || !smcr_rules_of_link(link)->confirmed;
+    return message->response || link->confirm_frame || !smcr_rules_of_link(link)->confirmed_time;
 }
 
 /* CONFIRM LINK has the number that ADD LINK has given to the link, and the response repeats the
@@ -117,9 +118,9 @@ SMCR_RULES_LLC(check_link_number)
     bool differs = link->has_number && link->number != number;
 
     if (differs && !message->requested && is_in_order(message))
-        smcr_breach(arrival, SMCR_EVENT_link_mismatch, smcr_doubt_message(arrival),
-                    "The link number is %u, but the link was announced as %u", number,
-                    link->number);
+        smcr_breach_report(arrival, SMCR_EVENT_link_mismatch, smcr_doubt_message(arrival),
+                           "The link number is %u, but the link was announced as %u", number,
+                           link->number);
 }
 
 /* Whether another active link of the group has this user ID on the side of the sender. */
@@ -137,12 +138,13 @@ SMCR_RULES_LLC(check_user_id)
     uint32_t id = message->llc->u.confirm_link.user_id;
 
     smcr_rules_link(arrival, message->link)->qp[side].user_id = id;
-    if (message->lgr->oldest_known || !id)
+    if (message->lgr->oldest_kept_link || !id)
         return;
-    for (const smcr_link_t *other = message->lgr->all_links; other; other = smcr_link_older(other))
+    for (const smcr_link_t *other = message->lgr->newest_link; other;
+         other = smcr_link_older(other))
         if (other != message->link && has_user_id(other, side, id))
-            smcr_breach(arrival, SMCR_EVENT_link_user_id_reused, smcr_doubt_message(arrival),
-                        "Link %u has the user ID 0x%08x, too", other->number, id);
+            smcr_breach_report(arrival, SMCR_EVENT_link_user_id_reused, smcr_doubt_message(arrival),
+                               "Link %u has the user ID 0x%08x, too", other->number, id);
 }
 
 /* The maximum of links that the server has announced; 0: not known. */
@@ -158,7 +160,7 @@ maximum_of_server(const smcr_lgr_t *lgr)
 static bool
 changes_maximum(const smcr_lgr_t *lgr, uint8_t before, uint8_t now)
 {
-    return before && now && now != before && now != smcr_rules_maximum(lgr);
+    return before && now && now != before && now != smcr_rules_max_links(lgr);
 }
 
 /* Whether the message may have this maximum. One link is possible in version 2 only. */
@@ -179,12 +181,12 @@ SMCR_RULES_LLC(check_maximum)
     uint8_t server = maximum_of_server(lgr);
 
     if (message->response && server && maximum > server)
-        smcr_breach(arrival, SMCR_EVENT_link_max_changed, smcr_doubt_message(arrival),
-                    "The client has a maximum of %u links, but the server's is %u", maximum,
-                    server);
+        smcr_breach_report(arrival, SMCR_EVENT_link_max_changed, smcr_doubt_message(arrival),
+                           "The client has a maximum of %u links, but the server's is %u", maximum,
+                           server);
     else if (changes_maximum(lgr, *kept, maximum))
-        smcr_breach(arrival, SMCR_EVENT_link_max_changed, smcr_doubt_group(arrival, lgr),
-                    "The maximum is %u, but was %u before", maximum, *kept);
+        smcr_breach_report(arrival, SMCR_EVENT_link_max_changed, smcr_doubt_group(arrival, lgr),
+                           "The maximum is %u, but was %u before", maximum, *kept);
     if (!*kept && is_valid_maximum(message->llc, maximum))
         *kept = maximum;
 }
@@ -194,9 +196,9 @@ SMCR_RULES_LLC(check_maximum)
 SMCR_RULES_LLC(check_once)
 {
     if (message->link->confirm_frame && message->lgr->server == message->from->side)
-        smcr_breach(arrival, SMCR_EVENT_link_confirmed_twice,
-                    smcr_doubt_link(arrival, message->link),
-                    "Link %u has been confirmed before", message->link->number);
+        smcr_breach_report(arrival, SMCR_EVENT_link_confirmed_twice,
+                           smcr_doubt_link(arrival, message->link),
+                           "Link %u has been confirmed before", message->link->number);
 }
 
 /* A server that finds that a new link joins the same two devices as another one deletes it
@@ -204,9 +206,11 @@ SMCR_RULES_LLC(check_once)
 SMCR_RULES_LLC(check_parallel)
 {
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_PARALLEL)
-        smcr_breach(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
-                    "The server goes on with link %u, which joins the same two devices as another "
-                    "one", message->link->number);
+        smcr_breach_report(
+            arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
+            "The server goes on with link %u, which joins the same two devices as another "
+            "one",
+            message->link->number);
 }
 
 /* A client does not confirm a link of which CONFIRM LINK says something else than CLC or ADD LINK
@@ -214,10 +218,10 @@ SMCR_RULES_LLC(check_parallel)
 SMCR_RULES_LLC(check_mismatch)
 {
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_MISMATCH &&
-        arrival->record->answers)
-        smcr_breach(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
-                    "The client confirms a link of which the server has said something else "
-                    "before, as Linux does (smcr_clnt_conf_first_link())");
+        arrival->record->ends_exchange)
+        smcr_breach_report(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
+                           "The client confirms a link of which the server has said something else "
+                           "before, as Linux does (smcr_clnt_conf_first_link())");
 }
 
 /* Whether CONFIRM LINK names another queue pair than CLC or ADD LINK has announced for its sender.
@@ -249,9 +253,10 @@ SMCR_RULES_LLC(check_eyecatchers)
     const smcr_lgr_t *lgr = message->lgr;
 
     if (lgr->base_known[0] && lgr->base_known[1] && lgr->base[0] != lgr->base[1])
-        smcr_breach(arrival, SMCR_EVENT_link_eyecatcher_differs, smcr_doubt_message(arrival), "%s",
-                    lgr->base[lgr->server] ? "The server has eyecatchers, the client has none"
-                                           : "The client has eyecatchers, the server has none");
+        smcr_breach_report(
+            arrival, SMCR_EVENT_link_eyecatcher_differs, smcr_doubt_message(arrival), "%s",
+            lgr->base[lgr->server] ? "The server has eyecatchers, the client has none"
+                                   : "The client has eyecatchers, the server has none");
 }
 
 /* Remembers when the link was confirmed, and counts the links of the group. */
@@ -259,11 +264,11 @@ SMCR_RULES_LLC(note_confirmed)
 {
     smcr_rules_link_t *memory = smcr_rules_link(arrival, message->link);
 
-    if (memory->confirmed)
+    if (memory->confirmed_time)
         return;
-    memory->confirmed = arrival->when.time;
+    memory->confirmed_time = arrival->when.time;
     if (message->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
-        smcr_rules_count(arrival);
+        smcr_rules_check_link_limits(arrival);
 }
 
 /* ---- ADD LINK ---- */
@@ -274,7 +279,7 @@ static bool
 has_used_number(const smcr_link_t *link, uint8_t number)
 {
     return link->has_number && link->number == number &&
-           (link->state == SMCR_LINK_ACTIVE || smcr_rules_of_link(link)->confirmed);
+           (link->state == SMCR_LINK_ACTIVE || smcr_rules_of_link(link)->confirmed_time);
 }
 
 /* A new link has a number that no other link has (R-2.2.4-2), and that no link has had, until all
@@ -288,13 +293,13 @@ check_new_number(const smcr_arrival_t *arrival, uint8_t number)
     const smcr_link_t *same = NULL;
     unsigned count = 0;
 
-    for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link), count++)
+    for (const smcr_link_t *link = lgr->newest_link; link; link = smcr_link_older(link), count++)
         if (has_used_number(link, number))
             same = link;
     if (same && count < NUMBERS_SURE)
-        smcr_breach(arrival, SMCR_EVENT_link_number_reused, smcr_doubt_group(arrival, lgr),
-                    "Number %u is that of a link which the group has had since frame %u", number,
-                    same->added_frame);
+        smcr_breach_report(arrival, SMCR_EVENT_link_number_reused, smcr_doubt_group(arrival, lgr),
+                           "Number %u is that of a link which the group has had since frame %u",
+                           number, same->added_frame);
 }
 
 /* Whether the response gives another reason than "invalid MTU". Linux has no room for a reason in
@@ -315,19 +320,21 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     const smcr_lgr_t *lgr = arrival->qp->link->lgr;
     const smcr_link_t *link = smcr_lgr_link(lgr, llc->u.add_link.link);
 
-    if (!link || link->state != SMCR_LINK_ANNOUNCED || !arrival->record->answers)
+    if (!link || link->state != SMCR_LINK_ANNOUNCED || !arrival->record->ends_exchange)
         return;
     uint8_t code = link->qp[arrival->qp->side].mtu; /* of the request */
     if (smcr_mtu_bytes(code))
         return;
     if (!(llc->flags & SMCR_LLC_FLAG_REJECTED))
-        smcr_breach(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
-                    "The client accepts the undefined MTU code %u, as Linux does above 0 "
-                    "(smc_llc_cli_add_link())", code);
+        smcr_breach_report(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
+                           "The client accepts the undefined MTU code %u, as Linux does above 0 "
+                           "(smc_llc_cli_add_link())", code);
     else if (gives_wrong_reason(llc))
-        smcr_breach(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
-                    "The client rejects the undefined MTU code %u with reason %u instead of 2, as "
-                    "Linux does (smc_llc_cli_add_link())", code, llc->u.add_link.reject_reason);
+        smcr_breach_report(
+            arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
+            "The client rejects the undefined MTU code %u with reason %u instead of 2, as "
+            "Linux does (smc_llc_cli_add_link())",
+            code, llc->u.add_link.reject_reason);
 }
 
 /* The new link has queue pairs of its own (R-A.3.2-8). The wire shows ADD LINK, or an accepting
@@ -340,10 +347,10 @@ check_new_qp(const smcr_exchange_message_t *message)
     const smcr_qp_t *from = message->from;
     bool rejects = message->response && message->rejects;
 
-    if (!rejects && from->known && smcr_qp_has_key(from, add->gid, add->qpn))
-        smcr_breach(message->arrival, SMCR_EVENT_link_qpn_in_use,
-                    smcr_doubt_message(message->arrival),
-                    "The queue pair 0x%06x has sent this message", add->qpn);
+    if (!rejects && from->number_known && smcr_qp_has_key(from, add->gid, add->qpn))
+        smcr_breach_report(message->arrival, SMCR_EVENT_link_qpn_in_use,
+                           smcr_doubt_message(message->arrival),
+                           "The queue pair 0x%06x has sent this message", add->qpn);
 }
 
 /* The rules of ADD LINK: for the client's response, the server's offer, and the client's wish,
@@ -362,7 +369,7 @@ SMCR_RULES_LLC(check_add_link)
         check_new_qp(message);
         check_new_number(arrival, add->link);
     } else if (by_client && !add->qpn) {
-        smcr_rules_wish(arrival, add);
+        smcr_rules_check_link_wish(arrival, add);
     }
 }
 
@@ -371,10 +378,10 @@ SMCR_RULES_LLC(check_add_link)
 static smcr_doubt_t
 doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
-    smcr_doubt_t doubt = !lgr->oldest_known
+    smcr_doubt_t doubt = !lgr->oldest_kept_link
                              ? smcr_doubt_message(arrival) : (smcr_doubt_t){SMCR_DOUBT_START, NULL};
 
-    for (smcr_link_t *link = lgr->all_links; link && !doubt.kind; link = smcr_link_older(link))
+    for (smcr_link_t *link = lgr->newest_link; link && !doubt.kind; link = smcr_link_older(link))
         if (link->packet_count)
             doubt = smcr_doubt_or(doubt, smcr_doubt_link(arrival, link));
     return doubt;
@@ -409,12 +416,13 @@ check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
 {
     smcr_doubt_t doubt;
 
-    for (smcr_link_t *other = link->lgr->all_links; other; other = smcr_link_older(other)) {
+    for (smcr_link_t *other = link->lgr->newest_link; other; other = smcr_link_older(other)) {
         if (!is_parallel(link, other))
             continue;
         doubt = doubt_alive(arrival, other);
-        smcr_breach(arrival, SMCR_EVENT_link_parallel, doubt,
-                    "Link %u joins the same two devices as link %u", link->number, other->number);
+        smcr_breach_report(arrival, SMCR_EVENT_link_parallel, doubt,
+                           "Link %u joins the same two devices as link %u", link->number,
+                           other->number);
         if (!doubt.kind)
             smcr_rules_link(arrival, link)->faults |= SMCR_RULES_FAULT_PARALLEL;
     }
@@ -422,8 +430,8 @@ check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
 
 /* Whether the accepted link is confirmed, rejected or in use by now, or is about to be deleted. */
 SMCR_DOUBT_CLAIM(is_settled, const smcr_link_t *link,
-                 link->state != SMCR_LINK_ANNOUNCED || link->lost || link->delete_reason ||
-                 smcr_rules_of_link(link)->named)
+                 link->state != SMCR_LINK_ANNOUNCED || link->reported_lost || link->delete_reason ||
+                 smcr_rules_of_link(link)->has_rtokens)
 
 /* After an accepted ADD LINK, CONFIRM LINK follows on the new link; if this fails, DELETE LINK
  * follows on the old one (R-3.5.1.6-6, R-3.5.1.6-7). The capture shows neither for SETTLED_IN. It
@@ -435,23 +443,25 @@ expect_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
                                 .about = link,
                                 .deadline = arrival->when.time + SETTLED_IN * SMCR_TIME_SECOND};
 
-    smcr_breach(arrival, SMCR_EVENT_link_not_confirmed,
-                smcr_doubt_later_on(arrival, arrival->qp->link, link->lgr->server, claim),
-                "Link %u is accepted, but for %u seconds the capture has neither its confirmation "
-                "nor DELETE LINK for it", link->number, SETTLED_IN);
+    smcr_breach_report(
+        arrival, SMCR_EVENT_link_not_confirmed,
+        smcr_doubt_later_on(arrival, arrival->qp->link, link->lgr->server, claim),
+        "Link %u is accepted, but for %u seconds the capture has neither its confirmation "
+        "nor DELETE LINK for it",
+        link->number, SETTLED_IN);
 }
 
 /* With this response to ADD LINK both sides know that the link is rejected; after that nobody uses
  * it (use_rules.c). */
 SMCR_RULES_LLC(note_rejection)
 {
-    smcr_link_t *link = message->lgr->all_links;
+    smcr_link_t *link = message->lgr->newest_link;
     uint8_t number = message->llc->u.add_link.link;
 
     while (link && (link->state != SMCR_LINK_REJECTED || link->number != number))
         link = smcr_link_older(link);
-    if (link && message->rejects && !smcr_rules_of_link(link)->gone.sent)
-        smcr_arrival_track(arrival, &smcr_rules_link(arrival, link)->gone);
+    if (link && message->rejects && !smcr_rules_of_link(link)->end_of_use.sent)
+        smcr_arrival_track(arrival, &smcr_rules_link(arrival, link)->end_of_use);
 }
 
 /* The announced link that the message offers or accepts; NULL: none. */
@@ -484,7 +494,7 @@ SMCR_RULES_LLC(check_accepted)
     if (!link)
         return;
     check_devices(arrival, link);
-    if (arrival->record->answers)
+    if (arrival->record->ends_exchange)
         expect_confirmation(arrival, link);
 }
 
@@ -492,8 +502,8 @@ SMCR_RULES_LLC(check_accepted)
 SMCR_RULES_LLC(note_named)
 {
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
-        smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->rtokens[i].link);
+        smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->rtokens_in_message[i].link);
         if (link)
-            smcr_rules_link(arrival, link)->named = true;
+            smcr_rules_link(arrival, link)->has_rtokens = true;
     }
 }

@@ -30,32 +30,32 @@ typedef struct {
 
 /* Of a link. */
 typedef struct smcr_rules_links_link {
-    uint64_t confirmed; /* when the response to its CONFIRM LINK came */
-    uint64_t unwanted;  /* when the client asked to delete it */
-    smcr_link_sent_message_t gone; /* the message with which the last side has stopped to use it;
-                                      zeros: none so far */
-    const smcr_exchange_request_t *waits[2]; /* by requester: the first request over the link that
-                                                has no response; NULL: none */
+    uint64_t confirmed_time; /* when the response to its CONFIRM LINK came */
+    uint64_t delete_asked_time; /* when the client asked to delete it */
+    /* the message with which the last side has stopped to use it; zeros: none so far */
+    smcr_link_sent_message_t end_of_use;
+    /* by requester: the first request over the link that has no response; NULL: none */
+    const smcr_exchange_request_t *unanswered[2];
     smcr_rules_qp_t qp[2]; /* its ends */
     uint8_t faults;        /* in the messages about it: bits of smcr_rules_fault_t; 0: none */
-    bool named;            /* CONFIRM RKEY has announced an RMB for it: it is in use */
+    bool has_rtokens;      /* CONFIRM RKEY has announced an RMB for it: it is in use */
     bool was_active;       /* it was active when the server deleted it; only after that */
 } smcr_rules_link_t;
 
 /* How far a side is in announcing RTokens that need several messages. */
 typedef struct {
-    smcr_point_t last; /* the last message of the list, in its flow; its queue pair is NULL: the
-                          side has sent none */
-    uint8_t left;      /* RTokens left in that message, with those that it has itself */
-    bool continues;    /* that message is a continuation */
+    /* the last message of the list, in its flow; its queue pair is NULL: the side has sent none */
+    smcr_point_t last_message;
+    uint8_t rtokens_left; /* RTokens left in that message, with those that it has itself */
+    bool is_continuation; /* that message is a continuation */
 } smcr_rules_countdown_t;
 
 /* What the server is changing in the link group. */
 typedef struct {
-    uint64_t adds;    /* time of its open ADD LINK request; 0: none is open */
-    uint64_t deletes; /* time of its open DELETE LINK request; 0: none is open */
-    smcr_link_t *on;  /* link that carries ADD LINK; NULL: the server adds none */
-    uint8_t number;   /* of the new link; only with `on` */
+    uint64_t add_time; /* time of its open ADD LINK request; 0: none is open */
+    uint64_t delete_time; /* time of its open DELETE LINK request; 0: none is open */
+    smcr_link_t *carrier; /* link that carries ADD LINK; NULL: the server adds none */
+    uint8_t new_number; /* of the new link; only with `on` */
     smcr_rules_countdown_t countdown[2]; /* of ADD LINK CONTINUATION */
 } smcr_rules_change_t;
 
@@ -66,14 +66,14 @@ enum smcr_rules_order { SMCR_RULES_ORDER_LITTLE = 1, SMCR_RULES_ORDER_BIG };
 typedef struct smcr_rules_links_lgr {
     smcr_rules_change_t change;        /* of the server */
     smcr_exchange_request_t *adding;   /* ADD LINK, until its link is confirmed; NULL: none */
-    const smcr_link_t *second;         /* link that the first ADD LINK offers; NULL: none came */
-    uint64_t second_asked;             /* when that offer came */
-    uint64_t second_over;              /* when its attempt was over */
+    const smcr_link_t *second_link;    /* link that the first ADD LINK offers; NULL: none came */
+    uint64_t second_offered_time;      /* when that offer came */
+    uint64_t second_over_time;         /* when its attempt was over */
     smcr_rules_countdown_t confirms[2]; /* of CONFIRM RKEY and its continuations */
     uint32_t confirm_count[2]; /* number of CONFIRM RKEY requests */
-    uint32_t unknown[2];    /* last RKey of the DELETE RKEY request that was never announced; only
-                               with `has_unknown` */
-    bool has_unknown[2];    /* the last DELETE RKEY request has such an RKey */
+    uint32_t unknown_rkey[2]; /* last RKey of the DELETE RKEY request that was never announced; only
+                                 with `has_unknown` */
+    bool has_unknown_rkey[2]; /* the last DELETE RKEY request has such an RKey */
     uint8_t max_links[2];   /* most links, as CONFIRM LINK says; 0: not known */
     uint8_t order[2];       /* byte order of lengths in LLC, enum smcr_rules_order; 0: not known */
     uint16_t vlan;          /* of the first CLC message that has a tag; 0: none has */
@@ -83,11 +83,11 @@ typedef struct smcr_rules_links_lgr {
 
 /* Of an exchange that may have run beside another one. */
 typedef struct smcr_rules_links_exchange {
-    uint64_t over; /* when it was over */
+    uint64_t over_time; /* when it was over */
 } smcr_rules_open_t;
 
 SMCR_RULES_KEPT(link, smcr_link_t, owner->rules)
-SMCR_RULES_KEPT(links, smcr_lgr_t, owner->links_rules)
+SMCR_RULES_KEPT(links, smcr_lgr_t, owner->links_memory)
 
 /* ---- checks ---- */
 
@@ -103,31 +103,31 @@ SMCR_RULES_KEPT(links, smcr_lgr_t, owner->links_rules)
 
 /* Returns the maximum of links that both sides have agreed on in CONFIRM LINK (RFC 7609 2.2.2), the
  * smaller one of both; UINT_MAX: the server's is not known. */
-unsigned smcr_rules_maximum(const smcr_lgr_t *lgr);
+unsigned smcr_rules_max_links(const smcr_lgr_t *lgr);
 
 /* Checks the limits of links (2.2.1, 2.2.2). A response to CONFIRM LINK has just confirmed the link
  * of the packet. */
-void smcr_rules_count(const smcr_arrival_t *arrival);
+void smcr_rules_check_link_limits(const smcr_arrival_t *arrival);
 
 /* Checks the same limits where the client asks for a link by ADD LINK. `wish` is its message. */
-void smcr_rules_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish);
+void smcr_rules_check_link_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish);
 
 /* Checks whether the sender of a WRITE or a CDC message waits for a response that is overdue
- * (4.5.3, C.7). smcr_rules_use() calls it. */
-void smcr_rules_waits(const smcr_arrival_t *arrival);
+ * (4.5.3, C.7). smcr_rules_check_link_use() calls it. */
+void smcr_rules_check_overdue_response(const smcr_arrival_t *arrival);
 
 /* ---- RMBs in use (RFC 7609 2.1, 3.5.2, 3.5.3, A.2.3) ---- */
 
 /* Returns a connection that is certainly open and has an element of the RMB; NULL: there is none.
  * Its owner has shown the use if it has sent a CDC message (smcr_doubt_use()). */
-const smcr_conn_t *smcr_rules_rmb_user(const smcr_rmb_t *rmb);
+const smcr_conn_t *smcr_rules_find_rmb_user(const smcr_rmb_t *rmb);
 
 /* Checks whether the message of `arrival` gives an RKey in use to another RMB. `entry` is what the
  * RKey names so far. `added` is a link being added that has no traffic yet; NULL: none. */
-void smcr_rules_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
-                       const smcr_link_t *added);
+void smcr_rules_check_rkey_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
+                                  const smcr_link_t *added);
 
 /* Checks the announcement of an RMB by the owner of the queue pair `qp`, before it is learned.
  * `rkey` and `va` are numbers in the host's byte order. Returns whether the RMB is new there. */
-bool smcr_rules_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
-                        uint64_t va);
+bool smcr_rules_check_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
+                              uint64_t va);

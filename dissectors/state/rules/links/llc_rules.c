@@ -45,11 +45,13 @@ SMCR_RULES_LLC(check_sender)
 {
     bool by_client = message->lgr->server == message->to->side;
 
-    if (!message->lgr->from_start || (message->response && !message->llc->lacks_flag))
+    if (!message->lgr->first_contact_captured ||
+        (message->response && !message->llc->lacks_response_flag))
         return;
     const char *wrong = by_client ? find_wrong_of_client(message) : find_wrong_of_server(message);
     if (wrong)
-        smcr_breach(arrival, SMCR_EVENT_llc_wrong_sender, smcr_doubt_message(arrival), "%s", wrong);
+        smcr_breach_report(arrival, SMCR_EVENT_llc_wrong_sender, smcr_doubt_message(arrival), "%s",
+                           wrong);
 }
 
 /* The server answers a client's DELETE LINK by a DELETE LINK request of its own, not by a response
@@ -57,10 +59,10 @@ SMCR_RULES_LLC(check_sender)
  * the one whose reason says that there is no such link or group. */
 SMCR_RULES_LLC(check_deleter)
 {
-    if (message->lgr->from_start && message->by_server &&
+    if (message->lgr->first_contact_captured && message->by_server &&
         message->llc->u.delete_link.reason < SMCR_LLC_DELETE_UNKNOWN_LINK)
-        smcr_breach(arrival, SMCR_EVENT_llc_wrong_sender, smcr_doubt_message(arrival),
-                    "Only the client responds to DELETE LINK");
+        smcr_breach_report(arrival, SMCR_EVENT_llc_wrong_sender, smcr_doubt_message(arrival),
+                           "Only the client responds to DELETE LINK");
 }
 
 /* ---- what both sides have agreed on ---- */
@@ -72,12 +74,12 @@ SMCR_RULES_LLC(check_version)
 {
     const smcr_lgr_t *lgr = message->lgr;
     bool v2 = (message->llc->type & SMCR_LLC_TYPE_V2) != 0;
-    bool known = lgr->from_start && lgr->version && !message->link->deleted_frame;
+    bool known = lgr->first_contact_captured && lgr->version && !message->link->deleted_frame;
 
     if (known && v2 != (lgr->version == 2))
-        smcr_breach(arrival, SMCR_EVENT_llc_wrong_version, smcr_doubt_message(arrival),
-                    "The message is of version %u, but the link group of version %u", v2 ? 2 : 1,
-                    lgr->version);
+        smcr_breach_report(arrival, SMCR_EVENT_llc_wrong_version, smcr_doubt_message(arrival),
+                           "The message is of version %u, but the link group of version %u",
+                           v2 ? 2 : 1, lgr->version);
 }
 
 /* The byte order of the length in the message, enum smcr_rules_order; 0: it shows none. */
@@ -99,9 +101,9 @@ SMCR_RULES_LLC(check_order)
         return;
     uint8_t *before = &smcr_rules_links(arrival, message->lgr)->order[message->side];
     if (*before && now != *before)
-        smcr_breach(arrival, SMCR_EVENT_llc_byte_order, smcr_doubt_message(arrival),
-                    "The length is %s-endian, unlike that of the sender's messages before",
-                    now == SMCR_RULES_ORDER_LITTLE ? "little" : "big");
+        smcr_breach_report(arrival, SMCR_EVENT_llc_byte_order, smcr_doubt_message(arrival),
+                           "The length is %s-endian, unlike that of the sender's messages before",
+                           now == SMCR_RULES_ORDER_LITTLE ? "little" : "big");
     *before = now;
 }
 
@@ -124,14 +126,15 @@ SMCR_RULES_LLC(check_limits)
 {
     const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
     const smcr_rules_terms_t *terms = &smcr_rules_of_lgr(message->lgr)->terms;
-    bool agreed = message->lgr->from_start && terms->release;
+    bool agreed = message->lgr->first_contact_captured && terms->release;
 
     if (message->llc->type != SMCR_LLC_CONFIRM_LINK_V2 || !agreed ||
         has_agreed_limits(message, terms))
         return;
-    smcr_breach(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
-                "The message has most connections %u and links %u, but CLC agreed on %u and %u",
-                confirm->max_conns, confirm->max_links, terms->max_conns, terms->max_links);
+    smcr_breach_report(
+        arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+        "The message has most connections %u and links %u, but CLC agreed on %u and %u",
+        confirm->max_conns, confirm->max_links, terms->max_conns, terms->max_links);
 }
 
 /* The step of the first contact that the message is: the response to CONFIRM LINK, or the offer of
@@ -160,7 +163,7 @@ SMCR_RULES_LLC(note_set_up)
     smcr_lgr_t *lgr = message->lgr;
     unsigned step = step_of_set_up(message);
 
-    if (step == SMCR_RULES_SET_UP_STEPS || !lgr->from_start)
+    if (step == SMCR_RULES_SET_UP_STEPS || !lgr->first_contact_captured)
         return;
     if (!smcr_rules_of_lgr(lgr)->set_up[step].sent)
         smcr_arrival_track(arrival, &smcr_rules_lgr(arrival, lgr)->set_up[step]);
@@ -180,9 +183,9 @@ mark_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool named[NUMB
     if (link->has_number)
         named[link->number] = true;
     for (unsigned i = 0; i < llc->rtoken_count; i++) {
-        if (named[llc->rtokens[i].link])
-            twice = llc->rtokens[i].link;
-        named[llc->rtokens[i].link] = true;
+        if (named[llc->rtokens_in_message[i].link])
+            twice = llc->rtokens_in_message[i].link;
+        named[llc->rtokens_in_message[i].link] = true;
     }
     return twice;
 }
@@ -192,14 +195,14 @@ mark_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool named[NUMB
 static bool
 needs_rtoken(const smcr_link_t *link)
 {
-    return link->state == SMCR_LINK_ACTIVE && link->has_number && !link->lost;
+    return link->state == SMCR_LINK_ACTIVE && link->has_number && !link->reported_lost;
 }
 
 /* An active link of the group that is not marked in `named`; NULL: all are. */
 static const smcr_link_t *
 find_unnamed(const smcr_lgr_t *lgr, const bool named[NUMBERS])
 {
-    const smcr_link_t *link = lgr->all_links;
+    const smcr_link_t *link = lgr->newest_link;
 
     while (link && (!needs_rtoken(link) || named[link->number]))
         link = smcr_link_older(link);
@@ -221,7 +224,8 @@ is_ending(const smcr_doubt_proof_t *claim)
 {
     const smcr_rules_link_t *memory = smcr_rules_of_link(claim->about);
 
-    return came_in_time(memory->unwanted, claim) || came_in_time(memory->gone.sent, claim);
+    return came_in_time(memory->delete_asked_time, claim) ||
+           came_in_time(memory->end_of_use.sent, claim);
 }
 
 /* CONFIRM RKEY announces an RMB for all links of the group, each once, except for the link that
@@ -237,17 +241,17 @@ SMCR_RULES_LLC(check_all_links)
 
     int twice = mark_links(arrival, llc, named);
     if (twice >= 0)
-        smcr_breach(arrival, SMCR_EVENT_rkey_link_twice, smcr_doubt_message(arrival),
-                    "The message has two RKeys for link %d", twice);
+        smcr_breach_report(arrival, SMCR_EVENT_rkey_link_twice, smcr_doubt_message(arrival),
+                           "The message has two RKeys for link %d", twice);
     const smcr_link_t *missing = find_unnamed(lgr, named);
     if (!missing || lgr->server == SMCR_LGR_SIDE_UNKNOWN ||
         llc->u.confirm_rkey.other_links != llc->rtoken_count)
         return;
     smcr_doubt_proof_t claim = {
         .has_come = is_ending, .about = missing, .deadline = arrival->when.time + GONE_WAIT};
-    smcr_breach(arrival, SMCR_EVENT_rkey_link_missing,
-                smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
-                "The message has no RToken for link %u", missing->number);
+    smcr_breach_report(arrival, SMCR_EVENT_rkey_link_missing,
+                       smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
+                       "The message has no RToken for link %u", missing->number);
 }
 
 /* ---- lists that go on in continuations ---- */
@@ -276,7 +280,7 @@ static bool
 rejects_new_link(const smcr_exchange_message_t *message, const smcr_rules_change_t *change)
 {
     return message->response && message->llc->flags & SMCR_LLC_FLAG_REJECTED &&
-           message->llc->u.add_link.link == change->number;
+           message->llc->u.add_link.link == change->new_number;
 }
 
 /* Remembers that the server adds a link. A rejection ends this. After another response the list of
@@ -287,22 +291,22 @@ SMCR_RULES_LLC(note_adding)
     smcr_rules_change_t *change = change_of(message);
 
     if (!message->response && message->by_server && add->qpn)
-        *change = (smcr_rules_change_t){.adds = arrival->when.time,
-                                        .deletes = change->deletes,
-                                        .on = message->link, .number = add->link};
+        *change = (smcr_rules_change_t){.add_time = arrival->when.time,
+                                        .delete_time = change->delete_time,
+                                        .carrier = message->link, .new_number = add->link};
     else if (rejects_new_link(message, change))
-        *change = (smcr_rules_change_t){.deletes = change->deletes};
+        *change = (smcr_rules_change_t){.delete_time = change->delete_time};
     else if (message->response)
-        change->countdown[message->from->side] = (smcr_rules_countdown_t){.left = 0};
+        change->countdown[message->from->side] = (smcr_rules_countdown_t){.rtokens_left = 0};
 }
 
 /* Remembers since when the server has an open DELETE LINK request. */
 SMCR_RULES_LLC(note_deleting)
 {
     if (message->response)
-        change_of(message)->deletes = 0;
+        change_of(message)->delete_time = 0;
     else if (message->by_server)
-        change_of(message)->deletes = arrival->when.time;
+        change_of(message)->delete_time = arrival->when.time;
 }
 
 /* The side has announced more RTokens for the new link than fit into the messages that it has
@@ -314,14 +318,14 @@ check_told_by(const smcr_exchange_message_t *message, int side)
     const smcr_rules_change_t *change = change_of(message);
     const smcr_rules_countdown_t *countdown = &change->countdown[side];
 
-    if (countdown->left <= ADD_ROOM)
+    if (countdown->rtokens_left <= ADD_ROOM)
         return;
-    smcr_breach(arrival, SMCR_EVENT_rkey_count,
-                smcr_doubt_or(
-                    smcr_doubt_link(arrival, change->on),
-                    smcr_doubt_next(arrival, &countdown->last, (smcr_doubt_proof_t){0})),
-                "The %s has not told all its RTokens for link %u yet",
-                side == message->lgr->server ? "server" : "client", change->number);
+    smcr_breach_report(arrival, SMCR_EVENT_rkey_count,
+                       smcr_doubt_or(
+                    smcr_doubt_link(arrival, change->carrier),
+                    smcr_doubt_next(arrival, &countdown->last_message, (smcr_doubt_proof_t){0})),
+                       "The %s has not told all its RTokens for link %u yet",
+                       side == message->lgr->server ? "server" : "client", change->new_number);
 }
 
 /* Both sides tell all RTokens for a new link before the server confirms it (R-A.3.3-1). The wire
@@ -331,14 +335,14 @@ SMCR_RULES_LLC(check_told)
 {
     smcr_rules_change_t *change = change_of(message);
 
-    if (!change->on || change->number != message->llc->u.confirm_link.link)
+    if (!change->carrier || change->new_number != message->llc->u.confirm_link.link)
         return;
     if (!message->response && message->by_server) {
         check_told_by(message, 0);
         check_told_by(message, 1);
     }
     if (message->response)
-        *change = (smcr_rules_change_t){.deletes = change->deletes};
+        *change = (smcr_rules_change_t){.delete_time = change->delete_time};
 }
 
 /* ---- ADD LINK CONTINUATION ---- */
@@ -350,23 +354,24 @@ static void
 check_new_link(const smcr_exchange_message_t *message)
 {
     const smcr_rules_change_t *change = &smcr_rules_of_links(message->lgr)->change;
-    const smcr_link_t *link = change->on ? smcr_lgr_link(message->lgr, change->number) : NULL;
+    const smcr_link_t *link =
+        change->carrier ? smcr_lgr_link(message->lgr, change->new_number) : NULL;
     bool added = link && link->state == SMCR_LINK_ANNOUNCED;
     smcr_doubt_t doubt = smcr_doubt_later_adding(message->arrival, message->lgr,
                                                  added ? link : NULL, (smcr_doubt_proof_t){0});
     unsigned number = message->llc->u.add_link_cont.link;
 
-    if (!change->on)
-        smcr_breach(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
-                    "The message is about link %u, but no link is being added", number);
-    else if (change->number != number)
-        smcr_breach(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
-                    "The message is about link %u, but link %u is being added", number,
-                    change->number);
-    else if (change->on != message->link)
-        smcr_breach(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
-                    "The message flows over link %u, but ADD LINK over link %u",
-                    message->link->number, change->on->number);
+    if (!change->carrier)
+        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
+                           "The message is about link %u, but no link is being added", number);
+    else if (change->new_number != number)
+        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
+                           "The message is about link %u, but link %u is being added", number,
+                           change->new_number);
+    else if (change->carrier != message->link)
+        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
+                           "The message flows over link %u, but ADD LINK over link %u",
+                           message->link->number, change->carrier->number);
 }
 
 /* The number of RTokens that are left counts down by two with each ADD LINK CONTINUATION
@@ -379,18 +384,18 @@ static unsigned
 check_pairs_left(const smcr_exchange_message_t *message, const smcr_rules_countdown_t *countdown)
 {
     unsigned left = message->llc->u.add_link_cont.rtokens_left;
-    unsigned due = countdown->left > ADD_ROOM ? countdown->left - ADD_ROOM : 0U;
+    unsigned due = countdown->rtokens_left > ADD_ROOM ? countdown->rtokens_left - ADD_ROOM : 0U;
     smcr_doubt_t doubt = smcr_doubt_link(message->arrival, message->link);
 
-    if (countdown->last.qp != message->arrival->qp || left == due)
+    if (countdown->last_message.qp != message->arrival->qp || left == due)
         return left;
     if (left < ADD_ROOM && left < due)
-        smcr_breach(message->arrival, SMCR_EVENT_rkey_count_short, doubt,
-                    "RTokens left: %u, though %u were due, as Linux does "
-                    "(smc_llc_add_link_cont())", left, due);
+        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_count_short, doubt,
+                           "RTokens left: %u, though %u were due, as Linux does "
+                           "(smc_llc_add_link_cont())", left, due);
     else
-        smcr_breach(message->arrival, SMCR_EVENT_rkey_count, doubt,
-                    "RTokens left: %u, but %u after the message before", left, due);
+        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_count, doubt,
+                           "RTokens left: %u, but %u after the message before", left, due);
     return MIN(left, due);
 }
 
@@ -402,9 +407,10 @@ SMCR_RULES_LLC(check_pairs)
 
     if (!message->response && message->by_server)
         check_new_link(message);
-    if (change->on != message->link || change->number != message->llc->u.add_link_cont.link)
+    if (change->carrier != message->link ||
+        change->new_number != message->llc->u.add_link_cont.link)
         return;
-    unsigned left = countdown->last.qp ? check_pairs_left(message, countdown)
+    unsigned left = countdown->last_message.qp ? check_pairs_left(message, countdown)
                                        : message->llc->u.add_link_cont.rtokens_left;
     *countdown = countdown_at(message, left, true);
 }
@@ -424,7 +430,7 @@ confirms_of(const smcr_exchange_message_t *message, const smcr_qp_t *sender)
 static bool
 is_unfinished(const smcr_rules_countdown_t *countdown)
 {
-    return countdown->left > CONFIRM_ROOM;
+    return countdown->rtokens_left > CONFIRM_ROOM;
 }
 
 /* RTokens that do not fit into CONFIRM RKEY come in continuations, before the next CONFIRM RKEY
@@ -434,9 +440,9 @@ SMCR_RULES_LLC(check_unfinished)
 {
     smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
 
-    if (countdown->last.qp == arrival->qp && is_unfinished(countdown))
-        smcr_breach(arrival, SMCR_EVENT_rkey_count, smcr_doubt_link(arrival, message->link),
-                    "The message before has announced more RTokens, which are missing");
+    if (countdown->last_message.qp == arrival->qp && is_unfinished(countdown))
+        smcr_breach_report(arrival, SMCR_EVENT_rkey_count, smcr_doubt_link(arrival, message->link),
+                           "The message before has announced more RTokens, which are missing");
     unsigned others = message->llc->u.confirm_rkey.other_links;
     bool counts = others < SMCR_WIRE_LINKS_MAX && !(message->llc->type & SMCR_LLC_TYPE_V2);
     *countdown = countdown_at(message, counts ? others : 0, false);
@@ -447,10 +453,10 @@ SMCR_RULES_LLC(check_unfinished)
 static bool
 is_next_count(const smcr_rules_countdown_t *countdown, unsigned left)
 {
-    if (countdown->continues)
-        return is_unfinished(countdown) && left + CONFIRM_ROOM == countdown->left;
-    return countdown->left > 2 &&
-           (left + 2 == countdown->left || left + CONFIRM_ROOM == countdown->left);
+    if (countdown->is_continuation)
+        return is_unfinished(countdown) && left + CONFIRM_ROOM == countdown->rtokens_left;
+    return countdown->rtokens_left > 2 &&
+           (left + 2 == countdown->rtokens_left || left + CONFIRM_ROOM == countdown->rtokens_left);
 }
 
 /* CONFIRM RKEY CONTINUATION follows CONFIRM RKEY, and the number of RTokens left counts down by
@@ -462,13 +468,14 @@ SMCR_RULES_LLC(check_countdown)
     unsigned left = message->llc->u.confirm_rkey.other_links;
 
     if (smcr_rules_of_links(message->lgr)->confirm_count[message->from->side] == 0)
-        smcr_breach(
+        smcr_breach_report(
             arrival, SMCR_EVENT_rkey_count,
             smcr_doubt_later(arrival, message->lgr, message->from->side, (smcr_doubt_proof_t){0}),
             "The message follows no CONFIRM RKEY");
-    else if (countdown->last.qp == arrival->qp && !is_next_count(countdown, left))
-        smcr_breach(arrival, SMCR_EVENT_rkey_count, smcr_doubt_since(arrival, &countdown->last),
-                    "RTokens left: %u, but %u in the message before", left, countdown->left);
+    else if (countdown->last_message.qp == arrival->qp && !is_next_count(countdown, left))
+        smcr_breach_report(
+            arrival, SMCR_EVENT_rkey_count, smcr_doubt_since(arrival, &countdown->last_message),
+            "RTokens left: %u, but %u in the message before", left, countdown->rtokens_left);
     *countdown = countdown_at(message, (uint8_t)left, true);
 }
 
@@ -476,7 +483,7 @@ SMCR_RULES_LLC(check_countdown)
 SMCR_RULES_LLC(note_refusal)
 {
     if (message->llc->flags & SMCR_LLC_FLAG_NEGATIVE)
-        *confirms_of(message, message->to) = (smcr_rules_countdown_t){.left = 0};
+        *confirms_of(message, message->to) = (smcr_rules_countdown_t){.rtokens_left = 0};
 }
 
 /* ---- all messages ---- */
@@ -488,7 +495,7 @@ enum { REQUEST = 1, RESPONSE, BOTH };
 #define BUT(type) ~ONLY(type)
 
 void
-smcr_rules_llc(smcr_rules_when_t when, const smcr_exchange_message_t *message)
+smcr_rules_check_llc(smcr_rules_when_t when, const smcr_exchange_message_t *message)
 {
     unsigned direction = message->response ? RESPONSE : REQUEST;
     unsigned type = 1U << message->type;

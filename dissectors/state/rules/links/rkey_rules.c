@@ -22,7 +22,7 @@ is_negative(const smcr_exchange_message_t *message)
 static bool
 is_unknown_number(const smcr_lgr_t *lgr, uint8_t number)
 {
-    const smcr_link_t *link = lgr->all_links;
+    const smcr_link_t *link = lgr->newest_link;
 
     while (link && link->has_number && link->number != number)
         link = smcr_link_older(link);
@@ -45,8 +45,8 @@ check_listed_number(const smcr_exchange_message_t *message, uint8_t number)
         return;
     smcr_doubt_t doubt = smcr_doubt_later(message->arrival, lgr, lgr->server, claim);
     if (!doubt.kind)
-        smcr_breach(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
-                    "The link group never had a link %u", number);
+        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
+                           "The link group never had a link %u", number);
 }
 
 /* What the RToken's RKey names on its link, on the side of the sender; NULL: nothing. */
@@ -64,11 +64,11 @@ static void
 check_other_links(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
 {
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
-        const smcr_rtoken_t *rtoken = &message->llc->rtokens[i];
+        const smcr_rtoken_t *rtoken = &message->llc->rtokens_in_message[i];
         const smcr_link_t *link = smcr_lgr_link(message->lgr, rtoken->link);
         const smcr_rmb_rtoken_t *entry = find_named(message, link, rtoken->rkey);
         if (entry && entry->rmb != rmb)
-            smcr_rules_in_use(message->arrival, entry, NULL);
+            smcr_rules_check_rkey_in_use(message->arrival, entry, NULL);
         if (!link)
             check_listed_number(message, rtoken->link);
     }
@@ -87,14 +87,14 @@ SMCR_RULES_LLC(check_rkey)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
     const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, message->from, confirm->rkey);
-    bool is_new = smcr_rules_new_rmb(arrival, message->from, confirm->rkey, confirm->va);
-    const smcr_conn_t *conn = is_new ? NULL : smcr_rules_rmb_user(entry->rmb);
+    bool is_new = smcr_rules_check_new_rmb(arrival, message->from, confirm->rkey, confirm->va);
+    const smcr_conn_t *conn = is_new ? NULL : smcr_rules_find_rmb_user(entry->rmb);
 
     smcr_rules_links(arrival, message->lgr)->confirm_count[message->from->side]++;
     if (conn)
-        smcr_breach(arrival, SMCR_EVENT_rkey_again,
-                    smcr_doubt_use(arrival, conn, message->from->side, NULL),
-                    "The RMB is announced already, and connection %u uses it", conn->index);
+        smcr_breach_report(arrival, SMCR_EVENT_rkey_again,
+                           smcr_doubt_use(arrival, conn, message->from->side, NULL),
+                           "The RMB is announced already, and connection %u uses it", conn->index);
     check_other_links(message, entry ? entry->rmb : NULL);
     if (entry && smcr_rules_of_rmb(entry->rmb)->refused_frame)
         smcr_rules_rmb(arrival, entry->rmb)->refused_frame = 0;
@@ -123,10 +123,10 @@ check_retry(const smcr_exchange_message_t *message)
                                 .key = counts[message->to->side],
                                 .deadline = arrival->when.time + RETRY_WAIT};
 
-    smcr_breach(arrival, SMCR_EVENT_rkey_not_retried,
-                smcr_doubt_later(arrival, message->lgr, message->to->side, claim),
-                "No CONFIRM RKEY follows within 5 seconds, as Linux does "
-                "(smc_llc_do_confirm_rkey())");
+    smcr_breach_report(arrival, SMCR_EVENT_rkey_not_retried,
+                       smcr_doubt_later(arrival, message->lgr, message->to->side, claim),
+                       "No CONFIRM RKEY follows within 5 seconds, as Linux does "
+                       "(smc_llc_do_confirm_rkey())");
 }
 
 /* Whether the server's request of that time (nanoseconds since the epoch; 0: none) is still open.
@@ -144,14 +144,14 @@ static void
 check_change(const smcr_exchange_message_t *message)
 {
     const smcr_rules_change_t *change = &smcr_rules_of_links(message->lgr)->change;
-    bool adds = is_open_still(message, change->adds);
+    bool adds = is_open_still(message, change->add_time);
 
     if (message->from->side == message->lgr->server &&
-        (adds || is_open_still(message, change->deletes)))
-        smcr_breach(message->arrival, SMCR_EVENT_rkey_accepted_in_change,
-                    smcr_doubt_group(message->arrival, message->lgr),
-                    "The server is %s a link, but agrees, as Linux does "
-                    "(smc_llc_rmt_conf_rkey())", adds ? "adding" : "deleting");
+        (adds || is_open_still(message, change->delete_time)))
+        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_accepted_in_change,
+                           smcr_doubt_group(message->arrival, message->lgr),
+                           "The server is %s a link, but agrees, as Linux does "
+                           "(smc_llc_rmt_conf_rkey())", adds ? "adding" : "deleting");
 }
 
 /* Remembers when CONFIRM RKEY of an RMB was agreed on that CLC has named before (rmb_rules.c). */
@@ -160,8 +160,8 @@ note_agreed(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry)
 {
     smcr_rules_rmb_t *kept = entry && entry->rmb->more ? entry->rmb->more->rules : NULL;
 
-    if (kept && !kept->agreed)
-        kept->agreed = arrival->when.time;
+    if (kept && !kept->agreed_time)
+        kept->agreed_time = arrival->when.time;
 }
 
 /* Remembers that the RMB was refused, unless an open connection uses it: nobody writes to it from
@@ -169,11 +169,11 @@ note_agreed(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry)
 static void
 note_refused(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry)
 {
-    if (!entry || smcr_rules_rmb_user(entry->rmb))
+    if (!entry || smcr_rules_find_rmb_user(entry->rmb))
         return;
     smcr_rules_rmb_t *kept = smcr_rules_rmb(arrival, entry->rmb);
     kept->refused_frame = arrival->when.frame;
-    kept->refused = smcr_point_at(arrival->qp, arrival->psn);
+    kept->refused_point = smcr_point_at(arrival->qp, arrival->psn);
 }
 
 /* The response to CONFIRM RKEY: the two rules above. */
@@ -201,7 +201,8 @@ SMCR_RULES_LLC(check_agreement)
 static void
 check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
 {
-    const smcr_link_t *other = message->lgr->all_links; /* on which it has an RMB with this RKey */
+    const smcr_link_t *other = message->lgr->newest_link; /* on which it has an RMB with this
+                                                             RKey */
     smcr_doubt_t doubt = smcr_doubt_rkey(message->arrival, message->from, rkey);
 
     if (doubt.kind) /* the flow gives a notice */
@@ -209,12 +210,14 @@ check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
     while (other && !smcr_rmb_find(message->arrival->state, &other->qp[message->from->side], rkey))
         other = smcr_link_older(other);
     if (other)
-        smcr_breach(message->arrival, SMCR_EVENT_rkey_not_announced, doubt,
-                    "RKey 0x%08x names an RMB on link %u, but none on the link that carries the "
-                    "message", rkey, other->number);
+        smcr_breach_report(
+            message->arrival, SMCR_EVENT_rkey_not_announced, doubt,
+            "RKey 0x%08x names an RMB on link %u, but none on the link that carries the "
+            "message",
+            rkey, other->number);
     else
-        smcr_breach(message->arrival, SMCR_EVENT_rkey_not_announced, doubt,
-                    "RKey 0x%08x was never announced on this link", rkey);
+        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_not_announced, doubt,
+                           "RKey 0x%08x was never announced on this link", rkey);
 }
 
 /* Only an RMB that no connection uses is deleted (R-3.5.5.2.2-1). The wire shows DELETE RKEY of an
@@ -222,12 +225,12 @@ check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
 static void
 check_deleted_unused(const smcr_exchange_message_t *message, const smcr_rmb_rtoken_t *entry)
 {
-    const smcr_conn_t *conn = smcr_rules_rmb_user(entry->rmb);
+    const smcr_conn_t *conn = smcr_rules_find_rmb_user(entry->rmb);
 
     if (conn)
-        smcr_breach(message->arrival, SMCR_EVENT_rkey_deleted_in_use,
-                    smcr_doubt_use(message->arrival, conn, message->from->side, NULL),
-                    "Connection %u uses the RMB with RKey 0x%08x", conn->index, entry->rkey);
+        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_deleted_in_use,
+                           smcr_doubt_use(message->arrival, conn, message->from->side, NULL),
+                           "Connection %u uses the RMB with RKey 0x%08x", conn->index, entry->rkey);
 }
 
 /* The two rules above, for each RKey of DELETE RKEY. Of unknown RKeys the first one breaks the
@@ -237,18 +240,18 @@ SMCR_RULES_LLC(check_withdrawn)
     smcr_rules_links_t *memory = smcr_rules_links(arrival, message->lgr);
     int side = message->from->side;
 
-    memory->has_unknown[side] = false;
+    memory->has_unknown_rkey[side] = false;
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {
-        uint32_t rkey = message->llc->rtokens[i].rkey;
+        uint32_t rkey = message->llc->rtokens_in_message[i].rkey;
         const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, message->from, rkey);
         if (entry) {
             check_deleted_unused(message, entry);
             continue;
         }
-        if (!memory->has_unknown[side])
+        if (!memory->has_unknown_rkey[side])
             check_unknown(message, rkey);
-        memory->unknown[side] = rkey;
-        memory->has_unknown[side] = true;
+        memory->unknown_rkey[side] = rkey;
+        memory->has_unknown_rkey[side] = true;
     }
 }
 
@@ -262,12 +265,12 @@ SMCR_RULES_LLC(check_withdrawal)
     bool is_answer =
         message->lgr->withdrawn[side].count == message->llc->u.delete_rkey.count;
 
-    if (memory->has_unknown[side] && !is_negative(message) && is_answer)
-        smcr_breach(arrival, SMCR_EVENT_rkey_unknown_accepted,
-                    smcr_doubt_rkey(arrival, message->to, memory->unknown[side]),
-                    "RKey 0x%08x was never announced, but the response is positive",
-                    memory->unknown[side]);
-    memory->has_unknown[side] = false;
+    if (memory->has_unknown_rkey[side] && !is_negative(message) && is_answer)
+        smcr_breach_report(arrival, SMCR_EVENT_rkey_unknown_accepted,
+                           smcr_doubt_rkey(arrival, message->to, memory->unknown_rkey[side]),
+                           "RKey 0x%08x was never announced, but the response is positive",
+                           memory->unknown_rkey[side]);
+    memory->has_unknown_rkey[side] = false;
 }
 
 /* ---- links ---- */
@@ -285,7 +288,7 @@ typedef struct {
 static bool
 has_shown_use(const missing_rtoken_t *missing)
 {
-    uint32_t shown = missing->user->cdc_frame;
+    uint32_t shown = missing->user->last_cdc_frame;
 
     return smcr_rmb_is_alive(missing->rmb) ? shown != 0 : shown > missing->frame;
 }
@@ -314,9 +317,10 @@ lacks_rtoken(const smcr_conn_t *conn, int side, const smcr_link_t *link)
 static const smcr_conn_t *
 find_unreachable(const smcr_link_t *link, int side)
 {
-    smcr_conn_t *conn = link->lgr->oldest_known ? NULL : smcr_conn_open(&link->lgr->open);
+    smcr_conn_t *conn =
+        link->lgr->oldest_kept_link ? NULL : smcr_conn_first_open(&link->lgr->newest_open_conn);
 
-    for (; conn; conn = smcr_conn_open(&conn->next_open)) {
+    for (; conn; conn = smcr_conn_first_open(&conn->older_open)) {
         bool is_older = MAX(conn->accept_frame, conn->confirm_frame) < link->added_frame;
         if (is_older && lacks_rtoken(conn, side, link) && smcr_doubt_conn_is_open(conn, side))
             break;
@@ -342,10 +346,11 @@ SMCR_RULES_LLC(check_reachable)
                                       .owner = &link->qp[side],
                                       .frame = arrival->when.frame};
         smcr_doubt_proof_t claim = {.has_come = is_rtoken_unneeded, .about = missing};
-        smcr_breach(arrival, SMCR_EVENT_rkey_not_on_link,
-                    smcr_doubt_later_adding(arrival, message->lgr, link, claim),
-                    "The %s has told no RToken on link %u for its RMB of connection %u",
-                    side == message->lgr->server ? "server" : "client", link->number, conn->index);
+        smcr_breach_report(arrival, SMCR_EVENT_rkey_not_on_link,
+                           smcr_doubt_later_adding(arrival, message->lgr, link, claim),
+                           "The %s has told no RToken on link %u for its RMB of connection %u",
+                           side == message->lgr->server ? "server" : "client", link->number,
+                           conn->index);
     }
 }
 
@@ -353,7 +358,7 @@ SMCR_RULES_LLC(check_reachable)
 static bool
 is_given_twice(const smcr_llc_t *llc, unsigned at)
 {
-    const smcr_rtoken_t *rtokens = llc->rtokens;
+    const smcr_rtoken_t *rtokens = llc->rtokens_in_message;
     unsigned i = 0;
 
     while (i < at && (rtokens[i].rkey != rtokens[at].rkey ||
@@ -371,14 +376,15 @@ SMCR_RULES_LLC(check_new_rtokens)
     const smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->u.add_link_cont.link);
 
     for (unsigned i = 0; link && i < message->llc->rtoken_count; i++) {
-        const smcr_rtoken_t *rtoken = &message->llc->rtokens[i];
+        const smcr_rtoken_t *rtoken = &message->llc->rtokens_in_message[i];
         const smcr_rmb_rtoken_t *known = smcr_rmb_find(state, message->from, rtoken->ref_rkey);
         const smcr_rmb_rtoken_t *entry = find_named(message, link, rtoken->rkey);
         bool names_other = known && entry && entry->rmb != known->rmb;
         if (is_given_twice(message->llc, i))
-            smcr_breach(arrival, SMCR_EVENT_rkey_in_use, smcr_doubt_message(arrival),
-                        "The message gives RKey 0x%08x to two RMBs", rtoken->rkey);
+            smcr_breach_report(arrival, SMCR_EVENT_rkey_in_use, smcr_doubt_message(arrival),
+                               "The message gives RKey 0x%08x to two RMBs", rtoken->rkey);
         else if (names_other)
-            smcr_rules_in_use(arrival, entry, link->state == SMCR_LINK_ANNOUNCED ? link : NULL);
+            smcr_rules_check_rkey_in_use(arrival, entry,
+                                         link->state == SMCR_LINK_ANNOUNCED ? link : NULL);
     }
 }

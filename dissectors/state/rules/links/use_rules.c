@@ -26,7 +26,7 @@ claim_not_by_now(const smcr_arrival_t *arrival, const uint64_t *time)
 static smcr_doubt_t
 doubt_gone(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {
-    const smcr_link_sent_message_t *gone = &smcr_rules_of_link(link)->gone;
+    const smcr_link_sent_message_t *gone = &smcr_rules_of_link(link)->end_of_use;
 
     return smcr_doubt_or(smcr_doubt_message(arrival),
                          smcr_doubt_seen(arrival, gone->sent, gone->acked));
@@ -44,8 +44,8 @@ SMCR_RULES_LLC(check_deleted)
     const smcr_link_t *link = arrival->qp->link;
 
     if (link->deleted_frame)
-        smcr_breach(arrival, SMCR_EVENT_link_after_delete, doubt_gone(arrival, link),
-                    "The link was deleted in frame %u", link->deleted_frame);
+        smcr_breach_report(arrival, SMCR_EVENT_link_after_delete, doubt_gone(arrival, link),
+                           "The link was deleted in frame %u", link->deleted_frame);
 }
 
 /* A rejected link is not used (R-3.5.1.6-9). The wire shows a request on a link that a response to
@@ -56,10 +56,10 @@ check_rejected(const smcr_arrival_t *arrival)
 {
     smcr_link_t *link = arrival->qp->link;
 
-    if (link->state == SMCR_LINK_REJECTED && link->qp[0].known && link->qp[1].known)
-        smcr_breach(arrival, SMCR_EVENT_link_refused_used,
-                    smcr_doubt_or(doubt_gone(arrival, link), smcr_doubt_link(arrival, link)),
-                    "Link %u was rejected", link->number);
+    if (link->state == SMCR_LINK_REJECTED && link->qp[0].number_known && link->qp[1].number_known)
+        smcr_breach_report(arrival, SMCR_EVENT_link_refused_used,
+                           smcr_doubt_or(doubt_gone(arrival, link), smcr_doubt_link(arrival, link)),
+                           "Link %u was rejected", link->number);
 }
 
 /* A Decline ends the link group that its first contact has begun (R-3.5.1.6.4-2). The wire shows a
@@ -71,13 +71,13 @@ check_declined(const smcr_arrival_t *arrival)
 {
     smcr_link_t *link = arrival->qp->link;
     const smcr_lgr_t *lgr = link->lgr;
-    uint64_t declined = smcr_rules_of_lgr(lgr)->declined;
-    bool has_one_conn = lgr->conns && !lgr->conns->next_of_group;
+    uint64_t declined = smcr_rules_of_lgr(lgr)->declined_time;
+    bool has_one_conn = lgr->newest_conn && !lgr->newest_conn->older_in_group;
 
     if (declined && arrival->when.time > declined + SMCR_TIME_SECOND && has_one_conn)
-        smcr_breach(arrival, SMCR_EVENT_link_refused_used, smcr_doubt_link(arrival, link),
-                    "The first contact of the link group was declined in frame %u",
-                    lgr->conns->decline_frame);
+        smcr_breach_report(arrival, SMCR_EVENT_link_refused_used, smcr_doubt_link(arrival, link),
+                           "The first contact of the link group was declined in frame %u",
+                           lgr->newest_conn->decline_frame);
 }
 
 /* A Decline with the S flag (out of sync) makes its receiver end the link group (R-A.2.5-2). The
@@ -92,9 +92,9 @@ check_out_of_sync(const smcr_arrival_t *arrival)
 
     if (kept->out_of_sync_time && arrival->qp->side != kept->out_of_sync_side &&
         arrival->when.time > kept->out_of_sync_time + CLEAN_UP)
-        smcr_breach(arrival, SMCR_EVENT_link_out_of_sync,
-                    smcr_doubt_or(smcr_doubt_link(arrival, link), smcr_doubt_place(arrival)),
-                    "The sender was told to end the link group");
+        smcr_breach_report(arrival, SMCR_EVENT_link_out_of_sync,
+                           smcr_doubt_or(smcr_doubt_link(arrival, link), smcr_doubt_place(arrival)),
+                           "The sender was told to end the link group");
 }
 
 /* ---- links that are not ready yet ---- */
@@ -103,7 +103,7 @@ check_out_of_sync(const smcr_arrival_t *arrival)
 static bool
 is_unconfirmed(const smcr_link_t *link)
 {
-    return link->state == SMCR_LINK_ANNOUNCED && !smcr_rules_of_link(link)->confirmed;
+    return link->state == SMCR_LINK_ANNOUNCED && !smcr_rules_of_link(link)->confirmed_time;
 }
 
 /* A link carries nothing but CONFIRM LINK until the client has responded to it (R-3.5.1.5-5). The
@@ -117,14 +117,16 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
     const smcr_lgr_t *lgr = link->lgr;
     int client = !lgr->server;
 
-    if (!is_unconfirmed(link) || !lgr->from_start || lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+    if (!is_unconfirmed(link) || !lgr->first_contact_captured ||
+        lgr->server == SMCR_LGR_SIDE_UNKNOWN)
         return;
     smcr_doubt_proof_t claim =
-        claim_not_by_now(arrival, &smcr_rules_link(arrival, link)->confirmed);
-    smcr_breach(arrival, SMCR_EVENT_link_before_confirm,
-                arrival->qp->side == client ? smcr_doubt_later_on(arrival, link, client, claim)
-                                            : smcr_doubt_before(arrival),
-                "%s before the response to CONFIRM LINK", what);
+        claim_not_by_now(arrival, &smcr_rules_link(arrival, link)->confirmed_time);
+    smcr_breach_report(arrival, SMCR_EVENT_link_before_confirm,
+                       arrival->qp->side == client
+                           ? smcr_doubt_later_on(arrival, link, client, claim)
+                           : smcr_doubt_before(arrival),
+                       "%s before the response to CONFIRM LINK", what);
 }
 
 /* ---- LLC messages ---- */
@@ -163,11 +165,12 @@ check_offered(const smcr_arrival_t *arrival)
     const smcr_lgr_t *lgr = link->lgr;
     const smcr_rules_links_t *memory = smcr_rules_of_links(lgr);
 
-    if (smcr_rules_of_link(link)->confirmed && !is_limited_to_one_link(lgr))
-        smcr_breach(arrival, SMCR_EVENT_link_no_second,
-                    smcr_doubt_later_on(arrival, link, lgr->server,
-                                        claim_not_by_now(arrival, &memory->second_asked)),
-                    "Data flow before the server has offered a second link");
+    if (smcr_rules_of_link(link)->confirmed_time && !is_limited_to_one_link(lgr))
+        smcr_breach_report(
+            arrival, SMCR_EVENT_link_no_second,
+            smcr_doubt_later_on(arrival, link, lgr->server,
+                                claim_not_by_now(arrival, &memory->second_offered_time)),
+            "Data flow before the server has offered a second link");
 }
 
 /* Whether Linux, as the sender of the packet, has stopped to wait for the second link. A server
@@ -177,8 +180,9 @@ static bool
 has_given_up_second_link(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
     bool by_server = arrival->qp->side == !lgr->server;
-    uint64_t confirmed = smcr_rules_of_link(arrival->qp->link)->confirmed;
-    uint64_t since = by_server || !confirmed ? smcr_rules_of_links(lgr)->second_asked : confirmed;
+    uint64_t confirmed = smcr_rules_of_link(arrival->qp->link)->confirmed_time;
+    uint64_t since =
+        by_server || !confirmed ? smcr_rules_of_links(lgr)->second_offered_time : confirmed;
 
     return arrival->when.time >= since + LINUX_WAITS;
 }
@@ -196,22 +200,25 @@ check_settled(const smcr_arrival_t *arrival)
 {
     smcr_link_t *link = arrival->qp->link;
     smcr_lgr_t *lgr = link->lgr;
-    const smcr_link_t *second = smcr_rules_of_links(lgr)->second;
+    const smcr_link_t *second = smcr_rules_of_links(lgr)->second_link;
     int client = !lgr->server;
-    smcr_doubt_proof_t claim = claim_not_by_now(arrival, &smcr_rules_of_links(lgr)->second_over);
+    smcr_doubt_proof_t claim =
+        claim_not_by_now(arrival, &smcr_rules_of_links(lgr)->second_over_time);
 
     if (second->state == SMCR_LINK_DELETED)
-        smcr_breach(arrival, SMCR_EVENT_link_not_confirmed,
-                    smcr_doubt_later_on(arrival, link, client, claim),
-                    "Data flow before the response to DELETE LINK for link %u, as with Linux "
-                    "(%s())",
-                    second->number,
-                    arrival->qp->side == client ? "smc_llc_srv_conf_link" : "smc_llc_cli_add_link");
+        smcr_breach_report(
+            arrival, SMCR_EVENT_link_not_confirmed,
+            smcr_doubt_later_on(arrival, link, client, claim),
+            "Data flow before the response to DELETE LINK for link %u, as with Linux "
+            "(%s())",
+            second->number,
+            arrival->qp->side == client ? "smc_llc_srv_conf_link" : "smc_llc_cli_add_link");
     else if (!has_given_up_second_link(arrival, lgr))
-        smcr_breach(arrival, SMCR_EVENT_link_data_early,
-                    second->qp[client].known ? smcr_doubt_later(arrival, lgr, client, claim)
-                                             : smcr_doubt_later_on(arrival, link, client, claim),
-                    "Data flow before link %u is set up, or has failed", second->number);
+        smcr_breach_report(arrival, SMCR_EVENT_link_data_early,
+                           second->qp[client].number_known
+                               ? smcr_doubt_later(arrival, lgr, client, claim)
+                               : smcr_doubt_later_on(arrival, link, client, claim),
+                           "Data flow before link %u is set up, or has failed", second->number);
 }
 
 /* The two rules above, for the first RDMA WRITE of a group. */
@@ -224,11 +231,11 @@ check_first_data(const smcr_arrival_t *arrival)
         return;
     smcr_rules_links_t *memory = smcr_rules_links(arrival, lgr);
     memory->has_data = true;
-    if (!lgr->from_start || lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+    if (!lgr->first_contact_captured || lgr->server == SMCR_LGR_SIDE_UNKNOWN)
         return;
-    if (!memory->second)
+    if (!memory->second_link)
         check_offered(arrival);
-    else if (!memory->second_over)
+    else if (!memory->second_over_time)
         check_settled(arrival);
 }
 
@@ -239,7 +246,7 @@ check_first_data(const smcr_arrival_t *arrival)
 static bool
 is_foreign_operation(uint8_t opcode)
 {
-    return smcr_ib_is_fetch(opcode) || smcr_ib_has_immediate(opcode);
+    return smcr_ib_fetches_data(opcode) || smcr_ib_has_immediate(opcode);
 }
 
 /* Whether the RDMA WRITE may carry immediate data: the peers of an SMCv2 group have agreed on it,
@@ -260,19 +267,19 @@ check_operation(const smcr_arrival_t *arrival)
 {
     uint8_t opcode = arrival->roce->opcode;
     const smcr_link_t *link = arrival->qp->link;
-    bool is_smc = link->lgr->from_start && !link->deleted_frame;
+    bool is_smc = link->lgr->first_contact_captured && !link->deleted_frame;
 
     if (!is_foreign_operation(opcode) || !is_smc || may_have_immediate(link->lgr, opcode))
         return;
-    if (smcr_ib_is_fetch(opcode))
-        smcr_breach(arrival, SMCR_EVENT_rdma_operation, smcr_doubt_message(arrival),
-                    "SMC-R uses RDMA WRITE and SEND only");
+    if (smcr_ib_fetches_data(opcode))
+        smcr_breach_report(arrival, SMCR_EVENT_rdma_operation, smcr_doubt_message(arrival),
+                           "SMC-R uses RDMA WRITE and SEND only");
     else if (smcr_ib_has_invalidate(opcode))
-        smcr_breach(arrival, SMCR_EVENT_rdma_invalidate, smcr_doubt_message(arrival),
-                    "The SEND invalidates an RKey, which SMC-R does not do");
+        smcr_breach_report(arrival, SMCR_EVENT_rdma_invalidate, smcr_doubt_message(arrival),
+                           "The SEND invalidates an RKey, which SMC-R does not do");
     else
-        smcr_breach(arrival, SMCR_EVENT_rdma_immediate, smcr_doubt_message(arrival),
-                    "The packet has immediate data, which SMC-R does not use");
+        smcr_breach_report(arrival, SMCR_EVENT_rdma_immediate, smcr_doubt_message(arrival),
+                           "The packet has immediate data, which SMC-R does not use");
 }
 
 /* ---- all requests ---- */
@@ -280,28 +287,28 @@ check_operation(const smcr_arrival_t *arrival)
 /* Most packets use an active link of a group that was not declined. They skip the four checks of
  * links that are gone or not ready. */
 void
-smcr_rules_use(const smcr_arrival_t *arrival)
+smcr_rules_check_link_use(const smcr_arrival_t *arrival)
 {
     const smcr_link_t *link = arrival->qp->link;
 
-    if (link->state != SMCR_LINK_ACTIVE || smcr_rules_of_lgr(link->lgr)->declined) {
+    if (link->state != SMCR_LINK_ACTIVE || smcr_rules_of_lgr(link->lgr)->declined_time) {
         smcr_rules_check_deleted(arrival, NULL);
         check_rejected(arrival);
         check_declined(arrival);
         check_confirmed(arrival, "The link carries data");
     }
-    smcr_rules_waits(arrival);
+    smcr_rules_check_overdue_response(arrival);
     if (smcr_ib_is_write(arrival->roce->opcode))
         check_first_data(arrival);
     check_out_of_sync(arrival);
 }
 
 void
-smcr_rules_request(const smcr_arrival_t *arrival)
+smcr_rules_check_request(const smcr_arrival_t *arrival)
 {
     check_operation(arrival);
     if (smcr_ib_is_write(arrival->roce->opcode))
-        smcr_rules_use(arrival);
+        smcr_rules_check_link_use(arrival);
 }
 
 /* ---- the attempt at a second link, remembered for the first RDMA WRITE ---- */
@@ -321,8 +328,8 @@ is_attempt_over(const smcr_link_t *second)
 {
     const smcr_rules_link_t *kept = smcr_rules_of_link(second);
 
-    return kept->confirmed || second->state == SMCR_LINK_REJECTED ||
-           (second->state == SMCR_LINK_DELETED && kept->gone.sent);
+    return kept->confirmed_time || second->state == SMCR_LINK_REJECTED ||
+           (second->state == SMCR_LINK_DELETED && kept->end_of_use.sent);
 }
 
 /* Remembers the first offer of a second link and the end of this attempt. A response to ADD LINK
@@ -333,16 +340,16 @@ SMCR_RULES_LLC(note_second)
     smcr_lgr_t *lgr = message->lgr;
     smcr_rules_links_t *memory = smcr_rules_links(arrival, lgr);
 
-    if (!memory->second && offers_link(message)) {
-        memory->second = smcr_lgr_link(lgr, message->llc->u.add_link.link);
-        memory->second_asked = arrival->when.time;
+    if (!memory->second_link && offers_link(message)) {
+        memory->second_link = smcr_lgr_link(lgr, message->llc->u.add_link.link);
+        memory->second_offered_time = arrival->when.time;
     }
-    if (memory->second_over)
+    if (memory->second_over_time)
         return;
-    bool is_over = memory->second ? is_attempt_over(memory->second)
+    bool is_over = memory->second_link ? is_attempt_over(memory->second_link)
                                   : message->type == SMCR_LLC_ADD_LINK && message->response;
     if (is_over)
-        memory->second_over = arrival->when.time;
+        memory->second_over_time = arrival->when.time;
 }
 
 /* ---- DELETE LINK: reasons ---- */
@@ -362,8 +369,8 @@ SMCR_RULES_LLC(check_reason)
     else if (by_client && !message->all_links && reason == SMCR_LLC_DELETE_PROGRAM)
         what = "A client does not delete a link because nobody uses it";
     if (what)
-        smcr_breach(arrival, SMCR_EVENT_delete_link_reason_kind, smcr_doubt_message(arrival), "%s",
-                    what);
+        smcr_breach_report(arrival, SMCR_EVENT_delete_link_reason_kind, smcr_doubt_message(arrival),
+                           "%s", what);
 }
 
 /* Returns how many other active links the group of the link has. Sets `*sharing`: how many of them
@@ -374,7 +381,7 @@ count_other_active_links(const smcr_link_t *link, unsigned *sharing)
     unsigned count = 0;
 
     *sharing = 0;
-    for (const smcr_link_t *each = link->lgr->all_links; each; each = smcr_link_older(each)) {
+    for (const smcr_link_t *each = link->lgr->newest_link; each; each = smcr_link_older(each)) {
         if (each == link || each->state != SMCR_LINK_ACTIVE)
             continue;
         count++;
@@ -413,10 +420,11 @@ SMCR_RULES_LLC(check_asymmetric)
     unsigned others = count_other_active_links(link, &sharing);
     if (others >= 2 && (sharing || message->llc->type & SMCR_LLC_TYPE_V2))
         return;
-    smcr_breach(arrival, SMCR_EVENT_delete_link_reason,
-                smcr_doubt_later_of_both(arrival, message->lgr, link, (smcr_doubt_proof_t){0}),
-                others < 2 ? "No symmetric link replaces link %u" : "Link %u is no asymmetric one",
-                link->number);
+    smcr_breach_report(
+        arrival, SMCR_EVENT_delete_link_reason,
+        smcr_doubt_later_of_both(arrival, message->lgr, link, (smcr_doubt_proof_t){0}),
+        others < 2 ? "No symmetric link replaces link %u" : "Link %u is no asymmetric one",
+        link->number);
 }
 
 /* ---- DELETE LINK: responses ---- */
@@ -426,7 +434,7 @@ SMCR_RULES_LLC(check_asymmetric)
 static bool
 had_link(const smcr_lgr_t *lgr, uint8_t number, bool (*condition)(const smcr_link_t *link))
 {
-    for (const smcr_link_t *link = lgr->all_links; link; link = smcr_link_older(link)) {
+    for (const smcr_link_t *link = lgr->newest_link; link; link = smcr_link_older(link)) {
         bool is_named = link->has_number && link->number == number;
         if (is_named && (!condition || condition(link)))
             return true;
@@ -440,9 +448,10 @@ static bool
 is_deleted_by_server(const smcr_link_t *link)
 {
     const smcr_rules_link_t *memory = smcr_rules_of_link(link);
-    bool was_in_use = memory->was_active && !link->lost;
+    bool was_in_use = memory->was_active && !link->reported_lost;
 
-    return link->deleted_frame && !memory->gone.sent && was_in_use && !memory->unwanted;
+    return link->deleted_frame && !memory->end_of_use.sent && was_in_use &&
+           !memory->delete_asked_time;
 }
 
 /* A client cannot refuse to delete a link (R-3.5.5.1.3-1); it responds "unknown link" only where
@@ -459,10 +468,11 @@ SMCR_RULES_LLC(check_consent)
         return;
     if (had_link(lgr, consent->link, refuses ? is_deleted_by_server : NULL) != refuses)
         return;
-    smcr_breach(arrival, SMCR_EVENT_delete_link_answer, smcr_doubt_group(arrival, message->lgr),
-                refuses ? "Link %u was in use, and the client has not asked to delete it"
-                        : "The group never had a link %u; the response does not say so",
-                consent->link);
+    smcr_breach_report(arrival, SMCR_EVENT_delete_link_answer,
+                       smcr_doubt_group(arrival, message->lgr),
+                       refuses ? "Link %u was in use, and the client has not asked to delete it"
+                               : "The group never had a link %u; the response does not say so",
+                       consent->link);
 }
 
 /* ---- the end of a link, remembered for later messages ---- */
@@ -473,7 +483,7 @@ SMCR_RULES_LLC(note_unwanted)
     smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->u.delete_link.link);
 
     if (link && message->lgr->server == message->to->side && !message->all_links)
-        smcr_rules_link(arrival, link)->unwanted = arrival->when.time;
+        smcr_rules_link(arrival, link)->delete_asked_time = arrival->when.time;
 }
 
 /* With this message its sender stops to use the link, and its receiver does so when it has seen
@@ -482,7 +492,7 @@ static void
 note_end_of_use(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
     if (message->lgr->server != SMCR_LGR_SIDE_UNKNOWN)
-        smcr_arrival_track(message->arrival, &smcr_rules_link(message->arrival, link)->gone);
+        smcr_arrival_track(message->arrival, &smcr_rules_link(message->arrival, link)->end_of_use);
 }
 
 /* Remembers whether the link was active when the server deleted it. */
@@ -515,7 +525,8 @@ SMCR_RULES_LLC(note_deleted)
 static bool
 awaits_consent(const smcr_link_t *link, uint8_t number)
 {
-    return link->deleted_frame && link->number == number && !smcr_rules_of_link(link)->gone.sent;
+    return link->deleted_frame && link->number == number &&
+           !smcr_rules_of_link(link)->end_of_use.sent;
 }
 
 /* The response to DELETE LINK ends the use of the link, unless it says that there is no such link.
@@ -523,7 +534,7 @@ awaits_consent(const smcr_link_t *link, uint8_t number)
 SMCR_RULES_LLC(note_consent)
 {
     const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
-    smcr_link_t *link = message->lgr->all_links;
+    smcr_link_t *link = message->lgr->newest_link;
 
     while (link && !awaits_consent(link, consent->link))
         link = smcr_link_older(link);

@@ -14,11 +14,14 @@ struct smcr_payload_flow {
     const smcr_handshake_ends_t *ends; /* the ends between which TCP gets the bytes */
     wmem_tree_t *messages; /* messages of several packets, as TCP keeps them, by sequence number */
     uint16_t flags;        /* of TCP's flow */
-    uint64_t begin;  /* position of the first byte that a later pass has given to dissectors, of the
-                        bytes before a host named the connection */
-    uint64_t end;    /* position after the last of these bytes; equal to `begin`: none was given */
-    uint64_t next;   /* without TCP connection: position after the last byte that was given */
-    uint32_t offset; /* the same place as offset in the RMB element; 0: no byte was given */
+    /* position of the first byte that a later pass has given to dissectors, of the bytes before
+     * a host named the connection */
+    uint64_t belated_begin;
+    uint64_t belated_end; /* position after the last of these bytes; equal to `begin`: none was
+                             given */
+    uint64_t next_position; /* without TCP connection: position after the last byte that was
+                               given */
+    uint32_t next_offset; /* the same place as offset in the RMB element; 0: no byte was given */
 };
 
 /* Which of its ends sends the bytes, 0 or 1: a role where the TCP connection is known, else a side
@@ -35,4 +38,4 @@ struct smcr_payload_flow *smcr_payload_flow(const packet_info *pinfo, smcr_conn_
 /* Whether only the order of the bytes of an RDMA WRITE packet is known, so that their position is
  * the one after the bytes before. The first pass gives them this position; call it there when TCP
  * gets the bytes next. */
-bool smcr_payload_is_taped(const packet_info *pinfo, const smcr_record_t *record);
+bool smcr_payload_is_arrival_ordered(const packet_info *pinfo, const smcr_record_t *record);

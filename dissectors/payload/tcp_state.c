@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "talk.h"
+#include "tcp_state.h"
 
 #include <epan/decode_as.h>
 
@@ -75,7 +75,7 @@ smcr_payload_sender(const smcr_record_t *record)
         return record->direction;
     if (!conn->lgr || record->sender < 0)
         return SMCR_LGR_SIDE_UNKNOWN;
-    return record->sender ^ conn->flips;
+    return record->sender ^ conn->sides_swapped;
 }
 
 /* The role 0 or 1 of the server. Without TCP connection it is the server of the link group; if that
@@ -85,7 +85,7 @@ server_of(const smcr_conn_t *conn, unsigned sender)
 {
     if (conn->conversation)
         return 1;
-    return conn->lgr->server < 0 ? !sender : conn->lgr->server ^ conn->flips;
+    return conn->lgr->server < 0 ? !sender : conn->lgr->server ^ conn->sides_swapped;
 }
 
 /* Makes the ends between which TCP gets the bytes. A dissector that the user has chosen learns by
@@ -145,8 +145,8 @@ smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn, unsigned sender)
 static bool
 continues_flow(const struct smcr_payload_flow *flow, uint32_t offset)
 {
-    uint32_t end = flow->offset;
-    bool may_be_size = end >= smcr_bsize_bytes(SMCR_BSIZE_16K) && (end & (end - 1)) == 0;
+    uint32_t end = flow->next_offset;
+    bool may_be_size = end >= smcr_bsize_to_bytes(SMCR_BSIZE_16K) && (end & (end - 1)) == 0;
 
     return end == 0 || offset == end || (offset <= SMCR_WIRE_EYECATCHER_LENGTH && may_be_size);
 }
@@ -159,7 +159,7 @@ is_without_tcp(const smcr_record_t *record)
 
     if (!conn || conn->conversation || smcr_payload_sender(record) < 0)
         return false;
-    return record->place->index && record->fate == SMCR_FLOW_FATE_TAKE;
+    return record->write_location->index && record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
 }
 
 /* Whether the size of the RMB element of the receiver is known. Then positions in the stream are
@@ -173,31 +173,31 @@ is_element_size_known(const smcr_record_t *record)
 /* Takes the packet into the flow. Where its position is not known, it gets the one after the bytes
  * before, and one byte more if bytes are missing, whose number nobody knows. */
 static void
-append_to_flow(const packet_info *pinfo, const smcr_record_t *record, smcr_stream_piece_t piece)
+append_to_flow(const packet_info *pinfo, const smcr_record_t *record, smcr_stream_range_t piece)
 {
-    smcr_place_t *place = record->place;
+    smcr_place_t *place = record->write_location;
     unsigned sender = (unsigned)smcr_payload_sender(record);
     struct smcr_payload_flow *flow = smcr_payload_flow(pinfo, record->conn, sender);
 
     if (!piece.known) {
         smcr_place_rare_t *rare = smcr_place_make_rare(smcr_capture_learn(pinfo), place);
-        piece.position = flow->next + !continues_flow(flow, place->offset);
-        rare->is_taped = true;
-        rare->taped = piece.position;
+        piece.position = flow->next_position + !continues_flow(flow, place->offset);
+        rare->is_arrival_ordered = true;
+        rare->arrival_position = piece.position;
     }
-    flow->next = piece.position + place->length;
-    flow->offset = place->offset + place->length;
+    flow->next_position = piece.position + place->length;
+    flow->next_offset = place->offset + place->length;
 }
 
 bool
-smcr_payload_is_taped(const packet_info *pinfo, const smcr_record_t *record)
+smcr_payload_is_arrival_ordered(const packet_info *pinfo, const smcr_record_t *record)
 {
-    const smcr_place_rare_t *rare = smcr_place_rare(record->place);
-    bool is_taped = rare && rare->is_taped;
+    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
+    bool is_taped = rare && rare->is_arrival_ordered;
 
     if (pinfo->fd->visited || is_taped)
         return is_taped;
-    smcr_stream_piece_t piece = smcr_place_piece(record->place);
+    smcr_stream_range_t piece = smcr_place_range(record->write_location);
     if (!is_without_tcp(record) || (!piece.known && is_element_size_known(record)))
         return false;
     append_to_flow(pinfo, record, piece);
