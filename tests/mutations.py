@@ -325,7 +325,8 @@ EVERY = [
             "dissectors/state/rules/links/use_rules.c",
             "golden/test_golden.py::test_golden[cdc-contradictions]",
             "if (link->state != SMCR_LINK_ACTIVE || smcr_rules_of_lgr(link->lgr)->declined_time) {",
-            "if (link->state == SMCR_LINK_ANNOUNCED || smcr_rules_of_lgr(link->lgr)->declined_time) {",
+            "if (link->state == SMCR_LINK_ANNOUNCED || "
+            "smcr_rules_of_lgr(link->lgr)->declined_time) {",
         ),
         (
             RULES,
@@ -627,7 +628,8 @@ EVERY = [
             "dissectors/report/collect/rdma_flows.c",
             "facts/test_report_fields.py::test_repeats_and_copies[6.1-v1-n-lossy]",
             (
-                "        figures->copies++;\n    else if (record->order == SMCR_FLOW_IS_RETRANSMISSION)\n"
+                "        figures->copies++;\n"
+                "    else if (record->order == SMCR_FLOW_IS_RETRANSMISSION)\n"
                 "        count_repeat"
             ),
             (

@@ -148,8 +148,8 @@ def test_no_circle_by_symbols():
 
 # Headers within a room that several of its modules share, as a door of theirs.
 INNER_DOORS = {
-    "fabric/peers/cm": "cm_*.c are parts of cm.c: what a message says, and its states",
     "host/hooks": "udp_ports.c is the hook of UDP",
+    "packet-smcr": "the three registered dissectors, registered in turn",
     "message/clc_messages": "what the decoders of CLC have in common; each has a layout in rows",
     "report/collect/collectors": "one function of each collector, called in turn",
     "report/findings/finder": "one function of each file on_*.c, called in turn",
@@ -400,7 +400,7 @@ def test_first_pass_is_asked_once_in_each_dissector():
     """Whether a frame has been visited; what is shown in the second pass only, and TCP's tables,
     are no learning."""
     asks = {
-        path.name: path.read_text(encoding="utf-8").count("fd->visited")
+        path.name: path.read_text(encoding="utf-8").count("->visited")
         for path in DISSECTORS.rglob("*.c")
     }
     assert {name: count for name, count in asks.items() if count} == {

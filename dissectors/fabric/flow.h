@@ -14,8 +14,6 @@
 #include "ranges.h"
 #include "reads.h"
 #include "responses.h"
-#include "seen.h"
-#include "sent.h"
 #include "step_back.h"
 
 /* ---- what is said of a packet ---- */

@@ -87,17 +87,17 @@ typedef struct {
     const kind_t *kind; /* NULL: the addresses are neither of IPv4 nor of IPv6 */
     const address *src;
     const address *dst; /* NULL: any */
-} wanted_t;
+} wanted_header_t;
 
-static wanted_t
+static wanted_header_t
 wanted_header(const address *src, const address *dst)
 {
-    return (wanted_t){.kind = kind_of(src), .src = src, .dst = dst};
+    return (wanted_header_t){.kind = kind_of(src), .src = src, .dst = dst};
 }
 
 /* Whether the two addresses at `addresses` are the wanted ones. */
 static bool
-addresses_match(const uint8_t *addresses, const wanted_t *wanted)
+addresses_match(const uint8_t *addresses, const wanted_header_t *wanted)
 {
     const address *src = wanted->src, *dst = wanted->dst;
     size_t size = (size_t)src->len;
@@ -109,7 +109,8 @@ addresses_match(const uint8_t *addresses, const wanted_t *wanted)
 
 /* Reads the wanted header at `offset`, if it is there and ends at `end` or before. */
 static bool
-read_wanted_header(smcr_host_bytes_t bytes, uint32_t offset, uint32_t end, const wanted_t *wanted,
+read_wanted_header(smcr_host_bytes_t bytes, uint32_t offset, uint32_t end,
+                   const wanted_header_t *wanted,
                    smcr_host_ip_packet_t *ip)
 {
     uint32_t length = header_length(bytes, offset, wanted->kind);
@@ -126,7 +127,7 @@ bool
 smcr_host_ip_packet_at(smcr_host_bytes_t bytes, uint32_t offset, const address *src,
                        const address *dst, smcr_host_ip_packet_t *ip)
 {
-    const wanted_t wanted = wanted_header(src, dst);
+    const wanted_header_t wanted = wanted_header(src, dst);
 
     return wanted.kind && read_wanted_header(bytes, offset, bytes.length, &wanted, ip);
 }
@@ -135,7 +136,7 @@ bool
 smcr_host_ip_packet_before(smcr_host_bytes_t bytes, uint32_t end, const address *src,
                            const address *dst, smcr_host_ip_packet_t *ip)
 {
-    const wanted_t wanted = wanted_header(src, dst);
+    const wanted_header_t wanted = wanted_header(src, dst);
 
     if (!wanted.kind || end < wanted.kind->shortest || end > bytes.length)
         return false;
@@ -150,7 +151,7 @@ bool
 smcr_host_ip_packet_first(smcr_host_bytes_t bytes, const address *src, const address *dst,
                           smcr_host_ip_packet_t *ip)
 {
-    const wanted_t wanted = wanted_header(src, dst);
+    const wanted_header_t wanted = wanted_header(src, dst);
 
     for (uint32_t offset = 0; wanted.kind && offset < bytes.length; offset++) {
         if (read_wanted_header(bytes, offset, bytes.length, &wanted, ip))

@@ -36,27 +36,27 @@
 typedef struct {
     uint32_t frame; /* 0: none */
     char *filter;   /* NULL: none */
-} target_t;
+} finding_target_t;
 
 typedef struct {
     funnel_text_window_t *window;
     smcr_listeners_t *listeners;
     GString *text;
-    GArray *targets; /* target_t, of all findings */
+    GArray *targets; /* finding_target_t, of all findings */
     unsigned chosen; /* of them */
 } window_t;
 
 static void
 free_target(void *target)
 {
-    g_free(((target_t *)target)->filter);
+    g_free(((finding_target_t *)target)->filter);
 }
 
 /* Where there is no finding, that of the array's end: no frame, no filter. */
-static target_t
+static finding_target_t
 target_of(const window_t *window)
 {
-    return g_array_index(window->targets, target_t, window->chosen);
+    return g_array_index(window->targets, finding_target_t, window->chosen);
 }
 
 /* The mark stands in the place of the space before the number. A text window has no call to scroll.
@@ -94,7 +94,7 @@ draw(const smcr_entry_report_t *report, void *context)
     smcr_text_write(window->text, report);
     g_array_set_size(window->targets, 0);
     SMCR_FIGURE_EACH(finding, finding, report->findings) {
-        target_t target = {finding->frame.frame, g_strdup(finding->filter)};
+        finding_target_t target = {finding->frame.frame, g_strdup(finding->filter)};
         g_array_append_val(window->targets, target);
     }
     if (window->chosen >= window->targets->len)
@@ -224,7 +224,7 @@ open_window(const char *filter)
         return false;
     window_t *window = g_new0(window_t, 1);
     window->text = g_string_new(NULL);
-    window->targets = g_array_new(TRUE, FALSE, sizeof(target_t));
+    window->targets = g_array_new(TRUE, FALSE, sizeof(finding_target_t));
     g_array_set_clear_func(window->targets, free_target);
     window->listeners = smcr_listeners_new(filter, draw, window, &error);
     if (!window->listeners) {

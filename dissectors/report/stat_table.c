@@ -94,8 +94,8 @@ take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy _U_, uint6
     for (unsigned i = 0; i < rows->kind->column_count; i++) {
         if (!rows->kind->columns[i].name)
             continue;
-        char *text = cells ? text_of(&rows->kind->columns[i], &cells[i])
-                           : g_strdup(field ? "" : NO_ROW);
+        const char *without_row = field ? "" : NO_ROW;
+        char *text = cells ? text_of(&rows->kind->columns[i], &cells[i]) : g_strdup(without_row);
         stat_tap_table_item_type cell = {
             .type = TABLE_ITEM_STRING, .value.string_value = text, .user_data.ptr_value = text};
         stat_tap_set_field_data(rows->shown, rows->row, field++, &cell);

@@ -161,10 +161,11 @@ has_own_payload(const smcr_packet_t *packet)
 {
     const smcr_ib_headers_t *roce = &packet->roce;
 
-    if (packet->record.kind == SMCR_RECORD_WRITE ? !smcr_ib_is_write(roce->opcode)
-                                                 : !smcr_ib_is_send(roce->opcode))
-        return false;
-    return roce->payload_length > 0;
+    bool has_opcode_of_kind = packet->record.kind == SMCR_RECORD_WRITE
+                                  ? smcr_ib_is_write(roce->opcode)
+                                  : smcr_ib_is_send(roce->opcode);
+
+    return has_opcode_of_kind && roce->payload_length > 0;
 }
 
 /* Whether InfiniBand's dissector certainly offers the payload to our heuristic: the capture has the

@@ -9,9 +9,7 @@
 
 #pragma once
 
-#include "cm_message.h"
 #include "cm_state.h"
-#include "fabric/fabric.h"
 
 /* The newest message of a kind that one end has sent. */
 typedef struct {

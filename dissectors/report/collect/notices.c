@@ -208,7 +208,9 @@ reason_of(bool is_ipv4, const uint8_t *icmp)
     static const char *const ipv6[16] = {[0] = "no route", [1] = PROHIBITED,
                                          [3] = "address unreachable", [4] = "port unreachable"};
 
-    if (icmp[0] != (is_ipv4 ? 3 : 1) || icmp[1] >= G_N_ELEMENTS(ipv4))
+    uint8_t unreachable = is_ipv4 ? 3 : 1; /* type of the ICMP message */
+
+    if (icmp[0] != unreachable || icmp[1] >= G_N_ELEMENTS(ipv4))
         return NULL;
     return (is_ipv4 ? ipv4 : ipv6)[icmp[1]];
 }

@@ -297,7 +297,7 @@ smcr_figure_version_of(unsigned version, int release)
 {
     if (version < 2)
         return version ? SMCR_FIGURE_IS_SMCR_V1 : SMCR_FIGURE_IS_OF_NO_VERSION;
-    return release < 0 ? SMCR_FIGURE_IS_SMCR_V2_X
-           : release   ? SMCR_FIGURE_IS_SMCR_V2_1
-                       : SMCR_FIGURE_IS_SMCR_V2;
+    if (release < 0)
+        return SMCR_FIGURE_IS_SMCR_V2_X;
+    return release ? SMCR_FIGURE_IS_SMCR_V2_1 : SMCR_FIGURE_IS_SMCR_V2;
 }

@@ -269,9 +269,13 @@ choose(columns_t *table, unsigned weight, unsigned most)
 
     while (table->chosen_count < most) {
         row_t *best = NULL;
-        for (row_t *row = rows; row < rows + wmem_array_get_count(table->rows); row++)
-            if (!row->chosen && row->weights[weight] > (best ? best->weights[weight] : 0))
-                best = row;
+        uint64_t most_weight = 0;
+        for (row_t *row = rows; row < rows + wmem_array_get_count(table->rows); row++) {
+            if (row->chosen || row->weights[weight] <= most_weight)
+                continue;
+            best = row;
+            most_weight = row->weights[weight];
+        }
         if (!best)
             return;
         best->chosen = true;

@@ -525,15 +525,15 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     bool first = cdc->seq == 1 && receiver->valid_from.qp && sender->announced_at.qp;
     bool next = smcr_evidence_is_next(arrival, conn);
     bool counts = next && (sender->last_cdc_frame || !smcr_doubt_group(arrival, conn->lgr).kind);
-    bool odd = smcr_conn_side_has_invalid_cursor(sender),
-         moved = sender->moved_frame > sender->last_cdc_frame;
+    bool odd = smcr_conn_side_has_invalid_cursor(sender);
+    bool moved = sender->moved_frame > sender->last_cdc_frame;
     int step = sender->last_cdc_frame ? smcr_conn_side_seq_step(sender, cdc->seq) : first;
     bool follows = step == 1,
          left = sender->announced_at.qp && sender->announced_at.qp->link != qp->link;
     uint32_t gap = last_gap(last, qp, arrival->psn);
     if (sender->last_cdc_frame ? step > 1 && last->qp && (moved || last->qp != qp) : left && !first)
-        gap =
-            sender->last_cdc_frame && !moved ? MAX(gap, sender->moved_frame) : arrival->when.frame;
+        gap = sender->last_cdc_frame && !moved ? MAX(gap, sender->moved_frame)
+                                               : arrival->when.frame;
     smcr_evidence_cursor_t prod =
         judge_cursor(conn, qp->side, sender, sender->prod, sender->raw_prod, cdc->prod, next);
     smcr_evidence_cursor_t cons =

@@ -57,10 +57,10 @@ typedef struct {
     const smcr_qp_t *qp; /* of the requester, on the link that carried the request; NULL: any */
     uint64_t now;        /* requests that were given up by then do not count; 0: all count */
     unsigned count;      /* how many exchanges there are; find_open_request() writes it */
-} wanted_t;
+} wanted_request_t;
 
 static bool
-is_wanted(const smcr_exchange_request_t *request, const wanted_t *wanted)
+is_wanted(const smcr_exchange_request_t *request, const wanted_request_t *wanted)
 {
     bool is_alike = request->type == wanted->type && request->requester == wanted->requester;
     bool has_key = !wanted->key || request->key == *wanted->key;
@@ -72,7 +72,7 @@ is_wanted(const smcr_exchange_request_t *request, const wanted_t *wanted)
 
 /* The last open exchange that is wanted; NULL: there is none. */
 static smcr_exchange_request_t *
-find_open_request(const smcr_lgr_t *lgr, wanted_t *wanted)
+find_open_request(const smcr_lgr_t *lgr, wanted_request_t *wanted)
 {
     smcr_exchange_request_t *found = NULL;
 
@@ -91,7 +91,7 @@ find_open_request(const smcr_lgr_t *lgr, wanted_t *wanted)
  * another link only a wish is answered (3.3); so `same_link` is set for a response, unless the
  * capture shows that no request is missing on its own link. */
 static smcr_exchange_request_t *
-find_candidate(const smcr_exchange_message_t *message, wanted_t *wanted, bool same_link)
+find_candidate(const smcr_exchange_message_t *message, wanted_request_t *wanted, bool same_link)
 {
     const smcr_lgr_t *lgr = message->lgr;
     smcr_exchange_request_t *request = find_open_request(lgr, wanted);
@@ -130,7 +130,7 @@ find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32
               bool same_link)
 {
     const smcr_arrival_t *arrival = message->arrival;
-    wanted_t wanted = {type, !message->side, key, arrival->qp, arrival->when.time, 0};
+    wanted_request_t wanted = {type, !message->side, key, arrival->qp, arrival->when.time, 0};
     smcr_exchange_request_t *request = find_candidate(message, &wanted, same_link);
     bool is_only = request && wanted.count == 1 && !request->exchange.response_unknowable;
 
@@ -160,7 +160,7 @@ static void
 give_up_requests(const smcr_exchange_message_t *message, uint8_t type)
 {
     wmem_list_t *pending = message->lgr->pending;
-    wanted_t wanted = {.type = type, .requester = !message->side};
+    wanted_request_t wanted = {.type = type, .requester = !message->side};
 
     SMCR_LIST_EACH(smcr_exchange_request_t *, request, pending) {
         if (!is_wanted(request, &wanted))
@@ -245,7 +245,7 @@ crosses_server(const smcr_exchange_message_t *message)
 
     if (lgr->server != !message->side || (!wants_link && message->type != SMCR_LLC_DELETE_LINK))
         return false;
-    wanted_t wanted = {
+    wanted_request_t wanted = {
         .type = wants_link ? SMCR_LLC_ADD_LINK : SMCR_LLC_DELETE_LINK,
         .requester = lgr->server,
     };
@@ -481,7 +481,8 @@ static const smcr_exchange_request_t *
 find_answered_before(const smcr_exchange_message_t *message)
 {
     const smcr_lgr_t *lgr = message->lgr;
-    wanted_t wanted = {.type = message->type, .requester = !message->side, .key = &message->key};
+    wanted_request_t wanted = {
+        .type = message->type, .requester = !message->side, .key = &message->key};
 
     SMCR_LIST_EACH_BACK(const smcr_exchange_request_t *, request, lgr->answered) {
         if (is_wanted(request, &wanted))
@@ -518,7 +519,7 @@ smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *message
 {
     const smcr_lgr_t *lgr = message->lgr;
     const smcr_llc_t *llc = message->llc;
-    wanted_t wanted = {.type = message->type,
+    wanted_request_t wanted = {.type = message->type,
                        .requester = lgr->server,
                        .key = &message->key,
                        .qp = message->arrival->qp};
@@ -577,7 +578,8 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message,
                              const smcr_exchange_request_t **answered)
 {
     smcr_exchange_request_t *request = find_answered(message, message->type, &message->key, false);
-    wanted_t wanted = {.type = message->type, .requester = !message->side, .key = &message->key};
+    wanted_request_t wanted = {
+        .type = message->type, .requester = !message->side, .key = &message->key};
     smcr_rules_exchange_t unclear = {NULL, NULL};
     bool open = find_open_request(message->lgr, &wanted) != NULL;
 

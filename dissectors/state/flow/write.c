@@ -52,7 +52,7 @@ typedef struct {
     bool alive;               /* the RMB has not been withdrawn, nor replaced by another */
     smcr_conn_t *user;        /* that was given the element last; NULL: none is known, or the RMB is
                                  not alive */
-} target_t;
+} write_target_t;
 
 /* The offset in its element of the byte that lies `from` bytes after the begin of the RMB. */
 static uint64_t
@@ -94,7 +94,7 @@ follows_last_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
  * comes from the next connection that was given the element, of which the CLC messages may not be
  * captured. A retransmission from before the message still belongs to the connection that ended. */
 static smcr_conn_t *
-find_sure_owner(const smcr_arrival_t *arrival, const target_t *target)
+find_sure_owner(const smcr_arrival_t *arrival, const write_target_t *target)
 {
     const smcr_qp_t *qp = arrival->qp;
     smcr_conn_t *conn = target->user;
@@ -316,13 +316,13 @@ names_former_rmb(const smcr_rmb_rtoken_t *entry, uint64_t va)
  *
  * RMBs begin at a page, and data at their begin. Where the announced address of an RMB cannot be
  * right (`misplaced`), the first WRITE to it shows the page at which it begins. */
-static target_t
+static write_target_t
 find_target(const smcr_arrival_t *arrival, const smcr_write_t *write)
 {
     smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, arrival->qp, write->rkey);
 
     if (!entry)
-        return (target_t){0};
+        return (write_target_t){0};
     bool former = names_former_rmb(entry, write->remote_address);
     if (former)
         entry = entry->before;
@@ -330,7 +330,7 @@ find_target(const smcr_arrival_t *arrival, const smcr_write_t *write)
         entry->va = write->remote_address & ~(uint64_t)SMCR_WIRE_PAGE_MASK;
         entry->rmb->address_invalid = false;
     }
-    target_t target = {entry, former || smcr_rmb_is_alive(entry->rmb), NULL};
+    write_target_t target = {entry, former || smcr_rmb_is_alive(entry->rmb), NULL};
     unsigned index = element_of(entry->rmb, entry->va, write->remote_address);
     if (target.alive)
         target.user = smcr_rmb_conn(entry->rmb, index);
@@ -390,7 +390,7 @@ is_rmb_current(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 static void
 find_owner(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_write_t *refused)
 {
-    target_t target = find_target(arrival, write);
+    write_target_t target = find_target(arrival, write);
     smcr_rmb_rtoken_t *entry = target.entry;
     smcr_conn_t *user = target.user;
 
