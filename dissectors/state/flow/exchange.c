@@ -520,7 +520,7 @@ smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *message
     const smcr_lgr_t *lgr = message->lgr;
     const smcr_llc_t *llc = message->llc;
     wanted_request_t wanted = {.type = message->type,
-                       .requester = lgr->server,
+                                       .requester = lgr->server,
                        .key = &message->key,
                        .qp = message->arrival->qp};
     bool is_of_server = message->type == SMCR_LLC_CONFIRM_LINK ||
