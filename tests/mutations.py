@@ -676,6 +676,22 @@ EVERY = [
             "def latest: known | min_by(instant);",
         ),
         (
+            FIGURES,
+            "missing-updates-blame-the-reader",
+            "dissectors/timeline/interval.c",
+            "unit/test_interval.c",
+            "{BIT(FULL) | BIT(UNREAD), BIT(PEER_NOT_CAPTURED), SMCR_INTERVAL_IS_FULL_READER},",
+            "{BIT(FULL) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_FULL_READER},",
+        ),
+        (
+            FIGURES,
+            "what-needs-no-report-is-unread",
+            "dissectors/timeline/writer.c",
+            "unit/test_timeline.c",
+            "unread->size / (unread->knows_wait ? SMALL : HALF);",
+            "unread->size / SMALL;",
+        ),
+        (
             FINDINGS,
             "mildest-first",
             "dissectors/report/findings/findings.c",

@@ -124,6 +124,7 @@ PROPERTIES = [
             "facts/test_report_tcp.py",
             "facts/test_report_fields.py",
             "facts/test_report_live.py",
+            "facts/test_lasting.py",
         ],
     ),
     (

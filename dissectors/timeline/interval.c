@@ -146,45 +146,66 @@ smcr_interval_union_longest(const smcr_interval_union_t *all)
 
 /* ---- dividing ---- */
 
-/* What a moment is charged to. `holds`: a bit for each kind of interval that holds then. The first
- * row that fits counts:
- *
- * - The writer waits for space, and acknowledged data lie unread at the reader: the reader's
- *   program is the cause, whatever the fabric does meanwhile. It has something to read. Where
- *   packets of the reader are missing, one of them may have freed space.
- * - The same may be so, if packets of the writer are missing (it may wait for space) or of the
- *   reader (data may lie unread), and something is retransmitted: nobody knows what is the cause.
- *   While a packet of the writer is retransmitted, the reader gets nothing of what came after it;
- *   while one of the peer is, it may have got what is missing.
- * - A packet of the writer is retransmitted.
- * - A packet of the peer is retransmitted, and the writer depends on it: it waits for space or for
- *   an answer.
- * - Packets of the writer are missing: nobody knows what it does.
- * - The writer waits for space, nothing unread lies at the reader: data or update are under way.
- * - Data are under way.
- * - The writer waits for an answer, and the peer's packets are all there. */
+/* A case of what a moment is charged to: all kinds of `all` hold, and none of `none`. */
+typedef struct {
+    unsigned all;  /* bits: BIT() of each kind */
+    unsigned none; /* likewise */
+    smcr_interval_part_t part;
+} moment_case_t;
+
+#define BIT(kind) (1U << SMCR_INTERVAL_##kind)
+
+/* The first case that fits counts. Intervals of the peer are left out where the writer does not
+ * depend on it. */
+static const moment_case_t moment_cases[] = {
+    /* The writer waits for space, and acknowledged data lie unread at the reader: the reader's
+     * program is the cause, whatever the fabric does meanwhile. It has something to read. Where
+     * packets of the reader are missing, one of them may have freed space. */
+    {BIT(FULL) | BIT(UNREAD), BIT(PEER_NOT_CAPTURED), SMCR_INTERVAL_IS_FULL_READER},
+    /* The same may be so, and something is retransmitted: nobody knows what is the cause. The
+     * writer may wait for space if packets of it are missing; data may lie unread if packets of the
+     * reader are. */
+    {BIT(RETRANSMISSION) | BIT(FULL) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
+    {BIT(RETRANSMISSION) | BIT(FULL) | BIT(MAYBE_UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
+    {BIT(RETRANSMISSION) | BIT(NOT_CAPTURED) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
+    {BIT(RETRANSMISSION) | BIT(NOT_CAPTURED) | BIT(MAYBE_UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
+    {BIT(PEER_RETRANSMISSION) | BIT(FULL) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
+    {BIT(PEER_RETRANSMISSION) | BIT(FULL) | BIT(MAYBE_UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
+    /* While a packet of the writer is retransmitted, the reader gets nothing of what came after it;
+     * while a packet of the peer is, the writer may have done anything. */
+    {BIT(PEER_RETRANSMISSION) | BIT(NOT_CAPTURED), BIT(RETRANSMISSION), SMCR_INTERVAL_IS_UNKNOWN},
+    {BIT(RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
+    {BIT(PEER_RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
+    /* Packets are missing: nobody knows what the writer does, or what it waits for. */
+    {BIT(NOT_CAPTURED), 0, SMCR_INTERVAL_IS_UNKNOWN},
+    {BIT(PEER_NOT_CAPTURED), 0, SMCR_INTERVAL_IS_UNKNOWN},
+    /* The writer waits for space, and nothing unread lies at the reader: data or update are under
+     * way. */
+    {BIT(FULL), 0, SMCR_INTERVAL_IS_FULL_PATH},
+    {BIT(TRANSFER), 0, SMCR_INTERVAL_IS_TRANSFER},
+    {BIT(ANSWER), 0, SMCR_INTERVAL_IS_ANSWER},
+};
+
+/* The writer depends on its peer while it waits for space, or for an answer without data under
+ * way. */
+static bool
+depends_on_peer(unsigned holds)
+{
+    return (holds & BIT(FULL)) != 0 || (holds & (BIT(ANSWER) | BIT(TRANSFER))) == BIT(ANSWER);
+}
+
+/* What a moment is charged to. `holds`: a bit for each kind of interval that holds then. */
 static smcr_interval_part_t
 part_of(unsigned holds)
 {
-#define HOLDS(kind) ((holds & 1U << SMCR_INTERVAL_##kind) != 0)
-    bool depends_on_peer = HOLDS(FULL) || (HOLDS(ANSWER) && !HOLDS(TRANSFER));
-    bool may_be_full = HOLDS(FULL) || HOLDS(NOT_CAPTURED);
-    bool may_be_unread = HOLDS(UNREAD) || HOLDS(MAYBE_UNREAD);
-
-    if (HOLDS(FULL) && HOLDS(UNREAD) && !HOLDS(PEER_NOT_CAPTURED))
-        return SMCR_INTERVAL_IS_FULL_READER;
-    if (HOLDS(RETRANSMISSION) || (HOLDS(PEER_RETRANSMISSION) && depends_on_peer))
-        return (may_be_full && may_be_unread) || (!HOLDS(RETRANSMISSION) && HOLDS(NOT_CAPTURED))
-                   ? SMCR_INTERVAL_IS_UNKNOWN
-                   : SMCR_INTERVAL_IS_RETRANSMISSION;
-    if (HOLDS(NOT_CAPTURED) || (HOLDS(PEER_NOT_CAPTURED) && depends_on_peer))
-        return SMCR_INTERVAL_IS_UNKNOWN;
-    if (HOLDS(FULL))
-        return SMCR_INTERVAL_IS_FULL_PATH;
-    if (HOLDS(TRANSFER))
-        return SMCR_INTERVAL_IS_TRANSFER;
-    return HOLDS(ANSWER) ? SMCR_INTERVAL_IS_ANSWER : SMCR_INTERVAL_IS_NOTHING;
-#undef HOLDS
+    if (!depends_on_peer(holds))
+        holds &= ~(BIT(PEER_RETRANSMISSION) | BIT(PEER_NOT_CAPTURED));
+    for (unsigned i = 0; i < G_N_ELEMENTS(moment_cases); i++) {
+        const moment_case_t *each = &moment_cases[i];
+        if ((holds & each->all) == each->all && !(holds & each->none))
+            return each->part;
+    }
+    return SMCR_INTERVAL_IS_NOTHING;
 }
 
 /* Looks at the interval `at` of a list: does it hold at `now`? Moves *next to where that changes,
@@ -419,13 +440,6 @@ smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr
         clip_list(&intervals->list[kind], until);
     if (all->length > SMCR_INTERVAL_SETTLED_MOST)
         join_shortest(all);
-}
-
-const smcr_interval_piece_t *
-smcr_intervals_settled(const smcr_intervals_t *intervals, uint32_t *length)
-{
-    *length = intervals->settled ? intervals->settled->length : 0;
-    return *length ? intervals->settled->pieces : NULL;
 }
 
 /* ---- what is asked ---- */

@@ -128,11 +128,6 @@ smcr_interval_t smcr_interval_union_longest(const smcr_interval_union_t *all);
  * shortest of them joined. */
 void smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_when_t until);
 
-/* The settled pieces, in ascending order and without holes: *length of them; NULL: there are
- * none. */
-const smcr_interval_piece_t *smcr_intervals_settled(const smcr_intervals_t *intervals,
-                                                    uint32_t *length);
-
 /* Divides the time from `span.begin` to `span.end`. */
 smcr_interval_division_t smcr_intervals_divide(const smcr_intervals_t *intervals,
                                                smcr_interval_t span);

@@ -194,7 +194,7 @@ static smcr_when_t
 end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame)
 {
     const smcr_when_t *freed =
-        wait->space_freed ? ack_before(*wait->space_freed ? wait->space_freed : NULL, frame) : NULL;
+        wait->space_freed ? ack_before(wait->space_freed, frame) : NULL;
     bool goes_on = wait->continues.frame && wait->continues.frame <= frame;
 
     if (freed && !(goes_on && wait->continues.frame < freed->frame))
@@ -475,6 +475,37 @@ take_reading(const step_t *step, int side, const smcr_record_cdc_t *view)
     set_doubtful(step, side, !view->has_consumed, step->packet->when);
 }
 
+/* Whether the message announces bytes of which the capture has no WRITE, or may do so. `validates`:
+ * it only shows that a failover is over. */
+static bool
+may_announce_unseen(const smcr_record_cdc_t *view, bool validates)
+{
+    return view ? view->announced_bytes && !view->writes : !validates;
+}
+
+/* A message after a gap: it may be the end of a request, and may free space for the peer. */
+static void
+take_unknown_message(const step_t *step, int side, bool validates)
+{
+    step->timeline->writer[side].request_acked = NULL;
+    if (!validates)
+        set_doubtful(step, !side, true, step->packet->when);
+}
+
+static void
+take_known_message(const step_t *step, int side, const smcr_record_cdc_t *view)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+
+    /* nobody knows when bytes were written whose WRITE is missing */
+    if (may_announce_unseen(view, false) && writer->last_seen.frame)
+        add(step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->last_seen, step->packet->when);
+    if (view->announced_bytes || !view->has_announced_bytes) /* it may be the end of a request */
+        writer->request_acked = &view->acked;
+    take_wait(step, side);
+    take_reading(step, !side, view);
+}
+
 static void
 take_cdc(const step_t *step, in_flight_t sent)
 {
@@ -484,7 +515,7 @@ take_cdc(const step_t *step, in_flight_t sent)
     int side = record->sender;
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
     bool validates = cdc && cdc->flags & SMCR_CDC_FLAG_FAILOVER;
-    bool announces_unseen = view ? view->announced_bytes && !view->writes : !validates;
+    bool announces_unseen = may_announce_unseen(view, validates);
 
     set_known(step, side, !sent.is_after_gap && (view || validates));
     sent.acked = view ? &view->acked : NULL;
@@ -492,18 +523,10 @@ take_cdc(const step_t *step, in_flight_t sent)
     sent.is_data = view && view->announced_bytes;
     add_sent(step, writer, sent);
     writer->misses_first |= !writer->has_written && announces_unseen;
-    if (!view) {
-        writer->request_acked = NULL; /* it may be the end of a request */
-        if (!validates) /* it came after a gap: it may free space for the peer */
-            set_doubtful(step, !side, true, step->packet->when);
-        return;
-    }
-    if (announces_unseen && writer->last_seen.frame) /* nobody knows when its bytes were written */
-        add(step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->last_seen, step->packet->when);
-    if (view->announced_bytes || !view->has_announced_bytes) /* it may be the end of a request */
-        writer->request_acked = &view->acked;
-    take_wait(step, side);
-    take_reading(step, !side, view);
+    if (view)
+        take_known_message(step, side, view);
+    else
+        take_unknown_message(step, side, validates);
 }
 
 static void

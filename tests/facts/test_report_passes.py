@@ -59,7 +59,8 @@ MAY_DIFFER = [
     ),
     (
         f"{EARLY}|.*lossy.*",
-        r"(summary\.connections|connections\[\])\.\w+_to_\w+\.(time|(reader|drain)_time_s)\.\w+",
+        r"(summary\.connections|connections\[\])\.\w+_to_\w+\.(time|(reader|drain)_time_s)\.\w+|"
+        r"connections\[\]\.longest_waits.*",
         "the same, or it comes behind a gap",
     ),
     (
@@ -87,6 +88,7 @@ OF_ALTERED = "|".join(
         r"connections\[\]\.(links\[\]\.from|first)_(frame|time)",
         # that a packet of the reader is absent shows later
         r"connections\[\]\.\w+_to_\w+\.(window_full_count|time(\.\w+)?|(reader|drain)_time_s\.\w+)",
+        r"connections\[\]\.longest_waits.*",
         # LLC on a link that nothing has named yet
         r"connections\[\]\.setup(_s|\.llc_s|_longest)",
         # packets before the first sign of SMC-R

@@ -47,8 +47,8 @@ def kinds_of(name):
     return WITHOUT_LOSS if name in RULES_BROKEN else KINDS
 
 
-# Parts of the time of a direction. Of each there is a lower bound and an upper one (docs/report.md):
-# that of an altered capture holds the truth of the whole one.
+# Parts of the time of a direction. Of each there is a lower bound and an upper one
+# (docs/report.md): that of an altered capture holds the truth of the whole one.
 PARTS = ("nothing_to_write_s", "answer_s", "buffer_full_s", "retransmission_s", "transfer_s")
 OTHER_PARTS = ("connecting_s", "unknown_s")  # of one of them nothing is said, the other is the rest
 IDLE = {"idle_s": ("nothing_to_write_s", "answer_s")}

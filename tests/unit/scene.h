@@ -41,8 +41,8 @@ void notice(scene_t *scene, const char *filter, int severity, uint32_t frame);
 /* A connection of ten seconds that was closed. */
 smcr_entry_connection_t *connection(scene_t *scene);
 
-/* The client has waited for space for so long, nanoseconds, and the reader's program had data to read
- * for so much of it. Data were under way for a second. Nothing was retransmitted. */
+/* The client has waited for space for so long, nanoseconds, and the reader's program had data to
+ * read for so much of it. Data were under way for a second. Nothing was retransmitted. */
 void wait_for_space(scene_t *scene, smcr_entry_connection_t *conn, uint64_t full, uint64_t reader);
 
 /* The longest wait of a kind of one writer, nanoseconds. */
