@@ -660,8 +660,8 @@ def test_losses_at_cuts_are_as_documented(tshark, scratch, frames):
 
 
 def test_waits_of_a_long_connection(tshark, scratch):
-    """Later files know how often a writer was blocked, but not for how long; the sum has one
-    connection."""
+    """Later files know how often a writer was blocked, but not for how long: their time is unknown,
+    and the sum says so. It has one connection."""
     path, parts = tshark.bed.capture("6.1-v2-d-bulk-slow-reader"), []
     for name, frames in (("first", "1-100"), ("second", "101-1500"), ("third", "1501-99999")):
         parts.append(scratch / f"{name}.pcapng")
@@ -670,5 +670,10 @@ def test_waits_of_a_long_connection(tshark, scratch):
     assert [len(each["connections"]) for each in reports] == [1, 2, 1]
     [connection] = valid_sum(*reports)["connections"]
     [first] = reports[0]["connections"]
-    assert connection["client_to_server"]["time"] == first["client_to_server"]["time"]
+    found, begun = (each["client_to_server"]["time"] for each in (connection, first))
+    assert begun["unknown_s"] == 0 < found["unknown_s"]
+    for part in ("buffer_full_s", "retransmission_s", "transfer_s", "answer_s"):
+        assert found[part] == begun[part]
+        most = part.replace("_s", "_most_s")
+        assert found[most] == pytest.approx(found[part] + found["unknown_s"])
     assert connection["client_to_server"]["blocked_count"] == 173
