@@ -51,6 +51,7 @@ def kinds_of(name):
 # (docs/report.md): that of an altered capture holds the truth of the whole one.
 PARTS = ("nothing_to_write_s", "answer_s", "buffer_full_s", "retransmission_s", "transfer_s")
 OTHER_PARTS = ("connecting_s", "unknown_s")  # of one of them nothing is said, the other is the rest
+BUSY = ("buffer_full_s", "retransmission_s", "transfer_s")  # each has bounds of its own
 IDLE = {"idle_s": ("nothing_to_write_s", "answer_s")}
 OF_TIME = {
     *IDLE,
@@ -67,6 +68,12 @@ OPEN = [
         "what comes again as the next packet of its flow, since its first time is absent: "
         "nothing tells that "
         "its writer, or its peer, has waited for a retransmission",
+    ),
+    (
+        "^nak-loss-smc$",
+        {"buffer_full_s", "retransmission_s", "transfer_s", "transfer_most_s"},
+        "an acknowledgement or a packet of a step back is missing, and up to a millisecond is "
+        "charged to its neighbour: nothing tells that it is missing",
     ),
     (
         "^peer-rkeys$",
@@ -585,7 +592,7 @@ def of_bounds(one, other, slack, outside):
     round. slack: what may be missing, and nothing tells; outside: time of the connection that the
     altered capture does not span.
     """
-    for part in PARTS:
+    for part in BUSY:
         most = part.replace("_s", "_most_s")
         yield part, one[most], other[part], seconds(other[part]) <= seconds(one[most]) + slack
         yield (
