@@ -18,6 +18,19 @@ typedef struct {
     uint64_t time;  /* nanoseconds since the epoch */
 } smcr_when_t;
 
+/* An acknowledgement, which covers all packets up to the one that it names. */
+typedef struct {
+    uint32_t frame; /* number, from 1 */
+    uint32_t psn;   /* of the packet that it names: 24 bits */
+    uint64_t time;  /* nanoseconds since the epoch */
+} smcr_ack_t;
+
+static inline smcr_when_t
+smcr_ack_when(const smcr_ack_t *ack)
+{
+    return (smcr_when_t){ack->frame, ack->time};
+}
+
 #define SMCR_SENT_NO_IP_ID (-1)
 
 /* The transport headers of a packet (InfiniBand Architecture Specification, volume 1, chapter 9).

@@ -229,7 +229,7 @@ smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t w
 
 typedef struct smcr_unacked_packet {
     smcr_psn_t psn;
-    const smcr_when_t **acked; /* set when the PSN is acknowledged */
+    const smcr_ack_t **acked; /* set when the PSN is acknowledged */
 } packet_t;
 
 static packet_t *
@@ -259,7 +259,7 @@ remove_oldest(smcr_unacked_t *unacked)
 
 void
 smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn_t psn,
-                 const smcr_when_t **acked)
+                 const smcr_ack_t **acked)
 {
     if (unacked->count == unacked->slots && unacked->slots < SLOTS_MAX)
         grow_list(unacked, scope);
@@ -272,12 +272,12 @@ void
 smcr_unacked_acknowledge(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t psn,
                          smcr_when_t when)
 {
-    smcr_when_t *kept = NULL;
+    smcr_ack_t *kept = NULL;
 
     while (unacked->count && slot_at(unacked, 0)->psn <= psn) {
         if (!kept) {
             kept = smcr_slab_new(slab, sizeof *kept);
-            *kept = when;
+            *kept = (smcr_ack_t){when.frame, psn & SMCR_PSN_MASK, when.time};
         }
         *slot_at(unacked, 0)->acked = kept;
         remove_oldest(unacked);

@@ -57,10 +57,10 @@ typedef struct {
 /* Adds a packet. `*acked`, which lives as long as `scope`, is set when `psn` is acknowledged. PSNs
  * have to come in ascending order. */
 void smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn_t psn,
-                      const smcr_when_t **acked);
+                      const smcr_ack_t **acked);
 
 /* An acknowledgement in the frame `when` covers all packets up to `psn`: they are removed, and
- * their `*acked` points to a copy of `when` in the slab. */
+ * their `*acked` points to it. It is kept in the slab. */
 void smcr_unacked_acknowledge(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t psn,
                               smcr_when_t when);
 

@@ -183,6 +183,7 @@ static const moment_case_t moment_cases[] = {
      * way. */
     {BIT(FULL), 0, SMCR_INTERVAL_IS_FULL_PATH},
     {BIT(TRANSFER), 0, SMCR_INTERVAL_IS_TRANSFER},
+    {BIT(MAYBE_TRANSFER), 0, SMCR_INTERVAL_IS_MAYBE_TRANSFER},
     {BIT(ANSWER), 0, SMCR_INTERVAL_IS_ANSWER},
 };
 
@@ -191,7 +192,9 @@ static const moment_case_t moment_cases[] = {
 static bool
 depends_on_peer(unsigned holds)
 {
-    return (holds & BIT(FULL)) != 0 || (holds & (BIT(ANSWER) | BIT(TRANSFER))) == BIT(ANSWER);
+    bool is_under_way = (holds & (BIT(TRANSFER) | BIT(MAYBE_TRANSFER))) != 0;
+
+    return (holds & BIT(FULL)) != 0 || ((holds & BIT(ANSWER)) != 0 && !is_under_way);
 }
 
 /* What a moment is charged to. `holds`: a bit for each kind of interval that holds then. */

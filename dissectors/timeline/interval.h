@@ -14,6 +14,8 @@ typedef enum {
     SMCR_INTERVAL_ANSWER,
     SMCR_INTERVAL_TRANSFER,       /* from a WRITE, or a CDC message that announces data, to its
                                      acknowledgement */
+    /* the same up to an acknowledgement that names a later packet: its own may be missing */
+    SMCR_INTERVAL_MAYBE_TRANSFER,
     /* the writer waits for space: from the CDC message that fills the receive buffer or sets
      * writer blocked, to the acknowledgement of the reader's update, or to where the writer goes
      * on */
@@ -37,6 +39,8 @@ typedef enum {
     SMCR_INTERVAL_IS_NOTHING,  /* nothing to write: no interval holds */
     SMCR_INTERVAL_IS_ANSWER,   /* the writer waits for the peer's answer */
     SMCR_INTERVAL_IS_TRANSFER, /* data are under way */
+    /* data may be under way: it is a transfer if the capture misses no packets */
+    SMCR_INTERVAL_IS_MAYBE_TRANSFER,
     /* it waits for space, and nothing unread lies at the reader: data or update are under way */
     SMCR_INTERVAL_IS_FULL_PATH,
     SMCR_INTERVAL_IS_FULL_READER, /* it waits for space, and the reader's program does not read */

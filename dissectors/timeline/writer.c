@@ -23,7 +23,7 @@
 /* A packet in flight. */
 typedef struct smcr_timeline_sent {
     struct smcr_timeline_sent *next; /* newer */
-    const smcr_when_t *const *acked; /* its acknowledgement; NULL, or *acked NULL: none is known */
+    const smcr_ack_t *const *acked; /* its acknowledgement; NULL, or *acked NULL: none is known */
     const smcr_record_cdc_t *view;   /* of a CDC message; NULL: of none, or not known */
     const smcr_link_t *link;
     smcr_when_t when;
@@ -52,8 +52,8 @@ add(const step_t *step, int side, smcr_interval_kind_t kind, smcr_when_t begin, 
                        (smcr_interval_t){begin, end});
 }
 
-static const smcr_when_t *
-ack_before(const smcr_when_t *const *acked, uint32_t frame)
+static const smcr_ack_t *
+ack_before(const smcr_ack_t *const *acked, uint32_t frame)
 {
     return acked && *acked && (*acked)->frame < frame ? *acked : NULL;
 }
@@ -159,17 +159,38 @@ is_covered(const in_flight_t *sent, const in_flight_t *acked)
     return sent->link == acked->link && smcr_psn_distance(sent->psn, acked->psn) >= 0;
 }
 
+/* Adds the time in which the packet was under way, up to an acknowledgement.
+ *
+ * One that names the packet is the one that the writer gets for it. One that names a later packet
+ * only shows that the receiver has the packet by then: its own acknowledgement may be missing. The
+ * last acknowledgement before (of `writer->last_acked`) named an earlier packet, so the packet was
+ * still under way then. */
+static void
+add_transfer(const step_t *step, int side, const in_flight_t *sent, smcr_when_t end,
+             bool names_packet)
+{
+    const smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    bool is_later = writer->last_acked.time > sent->when.time;
+    bool was_under_way = is_later && writer->last_acked_link == sent->link;
+    smcr_when_t certain = was_under_way ? writer->last_acked : sent->when;
+
+    if (names_packet || certain.time > end.time)
+        certain = end;
+    add(step, side, SMCR_INTERVAL_TRANSFER, sent->when, certain);
+    add(step, side, SMCR_INTERVAL_MAYBE_TRANSFER, certain, end);
+}
+
 /* The acknowledgement covers the packet and all that its link carried before it. */
 static void
 take_ack(const step_t *step, int side, const in_flight_t acked)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
-    smcr_when_t when = **acked.acked;
+    const smcr_ack_t *ack = *acked.acked;
+    smcr_when_t when = smcr_ack_when(ack);
 
     if (!writer->has_acks && step->timeline->is_late)
         add(step, side, SMCR_INTERVAL_NOT_CAPTURED, step->timeline->begun, when);
     writer->has_acks = true;
-    writer->last_acked = when;
     if (acked.ends_request && !acked.is_retransmitted && when.time >= acked.when.time)
         step->sink->take(step->sink->data, side, SMCR_TIMELINE_ACK, when.time - acked.when.time);
     for (in_flight_t **at = &writer->oldest; *at;) {
@@ -180,10 +201,12 @@ take_ack(const step_t *step, int side, const in_flight_t acked)
         }
         give_up_sent(step, writer, at);
         if (sent.is_data)
-            add(step, side, SMCR_INTERVAL_TRANSFER, sent.when, when);
+            add_transfer(step, side, &sent, when, sent.psn == ack->psn);
         if (sent.view)
             take_announcement(step, side, sent.view, when);
     }
+    writer->last_acked = when;
+    writer->last_acked_link = acked.link;
 }
 
 /* ---- waits for space ---- */
@@ -193,12 +216,12 @@ take_ack(const step_t *step, int side, const in_flight_t acked)
 static smcr_when_t
 end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame)
 {
-    const smcr_when_t *freed =
+    const smcr_ack_t *freed =
         wait->space_freed ? ack_before(wait->space_freed, frame) : NULL;
     bool goes_on = wait->continues.frame && wait->continues.frame <= frame;
 
     if (freed && !(goes_on && wait->continues.frame < freed->frame))
-        return *freed;
+        return smcr_ack_when(freed);
     return goes_on ? wait->continues : (smcr_when_t){0, 0};
 }
 
@@ -352,6 +375,7 @@ take_gap(const step_t *step, int side)
     if (!writer->unknown_since.frame)
         writer->unknown_since = since;
     writer->gap_noticed = step->packet->when;
+    step->timeline->misses_packets = true;
     add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, since, step->packet->when);
     prolong_answer(step, !side, since);
 }
@@ -392,14 +416,14 @@ take_answer(const step_t *step, int side)
 {
     smcr_timeline_writer_t *asker = &step->timeline->writer[!side];
     smcr_when_t when = step->packet->when;
-    const smcr_when_t *acked = ack_before(asker->request_acked, when.frame);
+    const smcr_ack_t *acked = ack_before(asker->request_acked, when.frame);
 
     if (!asker->has_written)
         return;
     add(step, !side, SMCR_INTERVAL_ANSWER, asker->last_write, when);
     if (!acked || !is_answer(asker, &step->timeline->writer[side]))
         return;
-    asker->pending_answer = (smcr_interval_t){*acked, when};
+    asker->pending_answer = (smcr_interval_t){smcr_ack_when(acked), when};
 }
 
 /* The writer's next packet after an answer. If packets are missing before it, one of them may be a
@@ -449,14 +473,14 @@ measure_reader(const step_t *step, int side, const smcr_record_cdc_t *view)
     smcr_when_t when = step->packet->when;
 
     if (writer->draining && view->has_consumed && view->consumed >= writer->half) {
-        const smcr_when_t *acked = ack_before(writer->draining, when.frame);
+        const smcr_ack_t *acked = ack_before(writer->draining, when.frame);
         step->sink->take(step->sink->data, side, SMCR_TIMELINE_DRAIN,
                          acked && acked->time < when.time ? when.time - acked->time : 0);
         writer->draining = NULL;
     }
     if (!writer->wait.wait || writer->wait.is_freed)
         return;
-    const smcr_when_t *acked = ack_before(writer->wait.filled, when.frame);
+    const smcr_ack_t *acked = ack_before(writer->wait.filled, when.frame);
     writer->wait.is_freed = true;
     step->sink->take(step->sink->data, side, SMCR_TIMELINE_READER,
                      acked && acked->time < when.time ? when.time - acked->time : 0);
@@ -629,7 +653,7 @@ add_open(smcr_timeline_t *copy, int side, smcr_when_t end, bool may_miss_more)
         add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, copy->begun, end);
     for (const in_flight_t *sent = writer->oldest; sent; sent = sent->next)
         if (sent->is_data)
-            add(&step, side, SMCR_INTERVAL_TRANSFER, sent->when, end);
+            add_transfer(&step, side, sent, end, false);
 }
 
 /* Packets may be missing anywhere. That the reader's program had data to read and did not is proven
@@ -645,6 +669,18 @@ keep_what_is_proven(smcr_interval_division_t *division)
     }
     division->longest_full = division->longest_reader;
     division->longest_retransmission = (smcr_interval_t){{0}, {0}};
+}
+
+/* Data of which the capture has no acknowledgement of their own: where packets are missing, that may
+ * be one of them; else the receiver has acknowledged several packets at once. */
+static void
+divide_maybe_transfer(smcr_interval_division_t *division, bool misses_packets)
+{
+    uint64_t *share = division->share;
+
+    share[misses_packets ? SMCR_INTERVAL_IS_UNKNOWN : SMCR_INTERVAL_IS_TRANSFER] +=
+        share[SMCR_INTERVAL_IS_MAYBE_TRANSFER];
+    share[SMCR_INTERVAL_IS_MAYBE_TRANSFER] = 0;
 }
 
 /* The first data are missing: what was before the first packet, for `time` nanoseconds, is
@@ -678,6 +714,7 @@ smcr_timeline_divide(const smcr_timeline_t *timeline, int side, smcr_interval_t 
     add_open(&copy, side, span.end, may_miss_more);
     smcr_timeline_direction_t found = {smcr_intervals_divide(intervals, span),
                                        writer->longest_answer};
+    divide_maybe_transfer(&found.division, timeline->misses_packets);
     if (may_miss_more)
         keep_what_is_proven(&found.division);
     else if (writer->misses_first)

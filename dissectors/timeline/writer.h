@@ -40,7 +40,7 @@ typedef struct {
 typedef struct {
     const smcr_record_cdc_rare_t *wait; /* as the state knows it; NULL: it does not wait */
     smcr_when_t begun;                  /* the message that begins it */
-    const smcr_when_t *const *filled;   /* acknowledgement of that message */
+    const smcr_ack_t *const *filled;   /* acknowledgement of that message */
     bool is_freed;                      /* the reader has freed space */
 } smcr_timeline_wait_t;
 
@@ -65,13 +65,14 @@ typedef struct {
     smcr_timeline_wait_t wait;
     smcr_timeline_unread_t unread;
     /* acknowledgement of a message that filled the buffer; NULL: half of it is free */
-    const smcr_when_t *const *draining;
+    const smcr_ack_t *const *draining;
     uint64_t half;            /* position up to which the reader has to read for that */
     smcr_when_t last_seen;    /* its last packet; frame 0: none */
     smcr_when_t last_write;   /* its last RDMA WRITE with data; likewise */
     smcr_when_t last_acked;   /* the last acknowledgement of its packets; likewise */
+    const smcr_link_t *last_acked_link; /* of those packets; with `last_acked` */
     /* acknowledgement of its last announcement; NULL: none */
-    const smcr_when_t *const *request_acked;
+    const smcr_ack_t *const *request_acked;
     smcr_when_t unknown_since; /* begin of _NOT_CAPTURED; frame 0: what it does is known */
     smcr_when_t gap_noticed;  /* the last packet after missing ones; frame 0: none */
     smcr_interval_t longest_answer; /* from the acknowledgement of its request to the peer's first
@@ -92,6 +93,7 @@ typedef struct {
     const smcr_link_t *link[2]; /* on which the last packet of each sender came */
     uint32_t gaps[2];     /* places of `link` that are counted, by sender */
     bool is_late;         /* it began before the capture */
+    bool misses_packets;  /* the capture misses packets of its links, since it began */
 } smcr_timeline_t;
 
 /* Where the time of one direction went, as of the end of a capture or of a live one so far. */

@@ -177,6 +177,12 @@ static const struct {
     {.name = "the answer comes while data are under way",
      .kinds = BIT(ANSWER) | BIT(TRANSFER),
      .part = SMCR_INTERVAL_IS_TRANSFER},
+    {.name = "an acknowledgement may be missing",
+     .kinds = BIT(ANSWER) | BIT(MAYBE_TRANSFER) | BIT(PEER_RETRANSMISSION),
+     .part = SMCR_INTERVAL_IS_MAYBE_TRANSFER},
+    {.name = "an acknowledgement may be missing, and later data are under way",
+     .kinds = BIT(TRANSFER) | BIT(MAYBE_TRANSFER),
+     .part = SMCR_INTERVAL_IS_TRANSFER},
     {.name = "the peer answers", .kinds = BIT(ANSWER), .part = SMCR_INTERVAL_IS_ANSWER},
 };
 
@@ -209,7 +215,7 @@ static smcr_interval_part_t
 expected_part(unsigned holds)
 {
     bool waits = holds & BIT(FULL);
-    bool asks = holds & BIT(ANSWER) && !(holds & BIT(TRANSFER));
+    bool asks = holds & BIT(ANSWER) && !(holds & (BIT(TRANSFER) | BIT(MAYBE_TRANSFER)));
     unsigned peer = BIT(PEER_RETRANSMISSION) | BIT(PEER_NOT_CAPTURED);
     unsigned counts = waits || asks ? holds : holds & ~peer; /* else the peer delays nobody */
 
@@ -229,6 +235,8 @@ expected_part(unsigned holds)
         return SMCR_INTERVAL_IS_FULL_PATH;
     if (holds & BIT(TRANSFER))
         return SMCR_INTERVAL_IS_TRANSFER;
+    if (holds & BIT(MAYBE_TRANSFER))
+        return SMCR_INTERVAL_IS_MAYBE_TRANSFER;
     return asks ? SMCR_INTERVAL_IS_ANSWER : SMCR_INTERVAL_IS_NOTHING;
 }
 

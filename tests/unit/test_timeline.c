@@ -37,6 +37,7 @@ typedef struct {
     uint64_t freed;  /* ANNOUNCE: the wait ends, since the writer's host learns of space; 0: it does
                         not wait */
     uint32_t missing; /* packets of its sender are missing before it */
+    bool names_later; /* `acked` names a later packet */
     bool in_vain;    /* AGAIN: it was acknowledged before */
 } step_t;
 
@@ -133,6 +134,38 @@ static const struct {
                 .missing = 2}},
      .end = 5010,
      .shares = {.transfer = 20, .nothing = 10, .unknown = 4880}},
+    {.name = "one acknowledgement for two packets",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10,
+                .names_later = true},
+               {.event = DATA, .side = CLIENT, .time = 490, .acked = 500, .bytes = 10}},
+     .end = 600,
+     .shares = {.transfer = 400, .nothing = 100}},
+    {.name = "the same where packets are missing: the first acknowledgement may be",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10,
+                .names_later = true},
+               {.event = DATA, .side = CLIENT, .time = 490, .acked = 500, .bytes = 10},
+               {.event = UPDATE, .side = SERVER, .time = 600, .acked = 610, .missing = 1}},
+     .end = 600,
+     .shares = {.transfer = 10, .unknown = 490}},
+    {.name = "an acknowledgement between them names an earlier packet: the first is under way",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 90, .acked = 300, .bytes = 10},
+               {.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10,
+                .names_later = true},
+               {.event = DATA, .side = CLIENT, .time = 490, .acked = 500, .bytes = 10},
+               {.event = UPDATE, .side = SERVER, .time = 600, .acked = 610, .missing = 1}},
+     .end = 600,
+     .shares = {.transfer = 220, .unknown = 290}},
+    {.name = "no acknowledgement, and packets are missing",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = 10},
+               {.event = DATA, .side = CLIENT, .time = 200, .bytes = 10},
+               {.event = UPDATE, .side = SERVER, .time = 300, .acked = 310, .missing = 1}},
+     .end = 900,
+     .shares = {.transfer = 10, .nothing = 90, .unknown = 700}},
+    {.name = "no acknowledgement",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = 10},
+               {.event = DATA, .side = CLIENT, .time = 200, .bytes = 10}},
+     .end = 900,
+     .shares = {.transfer = 710, .nothing = 90}},
     {.name = "a message after a gap may free space",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
                {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 1010},
@@ -201,17 +234,18 @@ frame_at(const step_t *steps, uint64_t time)
 }
 
 /* The acknowledgement at `time`; NULL where that is 0. */
-static const smcr_when_t *
-make_ack(stage_t *stage, const step_t *steps, uint64_t time)
+static const smcr_ack_t *
+make_ack(stage_t *stage, const step_t *steps, uint64_t time, uint32_t psn)
 {
-    smcr_when_t *acked = wmem_new(stage->scope, smcr_when_t);
+    smcr_ack_t *acked = wmem_new(stage->scope, smcr_ack_t);
+    smcr_when_t when = when_of(time, frame_at(steps, time));
 
-    *acked = when_of(time, frame_at(steps, time));
+    *acked = (smcr_ack_t){.frame = when.frame, .psn = psn, .time = when.time};
     return time ? acked : NULL;
 }
 
 static void
-set_write(stage_t *stage, smcr_record_t *record, const step_t *step, const smcr_when_t *acked)
+set_write(stage_t *stage, smcr_record_t *record, const step_t *step, const smcr_ack_t *acked)
 {
     smcr_place_t *place = smcr_state_alloc0(stage->state, sizeof *place);
 
@@ -225,7 +259,7 @@ set_write(stage_t *stage, smcr_record_t *record, const step_t *step, const smcr_
 }
 
 static void
-set_message(stage_t *stage, smcr_record_t *record, const step_t *step, const smcr_when_t *acked)
+set_message(stage_t *stage, smcr_record_t *record, const step_t *step, const smcr_ack_t *acked)
 {
     smcr_record_cdc_t *view = smcr_state_alloc0(stage->state, sizeof *view);
     int side = step->side;
@@ -253,10 +287,10 @@ set_message(stage_t *stage, smcr_record_t *record, const step_t *step, const smc
 static void
 set_wait(stage_t *stage, const smcr_record_t *record, const step_t *steps, const step_t *step)
 {
-    const smcr_when_t **known = wmem_new(stage->scope, const smcr_when_t *);
+    const smcr_ack_t **known = wmem_new(stage->scope, const smcr_ack_t *);
     smcr_record_cdc_rare_t *wait = smcr_record_cdc_make_rare(stage->state, record->cdc_analysis);
 
-    *known = make_ack(stage, steps, step->freed);
+    *known = make_ack(stage, steps, step->freed, 0);
     wait->space_freed = known;
 }
 
@@ -270,7 +304,8 @@ play_step(stage_t *stage, const step_t *steps, const step_t *step)
 {
     const smcr_timeline_sink_t sink = {take_sample, NULL};
     uint32_t number = (uint32_t)(step - steps) + 1;
-    const smcr_when_t *acked = make_ack(stage, steps, step->acked);
+    const smcr_ack_t *acked =
+        make_ack(stage, steps, step->acked, stage->psn[step->side] + step->names_later);
     smcr_record_t record = smcr_record_new();
     bool is_data = step->event == DATA || step->event == OVERTAKEN;
     smcr_ib_headers_t roce = {.opcode = is_data ? SMCR_RC_WRITE_ONLY : SMCR_RC_SEND_ONLY};

@@ -10,7 +10,7 @@
 #define PACKETS 20000 /* more than are kept */
 #define KEPT 8192
 
-static const smcr_when_t *acked[PACKETS];
+static const smcr_ack_t *acked[PACKETS];
 static wmem_allocator_t *scope;
 static smcr_unacked_t unacked;
 static smcr_slab_t slab;

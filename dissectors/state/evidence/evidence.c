@@ -122,7 +122,7 @@ smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 /* ---- what a host has seen ---- */
 
 smcr_doubt_t
-smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent, const smcr_when_t *acked)
+smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent, const smcr_ack_t *acked)
 {
     uint64_t round_trip = acked && acked->time > sent ? acked->time - sent : 0;
     bool seen = acked && arrival->when.time > acked->time + MAX(round_trip, SMCR_TIME_MILLISECOND);

@@ -329,7 +329,7 @@ smcr_doubt_t smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
  * been seen. Once a request has come behind its acknowledgement, times prove nothing. `acked`: when
  * it was; NULL: it has not been. */
 smcr_doubt_t smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent,
-                             const smcr_when_t *acked);
+                             const smcr_ack_t *acked);
 
 /* As smcr_doubt_seen(), for a request: it must be new, too. */
 smcr_doubt_t smcr_doubt_seen_new(const smcr_arrival_t *arrival,

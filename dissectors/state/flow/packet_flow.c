@@ -351,14 +351,14 @@ static void
 take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
 {
     deferred_t *deferred;
-    smcr_when_t *kept = NULL;
+    smcr_ack_t *kept = NULL;
 
     while ((deferred = take_next_deferred(qp, end)) != NULL) {
         if (arrival->record->kind == SMCR_RECORD_ACK && deferred->content.place &&
             deferred->psn <= qp->traffic.flow.acked_psn) {
             if (!kept)
                 kept = smcr_state_alloc0(arrival->state, sizeof *kept);
-            *kept = arrival->when;
+            *kept = (smcr_ack_t){arrival->when.frame, arrival->roce->psn, arrival->when.time};
             deferred->content.place->acked = kept;
         }
         take_in_after_gap(arrival, qp, deferred);

@@ -99,7 +99,7 @@ typedef enum {
 /* A message that counts for its receiver, in rules, from its acknowledgement on. */
 typedef struct {
     uint64_t sent;            /* time of the message, nanoseconds since the epoch */
-    const smcr_when_t *acked; /* first acknowledgement that covers it; NULL: none so far, or no
+    const smcr_ack_t *acked;  /* first acknowledgement that covers it; NULL: none so far, or no
                                  message was sent */
 } smcr_link_sent_message_t;
 

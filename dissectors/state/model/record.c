@@ -390,13 +390,13 @@ smcr_record_cdc_wait(const smcr_record_cdc_t *view)
 
     if (!rare || !rare->waits_since.frame || !rare->space_freed)
         return (smcr_record_wait_t){0};
-    const smcr_when_t *end = *rare->space_freed;
-    if (!end || (rare->continues.frame && rare->continues.frame < end->frame))
-        end = &rare->continues;
-    bool clock_is_sound = end->time >= rare->waits_since.time;
+    const smcr_ack_t *freed = *rare->space_freed;
+    bool goes_on_first = freed && rare->continues.frame && rare->continues.frame < freed->frame;
+    smcr_when_t end = freed && !goes_on_first ? smcr_ack_when(freed) : rare->continues;
+    bool clock_is_sound = end.time >= rare->waits_since.time;
     return (smcr_record_wait_t){
-        .frame = end->frame,
-        .time = clock_is_sound ? end->time - rare->waits_since.time : SMCR_RECORD_NO_TIME,
+        .frame = end.frame,
+        .time = clock_is_sound ? end.time - rare->waits_since.time : SMCR_RECORD_NO_TIME,
     };
 }
 

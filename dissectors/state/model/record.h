@@ -99,7 +99,7 @@ typedef struct {
 /* Where an RDMA WRITE packet writes: in the RMB element, and in the byte stream. */
 struct smcr_place {
     uint64_t position;        /* of its first byte in the byte stream; see `has_position` */
-    const smcr_when_t *acked; /* first acknowledgement that covers the packet; NULL: none so far */
+    const smcr_ack_t *acked;  /* first acknowledgement that covers the packet; NULL: none so far */
     uint32_t rare;            /* slab number of its smcr_place_rare_t; 0: none */
     uint32_t offset;          /* of its first byte in the RMB element, bytes */
     uint32_t length : 21;     /* application bytes in this packet */
@@ -124,7 +124,7 @@ typedef struct smcr_record_cdc_rare {
     smcr_when_t waits_since; /* since when the writer waits for space; frame 0: not known */
     smcr_when_t continues; /* when the writer goes on; frame 0: not yet */
     /* acknowledgement of the message that freed space; NULL: no message has */
-    const smcr_when_t *const *space_freed;
+    const smcr_ack_t *const *space_freed;
     /* the wait before it, if no message had freed space for that either; NULL: none */
     struct smcr_record_cdc_rare *previous_wait;
 } smcr_record_cdc_rare_t;
@@ -158,7 +158,7 @@ typedef struct {
     uint32_t read_announced_frame; /* frame that announced the bytes which were read last; 0: not
                                       known */
     uint32_t rare;          /* slab number of its smcr_record_cdc_rare_t; 0: none */
-    const smcr_when_t *acked; /* first acknowledgement that covers the message; NULL: none so far */
+    const smcr_ack_t *acked; /* first acknowledgement that covers the message; NULL: none so far */
 } smcr_record_cdc_t;
 
 /* Which part of its message a SEND packet has, if the message needs several packets. */
@@ -490,7 +490,7 @@ typedef struct {
 /* An LLC request of a link group. */
 typedef struct {
     smcr_exchange_t exchange;
-    const smcr_when_t *acked; /* acknowledgement by the responder's adapter; NULL: none so far */
+    const smcr_ack_t *acked;  /* acknowledgement by the responder's adapter; NULL: none so far */
     smcr_point_t asked_at;    /* in the flow to the responder: the request itself */
     smcr_point_t responder_at; /* in the flow from the responder: the highest PSN when the request
                                   came */
