@@ -84,12 +84,15 @@ is_lower_bound(const wait_t *wait)
     return time && time->unknown_s * 10 >= time->buffer_full_s;
 }
 
-/* Whether anybody notices the wait: half a second in all, half of the connection's time, or a tenth
- * of a second at once. A reader that is busy for some milliseconds does nothing wrong. */
+/* Whether a user notices the wait: half a second in all, a tenth of a second at once, or in all if
+ * that is half of the connection's time. A reader that is busy for some milliseconds does nothing
+ * wrong, though the connection may last no longer. */
 static bool
 is_noticed(const wait_t *wait)
 {
-    return wait->full_time >= LONG_WAIT || wait->full_time * 2 >= wait->conn_time ||
+    bool is_half = wait->full_time * 2 >= wait->conn_time;
+
+    return wait->full_time >= (is_half ? LONG_PAUSE : LONG_WAIT) ||
            (wait->longest && wait->longest->lasted_s >= LONG_PAUSE);
 }
 
