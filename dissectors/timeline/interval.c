@@ -162,15 +162,15 @@ static const moment_case_t moment_cases[] = {
      * program is the cause, whatever the fabric does meanwhile. It has something to read. Where
      * packets of the reader are missing, one of them may have freed space. */
     {BIT(FULL) | BIT(UNREAD), BIT(PEER_NOT_CAPTURED), SMCR_INTERVAL_IS_FULL_READER},
-    /* The same may be so, and something is retransmitted: nobody knows what is the cause. The
+    /* The reader has sent a message after missing packets: it may have freed space. */
+    {BIT(FULL) | BIT(MAYBE_UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
+    /* The reader's program may be the cause, and something is retransmitted: nobody knows what is the cause. The
      * writer may wait for space if packets of it are missing; data may lie unread if packets of the
      * reader are. */
     {BIT(RETRANSMISSION) | BIT(FULL) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
-    {BIT(RETRANSMISSION) | BIT(FULL) | BIT(MAYBE_UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(RETRANSMISSION) | BIT(NOT_CAPTURED) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(RETRANSMISSION) | BIT(NOT_CAPTURED) | BIT(MAYBE_UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(PEER_RETRANSMISSION) | BIT(FULL) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
-    {BIT(PEER_RETRANSMISSION) | BIT(FULL) | BIT(MAYBE_UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
     /* While a packet of the writer is retransmitted, the reader gets nothing of what came after it;
      * while a packet of the peer is, the writer may have done anything. */
     {BIT(PEER_RETRANSMISSION) | BIT(NOT_CAPTURED), BIT(RETRANSMISSION), SMCR_INTERVAL_IS_UNKNOWN},

@@ -248,11 +248,28 @@ take_wait(const step_t *step, int side)
         return;
     if (writer->wait.wait)
         end_wait(step, side, step->packet->when);
-    writer->wait = (smcr_timeline_wait_t){wait, step->packet->when, &view->acked, false};
+    writer->wait = (smcr_timeline_wait_t){.wait = wait,
+                                          .begun = step->packet->when,
+                                          .link = step->packet->record->link,
+                                          .filled = &view->acked,
+                                          .consumed = writer->unread.is_doubtful
+                                                          ? UINT64_MAX
+                                                          : writer->unread.consumed};
     if (!writer->draining && view->size) {
         writer->draining = &view->acked;
         writer->half = view->announced - MIN(view->announced, view->size / 2);
     }
+}
+
+/* New data end the writer's wait, though the reader's update may be missing. On another link the
+ * writer may only repeat what it has sent on the old one (RFC 7609, 4.6.1). */
+static void
+take_new_data(const step_t *step, int side)
+{
+    const smcr_timeline_wait_t *wait = &step->timeline->writer[side].wait;
+
+    if (wait->wait && wait->link == step->packet->record->link)
+        end_wait(step, side, step->packet->when);
 }
 
 /* ---- settling: what acknowledgements before `frame` say, in their order ---- */
@@ -449,10 +466,13 @@ take_write(const step_t *step, in_flight_t sent)
     bool begins = smcr_ib_begins_message(step->packet->roce->opcode);
     bool ends = smcr_ib_ends_message(step->packet->roce->opcode);
 
-    if (record->order == SMCR_FLOW_IS_NEXT && !sent.is_after_gap)
+    bool is_in_order = record->order == SMCR_FLOW_IS_NEXT && !sent.is_after_gap;
+    if (is_in_order)
         set_known(step, side, true);
     if (!record->write_location || !record->write_location->length)
         return;
+    if (is_in_order)
+        take_new_data(step, side);
     take_answer(step, side);
     bool is_first = begins && !smcr_place_range(record->write_location).position;
     writer->misses_first |= !writer->has_written && !is_first;
@@ -486,6 +506,17 @@ measure_reader(const step_t *step, int side, const smcr_record_cdc_t *view)
                      acked && acked->time < when.time ? when.time - acked->time : 0);
 }
 
+/* The message says that the reader has read since the wait began, and no message has freed space:
+ * that one is missing, and the wait is over. */
+static void
+end_wait_of_missing_update(const step_t *step, int side, const smcr_record_cdc_t *view)
+{
+    const smcr_timeline_wait_t *wait = &step->timeline->writer[side].wait;
+
+    if (wait->wait && !wait->is_freed && view->has_consumed && view->consumed > wait->consumed)
+        end_wait(step, side, step->packet->when);
+}
+
 /* What the message says of its sender as a reader of the other direction. */
 static void
 take_reading(const step_t *step, int side, const smcr_record_cdc_t *view)
@@ -494,6 +525,7 @@ take_reading(const step_t *step, int side, const smcr_record_cdc_t *view)
 
     if (view->read_bytes)
         measure_reader(step, side, view);
+    end_wait_of_missing_update(step, side, view);
     if (view->has_consumed)
         unread->consumed = MAX(unread->consumed, view->consumed);
     set_doubtful(step, side, !view->has_consumed, step->packet->when);
@@ -626,20 +658,22 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
 /* Up to where it is certain that the writer waits if its wait is not over: an update may be missing
  * after the reader's last packet. */
 static smcr_when_t
-end_of_certain_wait(const smcr_timeline_t *timeline, int side, smcr_when_t end, bool may_miss_more)
+end_of_certain_wait(const smcr_timeline_t *timeline, int side, smcr_when_t end,
+                    smcr_timeline_doubt_t doubt)
 {
     smcr_when_t last = timeline->writer[!side].last_seen;
 
-    return may_miss_more && last.time < end.time ? last : end;
+    return doubt && last.time < end.time ? last : end;
 }
 
 /* Adds to a copy what has begun and is not over at `end`. */
 static void
-add_open(smcr_timeline_t *copy, int side, smcr_when_t end, bool may_miss_more)
+add_open(smcr_timeline_t *copy, int side, smcr_when_t end,
+                    smcr_timeline_doubt_t doubt)
 {
     smcr_timeline_writer_t *writer = &copy->writer[side];
     step_t step = {copy, NULL, NULL, NULL};
-    smcr_when_t certain = end_of_certain_wait(copy, side, end, may_miss_more);
+    smcr_when_t certain = end_of_certain_wait(copy, side, end, doubt);
 
     if (writer->wait.wait)
         add(&step, side, SMCR_INTERVAL_FULL, writer->wait.begun, certain);
@@ -657,16 +691,20 @@ add_open(smcr_timeline_t *copy, int side, smcr_when_t end, bool may_miss_more)
 }
 
 /* Packets may be missing anywhere. That the reader's program had data to read and did not is proven
- * by captured packets; nothing else is. */
+ * by captured packets, if they are in order; nothing else is. */
 static void
-keep_what_is_proven(smcr_interval_division_t *division)
+keep_what_is_proven(smcr_interval_division_t *division, smcr_timeline_doubt_t doubt)
 {
+    bool is_reader_proven = doubt == SMCR_TIMELINE_MISSES_MORE;
+
     for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++) {
-        if (part == SMCR_INTERVAL_IS_FULL_READER || part == SMCR_INTERVAL_IS_UNKNOWN)
+        if ((part == SMCR_INTERVAL_IS_FULL_READER && is_reader_proven) || part == SMCR_INTERVAL_IS_UNKNOWN)
             continue;
         division->share[SMCR_INTERVAL_IS_UNKNOWN] += division->share[part];
         division->share[part] = 0;
     }
+    if (!is_reader_proven)
+        division->longest_reader = (smcr_interval_t){{0}, {0}};
     division->longest_full = division->longest_reader;
     division->longest_retransmission = (smcr_interval_t){{0}, {0}};
 }
@@ -697,7 +735,7 @@ doubt_beginning(smcr_interval_division_t *division, uint64_t time)
 
 smcr_timeline_direction_t
 smcr_timeline_divide(const smcr_timeline_t *timeline, int side, smcr_interval_t span,
-                     bool may_miss_more)
+                     smcr_timeline_doubt_t doubt)
 {
     const smcr_timeline_writer_t *writer = &timeline->writer[side];
     smcr_timeline_t copy = *timeline;
@@ -711,12 +749,12 @@ smcr_timeline_divide(const smcr_timeline_t *timeline, int side, smcr_interval_t 
             memcpy(entries, list->entries, list->length * sizeof *entries);
         list->entries = entries;
     }
-    add_open(&copy, side, span.end, may_miss_more);
+    add_open(&copy, side, span.end, doubt);
     smcr_timeline_direction_t found = {smcr_intervals_divide(intervals, span),
                                        writer->longest_answer};
     divide_maybe_transfer(&found.division, timeline->misses_packets);
-    if (may_miss_more)
-        keep_what_is_proven(&found.division);
+    if (doubt)
+        keep_what_is_proven(&found.division, doubt);
     else if (writer->misses_first)
         doubt_beginning(&found.division, smcr_interval_length((smcr_interval_t){
                                              span.begin, timeline->begun}));

@@ -40,8 +40,11 @@ typedef struct {
 typedef struct {
     const smcr_record_cdc_rare_t *wait; /* as the state knows it; NULL: it does not wait */
     smcr_when_t begun;                  /* the message that begins it */
+    const smcr_link_t *link;            /* of that message */
     const smcr_ack_t *const *filled;   /* acknowledgement of that message */
     bool is_freed;                      /* the reader has freed space */
+    uint64_t consumed; /* position up to which the reader had reported data as read when the wait
+                          began; UINT64_MAX: not known */
 } smcr_timeline_wait_t;
 
 /* What lies unread in the receive buffer. */
@@ -102,6 +105,16 @@ typedef struct {
     smcr_interval_t longest_answer; /* as in smcr_timeline_writer_t */
 } smcr_timeline_direction_t;
 
+/* What may be wrong with the packets of a connection. */
+typedef enum {
+    SMCR_TIMELINE_NO_DOUBT,
+    /* packets may be missing anywhere: only the reader's part counts, which captured packets
+     * prove, and the rest is unknown */
+    SMCR_TIMELINE_MISSES_MORE,
+    /* the same, and the capture is not in the order of the wire: nothing is proven */
+    SMCR_TIMELINE_IN_DISORDER,
+} smcr_timeline_doubt_t;
+
 /* Takes the next packet, in the order of the capture. What is kept is of `scope`. */
 void smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
                         const smcr_timeline_packet_t *packet, const smcr_timeline_sink_t *sink);
@@ -111,11 +124,10 @@ void smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, u
                            const smcr_timeline_sink_t *sink);
 
 /* Divides the time of what `side` writes, over `span`: from the event with which the connection can
- * carry data to its last frame. `may_miss_more`: packets of the connection may be missing anywhere;
- * then only the reader's part counts, which captured packets prove, and the rest is unknown.
- * Changes nothing: a live capture goes on. */
+ * carry data to its last frame. Changes nothing: a live capture goes on. */
 smcr_timeline_direction_t smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
-                                               smcr_interval_t span, bool may_miss_more);
+                                               smcr_interval_t span,
+                                               smcr_timeline_doubt_t doubt);
 
 /* Forgets the sides' names: what was of side 0 is of side 1, and the other way round. */
 void smcr_timeline_flip(smcr_timeline_t *timeline);

@@ -155,7 +155,7 @@ static const struct {
      .part = SMCR_INTERVAL_IS_UNKNOWN},
     {.name = "perhaps the reader does not read, and nothing is retransmitted",
      .kinds = BIT(FULL) | BIT(MAYBE_UNREAD),
-     .part = SMCR_INTERVAL_IS_FULL_PATH},
+     .part = SMCR_INTERVAL_IS_UNKNOWN},
     {.name = "an update may be missing, and a packet is retransmitted",
      .kinds = FULL_AND_UNREAD | BIT(PEER_NOT_CAPTURED) | BIT(RETRANSMISSION),
      .part = SMCR_INTERVAL_IS_UNKNOWN},
@@ -221,6 +221,8 @@ expected_part(unsigned holds)
 
     if (waits && holds & BIT(UNREAD) && !(holds & BIT(PEER_NOT_CAPTURED)))
         return SMCR_INTERVAL_IS_FULL_READER;
+    if (waits && holds & BIT(MAYBE_UNREAD))
+        return SMCR_INTERVAL_IS_UNKNOWN;
     bool is_retransmitted = counts & (BIT(RETRANSMISSION) | BIT(PEER_RETRANSMISSION));
     bool may_be_reader = holds & (BIT(FULL) | BIT(NOT_CAPTURED)) &&
                          holds & (BIT(UNREAD) | BIT(MAYBE_UNREAD));

@@ -22,6 +22,7 @@ typedef enum {
     ANNOUNCE,  /* a CDC message that announces all that was written; with `waits` its writer waits
                   for space */
     UPDATE,    /* a CDC message: all but `bytes` of what the peer announced has been read */
+    READ,      /* the same, and an earlier message has said so */
     AGAIN,     /* a retransmission of the packet of frame `of` */
     OVERTAKEN, /* a packet that comes late: that of frame `of` overtook it */
     UNKNOWN,   /* a CDC message after a gap: what it says is not known */
@@ -134,6 +135,20 @@ static const struct {
                 .missing = 2}},
      .end = 5010,
      .shares = {.transfer = 20, .nothing = 10, .unknown = 4880}},
+    {.name = "a message says that the reader has read: the update is missing",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 5000},
+               {.event = UNKNOWN, .side = SERVER, .time = 1000, .missing = 1},
+               {.event = READ, .side = SERVER, .time = 3000, .acked = 3010, .bytes = 40000}},
+     .end = 4000,
+     .shares = {.transfer = 1, .nothing = 1000, .unknown = 2899}},
+    {.name = "new data end a wait, though the update is missing",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 5000},
+               {.event = DATA, .side = CLIENT, .time = 1000, .acked = 1100, .bytes = 10},
+               {.event = UPDATE, .side = SERVER, .time = 4000, .acked = 5000, .missing = 1}},
+     .end = 1100,
+     .shares = {.transfer = 101, .unknown = 899}},
     {.name = "one acknowledgement for two packets",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10,
                 .names_later = true},
@@ -172,7 +187,7 @@ static const struct {
                {.event = UNKNOWN, .side = SERVER, .time = 400, .missing = 1},
                {.event = UPDATE, .side = SERVER, .time = 1000, .acked = 1010, .bytes = 40000}},
      .end = 1010,
-     .shares = {.path = 600, .reader = 10, .unknown = 299, .transfer = 1}},
+     .shares = {.reader = 10, .unknown = 899, .transfer = 1}},
     {.name = "a message after a gap, and a retransmission: perhaps the reader does not read",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
                {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 1010},
@@ -273,7 +288,9 @@ set_message(stage_t *stage, smcr_record_t *record, const step_t *step, const smc
     view->acked = acked;
     view->size = SIZE;
     view->has_announced = view->has_consumed = view->has_announced_bytes = true;
-    if (step->event == ANNOUNCE) {
+    if (step->event == READ) {
+        view->consumed = stage->announced[!side] - step->bytes;
+    } else if (step->event == ANNOUNCE) {
         view->announced_bytes = (uint32_t)(stage->written[side] - stage->announced[side]);
         view->writes = 1;
         stage->announced[side] = stage->written[side];
@@ -360,7 +377,7 @@ test_scenes(void)
         smcr_timeline_advance(&stage.timeline, scope, 1000, &sink);
         smcr_interval_t span = {stage.timeline.begun, when_of(scenes[i].end, 1000)};
         smcr_timeline_direction_t found =
-            smcr_timeline_divide(&stage.timeline, CLIENT, span, false);
+            smcr_timeline_divide(&stage.timeline, CLIENT, span, SMCR_TIMELINE_NO_DOUBT);
         const uint64_t *share = found.division.share;
         const char *name = scenes[i].name;
         const shares_t *expected = &scenes[i].shares;

@@ -66,7 +66,7 @@ typedef struct {
     uint32_t last_frame; /* the same: its number */
     uint64_t ready;      /* it can carry data from here on; SMCR_FIGURE_UNKNOWN */
     bool has_syn;        /* the capture has its SYN */
-    bool may_miss_more;  /* packets of the connection may be missing anywhere */
+    smcr_timeline_doubt_t doubt;
 } smcr_collect_span_t;
 
 /* Takes the next packet of the connection on RoCE. What is kept is of `scope`. */

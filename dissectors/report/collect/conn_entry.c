@@ -384,18 +384,21 @@ is_time_known(const smcr_collect_conn_stats_t *counted)
 }
 
 /* Whether a missing packet may have changed what either writer did: after a failover what was under
- * way may be missing. */
-static bool
-is_time_doubtful(const smcr_collect_conn_stats_t *counted)
+ * way may be missing. `is_part`: the last messages of the connection may be missing. */
+static smcr_timeline_doubt_t
+doubt_of_time(const smcr_collect_conn_stats_t *counted, bool is_part)
 {
     const smcr_conn_t *conn = counted->conn;
     bool misses_some = smcr_evidence_lacks_before(conn->lgr, UINT32_MAX);
+    bool misses_more = is_part;
 
     for (int side = 0; side < 2; side++)
-        if ((conn->side[side].moved_frame && misses_some) ||
-            !smcr_evidence_knows_reader(conn, side))
-            return true;
-    return false;
+        misses_more |= (conn->side[side].moved_frame && misses_some) ||
+                       !smcr_evidence_knows_reader(conn, side);
+    if (!misses_more)
+        return SMCR_TIMELINE_NO_DOUBT;
+    return smcr_lgr_is_in_disorder(conn->lgr) ? SMCR_TIMELINE_IN_DISORDER
+                                              : SMCR_TIMELINE_MISSES_MORE;
 }
 
 /* Where the time of both directions went. `is_part`: the last messages may be missing. Then, and
@@ -411,7 +414,7 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
         .last_frame = entry->last_frame.frame,
         .ready = can_carry.frame ? can_carry.time : SMCR_FIGURE_UNKNOWN,
         .has_syn = tcp && tcp->syn.frame,
-        .may_miss_more = is_part || is_time_doubtful(counted),
+        .doubt = doubt_of_time(counted, is_part),
     };
     int client = smcr_lgr_client_side(counted->conn->lgr);
 

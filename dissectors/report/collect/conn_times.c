@@ -100,7 +100,7 @@ smcr_collect_times_find(const smcr_collect_times_t *times, int side,
     if (data.begin.time < span->first || timeline->begun.time < data.begin.time ||
         span->last < timeline->latest.time)
         return false;
-    *found = smcr_timeline_divide(timeline, side, data, span->may_miss_more);
+    *found = smcr_timeline_divide(timeline, side, data, span->doubt);
     return true;
 }
 

@@ -67,6 +67,12 @@ smcr_lgr_new(smcr_state_t *state)
     return lgr;
 }
 
+bool
+smcr_lgr_is_in_disorder(const smcr_lgr_t *lgr)
+{
+    return lgr->state->is_out_of_order;
+}
+
 uint32_t
 smcr_lgr_count(const smcr_state_t *state)
 {

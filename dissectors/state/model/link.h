@@ -362,6 +362,10 @@ smcr_qp_peer(smcr_qp_t *qp)
 /* A new link group; nothing is known of it. */
 smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
 
+/* Whether the capture is not in the order of the wire: a request of some link group has come after
+ * its acknowledgement. */
+bool smcr_lgr_is_in_disorder(const smcr_lgr_t *lgr);
+
 /* How many link groups have an index; their indices are 0 to this minus 1. */
 uint32_t smcr_lgr_count(const smcr_state_t *state);
 
