@@ -195,7 +195,7 @@ static const struct {
                {.event = AGAIN, .side = SERVER, .time = 900, .of = 3},
                {.event = UPDATE, .side = SERVER, .time = 1000, .acked = 1010, .bytes = 40000}},
      .end = 1010,
-     .shares = {.path = 100, .reader = 10, .unknown = 799, .transfer = 1}},
+     .shares = {.reader = 10, .unknown = 899, .transfer = 1}},
     {.name = "packets of the writer are missing, and a retransmission: perhaps it waits for space",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
                {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120},
