@@ -20,6 +20,10 @@
  * full (net/smc/smc_tx.c). */
 #define HALF 2
 
+/* After this time without an acknowledgement Linux retransmits: 4.096 us times two to the power of
+ * 15 (SMC_QP_TIMEOUT, net/smc/smc_ib.h). */
+#define RETRANSMISSION_TIMEOUT (UINT64_C(4096) << 15)
+
 /* A packet in flight. */
 typedef struct smcr_timeline_sent {
     struct smcr_timeline_sent *next; /* newer */
@@ -159,6 +163,21 @@ is_covered(const in_flight_t *sent, const in_flight_t *acked)
     return sent->link == acked->link && smcr_psn_distance(sent->psn, acked->psn) >= 0;
 }
 
+/* A writer retransmits what is not acknowledged in time. If it does not, it has an acknowledgement
+ * that the capture misses. On a link that is lost nothing is retransmitted. `ack`: the one that covers the packet; NULL: none by `end`. */
+static void
+look_for_missing_ack(const step_t *step, const in_flight_t *sent, const smcr_ack_t *ack,
+                     smcr_when_t end)
+{
+    bool is_named = ack && ack->psn == sent->psn;
+    bool is_link_lost = sent->link->reported_lost || sent->link->deleted_frame;
+    uint64_t time = smcr_interval_length((smcr_interval_t){sent->when, end});
+    bool is_overdue = sent->acked && !sent->is_retransmitted && time > RETRANSMISSION_TIMEOUT;
+
+    if (is_overdue && !is_named && !is_link_lost)
+        step->timeline->misses_packets = true;
+}
+
 /* Adds the time in which the packet was under way, up to an acknowledgement.
  *
  * One that names the packet is the one that the writer gets for it. One that names a later packet
@@ -200,6 +219,7 @@ take_ack(const step_t *step, int side, const in_flight_t acked)
             continue;
         }
         give_up_sent(step, writer, at);
+        look_for_missing_ack(step, &sent, ack, when);
         if (sent.is_data)
             add_transfer(step, side, &sent, when, sent.psn == ack->psn);
         if (sent.view)
@@ -685,9 +705,11 @@ add_open(smcr_timeline_t *copy, int side, smcr_when_t end,
         add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->unknown_since, end);
     if (copy->is_late && !writer->has_acks)
         add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, copy->begun, end);
-    for (const in_flight_t *sent = writer->oldest; sent; sent = sent->next)
+    for (const in_flight_t *sent = writer->oldest; sent; sent = sent->next) {
+        look_for_missing_ack(&step, sent, NULL, end);
         if (sent->is_data)
             add_transfer(&step, side, sent, end, false);
+    }
 }
 
 /* Packets may be missing anywhere. That the reader's program had data to read and did not is proven
@@ -752,7 +774,7 @@ smcr_timeline_divide(const smcr_timeline_t *timeline, int side, smcr_interval_t 
     add_open(&copy, side, span.end, doubt);
     smcr_timeline_direction_t found = {smcr_intervals_divide(intervals, span),
                                        writer->longest_answer};
-    divide_maybe_transfer(&found.division, timeline->misses_packets);
+    divide_maybe_transfer(&found.division, copy.misses_packets);
     if (doubt)
         keep_what_is_proven(&found.division, doubt);
     else if (writer->misses_first)

@@ -96,7 +96,8 @@ typedef struct {
     const smcr_link_t *link[2]; /* on which the last packet of each sender came */
     uint32_t gaps[2];     /* places of `link` that are counted, by sender */
     bool is_late;         /* it began before the capture */
-    bool misses_packets;  /* the capture misses packets of its links, since it began */
+    bool misses_packets;  /* the capture misses packets or acknowledgements of its links, since it
+                             began */
 } smcr_timeline_t;
 
 /* Where the time of one direction went, as of the end of a capture or of a live one so far. */
@@ -111,7 +112,7 @@ typedef enum {
     /* packets may be missing anywhere: only the reader's part counts, which captured packets
      * prove, and the rest is unknown */
     SMCR_TIMELINE_MISSES_MORE,
-    /* the same, and the capture is not in the order of the wire: nothing is proven */
+    /* the capture is not in the order of the wire: nothing is proven */
     SMCR_TIMELINE_IN_DISORDER,
 } smcr_timeline_doubt_t;
 

@@ -395,10 +395,9 @@ doubt_of_time(const smcr_collect_conn_stats_t *counted, bool is_part)
     for (int side = 0; side < 2; side++)
         misses_more |= (conn->side[side].moved_frame && misses_some) ||
                        !smcr_evidence_knows_reader(conn, side);
-    if (!misses_more)
-        return SMCR_TIMELINE_NO_DOUBT;
-    return smcr_lgr_is_in_disorder(conn->lgr) ? SMCR_TIMELINE_IN_DISORDER
-                                              : SMCR_TIMELINE_MISSES_MORE;
+    if (smcr_lgr_is_in_disorder(conn->lgr))
+        return SMCR_TIMELINE_IN_DISORDER;
+    return misses_more ? SMCR_TIMELINE_MISSES_MORE : SMCR_TIMELINE_NO_DOUBT;
 }
 
 /* Where the time of both directions went. `is_part`: the last messages may be missing. Then, and
