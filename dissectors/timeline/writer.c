@@ -360,15 +360,17 @@ find_first_transmission(const smcr_timeline_writer_t *writer, const smcr_record_
     return record->was_acked ? (smcr_when_t){0, 0} : writer->last_acked;
 }
 
-/* The packet may be the answer that the peer's writer waits for. */
+/* Packets of the peer since `since` may be the answer that the writer `asker` waits for, up to
+ * `until`. */
 static void
-prolong_answer(const step_t *step, int asker, smcr_when_t since)
+prolong_answer(const step_t *step, int asker, smcr_when_t since, smcr_when_t until)
 {
     const smcr_timeline_writer_t *writer = &step->timeline->writer[asker];
-    smcr_when_t begin = writer->last_write.time > since.time ? writer->last_write : since;
+    bool asks_later = writer->last_write.time > since.time &&
+                      writer->last_write.time < until.time;
 
     if (writer->has_written)
-        add(step, asker, SMCR_INTERVAL_ANSWER, begin, step->packet->when);
+        add(step, asker, SMCR_INTERVAL_ANSWER, asks_later ? writer->last_write : since, until);
 }
 
 static void
@@ -382,7 +384,7 @@ take_retransmission(const step_t *step)
         return;
     add(step, side, SMCR_INTERVAL_RETRANSMISSION, first, step->packet->when);
     add(step, !side, SMCR_INTERVAL_PEER_RETRANSMISSION, first, step->packet->when);
-    prolong_answer(step, !side, first);
+    prolong_answer(step, !side, first, step->packet->when);
 }
 
 /* ---- gaps ---- */
@@ -401,20 +403,60 @@ set_known(const step_t *step, int side, bool is_known)
     }
 }
 
-/* Packets of `side` are missing before this packet. Nobody knows what its writer did since its last
- * packet, nor whether they freed space for the peer, or answered it. */
+/* Packets of `side` are missing before this packet. They may be those of another connection on the
+ * link: the next message of `side` shows that (settle_gap()). */
 static void
 take_gap(const step_t *step, int side)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
-    smcr_when_t since = writer->last_seen.frame ? writer->last_seen : step->timeline->begun;
 
-    if (!writer->unknown_since.frame)
-        writer->unknown_since = since;
+    if (!writer->gap.since.frame)
+        writer->gap.since = writer->last_seen.frame ? writer->last_seen : step->timeline->begun;
+    writer->gap.until.frame = 0;
     writer->gap_noticed = step->packet->when;
+}
+
+/* The missing packets are this connection's. Nobody knows what the writer did since its last packet,
+ * nor whether they freed space for the peer, or answered it. `end`: of what is known. */
+static void
+add_gap(const step_t *step, int side, smcr_when_t end)
+{
+    const smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    const smcr_timeline_gap_t *gap = &writer->gap;
+
     step->timeline->misses_packets = true;
-    add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, since, step->packet->when);
-    prolong_answer(step, !side, since);
+    add(step, side, SMCR_INTERVAL_NOT_CAPTURED, gap->since, gap->until.frame ? gap->until : end);
+    add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, gap->since, writer->gap_noticed);
+    prolong_answer(step, !side, gap->since, writer->gap_noticed);
+}
+
+/* A message in order after missing packets: it settles whose they are.
+ *
+ * CDC messages of a connection are numbered, and say how many bytes were written. If the number goes
+ * on from the message before, and the capture has WRITEs of all bytes that it announces, no packet
+ * of this connection is missing. */
+static void
+settle_gap(const step_t *step, int side, const smcr_record_cdc_t *view)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    bool is_whole =
+        view && view->has_announced_bytes && view->announced_bytes == writer->unannounced;
+
+    if (writer->gap.since.frame && !is_whole)
+        add_gap(step, side, step->packet->when);
+    writer->gap.since.frame = 0;
+}
+
+/* A packet of the writer in order: what it does is known. */
+static void
+take_order(const step_t *step, int side)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+
+    if (writer->gap.since.frame && !writer->gap.until.frame)
+        writer->gap.until = step->packet->when;
+    writer->last_known = step->packet->when;
+    set_known(step, side, true);
 }
 
 /* The gaps of each link are counted of their own: those of another link are not this
@@ -427,7 +469,8 @@ look_for_gaps(const step_t *step)
     bool is_other_link = timeline->link[0] != link;
 
     for (int side = 0; side < 2; side++) {
-        if (!is_other_link && timeline->gaps[side] != step->packet->gap_count[side])
+        bool has_gap = !is_other_link && timeline->gaps[side] != step->packet->gap_count[side];
+        if (has_gap || step->packet->may_miss_last)
             take_gap(step, side);
         timeline->gaps[side] = step->packet->gap_count[side];
         timeline->link[side] = link;
@@ -488,9 +531,10 @@ take_write(const step_t *step, in_flight_t sent)
 
     bool is_in_order = record->order == SMCR_FLOW_IS_NEXT && !sent.is_after_gap;
     if (is_in_order)
-        set_known(step, side, true);
+        take_order(step, side);
     if (!record->write_location || !record->write_location->length)
         return;
+    writer->unannounced += record->write_location->length;
     if (is_in_order)
         take_new_data(step, side);
     take_answer(step, side);
@@ -593,7 +637,13 @@ take_cdc(const step_t *step, in_flight_t sent)
     bool validates = cdc && cdc->flags & SMCR_CDC_FLAG_FAILOVER;
     bool announces_unseen = may_announce_unseen(view, validates);
 
-    set_known(step, side, !sent.is_after_gap && (view || validates));
+    if (sent.is_after_gap || !(view || validates)) {
+        set_known(step, side, false);
+    } else {
+        take_order(step, side);
+        settle_gap(step, side, view);
+    }
+    writer->unannounced = 0;
     sent.acked = view ? &view->acked : NULL;
     sent.view = view;
     sent.is_data = view && view->announced_bytes;
@@ -637,6 +687,11 @@ settle_intervals(const step_t *step, int side)
     for (unsigned i = 0; i < G_N_ELEMENTS(open); i++)
         if (open[i].time < until.time)
             until = open[i];
+    for (int each = 0; each < 2; each++) {
+        const smcr_timeline_gap_t *gap = &step->timeline->writer[each].gap;
+        if (gap->since.frame && gap->since.time < until.time)
+            until = gap->since;
+    }
     smcr_intervals_settle(&writer->intervals, step->scope, until);
 }
 
@@ -678,23 +733,42 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
 /* Up to where it is certain that the writer waits if its wait is not over: an update may be missing
  * after the reader's last packet. */
 static smcr_when_t
-end_of_certain_wait(const smcr_timeline_t *timeline, int side, smcr_when_t end,
-                    smcr_timeline_doubt_t doubt)
+end_of_certain_wait(const smcr_timeline_t *timeline, int side,
+                    const smcr_timeline_question_t *question)
 {
-    smcr_when_t last = timeline->writer[!side].last_seen;
+    smcr_when_t last = timeline->writer[!side].last_seen, end = question->span.end;
 
-    return doubt && last.time < end.time ? last : end;
+    return question->doubt && last.time < end.time ? last : end;
 }
 
-/* Adds to a copy what has begun and is not over at `end`. */
+/* Adds to a copy what is not known at the end: gaps of which no message has shown whose packets are
+ * missing, and the time after the last packets of either side if more may be missing. */
 static void
-add_open(smcr_timeline_t *copy, int side, smcr_when_t end,
-                    smcr_timeline_doubt_t doubt)
+add_open_gaps(const step_t *step, int side, const smcr_timeline_question_t *question)
+{
+    for (int sender = 0; sender < 2; sender++) {
+        const smcr_timeline_writer_t *writer = &step->timeline->writer[sender];
+        smcr_when_t known = writer->last_known.frame ? writer->last_known : step->timeline->begun;
+        if (writer->gap.since.frame)
+            add_gap(step, sender, question->span.end);
+        if (question->misses_last[sender])
+            add(step, side,
+                sender == side ? SMCR_INTERVAL_NOT_CAPTURED : SMCR_INTERVAL_PEER_NOT_CAPTURED,
+                known, question->span.end);
+    }
+    if (question->misses_last[!side])
+        prolong_answer(step, side, step->timeline->begun, question->span.end);
+}
+
+/* Adds to a copy what has begun and is not over at the end. */
+static void
+add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *question)
 {
     smcr_timeline_writer_t *writer = &copy->writer[side];
     step_t step = {copy, NULL, NULL, NULL};
-    smcr_when_t certain = end_of_certain_wait(copy, side, end, doubt);
+    smcr_when_t certain = end_of_certain_wait(copy, side, question), end = question->span.end;
 
+    add_open_gaps(&step, side, question);
     if (writer->wait.wait)
         add(&step, side, SMCR_INTERVAL_FULL, writer->wait.begun, certain);
     if (writer->unread.since.frame)
@@ -755,33 +829,51 @@ doubt_beginning(smcr_interval_division_t *division, uint64_t time)
     division->share[SMCR_INTERVAL_IS_UNKNOWN] += unknown;
 }
 
-smcr_timeline_direction_t
-smcr_timeline_divide(const smcr_timeline_t *timeline, int side, smcr_interval_t span,
-                     smcr_timeline_doubt_t doubt)
+/* A copy of the intervals to which more can be added; NULL as scope. */
+static smcr_intervals_t
+copy_intervals(const smcr_intervals_t *intervals)
 {
-    const smcr_timeline_writer_t *writer = &timeline->writer[side];
-    smcr_timeline_t copy = *timeline;
-    smcr_intervals_t *intervals = &copy.writer[side].intervals;
+    smcr_intervals_t copy = *intervals;
 
     for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++) {
-        smcr_interval_list_t *list = &intervals->list[kind];
+        smcr_interval_list_t *list = &copy.list[kind];
         size_t size = list->room * sizeof *list->entries;
         smcr_interval_t *entries = size ? wmem_alloc(NULL, size) : NULL;
         if (entries && list->length)
             memcpy(entries, list->entries, list->length * sizeof *entries);
         list->entries = entries;
     }
-    add_open(&copy, side, span.end, doubt);
-    smcr_timeline_direction_t found = {smcr_intervals_divide(intervals, span),
-                                       writer->longest_answer};
-    divide_maybe_transfer(&found.division, copy.misses_packets);
-    if (doubt)
-        keep_what_is_proven(&found.division, doubt);
-    else if (writer->misses_first)
-        doubt_beginning(&found.division, smcr_interval_length((smcr_interval_t){
-                                             span.begin, timeline->begun}));
+    return copy;
+}
+
+static void
+free_copy(smcr_intervals_t *copy)
+{
     for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
-        wmem_free(NULL, intervals->list[kind].entries);
+        wmem_free(NULL, copy->list[kind].entries);
+}
+
+smcr_timeline_direction_t
+smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
+                     const smcr_timeline_question_t *question)
+{
+    const smcr_timeline_writer_t *writer = &timeline->writer[side];
+    smcr_interval_t before = {question->span.begin, timeline->begun};
+    smcr_timeline_t copy = *timeline;
+
+    for (int each = 0; each < 2; each++)
+        copy.writer[each].intervals = copy_intervals(&timeline->writer[each].intervals);
+    add_open(&copy, side, question);
+    smcr_timeline_direction_t found = {
+        smcr_intervals_divide(&copy.writer[side].intervals, question->span),
+        writer->longest_answer};
+    divide_maybe_transfer(&found.division, copy.misses_packets);
+    if (question->doubt)
+        keep_what_is_proven(&found.division, question->doubt);
+    else if (writer->misses_first)
+        doubt_beginning(&found.division, smcr_interval_length(before));
+    for (int each = 0; each < 2; each++)
+        free_copy(&copy.writer[each].intervals);
     return found;
 }
 

@@ -34,6 +34,8 @@ typedef struct {
     const uint32_t *gap_count;     /* by sender: places at which the capture misses packets of
                                       the link, so far */
     bool is_whole;                 /* the capture has the beginning of the connection */
+    bool may_miss_last;            /* the connection has left another link with this packet, and
+                                      packets are missing on a link of its group */
 } smcr_timeline_packet_t;
 
 /* The writer's wait for space that is not over. */
@@ -59,6 +61,13 @@ typedef struct {
     smcr_when_t doubtful_since; /* with `is_doubtful` */
 } smcr_timeline_unread_t;
 
+/* Packets of a writer are missing on its link. Nobody knows yet whether they are this
+ * connection's. */
+typedef struct {
+    smcr_when_t since; /* its last packet before; frame 0: none are missing */
+    smcr_when_t until; /* its first packet in order after; frame 0: none so far */
+} smcr_timeline_gap_t;
+
 /* One direction. All zeros: nothing has been sent. */
 typedef struct {
     smcr_intervals_t intervals;
@@ -78,6 +87,9 @@ typedef struct {
     const smcr_ack_t *const *request_acked;
     smcr_when_t unknown_since; /* begin of _NOT_CAPTURED; frame 0: what it does is known */
     smcr_when_t gap_noticed;  /* the last packet after missing ones; frame 0: none */
+    smcr_timeline_gap_t gap;
+    uint64_t unannounced;     /* bytes of its WRITEs since its last CDC message */
+    smcr_when_t last_known;   /* its last WRITE or CDC message in order; frame 0: none */
     smcr_interval_t longest_answer; /* from the acknowledgement of its request to the peer's first
                                        WRITE after it: the time of the peer's program; end frame 0:
                                        none */
@@ -116,6 +128,14 @@ typedef enum {
     SMCR_TIMELINE_IN_DISORDER,
 } smcr_timeline_doubt_t;
 
+/* What is asked of a direction. */
+typedef struct {
+    smcr_interval_t span; /* from the event with which the connection can carry data to its last
+                             frame */
+    smcr_timeline_doubt_t doubt;
+    bool misses_last[2];  /* by sender: its last packets may be missing */
+} smcr_timeline_question_t;
+
 /* Takes the next packet, in the order of the capture. What is kept is of `scope`. */
 void smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
                         const smcr_timeline_packet_t *packet, const smcr_timeline_sink_t *sink);
@@ -124,11 +144,9 @@ void smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
 void smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, uint32_t now,
                            const smcr_timeline_sink_t *sink);
 
-/* Divides the time of what `side` writes, over `span`: from the event with which the connection can
- * carry data to its last frame. Changes nothing: a live capture goes on. */
+/* Divides the time of what `side` writes. Changes nothing: a live capture goes on. */
 smcr_timeline_direction_t smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
-                                               smcr_interval_t span,
-                                               smcr_timeline_doubt_t doubt);
+                                               const smcr_timeline_question_t *question);
 
 /* Forgets the sides' names: what was of side 0 is of side 1, and the other way round. */
 void smcr_timeline_flip(smcr_timeline_t *timeline);

@@ -35,9 +35,11 @@ typedef struct {
     uint64_t acked;  /* likewise; 0: the capture has no acknowledgement */
     uint32_t bytes;
     uint32_t of;     /* a frame */
+    uint32_t unseen; /* ANNOUNCE: bytes of WRITEs that are missing */
     uint64_t freed;  /* ANNOUNCE: the wait ends, since the writer's host learns of space; 0: it does
                         not wait */
     uint32_t missing; /* packets of its sender are missing before it */
+    bool others_miss; /* with `missing`: they are another connection's */
     bool names_later; /* `acked` names a later packet */
     bool in_vain;    /* AGAIN: it was acknowledged before */
 } step_t;
@@ -149,6 +151,30 @@ static const struct {
                {.event = UPDATE, .side = SERVER, .time = 4000, .acked = 5000, .missing = 1}},
      .end = 1100,
      .shares = {.transfer = 101, .unknown = 899}},
+    {.name = "packets of another connection are missing",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120},
+               {.event = DATA, .side = CLIENT, .time = 200, .acked = 210, .bytes = 10,
+                .missing = 1},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 201, .acked = 220},
+               {.event = UPDATE, .side = SERVER, .time = 300, .acked = 310, .missing = 1,
+                .others_miss = true}},
+     .end = 400,
+     .shares = {.transfer = 40, .nothing = 260}},
+    {.name = "a message announces more than was captured: a WRITE is missing",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 201, .acked = 220, .missing = 1,
+                .others_miss = true, .unseen = 10}},
+     .end = 300,
+     .shares = {.transfer = 20, .nothing = 80, .unknown = 100}},
+    {.name = "no message shows whose packets are missing",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120},
+               {.event = DATA, .side = CLIENT, .time = 200, .acked = 210, .bytes = 10,
+                .missing = 1}},
+     .end = 300,
+     .shares = {.transfer = 11, .nothing = 90, .unknown = 99}},
     {.name = "one acknowledgement for two packets",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10,
                 .names_later = true},
@@ -235,6 +261,7 @@ typedef struct {
     uint64_t written[2];
     uint64_t announced[2];
     uint32_t gaps[2];
+    bool has_unknown[2]; /* the last message is not known */
     uint32_t psn[2];
     uint32_t psn_of[MOST + 1]; /* by frame */
 } stage_t;
@@ -292,15 +319,20 @@ set_message(stage_t *stage, smcr_record_t *record, const step_t *step, const smc
     record->kind = SMCR_RECORD_CDC;
     if (step->event == UNKNOWN) {
         record->receiver_action = SMCR_FLOW_RECEIVER_WAITS;
+        stage->has_unknown[side] = true;
         return;
     }
     record->cdc_analysis = view;
     view->acked = acked;
     view->size = SIZE;
-    view->has_announced = view->has_consumed = view->has_announced_bytes = true;
+    view->has_announced = view->has_consumed = true;
+    view->has_announced_bytes =
+        !stage->has_unknown[side] && (!step->missing || step->others_miss);
+    stage->has_unknown[side] = false;
     if (step->event == READ) {
         view->consumed = stage->announced[!side] - step->bytes;
     } else if (step->event == ANNOUNCE) {
+        stage->written[side] += step->unseen;
         view->announced_bytes = (uint32_t)(stage->written[side] - stage->announced[side]);
         view->writes = 1;
         stage->announced[side] = stage->written[side];
@@ -386,8 +418,9 @@ test_scenes(void)
             play_step(&stage, steps, &steps[number]);
         smcr_timeline_advance(&stage.timeline, scope, 1000, &sink);
         smcr_interval_t span = {stage.timeline.begun, when_of(scenes[i].end, 1000)};
+        smcr_timeline_question_t question = {.span = span};
         smcr_timeline_direction_t found =
-            smcr_timeline_divide(&stage.timeline, CLIENT, span, SMCR_TIMELINE_NO_DOUBT);
+            smcr_timeline_divide(&stage.timeline, CLIENT, &question);
         const uint64_t *share = found.division.share;
         const char *name = scenes[i].name;
         const shares_t *expected = &scenes[i].shares;

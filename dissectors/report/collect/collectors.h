@@ -67,6 +67,7 @@ typedef struct {
     uint64_t ready;      /* it can carry data from here on; SMCR_FIGURE_UNKNOWN */
     bool has_syn;        /* the capture has its SYN */
     smcr_timeline_doubt_t doubt;
+    bool misses_last[2]; /* by sender: its last packets may be missing */
 } smcr_collect_span_t;
 
 /* Takes the next packet of the connection on RoCE. What is kept is of `scope`. */

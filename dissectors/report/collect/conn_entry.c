@@ -383,25 +383,34 @@ is_time_known(const smcr_collect_conn_stats_t *counted)
     return true;
 }
 
-/* Whether a missing packet may have changed what either writer did: after a failover what was under
- * way may be missing. `is_part`: the last messages of the connection may be missing. */
+/* Whether packets of the connection, or what they mean, may be unknown anywhere. */
 static smcr_timeline_doubt_t
-doubt_of_time(const smcr_collect_conn_stats_t *counted, bool is_part)
+doubt_of_time(const smcr_conn_t *conn)
 {
-    const smcr_conn_t *conn = counted->conn;
-    bool misses_some = smcr_evidence_lacks_before(conn->lgr, UINT32_MAX);
-    bool misses_more = is_part;
+    bool misses_more = conn->lgr->immediate;
 
-    for (int side = 0; side < 2; side++)
-        misses_more |= (conn->side[side].moved_frame && misses_some) ||
-                       !smcr_evidence_knows_reader(conn, side);
     if (smcr_lgr_is_in_disorder(conn->lgr))
         return SMCR_TIMELINE_IN_DISORDER;
+    for (int side = 0; side < 2; side++)
+        misses_more |= !conn->side[side].in.positions_known || conn->side[side].token_shared;
     return misses_more ? SMCR_TIMELINE_MISSES_MORE : SMCR_TIMELINE_NO_DOUBT;
 }
 
-/* Where the time of both directions went. `is_part`: the last messages may be missing. Then, and
- * where others may be missing, the entry has bounds. */
+/* Whether the last packets of the side `sender` may be missing. After both ends have closed, nothing
+ * that they do changes how their time is divided. */
+static bool
+misses_last_of(const smcr_conn_t *conn, int sender, bool is_part)
+{
+    const smcr_link_t *link = conn->side[sender].link;
+    bool has_ended = smcr_conn_side_has_ended(&conn->side[0]) &&
+                     smcr_conn_side_has_ended(&conn->side[1]);
+    bool knows_link = !link || smcr_evidence_knows_link(link);
+
+    return !has_ended && (is_part || !knows_link || !smcr_evidence_is_current(conn, !sender));
+}
+
+/* Where the time of both directions went. `is_part`: the last messages may be missing. Where packets
+ * are missing, the entry has bounds. */
 static void
 fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
           const smcr_collect_tcp_facts_t *tcp, bool is_part, wmem_allocator_t *scope)
@@ -413,7 +422,9 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
         .last_frame = entry->last_frame.frame,
         .ready = can_carry.frame ? can_carry.time : SMCR_FIGURE_UNKNOWN,
         .has_syn = tcp && tcp->syn.frame,
-        .doubt = doubt_of_time(counted, is_part),
+        .doubt = doubt_of_time(counted->conn),
+        .misses_last = {misses_last_of(counted->conn, 0, is_part),
+                        misses_last_of(counted->conn, 1, is_part)},
     };
     int client = smcr_lgr_client_side(counted->conn->lgr);
 

@@ -26,6 +26,7 @@ smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, sm
                         const smcr_tap_t *packet, const smcr_collect_gaps_t *gaps)
 {
     const smcr_timeline_sink_t sink = {take_sample, times};
+    const smcr_link_t *left = times->timeline.link[0], *link = packet->record->link;
     const smcr_timeline_packet_t taken = {
         .when = when,
         .record = packet->record,
@@ -33,6 +34,8 @@ smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, sm
         .cdc = packet->cdc,
         .gap_count = gaps->by_sender,
         .is_whole = gaps->is_whole,
+        .may_miss_last =
+            left && left != link && smcr_evidence_lacks_before(link->lgr, UINT32_MAX),
     };
 
     smcr_timeline_take(&times->timeline, scope, &taken, &sink);
@@ -100,7 +103,12 @@ smcr_collect_times_find(const smcr_collect_times_t *times, int side,
     if (data.begin.time < span->first || timeline->begun.time < data.begin.time ||
         span->last < timeline->latest.time)
         return false;
-    *found = smcr_timeline_divide(timeline, side, data, span->doubt);
+    smcr_timeline_question_t question = {
+        .span = data,
+        .doubt = span->doubt,
+        .misses_last = {span->misses_last[0], span->misses_last[1]},
+    };
+    *found = smcr_timeline_divide(timeline, side, &question);
     return true;
 }
 
