@@ -16,6 +16,9 @@ typedef enum {
                                      acknowledgement */
     /* the same up to an acknowledgement that names a later packet: its own may be missing */
     SMCR_INTERVAL_MAYBE_TRANSFER,
+    /* acknowledgements may be missing: from the last packet before missing ones to the first
+     * acknowledgement after them */
+    SMCR_INTERVAL_ACKS_NOT_CAPTURED,
     /* the writer waits for space: from the CDC message that fills the receive buffer or sets
      * writer blocked, to the acknowledgement of the reader's update, or to where the writer goes
      * on */
@@ -39,7 +42,7 @@ typedef enum {
     SMCR_INTERVAL_IS_NOTHING,  /* nothing to write: no interval holds */
     SMCR_INTERVAL_IS_ANSWER,   /* the writer waits for the peer's answer */
     SMCR_INTERVAL_IS_TRANSFER, /* data are under way */
-    /* data may be under way: it is a transfer if the capture misses no packets */
+    /* data may be under way: it is a transfer if the capture misses no acknowledgements */
     SMCR_INTERVAL_IS_MAYBE_TRANSFER,
     /* it waits for space, and nothing unread lies at the reader: data or update are under way */
     SMCR_INTERVAL_IS_FULL_PATH,

@@ -175,7 +175,33 @@ look_for_missing_ack(const step_t *step, const in_flight_t *sent, const smcr_ack
     bool is_overdue = sent->acked && !sent->is_retransmitted && time > RETRANSMISSION_TIMEOUT;
 
     if (is_overdue && !is_named && !is_link_lost)
-        step->timeline->misses_packets = true;
+        step->timeline->misses_acks = true;
+}
+
+/* Packets of `sender` are missing since `since`: so may be its acknowledgements of what the peer
+ * writes. A capture that misses packets at one place is whole elsewhere; one that misses them at
+ * several places may miss acknowledgements anywhere. */
+static void
+begin_missing_acks(const step_t *step, int sender, smcr_when_t since)
+{
+    smcr_timeline_t *timeline = step->timeline;
+    smcr_when_t *acks_missing = &timeline->writer[!sender].acks_missing;
+
+    timeline->misses_acks |= timeline->last_gap.frame && since.frame >= timeline->last_gap.frame;
+    timeline->last_gap = step->packet->when;
+    if (!acks_missing->frame)
+        *acks_missing = since;
+}
+
+/* The first acknowledgement of the writer's packets after missing ones, or the end of the capture. */
+static void
+end_missing_acks(const step_t *step, int side, smcr_when_t end)
+{
+    smcr_when_t *since = &step->timeline->writer[side].acks_missing;
+
+    if (since->frame)
+        add(step, side, SMCR_INTERVAL_ACKS_NOT_CAPTURED, *since, end);
+    since->frame = 0;
 }
 
 /* Adds the time in which the packet was under way, up to an acknowledgement.
@@ -225,6 +251,7 @@ take_ack(const step_t *step, int side, const in_flight_t acked)
         if (sent.view)
             take_announcement(step, side, sent.view, when);
     }
+    end_missing_acks(step, side, when);
     writer->last_acked = when;
     writer->last_acked_link = acked.link;
 }
@@ -410,10 +437,13 @@ take_gap(const step_t *step, int side)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
 
+    smcr_when_t since = writer->last_seen.frame ? writer->last_seen : step->timeline->begun;
+
     if (!writer->gap.since.frame)
-        writer->gap.since = writer->last_seen.frame ? writer->last_seen : step->timeline->begun;
+        writer->gap.since = since;
     writer->gap.until.frame = 0;
     writer->gap_noticed = step->packet->when;
+    begin_missing_acks(step, side, since);
 }
 
 /* The missing packets are this connection's. Nobody knows what the writer did since its last packet,
@@ -424,7 +454,6 @@ add_gap(const step_t *step, int side, smcr_when_t end)
     const smcr_timeline_writer_t *writer = &step->timeline->writer[side];
     const smcr_timeline_gap_t *gap = &writer->gap;
 
-    step->timeline->misses_packets = true;
     add(step, side, SMCR_INTERVAL_NOT_CAPTURED, gap->since, gap->until.frame ? gap->until : end);
     add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, gap->since, writer->gap_noticed);
     prolong_answer(step, !side, gap->since, writer->gap_noticed);
@@ -682,6 +711,7 @@ settle_intervals(const step_t *step, int side)
                                 writer->unread.is_doubtful ? writer->unread.doubtful_since : until,
                                 writer->unknown_since.frame ? writer->unknown_since : until,
                                 writer->last_seen.frame ? writer->last_seen : until,
+                                writer->acks_missing.frame ? writer->acks_missing : until,
                                 writer->last_write.frame ? writer->last_write : until};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(open); i++)
@@ -769,6 +799,7 @@ add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *questi
     smcr_when_t certain = end_of_certain_wait(copy, side, question), end = question->span.end;
 
     add_open_gaps(&step, side, question);
+    end_missing_acks(&step, side, end);
     if (writer->wait.wait)
         add(&step, side, SMCR_INTERVAL_FULL, writer->wait.begun, certain);
     if (writer->unread.since.frame)
@@ -805,14 +836,14 @@ keep_what_is_proven(smcr_interval_division_t *division, smcr_timeline_doubt_t do
     division->longest_retransmission = (smcr_interval_t){{0}, {0}};
 }
 
-/* Data of which the capture has no acknowledgement of their own: where packets are missing, that may
- * be one of them; else the receiver has acknowledged several packets at once. */
+/* Data of which the capture has no acknowledgement of their own: it may be missing, or the receiver
+ * has acknowledged several packets at once. */
 static void
-divide_maybe_transfer(smcr_interval_division_t *division, bool misses_packets)
+divide_maybe_transfer(smcr_interval_division_t *division, bool misses_acks)
 {
     uint64_t *share = division->share;
 
-    share[misses_packets ? SMCR_INTERVAL_IS_UNKNOWN : SMCR_INTERVAL_IS_TRANSFER] +=
+    share[misses_acks ? SMCR_INTERVAL_IS_UNKNOWN : SMCR_INTERVAL_IS_TRANSFER] +=
         share[SMCR_INTERVAL_IS_MAYBE_TRANSFER];
     share[SMCR_INTERVAL_IS_MAYBE_TRANSFER] = 0;
 }
@@ -867,7 +898,7 @@ smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
     smcr_timeline_direction_t found = {
         smcr_intervals_divide(&copy.writer[side].intervals, question->span),
         writer->longest_answer};
-    divide_maybe_transfer(&found.division, copy.misses_packets);
+    divide_maybe_transfer(&found.division, copy.misses_acks);
     if (question->doubt)
         keep_what_is_proven(&found.division, question->doubt);
     else if (writer->misses_first)

@@ -83,6 +83,8 @@ typedef struct {
     smcr_when_t last_write;   /* its last RDMA WRITE with data; likewise */
     smcr_when_t last_acked;   /* the last acknowledgement of its packets; likewise */
     const smcr_link_t *last_acked_link; /* of those packets; with `last_acked` */
+    smcr_when_t acks_missing; /* acknowledgements of its packets may be missing since; frame 0:
+                                 none, or no longer */
     /* acknowledgement of its last announcement; NULL: none */
     const smcr_ack_t *const *request_acked;
     smcr_when_t unknown_since; /* begin of _NOT_CAPTURED; frame 0: what it does is known */
@@ -108,8 +110,8 @@ typedef struct {
     const smcr_link_t *link[2]; /* on which the last packet of each sender came */
     uint32_t gaps[2];     /* places of `link` that are counted, by sender */
     bool is_late;         /* it began before the capture */
-    bool misses_packets;  /* the capture misses packets or acknowledgements of its links, since it
-                             began */
+    smcr_when_t last_gap; /* the last packet of either side after missing ones; frame 0: none */
+    bool misses_acks;     /* acknowledgements may be missing anywhere */
 } smcr_timeline_t;
 
 /* Where the time of one direction went, as of the end of a capture or of a live one so far. */
