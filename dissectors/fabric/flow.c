@@ -586,15 +586,17 @@ take_retransmission(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t 
 
 /* ---- the receiver ---- */
 
-/* Whether the receiver takes in the request next: it has taken in all before, or `psn` follows a
- * READ that it has taken in, whose other PSNs are those of the response. Where the capture has no
- * acknowledgement, missing PSNs are taken for packets that only the capture misses. */
+/* Whether the receiver takes in the request next. It does if it has taken in all requests before:
+ * the capture has them, or an acknowledgement covers them, though the capture misses some. It also
+ * does if `psn` follows a READ that it has taken in, whose other PSNs are those of the response.
+ * Where the capture has no acknowledgement, missing PSNs are taken for packets that only the capture
+ * misses. */
 static bool
 is_expected(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
 {
     smcr_psn_t psn = verdict->psn;
 
-    if (psn == flow->expected_psn)
+    if (psn == flow->expected_psn || psn == flow->acked_psn + 1)
         return true;
     smcr_psn_t read = psn > flow->expected_psn ? smcr_reads_find(flow->reads, psn - 1) : 0;
     if (read && read < flow->expected_psn)
