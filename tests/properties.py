@@ -202,7 +202,13 @@ PROPERTIES = [
     ("The source compiles for other systems", ["test_portability.py"]),
     (
         "The tests themselves are sound",
-        ["test_started.py", "test_benchmarks.py", "test_mutations.py", "synth/test_synth.py"],
+        [
+            "test_started.py",
+            "test_benchmarks.py",
+            "test_mutations.py",
+            "synth/test_synth.py",
+            "facts/test_silence.py",
+        ],
     ),
     (
         "Tests depend on nothing that is installed, on no order and no number of processes",
