@@ -520,7 +520,7 @@ drop_doubtful_out(streams_t *streams, const smcr_cdc_t *cdc, const smcr_evidence
 }
 
 /* Whether the consumer cursor gives a position in the stream `in`. If the size of the element is
- * not known, only a cursor in the same round as the last one does. */
+ * not known, only a cursor in the round of the stream's last consumer cursor does. */
 static bool
 gives_position(const smcr_stream_t *in, const smcr_cdc_t *cdc,
                const smcr_evidence_cursors_t *known)

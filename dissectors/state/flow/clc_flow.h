@@ -30,10 +30,10 @@ smcr_conn_t *smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp);
 
 /* A segment of the TCP handshake. */
 typedef struct smcr_state_syn {
-    bool answer;      /* a SYN-ACK; else a SYN */
+    bool answer;      /* the segment is a SYN-ACK; false: a SYN */
     bool option;      /* the segment has the SMC-R option */
-    uint32_t first;   /* relative sequence number of the first byte of data of its sender, as
-                         Wireshark counts */
+    uint32_t first;   /* relative sequence number of the sender's first byte of data, as Wireshark
+                         counts */
     smcr_when_t when; /* frame and time of the segment */
 } smcr_state_syn_t;
 

@@ -284,8 +284,8 @@ link_to_add(const smcr_lgr_t *lgr, uint8_t number)
  *
  * - The link is announced and not confirmed yet.
  * - The link is active with the queue pair that the message names: the message comes late. If the
- *   first PSN of the message begins the flow anew, the message is about another queue pair with the
- *   same number.
+ *   first PSN of the message is far from the PSNs of this link (smcr_flow_begins_anew()), the
+ *   message is about another queue pair with the same number.
  *
  * `link`: NULL gives false. */
 static bool
@@ -565,7 +565,7 @@ take_in_other_rtokens(const smcr_exchange_message_t *message, smcr_rmb_t *rmb)
     }
 }
 
-/* Whether the connection has carried a CDC message or data in either direction. */
+/* Whether the connection has carried a CDC message or data, in any direction. */
 static bool
 has_traffic(const smcr_conn_t *conn)
 {

@@ -143,7 +143,7 @@ smcr_orphan_add(const smcr_arrival_t *arrival)
     smcr_held_new(arrival, 0);
 }
 
-/* The arrival of the orphan's packet, made anew. `gone` becomes its record, which is not kept: the
+/* The arrival of the orphan's packet, restored. `gone` becomes its record, which is not kept: the
  * packet's own record was kept when the packet came. */
 static smcr_arrival_t
 arrival_of(const smcr_arrival_t *now, const smcr_orphan_write_t *orphan, smcr_record_t *gone)

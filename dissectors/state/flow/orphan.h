@@ -26,8 +26,8 @@ typedef struct {
 bool smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const uint8_t address[4],
                                 uint32_t qpn);
 
-/* Keeps a WRITE packet on an unknown queue pair, whose record gets a place. Returns false if the
- * packet is no WRITE, if this queue pair has had so many packets that it hardly is of SMC-R, or if
+/* Keeps a WRITE packet on an unknown queue pair, whose record gets a place. Returns false in three
+ * cases: the packet is no WRITE, this queue pair has had too many packets to be one of SMC-R, or
  * too many unknown queue pairs are kept. */
 bool smcr_state_unknown_qp_write(const smcr_arrival_t *arrival);
 

@@ -39,10 +39,13 @@ void smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 void smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
 
 /* Reports that TCP has ended before SMC, on the connection of this CDC message. SMC has to end
- * first (RFC 7609 4.8.1). Several of these may be true: `by_reset`: a RST has ended TCP.
- * `by_sender`: the sender of the message has closed its direction of TCP, so `cdc` ought to report
- * the end of SMC. `by_reader`: the receiver of the message has closed its direction of TCP, so its
- * last CDC message had reported the end of SMC. */
+ * first (RFC 7609 4.8.1). More than one of the flags may be true:
+ *
+ * - `by_reset`: a RST has ended TCP.
+ * - `by_sender`: the sender of the message has closed its direction of TCP, so `cdc` should report
+ *   the end of SMC.
+ * - `by_reader`: the receiver of the message has closed its direction of TCP, so its last CDC
+ *   message has reported the end of SMC. */
 void smcr_state_check_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset,
                               bool by_sender, bool by_reader);
 

@@ -175,7 +175,7 @@ is_like(const smcr_told_socket_t *told, const smcr_conn_t *conn, int side)
 
 /* Whether a reader with the consumer cursor `cons` can be the reader of a writer with the producer
  * cursor `prod`, in an element of `size` bytes. The reader has read no more than was announced, and
- * is at most one round behind the writer. */
+ * the unread bytes fit into the element. */
 static bool
 can_have_read(uint32_t size, smcr_cursor_t cons, smcr_cursor_t prod)
 {

@@ -120,8 +120,8 @@ find_sure_owner(const smcr_arrival_t *arrival, const write_target_t *target)
  *                     if it may be later data, the begin is not known
  *     offset above 4  says nothing
  *
- * Once any offset in the capture has been 4, no side is assumed to have no eyecatcher: it has to be
- * proven, in every group (`base_uncertain`). */
+ * After any offset 4 in the capture, no side is assumed to have no eyecatcher: from then on, every
+ * group has to prove where its data begins (`base_uncertain`). */
 void
 smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
 {
@@ -562,7 +562,7 @@ smcr_write_buffer_payload(const smcr_arrival_t *arrival, smcr_write_t *write)
         smcr_held_insert(&write->buffered_payload, smcr_held_new(arrival, within));
 }
 
-/* ---- what turns out later ---- */
+/* ---- what is learned later ---- */
 
 /* Whether WRITE packets without a known position came shortly before the packet with this PSN. They
  * explain a gap in the byte stream before this packet. They get their position when they are

@@ -177,7 +177,7 @@ struct smcr_conn {
      * 0: there are none */
     uint32_t clc_partial_seq[2];
 
-    /* ---- what has become of it ---- */
+    /* ---- fallback, link group, and joins ---- */
     smcr_fallback_t fallback;   /* why the connection uses TCP; kind SMCR_FALLBACK_NONE: it does not
                                    use TCP so far */
     uint32_t clc_step;          /* slab number of the exchange of the CLC message that waits for its
@@ -269,7 +269,7 @@ void smcr_conn_drop_conversation(smcr_state_t *state, smcr_conn_t *conn);
 /* Number of connections; their indices are 0 to this number minus 1. */
 uint32_t smcr_conn_count(const smcr_state_t *state);
 
-/* Calls `visit` with each connection whose TCP connection is known. */
+/* Calls `visit` with each connection that has a TCP conversation. */
 void smcr_conn_each(const smcr_state_t *state, void (*visit)(const smcr_conn_t *conn, void *data),
                     void *data);
 

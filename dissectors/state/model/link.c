@@ -105,8 +105,8 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
     link->older_in_group = lgr->newest_link;
     lgr->newest_link = link;
     if (++lgr->link_count == 2 * LINKS_MAX) {
-        /* After so many links, link numbers are reused. No breach is reported that may come from
-         * older links; see evidence.c. */
+        /* After 2 * LINKS_MAX links, the oldest ones are forgotten, since their numbers are reused.
+         * No breach is reported that may come from a forgotten link (evidence.c). */
         lgr->oldest_kept_link = link;
         for (lgr->link_count = 1; lgr->link_count < LINKS_MAX; lgr->link_count++)
             lgr->oldest_kept_link = lgr->oldest_kept_link->older_in_group;

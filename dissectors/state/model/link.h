@@ -57,13 +57,13 @@ typedef struct {
     bool number_known;      /* the queue pair number in `key` is known */
     bool gid_known;         /* the GID in `key` is known; it may be known before the number */
     smcr_ib_qp_key_t key;   /* GID and queue pair number */
-    uint8_t ground;         /* enum smcr_ground: from which message or packet `key` is known */
+    uint8_t ground;         /* enum smcr_ground: message or packet from which `key` is known */
     uint8_t mtu;            /* MTU code that its host has announced (A.2.3); 0: none */
     bool mtu_repeated;      /* `mtu` is from CLC of a later contact of the group, where the field
                                has no meaning */
 
     /* ---- the flow to the queue pair: packets that it receives ---- */
-    smcr_traffic_t traffic; /* order of PSNs, responses, marks of congestion */
+    smcr_traffic_t traffic; /* order of PSNs, responses and congestion marks of these packets */
     /* highest PSN of a request whose content has not counted, since the request came too late, or
      * was truncated by snaplen, or may have a wrong operation code; 0: none */
     smcr_psn_t last_late_psn;
@@ -93,10 +93,10 @@ typedef struct {
 
 /* State of a link (3.5.1, 3.5.5.1). */
 typedef enum {
-    SMCR_LINK_ANNOUNCED, /* CLC or ADD LINK has announced it */
+    SMCR_LINK_ANNOUNCED, /* CLC or ADD LINK has announced the link */
     SMCR_LINK_ACTIVE,    /* CONFIRM LINK was answered, or the link has carried traffic */
     SMCR_LINK_REJECTED,  /* the client has rejected ADD LINK, or the link was not set up */
-    SMCR_LINK_DELETED,   /* DELETE LINK has ended it */
+    SMCR_LINK_DELETED,   /* DELETE LINK has ended the link */
 } smcr_link_state_t;
 
 /* A message, with its first acknowledgement: a rule counts the message from then on, since its
@@ -128,7 +128,7 @@ struct smcr_link {
     uint32_t state_frame;   /* frame of the message that set `state`; 0: none */
     bool reported_lost;     /* a side has reported the reason "lost path" (A.3.4) */
     uint32_t packet_count;  /* number of captured packets, of both directions */
-    uint32_t added_frame;   /* frame that announced the link, or first proved it */
+    uint32_t added_frame;   /* frame that announced the link, or that first proved that it exists */
     bool is_announced;      /* `added_frame` has the first message that announces the link */
     bool was_active;        /* the link is or has been SMCR_LINK_ACTIVE */
     uint32_t active_frame;  /* frame of the CONFIRM LINK response that activated the link; 0:
@@ -140,9 +140,9 @@ struct smcr_link {
     /* ---- its place among others ---- */
     struct smcr_rules_links_link *rules; /* what the rules remember of the link; NULL: nothing */
     smcr_link_t *older_in_group; /* link of the group that came before this one; NULL: none */
-    smcr_link_t *merged_into; /* link with which this one was joined, since both have turned out to
-                                 be one; its sides are the other way round (conn.c). NULL: this is a
-                                 link of its own */
+    smcr_link_t *merged_into; /* link with which this one was joined, since the two are one; sides 0
+                                 and 1 are swapped in it (conn.c). NULL: this is a link of its
+                                 own */
 };
 
 /* A point in the flow to a queue pair: what was known at this PSN. This still holds while no packet
@@ -378,7 +378,8 @@ smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
 /* Number of link groups that have an index; their indices are 0 to this number minus 1. */
 uint32_t smcr_lgr_count(const smcr_state_t *state);
 
-/* Gives a link group its index, unless it has one: it is proven to be a group of its own. */
+/* Gives a link group its index, unless the group has one: the group is proven to be one of its
+ * own. */
 void smcr_lgr_give_index(smcr_state_t *state, smcr_lgr_t *lgr);
 
 /* Sets the side of the server, as CLC or LLC shows it. The first message counts, and replaces a

@@ -15,7 +15,7 @@
 #include "conn.h"
 #include "fabric/peers/rdma.h"
 
-/* What a packet is. */
+/* Kind of a packet. */
 typedef enum {
     SMCR_RECORD_OTHER,   /* packet on an SMC-R queue pair that is none of the following; or a CLC
                             message */
@@ -90,8 +90,8 @@ typedef struct {
     bool is_arrival_ordered; /* `arrival_position` is known */
     bool fills_gap;        /* the packet fills a gap: it may have been sent before the packets after
                               the gap */
-    bool gap_is_captured;  /* the bytes of `gap` are in captured packets whose position was not
-                              known when they came */
+    bool gap_is_captured;  /* bytes of `gap` are in captured packets whose position was not known
+                              when they came */
     smcr_held_t *buffered_payload; /* bytes of the packet, if they are held (struct smcr_held);
                                       NULL: not held */
     uint8_t order;         /* `order` of smcr_record_t for a packet that came before its queue pair
@@ -452,7 +452,7 @@ typedef struct {
     smcr_when_t first_sent; /* when a packet with this PSN was sent for the first time; frame 0: not
                                known */
     uint16_t vlan;         /* VLAN ID; 0: none, or not known */
-    uint16_t layer;        /* distinguishes the packets of one frame */
+    uint16_t layer;        /* layer of the packet, which distinguishes the packets of one frame */
     smcr_record_t *record; /* record of the packet, which gets what is learned */
 } smcr_arrival_t;
 
@@ -549,7 +549,8 @@ smcr_exchange_changes_rkeys(uint8_t type)
 
 /* A packet whose bytes are held. */
 struct smcr_held {
-    smcr_place_t *write_location; /* where the packet writes */
+    smcr_place_t *write_location; /* place in the RMB element and in the stream to which the packet
+                                     writes */
     uint32_t frame;       /* frame of the packet */
     uint32_t offset_in_request; /* offset of the packet in its request, bytes */
     uint32_t length;      /* number of `bytes`; 0: truncated by snaplen, or too many bytes are

@@ -8,7 +8,7 @@
 
 #include "link.h"
 
-#define SMCR_RMBS_MAX 255 /* RMBs of one side of a link group (2.1) */
+#define SMCR_RMBS_MAX 255 /* most RMBs of one side of a link group (2.1) */
 
 /* An RToken: the key of an RMB on one link, made of RKey and address. */
 typedef struct smcr_rmb_rtoken {

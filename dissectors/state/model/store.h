@@ -1,7 +1,7 @@
 /* Knows what is kept of one capture file: link groups, links, queue pairs, RMBs, connections, byte
  * streams, records. Knows neither what a message changes nor which rule it breaks. Only the rooms
- * of state/ and show/ include this header. Each member belongs to the file that the heading above
- * it names.
+ * of state/ and show/ include this header. A heading in the struct names the file to which the
+ * members after it belong.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,8 +14,7 @@
 
 #define SMCR_STATE_FULL_UNKNOWN_QPS 256
 
-/* All that is known of one capture file. The heading of a group of members names the file that they
- * belong to. */
+/* All that is known of one capture file. */
 struct smcr_state {
     wmem_allocator_t *scope; /* memory that lives as long as the capture file */
     uint32_t last_frame;     /* last frame from which something was learned; frames come in order */
@@ -29,7 +28,7 @@ struct smcr_state {
     smcr_slab_t entries;     /* entries that smcr_state_alloc0() has made */
     /* record.c */
     smcr_slab_t records;     /* the packed records */
-    uint32_t **pages;        /* slab numbers of records, by frame */
+    uint32_t **pages;        /* table by frame: slab numbers of records */
     uint32_t page_count;     /* number of `pages` */
     struct smcr_event **events; /* by kind of event: the event that many packets share
                                    (smcr_event_add()); NULL: none so far */
