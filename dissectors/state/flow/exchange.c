@@ -92,12 +92,16 @@ find_open_request(const smcr_lgr_t *lgr, wanted_request_t *wanted)
 }
 
 /* The open request that the message may answer. Three searches follow each other until one finds a
- * request: on the link of the message; on any link; and among all requests, also those that Linux
- * has given up, of which the newest counts.
+ * request:
+ *
+ * 1. requests on the link of the message
+ * 2. requests on any link
+ * 3. requests that Linux has given up, too; the newest one counts
  *
  * A response goes over the link of its request, and only a client's wish may be answered on another
  * link (3.3). So the second search is left out for a response, unless the capture proves that no
- * request on the response's own link is missing. `same_link`: leave it out for every message. */
+ * request on the response's own link is missing. `same_link`: leave the second search out for every
+ * message. */
 static smcr_exchange_request_t *
 find_candidate(const smcr_exchange_message_t *message, wanted_request_t *wanted, bool same_link)
 {
@@ -582,9 +586,9 @@ end_by_response(const smcr_exchange_message_t *message, smcr_exchange_request_t 
                  elsewhere ? keep_unasked(message, message->link) : NULL);
 }
 
-/* Keeps a response that certainly answers no captured request. It may answer any open request, and
- * its own request may come later. Returns the flag that is set when that request comes; NULL:
- * another response without a request is kept already. */
+/* Keeps a response of which it is not certain that it answers a captured request. It may answer any
+ * open request, or a request that comes later. Returns the flag that is set when such a request
+ * comes; NULL: another response without a request is kept already. */
 static const bool *
 keep_response(const smcr_exchange_message_t *message)
 {
@@ -611,7 +615,7 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message,
             smcr_rules_check_exchange(SMCR_RULES_UNCLEAR, message, &unclear);
             return true;
         }
-        /* the response may not echo the key: an open request on the same link then */
+        /* any request on the same link: a wrong peer may not echo the key */
         request = find_answered(message, message->type, NULL, true);
     }
     *answered = request;

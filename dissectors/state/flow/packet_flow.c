@@ -858,12 +858,12 @@ report_link_mismatch(const smcr_arrival_t *arrival, const smcr_qp_t *wrong)
 }
 
 /* Corrects a link of which one end was announced wrong. CONFIRM LINK goes from one queue pair of
- * its link to the other, and CLC or ADD LINK has announced both. `from`, `to`: its sender and its
- * receiver; NULL: not announced.
+ * its link to the other. A correct peer has announced both before, in CLC or ADD LINK. `from`,
+ * `to`: the sender and the receiver of the message; NULL: this queue pair was not announced.
  *
  * If exactly one of the two was announced, and the packet has the first PSN that was announced for
- * that link, the message is of this link. So the other end was announced wrong, and is forgotten.
- * (R-3.3-5, R-A.3.1-3) */
+ * the link of this one, the message belongs to that link. So the other end of the link was
+ * announced wrong, and is forgotten. (R-3.3-5, R-A.3.1-3) */
 static void
 correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
 {

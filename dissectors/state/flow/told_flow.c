@@ -43,9 +43,8 @@ told_stream(const smcr_told_socket_t *told, bool to_host)
 
 /* Whether the report may be older than the last message of `sender`. Netlink and RoCE may be
  * captured at different places, so a message less than SMCR_TIME_DISORDER before the report may be
- * missing in the report. A message longer before the report has to be included: the reported
- * producer cursor, `told`, must have reached that message. `sender` has two such messages, its
- * marks. */
+ * missing in the report. Earlier messages have to be included. `sender` has two of them, its marks
+ * (`mark_prod`): the reported producer cursor, `told`, must not be before either. */
 static bool
 may_be_older(const smcr_socket_t *socket, const smcr_ring_t *ring, smcr_cursor_t told,
              const smcr_conn_side_t *sender)
@@ -718,8 +717,8 @@ is_candidate(const smcr_socket_t *socket, const uint8_t *gid)
            smcr_gid_is_same(socket->reported.gid[SMCR_TOLD_OWN], gid);
 }
 
-/* The only socket of the sending host whose next message this is. NULL: there is none, there are
- * several, or there are more than SOCKETS_MAX sockets to compare. */
+/* The only socket of the sending host that can have sent the message (is_next_message_of()). NULL:
+ * there is none, there are several, or there are more than SOCKETS_MAX sockets to compare. */
 static smcr_socket_t *
 socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {

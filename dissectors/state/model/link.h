@@ -378,8 +378,8 @@ smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
 /* Number of link groups that have an index; their indices are 0 to this number minus 1. */
 uint32_t smcr_lgr_count(const smcr_state_t *state);
 
-/* Gives a link group its index, unless the group has one: the group is proven to be one of its
- * own. */
+/* Gives a link group its index, unless the group has one. An index means that the group is proven
+ * to be a group of its own. */
 void smcr_lgr_give_index(smcr_state_t *state, smcr_lgr_t *lgr);
 
 /* Sets the side of the server, as CLC or LLC shows it. The first message counts, and replaces a
