@@ -1,5 +1,4 @@
-/* Begins and ends the state of a capture file. Counts each sender's wrong ICRCs until its first
- * right one.
+/* Makes the state of a capture file. Counts each sender's wrong ICRCs until its first right one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,10 +7,10 @@
 
 #include "state/model/store.h"
 
-/* Wrong ICRCs of a sender without a right one. After one more, its adapter is taken to fill them
- * in, and they mean nothing. */
+/* Most wrong ICRCs of a sender without a right one. With one more, its adapter is assumed to fill
+ * in the ICRC, so its ICRCs mean nothing. */
 #define WRONG_MAX 4
-#define SENDERS_MAX 65536 /* remembered; ICRCs of further senders are not counted */
+#define SENDERS_MAX 65536 /* most senders that are kept; ICRCs of other senders are not counted */
 
 smcr_state_t *
 smcr_state_new(wmem_allocator_t *scope)
@@ -39,10 +38,11 @@ smcr_state_set_interface(smcr_state_t *state, uint32_t interface)
 /* ---- senders ---- */
 
 typedef struct {
-    uint8_t address[SMCR_GID_LENGTH]; /* GID of the sender, the key */
-    bool trusted;                     /* a right ICRC has come */
-    uint32_t wrong;                   /* number of wrong ICRCs before it */
-    uint32_t doubted;                 /* frame of wrong ICRC WRONG_MAX + 1; 0: there is none */
+    uint8_t address[SMCR_GID_LENGTH]; /* GID of the sender: the key of the table */
+    bool trusted;                     /* the sender has sent a right ICRC */
+    uint32_t wrong;                   /* number of wrong ICRCs before the first right one */
+    uint32_t doubted;                 /* frame of the first wrong ICRC after WRONG_MAX of them; 0:
+                                         none */
 } sender_t;
 
 SMCR_WIRE_KEY(hash, is_equal, SMCR_GID_LENGTH)
@@ -53,7 +53,7 @@ find_sender(const smcr_state_t *state, const smcr_icrc_t *icrc)
     return state->senders ? wmem_map_lookup(state->senders, icrc->sender) : NULL;
 }
 
-/* The sender, a new one where it has none so far; NULL: too many are remembered already. */
+/* The sender of the ICRC, a new one if it is not known; NULL: too many senders are kept. */
 static sender_t *
 get_sender(smcr_state_t *state, const smcr_icrc_t *icrc)
 {

@@ -1,6 +1,6 @@
-/* Knows all that is known of the SMC-R traffic of one capture file: the door of model,
- * evidence, rules and flow. Knows GLib and wmem, no dissection. Learning rooms call it in the first
- * pass; every room above reads it.
+/* Knows all that is known of the SMC-R traffic of one capture file: the door of model, evidence,
+ * rules and flow. Knows GLib and wmem, no dissection. Learning rooms call it in the first pass;
+ * every room above reads it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,24 +14,26 @@
 #include "state/rules/links/links.h"
 #include "state/rules/rules.h"
 
-/* A new, empty state of a capture file. It lives as long as `scope`, and so does all in it. */
+/* Makes an empty state of a capture file. The state, with all that it keeps, lives as long as
+ * `scope`. */
 smcr_state_t *smcr_state_new(wmem_allocator_t *scope);
 
-/* What is learned next was captured on this interface; `interface`: its number in the file. Packets
- * of several interfaces may be in the file in another order than they were sent. */
+/* Notes the interface on which the next packet was captured. `interface`: its number in the file.
+ * If packets of several interfaces are in the file, their order may not be that in which they were
+ * sent. */
 void smcr_state_set_interface(smcr_state_t *state, uint32_t interface);
 
-/* ---- whose ICRCs mean something ----
+/* ---- senders whose ICRCs mean something ----
  *
- * Where an adapter computes the ICRC, a capture on its own host has other bytes in its place, and
+ * If an adapter computes the ICRC, a capture on the adapter's host has other bytes in its place, so
  * each ICRC of this sender looks wrong (docs/fabric.md). So a wrong ICRC shows a corrupt packet
  * only if the sender has sent a right one. */
 
-/* Counts the ICRC of the packet in `frame`: right or wrong. One that was not verified says nothing.
- * Called in the first pass, in the order of the capture. */
+/* Counts the ICRC of the packet in `frame`, right or wrong. An ICRC that was not verified is not
+ * counted. Called in the first pass, in the order of the capture. */
 void smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame);
 
-/* Whether the sender has sent a right ICRC, as far as is known now. `*doubted`: the frame of the
- * wrong ICRC after which all wrong ones of this sender mean nothing; 0: there was no such frame, or
- * a right one has come since. */
+/* Whether the sender has sent a right ICRC, as far as is known now. `*doubted`: frame of the wrong
+ * ICRC from which on wrong ICRCs of this sender mean nothing; 0: there is no such frame, or a right
+ * ICRC has come since. */
 bool smcr_senders_trust(const smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t *doubted);

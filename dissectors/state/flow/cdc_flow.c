@@ -1,7 +1,10 @@
-/* What CDC messages report: which connection, and how it lives and ends (RFC 7609 4.5 to 4.8, A.4).
- * Judge the message: can it be the connection's that has its token? Place it: at its connection,
- * and on the link that it has come on. Take it in: its cursors, what it asks for, and what it ends.
- * Tell the user what is worth it. Rules are asked in between.
+/* What CDC messages change: the connection that a message names, its cursors, its requests for an
+ * answer, and its end (RFC 7609 4.5 to 4.8, A.4).
+ *
+ * A message passes four steps. First, its connection is found by its alert token; the sequence
+ * number and cursors say whether the token still has this meaning. Second, the connection is placed
+ * on the link that carries the message. Third, the message is taken in: its cursors, flags and
+ * state. Fourth, the user gets events. The checks of state/rules/ run in between.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,14 +18,18 @@
 #include "state/model/store.h"
 #include "state/rules/rules.h"
 
-#define HALVES_MAX 256 /* connections of a group that wait for their other direction */
+#define HALVES_MAX 256 /* connections in `one_direction_conns` of a group: the other direction is
+                          not known */
 
 /* ---- which connection ---- */
 
-/* Whether the two directions of a connection can be paired by what the message says. Not before the
- * sender has read something, since every unread stream has the same cursor; not where CLC has shown
- * several differences of tokens; and in a group that the capture has from its start, not before CLC
- * has shown one. */
+/* Whether cursors of the message can show which two directions are one connection. Three
+ * conditions:
+ *
+ * - The sender has read something. Before that, the consumer cursor is 0, as that of every unread
+ *   stream.
+ * - CLC has not shown two different token differences in the group (`token_difference_changes`).
+ * - If the first contact of the group is captured, CLC has shown one token difference. */
 static bool
 may_pair_directions(const smcr_lgr_t *lgr, const smcr_cdc_t *cdc)
 {
@@ -30,8 +37,10 @@ may_pair_directions(const smcr_lgr_t *lgr, const smcr_cdc_t *cdc)
            (!lgr->first_contact_captured || lgr->knows_token_difference);
 }
 
-/* Whether only the direction that the sender of the message reads is known of `half`, and has been
- * written exactly as far as the message says that its sender has read. */
+/* Whether `half` may be the direction that the sender of the message reads. Only that direction of
+ * `half` has a known token. The last producer cursor in that direction is equal to the consumer
+ * cursor of the message. `receiver`: side of the message's receiver, which writes that
+ * direction. */
 static bool
 is_read_by_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
 {
@@ -42,16 +51,19 @@ is_read_by_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
            smcr_ring_cursors_are_same(writer->prod, cdc->cons);
 }
 
-/* Whether `conn` and `half` may be one connection as far as CLC goes. If the younger one has sent
- * CLC messages, the older one sent CDC messages before them, so it is another connection. `conn`:
- * NULL when the direction is new. */
+/* Whether the order of CLC messages allows that `conn` and `half` are one connection. The older of
+ * the two, by `index`, has sent CDC messages already. If the handshake of the younger one is
+ * captured, it began after those messages, so it is another connection. `conn`: NULL if the
+ * direction is new, which is always allowed. */
 static bool
 may_be_one(const smcr_conn_t *conn, const smcr_conn_t *half)
 {
     return !conn || smcr_conn_began_before_capture(conn->index < half->index ? half : conn);
 }
 
-/* Whether the tokens of the two directions differ as those that CLC has shown in the group. */
+/* Whether the tokens of the two directions differ by the number that CLC has shown in the group,
+ * `token_difference`. It is 0 if CLC has shown none: then the two tokens have to be equal.
+ * `receiver`: side of the message's receiver. */
 static bool
 differs_as_announced(const smcr_lgr_t *lgr, const smcr_conn_t *half, int receiver,
                      const smcr_cdc_t *cdc)
@@ -61,18 +73,20 @@ differs_as_announced(const smcr_lgr_t *lgr, const smcr_conn_t *half, int receive
     return cdc->token - half->side[!receiver].token == announced;
 }
 
-/* The other direction of a connection of which CLC is not captured; NULL: none is known for sure.
- * `conn`: the direction that the message is of; NULL: a new one.
+/* Finds the other direction of a connection whose CLC messages are not captured. NULL: no direction
+ * fits for sure. `conn`: connection of the message's direction; NULL: the direction is new.
  *
- * Each direction has a token of its own, and no field of CDC says which two belong together. But
- * the consumer cursor of the sender is a copy of the producer cursor of the other direction:
+ * Each direction has an alert token of its own, and no field of CDC says which two tokens belong
+ * together. But the consumer cursor of a sender is a copy of the producer cursor in the other
+ * direction:
  *
  *     from A   token 7   producer 4096   consumer 900
- *     from B   token 9   producer  900   consumer 4096    read up to 4096: the direction of token 7
+ *     from B   token 9   producer  900   consumer 4096
  *
- * If exactly one known direction fits, and the tokens differ by what CLC has shown for the other
- * connections of the group, it is the one. In a group whose CLC messages are missing, the two
- * tokens are taken to be equal. */
+ * B has read up to 4096, which is how far A has written. So tokens 7 and 9 are one connection.
+ *
+ * Exactly one known direction has to fit. The two tokens also have to differ by what CLC has shown
+ * for other connections of the group. If CLC has shown nothing, the tokens have to be equal. */
 static smcr_conn_t *
 find_other_direction(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver,
                      const smcr_cdc_t *cdc)
@@ -91,7 +105,7 @@ find_other_direction(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receive
     return found && differs_as_announced(lgr, found, receiver, cdc) ? found : NULL;
 }
 
-/* The connection waits for its other direction. */
+/* Adds the connection to those of its group of which only one direction is known. */
 static void
 add_half(smcr_lgr_t *lgr, smcr_conn_t *conn)
 {
@@ -100,8 +114,9 @@ add_half(smcr_lgr_t *lgr, smcr_conn_t *conn)
         smcr_list_keep(lgr->one_direction_conns, conn, HALVES_MAX);
 }
 
-/* A connection of which one direction's token is known: joined with the other direction, where the
- * message shows which one that is. */
+/* Joins `conn`, of which only this direction is known, with its other direction, if the cursors of
+ * the message show which connection that is. Returns the connection of both directions, or
+ * `conn`. */
 static smcr_conn_t *
 join_other_direction(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
@@ -118,9 +133,13 @@ join_other_direction(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smc
     return conn;
 }
 
-/* A connection whose token means none so far: its CLC messages are missing. A host may have
- * reported a socket with this token; else the message may be of the other direction of a known
- * connection; else the connection is new. */
+/* Finds or makes the connection of a token that names no connection in the group: its CLC messages
+ * are not captured. There are three cases, in this order:
+ *
+ * 1. A host has reported a socket to which the message belongs. The connection is that of the
+ *    socket, if the socket has one in this group.
+ * 2. The cursors show that this is the other direction of a known connection.
+ * 3. Otherwise the connection is new. */
 static smcr_conn_t *
 find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -154,9 +173,10 @@ find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     return conn;
 }
 
-/* The stream of a connection without CLC begins with the WRITE right before its CDC message, which
- * ends at the producer cursor. Only in the first round of the element: in a later one, the number
- * of rounds before is not known for sure. */
+/* Starts the byte stream of a connection whose CLC messages are not captured. The WRITE right
+ * before the CDC message ends at the producer cursor, so the cursor gives the position of that
+ * WRITE. This holds in the first round of the RMB element only: in a later round, nobody knows how
+ * many rounds there were before. */
 static void
 start_midstream(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
                 const smcr_write_t *write)
@@ -176,9 +196,9 @@ start_midstream(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     side->last_positioned_write = smcr_point_at(qp, arrival->psn);
 }
 
-/* Whether the last packet of the WRITE is right before the CDC message, and the producer cursor may
- * be the offset at which the WRITE ends: it is not less than the length of the WRITE, nor above the
- * largest element. */
+/* Whether the WRITE may end at the producer cursor `prod` of the CDC message. The last packet of
+ * the WRITE has the PSN right before the message. The cursor is not less than the length of the
+ * WRITE, and is less than the size of the largest RMB element. */
 static bool
 may_end_at_cursor(const smcr_write_t *write, smcr_psn_t message_psn, smcr_cursor_t prod)
 {
@@ -186,24 +206,26 @@ may_end_at_cursor(const smcr_write_t *write, smcr_psn_t message_psn, smcr_cursor
            prod.count < smcr_bsize_to_bytes(SMCR_BSIZE_512M);
 }
 
-/* Whether the message announces bytes: it is the first one of its sender, or its producer cursor is
- * another one than before. Else the WRITE before it is of another connection. */
+/* Whether the message announces bytes: it is the first message of its sender, or its producer
+ * cursor differs from that of the message before. If not, the WRITE before the message is of
+ * another connection. */
 static bool
 has_moved(const smcr_conn_side_t *writer, smcr_cursor_t prod)
 {
     return !writer->last_cdc_frame || !smcr_ring_cursors_are_same(writer->prod, prod);
 }
 
-/* Whether it is known in which RMB the side receives, or never will be. */
+/* Whether the search for the RMB in which the side receives is over. Either the RMB is known and
+ * alive, or two open connections share the element, so the RMB will never be known. */
 static bool
 knows_rmb(const smcr_conn_side_t *reader)
 {
     return reader->element_shared || (reader->rmb && smcr_rmb_is_alive(reader->rmb));
 }
 
-/* The RMB was guessed from one WRITE: this WRITE to the same RMB confirms the guess if both lead to
- * the same begin of the RMB. If not, one of the two was of another connection, and the RMB means
- * nothing any more. */
+/* Checks an RMB whose address was guessed from one WRITE, with a second WRITE to this RMB. If both
+ * WRITEs give the same begin of the RMB, the guess is confirmed. If not, one of the two WRITEs was
+ * of another connection: the RMB is superseded, and names nothing. */
 static void
 check_guessed_rmb(smcr_rmb_t *rmb, int side, const smcr_write_t *write, uint64_t base)
 {
@@ -211,8 +233,9 @@ check_guessed_rmb(smcr_rmb_t *rmb, int side, const smcr_write_t *write, uint64_t
     rmb->lgr->rmb_count[side] -= rmb->superseded;
 }
 
-/* The connection receives in element 1 of an RMB that begins at `base`, as far as one WRITE
- * shows. */
+/* Makes a guessed RMB for the connection: it begins at `base`, as computed from `write`, and the
+ * connection receives in its element 1. Learns all that follows: where data begins in the elements,
+ * the owner of `write`, and the stream. */
 static void
 guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
           const smcr_write_t *write, uint64_t base)
@@ -228,12 +251,12 @@ guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     write->deferred_place->conn = conn;
     smcr_write_learn_base(conn, qp->side, cdc->prod.count);
     smcr_write_learn_base(conn, !qp->side, cdc->cons.count);
-    /* if a host has reported the cursors */
+    /* gives `write` a position only if a host has reported the cursors of the connection */
     smcr_orphan_assign_conn(arrival, conn, write, cdc->prod);
     start_midstream(arrival, conn, cdc, write);
 }
 
-/* Whether the side receives in an RMB that was guessed, to which the WRITE goes as well. */
+/* Whether the side receives in an RMB that was guessed, and the WRITE goes to this RMB, too. */
 static bool
 names_guessed_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
 {
@@ -241,23 +264,24 @@ names_guessed_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
            write->rmb == reader->rmb;
 }
 
-/* Whether neither the RMB of the side is known, nor that to which the WRITE goes. */
+/* Whether neither the RMB in which the side receives is known, nor the RMB to which the WRITE
+ * goes. */
 static bool
 names_unknown_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
 {
     return !knows_rmb(reader) && !write->rmb && write->deferred_place;
 }
 
-/* The RMB of a connection whose CLC messages are missing, from the WRITE right before its CDC
- * message. The producer cursor is the offset at which the WRITE ends, so
+/* Finds the RMB of a connection whose CLC messages are not captured, from the WRITE right before
+ * its CDC message. The producer cursor is the offset in the RMB at which the WRITE ends, so
  *
  *     begin of the RMB = address of the WRITE - (producer cursor - length of the WRITE)
  *
- * For example: a WRITE of 100 bytes to 0x7f0000040320, then a CDC message with the cursor 900. The
- * WRITE begins at offset 800 = 0x320, and the RMB at 0x7f0000040000.
+ * Example: a WRITE of 100 bytes goes to 0x7f0000040320, and the CDC message after it has the cursor
+ * 900. The WRITE begins at offset 800 = 0x320, so the RMB begins at 0x7f0000040000.
  *
- * RMBs begin at a page: any other result shows that the WRITE was of another connection. The first
- * WRITE makes a guess, the next one confirms or refutes it. */
+ * An RMB begins at a page. If the result is not the address of a page, the WRITE was of another
+ * connection. The first WRITE gives a guess, and the next one confirms or refutes the guess. */
 static void
 derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
@@ -277,7 +301,8 @@ derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
         guess_rmb(arrival, conn, cdc, write, base);
 }
 
-/* Whether the receiver had taken in the same message before. */
+/* Whether the receiver had taken in the message before this packet came: the packet is a
+ * retransmission or a duplicate, or the capture has it too late. */
 static bool
 was_taken_in_before(const smcr_arrival_t *arrival)
 {
@@ -285,8 +310,8 @@ was_taken_in_before(const smcr_arrival_t *arrival)
            arrival->record->receiver_action == SMCR_FLOW_RECEIVER_HAD_IT;
 }
 
-/* Whether the connection, which may be NULL, had begun when the packet was sent. Before that, its
- * token may have meant another connection. */
+/* Whether the connection had begun when the packet was sent. Before its begin, its token may have
+ * named another connection. `conn`: NULL gives false. */
 static bool
 had_begun(const smcr_conn_t *conn, const smcr_arrival_t *arrival)
 {
@@ -312,6 +337,8 @@ smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 
 /* ---- what it changes ---- */
 
+/* Adds the event that the connection has moved from the link `from` to the link of the packet.
+ * `validated`: the message is a failover validation. */
 static void
 report_moved(const smcr_arrival_t *arrival, const smcr_link_t *from, bool validated)
 {
@@ -327,12 +354,14 @@ report_moved(const smcr_arrival_t *arrival, const smcr_link_t *from, bool valida
                        without);
 }
 
-/* This direction of the connection moves to the link of the message (RFC 7609 4.6.1).
+/* Moves this direction of the connection to the link that carries the message (RFC 7609 4.6.1).
  *
- * The sender writes on another link after it has sent a failover validation there, with the
- * sequence number of its last message that was acknowledged on the old link. So a message on
- * another link whose number is more than one step ahead (a validation: ahead at all) shows that a
- * message on the old link is missing. */
+ * Before a sender writes on another link, it sends a failover validation there. The validation
+ * repeats the sequence number of the sender's last message that was acknowledged on the old link.
+ * So the sequence number shows whether a message on the old link is missing in the capture:
+ *
+ * - A validation must have the number of the last captured message, not a higher one.
+ * - Any other message must have the next number, not a higher one. */
 static void
 move_to_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
              bool validated)
@@ -354,8 +383,8 @@ move_to_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t 
     conn->side[qp->side].in.may_rewrite = true;
 }
 
-/* The sender of the message uses this link from now on. Before its first message, it may choose any
- * link of the group; later, another link is a move. */
+/* Places the sender of the message on the link that carries the message. Before its first message,
+ * a sender may choose any link of the group. Later, another link is a move. */
 static void
 place_on_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
@@ -371,7 +400,8 @@ place_on_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t
     smcr_orphan_confirm_owner(arrival, conn, cdc->prod);
 }
 
-/* Sets `*frame` and adds the event when the connection's state has `bit` for the first time. */
+/* If the message has the state flag `bit`, and `*frame` is not set yet, sets `*frame` to this frame
+ * and adds the event. */
 static void
 take_in_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t bit,
                   uint32_t *frame, smcr_event_id_t event)
@@ -382,6 +412,8 @@ take_in_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t 
     smcr_event_add(arrival, event, NULL);
 }
 
+/* Takes in the connection state flags of a message that `side` has sent (RFC 7609 4.8, A.4). Each
+ * flag counts when it comes for the first time. */
 static void
 take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side,
               const smcr_cdc_t *cdc)
@@ -393,7 +425,8 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
     take_in_state_bit(arrival, cdc, SMCR_CDC_STATE_CLOSED, &side->closed_frame,
                       SMCR_EVENT_conn_closed);
     if (cdc->state & SMCR_CDC_STATE_ABORT && !side->abort_frame) {
-        /* the cost is reported once: the other side commonly answers with an abort of its own */
+        /* only the first abort reports the lost bytes: the other side commonly answers with an
+         * abort */
         bool again = conn->side[0].abort_frame || conn->side[1].abort_frame;
         smcr_cost_t cost = again ? (smcr_cost_t){0} : smcr_cost_of_conn(conn);
         side->abort_frame = arrival->when.frame;
@@ -403,8 +436,8 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
         arrival->record->cdc_analysis->ends_stream = smcr_conn_side_has_ended(side) && !had_ended;
 }
 
-/* Whether the message asks for an answer: the flag is set, and the peer has not yet reported that
- * it has read all that was announced before. */
+/* Whether the message asks for a consumer cursor update: the flag is set, and the peer has not
+ * reported yet that it has read up to the sender's producer cursor. */
 static bool
 asks_for_update(const smcr_conn_side_t *sender, const smcr_conn_side_t *peer,
                 const smcr_cdc_t *cdc)
@@ -412,10 +445,13 @@ asks_for_update(const smcr_conn_side_t *sender, const smcr_conn_side_t *peer,
     return cdc->flags & SMCR_CDC_FLAG_UPDATE && !smcr_conn_side_has_read_to(peer, sender->prod);
 }
 
-/* A consumer cursor update that the peer has asked for, or that the sender asks for (RFC 7609
- * 4.5.1). Every CDC message has a consumer cursor. So the next message of the peer is the answer,
- * where none is missing before it (`follows`). In a capture whose order is not that of the wire,
- * nobody knows which message is the next. */
+/* Closes the peer's open request for a consumer cursor update, and opens the sender's request, if
+ * the message has one (RFC 7609 4.5.1). Every CDC message has a consumer cursor, so the next
+ * message of either side answers the request of the other side.
+ *
+ * `follows`: the capture has the sender's message before this one. If not, an earlier message may
+ * be the answer, and the request gets no response. If the capture is out of order, nobody knows
+ * which message is the next one, so no request is opened or answered. */
 static void
 take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_conn_side_t *peer,
                const smcr_cdc_t *cdc, bool follows)
@@ -437,28 +473,34 @@ take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_con
 
 /* The two streams of a connection, as the sender of a CDC message sees them. */
 typedef struct {
-    smcr_stream_t *out; /* that it writes; NULL: not known, or the producer cursor says nothing */
-    smcr_stream_t *in;  /* that it reads; NULL: not known, or the consumer cursor says nothing */
-    smcr_cursor_t read; /* with `in`: up to where it has read, as its messages before this one say.
-                           A host may have reported more */
+    smcr_stream_t *out; /* stream that the sender writes; NULL: not known, or the producer cursor
+                           gives no position */
+    smcr_stream_t *in;  /* stream that the sender reads; NULL: not known, or the consumer cursor
+                           gives no position */
+    smcr_cursor_t read; /* set with `in`: consumer cursor of the sender's last message, or, before
+                           its first message, the cursor of `in`, which a host may have reported */
 } streams_t;
 
-/* A CDC message whose producer cursor has moved the stream that its sender writes. */
+/* A CDC message whose producer cursor gives a position in the stream that its sender writes. */
 typedef struct {
     const smcr_cdc_t *cdc;
     smcr_conn_t *conn;
-    streams_t streams;             /* `out` is known */
-    smcr_evidence_cursors_t known; /* of both cursors */
-    int64_t len;                   /* bytes that it announces; negative: the cursor goes back */
+    streams_t streams;             /* the two streams; `out` is not NULL */
+    smcr_evidence_cursors_t known; /* what the capture proves of the two cursors */
+    int64_t len;                   /* bytes that the message announces; negative: its producer
+                                      cursor goes back */
 } counted_t;
 
+/* The two streams of the connection whose positions are known. A stream is NULL, too, if its data
+ * may be of another connection (smcr_conn_owns_element()). */
 static streams_t
 streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
     int receiver = arrival->qp->side;
     streams_t streams = {0};
 
-    /* in this order: each of them may learn where data begins in the elements of the group */
+    /* The order matters: each call may learn at which offset data begins in the elements of the
+     * group. */
     streams.out = smcr_write_stream(conn, receiver, cdc->prod.count);
     streams.in = smcr_write_stream(conn, !receiver, cdc->cons.count);
     if (!smcr_conn_owns_element(conn, receiver))
@@ -468,7 +510,7 @@ streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
     return streams;
 }
 
-/* A producer cursor that cannot be right says nothing of the stream that the sender writes. */
+/* Sets `out` to NULL if the producer cursor is impossible, or gives no position. */
 static void
 drop_doubtful_out(streams_t *streams, const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
 {
@@ -477,8 +519,8 @@ drop_doubtful_out(streams_t *streams, const smcr_cdc_t *cdc, const smcr_evidence
         streams->out = NULL;
 }
 
-/* Whether the consumer cursor says how far the stream has been read. In an element of unknown size
- * it does in the round of the cursor before only. */
+/* Whether the consumer cursor gives a position in the stream `in`. If the size of the element is
+ * not known, only a cursor in the round of the stream's last consumer cursor does. */
 static bool
 gives_position(const smcr_stream_t *in, const smcr_cdc_t *cdc,
                const smcr_evidence_cursors_t *known)
@@ -486,8 +528,9 @@ gives_position(const smcr_stream_t *in, const smcr_cdc_t *cdc,
     return known->cons.believed && (smcr_ring_room(&in->ring) || cdc->cons.wrap == in->cons.wrap);
 }
 
-/* A consumer cursor that cannot be right says nothing of the stream that the sender reads. The
- * stream may have become known after earlier messages of its reader: it learns what they said. */
+/* Sets `in` to NULL if the consumer cursor is impossible, or gives no position. If the stream
+ * became known only after earlier messages of its reader, the cursor of the last one is taken in
+ * first. */
 static void
 drop_doubtful_in(streams_t *streams, const smcr_conn_side_t *sender, const smcr_cdc_t *cdc,
                  const smcr_evidence_cursors_t *known)
@@ -503,8 +546,8 @@ drop_doubtful_in(streams_t *streams, const smcr_conn_side_t *sender, const smcr_
     streams->read = sender->last_cdc_frame ? sender->cons : streams->in->cons;
 }
 
-/* The producer cursor has moved over the bytes that it announces: the analysis of the message
- * begins with the numbers. */
+/* Makes the analysis of the message, after the stream has moved to the producer cursor. Fills in
+ * how many bytes the message announces, and how many it reports as read. */
 static void
 begin_view(const smcr_arrival_t *arrival, const counted_t *counted)
 {
@@ -526,7 +569,7 @@ begin_view(const smcr_arrival_t *arrival, const counted_t *counted)
     smcr_window_announced(arrival, counted->streams.out, counted->cdc->flags, known);
 }
 
-/* The space that the sender offers its peer in its own element; SMCR_RECORD_NOT_KNOWN. */
+/* Free space in the sender's own element, into which its peer writes; SMCR_RECORD_NOT_KNOWN. */
 static uint32_t
 offered_space(const smcr_record_cdc_t *view, const smcr_stream_t *in)
 {
@@ -535,9 +578,9 @@ offered_space(const smcr_record_cdc_t *view, const smcr_stream_t *in)
     return (uint32_t)smcr_stream_free(in);
 }
 
-/* Completes the analysis of the message with how the streams are now. After a move, messages come a
- * second time, with old cursors: these do not say how the streams are, since later messages may be
- * missing. */
+/* Completes the analysis of the message with the positions of the streams after it. A sender that
+ * has moved to another link sends old messages once more, with old cursors. Such a message does not
+ * give the positions of the streams, since later messages may be missing. */
 static void
 complete_view(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *view)
 {
@@ -555,8 +598,9 @@ complete_view(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t
     view->urgent = cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT && out->announced > 0;
 }
 
-/* A producer cursor ends everything announced: later WRITEs begin there. Bytes that are missing
- * before the cursor may have been written, up to the bound that the missing packets give. */
+/* Sets the position at which the next WRITE begins to the producer cursor of the message. Bytes
+ * before the cursor that no captured WRITE has may have been written by missing packets. They count
+ * as written up to the number of bytes that these packets can have carried. */
 static void
 locate_cursor(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
 {
@@ -570,8 +614,8 @@ locate_cursor(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
     reader->last_positioned_write = smcr_point_at(arrival->qp, arrival->psn);
 }
 
-/* The bytes that the message announces get their places before the message is analysed: WRITEs
- * whose position was not known end at the producer cursor. */
+/* Gives WRITEs a position by the producer cursor, before the message is analysed: those right
+ * before the message whose position is not known end at the cursor. */
 static void
 take_in_announced(const smcr_arrival_t *arrival, const counted_t *counted)
 {
@@ -587,21 +631,20 @@ take_in_announced(const smcr_arrival_t *arrival, const counted_t *counted)
     begin_view(arrival, counted);
 }
 
-/* Whether the message says nothing that its sender has not said before, but for the consumer
- * cursor: it announces no bytes, is no answer, and has the flags and the state of the message
- * before. */
+/* Whether the message has no news but its consumer cursor: it announces no bytes, answers no
+ * request, and has the same flags and state as the sender's message before. */
 static bool
 is_mere_update(const smcr_record_t *record, const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
 {
     const smcr_record_cdc_t *view = record->cdc_analysis;
 
     if (!view || !view->has_announced_bytes || !view->has_unread_bytes)
-        return false; /* that is not known for sure */
+        return false; /* not known for sure */
     return view->announced_bytes == 0 && !record->ends_exchange &&
            cdc->flags == sender->cdc_flags && cdc->state == sender->cdc_state;
 }
 
-/* How the reader's element was before the message; `in` may be NULL. */
+/* The stream that the sender reads, as it was before the message. `in` may be NULL. */
 static smcr_window_reading_t
 reading_before(const smcr_stream_t *in)
 {
@@ -611,8 +654,9 @@ reading_before(const smcr_stream_t *in)
                                    .free_before = smcr_stream_free(in)};
 }
 
-/* The position of the producer cursor is not known, but WRITEs of the connection that came before
- * the message end there: a host may report later where that is. */
+/* Notes the producer cursor for the WRITEs of the connection that came before the message. Its
+ * position is not known, but these WRITEs end there. A host may report later which position that
+ * is. */
 static void
 announce_unpositioned(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                       const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
@@ -621,13 +665,13 @@ announce_unpositioned(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         smcr_write_note_announcement(arrival, conn, cdc->prod);
 }
 
-/* Moves the two streams by the cursors of the message, and analyses it. The order matters:
+/* Moves the two streams by the cursors of the message, and analyses the message. The order matters:
  *
- * 1. both streams move, after the free space before has been noted;
- * 2. rules compare the cursors with the streams;
- * 3. bytes that are announced get their places, and the writer's waits end or begin;
- * 4. bytes that are read make room, and the reader's waits end or begin;
- * 5. the analysis says how the streams are after all that. */
+ * 1. The free space is noted, then both streams move.
+ * 2. Rules compare the cursors with the streams.
+ * 3. Announced bytes get positions; waits of the writer end or begin.
+ * 4. Read bytes free space; waits of the reader end or begin.
+ * 5. The analysis gets the positions of both streams after all this. */
 static void
 take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
                 streams_t streams, smcr_evidence_cursors_t known)
@@ -653,8 +697,9 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
 
 /* ---- the message ---- */
 
-/* Keeps the producer cursor of two messages that lie SMCR_TIME_DISORDER or more apart in time: what
- * a host reports of the connection can be compared with the wire of before. */
+/* Keeps producer cursors of two earlier messages, SMCR_TIME_DISORDER or more apart in time. The
+ * cursors that a host reports over netlink are compared with these marks (told_flow.c): a message
+ * well before the report has to be in the report. */
 static void
 mark_producer_cursor(smcr_conn_side_t *side, smcr_cursor_t prod)
 {
@@ -666,8 +711,8 @@ mark_producer_cursor(smcr_conn_side_t *side, smcr_cursor_t prod)
     side->mark_prod[0] = prod;
 }
 
-/* Whether nothing bears out the message: none of its sender is known right before it, and neither
- * CLC nor an earlier message has named the connection. */
+/* Whether the message is unverified: messages of its sender right before it may be missing, and in
+ * addition CLC has not announced the sender's element, or this is the sender's first message. */
 static bool
 is_unverified(const smcr_conn_side_t *side, const smcr_evidence_cursors_t *known)
 {
@@ -675,8 +720,8 @@ is_unverified(const smcr_conn_side_t *side, const smcr_evidence_cursors_t *known
            (!side->announced_at.qp || side->first_cdc_frame == side->last_cdc_frame);
 }
 
-/* Remembers the numbers of the message. A cursor that cannot be right is not believed: the one
- * before is kept, and what the message said is remembered apart. */
+/* Keeps the sequence number and the cursors of the message. An impossible cursor does not replace
+ * the sender's last possible one; `raw_prod` and `raw_cons` keep it for comparison. */
 static void
 take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smcr_cdc_t *cdc,
                 const smcr_evidence_cursors_t *known)
@@ -702,8 +747,8 @@ take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smc
     side->raw_cons = cdc->cons;
 }
 
-/* All of a message that is no failover validation. `after_move`: its sender sent it on this link
- * before it moved to another one, though the capture has it later. */
+/* Takes in a message that is no failover validation. `after_move`: the sender sent the message on
+ * this link before it moved to another link, but the capture has the move first. */
 static void
 take_in_cursors_and_state(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
                 bool after_move)
@@ -721,7 +766,7 @@ take_in_cursors_and_state(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
     take_in_update(arrival, sender, receiver, cdc, known.follows);
     take_in_cursors(arrival, conn, cdc, streams, known);
     receiver->in.may_rewrite |= after_move;
-    if (after_move) /* the move counts as later than this message */
+    if (after_move) /* so that the move counts as later than this message */
         sender->moved_frame = arrival->when.frame + 1;
     receiver->last_cdc_received = smcr_point_at(arrival->qp, arrival->psn);
     sender->cdc_flags = cdc->flags;
@@ -729,21 +774,26 @@ take_in_cursors_and_state(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
     smcr_rules_check_cdc(SMCR_RULES_LEARNED, arrival, conn, cdc, &known);
     take_in_state(arrival, conn, sender, cdc);
     if (smcr_record_has_event(arrival->record, SMCR_EVENT_cdc_unknown_token))
-        smcr_evidence_pass_over(arrival); /* it may be another one's, with a wrong token */
+        smcr_evidence_pass_over(arrival); /* the token may be wrong, and the message may be of
+                                             another connection */
     if (arrival->state->sockets)
         smcr_state_report_compare(arrival, conn);
 }
 
-/* Whether the sender of the message has moved from this link to another one. */
+/* Whether the sender of the message has moved from the link of `qp` to another link. */
 static bool
 has_left_link(const smcr_conn_side_t *sender, const smcr_qp_t *qp)
 {
     return sender->moved_frame && sender->link != qp->link;
 }
 
-/* A message on a link that its sender has left was sent before the move. If its sequence number
- * says so, later messages have been taken in, and it says nothing. If only its time does, the
- * capture has the two links in another order than the sender: it counts, but is no move back. */
+/* If the sender has left the link that carries the message, it sent the message before the move.
+ * There are two cases:
+ *
+ * - The sequence number is lower than the last one: later messages have been taken in, so this one
+ *   changes nothing.
+ * - Only its time is before the move: the capture has the two links in another order than the
+ *   sender. The message counts, but is no move back. */
 void
 smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
@@ -763,6 +813,6 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     smcr_rules_check_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc, NULL);
     if (!after_move)
         place_on_link(arrival, conn, cdc);
-    if (!validation) /* else nothing but the sequence number counts (A.4) */
+    if (!validation) /* of a validation only the sequence number counts (A.4) */
         take_in_cursors_and_state(arrival, conn, cdc, after_move);
 }

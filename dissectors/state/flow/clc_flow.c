@@ -1,10 +1,10 @@
-/* What TCP and CLC messages say: which queue pairs make a link, which RMBs and tokens a connection
- * has, or that the connection goes back to TCP (RFC 7609 3.5.1, 3.5.2, 3.6, A.1, A.2, C).
+/* What TCP and CLC messages change: the queue pairs of a link, the RMBs and tokens of a connection,
+ * or the fallback of a connection to TCP (RFC 7609 3.5.1, 3.5.2, 3.6, A.1, A.2, C).
  *
- * A CLC message passes four steps. Judge it: may its sender send it, and what is missing before it?
- * Place it: an Accept or Confirm names the queue pair of its sender. Take it in: what its sender
- * has, and which step of the handshake it is. Report what the user should know. The rules of state/
- * are asked between these steps.
+ * A CLC message passes four steps. First, it is judged: may its sender send it, and which messages
+ * before it are missing? Second, it is placed: an Accept or Confirm names the queue pair of its
+ * sender. Third, it is taken in: the RMB, token and sizes of its sender, and the step of the
+ * handshake. Fourth, the user gets events. The checks of state/rules/ run in between.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -27,7 +27,7 @@ last_clc_step(const smcr_conn_t *conn)
     return conn->proposal_frame ? SMCR_CLC_PROPOSAL : 0;
 }
 
-/* The connection does not use SMC-R: `kind` is the reason, and `frame` proves it. */
+/* Notes that the connection does not use SMC-R. `kind` is the reason, and `frame` proves it. */
 static void
 fall_back(smcr_conn_t *conn, smcr_fallback_kind_t kind, uint32_t frame)
 {
@@ -38,8 +38,8 @@ fall_back(smcr_conn_t *conn, smcr_fallback_kind_t kind, uint32_t frame)
     conn->fallback.roles_unknown = conn->roles_unknown;
 }
 
-/* A Decline arrives. Only version 2 of the message has the sender's operating system. The first
- * reason to fall back stays: a second Decline changes nothing. (A.2.5) */
+/* Notes the fallback that a Decline causes. Only a Decline of version 2 has the operating system of
+ * its sender. The first reason to fall back stays: a second Decline changes nothing. (A.2.5) */
 static void
 fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *decline)
 {
@@ -61,7 +61,8 @@ fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_
 
 /* ---- what a side has ---- */
 
-/* The first PSN that the queue pair sends with, if the message is not cut before it. */
+/* Takes in the first PSN with which the queue pair sends, unless the message is truncated before
+ * this field. */
 static void
 take_in_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
 {
@@ -69,8 +70,9 @@ take_in_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
         smcr_flow_announce(&smcr_qp_peer(qp)->traffic.flow, clc->u.accept.psn);
 }
 
-/* Whether `before` has the same RMB element or token as `conn` is given, and is certainly open.
- * Data and messages with this element or token may then belong to either connection. */
+/* Whether another connection, `before`, certainly is open and has the RMB element or token that
+ * `conn` gets now. Data and messages with this element or token may then belong to either
+ * connection. `before`: NULL gives false. */
 static bool
 is_given_twice(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_conn_t *before,
                int side)
@@ -79,7 +81,7 @@ is_given_twice(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smc
            !smcr_doubt_conn(arrival, before).kind;
 }
 
-/* The RMB element of the side `owner` is the connection's from now on. */
+/* Gives the RMB element of the side `owner` to the connection. */
 static void
 give_element(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner)
 {
@@ -91,9 +93,9 @@ give_element(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner)
     smcr_rmb_set_conn(arrival->state, side->rmb, side->rmb_index, conn);
 }
 
-/* All elements of an RMB have one size. A CLC message that gives another size than an earlier one
- * leaves open where elements begin, so no data in this RMB certainly belongs to one connection.
- * The first size stays. */
+/* Takes in the size of the RMB's elements, which is one size for all of them. If an earlier CLC
+ * message gave another size, nobody knows where elements begin, so no data in this RMB certainly
+ * belongs to one connection. The first size stays. */
 static void
 take_in_size(smcr_conn_side_t *side)
 {
@@ -110,8 +112,9 @@ take_in_size(smcr_conn_side_t *side)
     rmb->element_size = side->size = differs ? before : side->size;
 }
 
-/* CDC messages to the side `owner` name the connection by `token` from now on. The difference of
- * both tokens is the same for all connections of some hosts (smcr_lgr_note_token_difference()). */
+/* Gives the token to the connection: CDC messages to the side `owner` name the connection by
+ * `token` from now on. With some hosts, the difference of both tokens is the same for all
+ * connections (smcr_lgr_note_token_difference()). */
 static void
 give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t token)
 {
@@ -128,8 +131,8 @@ give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t
         smcr_lgr_note_token_difference(conn->lgr, conn->side[1].token - conn->side[0].token);
 }
 
-/* The First Contact Extension of SMC version 2: the release and the options that both sides agree
- * on. A message that the capture has cut may miss the options. (smc_clc.h) */
+/* Takes in the First Contact Extension of SMC version 2: the release, and the options that both
+ * sides agree on. If the message is truncated, the options may be missing. (smc_clc.h) */
 static void
 take_in_extension(smcr_lgr_t *lgr, const smcr_clc_t *clc)
 {
@@ -143,9 +146,9 @@ take_in_extension(smcr_lgr_t *lgr, const smcr_clc_t *clc)
     lgr->immediate_agreed |= !(~accept->vendor_options[0] & SMCR_CLC_VENDOR_IMMEDIATE);
 }
 
-/* Version and MTU count in the first contact of a link group. The MTU field of later contacts has
- * no meaning, but Linux copies the MTU of the link into it: so it is used, with a mark, where the
- * capture has no first contact. (A.2.3) */
+/* Takes in version and MTU. Both count in the first contact of a link group. In a later contact,
+ * the MTU field has no meaning, but Linux copies the MTU of the link into it. So this MTU is used,
+ * with a mark (`mtu_repeated`), if the first contact is not captured. (A.2.3) */
 static void
 take_in_link_terms(const smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_accept_t *accept)
 {
@@ -160,9 +163,9 @@ take_in_link_terms(const smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_accept
     }
 }
 
-/* The RMB element that the side offers, from 1. Index 0 names no element. Most RMBs have one
- * element, so element 1 is meant where the capture has all CLC messages of the group, which show
- * all elements that are used. */
+/* The RMB element that the side offers, from 1. Index 0 names no element. If the capture has all
+ * CLC messages of the group, it shows all elements in use, and element 1 is meant, since most RMBs
+ * have one element only. */
 static uint8_t
 offered_element(const smcr_conn_t *conn, const smcr_lgr_t *lgr, uint8_t index)
 {
@@ -172,7 +175,7 @@ offered_element(const smcr_conn_t *conn, const smcr_lgr_t *lgr, uint8_t index)
     return !index && has_all_clc ? 1 : index;
 }
 
-/* The RMB that the side announces, and the connection's element in it. */
+/* Takes in the RMB that the side announces, and the connection's element in it. */
 static void
 take_in_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
             const smcr_clc_accept_t *accept)
@@ -185,8 +188,8 @@ take_in_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     give_element(arrival, conn, qp->side);
 }
 
-/* What Accept and Confirm say of the side that sends them. A peer ID that a rule has found to
- * change within the group is not believed. (A.2.3, A.2.4) */
+/* Takes in what an Accept or Confirm says of its sender. A peer ID that changes within the group,
+ * as a rule has found, is not believed. (A.2.3, A.2.4) */
 static void
 take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_t *clc)
 {
@@ -213,7 +216,8 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
 
 /* ---- place it ---- */
 
-/* A link group with one link; the queue pair of `side` is known. */
+/* Makes a link group with one link, of which the queue pair of `side` is known. Returns this queue
+ * pair. */
 static smcr_qp_t *
 new_group(smcr_state_t *state, const smcr_ib_qp_key_t *key, int side)
 {
@@ -225,8 +229,8 @@ new_group(smcr_state_t *state, const smcr_ib_qp_key_t *key, int side)
     return &link->qp[side];
 }
 
-/* The server's queue pair: that of the link which the Accept names. A first contact has a new link;
- * only a second copy of the Accept finds the link already there. */
+/* The server's queue pair on the link that the Accept names. A first contact makes a new group and
+ * link, unless a duplicate of the Accept has made them before. */
 static smcr_qp_t *
 server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -247,9 +251,9 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
     return qp;
 }
 
-/* The client's queue pair where the Accept is missing: that of a known link, else of a new group. A
- * known link has to have the RMB that the Confirm names; if CONFIRM RKEY of that RMB is missing,
- * the queue pair may have been set up anew since. NULL: not known. */
+/* The client's queue pair, if the Accept is missing: that of a known link, or else of a new group.
+ * A known link must have the RMB that the Confirm names. If the link does not, CONFIRM RKEY of that
+ * RMB is missing, and the queue pair may be of a newer link. NULL: not known. */
 static smcr_qp_t *
 client_qp_alone(smcr_state_t *state, const smcr_ib_qp_key_t *key, const smcr_clc_t *clc)
 {
@@ -262,8 +266,8 @@ client_qp_alone(smcr_state_t *state, const smcr_ib_qp_key_t *key, const smcr_clc
     return lacks_rmb ? NULL : qp;
 }
 
-/* Whether the group of the link `named` is known from the Accept of `conn` alone: no first contact,
- * no packet on the link, no other connection. */
+/* Whether the group of the link `named` is known from the Accept of `conn` alone: the Accept is no
+ * first contact, the link has carried no packet, and the group has no other connection. */
 static bool
 is_known_from_accept_alone(const smcr_conn_t *conn, const smcr_link_t *named)
 {
@@ -274,7 +278,8 @@ is_known_from_accept_alone(const smcr_conn_t *conn, const smcr_link_t *named)
     return lgr->newest_conn == conn && !conn->older_in_group;
 }
 
-/* Whether `qp` is certainly the client's end of an active link of another group than `wrong`. */
+/* Whether `qp` certainly is the client's end of an active link in another group than `wrong`. `qp`:
+ * NULL gives false. */
 static bool
 is_of_other_live_link(const smcr_qp_t *qp, const smcr_lgr_t *wrong)
 {
@@ -283,9 +288,9 @@ is_of_other_live_link(const smcr_qp_t *qp, const smcr_lgr_t *wrong)
     return qp->link->state == SMCR_LINK_ACTIVE && smcr_evidence_knows_link(qp->link);
 }
 
-/* The Accept has named a queue pair of no link, and the Confirm names `qp`, the client's end of a
- * link that is in use. The connection is on the link of `qp`, since a client confirms with the
- * queue pair that it uses. The group that was made for the Accept is taken back. */
+/* Corrects the link of a connection whose Accept named a queue pair of no known link. The Confirm
+ * names `qp`, the client's end of a link in use. The client confirms with the queue pair that it
+ * uses, so the connection is on the link of `qp`. The group that the Accept has made is removed. */
 static void
 correct_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_link_t *named, smcr_qp_t *qp)
 {
@@ -300,9 +305,9 @@ correct_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_link_t *name
     take_in_side(arrival, conn, smcr_qp_peer(qp), &accept);
 }
 
-/* The client's queue pair on `link`, which the Accept has named: the queue pair `key` of the
- * Confirm, if it is at the device that the link has there. `qp` is the known queue pair with this
- * key; it counts if it is on another link of the group. */
+/* The client's queue pair on `link`, which the Accept has named. This is the queue pair `key` of
+ * the Confirm, if the link's client end is on the same device or not known. `qp`: the known queue
+ * pair with this key, or NULL. `qp` is returned instead if it is on another link of the group. */
 static smcr_qp_t *
 client_qp_of_link(smcr_state_t *state, const smcr_conn_t *conn, smcr_link_t *link,
                   const smcr_ib_qp_key_t *key, smcr_qp_t *qp)
@@ -318,8 +323,8 @@ client_qp_of_link(smcr_state_t *state, const smcr_conn_t *conn, smcr_link_t *lin
     return qp && qp->link->lgr == conn->lgr ? qp : expected;
 }
 
-/* The client's queue pair: of the link that the Accept has named, if the capture has the Accept.
- * NULL: not known. */
+/* The client's queue pair that a Confirm names: on the link that the Accept has named, if the
+ * Accept is captured. NULL: not known. */
 static smcr_qp_t *
 client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -339,8 +344,8 @@ client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *cl
     return client_qp_of_link(state, conn, link, &key, qp);
 }
 
-/* Whether the message is an Accept or Confirm that the capture has cut before the queue pair which
- * it names; or it is cut before its type, and may be one. */
+/* Whether the message is, or may be, an Accept or Confirm that the capture has truncated before its
+ * queue pair. A message that is truncated before its type may be one. */
 static bool
 is_cut_before_qp(const smcr_clc_t *clc)
 {
@@ -349,8 +354,9 @@ is_cut_before_qp(const smcr_clc_t *clc)
     return may_agree && !smcr_wire_clc_names_qp(clc) && !clc->malformed && !clc->smcd;
 }
 
-/* The queue pair of the sender of an Accept or Confirm. NULL: the message names none, or it is not
- * known. The group is proven by it, and the server sends the Accept. */
+/* The queue pair of the sender of an Accept or Confirm. NULL: the message names none, or the queue
+ * pair is not known. The message also proves the link group and its roles: the server sends the
+ * Accept, the client the Confirm. */
 static smcr_qp_t *
 place_agreement(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -379,7 +385,7 @@ place_agreement(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
 
 /* ---- take it in ---- */
 
-/* A Decline ends SMC for the connection: its tokens and RMB elements are free. */
+/* Takes in a Decline. It ends SMC for the connection: its tokens and RMB elements are free. */
 static void
 take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -391,8 +397,9 @@ take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
     smcr_conn_leave_smc(arrival->state, conn);
 }
 
-/* Whether the message adds no step: it is a copy of the step that waits for its answer, or a
- * Proposal that the capture has after its Accept. */
+/* Whether the message is no new step of the handshake. Either its sender sends the last message
+ * once more, or it is a Proposal that the capture has after its Accept. `waiting`: exchange of the
+ * last message; NULL: none waits for an answer. */
 static bool
 adds_no_step(const smcr_conn_t *conn, const smcr_exchange_t *waiting, uint8_t type,
              bool from_server)
@@ -403,8 +410,8 @@ adds_no_step(const smcr_conn_t *conn, const smcr_exchange_t *waiting, uint8_t ty
     return is_copy || (type == SMCR_CLC_PROPOSAL && conn->accept_frame);
 }
 
-/* Whether the message answers the step that waits: the Accept answers the Proposal, the Confirm the
- * Accept, and a Decline of the other side answers either. */
+/* Whether the message answers the step that waits for its answer. The Accept answers the Proposal,
+ * the Confirm answers the Accept, and a Decline of the other side answers either. */
 static bool
 answers_step(const smcr_conn_t *conn, const smcr_exchange_t *waiting, uint8_t type,
              bool from_server)
@@ -415,8 +422,8 @@ answers_step(const smcr_conn_t *conn, const smcr_exchange_t *waiting, uint8_t ty
     return waiting && conn->clc_step_by_server != from_server && (declines || type == next);
 }
 
-/* The message ends the step that waits. A Decline may also follow a message that the capture does
- * not have: then the response of the step is never known. */
+/* Ends the step that waits for its answer. A Decline may also answer a message that is not
+ * captured. If this is possible, the response of the step will never be known. */
 static void
 end_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_exchange_t *waiting,
          const smcr_rules_clc_t *message)
@@ -432,8 +439,9 @@ end_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_exchange_t *wait
     waiting->step = smcr_wire_clc_step(conn->clc_step_type, type);
 }
 
-/* The steps of the CLC handshake are Proposal, Accept, Confirm. Each message but the last answers
- * the other side's message before it, and waits for its own answer. */
+/* Takes in a step of the CLC handshake: Proposal, Accept or Confirm. Each message but the first
+ * answers the message of the other side before it. Each message but the last waits for its
+ * answer. */
 static void
 take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_clc_t *message)
 {
@@ -456,8 +464,8 @@ take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_
 
 /* ---- the message ---- */
 
-/* The CLC type that the sender has to send next. A message of an unknown type stands in its
- * place. */
+/* The CLC type that the sender has to send next. A message of an unknown type counts as one of this
+ * type. */
 static unsigned
 next_clc_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -467,8 +475,8 @@ next_clc_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                                                               : SMCR_CLC_PROPOSAL;
 }
 
-/* Whether a message of the sender is due now: the message before the due one has come, and the due
- * one has not. */
+/* Whether it is the sender's turn: the message before its next one (next_clc_type()) has come, and
+ * its next one has not. */
 static bool
 is_turn_of_sender(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -477,7 +485,7 @@ is_turn_of_sender(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     return types & before && !(types & before << 1);
 }
 
-/* Whether the queue pair in the message is certainly one of the other side. */
+/* Whether the queue pair in the message certainly belongs to the other side of the connection. */
 static bool
 names_qp_of_peer(const smcr_arrival_t *arrival, const smcr_clc_t *clc)
 {
@@ -487,8 +495,9 @@ names_qp_of_peer(const smcr_arrival_t *arrival, const smcr_clc_t *clc)
     return other && smcr_evidence_knows_server(other->link->lgr);
 }
 
-/* Whether an Accept of the client, or a Confirm of the server, has only the wrong type: its sender
- * had to send the other one of the two now, and the message names no queue pair of its peer. */
+/* Whether an Accept of the client, or a Confirm of the server, is right but for its type. It is the
+ * turn of its sender, which has to send the other type, and the message does not name a queue pair
+ * of its peer. */
 static bool
 has_only_wrong_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -496,8 +505,8 @@ has_only_wrong_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn, cons
            is_turn_of_sender(arrival, conn) && !names_qp_of_peer(arrival, clc);
 }
 
-/* Whether the other side of the connection has to send messages of this type: the client sends
- * Proposal and Confirm, the server the Accept. (3.5.1) */
+/* Whether a message of this type has the wrong sender: the client sends Proposal and Confirm, the
+ * server the Accept. (3.5.1) */
 static bool
 has_wrong_sender(const smcr_conn_t *conn, uint8_t type, bool from_server)
 {
@@ -507,6 +516,8 @@ has_wrong_sender(const smcr_conn_t *conn, uint8_t type, bool from_server)
            (type == SMCR_CLC_ACCEPT) != from_server;
 }
 
+/* Changes the connection, its link and its group by the CLC message. If TCP retransmits the
+ * message, its type and its sequence numbers have been counted before. */
 static void
 take_in_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_clc_t *message)
 {
@@ -559,7 +570,7 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     take_in_message(arrival, conn, &message);
     if (message.qp)
         smcr_rules_check_clc(SMCR_RULES_LEARNED, arrival, conn, &message);
-    /* the direction of the TCP segment, also where the link says otherwise */
+    /* taken from TCP, even if the roles of the link group differ */
     arrival->record->direction = conn->roles_unknown ? SMCR_LGR_SIDE_UNKNOWN : from_server;
 }
 
@@ -578,7 +589,7 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
     return conn;
 }
 
-/* Which segments of the handshake have come, and whether they had the option. */
+/* Notes which segments of the TCP handshake have come, and whether they have the option. */
 static void
 note_option(smcr_conn_t *conn, const smcr_state_syn_t *syn)
 {
@@ -594,9 +605,9 @@ may_use_smcr(const smcr_conn_t *conn)
     return conn->option_syn && !conn->fallback.kind;
 }
 
-/* The first SYN-ACK decides. Without the option it refuses SMC, if the SYN had the option. CLC that
- * has come before the SYN or SYN-ACK belongs to this handshake, and the segment to an earlier
- * one. */
+/* The first SYN-ACK decides. If it has no option, though the SYN had the option, the server refuses
+ * SMC. If CLC messages come before a SYN or SYN-ACK, the segment belongs to an earlier TCP
+ * connection, so its numbers are not used. */
 void
 smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *syn)
 {
@@ -620,8 +631,8 @@ smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, bool by_server, uin
         conn->clc_end_frame[by_server] = frame;
 }
 
-/* Whether a Decline after the Confirm may be missing: CLC is not whole, and no CDC message shows
- * that the connection uses RDMA. */
+/* Whether a Decline after the Confirm may be missing: CLC messages may be missing, and no CDC
+ * message shows that the connection uses RDMA. */
 static bool
 may_have_been_declined(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool clc_is_whole)
 {
@@ -630,8 +641,8 @@ may_have_been_declined(const smcr_arrival_t *arrival, const smcr_conn_t *conn, b
     return conn->confirm_frame && arrival->span && !clc_is_whole && !has_cdc;
 }
 
-/* Application data on TCP shows that the connection does not use SMC-R, unless a Confirm has come:
- * a host with SMC-R sends none on TCP. */
+/* Application data on TCP shows that the connection does not use SMC-R, unless a Confirm has come.
+ * With SMC-R a host sends no application data on TCP. */
 void
 smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server)
 {

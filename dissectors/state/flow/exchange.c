@@ -1,21 +1,22 @@
-/* Finds the request of each response: LLC messages, and steps of the CLC handshake (RFC 7609 3.5,
- * A.3).
+/* Finds the request of each response: of LLC messages, and of steps of the CLC handshake (RFC 7609
+ * 3.5, A.3).
  *
- * An LLC message passes three steps. Judge it: does it cross another request, was it answered
- * before it came? Place it: with the request that it answers. Then the exchange begins or ends.
+ * An LLC message passes three steps. First, it is judged: does it cross a request of the peer, and
+ * did its response come before it? Second, its request is found, if it is a response. Third, its
+ * exchange begins or ends.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later / */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "exchange.h"
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
 
-#define PENDING_MAX 64 /* open exchanges that are kept of a link group */
-#define ANSWERED_MAX 8 /* ended exchanges that are kept of a link group, the last ones */
+#define PENDING_MAX 64 /* most open exchanges that are kept of a link group */
+#define ANSWERED_MAX 8 /* most ended exchanges that are kept of a link group; the oldest leave */
 #define WAIT 5         /* seconds: the longest time that Linux waits for a response (smc_llc.h) */
 
-/* Whether the message was sent before the frame in which the capture has it, as in a
- * retransmission. Of CLC this is not known. */
+/* Whether the message was sent first in an earlier frame, so that this one is a retransmission, or
+ * in an unknown one. Always false for CLC messages. */
 static bool
 was_sent_before(const smcr_arrival_t *arrival)
 {
@@ -41,24 +42,27 @@ smcr_state_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchan
     arrival->record->ends_exchange = exchange;
 }
 
-/* Whether nobody waits at `now` for the other half of an exchange whose first half came at `time`;
- * both nanoseconds since the epoch. */
+/* Whether the wait for the second half of an exchange is over at `now`, since its first half came
+ * at `time`. Both are nanoseconds since the epoch. */
 static bool
 is_given_up(uint64_t now, uint64_t time)
 {
     return now > time + WAIT * SMCR_TIME_SECOND;
 }
 
-/* Which open exchange is wanted. */
+/* The open exchanges that a search looks for. */
 typedef struct {
-    uint8_t type;        /* enum smcr_llc_type, of version 1 */
-    int requester;       /* side of the link group */
-    const uint32_t *key; /* as in smcr_exchange_request_t; NULL: any */
-    const smcr_qp_t *qp; /* of the requester, on the link that carried the request; NULL: any */
-    uint64_t now;        /* requests that were given up by then do not count; 0: all count */
-    unsigned count;      /* how many exchanges there are; find_open_request() writes it */
+    uint8_t type;        /* type of the request: enum smcr_llc_type, of version 1 */
+    int requester;       /* side that has sent the request */
+    const uint32_t *key; /* key of the request (smcr_exchange_request_t); NULL: any key */
+    const smcr_qp_t *qp; /* queue pair of the requester on the link that carried the request; NULL:
+                            any link */
+    uint64_t now;        /* time, nanoseconds since the epoch: requests that Linux has given up at
+                            this time do not count; 0: all requests count */
+    unsigned count;      /* how many exchanges match; written by find_open_request() */
 } wanted_request_t;
 
+/* Whether the request is one that the search looks for. */
 static bool
 is_wanted(const smcr_exchange_request_t *request, const wanted_request_t *wanted)
 {
@@ -70,7 +74,8 @@ is_wanted(const smcr_exchange_request_t *request, const wanted_request_t *wanted
            !is_given_up(wanted->now, request->exchange.request_time);
 }
 
-/* The last open exchange that is wanted; NULL: there is none. */
+/* The newest open exchange that the search looks for; NULL: there is none. Writes the number of
+ * matches into `wanted->count`. */
 static smcr_exchange_request_t *
 find_open_request(const smcr_lgr_t *lgr, wanted_request_t *wanted)
 {
@@ -86,10 +91,17 @@ find_open_request(const smcr_lgr_t *lgr, wanted_request_t *wanted)
     return found;
 }
 
-/* The open request that the message may answer, in this order: on the link of the message, on
- * another link, and among requests that have waited for too long, where the last one counts. On
- * another link only a wish is answered (3.3); so `same_link` is set for a response, unless the
- * capture shows that no request is missing on its own link. */
+/* The open request that the message may answer. Three searches follow each other until one finds a
+ * request:
+ *
+ * 1. requests on the link of the message
+ * 2. requests on any link
+ * 3. requests that Linux has given up, too; the newest one counts
+ *
+ * A response goes over the link of its request, and only a client's wish may be answered on another
+ * link (3.3). So the second search is left out for a response, unless the capture proves that no
+ * request on the response's own link is missing. `same_link`: leave the second search out for every
+ * message. */
 static smcr_exchange_request_t *
 find_candidate(const smcr_exchange_message_t *message, wanted_request_t *wanted, bool same_link)
 {
@@ -109,8 +121,8 @@ find_candidate(const smcr_exchange_message_t *message, wanted_request_t *wanted,
     return request;
 }
 
-/* Whether no other message can have answered the request before this one. A link has only one
- * CONFIRM LINK, so its response is certain. */
+/* Whether no earlier message can have answered the request. A link has only one CONFIRM LINK, so
+ * the response on this link is certain. */
 static bool
 is_first_answer(const smcr_exchange_message_t *message, const smcr_exchange_request_t *request)
 {
@@ -121,10 +133,11 @@ is_first_answer(const smcr_exchange_message_t *message, const smcr_exchange_requ
     return smcr_evidence_is_first_answer(arrival, &request->responder_at);
 }
 
-/* The request of this type that the message certainly answers; NULL: none. `key`: that of the
- * request; NULL: any. `same_link`: only a request on the link of the message. A host begins no
- * exchange before the last one of its type is over. So of two requests that are open side by side,
- * each is on a link of its own, and an answer that may belong to both is certain for neither. */
+/* The request of this type that the message certainly answers; NULL: none. `key`: key of the
+ * request; NULL: any key. `same_link`: only a request on the link of the message counts.
+ *
+ * A host begins no exchange before its last exchange of this type is over. So two open requests are
+ * on two links, and a message that may answer both certainly answers neither. */
 static smcr_exchange_request_t *
 find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32_t *key,
               bool same_link)
@@ -137,8 +150,9 @@ find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32
     return is_only && is_first_answer(message, request) ? request : NULL;
 }
 
-/* The message ends the exchange. For the rules: `what` the message does, and `came`, which will say
- * whether another request of the response has come (smcr_lgr_unasked_t); NULL: nothing. */
+/* Ends the exchange of `request` with the message. For the rules: `what` is how the message ends
+ * the exchange. `came` points to a flag that is set if another request of the same response comes
+ * later (smcr_lgr_unasked_t); NULL: no such flag. */
 static void
 end_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *request,
              smcr_rules_happening_t what, const bool *came)
@@ -154,8 +168,9 @@ end_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *re
     smcr_rules_check_exchange(what, message, &(smcr_rules_exchange_t){request, came});
 }
 
-/* The message may answer any open request of this type, and nobody will know which. Those that it
- * certainly ends, with its key or because the server obeys, leave the list. */
+/* Notes that the message may answer any open request of this type, and that nobody will ever know
+ * which. If the message certainly ends a request, the request leaves the list: its key is that of
+ * the message, or the message is a server's request that follows a client's wish. */
 static void
 give_up_requests(const smcr_exchange_message_t *message, uint8_t type)
 {
@@ -171,8 +186,9 @@ give_up_requests(const smcr_exchange_message_t *message, uint8_t type)
     }
 }
 
-/* A client's DELETE LINK, its ADD LINK and its REQUEST ADD LINK have no response: the server begins
- * an exchange of its own instead. `doubtful`: or it has begun this exchange before. */
+/* Ends the exchange of a client's wish with the server's request that follows it. A client's DELETE
+ * LINK, ADD LINK and REQUEST ADD LINK have no response: the server begins an exchange of its own
+ * instead. `doubtful`: the server may have begun this exchange before the wish. */
 static void
 obey_client(const smcr_exchange_message_t *message, bool doubtful)
 {
@@ -189,8 +205,9 @@ obey_client(const smcr_exchange_message_t *message, bool doubtful)
         end_exchange(message, asked, SMCR_RULES_OBEYED, NULL);
 }
 
-/* Whether the message crosses the open request: its sender had neither seen the request when it
- * sent the message, nor answered it in a message that the capture does not have. */
+/* Whether the message crosses the open request of its receiver. Its sender had not seen the request
+ * when it sent the message, and the capture misses no message in which the sender may have answered
+ * the request. */
 static bool
 crosses_request(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open)
 {
@@ -198,8 +215,9 @@ crosses_request(const smcr_arrival_t *arrival, const smcr_exchange_request_t *op
                SMCR_DOUBT_UNSEEN && smcr_evidence_is_first_answer(arrival, &open->responder_at);
 }
 
-/* Whether the responder may have seen the request when it sent its message: the capture has no
- * acknowledgement of the request alone, so an earlier one may be missing. */
+/* Whether the responder may have seen the request when it sent its message. This is excluded only
+ * if an acknowledgement of exactly this request is captured. If not, an earlier acknowledgement may
+ * be missing. */
 static bool
 may_be_seen(const smcr_doubt_proof_t *claim)
 {
@@ -211,8 +229,9 @@ may_be_seen(const smcr_doubt_proof_t *claim)
            ack.acks.frame != open->exchange.request_frame;
 }
 
-/* Reports that the message crosses the request, or, `same`, asks for the same thing; unless a later
- * acknowledgement shows that its sender had seen the request. */
+/* Reports that the message crosses the request `open`. `same`: both ask for the same change. The
+ * event counts only if a later acknowledgement shows that the sender had not seen the request
+ * (may_be_seen()). */
 static void
 report_crossing(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, bool same)
 {
@@ -227,15 +246,16 @@ report_crossing(const smcr_arrival_t *arrival, const smcr_exchange_request_t *op
                    open->exchange.request_frame)->deferred_check = doubt.claim;
 }
 
-/* Whether messages of the type ask for a new link. */
+/* Whether messages of this type ask for a new link. */
 static bool
 asks_for_link(uint8_t type)
 {
     return type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_REQ_ADD_LINK;
 }
 
-/* A client asks for what the server has just requested itself: to add or to delete a link. The
- * server's request is the answer, though it came before (3.5.5.3.1, 3.5.5.3.2). */
+/* Whether a client asks for a change that the server has just requested itself, to add or to delete
+ * a link. The server's request then is the answer, though it came first (3.5.5.3.1, 3.5.5.3.2).
+ * Reports the crossing. */
 static bool
 crosses_server(const smcr_exchange_message_t *message)
 {
@@ -265,7 +285,8 @@ exclude_each_other(uint8_t one, uint8_t other)
            (smcr_exchange_changes_rkeys(one) && smcr_exchange_changes_links(other));
 }
 
-/* Reports the first open request of the peer that the message excludes and crosses. */
+/* Reports a collision with the first open request of the peer that the message crosses, if the two
+ * must not be open at the same time. */
 static void
 report_collision(const smcr_exchange_message_t *message)
 {
@@ -281,7 +302,8 @@ report_collision(const smcr_exchange_message_t *message)
     }
 }
 
-/* Linux answers a server's DELETE LINK for all links with one of its own, not with a response. */
+/* Ends the server's DELETE LINK for all links with the client's DELETE LINK for all links. Linux
+ * answers with this request, not with a response. Returns whether the message is such an answer. */
 static bool
 answers_deletion(const smcr_exchange_message_t *message)
 {
@@ -299,8 +321,8 @@ answers_deletion(const smcr_exchange_message_t *message)
 
 /* ---- responses that the capture has before their requests ---- */
 
-/* Keeps a response whose request may still come, on `link`; NULL: on any link. Returns a flag that
- * will be set when the request has come. */
+/* Keeps a response whose request may come later in the capture. `link`: link that has to carry the
+ * request; NULL: any link. Returns a flag that is set when the request comes. */
 static const bool *
 keep_unasked(const smcr_exchange_message_t *message, const smcr_link_t *link)
 {
@@ -321,7 +343,7 @@ keep_unasked(const smcr_exchange_message_t *message, const smcr_link_t *link)
     return came;
 }
 
-/* The request of a kept response has come. */
+/* Sets the flag of a kept response: its request has come. */
 static void
 note_request(const smcr_lgr_unasked_t *unasked)
 {
@@ -329,8 +351,9 @@ note_request(const smcr_lgr_unasked_t *unasked)
         *unasked->request_came = true;
 }
 
-/* Whether the kept response, of this type and to this side, may answer the request: it came at most
- * a second before, or at any time where the capture is in disorder. */
+/* Whether the kept response may answer the request. The response came at most a second before the
+ * request; if the capture is out of order, at any time before. Key and link have to be those of the
+ * request. */
 static bool
 may_answer(const smcr_lgr_unasked_t *unasked, const smcr_exchange_message_t *message)
 {
@@ -342,9 +365,10 @@ may_answer(const smcr_lgr_unasked_t *unasked, const smcr_exchange_message_t *mes
     return unasked->awaits_request && in_time && unasked->key == message->key && on_link;
 }
 
-/* Whether the capture has the response before its request. A request that comes within a
- * millisecond after a response may be its request even if the response does not echo it as it
- * should: the capture may have the two in the wrong order. */
+/* Whether the capture has the response before its request, the message. The capture may have the
+ * two in the wrong order. A request within a millisecond after a response may be the request of
+ * this response even if the keys differ: a wrong peer may not echo the key. Then only the flag of
+ * the response is set. */
 static bool
 came_after_response(const smcr_exchange_message_t *message)
 {
@@ -369,8 +393,8 @@ came_after_response(const smcr_exchange_message_t *message)
 
 /* ---- requests ---- */
 
-/* The request has come too late: the response that was paired with a later request of the type may
- * be its own. */
+/* Withdraws responses that were paired with later requests of this type. This request has come out
+ * of order, so such a response may belong to this request. */
 static void
 doubt_answers(const smcr_exchange_message_t *message)
 {
@@ -384,8 +408,8 @@ doubt_answers(const smcr_exchange_message_t *message)
     }
 }
 
-/* Whether the message is a client's wish for a link: its ADD LINK names no queue pair. Where it is
- * not known which side is the client, the queue pair decides. */
+/* Whether the message is a client's wish for a link. A client's ADD LINK is one. If it is not known
+ * which side is the client, an ADD LINK without a queue pair number is one. */
 static bool
 is_link_wish(const smcr_exchange_message_t *message)
 {
@@ -397,9 +421,10 @@ is_link_wish(const smcr_exchange_message_t *message)
            (!smcr_evidence_knows_server(message->lgr) && !message->llc->u.add_link.qpn);
 }
 
-/* Whether a correct peer may leave the request without an answer. After the server's DELETE LINK
- * for all links the group is gone. The server does not have to add the link that a client asks for.
- * (3.5.4, 3.5.5.3) */
+/* Whether a correct peer may send no response to the request. There are two cases (3.5.4, 3.5.5.3):
+ *
+ * - A server's DELETE LINK for all links: the group is gone after it.
+ * - A client's wish for a link: the server does not have to add one. */
 static bool
 needs_no_response(const smcr_exchange_message_t *message)
 {
@@ -409,8 +434,8 @@ needs_no_response(const smcr_exchange_message_t *message)
     return ends_group || message->type == SMCR_LLC_REQ_ADD_LINK || is_link_wish(message);
 }
 
-/* Opens an exchange. The responder may have sent up to its highest request so far without having
- * seen this one: `answered` is that point of its flow. */
+/* Opens an exchange. The responder may have sent all requests up to its highest PSN so far before
+ * it has seen this request; `responder_at` is this point. */
 static smcr_exchange_request_t *
 new_request(const smcr_exchange_message_t *message)
 {
@@ -437,8 +462,8 @@ new_request(const smcr_exchange_message_t *message)
     return request;
 }
 
-/* The capture may have the response before this request. In a capture in disorder the response may
- * also still come, and nobody will know which request it answers. */
+/* Takes in a request whose response the capture may have before the request. If the capture is out
+ * of order, the response may also come later, and nobody will know which request it answers. */
 static void
 take_in_late_request(const smcr_exchange_message_t *message)
 {
@@ -475,8 +500,8 @@ smcr_state_exchange_request(const smcr_exchange_message_t *message)
 
 /* ---- second answers ---- */
 
-/* The last request that was answered before with the key of the message. NULL: there is none, or a
- * packet of the requester is missing since, which may be another request. */
+/* The newest answered request with the key of the message. NULL: there is none, or a packet of the
+ * requester is missing after it, which may be a newer request. */
 static const smcr_exchange_request_t *
 find_answered_before(const smcr_exchange_message_t *message)
 {
@@ -491,9 +516,9 @@ find_answered_before(const smcr_exchange_message_t *message)
     return NULL;
 }
 
-/* Whether the message rejects an ADD LINK that its sender has accepted before: it takes its consent
- * back, and the exchange has a second answer. Other messages may answer a request that the capture
- * does not have, so nobody knows whether they are second answers. */
+/* Whether the message rejects an ADD LINK that its sender has accepted before, so that the exchange
+ * has a second response. Reports that. Other second responses are not recognised: they may answer a
+ * request that is not captured. */
 static bool
 take_back_consent(const smcr_exchange_message_t *message)
 {
@@ -531,8 +556,8 @@ smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *message
     return !message->response && is_of_server && by_client && find_open_request(lgr, &wanted);
 }
 
-/* Whether another response of this type, whose request is missing, has come within the time that
- * Linux waits: nobody knows which of the two a request belongs to. */
+/* Whether another response of this type without a request has come within the time that Linux
+ * waits. Nobody knows to which of the two responses a later request belongs. */
 static bool
 has_other_unasked(const smcr_exchange_message_t *message)
 {
@@ -549,8 +574,9 @@ has_other_unasked(const smcr_exchange_message_t *message)
     return false;
 }
 
-/* The response ends the exchange of `request`. If the request went over another link, the response
- * may in truth answer a request on its own link that has not come yet: that one is waited for. */
+/* Ends the exchange of `request` with the response. If another link carried the request, the true
+ * request may be one on the response's own link that comes later. So the response is also kept for
+ * such a request. */
 static void
 end_by_response(const smcr_exchange_message_t *message, smcr_exchange_request_t *request)
 {
@@ -560,9 +586,9 @@ end_by_response(const smcr_exchange_message_t *message, smcr_exchange_request_t 
                  elsewhere ? keep_unasked(message, message->link) : NULL);
 }
 
-/* The capture has no request that the response certainly answers: it may answer any open one, and
- * its request may still come. Returns the flag that is set when that request comes; NULL: another
- * such response waits. */
+/* Keeps a response of which it is not certain that it answers a captured request. It may answer any
+ * open request, or a request that comes later. Returns the flag that is set when such a request
+ * comes; NULL: another response without a request is kept already. */
 static const bool *
 keep_response(const smcr_exchange_message_t *message)
 {
@@ -589,7 +615,7 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message,
             smcr_rules_check_exchange(SMCR_RULES_UNCLEAR, message, &unclear);
             return true;
         }
-        /* a request on the same link whose key the response does not echo */
+        /* any request on the same link: a wrong peer may not echo the key */
         request = find_answered(message, message->type, NULL, true);
     }
     *answered = request;

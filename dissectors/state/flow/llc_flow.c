@@ -1,11 +1,12 @@
-/* What LLC messages say: the links of a group, and the RMBs' keys on them (RFC 7609 3.5.1, 3.5.5,
- * A.3; net/smc/smc_llc.c).
+/* What LLC messages change: the links of a group, and the RMBs' keys on them (RFC 7609 3.5.1,
+ * 3.5.5, A.3; net/smc/smc_llc.c).
  *
- * An LLC message passes three steps. Judge it: what does it answer, and which request crosses it
- * (exchange.c)? Place it: at the link or the RMBs that it names. Take it in: what it announces,
- * changes or ends. The rules of state/ are asked before the message is taken in, and after.
+ * An LLC message passes three steps. First, exchange.c finds the request that the message answers,
+ * and requests that cross it. Second, the link or the RMBs that the message names are found. Third,
+ * the message is taken in: what it announces, changes or ends. The checks of state/rules/ run
+ * before and after the third step.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later / */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "llc_flow.h"
 #include "exchange.h"
@@ -13,10 +14,12 @@
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
 
-/* ---- keys: a response echoes a part of its request, by which both are paired. Each key_*() makes
- * one number of this part; llc.def says which function a type of message has ---- */
+/* ---- keys ----
+ *
+ * A response echoes a part of its request. The two are paired by this part, of which each function
+ * key_*() makes one number. llc.def says which function a type of message has. */
 
-/* A type without such a part: its requests follow each other, one at a time. */
+/* For types that echo nothing: their requests follow each other, one at a time. */
 static uint32_t
 key_none(G_GNUC_UNUSED const smcr_llc_t *llc)
 {
@@ -38,7 +41,8 @@ key_rkey(const smcr_llc_t *llc)
     return (uint32_t)(key ^ key >> 32);
 }
 
-/* DELETE RKEY: a hash of the RKeys. A response of version 2 echoes only how many they are. */
+/* DELETE RKEY: a hash of the RKeys. In version 2 the response echoes only their number, so this
+ * number is the key. */
 static uint32_t
 key_rkeys(const smcr_llc_t *llc)
 {
@@ -49,7 +53,7 @@ key_rkeys(const smcr_llc_t *llc)
     return key;
 }
 
-/* The number of the link that the message is about. */
+/* Messages about a link: the number of the link. */
 static uint32_t
 key_link(const smcr_llc_t *llc)
 {
@@ -77,13 +81,13 @@ key_user_data(const smcr_llc_t *llc)
     return key;
 }
 
-/* The message with the link that carries it. A response without the flag of responses counts as a
- * response (smcr_state_exchange_is_unflagged_response()). */
+/* The message, with its sender, its receiver and its link. A response without the response flag
+ * counts as a response (smcr_state_exchange_is_unflagged_response()). */
 static smcr_exchange_message_t
 message_of(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     smcr_qp_t *qp = arrival->qp;
-    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2; /* both versions share the exchanges */
+    uint8_t type = llc->type & (uint8_t)~SMCR_LLC_TYPE_V2; /* exchanges are by type of version 1 */
 
     return (smcr_exchange_message_t){
         .arrival = arrival,
@@ -103,8 +107,8 @@ message_of(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
 /* ---- links ---- */
 
-/* Who has a single device in an asymmetric group, for the sentence of its type. Empty where the
- * group is not asymmetric, or nobody knows which side the server is. */
+/* Text that says which side of an asymmetric group has a single device. Empty if the group is not
+ * asymmetric, or if the server's side is not known. */
 static const char *
 single_device_text(const smcr_lgr_t *lgr)
 {
@@ -114,7 +118,7 @@ single_device_text(const smcr_lgr_t *lgr)
                                            : ", the client has a single device";
 }
 
-/* The type of the link group has changed. (net/smc/smc_core.c, smcr_lgr_set_type()) */
+/* Reports the new type of the link group. (net/smc/smc_core.c, smcr_lgr_set_type()) */
 static void
 report_type(const smcr_exchange_message_t *message)
 {
@@ -127,7 +131,7 @@ report_type(const smcr_exchange_message_t *message)
                        single_device_text(lgr));
 }
 
-/* CONFIRM LINK is answered: the link carries traffic from now on. */
+/* Activates the link: CONFIRM LINK is answered. */
 static void
 activate_link(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -142,18 +146,20 @@ activate_link(const smcr_exchange_message_t *message, smcr_link_t *link)
         report_type(message);
 }
 
-/* Whether the link is announced, and its CONFIRM LINK request has come. */
+/* Whether the link is announced, and its CONFIRM LINK request is captured. */
 static bool
 is_being_confirmed(const smcr_link_t *link)
 {
     return link->state == SMCR_LINK_ANNOUNCED && link->confirm_frame;
 }
 
-/* The server's DELETE LINK ends the link, and with its last link the group. The user hears of a
- * link that was up. An announced link was up if its CONFIRM LINK request is captured and only the
- * response may be missing. If packets of the group are missing, nobody knows that: another
- * link may live on, a connection may have ended before, or an announced link may have been
- * rejected. */
+/* Deletes the link, as the server's DELETE LINK says. With its last link, the group ends.
+ *
+ * The event is added only for a link that was up: the link was active, or it was announced and its
+ * CONFIRM LINK request is captured, so that only the response may be missing. If packets of the
+ * group are missing, an announced link may have been rejected before, another link may be alive, or
+ * a connection may have ended. Then neither an announced link nor the end of the group is
+ * reported. */
 static void
 delete_link(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -172,9 +178,10 @@ delete_link(const smcr_exchange_message_t *message, smcr_link_t *link)
         smcr_cost_report_group_end(message->arrival, message->lgr);
 }
 
-/* CONFIRM LINK names the queue pair from which it comes. It is the queue pair of the link at this
- * end, unless CLC or ADD LINK has announced another one, or another device. An announced number
- * below SMCR_WIRE_QPN_MIN cannot be that of a queue pair, so it contradicts nothing. (A.3.1) */
+/* Takes in the queue pair that CONFIRM LINK names, which is that of its sender. If CLC or ADD LINK
+ * has announced another queue pair or another device for this end of the link, reports that. An
+ * announced number below SMCR_WIRE_QPN_MIN cannot be that of a queue pair, so it contradicts
+ * nothing. (A.3.1) */
 static void
 take_in_confirmed_qp(const smcr_exchange_message_t *message)
 {
@@ -195,8 +202,8 @@ take_in_confirmed_qp(const smcr_exchange_message_t *message)
                        "The message names another queue pair than the link has at this end");
 }
 
-/* The flags say whether an eyecatcher of four bytes stands before the data in the sender's RMB
- * elements. */
+/* Takes in where data begins in the sender's RMB elements: the flags of CONFIRM LINK say whether an
+ * eyecatcher of four bytes precedes the data. */
 static void
 take_in_base(const smcr_exchange_message_t *message)
 {
@@ -209,8 +216,8 @@ take_in_base(const smcr_exchange_message_t *message)
     message->arrival->state->base_uncertain |= eyecatcher;
 }
 
-/* CONFIRM LINK has the number of the link. The server sends the request. The response activates
- * the link. (3.5.1, A.3.1) */
+/* Takes in CONFIRM LINK, which has the number of the link. The server sends the request, and the
+ * client's response activates the link. (3.5.1, A.3.1) */
 static void
 take_in_confirm_link(const smcr_exchange_message_t *message)
 {
@@ -228,6 +235,8 @@ take_in_confirm_link(const smcr_exchange_message_t *message)
         activate_link(message, link);
 }
 
+/* Reports how many RKeys of the message name no known RMB, if the capture has the first contact of
+ * the group. */
 static void
 report_unknown_rkeys(const smcr_exchange_message_t *message, unsigned unknown)
 {
@@ -237,8 +246,8 @@ report_unknown_rkeys(const smcr_exchange_message_t *message, unsigned unknown)
                        "shows: %u", unknown);
 }
 
-/* The RTokens on `link`, which is being added, of RMBs of the sender. Each is given with the RKey
- * that the RMB has on the link which carries the message. (3.5.5.2.3, A.3.3) */
+/* Takes in RTokens on `link`, which is being added, of RMBs of the sender. Each RToken comes with
+ * the RKey of its RMB on the link that carries the message. (3.5.5.2.3, A.3.3) */
 static void
 take_in_new_rtokens(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -259,8 +268,8 @@ take_in_new_rtokens(const smcr_exchange_message_t *message, smcr_link_t *link)
 }
 
 /* The link that is being added with this number; NULL: none is known. If ADD LINK has offered a
- * number in use, the new link has not taken it (announce_link()): then it is the last link of the
- * group. */
+ * number in use, the new link has no number yet (announce_link()): then the newest link of the
+ * group is meant. */
 static smcr_link_t *
 link_to_add(const smcr_lgr_t *lgr, uint8_t number)
 {
@@ -270,10 +279,15 @@ link_to_add(const smcr_lgr_t *lgr, uint8_t number)
     return has_other ? last : smcr_lgr_link(lgr, number);
 }
 
-/* Whether ADD LINK of the side is about `link`, which has the number that it names; NULL: no link
- * has. Either the link is announced and not confirmed yet; or the message comes so late that its
- * queue pair is in use. A first PSN that begins the flow anew shows another queue pair of this
- * number. */
+/* Whether ADD LINK of `side` is about `link`, which has the link number of the message. There are
+ * two cases:
+ *
+ * - The link is announced and not confirmed yet.
+ * - The link is active with the queue pair that the message names: the message comes late. If the
+ *   first PSN of the message is far from the PSNs of this link (smcr_flow_begins_anew()), the
+ *   message is about another queue pair with the same number.
+ *
+ * `link`: NULL gives false. */
 static bool
 is_of_link(const smcr_llc_add_link_t *add, int side, smcr_link_t *link)
 {
@@ -284,10 +298,11 @@ is_of_link(const smcr_llc_add_link_t *add, int side, smcr_link_t *link)
            !smcr_flow_begins_anew(&smcr_qp_peer(qp)->traffic.flow, add->psn);
 }
 
-/* The link that ADD LINK is about: `link` if that is `announced`, else a new one. If the sender
- * names another queue pair than before, the announced link has come to nothing and is tried again.
- * A new link whose offered number is in use has no number until its CONFIRM LINK. A link that keeps
- * the number of a new one has probably ended in a message that the capture does not have. */
+/* The link that ADD LINK is about: `link` if it is `announced`, else a new one. If the sender names
+ * another queue pair than before, the announced link was not set up, and the sender tries once more
+ * with a new link. If the offered number is in use, the new link has no number until its CONFIRM
+ * LINK. If `link` has the number of the new link, it has probably ended in a message that is not
+ * captured. */
 static smcr_link_t *
 announce_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t *add,
               smcr_link_t *link, bool announced)
@@ -312,8 +327,9 @@ announce_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t 
     return link;
 }
 
-/* ADD LINK announces the sender's queue pair of the new link: MTU, first PSN, and in version 2 the
- * RTokens. The queue pair that carries this very message is not replaced. */
+/* Takes in the queue pair that ADD LINK announces for its sender's end of the new link: MTU, first
+ * PSN, and in version 2 the RTokens. If the message names the queue pair that carries the message,
+ * this queue pair keeps its link. */
 static void
 take_in_new_qp(const smcr_exchange_message_t *message, smcr_link_t *link,
                const smcr_llc_add_link_t *add)
@@ -329,9 +345,9 @@ take_in_new_qp(const smcr_exchange_message_t *message, smcr_link_t *link,
     take_in_new_rtokens(message, link);
 }
 
-/* The client rejects the link of an ADD LINK request, whose number it echoes. If it has given its
- * queue pair before, it takes back its consent; then, or where the request is not captured, another
- * message may have deleted the link already. */
+/* Takes in that the client rejects the link of an ADD LINK request. The state is uncertain in two
+ * cases, since another message may have deleted the link before: the client has given its queue
+ * pair before, so it takes back its consent, or the request is not captured. */
 static void
 reject_link(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -342,7 +358,7 @@ reject_link(const smcr_exchange_message_t *message, smcr_link_t *link)
     link->state_frame = message->arrival->when.frame;
 }
 
-/* The server's offer of a link, or the client's answer to it. */
+/* Takes in the server's offer of a link, or the client's response to the offer. */
 static void
 take_in_offer(const smcr_exchange_message_t *message, const smcr_llc_add_link_t *add)
 {
@@ -358,9 +374,9 @@ take_in_offer(const smcr_exchange_message_t *message, const smcr_llc_add_link_t 
     take_in_new_qp(message, announce_link(message, add, link, announced), add);
 }
 
-/* The server offers a link with a request, and the client agrees or rejects with the response. A
- * client's request has queue pair number 0: it wishes for a link, and announces none. (3.5.5.1.1,
- * A.3.2) */
+/* Takes in ADD LINK. The server offers a link with a request, and the client agrees or rejects with
+ * the response. A client's request has queue pair number 0: it is a wish for a link, and announces
+ * none. (3.5.5.1.1, A.3.2) */
 static void
 take_in_add_link(const smcr_exchange_message_t *message)
 {
@@ -377,7 +393,7 @@ take_in_add_link(const smcr_exchange_message_t *message)
     take_in_offer(message, add);
 }
 
-/* ADD LINK CONTINUATION has further RTokens on the link that is being added. (A.3.3) */
+/* Takes in ADD LINK CONTINUATION: further RTokens on the link that is being added. (A.3.3) */
 static void
 take_in_add_link_cont(const smcr_exchange_message_t *message)
 {
@@ -389,9 +405,9 @@ take_in_add_link_cont(const smcr_exchange_message_t *message)
         smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
 }
 
-/* The server's DELETE LINK for all links ends the group. Requests that are open need no response
- * any more. The reason counts for links that are certainly alive; another link may have been
- * deleted before, for another reason. (3.5.4) */
+/* Ends the group, as the server's DELETE LINK for all links says. Open requests need no response
+ * after this. The reason of the message counts for links that certainly are alive: another link may
+ * have been deleted before, for another reason. (3.5.4) */
 static void
 end_group(const smcr_exchange_message_t *message)
 {
@@ -417,10 +433,11 @@ end_group(const smcr_exchange_message_t *message)
         smcr_cost_report_group_end(message->arrival, message->lgr);
 }
 
-/* The end of links is uncertain: a client has asked for it, or a response shows that the server has
- * done something with them. The server's request says what, if the capture has it. A link whose
- * number is not known may be among them. If the group has no link of this number, `lacks_link`, the
- * link may be in another group that began before the capture: the two groups may be the same. */
+/* Notes that the end of the named links is uncertain: a client has asked for it, or a response
+ * shows that the server has requested something. Only the server's request is certain, and it may
+ * be missing. A link whose number is not known may be meant, too. `lacks_link`: the group has no
+ * link with the number. Then the link may be in another group that began before the capture, since
+ * the two may be one group. */
 static void
 doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
 {
@@ -439,8 +456,8 @@ doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
     }
 }
 
-/* Whether the message leaves open what becomes of the links that it names. A request of the server
- * for a known link decides. A response decides together with its request, if that is captured. */
+/* Whether DELETE LINK leaves open if the named links end. A request of the server for a known link
+ * decides. A response decides only together with its request, if the request is captured. */
 static bool
 leaves_links_open(const smcr_exchange_message_t *message, const smcr_link_t *link)
 {
@@ -451,9 +468,9 @@ leaves_links_open(const smcr_exchange_message_t *message, const smcr_link_t *lin
     return by_client || !link;
 }
 
-/* Whether the message announces the end of links, or asks for it: any request does. A response of
- * the server does, too: it follows a client's request. A message about a link or group that its
- * sender does not know ends nothing. (A.3.4) */
+/* Whether DELETE LINK announces the end of links, or asks for it. Every request does. A response of
+ * the server does, too, since it follows a client's request. If the reason is that the sender does
+ * not know the link or group, the message ends nothing. (A.3.4) */
 static bool
 ends_links(const smcr_exchange_message_t *message)
 {
@@ -466,7 +483,8 @@ ends_links(const smcr_exchange_message_t *message)
     return !message->response || (message->by_server && message->lgr->first_contact_captured);
 }
 
-/* DELETE LINK for all links: the server ends the group, and a client asks for that. */
+/* Takes in DELETE LINK for all links: the server's ends the group, and a client's asks for the
+ * end. */
 static void
 take_in_delete_all(const smcr_exchange_message_t *message, bool by_client)
 {
@@ -477,7 +495,8 @@ take_in_delete_all(const smcr_exchange_message_t *message, bool by_client)
                        by_client ? "The client asks the server" : "One side asks or tells");
 }
 
-/* The reason of DELETE LINK. The user hears of a lost link when a side reports it first. */
+/* Takes in the reason of DELETE LINK. A lost link is reported when a side names this reason
+ * first. */
 static void
 take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -490,8 +509,8 @@ take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
     link->delete_reason = reason;
 }
 
-/* DELETE LINK for one link: the server deletes it, and a client asks for that. `link`: NULL: the
- * group has no link of this number. */
+/* Takes in DELETE LINK for one link: the server's ends the link, and a client's asks for the end.
+ * `link`: NULL: the group has no link with this number. */
 static void
 take_in_delete_one(const smcr_exchange_message_t *message, smcr_link_t *link, bool by_client)
 {
@@ -507,9 +526,9 @@ take_in_delete_one(const smcr_exchange_message_t *message, smcr_link_t *link, bo
         delete_link(message, link);
 }
 
-/* The server deletes a link, or all links and with them the group. A client's request reports that
- * a link has failed, or asks the server to delete it: only the server's own request ends the link.
- * (3.5.5.1.3, 3.5.5.1.4, A.3.4) */
+/* Takes in DELETE LINK. The server's request deletes a link, or all links and with them the group.
+ * A client's request reports that a link has failed, or asks the server to delete a link: only the
+ * server's own request ends the link. (3.5.5.1.3, 3.5.5.1.4, A.3.4) */
 static void
 take_in_delete_link(const smcr_exchange_message_t *message)
 {
@@ -529,8 +548,7 @@ take_in_delete_link(const smcr_exchange_message_t *message)
 
 /* ---- RMBs ---- */
 
-/* The keys that the RMB has on other links than the one which carries the message. (A.3.5,
- * A.3.6) */
+/* Takes in the RMB's keys on links other than the link that carries the message. (A.3.5, A.3.6) */
 static void
 take_in_other_rtokens(const smcr_exchange_message_t *message, smcr_rmb_t *rmb)
 {
@@ -547,7 +565,7 @@ take_in_other_rtokens(const smcr_exchange_message_t *message, smcr_rmb_t *rmb)
     }
 }
 
-/* Whether the connection has carried a CDC message or data in either direction. */
+/* Whether the connection has carried a CDC message or data, in any direction. */
 static bool
 has_traffic(const smcr_conn_t *conn)
 {
@@ -556,8 +574,9 @@ has_traffic(const smcr_conn_t *conn)
     return one->last_cdc_frame || other->last_cdc_frame || one->in.written || other->in.written;
 }
 
-/* Whether the connection may have used the RMB before the message: it has carried something, or the
- * packets of the owner are missing since CLC announced the RMB. */
+/* Whether the connection may have used its RMB before the message. It has carried data or CDC, or
+ * packets of the RMB's owner may be missing after CLC announced the RMB. `data`: the message, an
+ * smcr_exchange_message_t. */
 static bool
 may_have_used(const smcr_conn_t *conn, const void *data)
 {
@@ -568,10 +587,11 @@ may_have_used(const smcr_conn_t *conn, const void *data)
     return has_traffic(conn) || smcr_evidence_absent(announced, arrival->qp, arrival->psn) != 0;
 }
 
-/* The RMB that CONFIRM RKEY announces. Its owner confirms an RMB before CLC names it. So an RMB
- * that a connection has used is over, and the message announces a new one, even with the same key
- * and address. Where the capture has only swapped CLC and CONFIRM RKEY, the RMB is the same.
- * `entry`: what the RKey stands for so far; NULL: nothing. */
+/* The RMB that CONFIRM RKEY announces. An owner confirms an RMB before CLC names it. So if a
+ * connection has used the RMB of this RKey, that RMB is over, and the message announces a new one,
+ * even with the same key and address. If no connection has used it, the capture may have CLC before
+ * CONFIRM RKEY, and the RMB is the known one. `entry`: key that the RKey stands for so far; NULL:
+ * none. */
 static smcr_rmb_t *
 confirmed_rmb(const smcr_exchange_message_t *message, smcr_qp_t *owner,
               const smcr_rmb_rtoken_t *entry)
@@ -585,8 +605,8 @@ confirmed_rmb(const smcr_exchange_message_t *message, smcr_qp_t *owner,
                 : smcr_rmb_announce(state, owner, confirm->rkey, confirm->va);
 }
 
-/* The RMB is the one of the owner's last CONFIRM RKEY: CONFIRM RKEY CONTINUATION adds keys to
- * it. */
+/* Notes the RMB as that of the owner's last CONFIRM RKEY, to which CONFIRM RKEY CONTINUATION adds
+ * keys. */
 static void
 note_confirmed(const smcr_exchange_message_t *message, int side, smcr_rmb_t *rmb)
 {
@@ -600,8 +620,8 @@ note_confirmed(const smcr_exchange_message_t *message, int side, smcr_rmb_t *rmb
         rmb->first->confirm_frame = arrival->when.frame;
 }
 
-/* CONFIRM RKEY: the owner announces an RMB with its keys on all links, and the peer agrees. A
- * response echoes its request; it announces the RMB only where the request is not captured.
+/* Takes in CONFIRM RKEY: the owner announces an RMB with its keys on all links, and the peer
+ * agrees. The response echoes the request, so it announces the RMB if the request is not captured.
  * (3.5.5.2.1, A.3.5) */
 static void
 take_in_confirm_rkey(const smcr_exchange_message_t *message)
@@ -621,7 +641,7 @@ take_in_confirm_rkey(const smcr_exchange_message_t *message)
 }
 
 /* Puts the RMBs of `owner` that DELETE RKEY names into `named`. Returns how many of the RKeys name
- * no RMB, or one that is withdrawn already. */
+ * no RMB, or an RMB that has been withdrawn. */
 static unsigned
 find_withdrawn_rmbs(const smcr_exchange_message_t *message, const smcr_qp_t *owner,
                     smcr_lgr_withdrawal_t *named)
@@ -655,9 +675,9 @@ is_refused(const smcr_exchange_message_t *message, unsigned index)
             llc->u.delete_rkey.error_mask & SMCR_LLC_ERROR_MASK_FIRST >> index);
 }
 
-/* The peer of the owner has agreed that the RMBs are withdrawn, but for those that it refuses. An
- * RMB that was announced again after the request stays. Where the request is not captured, nobody
- * knows whether an RMB has been announced again since. */
+/* Withdraws the RMBs, since the peer of their owner has agreed, except RMBs that the peer refuses
+ * to withdraw. An RMB that was announced once more after the request stays. If the request is not
+ * captured, nobody knows when it was sent, so every named RMB is withdrawn. */
 static void
 withdraw_rmbs(const smcr_exchange_message_t *message, const smcr_lgr_withdrawal_t *named)
 {
@@ -676,8 +696,8 @@ withdraw_rmbs(const smcr_exchange_message_t *message, const smcr_lgr_withdrawal_
     }
 }
 
-/* DELETE RKEY: the owner withdraws RMBs. Its peer may write to them until it sends its response.
- * (3.5.5.2.2, A.3.7) */
+/* Takes in DELETE RKEY: the owner withdraws RMBs. Its peer may write to them until the peer sends
+ * its response. (3.5.5.2.2, A.3.7) */
 static void
 take_in_delete_rkey(const smcr_exchange_message_t *message)
 {
@@ -695,7 +715,8 @@ take_in_delete_rkey(const smcr_exchange_message_t *message)
     }
 }
 
-/* CONFIRM RKEY CONTINUATION: further keys of the RMB in the CONFIRM RKEY before it. (A.3.6) */
+/* Takes in CONFIRM RKEY CONTINUATION: further keys of the RMB that the preceding CONFIRM RKEY has
+ * announced. (A.3.6) */
 static void
 take_in_confirm_rkey_cont(const smcr_exchange_message_t *message)
 {
@@ -705,14 +726,14 @@ take_in_confirm_rkey_cont(const smcr_exchange_message_t *message)
 
 /* ---- all messages ---- */
 
-/* A message of a type that changes no link and no RMB; its request and response are still
- * paired. */
+/* For types that change no link and no RMB. Request and response are paired nevertheless. */
 static void
 take_in_nothing(G_GNUC_UNUSED const smcr_exchange_message_t *message)
 {
 }
 
-/* By type of message: how it is taken in, and its key. NULL: the type is not known. */
+/* By type of message: the function that takes in the message, and the function that makes its key.
+ * NULL: the type is not known. */
 static const struct {
     void (*take_in)(const smcr_exchange_message_t *message);
     uint32_t (*key)(const smcr_llc_t *llc);
@@ -728,7 +749,7 @@ smcr_state_llc_is_known(uint8_t type)
     return kinds[type].take_in != NULL;
 }
 
-/* A response that names another link than its request is about the link of the request. */
+/* If a response names another link than its request, it is about the link of the request. */
 bool
 smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc)
 {

@@ -7,16 +7,18 @@
 
 #include "state/model/record.h"
 
-/* Whether the state can learn something from messages of this type: `type` is the type byte of the
- * wire, with the bit of version 2. */
+/* Whether the state can learn something from messages of this type. `type`: type byte of the wire,
+ * with the bit of version 2. */
 bool smcr_state_llc_is_known(uint8_t type);
 
-/* The message is sent for the first time: a request opens an exchange, and a response closes one.
- * Returns true if the message is a response and the capture has its request. Corrects `llc`: sets
- * `lacks_response_flag` of a response without the response flag, and gives the link of the request
- * to a response that names another link. */
+/* Pairs an LLC message with its request or response, when it is sent for the first time. A request
+ * opens an exchange, and a response closes one. Returns true if the message is a response and the
+ * capture has its request.
+ *
+ * Corrects `llc`: sets `lacks_response_flag` if a response does not have the response flag. If a
+ * response names another link than its request, `llc` gets the link of the request. */
 bool smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc);
 
-/* The receiver has taken the message in, so its content counts. `requested`: what
+/* Takes in the content of the message, which its receiver has taken in. `requested`: what
  * smcr_state_llc_exchange() has returned. */
 void smcr_state_llc_take_in(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested);

@@ -1,4 +1,5 @@
-/* Keeps WRITE packets until their connection is known; few of them, and not for long.
+/* Keeps WRITE packets until their connection is known. The numbers below limit how many packets and
+ * bytes are kept.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,16 +9,19 @@
 #include "state/evidence/evidence.h"
 #include "state/model/store.h"
 
-#define UNKNOWN_QPS_MAX 1024      /* queue pairs */
-#define UNKNOWN_QP_PACKETS_MAX 64 /* of one of them */
-#define UNKNOWN_HELD_MAX (UINT64_C(4) << 20) /* bytes: most is not SMC-R */
-#define ORPHANS_MAX 256           /* of one known queue pair */
+#define UNKNOWN_QPS_MAX 1024      /* most unknown queue pairs whose packets are kept */
+#define UNKNOWN_QP_PACKETS_MAX 64 /* most packets that are kept of one of them */
+#define UNKNOWN_HELD_MAX (UINT64_C(4) << 20) /* bytes of payload, of all unknown queue pairs
+                                                together: most of their packets are not SMC-R */
+#define ORPHANS_MAX 256           /* most orphans of one known queue pair */
 
+/* An unknown queue pair that has received WRITE packets. */
 typedef struct {
     smcr_ib_qp_key_t key;
-    wmem_list_t *packets; /* smcr_orphan_write_t */
+    wmem_list_t *packets; /* smcr_orphan_write_t: its WRITE packets, in the order of the capture */
 } unknown_qp_t;
 
+/* Makes an orphan of the packet, whose place can be completed later (smcr_place_late()). */
 static smcr_orphan_write_t *
 new_orphan(const smcr_arrival_t *arrival)
 {
@@ -32,6 +36,7 @@ new_orphan(const smcr_arrival_t *arrival)
     return orphan;
 }
 
+/* The unknown queue pair with this key, a new one if there is none; NULL: too many are kept. */
 static unknown_qp_t *
 get_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key)
 {
@@ -46,7 +51,8 @@ get_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key)
     return unknown_qp;
 }
 
-/* Key of a full queue pair. `address`: the last four bytes of its IP address or GID. */
+/* Number for an unknown queue pair that has had too many packets. `address`: the last four bytes of
+ * its IP address or GID. */
 static uint64_t
 full_qp_key(const uint8_t address[4], uint32_t qpn)
 {
@@ -56,7 +62,7 @@ full_qp_key(const uint8_t address[4], uint32_t qpn)
     return (uint64_t)tail << 32 | qpn | UINT32_C(1) << 31; /* never 0 */
 }
 
-/* Slot of the key in `full_unknown_qps`. */
+/* Index in `full_unknown_qps` at which this number is kept. */
 static unsigned
 full_qp_slot(uint64_t target)
 {
@@ -109,7 +115,7 @@ smcr_orphan_take_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key)
     return unknown_qp ? unknown_qp->packets : NULL;
 }
 
-/* In the order of PSNs; of one PSN, in that of frames. */
+/* Compares two orphans by PSN, and by frame if both have the same PSN. */
 static int
 compare_orphans(const void *one, const void *other)
 {
@@ -137,7 +143,8 @@ smcr_orphan_add(const smcr_arrival_t *arrival)
     smcr_held_new(arrival, 0);
 }
 
-/* As its packet arrived; `gone` is its record. */
+/* The arrival of the orphan's packet, restored. `gone` becomes its record, which is not kept: the
+ * packet's own record was kept when the packet came. */
 static smcr_arrival_t
 arrival_of(const smcr_arrival_t *now, const smcr_orphan_write_t *orphan, smcr_record_t *gone)
 {
@@ -148,8 +155,8 @@ arrival_of(const smcr_arrival_t *now, const smcr_orphan_write_t *orphan, smcr_re
                             .when = orphan->when, .first_sent = orphan->when, .record = gone};
 }
 
-/* Takes the first packet of the request, by PSN, out of the orphans. The caller frees it; NULL:
- * there is none. */
+/* Removes the first packet of the request, by PSN, from the orphans, and returns it. The caller
+ * frees it; NULL: there is none. */
 static smcr_orphan_write_t *
 take_orphan_of(smcr_qp_t *qp, const smcr_write_t *write)
 {
@@ -201,9 +208,10 @@ smcr_orphan_confirm_owner(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr
     }
 }
 
-/* A request without its first packet: the orphans that precede `psn` without a gap, the last of
- * them a WRITE LAST. Returns its first orphan, and in `*length` the bytes that its orphans carry;
- * NULL when there are none. Two copies of one PSN count once: the earlier one is passed over. */
+/* Finds a request whose first packet is missing: orphans that precede `psn` without a sequence gap,
+ * the last of which is a WRITE LAST. Returns the first of these orphans; NULL: there is none.
+ * `*length` gets the number of bytes that they carry. If two orphans have one PSN, the one that
+ * came first is left out. */
 static wmem_list_frame_t *
 find_headless_request(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
 {
@@ -215,7 +223,7 @@ find_headless_request(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
         const smcr_orphan_write_t *orphan = wmem_list_frame_data(at);
         uint8_t opcode = orphan->headers.opcode;
         bool last = opcode == SMCR_RC_WRITE_LAST || opcode == SMCR_RC_WRITE_LAST_IMMEDIATE;
-        if (orphan->psn >= psn) /* it came after the message, or is another copy */
+        if (orphan->psn >= psn) /* the packet came after the message, or its PSN has been counted */
             continue;
         if (orphan->psn + 1 != psn || orphan->headers.has_reth || last != (first == NULL))
             break;
@@ -226,7 +234,8 @@ find_headless_request(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
     return first;
 }
 
-/* The orphan's first byte is at `position` of the stream. */
+/* Gives the orphan its place: its first byte is at `position` of the stream. Its bytes are handed
+ * on. */
 static void
 place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_write_t *orphan, smcr_conn_t *conn,
              smcr_stream_t *stream, uint64_t position)
@@ -245,8 +254,9 @@ place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_write_t *orphan, s
     smcr_held_hand_on(arrival, smcr_place_rare(place)->buffered_payload, conn, !arrival->qp->side);
 }
 
-/* Places the orphans from the one at `at` up to the CDC message that arrives, the first of them at
- * `position` of the stream. They are orphans no more. Of two copies, the later one counts. */
+/* Gives all orphans from `at` up to the CDC message their places, and removes them from the
+ * orphans. `position`: position of the first one in the stream. If two orphans have one PSN, only
+ * the later one gets a place. */
 static void
 place_headless_request(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream,
                        uint64_t position, wmem_list_frame_t *at)
@@ -268,8 +278,8 @@ place_headless_request(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_st
     }
 }
 
-/* Whether a request of `length` bytes may end at `end` of the stream: its bytes have not been
- * written yet, and it does not go over the end of the element (RFC 7609 4.2). */
+/* Whether a request of `length` bytes may end at the position `end` of the stream. Its bytes must
+ * not have been written before, and it must not go over the end of the element (RFC 7609 4.2). */
 static bool
 may_end_at(const smcr_stream_t *stream, uint64_t end, uint32_t length)
 {
@@ -280,9 +290,9 @@ may_end_at(const smcr_stream_t *stream, uint64_t end, uint32_t length)
     return (end - length) % room + length <= room;
 }
 
-/* A producer cursor is the end of the last request before its message. So the bytes of a request
- * whose first packet, with the address, is missing end there, if its other packets come right
- * before the message. */
+/* The last request before a CDC message ends at its producer cursor. If this request has no first
+ * packet, its address is not known. But if its other packets come right before the message, the
+ * cursor gives their positions. */
 void
 smcr_orphan_position_headless(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                               smcr_stream_t *stream, uint64_t position)

@@ -1,12 +1,12 @@
 /* Writes the verdicts of fabric/ into records, and makes events of them. Packets of RDMA
- * connections that are not SMC-R end here: fabric/ knows all of them.
+ * connections that are not SMC-R need nothing else: fabric/ knows their flows.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later / */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "outcome.h"
 #include "state/model/store.h"
 
-/* The packet, as fabric/ takes it. */
+/* The packet, in the form that fabric/ needs. */
 static smcr_sent_t
 sent_of(const smcr_arrival_t *arrival)
 {
@@ -126,7 +126,7 @@ smcr_outcome_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_tr
 
 /* ---- not SMC-R ---- */
 
-/* What is known of RDMA traffic that is not SMC-R; begun when it is first needed. */
+/* What is known of RDMA traffic that is not SMC-R; made when first needed. */
 static smcr_rdma_t *
 rdma_of(smcr_state_t *state)
 {
@@ -139,8 +139,8 @@ rdma_of(smcr_state_t *state)
 
 /* ---- RDMA-CM ---- */
 
-/* The place that has the last note of the RDMA-CM connection; the note is NULL while there is
- * none. */
+/* Pointer to the last verdict of the RDMA-CM connection (`cm_notes`). The verdict is NULL if the
+ * connection has had none. */
 static const smcr_record_cm_t **
 note_of(smcr_state_t *state, const smcr_cm_conn_t *conn)
 {
@@ -151,7 +151,8 @@ note_of(smcr_state_t *state, const smcr_cm_conn_t *conn)
     return wmem_array_index(state->cm_notes, conn->index);
 }
 
-/* A message of RDMA-CM: fabric/peers/ follows the state of its connection. (InfiniBand 12.9) */
+/* Takes in a message of RDMA-CM: fabric/peers/ follows the state of the RDMA-CM connection.
+ * (InfiniBand 12.9) */
 static void
 take_in_cm_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *message)
 {
@@ -178,7 +179,7 @@ take_in_cm_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *messa
 
 /* ---- data and acknowledgements ---- */
 
-/* The order of a packet within its flow, and whether it is a retransmission. */
+/* Judges the order of a packet in its flow, and reports a retransmission and a silent peer. */
 static void
 judge_flow_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
 {
@@ -191,8 +192,8 @@ judge_flow_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
         smcr_event_add(arrival, SMCR_EVENT_silent, NULL);
 }
 
-/* The ICRC is wrong, so any byte of the packet may be wrong: only its order in a flow that is known
- * already is learned. */
+/* Learns a packet with a wrong ICRC. Any byte of the packet may be wrong, so only its order is
+ * judged, and only if its flow is known already. */
 static void
 judge_corrupt(smcr_arrival_t *arrival)
 {
@@ -209,8 +210,8 @@ judge_corrupt(smcr_arrival_t *arrival)
         judge_flow_packet(arrival, flow);
 }
 
-/* A packet of the flow, but no congestion notification. Opcodes from SMCR_RD on belong neither to
- * reliable nor to unreliable connections: their PSNs are in no order. */
+/* Takes in a packet of the flow that is no congestion notification. Opcodes from SMCR_RD on belong
+ * neither to reliable nor to unreliable connections, so their PSNs have no order. */
 static void
 take_in_flow_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
 {

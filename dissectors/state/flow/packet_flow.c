@@ -1,8 +1,12 @@
-/* The one way by which packets change the state. Judge the packet: how did it fare, and what did
- * its receiver do with it? Place it: on its link, and a WRITE in the byte stream, too. Take it in:
- * at once if it is the next one in its receiver's order; after a gap, when the receiver
- * acknowledges it; never if it was taken in before, or is retransmitted later. Functions tell_*()
- * report to the user on the way, and change nothing.
+/* The only way by which packets change the state. A packet passes three steps.
+ *
+ * 1. Judge: how did the packet fare, and what did its receiver do with it?
+ * 2. Place: on its link; a WRITE also gets a position in the byte stream.
+ * 3. Take in: at once if the receiver takes the packet in now; after a PSN gap, when the receiver
+ *    acknowledges the packet. A packet that was taken in before changes nothing, and a packet that
+ *    the receiver discarded counts when it is retransmitted.
+ *
+ * Functions report_*() add events for the user, and change nothing else.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,14 +21,17 @@
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
 
-#define DEFERRED_MAX 8192 /* packets of one queue pair: as many as a sender may have under way */
-#define ABSENT_MAX 131072 /* packets that may be missing before the first one */
-#define PARTS_MAX 64 /* packets of one message: 8 KiB at an MTU of 256 need 32 */
+#define DEFERRED_MAX 8192 /* deferred packets of one queue pair: as many as a sender may have
+                             unacknowledged */
+#define ABSENT_MAX 131072 /* most packets that may be missing before the first captured one of a
+                             flow */
+#define PARTS_MAX 64 /* most packets of one SEND: 8 KiB at an MTU of 256 need 32 */
 
 /* ---- judge: how a packet fared ---- */
 
-/* The peer answers nothing any more: the bytes on their way to it are lost. Reported when it
- * happens. A second pass does not show it if the peer has answered later. */
+/* Reports that the peer has stopped answering: the bytes on their way to the peer are lost. The
+ * event is added when this happens. A second pass does not show it if the peer has answered
+ * later. */
 static void
 report_silence(const smcr_arrival_t *arrival)
 {
@@ -42,6 +49,8 @@ report_silence(const smcr_arrival_t *arrival)
         smcr_doubt_heard(arrival);
 }
 
+/* Reports a retransmission, and a peer that has stopped answering. After the end of the link group,
+ * a retransmission is one to a peer that no longer listens. */
 static void
 report_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
 {
@@ -51,27 +60,29 @@ report_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *
         smcr_event_add(arrival,
                        lgr->ended_frame ? SMCR_EVENT_sent_to_nobody : SMCR_EVENT_retransmission,
                        NULL);
-    /* else the peer may have ended the group by a message that is missing */
+    /* if the state of the link is not certain, the peer may have ended the group by a message that
+     * is missing */
     if (verdict->peer_silent && !lgr->ended_frame && smcr_evidence_knows_link(arrival->qp->link))
         report_silence(arrival);
 }
 
+/* Reports a packet whose payload is longer than the MTU of the link. */
 static void
 report_above_mtu(const smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
     int mtu = smcr_link_mtu(qp->link);
 
-    /* later its queue pairs may be somebody else's */
+    /* not after the end of the link: its queue pairs may be used by another connection then */
     if (mtu && arrival->roce->payload_length > mtu && !qp->link->deleted_frame)
         smcr_event_add(arrival, SMCR_EVENT_above_mtu,
                        "The packet has %d bytes, but the MTU of the link is %d",
                        arrival->roce->payload_length, mtu);
 }
 
-/* A sender announces the PSN of its first packet in CLC or ADD LINK. If the
- * first captured packet has a somewhat higher PSN, earlier packets are missing. A lower PSN, or one
- * that is far ahead, is wrong. */
+/* Reports a first packet whose PSN does not fit the PSN that its sender announced in CLC or ADD
+ * LINK. If the PSN is up to ABSENT_MAX higher, earlier packets are missing in the capture. If it is
+ * lower, or much higher, it is wrong. */
 static void
 report_initial_psn(const smcr_arrival_t *arrival)
 {
@@ -86,6 +97,8 @@ report_initial_psn(const smcr_arrival_t *arrival)
                        arrival->roce->psn, announced);
 }
 
+/* Judges a request by its PSN, and reports what is wrong. Returns what its receiver does with the
+ * request. */
 static smcr_flow_receiver_action_t
 judge_request(smcr_arrival_t *arrival)
 {
@@ -96,7 +109,7 @@ judge_request(smcr_arrival_t *arrival)
     smcr_flow_verdict_t verdict =
         smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
     bool first = verdict.order == SMCR_FLOW_IS_NEXT || verdict.order == SMCR_FLOW_IS_LATE;
-    if (first && verdict.psn <= qp->traffic.flow.acked_psn) { /* captured after its ACK */
+    if (first && verdict.psn <= qp->traffic.flow.acked_psn) { /* request captured after its ACK */
         arrival->state->is_out_of_order = true;
         arrival->first_sent = (smcr_when_t){0, 0};
     }
@@ -106,8 +119,9 @@ judge_request(smcr_arrival_t *arrival)
     return verdict.receiver_action;
 }
 
-/* The bytes of a retransmitted WRITE packet are known from its first transmission, unless the
- * connection of the first one was not known when it came. */
+/* Changes the verdict of a retransmitted WRITE packet that the receiver discards, if the connection
+ * of its first transmission was not known when that one came. The bytes of the first transmission
+ * may have no position, so this packet counts as taken in before (SMCR_FLOW_RECEIVER_HAD_IT). */
 static void
 judge_retransmitted_write(const smcr_arrival_t *arrival)
 {
@@ -124,39 +138,41 @@ judge_retransmitted_write(const smcr_arrival_t *arrival)
 
 /* ---- packets after a PSN gap ----
  *
- * A gap in the PSNs has one of two causes. Packets were lost on their way: then the receiver
- * discards all after the gap, and the sender retransmits them. Or only the capture misses
- * packets: then the receiver takes the next ones in, and its acknowledgement shows that:
+ * A gap in the PSNs has one of two causes. If packets were lost on the network, the receiver
+ * discards all packets after the gap, and the sender retransmits them. If only the capture misses
+ * packets, the receiver takes in the packets after the gap, and its acknowledgement proves this:
  *
  *     PSN 100, 101, (102 missing), 103     103 is deferred
  *     ACK 103                              102 had reached the receiver: 103 is taken in now
  *     or: PSN 102, PSN 103 once more       103 was discarded: the retransmitted one counts */
 
-/* What a packet brings to its receiver: one of `llc`, `cdc` and, of a WRITE packet, `place`. The
- * others are NULL. */
+/* The content of a packet. One of three members is set: `llc`, `cdc` or, of a WRITE packet,
+ * `place`. The other two are NULL. */
 typedef struct {
-    const smcr_llc_t *llc;         /* an LLC message */
-    const smcr_cdc_t *cdc;         /* a CDC message */
-    smcr_place_t *place;           /* place of the bytes of a WRITE packet */
-    const smcr_ib_headers_t *roce; /* with `place`: headers of its packet */
-    smcr_conn_t *conn;             /* of `cdc` or `place`; NULL: none, or not known for sure */
+    const smcr_llc_t *llc;         /* the LLC message; NULL: none */
+    const smcr_cdc_t *cdc;         /* the CDC message; NULL: none */
+    smcr_place_t *place;           /* place of the WRITE packet's bytes; NULL: no WRITE */
+    const smcr_ib_headers_t *roce; /* headers of the WRITE packet; NULL: no WRITE */
+    smcr_conn_t *conn;             /* connection of `cdc` or `place`; NULL: not known for sure */
     bool requested;                /* `llc` is a response, and the capture has its request */
 } content_t;
 
-/* The content of a packet after a gap, and the packet. */
+/* A packet after a PSN gap, kept until its receiver acknowledges or discards it. */
 typedef struct {
-    content_t content; /* its message and its headers are those of `copy` */
-    smcr_psn_t psn;    /* of the packet, unwrapped */
-    smcr_when_t when;  /* its frame; as in smcr_arrival_t */
-    smcr_when_t sent;  /* when it was sent for the first time; as in smcr_arrival_t */
-    uint8_t order;     /* as in smcr_record_t */
-    union {            /* what `content` has */
+    content_t content; /* content of the packet; its message and headers point into `copy` */
+    smcr_psn_t psn;    /* PSN of the packet, without wrap */
+    smcr_when_t when;  /* frame and time of the packet (`when` of smcr_arrival_t) */
+    smcr_when_t sent;  /* when the packet was sent for the first time (`first_sent` of
+                          smcr_arrival_t) */
+    uint8_t order;     /* smcr_flow_order_t of the packet (`order` of smcr_record_t) */
+    union {            /* copy of the message or headers that `content` points to */
         smcr_llc_t llc;
         smcr_cdc_t cdc;
         smcr_ib_headers_t roce;
     } copy;
 } deferred_t;
 
+/* Compares two deferred packets by PSN, for a sorted list. */
 static int
 compare_deferred(const void *one, const void *other)
 {
@@ -165,7 +181,7 @@ compare_deferred(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* Inserts it in the order of PSNs, which mostly is the order of arrival. */
+/* Inserts the packet into the list, in the order of PSNs. This mostly is the order of arrival. */
 static void
 insert_deferred(wmem_list_t *list, deferred_t *deferred)
 {
@@ -177,6 +193,8 @@ insert_deferred(wmem_list_t *list, deferred_t *deferred)
         wmem_list_append(list, deferred);
 }
 
+/* Copies the message or the headers of the packet, since the caller's originals do not live long
+ * enough. The content points to the copies then. */
 static void
 copy_message(wmem_allocator_t *scope, deferred_t *deferred)
 {
@@ -199,7 +217,7 @@ copy_message(wmem_allocator_t *scope, deferred_t *deferred)
     }
 }
 
-/* Keeps the content of a packet that arrives after a gap. */
+/* Keeps the content of the packet, which arrives after a PSN gap. */
 static void
 defer_content(const smcr_arrival_t *arrival, const content_t *content)
 {
@@ -222,8 +240,8 @@ defer_content(const smcr_arrival_t *arrival, const content_t *content)
         smcr_held_new(arrival, 0);
 }
 
-/* Takes out the first of what was kept for `qp`, in the order of PSNs, that lies before `end`; NULL
- * when there is none. The caller frees it. */
+/* Removes the deferred packet with the lowest PSN from the list of `qp`, and returns it, if its PSN
+ * is less than `end`; otherwise NULL. The caller frees the packet. */
 static deferred_t *
 take_next_deferred(smcr_qp_t *qp, smcr_psn_t end)
 {
@@ -236,6 +254,7 @@ take_next_deferred(smcr_qp_t *qp, smcr_psn_t end)
     return deferred;
 }
 
+/* Frees a deferred packet, and its payload unless that was handed on. */
 static void
 free_deferred(smcr_state_t *state, deferred_t *deferred)
 {
@@ -246,14 +265,15 @@ free_deferred(smcr_state_t *state, deferred_t *deferred)
     wmem_free(state->scope, deferred);
 }
 
-/* ---- what a packet brings is taken in, or deferred ---- */
+/* ---- the content of a packet is taken in, or deferred ---- */
 
+/* Changes the state by the content of a packet that its receiver has taken in. */
 static void
 take_in_content(const smcr_arrival_t *arrival, const content_t *content)
 {
     smcr_stream_t *stream;
 
-    if (!content->conn && !content->llc) /* a message of one of two connections */
+    if (!content->conn && !content->llc) /* its connection is not known for sure */
         return;
     if (content->cdc)
         smcr_state_cdc_take_in(arrival, content->conn, content->cdc);
@@ -263,6 +283,9 @@ take_in_content(const smcr_arrival_t *arrival, const content_t *content)
         smcr_write_take_in_packet(arrival, stream, content->place);
 }
 
+/* Takes in the content of the packet now if its receiver does, or keeps it if the packet comes
+ * after a PSN gap. If the receiver discards the packet, or had taken it in before, the content
+ * changes nothing. */
 static void
 take_in_or_defer(const smcr_arrival_t *arrival, const content_t *content)
 {
@@ -272,8 +295,8 @@ take_in_or_defer(const smcr_arrival_t *arrival, const content_t *content)
         defer_content(arrival, content);
 }
 
-/* The WRITE packet finds its place in its request. Returns false where the place is not known:
- * its bytes are held on then. */
+/* Gives a deferred WRITE packet, `then`, its place in its request. Returns false if the position of
+ * the packet is not known. If its request is known then, its bytes are kept. */
 static bool
 place_in_request(const smcr_arrival_t *then)
 {
@@ -288,8 +311,9 @@ place_in_request(const smcr_arrival_t *then)
     return false;
 }
 
-/* A WRITE packet came after a PSN gap, and now the packets before it have come: its request may
- * have an owner and a place. Returns false where it has none. */
+/* Gives a WRITE packet that came after a PSN gap its connection and its place. The packets before
+ * it have come now, so its request may have both. Returns false if it has not. `then`: the packet
+ * as it arrived. */
 static bool
 place_deferred_write(smcr_arrival_t *then, content_t *content)
 {
@@ -298,7 +322,7 @@ place_deferred_write(smcr_arrival_t *then, content_t *content)
 
     record->write_location = content->place;
     content->conn = late ? late->conn : NULL;
-    if (content->place->has_position && content->conn) /* known from its request */
+    if (content->place->has_position && content->conn) /* its request has given both */
         return true;
     then->roce = content->roce;
     if (!place_in_request(then))
@@ -312,11 +336,13 @@ place_deferred_write(smcr_arrival_t *then, content_t *content)
     return content->conn != NULL;
 }
 
-/* The receiver has taken in a packet after a gap. `now`: the packet that proves it. */
+/* Takes in a packet that came after a PSN gap. `now`: the packet that proves that the receiver `qp`
+ * has taken in the deferred one. */
 static void
 take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
 {
-    smcr_record_t gone = smcr_record_new(); /* that of its packet has been kept */
+    smcr_record_t gone = smcr_record_new(); /* not kept: the packet's own record was kept when the
+                                               packet came */
     smcr_arrival_t then = {
         .state = now->state,
         .qp = qp,
@@ -329,14 +355,14 @@ take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred
     content_t *content = &deferred->content;
 
     gone.order = deferred->order & 0x7U;
-    if (content->cdc) /* the missing packets may have ended the connection */
+    if (content->cdc) /* packets in the gap may have ended the connection */
         content->conn = smcr_state_cdc_conn(&then, content->cdc);
     if (content->place && !content->conn && !place_deferred_write(&then, content)) {
         content->place = NULL;
         return;
     }
     content->conn = smcr_conn_merged(content->conn);
-    then.roce = NULL; /* its frame has gone by */
+    then.roce = NULL; /* as for every message whose packet came before (smcr_arrival_t) */
     gone.write_location = NULL;
     gone.conn = NULL;
     take_in_content(&then, content);
@@ -345,8 +371,9 @@ take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred
                           !qp->side);
 }
 
-/* The receiver `qp` has taken in all deferred packets before the PSN `end`, as the packet that
- * arrives proves. If it is an acknowledgement, it acknowledges those WRITEs. */
+/* Takes in all deferred packets of the receiver `qp` whose PSN is less than `end`: the packet that
+ * arrives proves that `qp` has taken them in. If this packet is an acknowledgement, the deferred
+ * WRITEs that it covers are marked as acknowledged in its frame. */
 static void
 take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
 {
@@ -368,8 +395,9 @@ take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
 
 /* ---- place: WRITEs in the byte stream, packets in their message ---- */
 
-/* Counts a WRITE packet whose position is not known. Those that lie close together in the order of
- * PSNs form one run, from `unpositioned_from` to `unpositioned_psn`. */
+/* Counts a WRITE packet whose position is not known. Such packets form one run, from
+ * `unpositioned_from` to `unpositioned_psn`, as long as their PSNs are at most
+ * SMCR_WRITE_UNPLACED_NEAR apart. `write`: request of the packet; NULL: not known. */
 static void
 note_unpositioned(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
@@ -384,7 +412,8 @@ note_unpositioned(const smcr_arrival_t *arrival, smcr_write_t *write)
         smcr_write_buffer_payload(arrival, write);
 }
 
-/* The record of a WRITE packet gets an object for its place. */
+/* Makes the object in the record of a WRITE packet that gets its place. A WRITE also activates its
+ * link. */
 static void
 begin_place(const smcr_arrival_t *arrival)
 {
@@ -402,8 +431,9 @@ begin_place(const smcr_arrival_t *arrival)
                          &record->write_location->acked);
 }
 
-/* The request of the WRITE packet; NULL: its first packet is missing. A packet whose RMB is not
- * known waits among the orphans. A new request takes its own packets out of them. */
+/* Finds the request of the WRITE packet; NULL: the first packet of the request is missing. A packet
+ * whose request or RMB is not known is kept as an orphan. If the packet begins a new request,
+ * orphans that belong to this request get their places. */
 static smcr_write_t *
 find_request(const smcr_arrival_t *arrival)
 {
@@ -419,13 +449,18 @@ find_request(const smcr_arrival_t *arrival)
     return write;
 }
 
-/* Whether the WRITE packet shows that the group announces data by immediate data, as the host of
- * another vendor may, and not by producer cursors.
+/* Whether the WRITE packet shows that the hosts of the group announce data by WRITEs with immediate
+ * data, and not by CDC messages. Hosts of another vendor than Linux may do so.
  *
- * Its operation code may be wrong, so the code alone proves nothing. The packet is believed where
- * its connection is not known, and where its position can be right. Where the position cannot be
- * right, the packet is believed only if earlier packets may be missing, which would explain the
- * position. */
+ * The operation code of a packet may be wrong, so the code alone proves nothing. The packet is
+ * believed in three cases:
+ *
+ * - The connection of the packet is not known, so its position cannot be checked.
+ * - The position of the packet is known, and the receiver takes the packet in.
+ * - Otherwise, packets before this one may be missing, which would explain a position that does not
+ *   fit. The packet must not be a retransmission.
+ *
+ * `placed`: the position of the packet is known. */
 static bool
 shows_immediate_data(const smcr_arrival_t *arrival, bool placed)
 {
@@ -438,8 +473,8 @@ shows_immediate_data(const smcr_arrival_t *arrival, bool placed)
     return smcr_doubt_is_in_time(arrival) && smcr_doubt_before(arrival).kind != SMCR_DOUBT_NONE;
 }
 
-/* A WRITE packet: its request, its place in the RMB element and in the byte stream, and its
- * bytes. */
+/* Finds the request of a WRITE packet, and its place in the RMB element and in the byte stream.
+ * Takes in its bytes, or keeps them if the packet comes after a PSN gap. */
 static void
 place_write(const smcr_arrival_t *arrival)
 {
@@ -461,8 +496,8 @@ place_write(const smcr_arrival_t *arrival)
                               });
 }
 
-/* Which part of its message the next SEND packet of a queue pair is, from the PSN of the first. A
- * packet whose message has no first packet is a part of no message. */
+/* Numbers a SEND packet within its message, by the distance of its PSN from the PSN of the first
+ * packet. If the first packet of the message has not come, the packet is no part of a message. */
 static void
 number_part(const smcr_arrival_t *arrival)
 {
@@ -483,8 +518,8 @@ number_part(const smcr_arrival_t *arrival)
     record->part = (smcr_record_part_t){(uint32_t)(qp->send_psn & SMCR_PSN_MASK), (uint32_t)part};
 }
 
-/* A SEND packet of a message that needs several packets. A message of which a packet came after a
- * PSN gap is not put together: nobody knows what it says. */
+/* Places a SEND packet of a message of several packets. If one packet of the message came after a
+ * PSN gap, the message is not reassembled, so its content is not known. */
 static void
 place_send_packet(const smcr_arrival_t *arrival)
 {
@@ -501,27 +536,31 @@ place_send_packet(const smcr_arrival_t *arrival)
 
 /* ---- packets ---- */
 
+/* Takes in a request: judges the packet, takes in deferred packets that precede it, and gives a
+ * WRITE or a part of a SEND its place. Whole SENDs are taken in later, by smcr_state_llc() or
+ * smcr_state_cdc(). */
 static void
 take_in_request(smcr_arrival_t *arrival)
 {
     if (judge_request(arrival) == SMCR_FLOW_RECEIVER_TAKES) {
         take_in_deferred(arrival, arrival->qp, arrival->psn);
         deferred_t *before = take_next_deferred(arrival->qp, arrival->psn + 1);
-        if (before) /* a packet with this PSN came after a gap: the retransmitted one counts */
+        if (before) /* the receiver discarded an earlier packet with this PSN */
             free_deferred(arrival->state, before);
     }
     smcr_rules_check_request(arrival);
     if (smcr_ib_fetches_data(arrival->roce->opcode))
-        smcr_evidence_pass_over(arrival); /* it may be a WRITE, with a wrong operation */
+        smcr_evidence_pass_over(arrival); /* its opcode may be wrong, and the packet a WRITE */
     if (smcr_ib_is_write(arrival->roce->opcode))
         place_write(arrival);
     else
         place_send_packet(arrival);
 }
 
-/* WRITE packets that came to the queue pair before it was known came on its link. `taken`: the
- * message that makes it known proves that no packet before it is missing. Returns the queue
- * pair. */
+/* Assigns to the link of `qp` the WRITE packets that came before `qp` was known. `taken`: a message
+ * makes `qp` known, which proves that no packet before the message is missing, so the WRITEs are
+ * taken in as requests. If an acknowledgement makes `qp` known, only the link of the WRITEs is set.
+ * Returns `qp`. */
 static smcr_qp_t *
 adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp, bool taken)
 {
@@ -530,7 +569,7 @@ adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp, bool taken)
 
     SMCR_LIST_EACH(const smcr_orphan_write_t *, orphan, writes) {
         if (!smcr_gid_is_same(orphan->headers.source, sender->key.gid))
-            continue; /* of an earlier life of this queue pair */
+            continue; /* the packet was sent to an earlier queue pair with this number */
         smcr_record_t gone = smcr_record_new();
         gone.kind = SMCR_RECORD_WRITE;
         gone.write_location = orphan->write_location;
@@ -551,10 +590,12 @@ adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp, bool taken)
     return qp;
 }
 
+/* Takes in an acknowledgement, NAK or RNR NAK. The deferred requests that the response covers are
+ * taken in. */
 static void
 take_in_response(smcr_arrival_t *arrival)
 {
-    smcr_qp_t *receiver = smcr_qp_peer(arrival->qp); /* of the requests that are answered */
+    smcr_qp_t *receiver = smcr_qp_peer(arrival->qp); /* receiver of the answered requests */
 
     arrival->record->kind = SMCR_RECORD_ACK;
     smcr_traffic_answer_t answer = smcr_outcome_answer(arrival, &receiver->traffic);
@@ -564,8 +605,9 @@ take_in_response(smcr_arrival_t *arrival)
     take_in_deferred(arrival, receiver, receiver->traffic.flow.expected_psn);
 }
 
-/* Whether the packet is of another life of the queue pair than the state knows: hosts reuse numbers
- * of queue pairs, and a new life begins at a random PSN. */
+/* Whether the packet belongs to another queue pair with the same number. Hosts reuse numbers of
+ * queue pairs, and each new queue pair begins at a random PSN. If the PSN is far from the highest
+ * PSN so far (smcr_flow_begins_anew()), the packet is of another queue pair. */
 static bool
 is_of_other_life(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
 {
@@ -575,8 +617,10 @@ is_of_other_life(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
     return roce->opcode < SMCR_RC_OPCODES && smcr_flow_begins_anew(requests, roce->psn);
 }
 
-/* The queue pair that receives an acknowledgement, of which at most itself is known so far: `qp`,
- * else NULL. It may be that of a link of which its sender is known. */
+/* Finds the queue pair that receives an acknowledgement, if the sender of the acknowledgement is
+ * one end of a half-known link. Both ends of this link are known then. `qp`: the receiver as far as
+ * known, with an unknown peer; NULL: the receiver is not known. Returns the receiver; NULL: still
+ * not known. */
 static smcr_qp_t *
 find_receiver_of_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp)
 {
@@ -592,8 +636,9 @@ find_receiver_of_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp)
     return smcr_qp_find(arrival->state, &roce->destination);
 }
 
-/* Whether the packet may name a queue pair of a link of which the other one is known: an ACK is
- * matched to its link by the requests that it acknowledges. `qp`: its target; NULL: not known. */
+/* Whether an acknowledgement may show the missing queue pair of a half-known link: it names its
+ * receiver, and the PSNs that it acknowledges show the link. `qp`: its receiver; NULL: not
+ * known. */
 static bool
 may_complete_link(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
 {
@@ -601,8 +646,8 @@ may_complete_link(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
            !roce->has_bad_icrc;
 }
 
-/* Whether somebody else than the peer of the queue pair has sent the packet: the number of the
- * queue pair is known, but it was another host's packet. */
+/* Whether the packet comes from another host than the peer of its receiver `qp`. Then the receiver
+ * is another queue pair with the same number. */
 static bool
 is_from_stranger(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
 {
@@ -611,7 +656,7 @@ is_from_stranger(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
     return other->gid_known && !smcr_gid_is_same(other->key.gid, roce->source);
 }
 
-/* The queue pair of a link that receives the packet; NULL: none that is known. */
+/* Finds the known SMC-R queue pair that receives the packet; NULL: there is none. */
 static smcr_qp_t *
 find_receiver(const smcr_arrival_t *arrival)
 {
@@ -641,7 +686,8 @@ smcr_state_packet(smcr_arrival_t *arrival)
     qp->link->packet_count += !roce->has_bad_icrc;
     arrival->qp = qp;
     smcr_record_set_link(arrival->record, qp->link, peer->side);
-    /* its receiver discards a corrupt packet; any byte may be wrong, so only its PSN counts */
+    /* The receiver discards a packet with a wrong ICRC. Any byte of the packet may be wrong, so
+     * only the order of its PSN is judged. */
     if (roce->has_bad_icrc) {
         smcr_flow_verdict_t verdict = smcr_outcome_judge(arrival, &qp->traffic, &peer->traffic);
         arrival->record->kind = SMCR_RECORD_CORRUPT;
@@ -663,9 +709,9 @@ smcr_state_packet(smcr_arrival_t *arrival)
 
 /* ---- messages ---- */
 
-/* Whether the message is no first transmission: a copy made by the network, or a retransmission of
- * a packet that was intact. A retransmission counts as the first where all packets before it had a
- * wrong ICRC (`replaces_corrupt`). */
+/* Whether the message has come before: the packet is a duplicate made by the network, or a
+ * retransmission. A retransmission counts as new if all packets with its PSN before had a wrong
+ * ICRC (`replaces_corrupt`). */
 static bool
 is_known_message(const smcr_arrival_t *arrival)
 {
@@ -675,7 +721,7 @@ is_known_message(const smcr_arrival_t *arrival)
            (order == SMCR_FLOW_IS_RETRANSMISSION && !arrival->replaces_corrupt);
 }
 
-/* Whether the receiver certainly has the message: taken in now, or before. */
+/* Whether the receiver certainly has the message: it takes the message in now, or had it before. */
 static bool
 was_received(const smcr_arrival_t *arrival)
 {
@@ -683,8 +729,8 @@ was_received(const smcr_arrival_t *arrival)
            arrival->record->receiver_action == SMCR_FLOW_RECEIVER_DROPS;
 }
 
-/* A DELETE LINK that is cut, or that waits after a gap, may end any link: the frame is
- * remembered. */
+/* Notes the frame of a DELETE LINK whose content is not known or does not count yet, since it is
+ * truncated by snaplen or comes after a PSN gap. Such a message may end any link. */
 static void
 note_unread_deletion(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
@@ -694,8 +740,9 @@ note_unread_deletion(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         arrival->state->uncertain_deletions[0] = arrival->when.frame;
 }
 
-/* The capture has only the beginning of the message, which counts as not captured. But a response
- * to CONFIRM LINK comes from the client, whatever the rest of it says. (RFC 7609 3.5.1) */
+/* Takes in an LLC message of which the capture has only the beginning: its content counts as
+ * missing. Only a response to CONFIRM LINK shows who is the server, whatever its content: the
+ * client sends it. (RFC 7609 3.5.1) */
 static void
 take_in_cut_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
@@ -716,13 +763,14 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->kind = SMCR_RECORD_LLC;
     if (!smcr_state_llc_is_known(llc->type) || llc->type == SMCR_LLC_ANNOUNCE_CREDITS)
-        return; /* whatever it is, it changes nothing here */
+        return; /* unknown types and announcements of credits change nothing in the state */
     note_unread_deletion(arrival, llc);
     if (!llc->complete) {
         take_in_cut_llc(arrival, llc);
         return;
     }
-    /* an exchange is a matter of first transmissions, whatever becomes of them */
+    /* Requests and responses are paired when they are sent for the first time, even if the receiver
+     * discards the packet. */
     smcr_llc_t meant = *llc;
     bool requested = is_known_message(arrival) || smcr_state_llc_exchange(arrival, &meant);
     take_in_or_defer(arrival, &(content_t){.llc = &meant, .requested = requested});
@@ -743,9 +791,9 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     take_in_or_defer(arrival, &(content_t){.cdc = cdc, .conn = arrival->record->conn});
 }
 
-/* Whether the sender of the CDC message has closed TCP but not SMC: the message says nothing of an
- * end, nor did one before. Only where no message of the sender can be missing, and the message
- * speaks for now: it comes for the first time, and is no failover validation. */
+/* Whether the sender of the CDC message has closed TCP but not SMC: neither this message nor an
+ * earlier one reports an end. This is certain only if no message of the sender can be missing, and
+ * if the message is new and no failover validation. */
 static bool
 closed_tcp_first(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -758,8 +806,8 @@ closed_tcp_first(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
            !smcr_evidence_lacks_before(qp->link->lgr, arrival->when.frame);
 }
 
-/* The reader has closed TCP, which it does after its last CDC message: that message is missing, and
- * how far it has read is not known. */
+/* Notes that the last CDC message of the reader is missing: the reader has closed TCP, which it
+ * does after its last CDC message. So nobody knows how far it has read. */
 static void
 note_missing_end(const smcr_arrival_t *arrival)
 {
@@ -771,7 +819,7 @@ note_missing_end(const smcr_arrival_t *arrival)
     arrival->record->cdc_analysis->has_unread_bytes = false;
 }
 
-/* SMC is closed before TCP. (R-4.8.1-8) */
+/* A connection has to be closed in SMC before TCP is closed. (R-4.8.1-8) */
 void
 smcr_state_check_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset,
                          bool by_sender, bool by_reader)
@@ -790,15 +838,17 @@ smcr_state_check_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, b
 
 /* ---- queue pairs that nobody announced ---- */
 
-/* Whether the first request of the flow has the PSN that its sender announced, and arrives now. */
+/* Whether the packet is the first request of the flow, and has the PSN that its sender
+ * announced. */
 static bool
 begins_as_announced(const smcr_flow_t *flow, const smcr_ib_headers_t *roce)
 {
     return flow->first && !flow->psn_history.used && (flow->first & SMCR_PSN_MASK) == roce->psn;
 }
 
-/* `wrong`: the end of a link that is another queue pair than was announced. Other messages report
- * that where the announced number is reserved, or where a CONFIRM LINK request has come before. */
+/* Reports that one end of a link, `wrong`, is another queue pair than announced. Nothing is
+ * reported in two cases: the announced number is reserved, or the link has had a CONFIRM LINK
+ * request. Other events report these. */
 static void
 report_link_mismatch(const smcr_arrival_t *arrival, const smcr_qp_t *wrong)
 {
@@ -807,10 +857,13 @@ report_link_mismatch(const smcr_arrival_t *arrival, const smcr_qp_t *wrong)
                        "One end of the link is another queue pair than was announced");
 }
 
-/* CONFIRM LINK flows between the two queue pairs of its link that CLC or ADD LINK announced.
- * `from`, `to`: its sender and receiver, NULL where nobody announced them. If one is NULL, and the
- * PSN is the first one that was announced for the link, it is this link, and its other end was
- * announced wrong. (R-3.3-5, R-A.3.1-3) */
+/* Corrects a link of which one end was announced wrong. CONFIRM LINK goes from one queue pair of
+ * its link to the other. A correct peer has announced both before, in CLC or ADD LINK. `from`,
+ * `to`: the sender and the receiver of the message; NULL: this queue pair was not announced.
+ *
+ * If exactly one of the two was announced, and the packet has the first PSN that was announced for
+ * the link of this one, the message belongs to that link. So the other end of the link was
+ * announced wrong, and is forgotten. (R-3.3-5, R-A.3.1-3) */
 static void
 correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
 {
@@ -825,7 +878,9 @@ correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
     smcr_qp_forget_announced(arrival->state, wrong);
 }
 
-/* Returns whether the link of the sender has the queue pair to which its CONFIRM LINK goes. */
+/* Sets the missing queue pair of the sender's link to the queue pair that receives its CONFIRM
+ * LINK. Returns false if this is not possible: the sender is not known, its peer is known, or the
+ * receiver is. */
 static bool
 completes_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
 {

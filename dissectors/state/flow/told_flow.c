@@ -1,18 +1,19 @@
-/* What hosts report of their sockets over netlink: whose a connection is that began before the
- * capture.
+/* What hosts report of their sockets over netlink. A report names a connection that began before
+ * the capture: it gives the connection its addresses and ports.
  *
- * A report passes three steps. Judge the socket: may it be the connection that has its token, and
- * do the cursors agree? Place it: at that connection, and at the connection of which it is the
- * other direction. Take it in: addresses, roles, sizes, positions.
+ * A report passes three steps. First, the report is judged: do the ends, the roles and the cursors
+ * of the socket agree with the connection that has its token? Second, its connection is found, and
+ * the connection that is the other direction of this one. Third, the report is taken in: addresses,
+ * roles, sizes, positions.
  *
- * A socket is joined to a connection by proof. A host reports the token of its own end, which CDC
- * messages to the host carry; the token of the other end is reported by the other host. Without a
- * token, a direction belongs to the socket if its last message stands exactly where the host has
- * written to, and no other socket and no other direction stands there.
+ * A socket gets a connection by proof only. A host reports the token of its own end, which CDC
+ * messages to this host carry. The other host reports the token of the other end. Without a token,
+ * a direction belongs to the socket if its last producer cursor is exactly the one that the host
+ * reports. No other socket and no other direction may have this cursor.
  *
  * A report from a file of smcss has no time (`is_from_file`), so its cursors prove nothing.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later / */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "told_flow.h"
 #include "write.h"
@@ -24,14 +25,14 @@
 
 /* ---- judge: does the capture agree with the report? ---- */
 
-/* What a host reports of one of its two streams. */
+/* One of the two streams of a socket, as its host reports it. */
 typedef struct {
-    uint32_t size;      /* of the receiver's RMB element, bytes */
-    smcr_cursor_t prod; /* up to here the sender has written */
-    smcr_cursor_t cons; /* up to here the receiver has read */
+    uint32_t size;      /* size of the receiver's RMB element, bytes */
+    smcr_cursor_t prod; /* producer cursor: up to where the sender has written */
+    smcr_cursor_t cons; /* consumer cursor: up to where the receiver has read */
 } told_stream_t;
 
-/* The stream to the host that reports, or from it. */
+/* The stream that the reporting host receives, or the stream that it sends. */
 static told_stream_t
 told_stream(const smcr_told_socket_t *told, bool to_host)
 {
@@ -40,10 +41,10 @@ told_stream(const smcr_told_socket_t *told, bool to_host)
     return (told_stream_t){told->size[SMCR_TOLD_PEER], told->tx_prod, told->rx_cons};
 }
 
-/* Whether the report may be older than the last messages of `sender`: netlink and RoCE may be
- * captured at different places, so messages within SMCR_TIME_DISORDER may be on either side of a
- * dump. A message well before the report, at one of the two marks, has to be in the reported
- * cursor. */
+/* Whether the report may be older than the last message of `sender`. Netlink and RoCE may be
+ * captured at different places, so a message less than SMCR_TIME_DISORDER before the report may be
+ * missing in the report. Earlier messages have to be included. `sender` has two of them, its marks
+ * (`mark_prod`): the reported producer cursor, `told`, must not be before either. */
 static bool
 may_be_older(const smcr_socket_t *socket, const smcr_ring_t *ring, smcr_cursor_t told,
              const smcr_conn_side_t *sender)
@@ -56,11 +57,15 @@ may_be_older(const smcr_socket_t *socket, const smcr_ring_t *ring, smcr_cursor_t
     return recent;
 }
 
-/* Whether the reported producer cursor of `stream` agrees with the last message of `sender`. The
- * message may be ahead of the report if it is not older than the report by much. The report may be
- * ahead only if we wait, `waits`: the message with that cursor may come later in the capture, since
- * dumpcap does not sort the packets of several interfaces, or be missing; the next message
- * decides. */
+/* Whether the reported producer cursor of `stream` agrees with the last message of `sender`. There
+ * are three cases:
+ *
+ * - The message is ahead of the report, by one round at most. They agree if the report may be older
+ *   than the message.
+ * - Both have the same cursor. They agree.
+ * - The report is ahead. They agree only if the caller waits for the next message (`waits`). The
+ *   message with the reported cursor may come later in the capture, since dumpcap does not sort
+ *   packets of several interfaces, or it is missing. */
 static bool
 cursor_agrees(const smcr_socket_t *socket, const told_stream_t *stream,
               const smcr_conn_side_t *sender, bool waits)
@@ -75,9 +80,9 @@ cursor_agrees(const smcr_socket_t *socket, const told_stream_t *stream,
     return waits && sender->last_cdc_time < socket->time + SMCR_TIME_DISORDER;
 }
 
-/* Whether one moment of the host can lie before, or after, the last message of `writer`: both
- * cursors of the message are in the buffers, and neither is ahead of the report where the other is
- * after it. */
+/* Whether both cursors of the last message of `writer` can be of one moment. The offsets have to be
+ * in the elements. Compared with the report, either both cursors are ahead or equal, or both are
+ * before or equal. `to_host`: `writer` is the peer of the reporting host. */
 static bool
 cursors_fit(const smcr_told_socket_t *told, const smcr_conn_side_t *writer, bool to_host)
 {
@@ -89,9 +94,9 @@ cursors_fit(const smcr_told_socket_t *told, const smcr_conn_side_t *writer, bool
                                      smcr_ring_distance(&reverse, back.cons, writer->cons));
 }
 
-/* Whether the last message of the side `from` agrees with the report. A side that has sent none
- * agrees; so does a side of which messages are missing since, for they may have moved the host
- * on. */
+/* Whether the last message of the side `from` agrees with the report. A side that has sent no
+ * message agrees. If messages of the side after the last captured one are missing, the side agrees,
+ * too: the missing messages may explain the difference. */
 static bool
 last_message_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int from, bool to_host,
                     bool waits)
@@ -104,7 +109,8 @@ last_message_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int fr
     return cursor_agrees(socket, &stream, writer, waits);
 }
 
-/* Whether the last messages of both sides agree with the report of the host that has `side`. */
+/* Whether the last messages of both sides agree with the report of the host that has `side`.
+ * `waits`: as for cursor_agrees(). */
 static bool
 cursors_agree(const smcr_socket_t *socket, const smcr_conn_t *conn, int side, bool waits)
 {
@@ -116,8 +122,8 @@ cursors_agree(const smcr_socket_t *socket, const smcr_conn_t *conn, int side, bo
            last_message_agrees(socket, conn, side, false, waits);
 }
 
-/* Whether the TCP connection has this address and port at the end `role`: 0 client, 1 server. The
- * address is an IPv6 address, or an IPv4 address mapped into one. */
+/* Whether the TCP connection has this address and port at the end `role`: 0 client, 1 server.
+ * `address`: an IPv6 address, or an IPv4 address mapped into IPv6. */
 static bool
 has_end(const smcr_conn_t *conn, unsigned role, const uint8_t *address, uint16_t port)
 {
@@ -129,8 +135,8 @@ has_end(const smcr_conn_t *conn, unsigned role, const uint8_t *address, uint16_t
                                                SMCR_GID_IPV4_LENGTH) == 0;
 }
 
-/* Whether the reported role can be that of `side`. A role that only a file reports gives way to
- * every other report. */
+/* Whether the reported role, client or server, can be that of `side`. A role that only a file of
+ * smcss gives does not contradict a report over netlink. */
 static bool
 has_role(const smcr_lgr_t *lgr, const smcr_told_socket_t *told, int side)
 {
@@ -138,8 +144,9 @@ has_role(const smcr_lgr_t *lgr, const smcr_told_socket_t *told, int side)
            (lgr->server == side) == told->is_server;
 }
 
-/* Whether the report contradicts what is known of one end: size of the element, address, port.
- * `side` is the host's. */
+/* Whether the report contradicts what is known of one end of the connection: the size of its
+ * element, its address, or its port. `side`: side of the reporting host. `end`: SMCR_TOLD_OWN or
+ * SMCR_TOLD_PEER. */
 static bool
 contradicts_end(const smcr_told_socket_t *told, const smcr_conn_t *conn, int side, unsigned end)
 {
@@ -152,8 +159,8 @@ contradicts_end(const smcr_told_socket_t *told, const smcr_conn_t *conn, int sid
     return conn->port[role] && !has_end(conn, role, told->address[end], told->port[end]);
 }
 
-/* Whether ends, roles and sizes are those of the connection, as far as they are known. The host has
- * `side`. */
+/* Whether the reported addresses, ports, roles and sizes are those of the connection, as far as
+ * they are known. `side`: side of the reporting host. */
 static bool
 is_like(const smcr_told_socket_t *told, const smcr_conn_t *conn, int side)
 {
@@ -165,8 +172,9 @@ is_like(const smcr_told_socket_t *told, const smcr_conn_t *conn, int side)
     return true;
 }
 
-/* Whether a reader at `cons` can have read what a writer has announced up to `prod`, in an element
- * of `size` bytes: not more than was announced, and not a whole round less. */
+/* Whether a reader with the consumer cursor `cons` can be the reader of a writer with the producer
+ * cursor `prod`, in an element of `size` bytes. The reader has read no more than was announced, and
+ * the unread bytes fit into the element. */
 static bool
 can_have_read(uint32_t size, smcr_cursor_t cons, smcr_cursor_t prod)
 {
@@ -175,8 +183,9 @@ can_have_read(uint32_t size, smcr_cursor_t cons, smcr_cursor_t prod)
     return unread >= 0 && unread <= size;
 }
 
-/* Whether two directions can be of one connection: neither has the token of the other one, and who
- * reads has read what the other one wrote. `one` comes to `side`, and `other` goes from there. */
+/* Whether two directions can be one connection. `one` is a direction to `side`, and `other` a
+ * direction from `side`. Neither may have a token in its opposite direction, and each reader's
+ * cursor must fit its writer's cursor. */
 static bool
 are_two_directions(const smcr_conn_t *one, const smcr_conn_t *other, int side,
                    const smcr_told_socket_t *told)
@@ -191,12 +200,12 @@ are_two_directions(const smcr_conn_t *one, const smcr_conn_t *other, int side,
 
 /* ---- place: which connection ---- */
 
-/* Finds the connection of the socket on one queue pair of the host; NULL: there is none. */
+/* A search for the connection of the socket on one queue pair of its host; NULL: there is none. */
 typedef smcr_conn_t *find_t(const smcr_state_t *state, const smcr_qp_t *qp,
                             const smcr_told_socket_t *told);
 
-/* The only connection that `find` has for the socket, on all queue pairs between the two hosts;
- * `*side` is the host's. NULL: there is none, or there are several. */
+/* The only connection that `find` finds for the socket, on all queue pairs between the two hosts.
+ * `*side` gets the side of the socket's host. NULL: there is none, or there are several. */
 static smcr_conn_t *
 find_only_conn(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, find_t *find,
                int *side)
@@ -225,7 +234,7 @@ conn_of_token(const smcr_state_t *state, const smcr_qp_t *qp, const smcr_told_so
 
 /* ---- take it in ---- */
 
-/* Addresses and ports of both ends, as client and server. */
+/* Sets addresses and ports of both ends of the connection, by role: client, server. */
 static void
 take_in_ends(smcr_state_t *state, smcr_conn_t *conn, const smcr_told_socket_t *told)
 {
@@ -236,8 +245,8 @@ take_in_ends(smcr_state_t *state, smcr_conn_t *conn, const smcr_told_socket_t *t
                        (const uint16_t[]){told->port[own], told->port[!own]});
 }
 
-/* The earliest place up to which a reader can have read when the last message of `writer` was sent:
- * one round before the producer cursor. `base`: offset of the first byte in the element. */
+/* The lowest consumer cursor that the reader can have had when `writer` sent its last message: one
+ * round before the producer cursor. `base`: offset of the first byte of data in the element. */
 static smcr_cursor_t
 earliest_cons(const smcr_conn_side_t *writer, uint32_t base)
 {
@@ -246,10 +255,12 @@ earliest_cons(const smcr_conn_side_t *writer, uint32_t base)
     return (smcr_cursor_t){0, base};
 }
 
-/* The stream that `side` receives begins with the reported size and cursors, unless CLC has
- * announced the size. Captured messages are newer than the report, so their cursors count. The
- * cursors of a file are of an unknown time: then the stream begins with the first captured message,
- * and all but one round before it has been read. */
+/* Starts the stream that `side` receives, with the reported size and cursors, unless CLC has
+ * announced the size. A captured message is newer than the report, so its cursor takes precedence.
+ *
+ * The cursors of a file are of an unknown time. The stream then starts with the first captured
+ * message, and the lowest possible consumer cursor. `is_own`: `side` is the side of the reporting
+ * host. */
 static void
 take_in_stream(smcr_conn_t *conn, int side, const smcr_told_socket_t *told, bool is_own)
 {
@@ -268,7 +279,8 @@ take_in_stream(smcr_conn_t *conn, int side, const smcr_told_socket_t *told, bool
     reader->last_positioned_write = reader->last_cdc_received;
 }
 
-/* The reported version and release, where CLC has announced none. Only version 2 has a release. */
+/* Sets the reported SMC version and release if CLC has announced none. Only version 2 has a
+ * release. */
 static void
 take_in_version(smcr_lgr_t *lgr, const smcr_told_lgr_t *told)
 {
@@ -281,9 +293,11 @@ take_in_version(smcr_lgr_t *lgr, const smcr_told_lgr_t *told)
     lgr->has_release |= has_release;
 }
 
-/* What the host of the queue pair reports of its link and link group, where CLC and LLC have not
- * announced it. A link that is no longer in the report may belong to another group, which came
- * after the reported one; then number and group are not known any more. */
+/* Takes in what the host of the queue pair reports of its link and link group. A link number from
+ * LLC and a version from CLC are kept.
+ *
+ * If an earlier report had the link, and the last one does not, the link may belong to a newer
+ * group. Its number and reported group are then unknown. */
 static void
 take_in_link(smcr_state_t *state, smcr_qp_t *qp)
 {
@@ -306,7 +320,8 @@ take_in_link(smcr_state_t *state, smcr_qp_t *qp)
     take_in_version(lgr, told->lgr);
 }
 
-/* Which side is the server. A file that alone says so is noted, since others may contradict it. */
+/* Sets which side is the server. If a file of smcss is the only source, notes the line of the file,
+ * since another report may contradict it. */
 static void
 take_in_role(smcr_socket_t *socket, smcr_lgr_t *lgr, int side)
 {
@@ -317,7 +332,7 @@ take_in_role(smcr_socket_t *socket, smcr_lgr_t *lgr, int side)
     lgr->server = socket->reported.is_server ? side : !side;
 }
 
-/* The connection, of which the host has `side`, is that of the socket. */
+/* Takes in that the connection is that of the socket. `side`: side of the reporting host. */
 static void
 take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
@@ -336,9 +351,10 @@ take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t
 
 /* ---- the other direction ---- */
 
-/* Whether the direction `half`, which goes from `side`, is open and has no token of the other end,
- * and the capture has all messages of it. A direction whose last messages are missing may stand
- * elsewhere than its last captured message. */
+/* Whether the direction `half`, which goes from `side`, may still wait for its socket. It is open
+ * and began before the capture, and the token of the opposite direction is not known. The capture
+ * must have all its messages: otherwise its producer cursor may be higher than in the last captured
+ * message. */
 static bool
 is_open_half(const smcr_conn_t *half, int side)
 {
@@ -347,8 +363,8 @@ is_open_half(const smcr_conn_t *half, int side)
     return !smcr_conn_has_closed(half) && smcr_conn_began_before_capture(half);
 }
 
-/* The only direction from the host, in its link group, that stands where the socket has written
- * to. */
+/* The only direction from the host, in its link group, whose last producer cursor is the reported
+ * one. */
 static smcr_conn_t *
 half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_socket_t *told)
 {
@@ -366,8 +382,9 @@ half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_sock
     return found;
 }
 
-/* The same in all link groups between the two hosts, if no other socket of the dump has written up
- * to the same cursor. NULL: there is none, or several. */
+/* The only direction from the host, in all link groups between the two hosts, whose last producer
+ * cursor is the reported one (half_at()). No other socket of the dump may report this cursor. NULL:
+ * there is none, or there are several. */
 static smcr_conn_t *
 other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket, int *side)
 {
@@ -378,16 +395,18 @@ other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket, int *side
     return only == socket ? find_only_conn(arrival, told, half_at, side) : NULL;
 }
 
-/* Whether the other host has reported its end, and nothing contradicts that report. */
+/* Whether the other host has reported its end of the connection, and the capture does not
+ * contradict that report. */
 static bool
 has_believed_mirror(const smcr_socket_t *socket)
 {
     return socket->mirror && !socket->mirror->is_contradicted;
 }
 
-/* The connection, of which the host has `side`, after the report of its other host, the mirror:
- * that has the token of the other direction. A direction with this token is joined to the
- * connection. Of a file, the token alone is no proof. Returns the connection that both are. */
+/* Joins the connection with its other direction, by the report of the other host (the mirror). That
+ * report has the token of the other direction. If no known direction has this token, the connection
+ * just gets it, unless one of the two reports is from a file: then the token alone is no proof.
+ * `side`: side of the socket's host. Returns the connection of both directions. */
 static smcr_conn_t *
 join_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
@@ -402,7 +421,8 @@ join_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn,
     return conn;
 }
 
-/* The connection gets the name of the socket, and what its other host reports. */
+/* Takes in that the connection is that of the socket: first the report of the other host, then that
+ * of the socket. `side`: side of the socket's host. */
 static void
 name_conn(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
@@ -416,7 +436,8 @@ static const char told_cursors[] = "Cursors are not those of the connection with
 static const char told_others[] = "Ends, role or sizes are not those of the connection";
 static const char told_twice[] = "Another socket has this token";
 
-/* The capture contradicts the report: it names nothing from now on. `text` is why. */
+/* Notes that the capture contradicts the report: the report names no connection from now on.
+ * `text`: the reason. */
 static void
 report_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
 {
@@ -425,8 +446,8 @@ report_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *t
                    socket->reported.is_from_file ? "The smcss file is not believed. " : "", text);
 }
 
-/* Whether the connection has its name from the socket, or from the report of the other host. The
- * lines of a file are not compared with each other. */
+/* Whether the connection has its name from the report of the socket, or from that of the other
+ * host. Lines of a file are not compared with each other. */
 static bool
 is_named_by(const smcr_conn_t *conn, const smcr_socket_t *socket)
 {
@@ -434,9 +455,9 @@ is_named_by(const smcr_conn_t *conn, const smcr_socket_t *socket)
            (!socket->reported.is_from_file && conn->socket == socket->mirror);
 }
 
-/* The report is of another time, or of another host: the connection loses its name, and its
- * positions and sizes are not known any more. A role that the file alone has reported is open
- * again; whoever reports the same, reports it once more. */
+/* Stops believing the report: it is of another time, or of another host. The connection loses its
+ * name, its positions and its sizes. If this line of a file was the only source of the group's
+ * roles, the roles are unknown until another report gives them. */
 static void
 disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
 {
@@ -458,9 +479,11 @@ disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *tex
     }
 }
 
-/* Keeps the report. If two sockets of one dump have the token, nobody knows whose it is. A file
- * whose token another socket has, too, is of another time. Else the new socket has the token
- * now. */
+/* Keeps the report of a socket. If an earlier socket has the same token, there are three cases:
+ *
+ * - Both are in one dump: nobody knows which socket has the token, so neither is believed.
+ * - One of them is from a file: the file is of another time, so that one is not believed.
+ * - Otherwise the token has moved to the new socket. */
 static smcr_socket_t *
 keep_socket(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, uint64_t dump)
 {
@@ -476,8 +499,9 @@ keep_socket(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, uint6
     return socket;
 }
 
-/* Ends and role of the socket are those of the connection. Cursors that agree name it; cursors that
- * contradict it make the socket doubtful; else the next message decides. */
+/* Judges the cursors of a socket whose ends and role are those of the connection. If they agree,
+ * the connection gets the name of the socket. If they contradict each other, the report is not
+ * believed. Otherwise the next message decides. */
 static void
 judge_cursors(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
@@ -487,14 +511,17 @@ judge_cursors(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t 
         report_doubt(arrival, socket, told_cursors);
 }
 
+/* Whether the connection has the name of a socket and has not closed. */
 static bool
 is_named_and_open(const smcr_conn_t *conn)
 {
     return conn->socket && !smcr_conn_has_closed(conn);
 }
 
-/* A socket of SMC-R, with a token. If it contradicts a connection whose name agrees with the wire,
- * one of the two reports is wrong, and nobody knows which. */
+/* Takes in a report of a socket that uses SMC-R, so that it has a token. If ends, role or sizes
+ * contradict the connection with this token, the report is not believed. If the cursors agree
+ * nevertheless, the report that has named this connection before may be the wrong one, so neither
+ * is believed. */
 static void
 take_in_smcr_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket)
 {
@@ -512,8 +539,8 @@ take_in_smcr_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket)
     }
 }
 
-/* A socket that has fallen back to TCP is a connection of its own. The report does not say which
- * end is the client. */
+/* Makes a connection of a socket that has fallen back to TCP. The report does not say which end is
+ * the client. */
 static void
 take_in_fallback(smcr_state_t *state, smcr_socket_t *socket)
 {
@@ -531,7 +558,8 @@ take_in_fallback(smcr_state_t *state, smcr_socket_t *socket)
     smcr_socket_set_conn(state, socket, conn);
 }
 
-/* A host that listens on the port of its own end is the server. */
+/* If a socket of the host listens on the own port of this socket, which has fallen back to TCP, the
+ * host is the server. */
 static void
 take_in_server(smcr_state_t *state, smcr_socket_t *socket)
 {
@@ -545,8 +573,8 @@ take_in_server(smcr_state_t *state, smcr_socket_t *socket)
     conn->roles_unknown = conn->fallback.roles_unknown = false;
 }
 
-/* Marks the sockets of the dump as complete with this frame; those of the same dump, whose end is
- * captured twice, keep their frame. */
+/* Notes this frame as the end of the dump, in each socket of the dump. If the end of the dump is
+ * captured twice, the first one counts. */
 static void
 mark_whole_dump(const smcr_arrival_t *arrival, uint64_t dump)
 {
@@ -560,8 +588,9 @@ mark_whole_dump(const smcr_arrival_t *arrival, uint64_t dump)
     }
 }
 
-/* Names the direction that stands where the socket has written to; or joins it to the connection of
- * the socket. If another direction has the token of the socket, its next message decides. */
+/* Finds the only direction whose last producer cursor is the one that the socket reports. If the
+ * socket has a connection, the direction is joined with it. If not, the direction gets the socket's
+ * token and name, unless another direction has this token: then the next message decides. */
 static void
 name_half(const smcr_arrival_t *arrival, smcr_socket_t *socket)
 {
@@ -581,8 +610,8 @@ name_half(const smcr_arrival_t *arrival, smcr_socket_t *socket)
     }
 }
 
-/* The dump has ended, so all sockets of the host are known: also, which of them alone has written
- * up to a cursor. */
+/* Takes in the end of a dump: all sockets of the host are known now, so it is known whether a
+ * cursor is that of one socket only. */
 static void
 end_dump(const smcr_arrival_t *arrival, uint64_t dump)
 {
@@ -592,7 +621,7 @@ end_dump(const smcr_arrival_t *arrival, uint64_t dump)
             name_half(arrival, socket);
 }
 
-/* A report of a link: it counts for all queue pairs of the host between the two GIDs. */
+/* Takes in a report of a link. It applies to all queue pairs of the host between the two GIDs. */
 static void
 take_in_told_link(const smcr_arrival_t *arrival, const smcr_told_link_t *told)
 {
@@ -605,7 +634,7 @@ take_in_told_link(const smcr_arrival_t *arrival, const smcr_told_link_t *told)
         take_in_link(arrival->state, qp);
 }
 
-/* A report of a socket: it listens, has fallen back to TCP, or uses SMC-R. */
+/* Takes in a report of a socket. A socket listens, has fallen back to TCP, or uses SMC-R. */
 static void
 take_in_told_socket(const smcr_arrival_t *arrival, const smcr_told_t *told)
 {
@@ -640,9 +669,10 @@ smcr_state_report(const smcr_arrival_t *arrival, const smcr_told_t *told)
 
 /* ---- messages after a report ---- */
 
-/* Whether the message can be one of the next to the host of the socket: it announces at most one
- * round more than the host has received. A message with an older cursor that is sent after the
- * report shows that the report is wrong. */
+/* Whether the message can be one of the next messages to the host of the socket: it announces at
+ * most one round more than the host has received. If its producer cursor is before the reported
+ * one, though the message was captured after the report, the report is wrong and is not
+ * believed. */
 static bool
 may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_t *cdc)
 {
@@ -657,10 +687,10 @@ may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_
            has_role(qp->link->lgr, told, qp->side);
 }
 
-/* Whether the message is the next of the socket: it announces what the host had written at the
- * report, plus the RDMA WRITEs that come right before it and whose owner is not known. Example: at
- * the report the host had written up to 1000, then a WRITE of 200 bytes and a CDC message with 1200
- * follow. */
+/* Whether the message is the next one that the host of the socket sends on its connection. It
+ * announces what the host had written at the time of the report, plus the RDMA WRITEs right before
+ * the message whose connection is not known. Example: at the time of the report the host had
+ * written up to 1000; then a WRITE of 200 bytes and a CDC message with the cursor 1200 follow. */
 static bool
 is_next_message_of(const smcr_arrival_t *arrival, const smcr_socket_t *socket, smcr_cursor_t prod)
 {
@@ -678,8 +708,8 @@ is_next_message_of(const smcr_arrival_t *arrival, const smcr_socket_t *socket, s
     return unexplained == 0;
 }
 
-/* Whether the socket is a candidate for a message from the host with this GID: its dump is
- * complete, and the report of the other end is missing. */
+/* Whether the socket may be the sender of a message from the host with this GID. Its report is not
+ * contradicted, its dump is complete, and the other host has not reported its end. */
 static bool
 is_candidate(const smcr_socket_t *socket, const uint8_t *gid)
 {
@@ -687,8 +717,8 @@ is_candidate(const smcr_socket_t *socket, const uint8_t *gid)
            smcr_gid_is_same(socket->reported.gid[SMCR_TOLD_OWN], gid);
 }
 
-/* The only socket of the sender of which the message is the next. NULL: there is none, or several,
- * or more than SOCKETS_MAX sockets to compare. */
+/* The only socket of the sending host that can have sent the message (is_next_message_of()). NULL:
+ * there is none, there are several, or there are more than SOCKETS_MAX sockets to compare. */
 static smcr_socket_t *
 socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -708,8 +738,9 @@ socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     return found;
 }
 
-/* Whether the message can belong to the socket of its sender: to the socket's connection, whose
- * other direction has no token yet; or to none so far, if the roles agree. `side`: the sender's. */
+/* Whether the message can belong to the socket of its sender. If the socket has a connection, it
+ * must be in this group, and the token of this direction must not be known yet. If not, the
+ * reported role must fit. `side`: side of the sender. */
 static bool
 may_send_for(const smcr_socket_t *socket, const smcr_qp_t *qp, int side)
 {
@@ -721,8 +752,9 @@ may_send_for(const smcr_socket_t *socket, const smcr_qp_t *qp, int side)
     return is_like(&socket->reported, &none, side);
 }
 
-/* A socket with the token of the message is the receiver's; if it has its connection already, that
- * has ended, and the socket with it. Else the socket may be the sender's. */
+/* A socket with the token of the message is that of the receiver. If the socket has a connection
+ * already, that connection has ended, and so has the socket. If no socket has the token, the
+ * message may belong to a socket of the sender. */
 smcr_socket_t *
 smcr_state_report_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int *side)
 {
@@ -785,8 +817,8 @@ smcr_state_report_fallback(smcr_conn_t *conn, smcr_conn_t *known)
     conn->merged_into = known;
 }
 
-/* Whether the line of the file is that of the host which receives the message. A connection that
- * has a name has roles, which say so; else the GID does. */
+/* Whether the line of a file is that of the host that receives the message. If the connection has a
+ * name, the roles of the group say so; otherwise the GID does. */
 static bool
 is_line_of_receiver(const smcr_told_socket_t *told, const smcr_conn_t *conn, const smcr_qp_t *qp)
 {
@@ -795,9 +827,10 @@ is_line_of_receiver(const smcr_told_socket_t *told, const smcr_conn_t *conn, con
     return (conn->lgr->server == qp->side) == told->is_server;
 }
 
-/* The line of the file contradicts the connection, so it is not believed. If another line has given
- * the group its roles, and the two lines contradict each other, nobody knows which is right:
- * neither is believed. `is_other`: the line has named another connection before. */
+/* Stops believing a line of a file that contradicts the connection. If another line is the only
+ * source of the group's roles, and the two lines contradict each other, nobody knows which line is
+ * right, so neither is believed. `host`: side of the line's host. `is_other`: the line has named
+ * another connection before, so it stays believed for that one. */
 static void
 disbelieve_line(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int host,
                 bool is_other)
@@ -810,8 +843,8 @@ disbelieve_line(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_
         disbelieve(arrival, socket, told_others);
 }
 
-/* Whether the line of the other end agrees: it has no connection, or this one, or the other
- * direction of this one. */
+/* Whether the line of the other end agrees: it has named no connection, this connection, or the
+ * other direction of this connection. */
 static bool
 mirror_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int host)
 {
@@ -820,9 +853,10 @@ mirror_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int host)
     return !mirror || mirror == conn || are_two_directions(conn, mirror, host, &socket->reported);
 }
 
-/* A message of a connection whose token a file reports. The report has no time, so its cursors do
- * not prove the connection; the token does, if only one connection has it, and nothing contradicts
- * the line. If the other direction has its name already, this one gets it when both are joined. */
+/* Compares a connection with the line of a file that has its token, after a message. A file has no
+ * time, so its cursors do not prove the connection. The token does, if only one connection has it
+ * and nothing contradicts the line. If the line of the other end has named the other direction,
+ * this direction gets its name when both are joined. */
 static void
 compare_with_file(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn)
 {

@@ -1,5 +1,5 @@
-/* Finds for each RDMA WRITE packet its request, and its place. Only the first packet of a request
- * has an address and an RKey; the others continue it in the order of their PSNs.
+/* Finds for each RDMA WRITE packet its request and its place. Only the first packet of a request
+ * has an address and an RKey; the others continue the request in the order of their PSNs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,7 @@
 #include "state/model/store.h"
 #include "state/rules/rules.h"
 
-#define WRITES_KEPT 64 /* requests of a queue pair */
+#define WRITES_KEPT 64 /* last requests of a queue pair that are kept */
 
 /* ---- requests ---- */
 
@@ -20,12 +20,13 @@ smcr_write_recent(const smcr_qp_t *qp, unsigned back)
                ? &qp->writes[(qp->write_count - back) % WRITES_KEPT] : NULL;
 }
 
+/* The request that has the packet with this PSN; NULL: none that is kept. */
 static smcr_write_t *
 find_write(const smcr_qp_t *qp, smcr_psn_t psn)
 {
     smcr_write_t *write;
 
-    if (psn >= qp->next_write_psn) /* nearly always: a new one */
+    if (psn >= qp->next_write_psn) /* usual case: a new request */
         return NULL;
     for (unsigned back = 1; (write = smcr_write_recent(qp, back)) != NULL; back++)
         if (psn >= write->first_psn && psn - write->first_psn < write->packets)
@@ -33,7 +34,7 @@ find_write(const smcr_qp_t *qp, smcr_psn_t psn)
     return write;
 }
 
-/* Packets of the request that the packet with these headers begins. */
+/* Number of packets in the request that begins with the packet of these headers. */
 static uint32_t
 count_packets(const smcr_ib_headers_t *roce)
 {
@@ -46,24 +47,24 @@ count_packets(const smcr_ib_headers_t *roce)
 
 /* ---- the connection of a request ---- */
 
-/* What a WRITE names by its RKey and its address: an RMB, and an element of it (RFC 7609 4.2). */
+/* The RMB, and its element, that a WRITE names by its RKey and its address (RFC 7609 4.2). */
 typedef struct {
-    smcr_rmb_rtoken_t *entry; /* of the RMB on this link; NULL: the RKey names nothing */
-    bool alive;               /* the RMB has not been withdrawn, nor replaced by another */
-    smcr_conn_t *user;        /* that was given the element last; NULL: none is known, or the RMB is
-                                 not alive */
+    smcr_rmb_rtoken_t *entry; /* key of the RMB on this link; NULL: the RKey names no RMB */
+    bool alive;               /* the RMB has been neither withdrawn nor superseded */
+    smcr_conn_t *user;        /* connection that was given the element last; NULL: none is known, or
+                                 the RMB is not alive */
 } write_target_t;
 
-/* The offset in its element of the byte that lies `from` bytes after the begin of the RMB. */
+/* The offset, within its element, of the byte that is `from` bytes after the begin of the RMB. */
 static uint64_t
 offset_in_element(const smcr_rmb_t *rmb, uint64_t from)
 {
     return rmb->element_size ? from % rmb->element_size : from;
 }
 
-/* The element of the RMB, which begins at `begin`, that contains the byte at `va`, from 1; 0: none.
- * An RMB has at most 255 elements. Until a CLC message reports their size, the whole RMB counts as
- * element 1; no RMB is longer than 512 MiB. (RFC 7609 2.1, 4.2) */
+/* The element, from 1, that contains the byte at the address `va`; 0: none. `begin`: address of the
+ * RMB. An RMB has at most 255 elements. Until a CLC message gives their size, the whole RMB counts
+ * as element 1; no RMB is longer than 512 MiB. (RFC 7609 2.1, 4.2) */
 static uint8_t
 element_of(const smcr_rmb_t *rmb, uint64_t begin, uint64_t va)
 {
@@ -77,8 +78,9 @@ element_of(const smcr_rmb_t *rmb, uint64_t begin, uint64_t va)
     return from / size < SMCR_WIRE_RMB_INDEX_MAX ? (uint8_t)(from / size + 1) : 0;
 }
 
-/* Whether the packet was sent after the last CDC message of the connection's writer. New packets
- * were: the receiver takes them in now, or will. A retransmission was if its PSN is higher. */
+/* Whether the packet was sent after the last CDC message of the connection's writer. This is so for
+ * a packet that the receiver takes in now, or that waits after a PSN gap. For a retransmission it
+ * is so if its PSN is higher than that of the message. */
 static bool
 follows_last_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -88,11 +90,11 @@ follows_last_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
            (last_cdc->qp == arrival->qp && arrival->psn > last_cdc->psn);
 }
 
-/* The connection to which the request certainly belongs; NULL: none does for sure.
+/* The connection to which the request certainly belongs; NULL: not certain.
  *
- * A writer that has reported its end in CDC writes no more. A WRITE that follows such a message
- * comes from the next connection that was given the element, of which the CLC messages may not be
- * captured. A retransmission from before the message still belongs to the connection that ended. */
+ * A writer that has reported its end in CDC writes no more. A WRITE after this CDC message comes
+ * from the next connection that was given the element, whose CLC messages may be missing. A
+ * retransmission of an earlier WRITE still belongs to the connection that has ended. */
 static smcr_conn_t *
 find_sure_owner(const smcr_arrival_t *arrival, const write_target_t *target)
 {
@@ -110,15 +112,16 @@ find_sure_owner(const smcr_arrival_t *arrival, const write_target_t *target)
 
 /* ---- its position in the byte stream ---- */
 
-/* Where data begins in the elements of a side, unless CONFIRM LINK has reported it:
+/* Learns where data begins in the elements of a side from the offset of one WRITE or cursor, unless
+ * CONFIRM LINK has reported it:
  *
  *     offset 0 to 3   there is no eyecatcher, as with Linux: data begins at 0
- *     offset 4        if this is certainly the first data, it begins after an eyecatcher; else it
- *                     may be later data, and the begin is not known
+ *     offset 4        if this is certainly the first data, data begins at 4, after an eyecatcher;
+ *                     if it may be later data, the begin is not known
  *     offset above 4  says nothing
  *
- * Once an offset 4 has been seen, no side of which nothing is known is taken to have no eyecatcher,
- * in any group of the capture. */
+ * After any offset 4 in the capture, no side is assumed to have no eyecatcher: from then on, every
+ * group has to prove where its data begins (`base_uncertain`). */
 void
 smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
 {
@@ -147,7 +150,7 @@ smcr_stream_t *
 smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
 {
     smcr_conn_side_t *receiver = &conn->side[side];
-    /* else CDC came before the CLC message that reports the size: the stream does not begin here */
+    /* if CDC messages came before the CLC message with the size, the stream does not begin here */
     bool begins = !conn->side[!side].prod.count;
 
     smcr_write_learn_base(conn, side, offset);
@@ -160,8 +163,9 @@ smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
     return receiver->in.positions_known ? &receiver->in : NULL;
 }
 
-/* Whether a WRITE without a position came so shortly before the connection began (`began`) that it
- * may be of the connection: its CLC messages may be later in the capture than its first WRITE. */
+/* Whether a WRITE without a position came so shortly before the point `began` that it may be of the
+ * connection that begins there: the capture may have its CLC messages after its first WRITE. `qp`:
+ * receiver of the WRITE; NULL gives false. */
 static bool
 may_precede_clc(const smcr_qp_t *qp, const smcr_point_t *began)
 {
@@ -169,9 +173,9 @@ may_precede_clc(const smcr_qp_t *qp, const smcr_point_t *began)
            (began->qp != qp || qp->unpositioned_psn + SMCR_WRITE_UNPLACED_NEAR > began->psn);
 }
 
-/* Whether it is known where the stream of the reader ends: no WRITE of it can have been left
- * without a position, and it has not moved to another link. Before the first positioned WRITE, the
- * stream ends where the connection began. */
+/* Whether the end of the reader's stream is known: no WRITE of the stream can have been left
+ * without a position, and the stream has not moved to another link. Before its first WRITE with a
+ * position, the stream ends where the connection began. */
 static bool
 knows_stream_end(const smcr_qp_t *qp, const smcr_conn_side_t *reader)
 {
@@ -183,10 +187,13 @@ knows_stream_end(const smcr_qp_t *qp, const smcr_conn_side_t *reader)
     return whole && !reader->in.may_rewrite;
 }
 
-/* Whether the capture has the request too late: neither is its position among the earlier requests
- * known. It is if a CDC message with a higher PSN has been taken in, or if the receiver had taken
- * the request in before, or if it fills a gap of which the reader has reported more bytes as read
- * than all captured requests have written. */
+/* Whether the capture has the request so late that its position cannot be found from the requests
+ * before it. There are three cases:
+ *
+ * - A CDC message with a higher PSN has been taken in.
+ * - The receiver had taken in the request before.
+ * - The request fills a sequence gap, and the reader has reported more bytes as read than all
+ *   captured requests have written. */
 static bool
 is_too_late(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr_psn_t psn)
 {
@@ -200,10 +207,10 @@ is_too_late(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr_
            reader->in.consumed > smcr_stream_end(&reader->in);
 }
 
-/* The position of a request that comes in order: where the stream ends, or, if requests before it
- * may be missing, after a gap. A gap is longer than the missing packets can carry where the address
- * of the request is wrong, or the request is of another connection: it gets no position then, and
- * the rule about its place is asked. */
+/* Finds the position of a request that comes in order. The request begins where the stream ends,
+ * or, if requests before it may be missing, after a gap in the stream. If the gap is longer than
+ * the missing packets can carry, the address of the request is wrong, or the request is of another
+ * connection. Then the request gets no position, and a rule about its place is checked. */
 static void
 locate_in_order(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
             smcr_stream_extent_t extent)
@@ -227,7 +234,8 @@ locate_in_order(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t 
                                            .previous_end = end,
                                            .length = extent.length,
                                            .position = write->position};
-        if (!write->rmb->address_guessed) /* else the guessed begin of the RMB may be wrong */
+        if (!write->rmb->address_guessed) /* if the address of the RMB was guessed, the guess may be
+                                             wrong */
             smcr_rules_check_write(SMCR_RULES_COUNTED, arrival, &astray);
         *stream = before;
         write->positioned = false;
@@ -236,9 +244,10 @@ locate_in_order(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t 
     reader->last_positioned_write = smcr_point_at(qp, write->first_psn + write->packets - 1);
 }
 
-/* A connection writes on one link until a failover validation moves it (RFC 7609 4.6.1). If a WRITE
- * is taken in on another link before any validation came, the validation is not captured: bytes
- * that were not acknowledged on the old link may be written once more. */
+/* Notes that data may be written once more after a move. A connection writes on one link until a
+ * failover validation moves it (RFC 7609 4.6.1). If a WRITE is taken in on another link without a
+ * validation, the validation is not captured. Bytes that were not acknowledged on the old link may
+ * then be written once more. */
 static void
 note_move(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_stream_t *stream)
 {
@@ -248,7 +257,7 @@ note_move(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_stream_t 
                      arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
 }
 
-/* Where in its element the request writes. No request is longer than the element. */
+/* The part of its element to which the request writes. No request is longer than the element. */
 static smcr_stream_extent_t
 extent_of(const smcr_write_t *write, const smcr_rmb_rtoken_t *entry)
 {
@@ -260,12 +269,12 @@ extent_of(const smcr_write_t *write, const smcr_rmb_rtoken_t *entry)
     };
 }
 
-/* Where in the byte stream the request begins.
+/* Finds where in the byte stream the request begins.
  *
- * The address gives the offset in the element, and so the position modulo the element's size. The
- * round follows from the order of the requests: a request begins where the one before it ended. One
- * that precedes the last positioned request (a retransmission) lies before it, by no more bytes
- * than the packets between the two can carry. */
+ * The address gives the offset in the element, which is the position modulo the element's size. The
+ * order of the requests gives the round: a request begins where the request before it ended. If the
+ * request precedes the last request with a position (a retransmission), it begins before that one,
+ * by no more bytes than the packets between the two can carry. */
 static void
 locate_request(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken_t *entry,
                smcr_conn_t *conn)
@@ -294,7 +303,8 @@ locate_request(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rm
 
 /* ---- a new request ---- */
 
-/* Whether the address lies in an element there that belongs to a connection which has not ended. */
+/* Whether the address `va` is in an element, of the RMB that `entry` names, that belongs to a
+ * connection which has not ended. */
 static bool
 is_used_at(const smcr_rmb_rtoken_t *entry, uint64_t va)
 {
@@ -304,18 +314,20 @@ is_used_at(const smcr_rmb_rtoken_t *entry, uint64_t va)
     return conn && !smcr_conn_has_closed(conn) && !entry->rmb->deleted_frame;
 }
 
-/* Whether the request writes to the RMB that the RKey named before. An owner may use a key for
- * another RMB while connections still use the first: the address then shows which RMB is meant. */
+/* Whether the request writes to the RMB that its RKey named before. An owner may use the key for
+ * another RMB while connections still use the first RMB. The address of the request then shows
+ * which RMB is meant. */
 static bool
 names_former_rmb(const smcr_rmb_rtoken_t *entry, uint64_t va)
 {
     return entry->before && !is_used_at(entry, va) && is_used_at(entry->before, va);
 }
 
-/* What the RKey and the address of the request name.
+/* Finds the RMB and the element that the RKey and the address of the request name.
  *
- * RMBs begin at a page, and data at their begin. Where the announced address of an RMB cannot be
- * right (`address_invalid`), the first WRITE to it shows the page at which it begins. */
+ * An RMB begins at a page, and the first data is at the begin of the RMB. If the announced address
+ * of an RMB cannot be right (`address_invalid`), the first WRITE to this RMB shows the page at
+ * which the RMB begins. */
 static write_target_t
 find_target(const smcr_arrival_t *arrival, const smcr_write_t *write)
 {
@@ -337,8 +349,9 @@ find_target(const smcr_arrival_t *arrival, const smcr_write_t *write)
     return target;
 }
 
-/* The position of a request of `conn`. If its receiver has refused the same request of the same
- * connection before (`refused`, or NULL), the position is that of the refused one. */
+/* Finds the position of a request of `conn`. If the receiver has refused the same request of the
+ * same connection before, the position is that of the refused one. `refused`: the refused request;
+ * NULL: none. */
 static void
 locate_with_refused(const smcr_arrival_t *arrival, smcr_write_t *write,
                     const smcr_rmb_rtoken_t *entry, smcr_conn_t *conn, const smcr_write_t *refused)
@@ -350,6 +363,7 @@ locate_with_refused(const smcr_arrival_t *arrival, smcr_write_t *write,
     locate_request(arrival, write, entry, conn);
 }
 
+/* The request writes to the RMB that `entry` names. */
 static void
 assign_rmb(smcr_write_t *write, const smcr_rmb_rtoken_t *entry)
 {
@@ -357,8 +371,9 @@ assign_rmb(smcr_write_t *write, const smcr_rmb_rtoken_t *entry)
     write->rmb_va = entry->va;
 }
 
-/* A writer that has closed may still send what it had written before. The next CDC message of
- * `conn` decides whether the request was its own: smcr_write_confirm_owner(). */
+/* Notes the likely connection of a request. A writer that has closed may still send what it had
+ * written before. The next CDC message of `conn` decides whether the request is of `conn`:
+ * smcr_write_confirm_owner(). */
 static void
 assign_likely_owner(const smcr_arrival_t *arrival, smcr_write_t *write,
                     const smcr_rmb_rtoken_t *entry, smcr_conn_t *conn)
@@ -369,8 +384,8 @@ assign_likely_owner(const smcr_arrival_t *arrival, smcr_write_t *write,
     arrival->qp->has_likely_owner = true;
 }
 
-/* Whether the RKey still named the RMB when the request was sent, though no connection is known in
- * its element: the RMB was announced before the request, or the request is taken in now. */
+/* Whether the RKey named this RMB when the request was sent, though no connection of its element is
+ * known. Either the RMB was announced before the request, or the request is taken in now. */
 static bool
 is_rmb_current(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
@@ -378,7 +393,7 @@ is_rmb_current(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
            arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
 }
 
-/* Finds the RMB and the connection of a new request. What the RKey and the address name, decides:
+/* Finds the RMB and the connection of a new request, by its RKey and its address:
  *
  *     two open connections share the element     the RMB is known, the connection is not
  *     a connection certainly uses the element    both are known
@@ -386,7 +401,7 @@ is_rmb_current(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
  *     no connection is known to use it           the RMB is known, if it was announced before
  *     the RMB is withdrawn, or the RKey unknown  neither is known
  *
- * `refused`: the same request, refused by its receiver before; NULL: there is none. */
+ * `refused`: the same request, which its receiver has refused before; NULL: none. */
 static void
 find_owner(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_write_t *refused)
 {
@@ -415,7 +430,7 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_write_
     locate_with_refused(arrival, write, entry, user, refused);
 }
 
-/* Nobody will ask for the request's bytes. */
+/* Frees the kept bytes of the request, which will not be handed on. */
 static void
 drop_held(smcr_state_t *state, smcr_write_t *write)
 {
@@ -423,7 +438,7 @@ drop_held(smcr_state_t *state, smcr_write_t *write)
         smcr_held_drop(state, write->buffered_payload->write_location);
 }
 
-/* The request that the packet begins, as its headers describe it. */
+/* The request that begins with the packet, as its headers describe it. */
 static smcr_write_t
 describe_request(const smcr_arrival_t *arrival)
 {
@@ -441,9 +456,10 @@ describe_request(const smcr_arrival_t *arrival)
     };
 }
 
-/* Remembers the request that the packet begins, in place of the oldest one of the queue pair.
- * `late`: what turns out later about its first packet, NULL when there is no such object yet.
- * `refused`: the same request, which came after a PSN gap, so that its receiver discarded it. */
+/* Keeps the request that begins with the packet, in place of the oldest kept one of the queue pair.
+ * `late`: object that gets what is learned later about the first packet; NULL: not made yet.
+ * `refused`: the same request, which came after a PSN gap, so that its receiver discarded it; NULL:
+ * none. */
 static smcr_write_t *
 remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *refused)
 {
@@ -455,7 +471,7 @@ remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_wr
     smcr_write_t *write = &qp->writes[qp->write_count++ % WRITES_KEPT];
     drop_held(state, write);
     if (refused == write)
-        refused = NULL; /* it makes room for this one */
+        refused = NULL; /* its entry is used for the new request */
     *write = describe_request(arrival);
     qp->next_write_psn = MAX(qp->next_write_psn, write->first_psn + write->packets);
     find_owner(arrival, write, refused);
@@ -469,7 +485,8 @@ remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_wr
     return write;
 }
 
-/* Whether the packet that arrives is the first packet of the request, which may be NULL. */
+/* Whether the packet is the first packet of the request, sent once more. `write`: NULL gives
+ * false. */
 static bool
 is_first_packet_of(const smcr_write_t *write, const smcr_arrival_t *arrival)
 {
@@ -482,7 +499,7 @@ smcr_write_find_request(const smcr_arrival_t *arrival, bool *begun)
 {
     smcr_write_t *write = find_write(arrival->qp, arrival->psn);
     bool same = is_first_packet_of(write, arrival);
-    /* it came after a PSN gap, and now it is retransmitted in order: this one counts */
+    /* the request came after a PSN gap, and its first packet is retransmitted in order now */
     bool was_refused =
         same && write->after_gap && arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
 
@@ -495,7 +512,8 @@ smcr_write_find_request(const smcr_arrival_t *arrival, bool *begun)
 
 /* ---- the place of a packet ---- */
 
-/* Which element of the RMB, and where in it. */
+/* Finds the element of the RMB, and the offset in this element, to which the packet writes. `va`:
+ * address to which the packet writes. */
 static void
 place_in_rmb(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t va)
 {
@@ -523,7 +541,7 @@ smcr_write_place_packet(const smcr_arrival_t *arrival, const smcr_write_t *write
         if (!place->index)
             return false;
     }
-    if (!write->rmb || !write->positioned) { /* the next CDC message may show it */
+    if (!write->rmb || !write->positioned) { /* the next CDC message may show the position */
         smcr_place_rare_t *more = smcr_place_make_rare(arrival->state, place);
         more->late = write->deferred_place;
         more->offset_in_request = within;
@@ -544,11 +562,11 @@ smcr_write_buffer_payload(const smcr_arrival_t *arrival, smcr_write_t *write)
         smcr_held_insert(&write->buffered_payload, smcr_held_new(arrival, within));
 }
 
-/* ---- what turns out later ---- */
+/* ---- what is learned later ---- */
 
-/* Whether WRITE packets whose position is not known came shortly before the one with `psn`. They
- * explain a gap in the byte stream before it: they get their position when they are retransmitted,
- * or when the reader reports that it has read them. */
+/* Whether WRITE packets without a known position came shortly before the packet with this PSN. They
+ * explain a gap in the byte stream before this packet. They get their position when they are
+ * retransmitted, or when the reader reports that it has read them. */
 static bool
 follows_unplaced(const smcr_qp_t *qp, smcr_psn_t psn)
 {
@@ -556,8 +574,8 @@ follows_unplaced(const smcr_qp_t *qp, smcr_psn_t psn)
            psn < qp->unpositioned_psn + SMCR_WRITE_UNPLACED_NEAR;
 }
 
-/* The bytes of the packet at `place` are in the stream now. `psn`: of the packet, or of the first
- * packet of its request. */
+/* Adds the bytes of the packet with the place `place` to the stream, at `position`. `psn`: PSN of
+ * the packet, or of the first packet of its request. */
 static void
 add_to_stream(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_psn_t psn,
               uint64_t position, smcr_place_t *place)
@@ -593,7 +611,8 @@ smcr_write_hand_on_payload(const smcr_arrival_t *arrival, smcr_write_t *write)
         smcr_stream_write(stream, write->position, write->length);
 }
 
-/* Whether the producer cursor announces the whole request, or its beginning. */
+/* Whether the producer cursor announces the whole request, or announces bytes that begin with the
+ * request. */
 static bool
 announces_request(const smcr_stream_t *stream, smcr_cursor_t prod, const smcr_write_t *write)
 {
@@ -606,10 +625,10 @@ announces_request(const smcr_stream_t *stream, smcr_cursor_t prod, const smcr_wr
            (write->position > begin && write->position + write->length <= end);
 }
 
-/* Whether a connection whose CDC message arrives has sent the request. A connection that has not
- * ended has. Linux reports in CDC that it has closed before it sends its last data: then the
- * request is its own if the message announces all of it, or if the announced bytes begin with
- * it. */
+/* Whether the connection whose CDC message arrives has sent the request. A connection that has not
+ * ended has. Linux may report in CDC that it has closed before it sends its last data. So if the
+ * connection has ended, the message has to announce the whole request, or bytes that begin with the
+ * request. */
 static bool
 has_sent_request(const smcr_arrival_t *arrival, const smcr_write_t *write,
                  const smcr_conn_t *conn, smcr_cursor_t prod)
@@ -638,7 +657,7 @@ smcr_write_confirm_owner(const smcr_arrival_t *arrival, smcr_write_t *write, smc
     return true;
 }
 
-/* Whether the request, which ends at `end` of the stream, goes to its place in the element. */
+/* Whether the address of the request fits a request that ends at position `end` of the stream. */
 static bool
 ends_at_offset(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
 {
@@ -648,7 +667,8 @@ ends_at_offset(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
     return room && end >= write->length && smcr_ring_offset(ring, end - write->length) == offset;
 }
 
-/* Whether the request is of `conn`, has no position yet, and precedes `psn` without a gap. */
+/* Whether the request is of `conn`, has no position yet, and precedes `psn` without a sequence
+ * gap. */
 static bool
 is_unplaced_before(const smcr_write_t *write, const smcr_conn_t *conn, smcr_psn_t psn)
 {
@@ -679,14 +699,14 @@ smcr_write_position_before_cursor(const smcr_arrival_t *arrival, smcr_conn_t *co
         smcr_write_hand_on_payload(arrival, smcr_write_recent(arrival->qp, back));
 }
 
-/* Whether the request is of `conn`, and not all was known of it when it came. */
+/* Whether the request is of `conn`, and its connection or position was not known when it came. */
 static bool
 is_incomplete_of(const smcr_write_t *write, const smcr_conn_t *conn)
 {
     return write->deferred_place && (write->conn == conn || write->deferred_place->conn == conn);
 }
 
-/* The request began `before` bytes before the producer cursor of the message that arrives. */
+/* Notes that the request begins `before` bytes before the producer cursor of the CDC message. */
 static void
 note_announcement(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_cursor_t prod,
                   uint32_t before)

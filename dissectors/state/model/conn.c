@@ -1,4 +1,5 @@
-/* Makes connections, finds them by alert token, and joins what turns out to be one.
+/* Makes connections, finds them by alert token, and joins connections and links that turn out to be
+ * one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,6 +8,7 @@
 
 #include "store.h"
 
+/* Entry of the table `tokens`. All members but `conn` are its key. */
 typedef struct {
     const smcr_lgr_t *lgr;
     int side;
@@ -25,7 +27,8 @@ smcr_conn_new(smcr_state_t *state)
     return conn;
 }
 
-/* A connection is its own key, by its first member. So the address of a pointer is a key, too. */
+/* In the table of conversations, the first member of a connection is its key. So a pointer to a
+ * pointer to a conversation is a key, too. */
 _Static_assert(offsetof(smcr_conn_t, conversation) == 0, "the conversation must come first");
 
 SMCR_WIRE_KEY(hash_conversation, equal_conversations, sizeof(void *))
@@ -135,7 +138,7 @@ smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t t
     entry->conn = conn;
 }
 
-/* Its tokens mean nothing in its group any more. */
+/* Removes the tokens of the connection: they name nothing in its group from now on. */
 static void
 forget_tokens(smcr_state_t *state, const smcr_conn_t *conn)
 {
@@ -182,9 +185,9 @@ smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr)
     conn->lgr = lgr;
 }
 
-/* The IPv4 subnet of the client, `told`: as the Proposal has it, with a mask of so many bits, at
- * most 32. Where the Proposal has the mask itself in place of the subnet, the client's address. The
- * Proposal comes first, since a router may have given the client another address (NAT). */
+/* The IPv4 subnet of the client, from the Proposal: `told`, with a mask of `bits` bits, at most 32.
+ * Some senders put the mask itself in place of the subnet; then the client's address is used. The
+ * Proposal takes precedence, since a router may have changed the client's address (NAT). */
 static const uint8_t *
 subnet_of(const smcr_conn_t *conn, const uint8_t *told, unsigned bits)
 {
@@ -193,6 +196,7 @@ subnet_of(const smcr_conn_t *conn, const uint8_t *told, unsigned bits)
     return smcr_wire_number(told, sizeof mask) == mask ? conn->addr.ipv4[0] : told;
 }
 
+/* Whether the first `bits` bits of both are equal. */
 static bool
 has_bits(const uint8_t *one, const uint8_t *other, unsigned bits)
 {
@@ -202,7 +206,7 @@ has_bits(const uint8_t *one, const uint8_t *other, unsigned bits)
     return memcmp(one, other, bytes) == 0 && (!rest || !((one[bytes] ^ other[bytes]) & rest));
 }
 
-/* Whether the subnet of the client has the server's IPv4 address. */
+/* Whether the server's IPv4 address is in the subnet of the client. */
 static bool
 is_in_subnet(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
 {
@@ -212,8 +216,8 @@ is_in_subnet(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
            has_bits(subnet_of(conn, proposal->subnet, bits), conn->addr.ipv4[1], bits);
 }
 
-/* Whether one of the kept IPv6 prefixes has the server's address. A prefix of more than 128 bits
- * breaks the format: then any address counts as inside. */
+/* Whether the server's address has one of the kept IPv6 prefixes. A prefix of more than 128 bits
+ * breaks the format: any address counts as inside then. */
 static bool
 is_in_prefixes(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
 {
@@ -237,8 +241,8 @@ smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal
     return is_in_prefixes(conn, proposal);
 }
 
-/* Whether the first contact was declined for a cause that comes before its link is confirmed: every
- * diagnosis but a timeout of ADD LINK. (smc_clc.h, SMC_CLC_DECL_TIMEOUT_AL) */
+/* Whether the first contact was declined for a cause that occurs before its link is confirmed. This
+ * is so for every diagnosis but a timeout of ADD LINK. (smc_clc.h, SMC_CLC_DECL_TIMEOUT_AL) */
 static bool
 was_declined_early(const smcr_conn_t *conn)
 {
@@ -272,7 +276,7 @@ smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
 {
     smcr_conn_side_t *reader = &conn->side[qp->side];
 
-    /* it comes from another link, or before all that is known of it */
+    /* first known use of this flow: the connection has moved here, or has no known flow yet */
     if (reader->valid_from.qp != qp)
         reader->valid_from = smcr_point_at(qp, reader->valid_from.qp ? 0 : psn - 1);
     if (reader->last_confirmed_use.qp != qp || reader->last_confirmed_use.psn < psn)
@@ -281,7 +285,7 @@ smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
 
 /* ---- two directions of a connection ---- */
 
-/* `other` is what comes to `side`, and means `conn` from now on. */
+/* Joins `other`, the direction to `side`, with `conn`: `other` means `conn` from now on. */
 static void
 take_direction(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int side)
 {
@@ -316,7 +320,7 @@ smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, 
 
 /* ---- two half links, with their link groups ---- */
 
-/* A queue pair that has become one of another link. */
+/* A queue pair of a half-known link, which has become a queue pair of another link. */
 typedef struct {
     const smcr_qp_t *before;
     smcr_qp_t *now;
@@ -329,7 +333,7 @@ move_point(smcr_point_t *point, const moved_t *moved)
         point->qp = moved->now;
 }
 
-/* Its sides change places. */
+/* Moves the connection to the other group, in which its two sides have changed places. */
 static void
 move_conn(smcr_state_t *state, smcr_conn_t *conn, const moved_t *moved)
 {
@@ -355,6 +359,7 @@ move_conn(smcr_state_t *state, smcr_conn_t *conn, const moved_t *moved)
     }
 }
 
+/* Moves the RMB, with its key on the joined link, to the other group. */
 static void
 move_rmb(smcr_state_t *state, smcr_rmb_t *rmb, const moved_t *moved)
 {
@@ -370,7 +375,7 @@ move_rmb(smcr_state_t *state, smcr_rmb_t *rmb, const moved_t *moved)
     rmb->lgr->rmb_count[rmb->side] += smcr_rmb_is_alive(rmb);
 }
 
-/* All connections and RMBs of the group become those of the other group. */
+/* Moves all connections and RMBs of the group to the other group. */
 static void
 move_members(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
 {
@@ -391,7 +396,7 @@ move_members(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
     lgr->newest_rmb = NULL;
 }
 
-/* What is known of the sides of `lgr`; in `now` they have changed places. */
+/* Adds what is known of the sides of `lgr` to `now`, in which the two sides have changed places. */
 static void
 move_sides(const smcr_lgr_t *lgr, smcr_lgr_t *now)
 {
@@ -408,7 +413,7 @@ move_sides(const smcr_lgr_t *lgr, smcr_lgr_t *now)
     }
 }
 
-/* The group turns out to be the other end of the group `moved->now` is in. */
+/* Joins the group `lgr` with the group of `moved->now`: the two have turned out to be one. */
 static void
 move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
 {
@@ -424,7 +429,8 @@ move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
     lgr->newest_link = NULL;
 }
 
-/* Whether the link began before the capture, and all that is known of it is `qp`. */
+/* Whether the link of `qp` is half-known: it began before the capture, and only `qp` is known of
+ * the link and its group. */
 static bool
 is_half_known(const smcr_qp_t *qp)
 {
@@ -434,8 +440,8 @@ is_half_known(const smcr_qp_t *qp)
            link->lgr->index == SMCR_LGR_NO_INDEX && link->lgr->link_count == 1;
 }
 
-/* Whether `to`, the unknown queue pair of a link, can be the queue pair `from` of a half-known
- * link: both links are between the same two devices. */
+/* Whether `to`, the unknown queue pair of a link, can be `from`, the queue pair of a half-known
+ * link: both links have to be between the same two devices. */
 static bool
 can_be_one(smcr_qp_t *to, smcr_qp_t *from)
 {
@@ -447,7 +453,7 @@ can_be_one(smcr_qp_t *to, smcr_qp_t *from)
     return !to->gid_known || smcr_qp_is_at(to, from->key.gid);
 }
 
-/* The half-known link of `from` is `link`, whose queue pair `to` is the same as `from`. */
+/* Joins the half-known link of `from` with `link`: `from` is the queue pair `to` of `link`. */
 static void
 join_half_link(smcr_state_t *state, smcr_link_t *link, smcr_qp_t *to, smcr_qp_t *from)
 {

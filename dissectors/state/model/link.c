@@ -7,10 +7,11 @@
 
 #include "store.h"
 
-#define LGRS_MAX 256  /* that are searched by peer */
-#define LINKS_MAX 32 /* that a group keeps: four times as many as it may have at a time (A.3.5) */
-#define HALF_KNOWN_MAX 256 /* links that wait for their second queue pair */
-#define ACK_TIME SMCR_TIME_SECOND /* that an acknowledgement may take */
+#define LGRS_MAX 256  /* newest link groups that are kept in `lgrs` */
+#define LINKS_MAX 32 /* newest links of a group that are kept: four times as many as a group may
+                        have at a time (A.3.5) */
+#define HALF_KNOWN_MAX 256 /* half-known links that are kept */
+#define ACK_TIME SMCR_TIME_SECOND /* longest time that an acknowledgement may take */
 
 /* ---- queue pairs ---- */
 
@@ -110,8 +111,8 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
     link->older_in_group = lgr->newest_link;
     lgr->newest_link = link;
     if (++lgr->link_count == 2 * LINKS_MAX) {
-        /* After so many links, their numbers begin anew. No breach is reported that may come from
-         * older ones; see evidence.c */
+        /* After 2 * LINKS_MAX links, the oldest ones are forgotten, since their numbers are reused.
+         * No breach is reported that may come from a forgotten link (evidence.c). */
         lgr->oldest_kept_link = link;
         for (lgr->link_count = 1; lgr->link_count < LINKS_MAX; lgr->link_count++)
             lgr->oldest_kept_link = lgr->oldest_kept_link->older_in_group;
@@ -124,8 +125,8 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
     return link;
 }
 
-/* The peer of a queue pair that is set up again: should its number come up again too, before the
- * capture says for which link, it is not this one. */
+/* Removes a queue pair from the table, since its number has been reused, or its peer's has. If a
+ * packet names the number later, it means another queue pair. */
 static void
 forget_qp(smcr_state_t *state, const smcr_qp_t *qp)
 {
@@ -149,8 +150,8 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_k
     qp->key = *key;
     qp->ground = (uint8_t)ground;
     wmem_map_insert(state->qps, &qp->key, qp);
-    /* the sender of what the peer receives: acknowledgements that went to it before were not taken
-     * for such, and all messages so far count as reported */
+    /* Acknowledgements that went to this queue pair before were not recognised. So WRITEs that its
+     * peer has received so far count as not waiting, and all messages so far as reported. */
     smcr_qp_peer(qp)->unacked.count = 0;
     smcr_traffic_t *requests = &smcr_qp_peer(qp)->traffic;
     requests->completed_psn = MAX(requests->completed_psn, requests->flow.highest);
@@ -179,8 +180,8 @@ smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int si
            smcr_gid_is_same(one->qp[side].key.gid, other->qp[side].key.gid);
 }
 
-/* The side on which `link` has the same device as the first active link of the group; unknown:
- * none. */
+/* The side on which `link` has the same device as `first`, the first active link of the group;
+ * SMCR_LGR_SIDE_UNKNOWN: no side. */
 static int
 find_single_side(const smcr_link_t *first, const smcr_link_t *link)
 {
@@ -192,9 +193,9 @@ find_single_side(const smcr_link_t *first, const smcr_link_t *link)
     return found;
 }
 
-/* The type of a group, by its active links: one is SINGLE, two between different devices on both
- * sides are SYMMETRIC, and two that share a device of one side are ASYMMETRIC. Returns whether the
- * type has changed. (net/smc/smc_core.h) */
+/* Sets the type of a group by its active links. A group with one link is SINGLE. A group with
+ * several links is ASYMMETRIC if two of them share a device of one side, and otherwise SYMMETRIC.
+ * Returns whether the type has changed. (net/smc/smc_core.h) */
 static bool
 update_type(smcr_lgr_t *lgr)
 {
@@ -243,7 +244,8 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
     link->state = SMCR_LINK_DELETED;
     link->deleted_frame = frame;
     wmem_list_remove(link->lgr->links, link);
-    SMCR_LIST_EACH(const smcr_link_t *, other, link->lgr->links) /* whose confirmation is missing */
+    SMCR_LIST_EACH(const smcr_link_t *, other, link->lgr->links) /* alive, though its CONFIRM LINK
+                                                                    is missing */
         is_over &= other->state != SMCR_LINK_ANNOUNCED || other->packet_count == 0;
     if (link->lgr->active_links == 0 && is_over)
         link->lgr->ended_frame = frame;
@@ -266,13 +268,15 @@ smcr_link_new_of_packet(smcr_state_t *state, const smcr_ib_headers_t *roce)
     return &link->qp[1];
 }
 
+/* The known queue pair of a half-known link. */
 static smcr_qp_t *
 known_qp(smcr_link_t *link)
 {
     return link->qp[0].number_known ? &link->qp[0] : &link->qp[1];
 }
 
-/* Whether it answers what was sent just now on the half-known link to its known end. */
+/* Whether the acknowledgement answers a packet that the known end of the half-known link has
+ * received a moment ago. */
 static bool
 acknowledges(smcr_link_t *link, const smcr_ib_headers_t *roce, smcr_when_t when)
 {

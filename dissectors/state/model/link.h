@@ -1,12 +1,12 @@
 /* Link groups, their links, and the two queue pairs of a link (RFC 7609 2.1, 3.5).
  *
- * A side is one of the two hosts within a link group: 0 or 1, the same in all its links. Which side
- * is the server may be learned late, when the capture begins in the middle.
+ * A side is one of the two hosts within a link group: 0 or 1, the same in all links of the group.
+ * If the capture starts mid-connection, it may be learned late which side is the server.
  *
- * All of this lives as long as the capture file, and is written in the first pass only. A frame is
- * the number of a frame in the capture, from 1; a PSN without wrap is an smcr_psn_t.
+ * All structs live as long as the capture file, and are written in the first pass only. A frame is
+ * the number of a frame in the capture, from 1. An smcr_psn_t is a PSN without wrap.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later / */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
@@ -22,8 +22,8 @@ typedef struct smcr_conn smcr_conn_t;
 typedef struct smcr_socket smcr_socket_t;
 typedef struct smcr_write smcr_write_t;
 
-/* A loop over the items of a list, from its head on or, BACK, from its tail on; a list that is NULL
- * has none. An item may leave the list in its own round. */
+/* A loop over the items of a list, from head to tail; with _BACK, from tail to head. A list that is
+ * NULL is empty. The body of the loop may remove its own item from the list. */
 #define SMCR_LIST_EACH(type, item, list) SMCR_LIST_WALK(type, item, list, head, next)
 #define SMCR_LIST_EACH_BACK(type, item, list) SMCR_LIST_WALK(type, item, list, tail, prev)
 #define SMCR_LIST_WALK(type, item, list, from, on) \
@@ -48,59 +48,63 @@ smcr_list_keep(wmem_list_t *list, void *item, unsigned most)
 #define SMCR_LGR_SIDE_UNKNOWN (-1)
 #define SMCR_LGR_NO_INDEX UINT32_MAX
 
-/* A queue pair. A link has one on each side. */
+/* A queue pair of a link, which has one on each side. */
 typedef struct {
     /* ---- which it is ---- */
+    /* link of which it is one end */
     smcr_link_t *link;
-    int side;               /* of the link group: 0 or 1 */
-    bool number_known;      /* the number in `key` is known */
+    int side;               /* side of the link group, 0 or 1 */
+    bool number_known;      /* the queue pair number in `key` is known */
     bool gid_known;         /* the GID in `key` is known; it may be known before the number */
     smcr_ib_qp_key_t key;   /* GID and queue pair number */
-    uint8_t ground;         /* enum smcr_ground: from which message or packet `key` is known */
-    uint8_t mtu;            /* MTU code that its host announced (A.2.3); 0: none */
-    bool mtu_repeated;      /* `mtu` is from CLC of a later contact, where the field has no
-                               meaning */
+    uint8_t ground;         /* enum smcr_ground: message or packet from which `key` is known */
+    uint8_t mtu;            /* MTU code that its host has announced (A.2.3); 0: none */
+    bool mtu_repeated;      /* `mtu` is from CLC of a later contact of the group, where the field
+                               has no meaning */
 
-    /* ---- the flow to it: what it receives ---- */
-    smcr_traffic_t traffic; /* order of PSNs, responses, marks of congestion */
-    /* highest PSN of a request whose content has not counted, since it came too late or was cut;
-     * 0: none */
+    /* ---- the flow to the queue pair: packets that it receives ---- */
+    smcr_traffic_t traffic; /* order of PSNs, responses and congestion marks of these packets */
+    /* highest PSN of a request whose content has not counted, since the request came too late, or
+     * was truncated by snaplen, or may have a wrong operation code; 0: none */
     smcr_psn_t last_late_psn;
-    uint32_t last_late_frame; /* frame of the last such request that is no WRITE; 0: none */
+    uint32_t last_late_frame; /* frame of the last request of this kind that is no WRITE; 0: none */
     bool send_unfinished;   /* a SEND of several packets has begun and not ended */
-    smcr_psn_t send_psn;    /* PSN of the first packet of that SEND; see `send_unfinished` */
+    smcr_psn_t send_psn;    /* PSN of the first packet of the last SEND of several packets; see
+                               `send_unfinished` */
     smcr_unacked_t unacked; /* WRITE packets and messages that wait for their acknowledgement */
-    wmem_list_t *deferred;  /* messages after a gap, until the receiver acknowledges them; NULL:
+    wmem_list_t *deferred;  /* packets after a PSN gap, until the receiver acknowledges them; NULL:
                                none so far */
 
     /* ---- RDMA WRITEs that it receives ---- */
-    uint32_t unpositioned;  /* how many WRITE packets have no known position in a stream */
-    smcr_psn_t unpositioned_psn; /* PSN of the last such packet; 0: none */
-    /* PSN of the first such packet of those that lie close together up to `unpositioned_psn`
-     * (SMCR_WRITE_UNPLACED_NEAR) */
+    uint32_t unpositioned;  /* number of WRITE packets without a known position in a stream */
+    smcr_psn_t unpositioned_psn; /* highest PSN of these WRITE packets; 0: none */
+    /* PSN of the first packet of a run of these WRITE packets, which ends at `unpositioned_psn`:
+     * their PSNs are at most SMCR_WRITE_UNPLACED_NEAR apart */
     smcr_psn_t unpositioned_from;
     smcr_write_t *writes;   /* circular buffer of the last WRITE requests; NULL: none so far */
-    uint32_t write_count;   /* how many WRITE requests have come, also those that have left
+    uint32_t write_count;   /* number of WRITE requests so far, also those that have left
                                `writes` */
-    smcr_psn_t next_write_psn; /* PSN after the last packet of all WRITE requests so far; 0: none */
-    bool has_likely_owner;  /* a request in `writes` has a likely connection, but no certain one */
-    wmem_list_t *writes_without_first; /* WRITE packets whose first packet has not come; NULL:
-                                          none so far */
+    smcr_psn_t next_write_psn; /* PSN after the highest PSN of all WRITE requests so far; 0: none */
+    bool has_likely_owner;  /* a request in `writes` has a likely connection, but no certain
+                               connection */
+    wmem_list_t *writes_without_first; /* smcr_orphan_write_t: WRITE packets whose request or RMB is
+                                          not known; NULL: none so far */
 } smcr_qp_t;
 
-/* Where a link is in its life (3.5.1, 3.5.5.1). */
+/* State of a link (3.5.1, 3.5.5.1). */
 typedef enum {
-    SMCR_LINK_ANNOUNCED, /* CLC or ADD LINK has announced it */
-    SMCR_LINK_ACTIVE,    /* CONFIRM LINK is answered, or the link carries traffic */
-    SMCR_LINK_REJECTED,  /* the client has rejected ADD LINK, or the link has come to nothing */
-    SMCR_LINK_DELETED,   /* DELETE LINK has ended it */
+    SMCR_LINK_ANNOUNCED, /* CLC or ADD LINK has announced the link */
+    SMCR_LINK_ACTIVE,    /* CONFIRM LINK was answered, or the link has carried traffic */
+    SMCR_LINK_REJECTED,  /* the client has rejected ADD LINK, or the link was not set up */
+    SMCR_LINK_DELETED,   /* DELETE LINK has ended the link */
 } smcr_link_state_t;
 
-/* A message that counts for its receiver, in rules, from its acknowledgement on. */
+/* A message, with its first acknowledgement: a rule counts the message from then on, since its
+ * receiver has seen it. */
 typedef struct {
     uint64_t sent;            /* time of the message, nanoseconds since the epoch */
-    const smcr_ack_t *acked;  /* first acknowledgement that covers it; NULL: none so far, or no
-                                 message was sent */
+    const smcr_ack_t *acked; /* first acknowledgement that covers the message; NULL: none so far,
+                                 or there is no message */
 } smcr_link_sent_message_t;
 
 /* A link between two queue pairs. */
@@ -110,48 +114,51 @@ struct smcr_link {
     smcr_lgr_t *lgr;        /* its link group */
     bool has_number;        /* `number` is known */
     uint8_t number;         /* number of the link in LLC messages */
-    smcr_qp_t qp[2];        /* by side of the link group */
+    smcr_qp_t qp[2];        /* its two ends, by side of the link group */
 
     /* ---- its state, as LLC messages show it ---- */
+    /* state of the link, as LLC messages and traffic show it */
     smcr_link_state_t state;
-    bool state_uncertain;   /* `state` assumes that no earlier LLC message of the group is
+    bool state_uncertain;   /* `state` is only right if no earlier LLC message of the group is
                                missing */
-    /* last frame that leaves its end uncertain: a client asks for its end, or a response to a
-     * missing request names it. If the link is not used after this frame, it may have ended. 0:
-     * none */
+    /* last frame after which the link may have ended: in this frame a client asks for its end, or a
+     * response to a missing request names the link. If the link is used after this frame, it has
+     * not ended. 0: none */
     uint32_t possible_end_frame;
-    uint32_t state_frame;   /* frame of the message that gave it `state`; 0: none */
-    bool reported_lost;     /* a side has reported a lost path (A.3.4) */
-    uint32_t packet_count;  /* packets of both directions in the capture */
-    uint32_t added_frame;   /* frame that announced the link, or first proved it */
-    bool is_announced;      /* `added_frame` is the first message that announces it */
-    bool was_active;        /* it has been SMCR_LINK_ACTIVE */
-    uint32_t active_frame;  /* frame of the CONFIRM LINK response that activated it; 0: none */
+    uint32_t state_frame;   /* frame of the message that set `state`; 0: none */
+    bool reported_lost;     /* a side has reported the reason "lost path" (A.3.4) */
+    uint32_t packet_count;  /* number of captured packets, of both directions */
+    uint32_t added_frame;   /* frame that announced the link, or that first proved that it exists */
+    bool is_announced;      /* `added_frame` has the first message that announces the link */
+    bool was_active;        /* the link is or has been SMCR_LINK_ACTIVE */
+    uint32_t active_frame;  /* frame of the CONFIRM LINK response that activated the link; 0:
+                               none */
     uint32_t confirm_frame; /* frame of the first CONFIRM LINK request; 0: none */
-    uint32_t deleted_frame; /* frame of the DELETE LINK that ended it; 0: none */
+    uint32_t deleted_frame; /* frame of the DELETE LINK that ended the link; 0: none */
     uint32_t delete_reason; /* reason code of DELETE LINK (A.3.4); 0: not known */
 
     /* ---- its place among others ---- */
-    struct smcr_rules_links_link *rules; /* what the rules remember of it; NULL: nothing */
-    smcr_link_t *older_in_group; /* the link of the group that came before it; NULL: it was the
-                                    first */
-    smcr_link_t *merged_into; /* the link that it has turned out to be, in which the sides have
-                                 changed places (conn.c); NULL: it is a link of its own */
+    struct smcr_rules_links_link *rules; /* what the rules remember of the link; NULL: nothing */
+    smcr_link_t *older_in_group; /* link of the group that came before this one; NULL: none */
+    smcr_link_t *merged_into; /* link with which this one was joined, since the two are one; sides 0
+                                 and 1 are swapped in it (conn.c). NULL: this is a link of its
+                                 own */
 };
 
-/* A point in the flow to a queue pair. What was known at this point still holds while no packet is
- * missing after it (evidence/evidence.h). */
+/* A point in the flow to a queue pair: what was known at this PSN. This still holds while no packet
+ * after the point is missing (evidence/evidence.h). */
 typedef struct {
-    smcr_qp_t *qp;          /* receives the flow; NULL: no point */
-    uint64_t psn : 40;      /* PSN without wrap, lower 40 bits: enough for the packets of a
+    smcr_qp_t *qp;          /* queue pair that receives the flow; NULL: no point */
+    uint64_t psn : 40;      /* lower 40 bits of the PSN without wrap: enough for all packets of a
                                capture */
-    uint64_t unpositioned : 24; /* `unpositioned` of the queue pair at this point, lower 24 bits */
+    uint64_t unpositioned : 24; /* lower 24 bits of `unpositioned` of the queue pair at this
+                                   point */
 } smcr_point_t;
 
 #define SMCR_POINT_PSN_MASK UINT64_C(0xffffffffff)
 #define SMCR_POINT_UNPLACED_MASK 0xffffffU
 
-/* The point at the request with `psn` that has come to the queue pair. */
+/* The point at the request with `psn`, which `qp` has received. */
 static inline smcr_point_t
 smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn)
 {
@@ -159,7 +166,7 @@ smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn)
                           qp->unpositioned & SMCR_POINT_UNPLACED_MASK};
 }
 
-/* The point at the request with the highest PSN that has come to the queue pair. */
+/* The point at the request with the highest PSN that `qp` has received. */
 static inline smcr_point_t
 smcr_point_now(smcr_qp_t *qp)
 {
@@ -173,26 +180,26 @@ smcr_point_is_before(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t 
     return point->qp == qp && point->psn < psn;
 }
 
-/* A response whose request is missing so far. */
+/* A response whose request is not captured so far. */
 typedef struct {
-    bool awaits_request; /* its request may still come; false: it has come, or this is no
-                            response */
-    uint8_t type;  /* as in smcr_exchange_message_t */
-    uint64_t time; /* of the response, nanoseconds since the epoch */
+    bool awaits_request; /* the request may come later; false: the request has come, or the entry is
+                            not used */
+    uint8_t type;  /* type of the response (smcr_exchange_message_t) */
+    uint64_t time; /* time of the response, nanoseconds since the epoch */
     int requester; /* side that has to send the request */
-    uint32_t key;  /* as in smcr_exchange_message_t */
-    const smcr_link_t *link; /* link that has to carry the request; NULL: any */
-    bool *request_came; /* set when the request has come; NULL: this is no response */
+    uint32_t key;  /* key of the response (smcr_exchange_message_t) */
+    const smcr_link_t *link; /* link that has to carry the request; NULL: any link */
+    bool *request_came; /* set to true when the request comes; NULL: the entry is not used */
 } smcr_lgr_unasked_t;
 
 /* The RMBs that a DELETE RKEY request names. */
 typedef struct {
-    unsigned count;    /* how many RKeys the request names */
-    smcr_rmb_t **rmbs; /* in the order of the request; an entry is NULL: the RKey names no known
-                          RMB. NULL where `count` is 0 */
+    unsigned count;    /* number of RKeys in the request */
+    smcr_rmb_t **rmbs; /* RMBs by RKey, in the order of the request. An entry is NULL: the RKey
+                          names no known RMB. The array is NULL if `count` is 0 */
 } smcr_lgr_withdrawal_t;
 
-/* By its active links (net/smc/smc_core.h, enum smc_lgr_type). */
+/* Type of a link group, by its active links (net/smc/smc_core.h, enum smc_lgr_type). */
 typedef enum {
     SMCR_LGR_SINGLE,     /* one link, or none */
     SMCR_LGR_SYMMETRIC,  /* several links, each between devices of its own */
@@ -204,91 +211,97 @@ struct smcr_lgr {
     /* ---- which it is ---- */
     uint32_t index;       /* number of the group in the capture, from 0; SMCR_LGR_NO_INDEX: not yet
                              proven to be a group of its own */
-    smcr_state_t *state;  /* to which it belongs */
+    smcr_state_t *state;  /* state of the capture file */
     int server;           /* side of the server: 0, 1 or SMCR_LGR_SIDE_UNKNOWN */
-    /* line of a smcss file from which alone `server` is known; NULL: `server` is not known, or
+    /* line of a smcss file that is the only source of `server`; NULL: `server` is not known, or
      * known from messages or netlink */
     smcr_socket_t *role_source_file;
 
     /* ---- its first contact ---- */
     bool first_contact_captured; /* the first contact is in the capture */
     bool has_release;     /* `release` is known */
-    uint8_t release;      /* of SMC version 2; see `has_release` */
-    uint8_t version;      /* of SMC, 1 or 2; 0: not known */
-    uint8_t peer_id[2][SMCR_WIRE_PEER_ID_LENGTH]; /* from CLC (A.2.1); zeros: not known */
+    uint8_t release;      /* release of SMC version 2; see `has_release` */
+    uint8_t version;      /* version of SMC, 1 or 2; 0: not known */
+    uint8_t peer_id[2][SMCR_WIRE_PEER_ID_LENGTH]; /* peer IDs from CLC, by side (A.2.1); zeros: not
+                                                     known */
 
     /* ---- links ---- */
     uint32_t ended_frame; /* frame of the DELETE LINK for all links, or for the last one; 0: none */
-    uint32_t active_links; /* how many links are active */
+    uint32_t active_links; /* number of active links */
     wmem_list_t *links;   /* smcr_link_t: the newest links that are not deleted */
-    /* the newest link of all, deleted or not; NULL: none, or the group was joined to another one */
+    /* newest link, deleted or not; NULL: none, or the group was joined with another one */
     smcr_link_t *newest_link;
-    /* the oldest link that is kept, if older ones are forgotten; NULL: all are kept */
+    /* oldest link that is kept, if older links are forgotten; NULL: all are kept */
     smcr_link_t *oldest_kept_link;
-    uint32_t first_link_index; /* index of the oldest link of all */
-    const smcr_clc_accept_t *first_accept; /* the Accept that made the group; NULL: none did */
-    uint32_t link_count;  /* how many links are kept */
+    uint32_t first_link_index; /* index of the oldest link, kept or forgotten */
+    const smcr_clc_accept_t *first_accept; /* Accept that made the group; NULL: none */
+    uint32_t link_count;  /* number of links that are kept */
 
     /* ---- LLC requests and responses (exchange.c) ---- */
     wmem_list_t *pending; /* smcr_exchange_request_t: requests that wait for their response */
-    wmem_list_t *answered; /* smcr_exchange_request_t: the last ones that have their response */
-    smcr_lgr_unasked_t early_responses[4]; /* the last responses whose request is missing;
-                                              circular */
-    unsigned early_response_count; /* how many such responses have come */
+    wmem_list_t *answered; /* smcr_exchange_request_t: the last requests that have their response */
+    smcr_lgr_unasked_t early_responses[4]; /* last responses whose request is missing; circular */
+    unsigned early_response_count; /* number of responses so far whose request was missing */
 
     /* ---- connections ---- */
-    smcr_conn_t *newest_conn; /* the connection that joined last (`older_in_group`); NULL: none */
-    smcr_conn_t *newest_open_conn; /* the same (`older_open`), without most of those that have
-                                      ended */
-    /* frame of the last WRITE whose connection was not known then; 0: none */
+    smcr_conn_t *newest_conn; /* connection that joined last; `older_in_group` leads to the others;
+                                 NULL: none */
+    smcr_conn_t *newest_open_conn; /* connection that joined last and may be open; `older_open`
+                                      leads to the others; NULL: none */
+    /* frame of the last WRITE whose connection was not known when the WRITE came; 0: none */
     uint32_t last_ownerless_frame;
-    uint32_t unfinished_clc_conns; /* how many connections have CLC messages, but not all of them
-                                      so far */
-    bool first_contact_declined; /* its first contact was declined */
-    /* its first contact was declined for a cause that comes before the first link is confirmed */
+    uint32_t unfinished_clc_conns; /* number of connections with CLC messages of which not all have
+                                      come so far */
+    bool first_contact_declined; /* the first contact was declined */
+    /* the first contact was declined for a cause that occurs before the first link is confirmed */
     bool link_never_confirmed;
 
     /* ---- connections of which only one direction is known ---- */
-    /* smcr_conn_t: known by the token of one direction, which has been used */
+    /* smcr_conn_t: connections of which only the token of one direction is known */
     wmem_list_t *one_direction_conns;
-    bool one_direction_conns_forgotten; /* there were so many that the oldest are forgotten */
+    bool one_direction_conns_forgotten; /* there were too many such connections: the oldest are
+                                           forgotten */
 
-    /* ---- tokens: some hosts count both tokens of each connection in step ---- */
+    /* ---- tokens: with some hosts, both tokens of a connection differ by a constant ---- */
     bool knows_token_difference; /* `token_difference` is known: CLC has announced both tokens of a
                                     connection */
-    bool token_difference_changes; /* a later connection has had another difference */
+    bool token_difference_changes; /* a later connection has another difference */
     uint32_t token_difference; /* token of side 1 minus token of side 0, modulo 2^32; see
                                   `knows_token_difference` */
 
     /* ---- what both sides have agreed on ---- */
-    bool immediate;       /* WRITEs with immediate data take the place of CDC messages */
+    bool immediate;       /* WRITEs with immediate data replace CDC messages */
     bool immediate_known; /* a First Contact Extension of version 2 is captured as a whole */
     bool immediate_agreed; /* a First Contact Extension agrees on immediate data */
-    bool base_known[2];   /* CONFIRM LINK has announced `base` */
+    bool base_known[2];   /* `base` is known, from CONFIRM LINK or from the first data of the
+                             side */
     uint8_t base[2];      /* offset of the first byte of data in the side's RMB elements, bytes: 0,
                              or 4 after an eyecatcher; see `base_known` */
 
     /* ---- RMBs ---- */
-    /* RMB of the side's last CONFIRM RKEY, to which continuations belong; NULL: none */
+    /* RMB of the side's last CONFIRM RKEY, to which CONTINUATIONs belong, by side; NULL: none */
     smcr_rmb_t *last_confirmed_rmb[2];
-    /* of that CONFIRM RKEY request; no queue pair: none, or only the response is captured */
+    /* point of the side's last CONFIRM RKEY request; no queue pair: none, or only its response is
+     * captured */
     smcr_point_t last_confirm_rkey_at[2];
-    smcr_lgr_withdrawal_t withdrawn[2]; /* what the side's last DELETE RKEY request names */
-    smcr_rmb_t *newest_rmb; /* the RMB that was announced last (`older`); NULL: none */
-    unsigned rmb_count[2]; /* how many RMBs of the side are alive */
+    smcr_lgr_withdrawal_t withdrawn[2]; /* RMBs that the side's last DELETE RKEY request names */
+    smcr_rmb_t *newest_rmb; /* RMB that was announced last; `older` leads to the others; NULL:
+                               none */
+    unsigned rmb_count[2]; /* number of RMBs of the side that are alive */
 
-    /* ---- its type, and what others remember ---- */
-    smcr_lgr_type_t type; /* by its active links */
-    struct smcr_rules_links_lgr *links_memory; /* what the rules for links remember of it; NULL:
-                                                  nothing */
-    int single_side;      /* asymmetric: the side with a single device; else
-                             SMCR_LGR_SIDE_UNKNOWN */
-    /* what the host of the side reports of the group; NULL: nothing */
+    /* ---- its type, and what other rooms remember ---- */
+    smcr_lgr_type_t type; /* type of the group, by its active links */
+    struct smcr_rules_links_lgr *links_memory; /* what the rules for links remember of the group;
+                                                  NULL: nothing */
+    int single_side;      /* side with a single device in an asymmetric group;
+                             SMCR_LGR_SIDE_UNKNOWN: not asymmetric */
+    /* report of the group over netlink, by the host of the side; NULL: none */
     const smcr_told_lgr_t *netlink_reported[2];
-    struct smcr_rules_lgr *rules; /* what the rules remember of its connections; NULL: nothing */
+    struct smcr_rules_lgr *rules; /* what the rules remember of the group's connections; NULL:
+                                     nothing */
 };
 
-/* CLC has announced both tokens of a connection. `lead`: their difference, as in
+/* Notes that CLC has announced both tokens of a connection. `lead`: their difference, as in
  * `token_difference`. */
 static inline void
 smcr_lgr_note_token_difference(smcr_lgr_t *lgr, uint32_t lead)
@@ -325,20 +338,20 @@ smcr_qp_is_at(const smcr_qp_t *qp, const uint8_t gid[SMCR_GID_LENGTH])
 /* A map with smcr_ib_qp_key_t as keys. */
 wmem_map_t *smcr_qp_map_new(wmem_allocator_t *scope);
 
-/* The queue pair with this key, NULL when it is not known. */
+/* The queue pair with this key; NULL: not known. */
 smcr_qp_t *smcr_qp_find(const smcr_state_t *state, const smcr_ib_qp_key_t *key);
 
-/* The queue pair with this key, at the server's or client's end of its link. NULL: none is known. A
- * queue pair of a deleted link, or of the other role, has been set up anew in packets that the
- * capture does not have, so it is not found. */
+/* The queue pair with this key, at the server's or the client's end of its link. NULL: none is
+ * known. If the known queue pair is of a deleted link, or of the other role, the key names a newer
+ * queue pair that the capture does not show, so NULL is returned. */
 smcr_qp_t *smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *key, bool server);
 
-/* At least the payload of the largest packet that the queue pair receives, bytes. */
+/* Upper bound of the payload of packets that the queue pair receives, bytes. */
 uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
 
-/* The smaller of the MTUs that both ends have announced, bytes; 0: not known. It is not believed if
- * longer packets have come. The MTU of a later contact, whose field has no meaning, is only
- * believed if the longest packets have just this length. (RFC 7609 A.2.3) */
+/* The smaller of the MTUs that both ends have announced, bytes; 0: not known. If longer packets
+ * have come, it is wrong, so 0 is returned. The MTU of a later contact, whose field has no meaning,
+ * counts only if the longest packets have exactly this length. (RFC 7609 A.2.3) */
 static inline int
 smcr_link_mtu(const smcr_link_t *link)
 {
@@ -359,23 +372,25 @@ smcr_qp_peer(smcr_qp_t *qp)
     return &qp->link->qp[!qp->side];
 }
 
-/* A new link group; nothing is known of it. */
+/* Makes a link group of which nothing is known. */
 smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
 
 /* Whether the capture is not in the order of the wire: a request of some link group has come after
  * its acknowledgement. */
 bool smcr_lgr_is_in_disorder(const smcr_lgr_t *lgr);
 
-/* How many link groups have an index; their indices are 0 to this minus 1. */
+/* Number of link groups that have an index; their indices are 0 to this number minus 1. */
 uint32_t smcr_lgr_count(const smcr_state_t *state);
 
-/* Gives a link group its index, unless it has one: it is proven to be a group of its own. */
+/* Gives a link group its index, unless the group has one. An index means that the group is proven
+ * to be a group of its own. */
 void smcr_lgr_give_index(smcr_state_t *state, smcr_lgr_t *lgr);
 
-/* CLC or LLC shows which side the server is. The first such message counts. */
+/* Sets the side of the server, as CLC or LLC shows it. The first message counts, and replaces a
+ * role that only a file of smcss has given. */
 void smcr_lgr_set_server(smcr_lgr_t *lgr, int side);
 
-/* The side of the group's client; side 0 where that, or the group, is not known. */
+/* The side of the group's client; 0 if this side is not known, or if `lgr` is NULL. */
 static inline int
 smcr_lgr_client_side(const smcr_lgr_t *lgr)
 {
@@ -389,7 +404,7 @@ smcr_lgr_release(const smcr_lgr_t *lgr)
     return lgr && lgr->has_release ? lgr->release : -1;
 }
 
-/* The link of the group that came before this one; NULL: none, or it is forgotten. */
+/* The link of the group that came before this one; NULL: there is none, or it is forgotten. */
 static inline smcr_link_t *
 smcr_link_older(const smcr_link_t *link)
 {
@@ -399,18 +414,18 @@ smcr_link_older(const smcr_link_t *link)
 /* Whether the two links use the same device of `side`. */
 bool smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int side);
 
-/* A new link in the group, its queue pairs not known yet. */
+/* Makes a link in the group. Its queue pairs are not known yet. */
 smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
 
-/* The link's queue pair of `side` is `key`; `ground` says from where this is known. Nothing changes
- * if the link has another queue pair there, or if `key` is the queue pair of its other side. If
- * another link has the queue pair, it has been set up anew: then neither queue pair of that link is
- * found any more. */
+/* Sets the link's queue pair of `side` to `key`. `ground`: from which message or packet this is
+ * known. Nothing changes if the link has another queue pair on this side, or if `key` is the queue
+ * pair of its other side. If another link has the queue pair `key`, the number has been reused:
+ * both queue pairs of that link are not found any more. */
 void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_key_t *key,
                  enum smcr_ground ground);
 
-/* The queue pair is another one than announced, and nobody knows which: it is not found any more,
- * and `key` keeps the announced one. */
+/* Forgets the announced number of a queue pair, which is wrong, though the right one is not known.
+ * The queue pair is not found any more; `key` keeps the announced number. */
 void smcr_qp_forget_announced(smcr_state_t *state, smcr_qp_t *qp);
 
 /* The newest link of the group with this number that is neither deleted nor rejected; NULL:
@@ -426,29 +441,30 @@ smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
     return NULL;
 }
 
-/* Both queue pairs of the link have been set up anew in packets that the capture does not have:
- * neither is found from now on. */
+/* Forgets both queue pairs of the link, whose numbers have been reused in packets that are not
+ * captured: they are not found any more. */
 void smcr_link_forget_qps(smcr_state_t *state, smcr_link_t *link);
 
-/* The link carries traffic from now on. Returns whether the type of its group has changed. */
+/* Activates an announced link. Returns whether the type of its group has changed. */
 bool smcr_link_activate(smcr_link_t *link);
 
-/* The link ends in `frame`. Returns whether the type of its group has changed. */
+/* Deletes the link in `frame`. Returns whether the type of its group has changed. */
 bool smcr_link_delete(smcr_link_t *link, uint32_t frame);
 
 /* ---- links that began before the capture ---- */
 
-/* A message has proven that the queue pair `roce->target`, which no message has announced, carries
- * SMC-R: makes its link, of which the sender's queue pair is not known yet. Returns the target. */
+/* Makes the link of the queue pair `roce->destination`. A message has proven that this queue pair
+ * carries SMC-R, though no message has announced it. The sender's queue pair is not known yet.
+ * Returns the queue pair. */
 smcr_qp_t *smcr_link_new_of_packet(smcr_state_t *state, const smcr_ib_headers_t *roce);
 
-/* The link of an acknowledgement that goes to an unknown queue pair: the only link between the two
- * devices of which just the sender's queue pair is known, and which has carried the acknowledged
- * PSN a moment ago. NULL: there is none, or there are several. */
+/* The link of an acknowledgement that goes to an unknown queue pair. It is the only link between
+ * the two devices of which just the sender's queue pair is known, and this queue pair has received
+ * the acknowledged PSN a moment ago. NULL: there is none, or there are several. */
 smcr_link_t *smcr_link_of_ack(const smcr_state_t *state, const smcr_ib_headers_t *roce,
                               smcr_when_t when);
 
-/* The acknowledgement goes to the unknown queue pair of that link, which is known now. Returns
- * it. */
+/* Sets the unknown queue pair of the link to the receiver of the acknowledgement. Returns this
+ * queue pair. */
 smcr_qp_t *smcr_link_learn_qp_of_ack(smcr_state_t *state, smcr_link_t *link,
                                      const smcr_ib_headers_t *roce);

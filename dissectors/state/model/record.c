@@ -1,5 +1,5 @@
-/* Keeps what was learned of each frame, packed: most members of most packets are zero, and a
- * capture has millions of packets.
+/* Keeps the records of packets, packed: most members of most records are zero, and a capture has
+ * millions of packets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,19 +10,20 @@
 
 #include "store.h"
 
-#define PAGE_FRAMES 1024 /* of the table by frame */
+#define PAGE_FRAMES 1024 /* frames of a page of the table by frame */
 
 /* ---- one record, packed ---- */
 
-/* Most of `acks` is zero, and half of a time. PART(name, value), in pack_members() and unpack(). */
+/* Parts of `acks` and `conn_idle_time`, each packed only if it is not zero: mostly the high half of
+ * a time is zero, or all. PART(name, value) is used in pack_members() and unpack(). */
 #define PARTS(PART) \
     PART(acks_frame, record->acks.frame) \
     PART(acks_ambiguous, record->acks.is_ambiguous) \
     PART(acks_low, time[0]) PART(acks_high, time[1]) PART(since_low, since[0]) \
     PART(since_high, since[1])
 
-/* Members that take room only where they are there: addresses, kept as numbers of entries, values
- * and parts. Each has a bit. */
+/* Members that are packed only if they are set: pointers, packed as slab numbers, values and parts.
+ * Each has a bit. */
 enum {
 #define MEMBER(type, name) BIT_OF_##name,
 #define PART(name, value) BIT_OF_##name,
@@ -31,23 +32,24 @@ enum {
     MEMBERS,
 };
 
-#define HAS_NEXT 0x4000000U /* the frame has another packet */
+#define HAS_NEXT 0x4000000U /* bit: the frame has the record of another packet */
 #define HAS_MASK 0x7ffffffU
-#define LAYER_FOLLOWS 31U /* it takes more than 5 bits, as those of CLC messages do */
+#define LAYER_FOLLOWS 31U /* value of `layer` if the layer needs more than 5 bits, as those of CLC
+                             messages do */
 
-/* What every packed record begins with. After it come, in this order and each only if the record
- * has it: the layer; the number of the record of another packet of the frame; the members. */
+/* The begin of every packed record. Three parts follow, in this order and each only if the record
+ * has it: the layer; the number of the record of another packet in the frame; the members. */
 typedef struct {
-    uint32_t has : 27;  /* bits of the members that are there; HAS_NEXT */
-    uint32_t layer : 5; /* distinguishes the packets of one frame; LAYER_FOLLOWS */
+    uint32_t has : 27;  /* bits of the packed members, and HAS_NEXT */
+    uint32_t layer : 5; /* layer of the packet in its frame, or LAYER_FOLLOWS */
     smcr_record_always_t always;
 } packed_t;
 
 _Static_assert(MEMBERS <= 26, "a record has more members than bits for them");
 _Static_assert(sizeof(packed_t) == 8, "this is half of what is kept of most records");
 
-/* All members are written out below, not looped over: the compiler then compares and copies words
- * instead of calling functions. */
+/* The macros below write code for each member, instead of a loop: the compiler then compares and
+ * copies words instead of calling functions. */
 
 /* Appends a value at `end` unless it is zero. */
 #define KEEP(name, value) \
@@ -57,7 +59,7 @@ _Static_assert(sizeof(packed_t) == 8, "this is half of what is kept of most reco
         end += sizeof(value); \
     }
 
-/* Appends the members that are there. Returns their bits. */
+/* Appends the members that are set. Returns their bits. */
 static uint32_t
 pack_members(const smcr_record_t *record, uint8_t **at)
 {
@@ -80,7 +82,8 @@ pack_members(const smcr_record_t *record, uint8_t **at)
     return has;
 }
 
-/* Returns the number of the new record; `next` is that of another packet of the frame, or 0. */
+/* Packs a record. `next`: number of the record of another packet in the frame; 0: none. Returns the
+ * number of the new record. */
 static uint32_t
 pack(smcr_state_t *state, const smcr_record_t *record, uint16_t layer, uint32_t next)
 {
@@ -118,7 +121,7 @@ after_layer(const packed_t *packed)
     return (const uint8_t *)(packed + 1) + (packed->layer == LAYER_FOLLOWS ? sizeof(uint16_t) : 0);
 }
 
-/* Takes a value from `from` if it is there. */
+/* Reads a value from `from` if the record has it. */
 #define TAKE(name, value) \
     if (packed->has & 1U << BIT_OF_##name) { \
         memcpy(&(value), from, sizeof(value)); \
@@ -161,7 +164,8 @@ next_of(const smcr_state_t *state, const packed_t *packed)
 
 /* ---- all of them, by frame ---- */
 
-/* Where the number of the frame's record is that was kept last; NULL when there is no such page. */
+/* The slot with the number of the record of the frame that was kept last; NULL: the page of the
+ * frame is not made yet. */
 static uint32_t *
 slot_of(const smcr_state_t *state, uint32_t frame)
 {
@@ -171,7 +175,7 @@ slot_of(const smcr_state_t *state, uint32_t frame)
                ? &state->pages[page][frame % PAGE_FRAMES] : NULL;
 }
 
-/* Makes the page of a frame. */
+/* Makes the page of the frame. */
 static void
 add_page(smcr_state_t *state, uint32_t frame)
 {
@@ -220,7 +224,7 @@ smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer, smcr
 
 /* ---- what a record says ---- */
 
-/* Of an acknowledgement: the connection of the packet that it answers. */
+/* Completes the record of an acknowledgement with the connection of the answered packet. */
 static void
 take_acknowledged(const smcr_state_t *state, smcr_record_t *record)
 {
@@ -235,8 +239,8 @@ take_acknowledged(const smcr_state_t *state, smcr_record_t *record)
         record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
 }
 
-/* The record of a WRITE that came before its queue pair was known: the link was not known then, so
- * the order of its packet has been judged later. */
+/* Completes the record of a WRITE that came before its queue pair was known. Its link was not known
+ * then, so its order was judged later. */
 static void
 take_late_link(smcr_record_t *record, const smcr_place_late_t *late)
 {
@@ -250,7 +254,7 @@ take_late_link(smcr_record_t *record, const smcr_place_late_t *late)
     record->events = more->events;
 }
 
-/* What has turned out later about the connection and the link of a WRITE. */
+/* Completes the record of a WRITE with its connection and its link. */
 static void
 take_late_place(smcr_record_t *record)
 {
@@ -267,7 +271,8 @@ take_late_place(smcr_record_t *record)
         take_late_link(record, late);
 }
 
-/* Links and connections that were two are one now. A host may have reported the roles since. */
+/* Two links, or two connections, may have been joined after the packet came. A host may have
+ * reported the roles after it came. */
 void
 smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
 {
@@ -282,9 +287,10 @@ smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
         record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
 }
 
-/* The position of a packet whose request ends at the producer cursor `late->end`: so many bytes
- * before that. The packet has to lie at the offset in the element that belongs to this position;
- * else a request between the two is missing. Returns whether the position is known. */
+/* Finds the position of a packet whose request was announced: it is a known number of bytes before
+ * the producer cursor `late->end`. The packet has to be at the offset in the element that belongs
+ * to this position; otherwise a request in between is missing. Returns whether the position is
+ * known. */
 static bool
 position_before_end(const smcr_place_t *place, const smcr_place_late_t *late, uint64_t *position)
 {
@@ -329,8 +335,8 @@ smcr_arrival_track(const smcr_arrival_t *arrival, smcr_link_sent_message_t *mess
     smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &message->acked);
 }
 
-/* The event that all packets share which have only this event, without a text of their own. Most
- * packets with an event have such a one. */
+/* The event that all packets share whose only event is of this kind, without a sentence of its own.
+ * Most packets with an event are of this kind. */
 static smcr_event_t **
 lone_event(smcr_state_t *state, smcr_event_id_t id)
 {
@@ -348,8 +354,8 @@ new_event(smcr_state_t *state, smcr_event_id_t id)
     return event;
 }
 
-/* The end of the list of a packet's events. A shared event cannot have a next one, so an event of
- * its own takes its place. */
+/* The end of the list of the packet's events. A shared event cannot have a next one, so it is
+ * replaced by an event of the packet's own first. */
 static smcr_event_t **
 end_of_events(const smcr_arrival_t *arrival)
 {
@@ -381,8 +387,8 @@ smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *fo
     return *last;
 }
 
-/* The buffer is full until what frees it is acknowledged, or until the writer goes on before
- * that. */
+/* The element is full until the message that frees space is acknowledged, or until the writer goes
+ * on before that. */
 smcr_record_wait_t
 smcr_record_cdc_wait(const smcr_record_cdc_t *view)
 {
@@ -416,9 +422,10 @@ smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view)
     return smcr_slab_entry(&state->entries, view->rare);
 }
 
-/* ---- bytes that are held. Few packets hand on anything: their lists are found by frame ---- */
+/* ---- bytes that are held: few packets hand on any, so they are found in a map by frame ---- */
 
-#define BYTES_MAX (UINT64_C(32) << 20) /* held at a time: more than any sender has under way */
+#define BYTES_MAX (UINT64_C(32) << 20) /* bytes that are held at a time: more than any sender has
+                                          unacknowledged */
 
 smcr_held_t *
 smcr_held_new(const smcr_arrival_t *arrival, uint32_t within)
@@ -481,7 +488,7 @@ smcr_held_drop(smcr_state_t *state, smcr_place_t *place)
     held->length = 0;
 }
 
-/* The packets of a frame are told apart by their layer. */
+/* Key of the map: the frame, and the layer of the packet in the frame. */
 static const void *
 key_of(uint32_t frame, uint16_t layer)
 {

@@ -1,71 +1,75 @@
-/* The record of a packet: what the first pass learns of the packet. It is pinned to the frame, and
- * every pass and all taps read it.
+/* The record of a packet: what the first pass learns of the packet. The record is pinned to the
+ * frame, and every pass and all taps read it.
  *
- * A record says what was known when its packet came, so that it reads the same in every pass and
- * when the user clicks on an old frame. What is learned later, as the response to a request, stands
- * in an object that the record points to and that the state completes.
+ * A record says what was known when its packet came, so it is the same in every pass, and when the
+ * user clicks on an old frame. What is learned later, such as the response to a request, is in an
+ * object that the record points to and that the state completes.
  *
- * Members that few records need lie in `rare` structs, allocated on demand: a capture has millions
+ * Members that few records need are in `rare` structs, allocated on demand: a capture has millions
  * of records. Times are nanoseconds since the epoch, and frames are numbers of frames, from 1.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later / */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
 #include "conn.h"
 #include "fabric/peers/rdma.h"
 
-/* What a packet is. */
+/* Kind of a packet. */
 typedef enum {
-    SMCR_RECORD_OTHER,   /* on an SMC-R queue pair, but none of the others; or a CLC message */
+    SMCR_RECORD_OTHER,   /* packet on an SMC-R queue pair that is none of the following; or a CLC
+                            message */
     SMCR_RECORD_LLC,     /* LLC message */
     SMCR_RECORD_CDC,     /* CDC message */
     SMCR_RECORD_WRITE,   /* RDMA WRITE */
     SMCR_RECORD_ACK,     /* ACK, NAK or RNR NAK */
     SMCR_RECORD_CNP,     /* congestion notification packet */
     SMCR_RECORD_CM,      /* message of RDMA-CM */
-    SMCR_RECORD_CORRUPT, /* any packet whose ICRC is wrong: it was sent, but not received */
+    SMCR_RECORD_CORRUPT, /* any packet with a wrong ICRC, which its receiver discards */
 } smcr_record_kind_t;
 
 /* ---- what records lead to ---- */
 
-/* A request and its response: of LLC, one step of the CLC handshake, or a requested cursor
+/* A request and its response: of LLC, of one step of the CLC handshake, or of a requested cursor
  * update. */
 struct smcr_exchange {
-    uint64_t request_time;   /* nanoseconds since the epoch */
-    uint64_t response_time;  /* nanoseconds since the epoch; see `response_frame` */
+    uint64_t request_time;   /* time of the request, nanoseconds since the epoch */
+    uint64_t response_time;  /* time of the response, nanoseconds since the epoch; see
+                                `response_frame` */
     uint32_t request_frame;  /* frame of the request */
     uint32_t response_frame; /* frame of the response; 0: none so far */
-    bool response_unknowable; /* nobody will ever know which message is its response */
-    uint8_t llc_type;        /* type of the request, enum smcr_llc_type; 0: not of LLC */
-    uint8_t step;            /* answered: enum smcr_clc_step, or smcr_wire_llc_step() of LLC; else
-                                0 */
+    bool response_unknowable; /* nobody will ever know which message is the response */
+    uint8_t llc_type;        /* type of an LLC request, enum smcr_llc_type; 0: no LLC request */
+    uint8_t step;            /* kind of an answered exchange: enum smcr_clc_step, or
+                                smcr_wire_llc_step() of LLC; 0: not answered, or a cursor update */
     bool is_optional;        /* a correct peer may send no response */
-    bool request_resent;     /* the request was sent before `request_frame`, and when is not
-                                known */
+    bool request_resent;     /* the request was first sent before `request_frame`, at an unknown
+                                time */
 };
 
-/* How long somebody has waited, and since which frame. */
+/* How long somebody has waited, and the frame at which the wait began or ended. */
 typedef struct {
-    uint32_t frame;    /* frame since which, or until which, it was; 0: nobody has waited */
-    bool is_ambiguous; /* of an acknowledgement: the packet that it answers was sent more than
-                          once */
-    uint64_t time;     /* nanoseconds; SMCR_RECORD_NO_TIME: not known */
+    uint32_t frame;    /* frame at which the wait began or ended, as the owner of this struct says;
+                          0: nobody has waited */
+    bool is_ambiguous; /* of an acknowledgement: the answered packet was sent more than once */
+    uint64_t time;     /* length of the wait, nanoseconds; SMCR_RECORD_NO_TIME: not known */
 } smcr_record_wait_t;
 
 #define SMCR_RECORD_NO_TIME UINT64_MAX
 
-/* What turns out later about a WRITE request that came before anything named its connection. Its
- * packets share it. */
+/* What is learned later about a WRITE request that came before its connection or its position was
+ * known. The packets of the request share this object. */
 typedef struct {
-    smcr_conn_t *conn; /* NULL: still not known */
-    smcr_link_t *link; /* link that carried it; NULL: the record has it, or it is not known */
-    int sender;        /* side of the link group that sent it; with `link` */
+    smcr_conn_t *conn; /* connection of the request; NULL: still not known */
+    smcr_link_t *link; /* link that carried the request; NULL: the record has the link, or it is not
+                          known */
+    int sender;        /* side of the link group that sent the request; set with `link` */
     bool has_position; /* `position` is known */
-    bool announced;    /* `end` and `before` are known: a CDC message has announced the request */
+    bool announced;    /* a CDC message has announced the request: `end` and `bytes_to_end` are
+                          known */
     uint64_t position; /* position of the request's first byte in the byte stream; see
                           `has_position` */
-    smcr_cursor_t end; /* producer cursor of the CDC message; see `announced` */
+    smcr_cursor_t end; /* producer cursor of that CDC message; see `announced` */
     uint32_t bytes_to_end; /* bytes from the request's first byte to `end`; see `announced` */
 } smcr_place_late_t;
 
@@ -73,78 +77,87 @@ typedef struct smcr_held smcr_held_t;
 
 /* Rarely set members of smcr_place_t. */
 typedef struct {
-    smcr_place_late_t *late; /* the request came before its connection was known; NULL: it did
-                                not */
-    uint32_t offset_in_request; /* offset of this packet in its request, bytes; with `late` */
-    uint32_t rewritten;    /* as in smcr_stream_range_t, bytes */
-    uint64_t gap;          /* as in smcr_stream_range_t, bytes */
-    /* position in a stream of which only the order of bytes is known; see `is_arrival_ordered` */
+    smcr_place_late_t *late; /* what is learned later about the request; NULL: connection and
+                                position were known when the packet came */
+    uint32_t offset_in_request; /* offset of this packet in its request, bytes; set with `late` */
+    uint32_t rewritten;    /* bytes at the begin of the packet that had been written before
+                              (smcr_stream_range_t) */
+    uint64_t gap;          /* bytes between the data before the packet and its first byte, whose
+                              packets are missing (smcr_stream_range_t) */
+    /* position in a stream of which only the order of the bytes is known; see
+     * `is_arrival_ordered` */
     uint64_t arrival_position;
     bool is_arrival_ordered; /* `arrival_position` is known */
-    bool fills_gap;        /* it fills a gap: it may have been sent before the packets after the
-                              gap */
-    bool gap_is_captured;  /* the bytes of `gap` are in captured packets whose position was not
-                              known when they came */
-    smcr_held_t *buffered_payload; /* its bytes, which are held (struct smcr_held); NULL: they
-                                      are not */
-    uint8_t order;         /* as in smcr_record_t; judged late, since its queue pair was not
-                              known */
-    uint32_t first_frame;  /* as in smcr_record_t, with `order` */
-    uint64_t first_time;   /* likewise */
-    struct smcr_event *events; /* as in smcr_record_t, with `order` */
+    bool fills_gap;        /* the packet fills a gap: it may have been sent before the packets after
+                              the gap */
+    bool gap_is_captured;  /* bytes of `gap` are in captured packets whose position was not known
+                              when they came */
+    smcr_held_t *buffered_payload; /* bytes of the packet, if they are held (struct smcr_held);
+                                      NULL: not held */
+    uint8_t order;         /* `order` of smcr_record_t for a packet that came before its queue pair
+                              was known */
+    uint32_t first_frame;  /* `first_frame` of smcr_record_t for such a packet */
+    uint64_t first_time;   /* `first_time` of smcr_record_t for such a packet */
+    struct smcr_event *events; /* `events` of smcr_record_t for such a packet */
 } smcr_place_rare_t;
 
 #define SMCR_PLACE_LENGTH_MASK 0x1fffff
 
 /* Where an RDMA WRITE packet writes: in the RMB element, and in the byte stream. */
 struct smcr_place {
-    uint64_t position;        /* of its first byte in the byte stream; see `has_position` */
-    const smcr_ack_t *acked;  /* first acknowledgement that covers the packet; NULL: none so far */
+    uint64_t position;        /* position of its first byte in the byte stream; see
+                                 `has_position` */
+    const smcr_ack_t *acked; /* first acknowledgement that covers the packet; NULL: none so far */
     uint32_t rare;            /* slab number of its smcr_place_rare_t; 0: none */
-    uint32_t offset;          /* of its first byte in the RMB element, bytes */
+    uint32_t offset;          /* offset of its first byte in the RMB element, bytes */
     uint32_t length : 21;     /* application bytes in this packet */
-    uint32_t index : 8;       /* RMB element, 1 to 255; 0: not known */
+    uint32_t index : 8;       /* number of the RMB element, 1 to 255; 0: not known */
     uint32_t has_position : 1; /* `position` is known */
-    uint32_t is_unannounced : 1; /* no CDC message has announced its bytes yet */
-    uint32_t skips_heuristics : 1; /* the heuristics are not asked about its bytes */
-    uint32_t frame;           /* the frame that has this packet */
-    uint32_t element_fill;    /* bytes of the element that were written and not read yet, with this
-                                 packet */
+    uint32_t is_unannounced : 1; /* no CDC message has announced the packet yet */
+    uint32_t skips_heuristics : 1; /* heuristics are not asked about the bytes of the packet */
+    uint32_t frame;           /* frame of the packet */
+    uint32_t element_fill;    /* bytes in the RMB element that the reader has not consumed, with
+                                 this packet */
     union {
-        uint32_t next;         /* while `is_unannounced`: slab number of the next packet that waits;
-                                  circular */
-        uint32_t announced_in; /* else: frame of the CDC message that announced it; 0: not known */
+        uint32_t next;         /* if `is_unannounced` is set: slab number of the next unannounced
+                                  packet; circular */
+        uint32_t announced_in; /* if `is_unannounced` is not set: frame of the CDC message that
+                                  announced the packet; 0: not known */
     };
 };
 
 #define SMCR_RECORD_NOT_KNOWN UINT32_MAX
 
-/* Rarely set members of smcr_record_cdc_t: the writer waits for space since this message. */
+/* Rarely set members of smcr_record_cdc_t, of a message with which a wait of the writer for free
+ * space begins. */
 typedef struct smcr_record_cdc_rare {
-    smcr_when_t waits_since; /* since when the writer waits for space; frame 0: not known */
-    smcr_when_t continues; /* when the writer goes on; frame 0: not yet */
-    /* acknowledgement of the message that freed space; NULL: no message has */
+    smcr_when_t waits_since; /* frame and time at which the wait begins; frame 0: not known */
+    smcr_when_t continues; /* frame and time at which the writer goes on; frame 0: not yet */
+    /* acknowledgement of the message that frees space; NULL: no message has freed space yet */
     const smcr_ack_t *const *space_freed;
-    /* the wait before it, if no message had freed space for that either; NULL: none */
+    /* the wait before this one, if no message had freed space for that one either; NULL: none */
     struct smcr_record_cdc_rare *previous_wait;
 } smcr_record_cdc_rare_t;
 
 /* What a CDC message means for its connection. The sender of the message is the writer of one
- * stream and the reader of the other. */
+ * stream and the reader of the other stream. */
 typedef struct {
-    uint64_t announced; /* position in the stream up to which the sender has announced data */
-    uint64_t consumed;  /* position in the other stream up to which the sender has read */
-    uint64_t read_time; /* how long before this message the bytes that were read last had been
+    uint64_t announced; /* position up to which the sender has announced data in the stream that it
+                           writes */
+    uint64_t consumed;  /* position up to which the sender has read the stream that it reads */
+    uint64_t read_time; /* how long before this message the last bytes that it reports as read were
                            announced, nanoseconds; see `read_announced_frame` */
-    uint32_t announced_bytes; /* bytes that this message announces; see `has_announced_bytes` */
-    uint32_t read_bytes; /* bytes that this message reports as read; see `has_read_bytes` */
-    uint32_t unread_bytes; /* bytes of the stream that are announced and not read yet; see
-                              `has_unread_bytes` */
-    uint32_t size;      /* of the element that the sender writes to, without an eyecatcher, bytes;
-                           0: not known */
+    uint32_t announced_bytes; /* number of bytes that the message announces; see
+                                 `has_announced_bytes` */
+    uint32_t read_bytes; /* number of bytes that the message reports as read; see
+                            `has_read_bytes` */
+    uint32_t unread_bytes; /* number of bytes that the sender has announced and its peer has not
+                              read; see `has_unread_bytes` */
+    uint32_t size;      /* size of the element that the sender writes to, without an eyecatcher,
+                           bytes; 0: not known */
     uint32_t own_free_bytes; /* free space in the sender's own element, bytes;
                                 SMCR_RECORD_NOT_KNOWN */
-    uint32_t writes : 26;   /* WRITE packets that this message announces */
+    uint32_t writes : 26;   /* number of WRITE packets that the message announces */
     bool has_announced_bytes : 1; /* `announced_bytes` is known: the message before this one is
                                      captured */
     bool has_read_bytes : 1; /* `read_bytes` is known: the message before this one is captured */
@@ -153,15 +166,16 @@ typedef struct {
     bool has_unread_bytes : 1; /* `unread_bytes` is known: all messages of the peer are captured */
     bool urgent : 1;        /* urgent data ends at `announced` (4.7.5) */
     bool ends_stream : 1;   /* the sender sends no more: the stream ends at `announced` (4.8) */
-    uint32_t first_write;   /* frame of the first WRITE packet that it announces; 0: none */
-    uint32_t last_write;    /* frame of the last WRITE packet that it announces; 0: none */
-    uint32_t read_announced_frame; /* frame that announced the bytes which were read last; 0: not
-                                      known */
+    uint32_t first_write;   /* frame of the first WRITE packet that the message announces; 0:
+                               none */
+    uint32_t last_write;    /* frame of the last WRITE packet that the message announces; 0: none */
+    uint32_t read_announced_frame; /* frame that announced the last bytes that the message reports
+                                      as read; 0: not known */
     uint32_t rare;          /* slab number of its smcr_record_cdc_rare_t; 0: none */
     const smcr_ack_t *acked; /* first acknowledgement that covers the message; NULL: none so far */
 } smcr_record_cdc_t;
 
-/* Which part of its message a SEND packet has, if the message needs several packets. */
+/* The part of a message that a SEND packet is, if the message needs several packets. */
 typedef struct {
     uint32_t message_psn; /* PSN of the message's first packet, 24 bits */
     uint32_t number;      /* number of this packet in the message, from 0 */
@@ -170,7 +184,7 @@ typedef struct {
 /* A message of RDMA-CM, and the state of its connection after it. */
 typedef smcr_cm_verdict_t smcr_record_cm_t;
 
-/* What the state reports to the user. Each event becomes the expert item of the same name. */
+/* What the state reports to the user. Each event becomes the expert item with the same name. */
 typedef enum {
     SMCR_EVENT_NONE,
 #define EXPERT(ei, filter, group, severity, sentence) SMCR_EVENT_##ei,
@@ -183,92 +197,93 @@ typedef struct smcr_doubt_proof smcr_doubt_proof_t;
 /* An event of a packet. */
 typedef struct smcr_event {
     struct smcr_event *next; /* the next event of the packet; NULL: it is the last one */
-    smcr_event_id_t id;      /* which expert item */
-    const char *text;        /* sentence of its own; NULL: the sentence of the expert item */
-    /* what later packets have to confirm, or the event does not count; NULL: it is certain */
+    smcr_event_id_t id;      /* the expert item */
+    const char *text;        /* sentence of this event; NULL: the sentence of the expert item */
+    /* claim that later packets have to confirm, or the event does not count; NULL: the event is
+     * certain */
     const smcr_doubt_proof_t *deferred_check;
 } smcr_event_t;
 
 /* ---- the record ---- */
 
-/* Its members, listed once: the struct, the value that means "not known", and what is kept of a
- * record all come from these lists (record.c).
+/* The members of a record, each listed once. The struct, the values that mean "not known", and the
+ * code that packs a record (record.c) come from these lists.
  *
- * MEMBER(type, name, width, value): every record keeps it. `width` is empty or the width of a
- * bit-field; `value` means "not known", or the usual case. / */
+ * MEMBER(type, name, width, value): every record keeps the member. `width`: empty, or the width of
+ * a bit-field. `value`: the value for "not known", or the usual value. */
 #define SMCR_RECORD_ALWAYS(MEMBER) \
     /* smcr_record_kind_t: what the packet is */ \
     MEMBER(uint8_t, kind, : 3, SMCR_RECORD_OTHER) \
     /* smcr_flow_order_t: its place in the order of PSNs */ \
     MEMBER(uint8_t, order, : 3, SMCR_FLOW_IS_NEXT) \
-    /* a retransmission, and an acknowledgement had covered the packet before */ \
+    /* the packet is a retransmission, and an acknowledgement had covered its PSN before */ \
     MEMBER(bool, was_acked, : 1, false) \
-    /* a retransmission, and the receiver had discarded the packet before */ \
+    /* the packet is a retransmission, and the receiver discarded the first transmission */ \
     MEMBER(bool, was_discarded, : 1, false) \
-    /* side of the link group that sent it */ \
+    /* side of the link group that sent the packet */ \
     MEMBER(int8_t, sender, , SMCR_LGR_SIDE_UNKNOWN) \
-    /* 0 client to server, 1 server to client */ \
+    /* direction of the packet: 0 client to server, 1 server to client */ \
     MEMBER(int8_t, direction, , SMCR_LGR_SIDE_UNKNOWN) \
-    /* smcr_flow_receiver_action_t: what its receiver does with it */ \
+    /* smcr_flow_receiver_action_t: what the receiver does with the packet */ \
     MEMBER(uint8_t, receiver_action, : 2, SMCR_FLOW_RECEIVER_TAKES) \
-    /* its link group had an index */ \
+    /* the link group of the packet had an index */ \
     MEMBER(bool, lgr_proven, : 1, false) \
-    /* the queue pair that sent it was known */ \
+    /* the queue pair that sent the packet was known */ \
     MEMBER(bool, sender_known, : 1, false) \
-    /* the queue pair that receives it was known */ \
+    /* the queue pair that receives the packet was known */ \
     MEMBER(bool, receiver_known, : 1, false) \
-    /* the number of its link was known */ \
+    /* the number of the packet's link was known */ \
     MEMBER(bool, has_number, : 1, false) \
     /* `part` is known */ \
     MEMBER(bool, has_part, : 1, false) \
-    /* its connection was learned after it came (smcr_record_complete()) */ \
+    /* the connection was learned after the packet came (smcr_record_complete()) */ \
     MEMBER(bool, conn_learned_late, : 1, false)
 
-/* MEMBER(type, name): a record keeps it only where it is not NULL. What it points to is an entry
- * that smcr_state_alloc0() has made. */
+/* MEMBER(type, name): a record keeps the member only if it is not NULL. The member points to an
+ * entry that smcr_state_alloc0() has made. */
 #define SMCR_RECORD_ENTRIES(MEMBER) \
     /* the link that carries the packet; NULL: not known */ \
     MEMBER(smcr_link_t *, link) \
-    /* its connection; NULL: it is of no single one, or not known */ \
+    /* connection of the packet; NULL: the packet is of no single one, or it is not known */ \
     MEMBER(smcr_conn_t *, conn) \
-    /* SMCR_RECORD_WRITE: where it writes; NULL: not known */ \
+    /* SMCR_RECORD_WRITE: where the packet writes; NULL: not known, or no WRITE */ \
     MEMBER(smcr_place_t *, write_location) \
-    /* SMCR_RECORD_CDC that the receiver has taken in: what it means; NULL: not known */ \
+    /* analysis of a CDC message that its receiver has taken in; NULL: not known, or no CDC */ \
     MEMBER(smcr_record_cdc_t *, cdc_analysis) \
-    /* the exchange that this message begins; NULL: none */ \
+    /* exchange that this message begins; NULL: none */ \
     MEMBER(smcr_exchange_t *, begins_exchange) \
-    /* the exchange that this message ends, a message may do both; NULL: none */ \
+    /* exchange that this message ends; a message may begin another one; NULL: none */ \
     MEMBER(smcr_exchange_t *, ends_exchange) \
-    /* its events, in order; NULL: none */ \
+    /* events of the packet, in order; NULL: none */ \
     MEMBER(smcr_event_t *, events) \
-    /* a response: the messages that it completes; NULL: none */ \
+    /* messages that the response completes; NULL: none */ \
     MEMBER(const smcr_completion_t *, completed_messages) \
-    /* SMCR_RECORD_CNP: the marks that it answers; else NULL */ \
+    /* congestion marks that a CNP answers; NULL: the packet is no CNP */ \
     MEMBER(const smcr_ecn_cnp_t *, cnp) \
-    /* the last message of RDMA-CM of its RDMA connection; NULL: none. With `rdma` */ \
+    /* last RDMA-CM message of the packet's RDMA connection, set with `rdma`; NULL: none */ \
     MEMBER(const smcr_record_cm_t *, cm)
 
-/* MEMBER(type, name): a record keeps it only where it is not zero. */
+/* MEMBER(type, name): a record keeps the member only if it is not zero. */
 #define SMCR_RECORD_SOMETIMES(MEMBER) \
-    /* NAK or RNR NAK: frame that first had the PSN which it refuses; 0: none */ \
+    /* frame that first had the PSN which this NAK or RNR NAK refuses; 0: none */ \
     MEMBER(uint32_t, refuses) \
-    /* the step back of its sender to which it belongs; NULL: none */ \
+    /* step back of its sender to which the packet belongs; NULL: none */ \
     MEMBER(smcr_step_back_t *, step) \
-    /* after a gap: frame that proves that it was discarded (smcr_flow_verdict_t); NULL: no gap */ \
+    /* frame that proves that this packet after a gap was discarded; NULL: not after a gap */ \
     MEMBER(uint32_t *, discard_proof_frame) \
-    /* frame that had its PSN before, or, if it is late, that overtook it; 0: none */ \
+    /* frame that had this PSN before, or that has overtaken this packet; 0: none */ \
     MEMBER(uint32_t, first_frame) \
-    /* a retransmission: time of `first_frame`, nanoseconds since the epoch; 0: not known */ \
+    /* time of `first_frame` of a retransmission, ns since the epoch; 0: not known */ \
     MEMBER(uint64_t, first_time) \
-    /* how many packets are missing before it, said once for each gap */ \
+    /* number of packets missing before this one, set once for each gap */ \
     MEMBER(uint32_t, missing_before) \
-    /* after a gap: frame of the first packet after the gap; 0: no gap */ \
+    /* frame of the first packet after the gap that this packet is after; 0: no gap */ \
     MEMBER(uint32_t, gap_frame) \
-    /* a SEND of several packets: which part it is; see `has_part` */ \
+    /* part of a SEND of several packets that the packet is; see `has_part` */ \
     MEMBER(smcr_record_part_t, part) \
-    /* its ECN codepoint is CE: the mark; NULL: it is not */ \
+    /* congestion mark, if the ECN codepoint is CE; NULL: it is not */ \
     MEMBER(const smcr_ecn_ce_t *, ce) \
-    /* of no link: the RDMA flow that the packet is in; NULL: of a link */ \
+    /* RDMA flow of a packet that is on no link; NULL: the packet is on a link */ \
     MEMBER(const smcr_rdma_flow_t *, rdma)
 
 #define SMCR_RECORD_DECLARE_ALWAYS(type, name, width, value) type name width;
@@ -290,15 +305,14 @@ typedef struct {
     };
     SMCR_RECORD_ENTRIES(SMCR_RECORD_DECLARE_SOMETIMES)
     SMCR_RECORD_SOMETIMES(SMCR_RECORD_DECLARE_SOMETIMES)
-    smcr_record_wait_t acks; /* ACK: the packet that it answers, and how long that took; no time:
-                                the packet was acknowledged before. Only kept where it is not
-                                zero */
-    /* time since the frame before of its connection, as smcr_conn_note_activity() returns it.
-     * Only kept where it is not zero */
+    smcr_record_wait_t acks; /* ACK: the answered packet, and how long the answer took. No time: the
+                                packet had been acknowledged before. Only kept if not zero */
+    /* time since the last frame of its connection, as smcr_conn_note_activity() returns it. Only
+     * kept if not zero */
     uint64_t conn_idle_time;
 } smcr_record_t;
 
-/* Makes a record of which nothing is known. In place, since a record is large. */
+/* Makes a record of which nothing is known, in place, since a record is large. */
 static inline void
 smcr_record_begin(smcr_record_t *record)
 {
@@ -325,7 +339,8 @@ smcr_record_has_event(const smcr_record_t *record, smcr_event_id_t id)
     return event != NULL;
 }
 
-/* Whether the network has changed the order: the packet comes late, and it is no retransmission. */
+/* Whether the network has changed the order of packets: the packet comes out of order, and is no
+ * retransmission. */
 static inline bool
 smcr_record_is_out_of_order(const smcr_record_t *record)
 {
@@ -333,8 +348,8 @@ smcr_record_is_out_of_order(const smcr_record_t *record)
            !(record->step && record->step->cause != SMCR_CAUSE_NONE);
 }
 
-/* How long the response took, nanoseconds; 0 where the clock of the capture goes back in between.
- * The exchange has to be answered, and its request must not be `request_resent`. */
+/* How long the response took, nanoseconds; 0 if the clock of the capture goes back in between. The
+ * exchange must be answered, and its request must not be `request_resent`. */
 static inline uint64_t
 smcr_exchange_time(const smcr_exchange_t *exchange)
 {
@@ -342,7 +357,8 @@ smcr_exchange_time(const smcr_exchange_t *exchange)
                ? exchange->response_time - exchange->request_time : 0;
 }
 
-/* Writes into the record what is known of the link now. `sender`: side of the link group. */
+/* Writes what is known of the link now into the record. `sender`: side of the link group that sends
+ * the packet. */
 static inline void
 smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
 {
@@ -357,25 +373,26 @@ smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
 
 #define SMCR_RECORD_OUTERMOST UINT16_MAX /* `layer` of the first record of a frame */
 
-/* Reads the record of the packet that is at `layer` of the frame. Returns false, and does not
- * change `record`, when there is none. */
+/* Reads the record of the packet at `layer` of the frame. Returns false if there is none; `record`
+ * is not changed then. */
 bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
                       smcr_record_t *record);
 
-/* Completes the record with what has turned out since its packet came: connection and link of a
- * WRITE that came before anything named them, and of the acknowledgement of such a WRITE. Sets
- * `conn_learned_late` if the connection of the WRITE was not known then. Only this function and
- * smcr_place_range() look up what turned out later. */
+/* Completes the record with what was learned after its packet came. There are three cases:
+ * connection and link of a WRITE that came before they were known; the connection of an
+ * acknowledgement of such a WRITE; links and connections that were joined. Sets `conn_learned_late`
+ * if the connection of the WRITE was not known when it came. Only this function and
+ * smcr_place_range() look up what was learned later. */
 void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 
-/* No pass asks the heuristics about the bytes of this WRITE packet. */
+/* Notes that no pass asks the heuristics about the bytes of this WRITE packet. */
 static inline void
 smcr_place_set_unasked(smcr_place_t *place)
 {
     place->skips_heuristics = true;
 }
 
-/* The piece of the byte stream that a WRITE packet carries, as far as is known now. */
+/* The piece of the byte stream that a WRITE packet carries, as far as it is known now. */
 smcr_stream_range_t smcr_place_range(const smcr_place_t *place);
 
 /* The rarely set members; NULL: none is set. */
@@ -391,8 +408,8 @@ smcr_record_cdc_rare(const smcr_record_cdc_t *view)
     return smcr_slab_beside(view, view->rare);
 }
 
-/* What turns out later about a WRITE that came before its connection was known; NULL: its
- * connection was known. */
+/* What is learned later about a WRITE that came before its connection or position was known; NULL:
+ * both were known. */
 static inline smcr_place_late_t *
 smcr_place_late(const smcr_place_t *place)
 {
@@ -410,97 +427,104 @@ smcr_record_cdc_free(const smcr_record_cdc_t *view)
 
 /* ---- what makes records ---- */
 
-/* Where bytes of a TCP connection are: sequence numbers relative to the SYN, as Wireshark
- * counts. */
+/* Where bytes of a TCP connection are, by sequence numbers relative to the SYN, as Wireshark counts
+ * them. */
 typedef struct {
-    uint32_t first; /* number of the first byte */
-    uint32_t end;   /* number of the byte after the last one */
-    uint32_t acked_seq; /* the sender had acknowledged the bytes of the other direction before this
-                           one */
+    uint32_t first; /* sequence number of the first byte */
+    uint32_t end;   /* sequence number after the last byte */
+    uint32_t acked_seq; /* acknowledgement number: the sender had received the bytes of the other
+                           direction before it */
     bool has_syns;  /* SYN and SYN-ACK are in the capture */
-    bool has_fin;   /* the FIN of the other direction has come, which has a number, too */
+    bool has_fin;   /* the FIN of the other direction has come, which takes a sequence number */
 } smcr_arrival_span_t;
 
 /* A packet, or a message of TCP's byte stream, on its way through the state. */
 typedef struct {
     smcr_state_t *state;
-    const smcr_ib_headers_t *roce; /* headers of the packet; NULL: it is of TCP, or a message that
-                                      was kept and whose packet came before */
-    const smcr_arrival_span_t *span; /* of TCP: where its bytes are; NULL: not known, or RoCE */
-    smcr_qp_t *qp;         /* queue pair that receives it; NULL: no known one */
-    smcr_psn_t psn;        /* without wrap; with `qp` */
-    smcr_when_t when;      /* its frame and time */
-    bool replaces_corrupt; /* all packets with its PSN so far had wrong ICRCs */
-    smcr_when_t first_sent; /* when its PSN was sent first; frame 0: not known */
+    const smcr_ib_headers_t *roce; /* headers of the packet; NULL: a message on TCP, or a deferred
+                                      packet that is taken in later */
+    const smcr_arrival_span_t *span; /* where the bytes of a message on TCP are; NULL: not known, or
+                                        RoCE */
+    smcr_qp_t *qp;         /* known queue pair that receives the packet; NULL: none */
+    smcr_psn_t psn;        /* PSN of the packet, without wrap; set with `qp` */
+    smcr_when_t when;      /* frame and time of the packet */
+    bool replaces_corrupt; /* all packets with this PSN before had wrong ICRCs */
+    smcr_when_t first_sent; /* when a packet with this PSN was sent for the first time; frame 0: not
+                               known */
     uint16_t vlan;         /* VLAN ID; 0: none, or not known */
-    uint16_t layer;        /* distinguishes the packets of one frame */
-    smcr_record_t *record; /* gets what is found out about the packet */
+    uint16_t layer;        /* layer of the packet, which distinguishes the packets of one frame */
+    smcr_record_t *record; /* record of the packet, which gets what is learned */
 } smcr_arrival_t;
 
-/* Who sends a CLC message, or the bytes after CLC: 0 client, 1 server. */
+/* The role of the sender of a CLC message, or of the bytes after CLC: 0 client, 1 server. */
 static inline unsigned
 smcr_arrival_role(const smcr_arrival_t *arrival)
 {
     return arrival->record->direction == 1;
 }
 
-/* The packet carries `message`: notes its time, and later its acknowledgement. */
+/* Notes the time of `message`, which the packet carries, and later its acknowledgement. */
 void smcr_arrival_track(const smcr_arrival_t *arrival, smcr_link_sent_message_t *message);
 
-/* Keeps the record after the first pass has learned the packet, which is at `layer` of its
+/* Keeps the record of a packet that the first pass has learned. `layer`: layer of the packet in its
  * frame. */
 void smcr_record_keep(const smcr_arrival_t *arrival, uint16_t layer);
 
-/* Reports an event of the packet. `format`: a sentence of its own, as for printf(); NULL: the
+/* Adds an event to the packet. `format`: sentence of this event, as for printf(); NULL: the
  * sentence of the expert item. Returns the event. */
 smcr_event_t *smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id,
                              const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 
-/* How long the reader's buffer was full since this message, and the frame that ends this: part
+/* How long the reader's RMB element was full from this message on, and the frame that ends this:
  * `buffer_full_s` of docs/report.md. Known in the second pass only. */
 smcr_record_wait_t smcr_record_cdc_wait(const smcr_record_cdc_t *view);
 
-/* The rarely set members, for writing: allocated when they are first asked for. */
+/* The rarely set members, for writing. The first call allocates them. */
 smcr_place_rare_t *smcr_place_make_rare(smcr_state_t *state, smcr_place_t *place);
 smcr_record_cdc_rare_t *smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view);
 
-/* ---- LLC requests of a link group, and what their responses are found by (RFC 7609 3.3, 3.5.5,
- * A.3) ---- */
+/* ---- LLC requests of a link group, and what responses are paired by (RFC 7609 3.3, 3.5.5, A.3)
+ * ---- */
 
 /* An LLC message, and the link that carries it. */
 typedef struct {
     const smcr_arrival_t *arrival;
     const smcr_llc_t *llc;
-    uint8_t type;      /* enum smcr_llc_type, of version 1 */
-    uint32_t key;      /* number made of what the response echoes; 0: the type has none, or the
-                          message is being taken in */
-    smcr_qp_t *from;   /* queue pair that sends it */
-    smcr_qp_t *to;     /* queue pair that receives it */
+    uint8_t type;      /* type of the message: enum smcr_llc_type, of version 1 */
+    uint32_t key;      /* number made of the part that the response echoes; 0: the type has no such
+                          part, or the message is being taken in */
+    smcr_qp_t *from;   /* queue pair that sends the message */
+    smcr_qp_t *to;     /* queue pair that receives the message */
     int side;          /* side of `from` */
-    smcr_link_t *link; /* that carries it */
-    smcr_lgr_t *lgr;   /* of that link */
-    bool response;     /* it is a response; else a request */
-    bool requested;    /* a response that is being taken in, and whose request is in the capture */
-    bool by_server;    /* the server sends it, as far as was known when it came */
-    bool all_links;    /* DELETE LINK for all links */
-    bool rejects;      /* ADD LINK response that rejects the link */
+    smcr_link_t *link; /* link that carries the message */
+    smcr_lgr_t *lgr;   /* group of this link */
+    bool response;     /* the message is a response; false: a request */
+    bool requested;    /* the message is a response that is being taken in, and its request is
+                          captured */
+    bool by_server;    /* the server sends the message, as far as was known when it came */
+    bool all_links;    /* the message is DELETE LINK for all links */
+    bool rejects;      /* the message is an ADD LINK response that rejects the link */
 } smcr_exchange_message_t;
 
 /* An LLC request of a link group. */
 typedef struct {
+    /* frames and times of request and response */
     smcr_exchange_t exchange;
-    const smcr_ack_t *acked;  /* acknowledgement by the responder's adapter; NULL: none so far */
-    smcr_point_t asked_at;    /* in the flow to the responder: the request itself */
-    smcr_point_t responder_at; /* in the flow from the responder: the highest PSN when the request
-                                  came */
-    struct smcr_rules_links_exchange *rules; /* what the rules remember of it; NULL: nothing */
-    uint32_t key;             /* as in smcr_exchange_message_t: distinguishes requests of one
-                                 type */
-    uint8_t type;             /* enum smcr_llc_type, of version 1 */
-    int8_t requester;         /* side that sent it */
-    bool rejected;            /* its response rejects it */
-    bool orderly;             /* DELETE LINK: orderly, connections have time to end (A.3.4) */
+    const smcr_ack_t *acked; /* acknowledgement of the request by the responder's adapter; NULL:
+                                 none so far */
+    smcr_point_t asked_at;    /* point in the flow to the responder: the request itself */
+    smcr_point_t responder_at; /* point in the flow from the responder: its highest PSN when the
+                                  request came */
+    struct smcr_rules_links_exchange *rules; /* what the rules remember of the request; NULL:
+                                                nothing */
+    uint32_t key;             /* key of the request, which distinguishes requests of one type
+                                 (smcr_exchange_message_t) */
+    uint8_t type;             /* type of the request: enum smcr_llc_type, of version 1 */
+    int8_t requester;         /* side that sent the request */
+    bool rejected;            /* the response rejects the request */
+    bool orderly;             /* the request is an orderly DELETE LINK: connections have time to end
+                                 (A.3.4) */
 } smcr_exchange_request_t;
 
 /* Whether requests of the type, of version 1, change the links of a group. */
@@ -517,46 +541,51 @@ smcr_exchange_changes_rkeys(uint8_t type)
     return type == SMCR_LLC_CONFIRM_RKEY || type == SMCR_LLC_DELETE_RKEY;
 }
 
-/* ---- buffered payload: bytes of RDMA WRITE packets that are held until a later frame proves that
- * their receiver has taken them in, and to which connection they belong. That frame hands them to
- * the application's dissectors, which so get each byte once, in the receiver's order, in every pass
- * ---- */
+/* ---- buffered payload ----
+ *
+ * Bytes of RDMA WRITE packets are held until a later frame proves that their receiver has taken
+ * them in, and to which connection they belong. This frame hands them to the application's
+ * dissectors. So these get each byte once, in the receiver's order, in every pass. */
 
 /* A packet whose bytes are held. */
 struct smcr_held {
-    smcr_place_t *write_location; /* where the packet writes */
-    uint32_t frame;       /* frame that has the packet */
+    smcr_place_t *write_location; /* place in the RMB element and in the stream to which the packet
+                                     writes */
+    uint32_t frame;       /* frame of the packet */
     uint32_t offset_in_request; /* offset of the packet in its request, bytes */
-    uint32_t length;      /* of `bytes`; 0: the capture has cut them, or too many are held */
-    uint8_t *bytes;       /* NULL: none */
-    uint32_t handed_on_frame; /* frame that hands them on; 0: none so far */
-    int8_t sender;        /* side of the link group that has written them; with `handed_on_frame` */
-    smcr_conn_t *conn;    /* connection to which they belong; with `handed_on_frame` */
+    uint32_t length;      /* number of `bytes`; 0: truncated by snaplen, or too many bytes are
+                             held */
+    uint8_t *bytes;       /* the bytes; NULL: none */
+    uint32_t handed_on_frame; /* frame that hands the bytes on; 0: none so far */
+    int8_t sender;        /* side of the link group that has written the bytes; set with
+                             `handed_on_frame` */
+    smcr_conn_t *conn;    /* connection to which the bytes belong; set with `handed_on_frame` */
     bool sides_swapped;   /* `sides_swapped` of the connection when the bytes were handed on:
-                             `sender` is a side of that time */
-    smcr_held_t *next;    /* of the same request; NULL: the last one */
+                             `sender` is a side as of that time */
+    smcr_held_t *next;    /* next packet of the same request in the list; NULL: none */
 };
 
-/* The packet's bytes are to be held. Returns what holds them, also if they are held already. */
+/* Notes that the bytes of the packet are to be held. `within`: offset of the packet in its request,
+ * bytes. Returns the object that holds them, also if they are held already. */
 smcr_held_t *smcr_held_new(const smcr_arrival_t *arrival, uint32_t within);
 
-/* Adds `held` to the list of its request, in which the highest offset is first, since packets come
- * in order. Of two with the same offset the newer one stays. */
+/* Adds `held` to the list of its request. The highest offset is first, since packets come in order.
+ * Of two packets with the same offset the newer one stays. */
 void smcr_held_insert(smcr_held_t **request, smcr_held_t *held);
 
-/* Reverses the list: returns the one with the lowest offset; NULL: the list is empty. */
+/* Reverses the list. Returns its first packet, with the lowest offset; NULL: the list is empty. */
 smcr_held_t *smcr_held_first(smcr_held_t *request);
 
-/* Copies the bytes. In the first pass, in the packet's own frame. */
+/* Copies the bytes of the packet. Called in the first pass, in the frame of the packet. */
 void smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes, uint32_t length);
 
-/* Frees the bytes of the packet: it was retransmitted, so nobody will ask for them. */
+/* Frees the held bytes of the packet, which nobody will need, unless they were handed on. */
 void smcr_held_drop(smcr_state_t *state, smcr_place_t *place);
 
-/* The frame that is being learned hands the bytes on, after those that it has handed on before.
- * They belong to `conn`, and the side `sender` has written them. */
+/* Hands the bytes on with the frame that is being learned, after bytes that this frame has handed
+ * on before. The bytes belong to `conn`, and the side `sender` has written them. */
 void smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_conn_t *conn,
                        int sender);
 
-/* What a packet hands on, in order: an array of smcr_held_t pointers. NULL: nothing. */
+/* The bytes that a packet hands on, in order: an array of smcr_held_t pointers. NULL: none. */
 wmem_array_t *smcr_held_of(const smcr_state_t *state, uint32_t frame, uint16_t layer);

@@ -29,7 +29,7 @@ smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint
 {
     smcr_rmb_rtoken_t *before = smcr_rmb_find(state, owner, rkey), *entry = before;
 
-    if (!entry || entry->rmb != rmb) { /* the RMB that had the key before keeps its own entry */
+    if (!entry || entry->rmb != rmb) { /* an RMB that had the key before keeps its entry */
         entry = smcr_state_alloc0(state, sizeof(smcr_rmb_rtoken_t));
         if (before && before->va == va)
             before = before->before;
@@ -56,11 +56,11 @@ smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t
 
     if (!rmb)
         return smcr_rmb_renew(state, owner, rkey, va);
-    rmb->first->delete_frame = 0; /* the peer has not agreed */
+    rmb->first->delete_frame = 0; /* the peer has not agreed to an earlier DELETE RKEY */
     return rmb;
 }
 
-/* An RMB that is not alive stays so. */
+/* Counts the RMB as not alive, unless it was counted before. */
 static void
 end_life(const smcr_rmb_t *rmb)
 {
@@ -115,6 +115,7 @@ smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner)
 
 /* ---- elements ---- */
 
+/* The connection of an element other than the first. */
 struct smcr_element {
     struct smcr_element *next;
     smcr_conn_t *conn;

@@ -1,4 +1,4 @@
-/* Keeps sockets, and finds them by token, by their ends, and by how far they have written.
+/* Keeps reported sockets, and finds them by token, by their ends, and by their producer cursor.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,21 +7,23 @@
 
 #include "store.h"
 
-/* All that is kept of them in a state. */
+/* All reports of a capture file. */
 typedef struct smcr_sockets {
     GHashTable *by_token;  /* smcr_socket_t, by the host's GID and token */
-    GHashTable *by_ends;   /* by addresses and ports, the host's own first */
-    GHashTable *by_cursor; /* by the host's GID and how far it has written */
+    GHashTable *by_ends;   /* smcr_socket_t, by addresses and ports, those of the host first */
+    GHashTable *by_cursor; /* smcr_socket_t, by the host's GID and reported producer cursor */
+    /* newest socket */
     smcr_socket_t *last;
-    const smcr_told_lgr_t *lgr; /* that was told last */
-    wmem_array_t *links;        /* smcr_socket_link_t */
-    GHashTable *listeners;      /* ports at which hosts wait, in the dump of `listen_dump` */
+    const smcr_told_lgr_t *lgr; /* last reported link group */
+    wmem_array_t *links;        /* smcr_socket_link_t: reported links */
+    GHashTable *listeners;      /* ports of sockets that listen, in the dump `listen_dump` */
+    /* dump of `listeners` */
     uint64_t listen_dump;
-    uint64_t cut_dump; /* the last dump of which a part is missing */
-    wmem_queue_t *named; /* smcr_conn_t that wait for their conversation */
-    wmem_list_t *qps;    /* what smcr_socket_qps() has found last */
-    uint8_t asked[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* for these GIDs */
-    uint32_t asked_in;                              /* and in this frame */
+    uint64_t cut_dump; /* last dump of which a part is missing */
+    wmem_queue_t *named; /* smcr_conn_t: connections that wait for their TCP conversation */
+    wmem_list_t *qps;    /* last result of smcr_socket_qps() */
+    uint8_t asked[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* GIDs of this last result */
+    uint32_t asked_in;                              /* frame of this last result */
 } smcr_sockets_t;
 
 /* ---- keys ---- */
@@ -38,6 +40,7 @@ key_of(const uint8_t gid[SMCR_GID_LENGTH], uint64_t number)
     return key;
 }
 
+/* The cursor as a number, for a key. */
 static uint64_t
 number_of(smcr_cursor_t cursor)
 {
@@ -46,6 +49,7 @@ number_of(smcr_cursor_t cursor)
 
 /* ---- keeping ---- */
 
+/* All reports, made with the first one. */
 static smcr_sockets_t *
 made(smcr_state_t *state)
 {
@@ -65,7 +69,7 @@ made(smcr_state_t *state)
     return sockets;
 }
 
-/* Whether two reports have the same two ends, each seen from its own side: roles, GIDs, sizes. */
+/* Whether two reports have the same two ends, each seen from its own host: roles, GIDs, sizes. */
 static bool
 have_same_ends(const smcr_told_socket_t *a, const smcr_told_socket_t *b)
 {
@@ -78,8 +82,9 @@ have_same_ends(const smcr_told_socket_t *a, const smcr_told_socket_t *b)
 }
 
 /* Whether two reports are of the two ends of one connection, and not of two connections with the
- * same ports. The later report goes on from the cursors of the earlier one, unless both were made
- * within SMCR_TIME_DISORDER. Of two reports without a time, either may be the later one. */
+ * same addresses and ports. The cursors of the later report must not be before those of the earlier
+ * report, unless both were made within SMCR_TIME_DISORDER. If one of them has no time, either may
+ * be the later one. */
 static bool
 are_mirrors(const smcr_socket_t *earlier, const smcr_socket_t *later)
 {
@@ -96,6 +101,7 @@ are_mirrors(const smcr_socket_t *earlier, const smcr_socket_t *later)
     return later->time < earlier->time + SMCR_TIME_DISORDER || (received >= 0 && sent >= 0);
 }
 
+/* Connects the report with that of the other host, if this is known. */
 static void
 set_mirror(const smcr_sockets_t *sockets, smcr_socket_t *socket)
 {
@@ -114,6 +120,8 @@ set_mirror(const smcr_sockets_t *sockets, smcr_socket_t *socket)
     socket->mirror = other;
 }
 
+/* Keeps the socket by its producer cursor, or notes that two sockets of the dump have the same
+ * cursor. */
 static void
 keep_cursor(GHashTable *by_cursor, smcr_socket_t *socket)
 {
@@ -134,7 +142,8 @@ smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGT
     return state->sockets ? g_hash_table_lookup(state->sockets->by_token, &key) : NULL;
 }
 
-/* The socket with this token and these ends; a file has no inode. */
+/* The known socket with this token and these ends; NULL: none. The inode must be the same, too; a
+ * file has none. */
 static smcr_socket_t *
 find(const smcr_state_t *state, const smcr_told_socket_t *told)
 {
@@ -240,8 +249,8 @@ smcr_socket_keep_link(smcr_state_t *state, const smcr_told_link_t *told)
         wmem_array_append_one(sockets->links, link);
 }
 
-/* Whether the reported link has the two GIDs of the link of `qp`, whose host reports it, and that
- * host has the same role in both. */
+/* Whether the reported link may be the link of `qp`: it has the same two GIDs, and the reporting
+ * host, that of `qp`, has the same role in both. */
 static bool
 is_link_of(const smcr_socket_link_t *link, const smcr_qp_t *qp)
 {
@@ -322,6 +331,7 @@ smcr_socket_take_named(const smcr_state_t *state)
                ? wmem_queue_pop(state->sockets->named) : NULL;
 }
 
+/* Adds the queue pair to the result if it is between the GIDs in `asked`. */
 static void
 add_qp(void *key _U_, void *value, void *data)
 {
@@ -340,7 +350,7 @@ smcr_socket_qps(const smcr_state_t *state, const smcr_told_socket_t *told, uint3
 
     if (sockets->asked_in == frame &&
         memcmp(sockets->asked, told->gid, sizeof sockets->asked) == 0)
-        return sockets->qps; /* sockets of a link group mostly follow each other */
+        return sockets->qps; /* reports of one link group mostly follow each other */
     sockets->asked_in = frame;
     memcpy(sockets->asked, told->gid, sizeof sockets->asked);
     wmem_destroy_list(sockets->qps);

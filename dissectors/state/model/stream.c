@@ -1,4 +1,4 @@
-/* Keeps how far a stream has been written, announced and read.
+/* Keeps up to which position a stream has been written, announced and read.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,8 +15,8 @@ smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to
     return wraps * (int64_t)smcr_ring_room(ring) + to.count - from.count;
 }
 
-/* Whether a cursor points outside of the data of its element. An element of unknown size has less
- * than the largest size that CLC can announce. A cursor that has never moved may be 0, before an
+/* Whether a cursor points outside of the data of its element. If the size is not known, it is less
+ * than the largest size that CLC can announce. Before its first move, a cursor may be 0, before an
  * eyecatcher. */
 static bool
 is_outside(const smcr_ring_t *ring, smcr_cursor_t cursor)
@@ -84,10 +84,10 @@ smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, u
     };
 }
 
-/* The earliest position at which the next request can write, if at most `unseen` bytes before it
- * are missing. Bytes that were located, read or announced have been written, even if their
- * packets are missing. Where nothing is missing, the reader's cursor and announcements add
- * nothing: the capture may have a message with a cursor before the data that it counts. */
+/* The lowest position at which the next request can write, if at most `unseen` bytes before it are
+ * missing. Bytes that were located, read or announced have been written, even if their packets are
+ * missing. If nothing is missing, consumer cursor and announcements do not count: the capture may
+ * have a message before the data that its cursor counts. */
 static uint64_t
 earliest(const smcr_stream_t *stream, uint64_t unseen)
 {
@@ -97,10 +97,11 @@ earliest(const smcr_stream_t *stream, uint64_t unseen)
     return stream->may_rewrite || !unseen ? done : MAX(done, stream->announced);
 }
 
-/* After a failover a request is either the next one, at `*position`, or a retransmission of the old
- * link, one round before. It is the next one if it lies in the first round, or begins exactly at
- * `next` and fits into the free space. Returns false, and `*position` does not count, if it may be
- * either, since packets are missing. (RFC 7609 4.6.1) */
+/* Finds the position of a request after a failover. The request is either the next one, at
+ * `*position`, or a retransmission from the old link, one round before. It is the next one if it
+ * lies in the first round, or if it begins exactly at `next` and fits into the free space. Returns
+ * false if it may be either, since packets are missing; `*position` does not count then. (RFC 7609
+ * 4.6.1) */
 static bool
 locate_moved(const smcr_stream_t *stream, smcr_stream_extent_t extent, uint64_t next,
              smcr_stream_unseen_t unseen, uint64_t *position)
@@ -117,8 +118,9 @@ locate_moved(const smcr_stream_t *stream, smcr_stream_extent_t extent, uint64_t 
     return !unseen.reads_missing && (goes_on || !fits || unseen.bytes == 0);
 }
 
-/* Whether the request may also lie one round later: so many bytes may be missing before it. A ring
- * of unknown size has only one round here. */
+/* Whether the request may also lie one round later, since as many bytes may be missing before it.
+ * `skipped`: bytes that it skips without this round. A ring of unknown size is used in its first
+ * round only. */
 static bool
 may_be_round_later(const smcr_stream_t *stream, smcr_stream_unseen_t unseen, uint64_t skipped)
 {
@@ -127,8 +129,8 @@ may_be_round_later(const smcr_stream_t *stream, smcr_stream_unseen_t unseen, uin
     return unseen.bytes && room && unseen.bytes >= skipped + room;
 }
 
-/* The earliest position at which the request can write. If it would skip more bytes than can be
- * missing, the reader's messages stand too early in the capture, and do not count. */
+/* The lowest position at which this request can write. If the request would skip more bytes than
+ * can be missing, the capture has messages of the reader too early, so they do not count. */
 static uint64_t
 earliest_of_request(const smcr_stream_t *stream, smcr_stream_extent_t extent,
                     smcr_stream_unseen_t unseen)
@@ -141,10 +143,10 @@ earliest_of_request(const smcr_stream_t *stream, smcr_stream_extent_t extent,
     return stands_too_early ? seen : next;
 }
 
-/* The request goes to the first position at its offset from the earliest one on. Examples, in a
- * ring of 100 bytes of which all before position 130 is written: offset 30 is position 130, and
- * offset 20 is position 220, 90 bytes later. Where 190 bytes may be missing, offset 20 may also be
- * position 320, so the place is not known. */
+/* The request goes to the first possible position with its offset. Examples, in a ring of 100 bytes
+ * whose positions before 130 are written: offset 30 is position 130; offset 20 is position 220, 90
+ * bytes later. If 190 bytes may be missing, offset 20 may also be position 320, so the position is
+ * not known. */
 bool
 smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stream_unseen_t unseen,
                    uint64_t *position)
@@ -199,12 +201,14 @@ smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length)
         piece.rewritten = (uint32_t)(end < stream->written ? length : stream->written - position);
     if (end > stream->written) {
         stream->written = end;
-        stream->may_rewrite &= end < stream->positioned_end; /* by requests that nobody took in */
+        stream->may_rewrite &= end < stream->positioned_end; /* stays while located requests go
+                                                                beyond the data that was taken in */
     }
     return piece;
 }
 
-/* Cursors count the rounds of the ring from the beginning of the connection. */
+/* The position of a cursor. Its wrap count is the number of rounds from the begin of the
+ * connection. */
 static uint64_t
 position_of(const smcr_ring_t *ring, smcr_cursor_t cursor)
 {
@@ -246,7 +250,8 @@ smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod)
     return stream->positions_known;
 }
 
-/* The cursor, which stands for the position, goes on to `next`. */
+/* Moves the cursor, and its position, forward to `next`. Returns the step in bytes; a negative step
+ * moves nothing. */
 static int64_t
 advance(const smcr_ring_t *ring, smcr_cursor_t *cursor, uint64_t *position, smcr_cursor_t next)
 {

@@ -1,5 +1,5 @@
-/* The byte stream of one direction of a connection, as RDMA WRITEs and CDC messages build it
- * (RFC 7609 4.4 to 4.6), and the RMB element that it goes round in (A.4; net/smc/smc_cdc.h).
+/* The byte stream of one direction of a connection, as RDMA WRITEs and CDC messages build it (RFC
+ * 7609 4.4 to 4.6), and its RMB element, a ring (A.4; net/smc/smc_cdc.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,14 +10,14 @@
 
 /* ---- an RMB element as a ring: offsets and cursors to positions, which never wrap ---- */
 
-/* An RMB element that data goes round in (RFC 7609 4.4). A cursor counts the rounds, `wrap`, and
- * the offset in the element, `count`. */
+/* An RMB element as a ring (RFC 7609 4.4). A cursor of the ring has the number of rounds, `wrap`,
+ * and the offset in the element, `count`. */
 typedef struct {
-    uint32_t size; /* of the element, bytes; 0: not known */
+    uint32_t size; /* size of the element, bytes; 0: not known */
     uint32_t base; /* offset of the first byte of data, bytes: 0, or 4 after an eyecatcher */
 } smcr_ring_t;
 
-/* Bytes that the ring holds; 0: its size is not known. */
+/* Number of data bytes that the ring holds; 0: its size is not known. */
 static inline uint32_t
 smcr_ring_room(const smcr_ring_t *ring)
 {
@@ -31,23 +31,23 @@ smcr_ring_cursors_are_same(smcr_cursor_t one, smcr_cursor_t other)
     return one.wrap == other.wrap && one.count == other.count;
 }
 
-/* How far the cursor `to` is ahead of `from`, bytes; negative: it is before `from`. The wrap counts
- * have 16 bits: a difference of more than half of their range is negative. */
+/* How far the cursor `to` is ahead of the cursor `from`, bytes; negative: `to` is before `from`.
+ * Wrap counts have 16 bits: a difference of more than half of their range counts as negative. */
 int64_t smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to);
 
-/* Why a cursor is impossible, whatever the other side has done. */
+/* Why a cursor is impossible, whatever the other side has sent. */
 typedef enum {
     SMCR_RING_FAULT_NONE,
-    SMCR_RING_FAULT_OUTSIDE, /* it points outside of the data of the element; 0 before the first
-                                move is allowed */
-    SMCR_RING_FAULT_BACK,    /* it is before the sender's last cursor */
-    SMCR_RING_FAULT_ROUND,   /* it is more than a round ahead of the sender's last cursor */
+    SMCR_RING_FAULT_OUTSIDE, /* the cursor points outside of the data of the element; 0 is allowed
+                                before the first move */
+    SMCR_RING_FAULT_BACK,    /* the cursor is before the sender's last cursor */
+    SMCR_RING_FAULT_ROUND,   /* the cursor is more than a round ahead of the sender's last cursor */
 } smcr_ring_fault_t;
 
-/* The fault of the cursor `now`, after the cursor `before` of the same sender. */
+/* The fault of the cursor `now`. `before`: the last cursor of the same kind from this sender. */
 smcr_ring_fault_t smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before, smcr_cursor_t now);
 
-/* The first position that is not before `position` and lies at `offset` of the element. */
+/* The first position at or after `position` whose offset in the element is `offset`. */
 uint64_t smcr_ring_next_position(const smcr_ring_t *ring, uint64_t position, uint32_t offset);
 
 /* The offset of a position in the element, whose size is known. */
@@ -62,83 +62,93 @@ smcr_ring_offset(const smcr_ring_t *ring, uint64_t position)
 typedef struct smcr_place smcr_place_t;
 typedef struct smcr_stream_announcement smcr_stream_announcement_t;
 
-/* Rarely set members of a stream, allocated on demand: who waits for whom (flow/window.c). */
+/* Rarely set members of a stream, allocated on demand: the waits of its writer and reader
+ * (flow/window.c). */
 typedef struct {
-    bool is_blocked;          /* the writer reports that it is blocked */
+    bool is_blocked;          /* the writer reports in CDC that it is blocked */
     bool is_full;             /* the element has no free space */
-    smcr_when_t blocked;      /* since when the writer is blocked; frame 0: not known */
-    smcr_point_t full_at;     /* in the reader's flow: when the element became full */
-    struct smcr_record_cdc_rare *wait; /* the writer's last wait for space; NULL: none */
-    smcr_point_t wait_at[2];  /* when that wait began: in the writer's flow, and in the reader's */
-    uint64_t urgent;          /* position after the last urgent data; 0: none */
-    uint64_t urgent_uncertain; /* position: data before it may have been urgent, for a message is
-                                  missing; 0: none */
+    smcr_when_t blocked;      /* frame and time since which the writer is blocked; frame 0: not
+                                 known */
+    smcr_point_t full_at;     /* point in the reader's flow at which the element became full */
+    struct smcr_record_cdc_rare *wait; /* last wait of the writer for free space; NULL: none */
+    smcr_point_t wait_at[2];  /* points at which the last wait began: in the writer's flow, and in
+                                 the reader's */
+    uint64_t urgent;          /* position of the first byte after the last urgent data; 0: none */
+    uint64_t urgent_uncertain; /* position before which data may have been urgent, since a message
+                                  is missing; 0: none */
 } smcr_stream_stalls_t;
 
 /* The byte stream of one direction. A position counts bytes from the beginning of the
  * connection. */
 typedef struct {
     smcr_ring_t ring;    /* the receiver's RMB element */
-    uint64_t written;    /* position: all data before it was written by WRITEs that were taken in */
-    uint64_t positioned_end; /* position after the request that was located last */
-    uint64_t last_write_start; /* position of the first byte of that request */
+    uint64_t written;    /* position up to which data was written, by WRITEs that the receiver has
+                            taken in */
+    uint64_t positioned_end; /* end of the last located request: position after its last byte */
+    uint64_t last_write_start; /* begin of the last located request: position of its first byte */
     uint64_t announced;  /* position up to which a producer cursor has announced data */
-    uint64_t consumed;   /* position up to which the reader has read, by its consumer cursor */
-    smcr_cursor_t prod;  /* the producer cursor at `announced` */
-    smcr_cursor_t cons;  /* the consumer cursor at `consumed` */
-    bool positions_known; /* the positions are known */
-    bool may_rewrite;    /* a failover has moved it to another link, and nothing new was written
-                            since: data that was not acknowledged on the old link may be written
-                            once more (4.6) */
+    uint64_t consumed;   /* position up to which the reader has read, according to its consumer
+                            cursor */
+    smcr_cursor_t prod;  /* producer cursor at `announced` */
+    smcr_cursor_t cons;  /* consumer cursor at `consumed` */
+    bool positions_known; /* the positions of the stream are known */
+    bool may_rewrite;    /* a failover has moved the stream to another link, and nothing new has
+                            been written since. Data that was not acknowledged on the old link may
+                            be written once more (4.6) */
     bool was_full;       /* the element was full after the writer's last announcement */
-    bool was_full_small; /* that announcement had few bytes, as many as were free: a silly window */
+    bool was_full_small; /* the last announcement had few bytes, as many as were free: a silly
+                            window */
     uint32_t unannounced; /* WRITE packets that wait for a CDC message: slab number of the tail of a
                              circular list; 0: none */
-    smcr_stream_announcement_t *unread; /* announcements that are not read yet: tail of a circular
-                                           list; NULL: none */
+    smcr_stream_announcement_t *unread; /* announcements that the reader has not read yet: tail of a
+                                           circular list; NULL: none */
     smcr_stream_stalls_t *stalls;  /* rarely set members; NULL: none */
 } smcr_stream_t;
 
 /* The piece of the stream that one WRITE packet carries. */
 typedef struct {
     bool known;         /* `position` is known */
-    uint64_t position;  /* of its first byte */
-    uint32_t rewritten; /* bytes at its beginning that had been written before */
-    uint64_t gap;       /* bytes between the data before it and its first byte: their packets are
-                           missing */
+    uint64_t position;  /* position of its first byte */
+    uint32_t rewritten; /* bytes at its begin that had been written before */
+    uint64_t gap;       /* bytes between the data before the piece and its first byte, whose packets
+                           are missing */
 } smcr_stream_range_t;
 
-/* The stream begins: an element of `size` bytes whose data begins at `base`. */
+/* Starts the stream in an element of `size` bytes whose data begins at `base`. */
 void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
 
-/* The stream of a late capture, in an element of unknown size whose data begins at `base`: it has
- * been written up to the cursor `count`; the last `length` bytes are not announced yet. */
+/* Starts the stream of a connection whose begin is not captured, in an element of unknown size
+ * whose data begins at `base`. The stream has been written up to the cursor offset `count`, in its
+ * first round. The last `length` bytes have not been announced yet. */
 void smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, uint32_t base);
 
-/* In an element of unknown size, a producer cursor of the first round gives a position. A cursor of
- * a later round gives none, and then no position of the stream is known any more. Returns whether
- * `prod` gives a position. */
+/* Whether the producer cursor `prod` gives a position. In an element of unknown size, only a cursor
+ * of the first round does. A cursor of a later round also makes all positions of the stream
+ * unknown. */
 bool smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod);
 
 /* The part of the element that a request writes to. */
 typedef struct {
-    uint32_t offset; /* of the first byte in the element, bytes */
-    uint32_t length; /* bytes */
+    uint32_t offset; /* offset of the first byte in the element, bytes */
+    uint32_t length; /* length, bytes */
 } smcr_stream_extent_t;
 
-/* What may be missing since the request that was located last. */
+/* What may be missing between the last located request and the next one. */
 typedef struct {
-    uint64_t bytes; /* upper bound of the bytes that missing packets have written; UINT64_MAX: none
-                       is known */
-    bool reads_missing; /* messages of the reader may be missing, by which it has read more */
-    bool reads_early; /* messages of the reader may stand in the capture before the data that they
-                         have read */
+    uint64_t bytes; /* upper bound of the bytes that missing packets have written; UINT64_MAX: no
+                       bound is known */
+    bool reads_missing; /* messages of the reader may be missing, so it may have read more than is
+                           known */
+    bool reads_early; /* the capture may have messages of the reader before the data that they
+                         report as read */
 } smcr_stream_unseen_t;
 
-/* Finds the position of a request. It goes on where the last request ended; otherwise packets are
- * missing in between, or, after a failover, data is written once more. Returns false where the
- * position is not known: more than one round of the element may be missing; or the size is not
- * known, and bytes are missing or the writer begins another round. (RFC 7609 4.4, 4.6) */
+/* Finds the position of a request. A request begins where the last request ended, unless packets in
+ * between are missing, or data is written once more after a failover.
+ *
+ * Returns false if the position is not known. Either more than one round of the element may be
+ * missing, or the size is not known and bytes are missing or the writer begins another round. (RFC
+ * 7609 4.4, 4.6) */
 bool smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent,
                         smcr_stream_unseen_t unseen, uint64_t *position);
 
@@ -149,35 +159,40 @@ smcr_stream_end(const smcr_stream_t *stream)
     return MAX(MAX(stream->written, stream->positioned_end), stream->announced);
 }
 
-/* The same of a request that was sent before the one that was located last, which lies at or before
- * that. `between` is at least what was sent from this one up to that. */
+/* Finds the position of a request that was sent before the last located one. It lies before the
+ * begin of that one. `between`: upper bound of the bytes that were sent from this request up to
+ * that one. Returns false if the position is not known. */
 bool smcr_stream_locate_earlier(const smcr_stream_t *stream, smcr_stream_extent_t extent,
                                 uint64_t between, uint64_t *position);
 
-/* `length` bytes at `position` are written. */
+/* Writes `length` bytes at `position`. Returns the piece of the stream. */
 smcr_stream_range_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);
 
-/* The position `before` bytes before a producer cursor, where the ring's size is known. */
+/* Finds the position `before` bytes before a producer cursor. Returns false if the ring's size is
+ * not known, or the cursor has no such position. */
 bool smcr_stream_position_before(const smcr_stream_t *stream, smcr_cursor_t prod, uint32_t before,
                                  uint64_t *position);
 
-/* The stream of a connection that began before the capture: a host has reported the element,
- * `ring`, and the cursors up to which the stream was written and read. What is known already,
- * stays. */
+/* Starts the stream of a connection that began before the capture. A host has reported its element,
+ * `ring`, and the cursors up to which the stream was written and read. If positions are known
+ * already, they stay. */
 void smcr_stream_start_told(smcr_stream_t *stream, smcr_ring_t ring, smcr_cursor_t prod,
                             smcr_cursor_t cons);
 
-/* A producer cursor arrives. Returns the bytes that it announces, negative when it goes back. */
+/* Takes in a producer cursor. Returns the number of bytes that it announces; negative: the cursor
+ * goes back. */
 int64_t smcr_stream_announce(smcr_stream_t *stream, smcr_cursor_t prod);
 
-/* A consumer cursor arrives. Returns the bytes that were read, negative when it goes back. */
+/* Takes in a consumer cursor. Returns the number of bytes that were read; negative: the cursor goes
+ * back. */
 int64_t smcr_stream_consume(smcr_stream_t *stream, smcr_cursor_t cons);
 
-/* Bytes announced and not yet read, and the space that is left for the writer. */
+/* Bytes that are announced and not read yet. */
 static inline uint64_t
 smcr_stream_unread(const smcr_stream_t *stream)
 {
     return stream->announced > stream->consumed ? stream->announced - stream->consumed : 0;
 }
 
+/* Space in the element that is free for the writer, bytes; 0: none, or the size is not known. */
 uint64_t smcr_stream_free(const smcr_stream_t *stream);
