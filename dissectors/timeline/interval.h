@@ -16,9 +16,10 @@ typedef enum {
                                      acknowledgement */
     /* the same up to an acknowledgement that names a later packet: its own may be missing */
     SMCR_INTERVAL_MAYBE_TRANSFER,
-    /* acknowledgements may be missing: from the last packet before missing ones to the first
-     * acknowledgement after them */
-    SMCR_INTERVAL_ACKS_NOT_CAPTURED,
+    /* what may be a transfer may be none: acknowledgements may be missing, from the last packet
+     * before missing ones to the first acknowledgement after them, or the announcement of the data
+     * may be */
+    SMCR_INTERVAL_TRANSFER_IN_DOUBT,
     /* the writer waits for space: from the CDC message that fills the receive buffer or sets
      * writer blocked, to the acknowledgement of the reader's update, or to where the writer goes
      * on */

@@ -33,6 +33,8 @@ typedef struct smcr_timeline_sent {
     smcr_when_t when;
     uint32_t psn;
     bool is_data;          /* a WRITE, or a CDC message that announces data */
+    bool may_be_no_data;   /* with `is_data`: an earlier message, which is missing, may have announced
+                              the same data */
     bool ends_request;     /* the last packet of a WRITE request */
     bool is_retransmitted;
     bool is_after_gap;     /* perhaps it will never be acknowledged */
@@ -200,7 +202,7 @@ end_missing_acks(const step_t *step, int side, smcr_when_t end)
     smcr_when_t *since = &step->timeline->writer[side].acks_missing;
 
     if (since->frame)
-        add(step, side, SMCR_INTERVAL_ACKS_NOT_CAPTURED, *since, end);
+        add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT, *since, end);
     since->frame = 0;
 }
 
@@ -221,6 +223,10 @@ add_transfer(const step_t *step, int side, const in_flight_t *sent, smcr_when_t 
 
     if (names_packet || certain.time > end.time)
         certain = end;
+    if (sent->may_be_no_data) {
+        certain = sent->when;
+        add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT, sent->when, end);
+    }
     add(step, side, SMCR_INTERVAL_TRANSFER, sent->when, certain);
     add(step, side, SMCR_INTERVAL_MAYBE_TRANSFER, certain, end);
 }
@@ -676,6 +682,7 @@ take_cdc(const step_t *step, in_flight_t sent)
     sent.acked = view ? &view->acked : NULL;
     sent.view = view;
     sent.is_data = view && view->announced_bytes;
+    sent.may_be_no_data = sent.is_data && !view->has_announced_bytes;
     add_sent(step, writer, sent);
     writer->misses_first |= !writer->has_written && announces_unseen;
     if (view)
@@ -785,6 +792,8 @@ add_open_gaps(const step_t *step, int side, const smcr_timeline_question_t *ques
             add(step, side,
                 sender == side ? SMCR_INTERVAL_NOT_CAPTURED : SMCR_INTERVAL_PEER_NOT_CAPTURED,
                 known, question->span.end);
+        if (question->misses_last[sender] && sender != side)
+            add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT, known, question->span.end);
     }
     if (question->misses_last[!side])
         prolong_answer(step, side, step->timeline->begun, question->span.end);

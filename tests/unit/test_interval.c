@@ -178,7 +178,7 @@ static const struct {
      .kinds = BIT(ANSWER) | BIT(TRANSFER),
      .part = SMCR_INTERVAL_IS_TRANSFER},
     {.name = "an acknowledgement may be missing, where packets are",
-     .kinds = BIT(MAYBE_TRANSFER) | BIT(ACKS_NOT_CAPTURED),
+     .kinds = BIT(MAYBE_TRANSFER) | BIT(TRANSFER_IN_DOUBT),
      .part = SMCR_INTERVAL_IS_UNKNOWN},
     {.name = "an acknowledgement may be missing",
      .kinds = BIT(ANSWER) | BIT(MAYBE_TRANSFER) | BIT(PEER_RETRANSMISSION),
@@ -241,7 +241,7 @@ expected_part(unsigned holds)
     if (holds & BIT(TRANSFER))
         return SMCR_INTERVAL_IS_TRANSFER;
     if (holds & BIT(MAYBE_TRANSFER))
-        return holds & BIT(ACKS_NOT_CAPTURED) ? SMCR_INTERVAL_IS_UNKNOWN
+        return holds & BIT(TRANSFER_IN_DOUBT) ? SMCR_INTERVAL_IS_UNKNOWN
                                               : SMCR_INTERVAL_IS_MAYBE_TRANSFER;
     return asks ? SMCR_INTERVAL_IS_ANSWER : SMCR_INTERVAL_IS_NOTHING;
 }

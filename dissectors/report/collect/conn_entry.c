@@ -10,9 +10,6 @@
 #include "fields.h"
 #include "wire/wire.h"
 
-/* Packets behind a close, among which Linux sends the data that waited (smc_tx_pending()). */
-#define BEHIND_END 64
-
 uint64_t
 smcr_collect_lgr_number(const smcr_lgr_t *lgr)
 {
@@ -283,7 +280,8 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats
                  (direction->has_unowned_writes && !side[!sender].announced_at.qp) ||
                  (smcr_conn_side_has_invalid_cursor(&side[sender]) &&
                   smcr_evidence_lacks_before(counted->conn->lgr, UINT32_MAX)) ||
-                 (has_ended ? smcr_evidence_absent(last, last->qp, last->psn + BEHIND_END) != 0
+                 (has_ended ? smcr_evidence_absent(last, last->qp,
+                                        last->psn + SMCR_EVIDENCE_AFTER_CLOSE) != 0
                             : !smcr_evidence_holds(last));
     if (entry->bytes != SMCR_FIGURE_UNKNOWN)
         entry->lacks_bytes = lacks ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
@@ -402,11 +400,9 @@ static bool
 misses_last_of(const smcr_conn_t *conn, int sender, bool is_part)
 {
     const smcr_link_t *link = conn->side[sender].link;
-    bool has_ended = smcr_conn_side_has_ended(&conn->side[0]) &&
-                     smcr_conn_side_has_ended(&conn->side[1]);
     bool knows_link = !link || smcr_evidence_knows_link(link);
 
-    return !has_ended && (is_part || !knows_link || !smcr_evidence_is_current(conn, !sender));
+    return !smcr_conn_has_closed(conn) && (is_part || !knows_link || !smcr_evidence_is_current(conn, !sender));
 }
 
 /* Where the time of both directions went. `is_part`: the last messages may be missing. Where packets

@@ -313,6 +313,24 @@ may_hear(const smcr_conn_t *conn, int side)
 }
 
 bool
+smcr_evidence_has_last_to(const smcr_conn_t *conn, int side)
+{
+    const smcr_point_t *last = smcr_evidence_last_to(&conn->side[side]);
+    const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
+    smcr_psn_t after_close = last->psn + SMCR_EVIDENCE_AFTER_CLOSE;
+    const smcr_conn_side_t *sender = &conn->side[!side];
+    bool has_closed = sender->closed_frame || sender->abort_frame;
+
+    if (!flow)
+        return false;
+    if (has_closed && flow->highest >= after_close)
+        return smcr_evidence_absent(last, last->qp, after_close) == 0;
+    /* What is acknowledged, but has not come, is missing as well; so is what waits after a gap. */
+    return smcr_evidence_holds(last) && flow->acked_psn <= flow->highest &&
+           flow->expected_psn > flow->highest && last->qp->last_late_psn <= last->psn;
+}
+
+bool
 smcr_evidence_is_current(const smcr_conn_t *conn, int side)
 {
     const smcr_point_t *last = smcr_evidence_last_to(&conn->side[side]);
@@ -324,11 +342,8 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     if (last->qp->link->state == SMCR_LINK_DELETED &&
         links_lack(conn->lgr, side, sender->last_cdc_frame, UINT32_MAX))
         return false; /* or has chosen another one since */
-    /* What is acknowledged, but has not come, is absent as well; so is what waits behind a gap. */
-    return smcr_evidence_holds(last) && flow->packet_count > 0 &&
-           flow->acked_psn <= flow->highest && flow->expected_psn > flow->highest &&
-           last->qp->last_late_psn <= last->psn && !smcr_conn_side_has_invalid_cursor(sender) &&
-           !sender->last_cdc_missing && !conn->lgr->immediate && !conn->side[side].token_shared;
+    return smcr_evidence_has_last_to(conn, side) && flow->packet_count > 0 &&
+           !smcr_conn_side_has_invalid_cursor(sender) && !sender->last_cdc_missing && !conn->lgr->immediate && !conn->side[side].token_shared;
 }
 
 /* Whether the capture has all requests to the queue pair since it began. */
