@@ -1,4 +1,4 @@
-/* The three dissectors of SMC-R, as plugin.c registers them. Each has a file of its own, whose head
+/* The three dissectors of SMC-R, which plugin.c registers. Each has a file of its own, whose head
  * says what it dissects, by which sections of RFC 7609, and where its limits are.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
