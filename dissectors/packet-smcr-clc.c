@@ -33,7 +33,7 @@
 #include "message/message.h"
 #include "tcp/tcp.h"
 
-/* Set at hand-off. */
+/* Set at hand-off; live as long as the process. */
 static dissector_handle_t clc;     /* this dissector */
 static dissector_handle_t builtin; /* Wireshark's own `smc`; NULL: it has none */
 static heur_dtbl_entry_t *heuristic;
@@ -48,7 +48,7 @@ dissect_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_con
     return smcr_tcp_dissect_rest(tvb, 0, pinfo, tree, data);
 }
 
-/* Dissects bytes of a TCP connection: the messages of CLC, then the data after them. */
+/* Dissects bytes of a TCP connection: CLC messages, then the data after them. */
 static int
 dissect_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn,
                  void *data)

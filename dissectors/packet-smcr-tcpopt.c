@@ -38,7 +38,7 @@
 enum { MSS, EXPERIMENT_1, EXPERIMENT_2, WRAPPED };
 static const unsigned kinds[WRAPPED] = {2, 253, 254};
 
-/* Wireshark's own dissectors of these options; NULL: it has none. Set at hand-off. */
+/* Wireshark's own dissector of each of these options; NULL: there is none. Set at hand-off. */
 static dissector_handle_t original[WRAPPED];
 
 static bool

@@ -10,9 +10,11 @@
 
 #include "flow.h"
 
-/* PSNs farther than this from the highest belong to a new life of the queue pair. */
-#define FAR_AHEAD 131072 /* a capture that misses more packets proves nothing of those after them */
-#define FAR_BEHIND 16384 /* no sender retransmits a PSN that is older */
+/* Limits of the distance between a PSN and the highest. A PSN farther away belongs to a new life of
+ * the queue pair. */
+#define FAR_AHEAD 131072 /* if a capture misses more packets, it proves nothing about those after
+                            them */
+#define FAR_BEHIND 16384 /* no sender retransmits an older PSN */
 
 /* A request, and the facts that judge it besides its flow. */
 typedef struct {
@@ -74,7 +76,8 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
     begin_at(flow, psn);
 }
 
-/* Whether `psn`, of 24 bits, is too far from the highest to belong to the same life. */
+/* Whether `psn`, of 24 bits, is too far from the highest PSN to belong to the same life of the
+ * queue pair. */
 static bool
 is_far(const smcr_flow_t *flow, uint32_t psn)
 {
@@ -179,7 +182,7 @@ copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr
 
 /* ---- the path MTU, and how many PSNs a READ takes ---- */
 
-/* The flow's requests take PSNs up to `psn`. */
+/* Raises `highest` to `psn`, if the requests of the flow take PSNs up to `psn`. */
 static void
 raise_highest(smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -187,7 +190,8 @@ raise_highest(smcr_flow_t *flow, smcr_psn_t psn)
         flow->highest = psn;
 }
 
-/* The path MTU is `mtu` bytes, 0: not known. `flow` may be NULL. */
+/* Learns that the path MTU is `mtu` bytes; 0: not known, and nothing is learned. `flow` may be
+ * NULL. */
 static void
 set_mtu(smcr_flow_t *flow, uint32_t mtu)
 {
@@ -366,7 +370,7 @@ add_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t 
     smcr_ranges_append(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, gap);
 }
 
-/* `psn` is not missing any more. */
+/* Records that `psn` is not missing any more. */
 static void
 fill_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 {

@@ -79,7 +79,7 @@ typedef struct {
                          nothing */
     uint8_t syndrome; /* syndrome of its AETH */
     uint32_t psn;     /* its PSN, 24 bits */
-    smcr_when_t when; /* frame of the acknowledgement */
+    smcr_when_t when; /* frame and time of the acknowledgement */
 } smcr_flow_early_t;
 
 /* IPv4 identifications of the packets of a flow so far. If a sender gives each packet another
@@ -116,7 +116,8 @@ typedef struct {
     smcr_psn_t expected_psn;
     bool first_announced; /* the sender has announced `first` before its first request */
     bool has_acks;       /* the reverse flow has carried an acknowledgement */
-    uint32_t packet_count; /* packets of any kind, without copies and packets with a wrong ICRC */
+    uint32_t packet_count; /* number of packets of any kind; copies and packets with a wrong ICRC do
+                              not count */
     uint32_t last_refusal_frame;  /* frame of the last NAK or RNR NAK; 0: none */
     uint32_t last_response_frame; /* frame of the last response in the reverse flow; 0: none */
     uint32_t reverse_count_at_silence; /* packets of the reverse flow when `peer_silent` was set
@@ -158,8 +159,9 @@ void smcr_flow_announce(smcr_flow_t *flow, uint32_t psn);
 smcr_flow_verdict_t smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse,
                                     wmem_allocator_t *scope, const smcr_sent_t *packet);
 
-/* Whether a request with `psn`, of 24 bits, begins a new life of the queue pair: the PSN is more
- * than 131,072 ahead of the highest or more than 16,384 before. False before the first request. */
+/* Whether a request with `psn`, of 24 bits, begins a new life of the queue pair: its PSN is more
+ * than 131,072 after the highest PSN, or more than 16,384 before it. False before the first
+ * request. */
 bool smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn);
 
 /* What a response says about requests (InfiniBand Architecture Specification, volume 1, 9.7.5). */

@@ -16,7 +16,7 @@ enum { UDP_LENGTH = 8, UDP_CHECKSUM = 6, BTH_CONGESTION = 4 };
 static void
 mask_global(uint8_t *header)
 {
-    header[0] |= 0x0f; /* traffic class and flow label, to byte 3 */
+    header[0] |= 0x0f; /* traffic class and flow label, bytes 0 to 3 */
     memset(header + 1, 0xff, 3);
     memset(header + 7, 0xff, 1); /* hop limit */
 }

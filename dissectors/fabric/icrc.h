@@ -12,10 +12,10 @@
 
 /* The first header that the ICRC covers. */
 typedef enum {
-    SMCR_ICRC_IPV4, /* RoCEv2: IPv4 with its options, UDP */
-    SMCR_ICRC_IPV6, /* RoCEv2: IPv6 without extension headers, UDP */
-    SMCR_ICRC_GRH,  /* RoCEv1 */
-    SMCR_ICRC_LRH,  /* InfiniBand, with a GRH or without */
+    SMCR_ICRC_IPV4, /* RoCEv2 over IPv4: the IPv4 header with its options, then UDP */
+    SMCR_ICRC_IPV6, /* RoCEv2 over IPv6: the IPv6 header without extension headers, then UDP */
+    SMCR_ICRC_GRH,  /* RoCEv1: the GRH */
+    SMCR_ICRC_LRH,  /* InfiniBand: the LRH, with or without a GRH after it */
 } smcr_icrc_start_t;
 
 /* Most bytes from the first header to the end of the BTH: IPv4 with options, UDP, BTH. */

@@ -10,7 +10,7 @@
 
 #define SMCR_RANGES_OF_STREAM 16 /* most ranges that a set of stream positions keeps */
 
-/* One range. */
+/* A range of numbers. */
 typedef struct {
     uint64_t from;  /* the first number of the range */
     uint64_t to;    /* the first number after the range */
@@ -20,9 +20,9 @@ typedef struct {
 
 /* A set of numbers. All zeros: the empty set. */
 typedef struct {
-    smcr_range_t *list; /* in ascending order; NULL: there has been none */
-    unsigned count;     /* ranges in the list */
-    unsigned room;      /* ranges that the list has memory for */
+    smcr_range_t *list; /* the ranges in ascending order; NULL: there has been none */
+    unsigned count;     /* number of ranges in the list */
+    unsigned room;      /* number of ranges that the list has memory for */
 } smcr_ranges_t;
 
 /*

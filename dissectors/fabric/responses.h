@@ -17,9 +17,9 @@ typedef struct {
     uint32_t reverse_count; /* packets of the reverse flow when the last READ response or Atomic ACK
                                came */
     struct {
-        uint32_t frame; /* 0: the entry is free */
-        uint32_t psn;   /* 24 bits */
-        uint16_t id;    /* IPv4 identification */
+        uint32_t frame; /* frame of the response; 0: the entry is free */
+        uint32_t psn;   /* its PSN, 24 bits */
+        uint16_t id;    /* its IPv4 identification */
     } last_acks[SMCR_RESPONSES_KEPT]; /* circular list of the last ACKs, NAKs and RNR NAKs */
     unsigned newest;    /* index in `last_acks` of the newest entry */
 } smcr_responses_t;
@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
     bool by_id;     /* the IPv4 identification can prove it; if false, only time can prove that a
                        READ response or Atomic ACK is a copy, and nothing that an ACK is */
-    uint32_t reverse_packets; /* packets of the reverse flow so far */
+    uint32_t reverse_packets; /* number of packets of the reverse flow so far */
 } smcr_response_grounds_t;
 
 /* Compares a response with earlier ones, and remembers it. `*responses` is allocated at the first

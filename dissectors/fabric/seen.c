@@ -7,12 +7,13 @@
 
 #include "seen.h"
 
-#define SOON 100000 /* nanoseconds: no sender has a shorter retransmission timer */
+#define SOON 100000 /* nanoseconds; no sender has a shorter retransmission timer */
 
-/* Slots of a table. */
+/* Numbers of slots. */
 #define SIZE_FIRST 4
-#define SIZE_ENOUGH 128    /* a larger table is for senders with more PSNs under way */
-#define SIZE_MAX_KEPT 8192 /* more PSNs than any sender has under way */
+#define SIZE_ENOUGH 128    /* a table grows beyond this size only if the sender has more PSNs under
+                              way */
+#define SIZE_MAX_KEPT 8192 /* no sender has more PSNs under way */
 
 /* The slot for `psn`, whether or not the PSN is in it; NULL: the table has no slots. */
 static smcr_seen_packet_t *

@@ -26,13 +26,13 @@ typedef struct {
     uint32_t reverse_packets_before; /* packets of the reverse flow when the count in
                                         `retransmissions` began */
     uint16_t last_id;        /* IPv4 identification of the packet in `last_frame` */
-    uint8_t retransmissions; /* retransmissions since the last packet of the reverse flow, at most 3
-                                */
+    uint8_t retransmissions; /* number of retransmissions since the last packet of the reverse flow,
+                                at most 3 */
 } smcr_seen_rare_t;
 
 /* The history of one PSN. "The first packet" is the first one in the capture that has the PSN. */
 typedef struct {
-    smcr_psn_t psn;         /* 0: the slot is free */
+    smcr_psn_t psn;         /* the unwrapped PSN; 0: the slot is free */
     uint64_t time;          /* time of the first packet, nanoseconds since the epoch */
     smcr_seen_rare_t *rare; /* NULL: none of the rarely needed members has been set */
     uint32_t frame;         /* frame of the first packet */
@@ -56,10 +56,11 @@ typedef struct {
 /* The entry of `psn`. NULL: no packet had this PSN, or its slot has been given to a newer PSN. */
 smcr_seen_packet_t *smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn);
 
-/* The rarely needed members of a PSN, allocated from `scope` at the first call. */
+/* The rarely needed members of a PSN. They are allocated from `scope` at the first call. */
 smcr_seen_rare_t *smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope);
 
-/* When the last packet with the PSN and a right ICRC came; if there is none, the first packet. */
+/* Time and frame of the last packet with the PSN and a right ICRC. If there is none, those of the
+ * first packet. */
 smcr_when_t smcr_seen_last(const smcr_seen_packet_t *packet);
 
 /* The IPv4 identification of the packet that smcr_seen_last() finds. */
@@ -74,6 +75,7 @@ void smcr_seen_retransmit(smcr_seen_packet_t *seen, wmem_allocator_t *scope,
 bool smcr_seen_is_soon(smcr_when_t before, smcr_when_t now);
 
 /* Adds `psn`, whose first packet is `packet`, and returns its entry. The table keeps at least the
- * last `needed` PSNs, up to 8192. Returns NULL when the slot has a newer PSN: nothing is added. */
+ * last `needed` PSNs, but at most 8192. Returns NULL and adds nothing if the slot has a newer
+ * PSN. */
 smcr_seen_packet_t *smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn,
                                   uint64_t needed, const smcr_sent_t *packet);

@@ -13,9 +13,9 @@
 
 #include "wire/wire.h"
 
-/* When something happens in a capture. */
+/* The frame and time of something that happens in a capture. */
 typedef struct {
-    uint32_t frame; /* number, from 1; 0: it has not happened, or the frame is not known */
+    uint32_t frame; /* frame number, from 1; 0: it has not happened, or its frame is not known */
     uint64_t time;  /* nanoseconds since the epoch */
 } smcr_when_t;
 
@@ -24,12 +24,12 @@ typedef struct {
 /* The transport headers of a packet (InfiniBand Architecture Specification, volume 1, chapter 9).
  * All numbers are in host byte order. */
 typedef struct {
-    smcr_when_t when;        /* frame of the packet */
+    smcr_when_t when;        /* frame and time of the packet */
     uint8_t opcode;          /* opcode of the BTH, with the service */
     uint8_t syndrome;        /* syndrome of the AETH; set only with `has_aeth` */
     bool has_aeth;           /* the packet has an AETH, and the capture has its bytes */
     uint32_t psn;            /* PSN of the BTH, 24 bits */
-    uint32_t payload_length; /* bytes, without padding */
+    uint32_t payload_length; /* length of the payload in bytes, without padding */
     uint32_t dma_length;     /* length in the RETH, bytes; 0: the packet has no RETH */
     int32_t ip_id;           /* IPv4 identification, or SMCR_SENT_NO_IP_ID */
     bool corrupt;            /* the ICRC is wrong: every receiver drops the packet */

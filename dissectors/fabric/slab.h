@@ -21,9 +21,9 @@
 
 /* A slab. All members but `scope` are zero: nothing has been allocated. */
 typedef struct smcr_slab {
-    wmem_allocator_t *scope;         /* memory of the blocks */
+    wmem_allocator_t *scope;         /* scope of the blocks */
     struct smcr_slab_block **blocks; /* all blocks begun so far, oldest first */
-    uint32_t count;                  /* blocks begun so far */
+    uint32_t count;                  /* number of blocks begun so far */
     size_t used;                     /* bytes of the last block that its head and entries use */
     uint8_t *unused;                 /* memory of the blocks that are allocated, but not begun;
                                         valid if `unused_count` is not 0 */
@@ -44,8 +44,9 @@ GHashTable *smcr_slab_table(wmem_allocator_t *scope, GHashFunc hash, GEqualFunc 
  * numbers of entries allow. */
 void smcr_slab_begin(smcr_slab_t *slab);
 
-/* Returns a new entry of `size` bytes, all zeros. Its address is a multiple of 4, and of 8 if the
- * sizes of all entries are. An entry of more than SMCR_SLAB_ENTRY_MAX bytes has no number. */
+/* Returns a new entry of `size` bytes, all zeros. Its address is a multiple of 4. If all sizes are
+ * multiples of 8, so are all addresses. An entry of more than SMCR_SLAB_ENTRY_MAX bytes has no
+ * number. */
 static inline void *
 smcr_slab_new(smcr_slab_t *slab, size_t size)
 {
@@ -68,7 +69,7 @@ smcr_slab_block(const void *entry)
     return (const smcr_slab_block_t *)(const void *)((const uint8_t *)entry - within);
 }
 
-/* The number of an entry, from 1; 0 of NULL. */
+/* The number of an entry, from 1; 0 for NULL. */
 static inline uint32_t
 smcr_slab_number(const void *entry)
 {

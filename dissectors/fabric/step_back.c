@@ -366,7 +366,7 @@ continues_tentative(const smcr_steps_t *steps, const smcr_step_request_t *reques
     return request->psn > tentative->last && tentative->nak_count == steps->nak_count;
 }
 
-/* The tentative step is proven, and becomes the last step. */
+/* Makes the tentative step, which is proven now, the last step. */
 static void
 prove_tentative(smcr_steps_t *steps, const smcr_step_request_t *request)
 {

@@ -16,7 +16,7 @@
 
 #include "seen.h"
 
-/* Why a sender has gone back: one of SMCR_CAUSE_... */
+/* The cause of a step back: one of SMCR_CAUSE_... */
 typedef enum smcr_cause smcr_step_cause_t;
 
 /* One step back. Records of packets point to the step, since its cause may be found later. */
@@ -37,7 +37,7 @@ typedef enum {
 /* A NAK that has named a PSN, as long as no step has begun with that PSN. */
 typedef struct {
     smcr_psn_t psn;   /* PSN that the NAK names; 0: the entry is free */
-    uint32_t step;    /* number of the last step when the NAK came; 0: there had been none */
+    uint32_t step;    /* number of the last step when the NAK came; 0: there had been no step */
     bool rnr;         /* at least one of the NAKs that name the PSN was an RNR NAK */
     bool pending;     /* no request has come since the NAK */
     smcr_when_t when; /* the last RNR NAK that names the PSN; if there is none, the last NAK that
@@ -56,21 +56,22 @@ typedef struct {
     smcr_psn_t last;        /* highest PSN of the step so far */
     smcr_psn_t first;       /* first PSN that the step retransmits, once it is proven */
     uint32_t number;        /* number that the step gets once it is proven */
-    uint32_t nak_count;     /* `nak_count` of the flow when the step began */
+    uint32_t nak_count;     /* value of `nak_count` in smcr_steps_t when the step began */
     uint8_t cause;          /* smcr_step_cause_t that the step has once it is proven */
 } smcr_step_tentative_t;
 
 /* All steps back of a flow, and what finds them. All zeros: there has been no request. */
 typedef struct {
     smcr_step_nak_t *naks;    /* SMCR_STEP_NAKS_KEPT entries, oldest first; NULL: no NAK so far */
-    uint32_t nak_count;       /* NAKs (PSN sequence error) and RNR NAKs so far */
-    uint32_t numbers;         /* numbers given to steps and tentative steps so far */
+    uint32_t nak_count;       /* number of NAKs (PSN sequence error) and RNR NAKs so far */
+    uint32_t numbers;         /* number of steps so far, including tentative steps */
     smcr_step_back_t *step;   /* The last step. NULL: there has been none, and the members from
                                  `number` to `awaits_first` mean nothing. */
     uint32_t number;          /* number of the last step, from 1 */
     smcr_psn_t first;         /* first PSN that the step retransmits */
-    smcr_psn_t end;           /* last PSN of the step: the flow's highest when the step began */
-    smcr_psn_t position;      /* highest PSN that has been sent in the step */
+    smcr_psn_t end;           /* last PSN that the step retransmits: the flow's highest when the
+                                 step began */
+    smcr_psn_t position;      /* highest PSN that the step has sent so far */
     uint16_t position_id;     /* IPv4 identification of the packet with the PSN in `position` */
     bool passed_end;          /* a request above `end` has come since the step began */
     bool awaits_first;        /* The step began after a pause, but its PSN is above the first that
@@ -87,11 +88,12 @@ typedef struct {
     smcr_step_tentative_t tentative; /* the step that is not proven yet */
 } smcr_steps_t;
 
-/* How a request relates to the PSNs before it. */
+/* How the PSN of a request relates to the PSNs before. */
 typedef enum {
-    SMCR_STEP_REQUEST_NEW,           /* above the highest PSN */
+    SMCR_STEP_REQUEST_NEW,           /* the PSN is above the highest */
     SMCR_STEP_REQUEST_RETRANSMITTED, /* the flow had the PSN in an earlier packet */
-    SMCR_STEP_REQUEST_LATE,          /* at or below the highest, but no packet had the PSN so far */
+    SMCR_STEP_REQUEST_LATE,          /* the PSN is at or below the highest, but no earlier packet
+                                        had it */
 } smcr_step_request_kind_t;
 
 /* A request that is no copy, and the facts that decide its step. */
@@ -101,7 +103,7 @@ typedef struct {
     smcr_psn_t highest;      /* highest PSN of the flow before this request */
     smcr_psn_t acked;        /* highest acknowledged PSN; if there is none, the PSN before the
                                 first */
-    smcr_when_t when;        /* frame of the request */
+    smcr_when_t when;        /* frame and time of the request */
     uint16_t id;             /* IPv4 identification; means something only with `has_sender_order` */
     smcr_seen_steps_t steps; /* the steps in which the PSN was sent before */
     bool has_sender_order;   /* The identifications of the flow change with each packet. So `id`
@@ -120,7 +122,7 @@ typedef struct {
     smcr_seen_steps_t steps; /* the steps in which the PSN has been sent, including this request */
 } smcr_step_taken_t;
 
-/* The receiver refuses `psn` with a NAK or RNR NAK in the frame `when`. */
+/* The receiver refuses `psn` with a NAK or RNR NAK, which comes at `when`. */
 void smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn,
                     smcr_step_refusal_t refusal, smcr_when_t when);
 

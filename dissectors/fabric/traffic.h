@@ -17,8 +17,8 @@
 
 /* A group: the packets with CE that one CNP answers. */
 typedef struct {
-    smcr_when_t first; /* the first packet with CE */
-    smcr_when_t cnp;   /* the CNP; frame 0: none has come */
+    smcr_when_t first; /* first packet with CE in the group */
+    smcr_when_t cnp;   /* the CNP that answers; frame 0: none has come */
 } smcr_ecn_ce_t;
 
 /* Congestion marks in the packets that one queue pair receives. All zeros: there have been none. */
@@ -52,7 +52,7 @@ typedef struct {
     struct smcr_unacked_packet *ring; /* circular list, in the order of PSNs; NULL: none yet */
     uint32_t slots;                   /* number of slots in `ring` */
     uint32_t first;                   /* index of the oldest packet */
-    uint32_t count;                   /* packets in the list */
+    uint32_t count;                   /* number of packets in the list */
 } smcr_unacked_t;
 
 /* Adds a packet. `*acked` is set when `psn` is acknowledged; it has to live as long as `scope`.
@@ -84,7 +84,7 @@ typedef struct {
                            the order of PSNs; 0: none */
     uint32_t frame;     /* frame in which its first packet was first sent */
     uint64_t time : 63; /* time of that frame, nanoseconds since the epoch */
-    uint64_t was_retransmitted : 1; /* one of its packets has been retransmitted */
+    uint64_t was_retransmitted : 1; /* one of the message's packets has been retransmitted */
 } smcr_completion_t;
 
 /* The next message that the same response completes; NULL: there is none. */

@@ -60,7 +60,7 @@ typedef struct {
                                 this */
 } nested_packet_t;
 
-#define SLOT 0 /* key of p_add_proto_data() */
+#define SLOT 0 /* key of the slot in p_add_proto_data() */
 
 /* The slot of the frame. A frame may have RoCE packets within RoCE packets. The slot points to the
  * innermost packet that is being dissected; NULL: the wrapper has seen no such packet. If the frame
@@ -310,7 +310,7 @@ dissect_foreign(const call_t *call)
     nested_packet_t *outer = *slot;
     volatile int used = 0;
 
-    *slot = &foreign; /* stays after an exception, until the frame ends */
+    *slot = &foreign; /* not restored after an exception; the slot ends with the frame */
     if (!outer || !outer->packet) {
         used = call_original(call);
         *slot = outer;

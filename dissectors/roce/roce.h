@@ -1,5 +1,5 @@
-/* Knows SMC-R on Wireshark's InfiniBand: transport headers, which packets are ours. Does not know
- * what messages mean. Called by packet-smcr-roce.c.
+/* Knows SMC-R on Wireshark's InfiniBand: transport headers, and which packets are of SMC-R. Does
+ * not know what messages mean. Called by packet-smcr-roce.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,8 +15,8 @@
 int smcr_roce_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo,
                       proto_tree *tree, void *data);
 
-/* The heuristic for payloads that InfiniBand's dissector offers. `data`: its infinibandinfo.
- * Returns whether the payload is SMC-R; then it is shown. */
+/* The heuristic for payloads that InfiniBand's dissector offers. `data`: the infinibandinfo of the
+ * packet. Returns whether the payload is SMC-R, and shows it then. */
 ws_bool smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
 /* Replaces the heuristic of Wireshark's own dissector of SMC-R, and keeps it from payloads that

@@ -24,7 +24,8 @@ typedef struct {
     smcr_conn_t *conn;
     bool from_server;
     uint8_t flags;           /* flags of the TCP header */
-    smcr_tcp_begun_t *begun; /* CLC message whose first bytes end in this segment; NULL: none */
+    smcr_tcp_begun_t *begun; /* CLC message that is not complete, whose first bytes end in this
+                                segment; NULL: none */
 } shown_segment_t;
 
 /* The sequence number after the payload of a segment, by its TCP header. A FIN does not count. */

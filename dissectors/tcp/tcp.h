@@ -1,4 +1,4 @@
-/* Knows SMC-R on Wireshark's TCP: the option, CLC within the byte stream. Does not know RoCE.
+/* Knows SMC-R on Wireshark's TCP: the option, and CLC in the byte stream. Does not know RoCE.
  * Called by packet-smcr-tcpopt.c and packet-smcr-clc.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -99,7 +99,7 @@ void smcr_tcp_clc_handoff(dissector_handle_t clc);
 /* A CLC message that is not complete: TCP has delivered only its first bytes. It is kept at the
  * frame with the last of these bytes. */
 typedef struct smcr_tcp_begun {
-    const uint8_t *bytes; /* the first bytes of the message; file scope */
+    const uint8_t *bytes; /* first bytes of the message, in file scope */
     unsigned length;      /* number of bytes in `bytes` */
     unsigned least_length; /* lower bound of the length of the message in bytes: the length in its
                               header, if the header was delivered */

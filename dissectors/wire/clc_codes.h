@@ -52,8 +52,8 @@
 #define SMCR_CLC_FLAG_SEID 0x01   /* SMCv2 extension: the SMC-Dv2 extension has a system EID */
 
 #define SMCR_CLC_FEATURE_EMULATED_ISM 0x0001 /* bit of the feature mask, which has 16 bits */
-#define SMCR_CLC_VENDOR_IMMEDIATE 0xa0 /* ANCK's smc_clc.h, struct smc_clc_vendor_opt_ali, first
-                                        * byte: `valid` and `rwwi_en` */
+#define SMCR_CLC_VENDOR_IMMEDIATE 0xa0 /* ANCK's smc_clc.h, struct smc_clc_vendor_opt_ali: `valid`
+                                          and `rwwi_en` in the first byte */
 
 /* smc_clc.h: what a Proposal offers, and what an Accept or Confirm accepts */
 #define SMCR_CLC_SMC_TYPES(V) \

@@ -48,7 +48,7 @@ smcr_wire_bits(uint8_t byte, uint8_t mask)
 #define SMCR_WIRE_LINKS_MAX 8  /* most links of a link group (A.3.5) */
 #define SMCR_WIRE_QPN_MIN 2    /* queue pairs 0 and 1 are for the management of the fabric */
 #define SMCR_WIRE_RMB_INDEX_MAX 255 /* most elements of an RMB; they are numbered from 1 */
-#define SMCR_WIRE_PAGE_MASK 0xfffU /* RMBs begin at a page */
+#define SMCR_WIRE_PAGE_MASK 0xfffU /* RMBs begin at a multiple of the page size */
 
 /* Units of time, in nanoseconds, in which all times are kept. */
 #define SMCR_TIME_MICROSECOND UINT64_C(1000)

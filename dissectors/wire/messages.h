@@ -66,11 +66,13 @@ typedef struct {
                                                   SMC-Rv1 */
     uint8_t gid[SMCR_GID_LENGTH];       /* GID of the client's device, SMC-Rv1 */
     uint8_t mac[SMCR_WIRE_MAC_LENGTH];  /* MAC address of the client's device, SMC-Rv1 */
-    uint16_t ip_area_offset;            /* bytes, from the end of this field to the IP area */
-    uint16_t v2_offset;                 /* bytes; 0: no SMCv2 extension */
+    uint16_t ip_area_offset;            /* offset of the IP area, bytes from the end of this
+                                           field */
+    uint16_t v2_offset;                 /* offset of the SMCv2 extension, bytes; 0: there is none */
     bool has_ip_area;                   /* the members from `subnet` to `prefixes_kept` are known */
-    uint8_t subnet[4];                  /* as on the wire: network address (Linux) or mask (RFC) */
-    uint8_t subnet_length;              /* bits of the mask; 0: none */
+    uint8_t subnet[4];                  /* IPv4 subnet as on the wire: network address (Linux) or
+                                           mask (RFC) */
+    uint8_t subnet_length;              /* bits of the subnet mask; 0: there is no subnet */
     uint8_t prefix_count;               /* number of IPv6 prefixes, by the message */
     uint8_t prefixes[SMCR_WIRE_PREFIXES_MAX][SMCR_WIRE_PREFIX_LENGTH]; /* IPv6 prefixes: address and
                                                                           number of bits */
@@ -79,8 +81,9 @@ typedef struct {
                                            `eid_count` on are known */
     uint8_t eid_count;                  /* number of EIDs, by the message */
     uint8_t ism_count;                  /* number of ISM devices, by the message */
-    uint8_t v2_flags;                   /* release, SEID indicator */
-    uint16_t smcdv2_offset;             /* bytes; 0: no SMC-Dv2 extension */
+    uint8_t v2_flags;                   /* release, and the indicator of a system EID */
+    uint16_t smcdv2_offset;             /* offset of the SMC-Dv2 extension, bytes; 0: there is
+                                           none */
     uint8_t roce_gid[SMCR_GID_LENGTH];  /* GID of the client's device, SMC-Rv2 */
     uint8_t max_conns;                  /* most connections of a link group; since release 1 */
     uint8_t max_links;                  /* most links of a link group; since release 1 */
@@ -317,7 +320,7 @@ typedef struct {
     bool has_fallback;                 /* the report has FALLBACK: `reason` and `peer_reason` are
                                           known */
     bool is_from_file;                 /* the report comes from a file, so its time is not known */
-    uint64_t inode;                    /* inode number of the socket; an earlier socket had another */
+    uint64_t inode;                    /* inode number of the socket */
     uint32_t token;                    /* alert token, which CDC messages to the host carry */
     uint32_t size[SMCR_TOLD_ENDS];     /* bytes of the RMB element in which each end receives */
     smcr_cursor_t rx_prod;             /* producer cursor of the last CDC message received */
@@ -360,7 +363,7 @@ typedef struct {
     char device[SMCR_TOLD_TEXT_LENGTH]; /* name of the host's device */
 } smcr_told_link_t;
 
-/* What a netlink message reports. */
+/* The kinds of netlink messages, by what they report. */
 typedef enum {
     SMCR_TOLD_SOCKET,
     SMCR_TOLD_LGR,

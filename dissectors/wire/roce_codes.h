@@ -282,7 +282,7 @@ typedef enum { SMCR_IB_ICRC_STATUSES(SMCR_WIRE_ENUM_ROW) } smcr_ib_icrc_status_t
 #define SMCR_IB_MAD_CLASS_CM 7
 #define SMCR_IB_MAD_CM_VERSION 2
 #define SMCR_IB_MAD_METHOD_SEND 3
-#define SMCR_IB_GSI_QPN 1 /* queue pair of the general services */
+#define SMCR_IB_GSI_QPN 1 /* queue pair of the general services interface */
 
 /* Messages (12.6); the specification names them ConnectRequest and so on */
 #define SMCR_IB_CM_ATTRIBUTES(V) \

@@ -96,7 +96,7 @@ find_id(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
     return id ? g_hash_table_lookup(cm->ids, &probe.ends[0]) : NULL;
 }
 
-/* The newest end at `gid` with the queue pair `qpn`; NULL: there is none. */
+/* The newest end at `gid` that has the queue pair `qpn`; NULL: there is none. */
 static smcr_cm_end_t *
 find_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
 {

@@ -14,7 +14,7 @@ enum smcr_cm_side { SMCR_CM_CLIENT = 0, SMCR_CM_SERVER = 1 };
 /* One end of a connection. */
 typedef struct {
     uint8_t gid[SMCR_GID_LENGTH]; /* IP address of the host, IPv4 mapped */
-    uint32_t qpn;           /* number of its queue pair, 24 bits; set with `qpn_known` */
+    uint32_t qpn;           /* number of the end's queue pair, 24 bits; set with `qpn_known` */
     uint32_t id;            /* communication ID, or the request ID of a SIDR client; 0: not known */
     uint32_t psn;           /* first PSN that this end *sends* with, 24 bits; set with
                                `psn_known` */
@@ -64,10 +64,10 @@ typedef enum {
                            proves one */
 } smcr_cm_move_t;
 
-/* The end sends a message for the first time. */
+/* Changes the state of an end that sends a message for the first time. */
 smcr_cm_move_t smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event);
 
-/* A message reaches the end. */
+/* Changes the state of an end that receives a message. */
 smcr_cm_move_t smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event);
 
 /* The end retransmits a message. If the message is a request, the end still waits for the answer,

@@ -14,11 +14,12 @@
 /* The flows between two addresses with one UDP source port. The first three members are the key. */
 struct smcr_port_pair {
     uint8_t low[SMCR_GID_LENGTH];  /* the lower of the two addresses */
-    uint8_t high[SMCR_GID_LENGTH]; /* the other one */
+    uint8_t high[SMCR_GID_LENGTH]; /* the higher of the two addresses */
     uint16_t port;                 /* UDP source port */
     bool ambiguous;             /* there are more than two flows with the port, or two in one
                                    direction */
-    uint8_t answers;            /* successive responses so far that answer an opposite request */
+    uint8_t answers;            /* number of successive responses so far that answer an opposite
+                                   request */
     uint32_t psn;               /* PSN of the last such response, 24 bits */
     smcr_rdma_flow_t *flows[2]; /* flow that the lower address sends, then flow that the higher one
                                    sends; NULL: none */
@@ -307,7 +308,7 @@ frame_of(const smcr_cm_conn_t *conn, uint8_t attribute)
                smcr_cm_first_frame(conn, SMCR_CM_SERVER, attribute));
 }
 
-/* Whether the connection was over before the frame. */
+/* Whether the connection had ended before the frame. */
 static bool
 was_over(const smcr_cm_conn_t *conn, uint32_t frame)
 {
@@ -316,7 +317,8 @@ was_over(const smcr_cm_conn_t *conn, uint32_t frame)
     return ended && ended < frame;
 }
 
-/* The connection between the two addresses that the queue pair belongs to; NULL: none is known. */
+/* The connection that the target queue pair of the packet belongs to, if it is between the
+ * addresses of the packet; NULL: none is known. */
 static smcr_cm_conn_t *
 find_conn(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
 {

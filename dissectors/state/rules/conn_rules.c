@@ -8,7 +8,7 @@
 
 #include "checks.h"
 
-/* The flags with which a side ends its data or the connection. */
+/* Flags of a CDC message that end the data of a side or the connection. */
 #define ENDS (SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)
 
 /* ---- CDC messages at the end ---- */

@@ -28,7 +28,7 @@
         return SMCR_STATE_MADE(arrival->state, &(kept)); \
     }
 
-/* What peers of SMC version 2 agree on in a first contact (net/smc/smc_clc.h,
+/* The terms on which peers of SMC version 2 agree in a first contact (net/smc/smc_clc.h,
  * smc_clc_first_contact_ext). */
 typedef struct {
     uint8_t release;   /* release of SMC version 2; 0: the other members mean nothing */
@@ -38,9 +38,10 @@ typedef struct {
     uint16_t features; /* bit mask of the features that the sender supports */
 } smcr_rules_terms_t;
 
-/* What a Proposal with an SMCv2 extension offers. */
+/* The offer of a Proposal with an SMCv2 extension. */
 typedef struct {
-    smcr_rules_terms_t terms; /* without `direct`, which a Proposal does not have */
+    smcr_rules_terms_t terms; /* the offered terms; `direct` is not set, since a Proposal does not
+                                 have it */
     uint8_t eid_count;        /* number of EIDs; 0: none, or more than a Proposal may have */
     uint32_t eid[];           /* smcr_wire_eid_sum() of each EID */
 } smcr_rules_offer_t;
@@ -66,8 +67,8 @@ typedef struct {
 /* A position in a byte stream that a cursor has to reach, or has to have reached before some
  * message. */
 typedef struct {
-    uint64_t position; /* the position, bytes since the begin of the stream */
-    uint64_t reached_time; /* when the cursor reached it; 0: not yet */
+    uint64_t position; /* the position, bytes since the beginning of the stream */
+    uint64_t reached_time; /* time when the cursor reached the position; 0: not yet */
 } smcr_rules_goal_t;
 
 /* A CDC message that announces data. Rules follow it until its receiver has read the data. */

@@ -10,8 +10,10 @@
 
 #include "checks.h"
 
-#define PATIENCE (6 * SMCR_TIME_SECOND)      /* Linux, CLC_WAIT_TIME */
-#define ADD_LINK_WAIT (2 * SMCR_TIME_SECOND) /* Linux, SMC_LLC_WAIT_TIME */
+#define PATIENCE (6 * SMCR_TIME_SECOND)      /* longest time between CLC messages: CLC_WAIT_TIME of
+                                                Linux */
+#define ADD_LINK_WAIT (2 * SMCR_TIME_SECOND) /* longest wait for the ADD LINK response:
+                                                SMC_LLC_WAIT_TIME of Linux */
 
 /* ---- the order ---- */
 

@@ -260,7 +260,7 @@ SMCR_DOUBT_CLAIM(has_ended, const smcr_crowd_t *crowd,
                  (crowd->end && crowd->end <= crowd->since + SMCR_TIME_SECOND) ||
                  crowd->lgr->unfinished_clc_conns)
 
-/* Whether both sides have agreed on a maximum of connections of the group. */
+/* Whether both sides have agreed on a maximum of connections for the group. */
 static bool
 limits_conns(const smcr_lgr_t *lgr)
 {

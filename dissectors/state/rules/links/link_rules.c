@@ -6,7 +6,7 @@
 
 #include "links_checks.h"
 
-#define SETTLED_IN 10 /* seconds: both sides of Linux give up after 5 (smc_llc.h) */
+#define SETTLED_IN 10 /* seconds; both sides of Linux give up after 5 (smc_llc.h) */
 #define NUMBERS_SURE 128 /* number of links after which a server may have used all 255 numbers */
 
 /* ---- the VLAN and MAC address of queue pairs ---- */
@@ -90,8 +90,8 @@ SMCR_RULES_LLC(check_vlan)
     check_vlan(arrival, message->from);
 }
 
-/* CONFIRM LINK has the MAC address that CLC or ADD LINK has announced for its sender
- * (R-3.5.1.5-2). */
+/* CONFIRM LINK has the MAC address that CLC or ADD LINK has announced for its sender (R-3.5.1.5-2).
+ * A message with another MAC address breaks the rule. */
 SMCR_RULES_LLC(check_mac)
 {
     if (has_other_mac(message->from, message->llc->u.confirm_link.mac))

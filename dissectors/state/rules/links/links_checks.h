@@ -61,7 +61,8 @@ typedef struct {
 typedef struct {
     uint64_t add_time; /* time of the server's open ADD LINK request; 0: none is open */
     uint64_t delete_time; /* time of the server's open DELETE LINK request; 0: none is open */
-    smcr_link_t *carrier; /* link that carries ADD LINK; NULL: the server adds none */
+    smcr_link_t *carrier; /* link that carries the server's ADD LINK; NULL: the server adds no
+                             link */
     uint8_t new_number; /* number of the new link; set with `carrier` */
     smcr_rules_countdown_t countdown[2]; /* lists of RTokens in ADD LINK CONTINUATION */
 } smcr_rules_change_t;
@@ -79,17 +80,17 @@ typedef struct smcr_rules_links_lgr {
     uint64_t second_offered_time;      /* time of the first offer of a second link */
     uint64_t second_over_time;         /* time when the attempt at a second link was over */
     smcr_rules_countdown_t confirms[2]; /* lists of RTokens in CONFIRM RKEY and its continuations */
-    uint32_t confirm_count[2]; /* number of CONFIRM RKEY requests */
+    uint32_t confirm_count[2]; /* number of CONFIRM RKEY requests of each side */
     uint32_t unknown_rkey[2]; /* last RKey in the last DELETE RKEY request that was never announced;
                                  set with `has_unknown_rkey` */
     bool has_unknown_rkey[2]; /* the last DELETE RKEY request has an RKey that was never
                                  announced */
-    uint8_t max_links[2];   /* most links, as CONFIRM LINK says; 0: not known */
+    uint8_t max_links[2];   /* maximum of links in CONFIRM LINK of each side; 0: not known */
     uint8_t order[2];       /* byte order of lengths in LLC, enum smcr_rules_order; 0: not known */
     uint16_t vlan;          /* VLAN of the first CLC message with a tag; 0: no CLC message has a
                                tag */
     bool has_data;          /* there has been an RDMA WRITE in the group */
-    bool rmb_is_new;        /* the RMB of the CLC message that is being learned is new */
+    bool rmb_is_new;        /* the RMB in the CLC message that is being learned is new */
 } smcr_rules_links_t;
 
 /* What the rules remember of an exchange that may have overlapped another one. */
