@@ -16,7 +16,7 @@
                             them */
 #define FAR_BEHIND 16384 /* no sender retransmits an older PSN */
 
-/* A request, and the facts that judge it besides its flow. */
+/* A request, with the facts besides the state of its flow that its verdict depends on. */
 typedef struct {
     const smcr_sent_t *packet;
     smcr_psn_t highest;      /* highest PSN of the flow before this request */

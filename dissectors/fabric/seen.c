@@ -9,7 +9,7 @@
 
 #define SOON 100000 /* nanoseconds; no sender has a shorter retransmission timer */
 
-/* Numbers of slots. */
+/* Sizes of the table: numbers of slots. */
 #define SIZE_FIRST 4
 #define SIZE_ENOUGH 128    /* a table grows beyond this size only if the sender has more PSNs under
                               way */

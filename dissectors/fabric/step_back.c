@@ -77,8 +77,8 @@ may_have_caused(const smcr_step_nak_t *nak, const smcr_step_request_t *request)
     return nak->psn == request->psn || nak->psn > request->acked;
 }
 
-/* The NAK that made the sender send the request. Of several that may have, it is the NAK with the
- * highest PSN. NULL: no NAK may have. */
+/* The NAK that made the sender send the request. If several NAKs may have done so, it is the one
+ * with the highest PSN. NULL: there is no such NAK. */
 static const smcr_step_nak_t *
 find_nak_of_request(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -112,7 +112,7 @@ is_long_after(const smcr_steps_t *steps, uint64_t since, const smcr_step_request
     return since && request->when.time > since + PAUSE + steps->rnr_timer;
 }
 
-/* What the time before the request proves. */
+/* What the time from the last activity of the flow to the request proves. */
 static pause_t
 pause_before(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {

@@ -90,7 +90,7 @@ smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         smcr_item_raise(pinfo, item, &ei_smcr_option_length);
     }
     const smcr_conn_t *conn = smcr_handshake_find_conn(pinfo);
-    if (tvb_get_uint8(tvb, 0) != KIND_EXPERIMENT_2) /* (R-3.1-1) */
+    if (tvb_get_uint8(tvb, 0) != KIND_EXPERIMENT_2) /* the option has kind 254 (R-3.1-1) */
         smcr_item_raise_text(pinfo, item, &ei_smcr_option_unusual,
                              "The kind of the option is not 254");
     if (!conn)

@@ -25,8 +25,8 @@
 #define SMCR_CLC_BASE_LENGTH 40      /* Proposal, up to the end of the IP area offset */
 #define SMCR_CLC_SMCD_AREA_LENGTH 40 /* Proposal: the SMC-D area, if it is there, right after the
                                         first SMCR_CLC_BASE_LENGTH bytes */
-#define SMCR_CLC_CONNS_MIN 16         /* least maximum of connections, since release 1; Linux:
-                                         SMC_CONN_PER_LGR_MIN */
+#define SMCR_CLC_CONNS_MIN 16         /* lowest maximum of connections that is allowed; since
+                                         release 1; Linux: SMC_CONN_PER_LGR_MIN */
 #define SMCR_CLC_ACCEPT_LENGTH 68    /* Accept and Confirm of version 1 */
 #define SMCR_CLC_CORE_LENGTH 60      /* Accept, Confirm: up to the end of the RMB's address */
 #define SMCR_CLC_PSN_LENGTH 64       /* Accept, Confirm: up to the end of the initial PSN */

@@ -26,7 +26,7 @@ typedef struct {
     uint16_t port;          /* port number of RDMA-CM; set with `port_known` */
     uint16_t reason;        /* reason of the REJ, enum smcr_ib_cm_reason or another; set with
                                `rejected` */
-    uint8_t sidr : 1;       /* no connection, but a request of SIDR for a UD queue pair */
+    uint8_t sidr : 1;       /* not a connection: SIDR asks for a UD queue pair */
     uint8_t roles_known : 1; /* ends[0] is the client; if false, ends[0] is the end that the capture
                                 has first */
     uint8_t tid_known : 1;

@@ -214,9 +214,9 @@ announces_known_data(const smcr_rules_cdc_t *message)
 
 /* The producer cursor does not pass the reader's consumer cursor (R-A.4-6). A message breaks the
  * rule if it announces more bytes than fit into the element after the last byte that the reader has
- * reported as read. RDMA WRITEs that exceed this limit have an event of their own, so the WRITEs
- * must lie within the limit for this one. The reader may have read more without the capture showing
- * it: its next message shows that. */
+ * reported as read. RDMA WRITEs beyond this limit have an event of their own, so this check applies
+ * only if all WRITEs are within the limit. The reader may have reported more in a message that the
+ * capture misses. Its next message shows that. */
 SMCR_RULES_CDC(check_writer)
 {
     const smcr_stream_t *out = &message->receiver->in;
@@ -462,8 +462,8 @@ SMCR_RULES_CDC(check_token)
             "The connection with this token belongs to another link group of the hosts");
 }
 
-/* Excuse for check_confirmed(), judged later: the Confirm has still not come, so the capture may
- * miss it. */
+/* Whether the report of check_confirmed() is withdrawn later: the Confirm has still not come, so
+ * the capture may miss it. */
 SMCR_DOUBT_CLAIM(confirm_is_missing, const smcr_conn_t *conn, !conn->confirm_frame)
 
 /* The client sends its Confirm before its data (R-3.5.2-7). A CDC message of the client breaks the

@@ -17,8 +17,8 @@ typedef struct {
     smcr_ib_qp_key_t key; /* GID and number */
 } announced_qp_t;
 
-/* Excuse for the checks that call doubt_qp(), judged later: a side has announced the queue pair in
- * the group. */
+/* Whether the reports of the checks that call doubt_qp() are withdrawn later: a side has announced
+ * the queue pair in the group. */
 static bool
 qp_has_come(const smcr_doubt_proof_t *claim)
 {
@@ -244,12 +244,12 @@ SMCR_RULES_CLC(check_subnet)
 
 /* ---- RMB elements and tokens ---- */
 
-/* Excuse for check_element_size(), judged later: the RMB has been withdrawn. */
+/* Whether the report of check_element_size() is withdrawn later: the RMB has been withdrawn. */
 SMCR_DOUBT_CLAIM(rmb_has_gone, const smcr_rmb_t *rmb, !smcr_rmb_is_alive(rmb))
 
 /* All elements of an RMB have the same size (R-2.1-4). An Accept or Confirm breaks the rule if it
- * names a known RMB with another element size. A missing DELETE RKEY would excuse it: the next
- * messages of the RMB's owner show whether there is one. */
+ * names a known RMB with another element size. With a DELETE RKEY in between, the new size would be
+ * right; the next messages of the RMB's owner show whether the capture misses one. */
 SMCR_RULES_CLC(check_element_size)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;

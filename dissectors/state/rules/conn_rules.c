@@ -62,8 +62,8 @@ check_all_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
             first->frame);
 }
 
-/* Excuse for check_abort_answered() and check_validated(), judged later: the side has ended the
- * connection. */
+/* Whether the reports of check_abort_answered() and check_validated() are withdrawn later: the side
+ * has ended the connection. */
 static bool
 side_has_ended(const smcr_doubt_proof_t *claim)
 {
@@ -130,8 +130,8 @@ SMCR_RULES_CDC(note_closed)
 
 /* ---- RDMA WRITEs after the end ---- */
 
-/* Excuse for the checks that call doubt_owner(), judged later: another connection uses the element,
- * or the capture misses the beginning of a connection. */
+/* Whether the reports of the checks that call doubt_owner() are withdrawn later: another connection
+ * uses the element, or the capture misses the beginning of a connection. */
 static bool
 next_has_come(const smcr_doubt_proof_t *claim)
 {

@@ -254,8 +254,8 @@ typedef struct smcr_crowd {
                        epoch; 0: none has */
 } smcr_crowd_t;
 
-/* Excuse for check_limit(), judged later: a connection of the group has ended within a second, or
- * the capture misses the beginning of a connection. */
+/* Whether the report of check_limit() is withdrawn later: a connection of the group has ended
+ * within a second, or the capture misses the beginning of a connection. */
 SMCR_DOUBT_CLAIM(has_ended, const smcr_crowd_t *crowd,
                  (crowd->end && crowd->end <= crowd->since + SMCR_TIME_SECOND) ||
                  crowd->lgr->unfinished_clc_conns)

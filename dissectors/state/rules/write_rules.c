@@ -9,9 +9,9 @@
 
 /* ---- RMBs ---- */
 
-/* Excuse for check_deleted_rmb() and check_refused_rmb(), judged later: the owner has announced the
- * RMB once more, or the capture misses the beginning of a connection in which the owner may have
- * done so. */
+/* Whether the reports of check_deleted_rmb() and check_refused_rmb() are withdrawn later: the owner
+ * has announced the RMB once more, or the capture misses the beginning of a connection in which the
+ * owner may have done so. */
 SMCR_DOUBT_CLAIM(was_announced_since, const smcr_rmb_t *rmb,
                  rmb->superseded || rmb->lgr->unfinished_clc_conns ||
                  (!rmb->deleted_frame && !smcr_rules_of_rmb(rmb)->refused_frame))
@@ -68,8 +68,8 @@ SMCR_RULES_WRITE(check_rkey)
 
 /* ---- elements ---- */
 
-/* Excuse for check_element(), judged later: a connection uses the element, or the capture misses
- * the beginning of a connection. */
+/* Whether the report of check_element() is withdrawn later: a connection uses the element, or the
+ * capture misses the beginning of a connection. */
 SMCR_DOUBT_CLAIM(conn_has_come, const smcr_rmb_t *rmb,
                  smcr_rmb_conn(rmb, claim->key) || rmb->lgr->unfinished_clc_conns)
 
@@ -131,8 +131,8 @@ SMCR_RULES_WRITE(check_size)
         smcr_event_add(arrival, SMCR_EVENT_write_outside, NULL);
 }
 
-/* Excuse for check_hole(), judged later: no message has announced the bytes up to the bound, so the
- * element may have a new user. */
+/* Whether the report of check_hole() is withdrawn later: no message has announced the bytes up to
+ * the bound, so the element may have a new user. */
 SMCR_DOUBT_CLAIM(is_unannounced, const smcr_stream_t *in, in->announced < claim->bound)
 
 /* Reports that the RDMA WRITE overwrites data that the reader has not reported as read (R-2.1-6).

@@ -91,9 +91,9 @@ may_run_beside(const smcr_exchange_message_t *message, const smcr_exchange_reque
            ends_exchange(message, open);
 }
 
-/* Excuse for check_overlap(), judged later: the exchange was over before the bound of the claim. It
- * counts as over if its end never comes in the capture. The bound includes ORDER, within which the
- * capture may have frames in the wrong order. */
+/* Whether the report of check_overlap() is withdrawn later: the exchange was over before the bound
+ * of the claim. It counts as over if its end never comes in the capture. The bound includes ORDER,
+ * within which the capture may have frames in the wrong order. */
 SMCR_DOUBT_CLAIM(may_be_over, const smcr_rules_open_t *open, open->over_time < claim->bound)
 
 /* The rule of check_overlap(), for one open exchange. */
@@ -187,8 +187,8 @@ CHECK(note_adding)
 
 /* ---- responses ---- */
 
-/* Excuse for check_unasked() and check_link(), judged later: the capture has the request after the
- * response. */
+/* Whether the reports of check_unasked() and check_link() are withdrawn later: the capture has the
+ * request after the response. */
 SMCR_DOUBT_CLAIM(request_has_come, const bool *came, *came)
 
 /* Whether the requester waits for another response of this type. This response may be the one that
@@ -328,8 +328,8 @@ is_unanswered(const smcr_exchange_request_t *request)
     return !exchange->response_frame && !exchange->response_unknowable && !exchange->is_optional;
 }
 
-/* Excuse for expect_link(), judged later: the server has answered the client's request, or has
- * added a link after it. */
+/* Whether the report of expect_link() is withdrawn later: the server has answered the client's
+ * request, or has added a link after it. */
 static bool
 is_answered(const smcr_doubt_proof_t *claim)
 {

@@ -87,15 +87,15 @@ count_asymmetric(const smcr_lgr_t *lgr, uint64_t until)
     return MIN(count_distinct(lgr, until, false, false), LINKS_KNOWN) - devices;
 }
 
-/* Excuses for the checks that call doubt_excess(), judged at the deadline: the group has fewer than
- * `key` links of a kind. */
+/* Whether a report that depends on doubt_excess() is withdrawn at the deadline: the group has fewer
+ * than `key` links of the kind. */
 SMCR_DOUBT_CLAIM(has_fewer_symmetric, const smcr_lgr_t *lgr,
                  count_symmetric(lgr, claim->deadline) < claim->key)
 SMCR_DOUBT_CLAIM(has_fewer_asymmetric, const smcr_lgr_t *lgr,
                  count_asymmetric(lgr, claim->deadline) < claim->key)
 
 /* The reason to doubt that the group still has `limit` or more links of a kind after CHANGED_IN.
- * `has_fewer`: the excuse that counts the links of this kind. */
+ * `has_fewer`: counts the links of this kind at the deadline. */
 static smcr_doubt_t
 doubt_excess(const smcr_arrival_t *arrival, bool (*has_fewer)(const smcr_doubt_proof_t *claim),
              unsigned limit)

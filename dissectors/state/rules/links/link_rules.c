@@ -435,8 +435,8 @@ check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
     }
 }
 
-/* Excuse for expect_confirmation(), judged later: the accepted link is confirmed, rejected or in
- * use, or will be deleted. */
+/* Whether the report of expect_confirmation() is withdrawn later: the accepted link is confirmed,
+ * rejected or in use, or will be deleted. */
 SMCR_DOUBT_CLAIM(is_settled, const smcr_link_t *link,
                  link->state != SMCR_LINK_ANNOUNCED || link->reported_lost || link->delete_reason ||
                  smcr_rules_of_link(link)->has_rtokens)

@@ -219,9 +219,9 @@ came_in_time(uint64_t time, const smcr_doubt_proof_t *claim)
     return time && time <= claim->deadline;
 }
 
-/* Excuse for check_all_links(), judged later: by the deadline the client asks to delete the link,
- * or both sides agree on its deletion. A host knows of a failed link before the capture shows it
- * (smcr_link_down_cond()). */
+/* Whether the report of check_all_links() is withdrawn later: by the deadline the client asks to
+ * delete the link, or both sides agree on its deletion. A host knows of a failed link before the
+ * capture shows it (smcr_link_down_cond()). */
 static bool
 is_ending(const smcr_doubt_proof_t *claim)
 {

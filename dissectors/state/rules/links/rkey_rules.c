@@ -30,7 +30,8 @@ is_unknown_number(const smcr_lgr_t *lgr, uint8_t number)
     return !link;
 }
 
-/* Excuse for check_listed_number(), judged later: a link with this number has come. */
+/* Whether the report of check_listed_number() is withdrawn later: a link with this number has
+ * come. */
 SMCR_DOUBT_CLAIM(link_has_come, const smcr_lgr_t *lgr, !is_unknown_number(lgr, (uint8_t)claim->key))
 
 /* The list of CONFIRM RKEY names links of the group (R-A.3.5-5). A message breaks the rule if it
@@ -102,8 +103,8 @@ SMCR_RULES_LLC(check_rkey)
         smcr_rules_rmb(arrival, entry->rmb)->refused_frame = 0;
 }
 
-/* Excuse for check_retry(), judged later: the owner has sent another CONFIRM RKEY, or the group has
- * ended. */
+/* Whether the report of check_retry() is withdrawn later: the owner has sent another CONFIRM RKEY,
+ * or the group has ended. */
 static bool
 is_retried(const smcr_doubt_proof_t *claim)
 {
@@ -297,8 +298,8 @@ has_shown_use(const missing_rtoken_t *missing)
     return smcr_rmb_is_alive(missing->rmb) ? shown != 0 : shown > missing->frame;
 }
 
-/* Excuse for check_reachable(), judged later: the RToken has come, or the owner has not proven that
- * it uses the RMB. */
+/* Whether the report of check_reachable() is withdrawn later: the RToken has come, or the owner has
+ * not proven that it uses the RMB. */
 static bool
 is_rtoken_unneeded(const smcr_doubt_proof_t *claim)
 {

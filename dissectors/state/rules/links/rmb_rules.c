@@ -43,8 +43,8 @@ smcr_rules_check_rkey_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoke
 
 /* ---- RMBs of other groups ---- */
 
-/* Excuse for check_shared(), judged later: no connection uses the RMB any more, or its owner has
- * not proven the use by a CDC message. */
+/* Whether the report of check_shared() is withdrawn later: no connection uses the RMB any more, or
+ * its owner has not proven the use by a CDC message. */
 static bool
 is_free(const smcr_doubt_proof_t *claim)
 {
@@ -123,13 +123,13 @@ smcr_rules_check_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uin
 
 /* ---- RMBs in CLC messages ---- */
 
-/* Excuse for check_announced_by_llc(), judged later: CONFIRM RKEY has announced the RMB, or the RMB
- * names nothing any more. */
+/* Whether the report of check_announced_by_llc() is withdrawn later: CONFIRM RKEY has announced the
+ * RMB, or the RMB names nothing any more. */
 SMCR_DOUBT_CLAIM(is_confirmed, const smcr_rmb_t *rmb,
                  rmb->superseded || (rmb->confirmed && !smcr_rules_of_rmb(rmb)->refused_frame))
 
-/* Excuse for check_agreed_before(), judged later: the response to CONFIRM RKEY came by the bound of
- * the claim, or there is none. */
+/* Whether the report of check_agreed_before() is withdrawn later: the response to CONFIRM RKEY came
+ * by the bound of the claim, or there is none. */
 SMCR_DOUBT_CLAIM(was_agreed, const smcr_rules_rmb_t *early, early->agreed_time <= claim->bound)
 
 /* CLC names a new RMB only after the response to CONFIRM RKEY (R-3.5.5.2.1-2). An Accept or Confirm
