@@ -1,5 +1,5 @@
-/* Expands fields.def and experts.def into variables, and registers them with Wireshark. The texts
- * of the lists in wire/.
+/* Expands fields.def and experts.def into variables, and registers them with Wireshark. Makes the
+ * texts of codes from the lists in wire/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,7 +20,7 @@ int proto_smcr = -1;
     expert_field ei_smcr_##ei = EI_INIT;
 #include "experts.def"
 
-/* ---- what registers them ---- */
+/* ---- registration ---- */
 
 #define ROW(hf, name, filter, type, display, strings, mask, section, description) \
     {&hf, {name, filter, type, display, strings, mask, description, HFILL}},
@@ -76,7 +76,7 @@ const value_string smcr_values_llc_steps[] = {
     {0, NULL},
 };
 
-/* Who sends, as the TCP connection has it; and for a column */
+/* The sender by its role in the TCP connection, in words and as an arrow for a column */
 const value_string smcr_values_directions[] = {
     {0, "client to server"}, {1, "server to client"}, {0, NULL}};
 const value_string smcr_values_arrows[] = {{0, "C→S"}, {1, "S→C"}, {0, NULL}};
@@ -105,7 +105,7 @@ const value_string smcr_values_told_link_states[] = {
 
 const true_false_string smcr_values_direct = {"direct, same subnet", "through a gateway"};
 
-/* Of a code that is not known, in a class that is. */
+/* The text of a code that is not known, but whose class is. */
 static const char *
 decline_class_text(uint32_t code)
 {

@@ -1,5 +1,6 @@
-/* What fields.def and experts.def declare: indices of fields, subtrees and expert items. The
- * protocol that has them. The texts of codes: Wireshark's tables, made of the lists in wire/.
+/* The variables that fields.def and experts.def declare: indices of fields, subtrees and expert
+ * items. The protocol that has them. The texts of codes, which are Wireshark's tables made from the
+ * lists in wire/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,7 +24,7 @@ void smcr_fields_register(void);
 
 /* ---- texts of codes ---- */
 
-/* V(table, its list) of those that have one. */
+/* V(table, list): a table of texts and the list in wire/ that it is made from. */
 #define SMCR_VALUES(V) \
     V(eyecatchers, SMCR_CLC_EYECATCHERS) \
     V(smc_types, SMCR_CLC_SMC_TYPES) \
@@ -56,9 +57,9 @@ extern const value_string smcr_values_told_roles[], smcr_values_told_lgr_types[]
 extern const value_string smcr_values_told_link_states[];
 extern const true_false_string smcr_values_direct;
 
-/* The words for a Decline's diagnosis.
+/* The text for a Decline's diagnosis.
  *
- * code: as on the wire, host order. os: the sender's operating system (enum smcr_clc_os_type), 0
- * when it does not say. Codes are known for Linux only; other systems define their own.
- * Returns a static text, never NULL. (RFC 7609 A.2.5, net/smc/smc_clc.h) */
+ * code: the diagnosis, in host order. os: the sender's operating system (enum smcr_clc_os_type); 0:
+ * not given. Codes are known for Linux only; other systems define their own. Returns a static text,
+ * never NULL. (RFC 7609 A.2.5, net/smc/smc_clc.h) */
 const char *smcr_value_decline_text(uint32_t code, unsigned os);

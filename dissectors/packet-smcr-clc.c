@@ -1,13 +1,13 @@
 /* packet-smcr-clc.c: Connection Layer Control over TCP
  *
- * By CLC messages both ends of a TCP connection agree on SMC-R (RFC 7609 3.5, C.3, A.2; SMCv2 as
+ * With CLC messages both ends of a TCP connection agree on SMC-R (RFC 7609 3.5, C.3, A.2; SMCv2 as
  * in Linux, net/smc/smc_clc.h).
  *
  * What is dissected:
  * - Proposal, Accept, Confirm and Decline, of SMC-R and of SMC-D, v1, v2 and v2.1. They are the
  *   first bytes of each direction of a TCP connection.
- * - The application's data after them, where the connection stays on TCP: it goes to the dissectors
- *   that would get it without the plugin.
+ * - The application's data after the messages, if the connection stays on TCP: the data goes to the
+ *   dissectors that would get it without the plugin.
  *
  * How TCP finds this dissector: a SYN with the SMC-R option claims its conversation
  * (packet-smcr-tcpopt.c). A heuristic, and Decode As, find connections whose SYN was not captured.
@@ -17,11 +17,11 @@
  * message with Wireshark's own dissector `smc` as well.
  *
  * Limitations:
- * - Without the SYN, dissectors that own the port of TCP come before the heuristic.
- * - TCP hands on no bytes that were acknowledged before they came: a CLC message that the capture
+ * - Without the SYN, TCP calls a dissector that owns the port before the heuristic.
+ * - TCP passes on no bytes that were acknowledged before they came. A CLC message that the capture
  *   has only after its acknowledgement is lost.
- * - A message that never becomes complete is shown at the FIN or RST of its sender, or in a second
- *   pass only (tcp/segment.c).
+ * - A message that never becomes complete is shown at the FIN or RST of its sender, or only in a
+ *   second pass (tcp/segment.c).
  * - Data of SMC-D never reaches a network; only its CLC messages are shown.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -33,12 +33,12 @@
 #include "message/message.h"
 #include "tcp/tcp.h"
 
-/* Set at hand-off. */
+/* Set at hand-off; live as long as the process. */
 static dissector_handle_t clc;     /* this dissector */
 static dissector_handle_t builtin; /* Wireshark's own `smc`; NULL: it has none */
 static heur_dtbl_entry_t *heuristic;
 
-/* Dissects bytes of a TCP connection whose messages of CLC have all come. */
+/* Dissects bytes of a TCP connection whose CLC messages came in earlier frames. */
 static int
 dissect_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
              void *data)
@@ -48,7 +48,7 @@ dissect_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_con
     return smcr_tcp_dissect_rest(tvb, 0, pinfo, tree, data);
 }
 
-/* Dissects bytes of a TCP connection: the messages of CLC, then the data after them. */
+/* Dissects bytes of a TCP connection: CLC messages, then the data after them. */
 static int
 dissect_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_t *conn,
                  void *data)
@@ -64,12 +64,13 @@ dissect_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_
     return smcr_tcp_dissect_rest(tvb, offset, pinfo, tree, data);
 }
 
+/* This dissector, as TCP calls it. */
 static int
 dissect_clc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     conversation_t *bypass = smcr_handshake_bypass();
 
-    if (pinfo->flags.in_error_pkt) /* quoted by an ICMP error: it is no segment on the wire */
+    if (pinfo->flags.in_error_pkt) /* an ICMP error quotes the segment, which is not on the wire */
         return 0;
     if (bypass)
         return smcr_tcp_dissect_bypassed(bypass, tvb, pinfo, tree, data);
@@ -88,15 +89,17 @@ is_for_heuristic(tvbuff_t *tvb, const packet_info *pinfo)
            smcr_heuristic_enabled(heuristic);
 }
 
-/* For connections whose handshake was not captured. Text in EBCDIC may begin with the eyecatcher,
- * too. Wireshark's own dissector takes such text for SMC, and would come before this heuristic from
- * then on. So that text goes to Wireshark's own dissector from here. */
+/* The heuristic, for connections whose handshake was not captured. Text in EBCDIC may begin with
+ * the eyecatcher, too. Wireshark's own dissector takes such text for SMC. If that dissector's
+ * heuristic took the text, Wireshark would ask it before this heuristic from then on. So this
+ * heuristic passes such text to Wireshark's own dissector itself. */
 static ws_bool
 dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     if (!is_for_heuristic(tvb, pinfo))
         return false;
-    bool is_layer = heuristic->protocol != NULL; /* an earlier packet is not done with yet */
+    bool is_layer = heuristic->protocol != NULL; /* the dissection of an earlier packet is not
+                                                    finished */
     smcr_heuristic_restore_protocol(heuristic, pinfo);
     pinfo->can_desegment = pinfo->saved_can_desegment;
     if (!smcr_tcp_clc_is_plausible(tvb) && !smcr_handshake_find_conn(pinfo))
@@ -109,7 +112,7 @@ dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *dat
 void
 smcr_dissector_clc_handoff(void)
 {
-    /* With a name: Export PDU writes the name of the dissector of a conversation. */
+    /* The handle has a name, since Export PDU writes the name of a conversation's dissector. */
     clc = register_dissector("smcr", dissect_clc, proto_smcr);
     builtin = find_dissector("smc");
     dissector_add_for_decode_as("tcp.port", clc);

@@ -7,7 +7,8 @@
  * What is dissected:
  * - Packets of RoCEv2 (UDP), RoCEv1 (Ethernet) and InfiniBand. A wrapper in front of InfiniBand's
  *   dissector reads the headers, and has the packet learned. InfiniBand's dissector then shows the
- *   headers, and its heuristics offer the payload to the one below, which shows the message.
+ *   headers, and offers the payload to the heuristic smcr_roce_dissect_payload(), which shows the
+ *   message.
  * - Queue pairs of SMC-R are those that CLC and LLC name. On other queue pairs a SEND that keeps
  *   every rule of LLC or CDC proves SMC-R.
  * - The data of RDMA WRITEs goes to the dissectors that would get it over TCP (payload/).
@@ -18,11 +19,11 @@
  * host/preferences.c: smcr.check_icrc, smcr.roce, smcr.builtin_too.
  *
  * Limitations:
- * - After 1000 packets of no interest the wrapper steps aside. Only the heuristic is called then,
+ * - After 1000 packets of no interest the wrapper steps aside. Then only the heuristic is called,
  *   until the first sign of SMC-R (host/hooks.c). The heuristic sees no acknowledgement.
- * - An RDMA WRITE proves nothing by itself: without CLC, the data of a connection has no connection
- *   until a CDC message comes.
- * - A message that the snap length has cut, and that has several packets, is not put together.
+ * - An RDMA WRITE proves nothing by itself. Without CLC, its data belongs to no connection until a
+ *   CDC message comes.
+ * - A message of several packets that the snap length has cut is not put together.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

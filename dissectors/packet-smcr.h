@@ -1,4 +1,4 @@
-/* The three dissectors of SMC-R, as plugin.c registers them. Each has a file of its own, whose head
+/* The three dissectors of SMC-R, which plugin.c registers. Each has a file of its own, whose head
  * says what it dissects, by which sections of RFC 7609, and where its limits are.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -6,11 +6,11 @@
 
 #pragma once
 
-/* Each is called once, when protocols register, after TCP and InfiniBand. */
+/* Registration: each function is called once, after TCP and InfiniBand have registered. */
 void smcr_dissector_tcpopt_register(void);
 void smcr_dissector_roce_register(void);
 
-/* Each is called once, after all protocols have registered. */
+/* Hand-off: each function is called once, after all protocols have registered. */
 void smcr_dissector_tcpopt_handoff(void);
 void smcr_dissector_clc_handoff(void);
 void smcr_dissector_roce_handoff(void);

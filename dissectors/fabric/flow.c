@@ -1,30 +1,34 @@
-/* Judges the packets of a flow by the rules of docs/fabric.md. All PSNs here are unwrapped.
+/* Judges the packets of a flow by the rules of docs/fabric.md. All PSNs in this file are unwrapped.
  *
- * A packet passes the sections of this file upwards from the end: smcr_flow_judge() separates
- * requests from responses; "order" finds the verdict of a request, "the receiver" what becomes
- * of it there, "steps back" why it was retransmitted.
+ * The functions of a section call those of the sections before. Read from the end:
+ * smcr_flow_judge() separates requests from responses. Section "order" finds the verdict on a
+ * request. Section "the receiver" finds what the receiver does with the request. Section "steps
+ * back" finds why the request was retransmitted.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "flow.h"
 
-/* PSNs farther than this from the highest belong to a new life of the queue pair. */
-#define FAR_AHEAD 131072 /* a capture that misses more packets proves nothing of those after them */
-#define FAR_BEHIND 16384 /* no sender retransmits a PSN that is older */
+/* Limits of the distance between a PSN and the highest. A PSN farther away belongs to a new life of
+ * the queue pair. */
+#define FAR_AHEAD 131072 /* if a capture misses more packets, it proves nothing about those after
+                            them */
+#define FAR_BEHIND 16384 /* no sender retransmits an older PSN */
 
-/* A request, and what it is judged by besides its flow. */
+/* A request, with the facts besides the state of its flow that its verdict depends on. */
 typedef struct {
     const smcr_sent_t *packet;
-    smcr_psn_t highest;      /* PSN of the flow before this request */
-    uint32_t reverse_carried; /* packets of the reverse flow so far; 0 also where it is not known */
+    smcr_psn_t highest;      /* highest PSN of the flow before this request */
+    uint32_t reverse_carried; /* packets of the reverse flow so far; 0: none, or the reverse flow is
+                                 not known */
 } request_t;
 
 /* ---- the history of PSNs ---- */
 
 /* Adds a PSN to the history of the flow. The history has to keep all PSNs that the peer has not
- * acknowledged: of a peer that acknowledges nothing, all that fit. Returns NULL if the PSN is so
- * old that its slot has a newer one. */
+ * acknowledged. If the peer has acknowledged nothing, the history keeps as many PSNs as fit.
+ * Returns NULL if the PSN is so old that its slot has a newer PSN. */
 static smcr_seen_packet_t *
 add_to_history(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn,
                const smcr_sent_t *packet)
@@ -37,7 +41,7 @@ add_to_history(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn,
 
 /* ---- the beginning ---- */
 
-/* The flow's first request has `psn`. */
+/* The flow begins with a request that has `psn`, of 24 bits. */
 static void
 begin_at(smcr_flow_t *flow, uint32_t psn)
 {
@@ -55,7 +59,7 @@ smcr_flow_announce(smcr_flow_t *flow, uint32_t psn)
     flow->first_announced = true;
 }
 
-/* A new life of the queue pair begins with a request that has `psn`. */
+/* The queue pair begins a new life with a request that has `psn`, of 24 bits. */
 static void
 begin_new_life(smcr_flow_t *flow, uint32_t psn)
 {
@@ -72,7 +76,8 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
     begin_at(flow, psn);
 }
 
-/* Whether `psn`, of 24 bits, is too far from the highest to belong to the same life. */
+/* Whether `psn`, of 24 bits, is too far from the highest PSN to belong to the same life of the
+ * queue pair. */
 static bool
 is_far(const smcr_flow_t *flow, uint32_t psn)
 {
@@ -89,7 +94,8 @@ smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
 
 /* ---- copies ---- */
 
-/* Remembers the IPv4 identification of a packet, and whether each packet has another one. */
+/* Remembers the IPv4 identification of a packet, and whether identifications change from packet to
+ * packet. */
 static void
 take_id(smcr_ids_t *ids, const smcr_sent_t *packet)
 {
@@ -107,7 +113,7 @@ take_id(smcr_ids_t *ids, const smcr_sent_t *packet)
     ids->started = true;
 }
 
-/* Whether the identifications of the flow change with each packet. Then they prove the order in
+/* Whether the identifications of the flow change with each packet. If so, they prove the order in
  * which the sender has sent its packets. */
 static bool
 has_changing_ids(const smcr_ids_t *ids)
@@ -115,19 +121,24 @@ has_changing_ids(const smcr_ids_t *ids)
     return ids->differ && !ids->same;
 }
 
-/* Whether the identification of `packet` proves if it is a copy of an earlier packet with its PSN.
- * It does where identifications change. Of the flow's second packet that is not known yet; then an
- * identification other than 0 is enough. */
+/* Whether the identification of `packet` can prove or disprove that the packet is a copy of an
+ * earlier packet with its PSN. That needs identifications that change with each packet. The flow's
+ * second packet comes before this is known; for that packet, an identification of the first packet
+ * other than 0 is enough. */
 static bool
 proves_copy_by_id(const smcr_ids_t *ids, const smcr_sent_t *packet)
 {
     return packet->ip_id >= 0 && !ids->same && (ids->differ || ids->id != 0);
 }
 
-/* Whether the sender has had a reason to retransmit the request `seen` since it was sent last: a
- * NAK or RNR NAK; or, of a READ or an atomic, a response. A sender that gets the response of a
- * later request knows that the response of its READ is lost. Where no response was seen before, the
- * capture may miss all responses. */
+/* Whether the sender may have had a reason to retransmit the request `seen` after `last`, when it
+ * was sent last. Any of three reasons is enough:
+ *
+ * - A NAK or RNR NAK has come after `last`.
+ * - The request is a READ or an atomic, and a response has come after `last`. A sender that gets
+ *   the response of a later request knows that the response of its READ is lost.
+ * - The request is a READ or an atomic, and the capture has had no response so far. The capture may
+ *   miss all responses. */
 static bool
 may_be_retransmitted_soon(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                           smcr_when_t last)
@@ -138,8 +149,9 @@ may_be_retransmitted_soon(const smcr_flow_t *flow, const smcr_seen_packet_t *see
            (!flow->last_response_frame || flow->last_response_frame >= last.frame);
 }
 
-/* Whether time proves that `packet` is a copy of the request right before it, `seen`: it has the
- * same PSN, comes within 100 microseconds, and the sender has no reason to retransmit so soon. */
+/* Whether time proves that `packet` is a copy of the request right before it. That request is
+ * `seen`. The two have the same PSN and come within 100 microseconds of each other, and the sender
+ * has no reason to retransmit so soon. */
 static bool
 is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                 const smcr_sent_t *packet)
@@ -150,7 +162,8 @@ is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
     return !may_be_retransmitted_soon(flow, seen, last) && smcr_seen_is_soon(last, packet->when);
 }
 
-/* The frame of which `packet` is a copy; 0: of none. `seen`: the history of its PSN; NULL: none. */
+/* The frame of the packet of which `packet` is a copy; 0: `packet` is no copy. `seen`: the history
+ * of its PSN; NULL: there is none. */
 static uint32_t
 copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
@@ -169,7 +182,7 @@ copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr
 
 /* ---- the path MTU, and how many PSNs a READ takes ---- */
 
-/* The flow's requests take PSNs up to `psn`. */
+/* Raises `highest` to `psn`, if the requests of the flow take PSNs up to `psn`. */
 static void
 raise_highest(smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -177,7 +190,8 @@ raise_highest(smcr_flow_t *flow, smcr_psn_t psn)
         flow->highest = psn;
 }
 
-/* The path MTU is `mtu` bytes, 0: not known. `flow` may be NULL. */
+/* Learns that the path MTU is `mtu` bytes; 0: not known, and nothing is learned. `flow` may be
+ * NULL. */
 static void
 set_mtu(smcr_flow_t *flow, uint32_t mtu)
 {
@@ -189,8 +203,8 @@ set_mtu(smcr_flow_t *flow, uint32_t mtu)
 
 /* ---- responses ---- */
 
-/* Whether the packet before `seen` came late, and after it: the sender, or the network, has changed
- * the order of the two. The receiver may have discarded `seen`. */
+/* Whether the packet with the PSN before `seen` came late, after `seen`: the sender or the network
+ * has changed the order of the two. If the sender has, the receiver has discarded `seen`. */
 static bool
 overtook_late_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
 {
@@ -199,12 +213,13 @@ overtook_late_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
     return before && before->late && seen->frame < before->frame;
 }
 
-/* Moves `expected_psn` over the requests from there on that came before they were expected, up to
- * the one before `end`. If no NAK refuses them, the receiver had them in order: only the capture
- * missed the packets before them.
+/* Moves `expected_psn` up over requests that the capture already has, at most to `end`. These
+ * requests came while a lower PSN was expected. If no NAK refuses them, the receiver had them in
+ * order: only the capture missed the packets before them.
  *
- * A request that has overtaken a late packet stops this, unless the sender has `gone_on` to a new
- * PSN: a receiver that had discarded the request would have sent a NAK. */
+ * The move stops at a request that has overtaken a late packet, since the receiver may have
+ * discarded the request. With `gone_on` it does not stop: the sender has sent a new PSN, and a
+ * receiver that had discarded the request would have sent a NAK. */
 static void
 advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
 {
@@ -216,7 +231,7 @@ advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
     }
 }
 
-/* An acknowledgement covers the requests of `flow` up to `psn`: the receiver has taken them in,
+/* An acknowledgement covers the requests of `flow` up to `psn`. The receiver has taken them in,
  * even those that the capture misses. */
 static void
 cover_up_to(smcr_flow_t *flow, smcr_psn_t psn)
@@ -255,9 +270,9 @@ prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
         flow->unproven = 0;
 }
 
-/* A NAK or RNR NAK in `frame` names `psn`: the receiver has nothing from this PSN on, and has
- * discarded the packets with higher PSNs. So all of them, late packets that have filled gaps too,
- * were missing until now. */
+/* A NAK or RNR NAK in `frame` names `psn`. The receiver has no request from this PSN on, and has
+ * discarded all packets with higher PSNs. So all these PSNs were missing until now, even those of
+ * late packets that have filled gaps. */
 static void
 take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 {
@@ -273,7 +288,7 @@ take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 smcr_flow_coverage_t
 smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet)
 {
-    bool has_kind = packet->opcode == SMCR_RC_ACK; /* others have data, and acknowledge */
+    bool has_kind = packet->opcode == SMCR_RC_ACK; /* other responses carry data, and acknowledge */
     uint8_t kind = has_kind ? smcr_wire_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND)
                             : SMCR_IB_SYNDROME_ACK;
 
@@ -283,7 +298,7 @@ smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet)
     return (smcr_flow_coverage_t){psn, kind == SMCR_IB_SYNDROME_ACK ? psn : psn - 1, kind};
 }
 
-/* What a NAK of `kind` (enum smcr_ib_syndrome_kind) with `code` asks of the sender. */
+/* What a NAK of `kind` (enum smcr_ib_syndrome_kind) with `code` means for the sender. */
 static smcr_step_refusal_t
 refusal_of(uint8_t kind, unsigned code)
 {
@@ -293,7 +308,8 @@ refusal_of(uint8_t kind, unsigned code)
                ? SMCR_STEP_OUT_OF_SEQUENCE : SMCR_STEP_REFUSED_OTHERWISE;
 }
 
-/* A NAK or RNR NAK. Its code is the timer of an RNR NAK, the reason of a NAK. */
+/* Takes in a NAK or RNR NAK. The code of an RNR NAK is its timer, the code of a NAK is its
+ * reason. */
 static void
 take_nak(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
          smcr_flow_coverage_t said)
@@ -306,7 +322,8 @@ take_nak(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     take_refusal(flow, said.psn, packet->when.frame);
 }
 
-/* A response to the requests of `flow`. One that comes before the first request is kept for it. */
+/* Takes in a response to the requests of `flow`. A response before the first request is kept until
+ * that request comes. */
 static void
 take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet)
 {
@@ -324,7 +341,7 @@ take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pac
         take_nak(flow, scope, packet, said);
 }
 
-/* The first request has come: the last acknowledgement before it counts now. */
+/* The first request has come: the last acknowledgement before this request counts now. */
 static void
 take_early_ack(smcr_flow_t *flow, wmem_allocator_t *scope)
 {
@@ -342,7 +359,8 @@ take_early_ack(smcr_flow_t *flow, wmem_allocator_t *scope)
 
 /* ---- order ---- */
 
-/* The PSNs from `from` to the one before `to` are missing. `frame`: the first packet after them. */
+/* Records that the PSNs from `from` to `to` - 1 are missing. `frame`: the first packet after
+ * them. */
 static void
 add_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t to, uint32_t frame)
 {
@@ -352,14 +370,14 @@ add_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t 
     smcr_ranges_append(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, gap);
 }
 
-/* `psn` is not missing any more. */
+/* Records that `psn` is not missing any more. */
 static void
 fill_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 {
     smcr_ranges_remove(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, psn, psn + 1);
 }
 
-/* Whether a packet with `psn`, not above the highest, is the first one that has the PSN. */
+/* Whether a packet with `psn`, which is at most the highest, is the first one that has the PSN. */
 static bool
 is_late(const smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -368,11 +386,10 @@ is_late(const smcr_flow_t *flow, smcr_psn_t psn)
            (psn < flow->first || smcr_ranges_find(&flow->gaps, psn, psn + 1));
 }
 
-/* The oldest gap before `psn` that no acknowledgement has covered: the receiver of a reliable
- * connection discards the packet with `psn` as long as that gap is open. NULL: there is none.
- * Before the first acknowledgement no gap counts: the capture may miss the packets, and the
- * responses too.
- */
+/* The oldest gap before `psn` that no acknowledgement has covered. The receiver of a reliable
+ * connection discards the packet with `psn` as long as that gap is open. NULL: there is no open
+ * gap. Before the first acknowledgement no gap counts: the capture may miss both the packets in the
+ * gap and the responses. */
 static const smcr_range_t *
 find_open_gap(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
 {
@@ -381,7 +398,7 @@ find_open_gap(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn
     return smcr_ranges_find(&flow->gaps, MAX(flow->acked_psn + 1, flow->first), psn);
 }
 
-/* A packet came after a gap: later packets may prove that the receiver has discarded it. */
+/* A packet came after a gap. Later packets may prove that the receiver has discarded it. */
 static void
 begin_proof(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_seen_packet_t *seen,
             smcr_flow_verdict_t *verdict)
@@ -391,7 +408,7 @@ begin_proof(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_seen_packet_t *seen
     flow->unproven = flow->unproven ? flow->unproven : verdict->psn;
 }
 
-/* The order of a request with a PSN above all before it: whether it comes after a gap. Says which
+/* Finds the order of a request with a PSN above all before it: next, or after a gap. Sets which
  * PSNs are missing between the highest and this one. */
 static void
 judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
@@ -408,7 +425,7 @@ judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *p
     verdict->order = verdict->after_gap_frame ? SMCR_FLOW_IS_AFTER_GAP : SMCR_FLOW_IS_NEXT;
 }
 
-/* A request with a PSN above all before it. */
+/* Takes in a request with a PSN above all before it. */
 static void
 take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
          smcr_flow_verdict_t *verdict)
@@ -428,8 +445,9 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
         raise_highest(flow, smcr_reads_add(&flow->reads, scope, psn, packet, flow->mtu));
 }
 
-/* A late packet fills `gap`. Remembers between which frames its PSN was missing. A NAK that names
- * the PSN or a lower one proves that the receiver did not have it then. */
+/* A late packet fills `gap`. Remembers the two frames between which its PSN was missing. A NAK that
+ * names the PSN or a lower one proves that the receiver did not have the PSN when the NAK was
+ * sent. */
 static void
 note_filled_gap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_range_t *gap,
                 smcr_psn_t psn, uint32_t frame)
@@ -445,7 +463,7 @@ note_filled_gap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_range_t *
     smcr_ranges_append(&flow->filled_gaps, scope, SMCR_FLOW_LACKED_KEPT, lacked);
 }
 
-/* A late READ takes more PSNs than its own, which fill gaps, too. */
+/* A late READ takes the PSNs of its responses besides its own, and all of them fill gaps. */
 static void
 take_late_read(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
                smcr_psn_t psn)
@@ -457,8 +475,9 @@ take_late_read(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pa
     raise_highest(flow, last);
 }
 
-/* A late packet: its PSN was missing, and comes now, reordered or retransmitted. The capture may
- * miss an earlier packet with the PSN, so this one need not be the first that was sent. */
+/* Takes in a late packet. Its PSN was missing, and comes now, reordered or retransmitted. The
+ * capture may miss an earlier packet with the PSN, so this packet may not be the first that was
+ * sent. */
 static void
 take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
           smcr_flow_verdict_t *verdict)
@@ -481,10 +500,10 @@ take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
         take_late_read(flow, scope, packet, psn);
 }
 
-/* Whether a retransmission proves that the peer has stopped answering: the third one of its PSN
- * since the last packet of the reverse flow, which has had `reverse_carried` packets so far. A
- * reverse flow without packets proves nothing: the capture may miss all of it. True once for each
- * silence. */
+/* Whether a retransmission proves that the peer has stopped answering. The proof is the third
+ * retransmission of one PSN without a packet of the reverse flow between them. `reverse_carried`:
+ * packets of the reverse flow so far. A reverse flow without packets proves nothing: the capture
+ * may miss all of it. Returns true once for each silence. */
 static bool
 is_silence(smcr_flow_t *flow, uint32_t reverse_carried, smcr_seen_rare_t *more)
 {
@@ -504,7 +523,8 @@ is_silence(smcr_flow_t *flow, uint32_t reverse_carried, smcr_seen_rare_t *more)
     return true;
 }
 
-/* The first packet that took `psn`; of a PSN within a READ, the READ. Frame 0: forgotten. */
+/* The first packet that took `psn`. If the PSN lies within a READ, the packet of the READ request.
+ * Frame 0: forgotten. */
 static smcr_when_t
 first_packet_of(const smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -516,8 +536,8 @@ first_packet_of(const smcr_flow_t *flow, smcr_psn_t psn)
     return smcr_reads_sent(flow->reads, read == psn ? 0 : read);
 }
 
-/* The first packet with `psn` that has a right ICRC is a retransmission. With a READ, the rest of
- * its PSNs have come, too. */
+/* A retransmission is the first packet with `psn` and a right ICRC, so `psn` is not missing any
+ * more. If the packet is a READ, the other PSNs of the READ are not missing either. */
 static void
 take_first_good(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 {
@@ -530,7 +550,8 @@ take_first_good(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
         flow->corrupt_from = psn <= flow->highest ? psn : 0;
 }
 
-/* A PSN is retransmitted that has a history. Changes the history, and says what both prove. */
+/* Compares a retransmission with the history of its PSN. Changes the history, and sets the members
+ * of the verdict that the two prove. */
 static void
 compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
                      smcr_seen_packet_t *seen, smcr_flow_verdict_t *verdict)
@@ -539,7 +560,7 @@ compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t
     smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
 
     if (!verdict->acked_before && awaits_proof(seen))
-        *more->discard_proof = packet->when.frame; /* the receiver had discarded the first packet */
+        *more->discard_proof = packet->when.frame; /* the first packet was discarded */
     verdict->first_discarded = more->discard_proof && *more->discard_proof;
     verdict->first_good = !seen->had_good_icrc && !packet->corrupt;
     if (!packet->corrupt) {
@@ -550,16 +571,17 @@ compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t
         verdict->peer_silent = is_silence(flow, request->reverse_carried, more);
 }
 
-/* Whether the first packet of a retransmitted PSN may have been lost after the capture point: it
- * came in order, but no acknowledgement has covered the PSN since. */
+/* Whether the first packet of a retransmitted PSN may have been lost after the capture point. That
+ * is so if the first packet came in order, but no acknowledgement has covered the PSN since
+ * then. */
 static bool
 may_be_lost_later(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
 {
     return !verdict->acked_before && verdict->psn < flow->expected_psn;
 }
 
-/* A retransmission. A PSN within a READ that is requested anew has no history yet; from now on it
- * has one of its own. */
+/* Takes in a retransmission. If a READ is requested anew from a PSN within the first READ, that PSN
+ * has no history yet, and gets one now. */
 static void
 take_retransmission(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
                     smcr_flow_verdict_t *verdict)
@@ -586,11 +608,15 @@ take_retransmission(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t 
 
 /* ---- the receiver ---- */
 
-/* Whether the receiver takes in the request next. It does if it has taken in all requests before:
- * the capture has them, or an acknowledgement covers them, though the capture misses some. It also
- * does if `psn` follows a READ that it has taken in, whose other PSNs are those of the response.
- * Where the capture has no acknowledgement, missing PSNs are taken for packets that only the capture
- * misses. */
+/* Whether the receiver takes in the request next. Any of four conditions is enough:
+ *
+ * - The request has the expected PSN.
+ * - An acknowledgement covers the PSN before it: the receiver has all requests before, though the
+ *   capture misses some.
+ * - `psn` follows a READ whose request the receiver has taken in. The other PSNs of the READ are
+ *   those of its response.
+ * - The capture has no acknowledgement. Then missing PSNs count as packets that only the capture
+ *   misses. */
 static bool
 is_expected(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
 {
@@ -604,8 +630,9 @@ is_expected(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
     return !flow->has_acks && verdict->order == SMCR_FLOW_IS_NEXT;
 }
 
-/* A request comes to a receiver that expects a lower PSN. `is_known`: it has come before. If a NAK
- * has named a PSN that the receiver still expects, the receiver discards all with higher PSNs. */
+/* A request comes to a receiver that expects a lower PSN. `is_known`: the PSN has come before. If
+ * the last NAK named a PSN that the receiver still misses, the receiver discards all higher
+ * PSNs. */
 static smcr_flow_receiver_action_t
 fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
 {
@@ -617,7 +644,7 @@ fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
 }
 
 /* What the receiver does with a request. A new PSN in order proves that the sender has no need to
- * retransmit the ones before, so the receiver has them (see advance_in_order()). */
+ * retransmit the PSNs before, so the receiver has them (see advance_in_order()). */
 static smcr_flow_receiver_action_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
@@ -645,7 +672,8 @@ request_kind(smcr_flow_order_t order)
     return order == SMCR_FLOW_IS_LATE ? SMCR_STEP_REQUEST_LATE : SMCR_STEP_REQUEST_NEW;
 }
 
-/* Whether the identification proves when the sender has sent a retransmission or late packet. */
+/* Whether the identification of a retransmission or late packet proves when the sender has sent
+ * it. */
 static bool
 has_sender_order(const smcr_flow_t *flow, const smcr_sent_t *packet,
                  const smcr_flow_verdict_t *verdict)
@@ -653,7 +681,8 @@ has_sender_order(const smcr_flow_t *flow, const smcr_sent_t *packet,
     return packet->ip_id >= 0 && verdict->first.frame && has_changing_ids(&flow->ids);
 }
 
-/* What the history of the PSN says of a retransmission. `seen`: NULL: there is none. */
+/* Sets what the history of the PSN proves about a retransmission. `seen`: the history; NULL: there
+ * is none. */
 static void
 describe_retransmission(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, uint8_t opcode,
                         smcr_step_request_t *sent)
@@ -667,7 +696,8 @@ describe_retransmission(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
     sent->reads_from_within = read != sent->psn;
 }
 
-/* Finds the step back that the request belongs to, and puts it into the history of the PSN. */
+/* Finds the step back that the request belongs to, and records that step in the history of the
+ * PSN. */
 static void
 find_step(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
           smcr_flow_verdict_t *verdict)
@@ -696,8 +726,8 @@ find_step(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
 
 /* ---- requests ---- */
 
-/* Finds the unwrapped PSN of a request. It may begin the flow, or a new life of the queue pair. A
- * corrupt packet begins nothing, since its PSN may be wrong. */
+/* Finds the unwrapped PSN of a request. The request may begin the flow, or a new life of the queue
+ * pair. A corrupt packet begins nothing, since its PSN may be wrong. */
 static void
 unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
        smcr_flow_verdict_t *verdict)
@@ -716,8 +746,8 @@ unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet
     verdict->psn = smcr_psn_near(flow->highest, packet->psn);
 }
 
-/* Whether `psn` continues a retransmission: it follows the last request, which was below the
- * highest, and is not the next PSN of the same READ. */
+/* Whether `psn` continues a retransmission: `psn` follows the PSN of the last request, which was
+ * below the highest. The next PSN of the same READ is not a continuation. */
 static bool
 continues_retransmission(const smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -729,8 +759,8 @@ continues_retransmission(const smcr_flow_t *flow, smcr_psn_t psn)
     return !read || smcr_reads_find(flow->reads, psn) != read;
 }
 
-/* Whether a sender would send `psn` next. Only then a corrupt packet counts as sent: its PSN is
- * likely to be right. */
+/* Whether a sender would send `psn` next. A corrupt packet counts as sent only if this is true: its
+ * PSN is then likely to be right. */
 static bool
 comes_next(const smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -738,8 +768,8 @@ comes_next(const smcr_flow_t *flow, smcr_psn_t psn)
            (psn == flow->highest + 1 || continues_retransmission(flow, psn));
 }
 
-/* A request with a right ICRC comes. If those right before it had wrong ones, their PSNs are
- * missing at the receiver: they become a gap, which begins with `corrupt_from`. */
+/* A request with a right ICRC comes. If the requests right before it had wrong ICRCs, their PSNs
+ * are missing at the receiver. These PSNs become a gap, which begins with `corrupt_from`. */
 static void
 close_corrupt_run(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, uint32_t frame)
 {
@@ -750,7 +780,7 @@ close_corrupt_run(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, ui
     flow->corrupt_from = psn < flow->highest ? psn + 1 : 0;
 }
 
-/* A request that is no copy. */
+/* Takes in a request that is no copy. */
 static void
 take_original(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
               smcr_flow_verdict_t *verdict)
@@ -770,7 +800,7 @@ take_original(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *reque
     verdict->receiver_action = fate_of(flow, packet, verdict);
 }
 
-/* A request. `reverse_carried`: packets of the reverse flow so far. */
+/* Takes in a request. `reverse_carried`: packets of the reverse flow so far. */
 static void
 take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
              uint32_t reverse_carried, smcr_flow_verdict_t *verdict)
@@ -784,7 +814,7 @@ take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pack
         verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS;
         verdict->first = (smcr_when_t){copied, seen->time};
     } else if (packet->corrupt && !comes_next(flow, verdict->psn)) {
-        verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* its PSN may be what is wrong */
+        verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* its PSN may be wrong */
     } else {
         request_t request = {packet, flow->highest, reverse_carried};
         take_original(flow, scope, &request, verdict);
@@ -793,8 +823,9 @@ take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pack
 
 /* ---- packets ---- */
 
-/* A packet with a right ICRC came: its identification counts, and its length, if the packet is
- * full, is the path MTU of both directions. `operation`: its opcode without the service. */
+/* Takes the identification and length of a packet with a right ICRC. A FIRST or MIDDLE packet is
+ * full, so its length is the path MTU of both directions. `operation`: the opcode without the
+ * service. */
 static void
 take_properties(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *packet,
                 uint8_t operation)
@@ -806,7 +837,7 @@ take_properties(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *pack
     set_mtu(reverse, packet->payload_length);
 }
 
-/* A response with a right ICRC: its own verdict, and what it says of the requests of `reverse`. A
+/* Judges a response with a right ICRC, and takes in what it says about the requests of `reverse`. A
  * copy says nothing. */
 static void
 judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
@@ -840,7 +871,7 @@ smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope
     if (!packet->corrupt)
         take_properties(flow, reverse, packet, operation);
     if (packet->corrupt && !is_request)
-        verdict.receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* it answers nothing */
+        verdict.receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* a corrupt response answers nothing */
     else if (smcr_ib_is_response(packet->opcode))
         judge_response(flow, reverse, scope, packet, &verdict);
     else

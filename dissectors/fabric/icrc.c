@@ -11,16 +11,17 @@
 
 enum { UDP_LENGTH = 8, UDP_CHECKSUM = 6, BTH_CONGESTION = 4 };
 
-/* The headers of IPv6 and the GRH have the same form. */
+/* Sets the bits of an IPv6 header or GRH that a router may change. The two headers have the same
+ * form. */
 static void
 mask_global(uint8_t *header)
 {
-    header[0] |= 0x0f; /* traffic class and flow label, to byte 3 */
+    header[0] |= 0x0f; /* traffic class and flow label, bytes 0 to 3 */
     memset(header + 1, 0xff, 3);
     memset(header + 7, 0xff, 1); /* hop limit */
 }
 
-/* Sets the bits of `headers` that may change, up to the end of the BTH, which is at `bth`. */
+/* Sets the bits of `headers` that a switch or router may change. `bth`: offset of the BTH. */
 static void
 mask_headers(smcr_icrc_start_t start, uint8_t *headers, size_t bth)
 {
@@ -29,9 +30,10 @@ mask_headers(smcr_icrc_start_t start, uint8_t *headers, size_t bth)
         memset(headers + 8, 0xff, 1);  /* time to live */
         memset(headers + 10, 0xff, 2); /* header checksum */
     } else if (start == SMCR_ICRC_LRH && bth <= SMCR_IB_LRH_LENGTH) {
-        headers[0] |= 0xf0; /* within a subnet the virtual lane alone changes */
+        headers[0] |= 0xf0; /* without a GRH the packet stays in its subnet, and only the virtual
+                               lane changes */
     } else if (start == SMCR_ICRC_LRH) {
-        memset(headers, 0xff, SMCR_IB_LRH_LENGTH); /* a router makes a new one */
+        memset(headers, 0xff, SMCR_IB_LRH_LENGTH); /* a router makes a new LRH */
         mask_global(headers + SMCR_IB_LRH_LENGTH);
     } else {
         mask_global(headers);

@@ -1,12 +1,12 @@
-/* Keeps a set of numbers as ranges. All searches begin at the end, since the numbers that are added
- * or asked for are most often among the highest.
+/* Keeps a set of numbers as ranges. All searches begin at the end, since callers most often add or
+ * look up numbers among the highest.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "ranges.h"
 
-/* The first range that ends at `end` or above it. */
+/* Index of the first range whose `to` is at or above `end`. */
 static unsigned
 find_first_to(const smcr_ranges_t *ranges, uint64_t end)
 {
@@ -17,7 +17,7 @@ find_first_to(const smcr_ranges_t *ranges, uint64_t end)
     return i;
 }
 
-/* The ranges from index `first` to the one before `last` leave the list. */
+/* Removes the ranges from index `first` to `last` - 1. */
 static void
 cut_ranges(smcr_ranges_t *ranges, unsigned first, unsigned last)
 {
@@ -26,7 +26,7 @@ cut_ranges(smcr_ranges_t *ranges, unsigned first, unsigned last)
     ranges->count -= last - first;
 }
 
-/* The range gets the index `i`; the ranges from there on move up. */
+/* Inserts the range at index `i`. The ranges from there on move up. */
 static void
 insert_range(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned i, smcr_range_t range)
 {
@@ -39,7 +39,7 @@ insert_range(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned i, smcr_ra
     ranges->count++;
 }
 
-/* The lowest two ranges become one, with the numbers between them. */
+/* Makes one range of the lowest two. The new range includes the numbers between them. */
 static void
 join_lowest(smcr_ranges_t *ranges)
 {
@@ -48,8 +48,8 @@ join_lowest(smcr_ranges_t *ranges)
     cut_ranges(ranges, 0, 1);
 }
 
-/* `range` and those that it touches, from index `first` to the one before `last`, become one.
- * Returns how many numbers are new. */
+/* Joins `range` with the ranges from index `first` to `last` - 1, all of which it touches. Returns
+ * how many numbers are new in the set. */
 static uint64_t
 melt_ranges(smcr_ranges_t *ranges, unsigned first, unsigned last, smcr_range_t range)
 {

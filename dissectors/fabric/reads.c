@@ -9,9 +9,9 @@
 #define MTU_MIN 256
 #define MTU_MAX 4096
 
-#define SIZE_FIRST 4 /* of the circular list */
+#define SIZE_FIRST 4 /* first size of the circular list */
 
-/* How many packets a response of `length` bytes has: at least one. */
+/* How many packets the response to a READ of `length` bytes has: at least one. */
 static uint32_t
 packets_for(uint32_t length, uint32_t mtu)
 {
@@ -24,8 +24,8 @@ newest_read(smcr_reads_t *reads)
     return &reads->reads[(reads->count - 1) % reads->size];
 }
 
-/* Makes room for one more READ. The list grows until it has its full size; then the newest READ
- * overwrites the oldest one. */
+/* Makes room for one more READ. The list grows up to SMCR_READS_KEPT slots. After that, the newest
+ * READ overwrites the oldest. */
 static void
 grow_list(smcr_reads_t *reads, wmem_allocator_t *scope)
 {
@@ -103,7 +103,7 @@ smcr_reads_end(smcr_reads_t *reads, smcr_psn_t next)
     return last;
 }
 
-/* The READ that takes `psn`; NULL: none that is remembered. */
+/* The READ that takes `psn`; NULL: no READ in the list does. */
 static const smcr_read_t *
 find_read(const smcr_reads_t *reads, smcr_psn_t psn)
 {

@@ -1,13 +1,14 @@
 /* Finds copies and retransmissions among responses. READ responses and Atomic ACKs are kept by PSN,
- * as requests are. Of ACKs, NAKs and RNR NAKs the last 16 are kept: many of them have the same PSN.
+ * as requests are. Many ACKs, NAKs and RNR NAKs have the same PSN, so the last 16 of these are kept
+ * in a list.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "responses.h"
 
-/* The frame of the earlier ACK, NAK or RNR NAK with the PSN and the IPv4 identification of
- * `packet`; 0: none of the last 16 has them. */
+/* The frame of the earlier ACK, NAK or RNR NAK that has the PSN and the IPv4 identification of
+ * `packet`; 0: none of the last 16 has both. */
 static uint32_t
 find_same_ack(const smcr_responses_t *responses, const smcr_sent_t *packet)
 {
@@ -18,8 +19,8 @@ find_same_ack(const smcr_responses_t *responses, const smcr_sent_t *packet)
     return 0;
 }
 
-/* An ACK, NAK or RNR NAK: returns the frame of which it is a copy; 0: of none. Only the
- * identification proves a copy. Time proves nothing: a receiver answers each of several
+/* Takes in an ACK, NAK or RNR NAK. Returns the frame of which it is a copy; 0: it is no copy. Only
+ * the identification proves a copy. Time proves nothing: a receiver answers each of several
  * retransmissions with the same ACK, one right after the other. */
 static uint32_t
 take_ack(smcr_responses_t *responses, const smcr_sent_t *packet, smcr_response_grounds_t grounds)
@@ -35,8 +36,9 @@ take_ack(smcr_responses_t *responses, const smcr_sent_t *packet, smcr_response_g
     return 0;
 }
 
-/* Whether time proves that `packet` is a copy of the last response with the PSN: the response comes
- * so soon after that one, and the peer has sent no request that it could answer. */
+/* Whether time proves that `packet` is a copy of the last response with its PSN. The proof:
+ * `packet` comes at most 100 microseconds after that response, and the peer has sent no packet
+ * between the last READ response or Atomic ACK and `packet`. */
 static bool
 is_copy_by_time(const smcr_responses_t *responses, const smcr_seen_packet_t *seen,
                 const smcr_sent_t *packet, smcr_response_grounds_t grounds)
@@ -45,8 +47,8 @@ is_copy_by_time(const smcr_responses_t *responses, const smcr_seen_packet_t *see
            smcr_seen_is_soon(smcr_seen_last(seen), packet->when);
 }
 
-/* The frame of which a READ response or Atomic ACK is a copy; 0: of none. `seen` are the earlier
- * responses with its PSN. */
+/* The frame of which a READ response or Atomic ACK is a copy; 0: it is no copy. `seen`: the history
+ * of the responses with its PSN. */
 static uint32_t
 copied_data(const smcr_responses_t *responses, const smcr_seen_packet_t *seen,
             const smcr_sent_t *packet, smcr_response_grounds_t grounds)
@@ -62,7 +64,8 @@ copied_data(const smcr_responses_t *responses, const smcr_seen_packet_t *seen,
     return is_copy_of_last ? smcr_seen_last(seen).frame : 0;
 }
 
-/* A READ response or Atomic ACK: as smcr_responses_take(). */
+/* Takes in a READ response or Atomic ACK. Arguments and return value are those of
+ * smcr_responses_take(). */
 static uint32_t
 take_data(smcr_responses_t *responses, wmem_allocator_t *scope, const smcr_sent_t *packet,
           smcr_response_grounds_t grounds, bool *copy)

@@ -1,19 +1,21 @@
-/* Keeps PSNs in a hash table without chains: the low bits of a PSN are its place, and a newer PSN
- * overwrites an older one. The table grows with the number of PSNs that a sender has under way.
+/* Keeps PSNs in a hash table without chains. The low bits of a PSN are the index of its slot, and a
+ * newer PSN overwrites an older one. The table grows with the number of PSNs that a sender has
+ * under way.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "seen.h"
 
-#define SOON 100000 /* nanoseconds: no sender has a shorter retransmission timer */
+#define SOON 100000 /* nanoseconds; no sender has a shorter retransmission timer */
 
-/* Slots of a table. */
+/* Sizes of the table: numbers of slots. */
 #define SIZE_FIRST 4
-#define SIZE_ENOUGH 128    /* a larger table is for senders with more PSNs under way */
-#define SIZE_MAX_KEPT 8192 /* more PSNs than any sender has under way */
+#define SIZE_ENOUGH 128    /* a table grows beyond this size only if the sender has more PSNs under
+                              way */
+#define SIZE_MAX_KEPT 8192 /* no sender has more PSNs under way */
 
-/* The slot in which `psn` is, or would be; NULL: the table has no slots. */
+/* The slot for `psn`, whether or not the PSN is in it; NULL: the table has no slots. */
 static smcr_seen_packet_t *
 slot_at(const smcr_seen_t *seen, smcr_psn_t psn)
 {
@@ -28,7 +30,7 @@ smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn)
     return slot && slot->psn == psn ? slot : NULL;
 }
 
-/* Doubles the number of slots, and moves what they have. */
+/* Doubles the number of slots, and moves the entries to their new slots. */
 static void
 grow_table(smcr_seen_t *seen, wmem_allocator_t *scope)
 {
@@ -42,9 +44,10 @@ grow_table(smcr_seen_t *seen, wmem_allocator_t *scope)
     wmem_free(scope, before.slots);
 }
 
-/* Two PSNs want the same slot: whether to grow the table rather than to forget the older one. A
- * small table always grows. A large one grows only where the sender has that many PSNs under way
- * and half of the slots are in use; else a few PSNs that lie far apart would make it grow. */
+/* Two PSNs want the same slot. Returns whether to grow the table rather than to forget the older
+ * PSN. A small table always grows. A large table grows only if the sender has that many PSNs under
+ * way and half of the slots are in use. Otherwise, a few PSNs far apart would make the table
+ * grow. */
 static bool
 is_worth_growing(const smcr_seen_t *seen, uint64_t needed)
 {

@@ -1,5 +1,6 @@
-/* The history of a flow's PSNs: for each PSN, which frame had it first, and what became of it
- * since. It has as many of the newest PSNs as a sender may still retransmit.
+/* The history of a flow's PSNs. For each PSN: the frame of the first packet that had it, and the
+ * retransmissions after that. The history keeps as many of the newest PSNs as a sender may still
+ * retransmit.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,43 +9,46 @@
 
 #include "sent.h"
 
-/* The steps back (step_back.h) in which a PSN was sent, by their numbers, which count from 1. */
+/* The steps back (step_back.h) in which a PSN was sent. Steps are numbered from 1. */
 typedef struct {
-    uint32_t last;      /* the last step in which the PSN was sent; 0: in none */
-    uint32_t tentative; /* the last tentative step in which it was sent; 0: in none */
+    uint32_t last;      /* number of the last step in which the PSN was sent; 0: none */
+    uint32_t tentative; /* number of the last tentative step in which the PSN was sent; 0: none */
 } smcr_seen_steps_t;
 
-/* Members that most PSNs do not need: of packets that came after a gap, or were retransmitted. */
+/* Members that most PSNs do not need: they are set if a packet with the PSN came after a gap, or
+ * was retransmitted. */
 typedef struct {
-    uint32_t *discard_proof; /* see smcr_flow_verdict_t.discarded; NULL: it came in order */
+    uint32_t *discard_proof; /* see smcr_flow_verdict_t.discard_proof; NULL: the first packet did
+                                not come after a gap */
     uint32_t last_frame;     /* frame of the last packet with the PSN and a right ICRC */
     uint64_t last_time;      /* time of that frame, nanoseconds since the epoch */
-    smcr_seen_steps_t steps; /* in which the PSN was sent */
-    uint32_t reverse_packets_before; /* packets of the reverse flow when `retransmissions` began to
-                                        count */
+    smcr_seen_steps_t steps; /* the steps back in which the PSN was sent */
+    uint32_t reverse_packets_before; /* packets of the reverse flow when the count in
+                                        `retransmissions` began */
     uint16_t last_id;        /* IPv4 identification of the packet in `last_frame` */
-    uint8_t retransmissions; /* retransmissions since the last packet of the reverse flow, at most 3
-                                */
+    uint8_t retransmissions; /* number of retransmissions since the last packet of the reverse flow,
+                                at most 3 */
 } smcr_seen_rare_t;
 
-/* One PSN. "The first packet" is the first one in the capture that has the PSN. */
+/* The history of one PSN. "The first packet" is the first one in the capture that has the PSN. */
 typedef struct {
-    smcr_psn_t psn;         /* 0: the slot is free */
-    uint64_t time;          /* of the first packet, nanoseconds since the epoch */
-    smcr_seen_rare_t *rare; /* NULL: none of these members has been set */
-    uint32_t frame;         /* of the first packet */
+    smcr_psn_t psn;         /* the unwrapped PSN; 0: the slot is free */
+    uint64_t time;          /* time of the first packet, nanoseconds since the epoch */
+    smcr_seen_rare_t *rare; /* NULL: none of the rarely needed members has been set */
+    uint32_t frame;         /* frame of the first packet */
     uint16_t id;            /* IPv4 identification of the first packet */
     bool late : 1;          /* the first packet came late: the capture may miss an earlier one */
-    bool corrupt : 1;       /* the first packet has a wrong ICRC */
-    bool had_good_icrc : 1; /* a packet with a right ICRC has come */
-    bool begins : 1;        /* first packet of a message: FIRST or ONLY */
-    bool ends : 1;          /* last packet of a SEND or WRITE, which an acknowledgement completes */
-    bool fetches : 1;       /* READ or atomic, which its own response completes */
+    bool corrupt : 1;       /* the ICRC of the first packet is wrong */
+    bool had_good_icrc : 1; /* a packet with the PSN and a right ICRC has come */
+    bool begins : 1;        /* the packet begins a message: FIRST or ONLY */
+    bool ends : 1;          /* the packet ends a SEND or WRITE, which an acknowledgement
+                               completes */
+    bool fetches : 1;       /* the packet is a READ or atomic, which its own response completes */
 } smcr_seen_packet_t;
 
-/* A hash table by PSN. All zeros: no packet has been seen. */
+/* A hash table by PSN. All zeros: the table has no PSN. */
 typedef struct {
-    smcr_seen_packet_t *slots; /* at the low bits of the PSN; NULL: none yet */
+    smcr_seen_packet_t *slots; /* the slot of a PSN is its low bits; NULL: no slots yet */
     uint32_t size;             /* number of slots: 0 or a power of two */
     uint32_t used;             /* slots that are not free */
 } smcr_seen_t;
@@ -52,24 +56,26 @@ typedef struct {
 /* The entry of `psn`. NULL: no packet had this PSN, or its slot has been given to a newer PSN. */
 smcr_seen_packet_t *smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn);
 
-/* The rarely needed members of a PSN, allocated from `scope` at the first call. */
+/* The rarely needed members of a PSN. They are allocated from `scope` at the first call. */
 smcr_seen_rare_t *smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope);
 
-/* When the last packet with the PSN and a right ICRC came; if there is none, the first packet. */
+/* Time and frame of the last packet with the PSN and a right ICRC. If there is none, those of the
+ * first packet. */
 smcr_when_t smcr_seen_last(const smcr_seen_packet_t *packet);
 
-/* The IPv4 identification of that packet. */
+/* The IPv4 identification of the packet that smcr_seen_last() finds. */
 uint16_t smcr_seen_last_id(const smcr_seen_packet_t *packet);
 
-/* `packet` has the PSN of `seen`, too, and a right ICRC: it becomes the last packet. */
+/* `packet` has the PSN of `seen` and a right ICRC: it becomes the last packet with the PSN. */
 void smcr_seen_retransmit(smcr_seen_packet_t *seen, wmem_allocator_t *scope,
                           const smcr_sent_t *packet);
 
-/* Whether `now` comes at most 100 microseconds after `before`. So soon no sender retransmits
- * without a NAK (docs/fabric.md, "Requests"). */
+/* Whether `now` is at most 100 microseconds after `before`. No sender retransmits so soon without a
+ * NAK (docs/fabric.md, "Requests"). */
 bool smcr_seen_is_soon(smcr_when_t before, smcr_when_t now);
 
 /* Adds `psn`, whose first packet is `packet`, and returns its entry. The table keeps at least the
- * last `needed` PSNs, up to 8192. Returns NULL when the slot has a newer PSN: nothing is added. */
+ * last `needed` PSNs, but at most 8192. Returns NULL and adds nothing if the slot has a newer
+ * PSN. */
 smcr_seen_packet_t *smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn,
                                   uint64_t needed, const smcr_sent_t *packet);

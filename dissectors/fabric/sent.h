@@ -1,7 +1,8 @@
-/* A packet that one queue pair sends to another, as its headers say, and packet sequence numbers.
+/* The transport headers of a packet that one queue pair sends to another, and packet sequence
+ * numbers.
  *
  * PSNs have 24 bits and wrap. A capture may wrap many times. Everything that compares PSNs counts
- * in unwrapped numbers instead, which occur once in a capture.
+ * in unwrapped numbers instead. Each unwrapped number occurs once in a capture.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,9 +13,9 @@
 
 #include "wire/wire.h"
 
-/* When something happens in a capture. */
+/* The frame and time of something that happens in a capture. */
 typedef struct {
-    uint32_t frame; /* number, from 1; 0: it has not happened, or the frame is not known */
+    uint32_t frame; /* frame number, from 1; 0: it has not happened, or its frame is not known */
     uint64_t time;  /* nanoseconds since the epoch */
 } smcr_when_t;
 
@@ -36,21 +37,20 @@ smcr_ack_when(const smcr_ack_t *ack)
 /* The transport headers of a packet (InfiniBand Architecture Specification, volume 1, chapter 9).
  * All numbers are in host byte order. */
 typedef struct {
-    smcr_when_t when;        /* frame of the packet */
-    uint8_t opcode;          /* of the BTH, with the service */
-    uint8_t syndrome;        /* of the AETH; set only with `has_aeth` */
+    smcr_when_t when;        /* frame and time of the packet */
+    uint8_t opcode;          /* opcode of the BTH, with the service */
+    uint8_t syndrome;        /* syndrome of the AETH; set only with `has_aeth` */
     bool has_aeth;           /* the packet has an AETH, and the capture has its bytes */
-    uint32_t psn;            /* 24 bits */
-    uint32_t payload_length; /* bytes, without padding */
+    uint32_t psn;            /* PSN of the BTH, 24 bits */
+    uint32_t payload_length; /* length of the payload in bytes, without padding */
     uint32_t dma_length;     /* length in the RETH, bytes; 0: the packet has no RETH */
     int32_t ip_id;           /* IPv4 identification, or SMCR_SENT_NO_IP_ID */
-    bool corrupt;            /* the ICRC is wrong: the packet was sent, but no receiver accepts it
-                                */
+    bool corrupt;            /* the ICRC is wrong: every receiver drops the packet */
 } smcr_sent_t;
 
 #define SMCR_PSN_MASK 0xffffffU
 
-/* A PSN that does not wrap: its low 24 bits are the PSN on the wire. 0 is none. */
+/* A PSN that does not wrap: its low 24 bits are the PSN on the wire. 0: no PSN. */
 typedef uint64_t smcr_psn_t;
 
 /* How far the PSN `to` is ahead of the PSN `from`, both of 24 bits: from -2^23 to 2^23 - 1. It is
@@ -64,14 +64,15 @@ smcr_psn_distance(uint32_t from, uint32_t to)
                                            : (int32_t)ahead - (int32_t)(SMCR_PSN_MASK + 1);
 }
 
-/* The unwrapped number of the first PSN of a flow. It is so high that 2^32 PSNs may come before. */
+/* The unwrapped number of the first PSN of a flow. It is so high that 2^32 lower numbers remain for
+ * packets with PSNs before the first. */
 static inline smcr_psn_t
 smcr_psn_begin(uint32_t psn)
 {
     return UINT64_C(0x100000000) + (psn & SMCR_PSN_MASK);
 }
 
-/* Of all unwrapped numbers with the low 24 bits `psn`, the one that is nearest to `from`. */
+/* The unwrapped number that is nearest to `from`, of all that have the low 24 bits `psn`. */
 static inline smcr_psn_t
 smcr_psn_near(smcr_psn_t from, uint32_t psn)
 {

@@ -1,4 +1,4 @@
-/* Begins blocks: entries are taken from them by slab.h.
+/* Begins the blocks of a slab. slab.h takes entries from them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,7 +8,8 @@
 #include <wsutil/wslog.h>
 
 #define BLOCKS_MAX (UINT32_MAX / SMCR_SLAB_UNITS)
-#define BLOCKS_AT_ONCE 32 /* one of them is lost: memory of wmem does not begin at a multiple */
+#define BLOCKS_AT_ONCE 32 /* wmem's memory does not begin at a multiple of the block size, so one
+                             block is lost */
 
 _Static_assert((SMCR_SLAB_SIZE & (SMCR_SLAB_SIZE - 1)) == 0,
                "blocks are found by the bits of addresses");
@@ -26,7 +27,8 @@ smcr_slab_begin(smcr_slab_t *slab)
         slab->unused = memory + (SMCR_SLAB_SIZE - before);
         slab->unused_count = BLOCKS_AT_ONCE - 1;
     }
-    if ((slab->count & (slab->count - 1)) == 0) /* full at powers of two */
+    if ((slab->count & (slab->count - 1)) == 0) /* the list is full when its length is a power of
+                                                   two */
         slab->blocks = wmem_realloc(slab->scope, slab->blocks,
                                     MAX(2 * (size_t)slab->count, 1) * sizeof *slab->blocks);
     smcr_slab_block_t *block = (smcr_slab_block_t *)(void *)slab->unused;
@@ -37,7 +39,8 @@ smcr_slab_begin(smcr_slab_t *slab)
     slab->unused_count--;
 }
 
-/* Returns false, since it is called once; of the type that this Wireshark has for that. */
+/* Called by wmem when `scope` is freed. Returns false, so that wmem does not call it again. The
+ * type of the return value differs between Wireshark versions. */
 static __typeof__(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL))
 destroy_table(G_GNUC_UNUSED wmem_allocator_t *scope, G_GNUC_UNUSED wmem_cb_event_t event,
               void *table)

@@ -1,7 +1,8 @@
-/* Memory for many small entries that stay until the capture file is closed. It is cut from large
- * blocks: wmem puts 16 bytes before each piece of its own and rounds its length up to 16.
+/* Memory for many small entries that stay until the capture file is closed. Entries are cut from
+ * large blocks, to save memory: an allocation of wmem costs 16 more bytes, and has its length
+ * rounded up to 16.
  *
- * Each entry has a number, which is half as long as its address.
+ * Each entry has a number of 4 bytes, half as long as its address.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,39 +11,42 @@
 
 #include <wireshark.h>
 
-#ifndef SMCR_SLAB_SIZE /* fuzzers want small ones, so that the ends of blocks are seen */
+#ifndef SMCR_SLAB_SIZE /* fuzzers want small blocks, so that entries often reach the end of a
+                          block */
 #define SMCR_SLAB_SIZE 32768 /* bytes of a block: a power of two */
 #endif
-#define SMCR_SLAB_ENTRY_MAX (SMCR_SLAB_SIZE - 16) /* bytes of an entry that has a number */
-#define SMCR_SLAB_UNIT 4 /* bytes: numbers count these */
-#define SMCR_SLAB_UNITS (SMCR_SLAB_SIZE / SMCR_SLAB_UNIT) /* of a block */
+#define SMCR_SLAB_ENTRY_MAX (SMCR_SLAB_SIZE - 16) /* bytes of the largest entry that has a number */
+#define SMCR_SLAB_UNIT 4 /* bytes: numbers of entries count these units */
+#define SMCR_SLAB_UNITS (SMCR_SLAB_SIZE / SMCR_SLAB_UNIT) /* units of a block */
 
-/* All zeros but for the scope: nothing has been allocated. */
+/* A slab. All members but `scope` are zero: nothing has been allocated. */
 typedef struct smcr_slab {
-    wmem_allocator_t *scope;         /* memory of the blocks */
-    struct smcr_slab_block **blocks; /* in the order in which they were begun */
-    uint32_t count;                  /* blocks begun so far */
-    size_t used;                     /* bytes of the last block that entries have, and its head */
-    uint8_t *unused;                 /* blocks that are allocated, but not begun; with a count */
-    uint32_t unused_count;           /* of these blocks */
+    wmem_allocator_t *scope;         /* scope of the blocks */
+    struct smcr_slab_block **blocks; /* all blocks begun so far, oldest first */
+    uint32_t count;                  /* number of blocks begun so far */
+    size_t used;                     /* bytes of the last block that its head and entries use */
+    uint8_t *unused;                 /* memory of the blocks that are allocated, but not begun;
+                                        valid if `unused_count` is not 0 */
+    uint32_t unused_count;           /* number of blocks in `unused` */
 } smcr_slab_t;
 
 /* The head of a block. A block begins at a multiple of its size, so that the address of an entry is
  * enough to find its block. */
 typedef struct smcr_slab_block {
-    const smcr_slab_t *slab; /* of which this is a block */
-    uint32_t index;          /* in `blocks` of the slab */
+    const smcr_slab_t *slab; /* the slab that the block belongs to */
+    uint32_t index;          /* index in `blocks` of the slab */
 } smcr_slab_block_t;
 
 /* A hash table of GLib, freed with `scope`. It needs a third of the memory of a wmem_map_t. */
 GHashTable *smcr_slab_table(wmem_allocator_t *scope, GHashFunc hash, GEqualFunc is_equal);
 
-/* Begins a block: the next entry is the first of that block. Ends the program when there are more
- * blocks than entries can have numbers in. */
+/* Begins a block: the next entry is its first. Ends the program when there are more blocks than the
+ * numbers of entries allow. */
 void smcr_slab_begin(smcr_slab_t *slab);
 
-/* Returns a new entry of `size` bytes, all zeros. Its address is a multiple of 4, and of 8 if the
- * sizes of all entries are. An entry of more than SMCR_SLAB_ENTRY_MAX bytes has no number. */
+/* Returns a new entry of `size` bytes, all zeros. Its address is a multiple of 4. If all sizes are
+ * multiples of 8, so are all addresses. An entry of more than SMCR_SLAB_ENTRY_MAX bytes has no
+ * number. */
 static inline void *
 smcr_slab_new(smcr_slab_t *slab, size_t size)
 {
@@ -65,7 +69,7 @@ smcr_slab_block(const void *entry)
     return (const smcr_slab_block_t *)(const void *)((const uint8_t *)entry - within);
 }
 
-/* The number of an entry, from 1; 0 of NULL. */
+/* The number of an entry, from 1; 0 for NULL. */
 static inline uint32_t
 smcr_slab_number(const void *entry)
 {
@@ -74,7 +78,7 @@ smcr_slab_number(const void *entry)
     return entry ? smcr_slab_block(entry)->index * SMCR_SLAB_UNITS + within / SMCR_SLAB_UNIT : 0;
 }
 
-/* The entry with that number; NULL of 0. */
+/* The entry with the number `number`; NULL for 0. */
 static inline void *
 smcr_slab_entry(const smcr_slab_t *slab, uint32_t number)
 {
@@ -82,7 +86,7 @@ smcr_slab_entry(const smcr_slab_t *slab, uint32_t number)
                         number % SMCR_SLAB_UNITS * SMCR_SLAB_UNIT : NULL;
 }
 
-/* The entry with that number in the slab that `neighbour` is an entry of; NULL of 0. */
+/* The entry with the number `number` in the slab of the entry `neighbour`; NULL for 0. */
 static inline void *
 smcr_slab_beside(const void *neighbour, uint32_t number)
 {

@@ -1,22 +1,24 @@
-/* Finds steps back and their causes: each rule here is one of docs/fabric.md, "Steps back". A
- * capture may miss the NAK that made a sender go back, so the causes `nak` and `timeout` both need
- * a proof of their own, and a step without a proof has the cause `unknown`.
+/* Finds steps back and their causes. Each rule of this file is one of docs/fabric.md, "Steps back".
+ * A capture may miss the NAK that made a sender go back. So the causes `nak` and `timeout` both
+ * need a proof of their own, and a step without a proof has the cause `unknown`.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "step_back.h"
 
-/* Nanoseconds. A sender's timer runs for 4.096 us * 2^14 = 67 ms, or longer; a sender follows a NAK
- * within a round trip. So a pause of 64 ms is no answer to a NAK. */
+/* Nanoseconds. A sender's timer runs for 4.096 us * 2^14 = 67 ms, or longer. A sender answers a NAK
+ * within a round trip. So a request after a pause of 64 ms does not answer a NAK. */
 #define PAUSE UINT64_C(64000000)
 
-/* Nanoseconds. The network does not delay a packet that long: what comes later is retransmitted. */
+/* Nanoseconds. The network delays no packet for so long: a packet that comes later was
+ * retransmitted. */
 #define REORDERED_WITHIN UINT64_C(1000000)
 
 /* ---- NAKs ---- */
 
-/* The NAK that names `psn`; NULL: there is none that a step has not followed. */
+/* The entry of the NAK that names `psn`; NULL: none, or a step has begun with `psn` since the
+ * NAK. */
 static smcr_step_nak_t *
 find_nak_of_psn(smcr_steps_t *steps, smcr_psn_t psn)
 {
@@ -26,8 +28,8 @@ find_nak_of_psn(smcr_steps_t *steps, smcr_psn_t psn)
     return NULL;
 }
 
-/* The entry of a NAK that names `psn`, moved to the end of the list: the one that the PSN has, or
- * else the oldest entry, emptied. */
+/* The entry for a NAK that names `psn`, moved to the end of the list. If `psn` has no entry, the
+ * oldest entry is emptied and used. */
 static smcr_step_nak_t *
 renew_nak(smcr_steps_t *steps, smcr_psn_t psn)
 {
@@ -42,7 +44,7 @@ renew_nak(smcr_steps_t *steps, smcr_psn_t psn)
     return newest;
 }
 
-/* Several NAKs that name one PSN count as one. Among them an RNR NAK goes before the others: the
+/* Several NAKs that name one PSN count as one. An RNR NAK takes precedence over the other NAKs: the
  * sender waits for the RNR timer, even when a NAK names the same PSN. */
 void
 smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn,
@@ -64,9 +66,9 @@ smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn,
     steps->last_activity = when.time;
 }
 
-/* Whether the NAK may have made the sender send the request: it names the PSN of the request, or a
- * lower PSN that no acknowledgement has covered since. In the latter case the sender has gone back
- * to the lower PSN, and the capture misses the packets between. */
+/* Whether the NAK may have made the sender send the request. The NAK names the PSN of the request,
+ * or a lower PSN that no acknowledgement has covered so far. In the latter case the sender has gone
+ * back to the lower PSN, and the capture misses the packets in between. */
 static bool
 may_have_caused(const smcr_step_nak_t *nak, const smcr_step_request_t *request)
 {
@@ -75,8 +77,8 @@ may_have_caused(const smcr_step_nak_t *nak, const smcr_step_request_t *request)
     return nak->psn == request->psn || nak->psn > request->acked;
 }
 
-/* The NAK of the request: of all that may have caused it, the one with the highest PSN. NULL: there
- * is none. */
+/* The NAK that made the sender send the request. If several NAKs may have done so, it is the one
+ * with the highest PSN. NULL: there is no such NAK. */
 static const smcr_step_nak_t *
 find_nak_of_request(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -94,20 +96,23 @@ find_nak_of_request(const smcr_steps_t *steps, const smcr_step_request_t *reques
 
 /* What the time between a request and the last activity of the flow proves. */
 typedef enum {
-    NO_PAUSE,     /* a NAK that the capture misses may have caused the request */
-    AFTER_PAUSE,  /* no NAK came for so long that the sender's timer has run out */
-    BEFORE_PAUSED /* as its identification says, it was sent before a packet that came after a
-                     pause: the network has reordered the two, and the pause was before both */
+    NO_PAUSE,     /* too short a time: a NAK that the capture misses may have caused the request */
+    AFTER_PAUSE,  /* so long without a NAK that the sender's timer has run out */
+    BEFORE_PAUSED /* The identification proves that the request was sent before a packet that came
+                     after a pause. The network has reordered the two, and the pause was before
+                     both. */
 } pause_t;
 
-/* Whether the request came so long after `since` that no NAK of that time is why. After an RNR NAK,
- * the sender waits for the RNR timer in addition. `since`: nanoseconds; 0: nothing has come yet. */
+/* Whether the request came so long after `since` that no NAK from the time of `since` is its cause.
+ * After an RNR NAK the sender also waits for the RNR timer. `since`: nanoseconds; 0: nothing has
+ * come yet. */
 static bool
 is_long_after(const smcr_steps_t *steps, uint64_t since, const smcr_step_request_t *request)
 {
     return since && request->when.time > since + PAUSE + steps->rnr_timer;
 }
 
+/* What the time from the last activity of the flow to the request proves. */
 static pause_t
 pause_before(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -119,8 +124,8 @@ pause_before(const smcr_steps_t *steps, const smcr_step_request_t *request)
 
 /* ---- which step a request belongs to ---- */
 
-/* Whether the identification of the request differs from that of the step's highest packet by as
- * much as the PSN does: then the sender has sent both in one run of ascending PSNs. */
+/* Whether the sender has sent the request and the step's highest packet in one run of ascending
+ * PSNs. That is so if their identifications differ by as much as their PSNs. */
 static bool
 is_in_line(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -128,7 +133,7 @@ is_in_line(const smcr_steps_t *steps, const smcr_step_request_t *request)
            (uint16_t)(request->id - steps->position_id - request->psn + steps->position) == 0;
 }
 
-/* Whether the last step is not over. It is over when the sender has sent a new PSN and the receiver
+/* Whether the last step is open. A step is over when the sender has sent a new PSN and the receiver
  * has acknowledged all PSNs of the step. */
 static bool
 is_step_open(const smcr_steps_t *steps, const smcr_step_request_t *request)
@@ -136,15 +141,16 @@ is_step_open(const smcr_steps_t *steps, const smcr_step_request_t *request)
     return steps->step && !(steps->passed_end && steps->end <= request->acked);
 }
 
-/* Whether the last step retransmits `psn`. */
+/* Whether `psn` is one of the PSNs that the last step retransmits. */
 static bool
 is_in_range(const smcr_steps_t *steps, smcr_psn_t psn)
 {
     return psn >= steps->first && psn <= steps->end;
 }
 
-/* Whether a NAK has named the PSN since the step began: then the request begins a step of its own.
- * A late packet that is in line with the step was sent before that NAK could reach the sender. */
+/* Whether a NAK has named the PSN of the request since the last step began, so that the request
+ * begins a step of its own. A late packet in line with the step was sent before that NAK could
+ * reach the sender, so for such a packet the answer is false. */
 static bool
 is_asked_for_again(smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -155,9 +161,9 @@ is_asked_for_again(smcr_steps_t *steps, const smcr_step_request_t *request)
     return request->kind != SMCR_STEP_REQUEST_LATE || !is_in_line(steps, request);
 }
 
-/* Whether the network may have reordered the request within the step, which has sent a higher PSN
- * already: the step has not sent the PSN yet, and the identification does not prove that the
- * request was sent after that higher PSN. */
+/* Whether the network may have reordered the request within the last step, which has already sent a
+ * higher PSN. Two conditions hold then: the step has not sent this PSN yet, and the identification
+ * does not prove that the request was sent after the higher PSN. */
 static bool
 may_be_reordered(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -166,8 +172,9 @@ may_be_reordered(const smcr_steps_t *steps, const smcr_step_request_t *request)
     return !request->has_sender_order || (int16_t)(request->id - steps->position_id) <= 0;
 }
 
-/* Whether a retransmission or late packet belongs to the last step. A packet after a pause never
- * does, nor a READ that re-requests only the rest of another READ: the sender has decided anew. */
+/* Whether a retransmission or late packet belongs to the last step. Two kinds of packets never do,
+ * since they show a new decision of the sender: a packet after a pause, and a READ that requests
+ * only the rest of an earlier READ. */
 static bool
 belongs_to_step(smcr_steps_t *steps, const smcr_step_request_t *request, pause_t pause)
 {
@@ -178,9 +185,10 @@ belongs_to_step(smcr_steps_t *steps, const smcr_step_request_t *request, pause_t
     return request->psn > steps->position || may_be_reordered(steps, request);
 }
 
-/* Whether a NAK may be why a request of the step has come: one that came since the step began, or
- * one that the capture misses, if the PSN comes too long after the step's last activity to be
- * reordered. Only the identification can prove that neither is so. */
+/* Whether a NAK after the beginning of the last step may be why the request has come. The capture
+ * may miss the NAK: a lower PSN that comes too long after the step's last activity was not
+ * reordered. If the identification shows where the sender sent the request in the step, no NAK
+ * caused it. */
 static bool
 may_answer_new_nak(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -196,15 +204,15 @@ may_answer_new_nak(const smcr_steps_t *steps, const smcr_step_request_t *request
 
 /* ---- causes ---- */
 
-/* Whether the sender's timer is certainly the cause, where no NAK is known. Either of two proofs is
- * enough:
+/* Whether the sender's timer is certainly the cause of a step without a known NAK. Either of two
+ * proofs is enough:
  *
- * - The request comes after a pause, and has the first PSN that is not acknowledged: a sender whose
- *   timer has run out goes back to that PSN. With a higher PSN, the capture may miss the step's
- *   first packets, and a NAK before.
- * - The receiver has acknowledged everything, and neither did the sender retransmit the PSN before,
- *   nor did a packet come late. A receiver that sends a NAK discards what comes after the gap, and
- *   could not have acknowledged that. */
+ * - The request comes after a pause, and has the first PSN that is not acknowledged. A sender whose
+ *   timer has run out goes back to that PSN. If the request has a higher PSN, the capture may miss
+ *   the first packets of the step, and a NAK before them.
+ * - The receiver has acknowledged everything, the PSN was in no step before, and no packet of the
+ *   flow came late. A receiver that sends a NAK discards the packets after the gap, and could not
+ *   have acknowledged them. */
 static bool
 is_timeout(const smcr_steps_t *steps, const smcr_step_request_t *request, pause_t pause)
 {
@@ -217,8 +225,8 @@ is_timeout(const smcr_steps_t *steps, const smcr_step_request_t *request, pause_
     return !steps->disorder && !was_in_step && request->acked >= request->highest;
 }
 
-/* Why the sender has gone back with a request that is certainly retransmitted. `nak`: its NAK;
- * NULL: the capture has none. */
+/* The cause of a step that begins with `request`, which is certainly a retransmission. `nak`: the
+ * NAK that made the sender send the request; NULL: the capture has none. */
 static smcr_step_cause_t
 cause_of(const smcr_steps_t *steps, const smcr_step_request_t *request, const smcr_step_nak_t *nak,
          pause_t pause)
@@ -243,9 +251,9 @@ new_step(wmem_allocator_t *scope, uint32_t frame, smcr_step_cause_t cause)
     return step;
 }
 
-/* A step that the request begins, with its cause. `nak`: the NAK of the request; NULL: none. A NAK
- * (PSN sequence error) that came before a pause is not the cause: the sender would have followed it
- * at once. */
+/* Makes the step that begins with `request`, with its cause. `nak`: the NAK that may have made the
+ * sender send the request; NULL: none. A NAK (PSN sequence error) before a pause is not the cause:
+ * the sender would have answered the NAK at once. */
 static smcr_step_back_t *
 new_step_from(const smcr_steps_t *steps, wmem_allocator_t *scope,
               const smcr_step_request_t *request, const smcr_step_nak_t *nak, pause_t pause)
@@ -259,8 +267,8 @@ new_step_from(const smcr_steps_t *steps, wmem_allocator_t *scope,
     return step;
 }
 
-/* From now on `step` is the last step. It retransmits from PSN `first` on, and `request` has the
- * highest PSN in it. The NAK that names `first` has been followed, and counts no more. */
+/* Makes `step` the last step. The step retransmits from PSN `first` on, and `request` has the
+ * highest PSN in it so far. The NAK that names `first` has been answered, and is removed. */
 static void
 set_last_step(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr_psn_t first,
               const smcr_step_request_t *request)
@@ -278,9 +286,9 @@ set_last_step(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr
     steps->position_id = request->id;
 }
 
-/* The request begins a tentative step. Only requests that continue from it prove that a late packet
- * was retransmitted rather than reordered, or that a retransmission is no copy. Until then the late
- * packet has no cause, and the retransmission the cause `unknown`. */
+/* The request begins a tentative step. Only later requests that continue from it prove that a late
+ * packet was retransmitted rather than reordered, or that a retransmission is no copy. Until such a
+ * proof, a late packet has no cause, and a retransmission has the cause `unknown`. */
 static smcr_step_back_t *
 begin_tentative(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request,
                 pause_t pause)
@@ -303,7 +311,7 @@ begin_tentative(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_re
 }
 
 /* Whether a retransmission may be a copy of the request right before it, which has the same PSN.
- * Neither its identification nor a NAK between the two proves the opposite. `nak`: the NAK of the
+ * Its identification or a NAK between the two would prove that it is no copy. `nak`: the NAK of the
  * request; NULL: none. */
 static bool
 may_copy_last_request(const smcr_steps_t *steps, const smcr_step_request_t *request,
@@ -315,9 +323,9 @@ may_copy_last_request(const smcr_steps_t *steps, const smcr_step_request_t *requ
            request->psn == steps->last_request && !request->has_sender_order && !is_asked_for;
 }
 
-/* Whether the request is certainly retransmitted: the flow had the PSN, and the request is no copy,
- * since it has a NAK, re-requests a READ, or has an identification of its own. `nak`: the NAK of
- * the request; NULL: none. */
+/* Whether the request is certainly retransmitted: the flow had its PSN, and the request is no copy.
+ * Any of three facts proves that it is no copy: a NAK asks for it, it requests a READ anew, or its
+ * identification is its own. `nak`: the NAK of the request; NULL: none. */
 static bool
 is_certainly_retransmitted(const smcr_step_request_t *request, const smcr_step_nak_t *nak)
 {
@@ -326,8 +334,8 @@ is_certainly_retransmitted(const smcr_step_request_t *request, const smcr_step_n
     return nak || request->reads_again || request->has_sender_order;
 }
 
-/* A retransmission or late packet that belongs to no step begins one, if it is proven to be
- * retransmitted; else it begins a tentative step. Returns what is said of the packet. */
+/* A retransmission or late packet belongs to no step. It begins a step, if it is proven to be
+ * retransmitted; otherwise it begins a tentative step. Returns the step that the packet shows. */
 static smcr_step_back_t *
 begin_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request,
            pause_t pause)
@@ -346,8 +354,8 @@ begin_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request
 
 /* ---- tentative steps ---- */
 
-/* Whether the request continues the tentative step: with a higher PSN that is retransmitted or
- * late, and without a NAK since the step began. */
+/* Whether the request continues the tentative step: it is a retransmission or late packet with a
+ * higher PSN than the step so far, and no NAK has come since the step began. */
 static bool
 continues_tentative(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -358,7 +366,7 @@ continues_tentative(const smcr_steps_t *steps, const smcr_step_request_t *reques
     return request->psn > tentative->last && tentative->nak_count == steps->nak_count;
 }
 
-/* The tentative step is proven, and becomes the last step. */
+/* Makes the tentative step, which is proven now, the last step. */
 static void
 prove_tentative(smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -370,9 +378,9 @@ prove_tentative(smcr_steps_t *steps, const smcr_step_request_t *request)
     set_last_step(steps, tentative.step, tentative.number, tentative.first, request);
 }
 
-/* Holds a request that is not in the last step against the tentative step. A late packet continues
- * that step, a retransmission also proves it, and any other request ends it unproven. Returns the
- * tentative step; NULL: the request does not belong to it. */
+/* Compares a request that is not in the last step with the tentative step. A late packet continues
+ * the tentative step, a retransmission also proves it, and any other request ends it unproven.
+ * Returns the tentative step; NULL: the request does not belong to it. */
 static smcr_step_back_t *
 follow_tentative(smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -391,8 +399,8 @@ follow_tentative(smcr_steps_t *steps, const smcr_step_request_t *request)
 
 /* ---- requests ---- */
 
-/* A request of the last step. Returns what is said of it: the step, or a cause `unknown` of its own
- * where it may be the answer to a NAK. */
+/* Takes in a request of the last step. Returns the step that the packet shows: the last step, or a
+ * step of its own with the cause `unknown` if the request may answer a NAK. */
 static smcr_step_back_t *
 continue_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request)
 {
@@ -406,9 +414,9 @@ continue_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_requ
     return steps->step;
 }
 
-/* Whether the last step was caused by the timer, as the request shows: the step began after a
- * pause, but with a higher PSN than a timer goes back to. The first PSN that is not acknowledged
- * comes now, in the step, or reordered. */
+/* Whether the request proves that the timer caused the last step. That step began after a pause,
+ * but with a higher PSN than the one that a timer goes back to. Now the first PSN that is not
+ * acknowledged comes, either in the step or reordered. */
 static bool
 is_awaited_first(const smcr_steps_t *steps, const smcr_step_request_t *request, bool in_step,
                  pause_t pause)
@@ -417,7 +425,8 @@ is_awaited_first(const smcr_steps_t *steps, const smcr_step_request_t *request, 
            (in_step || pause == BEFORE_PAUSED);
 }
 
-/* Finds the step of a request, and begins or ends steps with it. NULL: the request is in none. */
+/* Finds the step of a request. The request may begin or end steps. NULL: the request is in no
+ * step. */
 static smcr_step_back_t *
 find_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request,
           pause_t pause)
@@ -438,7 +447,8 @@ find_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_
     return NULL;
 }
 
-/* The steps in which the PSN of a request has been sent, after find_step() has returned `step`. */
+/* The steps in which the PSN of a request has been sent. `before`: those without this request.
+ * `step`: the step of this request, from find_step(). */
 static smcr_seen_steps_t
 steps_of_psn(const smcr_steps_t *steps, smcr_seen_steps_t before, const smcr_step_back_t *step)
 {
@@ -452,7 +462,7 @@ steps_of_psn(const smcr_steps_t *steps, smcr_seen_steps_t before, const smcr_ste
     return before;
 }
 
-/* Remembers what later requests are compared with. */
+/* Remembers the request, for comparison with later requests. */
 static void
 note_request(smcr_steps_t *steps, const smcr_step_request_t *request, pause_t pause)
 {
@@ -474,7 +484,7 @@ smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_re
     smcr_seen_steps_t numbers = request->steps;
     pause_t pause = pause_before(steps, request);
 
-    if (numbers.tentative == steps->number) /* that step has been proven since */
+    if (numbers.tentative == steps->number) /* the tentative step has been proven */
         numbers.last = numbers.tentative;
     smcr_step_back_t *step = find_step(steps, scope, request, pause);
     note_request(steps, request, pause);

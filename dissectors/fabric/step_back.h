@@ -1,7 +1,7 @@
-/* Steps back: a sender goes back to a PSN and retransmits everything from there on (go-back-N,
- * InfiniBand Architecture Specification, volume 1, 9.7.5.1). Which packets belong to one step, and
- * what made the sender go back: a NAK, an RNR NAK, its timer, or the response of a READ that did
- * not come. docs/fabric.md, "Steps back", defines both.
+/* Steps back. A sender goes back to a PSN and retransmits everything from there on (go-back-N,
+ * InfiniBand Architecture Specification, volume 1, 9.7.5.1). This module finds which packets belong
+ * to one step. It also finds what made the sender go back: a NAK, an RNR NAK, its timer, or the
+ * missing response of a READ. docs/fabric.md, "Steps back", defines both.
  *
  * Example: PSN 102 does not reach the receiver.
  *
@@ -16,109 +16,117 @@
 
 #include "seen.h"
 
-/* Why a sender has gone back: one of SMCR_CAUSE_... */
+/* The cause of a step back: one of SMCR_CAUSE_... */
 typedef enum smcr_cause smcr_step_cause_t;
 
-/* One step back. Records of packets point to it, since its cause may be found later. */
+/* One step back. Records of packets point to the step, since its cause may be found later. */
 typedef struct {
-    uint32_t frame;  /* of the first packet */
+    uint32_t frame;  /* frame of the first packet */
     uint8_t cause;   /* smcr_step_cause_t */
-    smcr_when_t nak; /* the NAK that names the PSN of the first packet: the last RNR NAK, or, if
-                        there is none, the last NAK; frame 0: no NAK names the PSN */
+    smcr_when_t nak; /* The last RNR NAK that names the PSN of the first packet. If there is none,
+                        the last NAK that does; frame 0: no NAK names the PSN. */
 } smcr_step_back_t;
 
-/* What a NAK says. */
+/* What a NAK means for the sender. */
 typedef enum {
-    SMCR_STEP_REFUSED_OTHERWISE, /* a NAK with another code: no reason to go back */
+    SMCR_STEP_REFUSED_OTHERWISE, /* NAK with any other code: no reason to go back */
     SMCR_STEP_OUT_OF_SEQUENCE,   /* NAK, PSN sequence error: a PSN is missing at the receiver */
     SMCR_STEP_NOT_READY,         /* RNR NAK: the receiver has no buffer for a SEND */
 } smcr_step_refusal_t;
 
-/* A NAK of a PSN that no step has begun with since. */
+/* A NAK that has named a PSN, as long as no step has begun with that PSN. */
 typedef struct {
-    smcr_psn_t psn;   /* that the NAK names; 0: the entry is free */
-    uint32_t step;    /* number of the last step when the NAK came; 0: there had been none */
+    smcr_psn_t psn;   /* PSN that the NAK names; 0: the entry is free */
+    uint32_t step;    /* number of the last step when the NAK came; 0: there had been no step */
     bool rnr;         /* at least one of the NAKs that name the PSN was an RNR NAK */
     bool pending;     /* no request has come since the NAK */
-    smcr_when_t when; /* the last RNR NAK, or, if there is none, the last NAK */
+    smcr_when_t when; /* the last RNR NAK that names the PSN; if there is none, the last NAK that
+                         does */
 } smcr_step_nak_t;
 
 #define SMCR_STEP_NAKS_KEPT 4
 
-/* A step that is not proven. It begins with a packet that may be a copy, or that the network may
- * have reordered. It is proven when the requests after that packet continue the retransmission. */
+/* A tentative step: a step that is not proven. Its first packet may be a copy, or the network may
+ * have reordered it. The step is proven when the requests after that packet continue the
+ * retransmission. */
 typedef struct {
-    smcr_step_back_t *lone; /* what is said of the first packet unless the step is proven; NULL:
-                               there is no tentative step */
-    smcr_step_back_t *step; /* what is said of the packets after the first one */
-    smcr_psn_t last;        /* PSN of the last packet of the step */
+    smcr_step_back_t *lone; /* the step that the first packet shows unless the tentative step is
+                               proven; NULL: there is no tentative step */
+    smcr_step_back_t *step; /* the step that the packets after the first one show */
+    smcr_psn_t last;        /* highest PSN of the step so far */
     smcr_psn_t first;       /* first PSN that the step retransmits, once it is proven */
-    uint32_t number;        /* that the step has once it is proven */
-    uint32_t nak_count;     /* `nak_count` of the flow when the step began */
+    uint32_t number;        /* number that the step gets once it is proven */
+    uint32_t nak_count;     /* value of `nak_count` in smcr_steps_t when the step began */
     uint8_t cause;          /* smcr_step_cause_t that the step has once it is proven */
 } smcr_step_tentative_t;
 
-/* The steps back of a flow. All zeros: there has been no request. */
+/* All steps back of a flow, and what finds them. All zeros: there has been no request. */
 typedef struct {
     smcr_step_nak_t *naks;    /* SMCR_STEP_NAKS_KEPT entries, oldest first; NULL: no NAK so far */
-    uint32_t nak_count;       /* NAKs (PSN sequence error) and RNR NAKs so far */
-    uint32_t numbers;         /* numbers given to steps and tentative steps so far */
-    smcr_step_back_t *step;   /* the last step; NULL: there has been none, and the next members,
-                                 down to `awaits_first`, mean nothing */
-    uint32_t number;          /* of the last step, from 1 */
+    uint32_t nak_count;       /* number of NAKs (PSN sequence error) and RNR NAKs so far */
+    uint32_t numbers;         /* number of steps so far, including tentative steps */
+    smcr_step_back_t *step;   /* The last step. NULL: there has been none, and the members from
+                                 `number` to `awaits_first` mean nothing. */
+    uint32_t number;          /* number of the last step, from 1 */
     smcr_psn_t first;         /* first PSN that the step retransmits */
-    smcr_psn_t end;           /* last PSN of the step: the flow's highest when the step began */
-    smcr_psn_t position;      /* highest PSN that has been sent in the step */
-    uint16_t position_id;     /* IPv4 identification of the packet with PSN `position` */
+    smcr_psn_t end;           /* last PSN that the step retransmits: the flow's highest when the
+                                 step began */
+    smcr_psn_t position;      /* highest PSN that the step has sent so far */
+    uint16_t position_id;     /* IPv4 identification of the packet with the PSN in `position` */
     bool passed_end;          /* a request above `end` has come since the step began */
-    bool awaits_first;        /* the step began after a pause, but above the first PSN that is not
-                                 acknowledged: its cause is the timer only if that PSN comes, too */
+    bool awaits_first;        /* The step began after a pause, but its PSN is above the first that
+                                 is not acknowledged. Its cause is the timer only if that first PSN
+                                 comes, too. */
     bool disorder;            /* the flow has had a late packet */
-    bool after_pause;         /* since the last new PSN, a retransmission or late packet has come
-                                 after a pause */
+    bool after_pause;         /* a retransmission or late packet has come after a pause, and no new
+                                 PSN since then */
     uint16_t after_pause_id;  /* IPv4 identification of the last packet that came after a pause */
-    smcr_psn_t last_request;  /* PSN of the last request of the flow, copies left out */
+    smcr_psn_t last_request;  /* PSN of the last request of the flow; copies do not count */
     uint64_t last_activity;   /* time of the last request, NAK or RNR NAK, nanoseconds; 0: none */
-    uint64_t rnr_timer;       /* that the last RNR NAK asked for, nanoseconds; 0: none has come */
-    smcr_step_tentative_t tentative; /* the tentative step */
+    uint64_t rnr_timer;       /* time that the last RNR NAK asked the sender to wait, nanoseconds;
+                                 0: none has come */
+    smcr_step_tentative_t tentative; /* the step that is not proven yet */
 } smcr_steps_t;
 
-/* How a request relates to the PSNs before it. */
+/* How the PSN of a request relates to the PSNs before. */
 typedef enum {
-    SMCR_STEP_REQUEST_NEW,           /* above the highest PSN */
-    SMCR_STEP_REQUEST_RETRANSMITTED, /* the flow had the PSN before */
-    SMCR_STEP_REQUEST_LATE,          /* at or below the highest, but no packet had the PSN so far */
+    SMCR_STEP_REQUEST_NEW,           /* the PSN is above the highest */
+    SMCR_STEP_REQUEST_RETRANSMITTED, /* the flow had the PSN in an earlier packet */
+    SMCR_STEP_REQUEST_LATE,          /* the PSN is at or below the highest, but no earlier packet
+                                        had it */
 } smcr_step_request_kind_t;
 
-/* A request that is no copy. */
+/* A request that is no copy, and the facts that decide its step. */
 typedef struct {
     smcr_step_request_kind_t kind;
     smcr_psn_t psn;
-    smcr_psn_t highest;      /* PSN of the flow before this request */
-    smcr_psn_t acked;        /* highest acknowledged PSN; before any: the one before the first PSN
-                                */
-    smcr_when_t when;        /* frame of the request */
+    smcr_psn_t highest;      /* highest PSN of the flow before this request */
+    smcr_psn_t acked;        /* highest acknowledged PSN; if there is none, the PSN before the
+                                first */
+    smcr_when_t when;        /* frame and time of the request */
     uint16_t id;             /* IPv4 identification; means something only with `has_sender_order` */
-    smcr_seen_steps_t steps; /* in which the PSN was sent before */
-    bool has_sender_order;   /* the identifications of the flow change with each packet: `id` proves
-                                when the request was sent, and that it is no copy */
-    bool reads_again;        /* a READ, retransmitted, of a PSN that an earlier READ takes */
-    bool reads_from_within;  /* a READ, retransmitted, whose PSN is not the first of an earlier
-                                READ */
+    smcr_seen_steps_t steps; /* the steps in which the PSN was sent before */
+    bool has_sender_order;   /* The identifications of the flow change with each packet. So `id`
+                                proves when the request was sent, and that the request is no
+                                copy. */
+    bool reads_again;        /* the request is a retransmitted READ, whose PSN an earlier READ has
+                                taken */
+    bool reads_from_within;  /* the request is a retransmitted READ, whose PSN is not the first PSN
+                                of an earlier READ */
     bool reverse_has_carried; /* the capture has had a packet of the reverse flow */
 } smcr_step_request_t;
 
-/* Which step a request belongs to. */
+/* The step that a request belongs to. */
 typedef struct {
-    smcr_step_back_t *step;  /* NULL: it belongs to none */
-    smcr_seen_steps_t steps; /* in which the PSN has been sent, this request included */
+    smcr_step_back_t *step;  /* NULL: the request belongs to no step */
+    smcr_seen_steps_t steps; /* the steps in which the PSN has been sent, including this request */
 } smcr_step_taken_t;
 
-/* The receiver refuses `psn` with a NAK or RNR NAK in the frame `when`. */
+/* The receiver refuses `psn` with a NAK or RNR NAK, which comes at `when`. */
 void smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn,
                     smcr_step_refusal_t refusal, smcr_when_t when);
 
 /* Takes in the next request of the flow, and finds the step that it belongs to. Steps are allocated
- * from `scope`; the cause of a step may change with each later request. */
+ * from `scope`. A later request may change the cause of a step. */
 smcr_step_taken_t smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope,
                                   const smcr_step_request_t *request);

@@ -1,4 +1,4 @@
-/* Finds what responses say of requests, which CNP answers which CE marks, and when WRITE packets
+/* Finds what responses say about requests, which CNP answers which CE marks, and when WRITE packets
  * are acknowledged.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -6,8 +6,8 @@
 
 #include "traffic.h"
 
-/* When the request was first sent that a response with `psn` answers; of a PSN within a READ, the
- * READ. Frame 0: not known. */
+/* When the request that a response with `psn` answers was first sent. If `psn` lies within a READ,
+ * that request is the READ. Frame 0: not known. */
 static smcr_when_t
 request_time(const smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -20,23 +20,25 @@ request_time(const smcr_flow_t *flow, smcr_psn_t psn)
     return (smcr_when_t){seen->frame, seen->time};
 }
 
-/* Whether the PSN was sent more than once. `packet`: its history, or NULL. */
+/* Whether the PSN was sent more than once. `packet`: the history of the PSN; NULL: there is
+ * none. */
 static bool
 was_retransmitted(const smcr_seen_packet_t *packet)
 {
     return packet && smcr_seen_last(packet).frame != packet->frame;
 }
 
-/* Whether the packet belongs to an earlier message than the one after it. NULL: it is missing. */
+/* Whether the packet certainly does not belong to the message of the packet with the next PSN: it
+ * ends a message, or is a READ or atomic. `packet` NULL: the capture misses the packet. */
 static bool
 is_of_other_message(const smcr_seen_packet_t *packet)
 {
     return packet && (packet->ends || packet->fetches);
 }
 
-/* The first packet of the message whose last packet is `last`, from LAST back to FIRST. NULL: the
- * capture misses a packet of the message, or the first packet came late, so that it may have been
- * sent before. `*again`: whether one of the packets was retransmitted. */
+/* The first packet of the message whose last packet is `last`, found by going back from LAST to
+ * FIRST. NULL: the capture misses a packet of the message, or the first packet came late, so that
+ * the capture may miss an earlier copy of it. `*again`: one of the packets was retransmitted. */
 static const smcr_seen_packet_t *
 first_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *last, bool *again)
 {
@@ -52,7 +54,7 @@ first_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *last, bool *agai
     return packet && !packet->late ? packet : NULL;
 }
 
-/* Messages that one response completes. */
+/* A list of the messages that one response completes. */
 typedef struct {
     smcr_completion_t *first; /* NULL: the list is empty */
     smcr_completion_t *last;
@@ -79,7 +81,7 @@ smcr_completion_next(const smcr_completion_t *message)
     return smcr_slab_beside(message, message->next);
 }
 
-/* When the READ or atomic with the PSN `fetch` was first sent; frame 0: not known. */
+/* When the READ or atomic with PSN `fetch` was first sent; frame 0: not known. */
 static smcr_when_t
 fetch_time(const smcr_flow_t *flow, smcr_psn_t fetch)
 {
@@ -91,10 +93,10 @@ fetch_time(const smcr_flow_t *flow, smcr_psn_t fetch)
     return (smcr_when_t){seen->frame, seen->time};
 }
 
-/* The SENDs and WRITEs of `flow` whose last packet has a PSN from `from` to `to`, and the READ or
- * atomic with the PSN `fetch` (0: none). Other READs and atomics are left out: the capture misses
- * their responses. So are messages with a missing packet. NULL: there is none. The list is in the
- * slab. */
+/* The list of the messages of `flow` that are complete: the SENDs and WRITEs whose last packet has
+ * a PSN from `from` to `to`, and the READ or atomic with PSN `fetch` (0: none). Two kinds of
+ * messages are left out: other READs and atomics, since the capture misses their responses, and
+ * messages with a missing packet. NULL: the list is empty. The list is in the slab. */
 static const smcr_completion_t *
 messages_of(const smcr_flow_t *flow, smcr_slab_t *slab, smcr_psn_t from, smcr_psn_t to,
             smcr_psn_t fetch)
@@ -131,7 +133,8 @@ completed_fetch(const smcr_flow_t *flow, uint8_t opcode, smcr_psn_t psn)
     return 0;
 }
 
-/* The messages that a response with `psn` completes, which acknowledges all PSNs up to `taken`. */
+/* The messages that a response with `psn` completes. The response acknowledges all PSNs up to
+ * `taken`. */
 static const smcr_completion_t *
 complete_messages(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet,
          smcr_psn_t psn, smcr_psn_t taken)
@@ -184,8 +187,8 @@ smcr_traffic_judge(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_alloca
 
 /* ---- congestion marks ---- */
 
-/* Whether the CNP has answered the open marks, unnoticed: it came after the first mark, but before
- * the two flows were known to be opposite. */
+/* Whether an earlier CNP, `cnp`, has already answered the open group. That CNP came after the first
+ * mark, but before the two flows were known to be opposite, so the group was not closed. */
 static bool
 is_answered(const smcr_ecn_marks_t *marked, const smcr_when_t *cnp)
 {
@@ -211,7 +214,8 @@ smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t w
     marks->cnp = when;
     if (!peer || !peer->open_group)
         return cnp;
-    if (!is_answered(peer, &cnp.last_cnp)) { /* else nobody knows which marks this CNP answers */
+    if (!is_answered(peer, &cnp.last_cnp)) { /* otherwise the earlier CNP may have answered some of
+                                                the marks */
         cnp.ce = peer->open_group->first;
         peer->open_group->cnp = when;
     }
@@ -222,14 +226,14 @@ smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t w
 /* ---- acknowledgements ---- */
 
 /* Slots of the circular list, which grows with the number of packets that a sender has under way.
- * Where the capture misses the acknowledgements, the list fills up; then each new packet overwrites
+ * If the capture misses the acknowledgements, the list fills up. Then each new packet overwrites
  * the oldest one, whose acknowledgement is never known. */
 #define SLOTS_MIN 16
 #define SLOTS_MAX 8192
 
 typedef struct smcr_unacked_packet {
     smcr_psn_t psn;
-    const smcr_ack_t **acked; /* set when the PSN is acknowledged */
+    const smcr_ack_t **acked; /* see smcr_unacked_add() */
 } packet_t;
 
 static packet_t *

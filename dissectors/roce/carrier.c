@@ -1,15 +1,15 @@
-/* Takes RoCE packets from Wireshark and has them learned and shown. Packets reach this file by two
+/* Takes RoCE packets from Wireshark and has them learned and shown. Packets reach this file in two
  * ways:
  *
  * 1. The wrapper. It replaces InfiniBand's dissector in Wireshark's tables. It learns the packet,
  *    calls InfiniBand's dissector, which shows the transport headers, and then shows SMC-R.
- * 2. The payload heuristic. InfiniBand's dissector offers the payload of a packet to heuristics,
- *    in the middle of the wrapper's call. The heuristic gets nothing but the payload. It finds the
- *    packet that the wrapper has learned in proto data of the frame (find_slot()). Where the
- *    wrapper has not seen the packet (hooks.c says when), the heuristic learns the packet itself.
+ * 2. The payload heuristic. InfiniBand's dissector offers the payload of a packet to heuristics, in
+ *    the middle of the wrapper's call. The heuristic gets only the payload. It finds the packet
+ *    that the wrapper has learned in proto data of the frame (find_slot()). If the wrapper has not
+ *    seen the packet (host/hooks.c says when), the heuristic learns the packet itself.
  *
- * A packet that InfiniBand's dissector does not offer is shown by the wrapper, after the call:
- * acknowledgements, and packets that the capture has cut.
+ * InfiniBand's dissector does not offer acknowledgements, nor packets that the capture has cut. The
+ * wrapper shows these packets after the call.
  *
  * This file relies on three habits of InfiniBand's dissector, which its API does not promise:
  * - It offers no acknowledgement and no cut packet. If it did, packets would be shown twice.
@@ -30,37 +30,41 @@
 #include "packet/packet.h"
 #include "show/show.h"
 
-/* Created by smcr_roce_handoff(). Wireshark counts a layer of the packet for each call of them. */
+/* Created by smcr_roce_handoff(). Each call of a handle counts as a layer of the packet in
+ * Wireshark. */
 static struct {
     dissector_handle_t payload; /* the layer of SMC-R */
-    dissector_handle_t headers; /* the layer of InfiniBand, where its dissector is not called */
+    dissector_handle_t headers; /* the layer of InfiniBand, if its dissector is not called */
 } handles;
 
-/* What Wireshark calls the wrapper or the heuristic with, and what the wrapper returns. */
+/* The arguments of a call from Wireshark to the wrapper or the heuristic, and the wrapper's return
+ * value. */
 typedef struct {
     smcr_hooks_start_t start; /* header that `tvb` begins with; not set in calls of the heuristic */
     tvbuff_t *tvb;
     packet_info *pinfo;
-    proto_tree *tree; /* NULL: nobody looks at a tree in this run */
-    void *data;       /* of the caller, handed on to InfiniBand's dissector */
-    int used;         /* bytes that the wrapper returns; 0: not called yet, or rejected */
+    proto_tree *tree; /* NULL: this run needs no tree */
+    void *data;       /* the caller's argument, passed on to InfiniBand's dissector */
+    int used;         /* bytes that the wrapper returns; 0: InfiniBand's dissector was not called
+                         yet, or has rejected the packet */
 } call_t;
 
-/* ---- from the wrapper to the heuristic, through InfiniBand's dissector ---- */
+/* ---- handing the packet from the wrapper to the heuristic ---- */
 
 /* A packet that is being dissected. */
 typedef struct {
-    smcr_packet_t *packet;   /* NULL: the packet is not of SMC-R */
+    smcr_packet_t *packet;   /* the packet as learned; NULL: it is not of SMC-R */
     const smcr_gate_t *gate; /* keeps other heuristics out; NULL: none is kept out */
     bool shown;              /* SMC-R's part of the tree has been added */
-    bool hides_columns;      /* columns are not writable: unhide_columns() ends this */
+    bool hides_columns;      /* hide_columns() has made the columns read-only; unhide_columns() ends
+                                this */
 } nested_packet_t;
 
-#define SLOT 0 /* key of p_add_proto_data() */
+#define SLOT 0 /* key of the slot in p_add_proto_data() */
 
-/* A frame may have RoCE packets within RoCE packets. Its slot points to the innermost packet that
- * is being dissected; NULL: the wrapper has seen none of them. Returns the slot. Where the frame
- * has no slot yet, the function adds one if `make` is true, and returns NULL else. */
+/* The slot of the frame. A frame may have RoCE packets within RoCE packets. The slot points to the
+ * innermost packet that is being dissected; NULL: the wrapper has seen no such packet. If the frame
+ * has no slot, the function adds one if `make` is true, and returns NULL otherwise. */
 static nested_packet_t **
 find_slot(packet_info *pinfo, bool make)
 {
@@ -84,8 +88,9 @@ find_current(packet_info *pinfo)
 
 /* ---- showing ---- */
 
-/* Shows what SMC-R says of the packet. `tvb` has the payload at `offset`. The buffer of a WRITE's
- * payload is created here, since only showing needs it. Returns false when nothing is shown. */
+/* Shows what SMC-R says about the packet. `tvb` has the payload at `offset`. The buffer of a
+ * WRITE's payload is created by this function, since nothing but showing needs it. Returns false if
+ * nothing is shown. */
 static bool
 show_smcr(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
      const nested_packet_t *current)
@@ -101,8 +106,8 @@ show_smcr(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     return true;
 }
 
-/* Called through `handles.payload`. Returns the bytes shown, at least 1: a WRITE without captured
- * data is a layer, too. 0: nothing is shown. */
+/* Called through `handles.payload`. Returns the number of bytes shown, at least 1: a WRITE without
+ * captured data counts as a layer, too. 0: nothing is shown. */
 static int
 show_payload_layer(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -112,6 +117,7 @@ show_payload_layer(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     return current->shown ? MAX((int)tvb_captured_length(tvb), 1) : 0;
 }
 
+/* Shows the payload through `handles.payload`, so that SMC-R counts as a layer. */
 static bool
 show_as_layer(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, nested_packet_t *current)
 {
@@ -130,8 +136,8 @@ has_payload_to_show(tvbuff_t *tvb, const smcr_packet_t *packet)
     return captured > 0 || (captured == 0 && packet->record.kind == SMCR_RECORD_WRITE);
 }
 
-/* Shows what InfiniBand's dissector does not offer to heuristics: packets that the capture has cut,
- * and packets without payload. */
+/* Shows a packet that InfiniBand's dissector does not offer to heuristics: the capture has cut the
+ * packet, or it has no payload. */
 static void
 show_unoffered(const call_t *call, nested_packet_t *current)
 {
@@ -146,7 +152,7 @@ show_unoffered(const call_t *call, nested_packet_t *current)
         smcr_packet_show_empty(call->tvb, call->pinfo, call->tree, packet);
 }
 
-/* ---- packets that are ours ---- */
+/* ---- packets of SMC-R ---- */
 
 /* Whether the capture has all bytes of the packet. */
 static bool
@@ -169,8 +175,8 @@ has_own_payload(const smcr_packet_t *packet)
 }
 
 /* Whether InfiniBand's dissector certainly offers the payload to our heuristic: the capture has the
- * whole packet, and no other dissector is asked first. Our heuristic clears the columns, so the
- * columns that InfiniBand's dissector writes before need not be written at all. */
+ * whole packet, and no other dissector is asked first. Our heuristic clears the columns, so
+ * InfiniBand's dissector does not need to write any. */
 static bool
 is_offered_for_certain(tvbuff_t *tvb, const smcr_packet_t *packet)
 {
@@ -179,7 +185,7 @@ is_offered_for_certain(tvbuff_t *tvb, const smcr_packet_t *packet)
     return is_whole(tvb) && smcr_hooks_offer_first();
 }
 
-/* InfiniBand's dissector writes no column until unhide_columns(). */
+/* Keeps InfiniBand's dissector from writing columns, until unhide_columns() is called. */
 static void
 hide_columns(packet_info *pinfo, nested_packet_t *current)
 {
@@ -196,11 +202,12 @@ unhide_columns(packet_info *pinfo, nested_packet_t *current)
     current->hides_columns = false;
 }
 
-/* What is to be done with a packet while the packet is the innermost one. */
+/* An action, called while `current` is the innermost packet of the frame. */
 typedef void action_t(call_t *call, nested_packet_t *current);
 
-/* Calls the action, while the slot points to `current` and all heuristics but ours are kept out. An
- * exception of the action passes through, after all is as before. */
+/* Calls the action, while the slot points to `current` and all heuristics but ours are kept out. If
+ * the action throws an exception, the slot, the heuristics and the columns are restored, and the
+ * exception passes on. */
 static void
 do_with_current(action_t *action, call_t *call, nested_packet_t *current)
 {
@@ -239,10 +246,10 @@ dissect_ours(call_t *call, nested_packet_t *current)
         show_unoffered(call, current);
 }
 
-/* ---- without InfiniBand's dissector ---- */
+/* ---- packets that do not need InfiniBand's dissector ---- */
 
-/* Does for a packet of the service RC what InfiniBand's dissector does besides showing headers.
- * Called through `handles.headers`. */
+/* Replaces InfiniBand's dissector for a packet of the service RC: does all that InfiniBand's
+ * dissector does, except for showing headers. Called through `handles.headers`. */
 static int
 dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -261,9 +268,9 @@ dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     return (int)tvb_captured_length(tvb);
 }
 
-/* Whether dissect_headers() may take the place of InfiniBand's dissector: no tree would show what
+/* Whether dissect_headers() may replace InfiniBand's dissector. Without a tree, nothing shows what
  * that dissector adds. InfiniBand's dissector knows some senders by RDMA-CM, for the source port;
- * without that dissector, our record has to name the sender. */
+ * if it is not called, our record has to name the sender. */
 static bool
 needs_no_infiniband(const call_t *call, const smcr_packet_t *packet)
 {
@@ -273,7 +280,7 @@ needs_no_infiniband(const call_t *call, const smcr_packet_t *packet)
 }
 
 /* Dissects an acknowledgement of a link. InfiniBand's dissector offers acknowledgements to no
- * heuristic, so the wrapper shows SMC-R's part after the call. Returns the bytes used. */
+ * heuristic, so the wrapper shows SMC-R's part after the call. Returns the number of bytes used. */
 static int
 dissect_acknowledgement(const call_t *call, smcr_packet_t *packet)
 {
@@ -288,12 +295,13 @@ dissect_acknowledgement(const call_t *call, smcr_packet_t *packet)
     return used;
 }
 
-/* Dissects a packet that is not of SMC-R, as far as the capture shows so far. The slot says so to
- * the heuristic, which then does not look at the payload. Returns the bytes used.
+/* Dissects a packet that is not of SMC-R, as far as the capture shows so far. The slot tells this
+ * to the heuristic, which then does not look at the payload. Returns the number of bytes used.
  *
- * An exception has to restore the slot only where a packet of SMC-R surrounds this one. Else the
- * slot ends with the frame. So most packets need no TRY, which costs as much as all the code that
- * has decided that the packet is not of SMC-R. */
+ * The slot needs to be restored after an exception only if a packet of SMC-R surrounds this one.
+ * Otherwise nothing reads the slot after this packet, since the slot ends with the frame. So most
+ * packets need no TRY. A TRY costs as much as all the code that decides that the packet is not of
+ * SMC-R. */
 static int
 dissect_foreign(const call_t *call)
 {
@@ -302,7 +310,7 @@ dissect_foreign(const call_t *call)
     nested_packet_t *outer = *slot;
     volatile int used = 0;
 
-    *slot = &foreign; /* stays after an exception, until the frame ends */
+    *slot = &foreign; /* not restored after an exception; the slot ends with the frame */
     if (!outer || !outer->packet) {
         used = call_original(call);
         *slot = outer;
@@ -318,9 +326,10 @@ dissect_foreign(const call_t *call)
     return used;
 }
 
-/* The same for a packet whose source queue pair is not known: an ICMP error quotes the packet, its
- * ICRC is wrong, or later frames may prove that the packet is of SMC-R. The source port
- * becomes 0, unless InfiniBand's dissector knows the queue pair. */
+/* Dissects a packet that is not of SMC-R, and whose source queue pair is not known: an ICMP error
+ * quotes the packet, its ICRC is wrong, or later frames may prove that the packet is of SMC-R. The
+ * source port becomes 0, unless InfiniBand's dissector knows the queue pair. Returns the number of
+ * bytes used. */
 static int
 dissect_without_source(const call_t *call)
 {
@@ -330,12 +339,12 @@ dissect_without_source(const call_t *call)
     return used;
 }
 
-/* ---- through the wrapper ---- */
+/* ---- the wrapper ---- */
 
-/* Whether the state has no use for a packet with this opcode to the queue pair `qpn`: no queue pair
- * of SMC-R is known yet that the packet may concern. A SEND always is of interest, since its bytes
- * may prove SMC-R. Captures of other RDMA traffic have millions of these packets, so this is the
- * first question, before the packet's headers are read. */
+/* Whether the state has no use for a packet with this opcode to the queue pair `qpn`: the packet
+ * concerns no queue pair that is known to be of SMC-R. A whole SEND is always of interest, since
+ * its bytes may prove SMC-R. Captures of other RDMA traffic have millions of packets without
+ * interest, so this question comes first, before the packet's headers are read. */
 static bool
 is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 {
@@ -347,7 +356,7 @@ is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
                                       (const uint8_t *)to->data + to->len - 4, qpn);
 }
 
-/* Whether the packet needs to be neither learned nor shown. Reads no more than the BTH. */
+/* Whether the packet needs to be neither learned nor shown. Reads only the BTH. */
 static bool
 ignores_packet(const call_t *call)
 {
@@ -361,9 +370,9 @@ ignores_packet(const call_t *call)
     return true;
 }
 
-/* Dissects a packet that is not of SMC-R, and shows its RDMA connection, as the preference
- * `smcr.roce` wants, also where InfiniBand's dissector throws an exception. Returns the bytes used.
- */
+/* Dissects a packet that is not of SMC-R, and shows its RDMA connection for the preference
+ * `smcr.roce`. The connection is shown even if InfiniBand's dissector throws an exception. Returns
+ * the number of bytes used. */
 static int
 dissect_foreign_rdma(const call_t *call, const smcr_packet_t *packet)
 {
@@ -379,8 +388,8 @@ dissect_foreign_rdma(const call_t *call, const smcr_packet_t *packet)
     return used;
 }
 
-/* Whether the payload has to be known before the packet is learned: messages of SMC-R lie in
- * SENDs, messages of communication management in datagrams. */
+/* Whether the packet is learned from its payload, too: messages of SMC-R are in SENDs, messages of
+ * communication management in datagrams. */
 static bool
 is_learned_from_payload(const smcr_ib_headers_t *roce)
 {
@@ -389,8 +398,8 @@ is_learned_from_payload(const smcr_ib_headers_t *roce)
     return may_manage || smcr_ib_is_send(roce->opcode);
 }
 
-/* Dissects a packet that is not of SMC-R, or not yet: a packet whose record has a place may turn
- * out to be data of a connection that later frames name. Its payload is kept until then. */
+/* Dissects a packet that is not of SMC-R, or not yet. If its record has a place, later frames may
+ * prove that the packet is data of a connection, so its payload is kept. */
 static int
 dissect_not_ours(call_t *call, smcr_packet_t *packet)
 {
@@ -405,7 +414,8 @@ dissect_not_ours(call_t *call, smcr_packet_t *packet)
     return dissect_foreign(call);
 }
 
-/* Learns and dissects a packet whose headers are in `packet->roce`. Returns the bytes used. */
+/* Learns and dissects a packet whose headers are in `packet->roce`. Returns the number of bytes
+ * used. */
 static int
 dissect_known_headers(call_t *call, smcr_packet_t *packet)
 {
@@ -427,8 +437,8 @@ dissect_known_headers(call_t *call, smcr_packet_t *packet)
     return call->used;
 }
 
-/* The same with the preference `smcr.check_icrc`: learns whether the ICRC is right, and shows the
- * ICRC even where InfiniBand's dissector throws an exception. */
+/* Does what dissect_known_headers() does, for the preference `smcr.check_icrc`: learns whether the
+ * ICRC is right, and shows the ICRC even if InfiniBand's dissector throws an exception. */
 static int
 dissect_checked(call_t *call, smcr_packet_t *packet)
 {
@@ -450,8 +460,8 @@ dissect_checked(call_t *call, smcr_packet_t *packet)
     return used;
 }
 
-/* The wrapper: dissects a packet that begins with the header `start`, in the place of InfiniBand's
- * dissector. Returns the bytes used, 0 when `tvb` has no InfiniBand packet. */
+/* The wrapper: dissects a packet that begins with the header `start`, in place of InfiniBand's
+ * dissector. Returns the number of bytes used; 0: `tvb` has no InfiniBand packet. */
 int
 smcr_roce_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                   void *data)
@@ -473,7 +483,7 @@ smcr_roce_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, p
                                        : dissect_known_headers(&call, &packet);
 }
 
-/* ---- through the heuristics ---- */
+/* ---- the heuristics ---- */
 
 /* An action: shows a packet that the wrapper has not seen. */
 static void
@@ -483,8 +493,9 @@ dissect_unwrapped(call_t *call, nested_packet_t *current)
 }
 
 /* Our payload heuristic. Most often the wrapper has learned the packet, and the heuristic shows it
- * or declines. The wrapper has not seen the packet where it has stepped aside, or where the packet
- * is in an encapsulation that is not wrapped; then the heuristic learns the packet itself. */
+ * or declines. The wrapper has not seen the packet if the wrapper has stepped aside, or if the
+ * packet is in an encapsulation that is not wrapped. Then the heuristic learns the packet
+ * itself. */
 ws_bool
 smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -500,7 +511,8 @@ smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
         return false;
     smcr_packet_t packet;
     smcr_packet_begin(pinfo, &packet);
-    packet.layer--; /* as from the wrapper, which is called before InfiniBand's layer counts */
+    packet.layer--; /* the layer that the wrapper would have: it is called before InfiniBand's layer
+                       counts */
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
     packet.payload = smcr_roce_payload(tvb, 0, &packet.roce);
     if (!smcr_packet_learn(pinfo, &packet)) {
@@ -515,8 +527,8 @@ smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
     return current.shown;
 }
 
-/* Whether the payload is a message of SMC-R by its bytes alone, in a packet that the wrapper has
- * not seen. `infiniband`: NULL where the caller passes nothing. */
+/* Whether the bytes of the payload alone prove a message of SMC-R, in a packet that the wrapper has
+ * not seen. `infiniband` NULL: the caller passes no data. */
 static bool
 is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo *infiniband)
 {
@@ -530,9 +542,9 @@ is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo
     return smcr_message_is_smcr(tvb, pinfo, &packet.roce, &sender);
 }
 
-/* Stands in the place of the heuristic of Wireshark's own dissector `smc`, which may be asked
- * before ours, and takes every payload that has the length and a type of LLC. Declines messages
- * that our heuristic takes, so that Wireshark asks ours next. */
+/* Replaces the heuristic of Wireshark's own dissector `smc`. Wireshark may ask that heuristic
+ * before ours, and it takes every payload that has the length and a type of LLC. The replacement
+ * declines the messages that our heuristic takes, so that Wireshark asks ours next. */
 ws_bool
 smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

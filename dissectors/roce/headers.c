@@ -1,9 +1,9 @@
 /* Reads InfiniBand transport headers, and finds which bytes the ICRC of a packet covers.
  *
- * Wireshark's own dissector reads the same headers, but stores neither the opcode nor the PSN where
- * a plugin can read them, and calls no plugin for acknowledgements and for packets that the capture
- * has cut. The ICRC covers the IP header, too. That header lies before the buffer that a dissector
- * gets, in the buffer of the frame.
+ * Wireshark's own dissector reads the same headers, but does not store opcode and PSN for plugins.
+ * It also calls no plugin for acknowledgements and for packets that the capture has cut. The ICRC
+ * covers the IP header, too. That header is not in the buffer that a dissector gets, but before it,
+ * in the buffer of the frame.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -40,21 +40,22 @@ has_aeth(uint8_t opcode)
     return opcode == SMCR_RC_ACK || opcode == SMCR_RC_ATOMIC_ACK;
 }
 
-/* `opcode`: without its service. */
+/* Whether packets with this opcode have a payload. `opcode`: without its service. */
 static bool
 has_payload(uint8_t opcode)
 {
     return smcr_ib_is_send(opcode) || smcr_ib_is_write(opcode) || is_read_response(opcode);
 }
 
-/* The opcode without its service; of a congestion notification one that has no payload. */
+/* The opcode without its service. A congestion notification keeps its opcode, which has no
+ * payload. */
 static uint8_t
 operation_of(uint8_t opcode)
 {
     return opcode == SMCR_IB_CNP ? opcode : opcode & (uint8_t)~SMCR_MASK_SERVICE;
 }
 
-/* Skips the GRH at `offset`, and reads the GIDs. Returns the offset of the BTH, -1 when there is
+/* Skips the GRH at `offset`, and reads the GIDs. Returns the offset of the BTH; -1: there is
  * none. */
 static int
 skip_grh(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
@@ -69,8 +70,8 @@ skip_grh(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
     return offset + SMCR_IB_GRH_LENGTH;
 }
 
-/* Skips the LRH, and the GRH if the LRH names one. Without a GRH there are no GIDs. Returns the
- * offset of the BTH, -1 when there is none. */
+/* Skips the LRH, and the GRH if the LRH names one. Without a GRH the GIDs are zeros. Returns the
+ * offset of the BTH; -1: there is none. */
 static int
 skip_lrh(tvbuff_t *tvb, smcr_ib_headers_t *roce)
 {
@@ -88,7 +89,7 @@ skip_lrh(tvbuff_t *tvb, smcr_ib_headers_t *roce)
     }
 }
 
-/* The offset of the BTH in a packet that begins with the header `start`, -1 when there is none. */
+/* The offset of the BTH in a packet that begins with the header `start`; -1: there is none. */
 static int
 find_bth(tvbuff_t *tvb, smcr_hooks_start_t start, smcr_ib_headers_t *roce)
 {
@@ -97,7 +98,8 @@ find_bth(tvbuff_t *tvb, smcr_hooks_start_t start, smcr_ib_headers_t *roce)
     return start == SMCR_HOOKS_LRH ? skip_lrh(tvb, roce) : skip_grh(tvb, 0, roce);
 }
 
-/* The length of an extension header, in units of 8 bytes; 0: it is none. */
+/* The length of an extension header of IPv6, in units of 8 bytes; 0: `kind` is no extension
+ * header. */
 static uint32_t
 extension_units(uint8_t kind, uint8_t length)
 {
@@ -107,7 +109,7 @@ extension_units(uint8_t kind, uint8_t length)
                ? length + 1U : 0;
 }
 
-/* Whether extension headers lead from the header of IPv6 to that of UDP at `end`. */
+/* Whether the IPv6 header is followed by extension headers up to the UDP header at `end`. */
 static bool
 leads_to_udp(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *ip, uint32_t end)
 {
@@ -124,8 +126,9 @@ leads_to_udp(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *ip, uint32_t 
     return at == end && next == IP_UDP;
 }
 
-/* Finds the IP header of the packet whose BTH is at `offset`, also if extension headers of IPv6
- * follow it. `*end`: offset of the UDP header in the frame. Returns false where there is none. */
+/* Finds the IP header of the packet whose BTH is at `offset`, even if extension headers of IPv6
+ * follow the IP header. `*end`: offset of the UDP header in the frame. Returns false if there is no
+ * IP header. */
 static bool
 find_ip_header(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip_packet_t *ip,
               uint32_t *end)
@@ -153,7 +156,7 @@ read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ib_headers_t *
         roce->length = ip.total_length;
 }
 
-/* Bytes of the headers from the BTH on, of SEND and RDMA WRITE. */
+/* Number of bytes from the BTH to the payload, of SEND and RDMA WRITE. */
 static int
 header_length(uint8_t opcode)
 {
@@ -163,8 +166,8 @@ header_length(uint8_t opcode)
     return SMCR_IB_BTH_LENGTH + reth + immediate;
 }
 
-/* Reads the headers of a service other than RC that come before those which all services have.
- * Returns the offset after them. */
+/* Reads the headers of a service other than RC. They come before the headers that all services
+ * have. Returns the offset after them. */
 static int
 read_service(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
 {
@@ -182,7 +185,7 @@ read_service(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
     return offset + SMCR_IB_DETH_LENGTH;
 }
 
-/* Reads the RETH at `offset`. Returns the offset after it, as the next functions do. */
+/* Reads the RETH at `offset`. Returns the offset after the RETH. */
 static int
 read_reth(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
 {
@@ -214,7 +217,8 @@ read_immediate(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
     return offset + SMCR_IB_IMMEDIATE_LENGTH;
 }
 
-/* Bytes of the header of atomic requests and responses. `opcode`: without its service. */
+/* Length of the atomic header in bytes, of atomic requests and responses; 0: no atomic header.
+ * `opcode`: without its service. */
 static int
 atomic_length(uint8_t opcode)
 {
@@ -223,8 +227,8 @@ atomic_length(uint8_t opcode)
     return opcode == SMCR_RC_CMP_SWAP || opcode == SMCR_RC_FETCH_ADD ? SMCR_IB_ATOMIC_LENGTH : 0;
 }
 
-/* Reads the headers that follow the BTH. `opcode`: without its service. Returns the offset after
- * them. */
+/* Reads the headers after the BTH. `opcode`: without its service. Returns the offset of the
+ * payload. */
 static int
 read_extended_headers(tvbuff_t *tvb, int offset, uint8_t opcode, smcr_ib_headers_t *roce)
 {
@@ -254,9 +258,9 @@ smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_ib_headers_t *roce)
                                         CLAMP(captured - offset, 0, length), length);
 }
 
-/* The lengths of a packet whose opcode and offset of the payload are known, and the UDP source
- * port. Length of the packet: with the headers of IP and UDP, unless read_ip() finds another in
- * IP's. */
+/* Sets the lengths of a packet and its UDP source port. The opcode and the offset of the payload
+ * are known. `roce->length` includes the headers of IP and UDP; read_ip() replaces it by the length
+ * in the IP header. */
 static void
 read_lengths(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
              smcr_ib_headers_t *roce)
@@ -315,19 +319,19 @@ smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
     read_ip(payload, -header_length(roce->opcode), pinfo, roce);
 }
 
-/* ---- what the ICRC covers ---- */
+/* ---- the bytes that the ICRC covers ---- */
 
-/* Where the bytes are that the ICRC covers. */
+/* The bytes that the ICRC covers, and where they are. */
 typedef struct {
-    smcr_icrc_start_t start; /* which header is the first */
+    smcr_icrc_start_t start; /* the first header */
     tvbuff_t *tvb;           /* buffer that has the bytes */
-    int offset;              /* of the first header in `tvb` */
+    int offset;              /* offset of the first header in `tvb` */
     int bth;                 /* offset of the BTH from the first header */
     int length;              /* bytes from the first header to the end of the ICRC; 0: not known */
 } cover_t;
 
-/* Of a RoCEv2 packet. Returns false where the packet on the wire is not known: if extension headers
- * are between IP and UDP, or if `tvb` was put together of fragments. */
+/* Finds the covered bytes of a RoCEv2 packet. Returns false if the bytes on the wire are not known:
+ * extension headers are between IP and UDP, or Wireshark has put `tvb` together from fragments. */
 static bool
 cover_ip(tvbuff_t *tvb, const packet_info *pinfo, cover_t *cover)
 {
@@ -347,7 +351,8 @@ cover_ip(tvbuff_t *tvb, const packet_info *pinfo, cover_t *cover)
     return true;
 }
 
-/* Of RoCEv1 and InfiniBand. smcr_roce_read() has seen that the capture has the headers. */
+/* Finds the covered bytes of a RoCEv1 or InfiniBand packet. smcr_roce_read() has checked that the
+ * capture has the headers. */
 static void
 cover_headers(tvbuff_t *tvb, smcr_hooks_start_t start, cover_t *cover)
 {
@@ -364,7 +369,8 @@ cover_headers(tvbuff_t *tvb, smcr_hooks_start_t start, cover_t *cover)
     cover->length = (tvb_get_ntohs(tvb, 4) & LRH_WORDS_MASK) * 4;
 }
 
-/* Whether the length is known and plausible, and the capture has all of it. */
+/* Whether the length of the covered bytes is known and plausible, and the capture has all of
+ * them. */
 static bool
 has_covered_bytes(const cover_t *cover)
 {
@@ -372,7 +378,8 @@ has_covered_bytes(const cover_t *cover)
            cover->length <= (int)tvb_captured_length(cover->tvb) - cover->offset;
 }
 
-/* The sender of a packet, by which ICRCs are trusted: its GID, or, where it has none, its LID. */
+/* The sender of a packet, by which the ICRCs of a sender are judged: its GID or, if it has none,
+ * its LID. */
 static void
 read_sender(tvbuff_t *tvb, const cover_t *cover, const smcr_ib_headers_t *roce,
             uint8_t sender[SMCR_GID_LENGTH])
@@ -409,7 +416,8 @@ smcr_roce_check_icrc(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t
 
 /* ---- showing the ICRC ---- */
 
-/* Adds the item with the status. It covers the bytes of the ICRC, if the buffer has them. */
+/* Adds the item with the status of the ICRC. The item covers the bytes of the ICRC, if the buffer
+ * has them. */
 static proto_item *
 add_status(tvbuff_t *tvb, proto_tree *tree, const smcr_icrc_t *icrc, const char *text)
 {

@@ -1,9 +1,9 @@
-/* CLC messages in the byte stream of TCP (RFC 7609 3.5, A.2). CLC comes first on a connection, so
- * each direction is CLC until the first byte that is no CLC message, or until a Decline. From there
- * on the bytes go to the dissectors that would get them without the plugin. A Decline may still
- * follow a Confirm: until CONFIRM LINK has completed, each side may change its mind (RFC 7609 C.3).
+/* CLC messages in the byte stream of TCP (RFC 7609 3.5, A.2). CLC comes first on a connection. Each
+ * direction is CLC until the first byte that is not part of a CLC message, or until a Decline. The
+ * bytes after that go to the dissectors that would get them without the plugin. A Decline may
+ * follow a Confirm: until CONFIRM LINK is complete, each side may still decline (RFC 7609 C.3).
  *
- * packet-smcr-clc.c calls it, with the bytes that Wireshark's TCP offers to a dissector.
+ * packet-smcr-clc.c calls this module, with the bytes that Wireshark's TCP offers to a dissector.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -44,14 +44,14 @@ smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 
 /* ---- messages in the byte stream ---- */
 
-/* Whether a message can have the length. */
+/* Whether a message can have this length. */
 static bool
 is_possible(int length)
 {
     return length >= SMCR_CLC_HEADER_LENGTH && length <= SMCR_CLC_LENGTH_MAX;
 }
 
-/* Whether a message of this length at `offset` has its trailer, the eyecatcher at its end. */
+/* Whether a message of this length at `offset` has its trailer, an eyecatcher at its end. */
 static bool
 has_trailer(tvbuff_t *tvb, int offset, int length)
 {
@@ -69,7 +69,8 @@ is_header(tvbuff_t *tvb, int offset)
            try_val_to_str(tvb_get_uint8(tvb, offset + SMCR_CLC_TYPE_AT), smcr_values_clc_types);
 }
 
-/* Whether a message of this length ends there: it has its trailer, or the next message follows. */
+/* Whether a message of this length ends after `length` bytes: it has its trailer, or the header of
+ * the next message follows. */
 static bool
 ends_at(tvbuff_t *tvb, int offset, int length)
 {
@@ -77,9 +78,9 @@ ends_at(tvbuff_t *tvb, int offset, int length)
            (has_trailer(tvb, offset, length) || is_header(tvb, offset + length));
 }
 
-/* Length of the message at `offset` by its trailer: `stated`, the length in its header; if no
- * message ends there, the distance to the first trailer or to the next message. 0: there is
- * neither. */
+/* Length of the message at `offset` by its trailer. `stated`: the length in its header, which
+ * counts if a message ends there. Otherwise the distance to the first trailer or to the next
+ * message counts. 0: there is neither. */
 static int
 length_by_trailer(tvbuff_t *tvb, int offset, int stated)
 {
@@ -93,7 +94,8 @@ length_by_trailer(tvbuff_t *tvb, int offset, int stated)
     return 0;
 }
 
-/* The same of a message without its whole header, which may continue in the next segment. */
+/* Length of a message without its whole header; 0: the rest of the header may come in the next
+ * segment. */
 static int
 length_without_header(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 {
@@ -106,8 +108,8 @@ length_without_header(tvbuff_t *tvb, int offset, const packet_info *pinfo)
     return left;
 }
 
-/* The same of a message without trailer, as long as TCP can deliver more: the fields of the message
- * say how many bytes it has. */
+/* Length of a message without trailer, as long as TCP can deliver more: the fields of the message
+ * show how many bytes it needs. 0: TCP can deliver more of the message. */
 static int
 length_by_contents(tvbuff_t *tvb, int offset, packet_info *pinfo, int stated)
 {
@@ -123,11 +125,12 @@ length_by_contents(tvbuff_t *tvb, int offset, packet_info *pinfo, int stated)
     return stated > left ? 0 : stated;
 }
 
-/* Length of the message at `offset`, bytes. 0: TCP can deliver more of it.
+/* Length of the message at `offset`, bytes. 0: TCP can deliver more of the message.
  *
- * The length in the header is believed if a trailer confirms it. Else the first trailer counts, and
- * without one the fields of the message. Where nothing confirms the length, and no message can have
- * the stated one, the message is everything that is left. */
+ * The length in the header counts if a trailer confirms it. Otherwise the distance to the first
+ * trailer counts. If there is no trailer, the fields of the message decide. If nothing confirms the
+ * length, and no message can have the length in the header, the message is everything that is
+ * left. */
 static int
 length_of_message(tvbuff_t *tvb, int offset, packet_info *pinfo)
 {
@@ -142,7 +145,7 @@ length_of_message(tvbuff_t *tvb, int offset, packet_info *pinfo)
     return is_possible(stated) ? stated : tvb_reported_length_remaining(tvb, offset);
 }
 
-/* The CLC message at `offset`. NULL: TCP can deliver more of it. */
+/* The CLC message at `offset`. NULL: TCP can deliver more of the message. */
 static tvbuff_t *
 message_at(tvbuff_t *tvb, int offset, packet_info *pinfo)
 {
@@ -152,7 +155,8 @@ message_at(tvbuff_t *tvb, int offset, packet_info *pinfo)
     return length ? tvb_new_subset_length_caplen(tvb, offset, captured, length) : NULL;
 }
 
-/* Whether the header at the beginning has a known type, as far as it was captured. */
+/* Whether the header at the beginning of `tvb` has a known type. True also if the capture has cut
+ * the type. */
 static bool
 has_known_type(tvbuff_t *tvb)
 {
@@ -182,17 +186,18 @@ smcr_tcp_clc_has_ended(const packet_info *pinfo, const smcr_conn_t *conn)
 
 /* ---- first pass ---- */
 
-/* A segment, or what TCP has put together from several, while it is learned. */
+/* The state while a segment is learned. The segment may be several that TCP has put together. */
 typedef struct {
     tvbuff_t *tvb;
     packet_info *pinfo;
     smcr_conn_t *conn;
-    const struct tcpinfo *tcp; /* NULL: it is not known where the segment is in its byte stream */
+    const struct tcpinfo *tcp; /* place of the segment in its byte stream; NULL: not known */
     bool from_server;
-    smcr_tcp_begun_t **begun; /* of its direction: the message that is not complete; NULL: none */
-    bool declined;            /* its last CLC message is a Decline */
-    smcr_arrival_span_t span; /* from the first byte that is not learned yet; empty */
-    smcr_arrival_t arrival;   /* its member `span` is the one above, or NULL if `tcp` is NULL */
+    smcr_tcp_begun_t **begun; /* the message of this direction that is not complete; NULL: none */
+    bool declined;            /* the last CLC message of the segment is a Decline */
+    smcr_arrival_span_t span; /* empty range at the first byte that is not learned yet */
+    smcr_arrival_t arrival;   /* its member `span` points to the member above; NULL if `tcp` is
+                                 NULL */
 } clc_segment_t;
 
 /* Whether the bytes at the beginning may be a part of a CLC message whose other part is missing in
@@ -210,7 +215,7 @@ is_part_of_message(const clc_segment_t *segment)
     return smcr_evidence_tcp_is_part(segment->conn, segment->from_server, &span, may_end);
 }
 
-/* Keeps the beginning of a message: the rest may never come. */
+/* Keeps the beginning of a message, since the rest may never come. */
 static smcr_tcp_begun_t *
 keep_begun(tvbuff_t *tvb, int offset, packet_info *pinfo)
 {
@@ -226,8 +231,8 @@ keep_begun(tvbuff_t *tvb, int offset, packet_info *pinfo)
     return begun;
 }
 
-/* The message that an earlier segment has begun, if this segment does not continue it. NULL: TCP
- * has put it together with the bytes after it, or there was none. */
+/* The message that an earlier segment has begun, if this segment does not continue it. NULL: there
+ * is none, or TCP has put the message together with the bytes of this segment. */
 static smcr_tcp_begun_t *
 still_begun(smcr_tcp_begun_t *begun, const struct tcpinfo *tcp)
 {
@@ -237,7 +242,8 @@ still_begun(smcr_tcp_begun_t *begun, const struct tcpinfo *tcp)
     return NULL;
 }
 
-/* Begins with the first byte of the segment. In place, since the arrival points into it. */
+/* Initialises the state at the first byte of the segment. The state may not be copied, since
+ * `arrival` points into it. */
 static void
 begin_segment(clc_segment_t *segment)
 {
@@ -259,6 +265,7 @@ begin_segment(clc_segment_t *segment)
     segment->arrival.span = &segment->span;
 }
 
+/* Learns one CLC message, number `nth` in the frame from 0. */
 static void
 learn_message(clc_segment_t *segment, tvbuff_t *message, unsigned nth)
 {
@@ -273,8 +280,8 @@ learn_message(clc_segment_t *segment, tvbuff_t *message, unsigned nth)
     segment->declined = clc.header.type == SMCR_CLC_DECLINE;
 }
 
-/* Learns the messages of the segment. Returns the number of their bytes; -1 where the last message
- * is not complete. */
+/* Learns the messages of the segment. Returns the number of their bytes; -1: the last message is
+ * not complete. */
 static int
 learn_messages(clc_segment_t *segment)
 {
@@ -295,9 +302,9 @@ learn_messages(clc_segment_t *segment)
     return offset;
 }
 
-/* Whether a segment that does not begin with CLC may have the rest of a CLC message: CLC has not
- * ended then. Either another dissector has had the Proposal, before the SYN came, or segments are
- * missing in the capture. */
+/* Whether a segment that does not begin with CLC may have the rest of a CLC message, so that CLC
+ * has not ended. There are two cases: another dissector has got the Proposal, before the SYN came,
+ * or segments are missing in the capture. */
 static bool
 may_be_rest_of_clc(const clc_segment_t *segment)
 {
@@ -307,8 +314,8 @@ may_be_rest_of_clc(const clc_segment_t *segment)
            is_part_of_message(segment);
 }
 
-/* Learns where CLC ends in a direction: at a Decline, or at the first byte of the application, at
- * `offset`. */
+/* Learns where CLC ends in this direction: at a Decline, or at `offset`, the first byte of the
+ * application. */
 static void
 learn_end_of_clc(clc_segment_t *segment, int offset)
 {
@@ -323,7 +330,7 @@ learn_end_of_clc(clc_segment_t *segment, int offset)
         smcr_packet_learn_data(&segment->arrival, segment->conn, segment->from_server);
 }
 
-/* Learns from a segment: its messages, and where CLC ends. */
+/* Learns a segment: its messages, and where CLC ends. */
 static void
 learn_segment(clc_segment_t *segment)
 {
@@ -335,9 +342,10 @@ learn_segment(clc_segment_t *segment)
     learn_end_of_clc(segment, offset);
 }
 
-/* Makes the connection of a segment that begins with a CLC message, where the handshake was not
- * captured. Only a server sends an Accept, so its sender is the server. The sender of any other
- * message is taken for the client; with a Decline that is not certain. NULL: it is no CLC. */
+/* Makes the connection of a segment that begins with a CLC message, if the handshake was not
+ * captured. Only a server sends an Accept, so the sender of an Accept is the server. The sender of
+ * any other message is taken for the client, which is not certain for a Decline. NULL: the segment
+ * is not CLC. */
 static smcr_conn_t *
 claim_without_handshake(tvbuff_t *tvb, packet_info *pinfo)
 {
@@ -363,7 +371,8 @@ smcr_tcp_clc_learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn,
 
 /* ---- every pass ---- */
 
-/* Whether the connection has fallen back to TCP because of this Decline, and not before. */
+/* Whether this Decline has caused the fallback of the connection to TCP: the connection had not
+ * fallen back before. */
 static bool
 has_caused_fallback(const packet_info *pinfo, const smcr_conn_t *conn)
 {
@@ -371,7 +380,7 @@ has_caused_fallback(const packet_info *pinfo, const smcr_conn_t *conn)
            conn->fallback.kind == SMCR_FALLBACK_DECLINED;
 }
 
-/* `below`: subtree of the Decline. */
+/* Shows that a Decline ends SMC-R. `below`: subtree of the Decline. */
 static void
 show_decline(packet_info *pinfo, proto_tree *below, const smcr_conn_t *conn)
 {
@@ -381,8 +390,8 @@ show_decline(packet_info *pinfo, proto_tree *below, const smcr_conn_t *conn)
         smcr_item_raise(pinfo, proto_tree_get_parent(below), &ei_smcr_clc_declined);
 }
 
-/* Shows a message, number `nth` in this frame from 0, with what was learned of it. Returns its
- * type. */
+/* Shows a message, number `nth` in this frame from 0, with the record that the first pass has
+ * learned. Returns its type. */
 static uint8_t
 show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
              unsigned nth)
@@ -431,9 +440,9 @@ smcr_tcp_clc_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smc
 
 /* ---- after CLC ---- */
 
-/* Calls the dissector that another protocol has set for the conversation, if there is one: the
- * plugin's claim hides it from TCP. Returns the bytes that it dissected; 0: there is none, or it
- * rejects the bytes. */
+/* Calls the dissector that another protocol has set for the conversation, if there is one. TCP does
+ * not call it, because the plugin has claimed the conversation. Returns the number of bytes
+ * dissected; 0: there is no such dissector, or it rejects the bytes. */
 static int
 call_hidden_dissector(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo,
                       proto_tree *tree, void *data)
@@ -446,14 +455,15 @@ call_hidden_dissector(conversation_t *conversation, tvbuff_t *tvb, packet_info *
     int offset = pinfo->desegment_offset;
     uint32_t length = pinfo->desegment_len;
     int used = call_dissector_only(hidden, tvb, pinfo, tree, data);
-    if (used == 0) { /* some reject bytes and ask for more, which TCP reports as a bug of CLC's */
+    if (used == 0) { /* some dissectors reject bytes and ask for more, which TCP would report as a
+                        bug of CLC */
         pinfo->desegment_offset = offset;
         pinfo->desegment_len = length;
     }
     return used;
 }
 
-/* Keeps the text of CLC in the Info column: the next dissector writes its own after it. */
+/* Keeps the text of CLC in the Info column: the next dissector writes its text after it. */
 static void
 fence_info(packet_info *pinfo)
 {
@@ -474,12 +484,12 @@ trim_info(packet_info *pinfo)
     col_add_str(pinfo->cinfo, COL_INFO, trimmed);
 }
 
-/* Has TCP dissect the bytes after the CLC messages of this segment. TCP asks all its dissectors, so
- * also that of CLC: the bypass makes it step aside.
+/* Has TCP dissect the bytes after the CLC messages of this segment. TCP would ask the dissector of
+ * CLC again, so the bypass keeps that dissector out.
  *
- * A dissector that takes the whole connection now would get every byte of this frame when the frame
- * is dissected next time, the CLC messages too. So CLC keeps this frame, and the other dissector
- * begins with the next one. */
+ * The other dissector may take the whole conversation now. In the next pass it would then get every
+ * byte of this frame, including the CLC messages. So CLC keeps this frame, and the other dissector
+ * begins with the next frame. */
 static void
 dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -515,7 +525,7 @@ smcr_tcp_dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree 
     }
     smcr_record_t first;
     if (smcr_packet_find_record(pinfo, SMCR_PACKET_CLC, 0, &first))
-        fence_info(pinfo); /* TCP has put the message of this frame together from two */
+        fence_info(pinfo); /* TCP has put the message of this frame together from two segments */
     return call_hidden_dissector(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
 }
 
@@ -544,8 +554,8 @@ smcr_tcp_tap_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_
 
     if (!has_fallen_back(pinfo, conn) || !tcp || length <= 0)
         return;
-    /* Sequence number of the first byte of `tvb`. TCP's `seq` will not do: with data that a FIN
-     * completes, it is the number of the FIN. */
+    /* Sequence number of the first byte of `tvb`. TCP's `seq` is wrong for data that a FIN
+     * completes: it is the number of the FIN. */
     uint32_t seq = tcp->is_reassembled ? tcp->seq : tcp->nxtseq - tvb_reported_length(tvb);
     smcr_tap_segment(pinfo,
                      &(smcr_tap_segment_t){.conn = conn,

@@ -1,5 +1,5 @@
-/* The SMC-R option of TCP (RFC 7609 3.1, A.1): what is learned from SYN and SYN-ACK, and what is
- * shown. Wireshark's dissectors of options call it through packet-smcr-tcpopt.c.
+/* The SMC-R option of TCP (RFC 7609 3.1, A.1): learning from SYN and SYN-ACK, and showing the
+ * option. Wireshark calls these functions through packet-smcr-tcpopt.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +10,7 @@
 #include "packet/packet.h"
 #include "show/show.h"
 
-/* Kinds of options of TCP: RFC 9293 3.1, RFC 4727 for the experimental ones. */
+/* Kinds of TCP options: RFC 9293 3.1; RFC 4727 for the experimental kinds. */
 enum { KIND_END = 0, KIND_NOP = 1, KIND_EXPERIMENT_1 = 253, KIND_EXPERIMENT_2 = 254 };
 
 #define OPTION_LENGTH 6 /* bytes: kind, length, ExID */
@@ -38,7 +38,7 @@ smcr_tcp_option_is_ours(tvbuff_t *tvb)
 
 /* ---- SYN and SYN-ACK with the option ---- */
 
-/* Learns a SYN or SYN-ACK of the connection; `option`: whether it has the SMC-R option. */
+/* Learns a SYN or SYN-ACK of the connection. `option`: the segment has the SMC-R option. */
 static void
 learn_syn(packet_info *pinfo, smcr_conn_t *conn, const struct tcpheader *tcp, bool option)
 {
@@ -58,9 +58,9 @@ smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
     learn_syn(pinfo, smcr_handshake_claim_conversation(pinfo, from_client), tcp, true);
 }
 
-/* A server answers the client's option with the same option, in its SYN-ACK only. So the option of
- * a server is unusual in any other segment, and where the SYN of its client was captured without
- * the option. (R-3.5.1.1-1, R-3.5.1.1-2) */
+/* A server answers the client's option with the same option, only in its SYN-ACK (R-3.5.1.1-1,
+ * R-3.5.1.1-2). So the option of a server is unusual in any other segment. It is also unusual if
+ * the capture has the client's SYN without the option. */
 static void
 check_option_of_server(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn,
                        const struct tcpheader *tcp)
@@ -90,7 +90,7 @@ smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         smcr_item_raise(pinfo, item, &ei_smcr_option_length);
     }
     const smcr_conn_t *conn = smcr_handshake_find_conn(pinfo);
-    if (tvb_get_uint8(tvb, 0) != KIND_EXPERIMENT_2) /* (R-3.1-1) */
+    if (tvb_get_uint8(tvb, 0) != KIND_EXPERIMENT_2) /* the option has kind 254 (R-3.1-1) */
         smcr_item_raise_text(pinfo, item, &ei_smcr_option_unusual,
                              "The kind of the option is not 254");
     if (!conn)
@@ -104,10 +104,10 @@ smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 
 /* ---- SYN-ACK without the option ----
  *
- * A SYN-ACK without the SMC-R option is the server's refusal: both sides go on with TCP (RFC 7609
- * 3.5.1.1). Wireshark calls no dissector for an option that is not there. But a SYN-ACK has the
- * option "maximum segment size", and Wireshark's dissector of that option is wrapped. From there
- * the other options of the header are searched. */
+ * With a SYN-ACK without the SMC-R option, the server refuses SMC-R, and both sides go on with TCP
+ * (RFC 7609 3.5.1.1). Wireshark calls no dissector for a missing option. But a SYN-ACK has the
+ * option "maximum segment size", whose dissector is wrapped. The wrapper searches the other options
+ * of the header. */
 
 /* Whether the option at `offset` is the SMC-R option, or may be: the capture has cut its ExID. */
 static bool
@@ -122,13 +122,13 @@ may_be_smcr_option(tvbuff_t *frame, int offset, uint8_t kind, uint8_t length)
 }
 
 /* Whether none of the options from `tvb` to the end of the TCP header is the SMC-R option. Returns
- * false where the capture has cut these options: then nobody knows. */
+ * false if the capture has cut these options. */
 static bool
 lacks_smcr_option(tvbuff_t *tvb, const struct tcpheader *tcp)
 {
     tvbuff_t *frame = tvb_get_ds_tvb(tvb);
     int offset = tvb_raw_offset(tvb);
-    /* the end of the header, or a few bytes after it, if other options are in front of `tvb` */
+    /* the end of the header; a few bytes after the end, if other options come before `tvb` */
     int end = offset + tcp->th_hlen - TCP_HEADER_MIN;
 
     while (offset < end && tvb_captured_length_remaining(frame, offset) >= 2) {

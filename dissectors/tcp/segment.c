@@ -1,7 +1,7 @@
 /* Segments of TCP that carry neither the SMC-R option nor a CLC message: acknowledgements, FIN and
- * RST. They belong to the connection all the same: a filter for the connection finds them, and its
- * statistics count them. Wireshark's TCP hands such a segment to no dissector, so TCP's own
- * dissector is wrapped (packet-smcr-tcpopt.c), and what stands here runs after it.
+ * RST. A filter for the connection has to find them, and its statistics count them. Wireshark's TCP
+ * passes such a segment to no dissector. So TCP's own dissector is wrapped (packet-smcr-tcpopt.c),
+ * and the functions of this file run after it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,11 +23,12 @@ typedef struct {
     proto_tree *tree;
     smcr_conn_t *conn;
     bool from_server;
-    uint8_t flags;           /* of the TCP header */
-    smcr_tcp_begun_t *begun; /* CLC message whose first bytes end in this segment; NULL: none */
+    uint8_t flags;           /* flags of the TCP header */
+    smcr_tcp_begun_t *begun; /* CLC message that is not complete, whose first bytes end in this
+                                segment; NULL: none */
 } shown_segment_t;
 
-/* The sequence number after the payload of a segment, as in TCP's header. */
+/* The sequence number after the payload of a segment, by its TCP header. A FIN does not count. */
 static uint32_t
 next_sequence_number(tvbuff_t *tvb)
 {
@@ -44,18 +45,16 @@ closes_connection(uint8_t flags)
 
 /* ---- CLC messages that never become complete ----
  *
- * A sender of CLC writes a message at once. If the capture has the first bytes of a message only,
- * either the rest is missing in the capture, or the sender has closed the connection within the
- * message.
+ * A sender of CLC writes each message at once. So if the capture has only the first bytes of a
+ * message, there are two cases:
  *
- * The sender has closed it when its FIN or RST has the sequence number right after these bytes.
- * The first pass finds that, and shows the message at the FIN or RST. A RST of the receiver proves
- * nothing: the rest may be under way.
- *
- * Otherwise only a later pass knows that no frame of the capture continues the message. It is shown
- * at its own frame then. */
+ * - The sender has closed the connection within the message. Its FIN or RST has the sequence number
+ *   right after these bytes. The first pass finds that, and shows the message at the FIN or RST. A
+ *   RST of the receiver proves nothing, since the rest may be under way.
+ * - The rest is missing in the capture. Only a later pass knows that no frame continues the
+ *   message, and shows the message at its own frame. */
 
-/* First pass: notes the segment as the end of the message that its sender has begun. */
+/* First pass: remembers the segment as the end of the message that its sender has begun. */
 static void
 note_end_of_begun(const shown_segment_t *segment)
 {
@@ -73,7 +72,7 @@ stays_incomplete(const smcr_tcp_begun_t *begun)
     return begun && !begun->continues && !begun->end_frame;
 }
 
-/* Shows the first bytes of a message of `whole` bytes. */
+/* Shows the first bytes of a message that has `whole` bytes. */
 static void
 show_incomplete(const shown_segment_t *segment, const smcr_tcp_begun_t *begun, unsigned whole)
 {
@@ -92,7 +91,8 @@ show_incomplete(const shown_segment_t *segment, const smcr_tcp_begun_t *begun, u
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record, .clc = &clc});
 }
 
-/* Shows the incomplete message that this segment ends, or else the one that begins here. */
+/* Shows the incomplete message that this segment ends; if it ends none, the incomplete message that
+ * begins in this segment. */
 static void
 show_begun(const shown_segment_t *segment)
 {
@@ -109,11 +109,11 @@ show_begun(const shown_segment_t *segment)
 
 /* ---- every segment ---- */
 
-/* What there is to show at a segment. */
+/* What this file shows at a segment. */
 typedef struct {
-    bool conn;  /* its connection: a filter, a column or the tree asks for it */
-    bool begun; /* maybe a CLC message that never becomes complete */
-    bool data;  /* the first bytes of the application */
+    bool conn;  /* the connection, since a filter, a column or the tree asks for it */
+    bool begun; /* a CLC message that may never become complete */
+    bool data;  /* the events of the application's first bytes */
 } parts_t;
 
 /* Whether a filter, a column or the tree asks for the connection of a segment. */
@@ -124,8 +124,9 @@ is_conn_wanted(proto_tree *tree)
            (proto_field_is_referenced(tree, hf_smcr_stream) || smcr_show_ends_are_wanted(tree));
 }
 
-/* Whether this frame has the first bytes of the application, and nothing has shown them: TCP calls
- * no dissector for data of which an earlier dissector wants more. */
+/* Whether this frame has the first bytes of the application, and no function has shown them: TCP
+ * calls no dissector for data if an earlier dissector has asked for more. `annotated`: see
+ * smcr_tcp_show_segment(). */
 static bool
 has_unshown_data(const packet_info *pinfo, unsigned annotated)
 {
@@ -161,7 +162,7 @@ show_parts(const shown_segment_t *segment, const parts_t *parts, unsigned annota
     smcr_tap_segment(pinfo, &(smcr_tap_segment_t){.conn = segment->conn,
                                                   .from_server = segment->from_server,
                                                   .flags = segment->flags});
-    /* once is enough: data and messages show their connection themselves */
+    /* data and messages have shown their connection themselves, and once is enough */
     if (parts->conn && annotated == smcr_annotate_conns_shown())
         smcr_item_hide(smcr_annotate_segment(segment->tvb, pinfo, segment->tree, segment->conn));
 }
@@ -188,7 +189,7 @@ smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsig
     if (!has_parts(&parts) && !smcr_tap_has_listener())
         return;
     segment.conn = smcr_handshake_find_conn(pinfo);
-    if (!segment.conn || pinfo->num < segment.conn->conversation_from) /* nobody had named it yet */
+    if (!segment.conn || pinfo->num < segment.conn->conversation_from) /* claimed only later */
         return;
     segment.from_server = !smcr_handshake_from_client(pinfo, segment.conn);
     show_parts(&segment, &parts, annotated);

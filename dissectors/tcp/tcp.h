@@ -1,4 +1,4 @@
-/* Knows SMC-R on Wireshark's TCP: the option, CLC within the byte stream. Does not know RoCE.
+/* Knows SMC-R on Wireshark's TCP: the option, and CLC in the byte stream. Does not know RoCE.
  * Called by packet-smcr-tcpopt.c and packet-smcr-clc.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -12,101 +12,104 @@
 /* ---- the option (option.c) ---- */
 
 /* Whether an experimental option of TCP (kind 253 or 254) is the SMC-R option: its ExID is "SMCR"
- * in EBCDIC (RFC 7609 A.1). `tvb`: the option, from its kind on. */
+ * in EBCDIC (RFC 7609 A.1). `tvb` begins with the kind of the option. */
 bool smcr_tcp_option_is_ours(tvbuff_t *tvb);
 
-/* First pass: learns the SMC-R option of a SYN or SYN-ACK. The TCP conversation is claimed for CLC
- * from this frame on. In any other segment the option changes nothing.
- * `tcp`: header of the segment; NULL: not known, and nothing is learned. */
+/* First pass: learns the SMC-R option of a SYN or SYN-ACK, and claims the TCP conversation for CLC
+ * from this frame on. In any other segment the option changes nothing. `tcp`: header of the
+ * segment; NULL: not known, and nothing is learned. */
 void smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp);
 
-/* Shows the SMC-R option `tvb`, and raises expert items where RFC 7609 3.1 or 3.5.1.1 is not kept.
- * `tcp`: header of the segment; NULL: not known. */
+/* Shows the SMC-R option `tvb`, and adds expert items if it breaks RFC 7609 3.1 or 3.5.1.1. `tcp`:
+ * header of the segment; NULL: not known. */
 void smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                           const struct tcpheader *tcp);
 
-/* First pass: learns whether a SYN-ACK comes without the SMC-R option: then the connection stays on
- * TCP. `tvb`: the option "maximum segment size", which every SYN-ACK has. `tcp`: its header. */
+/* First pass: learns whether a SYN-ACK has no SMC-R option, so that the connection stays on TCP.
+ * `tvb`: the option "maximum segment size", which every SYN-ACK has. `tcp`: header of the
+ * segment. */
 void smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp);
 
-/* Shows the fallback at the SYN-ACK that has caused it by coming without the SMC-R option. */
+/* Shows the fallback at the SYN-ACK whose missing SMC-R option has caused it. */
 void smcr_tcp_option_show_mss(packet_info *pinfo, proto_tree *tree);
 
 /* ---- CLC in the byte stream (clc_stream.c) ----
  *
- * Offsets and lengths are bytes, from the first byte of `tvb` on: the payload of a TCP segment, or
- * what Wireshark's TCP has put together from several segments. */
+ * Offsets and lengths are bytes from the first byte of `tvb`. `tvb` is the payload of a TCP
+ * segment, or of several segments that Wireshark's TCP has put together. */
 
 /* Whether the bytes at `offset` are an eyecatcher ("SMCR" or "SMCD" in EBCDIC, RFC 7609 A.2). The
- * first one to three bytes of an eyecatcher count where TCP can deliver the others later. */
+ * first one to three bytes of an eyecatcher are enough if TCP can deliver the others later. */
 bool smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo);
 
 /* Whether the CLC header at the beginning of `tvb` has a known type and a possible length, as far
  * as it was captured. */
 bool smcr_tcp_clc_is_plausible(tvbuff_t *tvb);
 
-/* Whether an earlier frame had the last CLC message of this direction: this frame has none. `conn`:
- * the connection of the frame; NULL: none is known, and CLC has not ended. */
+/* Whether an earlier frame had the last CLC message of this direction, so that this frame has none.
+ * `conn`: the connection of the frame; NULL: none is known, and CLC has not ended. */
 bool smcr_tcp_clc_has_ended(const packet_info *pinfo, const smcr_conn_t *conn);
 
-/* First pass: learns the CLC messages of a segment, and the first bytes of the application.
- * `conn`: the connection of the segment; NULL: none is known. `tcp`: where the segment is in its
- * byte stream; NULL: not known. Returns the connection. Where the handshake was not captured, the
- * first CLC message makes one. NULL: there is none. */
+/* First pass: learns the CLC messages of a segment, and the first bytes of the application. `conn`:
+ * the connection of the segment; NULL: none is known. `tcp`: place of the segment in its byte
+ * stream; NULL: not known. Returns the connection; NULL: there is none. If the handshake was not
+ * captured, the first CLC message makes the connection. */
 smcr_conn_t *smcr_tcp_clc_learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn,
                                 const struct tcpinfo *tcp);
 
-/* Shows the CLC messages at the beginning of `tvb`. Returns the number of their bytes. Returns -1
- * where a message is not complete: TCP has been asked for the next segment. */
+/* Shows the CLC messages at the beginning of `tvb`. Returns the number of their bytes; -1: a
+ * message is not complete, and TCP has been asked for the next segment. */
 int smcr_tcp_clc_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn);
 
-/* Reports the application's data, from `offset` on, to the listeners of the tap; only of a
- * connection that has fallen back to TCP by this frame. `tcp`: NULL: not known, nothing is
- * reported. */
+/* Reports the application's data from `offset` on to the listeners of the tap, if the connection
+ * has fallen back to TCP in this frame or before. `tcp`: place of the segment in its byte stream;
+ * NULL: not known, and nothing is reported. */
 void smcr_tcp_tap_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
                            const struct tcpinfo *tcp);
 
-/* Shows, at data of a connection that has fallen back to TCP by this frame, which connection it is
- * and why it fell back. The frame that caused the fallback shows an item, later frames hidden
+/* Shows the connection at data on TCP, and why the connection has fallen back, if it has in this
+ * frame or before. The frame that caused the fallback gets a visible item, later frames get hidden
  * fields. */
 void smcr_tcp_show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                             const smcr_conn_t *conn);
 
-/* Shows what rules of RFC 7609 the first bytes of the application break, if this frame has them. */
+/* Shows which rules of RFC 7609 the first bytes of the application break, if this frame has these
+ * bytes. */
 void smcr_tcp_show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                         const smcr_conn_t *conn);
 
-/* Has the bytes from `offset` on, which are not CLC, dissected as if the plugin were not there.
- * `data`: of TCP. Returns what a dissector above TCP returns: the bytes that were dissected. */
+/* Has the bytes from `offset` on, which are not CLC, dissected as if the plugin did not exist.
+ * `data`: TCP's argument. Returns the number of bytes dissected, as a dissector above TCP does. */
 int smcr_tcp_dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
                           void *data);
 
-/* Has a segment dissected as if the plugin were not there, while the bypass of CLC is set to
- * `conversation`. Returns as smcr_tcp_dissect_rest() does. */
+/* Has a segment dissected as if the plugin did not exist, while the bypass of CLC is set to
+ * `conversation`. Returns the number of bytes dissected, as smcr_tcp_dissect_rest() does. */
 int smcr_tcp_dissect_bypassed(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo,
                               proto_tree *tree, void *data);
 
-/* Called once, after all protocols have registered. `clc`: the dissector of CLC, which claims TCP
- * conversations. */
+/* Called once, after all protocols have registered. `clc`: the dissector of CLC, for which TCP
+ * conversations are claimed. */
 void smcr_tcp_clc_handoff(dissector_handle_t clc);
 
 /* ---- every segment (segment.c) ---- */
 
-#define SMCR_TCP_BEGUN 1 /* key of p_add_proto_data(): smcr_tcp_begun_t, at its frame */
+#define SMCR_TCP_BEGUN 1 /* key of p_add_proto_data() for the smcr_tcp_begun_t of a frame */
 
-/* A CLC message that is not complete: TCP has delivered its first bytes only. It is kept at the
- * frame that has the last of these bytes. */
+/* A CLC message that is not complete: TCP has delivered only its first bytes. It is kept at the
+ * frame with the last of these bytes. */
 typedef struct smcr_tcp_begun {
-    const uint8_t *bytes; /* the first bytes of the message; file scope */
-    unsigned length;      /* bytes, of `bytes` */
-    unsigned least_length; /* bytes that the message has at least, by its header if that is there */
-    bool continues;       /* TCP has delivered the next bytes of the message in a later frame */
-    uint32_t next_seq;    /* sequence number after `bytes`, as in TCP's header; 0: not known yet */
-    uint32_t end_frame;   /* frame of the FIN or RST after `bytes`; 0: there is none */
+    const uint8_t *bytes; /* first bytes of the message, in file scope */
+    unsigned length;      /* number of bytes in `bytes` */
+    unsigned least_length; /* lower bound of the length of the message in bytes: the length in its
+                              header, if the header was delivered */
+    bool continues;       /* a later frame has the next bytes of the message, and TCP has delivered
+                             them */
+    uint32_t next_seq;    /* sequence number after `bytes`, by the TCP header; 0: not known yet */
+    uint32_t end_frame;   /* frame of the sender's FIN or RST right after `bytes`; 0: none */
 } smcr_tcp_begun_t;
 
-/* Shows at a segment what no other dissector shows: which connection it belongs to, and a CLC
- * message that never becomes complete. Reports the segment to the listeners of the tap. `tvb`: from
- * the TCP header on. `annotated`: what smcr_annotate_conns_shown() was before TCP's dissector was
- * called. */
+/* Shows at a segment what no other dissector shows: its connection, and a CLC message that never
+ * becomes complete. Reports the segment to the listeners of the tap. `tvb` begins with the TCP
+ * header. `annotated`: value of smcr_annotate_conns_shown() before TCP's dissector was called. */
 void smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned annotated);

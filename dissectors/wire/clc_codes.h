@@ -14,44 +14,48 @@
     V(SMCR_CLC_EYECATCHER_R, 0xe2d4c3d9, "SMC-R") \
     V(SMCR_CLC_EYECATCHER_D, 0xe2d4c3c4, "SMC-D")
 
-/* Places in the header, which all types have */
+/* Offsets in the header, which all types of messages have */
 #define SMCR_CLC_TYPE_AT 4
 #define SMCR_CLC_LENGTH_AT 5
 #define SMCR_CLC_FLAGS_AT 7
 
-/* Bytes of messages and of parts that several files need */
+/* Lengths in bytes, of messages and of parts of messages */
 #define SMCR_CLC_HEADER_LENGTH 8
 #define SMCR_CLC_TRAILER_LENGTH 4
-#define SMCR_CLC_BASE_LENGTH 40      /* Proposal: up to and with the IP area offset */
-#define SMCR_CLC_SMCD_AREA_LENGTH 40 /* Proposal: right after these, when it is there */
-#define SMCR_CLC_CONNS_MIN 16         /* of release 1; Linux: SMC_CONN_PER_LGR_MIN */
-#define SMCR_CLC_ACCEPT_LENGTH 68    /* of version 1, and of its Confirm */
-#define SMCR_CLC_CORE_LENGTH 60      /* Accept, Confirm: up to and with the RMB's address */
-#define SMCR_CLC_PSN_LENGTH 64       /* and with the initial PSN */
-#define SMCR_CLC_CODE_LENGTH 20      /* of a Decline, with the diagnosis */
-#define SMCR_CLC_DECLINE_LENGTH 28   /* Linux 5.10 to 5.15 sends version 2 in it, too */
+#define SMCR_CLC_BASE_LENGTH 40      /* Proposal, up to the end of the IP area offset */
+#define SMCR_CLC_SMCD_AREA_LENGTH 40 /* Proposal: the SMC-D area, if it is there, right after the
+                                        first SMCR_CLC_BASE_LENGTH bytes */
+#define SMCR_CLC_CONNS_MIN 16         /* lowest maximum of connections that is allowed; since
+                                         release 1; Linux: SMC_CONN_PER_LGR_MIN */
+#define SMCR_CLC_ACCEPT_LENGTH 68    /* Accept and Confirm of version 1 */
+#define SMCR_CLC_CORE_LENGTH 60      /* Accept, Confirm: up to the end of the RMB's address */
+#define SMCR_CLC_PSN_LENGTH 64       /* Accept, Confirm: up to the end of the initial PSN */
+#define SMCR_CLC_CODE_LENGTH 20      /* Decline: up to the end of the diagnosis */
+#define SMCR_CLC_DECLINE_LENGTH 28   /* Linux 5.10 to 5.15 sends this length in version 2, too */
 #define SMCR_CLC_DECLINE_V2_LENGTH 44
-#define SMCR_CLC_LENGTH_MAX 1024     /* above every message that a peer can build */
-#define SMCR_CLC_COUNT_MAX 8         /* EIDs, prefixes, ISM GIDs, GIDs in a message */
+#define SMCR_CLC_LENGTH_MAX 1024     /* longer than any message that a peer can build */
+#define SMCR_CLC_COUNT_MAX 8         /* limit of the EIDs, prefixes, ISM GIDs and GIDs in a
+                                        message */
 
 /* Byte 7 */
 #define SMCR_MASK_VERSION 0xf0
-#define SMCR_MASK_TYPE_V1 0x03           /* Proposal: what is offered; Accept, Confirm: the path */
-#define SMCR_MASK_TYPE_V2 0x0c           /* Proposal */
+#define SMCR_MASK_TYPE_V1 0x03           /* Proposal: the offer of version 1; Accept, Confirm: SMC-R
+                                            or SMC-D */
+#define SMCR_MASK_TYPE_V2 0x0c           /* Proposal: the offer of version 2 */
 #define SMCR_CLC_FLAG_FIRST_CONTACT 0x08 /* Accept and Confirm */
 #define SMCR_CLC_FLAG_OUT_OF_SYNC 0x08   /* Decline */
 
-/* Bytes that hold an operating system or a release of version 2 */
+/* Masks of bytes with an operating system or a release of version 2 */
 #define SMCR_MASK_OS 0xf0         /* first contact extension, Decline */
 #define SMCR_MASK_RELEASE 0x0f    /* first contact extension */
 #define SMCR_MASK_V2_RELEASE 0xf0 /* SMCv2 extension of a Proposal */
 #define SMCR_CLC_FLAG_SEID 0x01   /* SMCv2 extension: the SMC-Dv2 extension has a system EID */
 
-#define SMCR_CLC_FEATURE_EMULATED_ISM 0x0001 /* of the feature mask, 16 bits */
-#define SMCR_CLC_VENDOR_IMMEDIATE 0xa0 /* ANCK's smc_clc.h, struct smc_clc_vendor_opt_ali, first
-                                        * byte: `valid` and `rwwi_en` */
+#define SMCR_CLC_FEATURE_EMULATED_ISM 0x0001 /* bit of the feature mask, which has 16 bits */
+#define SMCR_CLC_VENDOR_IMMEDIATE 0xa0 /* ANCK's smc_clc.h, struct smc_clc_vendor_opt_ali: `valid`
+                                          and `rwwi_en` in the first byte */
 
-/* smc_clc.h: what a Proposal offers, and what an Accept or Confirm speaks of */
+/* smc_clc.h: what a Proposal offers, and what an Accept or Confirm accepts */
 #define SMCR_CLC_SMC_TYPES(V) \
     V(SMCR_CLC_TYPE_R, 0, "SMC-R") \
     V(SMCR_CLC_TYPE_D, 1, "SMC-D") \
@@ -71,17 +75,17 @@
     V(SMCR_CLC_RELEASE_0, 0, "SMCv2.0") \
     V(SMCR_CLC_RELEASE_1, 1, "SMCv2.1")
 
-/* The steps of the handshake, each with its answer; codes of our own */
+/* Steps of the handshake: a message and its answer. The plugin defines these codes. */
 #define SMCR_CLC_STEPS(V) \
     V(SMCR_CLC_STEP_ACCEPT, 1, "Proposal -> Accept") \
     V(SMCR_CLC_STEP_CONFIRM, 2, "Accept -> Confirm") \
     V(SMCR_CLC_STEP_PROPOSAL_DECLINED, 3, "Proposal -> Decline") \
     V(SMCR_CLC_STEP_ACCEPT_DECLINED, 4, "Accept -> Decline")
 
-#define SMCR_CLC_DECLINE_CLASS 0xffff0000 /* the upper half of a code */
+#define SMCR_CLC_DECLINE_CLASS 0xffff0000 /* the upper half of a code is its class */
 
-/* smc_clc.h, of every kernel that had codes of its own; the RFC leaves them to the peers. A code
- * whose lower half is not in the list is explained by its upper half. */
+/* Codes of smc_clc.h, from every kernel with its own codes; the RFC leaves the codes to the peers.
+ * If a code is not in the list, the code with its upper half alone explains it. */
 #define SMCR_CLC_DECLINE_CODES(V) \
     V(SMCR_CLC_DECLINE_MEMORY, 0x01010000, "insufficient memory") \
     V(SMCR_CLC_DECLINE_TIMEOUT, 0x02000000, "timeout") \
@@ -143,7 +147,7 @@ enum smcr_clc_release_code { SMCR_CLC_RELEASES(SMCR_WIRE_ENUM_ROW) };
 enum smcr_clc_step { SMCR_CLC_STEPS(SMCR_WIRE_ENUM_ROW) };
 enum smcr_clc_decline_code { SMCR_CLC_DECLINE_CODES(SMCR_WIRE_ENUM_ROW) };
 
-/* Returns a checksum of an EID (SMCR_WIRE_EID_LENGTH bytes, padded), by which EIDs are compared. */
+/* Returns a hash of an EID (SMCR_WIRE_EID_LENGTH bytes, padded), by which EIDs are compared. */
 static inline uint32_t
 smcr_wire_eid_sum(const uint8_t *eid)
 {
@@ -154,15 +158,15 @@ smcr_wire_eid_sum(const uint8_t *eid)
     return sum;
 }
 
-/* Whether messages of this type (enum smcr_clc_type) agree on SMC: Accept and Confirm do. */
+/* Whether a message of this type (enum smcr_clc_type) agrees to SMC: an Accept or Confirm. */
 static inline bool
 smcr_wire_clc_agrees(uint8_t type)
 {
     return type == SMCR_CLC_ACCEPT || type == SMCR_CLC_CONFIRM;
 }
 
-/* Which step (enum smcr_clc_step) ends with a message of type `answer` to one of type `asked`, a
- * Proposal or an Accept; both are enum smcr_clc_type. */
+/* Returns the step (enum smcr_clc_step) of a message and its answer. `asked`: type of the message,
+ * Proposal or Accept. `answer`: type of the answer. Both are enum smcr_clc_type. */
 static inline uint8_t
 smcr_wire_clc_step(uint8_t asked, uint8_t answer)
 {

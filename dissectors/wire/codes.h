@@ -1,9 +1,9 @@
-/* What the lists of codes share. A list is an X macro whose rows are V(name, value, text): one list
- * makes the enum here and the texts that Wireshark shows (fields.c), so that both have the same
- * entries. Sizes and limits that CLC, LLC and CDC messages share (RFC 7609 A.2,
- * A.3); units of time.
+/* The parts that all lists of codes share. A list is an X macro whose rows are V(name, value,
+ * text). One list makes both the enum in its header and the texts that Wireshark shows (fields.c),
+ * so that both have the same entries. This header also has sizes and limits that CLC, LLC and CDC
+ * messages share (RFC 7609 A.2, A.3), and units of time.
  *
- * Sections are those of RFC 7609; lists with the name of a header come from Linux net/smc.
+ * Sections are those of RFC 7609. Lists with the name of a header come from Linux, net/smc.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,7 +26,8 @@ smcr_wire_number(const uint8_t *bytes, unsigned length)
     return number;
 }
 
-/* Returns the number in the bits of `byte` that `mask` has: one bit, or several adjacent ones. */
+/* Returns the number in those bits of `byte` that `mask` selects: one bit, or several adjacent
+ * ones. */
 static inline uint8_t
 smcr_wire_bits(uint8_t byte, uint8_t mask)
 {
@@ -35,31 +36,33 @@ smcr_wire_bits(uint8_t byte, uint8_t mask)
 
 /* Lengths in bytes */
 #define SMCR_WIRE_MAC_LENGTH 6
-#define SMCR_WIRE_MAC_GROUP 0x01 /* in the first byte: the address of a group */
+#define SMCR_WIRE_MAC_GROUP 0x01 /* bit of the first byte: the address is that of a group */
 #define SMCR_WIRE_PEER_ID_LENGTH 8
-#define SMCR_WIRE_PREFIX_LENGTH 17 /* address and number of bits */
+#define SMCR_WIRE_PREFIX_LENGTH 17 /* an address and its number of bits */
 #define SMCR_WIRE_PREFIXES_MAX 8
 #define SMCR_WIRE_EID_LENGTH 32
 #define SMCR_WIRE_HOST_NAME_LENGTH 32
-#define SMCR_WIRE_EYECATCHER_LENGTH 4 /* in a message, and where an RMB element begins with one */
+#define SMCR_WIRE_EYECATCHER_LENGTH 4 /* of a message; also of an RMB element, if it begins with
+                                         one */
 
-#define SMCR_WIRE_LINKS_MAX 8  /* of a link group (A.3.5) */
+#define SMCR_WIRE_LINKS_MAX 8  /* most links of a link group (A.3.5) */
 #define SMCR_WIRE_QPN_MIN 2    /* queue pairs 0 and 1 are for the management of the fabric */
-#define SMCR_WIRE_RMB_INDEX_MAX 255 /* elements of an RMB; they count from 1 */
-#define SMCR_WIRE_PAGE_MASK 0xfffU /* RMBs begin at a page */
+#define SMCR_WIRE_RMB_INDEX_MAX 255 /* most elements of an RMB; they are numbered from 1 */
+#define SMCR_WIRE_PAGE_MASK 0xfffU /* RMBs begin at a multiple of the page size */
 
-/* Nanoseconds: all times are kept in these. */
+/* Units of time, in nanoseconds, in which all times are kept. */
 #define SMCR_TIME_MICROSECOND UINT64_C(1000)
 #define SMCR_TIME_MILLISECOND UINT64_C(1000000)
 #define SMCR_TIME_SECOND UINT64_C(1000000000)
-/* By how much a capture may have packets of two hosts in the wrong order. */
+/* Packets of two hosts that are closer together than this may be in the wrong order in a
+ * capture. */
 #define SMCR_TIME_DISORDER UINT64_C(100000000)
 
-/* A.2.3: one byte holds both codes */
+/* A.2.3: one byte has the codes of buffer size and MTU */
 #define SMCR_MASK_BUFFER_SIZE 0xf0
 #define SMCR_MASK_MTU 0x0f
 
-/* A.2.3; codes above 5 are Linux's (SMC-R: to 15, since 6.11) */
+/* A.2.3; codes above 5 are those of Linux (SMC-R: up to 15, since Linux 6.11) */
 #define SMCR_BSIZES(V) \
     V(SMCR_BSIZE_16K, 0, "16 KiB") \
     V(SMCR_BSIZE_32K, 1, "32 KiB") \

@@ -1,5 +1,5 @@
-/* GIDs, the addresses of RoCE devices, and hash tables by them or by other keys. An IPv4 address is
- * mapped: ::ffff:a.b.c.d
+/* GIDs, the addresses of RoCE devices, and hash functions for GIDs and other keys. An IPv4 address
+ * is mapped to a GID: ::ffff:a.b.c.d
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,10 +11,10 @@
 #include <string.h>
 
 #define SMCR_GID_LENGTH 16  /* bytes */
-#define SMCR_GID_IPV4_AT 12 /* offset of the IPv4 address in a mapped one */
+#define SMCR_GID_IPV4_AT 12 /* offset of the IPv4 address in a GID */
 #define SMCR_GID_IPV4_LENGTH 4
 
-/* Writes an IPv4 address, of 4 bytes in network order, as a GID. */
+/* Writes an IPv4 address (4 bytes in network order) as a GID. */
 static inline void
 smcr_gid_map_ipv4(uint8_t gid[SMCR_GID_LENGTH], const void *ipv4)
 {
@@ -33,22 +33,22 @@ smcr_gid_is_ipv4(const uint8_t gid[SMCR_GID_LENGTH])
     return memcmp(gid, mapped, SMCR_GID_LENGTH) == 0;
 }
 
-/* Whether the two GIDs are the same. */
 static inline bool
 smcr_gid_is_same(const uint8_t one[SMCR_GID_LENGTH], const uint8_t other[SMCR_GID_LENGTH])
 {
     return memcmp(one, other, SMCR_GID_LENGTH) == 0;
 }
 
-/* For hash tables: mixes all bits of a key of `size` bytes, at least 8. Hosts of different networks
- * may have GIDs with the same last bytes. */
+/* A hash of a key of `size` bytes, at least 8. It mixes all bits of the key: hosts of different
+ * networks may have GIDs with the same last bytes. */
 static inline unsigned
 smcr_wire_hash(const void *key, size_t size)
 {
     uint64_t hash = 0, part;
 
     for (size_t at = 0; at < size; at += sizeof part) {
-        size_t last = size - sizeof part; /* which may begin in the one before */
+        size_t last = size - sizeof part; /* offset of the last part, which may overlap the part
+                                             before */
         memcpy(&part, (const uint8_t *)key + (at < last ? at : last), sizeof part);
         hash = (hash ^ part) * UINT64_C(0x9e3779b97f4a7c15);
         hash ^= hash >> 32;
@@ -56,7 +56,8 @@ smcr_wire_hash(const void *key, size_t size)
     return (unsigned)hash;
 }
 
-/* Both functions of a hash table whose entries begin with keys of `size` bytes, without padding. */
+/* Defines the hash function and the comparison of a hash table. Its entries begin with their keys,
+ * of `size` bytes, without padding. */
 #define SMCR_WIRE_KEY(hash, is_equal, size) \
     static unsigned hash(const void *key) \
     { \

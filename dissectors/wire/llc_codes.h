@@ -1,5 +1,5 @@
 /* LLC messages: types, flags, lengths, reasons (RFC 7609 A.3, net/smc/smc_llc.c). CDC messages,
- * which have type and length in common with them: flags (A.4, net/smc/smc_cdc.h).
+ * which have the same type and length fields: types and flags (A.4, net/smc/smc_cdc.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,23 +11,25 @@
 #include "codes.h"
 
 /* Bits of a type */
-#define SMCR_LLC_TYPE_V2 0x20        /* types 0x2x: 16-bit length, no continuations */
-#define SMCR_LLC_CLASS 0xc0          /* what to do with a type that is not known (A.3) */
-#define SMCR_LLC_CLASS_OPTIONAL 0x80 /* discard it silently */
-#define SMCR_LLC_CLASS_CDC 0xc0      /* the range of CDC */
+#define SMCR_LLC_TYPE_V2 0x20        /* types 0x2x: the length has 16 bits, and there are no
+                                        continuations */
+#define SMCR_LLC_CLASS 0xc0          /* bits that say what a receiver does with a type that it does
+                                        not know (A.3) */
+#define SMCR_LLC_CLASS_OPTIONAL 0x80 /* the receiver discards the message silently */
+#define SMCR_LLC_CLASS_CDC 0xc0      /* the message is one of CDC */
 
 /* A.4 */
 #define SMCR_CDC_TYPES(V) V(SMCR_LLC_CDC, 0xfe, "CDC")
 
-/* Places in the header */
+/* Offsets in the header */
 #define SMCR_LLC_LENGTH_AT 1
-#define SMCR_LLC_REJECT_AT 2 /* version 1: the reason of a rejection, else reserved */
+#define SMCR_LLC_REJECT_AT 2 /* version 1: the reason of a rejection, otherwise reserved */
 #define SMCR_LLC_FLAGS_AT 3
 
 #define SMCR_LLC_HEADER 4
-#define SMCR_LLC_LENGTH 44   /* of every v1 message and of CDC (A.3, A.4) */
-#define SMCR_LLC_RKEYS_MAX 8 /* of a DELETE RKEY of version 1 (A.3.7) */
-#define SMCR_CDC_FLAGS_END 26 /* all that follows is reserved */
+#define SMCR_LLC_LENGTH 44   /* length of every v1 message and of CDC messages (A.3, A.4) */
+#define SMCR_LLC_RKEYS_MAX 8 /* most RKeys in a DELETE RKEY of version 1 (A.3.7) */
+#define SMCR_CDC_FLAGS_END 26 /* offset after the flags; all bytes from there on are reserved */
 
 /* Byte 3 */
 #define SMCR_LLC_FLAG_RESPONSE 0x80
@@ -36,11 +38,13 @@
 #define SMCR_LLC_FLAG_ORDERLY 0x20   /* DELETE LINK */
 #define SMCR_LLC_FLAG_NEGATIVE 0x20  /* CONFIRM RKEY and its continuation, DELETE RKEY */
 #define SMCR_LLC_FLAG_RETRY 0x10     /* CONFIRM RKEY */
-#define SMCR_MASK_REJECT_REASON 0x0f /* v1: of byte 2, v2: of the flags */
+#define SMCR_MASK_REJECT_REASON 0x0f /* version 1: bits of byte 2; version 2: bits of the flags */
 #define SMCR_MASK_NO_EYECATCHER 0x03 /* CONFIRM LINK, Linux */
 
-#define SMCR_LLC_ERROR_MASK_FIRST 0x80 /* DELETE RKEY: bit of the first RKey (A.3.7) */
-#define SMCR_MASK_DIRECT 0x80          /* ADD LINK v2, first contact extension: the route */
+#define SMCR_LLC_ERROR_MASK_FIRST 0x80 /* DELETE RKEY: bit of the first RKey in the error mask
+                                          (A.3.7) */
+#define SMCR_MASK_DIRECT 0x80          /* ADD LINK v2, first contact extension: the route is
+                                          direct */
 
 /* A.3.2 */
 #define SMCR_LLC_REJECT_REASONS(V) \
@@ -48,7 +52,7 @@
     V(SMCR_LLC_REJECT_NO_ALTERNATE_PATH, 1, "no alternate path available") \
     V(SMCR_LLC_REJECT_INVALID_MTU, 2, "invalid MTU value")
 
-/* A.3.4; 0x00200000 is Linux's */
+/* A.3.4; 0x00200000 is a code of Linux */
 #define SMCR_LLC_DELETE_REASONS(V) \
     V(SMCR_LLC_DELETE_NOT_GIVEN, 0x00000000, "not given") \
     V(SMCR_LLC_DELETE_LOST_PATH, 0x00010000, "lost path") \
@@ -72,8 +76,9 @@
     V(SMCR_CDC_IMMEDIATE_CREDITS, 6, "DATA_CR") \
     V(SMCR_CDC_IMMEDIATE_BOTH, 7, "DATA_WITH_FLAGS_CR")
 
-/* Requests that a request of the peer answers (3.5.5.3): the bit, and the type of the first one;
- * codes of our own. A request with a response has its own type as code. */
+/* Codes of exchanges in which a request of the peer answers a request (3.5.5.3):
+ * SMCR_LLC_STEP_REQUEST and the type of the first request. The plugin defines these codes. The code
+ * of a request that a response answers is its type. */
 #define SMCR_LLC_STEP_REQUEST 0x40
 #define SMCR_LLC_REQUEST_STEPS(V) \
     V(SMCR_LLC_STEP_ADD_LINK, 0x42, "ADD LINK -> ADD LINK") \
@@ -99,15 +104,15 @@ enum smcr_llc_delete_reason { SMCR_LLC_DELETE_REASONS(SMCR_WIRE_ENUM_ROW) };
 enum smcr_llc_request_step { SMCR_LLC_REQUEST_STEPS(SMCR_WIRE_ENUM_ROW) };
 enum smcr_llc_no_eyecatcher { SMCR_LLC_NO_EYECATCHER(SMCR_WIRE_ENUM_ROW) };
 
-/* The code of an exchange that begins with a request of type `asked` (enum smcr_llc_type), and ends
- * with a response, or with a request of the peer. */
+/* The code of an exchange. `asked`: type of its request (enum smcr_llc_type). `by_response`: a
+ * response ends the exchange, otherwise a request of the peer does. */
 static inline uint8_t
 smcr_wire_llc_step(uint8_t asked, bool by_response)
 {
     return by_response ? asked : asked | SMCR_LLC_STEP_REQUEST;
 }
 
-/* Whether a message of this type is CDC's. */
+/* Whether a message of this type is a CDC message. */
 static inline bool
 smcr_wire_llc_type_is_cdc(uint8_t type)
 {

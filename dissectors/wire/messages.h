@@ -1,5 +1,5 @@
-/* What the decoders keep of each message and the state reads: plain values in host
- * order, addresses as bytes, or as GIDs. They live no longer than the call that decoded them.
+/* The members of each message that the decoders keep and the state reads: plain values in host
+ * order, addresses as bytes or as GIDs. The structs live no longer than the call that decoded them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,11 +11,11 @@
 
 /* ---- RoCE: the transport headers of a packet (InfiniBand volume 1, chapter 9) ---- */
 
-/* One end of a link: a queue pair is named by its device's GID and its number, for numbers are
- * unique only within a device. */
+/* A queue pair, which is one end of a link. It is named by its device's GID and its number, since
+ * numbers are unique only within a device. */
 typedef struct {
-    uint8_t gid[SMCR_GID_LENGTH]; /* IPv4 addresses as ::ffff:a.b.c.d */
-    uint32_t qpn;                 /* 24 bits */
+    uint8_t gid[SMCR_GID_LENGTH]; /* IPv4 addresses are mapped: ::ffff:a.b.c.d */
+    uint32_t qpn;                 /* number of the queue pair, 24 bits */
 } smcr_ib_qp_key_t;
 
 /* The transport headers of a packet. Numbers are in the host's byte order. */
@@ -25,25 +25,27 @@ typedef struct {
     uint8_t opcode;      /* enum smcr_ib_opcode */
     uint8_t pad;         /* bytes of padding after the payload, 0 to 3 */
     uint32_t psn;        /* packet sequence number, 24 bits */
-    int32_t ip_id;       /* identification of the IPv4 packet; negative: it has none */
-    uint16_t udp_port;   /* UDP source port; 0: it has none */
+    int32_t ip_id;       /* identification of the IPv4 packet; negative: the packet has none */
+    uint16_t udp_port;   /* UDP source port; 0: the packet has none */
     bool fecn;           /* forward congestion notification of the BTH */
     bool becn;           /* backward congestion notification of the BTH */
     bool has_src_qpn;    /* the packet has a DETH, as datagrams have */
-    uint32_t src_qpn;    /* source queue pair, 24 bits; only with `has_src_qpn` */
+    uint32_t src_qpn;    /* source queue pair, 24 bits; set with `has_src_qpn` */
     bool has_reth;       /* the packet has a RETH */
-    uint64_t virtual_address; /* virtual address at the receiver; only with `has_reth` */
-    uint32_t rkey;       /* key of the receiver's memory; only with `has_reth` */
-    uint32_t dma_length; /* bytes of the whole request; only with `has_reth` */
+    uint64_t virtual_address; /* virtual address at the receiver; set with `has_reth` */
+    uint32_t rkey;       /* key of the receiver's memory; set with `has_reth` */
+    uint32_t dma_length; /* bytes of the whole request; set with `has_reth` */
     bool has_immediate;  /* the packet has immediate data, or the RKey of SEND with invalidate */
-    uint32_t immediate;  /* these four bytes; only with `has_immediate` */
+    uint32_t immediate;  /* the four bytes of immediate data or RKey; set with `has_immediate` */
     bool has_aeth;       /* the packet has an AETH */
-    uint8_t syndrome;    /* ACK, NAK or RNR NAK, and credits, code or timer; only with `has_aeth` */
+    uint8_t syndrome;    /* kind (ACK, NAK or RNR NAK), and credits, code or timer; set with
+                            `has_aeth` */
     bool has_ecn;        /* `ecn` is known */
-    uint8_t ecn;         /* enum smcr_wire_ecn, of IP or of the GRH; only with `has_ecn` */
-    uint8_t icrc;        /* 0: not checked; else 1 + smcr_ib_icrc_status_t */
-    bool has_bad_icrc;   /* the ICRC is wrong, so that the receiver drops the packet */
-    uint32_t length;     /* bytes from the header of IP, or else the LRH or GRH, to the end */
+    uint8_t ecn;         /* enum smcr_wire_ecn, of IP or of the GRH; set with `has_ecn` */
+    uint8_t icrc;        /* 0: not checked; otherwise 1 + smcr_ib_icrc_status_t */
+    bool has_bad_icrc;   /* the ICRC is wrong, so the receiver drops the packet */
+    uint32_t length;     /* bytes from the IP header, or from the LRH or GRH, to the end of the
+                            packet */
     int payload;         /* offset of the payload in the packet, bytes */
     int payload_length;  /* bytes, padding and ICRC excluded; 0: no payload */
 } smcr_ib_headers_t;
@@ -54,91 +56,100 @@ typedef struct {
 typedef struct {
     uint32_t eyecatcher; /* enum smcr_clc_eyecatcher */
     uint8_t type;        /* enum smcr_clc_type */
-    uint16_t length;     /* bytes of the message, as it says itself */
-    uint8_t flags;       /* byte 7: version, first contact or types */
+    uint16_t length;     /* length of the message in bytes, by its header */
+    uint8_t flags;       /* byte 7: version, and first contact flag or types */
 } smcr_clc_header_t;
 
-/* A Proposal (A.2.2). Its SMCv2 extension is that of net/smc. */
+/* A Proposal (A.2.2). Its SMCv2 extension is as in net/smc. */
 typedef struct {
-    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* of the client; zeros: it offers no SMC-Rv1 */
-    uint8_t gid[SMCR_GID_LENGTH];       /* of the client's device, SMC-Rv1 */
-    uint8_t mac[SMCR_WIRE_MAC_LENGTH];  /* of the client's device, SMC-Rv1 */
-    uint16_t ip_area_offset;            /* bytes, from the end of this field to the IP area */
-    uint16_t v2_offset;                 /* bytes; 0: no SMCv2 extension */
-    bool has_ip_area;                   /* the five members below are known */
-    uint8_t subnet[4];                  /* as on the wire: network address (Linux) or mask (RFC) */
-    uint8_t subnet_length;              /* bits of the mask; 0: none */
-    uint8_t prefix_count;               /* IPv6 prefixes, as the message says */
-    uint8_t prefixes[SMCR_WIRE_PREFIXES_MAX][SMCR_WIRE_PREFIX_LENGTH]; /* address, bits */
-    uint8_t prefixes_kept;              /* entries of `prefixes` */
-    bool has_v2;                        /* the SMCv2 extension is there: the members below are
-                                           known */
-    uint8_t eid_count;                  /* EIDs, as the message says */
-    uint8_t ism_count;                  /* ISM devices, as the message says */
-    uint8_t v2_flags;                   /* release, SEID indicator */
-    uint16_t smcdv2_offset;             /* bytes; 0: no SMC-Dv2 extension */
-    uint8_t roce_gid[SMCR_GID_LENGTH];  /* of the client's device, SMC-Rv2 */
-    uint8_t max_conns;                  /* most connections of a link group; of release 1 */
-    uint8_t max_links;                  /* most links of a link group; of release 1 */
-    uint16_t features;                  /* bit mask; of release 1 */
-    unsigned eids_kept;                 /* entries of `eid` */
-    /* padded; the SEID is the last */
+    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the client; zeros: it does not offer
+                                                  SMC-Rv1 */
+    uint8_t gid[SMCR_GID_LENGTH];       /* GID of the client's device, SMC-Rv1 */
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH];  /* MAC address of the client's device, SMC-Rv1 */
+    uint16_t ip_area_offset;            /* offset of the IP area, bytes from the end of this
+                                           field */
+    uint16_t v2_offset;                 /* offset of the SMCv2 extension, bytes; 0: there is none */
+    bool has_ip_area;                   /* the members from `subnet` to `prefixes_kept` are known */
+    uint8_t subnet[4];                  /* IPv4 subnet as on the wire: network address (Linux) or
+                                           mask (RFC) */
+    uint8_t subnet_length;              /* bits of the subnet mask; 0: there is no subnet */
+    uint8_t prefix_count;               /* number of IPv6 prefixes, by the message */
+    uint8_t prefixes[SMCR_WIRE_PREFIXES_MAX][SMCR_WIRE_PREFIX_LENGTH]; /* IPv6 prefixes: address and
+                                                                          number of bits */
+    uint8_t prefixes_kept;              /* number of entries in `prefixes` */
+    bool has_v2;                        /* the message has the SMCv2 extension: the members from
+                                           `eid_count` on are known */
+    uint8_t eid_count;                  /* number of EIDs, by the message */
+    uint8_t ism_count;                  /* number of ISM devices, by the message */
+    uint8_t v2_flags;                   /* release, and the indicator of a system EID */
+    uint16_t smcdv2_offset;             /* offset of the SMC-Dv2 extension, bytes; 0: there is
+                                           none */
+    uint8_t roce_gid[SMCR_GID_LENGTH];  /* GID of the client's device, SMC-Rv2 */
+    uint8_t max_conns;                  /* most connections of a link group; since release 1 */
+    uint8_t max_links;                  /* most links of a link group; since release 1 */
+    uint16_t features;                  /* bit mask of features; since release 1 */
+    unsigned eids_kept;                 /* number of entries in `eid_list` */
+    /* EIDs, padded; the system EID is the last */
     uint8_t eid_list[SMCR_CLC_COUNT_MAX + 1][SMCR_WIRE_EID_LENGTH];
 } smcr_clc_proposal_t;
 
 /* An Accept or Confirm for SMC-R (A.2.3, A.2.4). */
 typedef struct {
-    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* of the sender */
-    uint8_t gid[SMCR_GID_LENGTH];      /* of the sender's device */
-    uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* of the sender's device */
-    uint32_t qpn;      /* of the sender's queue pair, 24 bits */
+    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the sender */
+    uint8_t gid[SMCR_GID_LENGTH];      /* GID of the sender's device */
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* MAC address of the sender's device */
+    uint32_t qpn;      /* number of the sender's queue pair, 24 bits */
     uint32_t rkey;     /* key of the sender's RMB */
-    uint8_t rmb_index; /* element of the RMB, from 1 */
+    uint8_t rmb_index; /* number of the RMB element, from 1 */
     uint32_t token;    /* alert token, which CDC messages to the sender carry */
     uint8_t sizes;     /* size code of the element << 4 | MTU code */
     uint64_t va;       /* virtual address of the sender's RMB */
-    uint32_t psn;      /* initial PSN of the sender, 24 bits; not known with `lacks_psn` */
-    uint8_t os_release; /* operating system << 4 | release; only with `has_fce` */
-    uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH]; /* padded with blanks or zeros; only with
+    uint32_t psn;      /* initial PSN of the sender, 24 bits; not set with `lacks_psn` */
+    uint8_t os_release; /* operating system << 4 | release; set with `has_fce` */
+    uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH]; /* padded with blanks or zeros; set with
                                                       `has_fce` */
-    uint8_t eid[SMCR_WIRE_EID_LENGTH]; /* padded; only in version 2 */
-    uint8_t gid_count; /* GIDs in the Confirm, as it says; only in version 2 */
-    bool has_fce;      /* the first contact extension is there */
-    uint8_t fce_flags; /* of that extension: SMCR_MASK_DIRECT */
-    uint8_t max_conns; /* of that extension: most connections of a group; of release 1 */
-    uint8_t max_links; /* of that extension: most links of a group; of release 1 */
-    uint16_t features; /* of that extension: bit mask; of release 1 */
-    uint8_t vendor_options[4]; /* of that extension; ANCK kernels */
+    uint8_t eid[SMCR_WIRE_EID_LENGTH]; /* EID, padded; only in version 2 */
+    uint8_t gid_count; /* number of GIDs in a Confirm, by the message; only in version 2 */
+    bool has_fce;      /* the message has the first contact extension */
+    uint8_t fce_flags; /* flags of the first contact extension: SMCR_MASK_DIRECT */
+    uint8_t max_conns; /* first contact extension: most connections of a group; since release 1 */
+    uint8_t max_links; /* first contact extension: most links of a group; since release 1 */
+    uint16_t features; /* first contact extension: bit mask of features; since release 1 */
+    uint8_t vendor_options[4]; /* first contact extension of ANCK kernels: vendor options */
 } smcr_clc_accept_t;
 
 /* A Decline (A.2.5). */
 typedef struct {
-    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* of the sender */
-    uint32_t diagnosis; /* enum smcr_clc_decline_code; not known with `lacks_diagnosis` */
-    uint8_t os;         /* operating system << 4; in version 1 a reserved byte */
+    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the sender */
+    uint32_t diagnosis; /* enum smcr_clc_decline_code; not set with `lacks_diagnosis` */
+    uint8_t os;         /* operating system << 4; reserved byte in version 1 */
 } smcr_clc_decline_t;
 
 /* A CLC message. */
 typedef struct {
     smcr_clc_header_t header;
-    uint32_t length;   /* that the message has, whatever its length field says */
-    unsigned expected_length; /* bytes that it has by its type and counts; a lower bound unless
-                                 `has_exact_length` */
+    uint32_t length;   /* real length of the message in bytes, which its length field may
+                          contradict */
+    unsigned expected_length; /* bytes that the message needs by its type and counts; a lower bound
+                                 unless `has_exact_length` */
     bool has_exact_length; /* `expected_length` is the exact number */
-    bool complete;     /* all of it was captured, and its length and its trailer are right */
-    bool malformed;    /* all of it was captured, but its length, its trailer or a count is wrong */
-    bool smcd;         /* Accept or Confirm of SMC-D: only the header is kept */
+    bool complete;     /* the whole message was captured, and its length and its trailer are
+                          right */
+    bool malformed;    /* the whole message was captured, but its length, its trailer or a count is
+                          wrong */
+    bool smcd;         /* Accept or Confirm of SMC-D, of which only the header is kept */
     union {
         smcr_clc_proposal_t proposal;
         smcr_clc_accept_t accept; /* Accept and Confirm */
         smcr_clc_decline_t decline;
-    } u;               /* by `header.type` */
-    bool usable;       /* Accept, Confirm: all but the PSN is there, whatever follows */
-    bool lacks_psn;    /* Accept, Confirm: the PSN is not there */
+    } u;               /* member by `header.type` */
+    bool usable;       /* Accept, Confirm: all members up to the RMB's address are known, whether or
+                          not the bytes after them were captured */
+    bool lacks_psn;    /* Accept, Confirm: the PSN was not captured, or is not in the message */
     bool lacks_diagnosis; /* Decline: the capture has cut off the diagnosis */
 } smcr_clc_t;
 
-/* Whether the four bytes, in network order, begin a CLC message. */
+/* Whether the four bytes `value`, in network order, begin a CLC message. */
 static inline bool
 smcr_wire_is_eyecatcher(uint32_t value)
 {
@@ -157,12 +168,13 @@ static inline bool
 smcr_wire_clc_element_overflows(const smcr_clc_accept_t *accept)
 {
     uint64_t size = smcr_bsize_to_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
-    uint64_t last = size * accept->rmb_index - 1; /* of the element, from the RMB's first byte */
+    uint64_t last = size * accept->rmb_index - 1; /* offset of the element's last byte in the RMB */
 
     return accept->rmb_index && accept->va > UINT64_MAX - last;
 }
 
-/* Whether the Accept or Confirm is of SMC-R, and names its sender's queue pair, RMB and token. */
+/* Whether the message is an Accept or Confirm of SMC-R, and has its sender's queue pair, RMB and
+ * token. */
 static inline bool
 smcr_wire_clc_names_qp(const smcr_clc_t *clc)
 {
@@ -173,103 +185,107 @@ smcr_wire_clc_names_qp(const smcr_clc_t *clc)
 
 /* An RToken: the key and the address of an RMB on a link. */
 typedef struct {
-    uint8_t link;      /* number of the link that it is for */
+    uint8_t link;      /* number of the link that the RToken is for */
     uint32_t ref_rkey; /* ADD LINK: key of the same RMB on the link that carries the message */
     uint32_t rkey;     /* key of the RMB on the link `link` */
-    uint64_t va;       /* virtual address of the RMB there */
+    uint64_t va;       /* virtual address of the RMB on the link `link` */
 } smcr_rtoken_t;
 
 /* CONFIRM LINK (A.3.1). */
 typedef struct {
-    uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* of the sender's device */
-    uint8_t gid[SMCR_GID_LENGTH];      /* of the sender's device */
-    uint32_t qpn;      /* of the sender's queue pair, 24 bits */
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* MAC address of the sender's device */
+    uint8_t gid[SMCR_GID_LENGTH];      /* GID of the sender's device */
+    uint32_t qpn;      /* number of the sender's queue pair, 24 bits */
     uint8_t link;      /* link number */
     uint32_t user_id;  /* link user ID of the sender */
-    uint8_t max_links; /* most links of the group; 0 in a response: the server's number */
+    uint8_t max_links; /* most links of the group; 0 in a response: the server's maximum */
     uint8_t max_conns; /* most connections of the group; only in version 2 */
 } smcr_llc_confirm_link_t;
 
 /* ADD LINK (A.3.2). */
 typedef struct {
-    uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* of the sender's device for the new link */
-    uint8_t gid[SMCR_GID_LENGTH];      /* of that device */
-    uint32_t qpn;          /* of the sender's queue pair of the new link, 24 bits; 0: a client asks
-                              for a link */
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* MAC address of the sender's device for the new link */
+    uint8_t gid[SMCR_GID_LENGTH];      /* GID of that device */
+    uint32_t qpn;          /* number of the sender's queue pair of the new link, 24 bits; 0: a
+                              client asks for a link */
     uint8_t link;          /* number of the new link */
-    uint8_t mtu;           /* code in the low nibble */
+    uint8_t mtu;           /* MTU code in the low nibble */
     uint32_t psn;          /* initial PSN of the sender, 24 bits */
-    uint8_t reject_reason; /* v1: low nibble of byte 2, v2: of the flags (Linux: 0) */
-    uint16_t rkey_count;   /* v2: RTokens that the message announces */
+    uint8_t reject_reason; /* v1: low nibble of byte 2; v2: low nibble of the flags (Linux: 0) */
+    uint16_t rkey_count;   /* v2: number of RTokens in the message */
 } smcr_llc_add_link_t;
 
 /* ADD LINK CONTINUATION (A.3.3). */
 typedef struct {
     uint8_t link;         /* number of the new link */
-    uint8_t rtokens_left; /* RTokens that are not sent yet, with those in this message */
+    uint8_t rtokens_left; /* number of RTokens that are not sent yet; those of this message count as
+                             not sent */
 } smcr_llc_add_link_cont_t;
 
 /* DELETE LINK (A.3.4). */
 typedef struct {
-    uint8_t link;    /* number of the link; it means nothing with SMCR_LLC_FLAG_ALL */
+    uint8_t link;    /* number of the link; means nothing with SMCR_LLC_FLAG_ALL */
     uint32_t reason; /* enum smcr_llc_delete_reason */
 } smcr_llc_delete_link_t;
 
-/* CONFIRM RKEY (A.3.5) and its continuation (A.3.6), which has `other_links` alone. */
+/* CONFIRM RKEY (A.3.5) and its continuation (A.3.6), which has only `other_links`. */
 typedef struct {
-    uint8_t other_links; /* RTokens for other links, those of continuations included */
+    uint8_t other_links; /* number of RTokens for other links, including those in continuations */
     uint32_t rkey;       /* key of the RMB on the link that carries the message */
-    uint64_t va;         /* virtual address of the RMB there */
+    uint64_t va;         /* virtual address of the RMB on the link that carries the message */
 } smcr_llc_confirm_rkey_t;
 
 /* DELETE RKEY (A.3.7). */
 typedef struct {
-    uint8_t count;  /* RKeys, as the message says */
-    uint8_t error_mask; /* v1: mask, first RKey in the most significant bit; v2: their number */
+    uint8_t count;  /* number of RKeys, by the message */
+    uint8_t error_mask; /* v1: bit mask of the RKeys with errors, first RKey in the highest bit; v2:
+                           number of these RKeys */
 } smcr_llc_delete_rkey_t;
 
 /* An LLC message. */
 typedef struct {
     uint8_t type;       /* enum smcr_llc_type */
-    uint16_t length;    /* bytes of the message, as it says itself */
+    uint16_t length;    /* length of the message in bytes, by its length field */
     uint8_t flags;      /* byte 3: SMCR_LLC_FLAG_ bits */
-    bool little_endian; /* version 2: the length is right in this byte order only */
-    bool big_endian;    /* version 2: the length is right in this byte order only */
+    bool little_endian; /* version 2: the length is right only as little-endian */
+    bool big_endian;    /* version 2: the length is right only as big-endian */
     bool complete;      /* the whole message was captured and its length is right */
-    bool lacks_response_flag; /* the state has found that it is a response without the response
-                                 flag */
+    bool lacks_response_flag; /* the state has found that the message is a response, although its
+                                 response flag is not set */
     union {
         smcr_llc_confirm_link_t confirm_link;
         smcr_llc_add_link_t add_link;
         smcr_llc_add_link_cont_t add_link_cont;
         smcr_llc_delete_link_t delete_link;
         struct {
-            uint8_t gid_count; /* GIDs of the client, as the message says */
+            uint8_t gid_count; /* number of the client's GIDs, by the message */
         } req_add_link;
         smcr_llc_confirm_rkey_t confirm_rkey;
         smcr_llc_delete_rkey_t delete_rkey;
         struct {
-            uint8_t user_data[16]; /* the response has the same */
+            uint8_t user_data[16]; /* data that the response repeats */
         } test_link;
-    } u;                   /* by `type`, of version 1 */
-    unsigned rtoken_count; /* RTokens or, in DELETE RKEY, RKeys that are really in the message */
-    smcr_rtoken_t *rtokens_in_message; /* NULL: none; of an RKey only `rkey` is set */
+    } u;                   /* member by `type`; a message of version 2 has the member of version
+                              1 */
+    unsigned rtoken_count; /* number of RTokens, or of RKeys in DELETE RKEY, that are really in the
+                              message */
+    smcr_rtoken_t *rtokens_in_message; /* for an RKey, only `rkey` is set; NULL: there are none */
 } smcr_llc_t;
 
 /* ---- CDC (RFC 7609 A.4, net/smc/smc_cdc.h) ---- */
 
-/* A place in an RMB element, which is used as a circular buffer (4.5, A.4). */
+/* A cursor: a place in an RMB element, which is a circular buffer (4.5, A.4). */
 typedef struct {
-    uint16_t wrap;  /* number of rounds so far, modulo 65536 */
+    uint16_t wrap;  /* number of times that the cursor has wrapped, modulo 65536 */
     uint32_t count; /* offset in the RMB element, bytes */
 } smcr_cursor_t;
 
 /* A CDC message. */
 typedef struct {
-    uint8_t length;     /* bytes of the message, as it says itself */
+    uint8_t length;     /* length of the message in bytes, by its length field */
     uint16_t seq;       /* sequence number */
     uint32_t token;     /* alert token of the receiver */
-    smcr_cursor_t prod; /* producer cursor: where the sender writes next, in the receiver's
+    smcr_cursor_t prod; /* producer cursor: where the sender writes next in the receiver's
                            element */
     smcr_cursor_t cons; /* consumer cursor: where the sender reads next in its own element */
     uint8_t flags;      /* byte 24: SMCR_CDC_FLAG_ bits */
@@ -277,81 +293,92 @@ typedef struct {
     bool complete;      /* the whole message was captured */
 } smcr_cdc_t;
 
-/* ---- what a host reports of its own SMC-R sockets, link groups and links over netlink, as Linux
- * dumps it (<linux/smc_diag.h>, <linux/smc.h>); "own" means the host that was asked ---- */
+/* ---- what Linux reports over netlink ----
+ *
+ * A host reports its own SMC-R sockets, link groups and links (<linux/smc_diag.h>, <linux/smc.h>).
+ * "Own" means the host that was asked. */
 
-#define SMCR_TOLD_TEXT_LENGTH 64 /* bytes of a name, with the NUL after it */
+#define SMCR_TOLD_TEXT_LENGTH 64 /* bytes of a name, including the NUL */
 
-enum smcr_told_state { SMCR_TOLD_LISTEN = 10 }; /* one of the states in net/smc/smc.h */
+enum smcr_told_state { SMCR_TOLD_LISTEN = 10 }; /* state of net/smc/smc.h; the other states have no
+                                                   name here */
 enum smcr_told_mode { SMCR_TOLD_SMCR, SMCR_TOLD_FALLBACK, SMCR_TOLD_SMCD };
 enum { SMCR_TOLD_OWN, SMCR_TOLD_PEER, SMCR_TOLD_ENDS };
 
 /* A socket of AF_SMC: inet_diag_sockid and the attributes of smc_diag_msg. An array of
- * SMCR_TOLD_ENDS is by end. */
+ * SMCR_TOLD_ENDS is indexed by SMCR_TOLD_OWN and SMCR_TOLD_PEER. */
 typedef struct {
-    uint8_t address[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* of TCP; IPv4 ones are mapped */
-    uint16_t port[SMCR_TOLD_ENDS];     /* of TCP */
+    uint8_t address[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* addresses of the TCP connection; IPv4
+                                                         addresses are mapped */
+    uint16_t port[SMCR_TOLD_ENDS];     /* ports of the TCP connection */
     uint8_t state;                     /* enum smcr_told_state */
     uint8_t mode;                      /* enum smcr_told_mode */
-    bool has_conn;                     /* CONNINFO is there: `token` to `tx_cons` are known */
-    bool has_lgr;                      /* LGRINFO is there: `is_server` to `device` are known */
-    bool has_fallback;                 /* FALLBACK is there: `reason`, `peer_reason` are known */
-    bool is_from_file;                 /* it comes from a file: its time is not known */
-    uint64_t inode;                    /* of the socket, not of an earlier one */
+    bool has_conn;                     /* the report has CONNINFO: the members from `token` to
+                                          `tx_cons` are known */
+    bool has_lgr;                      /* the report has LGRINFO: the members from `is_server` to
+                                          `device` are known */
+    bool has_fallback;                 /* the report has FALLBACK: `reason` and `peer_reason` are
+                                          known */
+    bool is_from_file;                 /* the report comes from a file, so its time is not known */
+    uint64_t inode;                    /* inode number of the socket */
     uint32_t token;                    /* alert token, which CDC messages to the host carry */
-    uint32_t size[SMCR_TOLD_ENDS];     /* of the element that the end receives in, bytes */
+    uint32_t size[SMCR_TOLD_ENDS];     /* bytes of the RMB element in which each end receives */
     smcr_cursor_t rx_prod;             /* producer cursor of the last CDC message received */
     smcr_cursor_t rx_cons;             /* consumer cursor of the last CDC message received */
-    smcr_cursor_t tx_prod;             /* the host's own producer cursor; its last CDC message may
-                                          have a lower one */
-    smcr_cursor_t tx_cons;             /* the host's own consumer cursor, likewise */
+    smcr_cursor_t tx_prod;             /* the host's own producer cursor; the cursor in its last CDC
+                                          message may be lower */
+    smcr_cursor_t tx_cons;             /* the host's own consumer cursor; the cursor in its last CDC
+                                          message may be lower */
     bool is_server;                    /* the host is the server of the link group */
-    uint8_t link_number;               /* of the link that the connection uses */
-    uint8_t gid[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* of the devices of that link */
+    uint8_t link_number;               /* number of the link that the connection uses */
+    uint8_t gid[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* GIDs of the devices of that link */
     char device[SMCR_TOLD_TEXT_LENGTH]; /* name of the host's device */
-    uint32_t reason;                   /* of the fallback: enum smcr_clc_decline_code */
-    uint32_t peer_reason;              /* the diagnosis in the peer's Decline; 0: none */
+    uint32_t reason;                   /* reason of the fallback: enum smcr_clc_decline_code */
+    uint32_t peer_reason;              /* diagnosis in the peer's Decline; 0: none */
 } smcr_told_socket_t;
 
 /* A link group: nest SMC_GEN_LGR_SMCR. */
 typedef struct {
-    uint32_t id;                       /* as smc-tools show it */
+    uint32_t id;                       /* ID of the link group, as smc-tools show it */
     bool is_server;                    /* the host is the server of the group */
-    uint8_t type;                      /* 1 single, 2 symmetric, 3 and 4 asymmetric */
-    uint8_t version;                   /* of SMC; 0: not reported */
-    uint8_t release;                   /* of SMC version 2; only with `version` */
-    uint8_t os;                        /* operating system of the peer; only with `version` */
+    uint8_t type;                      /* type of the group: 1 single, 2 symmetric, 3 and 4
+                                          asymmetric */
+    uint8_t version;                   /* SMC version; 0: not reported */
+    uint8_t release;                   /* release of SMC version 2; set with `version` */
+    uint8_t os;                        /* operating system of the peer; set with `version` */
     uint8_t vlan;                      /* VLAN ID, as the host reports it */
-    uint32_t connections;              /* of the group */
-    char peer_host[SMCR_TOLD_TEXT_LENGTH]; /* name of the peer's host, without spaces at its end;
+    uint32_t connections;              /* number of connections of the group */
+    char peer_host[SMCR_TOLD_TEXT_LENGTH]; /* name of the peer's host, without trailing spaces;
                                               empty: not reported */
-    char eid[SMCR_TOLD_TEXT_LENGTH];   /* EID of the group, likewise */
+    char eid[SMCR_TOLD_TEXT_LENGTH];   /* EID of the group, without trailing spaces; empty: not
+                                          reported */
 } smcr_told_lgr_t;
 
-/* A link of the group that comes last before it in the same dump: nest SMC_GEN_LINK_SMCR. */
+/* A link, from nest SMC_GEN_LINK_SMCR. It belongs to the last link group before it in the same
+ * dump. */
 typedef struct {
     uint8_t number;                    /* link number */
     uint32_t state;                    /* 0 unused, 1 inactive, 2 activating, 3 active */
-    uint8_t gid[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* of the devices of the link */
+    uint8_t gid[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* GIDs of the devices of the link */
     char device[SMCR_TOLD_TEXT_LENGTH]; /* name of the host's device */
 } smcr_told_link_t;
 
-/* What a netlink message reports. */
+/* The kinds of netlink messages, by what they report. */
 typedef enum {
     SMCR_TOLD_SOCKET,
     SMCR_TOLD_LGR,
     SMCR_TOLD_LINK,
-    SMCR_TOLD_DONE, /* the dump ends: the host has reported all that it had */
-    SMCR_TOLD_CUT,  /* the dump ends: a part of it is missing in the capture */
+    SMCR_TOLD_DONE, /* the dump ends, and the host has reported everything */
+    SMCR_TOLD_CUT,  /* the dump ends, but a part of it is missing in the capture */
 } smcr_told_kind_t;
 
-/* One of these. */
+/* One netlink message's report. */
 typedef struct {
     smcr_told_kind_t kind;
-    uint64_t dump; /* the dump that it is part of: sequence number and port of nlmsghdr */
+    uint64_t dump; /* dump that the message is part of: sequence number and port of nlmsghdr */
     union {
         smcr_told_socket_t socket;
         smcr_told_lgr_t lgr;
         smcr_told_link_t link;
-    } u;           /* by `kind`; DONE and CUT have none */
+    } u;           /* member by `kind`; DONE and CUT have none */
 } smcr_told_t;

@@ -10,9 +10,9 @@
 
 #include "codes.h"
 
-/* Opcodes of the reliable connection service (RC), by the names of table 38. Its upper three bits
- * are zero; those of the other services are enum smcr_ib_service, and the lower five mean the same.
- * 13 to 18 answer requests. */
+/* Opcodes of the reliable connection service (RC), by the names of table 38. The upper three bits
+ * of an opcode are its service (enum smcr_ib_service), which is zero for RC. The lower five bits
+ * mean the same in all services. Opcodes 13 to 18 are responses. */
 #define SMCR_RC_OPERATIONS(V) \
     V(SMCR_RC_SEND_FIRST, 0, "SEND_FIRST") \
     V(SMCR_RC_SEND_MIDDLE, 1, "SEND_MIDDLE") \
@@ -40,7 +40,7 @@
 
 enum smcr_ib_opcode {
     SMCR_RC_OPERATIONS(SMCR_WIRE_ENUM_ROW)
-    SMCR_RC_UNUSED = 21, /* RESYNC, of another service */
+    SMCR_RC_UNUSED = 21, /* RESYNC of the RD service */
     SMCR_RC_OPCODES = 0x20,
     SMCR_UC_SEND_ONLY = 0x24,
     SMCR_UC_WRITE_ONLY = 0x2a,
@@ -56,9 +56,9 @@ enum smcr_ib_service {
     SMCR_XRC = 0xa0,
 };
 
-/* ---- what an opcode says; `opcode` is byte 0 of the BTH ---- */
+/* ---- properties of an opcode; `opcode` is byte 0 of the BTH ---- */
 
-/* Whether the packet carries a SEND, or a part of one (9.4.1). */
+/* Whether the packet has a SEND, or a part of one (9.4.1). */
 static inline bool
 smcr_ib_is_send(uint8_t opcode)
 {
@@ -66,7 +66,7 @@ smcr_ib_is_send(uint8_t opcode)
            opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
-/* Whether the packet carries a whole SEND, which has no other packets. */
+/* Whether the packet has a whole SEND: the SEND has no other packets. */
 static inline bool
 smcr_ib_is_whole_send(uint8_t opcode)
 {
@@ -74,7 +74,7 @@ smcr_ib_is_whole_send(uint8_t opcode)
            opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
-/* Whether the packet carries an RDMA WRITE, or a part of one (9.4.3). */
+/* Whether the packet has an RDMA WRITE, or a part of one (9.4.3). */
 static inline bool
 smcr_ib_is_write(uint8_t opcode)
 {
@@ -88,8 +88,8 @@ smcr_ib_is_response(uint8_t opcode)
     return opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_ATOMIC_ACK;
 }
 
-/* Whether the packet is the FIRST or a MIDDLE one of several: its payload has the size of the path
- * MTU. */
+/* Whether the packet is the first or a middle one of several packets, so that its payload has the
+ * size of the path MTU. */
 static inline bool
 smcr_ib_is_first_or_middle(uint8_t opcode)
 {
@@ -106,7 +106,7 @@ smcr_ib_is_first_or_middle(uint8_t opcode)
     }
 }
 
-/* Whether the packet carries a whole RDMA WRITE, which has no other packets. */
+/* Whether the packet has a whole RDMA WRITE: the WRITE has no other packets. */
 static inline bool
 smcr_ib_is_whole_write(uint8_t opcode)
 {
@@ -130,7 +130,7 @@ smcr_ib_fetches_data(uint8_t opcode)
            opcode == SMCR_RC_FETCH_ADD;
 }
 
-/* Whether the packet has the RKey of a SEND with invalidate in the place of immediate data. */
+/* Whether the packet has the RKey of a SEND with invalidate, in place of immediate data. */
 static inline bool
 smcr_ib_has_invalidate(uint8_t opcode)
 {
@@ -161,7 +161,7 @@ smcr_ib_ends_message(uint8_t opcode)
            !smcr_ib_is_first_or_middle(opcode);
 }
 
-/* Bytes of the headers */
+/* Lengths of headers and checksums, bytes */
 #define SMCR_IB_LRH_LENGTH 8
 #define SMCR_IB_GRH_LENGTH 40
 #define SMCR_IB_BTH_LENGTH 12
@@ -176,14 +176,16 @@ smcr_ib_ends_message(uint8_t opcode)
 #define SMCR_IB_ICRC_LENGTH 4
 #define SMCR_IB_VCRC_LENGTH 2 /* InfiniBand only */
 
-/* Fields of the headers that matter here */
+/* Fields of the headers */
 #define SMCR_MASK_LRH_NEXT 0x03   /* byte 1 of the LRH: enum smcr_ib_lrh_next */
 #define SMCR_IB_GRH_NEXT_BTH 0x1b /* byte 6 of the GRH */
 #define SMCR_MASK_BTH_PAD 0x30    /* byte 1 of the BTH */
-#define SMCR_MASK_BTH_FECN 0x80   /* byte 4 of the BTH: congestion on the way of this packet */
-#define SMCR_MASK_BTH_BECN 0x40   /* byte 4 of the BTH: on the way of the packets that it answers */
-#define SMCR_MASK_ECN 0x03        /* of IP's type of service or traffic class, and the GRH's */
-#define SMCR_IB_PKEY_DEFAULT 0x7fff /* partition key, without the bit for full membership */
+#define SMCR_MASK_BTH_FECN 0x80   /* byte 4 of the BTH: this packet has met congestion */
+#define SMCR_MASK_BTH_BECN 0x40   /* byte 4 of the BTH: the packets that this packet answers have
+                                     met congestion */
+#define SMCR_MASK_ECN 0x03        /* ECN bits of IP's type of service or traffic class, and of the
+                                     GRH's */
+#define SMCR_IB_PKEY_DEFAULT 0x7fff /* default partition key, without the bit for full membership */
 #define SMCR_MASK_BTH_VERSION 0x0f /* byte 1 of the BTH */
 #define SMCR_MASK_BTH_RESERVED 0x3f /* byte 4 of the BTH, next to FECN and BECN */
 #define SMCR_MASK_BTH_RESERVED_8 0x7f /* byte 8 of the BTH, next to the request to acknowledge */
@@ -198,7 +200,8 @@ smcr_ib_bth_qpn(const uint8_t *bth)
 
 enum smcr_ib_lrh_next { SMCR_IB_LRH_NEXT_BTH = 2, SMCR_IB_LRH_NEXT_GRH = 3 };
 
-/* The syndrome of an AETH: what it is, and credits, a timer or the reason of a NAK */
+/* The syndrome of an AETH: its kind, and a code, which is the credits, the timer or the reason of a
+ * NAK */
 #define SMCR_MASK_SYNDROME_KIND 0x60
 #define SMCR_MASK_SYNDROME_CODE 0x1f
 enum smcr_ib_syndrome_kind {
@@ -206,7 +209,7 @@ enum smcr_ib_syndrome_kind {
     SMCR_IB_SYNDROME_RNR_NAK = 1,
     SMCR_IB_SYNDROME_NAK = 3,
 };
-/* Milliseconds of the RNR timer `code`, 0 to 31 (InfiniBand volume 1, table 45) */
+/* Milliseconds of the RNR timer `code`, 0 to 31 (InfiniBand volume 1, table 45). */
 static inline double
 smcr_ib_rnr_timer_ms(unsigned code)
 {
@@ -234,7 +237,7 @@ enum smcr_ib_nak_code { SMCR_IB_NAK_CODES(SMCR_WIRE_ENUM_ROW) };
     ROW(SMCR_WIRE_ECN_CE, 3, "CE")
 enum smcr_wire_ecn { SMCR_WIRE_ECN_CODEPOINTS(SMCR_WIRE_ENUM_ROW) };
 
-/* What the source queue pair of a flow is known from; codes of our own */
+/* The grounds that prove the source queue pair of a flow. The plugin defines these codes. */
 #define SMCR_GROUNDS(ROW) \
     ROW(SMCR_GROUND_CLC, 1, "CLC") \
     ROW(SMCR_GROUND_LLC, 2, "LLC") \
@@ -247,7 +250,7 @@ enum smcr_ground {
     SMCR_GROUNDS(SMCR_WIRE_ENUM_ROW)
 };
 
-/* Why packets are retransmitted; codes of our own */
+/* The causes of retransmissions. The plugin defines these codes. */
 #define SMCR_CAUSES(ROW) \
     ROW(SMCR_CAUSE_UNKNOWN, 1, "unknown") \
     ROW(SMCR_CAUSE_RNR, 2, "RNR NAK") \
@@ -259,17 +262,18 @@ enum smcr_cause {
     SMCR_CAUSES(SMCR_WIRE_ENUM_ROW)
 };
 
-/* What the invariant CRC of a packet is; values and words of Wireshark's checksums. Unverified: it
- * cannot be checked, or its sender's mean nothing. */
+/* The status of a packet's invariant CRC, with the values and words of Wireshark's checksums.
+ * Unverified means that the ICRC cannot be checked, or that its sender's ICRCs mean nothing. */
 #define SMCR_IB_ICRC_STATUSES(ROW) \
     ROW(SMCR_IB_ICRC_BAD, 0, "Bad") \
     ROW(SMCR_IB_ICRC_GOOD, 1, "Good") \
     ROW(SMCR_IB_ICRC_UNVERIFIED, 2, "Unverified")
 typedef enum { SMCR_IB_ICRC_STATUSES(SMCR_WIRE_ENUM_ROW) } smcr_ib_icrc_status_t;
 
-/* ---- communication management (volume 1, chapter 12): what sets up connections and ends them, in
- * MADs (management datagrams) between queue pairs 1. States, rejections and statuses are as in
- * Linux, include/rdma/ib_cm.h ---- */
+/* ---- communication management (volume 1, chapter 12) ----
+ *
+ * It sets up connections and ends them, with MADs (management datagrams) between queue pairs 1.
+ * States, reasons of rejections and statuses are as in Linux, include/rdma/ib_cm.h. */
 
 /* The header of a MAD (volume 1, 13.4.2) */
 #define SMCR_IB_MAD_LENGTH 256
@@ -278,9 +282,9 @@ typedef enum { SMCR_IB_ICRC_STATUSES(SMCR_WIRE_ENUM_ROW) } smcr_ib_icrc_status_t
 #define SMCR_IB_MAD_CLASS_CM 7
 #define SMCR_IB_MAD_CM_VERSION 2
 #define SMCR_IB_MAD_METHOD_SEND 3
-#define SMCR_IB_GSI_QPN 1 /* queue pair of the general services */
+#define SMCR_IB_GSI_QPN 1 /* queue pair of the general services interface */
 
-/* 12.6; the names of the specification are ConnectRequest and so on */
+/* Messages (12.6); the specification names them ConnectRequest and so on */
 #define SMCR_IB_CM_ATTRIBUTES(V) \
     V(SMCR_IB_CM_REQ, 0x10, "REQ") \
     V(SMCR_IB_CM_MRA, 0x11, "MRA") \
@@ -295,7 +299,8 @@ typedef enum { SMCR_IB_ICRC_STATUSES(SMCR_WIRE_ENUM_ROW) } smcr_ib_icrc_status_t
     V(SMCR_IB_CM_APR, 0x1a, "APR")
 enum smcr_ib_cm_attribute { SMCR_IB_CM_ATTRIBUTES(SMCR_WIRE_ENUM_ROW) };
 
-/* Up to timewait in the order in which a connection goes through them (enum ib_cm_state) */
+/* States of a connection (enum ib_cm_state); up to timewait in the order in which they follow each
+ * other */
 #define SMCR_IB_CM_STATES(V) \
     V(SMCR_IB_CM_STATE_IDLE, 0, "idle") \
     V(SMCR_IB_CM_STATE_LISTEN, 1, "listen") \
@@ -316,7 +321,7 @@ enum smcr_ib_cm_attribute { SMCR_IB_CM_ATTRIBUTES(SMCR_WIRE_ENUM_ROW) };
 enum smcr_ib_cm_state { SMCR_IB_CM_STATES(SMCR_WIRE_ENUM_ROW) };
 #define SMCR_IB_CM_STATE_COUNT 16
 
-/* What an MRA delays, or a REJ rejects */
+/* The message that an MRA delays, or that a REJ rejects */
 #define SMCR_IB_CM_ANSWERED(V) \
     V(SMCR_IB_CM_ANSWERS_REQ, 0, "REQ") \
     V(SMCR_IB_CM_ANSWERS_REP, 1, "REP") \
@@ -371,5 +376,5 @@ enum smcr_ib_cm_reason { SMCR_IB_CM_REASONS(SMCR_WIRE_ENUM_ROW) };
     V(SMCR_IB_CM_SIDR_UNSUPPORTED_VERSION, 5, "class version not supported")
 enum smcr_ib_cm_sidr_status { SMCR_IB_CM_SIDR_STATUSES(SMCR_WIRE_ENUM_ROW) };
 
-/* Service IDs of RDMA-CM: this in the upper five bytes, then a port space and a port */
+/* Service IDs of RDMA-CM have this value in the upper five bytes, then a port space and a port */
 #define SMCR_IB_CM_IP_SERVICE 1

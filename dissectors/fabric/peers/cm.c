@@ -1,5 +1,5 @@
-/* Finds the connection of a message, by tables of communication IDs and of queue pairs, and has its
- * two ends send and receive the message.
+/* Finds the connection of a message in tables of communication IDs and queue pairs, and changes the
+ * states of its two ends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,32 +8,34 @@
 
 #define NO_SIDE (-1)
 
+/* All connections of communication management in one capture. */
 struct smcr_cm {
     wmem_allocator_t *scope;
-    uint32_t count;  /* of connections */
-    GHashTable *ids; /* newest end with an ID, between two GIDs */
-    GHashTable *qps; /* newest end with a queue pair */
+    uint32_t count;  /* number of connections */
+    GHashTable *ids; /* smcr_cm_end_t by GID, peer's GID and communication ID; the newest end */
+    GHashTable *qps; /* smcr_cm_end_t by GID and queue pair; the newest end */
 };
 
-/* A message, and who sends it. */
+/* A message, with its sender's and receiver's IDs. */
 typedef struct {
     const smcr_cm_packet_t *packet;
     const smcr_cm_message_t *message;
     smcr_cm_event_t event;
     uint32_t own_id;   /* communication ID of the sender; 0: the message does not name it */
-    uint32_t other_id; /* communication ID of the receiver; 0: not named */
-    bool sidr;         /* SIDR_REQ or SIDR_REP, whose IDs are those of requests */
-    int role;          /* of the sender: enum smcr_cm_side, or NO_SIDE: both sides send it */
+    uint32_t other_id; /* communication ID of the receiver; 0: the message does not name it */
+    bool sidr;         /* the message is a SIDR_REQ or SIDR_REP, whose IDs are request IDs */
+    int role;          /* side that sends such a message, enum smcr_cm_side; NO_SIDE: both sides
+                          do */
 } sending_t;
 
 /* ---- tables ---- */
 
-/* The tables keep pointers to ends, without keys of their own, for the memory of a million
- * connections. The hash functions read the ends. So while an end is in a table, its ID, its queue
- * pair and the GIDs must not change. */
+/* The tables keep pointers to ends, without keys of their own, to save memory with a million
+ * connections. The hash functions read the ends. So the ID, the queue pair and both GIDs of an end
+ * must not change while the end is in a table. */
 
-/* The connection of an end. Like strchr(), it takes a const pointer and returns a pointer to what
- * may be changed. */
+/* The connection of an end. Like strchr(), it takes a const pointer and returns one that is not
+ * const. */
 static smcr_cm_conn_t *
 conn_of(const smcr_cm_end_t *end)
 {
@@ -81,8 +83,8 @@ smcr_cm_new(wmem_allocator_t *scope)
     return cm;
 }
 
-/* The newest end at `gid` that has the ID `id` in a connection with `peer`; NULL: there is none. No
- * end has the ID 0. */
+/* The newest end at `gid` that has the ID `id` in a connection with the GID `peer`; NULL: there is
+ * none. No end has the ID 0. */
 static smcr_cm_end_t *
 find_id(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
         const uint8_t peer[SMCR_GID_LENGTH], uint32_t id, bool sidr)
@@ -94,7 +96,7 @@ find_id(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
     return id ? g_hash_table_lookup(cm->ids, &probe.ends[0]) : NULL;
 }
 
-/* The newest end at `gid` with the queue pair `qpn`; NULL: there is none. */
+/* The newest end at `gid` that has the queue pair `qpn`; NULL: there is none. */
 static smcr_cm_end_t *
 find_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
 {
@@ -104,7 +106,7 @@ find_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
     return g_hash_table_lookup(cm->qps, &probe);
 }
 
-/* Takes the end out of a table, unless a newer end with the same key has replaced it. */
+/* Removes the end from a table, unless a newer end with the same key has replaced it. */
 static void
 remove_end(GHashTable *table, smcr_cm_end_t *end)
 {
@@ -112,7 +114,7 @@ remove_end(GHashTable *table, smcr_cm_end_t *end)
         g_hash_table_remove(table, end);
 }
 
-/* From now on the ID names this end. */
+/* Makes `end` the owner of the communication ID in the table. */
 static void
 assign_id(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t id)
 {
@@ -124,7 +126,7 @@ assign_id(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t id)
     g_hash_table_add(cm->ids, end);
 }
 
-/* From now on the queue pair is that of this end. */
+/* Makes `end` the owner of the queue pair in the table. */
 static void
 assign_qp(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t qpn)
 {
@@ -137,13 +139,14 @@ assign_qp(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t qpn)
 
 /* ---- which connection ---- */
 
+/* Kinds of messages that only the client sends, and those that only the server sends. */
 #define EVENT(name) (UINT32_C(1) << SMCR_CM_EVENT_##name)
 #define BY_CLIENT (EVENT(REQ) | EVENT(RTU) | EVENT(MRA_REP) | EVENT(REJ_REP) | \
                    EVENT(STALE_REP) | EVENT(SIDR_REQ))
 #define BY_SERVER (EVENT(REP) | EVENT(MRA_REQ) | EVENT(REJ_REQ) | EVENT(STALE_REQ) | \
                    EVENT(SIDR_REP))
 
-/* Which side sends messages of a kind. */
+/* The side that sends messages of a kind; NO_SIDE: both sides do. */
 static int
 role_of(smcr_cm_event_t event)
 {
@@ -152,7 +155,8 @@ role_of(smcr_cm_event_t event)
     return BY_SERVER >> event & 1 ? SMCR_CM_SERVER : NO_SIDE;
 }
 
-/* A SIDR_REP has no ID of its own, and names the ID of the request. */
+/* Finds the IDs and the role of a message's sender. A SIDR_REP has no ID of its own: its local ID
+ * is that of the request. */
 static sending_t
 sending_of(const smcr_cm_packet_t *packet)
 {
@@ -194,8 +198,8 @@ is_in_state(const smcr_cm_end_t *end, unsigned state)
     return end->state_known && end->state == state;
 }
 
-/* Whether the message is a REP that replaces an earlier one with another ID: the client still
- * waits, so it may not have received the earlier REP. */
+/* Whether the message is a REP that replaces an earlier REP with another ID. The client still waits
+ * for a REP, so it may not have received the earlier one. */
 static bool
 is_new_reply(const smcr_cm_conn_t *conn, const sending_t *sending)
 {
@@ -206,22 +210,22 @@ is_new_reply(const smcr_cm_conn_t *conn, const sending_t *sending)
             is_in_state(client, SMCR_IB_CM_STATE_MRA_REQ_RCVD));
 }
 
-/* Whether the message names both IDs of the connection, as its sender has them. */
+/* Whether the message names both IDs of the connection, with `end` as its sender. */
 static bool
 names_both_ids(const smcr_cm_end_t *end, const sending_t *sending)
 {
     return end->id == sending->own_id && peer_of(end)->id == sending->other_id;
 }
 
-/* Whether two communication IDs differ. 0 is not known, and differs from none. */
+/* Whether two communication IDs differ. An unknown ID (0) differs from no ID. */
 static bool
 are_different_ids(uint32_t id, uint32_t other)
 {
     return id && other && id != other;
 }
 
-/* Whether the roles of the connection exclude that the end sends the message: a server sends no
- * REQ. Where it is not known which end is the client, only a REP proves the role of its sender. */
+/* Whether the role of `end` excludes that it has sent the message. Example: a server sends no REQ.
+ * If the client is not known, only a REP proves the role of its sender. */
 static bool
 has_other_role(const smcr_cm_end_t *end, const sending_t *sending)
 {
@@ -230,9 +234,9 @@ has_other_role(const smcr_cm_end_t *end, const sending_t *sending)
     return is_role_certain && sending->role != NO_SIDE && sending->role != (int)end->side;
 }
 
-/* Whether a message with another transaction ID than the REQ may belong to the connection: a DREQ,
- * for example, has one of its own. The answers to a REQ have its transaction ID, and nothing
- * belongs to a connection that has ended. */
+/* Whether the message may belong to the connection, though its transaction ID is not that of the
+ * REQ. Example: a DREQ has a transaction ID of its own. The answers REP and SIDR_REP always have
+ * that of the request. No message belongs to a connection that has ended. */
 static bool
 may_begin_transaction(const smcr_cm_conn_t *conn, const sending_t *sending)
 {
@@ -241,7 +245,7 @@ may_begin_transaction(const smcr_cm_conn_t *conn, const sending_t *sending)
     return !is_in_state(&conn->ends[0], SMCR_IB_CM_STATE_IDLE);
 }
 
-/* Whether the end may have sent the message, by the IDs that the message names. */
+/* Whether the IDs of the message allow that `end` has sent it. */
 static bool
 may_have_sent(smcr_cm_end_t *end, const sending_t *sending)
 {
@@ -260,8 +264,9 @@ may_have_sent(smcr_cm_end_t *end, const sending_t *sending)
     return may_begin_transaction(conn, sending);
 }
 
-/* Whether an older connection goes before a newer one, though an ID of the message is one of the
- * newer: the message has both IDs and the transaction ID of the older connection. */
+/* Whether the message certainly belongs to the older of two connections, though one of its IDs is
+ * now in use in the newer. The proof: the message has both IDs and the transaction ID of the older
+ * connection. */
 static bool
 is_certainly_of_older(smcr_cm_end_t *older, smcr_cm_end_t *newer, const sending_t *sending)
 {
@@ -271,8 +276,8 @@ is_certainly_of_older(smcr_cm_end_t *older, smcr_cm_end_t *newer, const sending_
            !is_same_transaction(conn_of(newer), sending);
 }
 
-/* Which of two ends, of different connections, has sent the message; NULL: neither. An ID that both
- * connections have had is that of the newer one now. */
+/* Which of two ends of different connections has sent the message; NULL: neither. An ID that both
+ * connections have used belongs to the newer one now. */
 static smcr_cm_end_t *
 choose_sender(smcr_cm_end_t *newer, smcr_cm_end_t *older, const sending_t *sending)
 {
@@ -281,7 +286,7 @@ choose_sender(smcr_cm_end_t *newer, smcr_cm_end_t *older, const sending_t *sendi
     return is_certainly_of_older(older, newer, sending) ? older : newer;
 }
 
-/* The end that sends a message other than a request; NULL: its connection is not known. */
+/* The end that sends a message other than a REQ or SIDR_REQ; NULL: its connection is not known. */
 static smcr_cm_end_t *
 find_sender(const smcr_cm_t *cm, const sending_t *sending)
 {
@@ -298,8 +303,8 @@ find_sender(const smcr_cm_t *cm, const sending_t *sending)
     return found && may_have_sent(found, sending) ? found : NULL;
 }
 
-/* Index of a message in smcr_cm_conn_t.first. The REQ and REP of SIDR have the indices of the
- * others: no connection has both. */
+/* Index of a message in smcr_cm_conn_t.first. No side sends two of REQ, REP, SIDR_REQ and SIDR_REP
+ * in one connection, so these share index 0. LAP and APR share index 6. */
 static unsigned
 kind_of(uint8_t attribute)
 {
@@ -323,8 +328,8 @@ is_opening(const smcr_cm_end_t *end)
            (end->state != SMCR_IB_CM_STATE_IDLE && end->state < SMCR_IB_CM_STATE_ESTABLISHED);
 }
 
-/* Whether the REQ `sending` may be the first of a connection of which other messages with its
- * transaction ID have been seen. */
+/* Whether the REQ `sending` may be the first message of a connection of which the capture has had
+ * only later messages so far. These messages have the transaction ID of the REQ. */
 static bool
 awaits_request(const smcr_cm_conn_t *conn, const sending_t *sending)
 {
@@ -332,7 +337,7 @@ awaits_request(const smcr_cm_conn_t *conn, const sending_t *sending)
            is_same_transaction(conn, sending);
 }
 
-/* The end that has sent the same REQ before, or of which the capture missed the REQ until now.
+/* The end that has sent the same REQ before, or whose REQ the capture had not shown until now.
  * NULL: the REQ begins a new connection. */
 static smcr_cm_end_t *
 find_requester(const smcr_cm_t *cm, const sending_t *sending)
@@ -367,10 +372,11 @@ begin_conn(smcr_cm_t *cm, const sending_t *sending)
     return &conn->ends[side];
 }
 
-/* ---- what a message says ---- */
+/* ---- learning from a message ---- */
 
-/* A DREQ or LAP names the receiver's queue pair. If another connection that has not ended owns the
- * queue pair, that connection keeps it in the table, and `other` is not found by the queue pair. */
+/* A DREQ or LAP names the queue pair of its receiver, `other`. If a connection that has not ended
+ * owns that queue pair, the table keeps the owner, and smcr_cm_find_by_qp() does not find
+ * `other`. */
 static void
 learn_remote_qpn(smcr_cm_t *cm, smcr_cm_end_t *other, uint32_t qpn)
 {
@@ -387,7 +393,7 @@ learn_remote_qpn(smcr_cm_t *cm, smcr_cm_end_t *other, uint32_t qpn)
     }
 }
 
-/* Learns queue pairs, and the PSN that the receiver is to begin with. */
+/* Learns queue pairs, and the first PSN that the receiver of the message is to send with. */
 static void
 learn_ends(smcr_cm_t *cm, smcr_cm_end_t *end, smcr_cm_end_t *other,
            const smcr_cm_message_t *message)
@@ -402,7 +408,7 @@ learn_ends(smcr_cm_t *cm, smcr_cm_end_t *end, smcr_cm_end_t *other,
         learn_remote_qpn(cm, other, message->remote_qpn);
 }
 
-/* Learns what a message says of the connection as a whole. What was learned first stays. */
+/* Learns the service ID and the reason of a REJ. The first message that has them counts. */
 static void
 learn_conn(smcr_cm_conn_t *conn, const smcr_cm_message_t *message)
 {
@@ -418,8 +424,8 @@ learn_conn(smcr_cm_conn_t *conn, const smcr_cm_message_t *message)
     }
 }
 
-/* Learns from a message that `end` sends. A sender with a new ID has begun anew, so that its state
- * is not known. */
+/* Learns from a message that `end` sends. If the sender has a new ID, it has begun anew, so its
+ * state is not known. */
 static void
 learn_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
 {
@@ -442,7 +448,7 @@ learn_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
 
 /* ---- messages ---- */
 
-/* Linux drops a DREQ that names another queue pair than the receiver's. */
+/* Whether a DREQ names another queue pair than the receiver's. Linux drops such a DREQ. */
 static bool
 names_other_qp(const smcr_cm_end_t *receiver, const smcr_cm_message_t *message)
 {
@@ -450,7 +456,7 @@ names_other_qp(const smcr_cm_end_t *receiver, const smcr_cm_message_t *message)
            receiver->qpn_known && receiver->qpn != message->remote_qpn;
 }
 
-/* A message that is no retransmission: both ends change their states. */
+/* Changes the states of both ends for a message that is no retransmission. */
 static void
 move_ends(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending,
            smcr_cm_verdict_t *verdict)
@@ -466,7 +472,8 @@ move_ends(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending,
         verdict->unexpected_received = sent != SMCR_CM_CROSSED;
 }
 
-/* A retransmission: the sender's state changes only as smcr_cm_end_retransmits() says. */
+/* Changes the states of both ends for a retransmission. For the sender, smcr_cm_end_retransmits()
+ * has the rules. */
 static void
 move_ends_again(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending)
 {
@@ -475,14 +482,15 @@ move_ends_again(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sendi
         smcr_cm_end_receives(other, sending->event);
 }
 
-/* Whether the message names an ID by which its connection can be found, or begins. */
+/* Whether the message names an ID that finds its connection, or begins one. */
 static bool
 names_connection(const sending_t *sending)
 {
     return sending->own_id || (sending->other_id && !is_request(sending));
 }
 
-/* `end` sends a message. The bytes show whether it is a retransmission. */
+/* `end` sends a message. If its digest is that of the newest message of its kind, it is a
+ * retransmission. */
 static void
 take_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending,
              smcr_cm_verdict_t *verdict)
@@ -526,7 +534,7 @@ smcr_cm_judge(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
     return verdict;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 smcr_cm_conn_t *
 smcr_cm_find_by_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
@@ -546,8 +554,9 @@ smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH
     return NO_SIDE;
 }
 
-/* Whether a side sends the message `attribute` in the connection: the client sends REQs, the server
- * REPs, both of SIDR where the connection is one of SIDR. Both sides send all other messages. */
+/* Whether a side sends the message `attribute` in the connection. The client sends REQs, the server
+ * REPs. In a connection of SIDR they send SIDR_REQs and SIDR_REPs instead. Both sides send all
+ * other messages. */
 static bool
 is_sent_by(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute)
 {

@@ -1,18 +1,18 @@
-/* Takes the members of a message out of its MAD. Offsets are those of the tables in the
- * specification, which count from the end of the MAD header.
+/* Parses a message from its MAD. Offsets are those of the tables in the specification, which count
+ * from the end of the MAD header.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "cm_message.h"
 
-#define AT_CLASS 1 /* of the header */
+#define AT_CLASS 1 /* offsets in the MAD header */
 #define AT_VERSION 2
 #define AT_METHOD 3
 #define AT_TID 8
 #define AT_ATTRIBUTE 16
 
-#define BITS_ANSWERED 0xc0 /* of the byte after the IDs: MRA, REJ */
+#define BITS_ANSWERED 0xc0 /* bits of the byte after the IDs of an MRA or REJ */
 
 static uint32_t
 number24(const uint8_t *bytes)
@@ -26,7 +26,8 @@ number32(const uint8_t *bytes)
     return (uint32_t)smcr_wire_number(bytes, 4);
 }
 
-/* FNV-1a. Different bytes hardly ever have the same digest, and that is enough here. */
+/* FNV-1a. Different bytes hardly ever have the same digest, which is enough to recognise
+ * retransmissions. */
 static uint32_t
 digest_of(const uint8_t *bytes, size_t length)
 {
@@ -42,13 +43,13 @@ digest_of(const uint8_t *bytes, size_t length)
 /* Offsets of the members of a message, in bytes after the MAD header; 0: the message has no such
  * member. */
 typedef struct {
-    uint8_t needed;      /* bytes after the header that hold all members */
+    uint8_t needed;      /* bytes after the header up to the end of the last member */
     bool names_receiver; /* the receiver's communication ID follows the sender's */
     uint8_t service;
     uint8_t qpn;
     uint8_t psn;
     uint8_t remote_qpn;
-    uint8_t context; /* end-to-end context, which holds the queue pair where `qpn` is 0 (XRC) */
+    uint8_t context; /* end-to-end context, which has the queue pair if `qpn` is 0 (XRC) */
     uint8_t answered;
     uint8_t reason;
     uint8_t status;
@@ -68,7 +69,8 @@ static const layout_t layouts[] = {
     [SMCR_IB_CM_APR - SMCR_IB_CM_REQ] = {8, true, .qpn = 0},
 };
 
-/* `body`: the bytes after the MAD header. The next functions take it, too. */
+/* Takes the service ID. `body`, in this function and the next two: the bytes after the MAD
+ * header. */
 static void
 take_service(smcr_cm_message_t *message, const layout_t *at, const uint8_t *body)
 {

@@ -1,4 +1,4 @@
-/* A message of communication management, taken out of its MAD (InfiniBand Architecture
+/* A message of communication management, parsed from its MAD (InfiniBand Architecture
  * Specification, volume 1, 12.6 and 12.11; the layouts are those of tables 106 to 120).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -8,34 +8,37 @@
 
 #include "wire/wire.h"
 
-/* All numbers are in host byte order. A member that the message does not have is zero. */
+/* A parsed message. All numbers are in host byte order. A member that the message does not have is
+ * zero. */
 typedef struct {
     uint8_t attribute;     /* enum smcr_ib_cm_attribute: which message it is */
     uint64_t tid;          /* transaction ID */
-    uint32_t local_id;     /* communication ID of the sender; SIDR: the request ID. 0: not named */
+    uint32_t local_id;     /* communication ID of the sender, or the request ID of SIDR; 0: not
+                              named */
     uint32_t remote_id;    /* communication ID of the receiver; 0: not named */
-    uint32_t digest;       /* of the whole MAD: equal in messages of equal bytes */
+    uint32_t digest;       /* digest of the whole MAD: messages of equal bytes have equal digests */
 
-    bool has_qpn;          /* REQ, REP, SIDR_REP (unless 0): `qpn` is set */
-    uint32_t qpn;          /* queue pair of the sender, 24 bits. REP of an XRC connection: from the
-                              field of the EE context */
-    bool has_remote_qpn;   /* DREQ, LAP: `remote_qpn` is set */
+    bool has_qpn;          /* `qpn` is set: in a REQ or REP, and in a SIDR_REP unless the number is
+                              0 */
+    uint32_t qpn;          /* queue pair of the sender, 24 bits; in a REP of an XRC connection, the
+                              number in the field of the EE context */
+    bool has_remote_qpn;   /* `remote_qpn` is set: in a DREQ or LAP */
     uint32_t remote_qpn;   /* queue pair of the *receiver*, 24 bits */
-    bool has_psn;          /* REQ, REP: `starting_psn` is set */
+    bool has_psn;          /* `starting_psn` is set: in a REQ or REP */
     uint32_t starting_psn; /* first PSN that the *receiver* of the message sends with, 24 bits */
 
-    bool has_service;      /* REQ, SIDR_REQ, SIDR_REP: `service_id` is set */
+    bool has_service;      /* `service_id` is set: in a REQ, SIDR_REQ or SIDR_REP */
     uint64_t service_id;
-    bool has_port;         /* the service ID is one of RDMA-CM: `port` is set */
-    uint16_t port;         /* port number of RDMA-CM, as applications use it */
+    bool has_port;         /* `port` is set: the service ID is one of RDMA-CM */
+    uint16_t port;         /* port number of RDMA-CM, which applications use like a TCP port */
 
-    uint8_t answered;      /* MRA, REJ: enum smcr_ib_cm_answered, or 3 */
-    uint16_t reason;       /* REJ: enum smcr_ib_cm_reason, or another */
-    uint8_t status;        /* SIDR_REP: enum smcr_ib_cm_sidr_status, or another */
+    uint8_t answered;      /* message that an MRA or REJ answers: enum smcr_ib_cm_answered, or 3 */
+    uint16_t reason;       /* reason of a REJ: enum smcr_ib_cm_reason, or another */
+    uint8_t status;        /* status of a SIDR_REP: enum smcr_ib_cm_sidr_status, or another */
 } smcr_cm_message_t;
 
 /* Parses `length` bytes at `mad`, the payload of a UD SEND Only to queue pair 1. Bytes after the
- * 256 bytes of a MAD do not count. Returns whether the bytes are a known message of communication
- * management, with the method Send, of which all members are there; the capture may have cut the
- * private data. `message` is all zeros when the function returns false. */
+ * 256 bytes of a MAD are ignored. Returns whether the bytes are a known message of communication
+ * management with the method Send, and include all members; the private data may be cut. If the
+ * function returns false, `message` is all zeros. */
 bool smcr_cm_message_parse(smcr_cm_message_t *message, const uint8_t *mad, size_t length);

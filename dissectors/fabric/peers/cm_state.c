@@ -1,13 +1,13 @@
 /* Changes the state of an end by the rules of Linux for sending and receiving. A capture may miss
- * messages; where no rule fits, the state is what the message itself proves. Messages that cross on
- * the wire may be in another order in the capture than at their senders.
+ * messages. If no rule fits, the state is the one that the message itself proves. Messages that
+ * cross on the wire may be in another order in the capture than at their senders.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "cm_state.h"
 
-#define NOTHING 0xff /* no state is known after the message */
+#define NOTHING 0xff /* the message proves no state */
 #define STAY 0xfe    /* the state does not change */
 
 #define E(event) (1U << SMCR_CM_EVENT_##event)
@@ -18,16 +18,17 @@
 #define LATER (E(REJ_REP) | E(REJ_OTHER) | E(STALE_REP) | E(STALE_OTHER))
 #define ANY_STATE 0xffffU
 
-/* A rule. Of several that fit, the first counts. */
+/* A rule for a change of state. If several rules fit, the first counts. */
 typedef struct {
     uint32_t events; /* bits E() of the messages that the rule is for */
     uint32_t states; /* bits S() of the states before the message */
     uint8_t next;    /* state after the message, or STAY */
 } transition_t;
 
-/* What a sender does: ib_send_cm_req() and so on; answers to retransmitted messages:
- * cm_dup_req_handler(), cm_dup_rep_handler(), cm_issue_rej(), cm_issue_drep(). Data that arrives
- * after the REP has been sent establishes the connection as an RTU does (cm_establish()). */
+/* Rules for a sender: ib_send_cm_req() and the other functions that send. Answers to retransmitted
+ * messages: cm_dup_req_handler(), cm_dup_rep_handler(), cm_issue_rej(), cm_issue_drep(). Data that
+ * arrives after the REP has been sent establishes the connection as an RTU does
+ * (cm_establish()). */
 static const transition_t sent[] = {
     {E(REQ), S(IDLE), TO(REQ_SENT)},
     {E(MRA_REQ), S(REQ_RCVD) | S(MRA_REQ_SENT), TO(MRA_REQ_SENT)},
@@ -48,16 +49,17 @@ static const transition_t sent[] = {
     {E(PATH), ANY_STATE, STAY},
 };
 
-/* What a receiver does: cm_req_handler() and so on. A message that Linux counts as a duplicate, or
- * drops without an answer, changes nothing. */
+/* Rules for a receiver: cm_req_handler() and the other handlers. A message that Linux counts as a
+ * duplicate, or drops without an answer, changes nothing. */
 static const transition_t received[] = {
     {E(REQ), S(IDLE), TO(REQ_RCVD)},
     {E(REQ), ANY_STATE, STAY},
     {E(MRA_REQ), S(REQ_SENT) | S(MRA_REQ_RCVD), TO(MRA_REQ_RCVD)},
     {E(MRA_REP), S(REP_SENT) | S(MRA_REP_RCVD), TO(MRA_REP_RCVD)},
     {E(MRA_REP) | E(MRA_OTHER), S(ESTABLISHED), STAY},
-    /* A client that has no answer yet takes none that names an ID of the server, and the reverse
-     * (cm_acquire_rejected_id()). */
+    /* A client that has no REP yet takes only a REJ of its REQ. Any other REJ would name an ID of
+     * the server, which the client does not know (cm_acquire_rejected_id()). A server takes only
+     * REJs of other messages. */
     {E(REJ_REQ), S(REQ_SENT) | S(MRA_REQ_RCVD), TO(IDLE)},
     {E(STALE_REQ), S(REQ_SENT) | S(MRA_REQ_RCVD), TO(TIMEWAIT)},
     {LATER, S(REQ_SENT) | S(MRA_REQ_RCVD), STAY},
@@ -77,7 +79,8 @@ static const transition_t received[] = {
     {E(PATH), ANY_STATE, STAY},
 };
 
-/* The state after a message, of its sender and of its receiver, whatever the state before. */
+/* The states that a message proves, for its sender and its receiver, whatever their states
+ * before. */
 static const struct {
     uint8_t sent, received;
 } proved[] = {
@@ -125,7 +128,8 @@ smcr_cm_event_of(const smcr_cm_message_t *message)
     return event;
 }
 
-/* The state after `event` by the rules; NOTHING: no rule fits the event and the state. */
+/* The state after `event` by the rules `transitions`; NOTHING: no rule fits the event and the
+ * state. */
 static uint8_t
 next_state(const transition_t *transitions, unsigned count, smcr_cm_event_t event, uint8_t state)
 {
@@ -138,7 +142,7 @@ next_state(const transition_t *transitions, unsigned count, smcr_cm_event_t even
 #define NEXT_STATE(transitions, event, state) \
     next_state(transitions, G_N_ELEMENTS(transitions), event, state)
 
-/* The end has a state from now on; NOTHING: its state does not change. */
+/* Sets the state of the end; NOTHING: the state does not change. */
 static void
 enter_state(smcr_cm_end_t *end, uint8_t state)
 {
@@ -148,9 +152,9 @@ enter_state(smcr_cm_end_t *end, uint8_t state)
     end->state_known = true;
 }
 
-/* Whether a message that the end sends has crossed the one that it received last: no rule fits the
- * state after that one, but a rule fits the state before. Then the end has sent first and received
- * second, and gets the state that follows from this order. */
+/* Whether the message that the end sends has crossed the message that it received last. No rule
+ * fits the state after the received message, but a rule fits the state before it. So the end has
+ * sent first and received second, and gets the state that follows from this order. */
 static bool
 take_crossed(smcr_cm_end_t *end, smcr_cm_event_t event)
 {
@@ -164,9 +168,9 @@ take_crossed(smcr_cm_end_t *end, smcr_cm_event_t event)
     return true;
 }
 
-/* The state of an end after it has sent a message that no rule allows in its state: messages before
- * are missing. A state that comes later than the one that the message proves stays: then only this
- * message comes late in the capture. */
+/* The state of an end after it has sent a message that no rule allows in its state: the capture
+ * misses messages. If the end's state is later than the state that the message proves, it stays:
+ * then only this message comes late in the capture. */
 static uint8_t
 state_after_unruled(const smcr_cm_end_t *end, smcr_cm_event_t event)
 {
@@ -191,8 +195,9 @@ smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event)
     return ruled ? SMCR_CM_AS_RULED : SMCR_CM_UNEXPECTED;
 }
 
-/* The state of an end after it has received a message that no rule allows in its state: a later
- * state that the message proves: messages before are missing. An end that is idle has ended. */
+/* The state of an end after it has received a message that no rule allows in its state: the capture
+ * misses messages. The end gets the state that the message proves, if that is a later one. The
+ * state of an end that is idle does not change: its connection is over. NOTHING: no change. */
 static uint8_t
 state_after_surprise(const smcr_cm_end_t *end, smcr_cm_event_t event)
 {
@@ -233,7 +238,8 @@ smcr_cm_end_retransmits(smcr_cm_end_t *end, smcr_cm_event_t event)
     bool waited = waits[event] >> end->previous_state & 1;
     bool waits_now = waits[event] >> end->state & 1;
 
-    if (end->last_event && waited && !waits_now) { /* the answer in the capture did not arrive */
+    if (end->last_event && waited && !waits_now) { /* the end retransmits its request, so the answer
+                                                      in the capture did not arrive */
         end->last_event = SMCR_CM_EVENT_NONE;
         enter_state(end, end->previous_state);
     } else if (end->state_known && ((REJECTED | STALE | E(SIDR_REP)) >> event & 1)) {

@@ -14,30 +14,33 @@ enum smcr_cm_side { SMCR_CM_CLIENT = 0, SMCR_CM_SERVER = 1 };
 /* One end of a connection. */
 typedef struct {
     uint8_t gid[SMCR_GID_LENGTH]; /* IP address of the host, IPv4 mapped */
-    uint32_t qpn;           /* number of its queue pair, 24 bits; set with `qpn_known` */
-    uint32_t id;            /* communication ID; SIDR: the request ID (client). 0: not known */
-    uint32_t psn;           /* first PSN that this end *sends* with, 24 bits; with `psn_known` */
-    uint8_t state;          /* enum smcr_ib_cm_state, after the last message; with `state_known` */
+    uint32_t qpn;           /* number of the end's queue pair, 24 bits; set with `qpn_known` */
+    uint32_t id;            /* communication ID, or the request ID of a SIDR client; 0: not known */
+    uint32_t psn;           /* first PSN that this end *sends* with, 24 bits; set with
+                               `psn_known` */
+    uint8_t state;          /* enum smcr_ib_cm_state after the last message; set with
+                               `state_known` */
     uint8_t previous_state; /* state before the last received message that has changed the state */
-    uint8_t last_event;     /* smcr_cm_event_t of that message; 0: there is none since the end has
-                               sent a message itself */
+    uint8_t last_event;     /* smcr_cm_event_t of the message after `previous_state`; 0: there is
+                               none, or the end has sent a message after it */
     uint8_t side : 1;       /* enum smcr_cm_side */
     uint8_t qpn_known : 1;
     uint8_t psn_known : 1;
     uint8_t state_known : 1;
 } smcr_cm_end_t;
 
-/* Kinds of messages, as far as the rules for states distinguish them. */
+/* Kinds of messages that the rules for states distinguish. */
 typedef enum {
     SMCR_CM_EVENT_NONE,
     SMCR_CM_EVENT_REQ,
-    SMCR_CM_EVENT_MRA_REQ, /* an MRA that answers a REQ; likewise the next ones */
+    SMCR_CM_EVENT_MRA_REQ, /* MRA that answers a REQ; the suffixes REP and OTHER name the answered
+                              message in the same way */
     SMCR_CM_EVENT_MRA_REP,
     SMCR_CM_EVENT_MRA_OTHER,
     SMCR_CM_EVENT_REJ_REQ,
     SMCR_CM_EVENT_REJ_REP,
     SMCR_CM_EVENT_REJ_OTHER,
-    SMCR_CM_EVENT_STALE_REQ, /* a REJ with the reason that the connection is stale */
+    SMCR_CM_EVENT_STALE_REQ, /* REJ with the reason "stale connection", which answers a REQ */
     SMCR_CM_EVENT_STALE_REP,
     SMCR_CM_EVENT_STALE_OTHER,
     SMCR_CM_EVENT_REP,
@@ -46,26 +49,28 @@ typedef enum {
     SMCR_CM_EVENT_DREP,
     SMCR_CM_EVENT_SIDR_REQ,
     SMCR_CM_EVENT_SIDR_REP,
-    SMCR_CM_EVENT_PATH, /* LAP, APR: they change no state here */
+    SMCR_CM_EVENT_PATH, /* LAP or APR, which this module lets change no state */
 } smcr_cm_event_t;
 
 /* The kind of a parsed message. */
 smcr_cm_event_t smcr_cm_event_of(const smcr_cm_message_t *message);
 
-/* What became of the state of an end. */
+/* How the state of an end has changed. */
 typedef enum {
     SMCR_CM_AS_RULED,   /* a rule fits the message and the state, or the state was not known */
-    SMCR_CM_CROSSED,    /* a rule fits the state before the last received message: the two messages
-                           have crossed on the wire */
-    SMCR_CM_UNEXPECTED, /* no rule fits: the end has the state that the message proves, if any */
+    SMCR_CM_CROSSED,    /* no rule fits the state, but one fits the state before the last received
+                           message: the two messages have crossed on the wire */
+    SMCR_CM_UNEXPECTED, /* no rule fits: the end gets the state that the message proves, if it
+                           proves one */
 } smcr_cm_move_t;
 
-/* The end sends a message for the first time. */
+/* Changes the state of an end that sends a message for the first time. */
 smcr_cm_move_t smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event);
 
-/* A message reaches the end. */
+/* Changes the state of an end that receives a message. */
 smcr_cm_move_t smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event);
 
 /* The end retransmits a message. If the message is a request, the end still waits for the answer,
- * even when the capture has one. If it is an answer, the end has received the request anew. */
+ * even when the capture has one. If the message is an answer, the end has received the request
+ * anew. */
 void smcr_cm_end_retransmits(smcr_cm_end_t *end, smcr_cm_event_t event);

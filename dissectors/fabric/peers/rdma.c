@@ -1,33 +1,38 @@
 /* Finds the flow of a packet, begins new flows, and finds which two flows are opposite.
  *
- * Most captures with many flows have few packets of each. So the first packet of a flow is stored,
- * and judged only when the second packet comes.
+ * Most captures with many flows have few packets of each. To save memory, the first packet of a
+ * flow is stored, and judged only when the second packet comes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "rdma.h"
 
-#define PROOF 2 /* successive responses with PSNs of the opposite requests that prove a pair */
+#define PROOF 2 /* number of successive responses with PSNs of opposite requests that prove a
+                   pair */
 
-/* The flows between two addresses with one port. The first three members are the key. */
+/* The flows between two addresses with one UDP source port. The first three members are the key. */
 struct smcr_port_pair {
     uint8_t low[SMCR_GID_LENGTH];  /* the lower of the two addresses */
-    uint8_t high[SMCR_GID_LENGTH]; /* the other one */
+    uint8_t high[SMCR_GID_LENGTH]; /* the higher of the two addresses */
     uint16_t port;                 /* UDP source port */
-    bool ambiguous;             /* there are more than two flows, or two in one direction */
-    uint8_t answers;            /* successive responses so far that answer an opposite request */
-    uint32_t psn;               /* of the last such response, 24 bits */
-    smcr_rdma_flow_t *flows[2]; /* sent by the lower address, by the other; NULL: none */
+    bool ambiguous;             /* there are more than two flows with the port, or two in one
+                                   direction */
+    uint8_t answers;            /* number of successive responses so far that answer an opposite
+                                   request */
+    uint32_t psn;               /* PSN of the last such response, 24 bits */
+    smcr_rdma_flow_t *flows[2]; /* flow that the lower address sends, then flow that the higher one
+                                   sends; NULL: none */
 };
 
+/* The flows and connections of one capture. */
 struct smcr_rdma {
     wmem_allocator_t *scope;
-    GHashTable *flows;  /* smcr_rdma_flow_t, by its key; the newest */
-    GHashTable *pairs;  /* smcr_port_pair_t, by addresses and port */
+    GHashTable *flows;  /* smcr_rdma_flow_t by its key; the newest flow */
+    GHashTable *pairs;  /* smcr_port_pair_t by addresses and port */
     smcr_cm_t *cm;
-    uint32_t messages;  /* of communication management so far */
-    uint32_t count;     /* of flows */
+    uint32_t messages;  /* number of messages of communication management so far */
+    uint32_t count;     /* number of flows */
 };
 
 SMCR_WIRE_KEY(hash_flow, equal_flows, sizeof((smcr_rdma_flow_t *)NULL)->key)
@@ -79,8 +84,8 @@ is_judged(const smcr_sent_t *packet)
     return packet->opcode < SMCR_RD;
 }
 
-/* Gives the flow its traffic, unless it has one. Judges its first packet then, if that `has_come`
- * before the packet which is taken in now. */
+/* Gives the flow its traffic, unless it has one. Then judges the first packet of the flow, if that
+ * `has_come` before the packet that is being taken in. */
 static void
 judge_first(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, bool has_come)
 {
@@ -104,17 +109,19 @@ smcr_rdma_reverse(const smcr_rdma_flow_t *flow)
 
 /* ---- opposite flows with one port ---- */
 
-/* Linux gives both flows of a connection one port, which it works out from the flow label, or from
- * the numbers of the two queue pairs (include/rdma/ib_verbs.h, rdma_get_udp_sport()). Other
- * connections may have the same port. */
+/* Linux gives both flows of a connection one UDP source port. It computes the port from the flow
+ * label, or from the numbers of the two queue pairs (include/rdma/ib_verbs.h,
+ * rdma_get_udp_sport()). Other connections may have the same port. */
 
-/* 0: the lower address sends the flow; 1: the other does. */
+/* Direction of the flow in its pair. 0: the lower address sends the flow; 1: the higher one
+ * does. */
 static int
 direction(const smcr_rdma_flow_t *flow)
 {
     return memcmp(flow->key.source, flow->key.target.gid, SMCR_GID_LENGTH) > 0;
 }
 
+/* The pair of the flow's addresses and port, which is made if there is none yet. */
 static smcr_port_pair_t *
 pair_of(smcr_rdma_t *rdma, const smcr_rdma_flow_t *flow)
 {
@@ -131,7 +138,7 @@ pair_of(smcr_rdma_t *rdma, const smcr_rdma_flow_t *flow)
     return pair;
 }
 
-/* A third flow has the port: the two flows no longer belong together, for good. */
+/* A third flow has the port. The port never proves again that the two flows belong together. */
 static void
 part_flows(smcr_port_pair_t *pair)
 {
@@ -145,8 +152,8 @@ part_flows(smcr_port_pair_t *pair)
     pair->ambiguous = true;
 }
 
-/* Takes the flow out of its pair: its source queue pair is known from another ground, or its port
- * has changed. */
+/* Removes the flow from its pair: another ground proves its source queue pair, or its port has
+ * changed. */
 static void
 leave_pair(smcr_rdma_flow_t *flow)
 {
@@ -166,8 +173,9 @@ leave_pair(smcr_rdma_flow_t *flow)
     flow->pair = NULL;
 }
 
-/* The flow is the one of its direction in the pair from now on. The count of responses that prove
- * the pair begins anew with another flow. Flows to two queue pairs with one port prove nothing. */
+/* Puts the flow into the pair as the flow of its direction. If it replaces another flow, the count
+ * of responses that prove the pair begins anew. If the two flows have different target queue pairs,
+ * the port proves nothing. */
 static void
 enter_pair(smcr_port_pair_t *pair, smcr_rdma_flow_t *flow)
 {
@@ -181,8 +189,8 @@ enter_pair(smcr_port_pair_t *pair, smcr_rdma_flow_t *flow)
     pair->flows[from] = flow;
 }
 
-/* Puts the flow into the pair with its port. Returns the opposite flow, if the two are alone with
- * the port; NULL: they are not, or there is no opposite flow. */
+/* Puts the flow into the pair of its port. Returns the opposite flow, if no other flow has the
+ * port; NULL: other flows have the port, or there is no opposite flow. */
 static smcr_rdma_flow_t *
 join_pair(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow)
 {
@@ -198,8 +206,8 @@ join_pair(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow)
     return pair->ambiguous ? NULL : pair->flows[!direction(flow)];
 }
 
-/* The port that Linux gives to both flows of a connection without a flow label, computed from the
- * numbers of its two queue pairs (rdma_calc_flow_label(), rdma_flow_label_to_udp_sport()). */
+/* The port that Linux gives to both flows of a connection without a flow label. It is computed from
+ * the numbers of the two queue pairs (rdma_calc_flow_label(), rdma_flow_label_to_udp_sport()). */
 static uint16_t
 port_of(uint32_t qpn, uint32_t other)
 {
@@ -219,10 +227,11 @@ has_taken_psn(const smcr_flow_t *requests, uint32_t psn)
            smcr_reads_find(requests->reads, smcr_psn_near(requests->highest, psn));
 }
 
-/* Whether the response `packet` of `flow` proves that the flow is the opposite of `opposite`, which
- * has its traffic: two successive responses have to name two PSNs of the opposite requests; one is
- * enough where Linux computes the port from the numbers of the two queue pairs. A response before
- * the proof completes messages, but no later response says so. */
+/* Whether the response `packet` of `flow` proves that `flow` is the opposite of `opposite`, which
+ * has its traffic. Two successive responses have to name two different PSNs of the opposite
+ * requests. One response is enough if the port is the one that Linux computes from the numbers of
+ * the two queue pairs. Messages that a response completes before the proof are counted as complete,
+ * but no record says so. */
 static bool
 proves_pair(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, const smcr_sent_t *packet)
 {
@@ -239,15 +248,16 @@ proves_pair(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, const smcr_sent_
     pair->psn = packet->psn;
     bool proven = is_other && (pair->answers >= PROOF || port_of_both == flow->port);
     smcr_psn_t *completed = &opposite->traffic->completed_psn;
-    if (!proven) /* it came before its flow was paired: what it completes counts as reported */
+    if (!proven) /* the messages that this response completes count as reported */
         *completed = MAX(*completed, smcr_flow_coverage(requests, packet).acked_psn);
     return proven;
 }
 
 /* ---- source queue pairs ---- */
 
-/* Queue pair `qpn` sends the flow, as `ground` proves. The opposite flow is the one to that queue
- * pair, if the queue pair to which this flow goes sends it, on the same ground. */
+/* Queue pair `qpn` sends the flow, and `ground` proves this. Looks for the opposite flow, which
+ * goes to `qpn`. The two are paired if the target queue pair of `flow` sends the opposite flow on
+ * the same ground. */
 static void
 set_source(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn, enum smcr_ground ground)
 {
@@ -272,8 +282,8 @@ forget_peer(smcr_rdma_flow_t *flow)
     flow->peer = NULL;
 }
 
-/* A datagram header names the queue pair that sends this packet. If two packets of a flow have
- * different senders, the flow as a whole has none. */
+/* Takes in a datagram, whose header names the queue pair that sends it. If two packets of a flow
+ * have different senders, the flow as a whole has no source queue pair. */
 static void
 take_datagram(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn)
 {
@@ -298,7 +308,7 @@ frame_of(const smcr_cm_conn_t *conn, uint8_t attribute)
                smcr_cm_first_frame(conn, SMCR_CM_SERVER, attribute));
 }
 
-/* Whether the connection was over before the frame. */
+/* Whether the connection had ended before the frame. */
 static bool
 was_over(const smcr_cm_conn_t *conn, uint32_t frame)
 {
@@ -307,7 +317,8 @@ was_over(const smcr_cm_conn_t *conn, uint32_t frame)
     return ended && ended < frame;
 }
 
-/* The connection between the two addresses that the queue pair belongs to; NULL: none is known. */
+/* The connection that the target queue pair of the packet belongs to, if it is between the
+ * addresses of the packet; NULL: none is known. */
 static smcr_cm_conn_t *
 find_conn(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
 {
@@ -320,8 +331,9 @@ find_conn(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
     return conn;
 }
 
-/* Connects the flow with a connection of communication management, unless the flow has another one
- * or began after the connection had ended. The connection proves the flow's source queue pair. */
+/* Connects the flow with a connection of communication management. Nothing changes if the flow has
+ * another connection, or began after this one had ended. The connection proves the flow's source
+ * queue pair. */
 static void
 take_conn(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, smcr_cm_conn_t *conn)
 {
@@ -347,7 +359,7 @@ smcr_rdma_take_cm(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet)
 
 /* ---- packets ---- */
 
-/* Whether the packet comes from another UDP source port than those before it. */
+/* Whether the UDP source port of the packet is not that of the flow's packets before. */
 static bool
 changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
              const smcr_sent_t *packet)
@@ -355,9 +367,10 @@ changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
     return is_judged(packet) && roce->udp_port && flow->port && roce->udp_port != flow->port;
 }
 
-/* Whether the queue pair number is reused, so that the packet begins a new flow: the port changes,
- * though the flow is known by its port, or its connection has ended since the flow began.
- * One connection keeps its port. `conn`: the connection of the queue pair; NULL: none is known. */
+/* Whether the queue pair number is reused, so that the packet begins a new flow. A connection keeps
+ * its port. So the number is reused if the port changes, and if the port is the flow's ground or
+ * its connection has ended since the flow began. `conn`: the connection of the queue pair; NULL:
+ * none is known. */
 static bool
 is_number_reused(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
                  const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
@@ -371,8 +384,8 @@ is_number_reused(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
     return own && was_over(own, packet->when.frame) && !was_over(own, flow->first.when.frame);
 }
 
-/* Whether the connection of the queue pair began after the flow had a packet: the queue pair number
- * is reused. `conn`: NULL: no connection is known. */
+/* Whether the connection of the queue pair began after the flow had its first packet, so that the
+ * queue pair number is reused. `conn` NULL: no connection is known. */
 static bool
 is_of_newer_conn(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn)
 {
@@ -382,8 +395,8 @@ is_of_newer_conn(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn)
                smcr_cm_first_frame(conn, SMCR_CM_SERVER, SMCR_IB_CM_REP)) > flow->first.when.frame;
 }
 
-/* The flow of a packet, begun with the packet if need be. The connection is looked up only if there
- * have been messages of communication management since the flow's packet before. */
+/* Finds the flow of a packet, or begins one. The connection is looked up only if there have been
+ * messages of communication management since the flow's last packet. */
 static smcr_rdma_flow_t *
 flow_of(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
 {
@@ -399,7 +412,7 @@ flow_of(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *pac
     return flow;
 }
 
-/* The two flows are opposite, as their port proves. */
+/* Makes the two flows opposite, since their port proves it. */
 static void
 connect_by_port(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite)
 {
@@ -410,15 +423,15 @@ connect_by_port(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite)
     flow->ground = opposite->ground = SMCR_GROUND_PORT;
 }
 
-/* Whether nothing better than the port can name the source queue pair of the flow. */
+/* Whether the port is the only ground that can prove the source queue pair of the flow. */
 static bool
 needs_port(const smcr_rdma_flow_t *flow)
 {
     return flow->ground == SMCR_GROUND_NONE && !flow->conn && !flow->several_sources;
 }
 
-/* Learns the port of a packet. Where nothing else names the source queue pair, a response may prove
- * the opposite flow by the port. */
+/* Learns the UDP source port of a packet. If no other ground proves the source queue pair, a
+ * response may prove which flow is the opposite one. */
 static void
 take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
           const smcr_sent_t *packet)

@@ -10,18 +10,18 @@
 
 typedef struct smcr_rdma smcr_rdma_t;           /* the flows and connections of one capture */
 typedef struct smcr_rdma_flow smcr_rdma_flow_t; /* one flow */
-typedef struct smcr_port_pair smcr_port_pair_t; /* flows with the same port (rdma.c) */
+typedef struct smcr_port_pair smcr_port_pair_t; /* the flows with one UDP source port (rdma.c) */
 
 /* A flow is all packets from one address to one queue pair of another address. RoCE packets carry
- * the number of the queue pair that receives them. The source queue pair of a flow is known from
- * one of three grounds: communication management (cm.h), the datagram header (DETH), or the UDP
- * source port. Linux (rdma_get_udp_sport()) gives both flows of a connection the same source port.
- * Two opposite flows that are alone with their port belong together when responses of one have PSNs
- * that requests of the other have taken.
+ * the number of the queue pair that receives them, but not that of the sender. Three grounds can
+ * prove the source queue pair of a flow: communication management (cm.h), the datagram header
+ * (DETH), or the UDP source port. Linux (rdma_get_udp_sport()) gives both flows of a connection the
+ * same source port. Two opposite flows belong together if no other flow has their port, and
+ * responses of one have PSNs that requests of the other have taken.
  *
- * When communication management sets up a queue pair number anew, new flows begin. So they do with
- * another source port, where the ground is the port, or where communication management has ended
- * the connection. docs/fabric.md, "Flows, lives, pairs", has the rules.
+ * New flows begin when communication management sets up a queue pair number anew. They also begin
+ * when the source port changes, if the port is the ground of the flow or if communication
+ * management has ended its connection. docs/fabric.md, "Flows, lives, pairs", has the rules.
  *
  * All rooms above read flows. Flows change in the first pass only. */
 struct smcr_rdma_flow {
@@ -29,26 +29,30 @@ struct smcr_rdma_flow {
         uint8_t source[SMCR_GID_LENGTH]; /* address of the sender, IPv4 mapped */
         smcr_ib_qp_key_t target;         /* address and queue pair of the receiver */
     } key;
-    uint32_t index;          /* of all flows of the capture, from 0 */
-    smcr_rdma_flow_t *peer;  /* the opposite flow; NULL: not known, or it has no packet */
-    uint32_t src_qpn;        /* queue pair that sends the flow, 24 bits; set with a ground */
+    uint32_t index;          /* number of the flow in the capture, from 0 */
+    smcr_rdma_flow_t *peer;  /* the opposite flow; NULL: not known, or it has no packet yet */
+    uint32_t src_qpn;        /* queue pair that sends the flow, 24 bits; set if `ground` is not 0 */
     uint8_t ground;          /* enum smcr_ground: what proves `src_qpn` */
-    bool several_sources;    /* several queue pairs send the flow: datagrams */
-    uint16_t port;           /* UDP source port of its last packet of RC or UC; 0: not known */
-    smcr_port_pair_t *pair;  /* the flows with this port; NULL: none */
-    smcr_cm_conn_t *conn;    /* connection of communication management; NULL: none is known */
-    /* messages of communication management when `conn` was looked up last; UINT32_MAX: never */
+    bool several_sources;    /* several queue pairs send the flow, which carries datagrams */
+    uint16_t port;           /* UDP source port of the last RC or UC packet of the flow; 0: not
+                                known */
+    smcr_port_pair_t *pair;  /* the flows with the port in `port`; NULL: none */
+    smcr_cm_conn_t *conn;    /* connection of communication management that the flow belongs to;
+                                NULL: none is known */
+    /* number of messages of communication management when `conn` was last looked up; UINT32_MAX:
+     * never */
     uint32_t conn_looked_up_at;
     smcr_sent_t first;       /* the first packet of the flow */
-    smcr_traffic_t *traffic; /* NULL: the first packet is not judged yet */
+    smcr_traffic_t *traffic; /* verdicts on the packets of the flow; NULL: not even the first packet
+                                is judged yet */
 };
 
 /* A registry without flows and connections, allocated from `scope`. */
 smcr_rdma_t *smcr_rdma_new(wmem_allocator_t *scope);
 
-/* Takes in the next packet of the capture, which has the headers `roce`, and returns its flow. The
- * flow has its traffic, and so has its peer, if they are needed to judge the packet. Else the
- * traffic is NULL, and nothing is said of the packet yet. */
+/* Takes in the next packet of the capture, which has the headers `roce`, and returns its flow. If
+ * the packet is to be judged, its flow and the opposite flow have their traffic. Otherwise
+ * `traffic` of the flow is NULL, and there is no verdict on the packet yet. */
 smcr_rdma_flow_t *smcr_rdma_take_packet(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce,
                                         const smcr_sent_t *packet);
 

@@ -401,8 +401,11 @@ misses_last_of(const smcr_conn_t *conn, int sender, bool is_part)
 {
     const smcr_link_t *link = conn->side[sender].link;
     bool knows_link = !link || smcr_evidence_knows_link(link);
+    bool has_closed = true;
 
-    return !smcr_conn_has_closed(conn) && (is_part || !knows_link || !smcr_evidence_is_current(conn, !sender));
+    for (int side = 0; side < 2; side++)
+        has_closed &= conn->side[side].closed_frame || conn->side[side].abort_frame;
+    return !has_closed && (is_part || !knows_link || !smcr_evidence_is_current(conn, !sender));
 }
 
 /* Where the time of both directions went. `is_part`: the last messages may be missing. Where packets

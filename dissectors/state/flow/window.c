@@ -199,7 +199,8 @@ take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         smcr_stream_stalls_t *now = stalls(arrival->state, stream);
         now->is_full = true;
         now->full_at = smcr_point_now(smcr_qp_peer(arrival->qp));
-        if (arrival->first_sent.frame) /* else it may have been full before */
+        /* else a message before it, which is missing, may have filled the buffer */
+        if (arrival->first_sent.frame && view->has_announced_bytes)
             smcr_event_add(arrival, SMCR_EVENT_window_full, NULL);
     }
     bool small = filled && view->has_announced_bytes && stream->was_full &&

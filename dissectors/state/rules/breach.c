@@ -1,4 +1,4 @@
-/* Tells the user of a breach, as far as the capture proves it.
+/* Reports a breach to the user, as far as the capture proves it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

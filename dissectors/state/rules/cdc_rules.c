@@ -1,5 +1,5 @@
-/* What CDC messages may say: sequence numbers, cursors, urgent data, and nothing after the end
- * (RFC 7609 4.3 to 4.8, A.4).
+/* Rules for the contents of CDC messages: sequence numbers, cursors, urgent data, and nothing after
+ * the end (RFC 7609 4.3 to 4.8, A.4).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,10 +8,10 @@
 
 /* ---- sequence numbers ---- */
 
-/* The sequence numbers of a sender begin at 1 (R-4.3-1). The wire shows another number in the
- * first CDC message of its sender, though no packet of the group is missing. It is judged only on
- * the link that CLC has named: on another link the first messages may have failed before, which
- * Linux has counted (smc_switch_cursor()). */
+/* The sequence numbers of a sender begin at 1 (R-4.3-1). The first CDC message of a sender breaks
+ * the rule with any other number, if no packet of the group is missing. The rule holds only on the
+ * link that CLC has named. On another link, earlier messages may have failed, and Linux has counted
+ * these (smc_switch_cursor()). */
 SMCR_RULES_CDC(check_first_number)
 {
     smcr_lgr_t *lgr = conn->lgr;
@@ -24,7 +24,8 @@ SMCR_RULES_CDC(check_first_number)
                        message->cdc->seq);
 }
 
-/* The sequence number is not above that of the message before. */
+/* The sequence number is not above that of the message before. Reports this, unless the sender may
+ * send messages once more or its last message is not verified. */
 static void
 check_number_back(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message)
 {
@@ -34,7 +35,8 @@ check_number_back(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message
                        message->sender->cdc_seq_actual, message->sender->last_cdc_frame);
 }
 
-/* The sequence number leaves others out. */
+/* The sequence number is more than one above that of the message before. If messages may be missing
+ * in between, the event is a NOTE, otherwise a breach. */
 static void
 check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message)
 {
@@ -50,10 +52,13 @@ check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *messag
                            before);
 }
 
-/* Sequence numbers grow by one (R-4.3-2). The wire shows the same number or a lower one, or one
- * that leaves numbers out. Requests that the capture misses, or that failed on another link, may
- * be the messages in between; then the item is a NOTE. After a move the sender may send messages
- * once more (4.6.2). A message before this one that nothing verifies is not believed. */
+/* Sequence numbers grow by one (R-4.3-2). A message breaks the rule if its number is the same,
+ * lower, or more than one higher than that of the message before. Three exceptions:
+ *
+ * - Messages with the numbers in between may be missing in the capture, or may have failed on
+ *   another link. The event is a NOTE.
+ * - After a move the sender may send messages once more (4.6.2).
+ * - The message before is not verified. Then its number is not believed. */
 SMCR_RULES_CDC(check_step)
 {
     if (message->seq_step <= 0)
@@ -64,15 +69,15 @@ SMCR_RULES_CDC(check_step)
 
 /* ---- cursors ---- */
 
-/* A cursor of the message, and of the one before it. */
+/* A cursor of a message, and the same cursor of the message before. */
 typedef struct {
     const char *name;                   /* "producer" or "consumer" */
-    const smcr_evidence_cursor_t *held; /* against what was known before */
-    int owner;                          /* side whose RMB element the cursor is in */
+    const smcr_evidence_cursor_t *held; /* the comparison with what was known before */
+    int owner;                          /* side whose RMB element the cursor points into */
     smcr_cursor_t before, now;
 } moved_cursor_t;
 
-/* A cursor is outside the data of its element. */
+/* Reports a cursor outside the data of its element. `follows`: the doubt of the breach. */
 static void
 report_outside(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_doubt_t follows,
                const moved_cursor_t *cursor)
@@ -90,14 +95,14 @@ report_outside(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_doub
                            size - 1);
 }
 
-/* A cursor lies within its element (R-A.4-5), after an eyecatcher (R-4.3-3); one that has not
- * moved may be 0. The wrap count grows by one when the cursor wraps, and only then (R-A.4-7), so
- * that a message moves the cursor by one round at most. No cursor goes back to before the one in
- * the previous message, whatever the size of its element (R-A.4-9). A cursor is excused if the
- * message before is not verified.
+/* Three rules hold for each cursor. It lies within its element (R-A.4-5), after the eyecatcher
+ * (R-4.3-3); a cursor that has not moved may be 0. Its wrap count grows by one when the cursor
+ * wraps, and only then (R-A.4-7), so one message moves it by one round at most. It never goes back,
+ * whatever the size of its element (R-A.4-9). No breach is reported if the message before is not
+ * verified.
  *
- * Example with an element of 16 KiB: from 0:16000 to 1:100 is right; to 2:100 and to 0:15000 break
- * the rule. */
+ * Example: the element has 16 KiB, and the cursor was 0:16000 (wrap count:offset). Then 1:100 is
+ * right, but 2:100 and 0:15000 break the rules. */
 static void
 check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
              const smcr_rules_cdc_t *message, const moved_cursor_t *cursor)
@@ -124,8 +129,8 @@ check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     }
 }
 
-/* The rules above, for both cursors. The producer cursor is in the element of the receiver, the
- * consumer cursor in that of the sender. */
+/* The rules of check_cursor(), for both cursors of a message. The producer cursor points into the
+ * receiver's element, the consumer cursor into the sender's. */
 SMCR_RULES_CDC(check_cursors)
 {
     int receiver = arrival->qp->side;
@@ -149,23 +154,24 @@ smcr_rules_set_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side, 
     smcr_rules_side_t *kept = smcr_rules_side(arrival, conn, side);
     smcr_rules_goal_t **goal = announced ? &kept->announced_goal : &kept->consumed_goal;
 
-    if (!*goal || (*goal)->reached_time) { /* else the first one will do */
+    if (!*goal || (*goal)->reached_time) { /* otherwise the earlier goal is enough */
         *goal = smcr_state_alloc0(arrival->state, sizeof **goal);
         (*goal)->position = end;
     }
     return *goal;
 }
 
-/* Whether the connection has never left its link. After a move, data sent before may come once
- * more. */
+/* Whether the connection has never left its link. After a move, data may come that was sent before
+ * the move, too. */
 static bool
 has_never_moved(const smcr_conn_t *conn)
 {
     return !conn->side[0].moved_frame && !conn->side[1].moved_frame;
 }
 
-/* Whether the capture proves that no RDMA WRITE has carried the announced bytes. WRITEs before the
- * first message may have come before CLC, where TCP and RoCE were captured at two places. */
+/* Whether the capture proves that no RDMA WRITE has carried the announced bytes. Before the first
+ * message (`is_first`), WRITEs may have been captured before CLC, if TCP and RoCE were captured at
+ * two places. */
 static bool
 has_all_writes(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_first)
 {
@@ -174,8 +180,9 @@ has_all_writes(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_f
     return !is_first || !smcr_doubt_place(arrival).kind;
 }
 
-/* Data are written before they are announced (R-2.1-7). The wire shows a producer cursor beyond
- * the bytes of all RDMA WRITEs so far. Where the capture may miss WRITEs, the item is a NOTE. */
+/* Data is written before it is announced (R-2.1-7). A message breaks the rule if its producer
+ * cursor is beyond the bytes of all RDMA WRITEs so far. If the capture may miss WRITEs, the event
+ * is a NOTE. */
 SMCR_RULES_CDC(check_unseen_data)
 {
     const smcr_evidence_cursor_t *prod = &message->cursors->prod;
@@ -195,8 +202,8 @@ SMCR_RULES_CDC(check_unseen_data)
                        " of the bytes that the message announces", bytes);
 }
 
-/* Whether the message announces new data up to a known position, and all of the reader's messages
- * are known. */
+/* Whether the message announces new data up to a known position, and all messages of the reader are
+ * known. */
 static bool
 announces_known_data(const smcr_rules_cdc_t *message)
 {
@@ -205,10 +212,11 @@ announces_known_data(const smcr_rules_cdc_t *message)
     return prod->known && prod->end != message->receiver->in.announced && message->cursors->current;
 }
 
-/* The producer cursor does not pass the reader's consumer cursor (R-A.4-6). The wire shows a
- * message that announces more bytes than the element had room for since the last bytes that the
- * reader has reported as read. WRITEs that do this have an item of their own, so here they must
- * lie within the limit. The next message of the reader shows whether it has read more before. */
+/* The producer cursor does not pass the reader's consumer cursor (R-A.4-6). A message breaks the
+ * rule if it announces more bytes than fit into the element after the last byte that the reader has
+ * reported as read. RDMA WRITEs beyond this limit have an event of their own, so this check applies
+ * only if all WRITEs are within the limit. The reader may have reported more in a message that the
+ * capture misses. Its next message shows that. */
 SMCR_RULES_CDC(check_writer)
 {
     const smcr_stream_t *out = &message->receiver->in;
@@ -227,7 +235,8 @@ SMCR_RULES_CDC(check_writer)
                        "The producer cursor passes the consumer cursor of the reader");
 }
 
-/* Whether the capture knows the announcements that the consumer cursor is compared with. */
+/* Whether the capture knows the announcements that a consumer cursor of `reader` is compared
+ * with. */
 static bool
 knows_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int reader)
 {
@@ -235,9 +244,10 @@ knows_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int read
            (conn->side[reader].in.announced || !smcr_doubt_conn(arrival, conn).kind);
 }
 
-/* Nobody reads bytes that were not announced to him (R-A.4-8). The wire shows a consumer cursor
- * ahead of the peer's producer cursor. The peer's next message shows whether it has announced the
- * bytes before. In doubt, and after a move, the item is a NOTE. */
+/* A reader reads only bytes that were announced to it (R-A.4-8). A message breaks the rule if its
+ * consumer cursor is ahead of the peer's producer cursor. The peer may have announced the bytes in
+ * a message that is missing: its next message shows that. If there is a doubt, and after a move,
+ * the event is a NOTE. */
 SMCR_RULES_CDC(check_reader)
 {
     const smcr_evidence_cursor_t *cons = &message->cursors->cons;
@@ -254,7 +264,8 @@ SMCR_RULES_CDC(check_reader)
         smcr_event_add(arrival, SMCR_EVENT_cdc_read_too_far, NULL);
 }
 
-/* A goal is reached when the cursor is at its position; NULL: there is none. */
+/* Sets the time of a goal if the cursor, now at `position`, has reached the goal. `goal` NULL:
+ * there is none. */
 static void
 note_goal_reached(const smcr_arrival_t *arrival, smcr_rules_goal_t *goal, uint64_t position)
 {
@@ -262,7 +273,8 @@ note_goal_reached(const smcr_arrival_t *arrival, smcr_rules_goal_t *goal, uint64
         goal->reached_time = arrival->when.time;
 }
 
-/* The message has moved the cursors of both streams: remembers which goals they have reached. */
+/* The message has moved the cursors of both streams. Remembers which goals the cursors have
+ * reached. */
 SMCR_RULES_CDC(note_reached_goals)
 {
     for (int side = 0; side < 2; side++) {
@@ -273,8 +285,9 @@ SMCR_RULES_CDC(note_reached_goals)
     }
 }
 
-/* Follows one message that announces data until the reader has read them. A reader that closes
- * with these bytes unread has seen them if the message was acknowledged (conn_rules.c). */
+/* Follows one message that announces data until the reader has read the data. If the reader closes
+ * before that, it has closed with data unread, provided that the message was acknowledged
+ * (conn_rules.c). */
 SMCR_RULES_CDC(note_probe)
 {
     const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
@@ -291,8 +304,7 @@ SMCR_RULES_CDC(note_probe)
 
 /* ---- urgent data ---- */
 
-/* Whether the message sets the flag "urgent data present", which the message before did not have.
- */
+/* Whether the message sets the flag "urgent data present", and the message before did not. */
 static bool
 begins_urgent_data(const smcr_rules_cdc_t *message)
 {
@@ -301,9 +313,10 @@ begins_urgent_data(const smcr_rules_cdc_t *message)
     return message->cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT && !had_flag;
 }
 
-/* With "urgent data present" the producer cursor has advanced to the byte after the urgent data
- * (R-4.7.5-4). The wire shows the flag come on with the producer cursor of the message before. The
- * flag may stay on until the next data. */
+/* If the flag "urgent data present" is set, the producer cursor has advanced to the byte after the
+ * urgent data (R-4.7.5-4). A message breaks the rule if the flag is newly set and the producer
+ * cursor has not moved. Later messages may keep the flag until the next data, so they are not
+ * judged. */
 SMCR_RULES_CDC(check_urgent)
 {
     smcr_cursor_t before = message->sender->prod, now = message->cdc->prod;
@@ -316,17 +329,17 @@ SMCR_RULES_CDC(check_urgent)
             "Urgent data are present, but the producer cursor is where it was before");
 }
 
-/* Whether the packet writes new bytes after the urgent data, and no earlier bytes. */
+/* Whether the packet writes only new bytes, all of them after the urgent data. */
 static bool
 writes_after_urgent(const smcr_place_t *place, const smcr_stream_t *stream)
 {
     return place->position >= stream->stalls->urgent && smcr_place_range(place).rewritten == 0;
 }
 
-/* A writer waits after urgent data until the reader says that it has them (R-4.7.5-2). The wire
- * shows an RDMA WRITE of new bytes after them, while the reader has sent nothing. Any CDC message
- * of the reader counts as its answer, since the reader may remember urgent data that its program
- * has not read. */
+/* After urgent data, a writer waits until the reader has reported that it has the data (R-4.7.5-2).
+ * An RDMA WRITE breaks the rule if it writes new bytes after the urgent data, and the reader has
+ * sent no message in between. Any CDC message of the reader counts as the report: the reader may
+ * have urgent data that its program has not read. */
 SMCR_RULES_WRITE(check_urgent)
 {
     const smcr_conn_t *conn = write->conn;
@@ -340,10 +353,10 @@ SMCR_RULES_WRITE(check_urgent)
                            "The writer does not wait until its urgent data have been taken");
 }
 
-/* The reader reports at once that it has urgent data, whatever space its element has (R-4.7.5-3).
- * The wire shows a message with "urgent data present" that announces data, and no message of the
- * reader within a second. Linux waits until its program has read the urgent data. The flag may
- * stay on in later messages, which announce no urgent data. */
+/* The reader reports urgent data at once, however much space its element has (R-4.7.5-3). The rule
+ * is broken if a message with "urgent data present" announces data, and the reader sends no message
+ * within a second. Linux sends none until its program has read the urgent data. Messages that keep
+ * the flag, but announce no data, are not judged. */
 SMCR_RULES_CDC(expect_urgent_answer)
 {
     const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
@@ -364,7 +377,7 @@ SMCR_RULES_CDC(expect_urgent_answer)
         "until its program has read them (smc_rx_update_consumer())");
 }
 
-/* The reader of urgent data has sent a message: this is its answer. */
+/* The reader of urgent data has sent a message, which is its answer. Remembers the time. */
 SMCR_RULES_CDC(note_urgent_answer)
 {
     uint64_t *answer = smcr_rules_of_side(conn, !arrival->qp->side)->urgent_answer;
@@ -373,10 +386,10 @@ SMCR_RULES_CDC(note_urgent_answer)
         *answer = arrival->when.time;
 }
 
-/* ---- whose message ---- */
+/* ---- which connection ---- */
 
-/* The side of the other group that is the same host as `side` of the group, by both peer IDs;
- * SMCR_LGR_SIDE_UNKNOWN: the groups have other hosts. */
+/* The side of the group `other` that is the same host as `side` of the group `lgr`, by the peer IDs
+ * of both sides; SMCR_LGR_SIDE_UNKNOWN: the groups have other hosts. */
 static int
 same_host(const smcr_lgr_t *lgr, int side, const smcr_lgr_t *other)
 {
@@ -387,16 +400,16 @@ same_host(const smcr_lgr_t *lgr, int side, const smcr_lgr_t *other)
     return SMCR_LGR_SIDE_UNKNOWN;
 }
 
-/* Whether both sides have agreed on the connection, and its sender has sent CDC messages and no
- * end. */
+/* Whether both sides have agreed on the connection, and `sender` has sent CDC messages, but no end
+ * of the connection. */
 static bool
 is_sending(const smcr_conn_t *conn, const smcr_conn_side_t *sender)
 {
     return sender->last_cdc_frame && conn->confirm_frame && !smcr_conn_side_has_ended(sender);
 }
 
-/* Whether the message continues a connection of the other group: its token is known there, and its
- * sequence number is the next one. */
+/* Whether the message continues a connection of the group `other`: its token is known in that
+ * group, and its sequence number is the next one of that connection. */
 static bool
 continues_in(const smcr_arrival_t *arrival, const smcr_lgr_t *other, const smcr_cdc_t *cdc)
 {
@@ -420,7 +433,8 @@ is_unknown_conn(const smcr_conn_t *conn)
     return !has_clc && !has_cdc;
 }
 
-/* Whether the message is the first sign of its connection: the connection was made for it. */
+/* Whether the message is the first sign of its connection, so that the connection was made for this
+ * message. */
 static bool
 is_first_sign(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -429,10 +443,10 @@ is_first_sign(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     return is_unknown_conn(conn) && since->qp == arrival->qp && since->psn + 1 == arrival->psn;
 }
 
-/* A CDC message travels in the link group whose CLC has announced its token (R-A.4-4). The wire
- * shows a token that is not known in this group, while the message continues one open connection
- * of another group of the same hosts. A message with number 1 is excused: it may begin a
- * connection of this group whose CLC messages are missing. */
+/* A CDC message travels in the link group whose CLC has announced its token (R-A.4-4). A message
+ * breaks the rule if its token is not known in its group, and the message continues exactly one
+ * open connection of another group of the same hosts. A message with sequence number 1 is not
+ * judged: it may begin a connection of its own group whose CLC messages are missing. */
 SMCR_RULES_CDC(check_token)
 {
     unsigned found = 0;
@@ -448,12 +462,13 @@ SMCR_RULES_CDC(check_token)
             "The connection with this token belongs to another link group of the hosts");
 }
 
-/* Whether the Confirm of the connection is still missing. */
+/* Whether the report of check_confirmed() is withdrawn later: the Confirm has still not come, so
+ * the capture may miss it. */
 SMCR_DOUBT_CLAIM(confirm_is_missing, const smcr_conn_t *conn, !conn->confirm_frame)
 
-/* The client sends its Confirm before its data (R-3.5.2-7). The wire shows a CDC message of the
- * client after the Accept and before the Confirm. TCP and RoCE must be captured at one place;
- * otherwise their order proves nothing. */
+/* The client sends its Confirm before its data (R-3.5.2-7). A CDC message of the client breaks the
+ * rule if it comes after the Accept and before the Confirm. The order of TCP and RoCE packets
+ * proves something only if both were captured at one place. */
 SMCR_RULES_CDC(check_confirmed)
 {
     smcr_doubt_proof_t claim = {.has_come = confirm_is_missing, .about = conn};
@@ -471,7 +486,7 @@ SMCR_RULES_CDC(check_confirmed)
 
 /* ---- nothing after the end ---- */
 
-/* After sending done the sender announces more data. */
+/* Whether the sender announces data after it was done with sending. */
 static bool
 announces_after_done(const smcr_rules_cdc_t *message)
 {
@@ -483,11 +498,13 @@ announces_after_done(const smcr_rules_cdc_t *message)
            smcr_ring_distance(&in->ring, sender->prod, message->cdc->prod) > 0;
 }
 
-/* After connection closed a side sends nothing more but an abort (R-4.8.1-2); after its abort it
- * sends nothing at all (R-4.8.2-3); after sending done it writes no more data, so that it
- * announces none (R-4.8.1-1). The wire shows such a message. Where the reader's element was full
- * at the sender's last message, Linux sends the data that it has queued
- * (smc_cdc_msg_recv_action(), smc_tx_pending()); then only smcr.write.after_close reports this. */
+/* Three rules for the end of a connection. After "connection closed" a side sends nothing but an
+ * abort (R-4.8.1-2). After its abort it sends nothing at all (R-4.8.2-3). After "sending done" it
+ * writes no more data, so it announces none (R-4.8.1-1).
+ *
+ * One exception: if the reader's element was full at the sender's last message, Linux sends the
+ * data that it has queued (smc_cdc_msg_recv_action(), smc_tx_pending()). Then only
+ * smcr.write.after_close reports the late data. */
 SMCR_RULES_CDC(check_after_end)
 {
     const smcr_conn_side_t *sender = message->sender;
@@ -515,8 +532,8 @@ SMCR_RULES_CDC(check_after_end)
             sender->sending_done_frame);
 }
 
-/* A side does not take back that it is done with sending (R-4.8.1-7). The wire shows a message
- * without sending done, connection closed and abort after one that had sending done only. */
+/* A side does not withdraw "sending done" (R-4.8.1-7). A message breaks the rule if it has none of
+ * "sending done", "connection closed" and abort, after a message that had "sending done" only. */
 SMCR_RULES_CDC(check_flags)
 {
     const uint8_t ended =
@@ -528,8 +545,8 @@ SMCR_RULES_CDC(check_flags)
                            message->sender->last_cdc_frame);
 }
 
-/* The connection that uses the element of `side` by now, and on which the peer has sent a message;
- * NULL: none, or this one. */
+/* The connection that now uses the element of `side`, if the peer of `side` has sent a CDC message
+ * on it. NULL: no such connection, or it is `conn`. */
 static const smcr_conn_t *
 find_next_user(const smcr_conn_t *conn, int side)
 {
@@ -541,10 +558,10 @@ find_next_user(const smcr_conn_t *conn, int side)
     return next->confirm_frame && next->side[!side].last_cdc_frame ? next : NULL;
 }
 
-/* A peer that is offered an element in use aborts the connection that has used it (R-4.4.2-2). The
- * wire shows a message of the old connection that neither closes nor aborts. The sender knows of
- * the offer if it has sent a CDC message on the next connection of the element. Reported once for
- * each. */
+/* If a peer is offered an element in use, it aborts the connection that has used the element
+ * (R-4.4.2-2). A message of the old connection breaks the rule if it neither closes nor aborts. A
+ * CDC message of the sender on the next connection of the element proves that the sender knows of
+ * the offer. Reported once for each next connection. */
 SMCR_RULES_CDC(check_reused_element)
 {
     int reader = arrival->qp->side;
@@ -565,17 +582,17 @@ SMCR_RULES_CDC(check_reused_element)
 
 /* ---- all messages ---- */
 
-/* The kinds of messages that a check is asked of, as check_rows.def names them. */
+/* The kinds of CDC messages, by which check_rows.def selects those that a check is for. */
 enum {
     FIRST = 1, /* the first message of its sender */
-    NEW = 2,   /* a later message, in order, and its sender has never left its link */
-    OTHER = 4, /* a later message that may have come before */
+    NEW = 2,   /* a later message in order, whose sender has never left its link */
+    OTHER = 4, /* a later message that may be a repetition */
     BUT_FIRST = NEW | OTHER,
     ALL = FIRST | BUT_FIRST
 };
 
-/* The doubt whether the message is the sender's next one on the same link, or its first one: no
- * packet in between is missing. */
+/* The reason to doubt that the message is the sender's next one on the same link, or its first one.
+ * There is no reason if no packet in between is missing. */
 static smcr_doubt_t
 doubt_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -587,7 +604,7 @@ doubt_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     return smcr_doubt_since(arrival, before->qp == arrival->qp ? before : &other_link);
 }
 
-/* The kind of the message, once its connection is known. */
+/* The kind of a CDC message, once its connection is known. */
 static unsigned
 kind_of_placed(const smcr_rules_cdc_t *message)
 {

@@ -9,21 +9,22 @@
 #include "rules.h"
 #include "wire/wire.h"
 
-/* A CDC message, with the state of its sender and receiver before it. */
+/* A CDC message, and the two sides of its connection as they were before it. */
 typedef struct {
     const smcr_conn_side_t *sender;
     const smcr_conn_side_t *receiver;
     const smcr_cdc_t *cdc;
-    const smcr_evidence_cursors_t *cursors; /* its cursors, compared with those before; NULL with
-                                               SMCR_RULES_ARRIVES */
-    int16_t seq_step;     /* from the sequence number before to this one; 0 unless
-                             SMCR_RULES_PLACED, as the members below */
-    bool may_be_replayed; /* the sender has moved to another link since its last message: it may
-                             send messages once more (4.6.2) */
-    smcr_doubt_t next_doubt; /* whether this is the sender's next message on the link */
+    const smcr_evidence_cursors_t *cursors; /* cursors of the message, compared with those before;
+                                               NULL at SMCR_RULES_ARRIVES */
+    int16_t seq_step;     /* distance from the previous sequence number to this one; 0 except at
+                             SMCR_RULES_PLACED */
+    bool may_be_replayed; /* The sender has moved to another link since its last message, so it may
+                             send messages once more (4.6.2). Set at SMCR_RULES_PLACED only. */
+    smcr_doubt_t next_doubt; /* Reason to doubt that this is the sender's next message on the link.
+                                Set at SMCR_RULES_PLACED only. */
 } smcr_rules_cdc_t;
 
-/* Declare a check of CDC messages and of RDMA WRITEs. Its definition begins with
+/* Declare a check of CDC messages and a check of RDMA WRITEs. The definition of a check begins with
  * SMCR_RULES_CDC(check) or SMCR_RULES_WRITE(check). */
 #define SMCR_RULES_CDC(check) \
     void smcr_rules_cdc_##check(G_GNUC_UNUSED const smcr_arrival_t *arrival, \
@@ -35,9 +36,9 @@ typedef struct {
 #define SMCR_RULES_WRITE_CHECK(when, check) SMCR_RULES_WRITE(check);
 #include "check_rows.def"
 
-/* The goal that a cursor of the stream to `side` ought to have reached the position `end` (bytes)
- * before this packet: with `announced` the producer cursor, otherwise the consumer cursor. Returns
- * the goal, which later has the time when it is reached. A goal that is not reached yet is returned
- * instead of a new one. */
+/* Sets a goal: a cursor of the stream to `side` has to have reached the position `end` (bytes)
+ * before this packet. With `announced`, the cursor is the producer cursor, otherwise the consumer
+ * cursor. Returns the goal, which gets the time at which it is reached. If the last goal is not
+ * reached yet, it is returned instead of a new one. */
 const smcr_rules_goal_t *smcr_rules_set_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                                              int side, bool announced, uint64_t end);

@@ -1,22 +1,24 @@
-/* What CLC messages may say: the queue pairs of a link group, the IP area, the RMB elements and
- * alert tokens of connections, and who their sender is (RFC 7609 3.5, A.2, C.4).
+/* Rules for the contents of CLC messages: the queue pairs of a link group, the IP area, the RMB
+ * elements and alert tokens of connections, and the identity of the sender (RFC 7609 3.5, A.2,
+ * C.4).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "checks.h"
 
-#define QUEUED SMCR_TIME_SECOND /* no adapter holds a message back for longer */
+#define QUEUED SMCR_TIME_SECOND /* no adapter delays a message for longer */
 
 /* ---- queue pairs of a group ---- */
 
-/* A claim: a side has announced this queue pair in the link group. */
+/* The subject of a claim: a side has announced the queue pair `key` in the link group `lgr`. */
 typedef struct {
     const smcr_lgr_t *lgr;
     smcr_ib_qp_key_t key; /* GID and number */
 } announced_qp_t;
 
-/* Whether the queue pair of the claim has been announced by now. */
+/* Whether the reports of the checks that call doubt_qp() are withdrawn later: a side has announced
+ * the queue pair in the group. */
 static bool
 qp_has_come(const smcr_doubt_proof_t *claim)
 {
@@ -26,7 +28,8 @@ qp_has_come(const smcr_doubt_proof_t *claim)
     return qp && qp->link->lgr == awaited->lgr;
 }
 
-/* The doubt whether `sender`, a side, has announced the queue pair in the group before. */
+/* The reason to doubt that `sender`, a side, has not announced the queue pair in the group
+ * before. */
 static smcr_doubt_t
 doubt_qp(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, const smcr_ib_qp_key_t *key)
 {
@@ -37,7 +40,7 @@ doubt_qp(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, const smcr_
                             (smcr_doubt_proof_t){.has_come = qp_has_come, .about = awaited});
 }
 
-/* Whether the group lives, and its server has this peer ID. */
+/* Whether the group has not ended, and its server has this peer ID. */
 static bool
 has_server(const smcr_lgr_t *lgr, const uint8_t *peer_id)
 {
@@ -46,7 +49,7 @@ has_server(const smcr_lgr_t *lgr, const uint8_t *peer_id)
     return memcmp(lgr->peer_id[lgr->server], peer_id, SMCR_WIRE_PEER_ID_LENGTH) == 0;
 }
 
-/* The one living group with this server; NULL: none, or several. */
+/* The group with this server that has not ended; NULL: there is none, or there are several. */
 static smcr_lgr_t *
 only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
 {
@@ -62,11 +65,11 @@ only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
     return found;
 }
 
-/* Without the first contact flag the server names a queue pair of a link that both sides have
- * (R-C.4-1). The wire shows an Accept with another queue pair, though the capture has the
- * beginning of the one group with this server and all messages that may have announced another
- * link of it. The link may be of a group that began before the capture, with another client or
- * beside this group; so the item is a NOTE. */
+/* Without the first contact flag, the server names a queue pair of a link that both sides have
+ * (R-C.4-1). An Accept breaks the rule if it names another queue pair. The capture must have the
+ * beginning of the one group with this server, and all messages that may have announced further
+ * links of it. The queue pair may belong to an unknown group that began before the capture, so the
+ * event is a NOTE. */
 static void
 check_known_qp(const smcr_arrival_t *arrival, const uint8_t *peer_id, const smcr_ib_qp_key_t *key)
 {
@@ -80,7 +83,7 @@ check_known_qp(const smcr_arrival_t *arrival, const uint8_t *peer_id, const smcr
             lgr->index);
 }
 
-/* Whether the queue pair is the client's end of an active link of the group. */
+/* Whether the queue pair is the client's, on an active link of the group. */
 static bool
 is_active_end_of_client(const smcr_state_t *state, const smcr_lgr_t *lgr,
                         const smcr_ib_qp_key_t *key)
@@ -90,9 +93,10 @@ is_active_end_of_client(const smcr_state_t *state, const smcr_lgr_t *lgr,
     return qp && qp->link->lgr == lgr && qp->link->state == SMCR_LINK_ACTIVE;
 }
 
-/* A Confirm names the client's end of an active link of the group (R-3.5.2-5). It need not be the
- * link of the Accept. In a first contact there is one link only. The wire shows another queue
- * pair. A link whose ADD LINK is missing excuses it. */
+/* A Confirm names the client's queue pair on an active link of the group (R-3.5.2-5). In a first
+ * contact there is only one link. In a later contact the link need not be that of the Accept. A
+ * Confirm breaks the rule if it names another queue pair, unless that may belong to a link whose
+ * ADD LINK is missing. */
 SMCR_RULES_CLC(check_client_qp)
 {
     const smcr_clc_accept_t *confirm = &message->clc->u.accept;
@@ -112,7 +116,7 @@ SMCR_RULES_CLC(check_client_qp)
                        "The queue pair is not the client's end of an active link of the group");
 }
 
-/* Whether ADD LINK has announced the link, and no CLC message has named an end of it. */
+/* Whether ADD LINK has announced the link, and no CLC message has named a queue pair of it. */
 static bool
 is_announced_by_llc(const smcr_link_t *link)
 {
@@ -120,8 +124,8 @@ is_announced_by_llc(const smcr_link_t *link)
            link->qp[1].ground != SMCR_GROUND_CLC;
 }
 
-/* Whether the link lives as far as the capture shows: it is active or announced by ADD LINK, and
- * its group has neither ended nor been refused. */
+/* Whether the link is in use, as far as the capture shows: it is active or announced by ADD LINK,
+ * and its group has neither ended nor been declined. */
 static bool
 is_link_alive(const smcr_link_t *link)
 {
@@ -132,7 +136,7 @@ is_link_alive(const smcr_link_t *link)
     return group_lives && (link->state == SMCR_LINK_ACTIVE || is_announced_by_llc(link));
 }
 
-/* Why the Accept may not name the queue pair, for the text of the item. */
+/* The reason why the Accept may not name the queue pair, for the text of the event. */
 static const char *
 text_of_taken(bool first_contact, bool active)
 {
@@ -141,11 +145,12 @@ text_of_taken(bool first_contact, bool active)
     return active ? "" : ", which ADD LINK has announced";
 }
 
-/* A first contact makes a new link, with a queue pair that no other link has (R-C.4-2); further
- * links of a group come by LLC (R-2.2.3-1); a peer has one role in a group (R-2.2.3-2). The wire
- * shows an Accept that names the queue pair of a living link. The number is free when this link
- * has ended, which the capture may miss; so the item is a NOTE. An announced link has no packets
- * that could be missing. */
+/* An Accept may not name a queue pair that is in use, for three reasons: a first contact makes a
+ * new link, with a queue pair that no other link has (R-C.4-2); further links of a group come by
+ * LLC (R-2.2.3-1); a peer has one role in a group (R-2.2.3-2). The Accept breaks the rule if it
+ * names a queue pair of a link in use. An active link may have ended in packets that the capture
+ * misses, so the event is a NOTE. A link that was only announced had no packets that could be
+ * missing. */
 static void
 check_taken(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_contact)
 {
@@ -163,7 +168,8 @@ check_taken(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_conta
         link->lgr->index, text_of_taken(first_contact, active));
 }
 
-/* The two rules above, for the queue pair of an Accept. */
+/* The rules of check_taken() and check_known_qp(), for the queue pair of an Accept. Without the
+ * first contact flag, a queue pair of the server that is already known breaks no rule. */
 SMCR_RULES_CLC(check_server_qp)
 {
     const smcr_state_t *state = arrival->state;
@@ -179,20 +185,21 @@ SMCR_RULES_CLC(check_server_qp)
         check_known_qp(arrival, accept->peer_id, &key);
 }
 
-/* ---- where the peers are ---- */
+/* ---- addresses of the peers ---- */
 
-/* Whether the TCP connection is one of IPv6. Addresses that are none of IP have zeros at their
- * begin. */
+/* Whether the TCP connection uses IPv6. Addresses of a protocol other than IP have zeros where an
+ * IPv4-mapped address has its prefix. */
 static bool
 is_ipv6(const smcr_conn_t *conn)
 {
-    static const uint8_t other[SMCR_GID_IPV4_AT] = {0}; /* addresses that are none of IP */
+    static const uint8_t other[SMCR_GID_IPV4_AT] = {0}; /* the first bytes of an address that is not
+                                                           one of IP */
 
     return conn->conversation && !conn->ipv4 &&
            memcmp(conn->addr.ipv6[0], other, sizeof other) != 0;
 }
 
-/* What is wrong with the IP area of a Proposal over IPv6; NULL: it is right. */
+/* The fault of the IP area of a Proposal over IPv6; NULL: the area is right. */
 static const char *
 find_wrong_over_ipv6(const smcr_clc_proposal_t *proposal)
 {
@@ -201,8 +208,9 @@ find_wrong_over_ipv6(const smcr_clc_proposal_t *proposal)
     return proposal->prefix_count ? NULL : "no prefix";
 }
 
-/* Over IPv4 a Proposal has a subnet mask, over IPv6 prefixes (R-A.2.2-4). The wire shows an IP
- * area of the other family, or none. A Proposal that the capture has cut is not judged. */
+/* Over IPv4 a Proposal has a subnet mask, over IPv6 it has prefixes (R-A.2.2-4). A Proposal breaks
+ * the rule if its IP area is of the other family or, over IPv6, has no prefix. A Proposal that the
+ * capture has cut is not judged. */
 SMCR_RULES_CLC(check_area)
 {
     const smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
@@ -218,10 +226,10 @@ SMCR_RULES_CLC(check_area)
                            "The connection is one of IPv6, but the Proposal has %s", wrong);
 }
 
-/* In version 1 the server accepts a first contact only in the client's subnet or prefix
- * (R-3.5.1.2-2). The wire shows an Accept, though the address that the client has connected to is
- * in none of them. The server may have a second address there, and another one behind NAT; so the
- * item is a NOTE. */
+/* In version 1 the server accepts a first contact only if it is in the client's subnet or prefix
+ * (R-3.5.1.2-2). An Accept breaks the rule if the address that the client has connected to is
+ * outside all of them. The server may have a second address inside, or another address behind NAT,
+ * so the event is a NOTE. */
 SMCR_RULES_CLC(check_subnet)
 {
     const smcr_clc_t *clc = message->clc;
@@ -234,14 +242,14 @@ SMCR_RULES_CLC(check_subnet)
             "subnet or prefix of the Proposal");
 }
 
-/* ---- what a connection uses ---- */
+/* ---- RMB elements and tokens ---- */
 
-/* Whether the RMB of the claim has been withdrawn by now. */
+/* Whether the report of check_element_size() is withdrawn later: the RMB has been withdrawn. */
 SMCR_DOUBT_CLAIM(rmb_has_gone, const smcr_rmb_t *rmb, !smcr_rmb_is_alive(rmb))
 
-/* All elements of an RMB have one size (R-2.1-4). The wire shows an Accept or Confirm that names a
- * known RMB with another element size. DELETE RKEY may have come in between: the next messages of
- * its owner show this. */
+/* All elements of an RMB have the same size (R-2.1-4). An Accept or Confirm breaks the rule if it
+ * names a known RMB with another element size. With a DELETE RKEY in between, the new size would be
+ * right; the next messages of the RMB's owner show whether the capture misses one. */
 SMCR_RULES_CLC(check_element_size)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -258,8 +266,8 @@ SMCR_RULES_CLC(check_element_size)
         "The elements of this RMB had %u bytes, now they have %u", rmb->element_size, size);
 }
 
-/* Remembers that `conn` gets an RMB element or, with `token`, an alert token of `side`. `before`
- * has used it so far; NULL: nobody. */
+/* Remembers that `conn` is given an RMB element of `side` or, with `token`, an alert token.
+ * `before`: the connection that has used the element or token so far; NULL: none. */
 static void
 note_given(const smcr_arrival_t *arrival, smcr_conn_t *before, const smcr_conn_t *conn, int side,
            bool token)
@@ -271,7 +279,8 @@ note_given(const smcr_arrival_t *arrival, smcr_conn_t *before, const smcr_conn_t
     smcr_rules_conn(arrival, before)->reuse = reused;
 }
 
-/* The element and the alert token of an Accept or Confirm. */
+/* Remembers the RMB element and the alert token that an Accept or Confirm gives to the
+ * connection. */
 SMCR_RULES_CLC(note_given)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -284,15 +293,15 @@ SMCR_RULES_CLC(note_given)
                conn, qp->side, true);
 }
 
-/* Whether both sides have agreed on the connection, and nobody has declined it. */
+/* Whether both sides have agreed on the connection, and no side has declined it. */
 static bool
 is_agreed(const smcr_conn_t *conn)
 {
     return conn->accept_frame && conn->confirm_frame && !conn->decline_frame;
 }
 
-/* Whether the message continues the connection: it is the next one of its sender, which has not
- * ended the connection before, and neither closes nor aborts it. */
+/* Whether the message continues the connection: it is the next one of its sender, it neither closes
+ * nor aborts, and its sender has not ended the connection before. */
 static bool
 continues_conn(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
 {
@@ -302,12 +311,15 @@ continues_conn(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
            !smcr_conn_side_has_ended(sender);
 }
 
-/* An owner hands out an RMB element (R-3.5.2-3) or an alert token (R-A.2.3-9) only when the
- * connection that has used it is over. The wire shows that the owner continues the old connection
- * after an agreed Accept or Confirm has given its element or token to another one. It must be the
- * next message of its sender, and come more than QUEUED later: Linux before 5.17 does not wait for
- * messages that its adapter has queued (smc_cdc_tx_dismiss_slots()). A message that closes the old
- * connection is right: the first one may have been lost. */
+/* An owner gives an RMB element (R-3.5.2-3) or an alert token (R-A.2.3-9) to another connection
+ * only when the connection that has used it is over. The owner breaks the rule if it continues the
+ * old connection after an Accept or Confirm has given the element or token to a new connection on
+ * which both sides agree.
+ *
+ * The message must be the next one of its sender, and come more than QUEUED after the Accept or
+ * Confirm: Linux before 5.17 does not wait for messages in the queue of its adapter
+ * (smc_cdc_tx_dismiss_slots()). A message that closes the old connection is right, since an earlier
+ * close may have been lost. */
 SMCR_RULES_CDC(check_element_in_use)
 {
     const smcr_rules_reuse_t *reused = smcr_rules_of_conn(conn)->reuse;
@@ -328,9 +340,9 @@ SMCR_RULES_CDC(check_element_in_use)
                        what, other->index);
 }
 
-/* ---- who it is ---- */
+/* ---- the peer ID and EID ---- */
 
-/* Whether both peer IDs are known, which means not all zeros, and peer_ids_differ. */
+/* Whether two peer IDs differ. A peer ID of zeros is not known, and differs from none. */
 static bool
 peer_ids_differ(const uint8_t *one, const uint8_t *other)
 {
@@ -340,11 +352,11 @@ peer_ids_differ(const uint8_t *one, const uint8_t *other)
            memcmp(one, other, sizeof none) != 0;
 }
 
-/* The client's Confirm repeats the peer ID of its Proposal (R-3.5.1.2-6); a later contact has the
- * peer IDs of its group (R-3.5.2-1). The wire shows another peer ID. A Proposal without SMC-R of
- * version 1 has none. A host that has started anew has another peer ID, and may use the queue pair
- * for another group whose beginning is missing: it is the same group if the flow of the queue pair
- * goes on. */
+/* The client's Confirm repeats the peer ID of its Proposal (R-3.5.1.2-6). In a later contact, each
+ * side has the peer ID of its link group (R-3.5.2-1). A message breaks the rule if its peer ID is
+ * another one. A Proposal that does not offer SMC-R of version 1 has no peer ID. In a later
+ * contact, a host may have restarted, with a new peer ID, and may use the queue pair in a new group
+ * whose beginning is missing. The group is still the same if the flow of the queue pair goes on. */
 SMCR_RULES_CLC(check_peer)
 {
     const smcr_qp_t *qp = message->qp;
@@ -363,8 +375,9 @@ SMCR_RULES_CLC(check_peer)
             "The peer ID is not that of its link group");
 }
 
-/* The Confirm repeats the EID of the Accept (R-V2ACC-6). An EID of the Accept that the Proposal
- * has not offered breaks a rule of its own (v2_rules.c), and is not compared. */
+/* The Confirm repeats the EID of the Accept (R-V2ACC-6). A Confirm breaks the rule if its EID
+ * differs. If the Accept has an EID that the Proposal does not offer, check_offered() in v2_rules.c
+ * reports the Accept, and the Confirm is not compared. */
 SMCR_RULES_CLC(check_eid)
 {
     const smcr_qp_t *qp = message->qp;

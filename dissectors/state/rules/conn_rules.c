@@ -1,19 +1,20 @@
-/* How connections end: all data are written, announced and read, the peer answers, and no RDMA
- * WRITE follows. How they move from one link to another: first comes a failover validation, then
- * the data that were not acknowledged, and nothing more on the old link (RFC 7609 4.6, 4.8).
+/* Rules for the end of connections: all data is written, announced and read, the peer answers, and
+ * no RDMA WRITE follows. Rules for the move of a connection to another link: a failover validation
+ * comes first, then the data that was not acknowledged, and nothing more on the old link (RFC 7609
+ * 4.6, 4.8).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "checks.h"
 
-/* The flags with which a side ends its data or the connection. */
+/* Flags of a CDC message that end the data of a side or the connection. */
 #define ENDS (SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)
 
-/* ---- messages at the end ---- */
+/* ---- CDC messages at the end ---- */
 
-/* Whether the order in which the reader reads its element is known: urgent data may be read out of
- * their turn, and a shared element has bytes of two connections. */
+/* Whether the reader reads its element in order, and the element is its own. Urgent data may be
+ * read before earlier data. A shared element has bytes of two connections. */
 static bool
 reads_in_order(const smcr_conn_side_t *reader)
 {
@@ -22,9 +23,10 @@ reads_in_order(const smcr_conn_side_t *reader)
     return reader->in.positions_known && !reader->element_shared && !urgent;
 }
 
-/* A side that closes with data unread aborts (R-4.8.1-3). The wire shows a message with connection
- * closed, while bytes are not reported as read that an earlier message has announced. The closer
- * has seen them if that message was acknowledged a round trip before. */
+/* A side that closes with data unread aborts (R-4.8.1-3). A message with "connection closed" breaks
+ * the rule if it does not report all bytes as read that an earlier message has announced. The
+ * closer has seen the announcement if that message was acknowledged at least a round trip
+ * before. */
 static void
 check_closed_unread(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -42,9 +44,9 @@ check_closed_unread(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                        probe->end - in->consumed);
 }
 
-/* A side ends its data when all of them are written (R-4.8.1-4) and announced (R-2.1-8). The wire
- * shows a message with sending done, connection closed or abort after an RDMA WRITE that no
- * message has announced. Data that were never written are not visible. */
+/* A side ends its data only after all of it is written (R-4.8.1-4) and announced (R-2.1-8). A
+ * message with "sending done" or "connection closed" breaks the rule if no message has announced an
+ * RDMA WRITE of its sender. Data that was never written is not visible. */
 static void
 check_all_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -60,16 +62,17 @@ check_all_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
             first->frame);
 }
 
-/* Whether the side of a connection that the claim is about has ended the connection by now. */
+/* Whether the reports of check_abort_answered() and check_validated() are withdrawn later: the side
+ * has ended the connection. */
 static bool
 side_has_ended(const smcr_doubt_proof_t *claim)
 {
     return smcr_conn_side_has_ended(claim->about);
 }
 
-/* A side that gets an abort sends its own (R-4.8.2-2). The wire shows an abort, and for two
- * seconds no end of the other side. A side that has ended before need not answer. Linux waits
- * until its program closes. */
+/* A side that receives an abort sends its own (R-4.8.2-2). The rule is broken if the other side
+ * does not end the connection within two seconds after an abort. A side that has ended the
+ * connection before need not answer. Linux answers only when its program closes. */
 static void
 check_abort_answered(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -85,15 +88,16 @@ check_abort_answered(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
             "closes (smc_close_active())");
 }
 
-/* Whether the connection has moved to another link: data that were not acknowledged may come once
- * more. */
+/* Whether the connection has moved to another link. After a move, data may come once more that was
+ * sent before the move. */
 static bool
 has_moved(const smcr_conn_t *conn)
 {
     return conn->side[0].moved_frame || conn->side[1].moved_frame;
 }
 
-/* The rules above, for a message that ends the connection or its sender's data. */
+/* The rules of check_abort_answered(), check_closed_unread() and check_all_announced(), for a
+ * message that ends the connection or its sender's data. */
 SMCR_RULES_CDC(check_close)
 {
     const smcr_conn_side_t *sender = message->sender;
@@ -113,7 +117,7 @@ SMCR_RULES_CDC(check_close)
         check_all_announced(arrival, conn);
 }
 
-/* Follows the first message of a side that closes the connection. */
+/* Remembers the first message of a side that closes the connection, with its acknowledgement. */
 SMCR_RULES_CDC(note_closed)
 {
     if (!(message->cdc->state & SMCR_CDC_STATE_CLOSED) || message->sender->closed_frame)
@@ -126,8 +130,8 @@ SMCR_RULES_CDC(note_closed)
 
 /* ---- RDMA WRITEs after the end ---- */
 
-/* Whether the element of the claim has another connection by now, or the capture misses the
- * beginning of one. */
+/* Whether the reports of the checks that call doubt_owner() are withdrawn later: another connection
+ * uses the element, or the capture misses the beginning of a connection. */
 static bool
 next_has_come(const smcr_doubt_proof_t *claim)
 {
@@ -137,9 +141,9 @@ next_has_come(const smcr_doubt_proof_t *claim)
     return smcr_rmb_conn(reader->rmb, reader->rmb_index) != conn || conn->lgr->unfinished_clc_conns;
 }
 
-/* The doubt whether the element belongs to another connection: nothing of the writer is missing
- * since its last message, and for a second no message announces another connection with this
- * element. */
+/* The reason to doubt that the element still belongs to the connection. There is no reason under
+ * two conditions: no message of the writer is missing, and within a second no message gives the
+ * element to another connection. */
 static smcr_doubt_t
 doubt_owner(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -151,8 +155,8 @@ doubt_owner(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     return smcr_doubt_later(arrival, conn->lgr, !qp->side, claim);
 }
 
-/* After its abort, or when both sides have closed, a side writes nothing (R-4.8.2-3, R-4.8.1-2).
- * Returns whether the WRITE breaks this rule. */
+/* After its own abort, or after both sides have closed, a side writes nothing (R-4.8.2-3,
+ * R-4.8.1-2). Returns whether the RDMA WRITE breaks this rule. */
 static bool
 check_after_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -171,8 +175,8 @@ check_after_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     return true;
 }
 
-/* After sending done or connection closed a side writes no more data (R-4.8.1-1, R-4.8.1-2). Linux
- * writes the data that it has queued when a program ends early. */
+/* After "sending done" or "connection closed" a side writes no more data (R-4.8.1-1, R-4.8.1-2).
+ * Linux still writes the data in its queue when a program ends early. */
 static void
 check_after_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -186,9 +190,9 @@ check_after_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         conn->index, done);
 }
 
-/* A side with data left when the other side closes aborts (R-4.8.1-6). The wire shows that it
- * writes instead. It has seen the close if its message was acknowledged a round trip before. Linux
- * writes the data that it has left. */
+/* A side with unsent data aborts when the other side closes (R-4.8.1-6). A side breaks the rule if
+ * it writes the data instead. It has seen the close if the closing message was acknowledged a round
+ * trip before. Linux writes the data. */
 static void
 check_after_close_of_reader(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -203,8 +207,8 @@ check_after_close_of_reader(const smcr_arrival_t *arrival, const smcr_conn_t *co
         reader->closed_frame);
 }
 
-/* Whether the request is a WRITE of data on the link on which the writer has sent its last CDC
- * message, and the connection has never moved. */
+/* Whether the request is a WRITE with data on the link of the writer's last CDC message, and the
+ * connection has never moved. */
 static bool
 is_write_in_place(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -214,8 +218,8 @@ is_write_in_place(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
            reader->last_cdc_received.qp == arrival->qp;
 }
 
-/* The three rules above, for a request to the element of a connection that one of its sides has
- * ended. */
+/* The rules of check_after_end(), check_after_done() and check_after_close_of_reader(), for an RDMA
+ * WRITE to the element of a connection that a side has ended. */
 SMCR_RULES_WRITE(check_ended)
 {
     const smcr_conn_t *conn = write->conn;
@@ -244,12 +248,15 @@ is_ending(const smcr_conn_t *conn)
     return smcr_conn_side_has_ended(&conn->side[0]) || smcr_conn_side_has_ended(&conn->side[1]);
 }
 
-/* A failover validation is the first message of a connection on a new link (R-4.6.1-1). The wire
- * shows another message, or an RDMA WRITE, on a link that the sender has not used so far. Linux
- * moves a connection that a side closes without one (smc_switch_conns()); an abort may come on any
- * link. The receiver's next messages show whether the sender knew more of the connection than the
- * capture. A second move is not judged: the links may be captured at two places, in another order.
- */
+/* A failover validation is the first message of a connection on a new link (R-4.6.1-1). Another CDC
+ * message or an RDMA WRITE breaks the rule if it is the first of its sender on a link that the
+ * connection has not used. Exceptions:
+ *
+ * - Linux moves a connection that a side has closed without a validation (smc_switch_conns()), and
+ *   an abort may come on any link. So a connection that a side has ended is not judged.
+ * - The receiver may have ended the connection in a message that is missing. The receiver's next
+ *   messages show that.
+ * - A second move is not judged: two links may be captured at two places, in another order. */
 static void
 check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -270,9 +277,9 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 /* ---- after the move ---- */
 
-/* Writes on the old link are complete before the validation on the new one (R-2.3-6). The wire
- * shows a request on the old link, though its sender has seen the acknowledgement of the
- * validation. Linux does not wait for requests that are under way. */
+/* Writes on the old link are complete before the validation on the new one (R-2.3-6). A request on
+ * the old link breaks the rule if its sender has seen the acknowledgement of the validation. Linux
+ * does not wait for requests that are under way. */
 static void
 check_old_link(const smcr_arrival_t *arrival, const smcr_rules_move_t *move)
 {
@@ -284,9 +291,9 @@ check_old_link(const smcr_arrival_t *arrival, const smcr_rules_move_t *move)
         "(smc_switch_conns())", move->old_link->number, move->frame);
 }
 
-/* The validation has the number of a message that was sent before (R-4.6.1-2), and takes no number
- * of its own. Messages after it, new ones or retransmitted ones, have a higher number (R-4.6.2-1).
- * The wire shows the same number or a lower one in the next message on the new link. */
+/* The validation has the sequence number of a message that was sent before (R-4.6.1-2), and takes
+ * no number of its own. A message after it, new or retransmitted, has a higher number (R-4.6.2-1).
+ * The next message on the new link breaks the rule if its number is the same or lower. */
 static void
 check_number_after_move(const smcr_arrival_t *arrival, const smcr_rules_move_t *move,
                         const smcr_cdc_t *cdc)
@@ -302,7 +309,7 @@ check_number_after_move(const smcr_arrival_t *arrival, const smcr_rules_move_t *
 
 /* ---- the validation ---- */
 
-/* Remembers the failover validation that arrives. */
+/* Remembers a failover validation, which has just arrived. */
 static void
 note_validation(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
 {
@@ -318,16 +325,16 @@ note_validation(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
     smcr_arrival_track(arrival, &kept->validation->sent_message);
 }
 
-/* ---- what moves ---- */
+/* ---- CDC messages and RDMA WRITEs that move ---- */
 
-/* Whether the sender has sent its CDC messages on another link so far. */
+/* Whether the sender has sent CDC messages, and so far uses another link than `link`. */
 static bool
 is_on_other_link(const smcr_conn_side_t *sender, const smcr_link_t *link)
 {
     return sender->link && sender->link != link && sender->last_cdc_frame;
 }
 
-/* Whether the message is the first one after a validation in the same flow. */
+/* Whether the message is the first one after a failover validation in the same flow. */
 static bool
 follows_validation(const smcr_arrival_t *arrival, const smcr_rules_move_t *move,
                    const smcr_conn_side_t *sender)
@@ -335,8 +342,8 @@ follows_validation(const smcr_arrival_t *arrival, const smcr_rules_move_t *move,
     return move && move->validation_point.qp == arrival->qp && move->frame > sender->last_cdc_frame;
 }
 
-/* The rules above, for a CDC message. A message that ends the connection is excused on either
- * link. */
+/* The rules of check_old_link(), check_validated() and check_number_after_move(), for a CDC
+ * message. A message that ends the connection is allowed on either link. */
 SMCR_RULES_CDC(check_move)
 {
     const smcr_conn_side_t *sender = message->sender;
@@ -356,9 +363,9 @@ SMCR_RULES_CDC(check_move)
         check_number_after_move(arrival, move, cdc);
 }
 
-/* Whether a writer has moved on the wrong way: it still uses the link that it has left, or uses a
- * link that it has not moved to. Where requests of the group are missing, the element may belong
- * to another connection. */
+/* Reports an RDMA WRITE that breaks a rule of moves: the writer still uses the link that it has
+ * left, or uses a link without having moved to it. If requests of the group are missing, the
+ * element may belong to another connection, and nothing is reported. */
 static void
 check_link_of_writer(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
@@ -379,8 +386,8 @@ check_link_of_writer(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     }
 }
 
-/* The rules of moves, for a request to the connection's element whose sender is not known to be on
- * this link. */
+/* The rules of moves, for an RDMA WRITE to an element of the connection. They apply if another
+ * connection may use the element. */
 SMCR_RULES_WRITE(check_link)
 {
     smcr_conn_t *conn = write->conn;

@@ -1,6 +1,6 @@
-/* Knows the rules of RFC 7609 that several frames together break (docs/rfc7609.md), and what they
- * remember (memory.h). Does not know what a message changes, nor which packets are missing in the
- * capture. Called by the flow while it learns a message, at each step of smcr_rules_when_t.
+/* Knows the rules of RFC 7609 that several frames together break (docs/rfc7609.md), and the memory
+ * that they need (memory.h). Does not know what a message changes, nor which packets are missing in
+ * the capture. Called by the flow while it learns a message, at each step of smcr_rules_when_t.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,37 +10,42 @@
 #include "state/evidence/evidence.h"
 #include "state/model/record.h"
 
-/* Reports that the packet of `arrival` breaks a rule: adds the event with the text of `format` to
- * its record, if the capture proves the breach (`doubt` is SMCR_DOUBT_NONE). It adds
- * SMCR_EVENT_breach_doubtful instead where missing requests may explain the packet
- * (SMCR_DOUBT_ABSENT), and nothing with any other doubt. Where `doubt` has a claim, the event is
- * shown only if later packets bear the claim out. */
+/* Reports that the packet of `arrival` breaks a rule, if the capture proves the breach. What is
+ * added to the record of the packet depends on `doubt`:
+ *
+ * - SMCR_DOUBT_NONE: the event `event` with the text of `format`.
+ * - SMCR_DOUBT_ABSENT, since missing requests may explain the packet: SMCR_EVENT_breach_doubtful.
+ * - any other doubt: nothing.
+ *
+ * If `doubt` has a claim, the event is shown only if later packets confirm the claim. */
 void smcr_breach_report(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
                         const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* How much the flow has learned of a message. The checks of a step are the rows of a table. They
- * compare the message with what was known before, and change nothing that the flow reads. */
+/* The step at which a check is called: how much the flow has learned of a message. The checks of a
+ * step are the rows of check_rows.def. They compare the message with what was known before. They
+ * change nothing that the flow reads. */
 typedef enum {
-    SMCR_RULES_ARRIVES, /* nothing of it */
-    SMCR_RULES_PLACED,  /* its connection, its sender and its link */
-    SMCR_RULES_COUNTED, /* the positions of its cursors, or of the WRITE, in the streams */
-    SMCR_RULES_LEARNED, /* all of it, except for the end of a connection or exchange */
+    SMCR_RULES_ARRIVES, /* nothing of the message */
+    SMCR_RULES_PLACED,  /* the message's connection, sender and link */
+    SMCR_RULES_COUNTED, /* the positions of its cursors, or of the WRITE, in the byte streams */
+    SMCR_RULES_LEARNED, /* the whole message, except that it ends a connection or exchange */
 } smcr_rules_when_t;
 
 /* ---- CLC messages, and the application's bytes on TCP (RFC 7609 1, 3.2, 3.5, A.2, C) ---- */
 
 /* A CLC message whose direction is known. Its checks are the rows of check_rows.def. */
 typedef struct {
-    const smcr_clc_t *clc; /* with the type that its sender means; NULL: the message has no meaning,
-                              or data of the application come instead */
-    smcr_evidence_clc_t evidence; /* what the capture proves of its place among the CLC messages */
-    bool wrong_sender;     /* only the other side sends messages of its type */
-    smcr_qp_t *qp;         /* queue pair of its sender, which an Accept or Confirm names; only with
-                              PLACED and LEARNED, and NULL for other types */
+    const smcr_clc_t *clc; /* the message, with the type that its sender means; NULL: the message
+                              has no meaning, or the packet has data of the application instead */
+    smcr_evidence_clc_t evidence; /* what the capture proves about the message's place among the CLC
+                                     messages */
+    bool wrong_sender;     /* the other side is the only one that sends messages of this type */
+    smcr_qp_t *qp;         /* queue pair of the sender, which an Accept or Confirm names; NULL for
+                              other types and at ARRIVES */
 } smcr_rules_clc_t;
 
-/* Declares a check of CLC messages; its definition begins with SMCR_RULES_CLC(check). It is called
- * by smcr_rules_check_clc(), which has the checks of links, too (links.h). */
+/* Declares a check of CLC messages. Its definition begins with SMCR_RULES_CLC(check).
+ * smcr_rules_check_clc() calls the checks, including those of links (links.h). */
 #define SMCR_RULES_CLC(check) \
     void smcr_rules_clc_##check(G_GNUC_UNUSED const smcr_arrival_t *arrival, \
                                 G_GNUC_UNUSED smcr_conn_t *conn, \
@@ -48,36 +53,41 @@ typedef struct {
 #define SMCR_RULES_CLC_CHECK(when, types, check) SMCR_RULES_CLC(check);
 #include "check_rows.def"
 
-/* Checks the first bytes of the application in a direction of the TCP connection (R-1-2, C.5, C.6).
- * The flow has learned nothing of them yet. */
+/* Checks the first bytes of the application in one direction of the TCP connection (R-1-2, C.5,
+ * C.6). The flow has not learned these bytes yet. */
 void smcr_rules_check_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
 /* ---- CDC messages (RFC 7609 2.3, 4.3 to 4.8, A.4) ---- */
 
-/* Calls the checks of step `when` for a CDC message that its receiver takes in: the rows of
- * check_rows.def. `known` has the cursors of the message, compared with those before; NULL with
- * ARRIVES. */
+/* Calls the checks of step `when` (rows of check_rows.def) for a CDC message that its receiver
+ * takes in. `known`: the cursors of the message, compared with those before; NULL at ARRIVES. */
 void smcr_rules_check_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
                           const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known);
 
 /* ---- RDMA WRITEs (RFC 7609 2.1, 4.1, 4.2, 4.7, A.3.7) ---- */
 
-/* An RDMA WRITE, with what the flow knows of it by now. A member that names a step is set in this
- * step only. */
+/* An RDMA WRITE, and what the flow knows of it at each step. A member that names steps is set at
+ * those steps only. */
 typedef struct {
-    const smcr_rmb_rtoken_t *rtoken; /* ARRIVES: what the RKey names on the link; NULL: nothing */
-    smcr_conn_t *conn;         /* that uses the element; NULL: not known */
+    const smcr_rmb_rtoken_t *rtoken; /* ARRIVES: the token that the RKey names on the link; NULL:
+                                        the RKey names none */
+    smcr_conn_t *conn;         /* connection that uses the element; NULL: not known */
     bool is_certain_owner;     /* ARRIVES: no other connection can use the element */
-    uint64_t previous_end;     /* COUNTED: position after the request before, bytes */
+    uint64_t previous_end;     /* COUNTED: position after the previous request, bytes */
     uint64_t position;         /* COUNTED: position of this request, bytes */
-    uint32_t length;           /* COUNTED: of this request, bytes */
-    const smcr_rmb_t *rmb;     /* PLACED: in which it writes */
-    const smcr_place_t *place; /* PLACED, LEARNED: of the packet in the RMB and in the stream */
+    uint32_t length;           /* COUNTED: length of this request, bytes */
+    const smcr_rmb_t *rmb;     /* PLACED: RMB that the WRITE writes to */
+    const smcr_place_t *place; /* PLACED, LEARNED: place of the packet in the RMB and in the
+                                  stream */
 } smcr_rules_write_t;
 
-/* Calls the checks of step `when` for an RDMA WRITE: the rows of check_rows.def. ARRIVES is for
- * each request; COUNTED for a request that goes to a place where none can go, when all that came
- * since the last request is known; PLACED for each packet; LEARNED for each packet, when all
- * messages of the reader are known. */
+/* Calls the checks of step `when` (rows of check_rows.def) for an RDMA WRITE. The flow calls this
+ * function:
+ *
+ * - ARRIVES: for each request.
+ * - COUNTED: for a request at a place where no request can go, once all packets since the previous
+ *   request are known.
+ * - PLACED: for each packet.
+ * - LEARNED: for each packet, once all messages of the reader are known. */
 void smcr_rules_check_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
                             const smcr_rules_write_t *write);

@@ -1,22 +1,25 @@
-/* The order of CLC messages and of the application's bytes on TCP, and the point after which there
- * is no way back to TCP (RFC 7609 3.2, C).
+/* Rules for the order of CLC messages and of the application's bytes on TCP, and for the point
+ * after which there is no way back to TCP (RFC 7609 3.2, C).
  *
- * The acknowledgement number of a segment shows which bytes its sender had taken in. So a missing
- * answer does no harm to these rules: its receiver acknowledges bytes that are not captured.
+ * The acknowledgement number of a segment shows which bytes its sender had received. So a missing
+ * answer does not mislead these rules: the receiver of the answer acknowledges bytes that are not
+ * captured.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "checks.h"
 
-#define PATIENCE (6 * SMCR_TIME_SECOND)      /* Linux, CLC_WAIT_TIME */
-#define ADD_LINK_WAIT (2 * SMCR_TIME_SECOND) /* Linux, SMC_LLC_WAIT_TIME */
+#define PATIENCE (6 * SMCR_TIME_SECOND)      /* longest time between CLC messages: CLC_WAIT_TIME of
+                                                Linux */
+#define ADD_LINK_WAIT (2 * SMCR_TIME_SECOND) /* longest wait for the ADD LINK response:
+                                                SMC_LLC_WAIT_TIME of Linux */
 
 /* ---- the order ---- */
 
-/* The client sends Proposal and Confirm, the server Accept; both may decline (R-3.2-1). The wire
- * shows one of these messages in the direction of the other side. Which side is the client, the
- * SYN shows. */
+/* The client sends Proposal and Confirm, the server sends Accept, and both may decline (R-3.2-1). A
+ * message breaks the rule if it comes from the wrong side. The SYN shows which side is the
+ * client. */
 SMCR_RULES_CLC(check_sender)
 {
     smcr_breach_report(arrival, SMCR_EVENT_clc_wrong_sender, smcr_doubt_message(arrival),
@@ -31,8 +34,8 @@ has_message(const smcr_conn_t *conn, unsigned type)
     return conn->clc_types_received & 1U << type;
 }
 
-/* Whether the message is a Proposal, Accept or Confirm, and the capture has all bytes of CLC
- * before it. */
+/* Whether the message is a Proposal, Accept or Confirm, and the capture has all bytes of CLC before
+ * it. */
 static bool
 is_next_of_handshake(const smcr_rules_clc_t *message)
 {
@@ -41,9 +44,9 @@ is_next_of_handshake(const smcr_rules_clc_t *message)
     return type >= SMCR_CLC_PROPOSAL && type <= SMCR_CLC_CONFIRM && message->evidence.is_next;
 }
 
-/* Proposal, Accept and Confirm come once, and in this order (R-3.2-2). The wire shows a second
- * message of one type, or one without the message that it answers. No byte of CLC may be missing
- * before it. */
+/* Proposal, Accept and Confirm each come once, in this order (R-3.2-2). A message breaks the rule
+ * if the connection already has one of its type, or does not have the message that it answers. No
+ * byte of CLC may be missing before it. */
 SMCR_RULES_CLC(check_order)
 {
     unsigned type = message->clc->header.type;
@@ -59,16 +62,16 @@ SMCR_RULES_CLC(check_order)
                            type == SMCR_CLC_ACCEPT ? "Proposal" : "Accept");
 }
 
-/* Whether the message begins CLC on the connection, and the capture has SYN and SYN-ACK. */
+/* Whether the message begins CLC on the connection, and the capture has the SYN and SYN-ACK. */
 static bool
 begins_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     return arrival->span && arrival->span->has_syns && !conn->clc_types_received;
 }
 
-/* CLC follows the SMC-R option of both sides (R-1-1). The wire shows a first CLC message after a
- * SYN or SYN-ACK without the option. A Decline is excused, since Linux declines then. A capture
- * that cuts frames may have cut the option, which a cut message shows. */
+/* CLC needs the SMC-R option of both sides (R-1-1). The first CLC message breaks the rule if the
+ * SYN or SYN-ACK has no option. A Decline is allowed, since Linux declines in that case. If the
+ * capture cuts frames, it may have cut the option; a cut CLC message shows this. */
 SMCR_RULES_CLC(check_option)
 {
     const smcr_clc_t *clc = message->clc;
@@ -83,9 +86,9 @@ SMCR_RULES_CLC(check_option)
 
 /* ---- time ---- */
 
-/* A timer guards the CLC handshake; when it runs out the connection ends, with SMC-R and without
- * (R-C.5-1, R-C.5-2). The wire shows a CLC message, or data, more than PATIENCE after the message
- * that it answers. The RFC sets no time; 6 seconds are those of Linux. */
+/* A timer guards the CLC handshake. When the timer runs out, the connection ends, with SMC-R and
+ * without (R-C.5-1, R-C.5-2). A CLC message or data breaks the rule if it comes more than PATIENCE
+ * after the message that it answers. The RFC sets no time; 6 seconds is that of Linux. */
 SMCR_RULES_CLC(check_time)
 {
     const smcr_exchange_t *asked = smcr_slab_entry(&arrival->state->entries, conn->clc_step);
@@ -104,8 +107,8 @@ SMCR_RULES_CLC(check_time)
 
 /* ---- errors ---- */
 
-/* The receiver of a malformed CLC message ends the connection (R-C.6-2). The wire shows a message
- * or data of this receiver after it. */
+/* The receiver of a malformed CLC message ends the connection (R-C.6-2). A message or data breaks
+ * the rule if this receiver sends it after the malformed message. */
 SMCR_RULES_CLC(check_error_kept)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
@@ -117,8 +120,8 @@ SMCR_RULES_CLC(check_error_kept)
                            kept->malformed_frame);
 }
 
-/* A reserved value in a first contact leads to a Decline (R-C.6-3). The wire shows a Confirm after
- * an Accept with a reserved MTU code. Linux accepts it. */
+/* A reserved value in a first contact leads to a Decline (R-C.6-3). A Confirm breaks the rule after
+ * an Accept with a reserved MTU code. Linux accepts such a code. */
 SMCR_RULES_CLC(check_reserved)
 {
     if (smcr_rules_of_conn(conn)->mtu_reserved)
@@ -128,11 +131,11 @@ SMCR_RULES_CLC(check_reserved)
             "(smc_ib_modify_qp_rtr())");
 }
 
-/* ---- no way back ---- */
+/* ---- Declines ---- */
 
-/* On a link that both sides have, the server does not decline after its Accept, nor the client
- * after its Confirm: the other side may use RDMA already (R-C.1-2). The wire shows such a Decline
- * in a later contact. Returns whether it does. */
+/* On a link that both sides already have, the server does not decline after its Accept, nor the
+ * client after its Confirm: the other side may already use RDMA (R-C.1-2). A Decline of a later
+ * contact breaks this rule if its sender had agreed. Returns whether it does. */
 static bool
 check_decline_after_agreement(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -145,7 +148,7 @@ check_decline_after_agreement(const smcr_arrival_t *arrival, const smcr_conn_t *
     return true;
 }
 
-/* Whether the last CLC message of the connection was one of the same sender, and no Confirm has
+/* Whether this sender has also sent the last CLC message of the connection, and no Confirm has
  * come. */
 static bool
 has_no_answer(const smcr_conn_t *conn, bool by_server)
@@ -154,9 +157,10 @@ has_no_answer(const smcr_conn_t *conn, bool by_server)
            smcr_rules_of_conn(conn)->last_by_server == by_server;
 }
 
-/* A side does not decline while its last message has no answer (R-C.1-1). The wire shows a Decline
+/* A side does not decline while its last message has no answer (R-C.1-1). A Decline breaks the rule
  * right after another message of its sender. After the Confirm of a first contact either side may
- * decline. Of a server only the Accept shows whether it is a first contact. */
+ * decline. For a Decline of the server, only a captured Accept shows whether it is a first
+ * contact. */
 static void
 check_unanswered_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_next)
 {
@@ -168,8 +172,8 @@ check_unanswered_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                            "The sender has not got an answer to its last message");
 }
 
-/* The doubt whether the sender of the Decline has seen the LLC message before. The message is on
- * RoCE and the Decline on TCP, so that both must be captured at one place. */
+/* The reason to doubt that the sender of the Decline had seen an LLC message before it declined.
+ * The LLC message is on RoCE and the Decline on TCP, so both must be captured at one place. */
 static smcr_doubt_t
 doubt_seen_before(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *sent_message)
 {
@@ -182,7 +186,7 @@ doubt_seen_before(const smcr_arrival_t *arrival, const smcr_link_sent_message_t 
 }
 
 /* Whether the server has waited for the response to ADD LINK as long as Linux does. Linux before
- * 5.8 declines then. (R-C.7-4) */
+ * 5.8 then declines (R-C.7-4). */
 static bool
 has_given_up_add_link(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *set_up)
 {
@@ -190,10 +194,11 @@ has_given_up_add_link(const smcr_arrival_t *arrival, const smcr_link_sent_messag
            arrival->when.time >= set_up[SMCR_RULES_SET_UP_OFFERED].sent + ADD_LINK_WAIT;
 }
 
-/* In a first contact the server does not decline after the client has taken in ADD LINK, nor the
- * client after the server has taken in the response (R-C.3-1). Nor does a side decline after
- * CONFIRM LINK has completed (R-C.2-1); this is a NOTE, since C.3 seems to allow it. The wire
- * shows a Decline after the Confirm, and these LLC messages acknowledged before it. */
+/* In a first contact there are three rules for a Decline after the Confirm. The server does not
+ * decline after the client has received ADD LINK, nor the client after the server has received the
+ * response (R-C.3-1). Neither side declines after CONFIRM LINK is complete (R-C.2-1). The last rule
+ * is a NOTE, since C.3 seems to allow the Decline. A Decline breaks a rule if the LLC message was
+ * acknowledged before it. A server that has given up on ADD LINK has an event of its own. */
 static void
 check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -217,8 +222,8 @@ check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                            by_server ? "ADD LINK request" : "ADD LINK response");
 }
 
-/* The rules of declines above. The first Decline of a first contact ends its group (use_rules.c).
- */
+/* The rules of check_decline_after_agreement(), check_unanswered_decline() and check_set_up(). The
+ * first Decline of a first contact ends its group (use_rules.c). */
 SMCR_RULES_CLC(check_decline)
 {
     if (check_decline_after_agreement(arrival, conn))
@@ -232,8 +237,8 @@ SMCR_RULES_CLC(check_decline)
         smcr_rules_lgr(arrival, conn->lgr)->declined_time = arrival->when.time;
 }
 
-/* ---- CLC messages, remembered for later ones ---- */
-/* Whether the message is the whole Accept of a first contact with SMC-R whose MTU code is
+/* ---- memory of CLC messages ---- */
+/* Whether the message is a complete Accept of a first contact with SMC-R, whose MTU code is
  * reserved. */
 static bool
 has_reserved_mtu(const smcr_clc_t *clc)
@@ -244,7 +249,7 @@ has_reserved_mtu(const smcr_clc_t *clc)
            !smcr_mtu_bytes(smcr_wire_bits(clc->u.accept.sizes, SMCR_MASK_MTU));
 }
 
-/* Remembers the sender of the last message and its faults. A retransmitted message changes
+/* Remembers the sender and the faults of the last message. A retransmitted message changes
  * nothing. */
 SMCR_RULES_CLC(note_order)
 {
@@ -266,8 +271,9 @@ SMCR_RULES_CLC(note_order)
 
 /* ---- bytes of the application ---- */
 
-/* A connection that uses RDMA never returns to TCP (R-1-2). The wire shows data of the application
- * on TCP after a CDC message of the connection. A connection that has fallen back is excused. */
+/* A connection that uses RDMA never returns to TCP (R-1-2). Data of the application on TCP breaks
+ * the rule after a CDC message of the connection. A connection that has fallen back to TCP is not
+ * judged. */
 static void
 check_switch(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -278,8 +284,8 @@ check_switch(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                            "The connection has used RDMA, last in frame %u", last);
 }
 
-/* The CLC message that is due when the side sends data of the application, for the text of the
- * item. */
+/* The CLC message that has to come before the side sends data of the application, for the text of
+ * the event. */
 static const char *
 text_of_due(const smcr_conn_t *conn, bool by_server)
 {
@@ -288,9 +294,9 @@ text_of_due(const smcr_conn_t *conn, bool by_server)
     return by_server ? "The Accept of the server" : "The answer to the Proposal";
 }
 
-/* After the Proposal no data come on TCP before the handshake or a Decline ends CLC (R-C.6-1). The
- * wire shows data of the application where a CLC message is due. Both sides must have sent the
- * option. */
+/* After the Proposal no data comes on TCP until the handshake or a Decline ends CLC (R-C.6-1). Data
+ * of the application breaks the rule if a CLC message has to come first. Both sides must have sent
+ * the option. */
 static void
 check_data_instead(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -301,8 +307,8 @@ check_data_instead(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                            "%s, or a Decline, has to come first", due);
 }
 
-/* Remembers since when the receiver of a Decline with the S flag has known that the group has to
- * end: its data on TCP show that it has seen the Decline. */
+/* Remembers the time since which the receiver of a Decline with the S flag (out of sync) has known
+ * that the group has to end. The receiver's data on TCP proves that it has seen the Decline. */
 static void
 note_out_of_sync(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {

@@ -1,12 +1,13 @@
-/* What two peers agree on in SMC version 2: an Accept takes a part of the Proposal's offer, the
- * Confirm repeats it, and their link group has at most as many connections (net/smc/smc_clc.c).
+/* Rules for what two peers agree on in SMC version 2: an Accept stays within the Proposal's offer,
+ * the Confirm repeats the Accept, and their link group keeps its limit of connections
+ * (net/smc/smc_clc.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "checks.h"
 
-/* ---- CLC ---- */
+/* ---- CLC messages ---- */
 
 /* The SMC version in byte 7 of a CLC message. */
 static unsigned
@@ -15,15 +16,15 @@ version_in(uint8_t flags)
     return smcr_wire_bits(flags, SMCR_MASK_VERSION);
 }
 
-/* Whether SMC-R or SMC-D exists in this version. 0 is the version of a message that is missing. */
+/* Whether the version exists. 0 stands for a message that is missing. */
 static bool
 is_valid_version(unsigned version)
 {
     return version == 1 || version == 2;
 }
 
-/* Whether the Proposal offers SMC-R or, with `smcd`, SMC-D in the version of the Accept.
- * `proposal` and `accept` are byte 7 of the messages. */
+/* Whether the Proposal offers SMC-R or, with `smcd`, SMC-D in the version of the Accept. `proposal`
+ * and `accept` are byte 7 of the two messages. */
 static bool
 is_offered(uint8_t proposal, uint8_t accept, bool smcd)
 {
@@ -33,8 +34,8 @@ is_offered(uint8_t proposal, uint8_t accept, bool smcd)
     return offered == SMCR_CLC_TYPE_BOTH || offered == (smcd ? SMCR_CLC_TYPE_D : SMCR_CLC_TYPE_R);
 }
 
-/* The Accept has a version that the client speaks, and takes a path (SMC-R or SMC-D) that the
- * Proposal offers (R-A.2-5, R-V2ACC-4). `proposal` is byte 7 of the Proposal. */
+/* The Accept has a version that the Proposal offers, and a path (SMC-R or SMC-D) that it offers in
+ * this version (R-A.2-5, R-V2ACC-4). `proposal`: byte 7 of the Proposal. */
 static void
 check_accepted_path(const smcr_arrival_t *arrival, const smcr_clc_t *clc, uint8_t proposal)
 {
@@ -48,7 +49,7 @@ check_accepted_path(const smcr_arrival_t *arrival, const smcr_clc_t *clc, uint8_
                            "The Proposal does not offer SMC-%cv%u", clc->smcd ? 'D' : 'R', version);
 }
 
-/* The Confirm has the version of the Accept, the lowest of both peers (R-A.2-5). */
+/* The Confirm has the version of the Accept, the lower one of the two peers (R-A.2-5). */
 static void
 check_confirmed_version(const smcr_arrival_t *arrival, unsigned accept, unsigned confirm)
 {
@@ -57,7 +58,8 @@ check_confirmed_version(const smcr_arrival_t *arrival, unsigned accept, unsigned
                            "The Accept has version %u, and the Confirm %u", accept, confirm);
 }
 
-/* The two rules above. Nothing is compared where the message before is missing. */
+/* The rules of check_accepted_path() and check_confirmed_version(). If the message before is
+ * missing, nothing is compared. */
 SMCR_RULES_CLC(check_path)
 {
     const smcr_clc_t *clc = message->clc;
@@ -73,7 +75,7 @@ SMCR_RULES_CLC(check_path)
         check_accepted_path(arrival, clc, before);
 }
 
-/* Whether the Proposal offers the EID, of which `eid` is the sum. */
+/* Whether the Proposal offers the EID whose smcr_wire_eid_sum() is `eid`. */
 static bool
 has_eid(const smcr_rules_offer_t *offer, uint32_t eid)
 {
@@ -83,8 +85,8 @@ has_eid(const smcr_rules_offer_t *offer, uint32_t eid)
     return false;
 }
 
-/* A value is not above that of the message before or, with `repeats`, the same. `what` names it in
- * the text of the item. Returns whether the value is right. */
+/* Checks that a value is not above that of the message before or, with `repeats`, the same. `what`:
+ * name of the value in the text of the event. Returns whether the value is right. */
 static bool
 check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, unsigned now,
             bool repeats)
@@ -97,13 +99,14 @@ check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, un
     return right;
 }
 
-/* The release of an Accept is at most the Proposal's, and the Confirm repeats it (R-V2ACC-8). The
- * maxima of connections and links of an Accept do not exceed the Proposal's (R-V2ACC-9), and the
- * Confirm repeats them (R-V2ACC-10). Nobody adds a feature (R-V2ACC-11). The wire shows another
- * value in the later message (`now`, with `repeats` the Confirm). Release 0 has none of the other
- * values. Returns whether all values are right.
+/* Checks the terms of a message (`now`) against the message before: an Accept against its Proposal
+ * or, with `repeats`, a Confirm against its Accept. The release of an Accept is at most that of the
+ * Proposal, and the Confirm repeats it (R-V2ACC-8). The limits of connections and links do not
+ * exceed those of the Proposal (R-V2ACC-9), and the Confirm repeats them (R-V2ACC-10). No message
+ * adds a feature (R-V2ACC-11). With release 0 there are no limits and features. Returns whether all
+ * values are right.
  *
- * Example: the Proposal offers 32 connections, the Accept takes 16, and the Confirm must repeat
+ * Example: the Proposal offers 32 connections and the Accept takes 16. The Confirm must repeat
  * 16. */
 static bool
 check_terms(const smcr_arrival_t *arrival, const smcr_rules_terms_t *before,
@@ -125,9 +128,9 @@ check_terms(const smcr_arrival_t *arrival, const smcr_rules_terms_t *before,
     return false;
 }
 
-/* Both sides have a direct route to each other, or neither has (R-V2ACC-16). The wire shows a
- * Confirm whose flag differs from that of the Accept. Linux declines where it sees a difference
- * (smc_connect_rdma_v2_prepare()). */
+/* Either both sides have a direct route to each other, or neither has (R-V2ACC-16). A Confirm
+ * breaks the rule if its flag differs from that of the Accept. Linux declines if it sees a
+ * difference (smc_connect_rdma_v2_prepare()). */
 static void
 check_direct(const smcr_arrival_t *arrival, const smcr_rules_terms_t *accept,
              const smcr_rules_terms_t *confirm)
@@ -152,9 +155,9 @@ terms_of(const smcr_clc_accept_t *accept)
     };
 }
 
-/* The offer in the SMCv2 extension of a Proposal. It has no EIDs if the Proposal has more than it
- * may have. It has 0 connections, which means not known, if the Proposal has fewer than it may
- * have. */
+/* The offer in the SMCv2 extension of a Proposal. If the Proposal has more EIDs than allowed, the
+ * offer has none. If it has a lower limit of connections than allowed, the offer has 0, which means
+ * not known. */
 static const smcr_rules_offer_t *
 make_offer(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
 {
@@ -174,7 +177,7 @@ make_offer(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
     return offer;
 }
 
-/* Remembers the offer of the Proposal. The connection has no other terms so far. */
+/* Remembers the offer of the Proposal. */
 SMCR_RULES_CLC(note_offer)
 {
     const smcr_clc_t *clc = message->clc;
@@ -194,9 +197,9 @@ is_complete_v2(const smcr_clc_t *clc)
     return clc->complete && !clc->smcd && version_in(clc->header.flags) == 2;
 }
 
-/* The server chooses one of the EIDs that the Proposal offers (R-V2ACC-5), and keeps to its terms
- * (check_terms). The wire shows an Accept with another EID or higher terms. A wrong Accept is not
- * compared with the Confirm. */
+/* The server chooses one of the EIDs that the Proposal offers (R-V2ACC-5), and stays within its
+ * terms (check_terms()). An Accept breaks the rule with another EID or higher terms. The Confirm is
+ * not compared with a wrong Accept. */
 SMCR_RULES_CLC(check_offered)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -213,12 +216,12 @@ SMCR_RULES_CLC(check_offered)
         smcr_breach_report(arrival, SMCR_EVENT_clc_eid_wrong, smcr_doubt_message(arrival),
                            "The EID is none of the Proposal");
     kept->has_terms = smcr_wire_clc_is_first_contact(message->clc);
-    if (offer && kept->has_terms) /* what is wrong in the Accept counts no further */
+    if (offer && kept->has_terms) /* after a wrong Accept, its terms are not used */
         kept->has_terms = check_terms(arrival, &offer->terms, &now, false);
     kept->terms = now;
 }
 
-/* The Confirm repeats the terms of the Accept (check_terms, check_direct). */
+/* The Confirm repeats the terms of the Accept (check_terms(), check_direct()). */
 SMCR_RULES_CLC(check_repeated)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
@@ -231,7 +234,7 @@ SMCR_RULES_CLC(check_repeated)
     check_direct(arrival, &kept->terms, &now);
 }
 
-/* The terms of a first contact are those of its link group. */
+/* Remembers the terms of a first contact as those of its link group. */
 SMCR_RULES_CLC(note_terms)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
@@ -242,20 +245,22 @@ SMCR_RULES_CLC(note_terms)
 
 /* ---- connections of a group ---- */
 
-/* A claim: a link group has more connections than its terms allow. */
+/* The subject of a claim: a link group has more connections than its terms allow. */
 typedef struct smcr_crowd {
     smcr_lgr_t *lgr;
-    uint64_t since; /* when the group got one too many, nanoseconds since the epoch */
-    uint64_t end;   /* when the next connection ended, nanoseconds since the epoch; 0: none has */
+    uint64_t since; /* time when the group got one connection too many, nanoseconds since the
+                       epoch */
+    uint64_t end;   /* time when a connection of the group ended after that, nanoseconds since the
+                       epoch; 0: none has */
 } smcr_crowd_t;
 
-/* Whether a connection of the group has ended within a second, or the capture misses the beginning
- * of a connection. */
+/* Whether the report of check_limit() is withdrawn later: a connection of the group has ended
+ * within a second, or the capture misses the beginning of a connection. */
 SMCR_DOUBT_CLAIM(has_ended, const smcr_crowd_t *crowd,
                  (crowd->end && crowd->end <= crowd->since + SMCR_TIME_SECOND) ||
                  crowd->lgr->unfinished_clc_conns)
 
-/* Whether both sides have agreed on a maximum of connections of the group. */
+/* Whether both sides have agreed on a maximum of connections for the group. */
 static bool
 limits_conns(const smcr_lgr_t *lgr)
 {
@@ -264,9 +269,10 @@ limits_conns(const smcr_lgr_t *lgr)
     return terms->release && terms->max_conns;
 }
 
-/* A link group has at most as many connections as both sides have agreed on (R-V2ACC-12). The wire
- * shows one more Accept while so many connections have sent CDC messages and no end. The message
- * that ends one may be under way, so that a second is left for it, or it may be missing. */
+/* A link group has at most as many connections as both sides have agreed on (R-V2ACC-12). An Accept
+ * breaks the rule if the group already has that many connections that have sent CDC messages, but
+ * no end. The message that ends one of them may be under way, so the check waits for a second. That
+ * message may also be missing. */
 SMCR_RULES_CLC(check_limit)
 {
     smcr_lgr_t *lgr = message->qp->link->lgr;
@@ -286,7 +292,7 @@ SMCR_RULES_CLC(check_limit)
                        kept->open_conns, kept->terms.max_conns);
 }
 
-/* The connection no longer counts among the open ones of its group, so that the group has room. */
+/* Subtracts the connection from the open ones of its group, which then has room for another. */
 static void
 close_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
@@ -299,7 +305,8 @@ close_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     kept->excess = NULL;
 }
 
-/* Whether the message opens the connection for the count: it is its first one, and no end. */
+/* Whether the message adds the connection to the open ones of its group: the connection is not
+ * counted yet, both sides have agreed, and the message does not end it. */
 static bool
 opens_conn(const smcr_conn_t *conn, bool ends)
 {
@@ -307,8 +314,9 @@ opens_conn(const smcr_conn_t *conn, bool ends)
            conn->confirm_frame;
 }
 
-/* A connection counts from its first CDC message to its first end. A failover validation has
- * nothing else that counts (A.4). */
+/* Counts the open connections of a group. A connection counts from its first CDC message to its
+ * first end. A failover validation is not counted, since only its sequence number and token mean
+ * anything (A.4). */
 SMCR_RULES_CDC(count_open_conns)
 {
     const smcr_cdc_t *cdc = message->cdc;

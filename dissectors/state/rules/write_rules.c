@@ -1,5 +1,6 @@
-/* Where RDMA WRITEs may go: to RMBs that their owner has announced and not withdrawn, and there to
- * elements of connections, one after the other, within the window (RFC 7609 2.1, 4.1, 4.2, 4.7).
+/* Rules for the places of RDMA WRITEs: they go to RMBs that their owner has announced and not
+ * withdrawn, to elements that connections use, one after the other, within the window (RFC 7609
+ * 2.1, 4.1, 4.2, 4.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,30 +9,32 @@
 
 /* ---- RMBs ---- */
 
-/* Whether the RMB of the claim may be written to after all: its owner has announced it once more,
- * or the capture misses the beginning of a connection in which the owner may have done so. */
+/* Whether the reports of check_deleted_rmb() and check_refused_rmb() are withdrawn later: the owner
+ * has announced the RMB once more, or the capture misses the beginning of a connection in which the
+ * owner may have done so. */
 SMCR_DOUBT_CLAIM(was_announced_since, const smcr_rmb_t *rmb,
                  rmb->superseded || rmb->lgr->unfinished_clc_conns ||
                  (!rmb->deleted_frame && !smcr_rules_of_rmb(rmb)->refused_frame))
 
-/* Nobody writes to an RMB after its own consent to the withdrawal (R-3.5.5.2.2-2, R-A.3.7-6). The
- * wire shows an RDMA WRITE to the RMB, in the flow in which the writer has sent its response to
- * DELETE RKEY, after this response. */
+/* A writer that has agreed to the withdrawal of an RMB does not write to it any more
+ * (R-3.5.5.2.2-2, R-A.3.7-6). An RDMA WRITE breaks the rule if it follows the writer's response to
+ * DELETE RKEY in the same flow. */
 static void
 check_deleted_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
     const smcr_point_t *deleted = rmb->more ? &rmb->more->deleted_at : NULL;
     smcr_doubt_proof_t claim = {.has_come = was_announced_since, .about = rmb};
 
-    if (deleted && deleted->qp == smcr_qp_peer(arrival->qp)) /* which gave it on this link */
+    if (deleted && deleted->qp == smcr_qp_peer(arrival->qp)) /* the writer has sent the response on
+                                                                this link */
         smcr_breach_report(arrival, SMCR_EVENT_write_deleted,
                            smcr_doubt_next(arrival, deleted, claim),
                            "The RDMA WRITE goes to an RMB that was deleted in frame %u",
                            rmb->deleted_frame);
 }
 
-/* Nobody writes to an RMB after its own negative response to CONFIRM RKEY (R-A.3.5-9). The wire
- * shows such an RDMA WRITE in the flow of the response. */
+/* A writer that has refused an RMB, by a negative response to CONFIRM RKEY, does not write to it
+ * (R-A.3.5-9). An RDMA WRITE breaks the rule if it follows that response in the same flow. */
 static void
 check_refused_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
@@ -45,9 +48,9 @@ check_refused_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
                            kept->refused_frame);
 }
 
-/* An RDMA WRITE goes to an RMB that its owner has announced on the link (R-4.2-4). The wire shows
- * an RKey that no message has announced. Any link of the group may carry the announcement, so that
- * the owner's flows on all links must go on without a gap. */
+/* An RDMA WRITE goes to an RMB that its owner has announced on the link (R-4.2-4). A WRITE breaks
+ * the rule if no message has announced its RKey on the link. Any link of the group may carry the
+ * announcement, so the owner's flows on all links must have no gap. */
 SMCR_RULES_WRITE(check_rkey)
 {
     const smcr_rmb_rtoken_t *entry = write->rtoken;
@@ -65,13 +68,13 @@ SMCR_RULES_WRITE(check_rkey)
 
 /* ---- elements ---- */
 
-/* Whether the element of the claim has a connection by now, or the capture misses the beginning of
- * one. */
+/* Whether the report of check_element() is withdrawn later: a connection uses the element, or the
+ * capture misses the beginning of a connection. */
 SMCR_DOUBT_CLAIM(conn_has_come, const smcr_rmb_t *rmb,
                  smcr_rmb_conn(rmb, claim->key) || rmb->lgr->unfinished_clc_conns)
 
-/* An RDMA WRITE goes to an element that a connection uses (R-4.1-1). The wire shows another
- * element of the RMB, by the offset of the WRITE. */
+/* An RDMA WRITE goes to an element that a connection uses (R-4.1-1). A WRITE breaks the rule if its
+ * offset is in another element of the RMB. */
 SMCR_RULES_WRITE(check_element)
 {
     const smcr_rmb_t *rmb = write->rmb;
@@ -85,7 +88,7 @@ SMCR_RULES_WRITE(check_element)
                        "The RDMA WRITE goes to RMB element %u, which no connection uses", index);
 }
 
-/* Whether the place is in front of the data of its element. */
+/* Whether the place is before the data of its element. */
 static bool
 is_in_eyecatcher(const smcr_place_t *place, const smcr_rmb_t *rmb)
 {
@@ -94,8 +97,9 @@ is_in_eyecatcher(const smcr_place_t *place, const smcr_rmb_t *rmb)
     return lgr->base_known[rmb->side] && place->offset < lgr->base[rmb->side];
 }
 
-/* Nobody but its owner writes the eyecatcher at the begin of an element (R-4.2-1). The wire shows
- * an RDMA WRITE to its first four bytes. CONFIRM LINK reports whether there is an eyecatcher. */
+/* Only its owner writes the eyecatcher at the beginning of an element (R-4.2-1). An RDMA WRITE to
+ * the first four bytes of the element breaks the rule. CONFIRM LINK reports whether elements have
+ * an eyecatcher. */
 SMCR_RULES_WRITE(check_eyecatcher)
 {
     const smcr_rmb_t *rmb = write->rmb;
@@ -105,16 +109,17 @@ SMCR_RULES_WRITE(check_eyecatcher)
                            "The RDMA WRITE goes to the eyecatcher of its RMB element");
 }
 
-/* Whether the packet ends after the end of its element, of `size` bytes; 0: not known. */
+/* Whether the packet ends after the end of its element. `size`: bytes of the element; 0: not
+ * known. */
 static bool
 exceeds_element(const smcr_place_t *place, uint32_t size)
 {
     return place->index && size && place->offset + (uint64_t)place->length > size;
 }
 
-/* An RDMA WRITE lies within one element of the RMB. The wire shows a WRITE that begins in no
- * element, or a packet of it that ends after the end of its element. An RMB that was guessed from
- * WRITEs alone is not judged. */
+/* An RDMA WRITE lies within one element of the RMB. A packet breaks the rule if it begins a WRITE
+ * in no element, or ends after the end of its element. An RMB whose address was guessed from WRITEs
+ * alone is not judged. */
 SMCR_RULES_WRITE(check_size)
 {
     const smcr_place_t *place = write->place;
@@ -126,13 +131,13 @@ SMCR_RULES_WRITE(check_size)
         smcr_event_add(arrival, SMCR_EVENT_write_outside, NULL);
 }
 
-/* Whether no message has announced the bytes up to the bound of the claim: until then the element
- * may have a new user. */
+/* Whether the report of check_hole() is withdrawn later: no message has announced the bytes up to
+ * the bound, so the element may have a new user. */
 SMCR_DOUBT_CLAIM(is_unannounced, const smcr_stream_t *in, in->announced < claim->bound)
 
-/* The RDMA WRITE overwrites data that the reader has not reported as read (R-2.1-6). The reader's
- * last message may be missing, or come later in the capture: its next message shows how far it had
- * read. `read` is the position that the reader must have reached. */
+/* Reports that the RDMA WRITE overwrites data that the reader has not reported as read (R-2.1-6).
+ * The reader's last message may be missing, or come later in the capture: its next message shows
+ * how far it had read. `read`: the position that the reader must have reached before the WRITE. */
 static void
 report_overwritten(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t read)
 {
@@ -144,8 +149,7 @@ report_overwritten(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t re
                        "The RDMA WRITE overwrites data that was not reported as read");
 }
 
-/* Whether a WRITE that seems to go round the element goes back: its end is outside of the window.
- */
+/* Whether a WRITE that seems to wrap goes back instead: its end is outside of the window. */
 static bool
 goes_back(const smcr_stream_t *in, const smcr_rules_write_t *write)
 {
@@ -154,14 +158,14 @@ goes_back(const smcr_stream_t *in, const smcr_rules_write_t *write)
     return write->position + write->length > in->consumed + room && write->position >= room;
 }
 
-/* WRITEs follow each other, from the producer cursor on (R-4.7-5). The wire shows an RDMA WRITE
- * that leaves bytes out, or goes back. A WRITE that goes back looks as if it had gone round the
- * element: then its position is too high by one round. The element may have a new user until the
- * writer announces the bytes. A WRITE that goes back may overwrite data that were not read
- * (R-2.1-6).
+/* Each RDMA WRITE begins where the previous one ended (R-4.7-5). A WRITE breaks the rule if it
+ * leaves bytes out, or goes back. A WRITE that goes back looks as if it had wrapped: its position
+ * is too high by one round of the element. If it goes back over data that was not read, it breaks
+ * R-2.1-6, too. The element may have a new user until the writer announces the bytes, so the event
+ * waits for that.
  *
- * Example: an element has room for 16 KiB, and WRITEs have filled it up to position 20000. A WRITE
- * at 36084 is one at 19700, 300 bytes back. */
+ * Example: an element has room for 16384 bytes, and WRITEs have filled it up to position 20000. A
+ * WRITE at position 36084 is really one at 19700, 300 bytes back. */
 SMCR_RULES_WRITE(check_hole)
 {
     smcr_conn_t *conn = write->conn;
@@ -191,8 +195,8 @@ SMCR_RULES_WRITE(check_hole)
 
 /* ---- the window ---- */
 
-/* A writer does not write past the reader's consumer cursor (R-2.1-6). The wire shows an RDMA
- * WRITE whose end is more than one round of the element ahead of the bytes that the reader has
+/* A writer does not write past the reader's consumer cursor (R-2.1-6). An RDMA WRITE breaks the
+ * rule if it ends more than one round of the element after the last byte that the reader has
  * reported as read. */
 SMCR_RULES_WRITE(check_window)
 {

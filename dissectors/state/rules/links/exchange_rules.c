@@ -1,5 +1,6 @@
-/* LLC requests and their responses: one change of the group at a time, each response on the link of
- * its request and in time, and what follows a missing response (RFC 7609 3.3, 3.5.5, C.7).
+/* Rules for LLC requests and their responses: one change of the group at a time, each response on
+ * the link of its request and in time, and what the requester does if a response is missing (RFC
+ * 7609 3.3, 3.5.5, C.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,14 +9,14 @@
 
 #define WAIT 2      /* seconds that Linux waits for most responses (smc_llc.h) */
 #define LONG_WAIT 5 /* seconds that Linux waits for CONFIRM LINK of a further link */
-/* No host gives up a request earlier that the peer's adapter has acknowledged. */
+/* A host does not give up a request sooner if the peer's adapter has acknowledged it. */
 #define GIVEN_UP (500 * SMCR_TIME_MILLISECOND)
-/* By then a host's software has seen a message that its adapter has acknowledged. */
+/* After this time a host's software has seen a message that its adapter has acknowledged. */
 #define SEEN (100 * SMCR_TIME_MILLISECOND)
-/* A capture has frames that lie further apart in the right order. */
+/* Frames that are farther apart than this are in the right order in the capture. */
 #define ORDER SMCR_TIME_MILLISECOND
 
-/* What a check is given; see the table below. */
+/* Declares a check of exchanges: a row of the table `checks` at the end of this file. */
 #define CHECK(check) \
     static void check(G_GNUC_UNUSED const smcr_arrival_t *arrival, \
                       G_GNUC_UNUSED const smcr_exchange_message_t *message, \
@@ -24,7 +25,8 @@
 /* ---- exchanges that change the link group ---- */
 
 /* Whether a request of this type and side begins an exchange that changes links or RKeys of the
- * group. A client changes no links: its ADD LINK and DELETE LINK only ask the server. */
+ * group. A client changes no links: its ADD LINK and DELETE LINK only ask the server for the
+ * change. */
 static bool
 changes_group(const smcr_lgr_t *lgr, uint8_t type, int side)
 {
@@ -32,8 +34,9 @@ changes_group(const smcr_lgr_t *lgr, uint8_t type, int side)
            (smcr_exchange_changes_links(type) && side == lgr->server);
 }
 
-/* Whether `side` knows of the open exchange: it has begun it, or its adapter has acknowledged the
- * request long enough before. An exchange may be given up after GIVEN_UP. */
+/* Whether `side` certainly knows that the exchange is open. The side has begun the exchange, or its
+ * adapter has acknowledged the request more than SEEN ago. After GIVEN_UP the requester may have
+ * given up the exchange, so nothing is certain. */
 static bool
 knows_exchange(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, int side)
 {
@@ -45,9 +48,10 @@ knows_exchange(const smcr_arrival_t *arrival, const smcr_exchange_request_t *ope
     return !may_be_given_up && (open->requester == side || now > open->acked->time + SEEN);
 }
 
-/* Whether both requests change RKeys and do not exclude each other: each side has its own RKeys.
- * Linux before 5.8 begins CONFIRM RKEY beside its own DELETE RKEY, and the reverse, because each
- * has a lock of its own (smc_llc_do_delete_rkey()). */
+/* Whether the message and the open request both change RKeys, but do not exclude each other. Each
+ * side has its own RKeys, so requests of two sides do not exclude each other. Requests of one side
+ * do if they have the same type. Linux before 5.8 sends CONFIRM RKEY while its DELETE RKEY is open,
+ * and the reverse, because each has a lock of its own (smc_llc_do_delete_rkey()). */
 static bool
 are_separate_rkeys(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
 {
@@ -57,7 +61,7 @@ are_separate_rkeys(const smcr_exchange_message_t *message, const smcr_exchange_r
     return both_of_rkeys && (open->requester != message->side || open->type != message->type);
 }
 
-/* Whether the sender sends its own open request once more: this begins no other exchange. */
+/* Whether the sender sends its own open request once more, which begins no other exchange. */
 static bool
 is_same_request(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
 {
@@ -65,8 +69,8 @@ is_same_request(const smcr_exchange_message_t *message, const smcr_exchange_requ
            open->key == message->key;
 }
 
-/* Whether the message is a DELETE LINK that ends the open exchange: it deletes the link that is
- * being added, the link that carries the exchange, or a link that has failed. */
+/* Whether the message is a DELETE LINK that ends the open exchange. It deletes all links, the link
+ * that is being added, the link that carries the exchange, or a link that has failed. */
 static bool
 ends_exchange(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
 {
@@ -79,7 +83,7 @@ ends_exchange(const smcr_exchange_message_t *message, const smcr_exchange_reques
     return message->all_links || deletes_added || deletes_carrier || has_failed;
 }
 
-/* Whether the request may begin while the other exchange is open. */
+/* Whether the request of the message may begin while the other exchange is open. */
 static bool
 may_run_beside(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
 {
@@ -87,12 +91,12 @@ may_run_beside(const smcr_exchange_message_t *message, const smcr_exchange_reque
            ends_exchange(message, open);
 }
 
-/* Whether the capture misses the proof that the exchange was still open at the bound of the claim:
- * its end, which comes later. The capture may have frames that lie within ORDER in the wrong
- * order. */
+/* Whether the report of check_overlap() is withdrawn later: the exchange was over before the bound
+ * of the claim. It counts as over if its end never comes in the capture. The bound includes ORDER,
+ * within which the capture may have frames in the wrong order. */
 SMCR_DOUBT_CLAIM(may_be_over, const smcr_rules_open_t *open, open->over_time < claim->bound)
 
-/* The rule below, held against one open exchange. */
+/* The rule of check_overlap(), for one open exchange. */
 static void
 check_open_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *open)
 {
@@ -112,13 +116,13 @@ check_open_exchange(const smcr_exchange_message_t *message, smcr_exchange_reques
 }
 
 /* One exchange at a time changes the link group (R-3.5.5.3-1). ADD LINK is open until the link is
- * confirmed or rejected; DELETE LINK, CONFIRM RKEY and DELETE RKEY until their responses. The wire
- * shows a request of a host that knows of another open exchange. Excused are a host that may have
- * given up the exchange, one that has sent its request before it saw the other, and DELETE LINK of
- * a link that fails.
+ * confirmed or rejected. DELETE LINK, CONFIRM RKEY and DELETE RKEY are open until their responses.
+ * A request breaks the rule if its sender knows of another open exchange. Three exceptions: the
+ * exchange may have been given up, the sender may not have seen the other request yet, and DELETE
+ * LINK may be for a link that fails.
  *
- * Example: the server sends ADD LINK, the client's adapter acknowledges it, and the client sends
- * CONFIRM RKEY 200 ms later, before it answers. */
+ * Example: the server sends ADD LINK, and the client's adapter acknowledges it. 200 ms later,
+ * before its response, the client sends CONFIRM RKEY. */
 CHECK(check_overlap)
 {
     const smcr_lgr_t *lgr = message->lgr;
@@ -134,7 +138,7 @@ CHECK(check_overlap)
         check_open_exchange(message, adding);
 }
 
-/* Remembers the end of an exchange that another request has run beside. */
+/* Remembers when an exchange ended that overlapped another request. */
 static void
 note_exchange_over(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
@@ -142,14 +146,15 @@ note_exchange_over(const smcr_arrival_t *arrival, const smcr_exchange_request_t 
         request->rules->over_time = arrival->when.time;
 }
 
-/* A response ends its exchange, except for an ADD LINK that it accepts. */
+/* Remembers the end of the exchange. A response ends its exchange, but a response that accepts ADD
+ * LINK does not. */
 CHECK(note_end)
 {
     if (exchange->request->type != SMCR_LLC_ADD_LINK || exchange->request->rejected)
         note_exchange_over(arrival, exchange->request);
 }
 
-/* An accepted ADD LINK ends when the new link is confirmed or rejected. */
+/* Remembers the end of an accepted ADD LINK: the new link is confirmed or rejected. */
 CHECK(note_added_link)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -164,8 +169,8 @@ CHECK(note_added_link)
     smcr_rules_links(arrival, lgr)->adding = NULL;
 }
 
-/* The server begins ADD LINK. Its DELETE LINK of the new link forgets the ADD LINK without a time:
- * the capture may miss that the exchange was over before. */
+/* Remembers that the server has begun ADD LINK, until its DELETE LINK of the new link. The time of
+ * that end is not remembered: the capture may miss that the exchange was over earlier. */
 CHECK(note_adding)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -182,10 +187,12 @@ CHECK(note_adding)
 
 /* ---- responses ---- */
 
-/* Whether the capture has the request of the claim after all, later than its response. */
+/* Whether the reports of check_unasked() and check_link() are withdrawn later: the capture has the
+ * request after the response. */
 SMCR_DOUBT_CLAIM(request_has_come, const bool *came, *came)
 
-/* Whether the requester waits for another response of this type. This response may be the one. */
+/* Whether the requester waits for another response of this type. This response may be the one that
+ * it waits for. */
 static bool
 waits_for_any(const smcr_exchange_message_t *message)
 {
@@ -196,9 +203,9 @@ waits_for_any(const smcr_exchange_message_t *message)
     return false;
 }
 
-/* Whether the response may come without a request of the peer. The server may say without one that
- * it has dropped, or does not know, what the client asks for (C.7.1). A group that has ended has
- * no exchanges. */
+/* Whether the response may come without a request of the peer. The server may say without a request
+ * that it has dropped, or does not know, the link that the client asks for (C.7.1). A group that
+ * has ended has no exchanges. */
 static bool
 needs_no_request(const smcr_exchange_message_t *message)
 {
@@ -209,9 +216,9 @@ needs_no_request(const smcr_exchange_message_t *message)
     return lgr->ended_frame || message->all_links || (of_links && message->side == lgr->server);
 }
 
-/* A response follows its request (R-3.3-4). The wire shows a response for which no open request
- * fits. The rule is broken when the flow of the requester goes on without a gap and the request
- * does not come later in the capture. In all other cases the item is a NOTE. */
+/* A response follows its request (R-3.3-4). A response breaks the rule if no open request fits, the
+ * flow of the requester goes on without a gap, and the request does not come later in the capture.
+ * In all other cases the event is a NOTE. */
 CHECK(check_unasked)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -228,8 +235,8 @@ CHECK(check_unasked)
                            "Nobody has asked for this response");
 }
 
-/* Whether the request was taken in shortly before over a link that lives: its response may not go
- * over another link. */
+/* Whether the request was received a short time ago over a link that is still in use. Then its
+ * response may not use another link. */
 static bool
 is_link_of_request_alive(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
@@ -239,9 +246,9 @@ is_link_of_request_alive(const smcr_arrival_t *arrival, const smcr_exchange_requ
     return request->acked && is_recent && !link->reported_lost && !link->deleted_frame;
 }
 
-/* A response flows over the link of its request (R-3.3-7). The wire shows the response on another
- * link. A host may send its request once more over another link when a link fails, so that the
- * first link must live. */
+/* A response flows over the link of its request (R-3.3-7). A response on another link breaks the
+ * rule if the link of the request is still in use. If that link fails, the requester may send its
+ * request once more over another link. */
 CHECK(check_link)
 {
     const smcr_exchange_request_t *request = exchange->request;
@@ -255,9 +262,9 @@ CHECK(check_link)
                            request->exchange.request_frame, link->number);
 }
 
-/* A client that has asked to delete a link ignores LLC messages that come over it (R-C.7-10). The
- * wire shows that it answers a request that came later than its DELETE LINK. Responses to DELETE
- * LINK and TEST LINK are excused, which command nothing that concerns the group. */
+/* A client that has asked to delete a link ignores LLC messages on it (R-C.7-10). The client breaks
+ * the rule if it answers a request that came after its DELETE LINK. Responses to DELETE LINK and
+ * TEST LINK are allowed, since these requests change nothing for the rest of the group. */
 CHECK(check_unwanted)
 {
     uint64_t unwanted = smcr_rules_of_link(message->link)->delete_asked_time;
@@ -271,8 +278,9 @@ CHECK(check_unwanted)
                            "The client has asked to delete this link before");
 }
 
-/* A response comes while its requester waits (R-C.7-1). The RFC sets no time. Linux waits 5
- * seconds for CONFIRM LINK of a further link, and 2 seconds for all other responses. */
+/* A response comes while its requester waits (R-C.7-1). The RFC sets no time. Linux waits 5 seconds
+ * for the CONFIRM LINK response of any but the first link, and 2 seconds for all other
+ * responses. */
 CHECK(check_time)
 {
     const smcr_exchange_request_t *request = exchange->request;
@@ -284,10 +292,10 @@ CHECK(check_time)
                        "The response comes later than the %u seconds that Linux waits", limit);
 }
 
-/* A response repeats what its request says: the number of the link, the RKeys, the user data
- * (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1). The wire shows a response with another key than that of the
- * only open request of its type. The capture may miss a request with this key, which excuses the
- * response unless all packets of the link are there. */
+/* A response repeats values of its request: the number of the link, the RKeys, the user data
+ * (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1). A response breaks the rule if its values are not those of
+ * the only open request of its type. The capture may miss a request with these values, unless it
+ * has all packets of the link. */
 CHECK(check_echo)
 {
     if (exchange->request->key != message->key)
@@ -297,8 +305,8 @@ CHECK(check_echo)
                            exchange->request->exchange.request_frame);
 }
 
-/* The server deletes at once a link that the client calls lost (R-3.5.5.1.4-2). The wire shows
- * that its own DELETE LINK comes more than WAIT after that of the client. */
+/* The server deletes at once a link that the client reports as lost (R-3.5.5.1.4-2). The server
+ * breaks the rule if its own DELETE LINK comes more than WAIT after that of the client. */
 CHECK(check_obeyed)
 {
     const smcr_exchange_request_t *request = exchange->request;
@@ -309,7 +317,7 @@ CHECK(check_obeyed)
                        "More than %u seconds after the client has asked for it", WAIT);
 }
 
-/* ---- what follows a missing response ---- */
+/* ---- missing responses ---- */
 
 /* Whether the request needs a response and has none so far. */
 static bool
@@ -320,7 +328,8 @@ is_unanswered(const smcr_exchange_request_t *request)
     return !exchange->response_frame && !exchange->response_unknowable && !exchange->is_optional;
 }
 
-/* Whether the server has answered the client's request by now, or has added a link since. */
+/* Whether the report of expect_link() is withdrawn later: the server has answered the client's
+ * request, or has added a link after it. */
 static bool
 is_answered(const smcr_doubt_proof_t *claim)
 {
@@ -342,8 +351,8 @@ asks_for_link(const smcr_exchange_message_t *message)
 }
 
 /* A server with one link adds another when the client asks for it, if it can (R-3.5.5.1.2-2). The
- * wire shows the client's request in a group with one link, and for LONG_WAIT neither an answer
- * nor a new link. */
+ * server breaks the rule if the group has one link, the client asks for another, and for LONG_WAIT
+ * there is neither an answer nor a new link. */
 CHECK(expect_link)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -356,8 +365,8 @@ CHECK(expect_link)
                            "The server does not add the link that the client asks for");
 }
 
-/* Whether a missing response says that the link of the request has failed. It says so of ADD LINK
- * and DELETE LINK only where the server sends them. */
+/* Whether a missing response to the message means that the link of the message has failed. For ADD
+ * LINK and DELETE LINK it does so only if the server has sent them. */
 static bool
 proves_failure(const smcr_exchange_message_t *message)
 {
@@ -372,7 +381,7 @@ proves_failure(const smcr_exchange_message_t *message)
     }
 }
 
-/* Remembers the first request of a side over the link that waits for its response. */
+/* Remembers the first request of a side over the link that has no response so far. */
 CHECK(note_wait)
 {
     const smcr_exchange_request_t *waits =
@@ -382,11 +391,10 @@ CHECK(note_wait)
         smcr_rules_link(arrival, message->link)->unanswered[message->side] = exchange->request;
 }
 
-/* A host that gets no response to ADD LINK, DELETE LINK, CONFIRM RKEY or TEST LINK in time calls
- * the link failed that has carried the request (R-C.7-4, R-C.7-6, R-4.5.3-1). The wire shows that
- * the sender still uses the link LONG_WAIT after its request. The times are the host's own; five
- * seconds are long enough for all. Linux calls a link failed after TEST LINK, not after CONFIRM
- * RKEY. */
+/* A host that gets no response to ADD LINK, DELETE LINK, CONFIRM RKEY or TEST LINK in time treats
+ * the link of the request as failed (R-C.7-4, R-C.7-6, R-4.5.3-1). The host breaks the rule if it
+ * still uses the link LONG_WAIT after its request. Hosts choose their own times; five seconds are
+ * enough for all. Linux treats a link as failed after TEST LINK, but not after CONFIRM RKEY. */
 void
 smcr_rules_check_overdue_response(const smcr_arrival_t *arrival)
 {
@@ -406,8 +414,8 @@ smcr_rules_check_overdue_response(const smcr_arrival_t *arrival)
     smcr_rules_link(arrival, link)->unanswered[side] = NULL;
 }
 
-/* Whether the server's CONFIRM LINK has reached the client, and the server has waited in vain for
- * the response. */
+/* Whether the server's CONFIRM LINK has reached the client, and the server has had no response for
+ * GIVEN_UP. */
 static bool
 has_waited_in_vain(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
@@ -428,9 +436,9 @@ declines_first_contact(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 }
 
 /* A server that gets no response to its first CONFIRM LINK resets the TCP connection (R-C.7-3). It
- * declines only where its adapter could not deliver the message. The wire shows a Decline of the
- * server after the Confirm, while the client's adapter has acknowledged CONFIRM LINK, and no
- * response has come for GIVEN_UP. */
+ * declines only if its adapter could not deliver CONFIRM LINK. A Decline of the server after the
+ * Confirm breaks the rule if the client's adapter has acknowledged CONFIRM LINK, and no response
+ * has come for GIVEN_UP. */
 SMCR_RULES_CLC(check_declined_late)
 {
     if (!declines_first_contact(arrival, conn))
@@ -445,7 +453,7 @@ SMCR_RULES_CLC(check_declined_late)
             "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");
 }
 
-/* ---- all that happens to exchanges ---- */
+/* ---- the table of checks ---- */
 
 static const struct {
     smcr_rules_happening_t what;

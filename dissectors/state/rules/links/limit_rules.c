@@ -1,15 +1,17 @@
-/* Counts the links of a group: symmetric ones, which the maximum limits, and asymmetric ones (RFC
- * 7609 2.2.1, 2.2.2).
+/* Rules for the number of links of a group: the maximum limits symmetric links, and there is at
+ * most one asymmetric link (RFC 7609 2.2.1, 2.2.2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "links_checks.h"
 
-#define CHANGED_IN (5 * SMCR_TIME_SECOND) /* within which a host deletes a link too many */
-#define LINKS_KNOWN 32                    /* the most links of a group that are counted */
+#define CHANGED_IN (5 * SMCR_TIME_SECOND) /* time within which a host deletes a link that exceeds a
+                                             limit */
+#define LINKS_KNOWN 32                    /* most links of a group that are counted */
 
-/* Whether the two links use one device of this side: they have one GID or one MAC there. */
+/* Whether the two links use the same device of `side`: their GIDs or MAC addresses are equal
+ * there. */
 static bool
 share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
 {
@@ -21,7 +23,7 @@ share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
 }
 
 /* Whether the link was active at `until` (nanoseconds since the epoch), and no message had begun
- * its end by then. */
+ * its deletion before. */
 static bool
 was_active_at(const smcr_link_t *link, uint64_t until)
 {
@@ -33,8 +35,8 @@ was_active_at(const smcr_link_t *link, uint64_t until)
     return was_confirmed && has_ends && stays && !link->reported_lost;
 }
 
-/* Adds the link to `links`, unless it shares a device with one of them on a side that `sides`
- * selects. */
+/* Adds the link to the list `links`, unless it shares a device with a link of the list on a side
+ * that `sides` selects. */
 static void
 add_distinct(const smcr_link_t *links[LINKS_KNOWN], unsigned *count, const smcr_link_t *link,
              const bool sides[2])
@@ -47,7 +49,8 @@ add_distinct(const smcr_link_t *links[LINKS_KNOWN], unsigned *count, const smcr_
         links[(*count)++] = link;
 }
 
-/* The number of links, active at `until`, of which no two share a device on the selected sides. */
+/* The number of active links at `until`, where links that share a device on a selected side count
+ * once. */
 static unsigned
 count_distinct(const smcr_lgr_t *lgr, uint64_t until, bool client, bool server)
 {
@@ -65,15 +68,16 @@ count_distinct(const smcr_lgr_t *lgr, uint64_t until, bool client, bool server)
     return count;
 }
 
-/* A lower bound of the symmetric links at `until`: no two of them share a device on any side. */
+/* A lower bound for the number of symmetric links at `until`: no two of the counted links share a
+ * device on either side. */
 static unsigned
 count_symmetric(const smcr_lgr_t *lgr, uint64_t until)
 {
     return count_distinct(lgr, until, true, true);
 }
 
-/* A lower bound of the asymmetric links at `until`: the links beyond the number of devices of the
- * side that has fewer. */
+/* A lower bound for the number of asymmetric links at `until`: all links, less the number of
+ * devices on the side that has fewer devices. */
 static unsigned
 count_asymmetric(const smcr_lgr_t *lgr, uint64_t until)
 {
@@ -83,13 +87,15 @@ count_asymmetric(const smcr_lgr_t *lgr, uint64_t until)
     return MIN(count_distinct(lgr, until, false, false), LINKS_KNOWN) - devices;
 }
 
+/* Whether a report that depends on doubt_excess() is withdrawn at the deadline: the group has fewer
+ * than `key` links of the kind. */
 SMCR_DOUBT_CLAIM(has_fewer_symmetric, const smcr_lgr_t *lgr,
                  count_symmetric(lgr, claim->deadline) < claim->key)
 SMCR_DOUBT_CLAIM(has_fewer_asymmetric, const smcr_lgr_t *lgr,
                  count_asymmetric(lgr, claim->deadline) < claim->key)
 
-/* The doubt whether the server deletes one of the links within CHANGED_IN, so that the group has
- * fewer than `limit` links of the kind that `has_fewer` counts. */
+/* The reason to doubt that the group still has `limit` or more links of a kind after CHANGED_IN.
+ * `has_fewer`: counts the links of this kind at the deadline. */
 static smcr_doubt_t
 doubt_excess(const smcr_arrival_t *arrival, bool (*has_fewer)(const smcr_doubt_proof_t *claim),
              unsigned limit)
@@ -116,10 +122,11 @@ smcr_rules_max_links(const smcr_lgr_t *lgr)
     return client ? MIN(server, client) : server;
 }
 
-/* A group has at most as many symmetric links as its maximum says (R-2.2.2-6), and one asymmetric
- * link, which does not count there (R-2.2.2-7). The wire shows that a link is confirmed that
- * exceeds a limit, and that no link is deleted within CHANGED_IN. The asymmetric link goes when
- * the symmetric link that replaces it is up (R-2.2.1-2); if it stays, this does no harm. */
+/* A group has at most as many symmetric links as its maximum (R-2.2.2-6), and at most one
+ * asymmetric link, which does not count for the maximum (R-2.2.2-7). The rule is broken if a link
+ * is confirmed that exceeds a limit, and no link is deleted within CHANGED_IN. A third rule is
+ * harmless to break: the asymmetric link is deleted when the symmetric link that replaces it is up
+ * (R-2.2.1-2). */
 void
 smcr_rules_check_link_limits(const smcr_arrival_t *arrival)
 {
@@ -143,9 +150,9 @@ smcr_rules_check_link_limits(const smcr_arrival_t *arrival)
                            "An asymmetric link stays beside %u symmetric ones", symmetric);
 }
 
-/* A client asks for no symmetric link at the maximum (R-2.2.2-5). The wire shows ADD LINK of the
- * client in a group that has as many symmetric links as its maximum. A device in use excuses it:
- * this makes an asymmetric link. */
+/* A client asks for no symmetric link if the group has the maximum (R-2.2.2-5). An ADD LINK of the
+ * client breaks the rule if the group has as many symmetric links as its maximum. A wish that names
+ * a device in use is allowed, since the new link would be asymmetric. */
 void
 smcr_rules_check_link_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish)
 {

@@ -1,28 +1,28 @@
-/* What CLC, CONFIRM LINK and ADD LINK may say of a link: VLAN, MAC address, number, user ID,
- * maximum of links, queue pairs, devices (RFC 7609 2.2, 3.5.1, A.3.1, A.3.2).
+/* Rules for what CLC, CONFIRM LINK and ADD LINK say about a link: VLAN, MAC address, number, user
+ * ID, maximum of links, queue pairs, devices (RFC 7609 2.2, 3.5.1, A.3.1, A.3.2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "links_checks.h"
 
-#define SETTLED_IN 10 /* seconds: both sides of Linux give up after 5 (smc_llc.h) */
-#define NUMBERS_SURE 128 /* links, above which a server may have used all 255 numbers */
+#define SETTLED_IN 10 /* seconds; both sides of Linux give up after 5 (smc_llc.h) */
+#define NUMBERS_SURE 128 /* number of links after which a server may have used all 255 numbers */
 
-/* ---- queue pairs, on their VLAN ---- */
+/* ---- the VLAN and MAC address of queue pairs ---- */
 
-/* Whether the queue pair can be reached through routers: its GID is not link-local (fe80::/16), or
- * not known. */
+/* Whether routers may forward packets to the queue pair: its GID is not known, or not link-local
+ * (fe80::/16). */
 static bool
 is_routable(const smcr_qp_t *qp)
 {
     return !qp->gid_known || qp->key.gid[0] != 0xfe || qp->key.gid[1] != 0x80;
 }
 
-/* A link group has one VLAN, that of its TCP connections (R-2-1). The wire shows an LLC message
- * with another VLAN tag than the group's first CLC message. Excused are packets without a tag,
- * which the capture point may have stripped, and packets that may be routed, which have another
- * VLAN after the router. */
+/* A link group has one VLAN, that of its TCP connections (R-2-1). A message breaks the rule if its
+ * VLAN tag differs from that of the group's first CLC message. Packets without a tag are not
+ * judged, since the capture point may have removed the tag. Packets that may be routed are not
+ * judged either: after the router they have another VLAN. */
 static void
 check_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
@@ -54,7 +54,7 @@ note_mac_of_qp(const smcr_arrival_t *arrival, const smcr_qp_t *qp, const uint8_t
     memcpy(told->mac, mac, SMCR_WIRE_MAC_LENGTH);
 }
 
-/* The group has the VLAN of the first CLC message that has a tag. */
+/* Remembers the VLAN of the group: that of its first CLC message with a tag. */
 static void
 note_vlan(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 {
@@ -62,8 +62,9 @@ note_vlan(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
         smcr_rules_links(arrival, lgr)->vlan = arrival->vlan;
 }
 
-/* A queue pair has one MAC address (R-3.5.2-1, R-3.5.2-5). The wire shows an Accept or Confirm of
- * a later contact that names a known queue pair with another MAC address. */
+/* A queue pair has one MAC address (R-3.5.2-1, R-3.5.2-5). An Accept or Confirm of a later contact
+ * breaks the rule if it names a known queue pair with another MAC address. Also remembers the MAC
+ * address and the VLAN, and checks the VLAN. */
 SMCR_RULES_CLC(check_qp)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -83,14 +84,14 @@ SMCR_RULES_CLC(check_qp)
 
 /* ---- CONFIRM LINK ---- */
 
-/* The rule of VLANs above, for CONFIRM LINK. */
+/* The rule of VLANs (see the static check_vlan()), for CONFIRM LINK. */
 SMCR_RULES_LLC(check_vlan)
 {
     check_vlan(arrival, message->from);
 }
 
-/* CONFIRM LINK has the MAC address that CLC or ADD LINK has announced for its sender
- * (R-3.5.1.5-2). */
+/* CONFIRM LINK has the MAC address that CLC or ADD LINK has announced for its sender (R-3.5.1.5-2).
+ * A message with another MAC address breaks the rule. */
 SMCR_RULES_LLC(check_mac)
 {
     if (has_other_mac(message->from, message->llc->u.confirm_link.mac))
@@ -98,7 +99,8 @@ SMCR_RULES_LLC(check_mac)
                            "The message names another MAC address than was announced for this end");
 }
 
-/* Whether the message is no first request that the capture has after its own response. */
+/* Whether the message is in order. A first request that the capture has after its own response is
+ * not. */
 static bool
 is_in_order(const smcr_exchange_message_t *message)
 {
@@ -107,10 +109,11 @@ is_in_order(const smcr_exchange_message_t *message)
     return message->response || link->confirm_frame || !smcr_rules_of_link(link)->confirmed_time;
 }
 
-/* CONFIRM LINK has the number that ADD LINK has given to the link, and the response repeats the
- * number of the request (R-3.5.1.5-3, R-2.2.4-2). The wire shows another number. A capture may
- * have the response before the request; then either may be the wrong one, so that such a request
- * is not judged. A response whose request is captured is compared with that (check_echo). */
+/* CONFIRM LINK has the number that ADD LINK has given to the link, and its response repeats that
+ * number (R-3.5.1.5-3, R-2.2.4-2). A message breaks the rule if its number differs. Two kinds of
+ * messages are not judged by this check. If the capture has a request after its response, either of
+ * the two may be wrong. A response whose request is captured is compared with that request by
+ * check_echo(). */
 SMCR_RULES_LLC(check_link_number)
 {
     const smcr_link_t *link = message->link;
@@ -123,15 +126,16 @@ SMCR_RULES_LLC(check_link_number)
                            link->number);
 }
 
-/* Whether another active link of the group has this user ID on the side of the sender. */
+/* Whether the link is active, and has this user ID on `side`. */
 static bool
 has_user_id(const smcr_link_t *link, int side, uint32_t id)
 {
     return link->state == SMCR_LINK_ACTIVE && smcr_rules_of_link(link)->qp[side].user_id == id;
 }
 
-/* A link user ID is unique in its peer (R-2.2.4-3). The wire shows the user ID of another active
- * link of the group. Links of other groups are not compared: the capture may miss their end. */
+/* A link user ID is unique within its host (R-2.2.4-3). A CONFIRM LINK breaks the rule if another
+ * active link of the group has its user ID on the sender's side. Links of other groups are not
+ * compared: the capture may miss their end. */
 SMCR_RULES_LLC(check_user_id)
 {
     int side = message->from->side;
@@ -155,15 +159,16 @@ maximum_of_server(const smcr_lgr_t *lgr)
                                                 : smcr_rules_of_links(lgr)->max_links[lgr->server];
 }
 
-/* Whether the side announces another maximum than before. The one that both sides have agreed on
- * is right, too; 0 accepts the server's. */
+/* Whether the side announces another maximum of links than before. The maximum on which both sides
+ * have agreed is always right; 0 accepts the server's. */
 static bool
 changes_maximum(const smcr_lgr_t *lgr, uint8_t before, uint8_t now)
 {
     return before && now && now != before && now != smcr_rules_max_links(lgr);
 }
 
-/* Whether the message may have this maximum. One link is possible in version 2 only. */
+/* Whether a message of this type may have this maximum of links. One link is allowed in version 2
+ * only. */
 static bool
 is_valid_maximum(const smcr_llc_t *llc, uint8_t maximum)
 {
@@ -171,8 +176,9 @@ is_valid_maximum(const smcr_llc_t *llc, uint8_t maximum)
 }
 
 /* The client's maximum of links is not above the server's (R-2.2.2-2), and each maximum stays for
- * the life of the group (R-2.2.2-3). The wire shows a CONFIRM LINK response with a higher number
- * than the server's, or a number other than that of an earlier CONFIRM LINK of this side. */
+ * the life of the group (R-2.2.2-3). A CONFIRM LINK response breaks the rule with a higher maximum
+ * than the server's. Any CONFIRM LINK breaks the rule with another maximum than this side has had
+ * before. */
 SMCR_RULES_LLC(check_maximum)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -191,8 +197,8 @@ SMCR_RULES_LLC(check_maximum)
         *kept = maximum;
 }
 
-/* CONFIRM LINK comes once for each link (R-A.3.1-2). The wire shows a second request of the server
- * for a confirmed link. */
+/* CONFIRM LINK comes once for each link (R-A.3.1-2). A second request of the server for a confirmed
+ * link breaks the rule. */
 SMCR_RULES_LLC(check_once)
 {
     if (message->link->confirm_frame && message->lgr->server == message->from->side)
@@ -201,8 +207,8 @@ SMCR_RULES_LLC(check_once)
                            "Link %u has been confirmed before", message->link->number);
 }
 
-/* A server that finds that a new link joins the same two devices as another one deletes it
- * (R-C.7-9). The wire shows that it sends CONFIRM LINK for such a link instead. */
+/* If a server finds that a new link joins the same two devices as another link, it deletes the new
+ * link (R-C.7-9). The server breaks the rule if it sends CONFIRM LINK for the new link. */
 SMCR_RULES_LLC(check_parallel)
 {
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_PARALLEL)
@@ -213,8 +219,9 @@ SMCR_RULES_LLC(check_parallel)
             message->link->number);
 }
 
-/* A client does not confirm a link of which CONFIRM LINK says something else than CLC or ADD LINK
- * (R-C.7-7). The wire shows its response to such a request (note_mismatch). */
+/* A client does not confirm a link if CONFIRM LINK differs from what CLC or ADD LINK has announced
+ * for it (R-C.7-7). The client breaks the rule if it responds to such a request
+ * (note_mismatch()). */
 SMCR_RULES_LLC(check_mismatch)
 {
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_MISMATCH &&
@@ -224,15 +231,15 @@ SMCR_RULES_LLC(check_mismatch)
                            "before, as Linux does (smcr_clnt_conf_first_link())");
 }
 
-/* Whether CONFIRM LINK names another queue pair than CLC or ADD LINK has announced for its sender.
- */
+/* Whether CONFIRM LINK names another queue pair than CLC or ADD LINK has announced for its
+ * sender. */
 static bool
 names_other_qp(const smcr_qp_t *from, const smcr_llc_confirm_link_t *confirm)
 {
     return from->key.qpn >= SMCR_WIRE_QPN_MIN && !smcr_qp_has_key(from, confirm->gid, confirm->qpn);
 }
 
-/* Remembers that the request has another MAC address, queue pair or link number than was
+/* Remembers that the MAC address, queue pair or link number of the request differs from what was
  * announced. */
 SMCR_RULES_LLC(note_mismatch)
 {
@@ -245,9 +252,9 @@ SMCR_RULES_LLC(note_mismatch)
         smcr_rules_link(arrival, message->link)->faults |= SMCR_RULES_FAULT_MISMATCH;
 }
 
-/* Both sides have eyecatchers at the begin of their RMB elements, or neither has (R-4.2-2).
- * CONFIRM LINK reports the byte at which data begin. Linux has none, and declines where the other
- * side has (smc_llc_eval_conf_link()). */
+/* Either both sides have eyecatchers at the beginning of their RMB elements, or neither has
+ * (R-4.2-2). CONFIRM LINK reports the byte at which the data begins. Linux has no eyecatchers, and
+ * declines if the other side has them (smc_llc_eval_conf_link()). */
 SMCR_RULES_LLC(check_eyecatchers)
 {
     const smcr_lgr_t *lgr = message->lgr;
@@ -259,7 +266,7 @@ SMCR_RULES_LLC(check_eyecatchers)
                                    : "The client has eyecatchers, the server has none");
 }
 
-/* Remembers when the link was confirmed, and counts the links of the group. */
+/* Remembers when the link was confirmed, and checks the limits of links. */
 SMCR_RULES_LLC(note_confirmed)
 {
     smcr_rules_link_t *memory = smcr_rules_link(arrival, message->link);
@@ -273,8 +280,8 @@ SMCR_RULES_LLC(note_confirmed)
 
 /* ---- ADD LINK ---- */
 
-/* Whether the link has used this number: it was active or confirmed. An offer that was rejected is
- * no link. */
+/* Whether the link was active or confirmed with this number. A link that was offered and rejected
+ * has not used its number. */
 static bool
 has_used_number(const smcr_link_t *link, uint8_t number)
 {
@@ -282,10 +289,10 @@ has_used_number(const smcr_link_t *link, uint8_t number)
            (link->state == SMCR_LINK_ACTIVE || smcr_rules_of_link(link)->confirmed_time);
 }
 
-/* A new link has a number that no other link has (R-2.2.4-2), and that no link has had, until all
- * numbers were used (R-2.2.4-1). The wire shows ADD LINK with the number of an earlier link of the
- * group. After NUMBERS_SURE links the server may have used all others, since it does not report
- * every number. */
+/* A new link has a number that no other link has (R-2.2.4-2). Until all numbers were used, it has a
+ * number that no earlier link had (R-2.2.4-1). An ADD LINK breaks the rule with the number of an
+ * earlier link of the group. After NUMBERS_SURE links nothing is reported: the capture does not
+ * show every number that the server has used, so it may have used all. */
 static void
 check_new_number(const smcr_arrival_t *arrival, uint8_t number)
 {
@@ -302,8 +309,8 @@ check_new_number(const smcr_arrival_t *arrival, uint8_t number)
                            number, same->added_frame);
 }
 
-/* Whether the response gives another reason than "invalid MTU". Linux has no room for a reason in
- * messages of version 2. */
+/* Whether the response gives another reason than "invalid MTU". Messages of version 2 are not
+ * judged, since Linux has no field for a reason in them. */
 static bool
 gives_wrong_reason(const smcr_llc_t *llc)
 {
@@ -311,9 +318,8 @@ gives_wrong_reason(const smcr_llc_t *llc)
            llc->u.add_link.reject_reason != SMCR_LLC_REJECT_INVALID_MTU;
 }
 
-/* The client rejects an offer whose MTU code is not defined, with reason 2 (R-C.7-8). The wire
- * shows a response to such an ADD LINK that accepts, or that rejects with another reason. Linux
- * does both. */
+/* The client rejects an offer whose MTU code is not defined, with reason 2 (R-C.7-8). Its response
+ * breaks the rule if it accepts the offer, or rejects it with another reason. Linux does both. */
 static void
 check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
@@ -322,7 +328,7 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
     if (!link || link->state != SMCR_LINK_ANNOUNCED || !arrival->record->ends_exchange)
         return;
-    uint8_t code = link->qp[arrival->qp->side].mtu; /* of the request */
+    uint8_t code = link->qp[arrival->qp->side].mtu; /* the MTU code of the request */
     if (smcr_mtu_bytes(code))
         return;
     if (!(llc->flags & SMCR_LLC_FLAG_REJECTED))
@@ -337,9 +343,9 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
             code, llc->u.add_link.reject_reason);
 }
 
-/* The new link has queue pairs of its own (R-A.3.2-8). The wire shows ADD LINK, or an accepting
- * response, that names the queue pair which sends it. Whether other queue pairs are free the wire
- * does not show. */
+/* The new link has queue pairs of its own (R-A.3.2-8). ADD LINK, or a response that accepts it,
+ * breaks the rule if it names the queue pair that sends it. The capture does not show whether other
+ * queue pairs are free. */
 static void
 check_new_qp(const smcr_exchange_message_t *message)
 {
@@ -353,8 +359,8 @@ check_new_qp(const smcr_exchange_message_t *message)
                            "The queue pair 0x%06x has sent this message", add->qpn);
 }
 
-/* The rules of ADD LINK: for the client's response, the server's offer, and the client's wish,
- * which names no queue pair. */
+/* The rules of ADD LINK messages: of the server's offer, of the client's response, and of the
+ * client's wish for a link, which names no queue pair. */
 SMCR_RULES_LLC(check_add_link)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
@@ -373,8 +379,8 @@ SMCR_RULES_LLC(check_add_link)
     }
 }
 
-/* The doubt whether the capture misses the deletion of a link of the group. A link without packets
- * says nothing of that. */
+/* The reason to doubt that the capture has all deletions of links of the group. Links without
+ * packets are ignored, since nothing shows whether messages on them are missing. */
 static smcr_doubt_t
 doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
@@ -387,8 +393,9 @@ doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
     return doubt;
 }
 
-/* The doubt whether the other link lives. A host that has lost a link may fail to report it. The
- * other link lives if it carries this exchange, or if the server goes on to use it. */
+/* The reason to doubt that the link `other` is in use. A host that has lost a link may fail to
+ * report the loss. The link is in use if it carries this exchange, or if the server goes on to use
+ * it. */
 static smcr_doubt_t
 doubt_alive(const smcr_arrival_t *arrival, smcr_link_t *other)
 {
@@ -401,7 +408,7 @@ doubt_alive(const smcr_arrival_t *arrival, smcr_link_t *other)
                                                           (smcr_doubt_proof_t){0}));
 }
 
-/* Whether the two links of a group are active and join the same two devices. */
+/* Whether the other link is active, and joins the same two devices as the link. */
 static bool
 is_parallel(const smcr_link_t *link, const smcr_link_t *other)
 {
@@ -409,8 +416,8 @@ is_parallel(const smcr_link_t *link, const smcr_link_t *other)
            smcr_link_shares_device(link, other, 0) && smcr_link_shares_device(link, other, 1);
 }
 
-/* No two links of a group join the same two devices (R-2.2.1-1). The wire shows an accepted ADD
- * LINK between the devices of another link that lives. */
+/* No two links of a group join the same two devices (R-2.2.1-1). An accepted ADD LINK breaks the
+ * rule if another link between the same devices is in use. */
 static void
 check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
 {
@@ -428,14 +435,16 @@ check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
     }
 }
 
-/* Whether the accepted link is confirmed, rejected or in use by now, or is about to be deleted. */
+/* Whether the report of expect_confirmation() is withdrawn later: the accepted link is confirmed,
+ * rejected or in use, or will be deleted. */
 SMCR_DOUBT_CLAIM(is_settled, const smcr_link_t *link,
                  link->state != SMCR_LINK_ANNOUNCED || link->reported_lost || link->delete_reason ||
                  smcr_rules_of_link(link)->has_rtokens)
 
-/* After an accepted ADD LINK, CONFIRM LINK follows on the new link; if this fails, DELETE LINK
- * follows on the old one (R-3.5.1.6-6, R-3.5.1.6-7). The capture shows neither for SETTLED_IN. It
- * may not have the device of the new link, so that the item is a NOTE. */
+/* After an accepted ADD LINK, CONFIRM LINK follows on the new link. If that fails, DELETE LINK
+ * follows on the old one (R-3.5.1.6-6, R-3.5.1.6-7). The rule is broken if the capture has neither
+ * within SETTLED_IN. The capture may not have the device of the new link, so the event is a
+ * NOTE. */
 static void
 expect_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {
@@ -451,8 +460,8 @@ expect_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
         link->number, SETTLED_IN);
 }
 
-/* With this response to ADD LINK both sides know that the link is rejected; after that nobody uses
- * it (use_rules.c). */
+/* Remembers a response that rejects ADD LINK. Both sides then know that the link is rejected, and
+ * do not use it (use_rules.c). */
 SMCR_RULES_LLC(note_rejection)
 {
     smcr_link_t *link = message->lgr->newest_link;
@@ -464,7 +473,7 @@ SMCR_RULES_LLC(note_rejection)
         smcr_arrival_track(arrival, &smcr_rules_link(arrival, link)->end_of_use);
 }
 
-/* The announced link that the message offers or accepts; NULL: none. */
+/* The announced link that the message offers or accepts; NULL: there is none. */
 static smcr_link_t *
 find_new_link(const smcr_exchange_message_t *message)
 {
@@ -477,7 +486,7 @@ find_new_link(const smcr_exchange_message_t *message)
     return link && link->state == SMCR_LINK_ANNOUNCED ? link : NULL;
 }
 
-/* Remembers the MAC address that ADD LINK has for its sender's end of the new link. */
+/* Remembers the MAC address that ADD LINK has for its sender's queue pair of the new link. */
 SMCR_RULES_LLC(note_mac)
 {
     smcr_link_t *link = find_new_link(message);
@@ -486,7 +495,7 @@ SMCR_RULES_LLC(note_mac)
         note_mac_of_qp(arrival, &link->qp[message->from->side], message->llc->u.add_link.mac);
 }
 
-/* The rules of an accepted link above. */
+/* The rules of check_devices() and expect_confirmation(), for an accepted link. */
 SMCR_RULES_LLC(check_accepted)
 {
     smcr_link_t *link = find_new_link(message);
@@ -498,7 +507,7 @@ SMCR_RULES_LLC(check_accepted)
         expect_confirmation(arrival, link);
 }
 
-/* A link is in use when CONFIRM RKEY announces an RMB for it. */
+/* Remembers that CONFIRM RKEY has announced an RMB for a link, so that the link is in use. */
 SMCR_RULES_LLC(note_named)
 {
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {

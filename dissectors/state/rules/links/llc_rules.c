@@ -1,19 +1,20 @@
-/* What LLC messages may say: their sender, version and byte order; keys of RMBs on all links of the
- * group; how a list of RTokens continues, on which link and for which (RFC 7609 3.5.5, A.3).
+/* Rules for the contents of LLC messages: their sender, version and byte order; keys of RMBs on all
+ * links of the group; lists of RTokens that continue in further messages (RFC 7609 3.5.5, A.3).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "links_checks.h"
 
-#define NUMBERS 256 /* of links: one byte */
+#define NUMBERS 256 /* number of possible link numbers, which have one byte */
 #define ADD_ROOM 2U     /* RTokens that one ADD LINK CONTINUATION has room for */
 #define CONFIRM_ROOM 3U /* RTokens that one CONFIRM RKEY CONTINUATION has room for */
-#define GONE_WAIT UINT64_C(2000000000) /* ns within which Linux reports a link that is gone */
+#define GONE_WAIT UINT64_C(2000000000) /* nanoseconds within which Linux reports that a link has
+                                          failed */
 
-/* ---- who may send it ---- */
+/* ---- the sender ---- */
 
-/* What is wrong with a request of the client; NULL: a client may send it. A client that wants a
+/* The fault of a request that the client sends; NULL: a client may send it. A client that wants a
  * link sends ADD LINK without a queue pair number. */
 static const char *
 find_wrong_of_client(const smcr_exchange_message_t *message)
@@ -30,7 +31,8 @@ find_wrong_of_client(const smcr_exchange_message_t *message)
     }
 }
 
-/* The same of the server: it never asks for a link. */
+/* The fault of a request that the server sends; NULL: a server may send it. A server never asks for
+ * a link. */
 static const char *
 find_wrong_of_server(const smcr_exchange_message_t *message)
 {
@@ -39,8 +41,8 @@ find_wrong_of_server(const smcr_exchange_message_t *message)
 
 /* The server begins CONFIRM LINK and ADD LINK CONTINUATION, and offers links (R-3.5.1.5-1,
  * R-A.3.2-3, R-A.3.3-1). The client asks for a link by REQUEST ADD LINK, which no server sends
- * (R-V2LLC-11). The wire shows a request of the wrong side. A message that has no response flag,
- * though it is a response, counts as a request here. */
+ * (R-V2LLC-11). A request breaks the rule if the wrong side sends it. A response without its
+ * response flag counts as a request. */
 SMCR_RULES_LLC(check_sender)
 {
     bool by_client = message->lgr->server == message->to->side;
@@ -55,8 +57,8 @@ SMCR_RULES_LLC(check_sender)
 }
 
 /* The server answers a client's DELETE LINK by a DELETE LINK request of its own, not by a response
- * (R-3.5.5.1.4-3). The wire shows a response of the server. One response is right for a server:
- * the one whose reason says that there is no such link or group. */
+ * (R-3.5.5.1.4-3). A response of the server breaks the rule, unless its reason says that there is
+ * no such link or group. */
 SMCR_RULES_LLC(check_deleter)
 {
     if (message->lgr->first_contact_captured && message->by_server &&
@@ -65,11 +67,11 @@ SMCR_RULES_LLC(check_deleter)
                            "Only the client responds to DELETE LINK");
 }
 
-/* ---- what both sides have agreed on ---- */
+/* ---- versions, byte order and limits ---- */
 
-/* A link group has the LLC messages of its version (R-V2LLC-3). The wire shows a message whose
- * type is of the other version. Excused are groups whose first contact is not captured, and queue
- * pairs of a deleted link, which may belong to another group by now. */
+/* A link group has the LLC messages of its version (R-V2LLC-3). A message breaks the rule if its
+ * type belongs to the other version. Not judged are groups whose first contact is not captured, and
+ * messages on a deleted link, whose queue pairs may now belong to another group. */
 SMCR_RULES_LLC(check_version)
 {
     const smcr_lgr_t *lgr = message->lgr;
@@ -82,7 +84,8 @@ SMCR_RULES_LLC(check_version)
                            v2 ? 2 : 1, lgr->version);
 }
 
-/* The byte order of the length in the message, enum smcr_rules_order; 0: it shows none. */
+/* The byte order of the length in the message, enum smcr_rules_order; 0: the length is the same in
+ * both orders. */
 static uint8_t
 order_of_length(const smcr_llc_t *llc)
 {
@@ -91,8 +94,8 @@ order_of_length(const smcr_llc_t *llc)
     return llc->big_endian ? SMCR_RULES_ORDER_BIG : 0;
 }
 
-/* A host has one byte order (R-V2LLC-2). The wire shows a length in the other order than that of
- * an earlier message of this side. It does no harm. */
+/* A host has one byte order (R-V2LLC-2). A message breaks the rule if its length is in another byte
+ * order than an earlier message of this side. The breach is harmless. */
 SMCR_RULES_LLC(check_order)
 {
     uint8_t now = order_of_length(message->llc);
@@ -107,8 +110,8 @@ SMCR_RULES_LLC(check_order)
     *before = now;
 }
 
-/* Whether the message has the maxima of connections and links that CLC has agreed on. A response
- * may have 0 links: it accepts the server's maximum. */
+/* Whether the message has the maxima of connections and links on which CLC has agreed. A response
+ * may have 0 links, which accepts the server's maximum. */
 static bool
 has_agreed_limits(const smcr_exchange_message_t *message, const smcr_rules_terms_t *terms)
 {
@@ -119,9 +122,9 @@ has_agreed_limits(const smcr_exchange_message_t *message, const smcr_rules_terms
            (accepts_server || confirm->max_links == terms->max_links);
 }
 
-/* CONFIRM LINK of version 2 repeats the maxima of connections and links that CLC has agreed on
- * (R-V2LLC-10). The wire shows other numbers. Excused are groups whose first contact is not
- * captured, and peers of a release that has no maxima. */
+/* CONFIRM LINK of version 2 repeats the maxima of connections and links on which CLC has agreed
+ * (R-V2LLC-10). A message with other numbers breaks the rule. Not judged are groups whose first
+ * contact is not captured, and peers of a release without these maxima. */
 SMCR_RULES_LLC(check_limits)
 {
     const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
@@ -137,9 +140,9 @@ SMCR_RULES_LLC(check_limits)
         confirm->max_conns, confirm->max_links, terms->max_conns, terms->max_links);
 }
 
-/* The step of the first contact that the message is: the response to CONFIRM LINK, or the offer of
- * the second link after that, or the answer to the offer. SMCR_RULES_SET_UP_STEPS: it is none. A
- * client's ADD LINK request is a wish, which binds nobody. */
+/* Which message of the first contact this is: the response to CONFIRM LINK, the first ADD LINK
+ * after that, or the response to this ADD LINK. SMCR_RULES_SET_UP_STEPS: none of them. A client's
+ * ADD LINK request is only a wish. */
 static unsigned
 step_of_set_up(const smcr_exchange_message_t *message)
 {
@@ -156,7 +159,7 @@ step_of_set_up(const smcr_exchange_message_t *message)
     return of_client ? SMCR_RULES_SET_UP_STEPS : SMCR_RULES_SET_UP_OFFERED;
 }
 
-/* Remembers when the messages of a first contact were sent and acknowledged: a Decline must not
+/* Remembers when the messages of a first contact were sent and acknowledged. A Decline must not
  * follow them (tcp_rules.c). */
 SMCR_RULES_LLC(note_set_up)
 {
@@ -169,11 +172,10 @@ SMCR_RULES_LLC(note_set_up)
         smcr_arrival_track(arrival, &smcr_rules_lgr(arrival, lgr)->set_up[step]);
 }
 
-/* ---- keys ---- */
+/* ---- keys for all links ---- */
 
-/* Marks in `named`, by link number, the link that carries the message and those for which the
- * message has RTokens. Returns the number of a link that it names twice; -1: it names none twice.
- */
+/* Marks in `named`, by link number, the link that carries the message and the links for which the
+ * message has RTokens. Returns the number of a link that is named twice; -1: none is. */
 static int
 mark_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool named[NUMBERS])
 {
@@ -190,15 +192,15 @@ mark_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool named[NUMB
     return twice;
 }
 
-/* Whether CONFIRM RKEY must name the link: it is active and has a number, and nobody has called it
- * lost. */
+/* Whether CONFIRM RKEY must name the link: it is active, has a number, and neither side has
+ * reported it as lost. */
 static bool
 needs_rtoken(const smcr_link_t *link)
 {
     return link->state == SMCR_LINK_ACTIVE && link->has_number && !link->reported_lost;
 }
 
-/* An active link of the group that is not marked in `named`; NULL: all are. */
+/* An active link of the group that is not marked in `named`; NULL: all are marked. */
 static const smcr_link_t *
 find_unnamed(const smcr_lgr_t *lgr, const bool named[NUMBERS])
 {
@@ -209,16 +211,17 @@ find_unnamed(const smcr_lgr_t *lgr, const bool named[NUMBERS])
     return link;
 }
 
-/* Whether the event at `time` (nanoseconds since the epoch; 0: not yet) came by the deadline. */
+/* Whether an event came by the deadline of the claim. `time`: nanoseconds since the epoch; 0: the
+ * event has not come. */
 static bool
 came_in_time(uint64_t time, const smcr_doubt_proof_t *claim)
 {
     return time && time <= claim->deadline;
 }
 
-/* Whether the link of the claim goes at about that time: its client asks to delete it, or its
- * deletion is agreed on. A host knows of a failed link before the wire shows it
- * (smcr_link_down_cond()). */
+/* Whether the report of check_all_links() is withdrawn later: by the deadline the client asks to
+ * delete the link, or both sides agree on its deletion. A host knows of a failed link before the
+ * capture shows it (smcr_link_down_cond()). */
 static bool
 is_ending(const smcr_doubt_proof_t *claim)
 {
@@ -228,11 +231,11 @@ is_ending(const smcr_doubt_proof_t *claim)
            came_in_time(memory->end_of_use.sent, claim);
 }
 
-/* CONFIRM RKEY announces an RMB for all links of the group, each once, except for the link that
- * carries it (R-3.5.5.2-1, R-A.3.5-6). The wire shows two RTokens for one link, or none for an
- * active link. A side may be about to have the missing link deleted: the rule is broken when no
- * such request follows within GONE_WAIT. A message whose list goes on in continuations is not
- * judged. */
+/* CONFIRM RKEY announces an RMB for all links of the group, with one RToken for each link except
+ * the one that carries the message (R-3.5.5.2-1, R-A.3.5-6). A message breaks the rule if it has
+ * two RTokens for one link, or none for an active link. A side may be about to delete the link
+ * without an RToken, so the breach is reported only if no such request follows within GONE_WAIT. A
+ * message whose list goes on in continuations is not judged. */
 SMCR_RULES_LLC(check_all_links)
 {
     const smcr_llc_t *llc = message->llc;
@@ -254,10 +257,10 @@ SMCR_RULES_LLC(check_all_links)
                        "The message has no RToken for link %u", missing->number);
 }
 
-/* ---- lists that go on in continuations ---- */
+/* ---- lists of RTokens in several messages ---- */
 
-/* The state of a sender's list of RTokens after this message: `left` RTokens are left, and
- * `continues` is whether this message is a continuation. */
+/* The state of a sender's list of RTokens at this message. `left`: number of RTokens left;
+ * `continues`: the message is a continuation. */
 static smcr_rules_countdown_t
 countdown_at(const smcr_exchange_message_t *message, unsigned left, bool continues)
 {
@@ -266,9 +269,9 @@ countdown_at(const smcr_exchange_message_t *message, unsigned left, bool continu
     return (smcr_rules_countdown_t){at, (uint8_t)left, continues};
 }
 
-/* ---- what the server changes ---- */
+/* ---- the server's changes ---- */
 
-/* What the server is changing in the group of the message. */
+/* The server's open changes of the group of the message. */
 static smcr_rules_change_t *
 change_of(const smcr_exchange_message_t *message)
 {
@@ -283,8 +286,8 @@ rejects_new_link(const smcr_exchange_message_t *message, const smcr_rules_change
            message->llc->u.add_link.link == change->new_number;
 }
 
-/* Remembers that the server adds a link. A rejection ends this. After another response the list of
- * RTokens of its sender begins. */
+/* Remembers that the server adds a link. A response that rejects the link ends this. Any other
+ * response begins its sender's list of RTokens. */
 SMCR_RULES_LLC(note_adding)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
@@ -300,7 +303,7 @@ SMCR_RULES_LLC(note_adding)
         change->countdown[message->from->side] = (smcr_rules_countdown_t){.rtokens_left = 0};
 }
 
-/* Remembers since when the server has an open DELETE LINK request. */
+/* Remembers the time of the server's open DELETE LINK request. */
 SMCR_RULES_LLC(note_deleting)
 {
     if (message->response)
@@ -309,8 +312,8 @@ SMCR_RULES_LLC(note_deleting)
         change_of(message)->delete_time = arrival->when.time;
 }
 
-/* The side has announced more RTokens for the new link than fit into the messages that it has
- * sent. */
+/* Reports that a side has announced more RTokens for the new link than its messages so far had room
+ * for. */
 static void
 check_told_by(const smcr_exchange_message_t *message, int side)
 {
@@ -328,9 +331,10 @@ check_told_by(const smcr_exchange_message_t *message, int side)
                        side == message->lgr->server ? "server" : "client", change->new_number);
 }
 
-/* Both sides send all RTokens for a new link before the server confirms it (R-A.3.3-1). The wire
- * shows CONFIRM LINK while the last continuation of a side has more RTokens left than one message
- * has room for. The next message of that side shows whether the capture misses a continuation. */
+/* Both sides send all RTokens for a new link before the server confirms the link (R-A.3.3-1).
+ * CONFIRM LINK breaks the rule if the last continuation of a side has more RTokens left than one
+ * message has room for. The next message of that side shows whether the capture misses a
+ * continuation. */
 SMCR_RULES_LLC(check_told)
 {
     smcr_rules_change_t *change = change_of(message);
@@ -347,9 +351,9 @@ SMCR_RULES_LLC(check_told)
 
 /* ---- ADD LINK CONTINUATION ---- */
 
-/* ADD LINK CONTINUATION is about the link that is being added, and flows over the link that has
- * carried ADD LINK (R-A.3.3-4, R-3.5.5.2.3-1). The wire shows a continuation without a link being
- * added, one with another link number, or one on another link. */
+/* ADD LINK CONTINUATION is about the link that is being added, and flows over the link that carried
+ * ADD LINK (R-A.3.3-4, R-3.5.5.2.3-1). A continuation breaks the rule if no link is being added, if
+ * it has another link number, or if it is on another link. */
 static void
 check_new_link(const smcr_exchange_message_t *message)
 {
@@ -374,10 +378,10 @@ check_new_link(const smcr_exchange_message_t *message)
                            message->link->number, change->carrier->number);
 }
 
-/* The number of RTokens that are left counts down by two with each ADD LINK CONTINUATION
- * (R-A.3.3-2). The wire shows another number. Linux counts connections instead of RMBs: where it
- * has fewer RMBs, its list ends early, and an expert item of its own reports that. Returns the
- * number that the message has; if it was checked, at most the number that was due.
+/* The number of RTokens left decreases by two with each ADD LINK CONTINUATION (R-A.3.3-2). A
+ * continuation with another number breaks the rule. Linux counts connections instead of RMBs. If it
+ * has fewer RMBs, its list ends early, and SMCR_EVENT_rkey_count_short reports that. Returns the
+ * number in the message; if it was checked, at most the expected number.
  *
  * Example: 5, 3, 1 is right; 5, 4 breaks the rule. */
 static unsigned
@@ -399,7 +403,8 @@ check_pairs_left(const smcr_exchange_message_t *message, const smcr_rules_countd
     return MIN(left, due);
 }
 
-/* The two rules above, for ADD LINK CONTINUATION. Only a request of the server shows the link. */
+/* The rules of check_new_link() and check_pairs_left(), for ADD LINK CONTINUATION. Only a request
+ * of the server is judged by check_new_link(). */
 SMCR_RULES_LLC(check_pairs)
 {
     smcr_rules_change_t *change = change_of(message);
@@ -417,16 +422,16 @@ SMCR_RULES_LLC(check_pairs)
 
 /* ---- CONFIRM RKEY ---- */
 
-/* The list of RTokens that `sender` announces by CONFIRM RKEY and its continuations. */
+/* The list of RTokens that `sender` announces in CONFIRM RKEY and its continuations. */
 static smcr_rules_countdown_t *
 confirms_of(const smcr_exchange_message_t *message, const smcr_qp_t *sender)
 {
     return &smcr_rules_links(message->arrival, message->lgr)->confirms[sender->side];
 }
 
-/* Whether a continuation has to follow. CONFIRM RKEY has room for two RTokens, but A.3.5 asks for
- * a continuation only after more than three: a third one may come with a continuation or without.
- */
+/* Whether a continuation has to follow. CONFIRM RKEY has room for two RTokens, but A.3.5 asks for a
+ * continuation only if there are more than three. So a third RToken may come with a continuation or
+ * without. */
 static bool
 is_unfinished(const smcr_rules_countdown_t *countdown)
 {
@@ -434,8 +439,8 @@ is_unfinished(const smcr_rules_countdown_t *countdown)
 }
 
 /* RTokens that do not fit into CONFIRM RKEY come in continuations, before the next CONFIRM RKEY
- * (R-A.3.5-4). The wire shows a CONFIRM RKEY while continuations of the one before are missing.
- * After a negative response the list begins anew (note_refusal). */
+ * (R-A.3.5-4). A CONFIRM RKEY breaks the rule if continuations of the previous one are missing.
+ * After a negative response the list begins anew (note_refusal()). */
 SMCR_RULES_LLC(check_unfinished)
 {
     smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
@@ -448,8 +453,8 @@ SMCR_RULES_LLC(check_unfinished)
     *countdown = countdown_at(message, counts ? others : 0, false);
 }
 
-/* Whether a continuation may have `left` RTokens left. The first one counts down by two, the room
- * of CONFIRM RKEY, or by three; each further one by three. */
+/* Whether a continuation may have `left` RTokens left. The first continuation has two fewer than
+ * CONFIRM RKEY, which has room for two, or three fewer. Each further one has three fewer. */
 static bool
 is_next_count(const smcr_rules_countdown_t *countdown, unsigned left)
 {
@@ -459,8 +464,8 @@ is_next_count(const smcr_rules_countdown_t *countdown, unsigned left)
            (left + 2 == countdown->rtokens_left || left + CONFIRM_ROOM == countdown->rtokens_left);
 }
 
-/* CONFIRM RKEY CONTINUATION follows CONFIRM RKEY, and the number of RTokens left counts down by
- * three (R-A.3.6-1). The wire shows a continuation of a side that has sent no CONFIRM RKEY, or
+/* CONFIRM RKEY CONTINUATION follows CONFIRM RKEY, and the number of RTokens left decreases by three
+ * (R-A.3.6-1). A continuation breaks the rule if its sender has sent no CONFIRM RKEY, or if it has
  * another number. */
 SMCR_RULES_LLC(check_countdown)
 {
@@ -479,7 +484,7 @@ SMCR_RULES_LLC(check_countdown)
     *countdown = countdown_at(message, (uint8_t)left, true);
 }
 
-/* After a negative response the owner of the RMB begins its list anew. */
+/* After a negative response, the list of the RMB's owner begins anew. */
 SMCR_RULES_LLC(note_refusal)
 {
     if (message->llc->flags & SMCR_LLC_FLAG_NEGATIVE)

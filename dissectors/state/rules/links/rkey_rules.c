@@ -1,15 +1,15 @@
-/* RTokens: announced once, for all links, and withdrawn when no connection uses them (RFC 7609
- * 3.5.5.2, 3.5.5.3, A.3.3, A.3.5, A.3.7).
+/* Rules for RTokens: they are announced once, for all links, and withdrawn when no connection uses
+ * them (RFC 7609 3.5.5.2, 3.5.5.3, A.3.3, A.3.5, A.3.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "links_checks.h"
 
-#define RETRY_WAIT (5 * SMCR_TIME_SECOND)  /* for CONFIRM RKEY after a negative response */
-#define CHANGE_WAIT (2 * SMCR_TIME_SECOND) /* after which Linux gives a change of links up */
+#define RETRY_WAIT (5 * SMCR_TIME_SECOND)  /* wait for CONFIRM RKEY after a negative response */
+#define CHANGE_WAIT (2 * SMCR_TIME_SECOND) /* time after which Linux gives up a change of links */
 
-/* Whether the response to CONFIRM RKEY or DELETE RKEY refuses. */
+/* Whether the response to CONFIRM RKEY or DELETE RKEY is negative. */
 static bool
 is_negative(const smcr_exchange_message_t *message)
 {
@@ -18,7 +18,8 @@ is_negative(const smcr_exchange_message_t *message)
 
 /* ---- CONFIRM RKEY ---- */
 
-/* Whether all links that the group has had have a known number, and none has this one. */
+/* Whether no link that the group has had has this number. False if the number of a link is not
+ * known. */
 static bool
 is_unknown_number(const smcr_lgr_t *lgr, uint8_t number)
 {
@@ -29,12 +30,14 @@ is_unknown_number(const smcr_lgr_t *lgr, uint8_t number)
     return !link;
 }
 
-/* Whether a link with the number of the claim has come, later in the capture. */
+/* Whether the report of check_listed_number() is withdrawn later: a link with this number has
+ * come. */
 SMCR_DOUBT_CLAIM(link_has_come, const smcr_lgr_t *lgr, !is_unknown_number(lgr, (uint8_t)claim->key))
 
-/* The list of CONFIRM RKEY names links of the group (R-A.3.5-5). The wire shows a number that no
- * link of the group ever had. 0 stands in unused places where the count is wrong. Where the
- * capture may miss the ADD LINK of the link, the flow gives a NOTE instead. */
+/* The list of CONFIRM RKEY names links of the group (R-A.3.5-5). A message breaks the rule if it
+ * has a number that no link of the group ever had. 0 is ignored: it fills unused entries of a list
+ * whose count is wrong. If the capture may miss the ADD LINK of the link, the flow adds a NOTE
+ * instead. */
 static void
 check_listed_number(const smcr_exchange_message_t *message, uint8_t number)
 {
@@ -49,7 +52,7 @@ check_listed_number(const smcr_exchange_message_t *message, uint8_t number)
                            "The link group never had a link %u", number);
 }
 
-/* What the RToken's RKey names on its link, on the side of the sender; NULL: nothing. */
+/* The RMB that the RKey names on the link, on the side of the message's sender; NULL: none. */
 static const smcr_rmb_rtoken_t *
 find_named(const smcr_exchange_message_t *message, const smcr_link_t *link, uint32_t rkey)
 {
@@ -58,7 +61,7 @@ find_named(const smcr_exchange_message_t *message, const smcr_link_t *link, uint
     return smcr_rmb_find(message->arrival->state, &link->qp[message->from->side], rkey);
 }
 
-/* The RKeys for the other links are new, too (R-A.3.5-8). `rmb` is the RMB that the message
+/* The RKeys for the other links are new, too (R-A.3.5-8). `rmb`: the RMB that the message
  * announces; NULL: not known. */
 static void
 check_other_links(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
@@ -74,15 +77,15 @@ check_other_links(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
     }
 }
 
-/* The rule above, for CONFIRM RKEY CONTINUATION. */
+/* The rules of check_other_links(), for CONFIRM RKEY CONTINUATION. */
 SMCR_RULES_LLC(check_further_rtokens)
 {
     check_other_links(message, smcr_evidence_continued(arrival, message->lgr));
 }
 
-/* The RKey of CONFIRM RKEY is new (R-A.3.5-8). The wire shows the RKey of an RMB that an open
- * connection uses. With the same address this announces the RMB once more, which does no harm
- * (strict). A refused RMB may be announced a second time. */
+/* The RKey of CONFIRM RKEY is new (R-A.3.5-8). A message breaks the rule if its RKey names an RMB
+ * that an open connection uses. With the same address the message only announces that RMB once
+ * more, which is harmless. A refused RMB may be announced again. */
 SMCR_RULES_LLC(check_rkey)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
@@ -100,7 +103,8 @@ SMCR_RULES_LLC(check_rkey)
         smcr_rules_rmb(arrival, entry->rmb)->refused_frame = 0;
 }
 
-/* Whether the owner has sent another CONFIRM RKEY since, or the group has ended. */
+/* Whether the report of check_retry() is withdrawn later: the owner has sent another CONFIRM RKEY,
+ * or the group has ended. */
 static bool
 is_retried(const smcr_doubt_proof_t *claim)
 {
@@ -110,9 +114,9 @@ is_retried(const smcr_doubt_proof_t *claim)
     return smcr_rules_of_links(lgr)->confirm_count[owner->side] != claim->key || lgr->ended_frame;
 }
 
-/* After a negative response with the retry flag the owner sends its RTokens once more
- * (R-3.5.5.3-6). The wire shows no CONFIRM RKEY of the owner for RETRY_WAIT. Linux declines the
- * connection instead, which does no harm. */
+/* After a negative response with the retry flag, the owner sends its RTokens once more
+ * (R-3.5.5.3-6). The rule is broken if no CONFIRM RKEY of the owner follows within RETRY_WAIT.
+ * Linux declines the connection instead, which is harmless. */
 static void
 check_retry(const smcr_exchange_message_t *message)
 {
@@ -129,17 +133,17 @@ check_retry(const smcr_exchange_message_t *message)
                        "(smc_llc_do_confirm_rkey())");
 }
 
-/* Whether the server's request of that time (nanoseconds since the epoch; 0: none) is still open.
- */
+/* Whether the server's request from `time` is still open. `time`: nanoseconds since the epoch; 0:
+ * there is none. */
 static bool
 is_open_still(const smcr_exchange_message_t *message, uint64_t time)
 {
     return time && message->arrival->when.time < time + CHANGE_WAIT;
 }
 
-/* The server refuses CONFIRM RKEY while it adds or deletes a link (R-3.5.5.3-5). The wire shows
- * its positive response within CHANGE_WAIT after its own ADD LINK or DELETE LINK, whose exchange
- * is open. Linux never refuses for this reason, which does no harm. */
+/* The server refuses CONFIRM RKEY while it adds or deletes a link (R-3.5.5.3-5). A positive
+ * response of the server breaks the rule within CHANGE_WAIT after its own ADD LINK or DELETE LINK,
+ * if that exchange is open. Linux never refuses for this reason, which is harmless. */
 static void
 check_change(const smcr_exchange_message_t *message)
 {
@@ -154,7 +158,8 @@ check_change(const smcr_exchange_message_t *message)
                            "(smc_llc_rmt_conf_rkey())", adds ? "adding" : "deleting");
 }
 
-/* Remembers when CONFIRM RKEY of an RMB was agreed on that CLC has named before (rmb_rules.c). */
+/* Remembers the time of a positive response to CONFIRM RKEY, if CLC has named the RMB before it
+ * (rmb_rules.c). */
 static void
 note_agreed(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry)
 {
@@ -164,8 +169,8 @@ note_agreed(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry)
         kept->agreed_time = arrival->when.time;
 }
 
-/* Remembers that the RMB was refused, unless an open connection uses it: nobody writes to it from
- * then on (write_rules.c). */
+/* Remembers that the RMB was refused, unless an open connection uses it. No side writes to a
+ * refused RMB (write_rules.c). */
 static void
 note_refused(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry)
 {
@@ -176,7 +181,7 @@ note_refused(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry)
     kept->refused_point = smcr_point_at(arrival->qp, arrival->psn);
 }
 
-/* The response to CONFIRM RKEY: the two rules above. */
+/* The rules of check_retry() and check_change(), for the response to CONFIRM RKEY. */
 SMCR_RULES_LLC(check_agreement)
 {
     const smcr_rmb_rtoken_t *entry =
@@ -194,18 +199,17 @@ SMCR_RULES_LLC(check_agreement)
 
 /* ---- DELETE RKEY ---- */
 
-/* DELETE RKEY names RMBs by the RKeys that were announced for the link that carries the message
- * (R-3.5.5.2-2, R-3.5.5.2.2-3). The wire shows an RKey that was not announced for this link,
- * perhaps for another one. Where the capture may miss the announcement, the flow gives a NOTE
+/* DELETE RKEY names RMBs by the RKeys for the link that carries the message (R-3.5.5.2-2,
+ * R-3.5.5.2.2-3). A message breaks the rule if an RKey was not announced for this link. It may have
+ * been announced for another link. If the capture may miss the announcement, the flow adds a NOTE
  * instead. */
 static void
 check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
 {
-    const smcr_link_t *other = message->lgr->newest_link; /* on which it has an RMB with this
-                                                             RKey */
+    const smcr_link_t *other = message->lgr->newest_link; /* link on which the RKey names an RMB */
     smcr_doubt_t doubt = smcr_doubt_rkey(message->arrival, message->from, rkey);
 
-    if (doubt.kind) /* the flow gives a notice */
+    if (doubt.kind) /* the flow adds a NOTE */
         return;
     while (other && !smcr_rmb_find(message->arrival->state, &other->qp[message->from->side], rkey))
         other = smcr_link_older(other);
@@ -220,9 +224,9 @@ check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
                            "RKey 0x%08x was never announced on this link", rkey);
 }
 
-/* An owner deletes an RMB only when no connection uses it (R-3.5.5.2.2-1). The wire shows DELETE
- * RKEY with an RKey of an RMB that an open connection uses. The owner proves the use by its CDC
- * messages. */
+/* An owner deletes an RMB only when no connection uses it (R-3.5.5.2.2-1). DELETE RKEY breaks the
+ * rule if it has the RKey of an RMB that an open connection uses. The owner proves the use by its
+ * CDC messages. */
 static void
 check_deleted_unused(const smcr_exchange_message_t *message, const smcr_rmb_rtoken_t *entry)
 {
@@ -234,8 +238,8 @@ check_deleted_unused(const smcr_exchange_message_t *message, const smcr_rmb_rtok
                            "Connection %u uses the RMB with RKey 0x%08x", conn->index, entry->rkey);
 }
 
-/* The two rules above, for each RKey of DELETE RKEY. Of unknown RKeys the first one breaks the
- * rule; the last one is remembered for the response. */
+/* The rules of check_deleted_unused() and check_unknown(), for each RKey of DELETE RKEY. If several
+ * RKeys are unknown, the first one is reported. The last one is remembered for the response. */
 SMCR_RULES_LLC(check_withdrawn)
 {
     smcr_rules_links_t *memory = smcr_rules_links(arrival, message->lgr);
@@ -256,9 +260,9 @@ SMCR_RULES_LLC(check_withdrawn)
     }
 }
 
-/* The response to DELETE RKEY is negative if the request has an unknown RKey (R-A.3.7-4). The wire
- * shows a positive response to a request with an RKey that was never announced. The number of
- * RKeys shows that both messages belong together. */
+/* The response to DELETE RKEY is negative if the request has an unknown RKey (R-A.3.7-4). A
+ * positive response breaks the rule if the request has an RKey that was never announced. Request
+ * and response belong together if they have the same number of RKeys. */
 SMCR_RULES_LLC(check_withdrawal)
 {
     smcr_rules_links_t *memory = smcr_rules_links(arrival, message->lgr);
@@ -274,18 +278,18 @@ SMCR_RULES_LLC(check_withdrawal)
     memory->has_unknown_rkey[side] = false;
 }
 
-/* ---- links ---- */
+/* ---- RTokens for a new link ---- */
 
-/* A claim: the RMB of a connection has no RToken for a new link. */
+/* The subject of a claim: the RMB of a connection has no RToken for a new link. */
 typedef struct {
     const smcr_rmb_t *rmb;
-    const smcr_conn_side_t *user; /* of the connection: the side that owns the RMB */
+    const smcr_conn_side_t *user; /* side of the connection that owns the RMB */
     const smcr_qp_t *owner;       /* the owner's queue pair of the new link */
-    uint32_t frame;               /* of the message that makes the link active */
+    uint32_t frame;               /* frame of the message that makes the link active */
 } missing_rtoken_t;
 
-/* Whether the owner has shown by a CDC message that it still uses the connection: after the frame
- * of the claim or, if the RMB stays, at any time. */
+/* Whether the owner has proven by a CDC message that it uses the connection. The message comes
+ * after the frame of the claim or, if the RMB is still in use, at any time. */
 static bool
 has_shown_use(const missing_rtoken_t *missing)
 {
@@ -294,7 +298,8 @@ has_shown_use(const missing_rtoken_t *missing)
     return smcr_rmb_is_alive(missing->rmb) ? shown != 0 : shown > missing->frame;
 }
 
-/* Whether the RToken has come by now, or the owner has not shown that it still uses the RMB. */
+/* Whether the report of check_reachable() is withdrawn later: the RToken has come, or the owner has
+ * not proven that it uses the RMB. */
 static bool
 is_rtoken_unneeded(const smcr_doubt_proof_t *claim)
 {
@@ -303,8 +308,8 @@ is_rtoken_unneeded(const smcr_doubt_proof_t *claim)
     return smcr_rmb_rtoken(missing->rmb, missing->owner) || !has_shown_use(missing);
 }
 
-/* Whether the RMB of `side` of the connection cannot be reached over the link: it lives, and has
- * no RToken there. */
+/* Whether the RMB of `side` of the connection cannot be reached over the link: it is in use, and
+ * has no RToken for the link. */
 static bool
 lacks_rtoken(const smcr_conn_t *conn, int side, const smcr_link_t *link)
 {
@@ -314,7 +319,7 @@ lacks_rtoken(const smcr_conn_t *conn, int side, const smcr_link_t *link)
 }
 
 /* An open connection that began before the link was added, and whose RMB of `side` cannot be
- * reached over the link; NULL: none. */
+ * reached over the link; NULL: there is none, or links of the group are forgotten. */
 static const smcr_conn_t *
 find_unreachable(const smcr_link_t *link, int side)
 {
@@ -329,10 +334,10 @@ find_unreachable(const smcr_link_t *link, int side)
     return conn;
 }
 
-/* When a link becomes active, both sides have told the RTokens of all their RMBs for it (R-2.2-2,
- * R-3.5.5.2.3-3). The wire shows the response to CONFIRM LINK, and an older connection whose RMB
- * has no RToken on this link. An RMB that no connection uses may be left out, as Linux does
- * (smc_llc_add_link_cont()): its owner has to show the use by a CDC message. */
+/* When a link becomes active, both sides have announced the RTokens of all their RMBs for it
+ * (R-2.2-2, R-3.5.5.2.3-3). The response to CONFIRM LINK breaks the rule if an older connection has
+ * an RMB without an RToken for this link. Linux leaves out an RMB that no connection uses
+ * (smc_llc_add_link_cont()), so the owner has to prove the use by a CDC message. */
 SMCR_RULES_LLC(check_reachable)
 {
     smcr_link_t *link = message->link;
@@ -355,7 +360,8 @@ SMCR_RULES_LLC(check_reachable)
     }
 }
 
-/* Whether an RToken of the list before number `at` has the same RKey for another RMB. */
+/* Whether an earlier RToken of the message than number `at` has the same RKey, but for another
+ * RMB. */
 static bool
 is_given_twice(const smcr_llc_t *llc, unsigned at)
 {
@@ -368,9 +374,9 @@ is_given_twice(const smcr_llc_t *llc, unsigned at)
     return i < at;
 }
 
-/* Each RKey on a new link names one RMB (R-A.3.3-6). The wire shows an ADD LINK CONTINUATION that
- * gives one RKey to two RMBs, or the RKey of an RMB in use to another RMB. The RKey on the link
- * that carries the message shows which RMB an RToken is of. */
+/* Each RKey on a new link names one RMB (R-A.3.3-6). An ADD LINK CONTINUATION breaks the rule if it
+ * gives one RKey to two RMBs, or the RKey of an RMB in use to another RMB. Each RToken of the
+ * message also has the RKey on the link that carries the message, which names the RMB. */
 SMCR_RULES_LLC(check_new_rtokens)
 {
     const smcr_state_t *state = arrival->state;

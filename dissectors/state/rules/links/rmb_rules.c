@@ -1,16 +1,16 @@
-/* RMBs: not too many, each in one link group, announced before CLC names it, and kept while a
- * connection uses it (RFC 7609 2.1, 3.5.2, 3.5.3, A.2.3).
+/* Rules for RMBs: not too many, each in one link group, announced before CLC names it, and kept
+ * while a connection uses it (RFC 7609 2.1, 3.5.2, 3.5.3, A.2.3).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "links_checks.h"
 
-#define LATE (1000 * SMCR_TIME_MILLISECOND) /* RoCE may be captured later than TCP */
+#define LATE (1000 * SMCR_TIME_MILLISECOND) /* largest delay of RoCE against TCP in a capture */
 
 /* ---- RMBs in use ---- */
 
-/* Whether the connection is open, as its side that owns the RMB `data` has shown. */
+/* Whether the connection is certainly open, as the owner of its RMB `data` has shown. */
 static bool
 is_open(const smcr_conn_t *conn, const void *data)
 {
@@ -25,9 +25,9 @@ smcr_rules_find_rmb_user(const smcr_rmb_t *rmb)
     return smcr_rmb_is_alive(rmb) ? smcr_rmb_find_conn(rmb, is_open, rmb) : NULL;
 }
 
-/* The RKey of an RMB in use names no other RMB (R-A.2.3-10, R-A.3.3-6, R-A.3.5-8). The wire shows
- * the RKey with another address, or for another RMB, while an open connection uses the first one.
- * Nobody misses an RMB that no connection uses, which excuses the announcement. */
+/* The RKey of an RMB in use names no other RMB (R-A.2.3-10, R-A.3.3-6, R-A.3.5-8). A message breaks
+ * the rule if it gives the RKey another address or another RMB, while an open connection uses the
+ * first RMB. If no connection uses the first RMB, the RKey is free. */
 void
 smcr_rules_check_rkey_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
                              const smcr_link_t *added)
@@ -43,8 +43,8 @@ smcr_rules_check_rkey_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoke
 
 /* ---- RMBs of other groups ---- */
 
-/* Whether no connection uses the RMB any more, or its owner has not shown the use by a CDC
- * message. */
+/* Whether the report of check_shared() is withdrawn later: no connection uses the RMB any more, or
+ * its owner has not proven the use by a CDC message. */
 static bool
 is_free(const smcr_doubt_proof_t *claim)
 {
@@ -54,14 +54,14 @@ is_free(const smcr_doubt_proof_t *claim)
     return !conn || !conn->side[rmb->side].last_cdc_frame;
 }
 
-/* Whether an end of a link is at the device of `qp`. */
+/* Whether `end`, a queue pair of a link, is on the same device as `qp`. */
 static bool
 is_at_device(const smcr_qp_t *end, const smcr_qp_t *qp)
 {
     return end->number_known && smcr_gid_is_same(end->key.gid, qp->key.gid);
 }
 
-/* What the RKey names in the group at the device of `qp`; NULL: nothing. */
+/* The RMB that the RKey names in the group on the device of `qp`; NULL: none. */
 static const smcr_rmb_rtoken_t *
 find_at_device(const smcr_state_t *state, smcr_lgr_t *lgr, const smcr_qp_t *qp, uint32_t rkey)
 {
@@ -74,10 +74,10 @@ find_at_device(const smcr_state_t *state, smcr_lgr_t *lgr, const smcr_qp_t *qp, 
     return found;
 }
 
-/* Two link groups share no RMB (R-3.5.3-1): on one device an RKey and an address name one RMB. The
- * wire shows an RMB whose RKey and address are those of an RMB of another group. The other group
- * must live, and its connection must be open until the capture ends: a group may end without a
- * message, and then its memory is free. */
+/* Two link groups share no RMB (R-3.5.3-1). On one device, an RKey with an address names one RMB.
+ * An announcement breaks the rule if RKey and address are those of an RMB of another group. The
+ * other group must not have ended, and its connection must be open until the capture ends: a group
+ * may end without a message, which frees its memory. */
 static void
 check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, uint64_t va)
 {
@@ -98,8 +98,9 @@ check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, 
 
 /* ---- new RMBs ---- */
 
-/* A side has at most 255 RMBs in a link group (R-2.1-1). The wire shows the announcement of one
- * more, while no DELETE RKEY is missing. */
+/* A side has at most 255 RMBs in a link group (R-2.1-1). An announcement of one more breaks the
+ * rule, if no DELETE RKEY is missing. The RMB may also take an RKey in use
+ * (smcr_rules_check_rkey_in_use()), or the RMB of another group (check_shared()). */
 bool
 smcr_rules_check_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
                          uint64_t va)
@@ -120,18 +121,20 @@ smcr_rules_check_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uin
     return true;
 }
 
-/* ---- CLC ---- */
+/* ---- RMBs in CLC messages ---- */
 
-/* Whether CONFIRM RKEY has announced the RMB by now, or the RMB is over. */
+/* Whether the report of check_announced_by_llc() is withdrawn later: CONFIRM RKEY has announced the
+ * RMB, or the RMB names nothing any more. */
 SMCR_DOUBT_CLAIM(is_confirmed, const smcr_rmb_t *rmb,
                  rmb->superseded || (rmb->confirmed && !smcr_rules_of_rmb(rmb)->refused_frame))
 
-/* Whether the CONFIRM RKEY of the RMB had been answered by then, or has no answer at all. */
+/* Whether the report of check_agreed_before() is withdrawn later: the response to CONFIRM RKEY came
+ * by the bound of the claim, or there is none. */
 SMCR_DOUBT_CLAIM(was_agreed, const smcr_rules_rmb_t *early, early->agreed_time <= claim->bound)
 
-/* CLC names a new RMB after the response to CONFIRM RKEY (R-3.5.5.2.1-2). The wire shows the
- * response later than the Accept or Confirm. TCP and RoCE are captured at two places of a host,
- * whose clocks may differ by SMCR_TIME_DISORDER. */
+/* CLC names a new RMB only after the response to CONFIRM RKEY (R-3.5.5.2.1-2). An Accept or Confirm
+ * breaks the rule if the response comes later. TCP and RoCE may be captured at two places of a
+ * host, whose clocks differ by up to SMCR_TIME_DISORDER. */
 static void
 check_agreed_before(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
 {
@@ -144,10 +147,10 @@ check_agreed_before(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
         "The CONFIRM RKEY of this RMB is answered later, in the time of the capture");
 }
 
-/* In a later contact CONFIRM RKEY announces a new RMB before CLC names it (R-3.5.2-2). The wire
- * shows an Accept or Confirm with a new RMB, and no CONFIRM RKEY up to LATE after it. RoCE may be
- * captured later than TCP, which LATE allows for. Where the capture may miss CONFIRM RKEY, the
- * flow gives a NOTE instead. */
+/* In a later contact CONFIRM RKEY announces a new RMB before CLC names it (R-3.5.2-2). An Accept or
+ * Confirm with a new RMB breaks the rule if no CONFIRM RKEY comes up to LATE after it. LATE allows
+ * for RoCE that is captured later than TCP. If the capture may miss CONFIRM RKEY, the flow adds a
+ * NOTE instead. */
 static void
 check_announced_by_llc(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
@@ -160,8 +163,8 @@ check_announced_by_llc(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
                            "No CONFIRM RKEY announces the RMB");
 }
 
-/* An Accept or Confirm names an RMB. In a later contact its RKey has been announced before. It may
- * also be one RMB too many, or an RKey in use. */
+/* Checks the RMB that an Accept or Confirm names. In a later contact, its RKey has been announced
+ * before. smcr_rules_check_new_rmb() has the other rules. */
 SMCR_RULES_CLC(check_rmb)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -174,8 +177,9 @@ SMCR_RULES_CLC(check_rmb)
         smcr_rules_check_new_rmb(arrival, message->qp, accept->rkey, accept->va);
 }
 
-/* The two rules above, for an RMB that CLC names in a later contact. A known RMB was announced by
- * CONFIRM RKEY too late if the response to it is not there yet. */
+/* The rules of check_announced_by_llc() and check_agreed_before(), for an RMB that CLC names in a
+ * later contact. If CONFIRM RKEY has announced the RMB, but its response has not come yet, the RMB
+ * was announced too late. */
 SMCR_RULES_CLC(check_named_rmb)
 {
     smcr_rmb_t *rmb = conn->side[message->qp->side].rmb;
@@ -190,7 +194,7 @@ SMCR_RULES_CLC(check_named_rmb)
         check_agreed_before(arrival, rmb);
 }
 
-/* Which messages a check is asked of; see check_rows.def. */
+/* The kinds of CLC messages, by which check_rows.def selects those that a check is for. */
 enum {
     WRONG_SENDER = 1,
     PROPOSAL = 1 << SMCR_CLC_PROPOSAL,
@@ -202,7 +206,8 @@ enum {
     ANY = PROPOSAL | AGREE | DECLINE | OTHER,
 };
 
-/* The kind of a message is a bit of each property that a row of check_rows.def may ask for. */
+/* Finds the kind of the message: one bit for each property that a row of check_rows.def may
+ * select. */
 void
 smcr_rules_check_clc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
                      const smcr_rules_clc_t *message)

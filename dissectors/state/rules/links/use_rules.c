@@ -1,28 +1,31 @@
-/* What a link may carry, and whether it is ready when a peer uses it: confirmed, neither rejected
- * nor deleted, and in a first contact not before the attempt at a second link. Whether the reason
- * of DELETE LINK fits, and its response does (RFC 7609 3.5.1, 3.5.4, 3.5.5.1, 4.7).
+/* Rules for the use of a link. A link carries only operations of SMC-R. A peer uses it when it is
+ * confirmed and neither rejected nor deleted, and in a first contact not before the attempt at a
+ * second link is over. The reason and the response of DELETE LINK fit (RFC 7609 3.5.1, 3.5.4,
+ * 3.5.5.1, 4.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "links_checks.h"
 
-#define LINUX_WAITS (2 * SMCR_TIME_SECOND) /* for a response in a first contact (smc_llc.h) */
-#define CLEAN_UP SMCR_TIME_SECOND          /* far more than a host needs to end a link group */
+#define LINUX_WAITS (2 * SMCR_TIME_SECOND) /* wait of Linux for a response in a first contact
+                                              (smc_llc.h) */
+#define CLEAN_UP SMCR_TIME_SECOND          /* far longer than a host needs to end a link group */
 
-/* The claim that the event whose time `*time` keeps (nanoseconds since the epoch; 0: not yet) has
- * not happened by this frame. SMCR_TIME_DISORDER is added, because the capture may have frames
- * that lie close together in another order. */
+/* The claim that an event has not happened before this frame. `*time`: time of the event,
+ * nanoseconds since the epoch; 0: the event has not happened. SMCR_TIME_DISORDER is added: the
+ * capture may have frames that are close together in another order. */
 static smcr_doubt_proof_t
 claim_not_by_now(const smcr_arrival_t *arrival, const uint64_t *time)
 {
     return smcr_doubt_not_by(time, arrival->when.time + SMCR_TIME_DISORDER);
 }
 
-/* ---- links that are gone ---- */
+/* ---- deleted and rejected links ---- */
 
-/* The doubt whether the sender of the packet knows that the link is gone: it has sent the message
- * that ended the link, or has seen the peer's. */
+/* The reason to doubt that the sender of the packet knows that the link is no longer used. The
+ * sender knows if it has sent the message that ended the use (smcr_rules_link_t.end_of_use), or has
+ * seen the peer's. */
 static smcr_doubt_t
 doubt_gone(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {
@@ -32,13 +35,13 @@ doubt_gone(const smcr_arrival_t *arrival, const smcr_link_t *link)
                          smcr_doubt_seen(arrival, gone->sent, gone->acked));
 }
 
-/* A link is not used after its deletion (R-3.5.4-2, R-3.5.5.1.3-2, R-C.7-2). The wire shows a
- * request on a link whose DELETE LINK exchange is over. The exchange ends with the response; both
- * sides may use the link until then. The rule is broken when the sender has sent or seen that
- * response: an acknowledgement a round trip earlier proves this.
+/* A link is not used after its deletion (R-3.5.4-2, R-3.5.5.1.3-2, R-C.7-2). DELETE LINK ends with
+ * its response; both sides may use the link until then. A request on the link breaks the rule if
+ * its sender has sent or seen that response. An acknowledgement of the response a round trip
+ * earlier proves that the sender has seen it.
  *
- * Example: the client responds to DELETE LINK for link 2, the server acknowledges the response,
- * and sends an RDMA WRITE on link 2 a second later. */
+ * Example: the client responds to DELETE LINK for link 2, and the server acknowledges the response.
+ * A second later the server sends an RDMA WRITE on link 2. */
 SMCR_RULES_LLC(check_deleted)
 {
     const smcr_link_t *link = arrival->qp->link;
@@ -48,9 +51,9 @@ SMCR_RULES_LLC(check_deleted)
                            "The link was deleted in frame %u", link->deleted_frame);
 }
 
-/* A rejected link is not used (R-3.5.1.6-9). The wire shows a request on a link that a response to
- * ADD LINK has rejected. Both queue pairs must be known: a link that was rejected at once has one
- * known queue pair only, which may belong to another link by now. */
+/* A rejected link is not used (R-3.5.1.6-9). A request breaks the rule on a link that a response to
+ * ADD LINK has rejected. Both queue pairs of the link must be known. If only one is known, it may
+ * now belong to another link. */
 static void
 check_rejected(const smcr_arrival_t *arrival)
 {
@@ -62,10 +65,11 @@ check_rejected(const smcr_arrival_t *arrival)
                            "Link %u was rejected", link->number);
 }
 
-/* A Decline ends the link group that its first contact has begun (R-3.5.1.6.4-2). The wire shows a
- * request on the link of a group whose only connection was declined more than a second before. TCP
- * and RoCE may be captured at two places, so that a second covers both hosts' reactions and the
- * difference of clocks. With a second connection the group has outlived the Decline. */
+/* A Decline ends the link group that its first contact has begun (R-3.5.1.6.4-2). A request on a
+ * link of the group breaks the rule if the group's only connection was declined more than a second
+ * before. The second covers the reactions of both hosts, and the difference of clocks if TCP and
+ * RoCE are captured at two places. If the group has a second connection, it has outlived the
+ * Decline. */
 static void
 check_declined(const smcr_arrival_t *arrival)
 {
@@ -80,10 +84,10 @@ check_declined(const smcr_arrival_t *arrival)
                            lgr->newest_conn->decline_frame);
 }
 
-/* A Decline with the S flag (out of sync) makes its receiver end the link group (R-A.2.5-2). The
- * wire shows that the receiver uses a link of the group more than CLEAN_UP after it has seen the
- * Decline. Data of the application on TCP, in the direction from the receiver, prove that it has
- * seen the Decline (tcp_rules.c). */
+/* The receiver of a Decline with the S flag (out of sync) ends the link group (R-A.2.5-2). The
+ * receiver breaks the rule if it uses a link of the group more than CLEAN_UP after it has seen the
+ * Decline. Data of the application that the receiver sends on TCP proves that it has seen the
+ * Decline (tcp_rules.c). */
 static void
 check_out_of_sync(const smcr_arrival_t *arrival)
 {
@@ -97,19 +101,20 @@ check_out_of_sync(const smcr_arrival_t *arrival)
                            "The sender was told to end the link group");
 }
 
-/* ---- links that are not ready yet ---- */
+/* ---- links that are not ready ---- */
 
-/* Whether an announced link waits for the response to CONFIRM LINK, as far as the capture shows. */
+/* Whether an announced link has had no response to CONFIRM LINK, as far as the capture shows. */
 static bool
 is_unconfirmed(const smcr_link_t *link)
 {
     return link->state == SMCR_LINK_ANNOUNCED && !smcr_rules_of_link(link)->confirmed_time;
 }
 
-/* A link carries nothing but CONFIRM LINK until the client has responded to it (R-3.5.1.5-5). The
- * wire shows `what`, another message or data, on an announced link without such a response. The
- * client sends its other messages after its own response, in the same flow, so that a packet of
- * the server is broken only when the client's flow shows that no response precedes it. */
+/* A link carries only CONFIRM LINK until the client has responded to it (R-3.5.1.5-5). Another
+ * message or data on an announced link breaks the rule if there is no such response. `what`: this
+ * message or data, for the text of the event. The client's packets come in the same flow as its
+ * response, so for them that flow alone decides. For a packet of the server, the client's flow must
+ * prove that no response came before. */
 static void
 check_confirmed(const smcr_arrival_t *arrival, const char *what)
 {
@@ -131,8 +136,8 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
 
 /* ---- LLC messages ---- */
 
-/* The three rules above, for an LLC message. DELETE LINK may end a link whose first contact was
- * declined. */
+/* The rules of check_rejected(), check_confirmed() and check_declined(), for an LLC message. DELETE
+ * LINK is allowed on a link whose first contact was declined. */
 SMCR_RULES_LLC(check_usable)
 {
     check_rejected(arrival);
@@ -145,7 +150,7 @@ SMCR_RULES_LLC(check_usable)
 
 /* ---- the second link of a first contact ---- */
 
-/* Whether the CONFIRM LINK of a side, in version 2, has a maximum of one link. */
+/* Whether CONFIRM LINK of a side has a maximum of one link, which is possible in version 2. */
 static bool
 is_limited_to_one_link(const smcr_lgr_t *lgr)
 {
@@ -154,10 +159,10 @@ is_limited_to_one_link(const smcr_lgr_t *lgr)
     return max_links[0] == 1 || max_links[1] == 1;
 }
 
-/* In a first contact the server offers a second link before data flow (R-3.5.1.6-1). The wire
- * shows the first RDMA WRITE of a group after its CONFIRM LINK exchange, and no ADD LINK before. A
- * peer of version 2.1 that agrees on one link needs no offer. The wire never shows why a server
- * offers none (it may have one device), so the item is strict. */
+/* In a first contact the server offers a second link before data flows (R-3.5.1.6-1). The first
+ * RDMA WRITE of a group breaks the rule if it comes after the CONFIRM LINK exchange, and no ADD
+ * LINK came before. Peers of version 2.1 that agree on one link need no offer. The capture never
+ * shows why a server offers no link: it may have only one device. */
 static void
 check_offered(const smcr_arrival_t *arrival)
 {
@@ -173,9 +178,9 @@ check_offered(const smcr_arrival_t *arrival)
             "Data flow before the server has offered a second link");
 }
 
-/* Whether Linux, as the sender of the packet, has stopped to wait for the second link. A server
- * waits LINUX_WAITS for the response to its ADD LINK. A client waits for ADD LINK, from its
- * CONFIRM LINK response on. */
+/* Whether Linux, if it is the sender of the packet, no longer waits for the second link. A Linux
+ * server waits LINUX_WAITS for the response to its ADD LINK. A Linux client waits as long for ADD
+ * LINK, beginning with its CONFIRM LINK response. */
 static bool
 has_given_up_second_link(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
@@ -187,14 +192,15 @@ has_given_up_second_link(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
     return arrival->when.time >= since + LINUX_WAITS;
 }
 
-/* Data wait until the second link is confirmed or its attempt has failed (R-3.5.1.5-6,
- * R-3.5.1.6-8). The wire shows the first RDMA WRITE after ADD LINK, and neither a rejection nor
- * the response to CONFIRM LINK or DELETE LINK. Linux sends data when the response takes longer
- * than LINUX_WAITS, which excuses it. A Linux server whose own step fails sends nothing
- * (smc_llc_srv_add_link()); then the new link carries no packets, and its silence proves nothing.
+/* Data waits until the second link is confirmed or its attempt has failed (R-3.5.1.5-6,
+ * R-3.5.1.6-8). The first RDMA WRITE breaks the rule if it comes after ADD LINK, but before a
+ * rejection or the response to CONFIRM LINK or DELETE LINK. Linux sends data if the response takes
+ * longer than LINUX_WAITS, which is allowed. If a step of a Linux server itself fails, the server
+ * sends no message (smc_llc_srv_add_link()). Then the new link has no packets, and its flow proves
+ * nothing.
  *
- * Example: the server sends ADD LINK for link 2, the client accepts, and the server writes data
- * before CONFIRM LINK flows on link 2. */
+ * Example: the server sends ADD LINK for link 2, and the client accepts. The server writes data
+ * before it sends CONFIRM LINK on link 2. */
 static void
 check_settled(const smcr_arrival_t *arrival)
 {
@@ -221,7 +227,7 @@ check_settled(const smcr_arrival_t *arrival)
                            "Data flow before link %u is set up, or has failed", second->number);
 }
 
-/* The two rules above, for the first RDMA WRITE of a group. */
+/* The rules of check_offered() and check_settled(), for the first RDMA WRITE of a group. */
 static void
 check_first_data(const smcr_arrival_t *arrival)
 {
@@ -241,16 +247,16 @@ check_first_data(const smcr_arrival_t *arrival)
 
 /* ---- operations ---- */
 
-/* Whether the opcode is none that SMC-R uses: RDMA READ, an atomic, or a packet with immediate
- * data or with the RKey of a SEND with invalidate. */
+/* Whether SMC-R does not use the opcode: it is an RDMA READ or an atomic, or its packet has
+ * immediate data or the RKey of a SEND with invalidate. */
 static bool
 is_foreign_operation(uint8_t opcode)
 {
     return smcr_ib_fetches_data(opcode) || smcr_ib_has_immediate(opcode);
 }
 
-/* Whether the RDMA WRITE may carry immediate data: the peers of an SMCv2 group have agreed on it,
- * or the capture does not show whether they have. */
+/* Whether the RDMA WRITE may have immediate data: the peers of an SMCv2 group have agreed on it, or
+ * the capture does not show whether they have. */
 static bool
 may_have_immediate(const smcr_lgr_t *lgr, uint8_t opcode)
 {
@@ -258,10 +264,10 @@ may_have_immediate(const smcr_lgr_t *lgr, uint8_t opcode)
            (lgr->immediate_agreed || !lgr->immediate_known);
 }
 
-/* A link carries RDMA WRITE and SEND, no READ and no atomics (R-4.7-1). Neither has immediate data
- * (R-4.7-2), and no SEND invalidates an RKey (R-4.7-3). The opcode alone shows the breach. Queue
- * pairs of a deleted link, or of a group whose first contact is not captured, may belong to
- * another program by now: they are excused. */
+/* A link carries RDMA WRITE and SEND, but no READ and no atomics (R-4.7-1). Neither has immediate
+ * data (R-4.7-2), and no SEND invalidates an RKey (R-4.7-3). The opcode alone proves the breach.
+ * Not judged are queue pairs of a deleted link, or of a group whose first contact is not captured:
+ * they may now belong to another program. */
 static void
 check_operation(const smcr_arrival_t *arrival)
 {
@@ -284,8 +290,8 @@ check_operation(const smcr_arrival_t *arrival)
 
 /* ---- all requests ---- */
 
-/* Most packets use an active link of a group that was not declined. They skip the four checks of
- * links that are gone or not ready. */
+/* Most packets use an active link of a group that was not declined. For them, the four checks of
+ * links that are gone or not ready are skipped. */
 void
 smcr_rules_check_link_use(const smcr_arrival_t *arrival)
 {
@@ -311,7 +317,7 @@ smcr_rules_check_request(const smcr_arrival_t *arrival)
         smcr_rules_check_link_use(arrival);
 }
 
-/* ---- the attempt at a second link, remembered for the first RDMA WRITE ---- */
+/* ---- memory of the attempt at a second link ---- */
 
 /* Whether the message is an offer of the server: ADD LINK that names a queue pair. */
 static bool
@@ -321,8 +327,8 @@ offers_link(const smcr_exchange_message_t *message)
            message->llc->u.add_link.qpn && message->lgr->server == message->from->side;
 }
 
-/* Whether the attempt at the second link is over: it is confirmed or rejected, or both sides know
- * that it is deleted. */
+/* Whether the attempt at the second link is over: the link is confirmed or rejected, or both sides
+ * know that it is deleted. */
 static bool
 is_attempt_over(const smcr_link_t *second)
 {
@@ -332,9 +338,9 @@ is_attempt_over(const smcr_link_t *second)
            (second->state == SMCR_LINK_DELETED && kept->end_of_use.sent);
 }
 
-/* Remembers the first offer of a second link and the end of this attempt. A response to ADD LINK
- * without an offer before it shows that the capture has the two in the wrong order, or misses the
- * offer; the attempt counts as over then. */
+/* Remembers the first offer of a second link, and the end of this attempt. If a response to ADD
+ * LINK comes without an offer before it, the capture misses the offer or has the two in the wrong
+ * order. Then the attempt counts as over. */
 SMCR_RULES_LLC(note_second)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -352,12 +358,13 @@ SMCR_RULES_LLC(note_second)
         memory->second_over_time = arrival->when.time;
 }
 
-/* ---- DELETE LINK: reasons ---- */
+/* ---- reasons of DELETE LINK ---- */
 
-/* The reason of DELETE LINK fits its sender and its direction (R-A.3.4-3, R-3.5.5.1.4-1). The wire
- * shows a request whose reason says that the link or group is not known, which only a response may
- * say; or a client that asks to delete one link because no program uses it, which only a server
- * decides. For the whole group a client may do so. It does no harm. */
+/* The reason of DELETE LINK fits its sender, and fits a request or response (R-A.3.4-3,
+ * R-3.5.5.1.4-1). A request breaks the rule with the reason that the link or group is not known,
+ * which is for responses. A client's request for one link breaks the rule with the reason that no
+ * program uses the link, which only a server decides. For the whole group a client may give that
+ * reason. The breach is harmless. */
 SMCR_RULES_LLC(check_reason)
 {
     uint32_t reason = message->llc->u.delete_link.reason;
@@ -373,8 +380,8 @@ SMCR_RULES_LLC(check_reason)
                            "%s", what);
 }
 
-/* Returns how many other active links the group of the link has. Sets `*sharing`: how many of them
- * share a device with it, on either side. */
+/* Returns how many other active links the group of the link has. `*sharing`: how many of them share
+ * a device with the link, on either side. */
 static unsigned
 count_other_active_links(const smcr_link_t *link, unsigned *sharing)
 {
@@ -392,7 +399,7 @@ count_other_active_links(const smcr_link_t *link, unsigned *sharing)
 }
 
 /* The active link that the message deletes with the reason "asymmetric link no longer needed".
- * NULL: it deletes all links, gives another reason, or the link is not active. */
+ * NULL: the message deletes all links, gives another reason, or names no active link. */
 static const smcr_link_t *
 find_replaced_asymmetric(const smcr_exchange_message_t *message)
 {
@@ -404,12 +411,12 @@ find_replaced_asymmetric(const smcr_exchange_message_t *message)
     return link && link->state == SMCR_LINK_ACTIVE ? link : NULL;
 }
 
-/* The reason "asymmetric link no longer needed" is given for an asymmetric link that a symmetric
- * one replaces (R-2.2.1-3). An asymmetric link shares a device with another link; when a symmetric
- * link joins the two other devices, the group has three links. The wire shows the reason where the
- * group has fewer than two other active links, or where the link shares no device. Devices of
- * version 1 have one GID each. In version 2 a device may have several, so that no GID in common
- * proves nothing. */
+/* The reason "asymmetric link no longer needed" is for an asymmetric link that a symmetric one
+ * replaces (R-2.2.1-3). An asymmetric link shares a device with another link. When a symmetric link
+ * joins the two other devices, the group has three links. A request with this reason breaks the
+ * rule if the group has fewer than two other active links, or if the link shares no device. In
+ * version 1 a device has one GID, so different GIDs prove different devices. In version 2 a device
+ * may have several GIDs, so they prove nothing. */
 SMCR_RULES_LLC(check_asymmetric)
 {
     const smcr_link_t *link = find_replaced_asymmetric(message);
@@ -427,10 +434,10 @@ SMCR_RULES_LLC(check_asymmetric)
         link->number);
 }
 
-/* ---- DELETE LINK: responses ---- */
+/* ---- responses to DELETE LINK ---- */
 
-/* Whether a link of the group has, or had, the number, and fulfils `condition` (NULL: any link
- * does). */
+/* Whether a link of the group has or had this number, and fulfils `condition` (NULL: no
+ * condition). */
 static bool
 had_link(const smcr_lgr_t *lgr, uint8_t number, bool (*condition)(const smcr_link_t *link))
 {
@@ -442,8 +449,9 @@ had_link(const smcr_lgr_t *lgr, uint8_t number, bool (*condition)(const smcr_lin
     return false;
 }
 
-/* Whether the server has deleted the link, the client has not responded, and must know the link:
- * it was in use, and the client has neither called it lost nor asked to delete it. */
+/* Whether the server has deleted the link, the client has not responded yet, and the client must
+ * know the link. The client must know a link that was in use, unless it has reported the link as
+ * lost or asked to delete it. */
 static bool
 is_deleted_by_server(const smcr_link_t *link)
 {
@@ -454,10 +462,10 @@ is_deleted_by_server(const smcr_link_t *link)
            !memory->delete_asked_time;
 }
 
-/* A client cannot refuse to delete a link (R-3.5.5.1.3-1); it responds "unknown link" only where
- * it does not know the link (R-C.7-12). The wire shows this response for a link that was in use,
- * or a consent for a number that no link of the group ever had. Linux clears a link at once when
- * it has asked to delete it or has lost it: "unknown link" is right for such a link. */
+/* A client cannot refuse to delete a link (R-3.5.5.1.3-1). It responds "unknown link" only if it
+ * does not know the link (R-C.7-12). The response breaks the rule if it says so of a link in use,
+ * or if it consents to a number that no link of the group ever had. Linux clears a link at once
+ * when it has asked to delete it, or has lost it: then "unknown link" is right. */
 SMCR_RULES_LLC(check_consent)
 {
     const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
@@ -475,9 +483,9 @@ SMCR_RULES_LLC(check_consent)
                        consent->link);
 }
 
-/* ---- the end of a link, remembered for later messages ---- */
+/* ---- memory of the end of a link ---- */
 
-/* Remembers when the client asks to delete the link. */
+/* Remembers the time when the client asks to delete the link. */
 SMCR_RULES_LLC(note_unwanted)
 {
     smcr_link_t *link = smcr_lgr_link(message->lgr, message->llc->u.delete_link.link);
@@ -486,8 +494,9 @@ SMCR_RULES_LLC(note_unwanted)
         smcr_rules_link(arrival, link)->delete_asked_time = arrival->when.time;
 }
 
-/* With this message its sender stops to use the link, and its receiver does so when it has seen
- * it. Where the server is not known, DELETE LINK may be a client's request, which ends nothing. */
+/* Remembers the message that ends the use of the link. The sender stops using the link with this
+ * message, the receiver when it has seen the message. If the server is not known, DELETE LINK may
+ * be a client's request, which ends nothing. */
 static void
 note_end_of_use(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -503,8 +512,8 @@ note_deletion(const smcr_exchange_message_t *message, smcr_link_t *link)
         smcr_rules_link(message->arrival, link)->was_active = link->state == SMCR_LINK_ACTIVE;
 }
 
-/* The server deletes one link, or all links of the group. Both sides may use one link until the
- * response; all links end at once, since no response follows (3.5.5.1.3). */
+/* Remembers that the server deletes one link, or all links of the group. Both sides may use a
+ * single link until the response. All links end at once, since no response follows (3.5.5.1.3). */
 SMCR_RULES_LLC(note_deleted)
 {
     const smcr_lgr_t *lgr = message->lgr;
@@ -521,7 +530,7 @@ SMCR_RULES_LLC(note_deleted)
         note_deletion(message, link);
 }
 
-/* Whether the link has this number, and its deletion waits for the response. */
+/* Whether the link has this number, and its deletion waits for a response. */
 static bool
 awaits_consent(const smcr_link_t *link, uint8_t number)
 {
@@ -529,8 +538,8 @@ awaits_consent(const smcr_link_t *link, uint8_t number)
            !smcr_rules_of_link(link)->end_of_use.sent;
 }
 
-/* The response to DELETE LINK ends the use of the link, unless it says that there is no such link.
- */
+/* The response to DELETE LINK ends the use of the link, unless it says that there is no such
+ * link. */
 SMCR_RULES_LLC(note_consent)
 {
     const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
