@@ -316,8 +316,9 @@ take_marks(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direc
 
 /* Returns a hash of the numbers that a segment shares only with its duplicates. A retransmission
  * differs in the identification of IPv4 or in the time stamp. If a segment has neither, the hash
- * includes how many packets the other side had sent (`heard`): a duplicate comes before the next of
- * them. Returns 0 if even this does not distinguish an acknowledgement from the next one. */
+ * includes how many packets the other side had sent (`heard`): a duplicate comes before the next
+ * one. If an acknowledgement without data has neither, nothing distinguishes it from the next
+ * acknowledgement: returns 0. */
 static uint64_t
 identity_of(const smcr_congestion_tcp_segment_t *segment, uint64_t heard)
 {
