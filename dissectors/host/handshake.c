@@ -29,7 +29,7 @@ static struct {
     int observer;                /* protocol in name only, below TCP: owns the wrapper */
     dissector_handle_t wrapper;
     dissector_handle_t original; /* TCP's; set while the wrapper is active */
-    bool is_wrapped;             /* in the open file */
+    bool is_wrapped;             /* the wrapper is active in the open file */
 } segments;
 
 const smcr_handshake_tcp_ids_t *

@@ -112,6 +112,7 @@ smcr_clc_decline(smcr_message_clc_t *message)
 
 /* ---- every message ---- */
 
+/* Shows a message of unknown type: its header, and all other bytes as its body. */
 static void
 dissect_unknown(smcr_message_clc_t *message)
 {

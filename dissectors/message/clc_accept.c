@@ -206,6 +206,7 @@ check_gid(const smcr_layout_walk_t *walk, const listed_gid_t *gids, unsigned num
         }
 }
 
+/* Dissects the list of GIDs of a Confirm, which begins at `start` with their count. */
 static void
 dissect_gid_list(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *accept)
 {

@@ -126,6 +126,7 @@ has_more_bits(const prefix_t *prefix)
     return more;
 }
 
+/* Dissects `count` IPv6 prefixes from `start` on. */
 static void
 dissect_prefixes(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, unsigned start,
                  unsigned count)

@@ -40,7 +40,7 @@ extern compat_pref_bool smcr_items_strict;
 
 /* A row of experts.def. */
 typedef struct {
-    const expert_field *expert;
+    const expert_field *expert; /* the expert item */
     const char *filter; /* filter name of the expert item, such as "smcr.icrc.bad" */
     int group;          /* PI_PROTOCOL and so on */
     int severity;       /* PI_WARN and so on */

@@ -83,6 +83,7 @@ read_integer(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_
     return integer_of(bytes, row->length, row->peer_order ? walk->peer_order : ENC_BIG_ENDIAN);
 }
 
+/* Stores the value of a row in the caller's struct, in the size of the member. */
 static void
 keep_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes, void *keep)
 {
@@ -154,6 +155,8 @@ list_item(const smcr_layout_walk_t *walk, proto_item *item)
     *walk->shown = shown;
 }
 
+/* Shows a field of bits: names the flags that are set in its line, and raises an expert item for
+ * each reserved field that is set. */
 static proto_item *
 show_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {

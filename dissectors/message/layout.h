@@ -39,7 +39,7 @@ typedef struct {
                                   either; NULL: none */
     uint16_t offset;           /* offset from the base of the layout, bytes */
     uint16_t length;           /* bytes */
-    smcr_row_kind_t kind;
+    smcr_row_kind_t kind;      /* how the row is shown */
     bool peer_order;           /* the integer has the byte order `peer_order` of the walk; false:
                                   big-endian */
     int *const *bits;          /* SMCR_ROW_BITS: fields whose masks cover every bit, then NULL */

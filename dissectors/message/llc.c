@@ -253,6 +253,7 @@ dissect_body(const smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t
     return whole;
 }
 
+/* Decodes and shows a message of known type: header, length, flags, body. */
 static void
 dissect_known(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *payload)
 {

@@ -188,6 +188,8 @@ finish_rejection(const smcr_message_llc_t *message)
         smcr_say_note(&message->walk, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason);
 }
 
+/* Shows the extension of an ADD LINK of SMCv2: GID and RTokens. Returns the offset after it, or
+ * SMCR_MESSAGE_LLC_CUT. */
 static unsigned
 show_extension(const smcr_message_llc_t *message)
 {

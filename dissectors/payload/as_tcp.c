@@ -433,8 +433,8 @@ smcr_payload_buffer(tvbuff_t *data, const packet_info *pinfo, const smcr_record_
 
 /* Bytes that follow each other in a stream, as one piece of the buffer. */
 typedef struct {
-    smcr_record_t record; /* of the packet with the first of these bytes */
-    uint64_t position;    /* of the first byte, in the stream */
+    smcr_record_t record; /* record of the packet with the first of these bytes */
+    uint64_t position;    /* stream position of the first byte */
     int begin;            /* offset of the first byte in the buffer */
     int end;              /* offset after the last byte */
 } handed_run_t;

@@ -115,6 +115,7 @@ find_listing(export_object_list_t *list)
     return listing;
 }
 
+/* Returns the object of a stream, which is made and listed if there is none. */
 static stream_t *
 find_stream(export_object_list_t *list, const packet_info *pinfo, const update_t *update)
 {
@@ -168,6 +169,8 @@ add_held_updates(export_object_list_t *list, const packet_info *pinfo, const smc
                                .data = data});
 }
 
+/* Called by Wireshark for each packet of the tap `smcr`. A CDC message without data may still show
+ * that the stream is longer than the captured bytes. */
 static tap_packet_status
 export_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
               tap_flags_t flags _U_)

@@ -260,6 +260,8 @@ add_fallback(follow_info_t *follow, const packet_info *pinfo, const smcr_conn_t 
                  smcr_show_fallback_reason(pinfo->pool, &conn->fallback), conn->tcp_stream));
 }
 
+/* Called by Wireshark for each packet of the followed connection. A CDC message that reports data
+ * as read releases waiting data up to that position. */
 static tap_packet_status
 follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
               tap_flags_t flags _U_)

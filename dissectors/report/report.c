@@ -130,6 +130,8 @@ next(funnel_text_window_t *shown _U_, void *data)
     return choose(data, 1);
 }
 
+/* Goes to the frame of the chosen finding. If the display filter hides the frame, removes the
+ * filter first. */
 static compat_button_bool
 go_to_frame(funnel_text_window_t *shown _U_, void *data)
 {

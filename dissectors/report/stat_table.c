@@ -84,7 +84,7 @@ text_of(const smcr_table_column_t *column, const smcr_table_cell_t *cell)
     return g_strdup_printf("%*s", (int)width_of(column), number);
 }
 
-/* Adds a row. `cells` NULL: a row that says that the table has none. */
+/* Adds a row. `cells` NULL: the table has no rows; the only row then says so. */
 static void
 take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy _U_, uint64_t troubled _U_)
 {

@@ -273,6 +273,8 @@ show_announced(proto_tree *tree, const smcr_record_cdc_t *view)
         smcr_generated_uint64(tree, hf_smcr_cdc_urgent_offset, view->announced - 1);
 }
 
+/* Shows bytes announced, free space in the peer's buffer, and the wait that begins with the
+ * message. */
 static void
 show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
 {
@@ -293,6 +295,8 @@ show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
 /* ---- CDC: the data that the sender of the message reads. `offers`: the free space in its buffer
  * is known ---- */
 
+/* Shows bytes reported as read, the message that announced them, and the free space that the sender
+ * offers. */
 static void
 show_received(proto_tree *tree, const smcr_record_cdc_t *view, bool offers)
 {

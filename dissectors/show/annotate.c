@@ -193,6 +193,7 @@ show_naming(proto_tree *tree, const smcr_socket_t *socket)
             proto_tree_add_item(tree, hf_smcr_named_by_file, NULL, 0, 0, ENC_NA));
 }
 
+/* Shows all fields of a connection below its line. */
 static void
 show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
@@ -335,6 +336,7 @@ show_queue_pairs(proto_tree *tree, const smcr_record_t *record, const smcr_ib_he
         smcr_annotate_target(tree, &qps[!record->sender].key, roce);
 }
 
+/* Shows the link of a packet: its line, and below it the fields that anybody asks for. */
 static void
 show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
           const smcr_ib_headers_t *roce)

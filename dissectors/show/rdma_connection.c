@@ -88,6 +88,7 @@ show_message_fields(proto_tree *tree, const smcr_record_cm_t *note)
         smcr_generated_uint(tree, hf_smcr_cm_status, note->status);
 }
 
+/* Shows the connection of RDMA-CM to which the packet belongs. */
 static void
 show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {

@@ -15,6 +15,8 @@ static const char *const part_names[SMCR_RC_WRITE_ONLY_IMMEDIATE + 1] = {
     [SMCR_RC_WRITE_ONLY] = "Only",   [SMCR_RC_WRITE_ONLY_IMMEDIATE] = "Only",
 };
 
+/* Shows the place of the data: index and offset in the RMB, position in the stream, and bytes that
+ * are rewritten or missing. */
 static void
 show_place(proto_tree *tree, const smcr_record_t *record)
 {

@@ -181,7 +181,7 @@ const char *smcr_show_name_of_link(wmem_allocator_t *scope, const smcr_link_t *l
 /* A segment of a connection's TCP: a SYN with the SMC-R option, data after the fallback to TCP, or
  * any other segment. Its CLC messages go to the tap separately. */
 typedef struct {
-    const smcr_conn_t *conn;
+    const smcr_conn_t *conn; /* the connection */
     bool from_server; /* the server sends the segment; false: the client */
     bool has_option;  /* the segment has the SMC-R option */
     uint8_t flags;    /* flags of the TCP header; 0: the struct describes data, not a header */

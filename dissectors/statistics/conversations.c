@@ -299,6 +299,8 @@ begin_table(conv_hash_t *hash, tap_flags_t flags)
     return kept;
 }
 
+/* Called by Wireshark for each packet of the tap `smcr`: counts the packet in the row of its
+ * connection. */
 static tap_packet_status
 count_for_conversations(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
                         tap_flags_t flags)
@@ -316,6 +318,8 @@ count_for_conversations(void *table, packet_info *pinfo, epan_dissect_t *edt _U_
     return TAP_PACKET_REDRAW;
 }
 
+/* Called by Wireshark for each packet of the tap `smcr`: counts the packet in the rows of both
+ * hosts of its connection, and in the row of its link. */
 static tap_packet_status
 count_for_endpoints(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
                     tap_flags_t flags)

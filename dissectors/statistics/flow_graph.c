@@ -425,6 +425,7 @@ draw_data(const tap_context_t *tap_context)
         set_text(runs->arrow, data_text(runs, tap_context, true));
 }
 
+/* Draws the arrow of an LLC message, from its sender's role if that is known. */
 static void
 draw_llc(const tap_context_t *tap_context)
 {
@@ -434,6 +435,8 @@ draw_llc(const tap_context_t *tap_context)
                                                 tap_context->subject, role));
 }
 
+/* Draws the arrows of a RoCE packet: retransmission, data, LLC message, events. A duplicate made by
+ * the network has none. */
 static void
 draw_roce(const tap_context_t *tap_context)
 {
@@ -464,6 +467,7 @@ has_deciding_decline(const tap_context_t *tap_context)
            fallback->frame == tap_context->pinfo->num;
 }
 
+/* Draws the arrow of a packet on TCP: fallback, SYN with the option, data, or CLC message. */
 static void
 draw_tcp(const tap_context_t *tap_context)
 {

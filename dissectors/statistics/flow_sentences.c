@@ -123,6 +123,7 @@ smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record, con
                "%s retransmits packets%s; the capture has them for the first time", subject, cause);
 }
 
+/* Returns the text of a NAK or RNR NAK, with the packet that it refuses or waits for. */
 static smcr_arrow_text_t
 say_refusal(wmem_allocator_t *scope, const smcr_tap_t *packet, const char *subject)
 {
@@ -181,6 +182,7 @@ say_window(wmem_allocator_t *scope, const smcr_event_t *event, const smcr_record
     return say(scope, "Window open", "%s reports data as read: the window is open", subject);
 }
 
+/* Returns the text of a failover. The event's sentence names the old link. */
 static smcr_arrow_text_t
 say_failover(wmem_allocator_t *scope, const smcr_event_t *event, const char *subject)
 {

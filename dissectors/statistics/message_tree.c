@@ -158,6 +158,8 @@ llc_outcome(const smcr_llc_t *llc, wmem_allocator_t *scope)
     return "Response";
 }
 
+/* Counts an LLC message by type. Below the type: version, direction, outcome, and of DELETE LINK
+ * the reason. */
 static void
 count_llc(node_t top, const smcr_tap_t *packet)
 {
@@ -231,6 +233,7 @@ count_write(node_t top, const smcr_tap_t *packet)
     count_direction(node, packet->record->direction);
 }
 
+/* Counts an acknowledgement: ACK, NAK by its code, or RNR NAK. */
 static void
 count_ack(node_t top, const smcr_tap_t *packet)
 {
@@ -311,6 +314,8 @@ begin(stats_tree *tree)
     stats_tree_create_node(tree, TOP, 0, STAT_DT_INT, TRUE);
 }
 
+/* Called by Wireshark for each packet of the tap `smcr`. Counts CLC messages, packets of links and
+ * messages of RDMA-CM; other packets are ignored. */
 static tap_packet_status
 take(stats_tree *tree, packet_info *pinfo, epan_dissect_t *edt _U_, const void *tapped,
      tap_flags_t flags _U_)

@@ -25,6 +25,8 @@ static struct {
 } protos[] = {{"ip", IP, 0},           {"ipv6", IP, 0},   {"tcp", TCP, 0},
               {"infiniband", ROCE, 0}, {"icmp", ICMP, 0}, {"icmpv6", ICMP, 0}};
 
+/* Counts a frame. The first time is the lowest one and the last time the highest one: frames of a
+ * capture need not be in order of time. */
 static void
 count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
 {
@@ -152,6 +154,8 @@ is_time_needed(const smcr_tap_t *packet, uint32_t frame)
     return !packet->roce || is_llc_step(packet) || (link && link->added_frame == frame);
 }
 
+/* Passes a packet of the tap `smcr` to the collectors. RDMA flows come before connections, and both
+ * before the subject of expert items. */
 static void
 take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *packet)
 {

@@ -58,7 +58,7 @@ typedef struct smcr_collection {
 /* The timeline of a connection, and distributions of times that intervals do not have. Index of
  * each array: side of the writer. */
 typedef struct {
-    smcr_timeline_t timeline;
+    smcr_timeline_t timeline;           /* intervals of both directions */
     smcr_distribution_t ack_time[2];    /* from a WRITE to its acknowledgement
                                            (SMCR_TIMELINE_ACK) */
     smcr_distribution_t reader_time[2]; /* from a full buffer to the reader's update
@@ -203,7 +203,8 @@ typedef struct {
     bool may_lack_bytes; /* one of `may_lack_bytes_of` is set */
     bool may_lack_end;   /* the last bytes of one of the streams may be missing, also a FIN */
     uint32_t syns;       /* SYNs of the client */
-    bool is_connected;   /* there are segments other than SYN, SYN-ACK and RST */
+    bool is_connected;   /* a segment other than a SYN without ACK was captured; an RST counts only
+                            if the client sent it */
     bool is_disordered;  /* the SYN-ACK comes after an acknowledgement of the client */
     smcr_figure_syn_sign_t syn_sign[2]; /* NOPs that replace the SMC-R option, or Fast Open, in the
                                            SYN (0) and in the SYN-ACK (1) */
@@ -228,7 +229,7 @@ void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure
 /* ---- connections of SMC-R: bytes, messages, links and times of each ---- */
 
 /* A blocked writer may send several CDC messages with the same producer cursor: they are one wait.
- * The last so many producer cursors of such messages are kept, so that each wait counts once. */
+ * This number of last producer cursors is kept, so that each wait counts once. */
 #define SMCR_COLLECT_BLOCKED_KEPT 16
 
 /* Figures of one direction of a connection. */

@@ -275,6 +275,10 @@ smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocato
                                      piece.position, piece.position + place->length);
 }
 
+/* Counts a RoCE packet in the figures of its direction. A duplicate made by the network counts only
+ * in the timeline. A retransmission counts as such, not as a further WRITE or CDC message. But it
+ * may bring bytes, or take effect as a CDC message, if the receiver did not take in its first
+ * transmission. */
 static void
 count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
              smcr_when_t when, const smcr_tap_t *packet, const flows_t *flows)

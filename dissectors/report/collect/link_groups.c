@@ -27,9 +27,9 @@ typedef struct {
     const smcr_lgr_t *lgr;
     smcr_when_t first;
     uint32_t vlan;   /* 0: none */
-    uint8_t version; /* of SMC; 0: not known */
+    uint8_t version; /* SMC version; 0: not known */
     uint8_t eid[SMCR_WIRE_EID_LENGTH];
-    peer_identity_t identity[2]; /* by side */
+    peer_identity_t identity[2]; /* identity of each side */
 } gathered_group_t;
 
 /* ---- gathering ---- */
@@ -175,6 +175,7 @@ fill_states(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t 
         add_state(entry, reporter, (smcr_figure_link_status_t)entry->state, over, 0);
 }
 
+/* Fills in the entry of a link from the state, and the moves of connections from the collection. */
 static void
 fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
 {
@@ -442,6 +443,7 @@ fill_from_netlink(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, int cli
     }
 }
 
+/* Adds the entry of a link group with its links and RMBs. */
 static void
 report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_figure_list_t *list)
 {

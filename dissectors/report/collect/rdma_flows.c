@@ -274,6 +274,7 @@ count_icrc(smcr_entry_icrcs_t *icrc, uint8_t checked)
         (*counts[checked - 1])++;
 }
 
+/* Counts a packet in the figures of its flow. */
 static void
 count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
              const smcr_tap_t *packet)
@@ -473,6 +474,8 @@ report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allo
     list->length--;
 }
 
+/* Adds the entry of a flow: its figures, durations, names. Figures that the flow's packets cannot
+ * show become not known. */
 static void
 report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {

@@ -118,6 +118,7 @@ find_headers(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *o
 
 /* ---- a segment: reading it ---- */
 
+/* Reads an option of `length` bytes: Fast Open, SACK blocks, time stamps. */
 static void
 read_option(smcr_congestion_tcp_segment_t *segment, const uint8_t *option, unsigned length)
 {
@@ -239,7 +240,7 @@ typedef struct {
     uint16_t port[2]; /* port of each */
     /* whether a SYN asks for ECN, and whether a SYN-ACK agrees */
     smcr_figure_maybe_t ecn_initiated, ecn_accepted;
-    offsets_t offsets[2]; /* by direction */
+    offsets_t offsets[2]; /* offsets of the last segment of each direction */
     smcr_congestion_tcp_direction_t direction[2]; /* UP and DOWN */
 } tcp_conn_t;
 
@@ -345,6 +346,9 @@ take_syn(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment
     facts->syn_sign[is_syn_ack] = segment->sign;
 }
 
+/* Updates the facts of a connection with a segment. An RST of a client may be the answer to a
+ * SYN-ACK that is not captured, so it counts as a sign of a connection. Any other segment but a SYN
+ * without ACK is such a sign. */
 static void
 take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment_t *segment,
            smcr_when_t when)

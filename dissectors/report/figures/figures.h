@@ -75,7 +75,7 @@ typedef struct {
 
 /* Counts by opcode. An opcode that has not occurred has no entry. */
 typedef struct {
-    smcr_figure_opcode_count_t *counts; /* in the order of their first packets; NULL: none */
+    smcr_figure_opcode_count_t *counts; /* counts, in the order of the first packets; NULL: none */
     uint8_t length;                     /* entries in use */
     uint8_t room;                       /* entries that are allocated */
 } smcr_figure_opcodes_t;

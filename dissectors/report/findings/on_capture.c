@@ -66,6 +66,7 @@ filter_of_conn(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
                               conn->tcp_stream);
 }
 
+/* Gathers the connections that did not, or may not, begin in the capture. */
 static late_conns_t
 gather_late_conns(const smcr_finder_t *finder)
 {
@@ -124,7 +125,7 @@ find_late_start(smcr_finder_t *finder)
                     named_text(finder, &late));
 }
 
-/* ---- one direction alone ---- */
+/* ---- only one direction captured ---- */
 
 static bool
 has_acknowledgement(const smcr_entry_rdma_t *flow)

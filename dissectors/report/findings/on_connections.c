@@ -44,6 +44,8 @@ typedef struct {
                                              filter */
 } alike_conns_t;
 
+/* Returns the connections with a property. Their filter names TCP streams where they are known, so
+ * that it also finds segments without SMC-R. */
 static alike_conns_t
 gather_conns(const smcr_finder_t *finder, property_t *has_property)
 {

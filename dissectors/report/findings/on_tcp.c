@@ -35,6 +35,7 @@ add_segments(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
     sum->echoed += smcr_figure_or_zero(direction->ece);
 }
 
+/* Adds up all TCP connections, and finds the first ones with retransmissions and with marks. */
 static tcp_sum_t
 sum_tcp_flows(const smcr_finder_t *finder)
 {

@@ -47,6 +47,7 @@ find_longest_wait(const smcr_entry_connection_t *conn, bool to_server, smcr_figu
     return NULL;
 }
 
+/* Gathers the figures of one direction. The reader's buffer is that of the other role. */
 static wait_t
 wait_of(const smcr_entry_connection_t *conn, bool to_server)
 {

@@ -45,10 +45,11 @@ typedef struct {
  * a row has carried, and how much it has suffered. The page shows the rows with the highest
  * values. */
 typedef struct {
-    const smcr_entry_report_t *report;
+    const smcr_entry_report_t *report; /* the report whose rows are wanted */
     wmem_allocator_t *scope; /* owns the texts of cells */
+    /* receives one row: a cell for each column of the table */
     void (*take)(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled);
-    void *context;
+    void *context; /* first argument of take() */
 } smcr_table_row_sink_t;
 
 /* A kind of table. */
@@ -60,8 +61,8 @@ typedef struct {
                                                                    this is NULL or returns NULL */
     /* passes each row to the receiver */
     void (*fill)(const smcr_table_row_sink_t *taker);
-    const smcr_table_column_t *columns;
-    unsigned column_count;
+    const smcr_table_column_t *columns; /* its columns */
+    unsigned column_count;              /* length of `columns` */
 } smcr_table_kind_t;
 
 /* All tables, in the order of the menu and of the page. */

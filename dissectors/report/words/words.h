@@ -22,8 +22,8 @@ const char *smcr_words_things(wmem_allocator_t *scope, uint64_t number, const ch
 /* Several counts, each with its words: "12 after a NAK, 1,234 after a timeout". Counts that are 0
  * or not known are left out. */
 typedef struct {
-    uint64_t count;
-    const char *what;
+    uint64_t count; /* the number */
+    const char *what; /* words after the number: "after a NAK" */
 } smcr_words_count_t;
 const char *smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t *counts,
                               size_t length);

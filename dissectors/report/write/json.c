@@ -158,6 +158,7 @@ write_list(writer_t *writer, const smcr_figure_list_t *list,
     json_dumper_end_array(&writer->dumper);
 }
 
+/* Writes a member that is a single value. */
 static void
 write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *value)
 {
@@ -194,6 +195,7 @@ write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *va
     }
 }
 
+/* Writes any member of an entry but a summary. */
 static void
 write_member(writer_t *writer, const smcr_figure_member_t *member, const void *value)
 {

@@ -16,7 +16,7 @@
 #define PAGE_LINES    60
 #define ROWS_MOST     6 /* rows of a table */
 #define ROWS_COLUMNS  8
-#define FINDINGS_MORE 4 /* so many more findings than rows of a table */
+#define FINDINGS_MORE 4 /* findings on a page: so many more than rows of a table */
 #define INDENT        2
 #define BETWEEN       2 /* spaces between the columns of a table */
 
@@ -89,6 +89,8 @@ write_line(const page_t *page, const char *format, ...)
 
 /* ---- the capture ---- */
 
+/* Writes the head of the page: size and time of the capture, and what limits the report: a filter,
+ * truncated frames, a single pass. */
 static void
 write_capture(const page_t *page)
 {
@@ -132,6 +134,8 @@ when_of(const page_t *page, const smcr_when_t *when)
                               when->frame, micros / 1000000, micros % 1000000);
 }
 
+/* Writes a finding: severity and sentence, then frame, time and display filter in one line if they
+ * fit. */
 static void
 write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *finding)
 {
@@ -217,6 +221,7 @@ write_health(const page_t *page)
         write_others(page, other_packets, has_examined);
 }
 
+/* Writes the findings, the worst first, up to FINDINGS_MORE more than a table has rows. */
 static void
 write_findings(const page_t *page)
 {
