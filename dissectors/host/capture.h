@@ -50,6 +50,6 @@ const funnel_ops_t *smcr_host_window_ops(void);
  * windows, or without a file. */
 uint32_t smcr_host_windows_last_frame(void);
 
-/* Registers the functions that Wireshark calls at the begin and the end of a file; called once at
- * start. */
+/* Registers the functions that Wireshark calls at the beginning and the end of a file; called once
+ * at start. */
 void smcr_capture_register(void);

@@ -215,7 +215,7 @@ smcr_handshake_find_conn(packet_info *pinfo)
     return conversation ? smcr_conn_of_conversation(smcr_capture_state(), conversation) : NULL;
 }
 
-/* Whether an end of the TCP connection has begun to close it. */
+/* Whether an end of the TCP connection has begun to close the connection. */
 static bool
 is_closing(const struct tcp_analysis *tcp)
 {

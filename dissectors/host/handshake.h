@@ -53,12 +53,12 @@ void smcr_endpoint_tcp_address(const smcr_conn_t *conn, unsigned role, address *
  * is the client, `role` is a side. Returns false if the queue pair is not known, either. */
 bool smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uint32_t *port);
 
-/* Returns the role of the connection's side: 0 client, 1 server. While it is not known, returns the
- * side itself. */
+/* Returns the role of the connection's side: 0 client, 1 server. While the role is not known,
+ * returns the side itself. */
 unsigned smcr_endpoint_role(const smcr_conn_t *conn, int side);
 
-/* Sets `addr` to the address in a GID: IPv4 where the GID is IPv4-mapped, else IPv6. Its bytes are
- * those of the GID. */
+/* Sets `addr` to the address in a GID: IPv4 if the GID is IPv4-mapped, else IPv6. The bytes of
+ * `addr` are those of the GID. */
 void smcr_endpoint_of_gid(const uint8_t gid[SMCR_GID_LENGTH], address *addr);
 
 /* Writes an address as a GID: IPv4 becomes IPv4-mapped; other types than IPv4 and IPv6 become all

@@ -35,7 +35,7 @@ void smcr_heuristic_restore_protocol(heur_dtbl_entry_t *entry, const packet_info
 
 /* A closed gate. */
 typedef struct {
-    heur_dtbl_entry_t *kept_out[SMCR_GATE_MAX]; /* the heuristics that it has disabled */
+    heur_dtbl_entry_t *kept_out[SMCR_GATE_MAX]; /* the heuristics that the gate has disabled */
     unsigned count;                             /* number of `kept_out` */
 } smcr_gate_t;
 

@@ -8,7 +8,7 @@
 #define ICMP_HEADER 8 /* bytes of an ICMP error before the quoted packet */
 #define IPV4_FRAGMENT 0x3fff /* bits of a fragment: more fragments follow, or it has an offset */
 
-/* A version of IP. Offsets are in bytes from the begin of the header. */
+/* A version of IP. Offsets are in bytes from the beginning of the header. */
 typedef struct {
     uint8_t version;
     uint8_t shortest; /* shortest length of the header, bytes */

@@ -9,7 +9,7 @@
 
 /* When heuristics are asked about the application's bytes. */
 typedef enum {
-    SMCR_HEURISTICS_ADAPTIVE, /* where a message may begin */
+    SMCR_HEURISTICS_ADAPTIVE, /* about bytes with which a message may begin */
     SMCR_HEURISTICS_ALWAYS,   /* about all bytes, as TCP asks them */
 } smcr_heuristics_t;
 

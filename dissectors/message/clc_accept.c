@@ -87,8 +87,8 @@ SMCR_LAYOUT(fce_smcr, "First contact extension", 36,
     FCE_ROWS(KEEP_BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits, smcr_clc_accept_t, fce_flags)));
 SMCR_LAYOUT(fce_smcd, "First contact extension SMC-D", 36, FCE_ROWS(SHOW(hf_smcr_reserved, 0, 1)));
 
-/* struct smc_clc_fce_gid_ext up to the count, and struct smc_clc_first_contact_ext_v2x of v2.1 in
- * the same place */
+/* struct smc_clc_fce_gid_ext up to the count; v2.1 has struct smc_clc_first_contact_ext_v2x at the
+ * same offset */
 SMCR_LAYOUT(fce_v20, "First contact extension v2.0", 16, SHOW(hf_smcr_reserved, 0, 16));
 static int *const feature_bits[] = {&hf_smcr_reserved_fffe, &hf_smcr_clc_feature_emulated_ism,
                                     NULL};

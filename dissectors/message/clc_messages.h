@@ -70,7 +70,7 @@ void smcr_clc_subtree_end(const smcr_message_clc_t *message, const smcr_layout_w
 /* A list in a message: entries of equal size, whose number a field announces. */
 typedef struct {
     int hf_count;      /* the field that announces the number */
-    unsigned count;    /* the number that it announces */
+    unsigned count;    /* the number of entries that the field announces */
     unsigned start;    /* offset of the first entry in the message */
     unsigned length;   /* bytes of an entry */
 } smcr_message_clc_list_t;
@@ -81,11 +81,11 @@ typedef struct {
 unsigned smcr_clc_check_list(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                              const smcr_message_clc_list_t *list);
 
-/* Appends a remark to the peer ID that Linux sends as long as it has no active RDMA port. `peer_id`
- * has 8 bytes (A.2.1). */
+/* Appends a remark to a peer ID that Linux sends as long as the host has no active RDMA port.
+ * `peer_id` has 8 bytes (A.2.1). */
 void smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_id);
 
-/* Whether all `length` bytes, those of a GID at most, are zero. */
+/* Whether all `length` bytes are zero. `length`: at most that of a GID. */
 static inline bool
 smcr_clc_is_zero(const uint8_t *bytes, unsigned length)
 {

@@ -17,7 +17,7 @@
 #define SMCDV2_LENGTH 48       /* without the devices */
 #define DEVICE_LENGTH 10
 
-#define EMULATED_CHID_FIRST 0xff00 /* CHIDs from here on are emulated devices (smc_ism.h) */
+#define EMULATED_CHID_FIRST 0xff00 /* first CHID of emulated devices (smc_ism.h) */
 
 /* ---- layouts ---- */
 

@@ -44,7 +44,7 @@ typedef struct {
                                   big-endian */
     int *const *bits;          /* SMCR_ROW_BITS: fields whose masks cover every bit, then NULL */
     const smcr_layout_t *part; /* SMCR_ROW_PART: the rows below the field */
-    const int *ett;            /* SMCR_ROW_PART: the subtree that has them */
+    const int *ett;            /* SMCR_ROW_PART: the subtree of these rows */
     smcr_keep_t keep;          /* how the bytes are stored; SMCR_KEEP_NOT: not, and the next two
                                   members are 0 */
     uint16_t member;           /* offset of the member in the caller's struct, bytes */
@@ -62,7 +62,8 @@ struct smcr_layout {
 #define SMCR_LAYOUT_OF(title_, rows_, length_) \
     {.title = (title_), .rows = (rows_), .count = array_length(rows_), .length = (length_)}
 
-/* List of all layouts, which a unit test checks. Constructors fill it when the plugin is loaded. */
+/* List of all layouts, which a unit test checks. Constructors fill the list when the plugin is
+ * loaded. */
 extern smcr_layout_t *smcr_layouts;
 
 /* SMCR_LAYOUT defines a layout by its rows, for one file. SMCR_LAYOUT_SHARED defines one that a
@@ -146,8 +147,8 @@ bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *wal
                       void *keep);
 
 /* Returns the item of field `hf` that a row of the message has added last, for checks and texts
- * that need more than one row. Returns the item of walk->tree if there is no such item, or if
- * nobody asks for the field. */
+ * that need more than one row. If there is no such item, or if no filter, column or tree needs the
+ * field, returns the item of walk->tree. */
 proto_item *smcr_layout_item(const smcr_layout_walk_t *walk, int hf);
 
 /* Returns whether any of the captured bytes in [offset, offset + length) is not zero. */

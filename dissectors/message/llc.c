@@ -11,7 +11,7 @@
 
 #include "llc_messages.h"
 
-/* ---- headers: they differ in the flags, and between the versions ---- */
+/* ---- headers: each message has other flags, and version 2 has a longer length field ---- */
 
 #define V1_START \
     KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type), \

@@ -111,9 +111,9 @@ say_link(const smcr_message_llc_t *message, uint8_t number, uint32_t qpn)
 
 /* ---- CONFIRM LINK ---- */
 
-/* Whether the sender's maximum number of links is allowed. The server's response may have 0: it
- * accepts the maximum of the request (2.2.2). RFC 7609 asks for two links at least; SMCv2 may agree
- * on a single link. */
+/* Whether the sender's maximum number of links is allowed. The server's response may have 0: the
+ * server accepts the maximum of the request (2.2.2). RFC 7609 asks for two links at least; SMCv2
+ * may agree on a single link. */
 static bool
 max_links_is_valid(const smcr_message_llc_t *message)
 {
@@ -140,10 +140,10 @@ smcr_llc_confirm_link(const smcr_message_llc_t *message)
 
 /* ---- ADD LINK ---- */
 
-/* Whether the GID is at byte 10, as figure 32 draws it. Peers send it at byte 12, after two
- * reserved bytes. If bytes 10 and 11 are not both zero, the GID begins there. If they are zero,
- * only an IPv4-mapped GID can begin there, since no other begins with 16 zero bits: ten zero bytes
- * and then ffff, which is at byte 20. */
+/* Whether the GID is at byte 10, as in figure 32. Peers send the GID at byte 12, after two reserved
+ * bytes. If bytes 10 and 11 are not both zero, the GID begins at byte 10. If they are zero, only an
+ * IPv4-mapped GID can begin at byte 10, since no other GID begins with 16 zero bits. Such a GID has
+ * ten zero bytes and then ffff, which is at byte 20. */
 static bool
 gid_is_at_10(tvbuff_t *tvb)
 {
@@ -247,8 +247,9 @@ say_offered_link(const smcr_message_llc_t *message)
         smcr_say_note(&message->walk, hf_smcr_llc_mtu_byte, &ei_smcr_mtu);
 }
 
-/* Whether the extension of SMCv2 follows the 44 bytes. Linux sends it with each offer and with each
- * response that accepts one. Other messages have it only if they are longer than 44 bytes. */
+/* Whether the extension of SMCv2 follows the 44 bytes. Linux sends the extension with each offer
+ * and with each response that accepts an offer. Other messages have the extension only if they are
+ * longer than 44 bytes. */
 static bool
 has_extension(const smcr_message_llc_t *message, bool offers_link)
 {

@@ -40,7 +40,7 @@ DIAG_OFF(redundant-decls) /* messages of both versions share bodies */
 #include "wire/llc.def"
 DIAG_ON(redundant-decls)
 
-/* Walks the layout of the message's body, and keeps members of smcr_llc_t. Returns false where the
+/* Walks the layout of the message's body, and keeps members of smcr_llc_t. Returns false if the
  * message or the capture ends too early. */
 static inline bool
 smcr_llc_walk_body(const smcr_message_llc_t *message, const smcr_layout_t *layout)
@@ -66,8 +66,8 @@ unsigned smcr_llc_show_unused(const smcr_message_llc_t *message, unsigned from, 
 typedef enum { SMCR_MESSAGE_RTOKEN_OF_LINK, SMCR_MESSAGE_RTOKEN_PAIR } smcr_message_rtoken_format_t;
 
 /* Shows `count` RTokens from byte `base` on, no more than the message has room for, and keeps them
- * as llc->rtokens. `link`: number of the link of RTokens that do not name one. Returns the offset
- * after the last one, or SMCR_MESSAGE_LLC_CUT. (A.3.3, A.3.5) */
+ * as llc->rtokens_in_message. `link`: number of the link to which RTokens without a link number
+ * belong. Returns the offset after the last RToken, or SMCR_MESSAGE_LLC_CUT. (A.3.3, A.3.5) */
 unsigned smcr_llc_show_rtokens(const smcr_message_llc_t *message,
                                smcr_message_rtoken_format_t format, unsigned base, unsigned count,
                                uint8_t link);

@@ -17,7 +17,7 @@
 
 /* ---- rules ---- */
 
-/* Whether the address is the begin of a page, as that of every RMB is. */
+/* Whether the address is the beginning of a page, as that of every RMB is. */
 static bool
 is_page(uint64_t va)
 {

@@ -47,8 +47,8 @@ recognise_send(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arriv
     return true;
 }
 
-/* Whether the packet gets a record: the state knows its queue pair, or its payload proves SMC-R, or
- * it is one of the first RDMA WRITEs on an unknown queue pair. */
+/* Whether the packet gets a record: the state knows its queue pair, its payload proves SMC-R, or
+ * the packet is one of the first RDMA WRITEs on an unknown queue pair. */
 static bool
 recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
@@ -104,8 +104,8 @@ learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arriv
     }
 }
 
-/* Parses the message of RDMA-CM that the packet carries: an unreliable datagram to queue pair 1.
- * Returns false if it carries none. */
+/* Parses the message of RDMA-CM in the packet, which is then an unreliable datagram to queue pair
+ * 1. Returns false if the packet has no such message. */
 static bool
 parse_management(const smcr_packet_t *packet, smcr_cm_message_t *message)
 {

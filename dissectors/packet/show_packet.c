@@ -86,8 +86,8 @@ typedef enum { NO_MESSAGE, CDC_MESSAGE, LLC_MESSAGE } message_kind_t;
 /* The message that a packet carries, or of which it is the last part. */
 typedef struct {
     message_kind_t kind;
-    smcr_cdc_t cdc; /* set if it is a CDC message */
-    smcr_llc_t llc; /* set if it is an LLC message */
+    smcr_cdc_t cdc; /* set if `kind` is CDC_MESSAGE */
+    smcr_llc_t llc; /* set if `kind` is LLC_MESSAGE */
 } carried_t;
 
 /* Shows a message. Returns its subtree. */
@@ -141,8 +141,8 @@ held_packets(const packet_info *pinfo, const smcr_packet_t *packet)
     return link ? smcr_held_of(link->lgr->state, pinfo->num, packet->layer) : NULL;
 }
 
-/* Reports the packet to the listeners of the tap. `carried`: its message; NULL: it has none.
- * `held`: of held_packets(). */
+/* Reports the packet to the listeners of the tap. `carried`: message of the packet; NULL: none.
+ * `held`: from held_packets(). */
 static void
 tap_packet(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried,
            wmem_array_t *held)
@@ -218,7 +218,7 @@ smcr_packet_buffer_payload(const packet_info *pinfo, const smcr_packet_t *packet
         smcr_payload_buffer(packet->payload, pinfo, &packet->record);
 }
 
-/* Returns what kind a packet without payload is, for the line of its protocol. */
+/* Returns the kind of a packet without payload as text, for the line of its protocol. */
 static const char *
 text_of_answer(packet_info *pinfo, const smcr_packet_t *packet)
 {

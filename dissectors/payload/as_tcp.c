@@ -87,8 +87,8 @@ end_tcp(packet_info *pinfo, const smcr_handshake_ends_t *ends, const saved_frame
     wmem_list_remove_frame(pinfo->layers, saved->tcp_layer);
 }
 
-/* Adds a hidden tcp.stream: filters of dissectors above TCP, and Follow Stream for them, find the
- * frame by it. */
+/* Adds a hidden field tcp.stream: by this field, filters of dissectors above TCP and their Follow
+ * Stream find the frame. */
 static void
 add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_handshake_ends_t *ends)
 {
@@ -103,9 +103,10 @@ sequence_number(uint64_t position)
 }
 
 /* Ends a message that lasts until the end of the stream (DESEGMENT_UNTIL_FIN), such as an HTTP
- * response without a length. TCP keeps it as a message that continues with each segment, and ends
- * it at a FIN. Here its length is set to end at the last byte, before `seq`, so that the empty
- * segment with the number `seq` completes it. Returns false if there is no such message. */
+ * response without a length. TCP keeps such a message as one that continues with each segment, and
+ * ends it at a FIN. This function sets the length of the message to end at the last byte, before
+ * `seq`. Then the empty segment with the number `seq` completes the message. Returns false if there
+ * is no such message. */
 static bool
 end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
 {
@@ -126,7 +127,7 @@ end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
 typedef struct {
     tvbuff_t *tvb;
     uint32_t seq; /* sequence number of its first byte */
-    bool last;    /* it is empty, and ends the stream */
+    bool last;    /* the segment is empty, and ends the stream */
 } tcp_segment_t;
 
 /* If no dissector above TCP has got a whole message yet, TCP has written its own name into the

@@ -66,8 +66,8 @@ end_name(const smcr_conn_t *conn, unsigned role)
     return name;
 }
 
-/* Sets the names of the object in the listing of Export Objects, if it has none yet, or if the
- * receiver or the number of missing bytes has changed. */
+/* Sets the names of the object in the listing of Export Objects, if the object has none yet, or if
+ * the receiver or the number of missing bytes has changed. */
 static void
 set_names(stream_t *stream, const update_t *update)
 {

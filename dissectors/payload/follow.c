@@ -359,7 +359,8 @@ filter_above(follow_conv_filter_func find, epan_dissect_t *edt, packet_info *pin
     return find(edt, &as_tcp, stream, sub_stream);
 }
 
-/* A function for each protocol, since Wireshark does not pass the protocol it asks about. */
+/* Defines a function for each protocol, since Wireshark does not pass the protocol as an
+ * argument. */
 #define FILTER_ABOVE(i) \
     static char *filter_##i(epan_dissect_t *edt, packet_info *pinfo, unsigned *stream, \
                             unsigned *sub_stream) \

@@ -63,8 +63,8 @@ bytes_given_up(const smcr_pieces_t *pieces, uint64_t position, size_t length)
 }
 
 /* Returns the end of the part of the bytes that can be handled at once: the end of the run `next`
- * if it has the first byte already, else the begin of `next`. `next` NULL: no run comes after the
- * bytes. */
+ * if it has the first byte already, else the beginning of `next`. `next` NULL: no run comes after
+ * the bytes. */
 static uint64_t
 end_of_part(const smcr_range_t *next, bool is_kept)
 {

@@ -137,7 +137,7 @@ free_rows(void *retired)
     g_free(table);
 }
 
-/* ---- what Wireshark calls ---- */
+/* ---- functions that Wireshark calls ---- */
 
 static table_t *
 owner_of(stat_tap_table_ui *ui)

@@ -257,7 +257,7 @@ smcr_show_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr
     smcr_item_raise(pinfo, item, &ei_smcr_fallback);
 }
 
-/* Marks an item as generated, and hides it if the packet's headers have its value. */
+/* Marks an item as generated, and hides the item if the packet's headers have its value. */
 static void
 hide_if(bool in_headers, proto_item *item)
 {
@@ -418,7 +418,7 @@ show_exchanges(proto_tree *tree, const smcr_record_t *record)
         smcr_generated_uint(tree, hf_smcr_response_in, record->begins_exchange->response_frame);
 }
 
-/* ---- all of it ---- */
+/* ---- all fields of a record ---- */
 
 static void
 show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,

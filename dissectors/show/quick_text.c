@@ -1,4 +1,4 @@
-/* Texts that every frame has.
+/* Writes texts that every frame has; quick_text.h says why.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

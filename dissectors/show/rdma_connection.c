@@ -121,8 +121,8 @@ smcr_show_rejection(const smcr_record_cm_t *note)
     return NULL;
 }
 
-/* Adds to the Info column which connection the message is about, since several may be set up at the
- * same time, and raises an expert item if the message refuses it. */
+/* Adds the connection of the message to the Info column, since several connections may be set up at
+ * the same time. Raises an expert item if the message refuses the connection. */
 static void
 show_message(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *note)
 {
@@ -139,7 +139,7 @@ show_message(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *note)
     col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Rejected: %s] ", reason);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole subtree ---- */
 
 void
 smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,

@@ -194,7 +194,7 @@ typedef struct {
  * must not change them. */
 typedef struct {
     const smcr_record_t *record;       /* never NULL */
-    const smcr_ib_headers_t *roce;     /* headers of the packet; NULL: TCP carries it */
+    const smcr_ib_headers_t *roce;     /* headers of the packet; NULL: TCP carries the message */
     const smcr_clc_t *clc;             /* CLC message; NULL: none */
     const smcr_llc_t *llc;             /* LLC message, also a retransmitted one; NULL: none */
     const smcr_cdc_t *cdc;             /* CDC message; NULL: none */

@@ -27,7 +27,7 @@ typedef struct {
     const char *subject;             /* sender of the packet, as the subject of a sentence */
 } tap_context_t;
 
-/* ---- where an arrow goes ---- */
+/* ---- ends of an arrow ---- */
 
 /* The two ends of an arrow. */
 typedef struct {
@@ -130,7 +130,7 @@ make_arrow(packet_info *pinfo, seq_analysis_info_t *graph)
     return arrow;
 }
 
-/* Adds an arrow to the graph, which owns it. NULL: the packet has no addresses. */
+/* Adds an arrow to the graph, which owns the arrow. Returns NULL if the packet has no addresses. */
 static seq_analysis_item_t *
 add_arrow(const tap_context_t *tap_context, ends_t ends, smcr_arrow_text_t said)
 {

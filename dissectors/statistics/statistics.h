@@ -32,7 +32,7 @@ void smcr_conversation_filters_register(void);
 /* Registers Statistics > Flow Graph, `tshark -z flow,smcr,standard`: the life of connections. */
 void smcr_graph_register(int proto);
 
-/* ---- texts of arrows in Wireshark's flow graph; they live as long as `scope` ---- */
+/* ---- texts of arrows in Wireshark's flow graph; all texts live as long as `scope` ---- */
 
 /* The texts of an arrow. */
 typedef struct {

@@ -33,7 +33,7 @@ typedef struct smcr_collection {
     wmem_map_t *rdma;               /* rdma_flows.c: smcr_qp_t or smcr_rdma_flow_t -> followed_t */
     wmem_array_t *late_steps;       /* rdma_flows.c: for each packet that came after later ones, its
                                        smcr_step_back_t *; NULL: it belongs to no step back */
-    smcr_figure_list_t rdma_list;   /* the same flows, in the order of their first packets */
+    smcr_figure_list_t rdma_list;   /* all flows of `rdma`, in the order of their first packets */
     smcr_entry_icrcs_t stray_icrcs; /* ICRCs of packets that belong to no flow */
 
     wmem_map_t *conns;      /* smcr_conn_t -> smcr_collect_conn_stats_t, the figures of the
@@ -45,7 +45,7 @@ typedef struct smcr_collection {
                                moved */
 
     wmem_map_t *groups;            /* link_groups.c: smcr_lgr_t -> gathered_group_t */
-    smcr_figure_list_t group_list; /* the same groups, in the order of their first packets */
+    smcr_figure_list_t group_list; /* all groups of `groups`, in the order of their first packets */
 
     wmem_array_t *item_kinds; /* notices.c: expert items, counted by kind */
     wmem_array_t *deferred_checks; /* notices.c: events that count only if later packets confirm
@@ -83,7 +83,7 @@ typedef struct {
     bool may_miss_more;  /* packets of the connection may be missing anywhere */
 } smcr_collect_span_t;
 
-/* Adds the connection's next RoCE packet to its timeline. Memory is of `scope`. */
+/* Adds the connection's next RoCE packet to its timeline. Memory is allocated in `scope`. */
 void smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope,
                              smcr_when_t when, const smcr_tap_t *packet,
                              const smcr_collect_gaps_t *gaps);
@@ -119,12 +119,13 @@ smcr_entry_conn_time_t *smcr_collect_times_entry(const smcr_collect_times_t *tim
                                                  const smcr_timeline_direction_t *direction,
                                                  wmem_allocator_t *scope);
 
-/* Adds the longest waits of a direction to the connection's entry. Memory is of `scope`. */
+/* Adds the longest waits of a direction to the connection's entry. Memory is allocated in
+ * `scope`. */
 void smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_role_t writer,
                                   const smcr_timeline_direction_t *direction,
                                   wmem_allocator_t *scope);
 
-/* ---- what lasts in an RDMA flow ---- */
+/* ---- durations in an RDMA flow ---- */
 
 /* Times of a flow. A response of the reverse flow shows that the peer is alive; "requests" are
  * packets of the flow itself. All zeros: no packet of either flow has come. */
@@ -145,7 +146,7 @@ typedef struct {
     smcr_interval_t silent; /* silence of the peer that is not over; end frame 0: none */
 } smcr_collect_flow_times_t;
 
-/* Takes the next packet of the flow. Memory is of `scope`. */
+/* Takes the next packet of the flow. Memory is allocated in `scope`. */
 void smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                                   smcr_when_t when, const smcr_tap_t *packet);
 
@@ -158,8 +159,8 @@ void smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocat
 void smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                                   smcr_collect_flow_times_t *from);
 
-/* Fills in the durations of the entry: retransmission, waits after RNR NAKs, silence. Memory is of
- * `scope`. */
+/* Fills in the durations of the entry: retransmission, waits after RNR NAKs, silence. Memory is
+ * allocated in `scope`. */
 void smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_times_t *times,
                                   wmem_allocator_t *scope);
 
@@ -174,7 +175,7 @@ void smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
 void smcr_collect_rdma_flows_count_stray_icrc(smcr_collect_t *collection, uint8_t icrc);
 
 /* Adds an entry for each flow to `list`. An entry has the flow's index in the list, and the index
- * of its reverse flow. Memory is of `scope`. */
+ * of its reverse flow. Memory is allocated in `scope`. */
 void smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *list,
                                     wmem_allocator_t *scope);
 
@@ -221,8 +222,8 @@ void smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *
 const smcr_collect_tcp_facts_t *smcr_collect_tcp_flows_facts(const smcr_collect_t *collection,
                                                              uint64_t tcp_stream);
 
-/* Adds an entry for each TCP connection to `list`, in ascending order of tcp.stream. Memory is of
- * `scope`. */
+/* Adds an entry for each TCP connection to `list`, in ascending order of tcp.stream. Memory is
+ * allocated in `scope`. */
 void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
                                    wmem_allocator_t *scope);
 
@@ -316,8 +317,8 @@ bool smcr_collect_contact_awaits(const smcr_collect_contact_t *contact, uint32_t
 void smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
                                    const smcr_tap_t *packet);
 
-/* Adds an entry for each connection to `list`, in the order of their indices. Memory is of
- * `scope`. */
+/* Adds an entry for each connection to `list`, in the order of their indices. Memory is allocated
+ * in `scope`. */
 void smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *list,
                                      wmem_allocator_t *scope);
 
@@ -327,8 +328,8 @@ typedef struct {
     uint64_t to;   /* moves from another link to this one */
 } smcr_collect_moves_t;
 
-/* Fills in the entry of a connection. Memory is of `scope`. `tcp`: its TCP connection; NULL: not
- * known. `lacking`: the last frame of the capture that shows missing packets; 0: none. */
+/* Fills in the entry of a connection. Memory is allocated in `scope`. `tcp`: its TCP connection;
+ * NULL: not known. `lacking`: the last frame of the capture that shows missing packets; 0: none. */
 void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                                   smcr_collect_conn_stats_t *counted,
                                   const smcr_collect_tcp_facts_t *tcp, uint32_t lacking,
@@ -349,8 +350,9 @@ smcr_when_t smcr_collect_when(const smcr_collect_t *collection, uint32_t frame);
 void smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pinfo,
                                    const smcr_tap_t *packet);
 
-/* Adds an entry for each link group to `list`, in the order of their indices. Memory is of `scope`.
- * Called after smcr_collect_rdma_flows_report(), which numbers the flows that links refer to. */
+/* Adds an entry for each link group to `list`, in the order of their indices. Memory is allocated
+ * in `scope`. Called after smcr_collect_rdma_flows_report(), which numbers the flows that links
+ * refer to. */
 void smcr_collect_link_groups_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
                                      wmem_allocator_t *scope);
 
@@ -386,7 +388,7 @@ void smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_inf
 wmem_array_t *smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *scope);
 
 /* Adds an entry to `list` for each kind of expert item that reports a broken format or rule. Memory
- * is of `scope`. */
+ * is allocated in `scope`. */
 void smcr_collect_notices_report_breaches(const smcr_collect_t *collection,
                                           smcr_figure_list_t *list, wmem_allocator_t *scope);
 

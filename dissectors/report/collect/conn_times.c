@@ -9,8 +9,8 @@
 
 #include "wire/wire.h"
 
-/* The timeline calls it for each time that it has measured: adds the time to a distribution of the
- * writer. */
+/* Called by the timeline with each time that the timeline has measured: adds the time to a
+ * distribution of the writer. */
 static void
 take_sample(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time)
 {

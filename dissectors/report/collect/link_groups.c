@@ -323,7 +323,8 @@ report_rmbs(const smcr_lgr_t *lgr, const reporter_t *reporter, smcr_figure_list_
 
 /* ---- groups ---- */
 
-/* Whether the link is active, or carried packets until the end of its group deleted it. */
+/* Whether the link is active, or was active when its link group ended: the end of the group deleted
+ * the link, and the link had carried packets. */
 static bool
 was_active(const smcr_link_t *link)
 {

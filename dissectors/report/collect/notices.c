@@ -134,7 +134,8 @@ smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
 
 /* ---- counting ---- */
 
-/* Whether both are of the same kind: the same filter and severity, caused by the same side. */
+/* Whether two notices are of the same kind: they have the same filter and severity, and the same
+ * side caused them. */
 static bool
 are_of_kind(const smcr_figure_notice_t *one, const smcr_figure_notice_t *other)
 {

@@ -86,7 +86,7 @@ sender_of(const followed_t *flow)
     return flow->to ? &flow->to->link->qp[!flow->to->side] : NULL;
 }
 
-/* Returns the reverse flow; NULL: not known, or it has not been made. */
+/* Returns the reverse flow; NULL: the reverse flow is not known, or no packet of it has come. */
 static followed_t *
 peer_of(const smcr_collect_t *collection, const followed_t *flow)
 {

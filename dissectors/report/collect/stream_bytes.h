@@ -18,6 +18,6 @@ typedef struct {
 /* Takes a packet of the direction. Returns how many bytes of the application the packet adds: bytes
  * of an RDMA WRITE at positions that no earlier packet had. If a position is not known, all bytes
  * of the packet count, unless the packet is a retransmission or a duplicate made by the network.
- * Memory is of `scope`. */
+ * Memory is allocated in `scope`. */
 uint32_t smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope,
                                         const smcr_record_t *record);

@@ -59,7 +59,7 @@ typedef struct {
     uint32_t length;   /* bytes of data */
     uint32_t ip_bytes; /* total length of its IP packet */
     uint32_t tsval;    /* time stamp of the sender (RFC 7323); set if `timestamps` */
-    uint32_t tsecr;    /* time stamp that it echoes; set if `timestamps` */
+    uint32_t tsecr;    /* time stamp of the peer that the segment echoes; set if `timestamps` */
     int32_t ip_id;     /* identification of IPv4; -1: not known */
     uint16_t flags;    /* SMCR_CONGESTION_TCP_... */
     uint8_t ecn;       /* enum smcr_wire_ecn */
@@ -118,7 +118,7 @@ typedef struct {
     bool any_identity;            /* a segment had an `identity`, so duplicates can be found */
 } smcr_congestion_tcp_direction_t;
 
-/* Counts a segment that `direction` sends. `reverse` is the other direction. Memory is of
+/* Counts a segment that `direction` sends. `reverse` is the other direction. Memory is allocated in
  * `scope`. */
 void smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
                                         smcr_congestion_tcp_direction_t *reverse,

@@ -68,7 +68,7 @@ less(uint64_t whole, uint64_t part)
     return whole > part ? whole - part : 0;
 }
 
-/* ---- what is sent ---- */
+/* ---- sent segments ---- */
 
 /* Counts a segment. `segments`: all segments but those with RST. `data_segments`: segments with
  * data. `ipg_s`: time from one segment to the next one, whether they have data or not. */
@@ -378,7 +378,7 @@ is_copy(smcr_congestion_tcp_direction_t *direction,
     return false;
 }
 
-/* ---- all of it ---- */
+/* ---- all figures of a segment ---- */
 
 /* Whether the ECN marks and flags of a segment count: it has ACK, but neither SYN nor FIN, and its
  * sender has sent no FIN before. */

@@ -220,7 +220,7 @@ smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_
     return has_wrong_icrc(flow) || has_wrong_icrc(smcr_finding_flow_peer(finder, flow));
 }
 
-/* ---- links on which nobody answers ---- */
+/* ---- links without any answer ---- */
 
 /* A link carries data only after the peer has answered its CONFIRM LINK, which is a SEND (RFC 7609,
  * A.3.1). So a host that sends a WRITE has had an answer on the link, and a host that sends an

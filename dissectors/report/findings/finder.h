@@ -77,7 +77,7 @@ typedef struct {
     smcr_entry_report_t *report;         /* complete except for its findings */
     const smcr_figure_notice_t *notices; /* expert items, and packets that a filter selects */
     uint32_t notice_count;               /* number of `notices` */
-    wmem_allocator_t *scope;             /* texts and lists live as long as it does */
+    wmem_allocator_t *scope;             /* owns texts and lists */
     wmem_array_t *found;                 /* smcr_finding_t, in the order in which they were found */
 
     bool has_rank[SMCR_FINDING_RANKS];   /* by rank: a finding was made; or findings of the rank are
@@ -97,7 +97,7 @@ typedef struct {
     uint64_t count;             /* packets, connections and so on in trouble; 0: no finding is
                                    made */
     smcr_when_t when;           /* frame to look at: the first one that shows the trouble, or the
-                                   begin of the longest wait; frame 0: not known */
+                                   beginning of the longest wait; frame 0: not known */
     const char *filter;         /* display filter of the frames that show the trouble; NULL: none */
     bool has_cost;              /* `cost` is set */
     uint64_t cost;              /* nanoseconds that programs waited because of the trouble */
@@ -174,8 +174,8 @@ uint64_t smcr_finding_flow_unanswered(const smcr_finder_t *finder, const smcr_en
  * retransmissions in both directions: a damaged request, or a damaged acknowledgement. */
 bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
-/* Whether SMC-R packets of the flow are retransmitted on a link whose other end never sends: the
- * link was announced in the capture, and it never became active. */
+/* Whether SMC-R packets of the flow are retransmitted on a link whose other end never sends. The
+ * link was announced in the capture, and never became active. */
 bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* ---- the rules, by subject. Each function adds its findings to the list ---- */

@@ -11,7 +11,7 @@
 typedef struct {
     uint64_t count;              /* packets in trouble, of all flows */
     uint64_t packets;            /* all packets of these flows */
-    uint64_t retransmitted;      /* packets retransmitted because of it */
+    uint64_t retransmitted;      /* packets retransmitted because of the trouble */
     uint64_t slowest;            /* longest time from send to completion of a retransmitted message,
                                     nanoseconds; 0: not known */
     uint64_t answered;           /* of congestion: CNPs that answer a mark CE. Of damage:

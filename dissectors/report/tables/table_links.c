@@ -98,8 +98,8 @@ add_link(const smcr_table_row_sink_t *taker, const smcr_entry_link_group_t *grou
     SMCR_TABLE_ROW(taker, LINK, packets_of(taker->report, link), troubled);
 }
 
-/* Adds a row for each link, and one for each link group without links, whose cells of the link are
- * not known. */
+/* Adds a row for each link, and one for each link group without links. The cells of such a row that
+ * describe a link are not known. */
 static void
 fill_links(const smcr_table_row_sink_t *taker)
 {
