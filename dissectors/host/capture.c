@@ -342,6 +342,7 @@ note_frame(void *listener _U_, packet_info *pinfo, epan_dissect_t *edt _U_, cons
     return TAP_PACKET_DONT_REDRAW;
 }
 
+/* Registers the tap that follows the frames, once, in programs with windows. */
 static void
 listen_for_frames(void)
 {

@@ -104,6 +104,7 @@ smcr_hooks_replace(const char *table, int protocol, dissector_handle_t with)
     return replaced;
 }
 
+/* Puts the wrappers in the place of InfiniBand's dissectors. */
 static void
 wrap_infiniband(void)
 {

@@ -46,6 +46,8 @@ typedef struct {
     const uint8_t *bth;
 } datagram_t;
 
+/* Reads the headers of a datagram. Returns false if they are not captured, or if the length is
+ * wrong. */
 static bool
 read_datagram(tvbuff_t *tvb, datagram_t *datagram)
 {

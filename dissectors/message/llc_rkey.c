@@ -65,6 +65,8 @@ say_negative(const smcr_message_llc_t *message)
 
 /* ---- CONFIRM RKEY ---- */
 
+/* Checks flags and count of a CONFIRM RKEY: "retry" belongs to a negative response; a link group
+ * has few other links; version 2 has no continuation for more RTokens. */
 static void
 check_confirm_rkey(const smcr_message_llc_t *message)
 {
@@ -169,6 +171,7 @@ errors_fault(const smcr_message_llc_t *message)
     return NULL;
 }
 
+/* Checks count and error mask of a DELETE RKEY. */
 static void
 check_delete_rkey(const smcr_message_llc_t *message)
 {

@@ -186,6 +186,7 @@ acknowledgement_number(const exported_t *exported, unsigned role)
     return 1 + exported->acked[role] + (exported->fin[!role] && has_read_all);
 }
 
+/* Fills in addresses, ports and acknowledgement number of a segment, and queues it. */
 static void
 queue_segment(packet_info *pinfo, const smcr_conn_t *conn, const outgoing_t *sending)
 {
@@ -278,6 +279,8 @@ queue_tcp(packet_info *pinfo, const smcr_tap_segment_t *segment)
     }
 }
 
+/* Exports a packet of the tap: bytes that it hands on, its own bytes, a CDC message, or a
+ * segment. */
 static void
 queue_packet(packet_info *pinfo, const smcr_tap_t *packet)
 {

@@ -90,6 +90,8 @@ show(const window_t *window)
     g_free(before);
 }
 
+/* Called when the report changes: writes the page, and keeps frame and filter of each finding for
+ * the buttons. */
 static void
 draw(const smcr_entry_report_t *report, void *context)
 {
@@ -208,6 +210,7 @@ add_buttons(const funnel_ops_t *ops, window_t *window)
 
 /* ---- beginning and end ---- */
 
+/* The user has closed the window: frees its memory and its listeners. */
 static void
 closed(void *data)
 {

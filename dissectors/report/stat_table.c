@@ -105,6 +105,8 @@ take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy _U_, uint6
     rows->row++;
 }
 
+/* Writes the rows of the table from the report. In a window, a table without rows gets one that
+ * says so. */
 static void
 draw(const smcr_entry_report_t *report, void *context)
 {
@@ -214,6 +216,7 @@ add_fields(const smcr_table_kind_t *kind, stat_tap_table_item *fields)
     return count;
 }
 
+/* Registers a table with Wireshark. */
 static void
 register_table(table_t *table, const smcr_table_kind_t *kind)
 {

@@ -137,6 +137,8 @@ add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
 
 /* ---- an RDMA WRITE: the receiver's window, announcement and acknowledgement of its data ---- */
 
+/* Adds the fill of the receive buffer after this WRITE, the message that announces its data, and
+ * their acknowledgement. */
 static void
 add_write(analysis_t *analysis, const smcr_record_t *record)
 {
@@ -197,6 +199,7 @@ add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_he
 
 /* ---- congestion ---- */
 
+/* Adds a CNP: the mark CE that it answers, and the time since the CNP before. */
 static void
 add_cnp(analysis_t *analysis, const smcr_ecn_cnp_t *cnp)
 {
@@ -244,6 +247,7 @@ begin_direction(packet_info *pinfo, proto_tree *tree, int hf, int direction)
  * by which the peer reports data as read, so the number of bytes in the peer's buffer is known
  * ---- */
 
+/* Appends the bytes announced, not yet read, and free to the line of the subtree. */
 static void
 sum_up_sent(proto_item *item, const smcr_record_cdc_t *view, bool heard)
 {
@@ -324,6 +328,8 @@ has_sent_fields(const smcr_record_cdc_t *view)
     return view->has_announced_bytes || view->has_announced || view->writes || view->rare;
 }
 
+/* Shows a subtree for each direction: data that the sender of the message writes, and data that it
+ * reads. */
 static void
 show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {

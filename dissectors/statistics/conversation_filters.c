@@ -40,6 +40,8 @@ is_there(char *filter)
 
 /* ---- connection ---- */
 
+/* Returns the filter of the connection. If the TCP connection is known, the filter includes all its
+ * segments. */
 static char *
 filter_of_conn(packet_info *pinfo)
 {
@@ -72,6 +74,8 @@ links_of_conn(const smcr_conn_t *conn)
     return (links_t){{one, other}};
 }
 
+/* Returns the links of the selected packet: the link that carries the packet, else the links of its
+ * connection. A connection that fell back to TCP has none. */
 static links_t
 links_of(packet_info *pinfo)
 {

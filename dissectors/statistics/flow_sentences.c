@@ -274,6 +274,8 @@ ARROW(req_add_link, "asks for another link", "answers the request")
 ARROW(confirm_rkey_cont, "tells more RKeys of its RMB", "confirms them")
 ARROW(test_link, "tests whether the link works", "answers: the link works")
 
+/* ADD LINK: a server's request offers a link, a client's asks the server to offer one (RFC 7609
+ * A.3.2). */
 static const char *
 arrow_add_link(const llc_words_t *of)
 {
@@ -290,6 +292,8 @@ arrow_add_link(const llc_words_t *of)
                     : llc_sentence(of, "asks for another link");
 }
 
+/* DELETE LINK: a server's request deletes links, a client's asks the server to do so (RFC 7609
+ * A.3.4). */
 static const char *
 arrow_delete_link(const llc_words_t *of)
 {
@@ -332,6 +336,7 @@ arrow_plain(const llc_words_t *of)
     return llc_sentence(of, of->llc->complete && of->response ? "answers" : "sends a message");
 }
 
+/* Returns the sentence of a message, by the function that llc.def names for its type. */
 static const char *
 sentence_of(const llc_words_t *of)
 {

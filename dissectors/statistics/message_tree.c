@@ -119,6 +119,7 @@ count_clc(node_t top, const smcr_tap_t *packet)
 
 /* ---- LLC ---- */
 
+/* Returns the flags that only responses of this type have, by llc.def. */
 static uint8_t
 response_flags(uint8_t type)
 {
@@ -132,6 +133,7 @@ response_flags(uint8_t type)
     }
 }
 
+/* Returns the text of a rejection. Only ADD LINK has a reason. */
 static const char *
 rejection(const smcr_llc_t *llc, wmem_allocator_t *scope)
 {
@@ -144,6 +146,7 @@ rejection(const smcr_llc_t *llc, wmem_allocator_t *scope)
                                                smcr_values_reject_reasons, "reason not known"));
 }
 
+/* Returns whether a message is a request or a response, and what the response says. */
 static const char *
 llc_outcome(const smcr_llc_t *llc, wmem_allocator_t *scope)
 {
@@ -203,6 +206,7 @@ count_flags(node_t node, const smcr_cdc_t *cdc)
     }
 }
 
+/* Counts a CDC message by direction and flags. Flags of a truncated message are not counted. */
 static void
 count_cdc(node_t top, const smcr_tap_t *packet)
 {
@@ -219,6 +223,7 @@ count_cdc(node_t top, const smcr_tap_t *packet)
 
 /* ---- packets without a message of SMC-R ---- */
 
+/* Counts a packet of an RDMA WRITE: the first one of its request, or a further one. */
 static void
 count_write(node_t top, const smcr_tap_t *packet)
 {

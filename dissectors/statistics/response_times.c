@@ -31,6 +31,7 @@ static const struct {
     [CDC] = {"SMC-R CDC", "CDC", "CDC request", "smcr.response_time && smcr.cdc.type", 0x100},
 };
 
+/* Makes the tables, with a row for each number that a step or a message type may have. */
 static void
 begin_tables(struct register_srt *srt _U_, GArray *array)
 {

@@ -101,6 +101,7 @@ smcr_collection_free(smcr_collection_t *collection)
     g_free(collection);
 }
 
+/* Makes the memory of an empty collection, when its first data come. */
 static void
 begin(smcr_collect_t *all)
 {
@@ -125,6 +126,7 @@ begin(smcr_collect_t *all)
 
 /* ---- taking ---- */
 
+/* Counts a frame. Called after all packets of the frame. */
 static void
 take_frame(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt)
 {

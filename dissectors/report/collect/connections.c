@@ -426,6 +426,7 @@ all_conns(const smcr_collect_t *collection, wmem_allocator_t *scope)
     return all;
 }
 
+/* Adds the entry of a connection. TCP counts only while the connection has a TCP conversation. */
 static void
 report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted, uint32_t lacking,
             smcr_figure_list_t *list, wmem_allocator_t *scope)

@@ -34,6 +34,7 @@ typedef struct {
 
 /* ---- gathering ---- */
 
+/* Returns the facts of a link group, which are made if there are none. */
 static gathered_group_t *
 group_of(smcr_collect_t *collection, const smcr_lgr_t *lgr, smcr_when_t when)
 {

@@ -261,6 +261,7 @@ count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
         figures->goodput_bytes += (uint64_t)packet->roce->payload_length;
 }
 
+/* Counts a checked ICRC. `checked`: 1 more than the status; 0: not checked. */
 static void
 count_icrc(smcr_entry_icrcs_t *icrc, uint8_t checked)
 {
@@ -376,6 +377,7 @@ name_source(smcr_entry_rdma_t *entry, uint32_t qpn, unsigned ground)
     entry->src_qpn_from = (smcr_figure_source_t)ground;
 }
 
+/* Fills in the ends of a flow of a link. */
 static void
 name_link_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_t *scope)
 {
@@ -389,6 +391,8 @@ name_link_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_
         name_source(entry, from->key.qpn, from->ground);
 }
 
+/* Fills in the ends and the kind of a flow that is not SMC-R. A flow is of RDMA-CM if RDMA-CM has
+ * set up its connection, or if it carries messages of RDMA-CM. */
 static void
 name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_t *scope)
 {

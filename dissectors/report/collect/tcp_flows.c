@@ -264,6 +264,7 @@ new_flow(wmem_allocator_t *scope, const struct tcpheader *tcp, smcr_when_t when)
     return flow;
 }
 
+/* Returns the connection with the segment's tcp.stream, which is made if there is none. */
 static tcp_conn_t *
 get_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t when)
 {

@@ -171,6 +171,7 @@ filter_of_flow(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
                               flow->dst_qpn, flow->src);
 }
 
+/* Returns the first flow of which the capture has only one direction; NULL: none. */
 static const smcr_entry_rdma_t *
 first_one_sided_flow(const smcr_finder_t *finder)
 {

@@ -189,6 +189,7 @@ is_frequent(const smcr_finding_trouble_t *trouble)
     return trouble->count && trouble->count * 100 >= trouble->packets;
 }
 
+/* Returns the counts of the finding: marks and their CNPs, or CNPs without marks. */
 static const char *
 congestion_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked,
                 const smcr_finding_trouble_t *notified)

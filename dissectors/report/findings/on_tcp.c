@@ -22,6 +22,7 @@ typedef struct {
     const smcr_entry_tcp_t *first_lossy;     /* the first of these; NULL: there is none */
 } tcp_sum_t;
 
+/* Adds the segments of one direction to the sums. */
 static void
 add_segments(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
 {

@@ -49,6 +49,8 @@ static GSList *all_listeners; /* smcr_listeners_t *: all that have not been free
 
 /* ---- drawing ---- */
 
+/* Makes a report of the collection, adds findings, and passes the report to the function that shows
+ * it. */
 static void
 draw_report(smcr_listeners_t *listeners)
 {
@@ -98,6 +100,8 @@ end_frame(smcr_listeners_t *listeners, packet_info *pinfo, epan_dissect_t *edt)
         draw_report(listeners);
 }
 
+/* Called by Wireshark with the data of one tap. The data are counted at once, or wait for the end
+ * of the frame if another listener selects frames. */
 static tap_packet_status
 take(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
      tap_flags_t flags _U_)

@@ -148,6 +148,7 @@ has_all_syns(const smcr_figure_list_t *flows)
     return flows->length != 0;
 }
 
+/* Returns the heading of a capture without connections of SMC-R: the number of TCP connections. */
 static const char *
 plain_connections(const smcr_table_row_sink_t *taker)
 {

@@ -330,6 +330,7 @@ sum_of(writer_t *writer, const smcr_figure_list_t *list, const smcr_figure_descr
     return sum;
 }
 
+/* Writes the sums of each list of an entry. */
 static void
 write_summary(writer_t *writer, const void *entry, const smcr_figure_description_t *description)
 {

@@ -260,6 +260,7 @@ typedef struct {
     unsigned count; /* number of columns */
 } columns_t;
 
+/* Keeps a row with the cells that the page shows. */
 static void
 take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled)
 {
@@ -395,6 +396,7 @@ measure(columns_t *table, const char *(*lines)[ROWS_COLUMNS])
     table->widths[0] = MIN(table->widths[0], MAX(left, width(lines[0][0])));
 }
 
+/* Writes the names of the columns, then the chosen rows. */
 static void
 write_rows(columns_t *table)
 {
