@@ -33,7 +33,7 @@ typedef enum {
     SMCR_FINDING_BY_DEAD_PEER,      /* a peer stops answering */
     SMCR_FINDING_BY_GROUP_LOST,     /* a link group ends with open connections */
     SMCR_FINDING_BY_RNR,            /* no receive buffers */
-    SMCR_FINDING_BY_LOSS,           /* packets are lost on their way */
+    SMCR_FINDING_BY_LOSS,           /* packets are lost on the network */
     SMCR_FINDING_BY_ABORT,          /* abnormal close of a connection */
     SMCR_FINDING_BY_RESET,          /* TCP reset of a connection over RDMA */
     SMCR_FINDING_BY_DEAD_AFTER,     /* a peer stops answering after connections were reset */
