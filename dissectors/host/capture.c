@@ -1,12 +1,13 @@
 /* Makes a new `state` whenever Wireshark opens a file or dissects it anew. The preference `smcss`
- * names a file with the output of `smcss -a -d -R -W` (smc-tools, smcss.c). Its sockets are learned
- * before the first frame, as if the host had reported them there. Their time is not known.
+ * names a file with the output of `smcss -a -d -R -W` (smc-tools, smcss.c). The sockets of that
+ * file are learned before the first frame, as if the host had reported them over netlink. Their
+ * time is not known.
  *
- * Windows show a file that has been read. Wireshark reads the frames once more for each window of
- * statistics, and does not report to taps which frame is the last. So a tap listens from the
- * beginning and remembers the last frame. After a change of a preference Wireshark does not report
- * the end of the first pass, either: it is over when a frame comes for the second time. In programs
- * without windows no tap listens.
+ * Is the first pass over? In a window, Wireshark reads the frames once more for each statistic, and
+ * does not report to taps which frame is the last. After a change of a preference it does not
+ * report the end of the first pass, either. So a tap listens from the beginning and keeps the
+ * highest frame number: the first pass is over when a frame comes for the second time. In programs
+ * without windows no tap listens; Wireshark reports the end of the pass.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -28,7 +29,7 @@ static struct {
     smcr_state_t *state; /* NULL: no file is open */
     bool is_read;        /* each frame has been dissected once */
     bool listens;        /* the tap is registered, until the program ends */
-    uint32_t last_frame; /* the highest number that the tap has got */
+    uint32_t last_frame; /* the highest frame number that the tap has got */
 } capture;
 
 const smcr_state_t *
@@ -44,7 +45,7 @@ smcr_capture_learn(const packet_info *pinfo)
 
     ws_assert(!pinfo->fd->visited);
     if (pinfo->rec->rec_header.packet_header.pkt_encap == WTAP_ENCAP_NETLINK)
-        return capture.state; /* netlink has no place of capture */
+        return capture.state; /* a packet of netlink has no place of capture */
     smcr_state_set_interface(capture.state,
                              named ? pinfo->rec->rec_header.packet_header.interface_id : 0);
     return capture.state;
@@ -52,7 +53,8 @@ smcr_capture_learn(const packet_info *pinfo)
 
 /* ---- sockets of a host, from the output of smcss ---- */
 
-/* Reads "10.0.0.1:80" or "2001:db8::1:80": the address as a GID, and the port. Changes the text. */
+/* Reads "10.0.0.1:80" or "2001:db8::1:80" into a GID and a port. Changes the text. Returns false if
+ * the text is no such end. */
 static bool
 read_end(char *text, uint8_t gid[SMCR_GID_LENGTH], uint16_t *port)
 {
@@ -75,21 +77,22 @@ static const char *const smcss_columns[] = {
     "rxprod-Cursor", "rxprod-Cursor", "rxcons-Cursor", "rxcons-Cursor", "txprod-Cursor",
     "txprod-Cursor", "txcons-Cursor", "txcons-Cursor", "Role", "Linkid", "GID", "Peer-GID"};
 
-/* Values in the first two parts of a line */
+/* Number of values in the first and in the second part of a line. */
 #define SMCSS_SOCKET_VALUES 7
 #define SMCSS_CURSOR_VALUES 8
 
-/* The columns of a line that are texts; "": not there. */
+/* The columns of a line that are texts; "": missing in the line. */
 typedef struct {
     char state[16];
-    char end[SMCR_TOLD_ENDS][64]; /* "10.0.0.1:80": own end, peer */
+    char end[SMCR_TOLD_ENDS][64]; /* own end (0) and peer (1): "10.0.0.1:80" */
     char mode[6];
     char role[5];
-    char gid[SMCR_TOLD_ENDS][41]; /* own, peer's */
+    char gid[SMCR_TOLD_ENDS][41]; /* own GID (0), peer's GID (1) */
 } smcss_texts_t;
 
-/* Each scans one part of a line, from `line` on. It returns the number of values that it has read.
- * If these are all values of the part, it moves `line` to the end of the part. */
+/* scan_socket(), scan_cursors() and scan_link() each scan one part of a line, from `line` on, and
+ * return the number of values read. The first two move `line` to the end of their part if they have
+ * read all its values. */
 static int
 scan_socket(const char **line, smcss_texts_t *texts, smcr_told_socket_t *told)
 {
@@ -115,7 +118,7 @@ scan_cursors(const char **line, smcr_told_socket_t *told)
     return MAX(count, 0);
 }
 
-/* The last part. A further value is one that follows the last column. */
+/* Scans the last part. Text after the last column counts as a further value. */
 static int
 scan_link(const char *line, smcss_texts_t *texts, smcr_told_socket_t *told)
 {
@@ -126,7 +129,7 @@ scan_link(const char *line, smcss_texts_t *texts, smcr_told_socket_t *told)
     return MAX(count, 0);
 }
 
-/* Returns the number of values that the line has; one more than there are columns where text
+/* Returns the number of values in the line. It is one more than the number of columns if text
  * follows the last column. */
 static int
 scan_line(const char *line, smcss_texts_t *texts, smcr_told_socket_t *told)
@@ -140,7 +143,8 @@ scan_line(const char *line, smcss_texts_t *texts, smcr_told_socket_t *told)
     return count;
 }
 
-/* Each reads or checks some columns. It returns the first one that is wrong; NULL: none is. */
+/* read_ends(), check_cursors() and read_link() each read or check some columns, and return the
+ * first wrong one; NULL: none is wrong. */
 static const char *
 read_ends(smcss_texts_t *texts, smcr_told_socket_t *told)
 {
@@ -151,8 +155,8 @@ read_ends(smcss_texts_t *texts, smcr_told_socket_t *told)
     return strcmp(texts->mode, "SMCR") != 0 ? "Mode" : NULL;
 }
 
-/* A cursor is below the size of its buffer: `rx_prod` and `tx_cons` count in the socket's own RMB
- * (`size[0]`), `rx_cons` and `tx_prod` in the peer's. */
+/* A cursor has to be below the size of its buffer. `rx_prod` and `tx_cons` are cursors in the
+ * socket's own RMB (`size[0]`), `rx_cons` and `tx_prod` in the peer's (`size[1]`). */
 static const char *
 check_cursors(const smcr_told_socket_t *told)
 {
@@ -187,7 +191,8 @@ is_other_line(const smcss_texts_t *texts)
     return g_strv_contains(states, texts->state) || g_strv_contains(modes, texts->mode);
 }
 
-/* Returns the column that is missing or wrong; "": no SMC-R connection; NULL: all is read. */
+/* Reads a line. Returns the column that is missing or wrong; "": the line has no SMC-R connection;
+ * NULL: all columns are right. */
 static const char *
 read_line(const char *line, smcr_told_socket_t *told)
 {
@@ -206,6 +211,8 @@ read_line(const char *line, smcr_told_socket_t *told)
     return wrong ? wrong : read_link(&texts, told);
 }
 
+/* Has the state learn the socket of a line. Appends a message to `refused` if the line is wrong, or
+ * if the state refuses the socket. */
 static void
 learn_line(smcr_state_t *state, const char *line, unsigned number, GString *refused)
 {
@@ -223,7 +230,7 @@ learn_line(smcr_state_t *state, const char *line, unsigned number, GString *refu
         g_string_append_printf(refused, "\nLine %u: %s.", number, record.events->text);
 }
 
-/* Learns the sockets of the file `smcss`, and reports to the user which lines are wrong. */
+/* Learns the sockets of the file in the preference `smcss`, and reports wrong lines to the user. */
 static void
 learn_smcss(smcr_state_t *state)
 {
@@ -257,7 +264,7 @@ end_file(void)
     capture.last_frame = 0;
 }
 
-/* The first pass over the frames of a file has come to its end. */
+/* Called by Wireshark at the end of the first pass over the frames. */
 static void
 end_pass(void)
 {
@@ -335,6 +342,7 @@ note_frame(void *listener _U_, packet_info *pinfo, epan_dissect_t *edt _U_, cons
     return TAP_PACKET_DONT_REDRAW;
 }
 
+/* Registers the tap that follows the frames, once, in programs with windows. */
 static void
 listen_for_frames(void)
 {

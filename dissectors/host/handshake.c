@@ -2,8 +2,8 @@
  * CLC.
  *
  * The claim makes CLC visible on port 80: Wireshark asks heuristics only after the dissectors of
- * well-known ports. Without CLC the claim changes nothing, since the CLC dissector hands on all
- * bytes that are not CLC.
+ * well-known ports. For other bytes the claim changes nothing, since the CLC dissector passes on
+ * all bytes that are not CLC.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,11 +14,11 @@
 #include "fields.h"
 #include "hooks.h"
 
-/* of tcp.completeness; the header has no names for them */
+/* Bits of tcp.completeness; Wireshark's header has no names for them. */
 #define COMPLETENESS_SYNS 0x03 /* SYN and SYN-ACK */
 #define COMPLETENESS_RST 0x20
 
-/* What others have registered, from handoff until Wireshark ends. */
+/* Ids and the dissector of CLC, from the hand-off until Wireshark ends. */
 static struct {
     smcr_handshake_tcp_ids_t tcp;
     dissector_handle_t clc;
@@ -29,7 +29,7 @@ static struct {
     int observer;                /* protocol in name only, below TCP: owns the wrapper */
     dissector_handle_t wrapper;
     dissector_handle_t original; /* TCP's; set while the wrapper is active */
-    bool is_wrapped;             /* in the open file */
+    bool is_wrapped;             /* the wrapper is active in the open file */
 } segments;
 
 const smcr_handshake_tcp_ids_t *
@@ -40,9 +40,9 @@ smcr_handshake_tcp_ids(void)
 
 /* ---- bytes that are no CLC ---- */
 
-/* The conversation whose bytes go past the CLC dissector in the call of TCP's dissector that is
- * running; NULL: none. File scope, since between the two dissectors lies Wireshark's TCP, which
- * hands on no argument of ours. */
+/* Conversation whose bytes the CLC dissector passes on during the current call of TCP's dissector;
+ * NULL: none. It is a variable of this file, since Wireshark's TCP is between the two dissectors
+ * and passes on no argument of ours. */
 static conversation_t *bypassed;
 
 conversation_t *
@@ -70,7 +70,7 @@ smcr_handshake_app_dissector(wmem_tree_t *dissectors, uint32_t frame)
     return other == known.clc ? NULL : other;
 }
 
-/* ---- addresses: those of TCP, else those of RoCE ---- */
+/* ---- addresses of a connection's ends: of TCP, else of RoCE ---- */
 
 void
 smcr_endpoint_tcp_address(const smcr_conn_t *conn, unsigned role, address *addr)
@@ -98,7 +98,7 @@ smcr_endpoint_of_gid(const uint8_t gid[SMCR_GID_LENGTH], address *addr)
         set_address(addr, AT_IPv6, SMCR_GID_LENGTH, gid);
 }
 
-/* The link of the connection's side, else that of the other side. NULL: neither is known. */
+/* Returns the link on which the side sends, else that of the other side; NULL: neither is known. */
 static const smcr_link_t *
 link_of_side(const smcr_conn_t *conn, unsigned side)
 {
@@ -107,8 +107,8 @@ link_of_side(const smcr_conn_t *conn, unsigned side)
     return own ? own : conn->side[!side].link;
 }
 
-/* Fills in GID and number of the queue pair that the side has on the link; the number is 0 where
- * only the GID is known. Returns false where not even the GID is. */
+/* Fills in GID and number of the side's queue pair on the link; the number is 0 if only the GID is
+ * known. Returns false if neither is known. */
 static bool
 queue_pair_address(const smcr_link_t *link, unsigned side, address *addr, uint32_t *port)
 {
@@ -138,8 +138,8 @@ smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uin
 
 #define PORTS_OF_TCP 0x10000u
 
-/* Makes the stand-in, with its own data of TCP's analysis: TCP's dissector would count a further
- * stream if it made them itself. */
+/* Makes the stand-in conversation, with its own data of TCP's analysis. If TCP's dissector made
+ * these data, it would count a further stream. */
 static void
 make_stand_in(const packet_info *pinfo, smcr_handshake_ends_t *ends)
 {
@@ -196,7 +196,7 @@ watch_segments(void)
     segments.is_wrapped = true;
 }
 
-/* Before each file, and before one is dissected anew: TCP is as Wireshark has it. */
+/* Called before a file is dissected, also once more: puts TCP's dissector back. */
 static void
 start_file(void)
 {
@@ -215,14 +215,14 @@ smcr_handshake_find_conn(packet_info *pinfo)
     return conversation ? smcr_conn_of_conversation(smcr_capture_state(), conversation) : NULL;
 }
 
-/* Whether an end of the TCP connection has begun to close it. */
+/* Whether an end of the TCP connection has begun to close the connection. */
 static bool
 is_closing(const struct tcp_analysis *tcp)
 {
     return tcp->flow1.closing_initiator || tcp->flow2.closing_initiator;
 }
 
-/* What `state` needs to know of a TCP connection. */
+/* Returns the facts of a TCP connection that `state` needs. */
 static smcr_state_tcp_t
 describe_tcp(packet_info *pinfo, conversation_t *conversation, bool from_client)
 {
@@ -243,7 +243,7 @@ describe_tcp(packet_info *pinfo, conversation_t *conversation, bool from_client)
     return described;
 }
 
-/* A new conversation of the ports that the packet has now, from this frame on. */
+/* Makes a conversation of the packet's addresses and ports, from `frame` on. */
 static conversation_t *
 new_conversation(const packet_info *pinfo, uint32_t frame)
 {
@@ -258,7 +258,8 @@ smcr_handshake_claim_conversation(packet_info *pinfo, bool from_client)
     smcr_conn_t *conn = smcr_conn_of_conversation(smcr_capture_state(), conversation);
 
     if (conn && conn->socket && smcr_conn_began_before_capture(conn)) {
-        conversation = new_conversation(pinfo, pinfo->num); /* the earlier one is over */
+        conversation = new_conversation(pinfo, pinfo->num); /* the ports are used once more: the
+                                                               earlier connection is over */
         conn = NULL;
     }
     if (!conn) {
@@ -270,7 +271,7 @@ smcr_handshake_claim_conversation(packet_info *pinfo, bool from_client)
     return conn;
 }
 
-/* A copy of the packet's data with the ends of the connection in place of the packet's own. */
+/* Returns a copy of `pinfo` with the addresses and ports of the connection's TCP ends. */
 static packet_info
 as_tcp_packet(const packet_info *pinfo, const smcr_conn_t *conn)
 {
@@ -294,7 +295,8 @@ smcr_handshake_set_conversation(packet_info *pinfo, smcr_conn_t *conn)
                                                      CONVERSATION_TCP, as_tcp.srcport,
                                                      as_tcp.destport, 0);
     smcr_conn_t *other = conversation ? smcr_conn_of_conversation(state, conversation) : NULL;
-    if (!conversation || (other && !conn->fallback.kind)) /* else it is as old as the file */
+    if (!conversation || (other && !conn->fallback.kind)) /* without an earlier conversation, the
+                                                             new one begins with the file */
         conversation = new_conversation(&as_tcp, conversation ? pinfo->num : 1);
     if (other && conn->fallback.kind)
         smcr_state_report_fallback(conn, other);
@@ -303,7 +305,7 @@ smcr_handshake_set_conversation(packet_info *pinfo, smcr_conn_t *conn)
                                    get_tcp_conversation_data(conversation, &as_tcp)->stream);
 }
 
-/* Wireshark's analysis of the TCP connection; NULL: there is none. */
+/* Returns Wireshark's analysis of the TCP connection; NULL: there is none. */
 static const struct tcp_analysis *
 analysis_of(const smcr_conn_t *conn)
 {
@@ -311,7 +313,8 @@ analysis_of(const smcr_conn_t *conn)
                               : NULL;
 }
 
-/* Whether the capture has had all of these segments of the TCP connection. */
+/* Whether the capture has had all segments of the TCP connection for which `completeness` has a
+ * bit. */
 static bool
 has_had_segments(const smcr_conn_t *conn, unsigned completeness)
 {
@@ -340,8 +343,8 @@ smcr_handshake_initial_rtt(const smcr_conn_t *conn)
     return tcp && !nstime_is_zero(&tcp->ts_first_rtt) ? &tcp->ts_first_rtt : NULL;
 }
 
-/* What Wireshark knows of the direction from `role`. Its first flow is that of the higher address,
- * and of the higher port where the addresses are equal. */
+/* Returns Wireshark's flow of the direction from `role`. `flow1` is that of the end with the higher
+ * address or, if the addresses are equal, with the higher port. */
 static const tcp_flow_t *
 flow_from(const struct tcp_analysis *tcp, const smcr_conn_t *conn, unsigned role)
 {
@@ -355,9 +358,9 @@ flow_from(const struct tcp_analysis *tcp, const smcr_conn_t *conn, unsigned role
     return above >= 0 ? &tcp->flow1 : &tcp->flow2;
 }
 
-/* Whether the FIN of the flow may be that of this connection, going by its sequence number. The
- * user decides whether Wireshark's sequence numbers are relative. Without sequence numbers the FIN
- * is taken for this connection's. */
+/* Whether the FIN of the flow may be of this connection, by its sequence number: the ports may be
+ * used once more. The number may be relative or absolute, as the user has chosen. Without sequence
+ * numbers, the FIN counts as that of this connection. */
 static bool
 fin_may_be_own(const tcp_flow_t *flow, const smcr_conn_t *conn, unsigned role)
 {
@@ -386,11 +389,11 @@ smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
 
     smcr_endpoint_tcp_address(conn, 0, &end);
     smcr_endpoint_gid(&end, client);
-    smcr_endpoint_gid(&pinfo->src, source); /* all zeros if it is not captured */
+    smcr_endpoint_gid(&pinfo->src, source); /* all zeros if the address is not captured */
     return pinfo->srcport == conn->port[0] && smcr_gid_is_same(source, client);
 }
 
-/* ---- the selected packet, as it was learned in the first pass ---- */
+/* ---- the packet that the user has selected ---- */
 
 bool
 smcr_selected_record(const packet_info *pinfo, smcr_record_t *record)
@@ -420,7 +423,8 @@ smcr_selected_conn(packet_info *pinfo)
 
 /* ---- registration ---- */
 
-/* A protocol in name only keeps frame.protocols as it is; see smcr_hooks_register(). */
+/* The wrapper is owned by a protocol in name only, so that frame.protocols does not change; see
+ * smcr_hooks_register(). */
 void
 smcr_handshake_wrap(dissector_t wrapper)
 {

@@ -1,10 +1,9 @@
-/* Before Wireshark asks a heuristic it makes the heuristic's protocol a layer of the packet, and
- * takes that away again when the answer is no: several hundred instructions, for every packet that
- * no other dissector knows. A heuristic without a protocol is asked at once. So ours are without
- * one as long as a file is open.
+/* Before Wireshark asks a heuristic, it adds the heuristic's protocol as a layer of the packet, and
+ * removes the layer if the heuristic declines. That takes several hundred instructions for every
+ * packet that no other dissector accepts. Wireshark asks a heuristic without a protocol at once. So
+ * our heuristics have no protocol while a file is open.
  *
- * The gate disables the payload heuristics of InfiniBand, all but ours, for as long as it is
- * closed.
+ * A closed gate disables all payload heuristics of InfiniBand but ours.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,6 +14,7 @@
 
 #include "fields.h"
 
+/* Our heuristics. */
 static struct {
     heur_dtbl_entry_t *entry[2];
     unsigned count;
@@ -42,7 +42,7 @@ end_packet(wmem_allocator_t *pool _U_, wmem_cb_event_t event _U_, void *entry)
 {
     if (ours.file_is_open)
         ((heur_dtbl_entry_t *)entry)->protocol = NULL;
-    return false; /* not at the end of the next packet */
+    return false; /* not called at the end of the next packet */
 }
 
 bool
@@ -76,7 +76,8 @@ smcr_heuristic_add(const char *table, heur_dissector_t dissect, const char *disp
 
 /* ---- the gate ---- */
 
-/* Those that the gate keeps out, all but our own. Listed for each file, freed with Wireshark. */
+/* The heuristics that the gate keeps out: all but our own. Listed for each file; the memory is
+ * Wireshark's. */
 static wmem_array_t *others; /* heur_dtbl_entry_t * */
 
 static void

@@ -1,19 +1,20 @@
 /* Wireshark's InfiniBand dissector offers payloads to heuristics, in an order that changes whenever
- * one of them matches. It offers no packet that was cut short and no acknowledgement. So its
- * handles are wrapped, in all tables that lead to it: the wrapper decides before anybody else is
+ * one of them matches. It offers no truncated packet and no acknowledgement. So its handles are
+ * replaced by wrappers, in all tables that lead to it: the wrapper decides before any heuristic is
  * asked.
  *
- * What is saved: the replaced handle of each kind of start, and what the built-in's heuristic did.
- * If InfiniBand's dissector is in a table that is missing in `ways_in`, our heuristic alone sees
- * the packets of that table: no acknowledgement, and nothing that is cut.
+ * Kept for restoring: the replaced handle of each start of a packet, and the original function of
+ * the built-in's heuristic. If `ways_in` misses a table with InfiniBand's dissector, only our
+ * heuristic gets the packets of that table: no acknowledgement, and no truncated packet.
  *
- * When the wrappers step aside: after IGNORED_MAX RoCE packets of no interest, so that other
- * people's traffic takes no longer than it did. Only packets count that are long enough to show
- * that the capture does not cut; if it cuts, the wrappers stay. Meanwhile our heuristic alone looks
- * out for SMC-R, and the built-in's leaves us what ours recognises, whatever their order.
+ * When the wrappers step aside: after IGNORED_MAX RoCE packets of no interest, so that traffic
+ * without SMC-R takes no longer than without the plugin. Only packets count that are long enough to
+ * show that the capture does not truncate packets; if it does, the wrappers stay. Meanwhile only
+ * our heuristic looks for SMC-R. The built-in's heuristic declines packets that ours recognises,
+ * whichever is asked first.
  *
- * What brings them back: a CLC message, a SEND that our heuristic recognises, and each new file,
- * for any change of InfiniBand's preferences puts the originals back.
+ * When they are put back: at a CLC message, at a SEND that our heuristic recognises, and at each
+ * new file, since any change of InfiniBand's preferences restores the original handles.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,27 +24,29 @@
 #include "preferences.h"
 #include "wire/wire.h"
 
-#define IGNORED_MAX 1000   /* packets, after which the wrappers step aside */
-#define TELLING_LENGTH 200 /* of frames; more than any with a message of SMC-R that is to be seen */
+#define IGNORED_MAX 1000   /* packets of no interest after which the wrappers step aside */
+#define TELLING_LENGTH 200 /* bytes of a frame; longer than every message of SMC-R that a truncated
+                              capture has to have */
 
-/* Handles and heuristics live as long as the process; the last six are as the open file has
- * them. */
+/* Handles and heuristics live as long as the process. The members from `is_wrapped` on are of the
+ * open file. */
 static struct {
     dissector_handle_t wrapper[SMCR_HOOKS_STARTS];
     dissector_handle_t original[SMCR_HOOKS_STARTS];
     heur_dtbl_entry_t *own;
-    heur_dtbl_entry_t *builtin; /* of Wireshark's own `smc`; NULL when it has none */
+    heur_dtbl_entry_t *builtin; /* heuristic of Wireshark's own `smc`; NULL: this Wireshark has
+                                   none */
     heur_dissector_t builtin_dissect;
     bool is_wrapped, enabled;
-    bool offer_first;  /* nobody is asked about payloads before the heuristics */
-    bool has_cut;      /* the capture has cut a packet */
+    bool offer_first;  /* no dissector is asked about payloads before the heuristics */
+    bool has_cut;      /* the capture has truncated a packet */
     unsigned ignored;  /* packets of no interest since the last sign of SMC-R */
     uint32_t aside;    /* frame in which the wrappers stepped aside last */
 } hooks;
 
 /* ---- wrapping ---- */
 
-/* The tables that lead to InfiniBand's dissectors, and what a packet begins with there. */
+/* The tables that lead to InfiniBand's dissectors, and how the packets of each table begin. */
 static const struct {
     const char *table;
     smcr_hooks_start_t start;
@@ -57,11 +60,11 @@ static const struct {
 
 typedef struct {
     uint32_t key;
-    bool decode_as; /* the user's choice, not the default */
+    bool decode_as; /* the user's choice (Decode As), not the default */
     dissector_handle_t handle;
 } entry_t;
 
-/* Which entries of a table to find, and those found. */
+/* A search for the entries of a protocol in a table. */
 typedef struct {
     int protocol;
     wmem_array_t *entries; /* entry_t */
@@ -101,6 +104,7 @@ smcr_hooks_replace(const char *table, int protocol, dissector_handle_t with)
     return replaced;
 }
 
+/* Puts the wrappers in the place of InfiniBand's dissectors. */
 static void
 wrap_infiniband(void)
 {
@@ -207,7 +211,7 @@ smcr_hooks_offer_first(void)
     return hooks.offer_first;
 }
 
-/* Before each file, and before one is dissected anew, when the user has changed a preference. */
+/* Called before a file is dissected, also once more after a change of a preference. */
 static void
 start_file(void)
 {
@@ -219,9 +223,9 @@ start_file(void)
     smcr_gate_list(hooks.own);
 }
 
-/* A protocol in name only below InfiniBand owns the wrappers: it keeps frame.protocols as it is,
- * and disabling InfiniBand or SMC-R does what it did without us. It has no switch of its own: that
- * would do nothing. */
+/* The wrappers are owned by a protocol in name only, below InfiniBand. So frame.protocols does not
+ * change, and disabling InfiniBand or SMC-R has the same effect as without wrappers. The protocol
+ * has no switch of its own, which would have no effect. */
 void
 smcr_hooks_register(const dissector_t wrappers[SMCR_HOOKS_STARTS])
 {
@@ -244,5 +248,5 @@ smcr_hooks_handoff(heur_dissector_t own, heur_dissector_t in_front)
         hooks.builtin->dissector = in_front;
     }
     register_init_routine(start_file);
-    start_file(); /* so that Decode As knows the wrappers */
+    start_file(); /* for Decode As, which needs the wrappers in the tables */
 }

@@ -1,19 +1,19 @@
-/* Finds IP headers by their addresses, whatever lies around them.
+/* Finds IP headers by their addresses, whatever bytes come before and after them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "ip_packet.h"
 
-#define ICMP_HEADER 8 /* bytes of an error before what it quotes */
-#define IPV4_FRAGMENT 0x3fff /* more fragments, or an offset */
+#define ICMP_HEADER 8 /* bytes of an ICMP error before the quoted packet */
+#define IPV4_FRAGMENT 0x3fff /* bits of a fragment: more fragments follow, or it has an offset */
 
-/* Offsets are those in the header. */
+/* A version of IP. Offsets are in bytes from the beginning of the header. */
 typedef struct {
     uint8_t version;
-    uint8_t shortest; /* bytes of the header */
+    uint8_t shortest; /* shortest length of the header, bytes */
     uint8_t addresses, next;
-    uint8_t icmp;     /* number of the protocol */
+    uint8_t icmp;     /* protocol number of ICMP */
 } kind_t;
 
 static const kind_t ipv4 = {4, 20, 12, 9, 1}, ipv6 = {6, 40, 8, 6, 58};
@@ -42,7 +42,7 @@ kind_of(const address *addr)
     return addr->type == AT_IPv6 ? &ipv6 : NULL;
 }
 
-/* Bytes of the header at `offset`; 0: there is none. */
+/* Returns the length of the header at `offset`, bytes; 0: there is none. */
 static uint32_t
 header_length(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind)
 {
@@ -53,7 +53,7 @@ header_length(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind)
     return length >= kind->shortest && length <= bytes.length - offset ? length : 0;
 }
 
-/* `length`: of the header, as header_length() returns it. */
+/* Reads a header. `length`: from header_length(). */
 static void
 read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32_t length,
             smcr_host_ip_packet_t *ip)
@@ -75,7 +75,8 @@ read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32
         return;
     }
     uint16_t payload = read_uint16(header + 4);
-    /* A jumbogram, and a packet that the sender's adapter will cut, have 0 (RFC 2675, 3). */
+    /* A jumbogram, and a packet that the sender's adapter will split, have length 0 (RFC 2675,
+     * 3). */
     ip->total_length = payload ? (uint32_t)kind->shortest + payload : 0;
     ip->traffic_class = (uint8_t)(read_uint16(header) >> 4);
 }
@@ -84,7 +85,7 @@ read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32
 
 /* The header that is looked for. */
 typedef struct {
-    const kind_t *kind; /* NULL: the addresses are neither of IPv4 nor of IPv6 */
+    const kind_t *kind; /* NULL: the addresses are neither IPv4 nor IPv6 */
     const address *src;
     const address *dst; /* NULL: any */
 } wanted_header_t;

@@ -1,15 +1,16 @@
 /* Some adapters use the number of their queue pair as UDP source port. UDP's dissector asks the
- * owner of the lower port first: port 69 is TFTP's. But before any port it asks the dissector of
- * the conversation. So a wrapper in front of UDP's dissector looks for such packets, and gives the
- * conversation that UDP is about to find a dissector, which hands them to the owner of the
- * destination port. It hands on nothing else: other packets of the conversation go their old way.
+ * owner of the lower port first: port 69 is TFTP's. But before any port, it asks the dissector of
+ * the conversation. So a wrapper before UDP's dissector looks for such packets, and sets a
+ * dissector of ours for the conversation that UDP is about to find. Our dissector passes marked
+ * frames to the owner of the destination port. Other packets of the conversation go to the
+ * dissector that UDP would have asked.
  *
- * The conversation has both addresses and both ports. One with wildcards would not do: UDP would
- * take it for the stream of all RoCE packets to an address.
+ * The conversation has both addresses and both ports. With wildcards, UDP would take it for the
+ * stream of all RoCE packets to an address.
  *
- * The wrapper is there only while it is needed: in a file with SMC-R from the first sign of it on,
- * or when the user wants other RoCE packets, too. It works in the first pass only. The second one
- * finds the conversations, and the frames that have been marked.
+ * The wrapper is there only while it is needed: in a file with SMC-R from the first sign of SMC-R
+ * on, or with the preference smcr.roce. It works in the first pass only. The second pass finds the
+ * conversations and the marked frames.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,29 +23,31 @@
 #include "wire/wire.h"
 
 #define UDP_LENGTH 8
-#define SEEN_LENGTH (UDP_LENGTH + SMCR_IB_BTH_LENGTH) /* that has to be captured */
+#define SEEN_LENGTH (UDP_LENGTH + SMCR_IB_BTH_LENGTH) /* bytes that have to be captured */
 
 /* Handles live as long as the process. */
 static struct {
     int udp;                         /* protocol UDP */
-    int observer;                    /* protocol in name only, below UDP: owns the wrapper, and the
+    int observer;                    /* protocol in name only, below UDP: owns the wrapper and the
                                         marks of frames */
-    dissector_table_t table;         /* udp.port */
-    dissector_handle_t wrapper;      /* of UDP's dissector */
+    dissector_table_t table;         /* table udp.port */
+    dissector_handle_t wrapper;      /* wrapper of UDP's dissector */
     dissector_handle_t original;     /* UDP's dissector */
-    dissector_handle_t conversation; /* claims conversations, and leads to InfiniBand */
-    bool is_wrapped;                 /* in the open file */
+    dissector_handle_t conversation; /* dissector of claimed conversations */
+    bool is_wrapped;                 /* the wrapper is active in the open file */
 } ports;
 
-/* ---- what a packet is ---- */
+/* ---- is it a RoCE packet? ---- */
 
 /* UDP's header and the base transport header after it. */
 typedef struct {
     uint16_t source, destination;
-    int length; /* of UDP's payload, bytes */
+    int length; /* length of UDP's payload, bytes */
     const uint8_t *bth;
 } datagram_t;
 
+/* Reads the headers of a datagram. Returns false if they are not captured, or if the length is
+ * wrong. */
 static bool
 read_datagram(tvbuff_t *tvb, datagram_t *datagram)
 {
@@ -60,7 +63,7 @@ read_datagram(tvbuff_t *tvb, datagram_t *datagram)
     return datagram->length <= (int)tvb_reported_length(tvb) - UDP_LENGTH;
 }
 
-/* Opcodes of the services that RoCE has. */
+/* Whether the opcode is one of the services that RoCE has. */
 static bool
 is_opcode(uint8_t opcode)
 {
@@ -89,8 +92,8 @@ is_bth(const uint8_t *bth)
     return version_is_0 && reserved_is_0;
 }
 
-/* Whether a base transport header begins the payload. All that follows the header, with the
- * padding, comes in words of four bytes. */
+/* Whether the payload begins with a base transport header. The bytes after the header, with the
+ * padding, are a multiple of four. */
 static bool
 is_roce(const datagram_t *datagram)
 {
@@ -101,7 +104,7 @@ is_roce(const datagram_t *datagram)
            datagram->length >= shortest;
 }
 
-/* ---- what UDP would do with it ---- */
+/* ---- would UDP pass it to another protocol? ---- */
 
 /* Whether the user has chosen a protocol for one of the ports. */
 static bool
@@ -111,9 +114,9 @@ user_has_chosen(const datagram_t *datagram)
            dissector_is_uint_changed(ports.table, datagram->destination);
 }
 
-/* Whether UDP would ask another protocol first, though the destination port is InfiniBand's. UDP
- * asks whom the user has chosen for one of the ports, else the owner of the lower one. The user's
- * choice stays. */
+/* Whether UDP would ask another protocol first, although the destination port is InfiniBand's. UDP
+ * asks the protocol that the user has chosen for one of the ports, else the owner of the lower
+ * port. The user's choice is respected. */
 static bool
 would_be_lost(const datagram_t *datagram)
 {
@@ -138,8 +141,9 @@ is_claimed_by_other(conversation_t *conversation, uint32_t frame)
     return owner && owner != ports.conversation;
 }
 
-/* Leads the packet to InfiniBand's dissector. A packet to a queue pair that SMC-R does not use has
- * to leave a conversation alone that another protocol has claimed. */
+/* Has UDP pass the packet to InfiniBand's dissector: claims its conversation, and marks the frame.
+ * If the queue pair is not one of SMC-R, a conversation that another protocol has claimed is left
+ * alone. */
 static void
 lead_to_infiniband(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
 {
@@ -154,12 +158,14 @@ lead_to_infiniband(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
                                         datagram->source, datagram->destination, 0);
     if (conversation_get_dissector(conversation, pinfo->num) != ports.conversation)
         conversation_set_dissector_from_frame_number(conversation, pinfo->num, ports.conversation);
-    /* UDP is going to be the next layer */
+    /* the mark is for UDP's layer, which comes next */
     p_add_proto_data(wmem_file_scope(), pinfo, ports.observer, pinfo->curr_layer_num + 1, &ports);
 }
 
-/* A packet that is not marked: whom UDP would have asked. Others who claim a conversation do so for
- * all of its frames. Without one, it was exported from another file under our name. */
+/* Dissects a packet of a claimed conversation. A marked packet goes to the owner of the destination
+ * port. Any other packet goes to the dissector that UDP would have asked: other protocols claim a
+ * conversation for all of its frames, so frame 0 has their claim. If there is no conversation, the
+ * packet was exported from another file under our name, and goes to the owner of the port. */
 static int
 dissect_conversation(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -191,8 +197,8 @@ goes_to_smcr(const packet_info *pinfo, const datagram_t *datagram)
     return smcr_qp_find(smcr_capture_state(), &key) != NULL;
 }
 
-/* Whether the header names the default partition. Devices for RoCE have no other. Other protocols
- * hardly ever have its value in these bytes. */
+/* Whether the header has the default partition. Devices for RoCE have no other. Other protocols
+ * hardly ever have this value in these bytes. */
 static bool
 has_default_partition(const datagram_t *datagram)
 {
@@ -201,7 +207,8 @@ has_default_partition(const datagram_t *datagram)
     return (partition & SMCR_IB_PKEY_DEFAULT) == SMCR_IB_PKEY_DEFAULT;
 }
 
-/* In front of UDP's dissector, first pass. The cheap questions come first. */
+/* First pass, before UDP's dissector: passes the packet to InfiniBand's dissector if UDP would not
+ * do so. The cheap checks come first. */
 static void
 watch_datagram(tvbuff_t *tvb, packet_info *pinfo)
 {
@@ -216,7 +223,8 @@ watch_datagram(tvbuff_t *tvb, packet_info *pinfo)
         lead_to_infiniband(pinfo, &datagram, is_smcr);
 }
 
-/* A packet that ICMP quotes is none on the wire. */
+/* The wrapper. A packet that an ICMP error quotes was not on the wire here, and is not looked
+ * at. */
 static int
 dissect_udp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -242,7 +250,7 @@ smcr_udp_ports_watch(void)
         wrap_udp();
 }
 
-/* Before each file, and before one is dissected anew, since the user has changed a preference. */
+/* Called before a file is dissected, also once more after a change of a preference. */
 static void
 start_file(void)
 {
@@ -253,7 +261,7 @@ start_file(void)
         wrap_udp();
 }
 
-/* Export PDU writes the name of the dissector of a conversation. */
+/* The dissector of conversations has a name, since Export PDU writes that name. */
 void
 smcr_udp_ports_register(void)
 {

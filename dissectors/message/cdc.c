@@ -1,5 +1,5 @@
-/* CDC messages, in which each side of a connection reports its producer and consumer cursors: where
- * it writes and how far it has read (RFC 7609 A.4, net/smc/smc_cdc.h). The last 18 bytes are
+/* CDC messages: each side of a connection reports its producer cursor, where it writes, and its
+ * consumer cursor, how far it has read (RFC 7609 A.4, net/smc/smc_cdc.h). The last 18 bytes are
  * reserved, in Linux, too.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -39,15 +39,15 @@ SMCR_LAYOUT(cdc_layout, "CDC", SMCR_LLC_LENGTH,
 /* ---- the summary ---- */
 
 static const struct {
-    uint8_t flag, state; /* masks, one of which is 0 */
-    const char *words;   /* NULL: none */
+    uint8_t flag, state; /* mask of a bit in `flags` or in `state`; the other one is 0 */
+    const char *words;   /* text in the summary; NULL: none */
 } flags_said[] = {
 #define SMCR_CDC_FLAG(name, mask, field, words) {mask, 0, words},
 #define SMCR_CDC_STATE(name, mask, field, words) {0, mask, words},
 #include "wire/cdc.def"
 };
 
-/* The flags as " [sending done, closed]", "" if there are none. */
+/* Returns the flags that are set, " [sending done, closed]"; "" if there are none. */
 static const char *
 flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
 {
@@ -72,8 +72,8 @@ say_trouble(const smcr_layout_walk_t *walk, const char *info, const char *line)
     smcr_say_line(walk, "%s", line);
 }
 
-/* Writes the texts of the message. With the failover flag it is a validation of the connection on a
- * new link: cursors and other flags have no meaning (A.4). */
+/* Writes the texts of the message. A message with the failover flag validates the connection on a
+ * new link: its cursors and other flags have no meaning (A.4). */
 static void
 summarize(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 {
@@ -85,7 +85,7 @@ summarize(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
         return;
     }
     const char *flags = flags_text(walk->pinfo, cdc);
-    /* One call for all values: most messages are of this kind. */
+    /* All values are written by one call, which is faster: most messages are of this kind. */
     smcr_say_info(walk, " Seq=%u Prod=%u:%u Cons=%u:%u%s", cdc->seq, cdc->prod.wrap,
                   cdc->prod.count, cdc->cons.wrap, cdc->cons.count, flags);
     smcr_say_line(walk, ", sequence %u, producer %u:%u, consumer %u:%u%s", cdc->seq,
@@ -98,8 +98,8 @@ summarize(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 
 /* ---- one message ---- */
 
-/* Checks type, length and flags. Urgent data that are present are pending, too (R-4.7.5-1). With
- * the failover flag the other flags have no meaning. */
+/* Checks type, length and flags. If urgent data are present, they are pending, too, so both flags
+ * have to be set (R-4.7.5-1). With the failover flag the other flags have no meaning. */
 static void
 check_message(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 {
@@ -114,8 +114,8 @@ check_message(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
         smcr_say_note(walk, hf_smcr_cdc_flags, &ei_smcr_cdc_urgent_flags);
 }
 
-/* Whether all that matters is there. All bytes after the flags are reserved, so the capture may cut
- * them. */
+/* Whether all bytes with a meaning are captured. All bytes after the flags are reserved, so the
+ * capture may truncate those. */
 static bool
 is_complete(tvbuff_t *payload, const smcr_cdc_t *cdc)
 {

@@ -1,8 +1,8 @@
-/* One CLC message, RFC 7609 A.2: header, trailer and length of every type, and the Decline
- * (A.2.5); Proposal, Accept and Confirm are in clc_proposal.c and clc_accept.c.
+/* Dissects one CLC message (RFC 7609 A.2): header, trailer and length of every type, and the
+ * Decline (A.2.5). Proposal, Accept and Confirm are in clc_proposal.c and clc_accept.c.
  *
- * A message is decoded part by part; each part marks its bytes. What no part has marked in the end
- * is shown as extra bytes, so that every byte is accounted for whatever the offsets say.
+ * A message is decoded part by part; each part marks its bytes. Bytes that no part has marked are
+ * shown as extra bytes. So every byte is accounted for, whatever the offsets are.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -50,7 +50,7 @@ SMCR_LAYOUT(decline_words, "SMC Decline v2 words", 16,
 
 /* ---- Decline ---- */
 
-/* The words for the diagnosis, below it and in the summary. */
+/* Shows the text of the diagnosis code, below its item and in the summary. */
 static void
 explain_diagnosis(smcr_message_clc_t *message, const smcr_clc_decline_t *decline)
 {
@@ -67,8 +67,9 @@ explain_diagnosis(smcr_message_clc_t *message, const smcr_clc_decline_t *decline
     smcr_say_both(walk, ": %s (0x%08x)", text, decline->diagnosis);
 }
 
-/* Shows the parts of a Decline; returns whether the first one, with the diagnosis, is there. Linux
- * 5.10 to 5.15 sends version 2 in the length of version 1, without the words at the end. */
+/* Shows the parts of a Decline; returns whether the first part, which has the diagnosis, is
+ * complete. Linux 5.10 to 5.15 sends version 2 in the length of version 1, without the words at the
+ * end. */
 static bool
 dissect_decline_parts(smcr_message_clc_t *message, smcr_clc_decline_t *decline)
 {
@@ -111,6 +112,7 @@ smcr_clc_decline(smcr_message_clc_t *message)
 
 /* ---- every message ---- */
 
+/* Shows a message of unknown type: its header, and all other bytes as its body. */
 static void
 dissect_unknown(smcr_message_clc_t *message)
 {
@@ -133,8 +135,9 @@ dissect_unknown(smcr_message_clc_t *message)
     smcr_say_both(walk, " of unknown type %u", message->clc->header.type);
 }
 
-/* Bytes of the message before its trailer. When the length field is impossible, the trailer is
- * where the bytes end, if it is one, or is cut off. */
+/* Returns the number of bytes before the trailer. If the length field is impossible, the last four
+ * bytes are the trailer if they have an eyecatcher, or are truncated by the capture; else there is
+ * no trailer. */
 static unsigned
 body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
 {
@@ -166,8 +169,8 @@ check_trailer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
     return true;
 }
 
-/* Shows the trailer after the body and returns whether it is one. Where the capture ends within the
- * body, an expert item has already said so. */
+/* Shows the trailer after the body, and returns whether it is right. If the capture ends within the
+ * body, an expert item has reported that before. */
 static bool
 dissect_trailer(smcr_message_clc_t *message, tvbuff_t *tvb)
 {
@@ -200,7 +203,7 @@ length_is_wrong(const smcr_message_clc_t *message)
                                     : length < message->required_length;
 }
 
-/* Raises an expert item where the length field is wrong. */
+/* Raises an expert item if the length field is wrong. */
 static void
 check_length(const smcr_message_clc_t *message)
 {
@@ -216,7 +219,7 @@ check_length(const smcr_message_clc_t *message)
                              "The length is %u, which no CLC message reaches", length);
 }
 
-/* What decodes all of a message but its trailer. */
+/* Returns the function that decodes a message of this type, without its trailer. */
 static smcr_message_clc_body_t *
 body_of(uint8_t of_type)
 {
@@ -230,7 +233,8 @@ body_of(uint8_t of_type)
     }
 }
 
-/* The version whose layout the message has: of an unknown one, that which has its length. */
+/* Returns the version whose layout the message has. If the version is unknown, the length
+ * decides. */
 static unsigned
 format_of(const smcr_clc_header_t *header)
 {
@@ -241,10 +245,10 @@ format_of(const smcr_clc_header_t *header)
     return version == 2 || (version > 2 && header->length > longest) ? 2 : 1;
 }
 
-/* Keeps how far the message is whole and right. `captured` and `bytes`: bytes of the message in the
+/* Keeps how far the message is complete and right. `captured`, `bytes`: bytes of the message in the
  * capture, and on the wire. trailer_right: the message ends with an eyecatcher.
  *
- * A message that the capture cuts is never called malformed: the missing bytes may be right. */
+ * A truncated message is never called malformed: the missing bytes may be right. */
 static void
 keep_verdict(const smcr_message_clc_t *message, unsigned captured, unsigned bytes,
              bool trailer_right)
@@ -291,7 +295,8 @@ dissect_message(smcr_message_clc_t *message, tvbuff_t *tvb)
         smcr_say_both(&message->walk, " (incomplete)");
 }
 
-/* Reads the header without showing it, RFC 7609 A.2. Returns false when it is not there. */
+/* Reads the header without showing it (RFC 7609 A.2). Returns false if the header is not
+ * captured. */
 static bool
 read_header(tvbuff_t *tvb, smcr_clc_t *clc)
 {

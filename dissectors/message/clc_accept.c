@@ -1,9 +1,9 @@
 /* CLC Accept and Confirm, which differ in little more than their sender: RFC 7609 A.2.3 and A.2.4
  * for SMC-R, net/smc/smc_clc.h for SMC-D and for version 2. Called by clc.c.
  *
- * The two low bits of byte 7 say whether the message speaks of SMC-R or of SMC-D; RFC 7609, which
- * knows SMC-R only, sends zero there. Bit 0x08 announces first contact. RFC 7609 has it in the
- * Accept alone, Linux sets it in the Confirm too.
+ * The two low bits of byte 7 are the type: SMC-R or SMC-D. RFC 7609, which has SMC-R only, sends
+ * zero there. Bit 0x08 announces a first contact. RFC 7609 has this bit in the Accept only, Linux
+ * sets it in the Confirm, too.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,7 +15,7 @@
 #define SIZES_AT 50
 #define DMB_SIZE_AT 25     /* SMC-D */
 #define FCE_LENGTH 52      /* first contact extension of SMC-R */
-#define GID_COUNT_LENGTH 4 /* with the reserved bytes after it */
+#define GID_COUNT_LENGTH 4 /* count of GIDs, with the reserved bytes after it */
 
 /* ---- layouts ---- */
 
@@ -48,11 +48,11 @@ SMCR_LAYOUT(smcr_v2, "SMC Accept v2", 104,
 
 typedef struct {
     uint64_t gid, token;
-    uint8_t size; /* byte with the size code */
-    smcr_clc_accept_t first_contact; /* only what the first contact extension says */
+    uint8_t size; /* the byte that has the size code */
+    smcr_clc_accept_t first_contact; /* only members from the first contact extension are set */
 } smcd_accept_t;
 
-/* struct smcd_clc_msg_accept_confirm_common and what follows it in either version */
+/* struct smcd_clc_msg_accept_confirm_common, and what follows in each version */
 static int *const dmb_size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_reserved_0f, NULL};
 
 #define SMCD_ROWS \
@@ -87,8 +87,8 @@ SMCR_LAYOUT(fce_smcr, "First contact extension", 36,
     FCE_ROWS(KEEP_BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits, smcr_clc_accept_t, fce_flags)));
 SMCR_LAYOUT(fce_smcd, "First contact extension SMC-D", 36, FCE_ROWS(SHOW(hf_smcr_reserved, 0, 1)));
 
-/* struct smc_clc_fce_gid_ext up to the count, and struct smc_clc_first_contact_ext_v2x of v2.1 in
- * the same place */
+/* struct smc_clc_fce_gid_ext up to the count; v2.1 has struct smc_clc_first_contact_ext_v2x at the
+ * same offset */
 SMCR_LAYOUT(fce_v20, "First contact extension v2.0", 16, SHOW(hf_smcr_reserved, 0, 16));
 static int *const feature_bits[] = {&hf_smcr_reserved_fffe, &hf_smcr_clc_feature_emulated_ism,
                                     NULL};
@@ -118,9 +118,9 @@ is_first_contact(const smcr_message_clc_t *message)
     return message->clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT;
 }
 
-/* Whether the length field is one of an Accept of SMC-R, in the version of the message. Version 1
- * has one length. Version 2 has a least one, which includes the first contact extension if the flag
- * says so. */
+/* Whether the length field is possible for an Accept of SMC-R in the version of the message.
+ * Version 1 has exactly one length. Version 2 has a least length, which includes the first contact
+ * extension if the flag announces one. */
 static bool
 has_length_of_smcr(const smcr_clc_header_t *header)
 {
@@ -131,9 +131,8 @@ has_length_of_smcr(const smcr_clc_header_t *header)
                ? header->length == SMCR_CLC_ACCEPT_LENGTH : header->length >= fixed;
 }
 
-/* Whether the message is of SMC-D. Linux goes by the type in byte 7. The eyecatcher decides where
- * the type is neither SMC-R nor SMC-D, and where the type is SMC-D but the length is one of
- * SMC-R. */
+/* Whether the message is of SMC-D. Linux goes by the type in byte 7. If the type is neither SMC-R
+ * nor SMC-D, or if it is SMC-D but the length is one of SMC-R, the eyecatcher decides. */
 static bool
 is_of_smcd(const smcr_message_clc_t *message)
 {
@@ -145,6 +144,7 @@ is_of_smcd(const smcr_message_clc_t *message)
     return header->eyecatcher == SMCR_CLC_EYECATCHER_D;
 }
 
+/* Raises an expert item if the type in byte 7 contradicts the eyecatcher. */
 static void
 check_path(const smcr_message_clc_t *message)
 {
@@ -156,9 +156,9 @@ check_path(const smcr_message_clc_t *message)
         smcr_say_note(&message->walk, hf_smcr_clc_path, &ei_smcr_clc_path);
 }
 
-/* Checks the values of an Accept or Confirm of SMC-R. The MTU is that of the first contact; in
- * later messages the field has no meaning (RFC 7609 A.2.3). All bytes of the RMB element are below
- * the end of the address space (R-A.2.3-8). */
+/* Checks the values of an Accept or Confirm of SMC-R. The MTU counts only in a first contact; in
+ * later messages the field has no meaning (RFC 7609 A.2.3). All bytes of the RMB element have to be
+ * below the end of the address space (R-A.2.3-8). */
 static void
 check_smcr(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
 {
@@ -178,7 +178,7 @@ check_smcr(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
         smcr_say_note(walk, hf_smcr_rmb_va, &ei_smcr_rmb_address);
 }
 
-/* Shows what the size code in the byte `hf`, which is at `offset`, stands for. */
+/* Shows the buffer size for the size code in the field `hf`, a byte at `offset`. */
 static void
 show_buffer_size(const smcr_message_clc_t *message, int hf, int offset, uint8_t byte)
 {
@@ -192,7 +192,7 @@ show_buffer_size(const smcr_message_clc_t *message, int hf, int offset, uint8_t 
 
 /* ---- first contact ---- */
 
-/* GIDs of the list are set, and differ. (R-V2ACC-14) */
+/* Checks GID `number` of the list: it is set, and differs from the GIDs before it. (R-V2ACC-14) */
 static void
 check_gid(const smcr_layout_walk_t *walk, const listed_gid_t *gids, unsigned number)
 {
@@ -206,6 +206,7 @@ check_gid(const smcr_layout_walk_t *walk, const listed_gid_t *gids, unsigned num
         }
 }
 
+/* Dissects the list of GIDs of a Confirm, which begins at `start` with their count. */
 static void
 dissect_gid_list(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *accept)
 {
@@ -221,7 +222,8 @@ dissect_gid_list(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t 
         &(smcr_message_clc_list_t){.hf_count = hf_smcr_gid_count, .count = accept->gid_count,
                                    .start = gids, .length = SMCR_GID_LENGTH});
     for (unsigned i = 0; i < count && message->reached_end; i++) {
-        unsigned place = MIN(i, SMCR_CLC_COUNT_MAX); /* above, there is an item for their number */
+        unsigned place = MIN(i, SMCR_CLC_COUNT_MAX); /* an expert item reports more than
+                                                        SMCR_CLC_COUNT_MAX */
         if (smcr_clc_walk(message, &walk, &gid_layout, gids + i * SMCR_GID_LENGTH, &list[place]) &&
             place < SMCR_CLC_COUNT_MAX)
             check_gid(&walk, list, place);
@@ -231,6 +233,8 @@ dissect_gid_list(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t 
     message->required_length += GID_COUNT_LENGTH + SMCR_GID_LENGTH * (unsigned)accept->gid_count;
 }
 
+/* Appends host, operating system and release to the line of the first contact extension, and checks
+ * them. */
 static void
 describe_fce(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
 {
@@ -246,8 +250,9 @@ describe_fce(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
     smcr_clc_check_release(walk, hf_smcr_clc_release_0f, release);
 }
 
-/* What follows the first 36 bytes of the first contact extension. Release 1 has negotiated values
- * there, release 0 of SMC-R reserved bytes. NULL: SMC-D of release 0 has nothing. */
+/* Returns the layout after the first 36 bytes of the first contact extension. Release 1 has
+ * negotiated values there, release 0 of SMC-R reserved bytes. NULL: SMC-D of release 0 has nothing
+ * there. */
 static const smcr_layout_t *
 fce_tail(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
 {
@@ -256,7 +261,7 @@ fce_tail(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
     return message->clc->smcd ? NULL : &fce_v20;
 }
 
-/* Dissects the first contact extension at `start`. In the Confirm of SMC-R a list of GIDs
+/* Dissects the first contact extension at `start`. In a Confirm of SMC-R, a list of GIDs
  * follows. */
 static void
 dissect_fce(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *accept)
@@ -288,7 +293,7 @@ dissect_fce(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *acce
 
 /* ---- the messages ---- */
 
-/* Walks the fixed part, whose length decides that of a message without extension. */
+/* Walks the fixed part. A message without extension has the length of this part and the trailer. */
 static bool
 dissect_fixed(smcr_message_clc_t *message, const smcr_layout_t *layout, void *keep)
 {
@@ -324,8 +329,8 @@ dissect_smcd(smcr_message_clc_t *message, smcd_accept_t *accept)
     return true;
 }
 
-/* The release of SMC version 2, 0: not known, or release 0. The first contact extension states it
- * for all messages of the link group. */
+/* Returns the release of SMC version 2; 0: not known, or release 0. The first contact extension
+ * states the release for all messages of the link group. */
 static unsigned
 release_of(const smcr_message_clc_t *message, const smcr_clc_accept_t *first_contact)
 {
@@ -349,8 +354,8 @@ kind_text(const smcr_message_clc_t *message, const smcr_clc_accept_t *first_cont
                    : wmem_strdup_printf(pool, "SMC-%cv%u", kind, message->format);
 }
 
-/* Dissects the fixed part, then the first contact extension of version 2. `first_contact`: keeps
- * what the extension says. Returns whether the fixed part is there. */
+/* Dissects the fixed part, then the first contact extension of version 2. `first_contact`: gets the
+ * values of the extension. Returns whether the fixed part is complete. */
 static bool
 dissect_parts(smcr_message_clc_t *message, smcd_accept_t *smcd_accept,
               smcr_clc_accept_t *first_contact)
@@ -387,7 +392,7 @@ smcr_clc_accept(smcr_message_clc_t *message)
 {
     const smcr_layout_walk_t *walk = &message->walk;
     bool smcd = is_of_smcd(message);
-    smcd_accept_t smcd_accept = {0}; /* `state` has no use for it */
+    smcd_accept_t smcd_accept = {0}; /* the state does not need it */
     smcr_clc_accept_t *first_contact = smcd ? &smcd_accept.first_contact : &message->clc->u.accept;
 
     message->clc->smcd = smcd;

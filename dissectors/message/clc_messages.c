@@ -1,5 +1,5 @@
-/* What the files that decode CLC messages share: the parts of a message that have been decoded, and
- * checks that several types need.
+/* Shared by the files that decode CLC messages: the decoded parts of a message, and checks that
+ * several types need.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -65,7 +65,7 @@ smcr_clc_subtree_end(const smcr_message_clc_t *message, const smcr_layout_walk_t
         proto_item_set_end(walk->tree, walk->tvb, (int)MIN(end, captured));
 }
 
-/* Whether nothing of [start, end) has been decoded yet. */
+/* Whether no byte of [start, end) has been decoded. */
 static bool
 is_free(const smcr_message_clc_t *message, unsigned start, unsigned end)
 {
@@ -75,14 +75,14 @@ is_free(const smcr_message_clc_t *message, unsigned start, unsigned end)
     return true;
 }
 
-/* Moves `offset` to the end of the decoded parts that it lies in. Returns where the next decoded
- * part begins after it; `end`: there is none. */
+/* If `offset` lies in decoded parts, moves it to their end. Returns where the next decoded part
+ * begins; `end` if there is none. */
 static unsigned
 next_part(const smcr_message_clc_t *message, unsigned *offset, unsigned end)
 {
     unsigned next = end;
 
-    /* The parts are in order of decoding, not of place. Each round passes one of them at least. */
+    /* The parts are in order of decoding, not of offsets. Each round passes at least one part. */
     for (unsigned round = 0; round < message->part_count; round++)
         for (unsigned i = 0; i < message->part_count; i++)
             if (message->parts[i].start <= *offset && *offset < message->parts[i].end)

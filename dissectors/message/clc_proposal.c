@@ -1,8 +1,9 @@
 /* CLC Proposal, RFC 7609 A.2.2: its first 40 bytes, the IP area, and the kinds of SMC that it
- * offers. Called by clc.c. The areas that Linux adds for SMC-D and SMCv2 are in clc_proposal_v2.c.
+ * offers. Called by clc.c. The areas that Linux adds for SMC-D and SMCv2 are in
+ * clc_proposal_v2.c.
  *
- * Offsets in the message say where its parts are. The IP area begins `ip_area_offset` bytes after
- * the end of that field.
+ * Offsets in the message state where its parts are. The IP area begins `ip_area_offset` bytes after
+ * the end of the field that has this offset.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -49,7 +50,7 @@ SMCR_LAYOUT(prefix_layout, "IPv6 prefix", SMCR_WIRE_PREFIX_LENGTH,
 
 /* ---- IP area ---- */
 
-/* Whether the subnet is neither a mask nor a network: it has bits that the mask leaves out. */
+/* Whether the subnet has bits after its mask. Then it is neither a mask nor a network address. */
 static bool
 has_host_bits(const smcr_clc_proposal_t *proposal)
 {
@@ -59,8 +60,8 @@ has_host_bits(const smcr_clc_proposal_t *proposal)
            smcr_wire_number(proposal->subnet, sizeof proposal->subnet) & UINT32_MAX >> bits;
 }
 
-/* What the subnet field looks like: RFC 7609 wants the mask, Linux sends the network address. NULL
- * when it cannot be told: up to 7 bits, a mask might be a network too. */
+/* Returns what the subnet field is: RFC 7609 wants the mask, Linux sends the network address. NULL:
+ * not known; up to 7 bits, a mask may be a network address, too. */
 static const char *
 subnet_kind(const smcr_clc_proposal_t *proposal)
 {
@@ -125,6 +126,7 @@ has_more_bits(const prefix_t *prefix)
     return more;
 }
 
+/* Dissects `count` IPv6 prefixes from `start` on. */
 static void
 dissect_prefixes(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, unsigned start,
                  unsigned count)
@@ -148,8 +150,8 @@ dissect_prefixes(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, un
     }
 }
 
-/* Dissects the IP area. Returns the number of bytes that it has by its count of prefixes; 0: it
- * cannot be where the offset says. */
+/* Dissects the IP area. Returns the number of bytes that the IP area should have by its count of
+ * prefixes; 0: there is none where the offset points. */
 static unsigned
 dissect_ip_area(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 {
@@ -181,7 +183,8 @@ dissect_ip_area(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 
 /* ---- the message ---- */
 
-/* Lists what is offered: "SMC-Rv1 and SMC-Rv2", with `separator` between them. */
+/* Returns the kinds of SMC that the Proposal offers: "SMC-Rv1 and SMC-Rv2", separated by
+ * `separator`; "nothing". */
 static const char *
 offers_text(const smcr_message_clc_t *message, const char *separator)
 {
@@ -226,8 +229,8 @@ summarize(const smcr_message_clc_t *message)
     smcr_say_line(walk, ", %u EID%s", eids, eids == 1 ? "" : "s");
 }
 
-/* Whether the SMC-D area follows the first 40 bytes. Version 2 has it even where the offset of the
- * IP area is 0, since there is none. In version 1 the offset leaves room for it. */
+/* Whether the SMC-D area follows the first 40 bytes. Version 2 always has the area; without an IP
+ * area the offset of the IP area is 0. In version 1 the offset leaves room for the SMC-D area. */
 static bool
 has_smcd_area(const smcr_message_clc_t *message)
 {
@@ -235,15 +238,15 @@ has_smcd_area(const smcr_message_clc_t *message)
            message->clc->u.proposal.ip_area_offset == SMCR_CLC_SMCD_AREA_LENGTH;
 }
 
-/* Whether the Proposal has an IP area. In version 2 it belongs to the offer of version 1. */
+/* Whether the Proposal has an IP area. In version 2 it has one only if it also offers version 1. */
 static bool
 has_ip_area(const smcr_message_clc_t *message)
 {
     return message->format == 1 || smcr_clc_offered_v1(message) != SMCR_CLC_TYPE_NONE;
 }
 
-/* Dissects the areas after the first 40 bytes. Returns the bytes of the whole message by its
- * counts. */
+/* Dissects the areas after the first 40 bytes. Returns the number of bytes that the message should
+ * have by its counts and offsets. */
 static unsigned
 dissect_areas(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 {
@@ -260,7 +263,8 @@ dissect_areas(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
     return length + smcr_clc_v2_extension_dissect(message, proposal);
 }
 
-/* A Proposal for SMC-R of version 1 has GID and MAC; Linux sends zeros without it. (R-A.2.2-7) */
+/* Checks that a Proposal for SMC-R of version 1 has GID and MAC. Linux sends zeros if it does not
+ * offer SMC-R of version 1. (R-A.2.2-7) */
 static void
 check_device(const smcr_message_clc_t *message, const smcr_clc_proposal_t *proposal)
 {
@@ -273,8 +277,8 @@ check_device(const smcr_message_clc_t *message, const smcr_clc_proposal_t *propo
     smcr_clc_check_mac(message, proposal->mac);
 }
 
-/* Dissects the first 40 bytes and the areas after them. The message has the length of its areas if
- * all of them are there and consistent; else only the least length is known. */
+/* Dissects the first 40 bytes and the areas after them. If all areas are complete and consistent,
+ * they give the only right length of the message; else only the least length is known. */
 static void
 dissect_parts(smcr_message_clc_t *message)
 {

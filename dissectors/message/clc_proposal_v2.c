@@ -1,8 +1,9 @@
-/* What Linux net/smc/smc_clc.h, after IBM's SMCv2 formats, adds to the CLC Proposal: the SMC-D
- * area, the SMCv2 extension and the SMC-Dv2 extension. Called by clc_proposal.c.
+/* The areas that SMC-D and SMCv2 add to the CLC Proposal: the SMC-D area, the SMCv2 extension and
+ * the SMC-Dv2 extension (Linux net/smc/smc_clc.h, which follows IBM's SMCv2 formats). Called by
+ * clc_proposal.c.
  *
- * The SMC-D area has the offset of the SMCv2 extension, which has the one of the SMC-Dv2
- * extension; each counts from the end of its own field.
+ * The SMC-D area has the offset of the SMCv2 extension, and the SMCv2 extension has the offset of
+ * the SMC-Dv2 extension. An offset counts from the end of the field that has it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,12 +12,12 @@
 
 #define V2_OFFSET_FROM 52      /* end of the field "SMCv2 extension offset" */
 #define V2_EXTENSION_LENGTH 40 /* without the EIDs */
-#define V2_FLAGS_AT 3          /* in the extension: the release and flags */
+#define V2_FLAGS_AT 3          /* offset in the extension: byte with release and flags */
 #define SMCDV2_OFFSET_FROM 8   /* end of the field "SMC-Dv2 extension offset", in the extension */
 #define SMCDV2_LENGTH 48       /* without the devices */
 #define DEVICE_LENGTH 10
 
-#define EMULATED_CHID_FIRST 0xff00 /* CHIDs from here on are emulated devices (smc_ism.h) */
+#define EMULATED_CHID_FIRST 0xff00 /* first CHID of emulated devices (smc_ism.h) */
 
 /* ---- layouts ---- */
 
@@ -74,7 +75,8 @@ SMCR_LAYOUT(smcdv2_extension, "SMC-Dv2 extension", SMCDV2_LENGTH,
 typedef struct {
     uint64_t gid;
     uint16_t chid;
-    bool second_half; /* of the GID of the emulated device that the entry before names */
+    bool second_half; /* second half of the GID of an emulated device; the entry before has the
+                         first half */
 } device_t;
 
 /* struct smc_clc_smcd_gid_chid */
@@ -87,15 +89,16 @@ SMCR_LAYOUT(device_half, "ISM device, second half", DEVICE_LENGTH,
 
 /* ---- SMC-D area ---- */
 
-/* The release in the byte with the flags of the SMCv2 extension. */
+/* Returns the release in byte `at`, which has the flags of an SMCv2 extension. */
 static unsigned
 release_in(tvbuff_t *tvb, unsigned at)
 {
     return smcr_wire_bits(tvb_get_uint8(tvb, (int)at), SMCR_MASK_V2_RELEASE);
 }
 
-/* Whether the bytes of v2.1 in the SMC-D area mean something. The release is in the SMCv2
- * extension, further on; where that was not captured, better show too much. */
+/* Whether the SMC-D area has the vendor options of v2.1. The release decides, which is in the SMCv2
+ * extension, further on in the message. If the release is not captured, the options are shown:
+ * better too much than too little. */
 static bool
 has_vendor_options(const smcr_message_clc_t *message)
 {
@@ -124,7 +127,7 @@ smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *pro
         proto_item_append_text(walk.tree, ": ISM GID 0x%016" PRIx64 ", CHID 0x%04x",
                                tvb_get_ntoh64(walk.tvb, (int)start),
                                tvb_get_ntohs(walk.tvb, (int)start + 8));
-    /* Zero is the OUI of Xerox, which is not what the sender means. */
+    /* 0 means no vendor here, but Wireshark would name the owner of OUI 0, Xerox. */
     proto_item *oui = smcr_layout_item(&walk, hf_smcr_clc_vendor_oui);
     if (oui != walk.tree && tvb_get_ntoh24(walk.tvb, (int)start + 12) == 0)
         proto_item_set_text(oui, "Vendor OUI: none (0x000000)");
@@ -132,7 +135,8 @@ smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *pro
 
 /* ---- SMCv2 extension: EIDs ---- */
 
-/* One more than a Proposal may have is not kept. */
+/* Keeps an EID for `state`. If the list is full, the message has more EIDs than a Proposal may
+ * have, and the EID is not kept. */
 static void
 keep_eid(smcr_clc_proposal_t *proposal, const eid_t *eid)
 {
@@ -140,7 +144,7 @@ keep_eid(smcr_clc_proposal_t *proposal, const eid_t *eid)
         memcpy(proposal->eid_list[proposal->eids_kept++], eid->text, sizeof eid->text);
 }
 
-/* Whether it is printable text, which blanks may follow. */
+/* Whether the EID is printable text, padded with blanks. */
 static bool
 is_text(const eid_t *eid)
 {
@@ -154,7 +158,8 @@ is_text(const eid_t *eid)
     return length && eid->text[0] != ' ';
 }
 
-/* EIDs differ, are printable, and end in blanks: others are never matched. (R-V2CLC-8) */
+/* Checks an EID: it is printable, ends in blanks, and differs from the EIDs before. No peer matches
+ * any other EID. (R-V2CLC-8) */
 static void
 check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, const eid_t *eid)
 {
@@ -169,8 +174,9 @@ check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, c
 
 /* ---- SMCv2 extension: checks ---- */
 
-/* What SMC-R needs: a GID, and in release 1 room for 16 connections and a link. Linux declines
- * else, smc_clc_srv_v2x_features_validate(). (R-V2CLC-12, R-V2CLC-14, R-V2CLC-15) */
+/* Checks what an offer of SMC-R needs: a GID, and in release 1 at least 16 connections and one
+ * link. Linux declines any other offer, smc_clc_srv_v2x_features_validate(). (R-V2CLC-12,
+ * R-V2CLC-14, R-V2CLC-15) */
 static void
 check_smcr_offer(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal)
 {
@@ -188,8 +194,8 @@ check_smcr_offer(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *prop
                              "The client allows no link");
 }
 
-/* Version 2 needs an EID, or that of the system; without SMC-D it needs nothing of SMC-D.
- * (R-V2CLC-7, R-V2CLC-10, R-V2CLC-11) */
+/* Checks what an offer of version 2 needs: an EID of the user or of the system. Without SMC-D,
+ * nothing of SMC-D is needed. (R-V2CLC-7, R-V2CLC-10, R-V2CLC-11) */
 static void
 check_offer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
             const smcr_clc_proposal_t *proposal)
@@ -212,7 +218,7 @@ check_offer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
 
 /* ---- SMCv2 extension ---- */
 
-/* A part that is announced by its type, but has no offset. */
+/* Reports a part that the offer needs, but whose offset is 0. */
 static void
 report_missing(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                const char *part)
@@ -222,7 +228,8 @@ report_missing(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int 
     message->consistent = false;
 }
 
-/* Two entries in a row with the CHID of an emulated device are the halves of one GID. */
+/* Shows an entry of the list of ISM devices. Two entries in a row with the CHID of the same
+ * emulated device are the halves of one GID. `*device`: the entry before, replaced by this one. */
 static void
 dissect_device(smcr_message_clc_t *message, const smcr_layout_walk_t *parent, unsigned start,
                device_t *device)
@@ -242,7 +249,7 @@ dissect_device(smcr_message_clc_t *message, const smcr_layout_walk_t *parent, un
                                device->chid);
 }
 
-/* Returns the bytes that the extension has by its count. */
+/* Returns the number of bytes that the extension should have by its count. */
 static unsigned
 dissect_smcdv2_extension(smcr_message_clc_t *message, const smcr_layout_walk_t *parent,
                          smcr_clc_proposal_t *proposal, unsigned start)
@@ -272,6 +279,7 @@ dissect_smcdv2_extension(smcr_message_clc_t *message, const smcr_layout_walk_t *
     return SMCDV2_LENGTH + DEVICE_LENGTH * (unsigned)proposal->ism_count;
 }
 
+/* Dissects the EIDs of the SMCv2 extension, which begin at `start`. */
 static void
 dissect_eids(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
              smcr_clc_proposal_t *proposal, unsigned start)
@@ -294,7 +302,8 @@ dissect_eids(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                            count == 1 ? "" : "s");
 }
 
-/* Whether a captured byte of the extension at `start` says that it is one of SMC version 2.1. */
+/* Whether the extension at `start` is of SMC version 2.1. False if the byte with the release is not
+ * captured. */
 static bool
 is_v21_extension(tvbuff_t *tvb, unsigned start)
 {
@@ -303,8 +312,8 @@ is_v21_extension(tvbuff_t *tvb, unsigned start)
     return release_at < tvb_captured_length(tvb) && release_in(tvb, release_at);
 }
 
-/* Dissects the SMC-Dv2 extension where the SMCv2 extension at `start` has its offset. Returns the
- * bytes that it has by its count. */
+/* Dissects the SMC-Dv2 extension. The SMCv2 extension at `start` has its offset. Returns the number
+ * of bytes that the SMC-Dv2 extension should have by its count. */
 static unsigned
 dissect_smcd_part(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                   smcr_clc_proposal_t *proposal, unsigned start)

@@ -1,5 +1,5 @@
-/* Expert items; texts of byte strings, and of what a peer wrote. Of bytes 4.0 shows 36 at most,
- * 4.4 as many as fit into the line.
+/* Expert items; texts of byte strings, and of strings that a peer wrote. Of a byte string,
+ * Wireshark 4.0 shows 36 bytes at most, 4.4 as many as fit into the line.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -75,7 +75,8 @@ smcr_item_expert_row(const expert_field *expert)
     return row;
 }
 
-/* Adds smcr.breach beside the item, where a filter or a listener asks for that field. */
+/* Adds the field smcr.breach next to the item of a breach, if a filter or a listener asks for that
+ * field. */
 static void
 add_breach_field(proto_item *item, const smcr_item_expert_row_t *row)
 {
@@ -95,7 +96,8 @@ is_expert_item(const proto_item *item)
            g_str_has_prefix(item->finfo->rep->representation, "Expert Info (");
 }
 
-/* The expert item that was added to `item` last; NULL: it has none, or nobody shows a tree. */
+/* Returns the expert item that was added to `item` last; NULL: `item` has none, or there is no
+ * tree. */
 static proto_item *
 newest_expert_item(const proto_item *item)
 {
@@ -107,8 +109,8 @@ newest_expert_item(const proto_item *item)
     return newest;
 }
 
-/* The newest expert item at `item` gets a text of its own. Its summary stays the sentence of its
- * row, since Expert Information has a row for each summary. */
+/* Replaces the text of the newest expert item at `item`. The summary of the item stays the sentence
+ * of its row, since Expert Information has a row for each summary. */
 static void
 set_expert_text(packet_info *pinfo, proto_item *item, const char *text)
 {

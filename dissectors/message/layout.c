@@ -1,5 +1,5 @@
-/* The walker over layout tables; what is said of a message, in the Info column, the message's line
- * and expert items, for CLC, LLC and CDC alike.
+/* The walker over layout tables, and the texts and expert items of messages, for CLC, LLC and CDC
+ * alike.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,6 +10,7 @@
 
 smcr_layout_t *smcr_layouts;
 
+/* An item in the list of a message. */
 struct smcr_shown {
     int hf;
     proto_item *item;
@@ -28,7 +29,8 @@ smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *item, un
     smcr_item_raise(walk->pinfo, item, in_message ? &ei_smcr_cut_short : &ei_smcr_message_short);
 }
 
-/* Shows what is left of a row that is not complete. */
+/* Shows the captured bytes of a row that is not complete, from `start` on, and explains why bytes
+ * up to `end` are missing. */
 static void
 show_rest(const smcr_layout_walk_t *walk, unsigned start, unsigned end)
 {
@@ -81,6 +83,7 @@ read_integer(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_
     return integer_of(bytes, row->length, row->peer_order ? walk->peer_order : ENC_BIG_ENDIAN);
 }
 
+/* Stores the value of a row in the caller's struct, in the size of the member. */
 static void
 keep_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes, void *keep)
 {
@@ -108,7 +111,7 @@ keep_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *b
     }
 }
 
-/* How many of the reserved fields of a BITS row have bits that are set. */
+/* Returns how many reserved fields of a BITS row have bits that are set. */
 static unsigned
 count_reserved_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk,
                     const uint8_t *bytes)
@@ -124,21 +127,22 @@ count_reserved_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk,
     return count;
 }
 
-/* Whether the `captured` bytes of a SHOW row are reserved, and not all zero. The first byte of a
- * row with `first_byte_hf` may be the credits of ANCK. In a message that is only examined, that
- * byte has to be zero, too. */
+/* Whether a SHOW row is reserved and its `captured` bytes are not all zero. The first byte of a row
+ * with `first_byte_hf` may be the credits of ANCK, which are no fault. In a message that is only
+ * examined, that byte has to be zero, too. */
 static bool
 reserved_row_is_set(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes,
              int captured)
 {
-    /* bytes that may be another field */
+    /* number of bytes that may be the field of credits */
     int other = row->first_byte_hf && !walk->violation ? 1 : 0;
 
     return row->kind == SMCR_ROW_SHOW && *row->hf == hf_smcr_reserved &&
            has_bits(bytes, other, captured);
 }
 
-/* Adds an item to the message's list, unless nobody wants to see it: then it has no field_info. */
+/* Adds an item to the message's list. An item that no tree, filter or column needs has no
+ * field_info, and is not listed. */
 static void
 list_item(const smcr_layout_walk_t *walk, proto_item *item)
 {
@@ -151,6 +155,8 @@ list_item(const smcr_layout_walk_t *walk, proto_item *item)
     *walk->shown = shown;
 }
 
+/* Shows a field of bits: names the flags that are set in its line, and raises an expert item for
+ * each reserved field that is set. */
 static proto_item *
 show_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
@@ -160,7 +166,7 @@ show_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset
         proto_tree_add_bitmask_with_flags(walk->tree, walk->tvb, offset, *row->hf, ett_smcr_flags,
                                           row->bits, ENC_BIG_ENDIAN, BMT_NO_APPEND);
 
-    for (int *const *hf = row->bits; *hf; hf++) { /* names the flags that are set */
+    for (int *const *hf = row->bits; *hf; hf++) { /* appends the names of flags that are set */
         const header_field_info *field = proto_registrar_get_nth((unsigned)**hf);
         if (field->type == FT_BOOLEAN && !field->strings && value & field->bitmask)
             proto_item_append_text(item, ", %s", field->name);
@@ -184,8 +190,8 @@ show_part(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset
     return item;
 }
 
-/* Adds the value a second time, hidden, as the either-of field by which users filter. Costs nothing
- * where no filter asks for that field. */
+/* Adds the value a second time, hidden, as the either-of field: users filter by that field if
+ * several fields may have the value. Nothing is added if no filter asks for it. */
 static void
 add_either_of_field(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset,
                     unsigned order)
@@ -209,8 +215,8 @@ show_value(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offse
     return item;
 }
 
-/* Shows a reserved row whose first byte is set: ANCK has its credits there. The bytes after it are
- * a reserved row of their own. Returns the item of the first byte. */
+/* Shows a reserved row whose first byte is set: ANCK sends its credits there. The bytes after the
+ * first one are shown as a reserved row. Returns the item of the first byte. */
 static proto_item *
 show_credits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
@@ -251,7 +257,8 @@ show_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
     return show_value(row, walk, offset);
 }
 
-/* Looks for reserved bits that are set; of a row that the capture cuts, in the `captured` bytes. */
+/* Looks for reserved bits that are set. If the capture truncates the row, only its `captured` bytes
+ * are looked at. */
 static void
 examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset,
             const uint8_t *bytes, int captured)
@@ -269,8 +276,8 @@ examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offs
         smcr_layout_walk(row->part, walk, offset, NULL);
 }
 
-/* Whether a row is examined for reserved bits here: where the message is only decoded, or has no
- * tree. Showing a row to a tree examines it, too. */
+/* Whether smcr_layout_walk() has to examine a row for reserved bits: the message is only examined,
+ * or there is no tree. Showing the row in a tree examines it, too. */
 static bool
 is_examined(const smcr_layout_walk_t *walk, bool whole)
 {
@@ -314,9 +321,10 @@ smcr_layout_item(const smcr_layout_walk_t *walk, int hf)
     return walk->tree;
 }
 
-/* ---- what is said of a message ---- */
+/* ---- texts of a message ---- */
 
-/* The text of the caller's format and arguments; returns where nobody is to see it. */
+/* Makes `text_` of the caller's format and arguments. Returns from the caller if the message is
+ * only examined, or if `seen_` is false. */
 #define TEXT_OF(walk_, format_, text_, seen_) \
     if ((walk_)->violation || !(seen_)) \
         return; \
@@ -325,8 +333,8 @@ smcr_layout_item(const smcr_layout_walk_t *walk, int hf)
     const char *text_ = wmem_strdup_vprintf((walk_)->pinfo->pool, format_, arguments); \
     va_end(arguments)
 
-/* Whether a text has a place to go to: in the Info column or in the message's line. Without columns
- * and tree no text is made. */
+/* Whether a text has a place, in the Info column or in the message's line. Without columns and tree
+ * no text is made. */
 static bool
 has_place(const smcr_layout_walk_t *walk, const char *info, const char *line)
 {

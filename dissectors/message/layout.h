@@ -1,10 +1,10 @@
-/* Message layouts as tables, and the one walker over them. The walker shows a message and keeps the
- * members that `state` needs, so that both read the same bytes. It knows no message. At the end:
- * how a message's texts and expert items are written.
+/* Message layouts as tables, and the walker over them. The walker shows a message and keeps the
+ * members that `state` needs, so that both come from the same bytes. The walker knows no message.
+ * The end of this header declares how texts and expert items of a message are written.
  *
- * A table has a row for every byte of its message, reserved ones too, in wire order. Parts whose
- * place or number depends on the message (prefixes, EIDs, RKey lists) are tables of their own,
- * walked from ordinary code with their base offset.
+ * A table has a row for every byte of its message, also for reserved ones, in wire order. Parts
+ * whose place or number depends on the message (prefixes, EIDs, RKey lists) are tables of their
+ * own. Ordinary code walks them with their base offset.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,55 +13,61 @@
 
 #include "fields.h"
 
+/* How a row is shown. */
 typedef enum {
-    SMCR_ROW_SHOW, /* the field as it is */
-    SMCR_ROW_BITS, /* one or two bytes, and below them their bits */
+    SMCR_ROW_SHOW, /* the value of the field */
+    SMCR_ROW_BITS, /* a field of one or two bytes, and below it its bits */
     SMCR_ROW_TEXT, /* ASCII, padded with blanks or zeros */
-    SMCR_ROW_PART, /* the field, and below it a table of its own */
+    SMCR_ROW_PART, /* the field, and below it the rows of another table */
 } smcr_row_kind_t;
 
-/* How a row's bytes are kept in the caller's struct. */
+/* How the bytes of a row are stored in the caller's struct. */
 typedef enum {
     SMCR_KEEP_NOT,
     SMCR_KEEP_INTEGER, /* in host order */
-    SMCR_KEEP_BYTES,   /* as they are */
+    SMCR_KEEP_BYTES,   /* the bytes in wire order */
 } smcr_keep_t;
 
 typedef struct smcr_layout smcr_layout_t;
 
-/* A field of a message. */
+/* A row of a layout: a field of the message. */
 typedef struct {
     const int *hf;             /* the field that shows the bytes */
-    const int *first_byte_hf;  /* reserved row: the field of its first byte, which ANCK, Alibaba's
-                                  kernel, sets; NULL: none */
-    const int *either_of_hf;   /* either-of field that gets the same value, hidden; NULL: none */
-    uint16_t offset;           /* from the base of the layout, bytes */
+    const int *first_byte_hf;  /* of a reserved row: field of the first byte if that byte is set, as
+                                  ANCK, Alibaba's kernel, sets it; NULL: none */
+    const int *either_of_hf;   /* another field that gets the same value, hidden: filters by it find
+                                  either; NULL: none */
+    uint16_t offset;           /* offset from the base of the layout, bytes */
     uint16_t length;           /* bytes */
-    smcr_row_kind_t kind;
-    bool peer_order;           /* integer in the order of the walk's `order`; else big-endian */
+    smcr_row_kind_t kind;      /* how the row is shown */
+    bool peer_order;           /* the integer has the byte order `peer_order` of the walk; false:
+                                  big-endian */
     int *const *bits;          /* SMCR_ROW_BITS: fields whose masks cover every bit, then NULL */
     const smcr_layout_t *part; /* SMCR_ROW_PART: the rows below the field */
-    const int *ett;            /* SMCR_ROW_PART: the subtree that has them */
-    smcr_keep_t keep;          /* the members below are set unless this is SMCR_KEEP_NOT */
+    const int *ett;            /* SMCR_ROW_PART: the subtree of these rows */
+    smcr_keep_t keep;          /* how the bytes are stored; SMCR_KEEP_NOT: not, and the next two
+                                  members are 0 */
     uint16_t member;           /* offset of the member in the caller's struct, bytes */
     uint16_t member_size;      /* bytes */
 } smcr_row_t;
 
 struct smcr_layout {
-    const char *title;      /* for messages of the unit test */
+    const char *title;      /* name, for the messages of a unit test */
     const smcr_row_t *rows; /* in wire order, without gaps */
-    unsigned count;         /* of rows */
+    unsigned count;         /* number of rows */
     unsigned length;        /* bytes that the rows cover */
-    smcr_layout_t *next;    /* in the list of all layouts; NULL: the last one */
+    smcr_layout_t *next;    /* next layout in the list of all; NULL: this is the last one */
 };
 
 #define SMCR_LAYOUT_OF(title_, rows_, length_) \
     {.title = (title_), .rows = (rows_), .count = array_length(rows_), .length = (length_)}
 
-/* List of all layouts, which a unit test checks. Constructors fill it when the plugin is loaded. */
+/* List of all layouts, which a unit test checks. Constructors fill the list when the plugin is
+ * loaded. */
 extern smcr_layout_t *smcr_layouts;
 
-/* Defines a layout by its rows, for one file or, with SHARED, for several. */
+/* SMCR_LAYOUT defines a layout by its rows, for one file. SMCR_LAYOUT_SHARED defines one that a
+ * header declares for several files. */
 #define SMCR_LAYOUT_ENLIST(name_, ...) \
     static const smcr_row_t name_##_rows[] = {__VA_ARGS__}; \
     __attribute__((constructor)) static void enlist_##name_(void) \
@@ -77,7 +83,8 @@ extern smcr_layout_t *smcr_layouts;
     SMCR_LAYOUT_ENLIST(name_, __VA_ARGS__) \
     smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, name_##_rows, length_)
 
-/* The member's type decides what is stored: arrays of bytes as they are, integers in host order. */
+/* The type of the member decides how it is stored: an array keeps the bytes in wire order, an
+ * integer is in host order. */
 #define SMCR_LAYOUT_MEMBER(type_, member_) \
     .keep = _Generic(((type_ *)0)->member_, uint8_t *: SMCR_KEEP_BYTES, \
                      default: SMCR_KEEP_INTEGER), \
@@ -107,29 +114,32 @@ extern smcr_layout_t *smcr_layouts;
     {SMCR_ROW_OF(PART, hf_, offset_, length_), .part = &(part_), .ett = &(ett_), \
      SMCR_LAYOUT_MEMBER(type_, member_)}
 
-/* An item that a row has added, or the item of one of its bits. A message lists them, the newest
- * first. */
+/* An item that a row has added, or the item of one of the row's bits. A message has a list of them,
+ * the newest first. */
 typedef struct smcr_shown smcr_layout_item_t;
 
-/* What a message is read from, and where it is shown. */
+/* The bytes from which a message is read, and the places where it is shown. */
 typedef struct {
     packet_info *pinfo;
-    tvbuff_t *tvb;    /* exactly the message: its reported length is the end of the message */
-    proto_tree *tree; /* rows go below it; NULL: members are kept, nothing is shown */
-    proto_item *top;  /* the message's line, which gets its texts; NULL: none */
-    unsigned peer_order; /* of rows in the peer's order: ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN */
+    tvbuff_t *tvb;    /* the message alone: its reported length is the length of the message */
+    proto_tree *tree; /* rows are added below this tree; NULL: nothing is shown, members are stored
+                         all the same */
+    proto_item *top;  /* line of the message, to which texts are appended; NULL: none */
+    unsigned peer_order; /* byte order of rows with `peer_order`: ENC_BIG_ENDIAN or
+                            ENC_LITTLE_ENDIAN */
     bool *violation;  /* NULL: the message is shown. Else the message is only examined: nothing is
-                       * shown, and this becomes true where it does not fit its layout */
+                         shown, and `*violation` becomes true if the message does not fit its
+                         layout */
     smcr_layout_item_t **shown;  /* head of the message's list of items, for smcr_layout_item();
                                     NULL: no list is kept */
 } smcr_layout_walk_t;
 
 /* Shows the rows of `layout`, whose first byte is byte `base` of walk->tvb, and stores their kept
- * members in the struct `keep`. `keep` may be NULL where no row keeps a member. Members that are
- * not reached do not change. Reserved bits that are not zero raise an expert item.
+ * members in the struct `keep`. `keep` may be NULL if no row keeps a member. Members that are not
+ * reached do not change. Reserved bits that are not zero raise an expert item.
  *
  * Returns false if the message or the capture ends before the layout does. The rest is then shown
- * as bytes, with an expert item. Never reads past the captured bytes.
+ * as bytes, with an expert item. The function never reads after the captured bytes.
  *
  * A message that is only examined is flawed if it ends before the layout does, or if captured
  * reserved bits are not zero. */
@@ -137,31 +147,29 @@ bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *wal
                       void *keep);
 
 /* Returns the item of field `hf` that a row of the message has added last, for checks and texts
- * that need more than one row. Returns the item of walk->tree if there is no such item, or if
- * nobody asks for the field. */
+ * that need more than one row. If there is no such item, or if no filter, column or tree needs the
+ * field, returns the item of walk->tree. */
 proto_item *smcr_layout_item(const smcr_layout_walk_t *walk, int hf);
 
 /* Returns whether any of the captured bytes in [offset, offset + length) is not zero. */
 bool smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length);
 
-/* Raises the expert item for missing bytes of walk->tvb: "cut short" where the message has `end`
- * bytes or more, and the capture cuts them; "message short" where the message ends before byte
- * `end`. A message that is only examined becomes flawed in the second case. */
+/* Raises an expert item for missing bytes of walk->tvb: "cut short" if the message has `end` bytes
+ * or more, and the capture truncates them; "message short" if the message ends before byte `end`. A
+ * message that is only examined becomes flawed in the second case. */
 void smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *item, unsigned end);
 
-/* ---- texts of a message ----
- *
- * The text of the Info column, the text of the message's line in the tree, and expert items. New
- * text goes to the end. Nothing is written where the walk only examines the message. */
+/* A message has a text in the Info column, a text in its line of the tree, and expert items. New
+ * text is appended. Nothing is written if the walk only examines the message. */
 
-/* Appends a text to the Info column after the words `info`, and to the line after the words `line`.
- * NULL: not there. */
+/* Appends a text, made of `format`: to the Info column after the words `info`, and to the line
+ * after the words `line`. NULL: the text does not go to that place. */
 void smcr_say_after(const smcr_layout_walk_t *walk, const char *info, const char *line,
                     const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* The same for common cases: a text for the Info column alone, for the line alone, or for both. The
- * name of the message is "text" in the Info column and ", text" in the line. A remark is " text" in
- * the Info column and ", text" in the line. */
+/* Common cases of smcr_say_after(). _info, _line, _both: the text goes to the Info column only, to
+ * the line only, to both. _name: a message's name, "text" in the Info column and ", text" in the
+ * line. _remark: " text" in the Info column and ", text" in the line. */
 #define smcr_say_info(walk, ...) smcr_say_after(walk, "", NULL, __VA_ARGS__)
 #define smcr_say_line(walk, ...) smcr_say_after(walk, NULL, "", __VA_ARGS__)
 #define smcr_say_both(walk, ...) smcr_say_after(walk, "", "", __VA_ARGS__)
@@ -175,19 +183,20 @@ void smcr_say(const smcr_layout_walk_t *walk, const char *key, const char *words
 /* Puts "[text] " before all other text of the Info column, where no later text removes it. */
 void smcr_say_trouble(const smcr_layout_walk_t *walk, const char *text);
 
-/* Raises an expert item at the item of field `hf` that the message has added last. Its sentence is
- * that of experts.def, or one of its own. */
+/* Raise an expert item at the item of field `hf` that the message has added last. The sentence is
+ * that of experts.def; with _format it is made of `format`. */
 void smcr_say_note(const smcr_layout_walk_t *walk, int hf, expert_field *expert);
 void smcr_say_note_format(const smcr_layout_walk_t *walk, int hf, expert_field *expert,
                           const char *format, ...) G_GNUC_PRINTF(4, 5);
 
 /* Shows the bytes of the payload from byte `from` on, which follow the message, and raises an
- * expert item. Does nothing where the payload ends before. An examined message becomes flawed. */
+ * expert item. Does nothing if the payload has no such bytes. A message that is only examined
+ * becomes flawed. */
 void smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned from);
 
-/* ---- layouts themselves ---- */
+/* ---- values of fields ---- */
 
-/* Returns the bytes that a field has by its type; 0: any number. */
+/* Returns the number of bytes that a field has by its type; 0: any number. */
 unsigned smcr_layout_width(int hf);
 
 /* Returns the integer in `length` captured bytes, 8 at most. `order` is ENC_BIG_ENDIAN or

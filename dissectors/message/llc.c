@@ -1,8 +1,8 @@
-/* LLC messages, in which two peers keep their link group: header, choice of the message's own
- * function, and what all messages have in common (RFC 7609 A.3, net/smc/smc_llc.c).
+/* LLC messages, by which two peers manage their link group: header, choice of the function of each
+ * message, and what all messages have in common (RFC 7609 A.3, net/smc/smc_llc.c).
  *
- * A message has 44 bytes in version 1 and as many as its length says in version 2. Linux writes
- * that length in its own byte order.
+ * A message has 44 bytes in version 1. In version 2 it has the number of bytes in its length field,
+ * which Linux writes in its own byte order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,7 @@
 
 #include "llc_messages.h"
 
-/* ---- headers: they differ in the flags, and between the versions ---- */
+/* ---- headers: each message has other flags, and version 2 has a longer length field ---- */
 
 #define V1_START \
     KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type), \
@@ -38,10 +38,10 @@ static int *const rkey_flags[] = {&hf_smcr_llc_response, &hf_smcr_reserved_40,
                                   &hf_smcr_llc_negative, &hf_smcr_reserved_1f, NULL};
 static int *const reject_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_llc_reject_reason, NULL};
 
-/* What the table of messages calls a header. */
+/* The headers of a message. llc.def names them without the prefix "header_". */
 typedef struct {
     const smcr_layout_t *usual;
-    const smcr_layout_t *rejection; /* of a rejecting response; NULL: no response rejects */
+    const smcr_layout_t *rejection; /* layout of a rejecting response; NULL: no response rejects */
 } header_t;
 
 #define HEADER_V1(name_, title_, flags_, rejection_) \
@@ -68,7 +68,7 @@ HEADERS(delete_link, "DELETE LINK", delete_link_flags);
 HEADERS(confirm_rkey, "CONFIRM RKEY", confirm_rkey_flags);
 HEADERS(rkey, "RKey message", rkey_flags);
 
-/* The type of a message that is not known: nothing can be said about the rest. */
+/* Layout of a message of unknown type: only the type is known. */
 SMCR_LAYOUT(unknown, "unknown LLC message", 1, KEEP(hf_smcr_llc_type, 0, 1, smcr_llc_t, type));
 
 /* ---- TEST LINK ---- */
@@ -78,7 +78,7 @@ SMCR_LAYOUT(test_link, "TEST LINK", BODY(SMCR_LLC_LENGTH),
     KEEP(hf_smcr_llc_user_data, BODY(4), 16, smcr_llc_t, u.test_link.user_data),
     SHOW(hf_smcr_reserved, BODY(20), 24));
 
-/* Of ANCK, Alibaba's kernel: net/smc/smc_llc.c, struct smc_llc_msg_announce_credits */
+/* A message of ANCK, Alibaba's kernel: net/smc/smc_llc.c, struct smc_llc_msg_announce_credits */
 SMCR_LAYOUT(announce_credits, "ANNOUNCE CREDITS", BODY(SMCR_LLC_LENGTH),
     SHOW(hf_smcr_credits, BODY(4), 1),
     SHOW(hf_smcr_reserved, BODY(5), 39));
@@ -119,8 +119,8 @@ length_v2(tvbuff_t *payload, unsigned order)
                                    : tvb_get_letohs(payload, SMCR_LLC_LENGTH_AT);
 }
 
-/* The byte order of a v2 length: the one in which it is the bytes present. Where neither is, the
- * one that is closer, big-endian if in doubt. */
+/* Returns the byte order of a v2 length: the order in which the length is that of the payload. If
+ * it is so in neither order, the closer one; big-endian if in doubt. */
 static unsigned
 length_order(tvbuff_t *payload)
 {
@@ -133,7 +133,8 @@ length_order(tvbuff_t *payload)
                ? ENC_LITTLE_ENDIAN : ENC_BIG_ENDIAN;
 }
 
-/* Bytes of the payload that belong to the message, going by its length if that is possible. */
+/* Returns how many bytes of the payload belong to the message, by its length field if that is
+ * possible. */
 static unsigned
 message_length(tvbuff_t *payload, bool v2, unsigned order)
 {
@@ -147,8 +148,8 @@ message_length(tvbuff_t *payload, bool v2, unsigned order)
     return MIN(length, present);
 }
 
-/* Keeps the byte order in which the v2 length is the number of bytes present. A length that reads
- * the same in both orders shows none. */
+/* Keeps the byte order in which the v2 length is that of the payload. A length that is the same in
+ * both orders shows no byte order. */
 static void
 keep_byte_order(const smcr_message_llc_t *message, tvbuff_t *payload)
 {
@@ -160,8 +161,8 @@ keep_byte_order(const smcr_message_llc_t *message, tvbuff_t *payload)
     message->llc->big_endian = big && !little;
 }
 
-/* A message of version 1 has 44 bytes. One of version 2 has all bytes of the SEND, and 44 at
- * least. */
+/* Whether the length is right. A message of version 1 has 44 bytes. One of version 2 has all bytes
+ * of the SEND, and 44 at least. */
 static bool
 length_is_right(const smcr_message_llc_t *message, tvbuff_t *payload)
 {
@@ -216,7 +217,8 @@ read_flags(smcr_message_llc_t *message, const llc_kind_t *kind, uint8_t flags)
         message->response && kind->header->rejection && (flags & SMCR_LLC_FLAG_REJECTED);
 }
 
-/* Says "LLC ADD LINK response"; without the flags nobody knows whether it is one. */
+/* Writes the name of the message, "LLC ADD LINK response". If the flags are not captured, it is not
+ * known whether the message is a request or a response. */
 static void
 say_message_name(const smcr_message_llc_t *message, bool has_flags)
 {
@@ -227,8 +229,8 @@ say_message_name(const smcr_message_llc_t *message, bool has_flags)
                   has_flags ? direction : "");
 }
 
-/* Keeps why a link is rejected. Version 1 has a byte for the reason, version 2 the lower four bits
- * of the flags. */
+/* Keeps the reason why a link is rejected. Version 1 has a byte for the reason, version 2 the lower
+ * four bits of the flags. */
 static void
 keep_reject_reason(const smcr_message_llc_t *message, tvbuff_t *payload, uint8_t flags)
 {
@@ -237,8 +239,8 @@ keep_reject_reason(const smcr_message_llc_t *message, tvbuff_t *payload, uint8_t
     message->llc->u.add_link.reject_reason = smcr_wire_bits(byte, SMCR_MASK_REJECT_REASON);
 }
 
-/* Shows the body, then all bytes after it: padding up to 44 bytes, and bytes that no format
- * defines. Returns whether all bytes of the body are in message and capture. */
+/* Shows the body, then all bytes after the body: padding up to 44 bytes, and bytes that no format
+ * defines. Returns whether all bytes of the body are in the message and in the capture. */
 static bool
 dissect_body(const smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *payload)
 {
@@ -251,6 +253,7 @@ dissect_body(const smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t
     return whole;
 }
 
+/* Decodes and shows a message of known type: header, length, flags, body. */
 static void
 dissect_known(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *payload)
 {
@@ -285,7 +288,7 @@ find_kind(uint8_t type)
     return NULL;
 }
 
-/* Decodes one message; shows it too, unless it is only examined. Returns whether its type is
+/* Decodes one message, and shows it unless it is only examined. Returns whether its type is
  * known. */
 static bool
 dissect_message(smcr_message_llc_t *message, tvbuff_t *payload)

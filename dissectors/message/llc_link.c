@@ -1,23 +1,23 @@
-/* LLC messages by which links come and go: CONFIRM LINK, ADD LINK and its continuation, DELETE
- * LINK, REQUEST ADD LINK (RFC 7609 A.3.1 to A.3.4, net/smc/smc_llc.c).
+/* LLC messages that add and delete links: CONFIRM LINK, ADD LINK and its continuation, DELETE LINK,
+ * REQUEST ADD LINK (RFC 7609 A.3.1 to A.3.4, net/smc/smc_llc.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "llc_messages.h"
 
-/* An ADD LINK of SMCv2 has an extension with RTokens after its 44 bytes */
+/* An ADD LINK of SMCv2 has an extension with RTokens after its 44 bytes. */
 #define EXTENSION_AT SMCR_LLC_LENGTH
 #define EXTENSION_RTOKENS_AT 72
 #define RKEYS_MAX 255 /* Linux: SMC_LLC_RKEYS_PER_MSG_V2 */
 
-/* RTokens of an ADD LINK CONTINUATION, and the reserved bytes after them */
+/* An ADD LINK CONTINUATION has two RTokens, and reserved bytes after them. */
 #define CONT_RTOKENS_AT 8
 #define CONT_RTOKENS 2
 #define CONT_RESERVED_AT 40
 
-#define GIDS_AT 28 /* of REQUEST ADD LINK */
-#define MAC_AT 4   /* of CONFIRM LINK and ADD LINK */
+#define GIDS_AT 28 /* offset of the GIDs in REQUEST ADD LINK */
+#define MAC_AT 4   /* offset of the MAC in CONFIRM LINK and ADD LINK */
 
 /* ---- layouts ---- */
 
@@ -42,7 +42,7 @@ SMCR_LAYOUT(confirm_link_v2, "CONFIRM LINK v2", BODY(SMCR_LLC_LENGTH),
 
 static int *const mtu_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_mtu, NULL};
 
-/* With the GID at `at`. */
+/* Rows of an ADD LINK whose GID is at byte `at`. */
 #define ADD_LINK_ROWS(at) \
     KEEP_ALSO(hf_smcr_llc_gid, hf_smcr_gid, BODY(at), 16, smcr_llc_t, u.add_link.gid), \
     KEEP_ALSO(hf_smcr_llc_qpn, hf_smcr_qpn, BODY(at + 16), 3, smcr_llc_t, u.add_link.qpn), \
@@ -56,7 +56,7 @@ SMCR_LAYOUT(add_link_rfc, "ADD LINK of figure 32", BODY(SMCR_LLC_LENGTH),
     KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.add_link.mac),
     ADD_LINK_ROWS(10));
 
-/* net/smc/smc_llc.c: struct smc_llc_msg_add_link, what peers really send */
+/* net/smc/smc_llc.c: struct smc_llc_msg_add_link, the layout that peers really send */
 SMCR_LAYOUT(add_link, "ADD LINK", BODY(SMCR_LLC_LENGTH),
     KEEP(hf_smcr_mac, BODY(4), 6, smcr_llc_t, u.add_link.mac),
     SHOW(hf_smcr_reserved, BODY(10), 2),
@@ -92,7 +92,8 @@ SMCR_LAYOUT(req_add_link, "REQUEST ADD LINK", BODY(GIDS_AT),
 
 SMCR_LAYOUT(listed_gid, "GID of REQUEST ADD LINK", 16, SHOW(hf_smcr_gid, 0, 16));
 
-/* The sender's end of a link: says and checks it. A MAC is that of one host. (R-A.2.2-8) */
+/* Writes and checks number, queue pair and MAC of the sender's end of a link. The MAC has to be
+ * that of one host, not of a group. (R-A.2.2-8) */
 static void
 say_link(const smcr_message_llc_t *message, uint8_t number, uint32_t qpn)
 {
@@ -110,9 +111,9 @@ say_link(const smcr_message_llc_t *message, uint8_t number, uint32_t qpn)
 
 /* ---- CONFIRM LINK ---- */
 
-/* Whether the sender's maximum number of links is allowed. The server's response may have 0: it
- * accepts the maximum of the request (2.2.2). RFC 7609 asks for two links at least; SMCv2 may agree
- * on a single link. */
+/* Whether the sender's maximum number of links is allowed. The server's response may have 0: the
+ * server accepts the maximum of the request (2.2.2). RFC 7609 asks for two links at least; SMCv2
+ * may agree on a single link. */
 static bool
 max_links_is_valid(const smcr_message_llc_t *message)
 {
@@ -139,10 +140,10 @@ smcr_llc_confirm_link(const smcr_message_llc_t *message)
 
 /* ---- ADD LINK ---- */
 
-/* Whether the GID is at byte 10, as figure 32 draws it. Peers send it at byte 12, after two
- * reserved bytes. If bytes 10 and 11 are not both zero, the GID begins there. If they are zero,
- * only an IPv4-mapped GID can begin there, since no other begins with 16 zero bits: ten zero bytes
- * and then ffff, which is at byte 20. */
+/* Whether the GID is at byte 10, as in figure 32. Peers send the GID at byte 12, after two reserved
+ * bytes. If bytes 10 and 11 are not both zero, the GID begins at byte 10. If they are zero, only an
+ * IPv4-mapped GID can begin at byte 10, since no other GID begins with 16 zero bits. Such a GID has
+ * ten zero bytes and then ffff, which is at byte 20. */
 static bool
 gid_is_at_10(tvbuff_t *tvb)
 {
@@ -168,7 +169,8 @@ say_rejection(const smcr_message_llc_t *message)
     smcr_say_note(&message->walk, hf_smcr_llc_flags, &ei_smcr_llc_rejected);
 }
 
-/* A rejecting response: its values are the requester's, which have been checked there. */
+/* Writes the texts of a rejecting response. Its values are those of the request, where they have
+ * been checked. */
 static void
 finish_rejection(const smcr_message_llc_t *message)
 {
@@ -177,7 +179,7 @@ finish_rejection(const smcr_message_llc_t *message)
     say_rejection(message);
     smcr_say(&message->walk, "Link", "link", "%u", message->llc->u.add_link.link);
     smcr_llc_show_echo(message);
-    if (message->v2) /* Linux has no room for a reason there */
+    if (message->v2) /* Linux has no place for a reason in version 2 */
         return;
     if (reason == SMCR_LLC_REJECT_NOT_GIVEN)
         smcr_say_note_format(&message->walk, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason,
@@ -186,6 +188,8 @@ finish_rejection(const smcr_message_llc_t *message)
         smcr_say_note(&message->walk, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason);
 }
 
+/* Shows the extension of an ADD LINK of SMCv2: GID and RTokens. Returns the offset after it, or
+ * SMCR_MESSAGE_LLC_CUT. */
 static unsigned
 show_extension(const smcr_message_llc_t *message)
 {
@@ -231,8 +235,8 @@ add_link_is_invitation(const smcr_message_llc_t *message)
     return !message->response && !names_link && !names_parameters;
 }
 
-/* Says and checks the link of an offer, or of a response that accepts one. In both the values are
- * those of the sender itself. */
+/* Writes and checks the link of an offer, or of a response that accepts an offer. In both, the
+ * values are those of the sender itself. */
 static void
 say_offered_link(const smcr_message_llc_t *message)
 {
@@ -243,8 +247,9 @@ say_offered_link(const smcr_message_llc_t *message)
         smcr_say_note(&message->walk, hf_smcr_llc_mtu_byte, &ei_smcr_mtu);
 }
 
-/* Whether the extension of SMCv2 follows the 44 bytes. Linux sends it with each offer and with each
- * response that accepts one. Other messages have it only if they are longer than 44 bytes. */
+/* Whether the extension of SMCv2 follows the 44 bytes. Linux sends the extension with each offer
+ * and with each response that accepts an offer. Other messages have the extension only if they are
+ * longer than 44 bytes. */
 static bool
 has_extension(const smcr_message_llc_t *message, bool offers_link)
 {
@@ -290,7 +295,8 @@ smcr_llc_add_link_cont(const smcr_message_llc_t *message)
 
 /* ---- DELETE LINK ---- */
 
-/* The words for a reason, "" for none; a static text or one that lives as long as the packet. */
+/* Returns the text of the reason, " (lost path)"; "" if none is given. The text lives as long as
+ * the packet. */
 static const char *
 delete_reason_text(const smcr_message_llc_t *message)
 {
@@ -304,8 +310,8 @@ delete_reason_text(const smcr_message_llc_t *message)
     return wmem_strdup_printf(message->walk.pinfo->pool, " (%s)", text);
 }
 
-/* A request states a reason, one of A.3.4's list. A request that deletes all links names none of
- * them. */
+/* Checks reason and link. A request has to state a reason of the list in A.3.4. A request that
+ * deletes all links must not name one of them. */
 static void
 check_delete_link(const smcr_message_llc_t *message)
 {

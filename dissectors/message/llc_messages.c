@@ -1,6 +1,6 @@
-/* What the files that decode LLC messages share: expert items, bytes that should be zero, and lists
- * of RTokens: RKey and address of an RMB on a link that is new or that does not carry the message
- * (RFC 7609 A.3.3 figure 34, A.3.5 figure 37, net/smc/smc_llc.c).
+/* Shared by the files that decode LLC messages: expert items, bytes that should be zero, and lists
+ * of RTokens. An RToken is RKey and address of an RMB on a link that is new or that does not carry
+ * the message (RFC 7609 A.3.3 figure 34, A.3.5 figure 37, net/smc/smc_llc.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,7 +24,8 @@ smcr_llc_show_echo(const smcr_message_llc_t *message)
                                                  message->walk.tvb, 0, 0, ENC_NA));
 }
 
-/* Shows bytes that should be zero as field `hf`; says it with `expert` if they are not. */
+/* Shows the bytes [from, to), which should be zero, as field `hf`; raises `expert` if they are
+ * not. */
 static unsigned
 show_zeros(const smcr_message_llc_t *message, int hf, expert_field *expert, unsigned from,
            unsigned to)
@@ -87,7 +88,7 @@ smcr_llc_rtoken_room(const smcr_message_llc_t *message, smcr_message_rtoken_form
     return message->end > base ? (message->end - base) / layouts[format]->length : 0;
 }
 
-/* Shows one RToken, `number` from 1; false when it is cut short. */
+/* Shows one RToken. `number`: from 1. Returns false if the RToken is not complete. */
 static bool
 show_rtoken(const smcr_message_llc_t *message, smcr_message_rtoken_format_t format, unsigned base,
             unsigned number, smcr_rtoken_t *rtoken)
@@ -105,7 +106,7 @@ show_rtoken(const smcr_message_llc_t *message, smcr_message_rtoken_format_t form
 
     if (format == SMCR_MESSAGE_RTOKEN_PAIR) {
         proto_item_append_text(item, ": reference RKey 0x%08x", rtoken->ref_rkey);
-        /* so that a filter for an RKey finds every message that names it */
+        /* hidden: a filter for an RKey finds every message that names the RKey */
         proto_item_set_hidden(proto_tree_add_item(walk.tree, hf_smcr_rkey, walk.tvb, (int)base, 4,
                                                   ENC_BIG_ENDIAN));
     } else {

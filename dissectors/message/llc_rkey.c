@@ -1,5 +1,5 @@
-/* LLC messages by which peers announce and withdraw RMBs: CONFIRM RKEY and its continuation, DELETE
- * RKEY (RFC 7609 A.3.5 to A.3.7, net/smc/smc_llc.c).
+/* LLC messages that announce and withdraw RMBs: CONFIRM RKEY and its continuation, DELETE RKEY (RFC
+ * 7609 A.3.5 to A.3.7, net/smc/smc_llc.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,16 +8,17 @@
 
 #define MAX_OTHER_LINKS (SMCR_WIRE_LINKS_MAX - 1)
 
-/* RTokens for other links in a CONFIRM RKEY: place and number, and the reserved byte after them */
+/* RTokens for other links in a CONFIRM RKEY: their offset and number, and the reserved byte after
+ * them. */
 #define CONFIRM_RTOKENS_AT 17
 #define CONFIRM_RTOKENS 2
 #define CONFIRM_RESERVED_AT 43
 
-/* ... and in its continuation */
+/* RTokens in a CONFIRM RKEY CONTINUATION: their offset and number. */
 #define CONT_RTOKENS_AT 5
 #define CONT_RTOKENS 3
 
-/* RKeys of a DELETE RKEY, and in version 1 the reserved bytes after them */
+/* Offset of the RKeys of a DELETE RKEY, and in version 1 of the reserved bytes after them. */
 #define DELETE_RKEYS_AT 8
 #define DELETE_RESERVED_AT 40
 
@@ -64,6 +65,8 @@ say_negative(const smcr_message_llc_t *message)
 
 /* ---- CONFIRM RKEY ---- */
 
+/* Checks flags and count of a CONFIRM RKEY: "retry" belongs to a negative response; a link group
+ * has few other links; version 2 has no continuation for more RTokens. */
 static void
 check_confirm_rkey(const smcr_message_llc_t *message)
 {
@@ -119,7 +122,8 @@ smcr_llc_confirm_rkey_cont(const smcr_message_llc_t *message)
 
 /* ---- DELETE RKEY ---- */
 
-/* RKeys that fit into the message. Version 1 has 8 places; version 2 goes by the length. */
+/* Returns how many RKeys fit into the message. Version 1 has 8 places; in version 2 the length of
+ * the message decides. */
 static unsigned
 rkey_room(const smcr_message_llc_t *message)
 {
@@ -129,8 +133,8 @@ rkey_room(const smcr_message_llc_t *message)
 }
 
 /* Whether a response of SMCv2 has zeros in the places of its RKeys. Linux echoes the count of the
- * request, but zeroes the RKeys and cuts the message to 44 bytes. A peer may echo the RKeys, too:
- * then they are shown. */
+ * request, but zeroes the RKeys and shortens the message to 44 bytes. A peer may echo the RKeys,
+ * too: then they are shown. */
 static bool
 rkeys_are_zeroed(const smcr_message_llc_t *message)
 {
@@ -138,9 +142,9 @@ rkeys_are_zeroed(const smcr_message_llc_t *message)
            !smcr_layout_has_bits(message->walk.tvb, DELETE_RKEYS_AT, message->end);
 }
 
-/* Whether the message reports more RKeys as invalid than it has. Version 2 has their number.
- * Version 1 has a mask, whose highest bit stands for the first RKey: with 3 RKeys the lower 5 bits
- * have to be 0. */
+/* Whether the message reports more RKeys as invalid than it has. Version 2 has a number of invalid
+ * RKeys. Version 1 has a mask, whose highest bit is for the first RKey: with 3 RKeys the lower 5
+ * bits have to be 0. */
 static bool
 errors_exceed_rkeys(const smcr_message_llc_t *message)
 {
@@ -151,7 +155,8 @@ errors_exceed_rkeys(const smcr_message_llc_t *message)
     return rkeys->count < SMCR_LLC_RKEYS_MAX && (rkeys->error_mask & 0xff >> rkeys->count);
 }
 
-/* What is wrong with the error mask (v1) or the number of invalid RKeys (v2); NULL: nothing. */
+/* Returns what is wrong with the error mask (v1) or the number of invalid RKeys (v2); NULL:
+ * nothing. */
 static const char *
 errors_fault(const smcr_message_llc_t *message)
 {
@@ -166,6 +171,7 @@ errors_fault(const smcr_message_llc_t *message)
     return NULL;
 }
 
+/* Checks count and error mask of a DELETE RKEY. */
 static void
 check_delete_rkey(const smcr_message_llc_t *message)
 {
@@ -181,7 +187,8 @@ check_delete_rkey(const smcr_message_llc_t *message)
         smcr_say_note_format(&message->walk, hf_errors, &ei_smcr_llc_error_mask, "%s", fault);
 }
 
-/* Whether the peer could not delete RKey number `i`, from 0: version 1 has a mask. (A.3.7) */
+/* Whether the peer could not delete RKey number `i`, counted from 0. Only version 1 has a mask that
+ * shows this. (A.3.7) */
 static bool
 rkey_is_not_deleted(const smcr_message_llc_t *message, unsigned i)
 {
@@ -209,8 +216,8 @@ show_rkeys(const smcr_message_llc_t *message, unsigned count)
     return next;
 }
 
-/* Says the RKey where the message has one only, else their number. `count`: RKeys that the message
- * has, whether they have room or not. */
+/* Writes the RKey if the message has exactly one, else the number of RKeys. `count`: number of
+ * RKeys that the message announces, whether they have room or not. */
 static void
 say_deleted_rkeys(const smcr_message_llc_t *message, unsigned count)
 {
@@ -223,7 +230,7 @@ say_deleted_rkeys(const smcr_message_llc_t *message, unsigned count)
 }
 
 /* Shows the bytes after the RKeys, from `next` on. In version 2 these are the places of RKeys that
- * Linux has zeroed; in version 1 the unused places of the list, and reserved bytes. */
+ * Linux has zeroed. In version 1 they are the unused places of the list, and reserved bytes. */
 static unsigned
 show_after_rkeys(const smcr_message_llc_t *message, unsigned next)
 {

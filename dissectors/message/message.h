@@ -1,5 +1,6 @@
 /* Knows how bytes become fields and structs: layouts, their walker, CLC, LLC, CDC, and which SENDs
- * prove themselves. Does not know connections. Called by every room that learns or shows.
+ * prove that they are messages. Does not know connections. Called by every room that learns or
+ * shows.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,14 +17,15 @@
 /* Dissects one CLC message: adds its tree to `tree`, appends to the Info column, raises expert
  * items.
  *
- * tvb: the message alone, from its eyecatcher. Its reported length is the length of the message; of
- * all bytes of the segment where the length field is impossible. release: the release of SMC
+ * tvb: the message alone, from its eyecatcher on. Its reported length is the length of the message;
+ * if the length field is impossible, it has all bytes of the segment. release: the release of SMC
  * version 2 that the link group has agreed on; 0: not known. clc: filled in, integers in host
  * order. Returns the subtree of the message, NULL without a tree. */
 proto_tree *smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned release,
                              smcr_clc_t *clc);
 
-/* Decodes one CLC message without showing anything: no item, no text. Arguments as above. */
+/* Decodes one CLC message without showing anything: no item, no text. Arguments as in
+ * smcr_clc_dissect(). */
 void smcr_clc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc);
 
 /* ---- LLC (RFC 7609 A.3, net/smc/smc_llc.c) ---- */
@@ -36,10 +38,10 @@ void smcr_clc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc);
  * the message, NULL without a tree. */
 proto_tree *smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc);
 
-/* Decodes one LLC message without showing anything. Arguments as above. Members of `llc` whose
- * bytes are not captured are zero. Returns whether the message is of a known type and its captured
- * bytes fit the layout: the length is right, reserved bits and unused places are zero, counts
- * fit. */
+/* Decodes one LLC message without showing anything. Arguments as in smcr_llc_dissect(). Members of
+ * `llc` whose bytes are not captured are zero. Returns whether the message is of a known type and
+ * its captured bytes fit the layout: the length is right, reserved bits and unused places are zero,
+ * counts fit. */
 bool smcr_llc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_llc_t *llc);
 
 /* ---- CDC (RFC 7609 A.4) ---- */
@@ -51,19 +53,19 @@ bool smcr_llc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_llc_t *llc);
  * filled in, integers in host order. Returns the subtree of the message, NULL without a tree. */
 proto_tree *smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc);
 
-/* Decodes one CDC message without showing anything. Arguments as above. Members of `cdc` whose
- * bytes are not captured are zero. Returns whether type and length are right and the captured
- * reserved bits are zero. */
+/* Decodes one CDC message without showing anything. Arguments as in smcr_cdc_dissect(). Members of
+ * `cdc` whose bytes are not captured are zero. Returns whether type and length are right and the
+ * captured reserved bits are zero. */
 bool smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc);
 
 /* ---- SENDs on unknown queue pairs ---- */
 
 /* Returns whether a SEND on an unknown queue pair is a message of LLC or CDC: its bytes fit the
- * layout of their type and keep the rule of that type (llc.def). The rule of CONFIRM LINK is that
- * the GID is the sender's own. A message of an unknown type is never recognised. Bytes that are not
- * captured are not judged; with fewer than 30 captured bytes no message is recognised.
+ * layout of its type and keep the rule of that type (llc.def). Example: the rule of CONFIRM LINK is
+ * that the GID is the sender's own. A message of an unknown type is never recognised. Bytes that
+ * are not captured are not judged; with fewer than 30 captured bytes no message is recognised.
  *
  * payload: begins with the message, which has `roce->payload_length` bytes. sender: set to the
- * number of the queue pair that sent the message, 0 where the message does not name it. */
+ * number of the queue pair that sent the message; 0 if the message does not name it. */
 bool smcr_message_is_smcr(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_headers_t *roce,
                           uint32_t *sender);

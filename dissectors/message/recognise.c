@@ -1,7 +1,8 @@
 /* Recognises messages on queue pairs that no captured CLC message has announced, since the capture
- * began late. Other protocols use SEND as well, so such a message must prove itself. Most of the
- * proof is the layout: LLC and CDC keep many bytes zero (RFC 7609 A.3, A.4), in which messages of
- * other protocols have some other value. The rules below are those that a layout cannot express.
+ * started later. Other protocols use SENDs, too, so the bytes of a SEND have to prove that it is a
+ * message. Most of the proof is the layout: LLC and CDC keep many bytes zero (RFC 7609 A.3, A.4),
+ * in which messages of other protocols have some other value. The rules in this file are those that
+ * a layout cannot express.
  *
  * Messages on known queue pairs are not judged here.
  *
@@ -10,20 +11,21 @@
 
 #include "message.h"
 
-/* Bytes of a message that have to be captured: up to CDC's flags, and all bytes that the rules
- * read */
+/* Bytes of a message that have to be captured: up to the flags of CDC, and all bytes that the rules
+ * read. */
 #define CAPTURED_MIN 30
 
 /* ---- rules ---- */
 
+/* Whether the address is the beginning of a page, as that of every RMB is. */
 static bool
 is_page(uint64_t va)
 {
     return (va & SMCR_WIRE_PAGE_MASK) == 0;
 }
 
-/* Whether all RMBs of the list begin at a page. Where every place of a list is used, no byte is
- * reserved, and without this rule any bytes would be accepted. */
+/* Whether all RMBs of the list begin at a page. If every place of a list is used, the message has
+ * no reserved bytes, and without this rule any bytes would be accepted. */
 static bool
 rtokens_are_pages(const smcr_llc_t *llc)
 {
@@ -33,7 +35,7 @@ rtokens_are_pages(const smcr_llc_t *llc)
     return true;
 }
 
-/* ---- what a message that fits its layout has to prove; the names are those of llc.def ---- */
+/* ---- rules for messages that fit their layout; llc.def has their names ---- */
 
 /* proof_NAME(): whether a decoded message keeps the rule `proof`. */
 #define PROOF(name, proof) \
@@ -41,36 +43,36 @@ rtokens_are_pages(const smcr_llc_t *llc)
     { \
         return proof; \
     }
-/* Nothing beyond the layout. */
+/* The layout is proof enough. */
 PROOF(none, true)
 /* ADD LINK CONTINUATION: link numbers begin with 1. */
 PROOF(pairs, llc->u.add_link_cont.link != 0 && rtokens_are_pages(llc))
 /* CONFIRM RKEY: no RKey is 0. */
 PROOF(rmb, llc->u.confirm_rkey.rkey != 0 && is_page(llc->u.confirm_rkey.va) &&
            rtokens_are_pages(llc))
-/* CONFIRM RKEY CONTINUATION: one that brings no RToken has no purpose. */
+/* CONFIRM RKEY CONTINUATION: the message has at least one RToken, else it has no purpose. */
 PROOF(rtokens, llc->u.confirm_rkey.other_links != 0 && rtokens_are_pages(llc))
-/* DELETE RKEY: from one RKey to as many as a message has places. */
+/* DELETE RKEY: the message has 1 to 8 RKeys, which is the number of its places. */
 PROOF(rkeys, llc->u.delete_rkey.count >= 1 && llc->u.delete_rkey.count <= SMCR_LLC_RKEYS_MAX)
 /* CONFIRM LINK: the sender names its own device. */
 PROOF(own_gid, llc->u.confirm_link.link != 0 &&
                smcr_gid_is_same(llc->u.confirm_link.gid, roce->source))
 
-/* fe80::/16, of which RoCE devices use fe80::/64 (RFC 4291, 2.5.6). */
+/* Link-local addresses: fe80::/16, of which RoCE devices use fe80::/64 (RFC 4291, 2.5.6). */
 static bool
 is_link_local(const uint8_t *gid)
 {
     return gid[0] == 0xfe && gid[1] == 0x80;
 }
 
-/* 2000::/3 (RFC 4291, 2.5.4). */
+/* Global unicast addresses: 2000::/3 (RFC 4291, 2.5.4). */
 static bool
 is_global(const uint8_t *gid)
 {
     return (gid[0] & 0xe0) == 0x20;
 }
 
-/* fc00::/7 (RFC 4193). */
+/* Unique local addresses: fc00::/7 (RFC 4193). */
 static bool
 is_unique_local(const uint8_t *gid)
 {
@@ -104,7 +106,8 @@ proves_itself(const smcr_llc_t *llc, const smcr_ib_headers_t *roce)
 
 /* ---- the payload ---- */
 
-/* Whether the stated length is the payload's. It comes first: most packets of others fail here. */
+/* Whether the length field has the length of the payload. This is checked first, since most packets
+ * of other protocols fail here. Version 2 may have the field in either byte order. */
 static bool
 length_fits(tvbuff_t *payload, uint8_t type, int length)
 {
@@ -114,7 +117,8 @@ length_fits(tvbuff_t *payload, uint8_t type, int length)
            tvb_get_letohs(payload, SMCR_LLC_LENGTH_AT) == length;
 }
 
-/* Only CONFIRM LINK names the queue pair that sends it. */
+/* Returns the number of the queue pair that sends the message; 0: not known. Only CONFIRM LINK
+ * names it. */
 static uint32_t
 sender_of(const smcr_llc_t *llc)
 {

@@ -1,14 +1,14 @@
-/* Reads what Linux reports of SMC over netlink (<linux/smc_diag.h>, <linux/smc.h>): the sockets
+/* Dissects reports of Linux about SMC over netlink (<linux/smc_diag.h>, <linux/smc.h>): the sockets
  * that `ss` and smcss list over SOCK_DIAG, and the link groups, links and devices that smcr lists
  * over the generic netlink family SMC_GEN_NETLINK.
  *
- * A message has attributes, which may have attributes or a struct within: a nest. One walker reads
- * all messages by the rows of told.def. An attribute has a type and a length (<linux/netlink.h>); a
- * member of a struct has an offset, and the width of its field. A message that is complete and fits
- * the rows is learned.
+ * A message has attributes. An attribute may be a nest: it has attributes or a struct within. One
+ * walker reads all messages by the rows of told.def. An attribute has a type and a length
+ * (<linux/netlink.h>); a member of a struct has an offset, and the width of its field. The state
+ * learns from a message that is complete and fits the rows.
  *
  * Wireshark's dissectors for netlink and for SOCK_DIAG run as they would without this plugin. After
- * them, the wrappers here add what is of AF_SMC.
+ * them, the wrappers in this file add the items of AF_SMC.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,10 +26,12 @@
 
 /* Offsets and lengths in bytes, and codes. */
 enum {
-    FAMILY_AT = 14, COOKED_LENGTH = 16,                     /* header of the link layer */
+    FAMILY_AT = 14, COOKED_LENGTH = 16,                     /* cooked header of the link layer */
     NLMSG_TYPE_AT = 4, FLAGS_AT = 6, NLMSG_LENGTH = 16,     /* struct nlmsghdr */
-    DUMP_AT = 8,                                            /* its sequence number and port ID */
-    ERROR_LENGTH = 4,                                       /* error code after it, of DONE */
+    DUMP_AT = 8,                                            /* sequence number and port ID of
+                                                               nlmsghdr */
+    ERROR_LENGTH = 4,                                       /* error code after the nlmsghdr of
+                                                               DONE */
     GENL_LENGTH = 4,                                        /* struct genlmsghdr */
     NLA_LENGTH = 4, NLA_TYPE_AT = 2, NLA_TYPE = 0x3fff,     /* struct nlattr; bits of the type */
     OWN_AT = 8, SOCKET_LENGTH = 64,                         /* struct smc_diag_msg */
@@ -37,24 +39,24 @@ enum {
     AF_SMC = 43, SOCK_DIAG_BY_FAMILY = 20,
 };
 
-/* Types of attributes that a message must have to be of a kind (<linux/smc.h>, SMC_NLA_...). */
+/* Types of attributes that show which kind a message is of (<linux/smc.h>, SMC_NLA_...). */
 enum { LGR_ID = 1, LGR_ROLE = 2, LGR_TYPE = 3, LINK_ID = 1, LINK_STATE = 10 };
 
-/* The nests that have rows. Structs come last, from IN_REQUEST on. */
+/* The nests of told.def. Structs come last, from IN_REQUEST on. */
 enum {
     IN_TOP, IN_EIDS, IN_SEID, IN_LIMIT, IN_SYS, IN_LGR, IN_V2, IN_R_V2, IN_LINK, IN_LGR_D, IN_DEV,
     IN_PORT, IN_STATS, IN_TECH, IN_SIZE, IN_USE, IN_FBACK, IN_DIAG, IN_REQUEST, IN_SOCKET, IN_CONN,
     IN_LGRINFO, IN_DMB, IN_FALLBACK, NESTS
 };
 
-/* A row of told.def, which describes its columns. */
+/* A row of told.def. That file describes the columns. */
 typedef struct {
-    const int *hf; /* field that shows the value */
-    uint8_t nest;  /* in which the attribute or member is */
+    const int *hf; /* field for the value */
+    uint8_t nest;  /* nest of the attribute or member: IN_... */
     uint8_t at;    /* type of the attribute, or offset of the member in bytes */
     enum { HOST, WIRE, ASCII, BELOW } kind;
-    unsigned more; /* BELOW: the nest that the attribute is. Else where smcr_told_t keeps the value:
-                      its offset there, and its size << 16; size 0: nowhere */
+    unsigned more; /* BELOW: the nest within the attribute. Else the place of the value in
+                      smcr_told_t: its offset, and its size << 16; size 0: the value is not kept */
 } attribute_t;
 
 #define NOT 0
@@ -70,16 +72,16 @@ static const attribute_t unknown = {.hf = &hf_smcr_netlink_unknown};
 /* A message while it is dissected. */
 typedef struct {
     packet_info *pinfo;
-    proto_item *top;      /* the item of the message, which gets its expert items */
-    proto_tree *tree;     /* below that item */
+    proto_item *top;      /* item of the message, at which expert items are raised */
+    proto_tree *tree;     /* subtree of that item */
     unsigned order;       /* byte order of the host: ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN */
-    smcr_told_t told;     /* values of the message; zeros where it has none */
-    uint32_t seen[NESTS]; /* of each nest a bit for each type of attribute with a value; of a struct
-                             1 if the message has it */
-    bool flawed;          /* lengths do not fit, or the capture has cut the message */
+    smcr_told_t told;     /* values of the message; zero: the message has no such value */
+    uint32_t seen[NESTS]; /* by nest: a bit for each type of attribute with a value; of a struct 1
+                             if the message has it */
+    bool flawed;          /* lengths do not fit, or the capture has truncated the message */
 } walk_t;
 
-/* Whether the nest had attributes with these types, as a set of bits. */
+/* Whether the nest had attributes of all these types. `types`: a set of bits. */
 static bool
 has_attributes(const walk_t *walk, unsigned nest, uint32_t types)
 {
@@ -88,21 +90,22 @@ has_attributes(const walk_t *walk, unsigned nest, uint32_t types)
 
 /* A nest while it is walked. */
 typedef struct {
-    tvbuff_t *tvb; /* its bytes, and no others */
+    tvbuff_t *tvb; /* bytes of the nest alone */
     proto_tree *tree;
-    unsigned nest; /* IN_... */
+    unsigned nest; /* number of the nest: IN_... */
 } place_t;
 
 /* ---- the walker ---- */
 
-/* How many bytes of smcr_told_t keep the value of a row; 0: it is not kept. */
+/* Returns the size of the value of a row in smcr_told_t, bytes; 0: it is not kept. */
 static unsigned
 kept_size(const attribute_t *row)
 {
     return row->more >> 16;
 }
 
-/* Keeps a text of `length` bytes at `at`. A GID comes as text, and is kept as 16 bytes. */
+/* Keeps a text of `length` bytes at `at`. A GID is a text in the message, and is kept as 16
+ * bytes. */
 static void
 keep_text(walk_t *walk, const place_t *place, const attribute_t *row, unsigned at,
           unsigned length)
@@ -117,7 +120,7 @@ keep_text(walk_t *walk, const place_t *place, const attribute_t *row, unsigned a
         g_strlcpy((char *)kept, text, kept_size(row));
 }
 
-/* The row as the walker of layouts has it. */
+/* Returns the row in the form of the layout walker (message/layout.h). */
 static smcr_row_t
 layout_row(const attribute_t *row, unsigned length)
 {
@@ -135,8 +138,8 @@ layout_row(const attribute_t *row, unsigned length)
     return one;
 }
 
-/* Shows `length` bytes at `at` by their row, and keeps the value. The role, a code on the wire, is
- * kept as a bool: server. */
+/* Shows `length` bytes at `at` by their row, and keeps the value. The role is a code in the
+ * message, and is kept as a bool: true is the server. */
 static void
 show_row(walk_t *walk, const place_t *place, const attribute_t *row, unsigned at, unsigned length)
 {
@@ -158,7 +161,7 @@ show_row(walk_t *walk, const place_t *place, const attribute_t *row, unsigned at
         keep_text(walk, place, row, at, length);
 }
 
-/* Bytes of a member of a struct. */
+/* Returns the number of bytes of a member of a struct. */
 static unsigned
 member_width(const attribute_t *row)
 {
@@ -167,7 +170,7 @@ member_width(const attribute_t *row)
     return kept_size(row) == SMCR_GID_LENGTH ? GID_TEXT : kept_size(row);
 }
 
-/* Shows a struct, and bytes after its last known member. */
+/* Shows a struct, and further bytes after its last known member. */
 static void
 walk_struct(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest)
 {
@@ -188,7 +191,7 @@ walk_struct(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest)
 
 static void walk_attributes(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest);
 
-/* The row of an attribute; `unknown`: no row has the type in the nest. */
+/* Returns the row of an attribute; `unknown` if the nest has no row of this type. */
 static const attribute_t *
 find_row(unsigned nest, unsigned type)
 {
@@ -198,7 +201,7 @@ find_row(unsigned nest, unsigned type)
     return &unknown;
 }
 
-/* Shows an attribute that has attributes or a struct within, `value`. */
+/* Shows an attribute that is a nest: `value` has attributes or a struct. */
 static void
 show_nest(walk_t *walk, tvbuff_t *value, proto_tree *tree, const attribute_t *row)
 {
@@ -259,19 +262,20 @@ walk_attributes(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest)
     }
 }
 
-/* A protocol in name only, which owns the wrappers: they add nothing to frame.protocols. */
+/* Protocol in name only that owns the wrappers, so that frame.protocols does not change. */
 static int observer;
 
 /* ---- messages ---- */
 
-/* Whether a frame has been seen before in the capture, with the same bytes. */
+/* Whether an earlier frame of the capture has the same bytes. */
 typedef enum { NOT_COMPARED, FIRST_TIME, COPY } novelty_t;
 
-/* The messages of the frame that is dissected. Lives as long as the packet. */
+/* State of the current frame. Lives as long as the packet. */
 typedef struct {
-    uint32_t count;        /* messages so far */
-    smcr_told_kind_t kind; /* of all of them; SMCR_TOLD_DONE: of several kinds, or of another */
-    novelty_t novelty;     /* of the frame */
+    uint32_t count;        /* number of messages so far */
+    smcr_told_kind_t kind; /* kind of all messages; SMCR_TOLD_DONE: several kinds, or another
+                              kind */
+    novelty_t novelty;     /* whether the frame is new */
 } shown_t;
 
 static shown_t *
@@ -286,12 +290,12 @@ shown_of(packet_info *pinfo)
     return shown;
 }
 
-/* Checksums of the frames so far. */
+/* Checksums of the frames so far, as a set. */
 static wmem_map_t *seen;
 
-/* Compares the frame with those before it. A frame with the same bytes is a copy, or reports the
- * same state of the host as before; in either case it may be older than other frames, and is not
- * learned again. */
+/* Compares the frame with all frames before. A frame with the same bytes is a duplicate, or reports
+ * the same state of the host as before. In either case its report may be older than other frames,
+ * so the state does not learn from it. */
 static novelty_t
 compare_frame(packet_info *pinfo, tvbuff_t *tvb)
 {
@@ -302,8 +306,8 @@ compare_frame(packet_info *pinfo, tvbuff_t *tvb)
     return wmem_map_insert(seen, wmem_strdup(wmem_file_scope(), sum), seen) ? COPY : FIRST_TIME;
 }
 
-/* The dump that a message belongs to: sequence number and port ID of its nlmsghdr at `at`, with the
- * interface, which stands for the host. */
+/* Returns a number for the dump to which a message belongs: sequence number and port ID of its
+ * nlmsghdr at `at`, combined with the interface, which stands for the host. */
 static uint64_t
 dump_of(const walk_t *walk, tvbuff_t *tvb, unsigned at)
 {
@@ -312,8 +316,8 @@ dump_of(const walk_t *walk, tvbuff_t *tvb, unsigned at)
     return smcr_layout_number(tvb, at + DUMP_AT, 8, walk->order) ^ (uint64_t)interface << 48;
 }
 
-/* Learns a message, whose nlmsghdr is at `at`. Of a message that is flawed or cut, it is learned
- * that its dump is not complete. */
+/* Has the state learn from a message, whose nlmsghdr is at `at`. If the message is flawed or
+ * truncated, the state learns that its dump is not complete. */
 static void
 learn_message(walk_t *walk, tvbuff_t *tvb, unsigned at)
 {
@@ -334,7 +338,8 @@ learn_message(walk_t *walk, tvbuff_t *tvb, unsigned at)
         smcr_packet_learn_netlink(walk->pinfo, &walk->told, shown->count);
 }
 
-/* Shows the message in the columns. Of several messages, the Info column has the number. */
+/* Shows the message in the columns. If the frame has several messages, the Info column has their
+ * number. */
 static void
 show_in_columns(packet_info *pinfo, const shown_t *shown, const char *text)
 {
@@ -346,8 +351,8 @@ show_in_columns(packet_info *pinfo, const shown_t *shown, const char *text)
     col_add_str(pinfo->cinfo, COL_INFO, text);
 }
 
-/* Ends the dissection of a message, which is `text` in short, and whose nlmsghdr is the first of
- * `tvb`: learns the message, and shows what it says of the state. Returns the bytes used. */
+/* Ends the dissection of a message: writes its summary `text`, has the state learn from it, and
+ * shows what the state knows of it. `tvb` begins with its nlmsghdr. Returns the bytes used. */
 static int
 finish_message(walk_t *walk, tvbuff_t *tvb, const char *text)
 {
@@ -384,7 +389,7 @@ begin_message(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     return walk;
 }
 
-/* Whether the addresses of a socket are of IPv6: those of IPv4 have 4 bytes, then zeros. */
+/* Whether the addresses of a socket are IPv6. An IPv4 address has 4 bytes, then zeros. */
 static bool
 has_ipv6_addresses(tvbuff_t *tvb)
 {
@@ -394,7 +399,7 @@ has_ipv6_addresses(tvbuff_t *tvb)
            smcr_layout_has_bits(tvb, OWN_AT + SMCR_GID_LENGTH + SMCR_GID_IPV4_LENGTH, rest);
 }
 
-/* Shows and keeps the address of an end (0: own, 1: of the peer). Returns it with the port, as
+/* Shows and keeps the address of an end (0: own, 1: of the peer). Returns address and port as
  * text. */
 static const char *
 show_end(walk_t *walk, tvbuff_t *tvb, unsigned end, bool ipv6)
@@ -418,7 +423,7 @@ show_end(walk_t *walk, tvbuff_t *tvb, unsigned end, bool ipv6)
                               walk->told.u.socket.port[end]);
 }
 
-/* Shows and keeps both ends of a socket. Returns them in short. */
+/* Shows and keeps both ends of a socket. Returns "own → peer". */
 static const char *
 show_ends(walk_t *walk, tvbuff_t *tvb)
 {
@@ -429,7 +434,7 @@ show_ends(walk_t *walk, tvbuff_t *tvb)
     return wmem_strdup_printf(walk->pinfo->pool, "%s " UTF8_RIGHTWARDS_ARROW " %s", own, peer);
 }
 
-/* The socket in short, as it was learned. */
+/* Returns the summary of a socket: ends, state, and token or reason of the fallback. */
 static const char *
 describe_socket(walk_t *walk, const char *ends)
 {
@@ -446,7 +451,7 @@ describe_socket(walk_t *walk, const char *ends)
                               smcr_value_decline_text(told->reason, SMCR_CLC_OS_LINUX));
 }
 
-/* Shows a socket: struct smc_diag_msg after the nlmsghdr, then attributes. Returns it in short. */
+/* Shows a socket: struct smc_diag_msg after the nlmsghdr, then attributes. Returns the summary. */
 static const char *
 show_socket(walk_t *walk, tvbuff_t *tvb)
 {
@@ -466,8 +471,8 @@ show_socket(walk_t *walk, tvbuff_t *tvb)
     return describe_socket(walk, ends);
 }
 
-/* A message of SOCK_DIAG, with its nlmsghdr. `data`: struct packet_netlink_data. Returns 0 if it is
- * not of AF_SMC. */
+/* Dissects a message of SOCK_DIAG, which begins with its nlmsghdr. `data`: struct
+ * packet_netlink_data. Returns 0 if the message is not of AF_SMC. */
 static int
 dissect_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -484,8 +489,8 @@ dissect_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     return finish_message(&walk, tvb, "Request for sockets of AF_SMC");
 }
 
-/* Finds what a message of SMC_GEN_NETLINK reports, by the attributes that it has: a link group, a
- * link, or nothing that is learned. Returns the message in short. */
+/* Finds the kind of a message of SMC_GEN_NETLINK by its attributes: a link group, a link, or a kind
+ * from which nothing is learned. Returns the summary. */
 static const char *
 describe(walk_t *walk, unsigned command, bool request)
 {
@@ -504,15 +509,15 @@ describe(walk_t *walk, unsigned command, bool request)
                               val_to_str_const(command, smcr_values_netlink_commands, "unknown"));
 }
 
-/* A message of SMC_GEN_NETLINK, after its nlmsghdr. `data`: genl_info_t. `nests`: by command, the
- * nest of the attributes on top, if that is not IN_TOP. */
+/* Dissects a message of SMC_GEN_NETLINK; `tvb` begins after its nlmsghdr. `data`: genl_info_t.
+ * `nests` has, by command, the nest of the outermost attributes; 0: IN_TOP. */
 static int
 dissect_generic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     static const uint8_t nests[] = {
         [9] = IN_EIDS, IN_EIDS, IN_EIDS, [13] = IN_SEID, [16] = IN_LIMIT};
     const genl_info_t *generic = data;
-    int start = tvb_raw_offset(tvb) - NLMSG_LENGTH; /* of nlmsghdr */
+    int start = tvb_raw_offset(tvb) - NLMSG_LENGTH; /* offset of nlmsghdr */
 
     if (start < 0 || tvb_captured_length(tvb) < GENL_LENGTH)
         return 0;
@@ -526,7 +531,7 @@ dissect_generic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     return finish_message(&walk, message, describe(&walk, generic->cmd, request));
 }
 
-/* Whether the message with its nlmsghdr at `at`, `length` bytes, ends a dump without an error. */
+/* Whether the message of `length` bytes whose nlmsghdr is at `at` ends a dump without an error. */
 static bool
 ends_dump(const walk_t *walk, tvbuff_t *tvb, unsigned at, unsigned length)
 {
@@ -536,8 +541,9 @@ ends_dump(const walk_t *walk, tvbuff_t *tvb, unsigned at, unsigned length)
            smcr_layout_number(tvb, at + NLMSG_LENGTH, ERROR_LENGTH, walk->order) == 0;
 }
 
-/* Learns from a frame of SOCK_DIAG, whose messages have been dissected, which dumps have ended. The
- * byte order of the host is the one in which the length of the first message fits the frame. */
+/* Has the state learn which dumps end in a frame of SOCK_DIAG, after its messages have been
+ * dissected. The byte order of the host is the one in which the length of the first message fits
+ * the frame. */
 static void
 learn_ends(tvbuff_t *tvb, packet_info *pinfo)
 {
@@ -559,8 +565,8 @@ learn_ends(tvbuff_t *tvb, packet_info *pinfo)
 
 /* ---- hooks ---- */
 
-static dissector_handle_t original_frame;  /* Wireshark's for frames of netlink */
-static dissector_handle_t original_socket; /* Wireshark's for messages of SOCK_DIAG */
+static dissector_handle_t original_frame;  /* Wireshark's dissector for frames of netlink */
+static dissector_handle_t original_socket; /* Wireshark's dissector for messages of SOCK_DIAG */
 static dissector_handle_t ours;            /* dissect_socket() */
 
 static int
@@ -593,7 +599,7 @@ smcr_netlink_register(void)
     seen = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), wmem_str_hash, g_str_equal);
 }
 
-/* Puts `wrapper` in the place of the dissector for `key` in a table. Returns that dissector. */
+/* Replaces the dissector for `key` in a table by `wrapper`. Returns the replaced dissector. */
 static dissector_handle_t
 replace_dissector(const char *table, uint32_t key, dissector_t wrapper)
 {

@@ -1,5 +1,5 @@
-/* Knows what Linux reports of SMC over netlink: sockets of AF_SMC, messages of SMC_GEN_NETLINK.
- * Does not know RoCE, nor what follows from it. Called by plugin.c.
+/* Knows the reports of Linux about SMC over netlink: sockets of AF_SMC, messages of
+ * SMC_GEN_NETLINK. Does not know RoCE, nor what follows from a report. Called by plugin.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,9 +8,10 @@
 
 #include "compat.h"
 
-/* Registers the protocol in name only that owns the wrappers; called once, after netlink. */
+/* Registers the protocol in name only that owns the wrappers; called once, after protocol netlink
+ * is registered. */
 void smcr_netlink_register(void);
 
-/* Puts the dissectors in front of Wireshark's for netlink and SOCK_DIAG, and registers the one for
- * SMC_GEN_NETLINK. Called once, after all protocols have registered. */
+/* Puts wrappers in the place of Wireshark's dissectors for netlink and SOCK_DIAG, and registers the
+ * dissector for SMC_GEN_NETLINK. Called once, after all protocols have registered. */
 void smcr_netlink_handoff(void);

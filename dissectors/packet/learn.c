@@ -1,7 +1,8 @@
 /* Learns from packets, and decides which ones are SMC-R: packets of queue pairs that the state
- * knows, and SENDs on other queue pairs whose bytes prove SMC-R. No other packet is SMC-R, but the
- * state remembers the first RDMA WRITEs: their connection may become known later. A packet of SMC-R
- * is decoded here without being shown, and the state learns from its message.
+ * knows, and SENDs on other queue pairs whose bytes prove SMC-R. No other packet is SMC-R. But the
+ * state keeps the first RDMA WRITEs of an unknown queue pair, whose connection may become known
+ * later. A packet of SMC-R is decoded here without being shown, and the state learns from its
+ * message.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +12,7 @@
 #include "message/message.h"
 #include "wire/wire.h"
 
-/* Most records that one frame can have; no sender fills them. */
+/* Largest number of records that one frame can have; no sender needs so many. */
 #define CLC_MAX (SMCR_PACKET_DATA - SMCR_PACKET_CLC) /* CLC messages */
 #define TOLD_MAX 0x8000                              /* netlink messages */
 
@@ -23,7 +24,7 @@ is_first_pass(const packet_info *pinfo)
 
 /* ---- first pass ---- */
 
-/* Begins a record, and the arrival that fills it. In place, since both structs are large. */
+/* Begins a record and an arrival for it. Both structs are filled in place, since they are large. */
 static void
 begin_arrival(const packet_info *pinfo, smcr_record_t *record, smcr_arrival_t *arrival)
 {
@@ -46,8 +47,8 @@ recognise_send(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arriv
     return true;
 }
 
-/* Whether the packet gets a record: the state knows its queue pair, or its payload proves SMC-R, or
- * it is one of the first RDMA WRITEs on an unknown queue pair. */
+/* Whether the packet gets a record: the state knows its queue pair, its payload proves SMC-R, or
+ * the packet is one of the first RDMA WRITEs on an unknown queue pair. */
 static bool
 recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
@@ -56,13 +57,13 @@ recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arri
     arrival->layer = packet->layer;
     if (smcr_state_packet(arrival))
         return true;
-    if (packet->roce.has_bad_icrc) /* wrong bytes prove nothing */
+    if (packet->roce.has_bad_icrc) /* damaged bytes prove nothing */
         return false;
     return (recognise_send(pinfo, packet, arrival) && smcr_state_packet(arrival)) ||
            smcr_state_unknown_qp_write(arrival);
 }
 
-/* Learns from a CDC message of a connection whose TCP connection may have ended before it. */
+/* Checks a CDC message against the end of its TCP connection, which may come before the message. */
 static void
 learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -74,7 +75,7 @@ learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     smcr_state_check_tcp_end(arrival, cdc, smcr_handshake_was_reset(conn), by_sender, by_reader);
 }
 
-/* Gives TCP conversations to the connections that hosts have named since the last call. */
+/* Gives a TCP conversation to each connection that a host has named since the last call. */
 static void
 adopt_named_conns(const smcr_arrival_t *arrival, packet_info *pinfo)
 {
@@ -84,7 +85,7 @@ adopt_named_conns(const smcr_arrival_t *arrival, packet_info *pinfo)
         smcr_handshake_set_conversation(pinfo, conn);
 }
 
-/* Learns the LLC or CDC message `message`. */
+/* Decodes an LLC or CDC message, and has the state learn from it. */
 static void
 learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arrival)
 {
@@ -103,8 +104,8 @@ learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arriv
     }
 }
 
-/* Parses the message of RDMA-CM that the packet carries: an unreliable datagram to queue pair 1.
- * Returns false if it carries none. */
+/* Parses the message of RDMA-CM in the packet, which is then an unreliable datagram to queue pair
+ * 1. Returns false if the packet has no such message. */
 static bool
 parse_management(const smcr_packet_t *packet, smcr_cm_message_t *message)
 {
@@ -152,7 +153,7 @@ add_part(packet_info *pinfo, smcr_packet_t *packet)
     return ends ? packet->fragments->tvb_data : NULL;
 }
 
-/* The LLC or CDC message that ends in this packet; NULL: none does. */
+/* Returns the LLC or CDC message that ends in this packet; NULL: none does. */
 static tvbuff_t *
 find_message(packet_info *pinfo, smcr_packet_t *packet)
 {
@@ -191,7 +192,7 @@ learn_packet(packet_info *pinfo, smcr_packet_t *packet)
     if (!found)
         return false;
     tvbuff_t *message = find_message(pinfo, packet);
-    /* a message with a part that was cut is never known: it counts as missing */
+    /* a message with a truncated part cannot be decoded: it counts as missing */
     if (packet->record.has_part && is_cut(packet->payload))
         smcr_evidence_pass_over(&arrival);
     if (message && is_intact_smcr(&packet->record))
@@ -209,7 +210,7 @@ recall_packet(packet_info *pinfo, smcr_packet_t *packet)
 
     if (!smcr_record_find(state, pinfo->num, packet->layer, &packet->record))
         return false;
-    find_message(pinfo, packet); /* its parts are shown */
+    find_message(pinfo, packet); /* sets `fragments`, which are shown */
     smcr_record_complete(state, &packet->record);
     return true;
 }

@@ -1,5 +1,6 @@
-/* Shows an LLC or CDC message, a part of one, or an RDMA WRITE, and what the first pass has learned
- * of the packet. Reassembles messages of several packets; a part is numbered by its PSN.
+/* Shows an LLC or CDC message, a part of such a message, or an RDMA WRITE, and the facts that the
+ * first pass has learned of the packet. Reassembles messages of several packets; a part is numbered
+ * by its PSN.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -32,12 +33,12 @@ static const fragment_items part_items = {
     .tag = "parts",
 };
 
-/* ---- which message: link, direction, and PSN of its first packet ---- */
+/* ---- the key of a message: link, direction, and PSN of its first packet ---- */
 
 typedef struct {
     const smcr_link_t *link;
     int sender;   /* side of the link group: 0 or 1 */
-    uint32_t psn; /* of the first packet of the message */
+    uint32_t psn; /* PSN of the first packet of the message */
 } part_key_t;
 
 static void *
@@ -72,7 +73,7 @@ smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t
 {
     unsigned length = tvb_captured_length(payload);
 
-    if (length < tvb_reported_length(payload)) /* cut: the message cannot be put together */
+    if (length < tvb_reported_length(payload)) /* truncated: the message cannot be reassembled */
         return NULL;
     return fragment_add_seq_check(&messages, payload, 0, pinfo, record->part.message_psn, record,
                                   record->part.number, length, more);
@@ -82,14 +83,14 @@ smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t
 
 typedef enum { NO_MESSAGE, CDC_MESSAGE, LLC_MESSAGE } message_kind_t;
 
-/* The message that a packet has carried, or completed. */
+/* The message that a packet carries, or of which it is the last part. */
 typedef struct {
     message_kind_t kind;
-    smcr_cdc_t cdc; /* set if it is a CDC message */
-    smcr_llc_t llc; /* set if it is an LLC message */
+    smcr_cdc_t cdc; /* set if `kind` is CDC_MESSAGE */
+    smcr_llc_t llc; /* set if `kind` is LLC_MESSAGE */
 } carried_t;
 
-/* Returns the message's subtree. */
+/* Shows a message. Returns its subtree. */
 static proto_tree *
 show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, carried_t *carried)
 {
@@ -101,8 +102,8 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, carried_t 
     return smcr_llc_dissect(message, pinfo, tree, &carried->llc);
 }
 
-/* A packet of a message that is longer than the path MTU. Returns the subtree of the message in its
- * last packet, of the part in the others. */
+/* Shows a packet of a message that is longer than the path MTU. Returns the subtree of the message
+ * in its last packet, of the part in the other packets. */
 static proto_tree *
 show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, carried_t *carried)
 {
@@ -111,7 +112,7 @@ show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, car
 
     col_append_str(pinfo->cinfo, COL_INFO, "Part of a message");
     proto_item_append_text(item, ", part of a message");
-    if (packet->fragments) /* it was put together outside the layer that shows it */
+    if (packet->fragments) /* reassembled outside the layer in which it is shown */
         packet->fragments->reas_in_layer_num = pinfo->curr_layer_num;
     tvbuff_t *message = process_reassembled_data(packet->payload, 0, pinfo,
                                                  "Reassembled SMC-R message", packet->fragments,
@@ -119,7 +120,7 @@ show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, car
     return message ? show_message(message, pinfo, tree, carried) : below;
 }
 
-/* Returns the subtree for what the first pass has learned. */
+/* Shows the payload. Returns the subtree to which the learned facts are added. */
 static proto_tree *
 show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, carried_t *carried)
 {
@@ -130,8 +131,8 @@ show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, 
     return show_part(pinfo, tree, packet, carried);
 }
 
-/* Earlier packets whose payload the dissectors get with this one (docs/architecture.md, "Held
- * bytes"), as smcr_held_t *; NULL: none. */
+/* Returns the earlier packets whose payload the dissectors get with this one (docs/architecture.md,
+ * "Held bytes"), as smcr_held_t *; NULL: none. */
 static wmem_array_t *
 held_packets(const packet_info *pinfo, const smcr_packet_t *packet)
 {
@@ -140,8 +141,8 @@ held_packets(const packet_info *pinfo, const smcr_packet_t *packet)
     return link ? smcr_held_of(link->lgr->state, pinfo->num, packet->layer) : NULL;
 }
 
-/* Reports the packet to the listeners of the tap. `carried`: its message; NULL: it has none.
- * `held`: of held_packets(). */
+/* Reports the packet to the listeners of the tap. `carried`: message of the packet; NULL: none.
+ * `held`: from held_packets(). */
 static void
 tap_packet(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *carried,
            wmem_array_t *held)
@@ -217,7 +218,7 @@ smcr_packet_buffer_payload(const packet_info *pinfo, const smcr_packet_t *packet
         smcr_payload_buffer(packet->payload, pinfo, &packet->record);
 }
 
-/* Names a packet without payload, in the line of its protocol. */
+/* Returns the kind of a packet without payload as text, for the line of its protocol. */
 static const char *
 text_of_answer(packet_info *pinfo, const smcr_packet_t *packet)
 {
@@ -240,7 +241,8 @@ smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                        const smcr_packet_t *packet)
 {
     const smcr_record_t *record = &packet->record;
-    const char *protocol = pinfo->current_proto; /* under which expert items are listed */
+    const char *protocol = pinfo->current_proto; /* protocol name under which expert items are
+                                                    listed */
     proto_item *item = proto_tree_add_protocol_format(tree, proto_smcr, tvb, 0, 0, "SMC-R%s",
                                                       tree ? text_of_answer(pinfo, packet) : "");
     proto_tree *below = proto_item_add_subtree(item, ett_smcr);

@@ -1,16 +1,17 @@
 /* Gives the application's bytes to the dissectors that TCP would have asked. Wireshark's TCP does
- * all of it: desegmentation, choice of the dissector, Decode As. It gets the bytes with the
- * addresses and ports of the TCP connection, and with sequence numbers that begin at 1. So it keeps
- * incomplete messages apart from those of the TCP segments.
+ * all of it: desegmentation, choice of the dissector, Decode As. TCP gets the bytes with the
+ * addresses and ports of the TCP connection, and with sequence numbers that begin at 1. So TCP
+ * keeps incomplete messages apart from those of the TCP segments.
  *
  * The plugin relies on TCP's internals. For the time of a call it replaces `multisegment_pdus`,
- * `flags` and `ooo_segments` of tcp_flow_t, and `dissector_tree` of conversation_t: a dissector
- * that takes the conversation then takes the bytes of SMC-R, not the TCP segments. It ends a
- * message until FIN as tcp_multisegment_pdu keeps it, and sets the members of packet_info below.
+ * `flags` and `ooo_segments` of tcp_flow_t, and `dissector_tree` of conversation_t. So a dissector
+ * that claims the conversation claims the bytes of SMC-R, not the TCP segments. The plugin ends a
+ * message that lasts until FIN by changing its tcp_multisegment_pdu. It sets the members of
+ * packet_info in TCP_MEMBERS.
  *
  * If a version of Wireshark keeps messages elsewhere, messages of SMC-R mix with those of segments.
  * If it ends a message until FIN in another way, HTTP without a length stays open. If dissectors
- * read further members, they read those of RoCE. tests/facts/test_payload.py and
+ * read further members of packet_info, they read those of RoCE. tests/facts/test_payload.py and
  * test_other_protocols.py fail then.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -46,11 +47,11 @@
 #define SAVE(member) .member = pinfo->member,
 #define RESTORE(member) pinfo->member = saved->member;
 
-/* The frame as it was before it took the place of a TCP segment. */
+/* Values of the frame that become_tcp() has replaced. */
 typedef struct {
     TCP_MEMBERS(DECLARE)
     wmem_list_frame_t *tcp_layer; /* layer added for the call */
-    wmem_tree_t *dissectors;      /* dissectors set for the conversation */
+    wmem_tree_t *dissectors;      /* `dissector_tree` of the conversation */
 } saved_frame_t;
 
 /* Makes the frame look like a TCP segment, until end_tcp(). */
@@ -86,8 +87,8 @@ end_tcp(packet_info *pinfo, const smcr_handshake_ends_t *ends, const saved_frame
     wmem_list_remove_frame(pinfo->layers, saved->tcp_layer);
 }
 
-/* Adds a hidden tcp.stream: filters of dissectors above TCP, and Follow Stream for them, find the
- * frame by it. */
+/* Adds a hidden field tcp.stream: by this field, filters of dissectors above TCP and their Follow
+ * Stream find the frame. */
 static void
 add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_handshake_ends_t *ends)
 {
@@ -98,13 +99,14 @@ add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_handshake_ends_t *end
 static uint32_t
 sequence_number(uint64_t position)
 {
-    return 1 + (uint32_t)position; /* as Wireshark's relative ones */
+    return 1 + (uint32_t)position; /* as Wireshark's relative sequence numbers */
 }
 
 /* Ends a message that lasts until the end of the stream (DESEGMENT_UNTIL_FIN), such as an HTTP
- * response without a length. TCP keeps it as a message that continues with each segment, and ends
- * it at a FIN. Here its length is set to end at the last byte, before `seq`, so that the empty
- * segment with the number `seq` completes it. Returns false if there is no such message. */
+ * response without a length. TCP keeps such a message as one that continues with each segment, and
+ * ends it at a FIN. This function sets the length of the message to end at the last byte, before
+ * `seq`. Then the empty segment with the number `seq` completes the message. Returns false if there
+ * is no such message. */
 static bool
 end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
 {
@@ -125,10 +127,11 @@ end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
 typedef struct {
     tvbuff_t *tvb;
     uint32_t seq; /* sequence number of its first byte */
-    bool last;    /* it is empty, and ends the stream */
+    bool last;    /* the segment is empty, and ends the stream */
 } tcp_segment_t;
 
-/* TCP names itself in the column where no dissector above it has got a whole message yet. */
+/* If no dissector above TCP has got a whole message yet, TCP has written its own name into the
+ * column Protocol: replaces it. */
 static void
 correct_protocol_column(packet_info *pinfo)
 {
@@ -205,7 +208,7 @@ find_piece(const smcr_place_t *place)
     return piece;
 }
 
-/* The receiver drops a packet whose bytes it has already. */
+/* Whether the receiver discards the packet, since it has its bytes already. */
 static bool
 is_dropped(const smcr_record_t *record)
 {
@@ -221,7 +224,7 @@ smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
 
     if (!record->conn || !piece.known || is_dropped(record))
         return false;
-    /* when it came, nobody knew which bytes had been written before */
+    /* when the packet came, it was not known which bytes had been written before */
     if (record->conn_learned_late) {
         *fresh = (smcr_payload_fresh_t){data, piece.position, 0, false};
         return true;
@@ -237,7 +240,8 @@ smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
     return true;
 }
 
-/* Shows bytes without asking any dissector, as TCP shows bytes that all have declined. */
+/* Shows bytes without asking any dissector, as TCP shows bytes that all dissectors have
+ * declined. */
 static void
 show_unasked(const smcr_payload_target_t *target, tvbuff_t *fresh,
              const struct smcr_payload_flow *flow)
@@ -257,8 +261,9 @@ is_belated(const packet_info *pinfo, const smcr_record_t *record)
     return record->conn && pinfo->num < record->conn->conversation_from;
 }
 
-/* Whether these bytes are the first that a later pass gives to dissectors: it has given none yet,
- * the packet is the first of its request, and the first CDC message of its sender comes later. */
+/* Whether these bytes are the first ones that a later pass gives to dissectors: no bytes have been
+ * given yet, the packet is the first of its request, and the first CDC message of its sender comes
+ * later. */
 static bool
 begins_stream(const smcr_payload_target_t *target, const struct smcr_payload_flow *flow)
 {
@@ -278,9 +283,9 @@ were_given(const struct smcr_payload_flow *flow, const smcr_payload_fresh_t *fre
 }
 
 /* Dissects bytes that came before a host named the connection. The first pass had no TCP connection
- * for them. A later pass gives them to the dissectors in their order, each byte once, as if it were
- * the first pass: a pass over all frames gives all of them, and a frame that is shown alone only
- * gives its bytes if they come next. */
+ * for them. A later pass gives them to dissectors in their order, each byte once, as if it were the
+ * first pass. So a pass over all frames gives all bytes. A frame that is shown alone gives its
+ * bytes only if they are next in order. */
 static void
 dissect_belated(const smcr_payload_target_t *target, const smcr_payload_fresh_t *fresh)
 {
@@ -352,10 +357,10 @@ dissect_fresh(const smcr_payload_target_t *target, const smcr_payload_fresh_t *f
         smcr_policy_note_answer(pinfo, record, bytes, is_only_data(last));
 }
 
-/* Whether the receiver has taken the packet in, and the connection of its bytes is known. A packet
- * after a gap may be discarded and retransmitted, so it waits: dissectors need the bytes in order.
- * If the connection has turned out late, a later frame hands the bytes on, unless a host has named
- * the connection. */
+/* Whether the receiver has taken the packet in, and its connection is known. A packet after a gap
+ * may be discarded and retransmitted, so it waits: dissectors need the bytes in order. If the
+ * connection became known later, a later frame hands the bytes on, unless a host has named the
+ * connection. */
 static bool
 is_taken_in(const smcr_record_t *record)
 {
@@ -364,7 +369,7 @@ is_taken_in(const smcr_record_t *record)
     return (!record->conn_learned_late || record->conn->socket) && smcr_payload_sender(record) >= 0;
 }
 
-/* Whether dissectors get bytes of the packet; finds its new bytes. */
+/* Whether dissectors get bytes of the packet. If so, finds the new bytes. */
 static bool
 is_for_dissectors(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record,
                   smcr_payload_fresh_t *fresh)
@@ -378,8 +383,8 @@ is_for_dissectors(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t 
     return smcr_payload_find_new_bytes(data, record, fresh);
 }
 
-/* Whether another frame hands the bytes on. No frame does, if the connection was not known when
- * these bytes should have been handed on. */
+/* Whether another frame hands the bytes on to dissectors. No frame does if the connection was not
+ * known at the frame that should have handed them on. */
 static bool
 is_held(const packet_info *pinfo, const smcr_record_t *record)
 {
@@ -429,17 +434,18 @@ smcr_payload_buffer(tvbuff_t *data, const packet_info *pinfo, const smcr_record_
 
 /* Bytes that follow each other in a stream, as one piece of the buffer. */
 typedef struct {
-    smcr_record_t record; /* of the packet with the first of these bytes */
-    uint64_t position;    /* of the first byte, in the stream */
+    smcr_record_t record; /* record of the packet with the first of these bytes */
+    uint64_t position;    /* stream position of the first byte */
     int begin;            /* offset of the first byte in the buffer */
     int end;              /* offset after the last byte */
 } handed_run_t;
 
-/* All that a frame hands on. */
+/* The bytes that a frame hands on. */
 typedef struct {
-    const smcr_payload_target_t *target; /* the frame that hands on */
-    tvbuff_t *tvb;                       /* its packet */
-    wmem_array_t *bytes;                 /* the buffer: new bytes of all runs */
+    const smcr_payload_target_t *target; /* place where the frame that hands on shows the bytes */
+    tvbuff_t *tvb;                       /* packet of that frame */
+    wmem_array_t *bytes;                 /* the buffer: new bytes of all runs, one run after the
+                                            other */
     wmem_array_t *runs;                  /* handed_run_t */
 } handing_t;
 
@@ -473,8 +479,8 @@ add_to_runs(handing_t *handing, tvbuff_t *data, const smcr_record_t *record)
     return true;
 }
 
-/* Makes a record of an earlier packet, by what is known of its connection now. Returns its bytes;
- * the caller frees them. */
+/* Makes a record of an earlier packet, with its connection as it is known now. Returns the packet's
+ * bytes, which the caller frees. */
 static tvbuff_t *
 open_held(const smcr_held_t *held, smcr_record_t *record)
 {
@@ -501,7 +507,8 @@ smcr_payload_next_buffered(const smcr_tap_t *packet, unsigned *next, smcr_record
     return NULL;
 }
 
-/* Adds an earlier packet, and names its frame in the tree. `by`: the packet that hands it on. */
+/* Adds an earlier packet to the runs, and shows its frame in the tree. `by`: record of the packet
+ * that hands the bytes on. */
 static void
 add_held(handing_t *handing, const smcr_record_t *by, const smcr_held_t *held)
 {
@@ -518,8 +525,8 @@ add_held(handing_t *handing, const smcr_record_t *by, const smcr_held_t *held)
     tvb_free(data);
 }
 
-/* Dissects the runs. All lie in one buffer: TLS distinguishes the records of a frame by their
- * offset in it. */
+/* Dissects the runs. All are in one buffer, since TLS distinguishes the records of a frame by their
+ * offset in the buffer. */
 static void
 dissect_runs(const handing_t *handing)
 {

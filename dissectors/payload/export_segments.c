@@ -1,7 +1,7 @@
 /* Exports connections as if they had stayed on TCP, for programs that know TCP only: File > Export
- * PDUs to File. Each packet that changes the byte stream becomes a segment. New bytes of an RDMA
- * WRITE are its data. The bytes that a CDC message reports as read are acknowledged. The end of a
- * stream (RFC 7609 4.8) is FIN or RST. SYNs are copied from TCP.
+ * PDUs to File. Each packet that changes the byte stream becomes a segment. The data of a segment
+ * are the new bytes of an RDMA WRITE. A segment acknowledges the bytes that a CDC message reports
+ * as read. The end of a stream (RFC 7609 4.8) becomes FIN or RST. SYNs are copied from TCP.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,18 +14,19 @@
 
 enum { TCP = 6, HOPS = 64, TCP_HEADER = 20, IPV4_HEADER = 20, IPV6_HEADER = 40 };
 
-/* What the exported segments of a connection have reported so far, by role of their sender. */
+/* State of a connection's exported segments. Indices are roles: 0 client, 1 server. */
 typedef struct {
     uint32_t frame;    /* the last frame that made a segment; 0: none */
-    uint32_t acked[2]; /* bytes of the other direction that the role has acknowledged */
-    uint32_t end[2];   /* bytes that the role has sent: the position after its last byte */
+    uint32_t acked[2]; /* bytes of the peer that the role has acknowledged */
+    uint32_t end[2];   /* bytes that the role has sent: position after the last byte */
     bool fin[2];       /* the role has sent a FIN */
 } exported_t;
 
 static int export_tap;
 static wmem_map_t *exported_of; /* smcr_conn_t * -> exported_t */
 
-/* Each pass begins without any segments. */
+/* Returns the state of a connection. An earlier frame than the last one begins a new pass, in which
+ * no segment has been exported yet. */
 static exported_t *
 find_exported(const packet_info *pinfo, const smcr_conn_t *conn)
 {
@@ -56,22 +57,23 @@ put_number(uint8_t *to, unsigned size, uint32_t number)
         to[--size] = (uint8_t)number;
 }
 
-/* A segment to write. */
+/* A TCP segment to write. Indices: 0 sender, 1 receiver. */
 typedef struct {
-    address ends[2];     /* sender, receiver */
-    uint16_t ports[2];   /* sender's, receiver's */
-    uint32_t numbers[2]; /* sequence number, acknowledgement number */
-    unsigned flags;      /* of TCP */
+    address ends[2];     /* addresses */
+    uint16_t ports[2];   /* ports */
+    uint32_t numbers[2]; /* sequence number (0), acknowledgement number (1) */
+    unsigned flags;      /* flags of the TCP header */
     tvbuff_t *data;      /* NULL: none */
 } out_segment_t;
 
-/* Where the fields of an IP header are that are not 0, bytes from its beginning. */
+/* Layout of an IP header: offsets, in bytes, of the fields that are not 0. */
 typedef struct {
     unsigned header;      /* length of the header */
-    unsigned address;     /* length of an address; both addresses end the header */
+    unsigned address;     /* length of an address; the two addresses are the last fields of the
+                             header */
     uint8_t version;      /* first byte: version, and for IPv4 the length of the header */
     unsigned length_at;   /* 2 bytes: length of the packet */
-    unsigned length_less; /* bytes that this length does not count: the header of IPv6 */
+    unsigned length_less; /* bytes that the length field does not count: of IPv6, its header */
     unsigned hops_at;     /* 1 byte */
     unsigned protocol_at; /* 1 byte */
 } ip_layout_t;
@@ -100,7 +102,7 @@ captured_length(const out_segment_t *segment)
     return segment->data ? tvb_captured_length(segment->data) : 0;
 }
 
-/* Writes the IP header in front of `tcp`, without the checksum of IPv4. */
+/* Writes the IP header that ends at `tcp`, without the checksum of IPv4. */
 static void
 write_ip_header(uint8_t *tcp, const ip_layout_t *layout, const out_segment_t *segment)
 {
@@ -166,15 +168,16 @@ queue_bytes(packet_info *pinfo, const ip_layout_t *layout, const out_segment_t *
     tap_queue_packet(export_tap, pinfo, pdu);
 }
 
-/* What a role sends. */
+/* A segment that a role sends. */
 typedef struct {
     unsigned role;
-    unsigned flags;  /* of TCP */
-    uint32_t number; /* sequence number of the first byte, or of the flags */
+    unsigned flags;  /* flags of the TCP header */
+    uint32_t number; /* sequence number */
     tvbuff_t *data;  /* NULL: none */
 } outgoing_t;
 
-/* The acknowledgement number of a role: all bytes that it has read, and the FIN after them. */
+/* Returns the acknowledgement number of a role: after all bytes that the role has read, and after
+ * the peer's FIN if it has read all bytes. */
 static uint32_t
 acknowledgement_number(const exported_t *exported, unsigned role)
 {
@@ -183,6 +186,7 @@ acknowledgement_number(const exported_t *exported, unsigned role)
     return 1 + exported->acked[role] + (exported->fin[!role] && has_read_all);
 }
 
+/* Fills in addresses, ports and acknowledgement number of a segment, and queues it. */
 static void
 queue_segment(packet_info *pinfo, const smcr_conn_t *conn, const outgoing_t *sending)
 {
@@ -202,7 +206,7 @@ queue_segment(packet_info *pinfo, const smcr_conn_t *conn, const outgoing_t *sen
 
 /* ---- segments of a packet ---- */
 
-/* The new bytes of an RDMA WRITE packet. */
+/* Exports the new bytes of an RDMA WRITE packet as a segment. */
 static void
 queue_data(packet_info *pinfo, const smcr_record_t *record, tvbuff_t *data)
 {
@@ -220,8 +224,8 @@ queue_data(packet_info *pinfo, const smcr_record_t *record, tvbuff_t *data)
     queue_segment(pinfo, record->conn, &sending);
 }
 
-/* The flags of the segment for a CDC message: RST where the sender aborts the connection, FIN where
- * it ends its stream. 0: neither. */
+/* Returns the flags of the segment for a CDC message: RST if its sender aborts the connection, FIN
+ * if the sender ends its stream; 0: neither. */
 static unsigned
 end_flags(const smcr_tap_t *packet, const exported_t *exported, unsigned role)
 {
@@ -230,8 +234,8 @@ end_flags(const smcr_tap_t *packet, const exported_t *exported, unsigned role)
     return packet->record->cdc_analysis->ends_stream && !exported->fin[role] ? TH_FIN : 0;
 }
 
-/* A CDC message: what its sender has read, and the end of its stream. A message that changes
- * neither makes no segment. */
+/* Exports a CDC message as a segment, if it changes how much its sender has read, or ends a
+ * stream. */
 static void
 queue_cdc(packet_info *pinfo, const smcr_tap_t *packet)
 {
@@ -254,7 +258,7 @@ queue_cdc(packet_info *pinfo, const smcr_tap_t *packet)
         queue_segment(pinfo, record->conn, &sending);
 }
 
-/* A segment of TCP: SYNs, and FIN or RST of a side whose stream CDC has not ended. */
+/* Exports a segment of TCP: a SYN, or a FIN or RST of a side whose stream CDC has not ended. */
 static void
 queue_tcp(packet_info *pinfo, const smcr_tap_segment_t *segment)
 {
@@ -275,6 +279,8 @@ queue_tcp(packet_info *pinfo, const smcr_tap_segment_t *segment)
     }
 }
 
+/* Exports a packet of the tap: bytes that it hands on, its own bytes, a CDC message, or a
+ * segment. */
 static void
 queue_packet(packet_info *pinfo, const smcr_tap_t *packet)
 {

@@ -1,9 +1,9 @@
 /* Export Objects: the bytes of each direction of each connection as a file.
  *
- * Wireshark asks for whole objects, and never reports the end of the capture. So an object is
+ * Wireshark asks for whole objects, and does not report the end of the capture. So an object is
  * listed at its first byte, and grows with every further byte. If bytes of the stream are missing
- * in the capture, the object has the others, one after the other, and its name has the number of
- * missing bytes: a file by itself has no other place for it.
+ * in the capture, the object has the others, one after the other, and the number of missing bytes
+ * is in its name: a file has no other place for it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,24 +14,25 @@
 
 #include "pieces.h"
 
-/* What a packet adds to a stream. */
+/* The bytes that a packet adds to a stream, or the end of the stream that it shows. */
 typedef struct {
     const smcr_conn_t *conn;
     int sender;        /* side of the link group */
-    uint64_t position; /* of the data; without data, the known end of the stream */
+    uint64_t position; /* position of the data; without data, the known end of the stream */
     tvbuff_t *data;    /* NULL: none */
 } update_t;
 
-/* One direction of a connection, in one listing. */
+/* The object of one direction of a connection, in one listing. */
 typedef struct {
-    int64_t key;                  /* connection and side */
+    int64_t key;                  /* 2 * number of the connection + side */
     smcr_pieces_t pieces;         /* its bytes belong to `entry` */
     export_object_entry_t *entry; /* belongs to the listing */
-    unsigned receiver;            /* role in the name of the file */
+    unsigned receiver;            /* role of the receiver in the name of the file */
     uint64_t missing;             /* number of missing bytes in the name of the file */
 } stream_t;
 
-static GHashTable *listings; /* listing of each listener: its tap data -> streams by key */
+static GHashTable *listings; /* the listing of each listener: its tap data -> GHashTable of streams
+                                by key */
 
 /* ---- names ---- */
 
@@ -39,7 +40,7 @@ static char *
 file_name(const smcr_conn_t *conn, unsigned receiver, uint64_t missing)
 {
     static const char *const directions[2][2] = {
-        {"node-1-to-node-0", "node-0-to-node-1"}, /* as Follow Stream calls them */
+        {"node-1-to-node-0", "node-0-to-node-1"}, /* names as in Follow Stream */
         {"server-to-client", "client-to-server"},
     };
     bool roles = conn->conversation || smcr_evidence_knows_server(conn->lgr);
@@ -65,8 +66,8 @@ end_name(const smcr_conn_t *conn, unsigned role)
     return name;
 }
 
-/* Sets the names of the object in the listing of Export Objects, if it has none yet, or if the
- * receiver or the number of missing bytes has changed. */
+/* Sets the names of the object in the listing of Export Objects, if the object has none yet, or if
+ * the receiver or the number of missing bytes has changed. */
 static void
 set_names(stream_t *stream, const update_t *update)
 {
@@ -98,8 +99,8 @@ free_stream(void *data)
     g_free(stream);
 }
 
-/* The listing of a list. Not every program reports that it begins again, but its list is empty
- * then. */
+/* Returns the listing of Wireshark's list. Not every program reports that it lists the objects
+ * anew, but its list is empty then. */
 static GHashTable *
 find_listing(export_object_list_t *list)
 {
@@ -114,6 +115,7 @@ find_listing(export_object_list_t *list)
     return listing;
 }
 
+/* Returns the object of a stream, which is made and listed if there is none. */
 static stream_t *
 find_stream(export_object_list_t *list, const packet_info *pinfo, const update_t *update)
 {
@@ -134,7 +136,7 @@ find_stream(export_object_list_t *list, const packet_info *pinfo, const update_t
     return stream;
 }
 
-/* Adds the update to its stream, which is listed if it was not. */
+/* Adds the update to its stream. The stream is listed if this is its first update. */
 static void
 add_update(export_object_list_t *list, const packet_info *pinfo, const update_t *update)
 {
@@ -167,6 +169,8 @@ add_held_updates(export_object_list_t *list, const packet_info *pinfo, const smc
                                .data = data});
 }
 
+/* Called by Wireshark for each packet of the tap `smcr`. A CDC message without data may still show
+ * that the stream is longer than the captured bytes. */
 static tap_packet_status
 export_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
               tap_flags_t flags _U_)

@@ -1,6 +1,6 @@
 /* Follow Stream: collects the bytes of both directions of a connection, in the order of the stream.
- * Data after a PSN gap waits until the bytes of the gap come, or until the reader reports that it
- * has read the data: then the bytes of the gap are missing only in the capture.
+ * Data after a sequence gap wait until the missing bytes come, or until the reader reports the data
+ * as read: then the missing bytes are missing only in the capture.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,7 @@
 #include "fields.h"
 #include "tcp_state.h"
 
-#define WAITING_MAX 1024 /* pieces of one direction: upper bound of packets under way */
+#define WAITING_MAX 1024 /* waiting packets of one direction; a sender never has more under way */
 
 static bool
 is_from_server(const smcr_record_t *record)
@@ -64,8 +64,8 @@ add_missing(follow_info_t *follow, const packet_info *pinfo, bool from_server, u
                                     missing));
 }
 
-/* Adds data that waits for nothing. follow->seq and record->seq are the low 32 bits of positions;
- * no two positions that are compared here are 2 GiB apart. */
+/* Adds data that need not wait. follow->seq and record->seq are the low 32 bits of positions.
+ * Positions that are compared here are never 2 GiB apart. */
 static void
 deliver_record(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
 {
@@ -74,7 +74,7 @@ deliver_record(follow_info_t *follow, const packet_info *pinfo, follow_record_t 
     uint32_t end = record->seq + record->data->len;
 
     if ((int32_t)(end - *next) <= 0) {
-        free_record(record); /* came before */
+        free_record(record); /* the data have come before */
         return;
     }
     if (missing < 0)
@@ -85,7 +85,7 @@ deliver_record(follow_info_t *follow, const packet_info *pinfo, follow_record_t 
     add_record(follow, record);
 }
 
-/* Sorts the last position first: data mostly comes in order. */
+/* Sorts the highest position first, where new data are inserted: data mostly come in order. */
 static int
 later_first(const void *one, const void *other)
 {
@@ -94,7 +94,7 @@ later_first(const void *one, const void *other)
     return (int32_t)(b->seq - a->seq);
 }
 
-/* Adds the data that waits and begins before `until`. */
+/* Adds the waiting data that begin before the position `until`. */
 static void
 deliver_waiting(follow_info_t *follow, const packet_info *pinfo, bool from_server, uint32_t until)
 {
@@ -109,8 +109,8 @@ deliver_waiting(follow_info_t *follow, const packet_info *pinfo, bool from_serve
     }
 }
 
-/* Keeps data after a gap. If more data waits than a sender can have under way, the gap of the first
- * is never filled. */
+/* Keeps data after a gap until the gap is filled. If more packets wait than a sender can have under
+ * way, the gap before the first of them is never filled. */
 static void
 keep_waiting(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
 {
@@ -123,8 +123,8 @@ keep_waiting(follow_info_t *follow, const packet_info *pinfo, follow_record_t *r
         deliver_waiting(follow, pinfo, from_server, overdue->seq + 1);
 }
 
-/* Whether data waits for bytes before it: its packet does, or the bytes of its gap may come, or
- * other data of its direction waits before it. */
+/* Whether data have to wait for bytes before them: their packet waits after a sequence gap, a later
+ * frame may fill the gap, or other data of the direction wait already. */
 static bool
 has_to_wait(const follow_info_t *follow, const smcr_record_t *from,
             const smcr_payload_fresh_t *fresh)
@@ -136,7 +136,7 @@ has_to_wait(const follow_info_t *follow, const smcr_record_t *from,
            (follow->fragments[from_server] && ahead > 0);
 }
 
-/* Whether more than 2 GiB are missing before the data: 32 bits cannot say how many. */
+/* Whether more than 2 GiB are missing before the data: the number does not fit into 32 bits. */
 static bool
 lacks_too_much(const follow_info_t *follow, bool from_server, const smcr_payload_fresh_t *fresh)
 {
@@ -144,14 +144,14 @@ lacks_too_much(const follow_info_t *follow, bool from_server, const smcr_payload
            fresh->position > (uint64_t)follow->bytes_written[from_server] + INT32_MAX;
 }
 
-/* Adds a text for the bytes missing before the data, where 32 bits cannot say how many. */
+/* If more than 2 GiB are missing before the data, adds a text for the missing bytes. */
 static void
 skip_large_gap(follow_info_t *follow, const packet_info *pinfo, bool from_server,
                const smcr_payload_fresh_t *fresh)
 {
     uint32_t *next = &follow->seq[from_server];
 
-    if (follow->bytes_written[from_server] == 0) /* the capture may begin late */
+    if (follow->bytes_written[from_server] == 0) /* the capture may start mid-connection */
         *next = (uint32_t)fresh->position - (uint32_t)fresh->gap;
     if (fresh->gap > INT32_MAX) {
         add_missing(follow, pinfo, from_server, fresh->gap);
@@ -162,7 +162,7 @@ skip_large_gap(follow_info_t *follow, const packet_info *pinfo, bool from_server
     }
 }
 
-/* Adds the data of a packet, and the data that waited for it. */
+/* Adds the data of a packet, and the data that have waited for them. */
 static void
 add_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *from,
          const smcr_payload_fresh_t *fresh)
@@ -181,7 +181,7 @@ add_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *f
     skip_large_gap(follow, pinfo, from_server, fresh);
     deliver_record(follow, pinfo, record);
     uint32_t before;
-    do { /* the data that waits, as far as it continues without a gap */
+    do { /* adds the waiting data, as far as they continue without a gap */
         before = *next;
         deliver_waiting(follow, pinfo, from_server, before + 1);
     } while (*next != before);
@@ -200,7 +200,8 @@ clear_records(follow_info_t *follow)
     }
 }
 
-/* Whether the client is the one that is followed already. Ports count only where TCP has them. */
+/* Whether the ends of the connection are set already. Ports are compared only if the TCP connection
+ * is known. */
 static bool
 is_same_client(const follow_info_t *follow, const smcr_conn_t *conn, const address *client,
                uint32_t port)
@@ -209,8 +210,9 @@ is_same_client(const follow_info_t *follow, const smcr_conn_t *conn, const addre
            (!conn->conversation || follow->client_port == port);
 }
 
-/* Sets the ends of the connection. In the first pass a host may name the connection late: the data
- * collected before had other positions, and maybe the other direction, so it is forgotten. */
+/* Sets the ends of the connection. In the first pass a host may name the connection after its first
+ * data. The data collected before had other positions, and maybe the other direction, so they are
+ * removed. */
 static void
 set_ends(follow_info_t *follow, const smcr_conn_t *conn)
 {
@@ -240,12 +242,13 @@ add_held(follow_info_t *follow, const packet_info *pinfo, const smcr_tap_t *pack
     tvbuff_t *data;
 
     for (unsigned i = 0; (data = smcr_payload_next_buffered(packet, &i, &record)); tvb_free(data))
-        if (record.conn == packet->record->conn && /* it is not known which other is followed */
+        if (record.conn == packet->record->conn && /* another connection may not be the followed
+                                                      one */
             smcr_payload_find_new_bytes(data, &record, &fresh))
             add_data(follow, pinfo, &record, &fresh);
 }
 
-/* Adds a text where the connection has fallen back to TCP: its bytes are elsewhere. */
+/* Adds a text if the connection has fallen back to TCP: its bytes are in the TCP stream. */
 static void
 add_fallback(follow_info_t *follow, const packet_info *pinfo, const smcr_conn_t *conn)
 {
@@ -257,6 +260,8 @@ add_fallback(follow_info_t *follow, const packet_info *pinfo, const smcr_conn_t 
                  smcr_show_fallback_reason(pinfo->pool, &conn->fallback), conn->tcp_stream));
 }
 
+/* Called by Wireshark for each packet of the followed connection. A CDC message that reports data
+ * as read releases waiting data up to that position. */
 static tap_packet_status
 follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
               tap_flags_t flags _U_)
@@ -319,7 +324,7 @@ port_text(wmem_allocator_t *allocator, unsigned port)
     return wmem_strdup_printf(allocator, "%u", port);
 }
 
-/* How many streams the window offers. */
+/* Returns how many streams the window offers. */
 static uint32_t
 stream_count(void)
 {
@@ -335,14 +340,15 @@ smcr_follow_register(int proto)
                                   port_text, follow_packet, stream_count);
 }
 
-/* ---- Follow Stream of protocols above TCP ----
- *
- * The functions by which TLS, HTTP and their like find the stream of a frame know frames of TCP
- * only. They are wrapped: a frame of RoCE takes the place of a TCP segment for the call. */
+/* The functions by which TLS, HTTP, WebSocket and HTTP2 find the stream of a frame only work for
+ * TCP. They are wrapped: for the call, a frame of RoCE gets the addresses and ports of a TCP
+ * segment. */
 
 enum { ABOVE = 4 };
-static follow_conv_filter_func above[ABOVE]; /* of these protocols; set at hand-off */
+static follow_conv_filter_func above[ABOVE]; /* the functions of these protocols; set at hand-off */
 
+/* Finds the stream of a frame of RoCE by the function of a protocol above TCP, with the ends that
+ * TCP has got for the bytes of the connection. */
 static char *
 filter_above(follow_conv_filter_func find, epan_dissect_t *edt, packet_info *pinfo,
              unsigned *stream, unsigned *sub_stream)
@@ -355,7 +361,8 @@ filter_above(follow_conv_filter_func find, epan_dissect_t *edt, packet_info *pin
     return find(edt, &as_tcp, stream, sub_stream);
 }
 
-/* A function for each protocol, since Wireshark does not pass the protocol it asks about. */
+/* Defines a function for each protocol, since Wireshark does not pass the protocol as an
+ * argument. */
 #define FILTER_ABOVE(i) \
     static char *filter_##i(epan_dissect_t *edt, packet_info *pinfo, unsigned *stream, \
                             unsigned *sub_stream) \

@@ -1,6 +1,6 @@
 /* Decides where TCP's heuristics are asked about the application's bytes (payload.h has the rules).
- * The connection counts how often the heuristics have declined the bytes of a direction. Everything
- * else is kept from the SMCR_POLICY_REFUSALS-th refusal on, so short connections cost nothing. The
+ * The connection counts how often the heuristics have declined the bytes of a direction. Other
+ * state is kept only after SMCR_POLICY_REFUSALS refusals, so short connections cost nothing. The
  * decision of the first pass is kept with the packet.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -14,23 +14,23 @@
 
 /* The last bytes of a direction. */
 typedef struct {
-    uint64_t when;   /* their time, nanoseconds since the epoch */
-    uint64_t end;    /* position after them in the stream */
-    uint32_t frame;  /* their frame; 0: there were none */
-    uint8_t skipped; /* packets since the heuristics were asked */
+    uint64_t when;   /* time of the bytes, nanoseconds since 1970 */
+    uint64_t end;    /* stream position after the bytes */
+    uint32_t frame;  /* frame of the bytes; 0: none yet */
+    uint8_t skipped; /* packets since the last one about which the heuristics were asked */
 } last_t;
 
-/* What is kept with Wireshark's conversation of a connection which a heuristic has accepted, or of
- * which a direction counts as unknown. */
+/* State of a connection, kept with Wireshark's conversation. It exists once a heuristic has
+ * accepted bytes, or once the protocol of a direction counts as unknown. */
 typedef struct {
-    last_t last[2]; /* by sender */
-    bool accepted;  /* by a heuristic, in either direction */
+    last_t last[2]; /* last bytes, by sender */
+    bool accepted;  /* a heuristic has accepted bytes of either direction */
 } asking_t;
 
-/* What Wireshark has registered; set at hand-off. */
+/* Table and tap of Wireshark; set at hand-off. */
 static struct {
-    dissector_table_t ports; /* of TCP */
-    int export_tap;          /* of File > Export PDUs to File */
+    dissector_table_t ports; /* TCP's table of ports */
+    int export_tap;          /* tap of File > Export PDUs to File */
 } known;
 
 void
@@ -40,14 +40,14 @@ smcr_policy_handoff(void)
     known.export_tap = find_tap_id(EXPORT_PDU_TAP_NAME_LAYER_7);
 }
 
-/* NULL: nothing is kept of the connection. */
+/* Returns the state of a connection; NULL: there is none. */
 static asking_t *
 find_asking(smcr_policy_stretch_t bytes)
 {
     return conversation_get_proto_data(bytes.ends->conversation, proto_smcr);
 }
 
-/* Whether a CDC message has announced exactly the bytes before these. */
+/* Whether the bytes begin right after the bytes that a CDC message has announced. */
 static bool
 begins_announced(const smcr_record_t *record, smcr_policy_stretch_t bytes)
 {
@@ -56,8 +56,8 @@ begins_announced(const smcr_record_t *record, smcr_policy_stretch_t bytes)
     return bytes.begin == stream->announced;
 }
 
-/* Whether enough packets have gone by without asking: few where a CDC message ends, more
- * elsewhere. */
+/* Whether the heuristics have not been asked about enough packets: SMCR_POLICY_SELDOM, or
+ * SMCR_POLICY_ANNOUNCED right after announced bytes. */
 static bool
 is_due(const last_t *last, const smcr_record_t *record, smcr_policy_stretch_t bytes)
 {
@@ -65,9 +65,9 @@ is_due(const last_t *last, const smcr_record_t *record, smcr_policy_stretch_t by
            (last->skipped >= SMCR_POLICY_ANNOUNCED && begins_announced(record, bytes));
 }
 
-/* Whether a message of the application may begin with these bytes. It may: after a gap; after bytes
- * of the other direction, which may be its question or the answer before; after a pause; and now
- * and then, since a stream without pauses has messages, too. */
+/* Whether a message of the application may begin with these bytes. It may begin after a gap; after
+ * bytes of the other direction, such as a question or an answer; after a pause; and now and then,
+ * since a stream without pauses has messages, too. */
 static bool
 may_begin_message(const asking_t *asking, const packet_info *pinfo, const smcr_record_t *record,
                   smcr_policy_stretch_t bytes)

@@ -1,5 +1,5 @@
-/* Keeps which runs of a stream have come, as ranges, and the bytes of these runs in one buffer,
- * without the holes between them.
+/* Keeps the positions of a stream that have come, as runs, and the bytes of these runs in one
+ * buffer, without gaps between them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,8 +16,9 @@ smcr_pieces_end(smcr_pieces_t *pieces)
     wmem_free(NULL, pieces->runs.list);
 }
 
-/* The first run that ends after `position`; NULL: none does. `*offset`: where its bytes begin in
- * the buffer. The search begins at the last run, since pieces mostly come in order. */
+/* Returns the first run that ends after `position`; NULL: none does. `*offset`: set to the offset
+ * of the run's bytes in the buffer. The search begins at the last run, since bytes mostly come in
+ * order. */
 static const smcr_range_t *
 find_run(smcr_pieces_t *pieces, uint64_t position, size_t *offset)
 {
@@ -46,9 +47,10 @@ insert_bytes(smcr_pieces_t *pieces, size_t offset, const uint8_t *bytes, size_t 
     pieces->length += length;
 }
 
-/* How many of `length` bytes at `position` are given up. Room for bytes between others is made by
- * moving all bytes after them, which costs more the longer the stream is. That effort has an upper
- * bound; above it only bytes at the end of the stream are kept, since they move none. */
+/* Returns how many of `length` bytes at `position` are not kept. To insert bytes, all bytes after
+ * them have to be moved, which costs more the longer the stream is. The total effort has an upper
+ * bound. Above the bound, only bytes at the end of the stream are kept, since these move no
+ * others. */
 static size_t
 bytes_given_up(const smcr_pieces_t *pieces, uint64_t position, size_t length)
 {
@@ -60,8 +62,9 @@ bytes_given_up(const smcr_pieces_t *pieces, uint64_t position, size_t length)
     return last - position < length ? (size_t)(last - position) : length;
 }
 
-/* The end of the bytes that `next`, a run, keeps already, or of the hole before `next`. `next`:
- * NULL: no run comes after the hole. */
+/* Returns the end of the part of the bytes that can be handled at once: the end of the run `next`
+ * if it has the first byte already, else the beginning of `next`. `next` NULL: no run comes after
+ * the bytes. */
 static uint64_t
 end_of_part(const smcr_range_t *next, bool is_kept)
 {
@@ -74,7 +77,7 @@ void
 smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, size_t length)
 {
     smcr_pieces_note_end(pieces, position + length);
-    if (length == 0) /* then there may be no `bytes`, either */
+    if (length == 0) /* `bytes` may be NULL then */
         return;
     size_t without = bytes_given_up(pieces, position, length);
     position += without;

@@ -1,10 +1,10 @@
-/* What TCP remembers of the bytes of a connection, and connections whose TCP connection is not
- * known. Where the stream has gone round its RMB element, and the size of the element is not known,
- * the positions of its bytes are not known either. But their order is: bytes follow each other in
- * the element, and continue at its beginning after its end.
+/* State of Wireshark's TCP for the bytes of a connection, and positions of bytes on connections
+ * whose TCP connection is not known. If the stream has gone round its RMB element and the size of
+ * the element is not known, the positions of its bytes are not known, either. But their order is:
+ * bytes follow each other in the element, and after its end continue at its beginning.
  *
- * The user can choose the protocol of such a connection, also of a single connection among those of
- * a port: Decode As by the number of the connection (`-d smcr.stream==0,http`).
+ * The user can choose the protocol of a connection without known ports, or of a single connection
+ * among those of a port: Decode As by the number of the connection (`-d smcr.stream==0,http`).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,7 +21,7 @@
 
 static dissector_table_t table; /* set at registration */
 
-/* The number of the connection of the packet that is selected in the window. */
+/* Returns the number of the selected packet's connection. */
 static void *
 selected_number(packet_info *pinfo)
 {
@@ -64,7 +64,7 @@ smcr_decode_as_register(int proto)
     register_final_registration_routine(offer_dissectors_of_ports);
 }
 
-/* ---- what TCP remembers ---- */
+/* ---- state of a direction ---- */
 
 int
 smcr_payload_sender(const smcr_record_t *record)
@@ -78,8 +78,8 @@ smcr_payload_sender(const smcr_record_t *record)
     return record->sender ^ conn->sides_swapped;
 }
 
-/* The role 0 or 1 of the server. Without TCP connection it is the server of the link group; if that
- * is not known either, the receiver of the first bytes. */
+/* Returns which end is the server, 0 or 1. Without TCP connection it is the server of the link
+ * group; if that is not known, the receiver of the first bytes. */
 static int
 server_of(const smcr_conn_t *conn, unsigned sender)
 {
@@ -88,8 +88,8 @@ server_of(const smcr_conn_t *conn, unsigned sender)
     return conn->lgr->server < 0 ? !sender : conn->lgr->server ^ conn->sides_swapped;
 }
 
-/* Makes the ends between which TCP gets the bytes. A dissector that the user has chosen learns by
- * the port who is the server, as over TCP. */
+/* Makes the ends between which TCP gets the bytes. A dissector that the user has chosen finds out
+ * by the port who is the server, as over TCP. */
 static const smcr_handshake_ends_t *
 new_ends(const packet_info *pinfo, const smcr_conn_t *conn, unsigned sender)
 {
@@ -103,8 +103,8 @@ new_ends(const packet_info *pinfo, const smcr_conn_t *conn, unsigned sender)
     return ends;
 }
 
-/* Whether the flow was made for the conversation that the connection has now. Without one, made-up
- * ends stand in, and their stream numbers are above all of TCP. */
+/* Whether the flow was made for the conversation that the connection has now. A connection without
+ * conversation has a stand-in, whose stream number is above all of TCP. */
 static bool
 fits_conversation(const struct smcr_payload_flow *flow, const smcr_conn_t *conn)
 {
@@ -136,12 +136,12 @@ smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn, unsigned sender)
     return flow;
 }
 
-/* ---- bytes whose order alone is known ---- */
+/* ---- bytes of which only the order is known ---- */
 
-/* Whether no byte is missing before the offset `offset` in the RMB element. The bytes continue
- * where those before ended, or at the beginning of the element, after the eyecatcher if there is
- * one. The latter is possible where the end before may be the end of the element: sizes of elements
- * are powers of two, 16 KiB and more. (4.4.2) */
+/* Whether no byte is missing before `offset` in the RMB element. The bytes continue where the bytes
+ * before ended, or at the beginning of the element, after the eyecatcher if there is one. They can
+ * only be at the beginning if the earlier bytes may have ended at the end of the element: sizes of
+ * elements are powers of two, 16 KiB and more. (4.4.2) */
 static bool
 continues_flow(const struct smcr_payload_flow *flow, uint32_t offset)
 {
@@ -151,7 +151,7 @@ continues_flow(const struct smcr_payload_flow *flow, uint32_t offset)
     return end == 0 || offset == end || (offset <= SMCR_WIRE_EYECATCHER_LENGTH && may_be_size);
 }
 
-/* Whether the packet has bytes that TCP gets without a TCP connection. */
+/* Whether TCP gets the packet's bytes although the TCP connection is not known. */
 static bool
 is_without_tcp(const smcr_record_t *record)
 {
@@ -170,8 +170,8 @@ is_element_size_known(const smcr_record_t *record)
     return smcr_ring_room(&record->conn->side[!record->sender].in.ring) != 0;
 }
 
-/* Takes the packet into the flow. Where its position is not known, it gets the one after the bytes
- * before, and one byte more if bytes are missing, whose number nobody knows. */
+/* Appends the packet to the flow. If its position is not known, it gets the position after the
+ * bytes before, plus one byte if bytes are missing, whose number is not known. */
 static void
 append_to_flow(const packet_info *pinfo, const smcr_record_t *record, smcr_stream_range_t piece)
 {

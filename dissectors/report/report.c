@@ -1,10 +1,10 @@
-/* The reports of the command line: -z smcr,report and -z smcr,json, each with a display filter
- * after another comma if that is wanted; and the window, which Wireshark draws anew while packets
- * come in. There one finding is chosen, and has a mark; the buttons go to others, to its frame, and
- * to its display filter.
+/* The reports of the command line, -z smcr,report and -z smcr,json, each with an optional display
+ * filter after another comma; and the report's window, which Wireshark draws once more while
+ * packets come in. In the window one finding is chosen, and has a mark. Buttons choose another
+ * finding, go to its frame, and apply its display filter.
  *
- * A window of Wireshark ends before its buttons do, and a dialog may outlive both: so these own
- * what they need.
+ * Wireshark may destroy a window before its buttons, and a dialog may outlive both. So buttons and
+ * dialogs own the memory that they need.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -29,21 +29,23 @@
 #define TITLE "SMC-R report"
 #define FILE_NAME "smcr-report.txt"
 #define MARK '>'
-#define INDENT "      " /* of the further lines of a finding */
+#define INDENT "      " /* indentation of a finding's further lines */
 
 /* ---- the window ---- */
 
+/* The frame and the display filter of a finding, for the buttons. */
 typedef struct {
-    uint32_t frame; /* 0: none */
+    uint32_t frame; /* number of the frame; 0: none */
     char *filter;   /* NULL: none */
 } finding_target_t;
 
+/* A window with a report. It exists until the user closes it. */
 typedef struct {
     funnel_text_window_t *window;
     smcr_listeners_t *listeners;
-    GString *text;
-    GArray *targets; /* finding_target_t, of all findings */
-    unsigned chosen; /* of them */
+    GString *text;   /* the page */
+    GArray *targets; /* finding_target_t: one for each finding of the page */
+    unsigned chosen; /* index of the chosen finding */
 } window_t;
 
 static void
@@ -52,16 +54,18 @@ free_target(void *target)
     g_free(((finding_target_t *)target)->filter);
 }
 
-/* Where there is no finding, that of the array's end: no frame, no filter. */
+/* Returns the target of the chosen finding. The array is zero-terminated: without findings this is
+ * no frame and no filter. */
 static finding_target_t
 target_of(const window_t *window)
 {
     return g_array_index(window->targets, finding_target_t, window->chosen);
 }
 
-/* The mark stands in the place of the space before the number. A text window has no call to scroll.
- * But what is appended is shown below the end of what was there, which it scrolls to first: so the
- * text that is set ends with the chosen finding, whose further lines are indented. */
+/* Shows the page with a mark at the chosen finding, in place of the space before its number. A text
+ * window has no function to scroll. But append_text() scrolls to the end of the text before it
+ * appends. So set_text() gets the page up to the end of the chosen finding, and append_text() the
+ * rest. Further lines of a finding are indented. */
 static void
 show(const window_t *window)
 {
@@ -86,6 +90,8 @@ show(const window_t *window)
     g_free(before);
 }
 
+/* Called when the report changes: writes the page, and keeps frame and filter of each finding for
+ * the buttons. */
 static void
 draw(const smcr_entry_report_t *report, void *context)
 {
@@ -126,6 +132,8 @@ next(funnel_text_window_t *shown _U_, void *data)
     return choose(data, 1);
 }
 
+/* Goes to the frame of the chosen finding. If the display filter hides the frame, removes the
+ * filter first. */
 static compat_button_bool
 go_to_frame(funnel_text_window_t *shown _U_, void *data)
 {
@@ -136,7 +144,7 @@ go_to_frame(funnel_text_window_t *shown _U_, void *data)
         return TRUE;
     plugin_if_goto_frame(frame);
     plugin_if_get_ws_info(&now);
-    if (now->cf_framenr != frame) { /* the display filter hides it */
+    if (now->cf_framenr != frame) { /* the user's display filter hides the frame */
         plugin_if_apply_filter("", TRUE);
         plugin_if_goto_frame(frame);
     }
@@ -146,7 +154,8 @@ go_to_frame(funnel_text_window_t *shown _U_, void *data)
 static compat_button_bool
 apply_filter(funnel_text_window_t *shown _U_, void *data)
 {
-    char *filter = g_strdup(target_of(data).filter); /* it draws anew */
+    char *filter = g_strdup(target_of(data).filter); /* a copy: applying the filter draws the report
+                                                        once more, which frees the targets */
 
     if (filter)
         plugin_if_apply_filter(filter, TRUE);
@@ -154,7 +163,8 @@ apply_filter(funnel_text_window_t *shown _U_, void *data)
     return TRUE;
 }
 
-/* `answers`: the name of the file. */
+/* The dialog's function: saves the text. `answers`: the name of the file that the user has
+ * entered. */
 static void
 save_as(char **answers, void *text)
 {
@@ -200,6 +210,7 @@ add_buttons(const funnel_ops_t *ops, window_t *window)
 
 /* ---- beginning and end ---- */
 
+/* The user has closed the window: frees its memory and its listeners. */
 static void
 closed(void *data)
 {
@@ -212,8 +223,8 @@ closed(void *data)
     g_free(window);
 }
 
-/* Opens a window with the report of what `filter` selects (NULL: of everything). Returns false
- * where there are no windows, or where the filter is none. */
+/* Opens a window with the report of the packets that the display filter selects (NULL: of all).
+ * Returns false if the program has no windows, or if the filter has a syntax error. */
 static bool
 open_window(const char *filter)
 {
@@ -235,7 +246,7 @@ open_window(const char *filter)
     window->window = ops->new_text_window(ops->ops_id, TITLE);
     ops->set_close_cb(window->window, closed, window);
     add_buttons(ops, window);
-    ops->retap_packets(ops->ops_id); /* those that were read before */
+    ops->retap_packets(ops->ops_id); /* counts the packets that were read before */
     return true;
 }
 
@@ -263,7 +274,7 @@ print_json(const smcr_entry_report_t *report, void *context _U_)
     smcr_json_write(stdout, report);
 }
 
-/* Behind `option` and a comma; NULL: nothing. */
+/* Returns the display filter after `option` and a comma; NULL: none. */
 static const char *
 filter_of(const char *argument, const char *option)
 {
@@ -272,7 +283,8 @@ filter_of(const char *argument, const char *option)
     return rest[0] == ',' && rest[1] ? rest + 1 : NULL;
 }
 
-/* Returns whether it succeeded. */
+/* Registers the listeners of a report of the command line. Returns false if the filter has a syntax
+ * error. */
 static bool
 begin(const char *filter, const char *option, smcr_listeners_draw_t *print)
 {
@@ -285,7 +297,8 @@ begin(const char *filter, const char *option, smcr_listeners_draw_t *print)
     return false;
 }
 
-/* The listeners stay until the program ends. */
+/* The -z option: a window if the program has windows, else text. The listeners exist until the
+ * program ends. */
 static compat_stat_result
 begin_text(const char *argument, void *data _U_)
 {

@@ -1,4 +1,4 @@
-/* Knows how somebody asks for a report: -z smcr,report, -z smcr,json, the window. Counts nothing
+/* Knows how a user asks for a report: -z smcr,report, -z smcr,json, the window. Counts nothing
  * itself. Called when protocols register.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -12,7 +12,7 @@ void smcr_report_register(void);
 /* Called once, after all protocols have registered. */
 void smcr_report_handoff(void);
 
-/* ---- called by those above ---- */
+/* ---- called by smcr_report_register() ---- */
 
 /* Registers the tables of a report as Wireshark's tables (Statistics > SMC-R ..., -z
  * smcr,connections). Called once, while Wireshark registers protocols. */

@@ -1,13 +1,15 @@
-/* Wireshark has a listener for each table, with the filter that the user gave. It counts nothing:
- * it selects frames, the report is made of these frames, and the rows are made of the report.
+/* The tables of a report as Wireshark's tables. Wireshark registers a listener for each table, with
+ * the filter that the user gave. That listener counts nothing: it selects frames. The report is
+ * made of these frames, and the rows are made of the report.
  *
  * A window points to the cells that it shows until it is closed, and two windows may show the same
- * table. So rows that are shown are never changed: each round begins with a table of its own, and
- * the former ones stay until Wireshark gives all back.
+ * table. So rows that a window shows must not change. Each round (a reset followed by all packets)
+ * begins with a new table; the tables of former rounds are kept until no other window shows
+ * them.
  *
- * Every cell is a text: Wireshark's tables know numbers of 32 bits and doubles only, and no number
- * that is not known. Numbers fill their column from the left with spaces: Wireshark's window sorts
- * texts by their characters, and so numbers are sorted as numbers.
+ * Every cell is a text: Wireshark's tables have only numbers of 32 bits and doubles, and none for
+ * "not known". Numbers are padded with spaces on the left up to the width of their column:
+ * Wireshark's window sorts texts by characters, so padded numbers are sorted as numbers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,12 +27,12 @@
 #define NOT_KNOWN "-"
 #define NO_ROW "none in these frames"
 
-/* A table, as Wireshark has it. */
+/* A table that is registered with Wireshark. */
 typedef struct {
-    stat_tap_table_ui ui; /* the first member: Wireshark hands over its address */
-    const smcr_table_kind_t *kind;
-    smcr_listeners_t *listeners; /* NULL: nobody has asked for the table yet */
-    GPtrArray *retired; /* stat_tap_table: of former rounds, windows may point to their cells */
+    stat_tap_table_ui ui; /* first member: Wireshark passes its address */
+    const smcr_table_kind_t *kind; /* its columns and rows */
+    smcr_listeners_t *listeners; /* NULL: the user has not asked for the table */
+    GPtrArray *retired; /* stat_tap_table: tables of former rounds, whose cells windows may show */
 } table_t;
 
 #define KIND(name) &smcr_table_of_##name,
@@ -47,7 +49,7 @@ shown_table(const table_t *table)
     return tables && tables->len ? g_array_index(tables, stat_tap_table *, 0) : NULL;
 }
 
-/* Rows that are being written. */
+/* A table while its rows are written. */
 typedef struct {
     stat_tap_table *shown;
     const smcr_table_kind_t *kind;
@@ -63,11 +65,11 @@ width_of(const smcr_table_column_t *column)
     return MAX(column->width, name);
 }
 
-/* What the user frees finds as its user data. */
+/* Returns the text of a cell. It is also stored as user data of the cell, by which it is freed. */
 static char *
 text_of(const smcr_table_column_t *column, const smcr_table_cell_t *cell)
 {
-    char number[2 * 20 + 2] = NOT_KNOWN; /* digits of 64 bits */
+    char number[2 * 20 + 2] = NOT_KNOWN; /* room for two numbers of 64 bits and a point */
     uint64_t value = cell->NUMBER, micros;
 
     if (column->kind == SMCR_TABLE_TEXT)
@@ -82,7 +84,7 @@ text_of(const smcr_table_column_t *column, const smcr_table_cell_t *cell)
     return g_strdup_printf("%*s", (int)width_of(column), number);
 }
 
-/* `cells`: NULL: the table has no row. */
+/* Adds a row. `cells` NULL: the table has no rows; the only row then says so. */
 static void
 take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy _U_, uint64_t troubled _U_)
 {
@@ -103,6 +105,8 @@ take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy _U_, uint6
     rows->row++;
 }
 
+/* Writes the rows of the table from the report. In a window, a table without rows gets one that
+ * says so. */
 static void
 draw(const smcr_entry_report_t *report, void *context)
 {
@@ -111,7 +115,7 @@ draw(const smcr_entry_report_t *report, void *context)
     smcr_table_row_sink_t taker = {.report = report, .take = take_row, .context = &rows};
 
     if (!rows.shown || rows.shown->num_elements)
-        return; /* nobody asks for it, or it has been drawn */
+        return; /* the user does not show the table, or it has been drawn */
     rows.scope = taker.scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
     table->kind->fill(&taker);
     if (!rows.row && smcr_host_window_ops())
@@ -119,7 +123,8 @@ draw(const smcr_entry_report_t *report, void *context)
     wmem_destroy_allocator(rows.scope);
 }
 
-/* Frees a table of a former round, with the texts of its cells: no window shows it any more. */
+/* Frees a table of a former round, with the texts of its cells. Called when no window shows the
+ * table. */
 static void
 free_rows(void *retired)
 {
@@ -134,7 +139,7 @@ free_rows(void *retired)
     g_free(table);
 }
 
-/* ---- what Wireshark calls ---- */
+/* ---- functions that Wireshark calls ---- */
 
 static table_t *
 owner_of(stat_tap_table_ui *ui)
@@ -142,14 +147,15 @@ owner_of(stat_tap_table_ui *ui)
     return (table_t *)(void *)ui;
 }
 
-/* A round begins. */
+/* Begins a round: retires the former table and adds an empty one. If only this window shows the
+ * table, the retired ones are freed. */
 static void
 begin(stat_tap_table_ui *ui)
 {
     table_t *table = owner_of(ui);
     stat_tap_table *former = shown_table(table);
 
-    if (ui->refcount <= 1) /* windows: no other than this one */
+    if (ui->refcount <= 1) /* number of windows with the table, including this one */
         g_ptr_array_set_size(table->retired, 0);
     if (former) {
         g_ptr_array_add(table->retired, former);
@@ -172,8 +178,8 @@ select_frame(void *listener, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     return TAP_PACKET_REDRAW;
 }
 
-/* `argument`: of -z. tshark has one list of rows for each kind of table. Two filters would make one
- * table of both. */
+/* Reports an error if -z asks for the same table twice. tshark has one list of rows for each kind
+ * of table, so two filters would mix their rows. `argument`: of -z. */
 static void
 check_argument(const char *argument, const char **filter _U_, char **error)
 {
@@ -182,7 +188,8 @@ check_argument(const char *argument, const char **filter _U_, char **error)
             *error = g_strdup_printf("-z %s can be given only once.", kinds[i]->name);
 }
 
-/* No window shows the table any more: Wireshark frees it, and calls this for each of its cells. */
+/* Frees the text of a cell. Wireshark calls it for each cell when it frees a table that no window
+ * shows any more. */
 static void
 free_cell(stat_tap_table *shown _U_, guint row _U_, guint column _U_,
           stat_tap_table_item_type *cell)
@@ -192,7 +199,7 @@ free_cell(stat_tap_table *shown _U_, guint row _U_, guint column _U_,
 
 /* ---- registration ---- */
 
-/* Returns how many. */
+/* Describes the columns that Wireshark shows; returns their number. */
 static unsigned
 add_fields(const smcr_table_kind_t *kind, stat_tap_table_item *fields)
 {
@@ -209,6 +216,7 @@ add_fields(const smcr_table_kind_t *kind, stat_tap_table_item *fields)
     return count;
 }
 
+/* Registers a table with Wireshark. */
 static void
 register_table(table_t *table, const smcr_table_kind_t *kind)
 {

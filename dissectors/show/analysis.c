@@ -1,6 +1,6 @@
-/* [SMC-R analysis], in the manner of tcp.analysis; and what the cursors of a CDC message mean, a
- * subtree for each direction. Numbers are fields, so that graphs can plot them. Expert items are
- * raised elsewhere, by events that `state` has recorded.
+/* Shows [SMC-R analysis], in the manner of tcp.analysis, and the meaning of the cursors of a CDC
+ * message, in a subtree for each direction. Numbers are fields, so that graphs can plot them.
+ * Expert items are raised elsewhere, by events that `state` has recorded.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,15 +9,16 @@
 
 #include "generated.h"
 
-/* The subtree. The first field makes it; without fields there is none. */
+/* The subtree of the analysis. It is made when its first field is added. */
 typedef struct {
     tvbuff_t *tvb;     /* the bytes of the packet */
     packet_info *pinfo;
     proto_tree *tree;  /* the parent of the subtree */
-    const char *title; /* NULL: that of SMC-R */
+    const char *title; /* title of the subtree; NULL: "SMC-R analysis" */
     proto_tree *own;   /* the subtree; NULL: not made yet */
 } analysis_t;
 
+/* Returns the subtree, which is made if there is none. */
 static proto_tree *
 own_tree(analysis_t *analysis)
 {
@@ -27,7 +28,7 @@ own_tree(analysis_t *analysis)
     return analysis->own;
 }
 
-/* Adds a number, most often of a frame; 0: none. */
+/* Adds a number, mostly that of a frame. 0 adds nothing. */
 static void
 add_number(analysis_t *analysis, int hf, uint32_t value)
 {
@@ -51,7 +52,7 @@ add_frame(analysis_t *analysis, int hf, uint32_t frame)
     smcr_generated_text(own_tree(analysis), hf, frame, text);
 }
 
-/* Shows a frame, if there is one, and the time since that frame, if it is known. */
+/* Shows the frame of a wait and its duration, as far as they are known. */
 static void
 show_wait(proto_tree *tree, int hf_frame, int hf_time, const smcr_record_wait_t *wait)
 {
@@ -69,8 +70,8 @@ add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_record_wait
         show_wait(own_tree(analysis), hf_frame, hf_time, wait);
 }
 
-/* The frame `other`, and the nanoseconds between two times. The duration is not known where the
- * clock of the capture goes back. */
+/* Returns a wait: the frame `other`, and the nanoseconds between two times. If the clock of the
+ * capture goes back in between, the duration is not known. */
 static smcr_record_wait_t
 wait_for(uint32_t other, uint64_t from, uint64_t to)
 {
@@ -78,7 +79,7 @@ wait_for(uint32_t other, uint64_t from, uint64_t to)
                                 .time = to >= from ? to - from : SMCR_RECORD_NO_TIME};
 }
 
-/* The earlier frame `then`, and the time from there to this frame. */
+/* Returns a wait: the earlier frame `then`, and the time from that frame to this one. */
 static smcr_record_wait_t
 wait_since(const analysis_t *analysis, const smcr_when_t *then)
 {
@@ -99,8 +100,9 @@ smcr_analysis_overtaken_by(const packet_info *pinfo, const smcr_record_t *record
     return pinfo->fd->visited && smcr_record_is_out_of_order(record) ? record->first_frame : 0;
 }
 
-/* Why the sender went back to an earlier PSN, and the frame with which it did so. In that frame
- * also the NAK that made it go back, and how long the sender took after the NAK. */
+/* Adds the cause of a step back to an earlier PSN, and the frame of its first packet. In that
+ * frame, also adds the NAK that caused the step back, and how long the sender took after the
+ * NAK. */
 static void
 add_step_back(analysis_t *analysis, const smcr_step_back_t *step)
 {
@@ -114,8 +116,8 @@ add_step_back(analysis_t *analysis, const smcr_step_back_t *step)
     }
 }
 
-/* What the packet is to an earlier packet with the same PSN: its retransmission, or a copy that the
- * network made of it. A packet that is only late was overtaken. */
+/* Adds the earlier packet with the same PSN, if this packet is its retransmission or a duplicate
+ * made by the network. If this packet only came out of order, adds the packet that overtook it. */
 static void
 add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
 {
@@ -135,6 +137,8 @@ add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
 
 /* ---- an RDMA WRITE: the receiver's window, announcement and acknowledgement of its data ---- */
 
+/* Adds the fill of the receive buffer after this WRITE, the message that announces its data, and
+ * their acknowledgement. */
 static void
 add_write(analysis_t *analysis, const smcr_record_t *record)
 {
@@ -152,8 +156,8 @@ add_write(analysis_t *analysis, const smcr_record_t *record)
 
 /* ---- acknowledgements and other responses ---- */
 
-/* Adds code or timer of a NAK, and the packet that it refuses. `frame`: the first packet with the
- * PSN of the NAK; 0: not known. A NAK for a PSN sequence error does not refuse that packet: the
+/* Adds code or timer of a NAK, and the packet that the NAK refuses. `frame`: the first packet with
+ * the PSN of the NAK; 0: not known. A NAK for a PSN sequence error does not refuse that packet: the
  * receiver waits for it. */
 static void
 add_refusal(analysis_t *analysis, const smcr_ib_headers_t *roce, uint32_t frame)
@@ -174,8 +178,8 @@ add_refusal(analysis_t *analysis, const smcr_ib_headers_t *roce, uint32_t frame)
         proto_item_set_text(item, "Expects: %u", frame);
 }
 
-/* Adds the request that a response acknowledges, and the message whose last packet it acknowledges.
- * Where one acknowledgement completes several messages, the last one is shown. */
+/* Adds the request that a response acknowledges, and the message that is complete by this response.
+ * If the response completes several messages, adds the last one. */
 static void
 add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
@@ -195,6 +199,7 @@ add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_he
 
 /* ---- congestion ---- */
 
+/* Adds a CNP: the mark CE that it answers, and the time since the CNP before. */
 static void
 add_cnp(analysis_t *analysis, const smcr_ecn_cnp_t *cnp)
 {
@@ -223,7 +228,7 @@ add_congestion(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_
 
 /* ---- cursors ---- */
 
-/* Begins the subtree of one direction. `direction`: 0 client to server, 1 server to client;
+/* Makes the subtree of one direction. `direction`: 0 client to server, 1 server to client;
  * negative: not known. */
 static proto_tree *
 begin_direction(packet_info *pinfo, proto_tree *tree, int hf, int direction)
@@ -238,9 +243,11 @@ begin_direction(packet_info *pinfo, proto_tree *tree, int hf, int direction)
     return smcr_generated_tree(tree, hf, ett_smcr_data, text);
 }
 
-/* ---- what the sender of a CDC message writes; `heard`: the capture has what the peer reports as
- * read, so the bytes in the peer's buffer are known ---- */
+/* ---- CDC: the data that the sender of the message writes. `heard`: the capture has all messages
+ * by which the peer reports data as read, so the number of bytes in the peer's buffer is known
+ * ---- */
 
+/* Appends the bytes announced, not yet read, and free to the line of the subtree. */
 static void
 sum_up_sent(proto_item *item, const smcr_record_cdc_t *view, bool heard)
 {
@@ -270,6 +277,8 @@ show_announced(proto_tree *tree, const smcr_record_cdc_t *view)
         smcr_generated_uint64(tree, hf_smcr_cdc_urgent_offset, view->announced - 1);
 }
 
+/* Shows bytes announced, free space in the peer's buffer, and the wait that begins with the
+ * message. */
 static void
 show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
 {
@@ -287,9 +296,11 @@ show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
     show_wait(tree, hf_smcr_window_wait_until, hf_smcr_window_wait_time, &wait);
 }
 
-/* ---- what the sender of a CDC message reads; `offers`: the free space in its buffer is known
- * ---- */
+/* ---- CDC: the data that the sender of the message reads. `offers`: the free space in its buffer
+ * is known ---- */
 
+/* Shows bytes reported as read, the message that announced them, and the free space that the sender
+ * offers. */
 static void
 show_received(proto_tree *tree, const smcr_record_cdc_t *view, bool offers)
 {
@@ -310,13 +321,15 @@ show_received(proto_tree *tree, const smcr_record_cdc_t *view, bool offers)
     }
 }
 
-/* Whether the subtree of what the sender writes has anything to say. */
+/* Whether the subtree of the data that the sender writes has any field. */
 static bool
 has_sent_fields(const smcr_record_cdc_t *view)
 {
     return view->has_announced_bytes || view->has_announced || view->writes || view->rare;
 }
 
+/* Shows a subtree for each direction: data that the sender of the message writes, and data that it
+ * reads. */
 static void
 show_cdc_view(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -347,7 +360,8 @@ smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     add_earlier_packet(&analysis, record);
     add_number(&analysis, hf_smcr_missing, record->missing_before);
     add_frame(&analysis, hf_smcr_behind_gap, record->gap_frame);
-    if (record->discard_proof_frame) /* may turn out later, as may why it was retransmitted */
+    if (record->discard_proof_frame) /* known only after later packets, as is the cause of a
+                                        retransmission */
         add_number(&analysis, hf_smcr_discarded, *record->discard_proof_frame);
     if (record->write_location)
         add_write(&analysis, record);

@@ -1,5 +1,5 @@
-/* From the record of a frame to fields: connection, link, order of packets, requests and
- * responses. Whatever the frame does not carry itself is a generated field.
+/* Makes fields of the record of a packet: connection, link, order of packets, requests and
+ * responses. Values that are in no byte of the frame are generated fields.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,7 +8,7 @@
 
 #include "generated.h"
 
-/* Whether there is such a frame, before this one. */
+/* Whether the frame is known and comes before this one. */
 static bool
 is_earlier_frame(const packet_info *pinfo, uint32_t frame)
 {
@@ -17,8 +17,8 @@ is_earlier_frame(const packet_info *pinfo, uint32_t frame)
 
 /* ---- the ends of connections, and links, in hidden fields, for filters ---- */
 
-/* Who sends a packet of the connection: 0 client, 1 server, as far as that is known; else side 0 or
- * 1. SMCR_LGR_SIDE_UNKNOWN: not known. */
+/* Returns the sender of a packet of the connection: the role, 0 client or 1 server; if roles are
+ * not known, the side. SMCR_LGR_SIDE_UNKNOWN: not known. */
 static int
 sender_role(const smcr_conn_t *conn, const smcr_record_t *record)
 {
@@ -54,7 +54,7 @@ show_host(proto_tree *tree, const smcr_show_ends_t *ends, int role)
                                            *(const ws_in4_addr *)host->data));
 }
 
-/* Names and addresses of both ends. `sender`: a role, or SMCR_LGR_SIDE_UNKNOWN. */
+/* Adds names and addresses of both ends, hidden. `sender`: a role, or SMCR_LGR_SIDE_UNKNOWN. */
 static void
 show_ends(proto_tree *tree, const smcr_show_ends_t *ends, int sender)
 {
@@ -69,7 +69,8 @@ show_ends(proto_tree *tree, const smcr_show_ends_t *ends, int sender)
         show_host(tree, ends, role);
 }
 
-/* The ports of a connection whose TCP connection is known. `sender`: likewise. */
+/* Adds the ports of a connection whose TCP connection is known, hidden. `sender`: a role, or
+ * SMCR_LGR_SIDE_UNKNOWN. */
 static void
 show_ports(proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
@@ -111,8 +112,8 @@ tcp_text(packet_info *pinfo, const smcr_conn_t *conn, const smcr_show_ends_t *en
     return text;
 }
 
-/* Adds the connection's line, with the ends of its TCP connection if they are known. `ends` NULL:
- * nobody reads the line, which then has the number only. */
+/* Adds the line of the connection, with the ends of its TCP connection if they are known. If nobody
+ * reads the line, `ends` is NULL and the line has the number only. */
 static proto_tree *
 begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
            const smcr_show_ends_t *ends)
@@ -139,8 +140,8 @@ show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends
     show_ports(tree, conn, sender);
 }
 
-/* Shows the frames of the CLC messages before the packet. Only the last one is visible; the fields
- * of its frame lead to the others. */
+/* Shows the frames of CLC messages before the packet. Only the last of them is visible; the fields
+ * in that frame lead to the others. */
 static void
 show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
@@ -163,8 +164,8 @@ show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
     }
 }
 
-/* The bits of smcr.completeness: which messages the connection has had so far; in the second pass,
- * in the whole capture. */
+/* Returns the bits of smcr.completeness: the kinds of messages that the connection has had so far;
+ * in the second pass, in the whole capture. */
 static unsigned
 completeness(const smcr_conn_t *conn)
 {
@@ -180,8 +181,8 @@ completeness(const smcr_conn_t *conn)
     return sum;
 }
 
-/* How the connection got its ends where the capture has no handshake of TCP: a host reported them
- * over netlink, or the file of the preference `smcss` did. */
+/* Shows how the ends of the connection are known, if the capture has no TCP handshake: a host has
+ * reported them over netlink, or in the file of the preference `smcss`. */
 static void
 show_naming(proto_tree *tree, const smcr_socket_t *socket)
 {
@@ -192,6 +193,7 @@ show_naming(proto_tree *tree, const smcr_socket_t *socket)
             proto_tree_add_item(tree, hf_smcr_named_by_file, NULL, 0, 0, ENC_NA));
 }
 
+/* Shows all fields of a connection below its line. */
 static void
 show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
@@ -214,7 +216,7 @@ show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sen
                                   smcr_show_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
-static unsigned conns_shown; /* since Wireshark has begun */
+static unsigned conns_shown; /* since Wireshark was started */
 
 unsigned
 smcr_annotate_conns_shown(void)
@@ -255,7 +257,7 @@ smcr_show_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr
     smcr_item_raise(pinfo, item, &ei_smcr_fallback);
 }
 
-/* Marks an item as generated, and hides it if the packet's headers have its value. */
+/* Marks an item as generated, and hides the item if the packet's headers have its value. */
 static void
 hide_if(bool in_headers, proto_item *item)
 {
@@ -264,8 +266,8 @@ hide_if(bool in_headers, proto_item *item)
         proto_item_set_hidden(item);
 }
 
-/* Shows the GID of a queue pair; and hidden its number and GID in the fields that find either
- * end. */
+/* Shows the GID of a queue pair. Also adds number and GID to the hidden fields by which filters
+ * find either end. */
 static void
 show_end(proto_tree *tree, const smcr_ib_qp_key_t *key, int hf_gid, bool in_headers)
 {
@@ -302,7 +304,8 @@ smcr_annotate_target(proto_tree *tree, const smcr_ib_qp_key_t *key, bool in_head
     show_end(tree, key, hf_smcr_dst_gid, in_headers);
 }
 
-/* The link's line: its number on the wire, or, as long as that is not known, its index. */
+/* Adds the line of the link: with its number on the wire or, as long as that is not known, with its
+ * index. */
 static proto_tree *
 begin_link(proto_tree *tree, const smcr_record_t *record)
 {
@@ -320,8 +323,8 @@ begin_link(proto_tree *tree, const smcr_record_t *record)
     return proto_item_add_subtree(top, ett_smcr_link);
 }
 
-/* The queue pairs of the packet. InfiniBand's headers have the receiver's number and both GIDs; TCP
- * has neither. */
+/* Shows the queue pairs of the packet. Values that InfiniBand's headers have, the receiver's number
+ * and both GIDs, are hidden. TCP has no such headers. */
 static void
 show_queue_pairs(proto_tree *tree, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
@@ -333,6 +336,7 @@ show_queue_pairs(proto_tree *tree, const smcr_record_t *record, const smcr_ib_he
         smcr_annotate_target(tree, &qps[!record->sender].key, roce);
 }
 
+/* Shows the link of a packet: its line, and below it the fields that anybody asks for. */
 static void
 show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
           const smcr_ib_headers_t *roce)
@@ -357,9 +361,9 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
         smcr_generated_uint(below, hf_smcr_confirm_link_in, link->confirm_frame);
 }
 
-/* Shows times since the beginning of the connection and since its last frame, for filters and
- * columns. Not for a connection that began before the capture: which of its frames came before it
- * was recognised is not known. */
+/* Shows the time since the beginning of the connection, and since its last frame, for filters and
+ * columns. If the connection began before the capture, nothing is shown: it is not known which
+ * earlier frames belonged to it. */
 static void
 show_times(const packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -389,8 +393,8 @@ smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const
     return stream;
 }
 
-/* Shows the request that a response answers, and the time between them. The step of the exchange is
- * hidden, for filters. A retransmitted response has no time. */
+/* Shows the request that a response answers, and the time between both. The step of the exchange is
+ * hidden, for filters. If the request was retransmitted, there is no time. */
 static void
 show_response(proto_tree *tree, const smcr_exchange_t *answers)
 {
@@ -403,7 +407,8 @@ show_response(proto_tree *tree, const smcr_exchange_t *answers)
         smcr_generated_hidden_uint(tree, hf_step, answers->step);
 }
 
-/* Request and response point to each other; the response is known in the second pass. */
+/* Shows the response of a request, and the request of a response. The response is known only in the
+ * second pass. */
 static void
 show_exchanges(proto_tree *tree, const smcr_record_t *record)
 {
@@ -413,7 +418,7 @@ show_exchanges(proto_tree *tree, const smcr_record_t *record)
         smcr_generated_uint(tree, hf_smcr_response_in, record->begins_exchange->response_frame);
 }
 
-/* ---- all of it ---- */
+/* ---- all fields of a record ---- */
 
 static void
 show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
@@ -432,7 +437,7 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
     smcr_analysis_show(tvb, pinfo, tree, record, roce);
 }
 
-/* What the cursors of a CDC message mean, in the Info column. */
+/* Writes the meaning of the cursors of a CDC message into the Info column. */
 static void
 say_cdc(packet_info *pinfo, const smcr_record_t *record)
 {
@@ -445,8 +450,8 @@ say_cdc(packet_info *pinfo, const smcr_record_t *record)
         col_append_str_uint(pinfo->cinfo, COL_INFO, "Win", view->own_free_bytes, " ");
 }
 
-/* Whether the packet is a request that nobody answered. Responses come later than requests, so only
- * the second pass knows. */
+/* Whether the packet is a request that nobody has answered. Only the second pass knows: a response
+ * comes after the request. */
 static bool
 is_unanswered(const packet_info *pinfo, const smcr_record_t *record)
 {
@@ -454,8 +459,8 @@ is_unanswered(const packet_info *pinfo, const smcr_record_t *record)
            smcr_evidence_is_unanswered(smcr_capture_state(), record->begins_exchange);
 }
 
-/* Whether the packet is the Confirm of a connection that never appears on RoCE, though the capture
- * would have its packets. A connection that fell back to TCP is no case of it. */
+/* Whether the packet is the Confirm of a connection that has no RoCE packet, although the capture
+ * would have them. A connection that fell back to TCP has none, and is left out. */
 static bool
 is_confirm_without_roce(const packet_info *pinfo, const smcr_conn_t *conn)
 {
@@ -473,7 +478,8 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 
     if (record->cdc_analysis)
         say_cdc(pinfo, record);
-    if (proto_field_is_referenced(tree, proto_smcr)) /* by any field of it */
+    if (proto_field_is_referenced(tree, proto_smcr)) /* true if any field of the protocol is
+                                                        needed */
         show_fields(tvb, pinfo, tree, record, roce);
     if (is_unanswered(pinfo, record))
         smcr_item_raise(pinfo, item, &ei_smcr_no_response);

@@ -1,5 +1,5 @@
-/* Names of the ends of connections, and of links; and the queue pair that sends a packet. RoCE
- * headers do not have that queue pair, but the record may.
+/* Names of the ends of connections, and of links. Also the queue pair that sends a packet: RoCE
+ * headers do not have it, but the record may.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +10,7 @@
 
 /* ---- names ---- */
 
-/* "10.0.0.1:54558" or "[fd00::1]:54558". */
+/* Returns "10.0.0.1:54558" or "[fd00::1]:54558". */
 static const char *
 tcp_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, unsigned role)
 {
@@ -24,7 +24,8 @@ tcp_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, uns
     return name;
 }
 
-/* "fe80::1 (server, stream 3)": an end of a connection whose TCP connection is not known. */
+/* Returns "fe80::1 (server, stream 3)", for an end of a connection whose TCP connection is not
+ * known. */
 static const char *
 roce_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, unsigned role)
 {
@@ -67,7 +68,8 @@ smcr_show_name_of_link(wmem_allocator_t *scope, const smcr_link_t *link)
 
 /* ---- the queue pair that sends a packet ---- */
 
-#define NOBODY UINT32_MAX /* what InfiniBand's dissector begins with */
+#define NOBODY UINT32_MAX /* source port that InfiniBand's dissector sets if it does not know the
+                             sender */
 
 smcr_show_source_t
 smcr_show_source(const smcr_record_t *record, const smcr_ib_headers_t *roce)

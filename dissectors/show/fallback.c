@@ -1,4 +1,4 @@
-/* The reasons of fallbacks to TCP in words. `state` decides whether a connection has fallen back,
+/* The reasons of fallbacks to TCP as text. `state` decides whether a connection has fallen back,
  * and why.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
@@ -7,7 +7,7 @@
 
 #include "generated.h"
 
-/* Which step of the handshake was the last one before a Decline. */
+/* The last step of the handshake before a Decline. */
 static const char *const steps[] = {
     "before any Proposal",
     [SMCR_CLC_PROPOSAL] = "after the Proposal",
@@ -15,7 +15,7 @@ static const char *const steps[] = {
     [SMCR_CLC_CONFIRM] = "after the Confirm",
 };
 
-/* Who sent the Decline. */
+/* Returns which side sent the Decline. */
 static const char *
 decliner(const smcr_fallback_t *fallback)
 {
@@ -24,7 +24,8 @@ decliner(const smcr_fallback_t *fallback)
     return fallback->by_server ? "the server" : "the client";
 }
 
-/* "Configuration error (0x03010000)"; the Decline's code, which the capture may have cut off. */
+/* Returns the diagnosis code of the Decline, "Configuration error (0x03010000)". The capture may
+ * have truncated it. */
 static const char *
 decline_code_text(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {
@@ -35,7 +36,7 @@ decline_code_text(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
                               fallback->code);
 }
 
-/* "the server declined after the Proposal: reason", and what else may be the cause. Where CLC
+/* Returns "the server declined after the Proposal: reason", and other possible causes. If CLC
  * messages may be missing, the last step before the Decline is not known. */
 static const char *
 decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
@@ -55,7 +56,7 @@ decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
     return wmem_strbuf_get_str(text);
 }
 
-/* Neither side declined, and data go on over TCP. */
+/* Returns the reason if neither side declined, and data follow on TCP. */
 static const char *
 no_answer_reason(const smcr_fallback_t *fallback)
 {
@@ -66,7 +67,7 @@ no_answer_reason(const smcr_fallback_t *fallback)
     return "data follows the Proposal; no Accept or Decline is in the capture";
 }
 
-/* Options went by, and no CLC message. */
+/* Returns the reason if the capture has the SMC-R option of a SYN, but no CLC message. */
 static const char *
 no_clc_reason(const smcr_fallback_t *fallback)
 {
@@ -78,7 +79,8 @@ no_clc_reason(const smcr_fallback_t *fallback)
     return "no CLC message is in the capture, only one side's SMC-R option";
 }
 
-/* The reason that a host reports over netlink, and the peer's reason if it reports one. */
+/* Returns the reason that a host reports over netlink, and the peer's reason if the host reports
+ * that, too. */
 static const char *
 told_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {
@@ -116,7 +118,7 @@ smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
     proto_item *item = proto_tree_add_string(tree, hf_smcr_fallback_reason, NULL, 0, 0, reason);
 
     proto_item_set_generated(item);
-    /* In front of what TCP or the application says of the frame. A Decline says it all itself. */
+    /* Before the text of TCP or of the application. The text of a Decline needs no addition. */
     if (conn->fallback.kind == SMCR_FALLBACK_NO_OPTION)
         col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[No SMC-R option] ");
     else if (conn->fallback.kind != SMCR_FALLBACK_DECLINED)

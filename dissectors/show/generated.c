@@ -54,7 +54,8 @@ smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const char *text)
     return item;
 }
 
-/* 4.6 chooses the unit of a time by its size, those before write seconds: so does this. */
+/* Wireshark 4.6 chooses the unit of a time by its size; earlier versions write seconds. This
+ * function writes seconds in all versions. */
 proto_item *
 smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds)
 {

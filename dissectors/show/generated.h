@@ -1,5 +1,5 @@
-/* Items in [brackets], whose values are in no byte of the frame; and all headers that files of this
- * room need.
+/* Functions for items in [brackets], whose values are in no byte of the frame. Includes all headers
+ * that the files of this room need.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,19 +12,19 @@
 #include "quick_text.h"
 #include "state/state.h"
 
-/* Show a value as field `hf`: of 32 bits or less, or of 64. Return the item. */
+/* Show a value of 32 bits or less, or of 64 bits, as field `hf`. Return the item. */
 proto_item *smcr_generated_uint(proto_tree *tree, int hf, uint32_t value);
 proto_item *smcr_generated_uint64(proto_tree *tree, int hf, uint64_t value);
 
-/* The same, hidden, where another line of the frame has the value. Filters, columns and JSON find
- * the field. */
+/* Adds a value as a hidden field, if another line of the frame already shows the value. Filters,
+ * columns and JSON find the field. */
 static inline void
 smcr_generated_hidden_uint(proto_tree *tree, int hf, uint32_t value)
 {
     smcr_item_hide(proto_tree_add_uint(tree, hf, NULL, 0, 0, value));
 }
 
-/* The same for a text. */
+/* Adds a text as a hidden field, if another line of the frame already shows the text. */
 static inline void
 smcr_generated_hidden_string(proto_tree *tree, int hf, const char *text)
 {
@@ -41,6 +41,6 @@ proto_item *smcr_generated_text(proto_tree *tree, int hf, uint32_t value, const 
 /* Shows a duration as field `hf`, of type FT_RELATIVE_TIME, in seconds. Returns the item. */
 proto_item *smcr_generated_time(proto_tree *tree, int hf, uint64_t nanoseconds);
 
-/* Adds a subtree of field `hf`, of type FT_NONE, with the line `text`; NULL: the field's name.
+/* Adds a subtree of field `hf`, of type FT_NONE. `text`: its line; NULL: the name of the field.
  * Returns the subtree. */
 proto_tree *smcr_generated_tree(proto_tree *tree, int hf, int ett, const char *text);

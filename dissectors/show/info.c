@@ -1,5 +1,5 @@
-/* Expert items of the events that `state` has recorded. The Info column: trouble, the connection or
- * link of the packet, and which packet an acknowledgement answers.
+/* Raises the expert items of events that `state` has recorded, and writes the Info column: trouble,
+ * the connection or link of the packet, and which packet an acknowledgement answers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -36,9 +36,10 @@ is_of_window(smcr_event_id_t id)
     }
 }
 
-/* Whether the event is shown. Events of the window need a capture that has what the reader sends.
- * An event with a deferred check is shown in the second pass only, if later packets bear it out.
- * "Peer silent" is shown in the first pass, too: what turns out false is taken back. */
+/* Whether the event is shown. Events of the window are shown if no packet of the reader is missing
+ * in the capture. An event with a deferred check is shown only in the second pass, and only if
+ * later packets confirm it. "Peer silent" is shown in the first pass, too; the second pass removes
+ * it if it is false. */
 static bool
 event_holds(const packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
 {
@@ -57,7 +58,7 @@ smcr_show_event_expert(const smcr_event_t *event)
     return experts[event->id];
 }
 
-/* The event's sentence; NULL: that of its expert item. */
+/* Returns the event's own sentence; NULL: the sentence of its expert item. */
 static const char *
 event_text(packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
 {
@@ -79,7 +80,7 @@ smcr_show_events(packet_info *pinfo, proto_item *item, const smcr_record_t *reco
     }
 }
 
-/* ---- whose ---- */
+/* ---- the connection or link of a packet ---- */
 
 void
 smcr_info_begin_tcp(packet_info *pinfo)
@@ -90,8 +91,9 @@ smcr_info_begin_tcp(packet_info *pinfo)
     col_append_str(pinfo->cinfo, COL_INFO, " ");
 }
 
-/* "54558 -> 8080 ": the ports of the TCP connection, the sender's first. Where the user wants names
- * of ports, they go into the column at once; numbers are quicker to write here. */
+/* Writes the ports of the TCP connection, the sender's first: "54558 -> 8080 ". If the user wants
+ * names of ports, Wireshark writes them into the column at once. Numbers are written here, which is
+ * faster. */
 static void
 put_ports(smcr_quick_text_t *to, packet_info *pinfo, const smcr_conn_t *conn, int direction)
 {
@@ -106,8 +108,8 @@ put_ports(smcr_quick_text_t *to, packet_info *pinfo, const smcr_conn_t *conn, in
     smcr_quick_text_put(to, " ");
 }
 
-/* Begins the text with the ports, where the TCP connection and the packet's direction are known;
- * else with the number of the connection, else with the number of the link. */
+/* Writes the ports, if the TCP connection and the packet's direction are known; else the number of
+ * the connection, else the number of the link. */
 static void
 put_owner(smcr_quick_text_t *to, packet_info *pinfo, const smcr_record_t *record)
 {
@@ -124,7 +126,7 @@ put_owner(smcr_quick_text_t *to, packet_info *pinfo, const smcr_record_t *record
     }
 }
 
-/* What an RDMA WRITE packet writes, and where. */
+/* Writes length and offset of an RDMA WRITE packet. */
 static void
 put_write(smcr_quick_text_t *to, const smcr_place_t *place)
 {
@@ -149,7 +151,7 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 
 /* ---- trouble ---- */
 
-/* Why the sender has retransmitted the packet; NULL: not known, or the event is none of
+/* Returns why the sender has retransmitted the packet; NULL: not known, or the event is no
  * retransmission. */
 static const char *
 resend_cause(const smcr_record_t *record, smcr_event_id_t event)
@@ -202,7 +204,7 @@ add_events(wmem_strbuf_t *text, const packet_info *pinfo, const smcr_record_t *r
             add_event(text, record, event->id, words[event->id]);
 }
 
-/* Most packets have none of what may be trouble, and need no text. */
+/* Whether the packet may have trouble. Most packets have none, and need no text. */
 static bool
 may_have_trouble(const smcr_record_t *record, bool is_overtaken)
 {
@@ -244,8 +246,8 @@ smcr_info_begin_answer(packet_info *pinfo, const smcr_ib_headers_t *roce)
     col_append_str(pinfo->cinfo, COL_INFO, text);
 }
 
-/* Appends to the Info column, which may end without a space where another dissector has written
- * it. */
+/* Appends words to the Info column, after a space. Another dissector may have written the column
+ * without a space at its end. */
 static void
 append_words(packet_info *pinfo, const char *words)
 {
@@ -256,9 +258,9 @@ append_words(packet_info *pinfo, const char *words)
     col_append_str(pinfo->cinfo, COL_INFO, words);
 }
 
-/* Puts "[NAK: reason] " before all else, and "refuses frame 7" at the end. Where the capture has no
- * packet with the PSN that the NAK names, "refuses PSN 1234". `verb`: what the receiver does with
- * the packet. InfiniBand's dissector may have written the reason, too: its text is replaced. */
+/* Puts "[NAK: reason] " before all other text, and "refuses frame 7" at the end; "refuses PSN 1234"
+ * if the capture has no packet with the PSN of the NAK. `verb`: what the receiver does with the
+ * packet. InfiniBand's dissector may have written the reason, too: its text is replaced. */
 static void
 add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
             const char *reason, const char *verb)

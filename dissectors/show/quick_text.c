@@ -1,4 +1,4 @@
-/* Texts that every frame has.
+/* Writes texts that every frame has; quick_text.h says why.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,7 +26,7 @@ smcr_quick_text_put(smcr_quick_text_t *text, const char *more)
     *text->end = '\0';
 }
 
-/* With leading zeros up to `width`, at most 20. */
+/* Appends a number, with leading zeros up to `width` digits, 20 at most. */
 static void
 put_digits(smcr_quick_text_t *text, uint64_t number, unsigned width)
 {

@@ -1,8 +1,8 @@
-/* "RDMA connection": its queue pairs, the state of its communication management (InfiniBand 12),
- * and the analysis of the packet.
+/* Shows the subtree "RDMA connection": its queue pairs, the state of its communication management
+ * (InfiniBand 12), and the analysis of the packet.
  *
- * The values of communication management are those at the time of the packet. The opposite flow and
- * the source queue pair are those of the whole capture: they do not change.
+ * The values of communication management are those at the time of the packet. The reverse flow and
+ * the source queue pair are those of the whole capture, since they do not change.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -16,8 +16,8 @@ is_cm_message(const smcr_record_t *record)
     return record->kind == SMCR_RECORD_CM && record->cm;
 }
 
-/* The line of the subtree: the queue pairs. A message of communication management goes from queue
- * pair 1 to queue pair 1, so its line has its connection and its type. */
+/* Returns the line of the subtree: the queue pairs. A message of communication management goes from
+ * queue pair 1 to queue pair 1, so its line has its connection and its type instead. */
 static const char *
 subtree_title(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
          const smcr_show_source_t *source)
@@ -51,7 +51,7 @@ show_peers(proto_tree *tree, const smcr_record_t *record, const smcr_ib_headers_
 
 /* ---- communication management ---- */
 
-/* The frame of a message, if it is known and comes before this one. */
+/* Shows the frame of a message, if it is known and comes before this one. */
 static void
 show_earlier_frame(packet_info *pinfo, proto_tree *tree, int hf, uint32_t frame)
 {
@@ -59,8 +59,8 @@ show_earlier_frame(packet_info *pinfo, proto_tree *tree, int hf, uint32_t frame)
         smcr_generated_uint(tree, hf, frame);
 }
 
-/* Shows the states of both ends, of client and server. Where the capture does not show who the
- * client is, of sender and receiver of the message. */
+/* Shows the states of client and server. If the capture does not show which end is the client,
+ * shows the states of sender and receiver of the message. */
 static void
 show_states(proto_tree *tree, const smcr_record_cm_t *note)
 {
@@ -75,7 +75,7 @@ show_states(proto_tree *tree, const smcr_record_cm_t *note)
                             note->states[!one]);
 }
 
-/* What the packet itself says: it is a message of communication management. */
+/* Shows the fields of a message of communication management. */
 static void
 show_message_fields(proto_tree *tree, const smcr_record_cm_t *note)
 {
@@ -88,6 +88,7 @@ show_message_fields(proto_tree *tree, const smcr_record_cm_t *note)
         smcr_generated_uint(tree, hf_smcr_cm_status, note->status);
 }
 
+/* Shows the connection of RDMA-CM to which the packet belongs. */
 static void
 show_management(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -120,8 +121,8 @@ smcr_show_rejection(const smcr_record_cm_t *note)
     return NULL;
 }
 
-/* Adds to the Info column which connection the message is about, since several may be set up at the
- * same time, and raises an expert item if the message refuses it. */
+/* Adds the connection of the message to the Info column, since several connections may be set up at
+ * the same time. Raises an expert item if the message refuses the connection. */
 static void
 show_message(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *note)
 {
@@ -138,13 +139,14 @@ show_message(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *note)
     col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Rejected: %s] ", reason);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole subtree ---- */
 
 void
 smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                           const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
-    const char *protocol = pinfo->current_proto; /* under which expert items are listed */
+    const char *protocol = pinfo->current_proto; /* protocol name under which expert items are
+                                                    listed */
     smcr_show_source_t source = smcr_show_source(record, roce);
     proto_tree *below = smcr_generated_tree(tree, hf_smcr_rdma, ett_smcr_rdma,
                                             subtree_title(pinfo, record, roce, &source));

@@ -1,5 +1,5 @@
-/* Shows what an RDMA WRITE packet carries, and where in the receiver's RMB it goes. RoCE frames
- * say that with an RKey and an address, and only in the first packet of a request.
+/* Shows an RDMA WRITE packet: its data, and the place in the receiver's RMB to which the data go.
+ * RoCE frames have the place as RKey and address, and only in the first packet of a request.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,13 +8,15 @@
 
 #include "generated.h"
 
-/* As InfiniBand's dissector calls them. */
+/* Names of the packets of a WRITE request, as in InfiniBand's dissector. */
 static const char *const part_names[SMCR_RC_WRITE_ONLY_IMMEDIATE + 1] = {
     [SMCR_RC_WRITE_FIRST] = "First", [SMCR_RC_WRITE_MIDDLE] = "Middle",
     [SMCR_RC_WRITE_LAST] = "Last",   [SMCR_RC_WRITE_LAST_IMMEDIATE] = "Last",
     [SMCR_RC_WRITE_ONLY] = "Only",   [SMCR_RC_WRITE_ONLY_IMMEDIATE] = "Only",
 };
 
+/* Shows the place of the data: index and offset in the RMB, position in the stream, and bytes that
+ * are rewritten or missing. */
 static void
 show_place(proto_tree *tree, const smcr_record_t *record)
 {
@@ -27,7 +29,7 @@ show_place(proto_tree *tree, const smcr_record_t *record)
     }
     if (piece.known)
         smcr_generated_uint64(tree, hf_smcr_stream_offset, piece.position);
-    /* else it has turned out later */
+    /* if the receiver has not taken the packet in, rewritten bytes are known only later */
     if (piece.rewritten && record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
         smcr_generated_uint(tree, hf_smcr_stream_rewritten, piece.rewritten);
     if (piece.gap && !smcr_place_rare(place)->gap_is_captured)
@@ -36,13 +38,14 @@ show_place(proto_tree *tree, const smcr_record_t *record)
 
 /* ---- immediate data of ANCK: smc_wr.h, union smc_wr_imm_msg ---- */
 
-#define FLAGS_OF_BYTE_24 5 /* of CDC's flags; the others are in byte 25 */
+#define FLAGS_OF_BYTE_24 5 /* number of CDC flags in byte 24; the others are in byte 25 */
 
-/* What the immediate data hold below the token's 8 bits and the opcode's 3, by the opcode. */
+/* The parts of the immediate data after the token (8 bits) and the opcode (3 bits). They depend on
+ * the opcode. */
 typedef struct {
-    uint8_t step;    /* bits of the step of the consumer cursor */
-    uint8_t credits; /* bits of the credits, above the step */
-    uint8_t flags;   /* number of CDC flags, the first ones of cdc.def */
+    uint8_t step;    /* number of bits of the step of the consumer cursor */
+    uint8_t credits; /* number of bits of the credits, which are above the step */
+    uint8_t flags;   /* number of CDC flags: the first ones of cdc.def */
 } immediate_parts_t;
 
 static const immediate_parts_t immediate_parts[8] = {
@@ -53,8 +56,8 @@ static const immediate_parts_t immediate_parts[8] = {
     [7] = {.step = 10, .credits = 8, .flags = 3},
 };
 
-/* The byte of CDC's flags that has flag number `i`. After a step there are only three flags, at bit
- * 20. Alone, the two bytes of CDC stand as they are. */
+/* Returns the byte of CDC's flags that has flag number `i`. With a step, the immediate data have
+ * only three flags, at bit 20. Without a step, they have both bytes of CDC as they are. */
 static unsigned
 flag_byte(uint32_t immediate, const immediate_parts_t *parts, unsigned i)
 {
@@ -77,7 +80,7 @@ show_immediate_flags(proto_tree *tree, uint32_t immediate, const immediate_parts
                                                         flag_byte(immediate, parts, i)));
 }
 
-/* Shows the immediate data, unless the low byte of the receiver's token says that they belong to
+/* Shows the immediate data, unless the low byte of the receiver's token shows that they belong to
  * another connection. */
 static void
 show_immediate(proto_tree *tree, const smcr_conn_side_t *receiver, uint32_t immediate)
@@ -100,7 +103,7 @@ show_immediate(proto_tree *tree, const smcr_conn_side_t *receiver, uint32_t imme
 
 /* ---- the packet ---- */
 
-/* What stands in this line has no other: its fields are hidden. */
+/* Adds the line of the packet. Fields whose values are in this line are hidden. */
 static proto_tree *
 show_top(tvbuff_t *data, proto_tree *tree, const smcr_ib_headers_t *roce, const smcr_place_t *place)
 {

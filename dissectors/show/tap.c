@@ -1,4 +1,4 @@
-/* Queues packets for the listeners of the taps.
+/* Queues packets for the listeners of the plugin's taps.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,7 +7,7 @@
 
 #include <wsutil/ws_assert.h>
 
-/* Set when protocols register. */
+/* The plugin's taps; set when protocols register. */
 static struct {
     int tap;
     smcr_tap_queue_t queue;
@@ -35,7 +35,7 @@ smcr_tap_has_listener(void)
     if (packet->member) \
         kept->member = wmem_memdup(pinfo->pool, packet->member, sizeof *packet->member);
 
-/* A copy that lives as long as the frame is dissected. */
+/* Returns a copy of the packet that lives as long as the frame is dissected. */
 static const smcr_tap_t *
 copy_packet(const packet_info *pinfo, const smcr_tap_t *packet)
 {
@@ -52,7 +52,8 @@ smcr_tap_segment(packet_info *pinfo, const smcr_tap_segment_t *segment)
 {
     const smcr_record_t none = smcr_record_new();
 
-    if (!pinfo->flags.in_error_pkt) /* quoted: it is no segment on the wire */
+    if (!pinfo->flags.in_error_pkt) /* an ICMP error quotes the segment: it was not on the wire
+                                       here */
         smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &none, .segment = segment});
 }
 

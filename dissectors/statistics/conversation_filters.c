@@ -1,11 +1,11 @@
-/* Builds display filters for the selected packet:
+/* Builds display filters for the selected packet. What each filter selects:
  *
- *   connection   its frames on RoCE and of CLC, and all of its TCP connection: FIN, RST and bare
- *                acknowledgements, which SMC-R says nothing of, are found by TCP
- *   link         what its two queue pairs carry, and the CLC messages that name it. A segment of
- *                TCP has the links on which its connection was sent last
- *   link group   the same for all of its links
- *   RMB          RDMA WRITEs into it, and the CLC and LLC messages that announce its RKeys
+ *   connection   packets of the connection on RoCE, its CLC messages, and its whole TCP connection:
+ *                FIN, RST and bare acknowledgements have no field of SMC-R
+ *   link         packets of the link's two queue pairs, and CLC messages that name the link. A
+ *                segment of TCP has the links on which its connection has sent last
+ *   link group   packets and CLC messages of all links of the group
+ *   RMB          RDMA WRITEs into the RMB, and CLC and LLC messages that announce its RKeys
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,7 +16,8 @@
 
 #include "host/host.h"
 
-/* What Wireshark asks: whether the packet has such a filter, and for it; NULL: it has none. */
+/* Defines the two functions that Wireshark calls for a kind of filter: has_<name>() returns whether
+ * the packet has such a filter, <name>_filter() returns the filter. */
 #define FILTER(name, filter) \
     static char *name##_filter(compat_conversation_filter_arguments) \
     { \
@@ -27,6 +28,7 @@
         return is_there(filter); \
     }
 
+/* Returns whether there is a filter, and frees it. */
 static bool
 is_there(char *filter)
 {
@@ -38,6 +40,8 @@ is_there(char *filter)
 
 /* ---- connection ---- */
 
+/* Returns the filter of the connection. If the TCP connection is known, the filter includes all its
+ * segments. */
 static char *
 filter_of_conn(packet_info *pinfo)
 {
@@ -54,9 +58,10 @@ FILTER(conn, filter_of_conn(pinfo))
 
 /* ---- link and link group ---- */
 
-/* The link that carries the packet, or the two of its connection, which mostly are one. */
+/* The link of the packet; for a segment of TCP, the links of its connection's two directions, which
+ * are mostly the same link. */
 typedef struct {
-    const smcr_link_t *link[2]; /* NULL: there is none */
+    const smcr_link_t *link[2]; /* NULL: none, or the same as the first */
 } links_t;
 
 static links_t
@@ -69,6 +74,8 @@ links_of_conn(const smcr_conn_t *conn)
     return (links_t){{one, other}};
 }
 
+/* Returns the links of the selected packet: the link that carries the packet, else the links of its
+ * connection. A connection that fell back to TCP has none. */
 static links_t
 links_of(packet_info *pinfo)
 {
@@ -110,10 +117,10 @@ FILTER(group, filter_of_group(pinfo))
 
 /* ---- RMBs ---- */
 
-#define STREAMS_MAX 256 /* in a filter */
+#define STREAMS_MAX 256 /* connections in a filter */
 
-/* The RMB in which the client (`role` 0) or the server (1) of a connection receives; NULL: it is
- * not known, or not who the client is. */
+/* Returns the RMB in which the client (`role` 0) or the server (1) of a connection receives; NULL:
+ * not known, or it is not known who the client is. */
 static const smcr_rmb_t *
 rmb_of(const smcr_conn_t *conn, int role)
 {
@@ -124,14 +131,15 @@ rmb_of(const smcr_conn_t *conn, int role)
     return conn->side[role ? lgr->server : !lgr->server].rmb;
 }
 
-/* Whether both have the same RKey and the same address on the same link. */
+/* Whether two RTokens have the same RKey and the same address on the same link. */
 static bool
 is_same_rtoken(const smcr_rmb_rtoken_t *one, const smcr_rmb_rtoken_t *other)
 {
     return one->owner == other->owner && one->rkey == other->rkey && one->va == other->va;
 }
 
-/* Whether two RMBs are the same memory, withdrawn and announced anew: then they share an RToken. */
+/* Whether two RMBs of the state are the same memory: the host has withdrawn the RMB and announced
+ * it once more, so both share an RToken. */
 static bool
 is_same_memory(const smcr_rmb_t *one, const smcr_rmb_t *other)
 {
@@ -144,8 +152,8 @@ is_same_memory(const smcr_rmb_t *one, const smcr_rmb_t *other)
     return false;
 }
 
-/* The connections that have received in the RMB, one after the other, as a set of numbers; where
- * they are too many, the selected one alone. */
+/* Adds the numbers of all connections that have received data in the RMB, as a set. If they are
+ * more than STREAMS_MAX, adds only the selected one. */
 static void
 add_streams(GString *filter, const smcr_rmb_t *rmb, const smcr_conn_t *selected)
 {
@@ -161,10 +169,11 @@ add_streams(GString *filter, const smcr_rmb_t *rmb, const smcr_conn_t *selected)
         }
         found[count++] = conn;
     }
-    for (unsigned i = count; i > 0; i--) /* the list has the last one first */
+    for (unsigned i = count; i > 0; i--) /* the newest connection was found first */
         g_string_append_printf(filter, "%s%u", i < count ? ", " : "", found[i - 1]->index);
 }
 
+/* Adds the RKeys of the RMB on all its links, as a set. */
 static void
 add_rkeys(GString *filter, const smcr_rmb_t *rmb)
 {
@@ -177,7 +186,7 @@ add_rkeys(GString *filter, const smcr_rmb_t *rmb)
     }
 }
 
-/* Whether an RKey of the RMB is one of the other side's, too, on any link of the group. */
+/* Whether an RMB of the other side has the same RKey as this RMB, on any link of the group. */
 static bool
 has_twin(const smcr_rmb_t *rmb)
 {
@@ -190,8 +199,8 @@ has_twin(const smcr_rmb_t *rmb)
     return false;
 }
 
-/* Of messages with an RKey of both sides: those of the RMB's owner, without the responses that
- * repeat an RKey of the peer. */
+/* Limits the filter to messages that the RMB's owner sends, without responses that repeat an RKey
+ * of the peer. Needed if both sides use the same RKey. */
 static void
 add_owner(GString *filter, int role)
 {
@@ -203,8 +212,8 @@ add_owner(GString *filter, int role)
                            (unsigned)SMCR_LLC_CONFIRM_RKEY_V2, (unsigned)SMCR_LLC_DELETE_RKEY_V2);
 }
 
-/* `role`: of the owner. Packets of an RDMA WRITE after its first one have no RKey: they are found
- * by their connection. */
+/* Returns the filter of an RMB. `role`: role of its owner. Only the first packet of an RDMA WRITE
+ * has an RKey, so WRITEs are selected by their connections. */
 static char *
 filter_of_rmb(packet_info *pinfo, int role)
 {

@@ -1,13 +1,13 @@
-/* Conversations have a row for each connection. A is the client, B the server, and they do not
- * change places. Their names contain the ports, since Wireshark shows ports of a few protocols
- * only. The names of fields in a filter contain the number of the connection, since connections may
- * have the same ports one after the other.
+/* Conversations have a row for each connection. Address A is the client, B the server, and they
+ * never change places. Their names contain the ports, since Wireshark shows ports only for a few
+ * protocols. Display filters of a row contain the number of the connection, since several
+ * connections may have the same ports, one after the other.
  *
  * Endpoints have a row for each host, which counts the packets of its connections, and a row for
  * each link, which counts all packets on the link. "Sent" of a link is what the client of its link
  * group sends.
  *
- * Frames count once for each connection, and bytes once for each position.
+ * A frame counts once for each connection, and a byte once for each position of the stream.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -18,11 +18,12 @@
 #include "conversations.h"
 #include "host/host.h"
 
-#define FIRST (UINT64_C(1) << 62) /* so high that no sequence number can fall below 0 */
+#define FIRST (UINT64_C(1) << 62) /* unwrapped sequence numbers begin here, so that none falls below
+                                     0 */
 
-/* ---- what is kept ---- */
+/* ---- memory of tables ---- */
 
-static GHashTable *all_kept; /* of the open file, by table; NULL: nothing is kept */
+static GHashTable *all_kept; /* memories of the open file, by table; NULL: none */
 
 static void
 free_kept(void *data)
@@ -52,7 +53,7 @@ smcr_statistics_find_memory(const void *table, bool is_empty, size_t size)
     return kept;
 }
 
-/* Frees the memory of all tables, which points into `state`: the file is closed. */
+/* The file is closed: frees the memory of all tables, which points into the state of the file. */
 static void
 forget_all_kept(void)
 {
@@ -69,7 +70,7 @@ set_text(address *to, const char *text)
     set_address(to, AT_STRINGZ, (int)strlen(text) + 1, text);
 }
 
-/* What is kept of the key, `size` bytes: zeros if it is new. */
+/* Returns the value of the key in the map: `size` bytes, zeros if the key is new. */
 static void *
 kept_of(smcr_statistics_memory_t *kept, wmem_map_t **map, const void *key, size_t size)
 {
@@ -96,7 +97,7 @@ smcr_conversation_find_row(smcr_statistics_memory_t *kept, const smcr_conn_t *co
     return row;
 }
 
-/* What a link is called in the table. */
+/* Returns the name of a link in the table. */
 static const address *
 link_name(smcr_statistics_memory_t *kept, const smcr_link_t *link)
 {
@@ -110,7 +111,7 @@ link_name(smcr_statistics_memory_t *kept, const smcr_link_t *link)
 
 /* ---- bytes ---- */
 
-/* Data of TCP. */
+/* Counts data on TCP. Returns how many bytes are new. */
 static uint32_t
 count_segment(smcr_conversation_direction_t *direction, wmem_allocator_t *scope,
               const smcr_tap_segment_t *segment)
@@ -138,6 +139,7 @@ count_bytes(smcr_conversation_direction_t *direction, wmem_allocator_t *scope,
 
 /* ---- packets ---- */
 
+/* Returns the connection of the packet; NULL: none is known. */
 static const smcr_conn_t *
 conn_of(const smcr_tap_t *packet)
 {
@@ -146,7 +148,7 @@ conn_of(const smcr_tap_t *packet)
     return packet->record->conn ? packet->record->conn : packet->falls_back;
 }
 
-/* Where the sender is not known, the client is taken for it. */
+/* Returns the role of the sender. If the sender is not known, the client counts as sender. */
 static unsigned
 sender_of(const smcr_conversation_row_t *row, const smcr_tap_t *packet)
 {
@@ -181,15 +183,17 @@ smcr_conversation_count_packet(smcr_statistics_memory_t *kept, const packet_info
 
 /* ---- conversations: filters ---- */
 
-#define NAMES 8 /* a filter has four at most, and is written when all are there */
+#define NAMES 8 /* a filter has four names at most, and Wireshark writes it before it asks for
+                   more */
 
-/* The names of fields that have been handed out last. */
+/* The names that Wireshark has got last: a circular list. */
 static struct {
     char text[NAMES][64];
     unsigned next;
 } names;
 
-/* The field that a filter of this type compares with an end; NULL: there is none. */
+/* Returns the field that a filter of this type compares with the name of an end; NULL: there is no
+ * such filter. */
 static const char *
 field_of(conv_filter_type_e type)
 {
@@ -205,7 +209,7 @@ field_of(conv_filter_type_e type)
     }
 }
 
-/* Wireshark writes == and the name of the end after it. */
+/* Returns the text of a filter up to the field. Wireshark appends "==" and the name of the end. */
 static const char *
 filter_name(conv_item_t *item, conv_filter_type_e type)
 {
@@ -221,6 +225,7 @@ filter_name(conv_item_t *item, conv_filter_type_e type)
 
 /* ---- endpoints: filters ---- */
 
+/* Returns the field with which Wireshark filters an endpoint, a link or a host. */
 static const char *
 endpoint_filter_name(endpoint_item_t *item, conv_filter_type_e type)
 {
@@ -231,16 +236,18 @@ endpoint_filter_name(endpoint_item_t *item, conv_filter_type_e type)
     return item->myaddress.type == AT_IPv4 ? "smcr.ip.addr" : "smcr.ipv6.addr";
 }
 
-/* ---- rows of both ---- */
+/* ---- rows of both tables ---- */
 
 /* What a packet adds to a row. */
 typedef struct {
+    /* Wireshark's table */
     conv_hash_t *hash;
     packet_info *pinfo;
     int frames, bytes, all_bytes;
 } amount_t;
 
-/* Adds frames and bytes to a row; `sender`: the role, or of endpoints whether it sends. */
+/* Adds frames and bytes to a row. `what`: the row's connection, host or link. `sender`: of a
+ * conversation the role of the sender; of an endpoint 1 if it sends, else 0. */
 typedef void add_t(const amount_t *amount, const void *what, unsigned sender, int frames,
                    int bytes);
 
@@ -263,6 +270,10 @@ add_endpoint(const amount_t *amount, const void *what, unsigned sends, int frame
     add_endpoint_table_data(amount->hash, what, 0, sends != 0, frames, bytes, &info, ENDPOINT_NONE);
 }
 
+/* Adds a packet to a row. Wireshark keeps two sums of bytes for a row: of all packets, and of the
+ * packets that the filter selects. A selected packet may carry bytes that an unselected packet has
+ * carried before. These bytes are new in the second sum only. So a further addition, to the first
+ * sum only, corrects the difference. */
 static void
 add_amount(const amount_t *amount, add_t *add_row, const void *what, unsigned sender)
 {
@@ -273,7 +284,7 @@ add_amount(const amount_t *amount, add_t *add_row, const void *what, unsigned se
     add_row(amount, what, sender, amount->frames, selected ? amount->bytes : amount->all_bytes);
     if (!selected || amount->all_bytes == amount->bytes)
         return;
-    hash->flags |= TL_DISPLAY_FILTER_IGNORED; /* those that the filter does not select */
+    hash->flags |= TL_DISPLAY_FILTER_IGNORED; /* for the sum of all packets only */
     add_row(amount, what, sender, 0, amount->all_bytes - amount->bytes);
     hash->flags = flags;
 }
@@ -288,6 +299,8 @@ begin_table(conv_hash_t *hash, tap_flags_t flags)
     return kept;
 }
 
+/* Called by Wireshark for each packet of the tap `smcr`: counts the packet in the row of its
+ * connection. */
 static tap_packet_status
 count_for_conversations(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
                         tap_flags_t flags)
@@ -299,11 +312,14 @@ count_for_conversations(void *table, packet_info *pinfo, epan_dissect_t *edt _U_
     if (!share.row)
         return TAP_PACKET_DONT_REDRAW;
     if (share.is_first)
-        add_conversation(&amount, share.row, 0, 0, 0); /* so that A is the client */
+        add_conversation(&amount, share.row, 0, 0, 0); /* an empty first entry makes the client
+                                                          address A */
     add_amount(&amount, add_conversation, share.row, share.sender);
     return TAP_PACKET_REDRAW;
 }
 
+/* Called by Wireshark for each packet of the tap `smcr`: counts the packet in the rows of both
+ * hosts of its connection, and in the row of its link. */
 static tap_packet_status
 count_for_endpoints(void *table, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
                     tap_flags_t flags)

@@ -1,7 +1,7 @@
-/* Decides which packets have an arrow: packets that begin, change, delay or end a connection, and
- * the messages of its link group. Data have few arrows, so that a long connection fits a screen.
- * The hosts of a connection are those of TCP, so that its RoCE addresses make no columns of their
- * own.
+/* Decides which packets have an arrow in the flow graph: packets that begin, change, delay or end a
+ * connection, and the messages of its link group. Data have few arrows, so that a long connection
+ * fits a screen. The columns of the graph are the hosts of TCP. RoCE addresses have no columns of
+ * their own.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -12,29 +12,32 @@
 #include "report/figures/figures.h"
 #include "report/words/words.h"
 
-/* Connections of a link group that are searched for one whose hosts are known */
+/* Connections of a link group among which row_of_group() looks for one with known hosts. */
 #define CONNS_SEARCHED_MAX 64
 
-/* A packet on its way into the graph. */
+/* A packet while it is added to the graph. */
 typedef struct {
-    seq_analysis_info_t *graph;      /* Wireshark's */
+    seq_analysis_info_t *graph;      /* Wireshark's graph, with the list of arrows */
     packet_info *pinfo;
-    smcr_statistics_memory_t *kept;  /* memory of the graph: graph_t */
+    smcr_statistics_memory_t *kept;  /* memory of the graph; its `data` is a graph_t */
     const smcr_tap_t *packet;
-    smcr_conversation_update_t row_update; /* what it adds to its connection */
-    struct runs *runs;               /* data of its connection, by role; NULL: it is of none */
-    const char *subject;             /* its sender, as the subject of a sentence */
+    smcr_conversation_update_t row_update; /* what the packet adds to the row of its connection */
+    struct runs *runs;               /* runs of data of its connection, by role; NULL: it has no
+                                        connection */
+    const char *subject;             /* sender of the packet, as the subject of a sentence */
 } tap_context_t;
 
-/* ---- where an arrow goes ---- */
+/* ---- ends of an arrow ---- */
 
+/* The two ends of an arrow. */
 typedef struct {
-    const address *from, *to; /* NULL: as the packet has them */
-    uint16_t ports[2];        /* source, destination; 0: none that is known and fits */
+    const address *from, *to; /* hosts; NULL: those of the packet's addresses */
+    uint16_t ports[2];        /* source and destination port; 0: not known, or too large */
     uint16_t conv;            /* low 16 bits of smcr.stream, as TCP's flow graph has tcp.stream */
 } ends_t;
 
-/* Wireshark's graph has 16 bits for a port, and takes 65535 for an unknown one. */
+/* Returns the port if it fits: Wireshark's graph has 16 bits for a port, and 65535 stands for an
+ * unknown one. */
 static uint16_t
 port_that_fits(uint32_t port)
 {
@@ -47,7 +50,7 @@ known_host(const address *host)
     return host->type != AT_NONE ? host : NULL;
 }
 
-/* The arrow of a packet of the connection goes from its sender to the other end. */
+/* Returns the ends of an arrow for a packet of a connection: from its sender to the other end. */
 static ends_t
 ends_of_conn(const smcr_conversation_row_t *row, unsigned sender)
 {
@@ -66,8 +69,8 @@ ends_of_conn(const smcr_conversation_row_t *row, unsigned sender)
     return ends;
 }
 
-/* The arrow of a packet of a link. `row`: a connection of its link group, whose hosts stand for the
- * RoCE addresses; NULL: none is known. */
+/* Returns the ends of an arrow for a packet of a link. `row`: a connection of the link group, whose
+ * TCP hosts take the place of the RoCE addresses; NULL: none is known. */
 static ends_t
 ends_of_link(const smcr_conversation_row_t *row, const smcr_record_t *record)
 {
@@ -99,7 +102,7 @@ set_host(address *host, const address *to)
     copy_address(host, to);
 }
 
-/* Gives an arrow another text. */
+/* Replaces the texts of an arrow. */
 static void
 set_text(seq_analysis_item_t *arrow, smcr_arrow_text_t said)
 {
@@ -109,8 +112,9 @@ set_text(seq_analysis_item_t *arrow, smcr_arrow_text_t said)
     arrow->comment = g_strdup(said.sentence);
 }
 
-/* Wireshark makes an arrow only for a packet that has network addresses. A packet of RoCEv1 has
- * none: the addresses of the packet list take their place during the call. */
+/* Makes an arrow for the packet. Wireshark makes one only if the packet has network addresses, and
+ * a packet of RoCEv1 has none. So the addresses of the packet list take their place during the
+ * call. */
 static seq_analysis_item_t *
 make_arrow(packet_info *pinfo, seq_analysis_info_t *graph)
 {
@@ -126,7 +130,7 @@ make_arrow(packet_info *pinfo, seq_analysis_info_t *graph)
     return arrow;
 }
 
-/* Adds an arrow to the graph, which owns it. NULL: the packet has no addresses. */
+/* Adds an arrow to the graph, which owns the arrow. Returns NULL if the packet has no addresses. */
 static seq_analysis_item_t *
 add_arrow(const tap_context_t *tap_context, ends_t ends, smcr_arrow_text_t said)
 {
@@ -148,6 +152,7 @@ add_arrow(const tap_context_t *tap_context, ends_t ends, smcr_arrow_text_t said)
     return arrow;
 }
 
+/* Removes an arrow from the graph, and frees it. */
 static void
 remove_arrow(seq_analysis_info_t *graph, GList *link)
 {
@@ -162,32 +167,31 @@ remove_arrow(seq_analysis_info_t *graph, GList *link)
     g_free(arrow);
 }
 
-/* ---- data ----
- *
- * The first data of a direction have an arrow. All data after them are a run: they share one arrow,
- * at the last packet of the run. An arrow of anything else ends the run, and further data begin a
- * new one. */
+/* The first data of a direction have an arrow. All data after these are a run: they share one
+ * arrow, at the last packet of the run. Any other arrow of the connection ends the run; later data
+ * begin a new one. */
 
-/* Data that one arrow stands for. */
+/* The data of one arrow. */
 typedef struct {
     uint64_t bytes;
     uint64_t packets;
     uint32_t from; /* frame of the first packet */
 } run_t;
 
-/* A direction. All zeros: it has carried no data. */
+/* The data of one direction. All zeros: no data yet. */
 typedef struct runs {
-    seq_analysis_item_t *arrow; /* its last arrow; NULL: none */
-    GList *link;                /* that arrow in the graph; NULL: no more data may join it */
-    run_t run;                  /* the data that the arrow stands for */
-    uint64_t total;             /* bytes so far */
+    seq_analysis_item_t *arrow; /* the last arrow of the direction's data; NULL: none */
+    GList *link;                /* place of that arrow in the graph; NULL: the run has ended */
+    run_t run;                  /* the data of that arrow */
+    uint64_t total;             /* bytes of the direction so far */
     uint64_t end;               /* stream position after the last data; 0: not known */
-    bool is_first;              /* the run is the first data */
-    bool from_start;            /* the first data begin the stream: none were sent before */
+    bool is_first;              /* the arrow is that of the first data */
+    bool from_start;            /* the first data are at the beginning of the stream */
     bool over_tcp;              /* the last data came over TCP */
 } runs_t;
 
-/* "sends its last data: 2,000 bytes in 2 packets since frame 5, 8,000 in all, over TCP" */
+/* Returns the sentence of data after the first: "The client sends its last data: 2,000 bytes in 2
+ * packets since frame 5, 8,000 in all, over TCP". */
 static const char *
 further_data_sentence(const runs_t *runs, const tap_context_t *tap_context, bool is_last)
 {
@@ -206,7 +210,8 @@ further_data_sentence(const runs_t *runs, const tap_context_t *tap_context, bool
                               over_tcp);
 }
 
-/* "sends its first data: 100 bytes". Data may have been sent before the capture began. */
+/* Returns the sentence of the first data: "The client sends its first data: 100 bytes". If they are
+ * not at the beginning of the stream, earlier data may have been sent before the capture began. */
 static const char *
 first_data_sentence(const runs_t *runs, const tap_context_t *tap_context, bool is_last)
 {
@@ -232,7 +237,7 @@ data_text(const runs_t *runs, const tap_context_t *tap_context, bool is_last)
     return (smcr_arrow_text_t){is_last ? "Last data" : label, sentence};
 }
 
-/* Counts the packet's data, which continue the run or begin one. */
+/* Counts the packet's data. They continue the run, or begin one if there is none. */
 static void
 count_data(runs_t *runs, const tap_context_t *tap_context)
 {
@@ -255,8 +260,8 @@ count_data(runs_t *runs, const tap_context_t *tap_context)
         runs->end = MAX(runs->end, piece.position + packet->record->write_location->length);
 }
 
-/* Adds new data. The arrow moves to the last packet of the run, so that the graph does not grow
- * with the data. */
+/* Adds new data to the graph. The arrow of a run moves to its last packet, so that the graph does
+ * not grow with the data. */
 static void
 add_data(runs_t *runs, const tap_context_t *tap_context)
 {
@@ -274,14 +279,15 @@ add_data(runs_t *runs, const tap_context_t *tap_context)
     runs->link = runs->is_first ? NULL : g_queue_peek_tail_link(tap_context->graph->items);
 }
 
-/* ---- what is kept ---- */
+/* ---- memory of the graph ---- */
 
-/* What is kept of a graph. */
+/* The memory of a graph. */
 typedef struct {
     smcr_conversation_rows_t rows;
-    wmem_map_t *runs;   /* smcr_conn_t -> runs_t of both roles */
-    wmem_map_t *groups; /* smcr_lgr_t -> smcr_conversation_row_t: whose hosts stand for its sides */
-    wmem_map_t *steps;  /* smcr_step_back_t: those that have an arrow */
+    wmem_map_t *runs;   /* smcr_conn_t -> two runs_t, by role */
+    wmem_map_t *groups; /* smcr_lgr_t -> smcr_conversation_row_t, a connection whose hosts are those
+                           of the group */
+    wmem_map_t *steps;  /* set of smcr_step_back_t that have an arrow */
 } graph_t;
 
 static void
@@ -302,7 +308,7 @@ knows_both_hosts(const smcr_conversation_row_t *row)
     return row->host[0].type != AT_NONE && row->host[1].type != AT_NONE;
 }
 
-/* The hosts of a link group are those of its first connection that has an arrow. */
+/* Notes the hosts of a link group: those of its first connection in the graph. */
 static void
 note_group(const tap_context_t *tap_context)
 {
@@ -314,8 +320,8 @@ note_group(const tap_context_t *tap_context)
         wmem_map_insert(graph->groups, lgr, row);
 }
 
-/* The connection whose hosts stand for those of a link group. Where no connection of the group has
- * an arrow yet, one with a TCP conversation is searched. NULL: none is known. */
+/* Returns a connection whose hosts are those of the link group. If the graph has no connection of
+ * the group yet, looks for one with a TCP conversation. NULL: none is known. */
 static smcr_conversation_row_t *
 row_of_group(const tap_context_t *tap_context, const smcr_lgr_t *lgr)
 {
@@ -333,8 +339,8 @@ row_of_group(const tap_context_t *tap_context, const smcr_lgr_t *lgr)
 
 /* ---- arrows ---- */
 
-/* Draws an arrow with this text, between the ends of the packet's connection, else of its link. It
- * ends the runs of the connection. */
+/* Draws an arrow with this text, between the ends of the packet's connection, else of its link. The
+ * arrow ends the runs of the connection. */
 static void
 draw_arrow(const tap_context_t *tap_context, smcr_arrow_text_t said)
 {
@@ -354,7 +360,7 @@ draw_arrow(const tap_context_t *tap_context, smcr_arrow_text_t said)
 
 /* ---- packets ---- */
 
-/* The link group of the packet's link, else of its connection; NULL: neither is known. */
+/* Returns the link group of the packet's link, else of its connection; NULL: neither is known. */
 static const smcr_lgr_t *
 group_of(const tap_context_t *tap_context)
 {
@@ -386,7 +392,8 @@ is_by_server(const tap_context_t *tap_context)
                                     : record->sender == 1;
 }
 
-/* Draws a retransmission. Of all packets that one step back retransmits, the first has an arrow. */
+/* Draws a retransmission. Only the first packet of a step back has an arrow. A step back without
+ * cause (SMCR_CAUSE_NONE) is none: the packets came out of order. */
 static void
 draw_retransmission(const tap_context_t *tap_context)
 {
@@ -402,8 +409,8 @@ draw_retransmission(const tap_context_t *tap_context)
                smcr_arrow_text_resent(tap_context->pinfo->pool, record, tap_context->subject));
 }
 
-/* Draws the packet's data; and says of the arrow of its direction that no more data come, once a
- * CDC message has announced all of them. */
+/* Draws the packet's data. A CDC message may end the stream. If the last arrow of the direction has
+ * all data that the message has announced, its text becomes "Last data". */
 static void
 draw_data(const tap_context_t *tap_context)
 {
@@ -418,6 +425,7 @@ draw_data(const tap_context_t *tap_context)
         set_text(runs->arrow, data_text(runs, tap_context, true));
 }
 
+/* Draws the arrow of an LLC message, from its sender's role if that is known. */
 static void
 draw_llc(const tap_context_t *tap_context)
 {
@@ -427,6 +435,8 @@ draw_llc(const tap_context_t *tap_context)
                                                 tap_context->subject, role));
 }
 
+/* Draws the arrows of a RoCE packet: retransmission, data, LLC message, events. A duplicate made by
+ * the network has none. */
 static void
 draw_roce(const tap_context_t *tap_context)
 {
@@ -445,8 +455,8 @@ draw_roce(const tap_context_t *tap_context)
                                                       tap_context->subject));
 }
 
-/* Whether the packet has the Decline that makes the connection fall back. Its arrow is that of the
- * fallback. */
+/* Whether the packet has the Decline that makes the connection fall back. The fallback has an
+ * arrow, so the Decline needs none. */
 static bool
 has_deciding_decline(const tap_context_t *tap_context)
 {
@@ -457,6 +467,7 @@ has_deciding_decline(const tap_context_t *tap_context)
            fallback->frame == tap_context->pinfo->num;
 }
 
+/* Draws the arrow of a packet on TCP: fallback, SYN with the option, data, or CLC message. */
 static void
 draw_tcp(const tap_context_t *tap_context)
 {
@@ -480,7 +491,7 @@ draw_tcp(const tap_context_t *tap_context)
 
 /* ---- through the tap ---- */
 
-/* Called by Wireshark for each packet that the tap brings. */
+/* Called by Wireshark for each packet of the tap `smcr`. */
 static tap_packet_status
 draw_packet(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
             tap_flags_t flags)

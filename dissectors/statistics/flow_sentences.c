@@ -1,5 +1,5 @@
-/* One sentence for each thing that happens to a connection, and for each LLC message: who does
- * what.
+/* Makes the sentences of arrows: one for each event of a connection, and one for each LLC message.
+ * A sentence says who does what.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -86,6 +86,7 @@ smcr_arrow_text_fallback(wmem_allocator_t *scope, const smcr_conn_t *conn)
 
 /* ---- retransmissions and refusals ---- */
 
+/* " after the NAK in frame 7" */
 static const char *
 nak_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
 {
@@ -97,7 +98,7 @@ nak_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
     return is_rnr ? " after an RNR NAK" : " after a NAK";
 }
 
-/* Why the sender went back; "": not known. */
+/* Returns the cause of a step back; "": not known. */
 static const char *
 cause_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
 {
@@ -122,6 +123,7 @@ smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record, con
                "%s retransmits packets%s; the capture has them for the first time", subject, cause);
 }
 
+/* Returns the text of a NAK or RNR NAK, with the packet that it refuses or waits for. */
 static smcr_arrow_text_t
 say_refusal(wmem_allocator_t *scope, const smcr_tap_t *packet, const char *subject)
 {
@@ -141,7 +143,8 @@ say_refusal(wmem_allocator_t *scope, const smcr_tap_t *packet, const char *subje
 
 /* ---- events ---- */
 
-/* The part of an event's own sentence from its colon on; "": it has none. */
+/* Returns the part of the event's own sentence that begins with a colon; "": the event has no such
+ * part. */
 static const char *
 details_of(const smcr_event_t *event)
 {
@@ -150,8 +153,8 @@ details_of(const smcr_event_t *event)
     return colon ? colon : "";
 }
 
-/* " for 5.2 ms, until frame 40": how long the writer waits for space after this message. "": it
- * does not wait, or the end is not known. */
+/* Returns how long the writer waits for space after this message: " for 5.2 ms, until frame 40".
+ * "": it does not wait, or the end of the wait is not known. */
 static const char *
 wait_of(wmem_allocator_t *scope, const smcr_record_cdc_t *view)
 {
@@ -163,7 +166,8 @@ wait_of(wmem_allocator_t *scope, const smcr_record_cdc_t *view)
                               smcr_words_duration(scope, wait.time), wait.frame);
 }
 
-/* Whom the buffer of the receiver lets write, or makes wait. */
+/* Returns the text of an event of the receive window: it is full, blocks the writer, or is open
+ * again. */
 static smcr_arrow_text_t
 say_window(wmem_allocator_t *scope, const smcr_event_t *event, const smcr_record_cdc_t *view,
            const char *subject)
@@ -178,6 +182,7 @@ say_window(wmem_allocator_t *scope, const smcr_event_t *event, const smcr_record
     return say(scope, "Window open", "%s reports data as read: the window is open", subject);
 }
 
+/* Returns the text of a failover. The event's sentence names the old link. */
 static smcr_arrow_text_t
 say_failover(wmem_allocator_t *scope, const smcr_event_t *event, const char *subject)
 {
@@ -218,19 +223,19 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
     }
 }
 
-/* ---- LLC messages: what the sender asks for, or answers ---- */
+/* ---- LLC messages: the sender asks for something, or answers ---- */
 
-/* A message on its way to a sentence. */
+/* An LLC message of which a sentence is made. */
 typedef struct {
     wmem_allocator_t *scope;
     const smcr_llc_t *llc;
-    const char *subject; /* the sender: "The client" and so on */
-    const char *name;    /* of the message; NULL: of unknown type */
-    int role;            /* of the sender: 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN */
-    bool response;       /* else a request */
+    const char *subject; /* sender, as the subject: "The client" and so on */
+    const char *name;    /* name of the message; NULL: unknown type */
+    int role;            /* role of the sender: 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN */
+    bool response;       /* the message is a response, not a request */
 } llc_words_t;
 
-/* The subject, what it does, and the message's name. */
+/* Returns a sentence: the subject, the predicate from `format`, and the name of the message. */
 static G_GNUC_PRINTF(2, 3) const char *
 llc_sentence(const llc_words_t *of, const char *format, ...)
 {
@@ -242,7 +247,7 @@ llc_sentence(const llc_words_t *of, const char *format, ...)
     return wmem_strdup_printf(of->scope, "%s %s (%s)", of->subject, text, of->name);
 }
 
-/* ", reason: lost path"; "" where the code is 0, which gives no reason. */
+/* Returns ", reason: lost path"; "" if the code is 0: no reason is given. */
 static const char *
 reason_text(const llc_words_t *of, uint32_t code, const value_string *texts)
 {
@@ -250,7 +255,8 @@ reason_text(const llc_words_t *of, uint32_t code, const value_string *texts)
                                      val_to_str_const(code, texts, "not known")) : "";
 }
 
-/* A message that asks or answers, and says no more, but perhaps the number of a link. */
+/* Define arrow_<name>() for a message whose sentence only depends on whether it is a request or a
+ * response. ARROW_OF_LINK: the sentence also has the number of a link. */
 #define ARROW(name, asks, answers) \
     static const char *arrow_##name(const llc_words_t *of) \
     { \
@@ -268,6 +274,8 @@ ARROW(req_add_link, "asks for another link", "answers the request")
 ARROW(confirm_rkey_cont, "tells more RKeys of its RMB", "confirms them")
 ARROW(test_link, "tests whether the link works", "answers: the link works")
 
+/* ADD LINK: a server's request offers a link, a client's asks the server to offer one (RFC 7609
+ * A.3.2). */
 static const char *
 arrow_add_link(const llc_words_t *of)
 {
@@ -284,6 +292,8 @@ arrow_add_link(const llc_words_t *of)
                     : llc_sentence(of, "asks for another link");
 }
 
+/* DELETE LINK: a server's request deletes links, a client's asks the server to do so (RFC 7609
+ * A.3.4). */
 static const char *
 arrow_delete_link(const llc_words_t *of)
 {
@@ -319,13 +329,14 @@ arrow_delete_rkey(const llc_words_t *of)
     return llc_sentence(of, count == 1 ? "withdraws %u RKey" : "withdraws %u RKeys", count);
 }
 
-/* The name of the message says enough. */
+/* Used for messages whose name says enough, and for truncated ones. */
 static const char *
 arrow_plain(const llc_words_t *of)
 {
     return llc_sentence(of, of->llc->complete && of->response ? "answers" : "sends a message");
 }
 
+/* Returns the sentence of a message, by the function that llc.def names for its type. */
 static const char *
 sentence_of(const llc_words_t *of)
 {
@@ -341,7 +352,7 @@ sentence_of(const llc_words_t *of)
     }
 }
 
-/* The name of the message, in the length of an arrow. */
+/* Returns the name of the message, 18 characters at most. */
 static const char *
 label_of(const llc_words_t *of)
 {

@@ -1,14 +1,15 @@
-/* What each packet of SMC-R is, counted once:
+/* The stats tree of messages. It counts each packet of SMC-R once:
  *
  *   CLC, LLC, CDC, RDMA-CM   messages, by type; below the type by version, direction and outcome.
- *                            A retransmission is counted under "Retransmitted" only, a duplicate
- *                            under "Duplicate, made by the network"; so is an RDMA WRITE
- *   RDMA WRITE               packets: the first ones of requests, and those that follow them
- *   Acknowledgement, CNP     every one, retransmissions and duplicates as well
+ *                            A retransmission counts under "Retransmitted" only, a duplicate under
+ *                            "Duplicate, made by the network" only
+ *   RDMA WRITE               packets: first packets of requests, and further ones. Retransmissions
+ *                            and duplicates count as those of messages
+ *   Acknowledgement, CNP     all packets, also retransmissions and duplicates
  *
- * The members `cdc` and `writes` of a report count so, too: they are CDC below its types, and
- * "First packet of a request", as far as the connection is known. Its `nak`, `rnr_nak` and `cnp`
- * count all of them.
+ * Figures of a report follow the same rules: `cdc` is the number under "Message" of CDC, and
+ * `writes` the number under "First packet of a request", as far as the connection is known. `nak`,
+ * `rnr_nak` and `cnp` count all packets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,28 +20,29 @@
 
 #include "fields.h"
 
-/* A node that has counted the packet. */
+/* A node of the tree in which the packet has been counted. */
 typedef struct {
     stats_tree *tree;
-    int id;
-    wmem_allocator_t *scope; /* of the packet */
+    int id;                  /* Wireshark's number of the node */
+    wmem_allocator_t *scope; /* lives as long as the packet */
 } node_t;
 
-/* The node `name` below `parent` counts it, too. */
+/* Counts the packet in the node `name` below `parent`, too. */
 static node_t
 count_node(node_t parent, const char *name)
 {
     return (node_t){parent.tree, tick_stat_node(parent.tree, name, parent.id, TRUE), parent.scope};
 }
 
-/* One of the values of an aspect, such as the direction. */
+/* Counts the packet in the node of a value, below the node of an aspect, such as the direction. */
 static void
 count_aspect(node_t parent, const char *aspect, const char *value)
 {
     count_node(count_node(parent, aspect), value);
 }
 
-/* Whatever comes, a node has few below it: those of a node are a list. */
+/* Returns the name of a code. All unknown codes above 255 share one name. So a node has few nodes
+ * below it, whatever peers send: Wireshark searches those nodes one by one. */
 static const char *
 name_of(node_t node, uint32_t code, const value_string *names)
 {
@@ -59,8 +61,9 @@ count_direction(node_t node, int direction)
                                : val_to_str_const((uint32_t)direction, smcr_values_directions, ""));
 }
 
-/* The node of one class of packets. Retransmissions and copies have nodes of their own below it,
- * so that the others count each message once; `*again` says whether the packet is one of these. */
+/* Returns the node of a class of packets. Retransmissions and duplicates have a node of their own
+ * below the class, so that other nodes count each message once. `*again`: the packet is one of
+ * these. */
 static node_t
 count_class(node_t top, const char *name, const smcr_record_t *record, bool *again)
 {
@@ -83,7 +86,8 @@ agreement(const smcr_clc_t *clc)
                                                            : "Link group goes on";
 }
 
-/* What an Accept or Confirm agrees on, or the reason of a Decline; NULL: neither is captured. */
+/* Returns what an Accept or Confirm agrees on, or the reason of a Decline; NULL: another message,
+ * or a truncated Decline. */
 static const char *
 clc_outcome(const smcr_clc_t *clc)
 {
@@ -96,7 +100,7 @@ clc_outcome(const smcr_clc_t *clc)
     return smcr_value_decline_text(decline->diagnosis, smcr_wire_bits(decline->os, SMCR_MASK_OS));
 }
 
-/* TCP does not bring what was retransmitted. */
+/* CLC messages have no retransmissions here: Wireshark's TCP passes on each byte once. */
 static void
 count_clc(node_t top, const smcr_tap_t *packet)
 {
@@ -115,6 +119,7 @@ count_clc(node_t top, const smcr_tap_t *packet)
 
 /* ---- LLC ---- */
 
+/* Returns the flags that only responses of this type have, by llc.def. */
 static uint8_t
 response_flags(uint8_t type)
 {
@@ -128,6 +133,7 @@ response_flags(uint8_t type)
     }
 }
 
+/* Returns the text of a rejection. Only ADD LINK has a reason. */
 static const char *
 rejection(const smcr_llc_t *llc, wmem_allocator_t *scope)
 {
@@ -140,6 +146,7 @@ rejection(const smcr_llc_t *llc, wmem_allocator_t *scope)
                                                smcr_values_reject_reasons, "reason not known"));
 }
 
+/* Returns whether a message is a request or a response, and what the response says. */
 static const char *
 llc_outcome(const smcr_llc_t *llc, wmem_allocator_t *scope)
 {
@@ -154,6 +161,8 @@ llc_outcome(const smcr_llc_t *llc, wmem_allocator_t *scope)
     return "Response";
 }
 
+/* Counts an LLC message by type. Below the type: version, direction, outcome, and of DELETE LINK
+ * the reason. */
 static void
 count_llc(node_t top, const smcr_tap_t *packet)
 {
@@ -175,7 +184,7 @@ count_llc(node_t top, const smcr_tap_t *packet)
 
 /* ---- CDC ---- */
 
-/* A message may have several flags, or none. */
+/* Counts the flags of a message, which may have several or none. */
 static void
 count_flags(node_t node, const smcr_cdc_t *cdc)
 {
@@ -197,6 +206,7 @@ count_flags(node_t node, const smcr_cdc_t *cdc)
     }
 }
 
+/* Counts a CDC message by direction and flags. Flags of a truncated message are not counted. */
 static void
 count_cdc(node_t top, const smcr_tap_t *packet)
 {
@@ -213,6 +223,7 @@ count_cdc(node_t top, const smcr_tap_t *packet)
 
 /* ---- packets without a message of SMC-R ---- */
 
+/* Counts a packet of an RDMA WRITE: the first one of its request, or a further one. */
 static void
 count_write(node_t top, const smcr_tap_t *packet)
 {
@@ -227,6 +238,7 @@ count_write(node_t top, const smcr_tap_t *packet)
     count_direction(node, packet->record->direction);
 }
 
+/* Counts an acknowledgement: ACK, NAK by its code, or RNR NAK. */
 static void
 count_ack(node_t top, const smcr_tap_t *packet)
 {
@@ -248,7 +260,7 @@ count_ack(node_t top, const smcr_tap_t *packet)
     }
 }
 
-/* Of a packet that carries no message of SMC-R. */
+/* Counts a packet that carries no message of SMC-R. */
 static void
 count_other(node_t top, const smcr_tap_t *packet)
 {
@@ -262,7 +274,7 @@ count_other(node_t top, const smcr_tap_t *packet)
         count_node(top, kind == SMCR_RECORD_CNP ? "CNP" : "Other");
 }
 
-/* Counts a packet of a link. Part of a message is "Other", too. */
+/* Counts a packet of a link. A packet with a part of a message counts as "Other". */
 static void
 count_packet(node_t top, const smcr_tap_t *packet)
 {
@@ -276,7 +288,7 @@ count_packet(node_t top, const smcr_tap_t *packet)
         count_other(top, packet);
 }
 
-/* With the preference smcr.roce. */
+/* Counts a message of RDMA-CM, which only comes with the preference smcr.roce. */
 static void
 count_cm(node_t top, const smcr_record_cm_t *note)
 {
@@ -299,13 +311,16 @@ count_cm(node_t top, const smcr_record_cm_t *note)
 
 #define TOP "All"
 
-/* The window calls this for each tree, without looking whether it is there. */
+/* Makes the first node. Wireshark's window calls this function without a check for NULL, so it must
+ * exist. */
 static void
 begin(stats_tree *tree)
 {
     stats_tree_create_node(tree, TOP, 0, STAT_DT_INT, TRUE);
 }
 
+/* Called by Wireshark for each packet of the tap `smcr`. Counts CLC messages, packets of links and
+ * messages of RDMA-CM; other packets are ignored. */
 static tap_packet_status
 take(stats_tree *tree, packet_info *pinfo, epan_dissect_t *edt _U_, const void *tapped,
      tap_flags_t flags _U_)

@@ -1,10 +1,10 @@
-/* Each message that answers another one is a sample, as the field smcr.response_time shows it: the
- * filter of that name finds the samples, and each row of the tables has a filter of its own. So
- * there is no sample for a request without an answer, for a retransmission or a copy of an
- * answer, and for an answer whose request is not known. A second answer that takes back the first
- * one is a sample of its own.
+/* Service Response Time. Each message that answers another one is a sample, with the time of the
+ * field smcr.response_time. So that field finds the samples, and each row of the tables has a
+ * filter. No sample is made for a request without an answer, for a retransmission or a duplicate of
+ * an answer, nor for an answer whose request is not known. A second answer that takes back the
+ * first one is a sample of its own.
  *
- * Registers what stands in the menus.
+ * Also registers the other statistics of the menus.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,8 +18,8 @@
 
 enum { CLC, LLC, CDC, TABLES };
 
-/* Wireshark makes the filter of a row: "==" and the row's number after the filter of the table. The
- * rows of LLC and CLC have the numbers of their steps. */
+/* The tables. Wireshark makes the filter of a row: the filter of the table, "==" and the number of
+ * the row. Rows of CLC and LLC are numbered by their steps, rows of CDC by message types. */
 static const struct {
     const char *name, *tab;
     const char *column;
@@ -31,6 +31,7 @@ static const struct {
     [CDC] = {"SMC-R CDC", "CDC", "CDC request", "smcr.response_time && smcr.cdc.type", 0x100},
 };
 
+/* Makes the tables, with a row for each number that a step or a message type may have. */
 static void
 begin_tables(struct register_srt *srt _U_, GArray *array)
 {
@@ -48,7 +49,7 @@ begin_tables(struct register_srt *srt _U_, GArray *array)
 
 /* ---- samples ---- */
 
-/* The table of the packet's message. */
+/* Returns the table of the packet's message. */
 static unsigned
 table_of(const smcr_tap_t *packet)
 {
@@ -57,6 +58,8 @@ table_of(const smcr_tap_t *packet)
     return packet->llc ? LLC : CDC;
 }
 
+/* Adds a sample if the packet answers a request. No sample is added if the request was
+ * retransmitted: it is not known which transmission the packet answers. */
 static tap_packet_status
 add_sample(void *data, packet_info *pinfo, epan_dissect_t *edt _U_, const void *tapped,
      tap_flags_t flags _U_)
@@ -69,7 +72,7 @@ add_sample(void *data, packet_info *pinfo, epan_dissect_t *edt _U_, const void *
         return TAP_PACKET_DONT_REDRAW;
     unsigned which = table_of(packet);
     nstime_t took = smcr_capture_nstime(smcr_exchange_time(answers)), asked;
-    /* when the request must have been sent for the table to show what the field shows */
+    /* the time of the request from which the table computes the time that the field shows */
     nstime_delta(&asked, &pinfo->abs_ts, &took);
     add_srt_table_data(g_array_index(srt->srt_array, srt_stat_table *, which),
                        which == CDC ? SMCR_LLC_CDC : answers->step, &asked, pinfo);

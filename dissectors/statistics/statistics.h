@@ -1,6 +1,6 @@
-/* Knows what Wireshark's menus have for every protocol: response times, the tree of messages,
- * conversations and endpoints, the flow graph, conversation filters. Changes no state. Called when
- * protocols register.
+/* Knows the statistics that Wireshark's menus have for every protocol: response times, the tree of
+ * messages, conversations and endpoints, the flow graph, conversation filters. Does not know how to
+ * learn from packets: it changes no state. Called when protocols register.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,13 +9,14 @@
 
 #include "show/show.h"
 
-/* Registers all below but the stats tree; called once, while Wireshark registers protocols.
- * `proto`: SMC-R. Service Response Time has the durations of the steps of the CLC handshake, of LLC
- * requests, and of cursor updates that a CDC message has requested. */
+/* Registers everything that this header declares, except the stats tree; called once, while
+ * Wireshark registers protocols. `proto`: SMC-R. Also registers Service Response Time: the
+ * durations of the steps of the CLC handshake, of LLC requests, and of cursor updates that a CDC
+ * message has requested. */
 void smcr_statistics_register(int proto);
 
 /* Registers the stats tree of messages, by type, version, direction and outcome; called once, after
- * all protocols have registered. sharkd would not have a tree that is registered earlier. */
+ * all protocols have registered. If the tree were registered earlier, sharkd would not have it. */
 void smcr_statistics_handoff(void);
 
 /* ---- the other menus, which smcr_statistics_register() registers ---- */
@@ -31,15 +32,16 @@ void smcr_conversation_filters_register(void);
 /* Registers Statistics > Flow Graph, `tshark -z flow,smcr,standard`: the life of connections. */
 void smcr_graph_register(int proto);
 
-/* ---- texts of arrows in Wireshark's flow graph; they live as long as `scope` ---- */
+/* ---- texts of arrows in Wireshark's flow graph; all texts live as long as `scope` ---- */
 
+/* The texts of an arrow. */
 typedef struct {
-    const char *label;    /* of 18 characters or less, above the arrow; NULL: no arrow */
-    const char *sentence; /* the comment; NULL: no arrow */
+    const char *label;    /* text above the arrow, 18 characters at most; NULL: no arrow */
+    const char *sentence; /* text of the comment; NULL: no arrow */
 } smcr_arrow_text_t;
 
-/* Returns the subject of sentences: "The client" (0), "The server" (1). Where it is not known who
- * the client is, `role` is a side: "Side 0", "Side 1". */
+/* Returns the subject of a sentence: "The client" (`role` 0), "The server" (1). If it is not known
+ * who the client is, `role` is a side: "Side 0", "Side 1". */
 const char *smcr_arrow_subject(bool knows_roles, unsigned role);
 
 /* Returns the text of a SYN or SYN-ACK with the option. (RFC 7609 3.1) */
@@ -51,19 +53,19 @@ smcr_arrow_text_t smcr_arrow_text_segment(wmem_allocator_t *scope,
 smcr_arrow_text_t smcr_arrow_text_clc(wmem_allocator_t *scope, const smcr_clc_t *clc,
                                       bool from_server, int release);
 
-/* Returns the text of an LLC message (RFC 7609 A.3). `role`: of the sender, `subject`: 0 client, 1
- * server, SMCR_LGR_SIDE_UNKNOWN. */
+/* Returns the text of an LLC message (RFC 7609 A.3). `subject`: the sender, as the subject of the
+ * sentence. `role`: role of the sender, 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN. */
 smcr_arrow_text_t smcr_arrow_text_llc(wmem_allocator_t *scope, const smcr_llc_t *llc,
                                       const char *subject, int role);
 
 /* Returns the text of a fallback to TCP, with its reason. */
 smcr_arrow_text_t smcr_arrow_text_fallback(wmem_allocator_t *scope, const smcr_conn_t *conn);
 
-/* Returns the text of an event of a packet that `subject` sends; without label and sentence for
- * events that have no arrow. */
+/* Returns the text of an event of a packet that `subject` sends. The text is without label and
+ * sentence if the event has no arrow. */
 smcr_arrow_text_t smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event,
                                         const smcr_tap_t *packet, const char *subject);
 
-/* Returns the text of the first packet that `subject` retransmits. */
+/* Returns the text of a packet that `subject` retransmits: of several in a row, the first. */
 smcr_arrow_text_t smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record,
                                          const char *subject);

@@ -5,6 +5,7 @@
 
 #include "collectors.h"
 
+/* Returns the state of one side; 0: not known. */
 static smcr_figure_cm_state_t
 state_of(const smcr_cm_conn_t *conn, unsigned side)
 {

@@ -1,5 +1,5 @@
-/* Hands what the taps bring to the collectors, and puts their reports together. Counts frames and,
- * by what they carry, IP packets.
+/* Passes the data of each tap to the collectors that need them, and assembles the entries of the
+ * collectors into a report. Counts frames, and IP packets that are neither TCP nor RoCE.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,11 +13,11 @@
 
 #define SCHEMA "smcr-report/1"
 
-/* ---- how much a capture holds, and how much of it is neither TCP nor RoCE ---- */
+/* ---- counts of the capture: frames, and IP packets that are neither TCP nor RoCE ---- */
 
 enum { IP = 1, TCP = 2, ROCE = 4, ICMP = 8 };
 
-/* Protocols, and which layer each is; `id` is known when dissectors have registered. */
+/* Wireshark's protocols of each layer. `id` is looked up when the first frame is counted. */
 static struct {
     const char *name;
     unsigned layer;
@@ -25,6 +25,8 @@ static struct {
 } protos[] = {{"ip", IP, 0},           {"ipv6", IP, 0},   {"tcp", TCP, 0},
               {"infiniband", ROCE, 0}, {"icmp", ICMP, 0}, {"icmpv6", ICMP, 0}};
 
+/* Counts a frame. The first time is the lowest one and the last time the highest one: frames of a
+ * capture need not be in order of time. */
 static void
 count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
 {
@@ -36,12 +38,14 @@ count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
     capture->passes = smcr_capture_is_read() ? 2 : 1;
     if (!pinfo->fd->has_ts)
         return;
-    capture->first_time = MIN(capture->first_time, time); /* what is not known is above all */
+    capture->first_time = MIN(capture->first_time, time); /* a time that is not known is
+                                                             UINT64_MAX */
     if (capture->last_time == SMCR_FIGURE_UNKNOWN || time > capture->last_time)
         capture->last_time = time;
 }
 
-/* Which of them the packet has; what comes after ICMP are quotes. */
+/* Returns the layers of the packet. Layers after ICMP belong to a packet that an ICMP error quotes,
+ * and are ignored. */
 static unsigned
 layers_of(const packet_info *pinfo)
 {
@@ -56,8 +60,10 @@ layers_of(const packet_info *pinfo)
     return layers;
 }
 
-/* Counts the frame's IP packet; where its header does not say how long it is, what the frame has
- * from there on. Behind ICMP, Wireshark may remember the addresses of what an error quotes. */
+/* Counts the IP packet of the frame. If its header has no total length, the bytes of the frame from
+ * the header on count. `icmp`: the packet has ICMP; if the message is an error, Wireshark's
+ * addresses may be those of the packet that the error quotes. Then the header found first is the
+ * quoted one, and the header of the error itself is looked for before it. */
 static void
 count_ip(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt, bool icmp)
 {
@@ -95,6 +101,7 @@ smcr_collection_free(smcr_collection_t *collection)
     g_free(collection);
 }
 
+/* Makes the memory of an empty collection, when its first data come. */
 static void
 begin(smcr_collect_t *all)
 {
@@ -119,6 +126,7 @@ begin(smcr_collect_t *all)
 
 /* ---- taking ---- */
 
+/* Counts a frame. Called after all packets of the frame. */
 static void
 take_frame(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt)
 {
@@ -131,15 +139,15 @@ take_frame(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt)
     smcr_collect_notices_end_frame(all, pinfo);
 }
 
-/* An LLC message that changes a link. TEST LINK does not. */
+/* Whether the packet is an LLC message other than TEST LINK, the only one that changes nothing. */
 static bool
 is_llc_step(const smcr_tap_t *packet)
 {
     return packet->llc && (packet->llc->type & (uint8_t)~SMCR_LLC_TYPE_V2) != SMCR_LLC_TEST_LINK;
 }
 
-/* Whether the report may need the time of the frame: messages that change links or connections,
- * CLC, and the first packet of a link in a late capture. */
+/* Whether the report may need the time of the frame. It names the frames of CLC messages, of LLC
+ * messages that change links, and the first frame of a link. */
 static bool
 is_time_needed(const smcr_tap_t *packet, uint32_t frame)
 {
@@ -148,13 +156,15 @@ is_time_needed(const smcr_tap_t *packet, uint32_t frame)
     return !packet->roce || is_llc_step(packet) || (link && link->added_frame == frame);
 }
 
+/* Passes a packet of the tap `smcr` to the collectors. RDMA flows come before connections, and both
+ * before the subject of expert items. */
 static void
 take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *packet)
 {
     smcr_when_t when = smcr_capture_when(pinfo);
 
     smcr_collect_rdma_flows_count_stray_icrc(all, packet->unassigned_icrc);
-    if (packet->segment || packet->unassigned_icrc) /* the tap `tcp` reports a segment */
+    if (packet->segment || packet->unassigned_icrc) /* the tap `tcp` counts segments */
         return;
     if (is_time_needed(packet, when.frame))
         wmem_array_append_one(all->times, when);
@@ -198,7 +208,8 @@ fill_capture(smcr_entry_report_t *report, const smcr_collect_t *all, const char 
     report->ip = all->ip;
 }
 
-/* Fallbacks of a kind. There are few kinds. */
+/* Returns the entry of fallbacks with the same code, reason and decider, which is made if there is
+ * none. There are few kinds, so a linear search will do. */
 static smcr_entry_fallback_t *
 fallback_of(smcr_entry_report_t *report, const smcr_entry_conn_fallback_t *fallback,
             wmem_allocator_t *scope)
@@ -215,7 +226,8 @@ fallback_of(smcr_entry_report_t *report, const smcr_entry_conn_fallback_t *fallb
     return entry;
 }
 
-/* The versions that Accept and Confirm name; else those that messages of the link group show. */
+/* Fills in the version of connections whose Accept and Confirm do not show one: the version that
+ * LLC messages of their link group show. */
 static void
 fill_versions(smcr_entry_report_t *report)
 {
@@ -254,7 +266,7 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
 
 /* ---- notices ---- */
 
-/* TCP connections of SMC-R that were reset; frame 0 in `.first`: none. */
+/* Returns a notice of the TCP connections of SMC-R that were reset; count 0: none was. */
 static smcr_figure_notice_t
 resets(const smcr_collect_t *all, const smcr_entry_report_t *report)
 {
@@ -276,7 +288,8 @@ smcr_collection_notices(const smcr_collection_t *collection, const smcr_entry_re
 {
     wmem_array_t *notices = smcr_collect_notices_all(collection, scope);
     smcr_figure_notice_t reset = resets(collection, report);
-    smcr_figure_notice_t overtaken = {.filter = "smcr.out_of_order"}; /* causes come late, too */
+    smcr_figure_notice_t overtaken = {.filter = "smcr.out_of_order"}; /* counted last: later packets
+                                                                         may show a cause */
 
     for (unsigned i = 0; i < wmem_array_get_count(collection->late_steps); i++) {
         smcr_record_t late = {.order = SMCR_FLOW_IS_LATE};

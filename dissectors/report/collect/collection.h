@@ -1,6 +1,6 @@
-/* Knows how what the taps bring becomes the entries of a report: connections, link groups and
- * RMBs, RDMA flows, TCP flows, breaches. Does not know what is bad, or how it is written. Called
- * by listeners.
+/* Knows how the data of four taps become the entries of a report: connections, link groups and
+ * RMBs, RDMA flows, TCP flows, breaches. Does not know which entries are bad, nor how they are
+ * written. Called by report/listen/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,33 +13,37 @@
 
 typedef struct smcr_collection smcr_collection_t;
 
-/* Nothing has been seen. Freed by smcr_collection_free(). */
+/* Returns an empty collection. The caller frees it by smcr_collection_free(). */
 smcr_collection_t *smcr_collection_new(void);
 void smcr_collection_free(smcr_collection_t *collection);
 
-/* Forgets everything: the next frame is the first one of a new pass, or of another file. */
+/* Empties the collection. Called before the frames of a new pass, or of another file, come. */
 void smcr_collection_empty(smcr_collection_t *collection);
 
-/* Wireshark's taps of these names, and our own. */
+/* The taps that feed a collection: three of Wireshark's, and the plugin's own tap `smcr`. */
 typedef enum {
-    SMCR_COLLECTION_FRAME, /* comes last for each frame */
-    SMCR_COLLECTION_TCP,
-    SMCR_COLLECTION_SMCR,
-    SMCR_COLLECTION_EXPERT,
-    SMCR_COLLECTION_TAPS
+    SMCR_COLLECTION_FRAME,  /* all frames; Wireshark calls it after the other taps of the frame */
+    SMCR_COLLECTION_TCP,    /* TCP segments: tap `tcp` */
+    SMCR_COLLECTION_SMCR,   /* packets and messages: the plugin's tap `smcr`, show/show.h */
+    SMCR_COLLECTION_EXPERT, /* expert items of all protocols: tap `expert` */
+    SMCR_COLLECTION_TAPS    /* how many taps there are */
 } smcr_collection_tap_t;
 
-/* What a tap hands over. */
+/* Counts what a tap hands over. `data` is the struct of that tap, as Wireshark passes it to a
+ * listener. */
 void smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap,
                           packet_info *pinfo, epan_dissect_t *edt, const void *data);
 
-/* What has been seen, as a report without findings. It lives as long as `scope`, and no longer than
- * until more is taken or forgotten. `filter`: of what was seen; NULL: everything. */
+/* Returns a report of everything that has been counted; its findings are still empty. The report is
+ * allocated in `scope`. It is valid until the collection changes: until the next
+ * smcr_collection_take(), smcr_collection_empty() or smcr_collection_free(). `filter`: the display
+ * filter that selected the packets, for the report to name; NULL: none. */
 smcr_entry_report_t *smcr_collection_report(smcr_collection_t *collection, const char *filter,
                                             wmem_allocator_t *scope);
 
-/* The expert items of the plugin, and what else findings may be about; `*count`: how many. `report`
- * is made of the same collection; the notices live as long as it does. */
+/* Returns the notices from which findings are made: the plugin's expert items, counted by kind, and
+ * counts of packets that a display filter selects. `report`: made of this collection. `*count`: set
+ * to the number of notices. They are valid as long as the report. */
 const smcr_figure_notice_t *smcr_collection_notices(const smcr_collection_t *collection,
                                                     const smcr_entry_report_t *report,
                                                     wmem_allocator_t *scope, uint32_t *count);

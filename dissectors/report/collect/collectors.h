@@ -1,5 +1,6 @@
-/* The parts of a collection, and what they keep: the time of connections, RDMA flows, TCP flows,
- * connections, link groups, expert items.
+/* The inner door of report/collect/: the struct that a collection is, and the functions of its
+ * parts. There is a part for each of: times of connections, RDMA flows, TCP flows, connections,
+ * link groups, expert items.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,180 +13,208 @@
 #include "stream_bytes.h"
 #include "timeline/timeline.h"
 
-/* What is kept of a capture. All of it lives as long as the scope. The values of maps and lists are
- * types of the file that the comment names; the keys are addresses of state. */
+/* A collection. All its memory belongs to `scope`. A map `X -> Y` has pointers to an X of the state
+ * as keys, and pointers to a Y as values. Where the comment of a member names a file, that file
+ * defines the type of the values. */
 typedef struct smcr_collection {
-    wmem_allocator_t *scope;      /* NULL: no packet or frame has been taken */
-    smcr_entry_capture_t capture; /* its members up to `passes`; the others are filled in later */
+    wmem_allocator_t *scope;      /* owns all memory; NULL: the collection is empty */
+    smcr_entry_capture_t capture; /* members up to `passes`; smcr_collection_report() fills in the
+                                     others */
     smcr_entry_ip_t ip;           /* counts of IP packets that are neither TCP nor RoCE */
-    wmem_array_t *times;          /* smcr_when_t: frames whose time may be needed, ascending */
-    uint32_t last_taken_frame;    /* number of the frame that was taken last */
+    wmem_array_t *times;          /* smcr_when_t: numbers and times of frames that a report may
+                                     name; ascending */
+    uint32_t last_taken_frame;    /* number of the last frame from which a packet was counted */
 
-    wmem_array_t *tcp; /* tcp_flows.c: pointers, by tcp.stream; NULL: no segment of the stream */
+    wmem_array_t *tcp; /* tcp_flows.c: pointers to connections, the index is tcp.stream; NULL: no
+                          segment was counted */
 
-    uint32_t last_gap_frame;        /* the last RoCE packet before which others are missing */
-    wmem_map_t *rdma;               /* rdma_flows.c: queue pair or flow -> followed flow */
-    wmem_array_t *late_steps;       /* rdma_flows.c: smcr_step_back_t * of late packets; or NULL */
-    smcr_figure_list_t rdma_list;   /* the same flows, in the order of their first packets */
-    smcr_entry_icrcs_t stray_icrcs; /* ICRCs of packets in no flow */
+    uint32_t last_gap_frame;        /* frame of the last RoCE packet before which two or more
+                                       packets are missing; 0: none */
+    wmem_map_t *rdma;               /* rdma_flows.c: smcr_qp_t or smcr_rdma_flow_t -> followed_t */
+    wmem_array_t *late_steps;       /* rdma_flows.c: for each packet that came after later ones, its
+                                       smcr_step_back_t *; NULL: it belongs to no step back */
+    smcr_figure_list_t rdma_list;   /* all flows of `rdma`, in the order of their first packets */
+    smcr_entry_icrcs_t stray_icrcs; /* ICRCs of packets that belong to no flow */
 
-    wmem_map_t *conns;      /* smcr_conn_t -> smcr_collect_conn_stats_t */
-    wmem_map_t *contacts;   /* smcr_lgr_t -> the counted connection of its first contact */
-    wmem_map_t *link_flows; /* connections.c: smcr_link_t -> both of its flows */
-    wmem_map_t *moves;      /* smcr_link_t -> smcr_collect_moves_t; no entry: no move */
+    wmem_map_t *conns;      /* smcr_conn_t -> smcr_collect_conn_stats_t, the figures of the
+                               connection */
+    wmem_map_t *contacts;   /* smcr_lgr_t -> smcr_collect_conn_stats_t of the connection that made
+                               its first contact */
+    wmem_map_t *link_flows; /* connections.c: smcr_link_t -> flows_t, its two flows */
+    wmem_map_t *moves;      /* smcr_link_t -> smcr_collect_moves_t; no entry: no connection has
+                               moved */
 
-    wmem_map_t *groups;            /* link_groups.c: smcr_lgr_t -> group */
-    smcr_figure_list_t group_list; /* the same groups, in the order of their first packets */
+    wmem_map_t *groups;            /* link_groups.c: smcr_lgr_t -> gathered_group_t */
+    smcr_figure_list_t group_list; /* all groups of `groups`, in the order of their first packets */
 
     wmem_array_t *item_kinds; /* notices.c: expert items, counted by kind */
-    wmem_array_t *deferred_checks; /* notices.c: events that count once later packets confirm
+    wmem_array_t *deferred_checks; /* notices.c: events that count only if later packets confirm
                                       them */
-    wmem_array_t *frame_items; /* notices.c: items of the current frame; NULL: none */
+    wmem_array_t *frame_items; /* notices.c: expert items of the current frame; NULL: none */
 } smcr_collect_t;
 
 /* ---- where the time of a connection went (docs/report.md, "Where the time went") ---- */
 
-/* The timeline of a connection, and the times that are measured besides its intervals. */
+/* The timeline of a connection, and distributions of times that intervals do not have. Index of
+ * each array: side of the writer. */
 typedef struct {
-    smcr_timeline_t timeline;
-    smcr_distribution_t ack_time[2];    /* by side of the writer: SMCR_TIMELINE_ACK */
-    smcr_distribution_t reader_time[2]; /* likewise: SMCR_TIMELINE_READER */
-    smcr_distribution_t drain_time[2];  /* likewise: SMCR_TIMELINE_DRAIN */
+    smcr_timeline_t timeline;           /* intervals of both directions */
+    smcr_distribution_t ack_time[2];    /* from a WRITE to its acknowledgement
+                                           (SMCR_TIMELINE_ACK) */
+    smcr_distribution_t reader_time[2]; /* from a full buffer to the reader's update
+                                           (SMCR_TIMELINE_READER) */
+    smcr_distribution_t drain_time[2];  /* from a full buffer to a half-empty one
+                                           (SMCR_TIMELINE_DRAIN) */
 } smcr_collect_times_t;
 
-/* What the capture misses of the connection's link, as of a packet. */
+/* Which packets of the connection's link are missing in the capture, before a packet. */
 typedef struct {
-    const uint32_t *by_sender; /* places at which packets are missing so far */
-    bool is_whole;             /* the capture has the beginning of the connection */
+    const uint32_t *by_sender; /* two counts, by side of the sender: sequence gaps so far */
+    bool is_whole;             /* the capture has the connection's CLC Confirm */
 } smcr_collect_gaps_t;
 
-/* The span of a connection. Times in nanoseconds since the epoch. */
+/* When a connection began, was ready for data, and ended. Times are nanoseconds since 1970. */
 typedef struct {
-    uint64_t first;      /* its first frame */
-    uint64_t last;       /* its last frame */
-    uint32_t last_frame; /* the same: its number */
-    uint64_t ready;      /* it can carry data from here on; SMCR_FIGURE_UNKNOWN */
+    uint64_t first;      /* time of its first frame */
+    uint64_t last;       /* time of its last frame */
+    uint32_t last_frame; /* number of its last frame */
+    uint64_t ready;      /* time from which it can carry data; SMCR_FIGURE_UNKNOWN: not known */
     bool has_syn;        /* the capture has its SYN */
     smcr_timeline_doubt_t doubt;
     bool misses_last[2]; /* by sender: its last packets may be missing */
 } smcr_collect_span_t;
 
-/* Takes the next packet of the connection on RoCE. What is kept is of `scope`. */
+/* Adds the connection's next RoCE packet to its timeline. Memory is allocated in `scope`. */
 void smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope,
                              smcr_when_t when, const smcr_tap_t *packet,
                              const smcr_collect_gaps_t *gaps);
 
-/* Whether the packet of the frame fills the window, and nothing that its sender knew of the reader
- * is missing. */
+/* Whether the packet in `frame` fills the receive window for certain. The packet has the event
+ * "window full", and the capture has all that the reader sent before: so the sender knew of no more
+ * free space than the capture shows. */
 bool smcr_collect_times_fills(const smcr_record_t *record, uint32_t frame);
 
-/* Takes acknowledgements up to frame `now`. */
+/* Brings the timeline up to frame `now`: applies acknowledgements of the connection's packets that
+ * came in frames up to `now`. */
 void smcr_collect_times_advance(smcr_collect_times_t *times, wmem_allocator_t *scope,
                                 uint32_t now);
 
-/* The sides of the connection change places. */
+/* Swaps everything that is kept by side. Called when the state has swapped the connection's
+ * sides. */
 void smcr_collect_times_flip(smcr_collect_times_t *times);
 
-/* What `side` has written turns out to be of `times`: it was taken for a connection of its own. */
+/* Moves the figures of writer `side` from `half` to `times`. Called when `half`, counted as a
+ * connection of its own, turns out to be one direction of this connection. */
 void smcr_collect_times_move(smcr_collect_times_t *times, const smcr_collect_times_t *half,
                              int side);
 
-/* Divides the time of what `side` has sent. Returns false, and leaves *found alone, where the clock
- * of the capture goes back. */
+/* Divides the connection's time by what the writer `side` was doing, and stores the result in
+ * `*found`. Returns false, and does not change `*found`, if the clock of the capture goes back
+ * between the frames of `span`. */
 bool smcr_collect_times_find(const smcr_collect_times_t *times, int side,
                              const smcr_collect_span_t *span, smcr_timeline_direction_t *found);
 
-/* The parts of the time, as an entry of `scope`. */
+/* Returns the parts of the time of a direction as an entry, allocated in `scope`. */
 smcr_entry_conn_time_t *smcr_collect_times_entry(const smcr_collect_times_t *times,
                                                  const smcr_collect_span_t *span,
                                                  const smcr_timeline_direction_t *direction,
                                                  wmem_allocator_t *scope);
 
-/* Adds the longest waits of the direction to the connection. What is added is of `scope`. */
+/* Adds the longest waits of a direction to the connection's entry. Memory is allocated in
+ * `scope`. */
 void smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_role_t writer,
                                   const smcr_timeline_direction_t *direction,
                                   wmem_allocator_t *scope);
 
-/* ---- what lasts in an RDMA flow ---- */
+/* ---- durations in an RDMA flow ---- */
 
-/* All zeros: the flow has had no packet. */
+/* Times of a flow. A response of the reverse flow shows that the peer is alive; "requests" are
+ * packets of the flow itself. All zeros: no packet of either flow has come. */
 typedef struct {
-    smcr_interval_union_t retransmission; /* from a first transmission to a retransmission */
-    smcr_interval_union_t rnr_wait; /* from an RNR NAK to the packet that it asks for */
-    smcr_interval_union_t silence;  /* requests are retransmitted, and the reverse flow has none;
-                                       only those that are over */
-    smcr_when_t rnr;       /* RNR NAK whose packet has not come; frame 0: none */
-    uint32_t rnr_psn;      /* that it names, 24 bits */
-    smcr_when_t heard;     /* last packet of the reverse flow; frame 0: none yet */
+    smcr_interval_union_t retransmission; /* intervals from a first transmission to its
+                                             retransmission */
+    smcr_interval_union_t rnr_wait; /* intervals from an RNR NAK to the packet that the RNR NAK asks
+                                       for */
+    smcr_interval_union_t silence;  /* intervals in which requests are retransmitted and the peer
+                                       sends nothing; only those that are over */
+    smcr_when_t rnr;       /* last RNR NAK whose packet has not come yet; frame 0: none */
+    uint32_t rnr_psn;      /* PSN of that RNR NAK, 24 bits */
+    smcr_when_t heard;     /* last packet of the reverse flow; frame 0: none */
     bool is_refused;       /* the last response of the reverse flow is a NAK or RNR NAK */
-    smcr_when_t asked;     /* first request since `heard`; frame 0: none */
-    smcr_when_t last;      /* last request since `heard`; likewise */
-    uint32_t highest;      /* PSN of the requests since `heard`, 24 bits; with `asked` */
-    smcr_interval_t silent; /* the silence that lasts; end frame 0: none does */
+    smcr_when_t asked;     /* first request after `heard`; frame 0: none */
+    smcr_when_t last;      /* last request after `heard`; set together with `asked` */
+    uint32_t highest;      /* highest PSN of requests after `heard`, 24 bits; set with `asked` */
+    smcr_interval_t silent; /* silence of the peer that is not over; end frame 0: none */
 } smcr_collect_flow_times_t;
 
-/* Takes the next packet of the flow. What is kept is of `scope`. */
+/* Takes the next packet of the flow. Memory is allocated in `scope`. */
 void smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                                   smcr_when_t when, const smcr_tap_t *packet);
 
-/* Takes the next packet of its reverse flow. */
+/* Takes the next packet of the reverse flow. */
 void smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                                   smcr_when_t when, const smcr_tap_t *packet);
 
-/* Moves what lasted in `from` to `times`: it was the same flow. */
+/* Moves the intervals of `from` to `times`, and clears `from`. Called when a flow turns out to be
+ * the flow of a link. */
 void smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                                   smcr_collect_flow_times_t *from);
 
-/* Fills in what lasts; changes nothing. What is added to the entry is of `scope`. */
+/* Fills in the durations of the entry: retransmission, waits after RNR NAKs, silence. Memory is
+ * allocated in `scope`. */
 void smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_times_t *times,
                                   wmem_allocator_t *scope);
 
-/* ---- RDMA flows: those of SMC-R's links; where the user wants it, all others ---- */
+/* ---- RDMA flows: of links of SMC-R; with the preference smcr.roce, all others, too ---- */
 
-/* A packet of RoCE or InfiniBand. */
+/* Counts a packet of RoCE or InfiniBand in its flow. */
 void smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
                                   const smcr_tap_t *packet);
 
-/* Counts the ICRC of a packet in no flow. `icrc`: as smcr_ib_headers_t.icrc; 0: nothing to count.
- */
+/* Counts the ICRC of a packet that belongs to no flow. `icrc`: as smcr_ib_headers_t.icrc; 0: the
+ * packet has no checked ICRC, and nothing is counted. */
 void smcr_collect_rdma_flows_count_stray_icrc(smcr_collect_t *collection, uint8_t icrc);
 
-/* Adds the flows to `list`, each with its index and that of the other direction. What is added
- * lives as long as `scope`. */
+/* Adds an entry for each flow to `list`. An entry has the flow's index in the list, and the index
+ * of its reverse flow. Memory is allocated in `scope`. */
 void smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *list,
                                     wmem_allocator_t *scope);
 
-/* Describes the RDMA-CM connection of a flow. The entry lives as long as `scope`. */
+/* Returns an entry, allocated in `scope`, of the RDMA-CM connection of a flow. */
 smcr_entry_flow_cm_t *smcr_collect_cm_entry(const smcr_cm_conn_t *conn, wmem_allocator_t *scope);
 
-/* The flow to a queue pair of a link, as in the last report; SMCR_FIGURE_UNKNOWN: it has none. */
+/* Returns the index of the flow to queue pair `to` in the last report; SMCR_FIGURE_UNKNOWN: no
+ * packet of such a flow was counted. */
 uint64_t smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const smcr_qp_t *to);
 
-/* ---- TCP connections of a capture, whatever they carry ---- */
+/* ---- TCP connections: all of the capture, with SMC-R and without ---- */
 
-/* What is known of a TCP connection besides its entry. `up`: the direction of the first captured
- * segment; `down`: the other one. Frame 0 in a time: such a segment has not been captured. */
+/* Facts of a TCP connection that its entry does not have. Direction `up` is that of the first
+ * captured segment, `down` is the other one. A time with frame 0: no such segment was captured. */
 typedef struct {
     smcr_when_t first;   /* first segment */
     smcr_when_t last;    /* last segment */
     smcr_when_t syn;     /* first SYN without ACK */
     smcr_when_t reset;   /* first RST */
     smcr_when_t fin[2];  /* first FIN of the client (0) and of the server (1) */
-    bool client_known;   /* a SYN or a SYN-ACK shows the client; else `up` is taken for its side */
+    bool client_known;   /* a SYN or SYN-ACK was captured; false: the sender of `up` counts as
+                            client */
     bool client_is_up;   /* the client sends `up` */
     uint16_t up_port;    /* source port of `up` */
     bool may_lack_bytes_of[2]; /* bytes of the stream up (0) or down (1) may be missing */
-    bool may_lack_bytes; /* bytes of either stream may be missing */
-    bool may_lack_end;   /* the newest bytes of a stream may be missing, with a FIN among them */
+    bool may_lack_bytes; /* one of `may_lack_bytes_of` is set */
+    bool may_lack_end;   /* the last bytes of one of the streams may be missing, also a FIN */
     uint32_t syns;       /* SYNs of the client */
-    bool is_connected;   /* there are segments other than SYN, SYN-ACK and RST */
+    bool is_connected;   /* a segment other than a SYN without ACK was captured; an RST counts only
+                            if the client sent it */
     bool is_disordered;  /* the SYN-ACK comes after an acknowledgement of the client */
-    smcr_figure_syn_sign_t syn_sign[2]; /* what the options of SYN (0) and SYN-ACK (1) show */
+    smcr_figure_syn_sign_t syn_sign[2]; /* NOPs that replace the SMC-R option, or Fast Open, in the
+                                           SYN (0) and in the SYN-ACK (1) */
     uint64_t isn[2];     /* initial sequence number of client and server; SMCR_FIGURE_UNKNOWN */
     uint64_t payload[2]; /* bytes of the streams up (0) and down (1), each byte once */
 } smcr_collect_tcp_facts_t;
 
-/* A segment, as Wireshark's tap `tcp` hands it over, while its frame is dissected. */
+/* Counts a segment that Wireshark's tap `tcp` hands over. Called while the frame is dissected. */
 void smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo,
                                  const struct tcpheader *tcp);
 
@@ -194,156 +223,178 @@ void smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *
 const smcr_collect_tcp_facts_t *smcr_collect_tcp_flows_facts(const smcr_collect_t *collection,
                                                              uint64_t tcp_stream);
 
-/* Adds the flows to `list`, in ascending order of tcp.stream. The entries are of `scope`. */
+/* Adds an entry for each TCP connection to `list`, in ascending order of tcp.stream. Memory is
+ * allocated in `scope`. */
 void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
                                    wmem_allocator_t *scope);
 
-/* ---- connections of SMC-R: what each carried, and how long its ends waited for each other ---- */
+/* ---- connections of SMC-R: bytes, messages, links and times of each ---- */
 
-/* Cursors at which a writer waited that are kept, to count each wait once. */
+/* A blocked writer may send several CDC messages with the same producer cursor: they are one wait.
+ * This number of last producer cursors is kept, so that each wait counts once. */
 #define SMCR_COLLECT_BLOCKED_KEPT 16
 
-/* What was counted of one direction. */
+/* Figures of one direction of a connection. */
 typedef struct {
-    smcr_entry_conn_direction_t figures;
-    smcr_collect_stream_bytes_t bytes; /* positions that figures.bytes has counted */
-    const smcr_link_t *link;           /* link of the last packet; NULL: none yet */
+    smcr_entry_conn_direction_t figures; /* its entry, which is filled while packets come */
+    smcr_collect_stream_bytes_t bytes; /* positions of the stream that `figures.bytes` includes */
+    const smcr_link_t *link;           /* link of the direction's last packet; NULL: no packet
+                                          yet */
 
-    /* Producer cursors at which the writer waited last: a circular list. */
+    /* Producer cursors of the writer's last waits: a circular list. Its newest entry is
+     * `figures.blocked_count` - 1, modulo its length. */
     smcr_cursor_t wait_cursors[SMCR_COLLECT_BLOCKED_KEPT];
 
-    bool has_unowned_writes; /* before its last packet, its flow has WRITEs of no known
-                                connection */
+    bool has_unowned_writes; /* before the direction's last packet, its flow had a WRITE whose
+                                connection is not known: the WRITE may be of this connection */
 } smcr_collect_direction_t;
 
-/* A link that the connection has used, from a frame on. */
+/* A link that a connection has used, in a list in order of time. */
 typedef struct smcr_collect_link_use {
     struct smcr_collect_link_use *next; /* the next link; NULL: the last one */
-    const smcr_link_t *link;
-    smcr_when_t from; /* first packet on it */
+    const smcr_link_t *link; /* the link */
+    smcr_when_t from;        /* first packet of the connection on the link */
 } smcr_collect_link_use_t;
 
-/* A first contact: from the Confirm to where the connection can carry data, while LLC sets up the
- * link group. */
+/* A first contact: the time between CLC Confirm and the first data of the connection, in which LLC
+ * messages set up the link group (RFC 7609, 3.5.1). A step is an LLC message that is no
+ * retransmission. */
 typedef struct {
-    smcr_when_t ready;                 /* its last packet so far; frame 0: no Confirm yet */
-    smcr_when_t step;                  /* its last packet that is no retransmission */
-    const smcr_exchange_t *last_request; /* its last LLC request; NULL: none */
-    const smcr_link_t *last_request_link; /* link of that request; NULL: none */
-    uint64_t longest_step;             /* longest time between two messages, nanoseconds */
-    const smcr_exchange_t *longest_step_request; /* the last request before that time; NULL: none */
-    uint8_t longest_link;              /* number of that request's link; 0: none */
-    bool longest_step_after_response; /* the response of that request came before that time, not
-                                         after it */
-    bool is_unsure;      /* a message is cut or missing, or its time is before an earlier one's */
-    bool is_over;        /* it has ended, or data have come */
-    bool is_adding;      /* a link is neither confirmed nor rejected nor deleted yet */
+    smcr_when_t ready;                 /* last packet of the first contact so far, after which data
+                                          can flow; frame 0: no Confirm yet */
+    smcr_when_t step;                  /* last step, at first the Confirm; frame 0: no Confirm
+                                          yet */
+    const smcr_exchange_t *last_request; /* last LLC request; NULL: none */
+    const smcr_link_t *last_request_link; /* link of `last_request`; NULL: none */
+    uint64_t longest_step;             /* longest time between two steps, nanoseconds */
+    const smcr_exchange_t *longest_step_request; /* last request before the longest time; NULL:
+                                                    none */
+    uint8_t longest_link;              /* number of the link of `longest_step_request`; 0: none */
+    bool longest_step_after_response; /* the response of `longest_step_request` came before the
+                                         longest time, not after it */
+    bool is_unsure;      /* a message is truncated or missing, or the clock of the capture went
+                            back */
+    bool is_over;        /* the first contact is over: data came, or an LLC message that is not of
+                            it */
+    bool is_adding;      /* a link was announced, and is not yet confirmed, rejected or deleted */
 } smcr_collect_contact_t;
 
-/* What was counted of a connection. */
+/* Figures of a connection. What the state knows better (roles, outcome, ends) is read from `conn`
+ * when the report is made. */
 typedef struct {
-    const smcr_conn_t *conn;
+    const smcr_conn_t *conn; /* the connection in the state */
     smcr_when_t first;                     /* first packet or message; frame 0: none yet */
     smcr_when_t last;                      /* last packet or message; frame 0: none yet */
     smcr_when_t clc[SMCR_CLC_CONFIRM + 1]; /* first CLC message, by type; frame 0: none */
-    smcr_collect_contact_t contact;
-    smcr_collect_times_t times;            /* where its time went */
-    smcr_collect_direction_t direction[2]; /* by the side that sends */
-    smcr_collect_link_use_t *first_use;    /* the links it has used, in order; NULL: none */
-    smcr_collect_link_use_t *last_use;     /* the last of these */
-    uint64_t clc_bytes[2];                 /* bytes of CLC from the client (0), the server (1) */
-    const char *offered_eids;              /* of the Proposal, with commas; NULL: none, unknown */
-    uint8_t version;                       /* of SMC, as agreed; 0: not known */
-    bool is_smcd;                          /* both have agreed on SMC-D */
-    bool on_roce;                          /* a RoCE packet of it has been taken */
-    bool sides_swapped;                    /* the state had swapped the sides when they were used */
+    smcr_collect_contact_t contact; /* its setup after CLC; all zeros: no Confirm yet */
+    smcr_collect_times_t times;            /* its timeline */
+    smcr_collect_direction_t direction[2]; /* index: side of the sender */
+    smcr_collect_link_use_t *first_use;    /* first of the links that it has used; NULL: none */
+    smcr_collect_link_use_t *last_use;     /* last of the links that it has used; NULL: none */
+    uint64_t clc_bytes[2];                 /* bytes of CLC messages from the client (0) and from the
+                                              server (1) */
+    const char *offered_eids;              /* user EIDs of the Proposal, separated by commas; NULL:
+                                              it has none, or was not captured */
+    uint8_t version;                       /* SMC version of Accept or Confirm; 0: not known */
+    bool is_smcd;                          /* Accept or Confirm agrees on SMC-D */
+    bool on_roce;                          /* a RoCE packet of the connection was counted */
+    bool sides_swapped;                    /* `conn->sides_swapped` when `direction` and `times`
+                                              were last used */
 } smcr_collect_conn_stats_t;
 
-/* An LLC message of a link, or a packet of it that was not decoded. It belongs to the first contact
- * of the link group if it comes within a second of the message before, or while a request has no
- * response. A later message ends the first contact. */
+/* Takes a packet of a link that belongs to no connection: an LLC message, or a packet that was not
+ * decoded. An LLC message belongs to the first contact of the link group if it comes within a
+ * second after the message before it, or while a request has no response, or while a link is being
+ * added. A later LLC message ends the first contact. */
 void smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when,
                                const smcr_tap_t *packet);
 
-/* Whether an LLC request of the first contact had no response before the frame, or a link is still
- * being added. */
+/* Whether the first contact still waits before `frame`: its last LLC request has no response, or a
+ * link is being added. */
 bool smcr_collect_contact_awaits(const smcr_collect_contact_t *contact, uint32_t frame);
 
-/* A packet or message of a connection; others are left alone. */
+/* Counts a packet or message in its connection. A packet without connection may be a step of a
+ * first contact. */
 void smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
                                    const smcr_tap_t *packet);
 
-/* Adds the connections to `list`, in the order of their indices. What is added is of `scope`. */
+/* Adds an entry for each connection to `list`, in the order of their indices. Memory is allocated
+ * in `scope`. */
 void smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *list,
                                      wmem_allocator_t *scope);
 
-/* How often connections have moved away from a link, and to it. */
+/* How often connections have moved between a link and others (failover, RFC 7609, 4.6.2). */
 typedef struct {
-    uint64_t from; /* moves away from the link */
-    uint64_t to;   /* moves to it */
+    uint64_t from; /* moves from this link to another */
+    uint64_t to;   /* moves from another link to this one */
 } smcr_collect_moves_t;
 
-/* Fills in the entry of a connection; its texts live as long as `scope`. `tcp`: its TCP connection;
- * NULL: not known. `lacking`: the last frame that shows missing packets; 0: none. */
+/* Fills in the entry of a connection. Memory is allocated in `scope`. `tcp`: its TCP connection;
+ * NULL: not known. `lacking`: the last frame of the capture that shows missing packets; 0: none. */
 void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                                   smcr_collect_conn_stats_t *counted,
                                   const smcr_collect_tcp_facts_t *tcp, uint32_t lacking,
                                   const smcr_collect_t *collection, wmem_allocator_t *scope);
 
-/* The number of a link group in the report: its index. A group that may be a part of another one
- * has a number after all others, made of the index of its oldest link. */
+/* Returns the number of a link group in the report: its index. A group that may be a part of
+ * another group has no index; its number is the count of link groups plus the index of its oldest
+ * link, so it comes after all others. */
 uint64_t smcr_collect_lgr_number(const smcr_lgr_t *lgr);
 
-/* Returns the frame with its time. Frame 0: the time is not known, since nobody was expected to
- * need it. */
+/* Returns the frame with its time. Frame 0: the collection does not have the time of this frame, or
+ * the report did not count the frame. */
 smcr_when_t smcr_collect_when(const smcr_collect_t *collection, uint32_t frame);
 
-/* ---- link groups: their links and what became of these, RMBs that messages announce ---- */
+/* ---- link groups: their links, the fate of each link, and the RMBs that messages announce ---- */
 
-/* A packet or message of a link. */
+/* Takes a packet or message of a link: keeps what it shows of the link group. */
 void smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pinfo,
                                    const smcr_tap_t *packet);
 
-/* Adds the groups to `list`, in the order of their indices. What is added lives as long as
- * `scope`. RDMA flows have been reported before. */
+/* Adds an entry for each link group to `list`, in the order of their indices. Memory is allocated
+ * in `scope`. Called after smcr_collect_rdma_flows_report(), which numbers the flows that links
+ * refer to. */
 void smcr_collect_link_groups_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
                                      wmem_allocator_t *scope);
 
-/* ---- the expert items of the plugin, counted by kind and by who has caused them ---- */
+/* ---- the plugin's expert items, counted by kind and by the side that caused them ---- */
 
-/* Nothing has been counted. */
+/* Makes the lists of an empty collection. */
 void smcr_collect_notices_begin(smcr_collect_t *collection);
 
-/* An expert item of the frame; others than those of the plugin are left alone. */
+/* Keeps an expert item of the current frame. Expert items of other protocols are ignored. */
 void smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pinfo,
                                const expert_info_t *item);
 
-/* Counts `number` of what a display filter selects, at `first`: no expert item, severity 0. */
+/* Counts `number` packets that a display filter selects, the first in frame `first`. The notice is
+ * no expert item: its severity is 0. */
 void smcr_collect_notices_count(smcr_collect_t *collection, const char *filter, smcr_when_t first,
                                 uint64_t number);
 
-/* The pending items since the last call are about this packet or message: notes its side and
- * subject. */
+/* Notes connection, link and sender of the expert items that were kept since the last call: they
+ * are about this packet or message. Wireshark hands over expert items before their packet. */
 void smcr_collect_notices_set_subject(smcr_collect_t *collection, const smcr_tap_t *packet);
 
-/* Keeps events of the packet that later packets have to confirm. Called in the first pass, in which
- * Wireshark does not hand over their expert items. */
+/* Keeps those events of the packet that count only if later packets confirm them. Called in the
+ * first pass, in which these events have no expert items yet. */
 void smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
                                 const smcr_tap_t *packet);
 
-/* The frame is complete: counts its pending items. */
+/* Counts the expert items that were kept for the current frame. Called when the frame is
+ * complete. */
 void smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pinfo);
 
-/* All of them: smcr_figure_notice_t, in the order in which they came first, of `scope`. */
+/* Returns all notices, in the order of their first frames: an array of smcr_figure_notice_t, of
+ * `scope`. */
 wmem_array_t *smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *scope);
 
-/* Adds the expert items that report a broken format or rule to `list`. The entries live as long as
- * `scope`. */
+/* Adds an entry to `list` for each kind of expert item that reports a broken format or rule. Memory
+ * is allocated in `scope`. */
 void smcr_collect_notices_report_breaches(const smcr_collect_t *collection,
                                           smcr_figure_list_t *list, wmem_allocator_t *scope);
 
-/* Counts an ICMP error of `frame` that quotes a packet of RoCE or TCP; `error` is its own IP
- * header. Its notice has severity 0, a filter that begins with "icmp", and the hosts of the quoted
- * packet. */
+/* Counts an ICMP error "destination unreachable" in `frame` that quotes a packet of RoCE or TCP.
+ * `error`: the IP header of the ICMP error itself. The notice has severity 0, a filter that begins
+ * with "icmp", and the hosts of the quoted packet. */
 void smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *pinfo,
                                       smcr_host_bytes_t frame, const smcr_host_ip_packet_t *error);

@@ -1,5 +1,6 @@
-/* Where the time of a connection went, as the report says it: feeds the timeline with the packets
- * of the tap, and reads it when the report is made.
+/* Where the time of a connection went, in the members of a report: feeds the timeline with the
+ * packets of the tap, and divides the time when the report is made (docs/report.md, "Where the time
+ * went").
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,6 +9,8 @@
 
 #include "wire/wire.h"
 
+/* Called by the timeline with each time that the timeline has measured: adds the time to a
+ * distribution of the writer. */
 static void
 take_sample(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time)
 {
@@ -83,8 +86,9 @@ smcr_collect_times_move(smcr_collect_times_t *times, const smcr_collect_times_t 
     times->drain_time[side] = half->drain_time[side];
 }
 
-/* The connection carries data from where it is ready, or from its first packet on, if that is not
- * known. */
+/* Returns the interval in which the connection carries data: from the time when it was ready to its
+ * last frame. If that time is not known, the interval begins with the connection's first RoCE
+ * packet. */
 static smcr_interval_t
 span_of_data(const smcr_collect_times_t *times, const smcr_collect_span_t *span)
 {
@@ -100,6 +104,8 @@ smcr_collect_times_find(const smcr_collect_times_t *times, int side,
     smcr_interval_t data = span_of_data(times, span);
     const smcr_timeline_t *timeline = &times->timeline;
 
+    /* The clock went back: the connection was ready before its first frame, had a RoCE packet
+     * before it was ready, or its last frame is earlier than its last RoCE packet. */
     if (data.begin.time < span->first || timeline->begun.time < data.begin.time ||
         span->last < timeline->latest.time)
         return false;
@@ -112,6 +118,10 @@ smcr_collect_times_find(const smcr_collect_times_t *times, int side,
     return true;
 }
 
+/* The parts add up to the time from the connection's first frame to its last one. The time before
+ * `ready` is charged to "connecting" only if the capture has the SYN: else the connection is older
+ * than its first frame, and the time is unknown. Unknown time may belong to any part, so the upper
+ * bound of a part (`..._most_s`) is the part plus all unknown time. */
 smcr_entry_conn_time_t *
 smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_span_t *span,
                          const smcr_timeline_direction_t *direction, wmem_allocator_t *scope)
@@ -142,6 +152,7 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
     return entry;
 }
 
+/* Adds a wait with its two frames to the entry. An interval without end frame is none. */
 static void
 add_wait(smcr_entry_connection_t *entry, smcr_figure_role_t writer, smcr_figure_wait_t kind,
          smcr_interval_t interval, wmem_allocator_t *scope)

@@ -1,5 +1,5 @@
-/* Counts what the packets of a connection carry. Whatever names a role, an outcome or an end comes
- * from the state when the report is made (conn_entry.c).
+/* Counts packets, messages and bytes of connections, while packets come. Roles, outcomes and ends
+ * of connections are read from the state when the report is made (conn_entry.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,14 +11,15 @@
 #include "message/message.h"
 #include "wire/wire.h"
 
-/* Both flows of a link. */
+/* The two flows of a link. Index: 1 if the record's sender is side 1, else 0. */
 typedef struct {
-    uint32_t gaps[2]; /* places where packets are missing so far, by sender */
-    uint32_t last[2]; /* frame of the last request, by sender; 0: none */
-    bool unowned[2];  /* a WRITE is of no known connection, by sender */
+    uint32_t gaps[2]; /* sequence gaps so far */
+    uint32_t last[2]; /* frame of the last packet that is no acknowledgement and no CNP; 0: none */
+    bool unowned[2];  /* a WRITE has come whose connection is not known */
 } flows_t;
 
-/* Swaps what was counted of both sides where the state has swapped the sides of the connection. */
+/* The state may swap the sides of a connection when it learns which half links belong together.
+ * Swaps the figures of both sides then, so that they stay with their hosts. */
 static void
 follow_sides(smcr_collect_conn_stats_t *counted)
 {
@@ -32,7 +33,8 @@ follow_sides(smcr_collect_conn_stats_t *counted)
     smcr_collect_times_flip(&counted->times);
 }
 
-/* Takes over what was counted of a connection that turned out to be one direction of this one. */
+/* Adds the figures of `half` to `counted`: `half` was counted as a connection of its own, and
+ * turned out to be one direction of this connection. */
 static void
 add_half(smcr_collect_conn_stats_t *counted, const smcr_collect_conn_stats_t *half)
 {
@@ -55,6 +57,8 @@ add_half(smcr_collect_conn_stats_t *counted, const smcr_collect_conn_stats_t *ha
     counted->on_roce |= half->on_roce;
 }
 
+/* Returns the figures of a connection, which are made if there are none. Also moves the figures of
+ * its other half into them, once the state has joined both halves (`merged_half`). */
 static smcr_collect_conn_stats_t *
 get_conn(smcr_collect_t *collection, const smcr_conn_t *conn)
 {
@@ -80,10 +84,11 @@ moves_of(smcr_collect_t *collection, const smcr_link_t *link)
     return smcr_figure_of(collection->moves, collection->scope, link, sizeof(smcr_collect_moves_t));
 }
 
-/* The packet is the first one that shows the connection on this link: the first of its sender, or
- * the first after a CDC message has moved the connection (RFC 7609, 4.6.2). Other packets on
- * another link are late. If the peer had moved before this sender's first packet, the sender's
- * earlier messages may be missing. */
+/* Whether the packet begins a use of its link by the connection. It does if it is the first packet
+ * of its sender and the connection has used one link at most, or if a CDC message has moved the
+ * connection to this link (RFC 7609, 4.6.2). Any other packet on another link than the last one
+ * came late: the connection has not moved back. If the peer had moved before this sender's first
+ * packet, earlier packets of the sender may be missing, so its first packet begins no use. */
 static bool
 begins_link_use(const smcr_collect_conn_stats_t *counted, const smcr_record_t *record)
 {
@@ -94,7 +99,8 @@ begins_link_use(const smcr_collect_conn_stats_t *counted, const smcr_record_t *r
            smcr_record_has_event(record, SMCR_EVENT_conn_moved);
 }
 
-/* Appends the link to those that the connection has used, and counts a move between links. */
+/* Appends the link to the links that the connection has used, and counts a move between two
+ * links. */
 static void
 add_link_use(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
              const smcr_record_t *record, smcr_when_t when)
@@ -115,7 +121,7 @@ add_link_use(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     counted->last_use = use;
 }
 
-/* Notes on which link the sender's packet went. */
+/* Notes the link of a packet, and whether the connection begins to use that link. */
 static void
 note_link(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
           const smcr_record_t *record, smcr_when_t when)
@@ -133,8 +139,10 @@ note_link(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
 
 /* ---- setup ---- */
 
-/* Missing packets make the first contact unsure: they may be LLC messages, or the first data. If
- * the sender had sent a request since the last LLC message, they were after the first contact. */
+/* Counts a sequence gap before the packet. If packets are missing during a first contact, its
+ * durations are unsure: the missing packets may be LLC messages, or the first data. They are not of
+ * the first contact if the sender has sent a request after the last LLC message: then the first
+ * contact was over before the gap. */
 static void
 note_gap(smcr_collect_t *collection, const smcr_record_t *record, flows_t *flows)
 {
@@ -157,14 +165,15 @@ is_request(const smcr_tap_t *packet)
     return packet->roce && record->kind != SMCR_RECORD_ACK && record->kind != SMCR_RECORD_CNP;
 }
 
-/* A WRITE whose connection is not known, although the whole capture has been read. */
+/* Whether the packet is a WRITE whose connection is not known, even after the whole capture has
+ * been read. */
 static bool
 is_unowned_write(const smcr_record_t *record)
 {
     return record->kind == SMCR_RECORD_WRITE && !record->conn && smcr_capture_is_read();
 }
 
-/* Counts a packet of a link. Returns both flows so far. */
+/* Counts a packet of a link in the flow of its sender. Returns the two flows of the link. */
 static const flows_t *
 take_link(smcr_collect_t *collection, const smcr_tap_t *packet, uint32_t frame)
 {
@@ -182,6 +191,8 @@ take_link(smcr_collect_t *collection, const smcr_tap_t *packet, uint32_t frame)
 
 /* ---- packets ---- */
 
+/* Counts an RDMA WRITE message at its first packet, and bytes that a sender writes once more at a
+ * position that it has already written. */
 static void
 count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
             smcr_when_t when, const smcr_tap_t *packet)
@@ -196,9 +207,10 @@ count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
         smcr_collect_notices_count(collection, "smcr.stream.rewritten", when, rewritten);
 }
 
-/* Counts waits of a writer: CDC messages with the flag "writer blocked" (RFC 7609, 4.5.1), one wait
- * for each producer cursor: a writer that has announced more was not blocked meanwhile. The last
- * cursors are kept, since messages may come late. */
+/* Counts CDC messages, and waits of their writer. A CDC message with the flag "writer blocked" (RFC
+ * 7609, 4.5.1) reports a wait. Messages with the same producer cursor report the same wait, since a
+ * writer that was not blocked would have announced more. Messages may come out of order, so the
+ * last SMCR_COLLECT_BLOCKED_KEPT cursors are compared. */
 static void
 count_cdc(smcr_collect_direction_t *direction, const smcr_cdc_t *cdc)
 {
@@ -222,10 +234,11 @@ ends_connection(const smcr_record_t *record)
            smcr_record_has_event(record, SMCR_EVENT_conn_aborted);
 }
 
-/* Counts what a CDC message means for its receiver, once: if the message came after a gap, its
- * retransmission has the meaning. `direction`: of the sender; `reverse`: whose data the message
- * reports as read. The message that ends a connection reports no read time: the reader may have
- * been idle before. */
+/* Counts the effects of a CDC message: it fills the window, announces urgent data, reports data as
+ * read. The record has `cdc_analysis` only where the message takes effect: if the message came
+ * after a sequence gap, that is its retransmission. `direction`: the message's sender. `reverse`:
+ * the direction whose data the message reports as read. A message that ends the connection adds no
+ * read time: its reader may have read the data long before. */
 static void
 count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *reverse,
               const smcr_record_t *record, uint32_t frame)
@@ -240,6 +253,8 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
         smcr_distribution_add(&reverse->figures.read_reported_s, view->read_time);
 }
 
+/* `bytes` holds the positions of the stream that were counted. Each position counts once, so that
+ * retransmissions and rewritten bytes add nothing. */
 uint32_t
 smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope,
                                const smcr_record_t *record)
@@ -249,8 +264,8 @@ smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocato
     if (record->kind != SMCR_RECORD_WRITE || !place || record->order == SMCR_FLOW_IS_COPY)
         return 0;
     smcr_stream_range_t piece = smcr_place_range(place);
-    /* A retransmission counts only if all positions are known: else its first transmission may have
-     * been counted without a position. */
+    /* A retransmission counts only if all positions so far are known. Else its first transmission
+     * may have been counted without position, and the bytes would count twice. */
     if (record->order == SMCR_FLOW_IS_RETRANSMISSION && (bytes->has_unpositioned || !piece.known))
         return 0;
     bytes->has_unpositioned |= !piece.known;
@@ -260,6 +275,10 @@ smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocato
                                      piece.position, piece.position + place->length);
 }
 
+/* Counts a RoCE packet in the figures of its direction. A duplicate made by the network counts only
+ * in the timeline. A retransmission counts as such, not as a further WRITE or CDC message. But it
+ * may bring bytes, or take effect as a CDC message, if the receiver did not take in its first
+ * transmission. */
 static void
 count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
              smcr_when_t when, const smcr_tap_t *packet, const flows_t *flows)
@@ -268,7 +287,8 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     smcr_collect_direction_t *direction = &counted->direction[record->sender];
 
     if (!counted->on_roce && smcr_collect_contact_awaits(&counted->contact, when.frame))
-        counted->contact.ready = when; /* for data, whatever LLC is still at */
+        counted->contact.ready = when; /* the first data ends the setup, even if LLC messages
+                                          follow */
     counted->contact.is_over |= !counted->on_roce;
     counted->on_roce = true;
     const smcr_collect_gaps_t gaps = {flows->gaps, counted->clc[SMCR_CLC_CONFIRM].frame != 0};
@@ -293,7 +313,8 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
 
 /* ---- CLC ---- */
 
-/* The user EIDs that the Proposal offers: an EID of the system is none of them. */
+/* Returns the user EIDs of the Proposal, separated by commas; NULL: none. The system EID is not
+ * among them. */
 static const char *
 offered_eids(wmem_allocator_t *scope, const smcr_clc_proposal_t *proposal)
 {
@@ -306,7 +327,8 @@ offered_eids(wmem_allocator_t *scope, const smcr_clc_proposal_t *proposal)
     return wmem_strbuf_get_len(text) ? wmem_strbuf_finalize(text) : NULL;
 }
 
-/* The Confirm ends CLC. In a first contact, LLC sets up the link group then (RFC 7609, 3.5.1). */
+/* Begins the setup after CLC with the Confirm. In a first contact, LLC messages set up the link
+ * group next (RFC 7609, 3.5.1). */
 static void
 begin_contact(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted, smcr_when_t confirm)
 {
@@ -316,6 +338,9 @@ begin_contact(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted, sm
         wmem_map_insert(collection->contacts, counted->conn->lgr, counted);
 }
 
+/* Counts a CLC message, and keeps what only the message has: time, EIDs, version. A Confirm after
+ * the first RoCE packet of the connection does not begin the setup: that packet shows that the
+ * setup was over. */
 static void
 count_clc(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
           smcr_when_t when, const smcr_clc_t *clc, bool from_server)
@@ -336,7 +361,8 @@ count_clc(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     counted->is_smcd = clc->smcd;
 }
 
-/* The connection that counts the packet; NULL: none. Acknowledgements are figures of their link. */
+/* Returns the connection in which the packet counts; NULL: none. An acknowledgement counts for its
+ * link, not for a connection: it may cover packets of several connections. */
 static const smcr_conn_t *
 conn_of(const smcr_tap_t *packet)
 {
@@ -371,8 +397,8 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
 
 /* ---- reporting ---- */
 
-/* Adds a connection whose TCP segments were counted: one that falls back early is on no other tap.
- */
+/* Adds a connection whose TCP segments were counted. A connection that falls back before the first
+ * CLC message is on no other tap. */
 static void
 add_by_stream(const smcr_conn_t *conn, void *collection)
 {
@@ -388,7 +414,8 @@ gather(void *key _U_, void *value, void *all)
     wmem_array_append_one((wmem_array_t *)all, value);
 }
 
-/* smcr_collect_conn_stats_t *, in the order of their indices. */
+/* Returns the figures of all connections, as smcr_collect_conn_stats_t *, in the order of the
+ * indices of connections. */
 static wmem_array_t *
 all_conns(const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
@@ -399,6 +426,7 @@ all_conns(const smcr_collect_t *collection, wmem_allocator_t *scope)
     return all;
 }
 
+/* Adds the entry of a connection. TCP counts only while the connection has a TCP conversation. */
 static void
 report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted, uint32_t lacking,
             smcr_figure_list_t *list, wmem_allocator_t *scope)
@@ -413,8 +441,8 @@ report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted, uint
                                  collection, scope);
 }
 
-/* Connections that were counted, and are known as another one now: both are reported as that one.
- */
+/* The state may have found that a counted connection is a part of another one (`merged_into`).
+ * Moves the figures of the part to that connection, so that one entry has both. */
 static void
 join_conns(smcr_collect_t *collection, wmem_array_t *all)
 {
@@ -426,8 +454,9 @@ join_conns(smcr_collect_t *collection, wmem_array_t *all)
     }
 }
 
-/* The last frame that shows missing packets, of RoCE or of TCP. Where the capture has no SYN of a
- * TCP connection, its first frame shows that. */
+/* Returns the last frame that shows missing packets, of RoCE or of TCP; 0: none. If bytes of a TCP
+ * connection may be missing, that is the last frame of the connection; if its SYN was not captured,
+ * its first frame. */
 static uint32_t
 last_frame_of_gaps(const smcr_collect_t *collection)
 {

@@ -16,8 +16,10 @@ smcr_collect_contact_awaits(const smcr_collect_contact_t *contact, uint32_t fram
     return contact->is_adding || has_no_response;
 }
 
-/* Whether a link is being added after the message. ADD LINK begins it, unless it rejects the link.
- * DELETE LINK, and the response of CONFIRM LINK, end it. `before`: a link was being added. */
+/* Whether a link is being added after the message. ADD LINK begins an addition unless the message
+ * rejects the link. DELETE LINK ends the addition, and so does a CONFIRM LINK that is a response.
+ * Other messages change nothing: the result is then `before`, whether a link was being added before
+ * the message. */
 static bool
 adds_link(const smcr_llc_t *llc, const smcr_record_t *record, bool before)
 {
@@ -30,8 +32,9 @@ adds_link(const smcr_llc_t *llc, const smcr_record_t *record, bool before)
     return before;
 }
 
-/* The connection whose first contact the packet may belong to, while LLC sets up its link group;
- * NULL: none. */
+/* Returns the connection whose first contact may include the packet: it made the first contact of
+ * the packet's link group, and the first contact is not over. NULL: there is none, or the packet is
+ * an acknowledgement or TEST LINK, which are no steps. */
 static smcr_collect_conn_stats_t *
 find_contact(const smcr_collect_t *collection, const smcr_tap_t *packet)
 {
@@ -45,7 +48,9 @@ find_contact(const smcr_collect_t *collection, const smcr_tap_t *packet)
     return record->kind == SMCR_RECORD_ACK || is_keepalive ? NULL : counted;
 }
 
-/* Keeps the longest time between two LLC messages, and the exchange that it belongs to. */
+/* Keeps the longest time between two steps, and the request that came last before it. If the
+ * response of that request came before the time began, the peer has not caused the time by
+ * answering late (`longest_step_after_response`). */
 static void
 note_longest_step(smcr_collect_contact_t *contact, smcr_when_t when)
 {
@@ -60,7 +65,8 @@ note_longest_step(smcr_collect_contact_t *contact, smcr_when_t when)
         asked && asked->response_frame && asked->response_frame <= contact->step.frame;
 }
 
-/* An LLC message that belongs to the first contact is its next step. A retransmission is none. */
+/* Takes an LLC message of the first contact as its next step. A retransmission is no step, but
+ * moves the end of the first contact. */
 static void
 take_step(smcr_collect_contact_t *contact, smcr_when_t when, const smcr_tap_t *packet)
 {
@@ -78,6 +84,9 @@ take_step(smcr_collect_contact_t *contact, smcr_when_t when, const smcr_tap_t *p
     }
 }
 
+/* A packet that was not decoded may be an LLC message, so the durations of the first contact become
+ * unsure. A complete message with an earlier time than the last step does the same: the clock of
+ * the capture went back. */
 void
 smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when, const smcr_tap_t *packet)
 {

@@ -1,4 +1,11 @@
-/* What lasts in an RDMA flow: retransmission, waits after RNR NAKs, and silence of the peer.
+/* Durations in an RDMA flow: retransmissions, waits after RNR NAKs, silence of the peer.
+ *
+ * The peer is silent if it sends nothing while the flow retransmits requests that nobody has
+ * answered. A silence begins with the peer's last packet, or with the first request after that
+ * packet. It lasts until the last retransmission before the peer's next packet. Retransmissions
+ * prove it only if the sender chose to retransmit by itself: after a NAK or RNR NAK the peer has
+ * asked for them. If packets are missing in the capture, the peer may have sent them, and the
+ * silence is not counted.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,13 +14,16 @@
 
 #include "wire/wire.h"
 
-/* Nanoseconds. A NAK takes less, so that a retransmission after it is the sender's own decision
- * (docs/fabric.md, "Steps back"). */
+/* Nanoseconds from a request to a retransmission that no NAK can have caused: a NAK arrives sooner.
+ * After such a pause the retransmission is the sender's own decision, by its timer (docs/fabric.md,
+ * "Steps back"). */
 #define PAUSE UINT64_C(64000000)
 
 /* ---- the reverse flow ---- */
 
-/* A silence is over. Where packets of the reverse flow are missing, they may have broken it. */
+/* Ends a silence, if there is one, because the peer has sent a packet. `is_whole`: no packet of the
+ * reverse flow is missing before that packet. Else one of the missing packets may have broken the
+ * silence, and the silence is not counted. */
 static void
 end_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, bool is_whole)
 {
@@ -23,7 +33,10 @@ end_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, bool is_w
     times->asked.frame = 0;
 }
 
-/* A NAK or RNR NAK asks for a packet; an acknowledgement of it ends the wait for it. */
+/* Takes an acknowledgement, NAK or RNR NAK of the peer. An RNR NAK begins a wait for the packet
+ * with its PSN; a further RNR NAK for the same PSN does not begin another wait. An acknowledgement
+ * of that PSN or a later one ends the wait. After a NAK or RNR NAK the peer is waiting for a
+ * retransmission (`is_refused`). */
 static void
 take_acknowledgement(smcr_collect_flow_times_t *times, smcr_when_t when,
                      const smcr_ib_headers_t *roce)
@@ -56,8 +69,9 @@ smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocator_t 
 
 /* ---- the flow ---- */
 
-/* Whether the sender waited for this packet's answer when the last packet of the reverse flow came,
- * and that one did not ask for it. */
+/* Whether the retransmitted packet was unanswered when the peer sent its last packet: its first
+ * transmission came before that packet, no acknowledgement covered it, and the peer's last response
+ * was no NAK. The silence then began with the peer's last packet. */
 static bool
 was_outstanding(const smcr_collect_flow_times_t *times, const smcr_record_t *record)
 {
@@ -65,8 +79,11 @@ was_outstanding(const smcr_collect_flow_times_t *times, const smcr_record_t *rec
            !times->is_refused;
 }
 
-/* A packet is retransmitted: does that show that the peer is silent? Not while the sender waits, as
- * an RNR NAK asks it to. */
+/* Takes a retransmission: begins or extends a silence. The retransmission shows that the peer is
+ * silent under three conditions. The sender does not wait because of an RNR NAK. The packet was
+ * unanswered when the peer last sent one, or an earlier request after the peer's last packet had
+ * the same PSN or a later one. The retransmission comes after a pause, or the silence has begun
+ * before. */
 static void
 take_silence(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_t *packet)
 {
@@ -86,7 +103,8 @@ take_silence(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_
     times->silent.end = when;
 }
 
-/* Nobody knows that the peer was silent before this packet. */
+/* Forgets a silence that has begun, without counting it: a packet is missing in the capture, or an
+ * RNR NAK explains the wait. The next silence begins with this packet at the earliest. */
 static void
 begin_anew(smcr_collect_flow_times_t *times, smcr_when_t when)
 {
@@ -96,7 +114,8 @@ begin_anew(smcr_collect_flow_times_t *times, smcr_when_t when)
         times->heard = when;
 }
 
-/* A request. Where packets before it are missing, nobody knows what was retransmitted. */
+/* Takes a request: a packet of the flow that is no response. If packets before it are missing in
+ * the capture, a retransmission of them may be missing, too, so the silence is forgotten. */
 static void
 take_request(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_t *packet)
 {
@@ -113,6 +132,8 @@ take_request(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_
     times->last = when;
 }
 
+/* Responses (acknowledgements, READ responses) are ignored: nobody answers them. Duplicates made by
+ * the network are ignored, too. */
 void
 smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                              smcr_when_t when, const smcr_tap_t *packet)

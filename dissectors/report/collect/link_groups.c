@@ -1,5 +1,6 @@
-/* Keeps of link groups what the state does not: who the peers say they are. All else is read from
- * the state when the report is made; of RMBs, what a message shows that the report has seen.
+/* Keeps facts of link groups that the state does not keep: identity of the peers, VLAN, version,
+ * EID. All else is read from the state when the report is made. An RMB is reported if a message
+ * names it in a frame that the report has counted.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,25 +13,28 @@
 #include "fields.h"
 #include "wire/wire.h"
 
-/* What one side says of itself. */
+/* The identity of a peer, as its Accept or Confirm states it. */
 typedef struct {
+    /* an Accept or Confirm of SMC-R has come */
     bool known;
     uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH];
     uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH];
-    uint8_t os; /* enum smcr_clc_os_type; SMCR_CLC_OS_UNSET: it does not */
+    uint8_t os; /* enum smcr_clc_os_type; SMCR_CLC_OS_UNSET: not stated */
 } peer_identity_t;
 
+/* Facts of a link group that are kept while packets come. */
 typedef struct {
     const smcr_lgr_t *lgr;
     smcr_when_t first;
     uint32_t vlan;   /* 0: none */
-    uint8_t version; /* of SMC; 0: not known */
+    uint8_t version; /* SMC version; 0: not known */
     uint8_t eid[SMCR_WIRE_EID_LENGTH];
-    peer_identity_t identity[2]; /* by side */
+    peer_identity_t identity[2]; /* identity of each side */
 } gathered_group_t;
 
 /* ---- gathering ---- */
 
+/* Returns the facts of a link group, which are made if there are none. */
 static gathered_group_t *
 group_of(smcr_collect_t *collection, const smcr_lgr_t *lgr, smcr_when_t when)
 {
@@ -46,6 +50,8 @@ group_of(smcr_collect_t *collection, const smcr_lgr_t *lgr, smcr_when_t when)
     return group;
 }
 
+/* Keeps version, EID and identity from an Accept or Confirm of SMC-R. Only a message of version 2
+ * has an EID; only its first contact has operating system and host name (net/smc/smc_clc.h). */
 static void
 take_clc(gathered_group_t *group, const smcr_tap_t *packet)
 {
@@ -87,6 +93,8 @@ smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pin
 
 /* ---- links ---- */
 
+/* The state of the link at the end of the capture; unknown if missing packets may have changed
+ * it. */
 static smcr_figure_link_status_t
 state_of(const smcr_link_t *link)
 {
@@ -108,14 +116,14 @@ fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, wmem_alloca
         entry->qpn = qp->key.qpn;
 }
 
-/* What is read while groups are reported. */
+/* What the functions that fill in entries share. */
 typedef struct {
     const smcr_collect_t *collection;
     wmem_map_t *named_rmbs; /* smcr_rmb_t -> named_t */
     wmem_allocator_t *scope;
 } reporter_t;
 
-/* The RDMA flows of the link, by their indices in the report. */
+/* Adds the indices of the link's RDMA flows in the report. */
 static void
 fill_flows(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
 {
@@ -126,7 +134,8 @@ fill_flows(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *
     }
 }
 
-/* When and why the link was deleted, as far as its state is known. */
+/* Fills in when and why the link was deleted. Nothing is filled in while the state of the link is
+ * not known. */
 static void
 fill_deletion(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
 {
@@ -148,8 +157,9 @@ add_state(smcr_entry_link_t *entry, const reporter_t *reporter, smcr_figure_link
     added->end_frame = smcr_collect_when(reporter->collection, end);
 }
 
-/* From frame to frame, as far as messages show them. `entry` has the last state, if that is
- * known. */
+/* Fills in the states of the link, each with the frames that begin and end it: unconfirmed until
+ * CONFIRM LINK is answered, active, then rejected or deleted. Frame 0: not captured. The last state
+ * is left out while entry->state is not known. */
 static void
 fill_states(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
 {
@@ -166,6 +176,7 @@ fill_states(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t 
         add_state(entry, reporter, (smcr_figure_link_status_t)entry->state, over, 0);
 }
 
+/* Fills in the entry of a link from the state, and the moves of connections from the collection. */
 static void
 fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
 {
@@ -192,7 +203,7 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
     fill_flows(entry, link, reporter);
 }
 
-/* In the order in which they came. */
+/* Adds the links of the group, the oldest first. The state has them newest first. */
 static void
 fill_links(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, const reporter_t *reporter)
 {
@@ -207,20 +218,22 @@ fill_links(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, const reporter
 
 /* ---- RMBs: RFC 7609 4.2, A.3.3, A.3.5 to A.3.7 ---- */
 
-/* A connection that names an RMB in a CLC message. */
+/* A CLC message that names an RMB for a connection. */
 typedef struct {
     const smcr_rmb_t *rmb;
+    /* frame of the Accept or Confirm */
     uint32_t frame;
-    uint32_t stream;
-    uint32_t size; /* of its element, bytes */
+    uint32_t stream; /* number of the connection */
+    uint32_t size; /* size of the connection's element, bytes */
 } rmb_use_t;
 
-/* What CLC messages say of an RMB. */
+/* Facts of an RMB from CLC messages. */
 typedef struct {
     smcr_figure_numbers_t streams;
     uint32_t size;
 } named_t;
 
+/* Whether the report has counted the frame; a filter may exclude it. 0 is no frame. */
 static bool
 has_seen(const reporter_t *reporter, uint32_t frame)
 {
@@ -229,7 +242,8 @@ has_seen(const reporter_t *reporter, uint32_t frame)
 
 SMCR_FIGURE_ORDER(by_frame, rmb_use_t, use, use->frame)
 
-/* The server names its RMB in CLC Accept, the client in CLC Confirm. */
+/* Finds the connections and the element size of each RMB. The server names its RMB in CLC Accept,
+ * the client in CLC Confirm. The last message decides on the size. */
 static void
 find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
 {
@@ -254,7 +268,8 @@ find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
     }
 }
 
-/* In the order in which they were told. */
+/* Adds the RKeys of an RMB in the order in which messages announced them. The state has them newest
+ * first. */
 static void
 report_rkeys(const reporter_t *reporter, const smcr_rmb_rtoken_t *rtoken, smcr_entry_rmb_t *entry)
 {
@@ -265,12 +280,14 @@ report_rkeys(const reporter_t *reporter, const smcr_rmb_rtoken_t *rtoken, smcr_e
     if (!entry->va)
         entry->va = smcr_figure_hex_text(reporter->scope, rtoken->va, 8);
     if (link->state == SMCR_LINK_REJECTED)
-        return; /* it never was one */
+        return; /* a rejected link carries no RDMA WRITEs */
     smcr_entry_rmb_rkey_t *rkey = SMCR_FIGURE_ADD(rmb_rkey, &entry->rkeys, reporter->scope);
     rkey->link = link->has_number ? link->number : SMCR_FIGURE_UNKNOWN;
     rkey->rkey = smcr_figure_hex_text(reporter->scope, rtoken->rkey, 4);
 }
 
+/* Adds the entry of an RMB if CLC or CONFIRM RKEY names it in a frame that the report has
+ * counted. */
 static void
 report_rmb(const reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_list_t *list)
 {
@@ -291,7 +308,7 @@ report_rmb(const reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_list_t
     report_rkeys(reporter, rmb->rtokens, entry);
 }
 
-/* Those that messages name which the report has seen. */
+/* Adds the RMBs of a link group, the oldest first. */
 static void
 report_rmbs(const smcr_lgr_t *lgr, const reporter_t *reporter, smcr_figure_list_t *list)
 {
@@ -307,7 +324,8 @@ report_rmbs(const smcr_lgr_t *lgr, const reporter_t *reporter, smcr_figure_list_
 
 /* ---- groups ---- */
 
-/* Whether the link carried traffic when the group ended, or does now. */
+/* Whether the link is active, or was active when its link group ended: the end of the group deleted
+ * the link, and the link had carried packets. */
 static bool
 was_active(const smcr_link_t *link)
 {
@@ -317,8 +335,8 @@ was_active(const smcr_link_t *link)
            (lgr->ended_frame && link->deleted_frame == lgr->ended_frame && link->packet_count);
 }
 
-/* Whether the link may be in use without a packet in the capture: its beginning is not known, or it
- * was announced and may come up later. */
+/* Whether the link may be active although the capture does not show it. Its state may not be known,
+ * or it was announced and its CONFIRM LINK may still come. */
 static bool
 may_be_in_use(const smcr_link_t *link)
 {
@@ -327,8 +345,8 @@ may_be_in_use(const smcr_link_t *link)
     return !smcr_evidence_knows_link(link) || (is_waiting && !link->lgr->link_never_confirmed);
 }
 
-/* The two newest links of the group that carried traffic; NULL: there is none. Returns whether the
- * capture shows that there are no others. */
+/* Finds the two newest active links of the group (was_active()); NULL: none. Returns whether the
+ * capture shows that the group has no others. */
 static bool
 find_active_links(const smcr_lgr_t *lgr, const smcr_link_t *active[2])
 {
@@ -343,9 +361,10 @@ find_active_links(const smcr_lgr_t *lgr, const smcr_link_t *active[2])
     return active[1] || !smcr_evidence_may_lack_link(lgr);
 }
 
-/* The type of the link group (RFC 7609, 2.2): by the number of its active links, and by the sides
- * on which two links share an RNIC. Of a group that has ended, the type at its end. If the capture
- * began late, a second link may be missing: then the type is not known. */
+/* Returns the type of the link group (RFC 7609, 2.2). The type follows from the number of active
+ * links, and from the side on which two links share an RNIC. A group that has ended has the type
+ * that it had at its end. If the capture starts after the first contact, a second link may not be
+ * captured: then the type is not known. */
 static smcr_figure_group_type_t
 type_of(const smcr_lgr_t *lgr)
 {
@@ -363,7 +382,7 @@ type_of(const smcr_lgr_t *lgr)
                : SMCR_FIGURE_GROUP_SYMMETRIC;
 }
 
-/* NULL where the bytes are padding only. */
+/* Returns a name in the message; NULL: the bytes are only padding. */
 static const char *
 name_of(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
 {
@@ -384,8 +403,9 @@ fill_peer(smcr_entry_peer_t *entry, const peer_identity_t *identity, wmem_alloca
         entry->system = val_to_str_const(identity->os, smcr_values_os_types, "unknown");
 }
 
-/* The type that a host reports over netlink, seen from the client; unknown where it is no type.
- * Local and peer are those of the reporting host. */
+/* Returns the type that a host reports over netlink, as the client sees it; unknown if the number
+ * stands for no type. "Asymmetric local" and "asymmetric peer" are meant from the reporting host,
+ * so a server's report swaps them. */
 static smcr_figure_group_type_t
 netlink_type(const smcr_told_lgr_t *reported, bool by_server)
 {
@@ -406,8 +426,8 @@ name_peer(smcr_entry_peer_t *peer, const smcr_told_lgr_t *reported)
         peer->host_name = reported->peer_host;
 }
 
-/* Adds what the hosts report over netlink, where CLC and LLC have not shown it. A host reports the
- * name of its peer. */
+/* Fills in what hosts report over netlink and what CLC and LLC have not shown: type, EID, host
+ * names. A host reports the name of its peer, so the client's report names the server. */
 static void
 fill_from_netlink(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, int client)
 {
@@ -425,13 +445,14 @@ fill_from_netlink(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, int cli
     }
 }
 
+/* Adds the entry of a link group with its links and RMBs. */
 static void
 report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_figure_list_t *list)
 {
     wmem_allocator_t *scope = reporter->scope;
     const smcr_lgr_t *lgr = group->lgr;
 
-    if (!lgr->newest_link) /* it has turned out to be another */
+    if (!lgr->newest_link) /* the state has joined it to another group */
         return;
     smcr_entry_link_group_t *entry = SMCR_FIGURE_ADD(link_group, list, scope);
     int client = smcr_lgr_client_side(lgr);

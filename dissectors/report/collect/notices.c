@@ -1,8 +1,8 @@
-/* Counts expert items. Wireshark hands over the items of a frame before the packet that they are
- * about.
+/* Counts the plugin's expert items by kind. Wireshark hands over the expert items of a frame before
+ * the packet that they are about, so they are kept until the frame is complete.
  *
- * In the first pass over a capture, items that depend on later packets do not come. Their events
- * are kept, and are checked when the report is made.
+ * Events that later packets have to confirm have no expert items in the first pass. They are kept,
+ * and are checked when the report is made.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -14,18 +14,21 @@
 
 #define PREFIX "smcr."
 
-/* Expert items of a kind, or one of them. */
+/* The expert items of one kind; or one expert item that is not counted yet. */
 typedef struct {
-    smcr_figure_notice_t notice; /* without its subject */
-    smcr_figure_subject_t hosts; /* of the first one; nothing else of it is known yet */
-    const smcr_conn_t *conn;     /* that it is about; NULL: none */
-    const smcr_link_t *link;     /* likewise */
-    bool blamed;                 /* its packet has come */
+    smcr_figure_notice_t notice; /* the count, with all but its `subject` */
+    smcr_figure_subject_t hosts; /* source and destination of the first item's frame */
+    const smcr_conn_t *conn;     /* connection of the first item; NULL: none */
+    const smcr_link_t *link;     /* link of the first item; NULL: none */
+    bool blamed;                 /* the packet of the item has come: side, connection and link are
+                                    set */
 } counted_items_t;
 
-/* An event that later packets have to bear out. */
+/* An event that counts only if later packets confirm it. */
 typedef struct {
+    /* the event, in the record of its packet */
     const smcr_event_t *event;
+    /* one item of its kind, counted if the event is confirmed */
     counted_items_t kind;
 } claimed_t;
 
@@ -39,7 +42,8 @@ smcr_collect_notices_begin(smcr_collect_t *collection)
     collection->deferred_checks = wmem_array_new(collection->scope, sizeof(claimed_t));
 }
 
-/* The hosts of the frame. */
+/* Returns a subject with source and destination of the frame; both NULL if the frame has no network
+ * addresses. */
 static smcr_figure_subject_t
 hosts_of(const smcr_collect_t *collection, const packet_info *pinfo)
 {
@@ -69,7 +73,7 @@ smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pinfo,
     wmem_array_append_one(collection->frame_items, one);
 }
 
-/* The role of who has sent the packet. */
+/* Returns the role of the packet's sender. */
 static smcr_figure_role_t
 sender_of(const smcr_record_t *record)
 {
@@ -82,6 +86,9 @@ sender_of(const smcr_record_t *record)
     return record->sender == lgr->server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
 }
 
+/* Fills in the packet's connection, link and sender for an expert item. If the other side of the
+ * connection had closed before the item's frame, notes the frame of that close: the finding of an
+ * abort names it. */
 static void
 blame(counted_items_t *item, const smcr_record_t *record)
 {
@@ -115,7 +122,7 @@ smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
     for (const smcr_event_t *event = packet->record->events; event; event = event->next) {
         claimed_t claimed = {.event = event};
 
-        /* which the first pass shows */
+        /* the first pass shows the event "silent" itself */
         if (!event->deferred_check || event->id == SMCR_EVENT_silent)
             continue;
         blame(&claimed.kind, packet->record);
@@ -127,7 +134,8 @@ smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
 
 /* ---- counting ---- */
 
-/* Whether both are of the same kind: the same filter and severity, caused by the same side. */
+/* Whether two notices are of the same kind: they have the same filter and severity, and the same
+ * side caused them. */
 static bool
 are_of_kind(const smcr_figure_notice_t *one, const smcr_figure_notice_t *other)
 {
@@ -146,8 +154,8 @@ find_kind(wmem_array_t *kinds, const smcr_figure_notice_t *notice)
     return NULL;
 }
 
-/* Adds items to their kind. Returns the kind where these items are its first ones so far: then
- * frame, subject and texts of the kind are theirs. Else NULL. */
+/* Adds `items` to the count of their kind. If their frame is the kind's first one so far, the kind
+ * takes frame, subject and texts from them, and is returned. Else returns NULL. */
 static counted_items_t *
 count_items(wmem_array_t *kinds, const counted_items_t *items)
 {
@@ -198,7 +206,8 @@ smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pi
 #define ROCE_PORT 4791
 #define PROHIBITED "administratively prohibited"
 
-/* Of a destination that is unreachable; NULL: another error (RFC 1812 5.2.7.1, RFC 4443 3.1). */
+/* Returns why a destination is unreachable; NULL: another ICMP error (RFC 1812 5.2.7.1, RFC 4443
+ * 3.1). */
 static const char *
 reason_of(bool is_ipv4, const uint8_t *icmp)
 {
@@ -215,8 +224,8 @@ reason_of(bool is_ipv4, const uint8_t *icmp)
     return (is_ipv4 ? ipv4 : ipv6)[icmp[1]];
 }
 
-/* The protocol of a packet that an ICMP error quotes: "RoCE" (by its UDP port), "TCP"; NULL:
- * another. */
+/* Returns the protocol of the packet that an ICMP error quotes: "RoCE" if its UDP destination port
+ * is 4791, "TCP"; NULL: another protocol. */
 static const char *
 protocol_of(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *quote)
 {
@@ -229,14 +238,15 @@ protocol_of(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *quote)
     return quote->next == IP_PROTO_TCP ? "TCP" : NULL;
 }
 
-/* The source of a packet, or its destination. */
+/* Returns the source address of an IP packet, or its destination, as text. */
 static const char *
 address_of(wmem_allocator_t *scope, smcr_host_bytes_t frame, const smcr_host_ip_packet_t *ip,
            bool is_destination)
 {
     const struct {
         int type;
-        unsigned length, source; /* of an address; offset of the source in the header */
+        unsigned length, source; /* length of an address, offset of the source in the header,
+                                    bytes */
     } ipv4 = {AT_IPv4, 4, 12}, ipv6 = {AT_IPv6, 16, 8}, header = ip->version == 4 ? ipv4 : ipv6;
     address addr;
 
@@ -277,6 +287,8 @@ smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *
 
 /* ---- reporting ---- */
 
+/* Counts an event of the first pass as the expert item that a second pass would raise: if later
+ * packets have confirmed it, and the preference smcr.strict does not suppress it. */
 static void
 count_claimed(wmem_array_t *kinds, const claimed_t *claimed)
 {
@@ -296,6 +308,8 @@ count_claimed(wmem_array_t *kinds, const claimed_t *claimed)
 
 SMCR_FIGURE_ORDER(by_frame, counted_items_t, kind, kind->notice.first.frame)
 
+/* Returns the notice of a kind with its subject. Numbers of connections, groups and links are read
+ * now, since the state may have joined them meanwhile. */
 static smcr_figure_notice_t
 with_subject(const counted_items_t *kind, wmem_allocator_t *scope)
 {

@@ -1,5 +1,6 @@
-/* Counts the packets of RDMA flows. What a response says of requests counts for the flow that
- * carried the requests.
+/* Counts the packets of RDMA flows. A flow is what one queue pair sends to another. Times that a
+ * response shows (acknowledgement, completion, CNP) count for the flow of the requests, not for the
+ * flow that carried the response.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,38 +10,43 @@
 #include "fields.h"
 #include "wire/wire.h"
 
-#define STEPS_KEPT 16 /* steps back whose cause may still turn out */
+#define STEPS_KEPT 16 /* steps back of a flow whose cause later packets may still show */
 
-/* Packets of one step back. */
+/* The retransmitted packets of one step back (go-back-N). */
 typedef struct {
     const smcr_step_back_t *step; /* NULL: none */
+    /* packets retransmitted in this step */
     uint64_t packets;
 } stepped_t;
 
-/* One of `to` and `foreign` says which flow it is. */
+/* A flow with its figures. Exactly one of `to` and `foreign` is set, and identifies the flow. */
 typedef struct {
-    const smcr_qp_t *to;             /* queue pair of a link that receives it */
-    const smcr_rdma_flow_t *foreign; /* not of a link */
-    uint32_t index;                  /* in the last report */
-    bool merged;                     /* it was one of a link before that was known */
-    bool lacks_ecn;                  /* a packet has no codepoint that is known */
-    const smcr_record_cm_t *cm;      /* the last one */
-    uint8_t source[SMCR_GID_LENGTH]; /* GID of its packets */
+    const smcr_qp_t *to;             /* queue pair of a link that receives the flow; NULL: no
+                                        link */
+    const smcr_rdma_flow_t *foreign; /* flow of fabric/peers, of no link; NULL: flow of a link */
+    uint32_t index;                  /* index of the flow in the last report */
+    bool merged;                     /* its figures were added to the flow of a link: both are the
+                                        same flow */
+    bool lacks_ecn;                  /* the ECN codepoint of a packet is not known */
+    const smcr_record_cm_t *cm;      /* its last RDMA-CM message; NULL: none */
+    uint8_t source[SMCR_GID_LENGTH]; /* source GID of its packets */
+    /* its entry, which is filled while packets come */
     smcr_entry_rdma_t figures;
-    smcr_entry_icrcs_t icrc;
-    smcr_collect_flow_times_t times; /* what lasts */
-    stepped_t steps[STEPS_KEPT]; /* the newest first */
-    bool asks_again; /* requests were retransmitted */
-    wmem_map_t *odd; /* frame -> odd_t; NULL: there has been none */
+    smcr_entry_icrcs_t icrc;         /* ICRCs of its packets */
+    smcr_collect_flow_times_t times; /* retransmissions, waits and silences */
+    stepped_t steps[STEPS_KEPT]; /* its last steps back, the newest first */
+    bool asks_again; /* a request was retransmitted: so READ responses may come twice */
+    wmem_map_t *odd; /* odd packets: frame -> odd_t; NULL: none */
 } followed_t;
 
-/* What is odd about a packet. */
+/* What is odd about the packet of a frame. LATE: a packet of the flow came out of order. DAMAGED:
+ * its ICRC is wrong. ASKS_FOR_DAMAGED: a NAK of the reverse flow asks for a damaged packet. */
 typedef enum { NOT_ODD, LATE, DAMAGED, ASKS_FOR_DAMAGED } odd_t;
 
 /* ---- finding ---- */
 
-/* The flow to a queue pair of a link, or the foreign one; NULL: neither is known. It is made when
- * it has had no packet yet. */
+/* Returns the flow to queue pair `to` of a link, else the flow `foreign`. The flow is made if there
+ * is none. NULL: `to` and `foreign` are both NULL. */
 static followed_t *
 follow(smcr_collect_t *collection, const smcr_qp_t *to, const smcr_rdma_flow_t *foreign)
 {
@@ -58,7 +64,8 @@ follow(smcr_collect_t *collection, const smcr_qp_t *to, const smcr_rdma_flow_t *
     return flow;
 }
 
-/* The queue pair of its link to which the packet goes; NULL: not known. */
+/* Returns the queue pair of the packet's link that receives the packet: the peer of the sender,
+ * else the one with the destination number of the packet. NULL: not known. */
 static const smcr_qp_t *
 receiver_of(const smcr_tap_t *packet)
 {
@@ -72,13 +79,14 @@ receiver_of(const smcr_tap_t *packet)
     return NULL;
 }
 
+/* Returns the queue pair that sends the flow of a link; NULL: the flow is of no link. */
 static const smcr_qp_t *
 sender_of(const followed_t *flow)
 {
     return flow->to ? &flow->to->link->qp[!flow->to->side] : NULL;
 }
 
-/* The opposite flow, if it has had packets; NULL: not known. */
+/* Returns the reverse flow; NULL: the reverse flow is not known, or no packet of it has come. */
 static followed_t *
 peer_of(const smcr_collect_t *collection, const followed_t *flow)
 {
@@ -89,7 +97,9 @@ peer_of(const smcr_collect_t *collection, const followed_t *flow)
 
 /* ---- counting ---- */
 
-/* RoCEv1 and InfiniBand have no IP header, and of fragments it is not found. */
+/* Counts the ECN codepoint of the packet. It is not known in RoCEv1 and InfiniBand, which have no
+ * IP header, and in IP fragments, whose header is not found. A flow with such a packet has no
+ * counts of codepoints in the report. */
 static void
 count_ecn(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
           const smcr_ib_headers_t *roce)
@@ -141,8 +151,9 @@ count_nak_code(smcr_entry_naks_t *naks, unsigned code)
         (*counts[code])++;
 }
 
-/* A NAK for a PSN sequence error asks for the retransmission of a packet. The packet may have come
- * after later ones, or damaged: then the retransmission is not because of a loss. */
+/* Takes a NAK for a PSN sequence error, which asks for a retransmission. If the capture has the
+ * packet that the NAK asks for, nothing was lost: the packet came out of order, or damaged.
+ * `record->refuses` is the frame of that packet. */
 static void
 note_asked_packet(smcr_collect_t *collection, followed_t *requests, smcr_when_t when,
                   const smcr_record_t *record)
@@ -154,7 +165,8 @@ note_asked_packet(smcr_collect_t *collection, followed_t *requests, smcr_when_t 
         set_odd(collection, requests, when.frame, ASKS_FOR_DAMAGED);
 }
 
-/* Counts a NAK or an RNR NAK: an acknowledgement whose AETH has that syndrome. */
+/* Counts a NAK or RNR NAK: an acknowledgement whose AETH has such a syndrome (InfiniBand vol. 1,
+ * 9.7.5.2.8). */
 static void
 count_nak(smcr_collect_t *collection, followed_t *flow, smcr_when_t when, const smcr_tap_t *packet)
 {
@@ -176,6 +188,8 @@ count_nak(smcr_collect_t *collection, followed_t *flow, smcr_when_t when, const 
         note_asked_packet(collection, requests, when, packet->record);
 }
 
+/* Adds the packets of a step back to the count of its cause. A step back after a NAK for a damaged
+ * packet counts as caused by the wrong ICRC. */
 static void
 count_cause(smcr_entry_causes_t *causes, const followed_t *flow, const stepped_t *stepped)
 {
@@ -191,7 +205,10 @@ count_cause(smcr_entry_causes_t *causes, const followed_t *flow, const stepped_t
     *counts[step->cause] += stepped->packets;
 }
 
-/* A packet that is retransmitted. The cause of its step may turn out later: the last steps wait. */
+/* Counts a retransmission. Later packets may show the cause of its step back, so the last
+ * STEPS_KEPT steps are counted when the report is made; older ones now. A packet without step back
+ * is a response if it has `requests`: the responder sends it once more after the requester has
+ * retransmitted a READ. Else its cause is not known. */
 static void
 count_repeat(followed_t *flow, const followed_t *requests, const smcr_step_back_t *step)
 {
@@ -213,6 +230,8 @@ count_repeat(followed_t *flow, const followed_t *requests, const smcr_step_back_
     newest->packets++;
 }
 
+/* Counts what the packet's PSN shows: sequence gaps before it, duplicate made by the network,
+ * retransmission, or new payload (goodput). */
 static void
 count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
             const smcr_tap_t *packet)
@@ -222,6 +241,7 @@ count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     bool is_response = smcr_ib_is_response(packet->roce->opcode);
     const followed_t *requests = is_response ? peer_of(collection, flow) : NULL;
 
+    /* `icrc` is 1 more than a value of the enum; 0: not checked */
     if (packet->roce->icrc == SMCR_IB_ICRC_BAD + 1)
         set_odd(collection, flow, when.frame, DAMAGED);
     else if (record->order == SMCR_FLOW_IS_LATE)
@@ -241,6 +261,7 @@ count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
         figures->goodput_bytes += (uint64_t)packet->roce->payload_length;
 }
 
+/* Counts a checked ICRC. `checked`: 1 more than the status; 0: not checked. */
 static void
 count_icrc(smcr_entry_icrcs_t *icrc, uint8_t checked)
 {
@@ -254,6 +275,7 @@ count_icrc(smcr_entry_icrcs_t *icrc, uint8_t checked)
         (*counts[checked - 1])++;
 }
 
+/* Counts a packet in the figures of its flow. */
 static void
 count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
              const smcr_tap_t *packet)
@@ -282,8 +304,9 @@ count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
         flow->cm = packet->record->cm;
 }
 
-/* ---- what it says of the opposite flow ---- */
+/* ---- what a response shows of the reverse flow ---- */
 
+/* Adds the time between two packets, unless the clock of the capture went back. */
 static void
 measure(smcr_distribution_t *distribution, uint64_t from, uint64_t to)
 {
@@ -291,6 +314,10 @@ measure(smcr_distribution_t *distribution, uint64_t from, uint64_t to)
         smcr_distribution_add(distribution, to - from);
 }
 
+/* Counts the times that a response shows of its requests: from a packet to its acknowledgement,
+ * from the first packet of a message to its completion, from a mark CE to the CNP. An
+ * acknowledgement time is left out if the packet was retransmitted before, since the
+ * acknowledgement may be for either transmission (`is_ambiguous`). */
 static void
 count_answer(smcr_entry_rdma_t *requests, smcr_when_t when, const smcr_record_t *record)
 {
@@ -350,6 +377,7 @@ name_source(smcr_entry_rdma_t *entry, uint32_t qpn, unsigned ground)
     entry->src_qpn_from = (smcr_figure_source_t)ground;
 }
 
+/* Fills in the ends of a flow of a link. */
 static void
 name_link_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_t *scope)
 {
@@ -363,6 +391,8 @@ name_link_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_
         name_source(entry, from->key.qpn, from->ground);
 }
 
+/* Fills in the ends and the kind of a flow that is not SMC-R. A flow is of RDMA-CM if RDMA-CM has
+ * set up its connection, or if it carries messages of RDMA-CM. */
 static void
 name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_t *scope)
 {
@@ -379,7 +409,9 @@ name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocat
         entry->cm = smcr_collect_cm_entry(flow->cm->conn, scope);
 }
 
-/* The queue pair that turned out to be one of a late link; NULL: the flow is of no link. */
+/* Returns the queue pair of a link that receives the flow; NULL: the flow is of no link. The first
+ * packets of a link may come before anything proves that they are SMC-R, if the capture starts
+ * after the first contact. They were counted as a foreign flow. */
 static const smcr_qp_t *
 link_of_foreign(const smcr_rdma_flow_t *foreign)
 {
@@ -392,7 +424,7 @@ link_of_foreign(const smcr_rdma_flow_t *foreign)
     return smcr_gid_is_same(from->key.gid, foreign->key.source) ? to : NULL;
 }
 
-/* The flow of the link that the flow turned out to be; NULL: it is of no link. */
+/* Returns the flow of a link that is the same as `flow`; NULL: `flow` is of no link. */
 static followed_t *
 link_flow_of(const smcr_collect_t *collection, const followed_t *flow)
 {
@@ -401,7 +433,7 @@ link_flow_of(const smcr_collect_t *collection, const followed_t *flow)
     return to ? wmem_map_lookup(collection->rdma, to) : NULL;
 }
 
-/* Moves the figures of a flow to the link that it turned out to be. */
+/* Moves the figures of a foreign flow to the flow of a link, if both are the same. */
 static void
 merge_into_link(smcr_collect_t *collection, followed_t *flow)
 {
@@ -424,7 +456,7 @@ merge_into_link(smcr_collect_t *collection, followed_t *flow)
     memset(&flow->icrc, 0, sizeof flow->icrc);
 }
 
-/* What was counted, of the scope; NULL: nothing was checked. */
+/* Returns a copy of the counts in `scope`; NULL: no ICRC was checked. */
 static smcr_entry_icrcs_t *
 icrcs_of(const smcr_entry_icrcs_t *icrc, wmem_allocator_t *scope)
 {
@@ -432,6 +464,8 @@ icrcs_of(const smcr_entry_icrcs_t *icrc, wmem_allocator_t *scope)
                                                        : NULL;
 }
 
+/* Adds the ICRCs of packets without flow as an entry after the last one of the list, which only
+ * sums count (`rest`). */
 static void
 report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
@@ -444,6 +478,8 @@ report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allo
     list->length--;
 }
 
+/* Adds the entry of a flow: its figures, durations, names. Figures that the flow's packets cannot
+ * show become not known. */
 static void
 report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
@@ -453,7 +489,8 @@ report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
     entry->index = flow->index = list->length - 1;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
         count_cause(&entry->repeated_after, flow, &flow->steps[i]);
-    if (!flow->to && !flow->foreign->traffic) /* without PSNs they look like retransmissions */
+    if (!flow->to && !flow->foreign->traffic) /* without PSNs, duplicates look like
+                                                 retransmissions */
         entry->copies = SMCR_FIGURE_UNKNOWN;
     smcr_collect_flow_times_fill(entry, &flow->times, scope);
     if (flow->lacks_ecn)
@@ -465,7 +502,8 @@ report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
         name_foreign_flow(entry, flow, scope);
 }
 
-/* Flows that only others speak of have no packet. */
+/* Whether the flow is in the report. A flow without packets was made because a response named
+ * it. */
 static bool
 is_reported(const followed_t *flow)
 {

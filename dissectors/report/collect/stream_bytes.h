@@ -9,14 +9,15 @@
 #include "report/figures/figures.h"
 #include "state/state.h"
 
-/* What has been counted of a direction. All zeros: nothing. */
+/* Bytes of a direction that have been counted. All zeros: none. */
 typedef struct {
-    smcr_ranges_t positions; /* of the stream that have been seen */
-    bool has_unpositioned;   /* bytes have been counted whose position is not known */
+    smcr_ranges_t positions; /* positions of the stream that have been counted */
+    bool has_unpositioned;   /* a packet has been counted whose position is not known */
 } smcr_collect_stream_bytes_t;
 
-/* A packet of the direction. Returns how many bytes it adds: those of a WRITE whose positions have
- * not been seen before. Where a position is not known, all bytes of the packet count, unless it is
- * a retransmission or a copy. `scope`: of what is kept. */
+/* Takes a packet of the direction. Returns how many bytes of the application the packet adds: bytes
+ * of an RDMA WRITE at positions that no earlier packet had. If a position is not known, all bytes
+ * of the packet count, unless the packet is a retransmission or a duplicate made by the network.
+ * Memory is allocated in `scope`. */
 uint32_t smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope,
                                         const smcr_record_t *record);

@@ -1,5 +1,6 @@
-/* Keeps the TCP connections of a capture by Wireshark's number of the stream. Wireshark's tap `tcp`
- * has neither the IP header nor the time stamps: they are read where they stand in the frame.
+/* Keeps the TCP connections of a capture by Wireshark's tcp.stream. The struct of Wireshark's tap
+ * `tcp` has neither the IP header nor TCP's options. So both are looked for in the bytes of the
+ * frame.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,17 +9,19 @@
 
 #include "report/congestion/congestion.h"
 
-#define SHORTEST 20 /* bytes of a header without options */
-#define PATTERN 14  /* bytes of ports, sequence number, acknowledgement, length and flags */
+#define SHORTEST 20 /* bytes of a TCP header without options */
+#define PATTERN 14  /* bytes of a TCP header up to the flags: they identify the header in a frame */
 
-/* Options (RFC 9293, 3.1; RFC 7323, 3.2; RFC 2018, 3) */
+/* Kinds of TCP options (RFC 9293, 3.1; RFC 7323, 3.2; RFC 2018, 3) */
 #define OPTION_END 0
 #define OPTION_NOP 1
 #define OPTION_SACK 5
 #define OPTION_TIMESTAMPS 8
 #define OPTION_FAST_OPEN 34 /* RFC 7413, 4.1.1 */
 #define TIMESTAMPS_LENGTH 10
-#define NOPS 6 /* in a row, which no sender needs: bytes of our option */
+#define NOPS 6 /* NOPs in a row that replace the SMC-R option, of 6 bytes: no sender needs so
+                  many */
+/* bytes of a SACK block */
 #define SACK_BLOCK 8
 
 static uint32_t
@@ -29,13 +32,14 @@ number32(const uint8_t *bytes)
 
 /* ---- a segment: finding its header ---- */
 
-/* What a TCP header begins with, as on the wire. */
+/* The first PATTERN bytes of a TCP header, in network byte order. */
 typedef struct {
     uint16_t ports[2];
     uint32_t seq, ack;
-    uint16_t flags; /* with the header's length before */
+    uint16_t flags; /* length of the header (upper 4 bits) and flags */
 } pattern_t;
 
+/* Whether the bytes at `offset` begin with the pattern. */
 static bool
 is_at(smcr_host_bytes_t bytes, uint32_t offset, const pattern_t *pattern)
 {
@@ -43,7 +47,8 @@ is_at(smcr_host_bytes_t bytes, uint32_t offset, const pattern_t *pattern)
            memcmp(&bytes.bytes[offset], pattern, PATTERN) == 0;
 }
 
-/* Returns whether `offset` has been found; `try` is looked at first. */
+/* Finds the TCP header that begins with the pattern, and stores its offset. Looks at `try` first,
+ * then at each byte. Returns false if there is none. */
 static bool
 find(smcr_host_bytes_t bytes, uint32_t try, const pattern_t *pattern, uint32_t *offset)
 {
@@ -58,13 +63,15 @@ find(smcr_host_bytes_t bytes, uint32_t try, const pattern_t *pattern, uint32_t *
 
 /* Where the headers of a segment are. */
 typedef struct {
-    smcr_host_bytes_t bytes; /* that have the TCP header; none: it has not been found */
-    uint32_t tcp;            /* offset in them */
+    smcr_host_bytes_t bytes; /* the bytes with the TCP header; NULL: it was not found */
+    uint32_t tcp;            /* offset of the TCP header in `bytes` */
+    /* the IP header was found */
     bool has_ip;
     smcr_host_ip_packet_t ip;
 } headers_t;
 
-/* The IP header is before TCP's; where fragments have been put together, in the frame itself. */
+/* Finds the IP header of the segment: at offset `try`, else before the TCP header. If IP fragments
+ * were put together, it is not in the same bytes, and is looked for in the frame. */
 static void
 find_ip(headers_t *headers, smcr_host_bytes_t frame, const struct tcpheader *tcp, uint32_t try)
 {
@@ -77,12 +84,14 @@ find_ip(headers_t *headers, smcr_host_bytes_t frame, const struct tcpheader *tcp
         smcr_host_ip_packet_first(frame, src, dst, &headers->ip);
 }
 
-/* Offsets in the frame of the headers of a flow's last segment, to try them first; zeros: none. */
+/* Offsets of the headers of the last segment, where the next segment most likely has its own;
+ * zeros: none yet. */
 typedef struct {
     uint32_t ip, tcp;
 } offsets_t;
 
-/* Looks through the frame, then through what has been put together or decrypted. */
+/* Finds the headers of a segment in the frame, or in the bytes that Wireshark has reassembled or
+ * decrypted from it. */
 static headers_t
 find_headers(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *offsets)
 {
@@ -109,6 +118,7 @@ find_headers(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *o
 
 /* ---- a segment: reading it ---- */
 
+/* Reads an option of `length` bytes: Fast Open, SACK blocks, time stamps. */
 static void
 read_option(smcr_congestion_tcp_segment_t *segment, const uint8_t *option, unsigned length)
 {
@@ -129,8 +139,8 @@ read_option(smcr_congestion_tcp_segment_t *segment, const uint8_t *option, unsig
     }
 }
 
-/* Length of the first option, bytes (RFC 9293, 3.1): a NOP has no length field, all others have at
- * least a kind and a length. 0: the option is broken, or cut. */
+/* Returns the length of the first option, bytes (RFC 9293, 3.1). A NOP has no length field; all
+ * other options have at least a kind and a length. 0: the option is broken or truncated. */
 static unsigned
 option_length(const uint8_t *options, unsigned length)
 {
@@ -141,7 +151,8 @@ option_length(const uint8_t *options, unsigned length)
     return options[1];
 }
 
-/* Reads `length` bytes of captured options; a broken option ends them. */
+/* Reads `length` bytes of captured options, up to a broken one. Options of more than NOPS NOPs in a
+ * row are a sign that a middlebox has replaced the SMC-R option. */
 static void
 read_options(smcr_congestion_tcp_segment_t *segment, const uint8_t *options, unsigned length)
 {
@@ -162,7 +173,8 @@ read_options(smcr_congestion_tcp_segment_t *segment, const uint8_t *options, uns
     }
 }
 
-/* Length of an IP header without options or extension headers, bytes; 0: another protocol. */
+/* Returns the length of an IP header without options or extension headers, bytes; 0: the address is
+ * neither IPv4 nor IPv6. */
 static uint32_t
 ip_header_length(const address *addr)
 {
@@ -171,7 +183,8 @@ ip_header_length(const address *addr)
     return addr->type == AT_IPv4 ? 20 : 0;
 }
 
-/* Total length of the IP packet, bytes: that of its header, else the sum of the known parts. */
+/* Returns the total length of the IP packet, bytes. If the IP header does not have it, it is the
+ * sum of the known parts: from the IP header to the TCP header, TCP header, data. */
 static uint32_t
 ip_bytes(const headers_t *headers, const struct tcpheader *tcp, uint32_t length)
 {
@@ -184,9 +197,9 @@ ip_bytes(const headers_t *headers, const struct tcpheader *tcp, uint32_t length)
     return segment + ip_header_length(&tcp->ip_src);
 }
 
-/* What the tap hands over, and what the frame's bytes show besides; `offsets` are brought up to
- * date. Where the headers are not found (they are cut off, say), there are no time stamps and
- * no SACK blocks, `no_ecn` is set, and the length of the IP packet is made of its parts. */
+/* Returns a segment with all that the tap and the bytes of the frame show. Updates `offsets`. If
+ * the headers are not found, for example truncated by snaplen, there are no time stamps and no SACK
+ * blocks, `no_ecn` is set, and the length of the IP packet is the sum of its known parts. */
 static smcr_congestion_tcp_segment_t
 segment_of(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *offsets)
 {
@@ -221,17 +234,20 @@ enum { UP, DOWN };       /* directions */
 enum { CLIENT, SERVER }; /* ends */
 
 typedef struct {
-    smcr_collect_tcp_facts_t facts; /* the first member: others have its address */
-    address end[2]; /* who sends up and down */
-    uint16_t port[2];
+    smcr_collect_tcp_facts_t facts; /* first member: smcr_collect_tcp_flows_facts() returns its
+                                       address */
+    address end[2]; /* address of the sender of `up` and of `down` */
+    uint16_t port[2]; /* port of each */
+    /* whether a SYN asks for ECN, and whether a SYN-ACK agrees */
     smcr_figure_maybe_t ecn_initiated, ecn_accepted;
-    offsets_t offsets[2];
-    smcr_congestion_tcp_direction_t direction[2];
+    offsets_t offsets[2]; /* offsets of the last segment of each direction */
+    smcr_congestion_tcp_direction_t direction[2]; /* UP and DOWN */
 } tcp_conn_t;
 
 /* ---- flows: finding ---- */
 
-/* A connection whose first segment this is. */
+/* Returns a new connection. `tcp` is its first segment, whose sender counts as client until a SYN
+ * or SYN-ACK shows who is. */
 static tcp_conn_t *
 new_flow(wmem_allocator_t *scope, const struct tcpheader *tcp, smcr_when_t when)
 {
@@ -248,6 +264,7 @@ new_flow(wmem_allocator_t *scope, const struct tcpheader *tcp, smcr_when_t when)
     return flow;
 }
 
+/* Returns the connection with the segment's tcp.stream, which is made if there is none. */
 static tcp_conn_t *
 get_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t when)
 {
@@ -263,13 +280,15 @@ get_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t wh
 
 /* ---- flows: facts ---- */
 
+/* Returns the sender of a direction: CLIENT or SERVER, as far as is known. */
 static unsigned
 end_of(const smcr_collect_tcp_facts_t *facts, unsigned direction)
 {
     return (direction == UP) == facts->client_is_up ? CLIENT : SERVER;
 }
 
-/* It has become known which way the client sends. What was seen before stands with its end. */
+/* Notes that the client sends `direction`. The first time, a FIN that came before moves to the
+ * right end. */
 static void
 set_client(smcr_collect_tcp_facts_t *facts, unsigned direction)
 {
@@ -282,7 +301,8 @@ set_client(smcr_collect_tcp_facts_t *facts, unsigned direction)
     facts->client_known = true;
 }
 
-/* A SYN-ACK that agrees on ECN has ECE alone (RFC 3168, 6.1.1). */
+/* Takes a SYN-ACK. With ECE and without CWR the server agrees on ECN (RFC 3168, 6.1.1). If the
+ * client's acknowledgement came before the first SYN-ACK, the capture is out of order. */
 static void
 take_syn_ack(tcp_conn_t *flow, unsigned direction, uint16_t flags)
 {
@@ -295,7 +315,7 @@ take_syn_ack(tcp_conn_t *flow, unsigned direction, uint16_t flags)
     flow->ecn_accepted = MAX(flow->ecn_accepted, accepts_ecn ? SMCR_FIGURE_YES : SMCR_FIGURE_NO);
 }
 
-/* A SYN that asks for ECN has ECE and CWR (RFC 3168, 6.1.1). */
+/* Takes a SYN without ACK. With ECE and CWR the client asks for ECN (RFC 3168, 6.1.1). */
 static void
 take_client_syn(tcp_conn_t *flow, unsigned direction, uint16_t flags, smcr_when_t when)
 {
@@ -309,7 +329,8 @@ take_client_syn(tcp_conn_t *flow, unsigned direction, uint16_t flags, smcr_when_
     facts->syns++;
 }
 
-/* A segment with SYN: it names the client, the initial sequence numbers and the options. */
+/* Takes a segment with SYN: it shows who is the client, the initial sequence number of its sender,
+ * and the sender's options. */
 static void
 take_syn(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment_t *segment,
          smcr_when_t when)
@@ -326,6 +347,9 @@ take_syn(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment
     facts->syn_sign[is_syn_ack] = segment->sign;
 }
 
+/* Updates the facts of a connection with a segment. An RST of a client may be the answer to a
+ * SYN-ACK that is not captured, so it counts as a sign of a connection. Any other segment but a SYN
+ * without ACK is such a sign. */
 static void
 take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment_t *segment,
            smcr_when_t when)
@@ -342,7 +366,8 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
     facts->payload[direction] = flow->direction[direction].payload;
     if (segment->flags & SMCR_CONGESTION_TCP_RST) {
         facts->reset = facts->reset.frame ? facts->reset : when;
-        facts->is_connected |= end_of(facts, direction) == CLIENT; /* it may have had an answer */
+        facts->is_connected |= end_of(facts, direction) == CLIENT; /* the client may have had an
+                                                                      answer */
         return;
     }
     facts->is_connected |= (segment->flags & (SMCR_CONGESTION_TCP_SYN | SMCR_CONGESTION_TCP_ACK)) !=
@@ -357,12 +382,14 @@ void
 smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo,
                             const struct tcpheader *tcp)
 {
-    /* its options are cut: Wireshark 4.0 does not tap such a segment */
+    /* If the options are truncated by snaplen, Wireshark 4.0 does not tap the segment. So later
+     * versions do not count it, either. */
     if (tcp->th_have_seglen && pinfo->fd->cap_len + tcp->th_seglen < pinfo->fd->pkt_len)
         return;
     smcr_when_t when = smcr_capture_when(pinfo);
     tcp_conn_t *flow = get_flow(collection, tcp, when);
-    bool tells = flow->port[UP] != flow->port[DOWN]; /* the ports: which way the segment goes */
+    bool tells = flow->port[UP] != flow->port[DOWN]; /* different ports show the direction of the
+                                                        segment */
     bool is_up = tells ? tcp->th_sport == flow->port[UP]
                        : addresses_equal(&tcp->ip_src, &flow->end[UP]);
     unsigned direction = is_up ? UP : DOWN;

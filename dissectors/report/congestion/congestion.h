@@ -1,6 +1,7 @@
-/* Knows what scetrace measures of ordinary TCP: acknowledgements, retransmissions, gaps, delays and
- * marks of congestion, of each direction, and the bytes of its stream. Knows neither packets nor
- * SMC-R: a segment comes with its numbers. Called by who reads the segments of a capture.
+/* Knows the figures of ordinary TCP that scetrace measures, for each direction: acknowledgements,
+ * retransmissions, gaps, delays, marks of congestion, bytes of the stream. Knows neither packets
+ * nor SMC-R: a segment is a struct of numbers. Called by the room that reads the segments of a
+ * capture (report/collect/).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,25 +12,27 @@
 #include "report/figures/figures.h"
 #include "wire/wire.h"
 
-/* ---- when something was sent that waits for its answer: a table from numbers that rise (sequence
- * numbers, time stamps) to times. It keeps the newest ---- */
+/* ---- when segments were sent: a table from rising numbers (sequence numbers, time stamps) to
+ * times. A time is used once, when the answer to its number comes. A full table drops its oldest
+ * entries ---- */
 
 #define SMCR_CONGESTION_SENT_TIMES_KEPT 4096
 
-/* The table. All zeros: nothing waits. */
+/* The table. All zeros: it is empty. */
 typedef struct {
-    struct smcr_sent_time *list; /* in ascending order of numbers; NULL: nothing was ever sent */
+    struct smcr_sent_time *list; /* entries, ascending by number; NULL: none yet */
     uint32_t count;              /* entries in use */
     uint32_t room;               /* entries that are allocated */
 } smcr_congestion_sent_times_t;
 
-/* `number` is sent at `time`, nanoseconds since the epoch; an earlier time of it is forgotten.
- * Numbers below `answered` need not be kept. */
+/* Stores that `number` was sent at `time`, nanoseconds since 1970. An earlier time of the number is
+ * replaced. Entries below `answered` may be dropped: their answers have come. */
 void smcr_congestion_sent_times_set(smcr_congestion_sent_times_t *times, wmem_allocator_t *scope,
                                     uint64_t number, uint64_t time, uint64_t answered);
 
-/* The answer to `number` has come. Returns whether its time was known, and puts it into `time`. It
- * is forgotten then. */
+/* Takes the answer to `number`: stores in `*time` when the number was sent, and marks the entry as
+ * answered. Returns false if the table does not have the time, or the number was answered
+ * before. */
 bool smcr_congestion_sent_times_take(smcr_congestion_sent_times_t *times, uint64_t number,
                                      uint64_t *time);
 
@@ -44,87 +47,94 @@ bool smcr_congestion_sent_times_take(smcr_congestion_sent_times_t *times, uint64
 #define SMCR_CONGESTION_TCP_CWR 0x080
 #define SMCR_CONGESTION_TCP_NS 0x100
 
-#define SMCR_CONGESTION_TCP_RECENT 16 /* segments among which a copy is looked for */
-#define SMCR_CONGESTION_TCP_SACKS 4 /* as many blocks as TCP's options can hold */
+#define SMCR_CONGESTION_TCP_RECENT 16 /* number of last segments that are compared to find a
+                                         duplicate */
+#define SMCR_CONGESTION_TCP_SACKS 4 /* SACK blocks that fit into TCP's options */
 
 /* A segment. Sequence numbers as on the wire, in host byte order. */
 typedef struct {
     uint64_t time;     /* nanoseconds since the epoch */
-    uint32_t seq;      /* sequence number of its first byte, or of its SYN */
+    uint32_t seq;      /* sequence number of the first byte, or of the SYN */
     uint32_t ack;      /* acknowledgement number; means nothing without the flag ACK */
-    uint32_t length;   /* of its data, bytes */
+    uint32_t length;   /* bytes of data */
     uint32_t ip_bytes; /* total length of its IP packet */
     uint32_t tsval;    /* time stamp of the sender (RFC 7323); set if `timestamps` */
-    uint32_t tsecr;    /* time stamp that it echoes; set if `timestamps` */
+    uint32_t tsecr;    /* time stamp of the peer that the segment echoes; set if `timestamps` */
     int32_t ip_id;     /* identification of IPv4; -1: not known */
     uint16_t flags;    /* SMCR_CONGESTION_TCP_... */
     uint8_t ecn;       /* enum smcr_wire_ecn */
     uint8_t sacks;     /* blocks in `sack` */
-    smcr_figure_syn_sign_t sign; /* what its options show, if it is a SYN */
+    smcr_figure_syn_sign_t sign; /* of a SYN: NOPs that replace the SMC-R option, or Fast Open */
     bool no_length;    /* an IP fragment: `length` is not known, and 0 */
     bool no_ecn;       /* the IP header has not been found: `ecn` is not known, and 0 */
     bool ace;          /* NS, CWR and ECE are a counter (Accurate ECN, RFC 9768) */
-    bool timestamps;   /* it has the time stamps option */
+    bool timestamps;   /* the segment has the time stamps option */
     struct {
         uint32_t left;  /* first sequence number of the block */
         uint32_t right; /* sequence number after its last byte */
     } sack[SMCR_CONGESTION_TCP_SACKS]; /* SACK blocks (RFC 2018) */
 } smcr_congestion_tcp_segment_t;
 
-/* One of the newest segments, among which copies are looked for. */
+/* One of the last segments, with which a new segment is compared to find duplicates. */
 typedef struct {
     uint64_t time;     /* nanoseconds since the epoch */
-    uint64_t identity; /* a hash of what only copies of the segment share; 0: none */
+    uint64_t identity; /* hash of what the segment shares only with its duplicates; 0: none */
 } smcr_congestion_tcp_recent_t;
 
-/* What is known of the data of one sender. Its numbers are unwrapped sequence numbers and time
- * stamps: each number occurs once in a connection; 0: none yet. All zeros: nothing has been sent.
+/* One direction of a TCP connection: the data of one sender, and what acknowledges them. Sequence
+ * numbers and time stamps are unwrapped to 64 bits, so that each number occurs once in a
+ * connection; 0: none yet. All zeros: no segment has come.
  */
 typedef struct {
-    smcr_entry_tcp_direction_t counts; /* without what the report adds */
+    smcr_entry_tcp_direction_t counts; /* figures while segments come; the report adds derived
+                                          ones */
     uint64_t payload;             /* bytes of the stream, each byte once */
 
     uint64_t syn;                 /* sequence number of the SYN */
     uint64_t fin;                 /* sequence number of the FIN */
-    uint64_t next_seq;            /* the number after the highest that was sent */
-    bool newest_missing;          /* the numbers right before `next_seq` are missing; maybe a FIN */
-    uint64_t acked;               /* the acknowledgement number: all below are acknowledged */
+    uint64_t next_seq;            /* sequence number after the highest one that was sent */
+    bool newest_missing;          /* the bytes right before `next_seq` were not captured; there may
+                                     be a FIN among them */
+    uint64_t acked;               /* highest acknowledgement number of the peer */
     uint64_t tsval;               /* the highest TSval that was sent */
     uint64_t echoed;              /* the highest TSval that the peer has echoed */
-    smcr_ranges_t captured;       /* numbers whose bytes were captured */
-    smcr_ranges_t sacked;         /* numbers that SACK blocks acknowledge, from `acked` on */
-    smcr_congestion_sent_times_t sent; /* times of segments, by their first sequence number */
-    smcr_congestion_sent_times_t sent_by_tsval; /* times of segments, by TSval */
+    smcr_ranges_t captured;       /* sequence numbers of captured bytes */
+    smcr_ranges_t sacked;         /* sequence numbers from `acked` on that SACK blocks
+                                     acknowledge */
+    smcr_congestion_sent_times_t sent; /* send times by first sequence number */
+    smcr_congestion_sent_times_t sent_by_tsval; /* send times by TSval */
 
-    uint64_t last_time;           /* of the last segment, nanoseconds since the epoch */
-    uint64_t last_sce_time;       /* of the last segment marked ECT(1), likewise */
-    uint64_t first_ack_time;      /* of the first acknowledgement of these data, likewise */
-    smcr_congestion_tcp_recent_t recent[SMCR_CONGESTION_TCP_RECENT]; /* a circular list */
-    uint32_t newest;              /* how many segments were put into the list */
-    uint32_t sce_run;             /* length of the run of segments marked ECT(1) */
-    bool next_unknown;            /* the last segment had no known length */
+    uint64_t last_time;           /* time of the last segment, nanoseconds since 1970 */
+    uint64_t last_sce_time;       /* time of the last segment marked ECT(1), nanoseconds */
+    uint64_t first_ack_time;      /* time of the first acknowledgement of these data, nanoseconds */
+    smcr_congestion_tcp_recent_t recent[SMCR_CONGESTION_TCP_RECENT]; /* last segments: a circular
+                                                                        list */
+    uint32_t newest;              /* segments put into `recent` so far */
+    uint32_t sce_run;             /* segments marked ECT(1) in a row, up to the last segment */
+    bool next_unknown;            /* the length of the last segment is not known */
     bool has_late_data;           /* data was captured after its acknowledgement */
     bool any_ecn;                 /* a segment had an IP header, so ECN is known */
     bool any_timestamps;          /* a segment had the time stamps option */
-    bool any_identity;            /* a segment could be told from others */
+    bool any_identity;            /* a segment had an `identity`, so duplicates can be found */
 } smcr_congestion_tcp_direction_t;
 
-/* `direction` sends a segment; `reverse` is the other direction. What is kept lives as long as
+/* Counts a segment that `direction` sends. `reverse` is the other direction. Memory is allocated in
  * `scope`. */
 void smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
                                         smcr_congestion_tcp_direction_t *reverse,
                                         wmem_allocator_t *scope,
                                         const smcr_congestion_tcp_segment_t *segment);
 
-/* Whether bytes of the stream may be missing from the capture: its SYN is missing, or bytes that
- * were acknowledged, or bytes before captured ones. Also where bytes were captured after their
- * acknowledgement: Wireshark's TCP does not hand on such bytes. */
+/* Whether bytes of the stream may be missing in the capture. They may be if the SYN was not
+ * captured, or not all bytes up to the highest one that was sent or acknowledged. Also if bytes
+ * were captured after their acknowledgement: Wireshark's TCP does not pass on such bytes. */
 bool smcr_congestion_tcp_direction_may_lack_bytes(const smcr_congestion_tcp_direction_t *direction);
 
-/* Whether the end of the stream may be missing: bytes that were acknowledged, all bytes, or the
- * answer to a FIN. */
+/* Whether the end of the stream may be missing in the capture: no segment was captured,
+ * acknowledged bytes were not captured, the last bytes were not captured, or a FIN has no
+ * acknowledgement. */
 bool smcr_congestion_tcp_direction_may_lack_end(const smcr_congestion_tcp_direction_t *direction);
 
-/* Fills in the entry of the report with the figures so far. */
+/* Fills in the entry with the figures so far. */
 void smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *direction,
                                           smcr_entry_tcp_direction_t *entry);

@@ -1,4 +1,5 @@
-/* Keeps times by number. What has been answered stays in the list until there is no room.
+/* Keeps send times by number, in a sorted array. An answered entry stays, marked ANSWERED, until
+ * the table needs its place.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -6,14 +7,17 @@
 #include "congestion.h"
 
 #define ANSWERED UINT64_MAX
-#define FEW 64 /* entries: so many may be kept for nothing, since answers overtake each other */
+#define FEW 64 /* entries: a table smaller than this drops nothing, since acknowledgements may come
+                  out of order */
 
 typedef struct smcr_sent_time {
     uint64_t number;
-    uint64_t time; /* nanoseconds since the epoch; ANSWERED */
+    uint64_t time; /* when `number` was sent, nanoseconds since 1970; ANSWERED: the answer has
+                      come */
 } sent_t;
 
-/* Where `number` stands, or has to stand. */
+/* Returns the place of `number` in the list, or the place where it has to be inserted. New numbers
+ * are mostly the highest, so the end is looked at first. */
 static uint32_t
 place_of(const smcr_congestion_sent_times_t *times, uint64_t number)
 {
@@ -31,12 +35,14 @@ place_of(const smcr_congestion_sent_times_t *times, uint64_t number)
     return low;
 }
 
+/* Whether the list has `number` at this place. */
 static bool
 stands_at(const smcr_congestion_sent_times_t *times, uint32_t place, uint64_t number)
 {
     return place < times->count && times->list[place].number == number;
 }
 
+/* Removes the `oldest` first entries. */
 static void
 drop(smcr_congestion_sent_times_t *times, uint32_t oldest)
 {
@@ -46,8 +52,8 @@ drop(smcr_congestion_sent_times_t *times, uint32_t oldest)
     memmove(times->list, &times->list[oldest], times->count * sizeof(sent_t));
 }
 
-/* There will be room for one more: those below `answered` go; where too many are left, the table
- * grows, or the older half goes as well. */
+/* Makes room for one more entry. Drops the entries below `answered`. If the table is still more
+ * than three quarters full, it grows; at its largest size, the older half is dropped. */
 static void
 make_room(smcr_congestion_sent_times_t *times, wmem_allocator_t *scope, uint64_t answered)
 {

@@ -1,4 +1,5 @@
-/* Counts what one direction of a TCP connection sends. Above each rule stands what it counts.
+/* Counts the segments of one direction of a TCP connection. The comment of a function names the
+ * figures that it counts, and the rule of each.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,12 +8,13 @@
 
 #include <math.h>
 
-#define FIRST (UINT64_C(1) << 62) /* so high that no sequence number can fall below 0 */
-#define FARTHEST (1 << 30)        /* the largest window there is (RFC 7323, 2.3), bytes */
+#define FIRST (UINT64_C(1) << 62) /* unwrapped numbers begin here, so that none falls below 0 */
+#define FARTHEST (1 << 30)        /* largest window of TCP, bytes (RFC 7323, 2.3) */
 
 /* ---- numbers of 32 bits ---- */
 
-/* The unwrapped number of `number` that is nearest to `near`; the first one where that is 0. */
+/* Returns the 64-bit number nearest to `near` whose lower 32 bits are `number`. The first number of
+ * a direction (`near` is 0) begins above FIRST. */
 static uint64_t
 unwrap(uint64_t near, uint32_t number)
 {
@@ -21,20 +23,23 @@ unwrap(uint64_t near, uint32_t number)
     return near + (uint64_t)(int64_t)(int32_t)(number - (uint32_t)near);
 }
 
+/* Unwraps a sequence number of the direction. If none of its segments has come, the peer's
+ * acknowledgement number is nearest. */
 static uint64_t
 unwrap_seq(const smcr_congestion_tcp_direction_t *direction, uint32_t seq)
 {
     return unwrap(direction->next_seq ? direction->next_seq : direction->acked, seq);
 }
 
-/* How far `to` is ahead of `from`; negative when it is before `from`. */
+/* Returns how far `to` is ahead of `from`; negative if `to` is lower. */
 static int64_t
 distance(uint64_t from, uint64_t to)
 {
     return (int64_t)(to - from);
 }
 
-/* No window is that large: one of the numbers is not of this stream. */
+/* Whether two numbers are farther apart than the largest window: then one of them is not of this
+ * stream. */
 static bool
 are_far(uint64_t one, uint64_t other)
 {
@@ -47,8 +52,8 @@ is_between(uint64_t number, uint64_t from, uint64_t to)
     return from <= number && number < to;
 }
 
-/* Sequence numbers from `from` to the one before `to` that are no bytes of the stream: those of
- * SYN and FIN. */
+/* Counts the sequence numbers in [from, to) that are no bytes of the stream: those of SYN and
+ * FIN. */
 static uint64_t
 no_bytes_between(const smcr_congestion_tcp_direction_t *direction, uint64_t from, uint64_t to)
 {
@@ -56,16 +61,17 @@ no_bytes_between(const smcr_congestion_tcp_direction_t *direction, uint64_t from
            (is_between(direction->fin, from, to) ? 1U : 0);
 }
 
+/* Returns the difference, 0 at least. */
 static uint64_t
 less(uint64_t whole, uint64_t part)
 {
     return whole > part ? whole - part : 0;
 }
 
-/* ---- what is sent ---- */
+/* ---- sent segments ---- */
 
-/* `segments`: all but those with RST. `data_segments`: those of them with payload.
- * `ipg_s`: time from one segment to the next one, be it data or not. */
+/* Counts a segment. `segments`: all segments but those with RST. `data_segments`: segments with
+ * data. `ipg_s`: time from one segment to the next one, whether they have data or not. */
 static void
 count_segment(smcr_congestion_tcp_direction_t *direction,
               const smcr_congestion_tcp_segment_t *segment)
@@ -77,9 +83,9 @@ count_segment(smcr_congestion_tcp_direction_t *direction,
     direction->counts.data_segments += segment->length ? 1 : 0;
 }
 
-/* `late_segments`: TSval is below the highest so far.
- * `tsval_rtt_s`: from the last segment with a TSval to the first ACK that echoes it; it stands with
- * the sender of the TSval. */
+/* `late_segments`: segments whose TSval is below the highest one so far. They came out of order,
+ * since TSvals rise. `tsval_rtt_s`: time from the last segment with a TSval to the first ACK that
+ * echoes the TSval. It counts for the sender of the TSval. */
 static void
 take_timestamps(smcr_congestion_tcp_direction_t *direction,
                 smcr_congestion_tcp_direction_t *reverse, wmem_allocator_t *scope,
@@ -105,11 +111,10 @@ take_timestamps(smcr_congestion_tcp_direction_t *direction,
         smcr_distribution_add(&reverse->counts.tsval_rtt_s, segment->time - sent);
 }
 
-/* Where a segment stands in its stream: from `from` to the number before `to`; its data begins at
- * `data`. */
+/* The sequence numbers of a segment: [from, to), with SYN and FIN. Its data begin at `data`. */
 typedef struct {
     uint64_t from, data, to;
-    bool is_byte; /* it is one byte of data, without SYN or FIN */
+    bool is_byte; /* the segment is one byte of data, without SYN or FIN */
 } segment_place_t;
 
 static segment_place_t
@@ -124,8 +129,9 @@ place_of(const smcr_congestion_tcp_direction_t *direction,
     return place;
 }
 
-/* A keep-alive repeats the last byte, or sends another in its place, when everything has been
- * acknowledged (RFC 9293, 3.8.4). One without data repeats nothing anyway. */
+/* A keep-alive sends the last byte, or another one in its place, when everything has been
+ * acknowledged (RFC 9293, 3.8.4). It is no retransmission. A keep-alive without data has no byte at
+ * all, and needs no check. */
 static bool
 is_keep_alive(const smcr_congestion_tcp_direction_t *direction, segment_place_t place)
 {
@@ -133,16 +139,16 @@ is_keep_alive(const smcr_congestion_tcp_direction_t *direction, segment_place_t 
            (!direction->next_seq || place.to == direction->next_seq);
 }
 
-/* The segment is of this stream: its number is near the highest one so far. */
+/* Whether the segment is of this stream: its sequence number is near the highest one so far. */
 static bool
 continues_stream(const smcr_congestion_tcp_direction_t *direction, segment_place_t place)
 {
     return direction->next_seq && !are_far(direction->next_seq, place.from);
 }
 
-/* `gaps`: segments that begin above the highest sequence number so far; `gap_bytes`: how far.
- * `repeated_segments`: segments with data, SYN or FIN that begin below it, without keep-alives.
- * They include segments that the network has delayed. */
+/* `gaps`: segments that begin above the highest sequence number so far. `gap_bytes`: bytes between
+ * that number and the segment. `repeated_segments`: segments with data, SYN or FIN that begin below
+ * that number, without keep-alives. They include segments that the network has delayed. */
 static void
 count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place)
 {
@@ -156,8 +162,9 @@ count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place
         direction->counts.repeated_segments++;
 }
 
-/* Moves the highest sequence number. A segment without data that begins above it shows that the
- * bytes before are missing. */
+/* Moves the highest sequence number to the end of the segment. If a segment without data begins
+ * above the highest number, bytes before the segment were not captured, and the newest bytes of the
+ * stream are missing (`newest_missing`). */
 static void
 take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place, bool no_length)
 {
@@ -174,7 +181,8 @@ take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place,
     direction->next_unknown = no_length;
 }
 
-/* The data of a segment counts once; its time is kept for rtt_s. */
+/* `payload`: bytes of the stream, each byte once. Keeps the send time of the segment for
+ * `rtt_s`. */
 static void
 take_data(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
           segment_place_t place, const smcr_congestion_tcp_segment_t *segment)
@@ -190,12 +198,12 @@ take_data(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
                                        direction->acked);
 }
 
-/* ---- what is acknowledged: it stands with the data ---- */
+/* ---- acknowledgements: their figures count for the direction of the data ---- */
 
-/* `rtt_s`: from the segment that begins where the last ACK stood, as it was sent last, to the ACK
- * that moves on.
- * `acked_bytes`: how far ACKs have moved since the first one, but SYN, FIN and what SACK blocks had
- * acknowledged before. `ack_elapsed_s`: from the first ACK to the last one that moves. */
+/* The ACK number moves ahead. `rtt_s`: time from the last transmission of the segment that begins
+ * at the old ACK number, to this ACK. `acked_bytes`: bytes by which ACKs have moved since the first
+ * one. SYN, FIN and bytes that SACK blocks had acknowledged do not count. `ack_elapsed_s`: time
+ * from the first ACK to the last one that moves. */
 static uint64_t
 move_ack(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope, uint64_t ack,
          uint64_t time)
@@ -212,8 +220,8 @@ move_ack(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope, uint64_
     return bytes;
 }
 
-/* `sacked_bytes`: bytes that SACK blocks acknowledge first. Blocks below the ACK report
- * copies (RFC 2883), and add nothing. */
+/* `sacked_bytes`: bytes that SACK blocks acknowledge before ACKs do. Blocks below the ACK number
+ * report duplicates (RFC 2883), and add nothing. Returns the bytes that the blocks add. */
 static uint64_t
 take_sacks(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope,
            const smcr_congestion_tcp_segment_t *segment)
@@ -233,9 +241,10 @@ take_sacks(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope,
     return bytes;
 }
 
-/* `acks`: segments with the flag ACK. `duplicate_acks`: those that have the number of the one
- * before, be there data in them or not. An older number counts nothing more. Both stand with their
- * sender. Returns how many bytes are acknowledged that were not before. */
+/* `acks`: segments with the flag ACK. `duplicate_acks`: segments with the same ACK number as the
+ * one before, with data or without. Both figures count for the sender of the ACK. A lower number
+ * came out of order, and counts as an ACK only. Returns how many bytes the segment acknowledges
+ * that were not acknowledged before. */
 static uint64_t
 take_ack(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direction_t *data,
          wmem_allocator_t *scope, const smcr_congestion_tcp_segment_t *segment)
@@ -248,7 +257,7 @@ take_ack(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_directi
         data->first_ack_time = data->acked ? data->first_ack_time : segment->time;
         data->acked = ack;
         data->sacked.count = 0;
-        take_sacks(data, scope, segment); /* before the count begins */
+        take_sacks(data, scope, segment); /* blocks of the first ACK are known, but do not count */
         return 0;
     }
     if (ack > data->acked)
@@ -262,9 +271,9 @@ take_ack(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_directi
 
 /* ---- marks ---- */
 
-/*
- * `sce`: ECT(1), by which routers report some congestion. `sce_ipg_s`: time from one mark to the
- * next. `sce_run_length`: number of marks in a row; a segment without the mark ends a run.
+/* `sce`: segments marked ECT(1), by which routers report some congestion. `sce_ipg_s`: time from
+ * one mark to the next one. `sce_run_length`: number of marked segments in a row; a segment without
+ * the mark ends the run.
  */
 static void
 take_sce(smcr_congestion_tcp_direction_t *direction, const smcr_congestion_tcp_segment_t *segment)
@@ -283,9 +292,10 @@ take_sce(smcr_congestion_tcp_direction_t *direction, const smcr_congestion_tcp_s
     direction->sce_run++;
 }
 
-/* `ce`: Congestion Experienced; `ece`, `cwr`: the echo of it, and the answer; `esce`: NS, the echo
- * of SCE. `esce_acked_bytes`: what ACKs with it acknowledge, also by SACK blocks. Accurate ECN uses
- * the three flags for something else. */
+/* `ce`: segments marked Congestion Experienced. `ece`: segments with the flag ECE, which echoes the
+ * mark. `cwr`: segments with the flag CWR, which answers the echo. `esce`: segments with the flag
+ * NS, the echo of SCE. `esce_acked_bytes`: bytes that segments with NS acknowledge, also by SACK
+ * blocks. With Accurate ECN the three flags are a counter, and none of them counts. */
 static void
 take_marks(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direction_t *reverse,
            const smcr_congestion_tcp_segment_t *segment, uint64_t acknowledged)
@@ -302,11 +312,13 @@ take_marks(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direc
     take_sce(direction, segment);
 }
 
-/* ---- copies ---- */
+/* ---- duplicates made by the network or by the capture ---- */
 
-/* What a segment shares with its copies alone: the identification of IPv4 or, where there is none,
- * the time stamp. Without either, the number of packets that were `heard` of the other side; 0:
- * nothing distinguishes one acknowledgement from the next. */
+/* Returns a hash of the numbers that a segment shares only with its duplicates. A retransmission
+ * differs in the identification of IPv4 or in the time stamp. If a segment has neither, the hash
+ * includes how many packets the other side had sent (`heard`): a duplicate comes before the next
+ * one. If an acknowledgement without data has neither, nothing distinguishes it from the next
+ * acknowledgement: returns 0. */
 static uint64_t
 identity_of(const smcr_congestion_tcp_segment_t *segment, uint64_t heard)
 {
@@ -324,9 +336,9 @@ identity_of(const smcr_congestion_tcp_segment_t *segment, uint64_t heard)
     return identity;
 }
 
-/* A retransmission has another time stamp, and another identification of IPv4. So a segment that
- * has both, and the same ones as an earlier segment, is a copy however late it comes. A SYN needs
- * no identification. */
+/* Whether the numbers alone prove a duplicate. A retransmission has another time stamp, and another
+ * identification of IPv4. So a segment that has both, and the same ones as an earlier segment, is a
+ * duplicate however late it comes. A SYN needs no identification. */
 static bool
 has_proof_of_copy(const smcr_congestion_tcp_segment_t *segment)
 {
@@ -334,8 +346,8 @@ has_proof_of_copy(const smcr_congestion_tcp_segment_t *segment)
            (segment->ip_id > 0 || segment->flags & SMCR_CONGESTION_TCP_SYN);
 }
 
-/* Less than 100 microseconds: no sender has retransmitted so soon, above all where it has received
- * nothing since. */
+/* Whether two equal segments are at most 100 microseconds apart. No sender retransmits so soon,
+ * above all if it has received nothing meanwhile: then the second is a duplicate. */
 static bool
 is_soon_after(uint64_t before, uint64_t time)
 {
@@ -344,8 +356,8 @@ is_soon_after(uint64_t before, uint64_t time)
     return time >= before && time - before <= soon;
 }
 
-/* `copies`: segments that the network or the capture has doubled. They count as packets, and
- * nowhere else. */
+/* `copies`: segments that the network or the capture has doubled. They count as packets, and in no
+ * other figure. */
 static bool
 is_copy(smcr_congestion_tcp_direction_t *direction,
         const smcr_congestion_tcp_direction_t *reverse,
@@ -366,9 +378,10 @@ is_copy(smcr_congestion_tcp_direction_t *direction,
     return false;
 }
 
-/* ---- all of it ---- */
+/* ---- all figures of a segment ---- */
 
-/* Marks count on segments with ACK and without SYN or FIN, until their sender's FIN. */
+/* Whether the ECN marks and flags of a segment count: it has ACK, but neither SYN nor FIN, and its
+ * sender has sent no FIN before. */
 static bool
 can_have_marks(const smcr_congestion_tcp_direction_t *direction, uint16_t flags)
 {
@@ -377,7 +390,7 @@ can_have_marks(const smcr_congestion_tcp_direction_t *direction, uint16_t flags)
     return (flags & SMCR_CONGESTION_TCP_ACK) && !(flags & takes_a_number) && !direction->fin;
 }
 
-/* The places of SYN and FIN in the stream. */
+/* Keeps the sequence numbers of SYN and FIN. */
 static void
 note_ends(smcr_congestion_tcp_direction_t *direction, uint16_t flags, segment_place_t place)
 {
@@ -387,7 +400,8 @@ note_ends(smcr_congestion_tcp_direction_t *direction, uint16_t flags, segment_pl
         direction->fin = place.to - 1;
 }
 
-/* `packets` and `ip_bytes` are of all segments: also of RST and copies, which count nowhere else.
+/* `packets`, `ip_bytes`: all segments, also those with RST and duplicates, which count in no other
+ * figure.
  */
 void
 smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
@@ -440,15 +454,15 @@ smcr_congestion_tcp_direction_may_lack_end(const smcr_congestion_tcp_direction_t
            direction->acked > direction->next_seq || is_fin_unanswered;
 }
 
-/* 100 times `part` by `whole`, or not a number. */
+/* Returns `part` in percent of `whole`; NAN: not known. */
 static double
 percent(uint64_t part, uint64_t whole)
 {
     return part == SMCR_FIGURE_UNKNOWN || !whole ? NAN : 100.0 * (double)part / (double)whole;
 }
 
-/* Counts that no segment could show are not known: ECN without IP headers, late segments without
- * time stamps, copies where nothing distinguishes one segment from another. */
+/* Sets counts to unknown if no segment could show them: ECN without IP headers, late segments
+ * without time stamps, duplicates if nothing distinguishes one segment from another. */
 static void
 mark_unknown(const smcr_congestion_tcp_direction_t *direction, smcr_entry_tcp_direction_t *entry)
 {

@@ -1,4 +1,5 @@
-/* Lists words, describes the entries, adds them up by their descriptions, and writes addresses.
+/* Defines words and descriptions of entries from the tables; adds entries up by their descriptions;
+ * writes addresses.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -60,7 +61,7 @@ smcr_figure_delete_reason_of(uint32_t code)
 
 /* ---- distributions ---- */
 
-/* All measurements of `other`. */
+/* Adds all measurements of `other`. */
 static void
 join_distribution(smcr_distribution_t *distribution, const smcr_distribution_t *other)
 {
@@ -85,7 +86,7 @@ smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value)
 
 /* ---- building ---- */
 
-/* `count`: of its COUNT and SECONDS members. */
+/* Empties an entry. `count`: value of its COUNT and SECONDS members. */
 static void
 unset(void *entry, const smcr_figure_description_t *description, uint64_t count)
 {
@@ -209,6 +210,7 @@ smcr_figure_naks_count(const smcr_entry_naks_t *naks)
            smcr_figure_or_zero(naks->remote_operational) + smcr_figure_or_zero(naks->invalid_rd);
 }
 
+/* Adds an entry that may be missing (NULL) to another one, which is made if it is missing. */
 static void
 join_maybe(const smcr_figure_member_t *member, void **into, void *const *from,
            wmem_allocator_t *scope)
@@ -222,6 +224,7 @@ join_maybe(const smcr_figure_member_t *member, void **into, void *const *from,
     smcr_entry_join(*into, *from, member->of, scope);
 }
 
+/* Adds one member. Kinds that cannot be added up are ignored. */
 static void
 join_member(const smcr_figure_member_t *member, void *into, const void *from,
             wmem_allocator_t *scope)

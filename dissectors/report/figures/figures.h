@@ -1,7 +1,7 @@
-/* Knows what a report says: one table (entries.def) of all entries and their members, with the
- * words that they choose among (choices.def, finding_kinds.def): structs, JSON, schema and sums
- * come from it. Knows neither Wireshark nor where a figure comes from. Every room of report/
- * includes it.
+/* Knows the contents of a report: one table (entries.def) of all entries and their members, with
+ * the words that members choose among (choices.def, finding_kinds.def). Structs, JSON, schema and
+ * sums come from this table. Knows neither Wireshark nor where a figure comes from. Every room of
+ * report/ includes it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,19 +11,20 @@
 #include "fabric/fabric.h"
 #include "wire/wire.h"
 
-/* ---- words: an enum for each list, smcr_figure_outcome_t and so on, and their texts ---- */
+/* ---- words: for each list of choices.def an enum, such as smcr_figure_outcome_t, and its texts
+ * ---- */
 
 #define CHOICE(list) typedef enum {
 #define WORD(constant, text) SMCR_FIGURE_##constant,
 #define END(list) } smcr_figure_##list##_t; extern const char *const smcr_figure_##list##_words[];
 #include "choices.def"
 
-/* What Linux calls the states of RDMA-CM; 0: not known. */
+/* States of RDMA-CM, in the words of Linux; 0: not known. */
 typedef unsigned smcr_figure_cm_state_t;
 #define SMCR_FIGURE_CM_STATE_KNOWN(state) ((state) + 1) /* enum smcr_ib_cm_state */
 extern const char *const smcr_figure_cm_state_words[];
 
-/* Why a link is deleted, in the words of the wire. */
+/* Why a link was deleted: the reason codes of DELETE LINK, and two more values. */
 #define REASON(name, code, text) SMCR_FIGURE_FOR_##name,
 typedef enum {
     SMCR_FIGURE_FOR_NO_REASON,
@@ -33,66 +34,69 @@ typedef enum {
 #undef REASON
 extern const char *const smcr_figure_delete_reason_words[];
 
-/* `code`: enum smcr_llc_delete_reason, or what else a message has. */
+/* Returns the reason of a code in DELETE LINK; SMCR_FIGURE_FOR_UNKNOWN_REASON if it is not in enum
+ * smcr_llc_delete_reason. */
 smcr_figure_delete_reason_t smcr_figure_delete_reason_of(uint32_t code);
 
-/* Kinds of findings; two may have the same word. */
+/* Kinds of findings. The word of a kind is its name in the report; two kinds may have the same
+ * word. */
 #define FINDING(constant, ...) SMCR_FIGURE_FOUND_##constant,
 typedef enum {
 #include "finding_kinds.def"
 } smcr_figure_finding_t;
 extern const char *const smcr_figure_finding_words[];
 
-/* ---- how a measured quantity is spread: what its mean and its variance take ---- */
+/* ---- distributions: enough of a measured quantity to compute its mean and its variance ---- */
 
-/* All zeros: nothing has been measured. Times are in nanoseconds. */
+/* A distribution. All zeros: nothing has been measured. Times are in nanoseconds. */
 typedef struct {
     uint64_t count;        /* measurements */
-    uint64_t sum;          /* of all values */
-    uint64_t min;          /* smallest value; means nothing where `count` is 0 */
-    uint64_t max;          /* largest value; 0 where `count` is 0 */
-    double sum_of_squares; /* of all values: gives the variance */
+    uint64_t sum;          /* sum of all values */
+    uint64_t min;          /* smallest value; not set while `count` is 0 */
+    uint64_t max;          /* largest value; 0 while `count` is 0 */
+    double sum_of_squares; /* sum of the squares of all values, for the variance */
 } smcr_distribution_t;
 
-/* One more measurement. */
+/* Adds a measurement. */
 void smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value);
 
-/* ---- entries: a struct for each JSON object, smcr_entry_connection_t and so on ---- */
+/* ---- entries: a struct for each kind of JSON object, such as smcr_entry_connection_t ---- */
 
 #define SMCR_FIGURE_UNKNOWN UINT64_MAX /* a number that is not known */
 
-/* all zeros: not known */
+/* A truth value that may be not known. */
 typedef enum { SMCR_FIGURE_MAYBE = 0, SMCR_FIGURE_NO, SMCR_FIGURE_YES } smcr_figure_maybe_t;
 
 /* Packets with one opcode. */
 typedef struct {
-    uint8_t opcode; /* of the BTH, as on the wire */
-    uint64_t count; /* packets */
+    uint8_t opcode; /* opcode of the BTH, as on the wire */
+    uint64_t count; /* number of packets */
 } smcr_figure_opcode_count_t;
 
 /* Counts by opcode. An opcode that has not occurred has no entry. */
 typedef struct {
-    smcr_figure_opcode_count_t *counts; /* in the order of their first packets; NULL: none */
+    smcr_figure_opcode_count_t *counts; /* counts, in the order of the first packets; NULL: none */
     uint8_t length;                     /* entries in use */
     uint8_t room;                       /* entries that are allocated */
 } smcr_figure_opcodes_t;
 
 /* A list of numbers. */
 typedef struct {
-    uint64_t *numbers; /* NULL: none */
-    uint32_t length;
+    uint64_t *numbers; /* the numbers; NULL: none */
+    uint32_t length;   /* how many there are */
 } smcr_figure_numbers_t;
 
 /* A list of entries. */
 typedef struct {
-    void **entries;  /* pointers to them; NULL: none */
-    uint32_t length; /* entries of the list */
+    void **entries;  /* pointers to the entries; NULL: none */
+    uint32_t length; /* entries in use, without `rest` */
     uint32_t room;   /* pointers that are allocated */
-    unsigned rest;   /* 1: one more entry after the last, which only sums count: what is in no
-                        other entry; else 0 */
+    unsigned rest;   /* 1: after the last entry there is one more, which only sums include. It has
+                        what belongs to no other entry. 0: there is none */
 } smcr_figure_list_t;
 
-/* Head of a loop over a list; `entry` is an smcr_entry_<kind>_t *. The loop must not add to it. */
+/* Head of a loop over the entries of a list. `entry` is declared as an smcr_entry_<kind>_t *. The
+ * loop must not add entries to the list. */
 #define SMCR_FIGURE_EACH(kind, entry, list)                                                        \
     for (smcr_entry_##kind##_t **at_##entry = (void *)(list).entries, *entry;                      \
          (list).length && (void *)at_##entry < (void *)((list).entries + (list).length) &&         \
@@ -101,25 +105,27 @@ typedef struct {
 
 typedef struct smcr_figure_description smcr_figure_description_t;
 
-/* Kinds of figures, and what C has for them. */
+/* Kinds of figures, and their types in C. "Not known" is SMCR_FIGURE_UNKNOWN for a number. A sum of
+ * entries includes COUNT, SECONDS, SPREAD, LENGTHS and OPCODES, and no other kind. */
 #define SMCR_FIGURE_KINDS(X)                                                                       \
-    X(COUNT, uint64_t) /* a number that is added up; SMCR_FIGURE_UNKNOWN: not known */             \
-    X(SECONDS, uint64_t)            /* the same, in nanoseconds, written as seconds */             \
-    X(SAMPLE, uint64_t)             /* the same; the summary has the distribution of all */        \
+    X(COUNT, uint64_t) /* a number that sums add up */                                             \
+    X(SECONDS, uint64_t)            /* nanoseconds that sums add up, written as seconds */         \
+    X(SAMPLE, uint64_t)             /* nanoseconds; the summary has their distribution */          \
     X(SPREAD, smcr_distribution_t)  /* a distribution of nanoseconds, written as seconds */        \
     X(LENGTHS, smcr_distribution_t) /* a distribution without unit */                              \
-    X(NUMBER, uint64_t) /* that means nothing when added; SMCR_FIGURE_UNKNOWN: not known */        \
+    X(NUMBER, uint64_t) /* a number that cannot be added: an index, a port */                      \
     X(TEXT, const char *)           /* NULL: not known */                                          \
     X(CHOICE, unsigned)             /* a word of a list of choices.def */                          \
     X(BOOL, smcr_figure_maybe_t)                                                                   \
-    X(WHEN, smcr_when_t)            /* xy_frame; its time stands beside it as xy_time */           \
-    X(TIME, uint64_t)               /* nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: not known */   \
-    X(RATIO, double)                /* a quotient, never added up; not a number: not known */      \
+    X(WHEN, smcr_when_t)            /* xy_frame; JSON also has its time, xy_time */                \
+    X(TIME, uint64_t)               /* nanoseconds since 1970 */                                   \
+    X(RATIO, double)                /* a quotient, never added up; NAN: not known */               \
     X(OPCODES, smcr_figure_opcodes_t) /* counts by opcode */                                       \
     X(NUMBERS, smcr_figure_numbers_t) /* a list of numbers */                                      \
-    X(SUMMARY, char)                /* the lists of the entry, added up; nothing is kept for it */
+    X(SUMMARY, char)                /* sums of the entry's lists, made when it is written */
 
-/* Kinds of parts, and what C has for an entry `of`. MAYBE: or NULL. */
+/* Kinds of parts: members that are entries of kind `of`, or lists of such entries. MAYBE: a
+ * pointer, NULL if there is no entry. */
 #define SMCR_FIGURE_PART_KINDS(X) X(OBJECT) X(MAYBE) X(LIST)
 #define SMCR_FIGURE_PART_OBJECT(of) smcr_entry_##of##_t
 #define SMCR_FIGURE_PART_MAYBE(of) smcr_entry_##of##_t *
@@ -145,23 +151,24 @@ SMCR_FIGURE_KINDS(KIND)
 /* Describes one member of an entry. */
 typedef struct {
     const char *name;                    /* as in JSON */
+    /* kind of the figure or part */
     smcr_figure_member_kind_t kind;
-    size_t offset;                       /* bytes, in the entry */
-    const smcr_figure_description_t *of; /* entry that a part has; NULL: it is no part */
-    const char *const *words;            /* words of a choice; NULL: it is none */
+    size_t offset;                       /* place of the member in the entry, bytes */
+    const smcr_figure_description_t *of; /* kind of entry of a part; NULL: the member is no part */
+    const char *const *words;            /* words of a choice; NULL: the member is no choice */
 } smcr_figure_member_t;
 
 /* Describes a kind of entry. */
 struct smcr_figure_description {
-    size_t size;                         /* of the entry, bytes */
-    unsigned count;                      /* members */
-    const smcr_figure_member_t *members; /* in the order of entries.def */
+    size_t size;                         /* size of the entry, bytes */
+    unsigned count;                      /* number of members */
+    const smcr_figure_member_t *members; /* the members, in the order of entries.def */
 };
 
 /* ---- building ---- */
 
-/* A function for qsort() and its like: in ascending order of `key`, an expression of `each`, which
- * points to the type. */
+/* Defines a comparison function for qsort(): ascending order of `key`. `key` is an expression of
+ * the variable `each`, a pointer to `type`. */
 #define SMCR_FIGURE_ORDER(name, type, each, key)                                                   \
     static int name(const void *one, const void *other)                                            \
     {                                                                                              \
@@ -171,41 +178,43 @@ struct smcr_figure_description {
         return (a > (key)) - (a < (key));                                                          \
     }
 
-/* Makes an entry unknown: its NUMBER, TIME, SAMPLE and RATIO members, and those of the
- * entries within it, become unknown, all others zero. */
+/* Empties an entry. Its NUMBER, TIME, SAMPLE and RATIO members become not known, all others zero.
+ * The entries within it (OBJECT) are emptied, too. */
 void smcr_entry_clear(void *entry, const smcr_figure_description_t *description);
 
-/* The same; its COUNT and SECONDS members become unknown, too. */
+/* Does the same as smcr_entry_clear(), and also makes COUNT and SECONDS members not known. */
 void smcr_entry_forget(void *entry, const smcr_figure_description_t *description);
 
-/* What the map has for the key; where it had nothing, `size` zeros that it has from now on. */
+/* Returns the value of the key in the map. If there is none, adds a value of `size` zero bytes,
+ * allocated in `scope`. */
 void *smcr_figure_of(wmem_map_t *map, wmem_allocator_t *scope, const void *key, size_t size);
 
-/* A cleared entry at the end of the list. */
+/* Appends a cleared entry to the list, allocated in `scope`, and returns it. */
 void *smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
                            const smcr_figure_description_t *description);
 #define SMCR_FIGURE_ADD(kind, list, scope)                                                         \
     ((smcr_entry_##kind##_t *)smcr_figure_list_add(list, scope, &smcr_entry_##kind##_description))
 
-/* So many more packets with this opcode. */
+/* Adds `count` packets with this opcode. */
 void smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope,
                                uint8_t opcode, uint64_t count);
 
-/* A number at the end of the list. */
+/* Appends a number to the list. */
 void smcr_figure_numbers_add(smcr_figure_numbers_t *numbers, wmem_allocator_t *scope,
                              uint64_t number);
 
-/* A count that may be unknown, as a number: unknown is none. */
+/* Returns a count; 0 if it is not known. */
 static inline uint64_t
 smcr_figure_or_zero(uint64_t count)
 {
     return count == SMCR_FIGURE_UNKNOWN ? 0 : count;
 }
 
-/* Of all codes. RNR NAKs are none of them. */
+/* Returns the number of NAKs of all codes, without RNR NAKs. */
 uint64_t smcr_figure_naks_count(const smcr_entry_naks_t *naks);
 
-/* A count or sum that may be unknown, and one that is added to it. Unknown ones do not count. */
+/* Returns the sum of two counts, either of which may be not known. A count that is not known adds
+ * nothing; the sum is not known if both are not. */
 static inline uint64_t
 smcr_figure_sum(uint64_t one, uint64_t other)
 {
@@ -214,31 +223,32 @@ smcr_figure_sum(uint64_t one, uint64_t other)
     return other == SMCR_FIGURE_UNKNOWN ? one : one + other;
 }
 
-/* The link whose direction a flow is; NULL: none is known. */
+/* The link to which an RDMA flow belongs: the flow is one of its two directions. */
 typedef struct {
-    const smcr_entry_link_group_t *group; /* of the link; NULL: none is known */
-    const smcr_entry_link_t *link;        /* NULL: none is known */
+    const smcr_entry_link_group_t *group; /* link group of the link; NULL: not known */
+    const smcr_entry_link_t *link;        /* the link; NULL: not known, or the flow is of no link */
 } smcr_figure_flow_owner_t;
 
-/* Those of all flows of a report, by the index of the flow. */
+/* Returns the owners of all RDMA flows of a report, by the index of the flow. */
 const smcr_figure_flow_owner_t *smcr_figure_flow_owners(const smcr_entry_report_t *report,
                                                         wmem_allocator_t *scope);
 
-/* What the client of a connection sends, or the server. */
+/* Returns the direction that the client sends (`to_server`), or the one that the server sends. */
 static inline const smcr_entry_conn_direction_t *
 smcr_figure_direction(const smcr_entry_connection_t *conn, bool to_server)
 {
     return to_server ? &conn->client_to_server : &conn->server_to_client;
 }
 
-/* How long the receive buffer of a direction was full, nanoseconds; 0 where nobody knows. */
+/* Returns how long the receive buffer of a direction was full, nanoseconds; 0 if that is not
+ * known. */
 static inline uint64_t
 smcr_figure_buffer_full_time(const smcr_entry_conn_direction_t *direction)
 {
     return direction->time ? direction->time->buffer_full_s : 0;
 }
 
-/* The earlier one of two; frame 0 is none. */
+/* Returns the earlier of two frames. Frame 0 stands for no frame. */
 static inline smcr_when_t
 smcr_figure_when_earlier(smcr_when_t one, smcr_when_t other)
 {
@@ -247,8 +257,8 @@ smcr_figure_when_earlier(smcr_when_t one, smcr_when_t other)
     return one;
 }
 
-/* Nanoseconds from one frame to the other. SMCR_FIGURE_UNKNOWN: one of them is none, or the clock
- * of the capture goes back in between. */
+/* Returns the nanoseconds from one frame to the other; SMCR_FIGURE_UNKNOWN if one of them is frame
+ * 0, or if the clock of the capture goes back in between. */
 static inline uint64_t
 smcr_figure_time_between(smcr_when_t from, smcr_when_t to)
 {
@@ -256,47 +266,54 @@ smcr_figure_time_between(smcr_when_t from, smcr_when_t to)
                                                           : SMCR_FIGURE_UNKNOWN;
 }
 
-/* Adds to `into` what can be added up of `from`: counts, sums, distributions, also those of entries
- * within it, but not those of lists. */
+/* Adds the counts, sums and distributions of `from` to those of `into`, also in entries within
+ * them, but not in their lists. */
 void smcr_entry_join(void *into, const void *from, const smcr_figure_description_t *description,
                      wmem_allocator_t *scope);
 
 /* ---- expert items of the plugin, as counted over a capture ---- */
 
-/* What an item is about, as far as it is known. */
+/* The subject of an expert item, as far as it is known. */
 typedef struct {
-    uint64_t stream; /* index of the connection; SMCR_FIGURE_UNKNOWN: none */
+    uint64_t stream; /* number of the connection (smcr.stream); SMCR_FIGURE_UNKNOWN: none */
     uint64_t group;  /* index of the link group; SMCR_FIGURE_UNKNOWN: none */
-    uint64_t link;   /* number of its link; SMCR_FIGURE_UNKNOWN: none */
+    uint64_t link;   /* number of the link; SMCR_FIGURE_UNKNOWN: none */
     const char *src; /* host that sent the frame; NULL: not known */
-    const char *dst; /* host that it was sent to; NULL: not known */
+    const char *dst; /* host that receives the frame; NULL: not known */
 } smcr_figure_subject_t;
 
-/* Expert items of one kind, by the side that caused them; or packets that a filter selects. */
+/* A notice: the expert items of one kind that one side caused; or the packets that a display filter
+ * selects. */
 typedef struct {
-    const char *filter;    /* "smcr.conn.aborted" */
-    int severity;          /* of Wireshark: PI_NOTE and so on; 0: no expert item */
-    int group;             /* of Wireshark: PI_SEQUENCE and so on; 0: no expert item */
+    const char *filter;    /* name of the item, "smcr.conn.aborted", or the display filter of the
+                              packets; it begins with "icmp" for ICMP errors */
+    int severity;          /* Wireshark's severity, PI_NOTE and so on; 0: no expert item */
+    int group;             /* Wireshark's group, PI_SEQUENCE and so on; 0: no expert item */
     smcr_figure_role_t by; /* side that caused them; SMCR_FIGURE_ROLE_NONE: not known */
-    uint64_t count;        /* items or packets */
+    uint64_t count;        /* number of items or packets */
     smcr_when_t first;     /* frame of the first one */
-    uint32_t last;         /* frame of the last one; 0: that of the first */
-    uint32_t closed;       /* frame in which the other side had closed before the first; 0: none */
-    const char *kind;      /* sentence of the item; NULL: it is no expert item */
-    const smcr_figure_subject_t *subject; /* of the first one; NULL: not known */
-    const char *reason;    /* smcr.cm.rejected: why, of the first one; NULL: not known */
+    uint32_t last;         /* frame of the last one; 0: frame of `first` */
+    uint32_t closed;       /* frame before `first` in which the other side closed the connection; 0:
+                              none */
+    const char *kind;      /* sentence of the expert item; of an ICMP error: sender and reason;
+                              NULL: neither */
+    const smcr_figure_subject_t *subject; /* subject of the first item; NULL: not known */
+    const char *reason;    /* of smcr.cm.rejected: why the first connection was rejected; NULL: not
+                              known, or another item */
 } smcr_figure_notice_t;
 
 /* ---- addresses and numbers as a report writes them ---- */
 
-/* A GID: an IPv4 address where it maps one, else as an IPv6 address. NULL where it is all zeros. */
+/* Returns a GID as text: as IPv4 address if it is IPv4-mapped, else as IPv6 address. NULL if the
+ * GID is all zeros. */
 const char *smcr_figure_gid_text(wmem_allocator_t *scope, const uint8_t gid[SMCR_GID_LENGTH]);
 
-/* "one ↔ other": two ends, and nobody knows which is the client. NULL, "": not known. */
+/* Returns "one ↔ other", for two ends of which neither is known to be the client. An end that is
+ * NULL or "" is not known, and becomes "?". */
 const char *smcr_figure_ends(wmem_allocator_t *scope, const char *one, const char *other);
 
-/* "0x" and all digits of a number of `bytes` bytes, at most 8. */
+/* Returns "0x" and all hexadecimal digits of a number of `bytes` bytes, 8 at most. */
 const char *smcr_figure_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned bytes);
 
-/* A version of SMC-R; none where `version` is 0: not known. Nor is a release < 0. */
+/* Returns the word for a version of SMC-R. `version` 0: not known. `release` below 0: not known. */
 smcr_figure_version_t smcr_figure_version_of(unsigned version, int release);

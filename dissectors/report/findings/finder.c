@@ -1,4 +1,5 @@
-/* Collects findings. Distinguishes causes by the counts of a flow and its reverse flow.
+/* Collects findings. Attributes the trouble of a flow to a cause, by the counts of the flow and of
+ * its reverse flow.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -105,7 +106,8 @@ is_from_to(const smcr_figure_subject_t *hosts, const char *src, const char *dst)
     return g_strcmp0(hosts->src, src) == 0 && g_strcmp0(hosts->dst, dst) == 0;
 }
 
-/* An ICMP error that quotes a packet between these hosts, whichever of them sent the packet. */
+/* Whether the notice is an ICMP error that quotes a packet between these hosts, in either
+ * direction. */
 static bool
 is_icmp_between(const smcr_figure_notice_t *notice, const char *one, const char *other)
 {
@@ -180,8 +182,9 @@ is_retransmitted_often(const smcr_entry_rdma_t *flow)
     return smcr_figure_or_zero(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN;
 }
 
-/* The peer sent its last packet before its last notice of silence and before the flow's last
- * packet. The flow was still sending when the peer was first noticed as silent. */
+/* Whether the peer stayed silent to the end. Its last packet came before its last expert item of
+ * silence, and before the flow's last packet. The flow was still sending when the first such item
+ * was raised. */
 static bool
 stayed_silent(const smcr_entry_rdma_t *peer, const smcr_entry_rdma_t *flow,
               const smcr_figure_notice_t *silent)
@@ -217,11 +220,11 @@ smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_
     return has_wrong_icrc(flow) || has_wrong_icrc(smcr_finding_flow_peer(finder, flow));
 }
 
-/* ---- links on which nobody answers ---- */
+/* ---- links without any answer ---- */
 
-/* A link carries data only after the peer has answered its CONFIRM LINK, which is a SEND (RFC
- * 7609, A.3.1). So a host that sends a WRITE has had an answer, and a host that sends an
- * acknowledgement has received a packet. */
+/* A link carries data only after the peer has answered its CONFIRM LINK, which is a SEND (RFC 7609,
+ * A.3.1). So a host that sends a WRITE has had an answer on the link, and a host that sends an
+ * acknowledgement has received a packet. A flow with nothing but SENDs may have had neither. */
 static bool
 only_sends(const smcr_entry_rdma_t *flow)
 {
@@ -231,7 +234,8 @@ only_sends(const smcr_entry_rdma_t *flow)
     return true;
 }
 
-/* The link was announced in the capture before the flow's first packet, and it is not active. */
+/* Whether the link was announced in the capture before the flow's first packet, and did not become
+ * active. A link of unknown state may have been active. */
 static bool
 never_became_active(const smcr_entry_link_t *link, const smcr_entry_rdma_t *flow)
 {

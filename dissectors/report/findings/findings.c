@@ -1,5 +1,5 @@
 /* Calls all rules, and orders the findings: by severity, then by rank (the order of causes), then
- * by the time that programs waited, then in the order in which they were found.
+ * by the time that programs waited, then by the order in which the rules made them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,9 +8,10 @@
 
 #include "finder.h"
 
-/* A wait that cost programs more time than all lost packets is no consequence of these: it stands
- * among them. Example: one slow program waited 72.9 s, and 105 harmless retransmissions cost 39
- * ms. */
+/* A wait that cost programs more time than all lost packets did is no consequence of those losses.
+ * Such a finding gets the rank of lost packets, so that it comes before them. Example: one slow
+ * program waited 72.9 s, and 105 harmless retransmissions cost 39 ms: the slow program comes
+ * first. */
 static void
 rank_long_waits(const smcr_finder_t *finder)
 {
@@ -29,6 +30,7 @@ rank_long_waits(const smcr_finder_t *finder)
     }
 }
 
+/* Order of findings, for sorting; see the head of this file. */
 static int
 compare_found(const void *one, const void *other)
 {
@@ -43,7 +45,8 @@ compare_found(const void *one, const void *other)
     return a->order < b->order ? -1 : 1;
 }
 
-/* A sentence, whatever it begins with. Addresses and display filters stay as they are. */
+/* Returns the text with a capital letter at its beginning. An address or a display filter at the
+ * beginning stays as it is: its first word has a colon or a dot. */
 static const char *
 capitalized(const smcr_finder_t *finder, const char *text)
 {

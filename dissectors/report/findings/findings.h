@@ -1,5 +1,5 @@
-/* Knows what to look at first: causes before their consequences. Reads the entries and notices of a
- * report, and no packet. Called when a report is complete.
+/* Knows what a user should look at first: causes before their consequences. Reads the entries and
+ * notices of a report, and no packet. Called when a report is complete.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,11 +8,12 @@
 
 #include "report/figures/figures.h"
 
-/* Fills `findings` of the report, the most severe first, of equally severe ones the cause before
- * its consequences. At most ten.
+/* Fills in the findings of the report, ten at most. The most severe come first; of equally severe
+ * ones, a cause comes before its consequences.
  *
- * `notices`: the plugin's expert items; and counts of packets that a display filter selects, such
- * as "smcr.ecn == 3", with severity 0. A finding whose kind has no notice has no frame.
- * `notice_count`: their number. Texts are of `scope`, or of the report and the notices. */
+ * `notices`: the plugin's expert items, and counts of packets that a display filter selects, such
+ * as "smcr.ecn == 3", with severity 0. A finding takes its first frame from the notice of its kind,
+ * so it has no frame without such a notice. `notice_count`: their number. Texts of findings are in
+ * `scope`, or are those of the report and of the notices. */
 void smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
                         uint32_t notice_count, wmem_allocator_t *scope);

@@ -1,5 +1,5 @@
-/* What is missing from the capture: the beginning of connections, packets, the RoCE port, the ends
- * of frames. And connections that go silent before the capture ends.
+/* Findings about what the capture does not have: the beginning of connections, packets, a RoCE
+ * port, the ends of frames. Also connections that go silent before the capture ends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -10,16 +10,22 @@
 
 /* ---- connections that began before the capture ---- */
 
-/* Connections without their beginning. */
+/* The connections whose beginning is not captured. */
 typedef struct {
+    /* number of connections */
     uint64_t count;
-    const smcr_entry_connection_t *earliest; /* by its first frame; NULL: there is none */
-    const char *filter;                      /* display filter of all; NULL: too many for one */
-    uint64_t named;                          /* those whose ends a host has reported */
-    const smcr_entry_connection_t *by;       /* the first of them; NULL: there is none */
+    const smcr_entry_connection_t *earliest; /* the connection with the lowest first frame; NULL:
+                                                none */
+    const char *filter;                      /* display filter of all; NULL: they are too many for
+                                                one filter */
+    uint64_t named;                          /* number of connections whose ends a host has
+                                                reported */
+    const smcr_entry_connection_t *by;       /* first connection whose ends a host has reported;
+                                                NULL: none */
 } late_conns_t;
 
-/* "it", "them", "2 of them": the connections that a host has reported. */
+/* Returns "it", "them", "2 of them": a pronoun for the connections whose ends a host has
+ * reported. */
 static const char *
 named_pronoun(const smcr_finder_t *finder, const late_conns_t *late)
 {
@@ -30,8 +36,8 @@ named_pronoun(const smcr_finder_t *finder, const late_conns_t *late)
     return wmem_strdup_printf(finder->scope, "%" PRIu64 " of them", late->named);
 }
 
-/* Which host has reported the ends of connections: over netlink in a frame of the capture, or in a
- * file of smcss beside it (frame 0). "": no host has. */
+/* Returns text that says which host has reported the ends of connections: over netlink in a frame
+ * of the capture, or in a file of smcss next to the capture (frame 0). "": no host has. */
 static const char *
 named_text(const smcr_finder_t *finder, const late_conns_t *late)
 {
@@ -47,8 +53,8 @@ named_text(const smcr_finder_t *finder, const late_conns_t *late)
                               by->named_frame.frame, which);
 }
 
-/* A display filter of the connection. Frames before the number of its stream was known have no
- * field smcr.stream: the TCP stream selects them, too. */
+/* Returns a display filter of the connection. Frames that came before the number of its stream was
+ * known do not have the field smcr.stream, so the TCP stream selects them. */
 static const char *
 filter_of_conn(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -60,6 +66,7 @@ filter_of_conn(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
                               conn->tcp_stream);
 }
 
+/* Gathers the connections that did not, or may not, begin in the capture. */
 static late_conns_t
 gather_late_conns(const smcr_finder_t *finder)
 {
@@ -80,8 +87,9 @@ gather_late_conns(const smcr_finder_t *finder)
     return late;
 }
 
-/* The expert items are about the same connections: one item for each, or one for each direction,
- * and the first item is about the earliest connection. */
+/* Whether the expert items are about the same connections as the finding: there is one item for
+ * each connection, or one for each direction, and the first item is about the earliest
+ * connection. */
 static bool
 are_items_of(const smcr_figure_notice_t *items, const late_conns_t *late)
 {
@@ -89,11 +97,12 @@ are_items_of(const smcr_figure_notice_t *items, const late_conns_t *late)
            items->subject->stream == late->earliest->stream;
 }
 
-/* Late start. A connection of which the capture has no TCP handshake and no CLC began before the
- * capture. Everything that CLC negotiates (roles, RMB sizes, version) is then unknown. The finding
- * names the earliest one. Its filter is that of the expert items where these are about the same
- * connections (it is shorter), or where the connections are too many for one filter. Silent if the
- * connection is known to begin in the capture, and under a display filter of the report. */
+/* Late start: a connection began before the capture, which has neither its TCP handshake nor its
+ * CLC messages. Everything that CLC negotiates (roles, RMB sizes, version) is then not known. The
+ * finding names the earliest such connection. Its filter is that of the expert items if they are
+ * about the same connections, since that filter is shorter, or if the connections are too many for
+ * one filter. No finding is made for connections that began in the capture, nor under a display
+ * filter of the report. */
 static void
 find_late_start(smcr_finder_t *finder)
 {
@@ -116,7 +125,7 @@ find_late_start(smcr_finder_t *finder)
                     named_text(finder, &late));
 }
 
-/* ---- one direction alone ---- */
+/* ---- only one direction captured ---- */
 
 static bool
 has_acknowledgement(const smcr_entry_rdma_t *flow)
@@ -133,9 +142,10 @@ are_all_damaged(const smcr_entry_rdma_t *flow)
     return flow->icrc && flow->icrc->bad == flow->packets;
 }
 
-/* A host that acknowledges has received requests. If the capture has no packet at all from the
- * other host to it, the requests are missing. `directions` has "src → dst" of all captured flows.
- * A flow whose packets are all damaged is left out: its addresses may be wrong. */
+/* Whether the capture has only one direction between two hosts. A host that acknowledges has
+ * received requests. If the capture has no packet at all from the other host to it, the requests
+ * were not captured. `directions` has "src → dst" of all captured flows. A flow whose packets are
+ * all damaged is left out: its addresses may be wrong. */
 static bool
 is_one_sided(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_entry_rdma_t *flow)
 {
@@ -145,8 +155,8 @@ is_one_sided(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_ent
            !wmem_map_contains(directions, smcr_words_hosts(finder->scope, flow->dst, flow->src));
 }
 
-/* A display filter of the packets of the flow; NULL: its queue pair is not known. An IPv6 address
- * may stand in the IP header (RoCEv2) or in the GRH (RoCEv1). */
+/* Returns a display filter of the flow's packets; NULL: its queue pair is not known. An IPv6
+ * address is in the IP header (RoCEv2) or in the GRH (RoCEv1). */
 static const char *
 filter_of_flow(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -161,6 +171,7 @@ filter_of_flow(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
                               flow->dst_qpn, flow->src);
 }
 
+/* Returns the first flow of which the capture has only one direction; NULL: none. */
 static const smcr_entry_rdma_t *
 first_one_sided_flow(const smcr_finder_t *finder)
 {
@@ -176,10 +187,10 @@ first_one_sided_flow(const smcr_finder_t *finder)
     return NULL;
 }
 
-/* One direction is missing: a port of the switch or of the host is not captured. Named for the
- * first flow that shows it. Silent if one packet between the hosts in the missing direction is
- * captured, and where the flow has no acknowledgement: then nothing proves that there were
- * requests. */
+/* One direction is not captured: a port of the switch or of the host was left out. The finding
+ * names the first flow that shows this. No finding is made if the capture has a single packet in
+ * the other direction between the hosts, nor if the flow has no acknowledgement: then nothing
+ * proves that there were requests. */
 static void
 find_one_sided(smcr_finder_t *finder)
 {
@@ -197,8 +208,9 @@ find_one_sided(smcr_finder_t *finder)
                     first->dst, first->src);
 }
 
-/* No RoCE path: CLC has agreed on SMC-R, and the capture has no RoCE packet of the connection. An
- * expert item marks each such connection; the finding names the first one and counts the others. */
+/* No RoCE packets: CLC has agreed on SMC-R, and the capture has no RoCE packet of the connection.
+ * An expert item marks each such connection; the finding names the first one and counts the
+ * others. */
 static void
 find_no_roce(smcr_finder_t *finder)
 {
@@ -214,8 +226,8 @@ find_no_roce(smcr_finder_t *finder)
                                         notice.count));
 }
 
-/* Frames that the capture has cut short (snapshot length). A note where the cut hides
- * SMC-R data (an expert item reports such a frame); else for information. */
+/* Frames that are truncated by snaplen. The finding is a note if the missing bytes are SMC-R data,
+ * which an expert item reports; else it is for information. */
 static void
 find_cut_frames(smcr_finder_t *finder)
 {
@@ -234,9 +246,11 @@ find_cut_frames(smcr_finder_t *finder)
 
 /* ---- connections that go silent ---- */
 
+/* Shortest silence that counts. */
 #define SILENCE SMCR_TIME_SECOND
 
-/* Whether the capture has no close of the connection, and a last frame with a usable time. */
+/* Whether the connection is open at the end of the capture, and the time of its last frame is
+ * usable. */
 static bool
 stays_open(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -247,9 +261,9 @@ stays_open(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return end != SMCR_FIGURE_UNKNOWN && end >= conn->last_frame.time;
 }
 
-/* A connection goes silent if it stays open and sends nothing until the capture ends: for at least
- * as long as it was active before, and for a second. Example: a connection that was active for 10 s
- * goes silent if its last frame is 10 s or more before the end of the capture. */
+/* A connection goes silent if it stays open and sends nothing until the capture ends, at least as
+ * long as it was active before, and at least for a second. Example: a connection that was active
+ * for 10 s goes silent if its last frame is 10 s or more before the end of the capture. */
 static bool
 goes_silent(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -260,15 +274,15 @@ goes_silent(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return finder->report->capture.last_time - conn->last_frame.time >= MAX(active, SILENCE);
 }
 
-/* All traffic between two hosts, and the connections that go silent. */
+/* Two hosts: their last packet, and their connections that are silent at the end of the capture. */
 typedef struct {
-    smcr_when_t last;                   /* last packet between the hosts, of any connection */
-    const smcr_entry_connection_t *one; /* the first of the silent connections; NULL: none */
-    smcr_when_t first;                  /* the earliest of their last packets */
-    uint64_t count;                     /* how many are silent */
+    smcr_when_t last;                   /* last packet between the hosts, of whatever connection */
+    const smcr_entry_connection_t *one; /* first of the silent connections; NULL: none */
+    smcr_when_t first;                  /* the earliest of the last packets of silent connections */
+    uint64_t count;                     /* number of silent connections */
 } host_pair_t;
 
-/* The pair of two hosts, in either order; NULL: a host is not known. */
+/* Returns the pair of two hosts, in either order; NULL: one of the hosts is not known. */
 static host_pair_t *
 pair_of(const smcr_finder_t *finder, wmem_map_t *by_hosts, const char *one, const char *other)
 {
@@ -280,7 +294,7 @@ pair_of(const smcr_finder_t *finder, wmem_map_t *by_hosts, const char *one, cons
     return smcr_figure_of(by_hosts, finder->scope, key, sizeof(host_pair_t));
 }
 
-/* A packet passed between the hosts. NULL: nothing to do. */
+/* Notes a packet between the hosts. `pair` may be NULL. */
 static void
 note_packet(host_pair_t *pair, smcr_when_t last)
 {
@@ -288,15 +302,15 @@ note_packet(host_pair_t *pair, smcr_when_t last)
         pair->last = last;
 }
 
-/* The hosts of each connection, in the order of connections, with the last packet between them.
- * RoCE may have other IP addresses than TCP: a flow of a link group counts for the hosts of the
- * group's connections, too. */
+/* Returns the pair of hosts of each connection, in the order of connections, with the last packet
+ * between the hosts. RoCE may have other IP addresses than TCP. So a flow of a link group counts
+ * for the hosts of the group's connections, too. */
 static host_pair_t **
 find_pairs(const smcr_finder_t *finder)
 {
     const smcr_entry_report_t *report = finder->report;
     wmem_map_t *by_hosts = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
-    /* keys: index of a link group, plus 1 */
+    /* from the index of a link group plus 1 to its pair */
     wmem_map_t *by_group = wmem_map_new(finder->scope, g_direct_hash, g_direct_equal);
     host_pair_t **pairs =
         wmem_alloc_array(finder->scope, host_pair_t *, report->connections.length + 1);
@@ -321,12 +335,13 @@ find_pairs(const smcr_finder_t *finder)
     return pairs;
 }
 
-#define SPOKEN 8 /* CDC messages after which the mean pause of a connection is known */
+#define SPOKEN 8 /* CDC messages from which on the mean pause of a connection is meaningful */
 
-/* A connection stops with all other traffic between its hosts, if it was regularly active until
- * then: the last packet between the hosts is at most two of its mean pauses after its own last
- * packet. Example: 100 CDC messages in 10 s make a pause of 0.1 s; all traffic between the hosts
- * stops at most 0.2 s after the last of them. */
+/* Whether the connection stops together with all other traffic between its hosts. The connection
+ * has to be regularly active until then: the last packet between the hosts comes at most two of its
+ * mean pauses after its own last packet. Example: 100 CDC messages in 10 s make a mean pause of 0.1
+ * s. The traffic stops together if the last packet between the hosts comes at most 0.2 s after the
+ * connection's last one. */
 static bool
 stops_with(const smcr_finder_t *finder, const host_pair_t *pair,
            const smcr_entry_connection_t *conn)
@@ -340,7 +355,7 @@ stops_with(const smcr_finder_t *finder, const host_pair_t *pair,
            2 * smcr_figure_time_between(conn->first_frame, conn->last_frame) / spoken;
 }
 
-/* Counts a connection that stops, or is silent. */
+/* Counts a silent connection of the pair. */
 static void
 add_silent(host_pair_t *pair, const smcr_entry_connection_t *conn)
 {
@@ -349,9 +364,10 @@ add_silent(host_pair_t *pair, const smcr_entry_connection_t *conn)
     pair->count++;
 }
 
-/* A single connection that stops does not prove anything about its hosts. */
+/* Connections that have to stop together: a single one proves nothing about its hosts. */
 #define AT_ONCE 2
 
+/* Makes the finding of one pair of hosts whose connections stop together. */
 static void
 find_stop(smcr_finder_t *finder, const host_pair_t *pair)
 {
@@ -383,8 +399,8 @@ count_stopped(const smcr_finder_t *finder, host_pair_t **pair_of_conn)
     }
 }
 
-/* Open connections that are silent at the end of the capture: programs that wait, or a peer that is
- * gone. For information: nothing is wrong with an idle connection. */
+/* Open connections that are silent at the end of the capture: their programs wait, or the peer is
+ * gone. The finding is for information: nothing is wrong with an idle connection. */
 static void
 find_idle(smcr_finder_t *finder, const host_pair_t *idle, bool are_all_alive)
 {
@@ -403,7 +419,7 @@ find_idle(smcr_finder_t *finder, const host_pair_t *idle, bool are_all_alive)
         are_all_alive ? "; other packets pass between the hosts" : "");
 }
 
-/* Whether packets pass between the hosts after the connection is silent. */
+/* Whether packets pass between the hosts a second or more after the connection's last packet. */
 static bool
 are_hosts_alive(const host_pair_t *pair, const smcr_entry_connection_t *conn)
 {
@@ -417,16 +433,17 @@ has_room_for_stop(const smcr_finder_t *finder)
     return finder->rank_count[SMCR_FIGURE_NOTE][SMCR_FINDING_BY_STOP] < SMCR_FINDINGS_MOST;
 }
 
-/* Two findings of silence. Where AT_ONCE connections or more stop together with all traffic between
- * their hosts, the cause is common to them: port, cable, host, or programs that pause together. One
- * finding for each pair of hosts. All other silent connections are one finding for information.
- * Silent where a connection has closed, or was active until shortly before the end. */
+/* Two kinds of findings of silence. If AT_ONCE or more connections stop together with all traffic
+ * between their hosts, they have a common cause: port, cable, host, or programs that pause
+ * together. There is one such finding for each pair of hosts. All other silent connections share
+ * one finding, for information. Connections that have closed, or were active until shortly before
+ * the end, are not counted. */
 static void
 find_silence(smcr_finder_t *finder)
 {
     host_pair_t **pair_of_conn = find_pairs(finder), **next = pair_of_conn;
     host_pair_t idle = {.count = 0};
-    uint64_t alive = 0; /* idle connections between whose hosts packets pass later */
+    uint64_t alive = 0; /* number of idle connections whose hosts are alive */
 
     count_stopped(finder, pair_of_conn);
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
@@ -444,9 +461,9 @@ find_silence(smcr_finder_t *finder)
     find_idle(finder, &idle, alive == idle.count);
 }
 
-/* A display filter of the report hides beginnings and packets that the capture has. Then no finding
- * says that they are missing, but their consequences stay explained: expert items about missing
- * packets give no findings either. */
+/* A display filter of the report hides beginnings and packets that the capture has. So no finding
+ * says that they are missing. The ranks of those findings count as made, so that expert items about
+ * missing packets give no findings, either. */
 static void
 suppress_findings_of_missing(smcr_finder_t *finder)
 {

@@ -1,5 +1,5 @@
-/* How connections began and ended: TCP instead of RDMA, an abort, a TCP reset, a handshake without
- * result.
+/* Findings about the beginning and the end of connections: TCP instead of RDMA, an abort, a TCP
+ * reset, a handshake without result.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +14,7 @@
 /* A property that connections have in common. */
 typedef bool property_t(const smcr_entry_connection_t *conn);
 
-/* What connections may have in common, each as a function. */
+/* Predicates for gather_conns(). IS(name, condition) defines is_<name>(). */
 #define IS(name, condition) \
     static bool is_##name(const smcr_entry_connection_t *conn) \
     { \
@@ -28,8 +28,8 @@ IS(not_offered, OUTCOME(TCP) && !conn->fallback && !ENDED)
 IS(aborted, CLOSE(ABORT))
 IS(reset, CLOSE(RESET) && OUTCOME(SMCR))
 IS(unsure_reset, CLOSE(RESET) && OUTCOME(UNKNOWN))
-/* A reset of a connection over TCP: programs that end in a hurry send one. Or the outcome of the
- * handshake is not known. */
+/* A reset of a connection over TCP, as programs send it that end in a hurry; or of a connection
+ * whose handshake has no known outcome */
 IS(tcp_reset, CLOSE(RESET) && !OUTCOME(SMCR) && !OUTCOME(NO_CONNECTION))
 IS(refused, CLOSE(RESET) && OUTCOME(NO_CONNECTION))
 IS(unanswered, !CLOSE(RESET) && OUTCOME(NO_CONNECTION))
@@ -39,10 +39,13 @@ IS(unfinished, OUTCOME(UNKNOWN) && conn->began_before == SMCR_FIGURE_NO &&
 /* Connections with the same trouble. */
 typedef struct {
     uint32_t count;
-    const smcr_entry_connection_t *first; /* by index; NULL: there is none */
-    const char *streams;                  /* display filter of all; NULL: they are too many */
+    const smcr_entry_connection_t *first; /* the connection with the lowest index; NULL: none */
+    const char *streams;                  /* display filter of all; NULL: they are too many for one
+                                             filter */
 } alike_conns_t;
 
+/* Returns the connections with a property. Their filter names TCP streams where they are known, so
+ * that it also finds segments without SMC-R. */
 static alike_conns_t
 gather_conns(const smcr_finder_t *finder, property_t *has_property)
 {
@@ -74,7 +77,7 @@ conns_text(const smcr_finder_t *finder, const alike_conns_t *group)
     return smcr_words_connections(finder->scope, group->first, group->count);
 }
 
-/* The filter `what`, within the connection if it is the only one. */
+/* Returns the filter `what`; if the group has only one connection, limited to that connection. */
 static const char *
 filter_of_one(const smcr_finder_t *finder, const alike_conns_t *group, const char *what)
 {
@@ -84,7 +87,8 @@ filter_of_one(const smcr_finder_t *finder, const alike_conns_t *group, const cha
                               smcr_words_connection_filter(finder->scope, group->first), what);
 }
 
-/* The filter `what`, within the connections if they are few enough for one filter. */
+/* Returns the filter `what`, limited to the connections of the group if they are few enough for one
+ * filter. */
 static const char *
 filter_of_all(const smcr_finder_t *finder, const alike_conns_t *group, const char *what)
 {
@@ -96,8 +100,8 @@ filter_of_all(const smcr_finder_t *finder, const alike_conns_t *group, const cha
 
 /* ---- fallback ---- */
 
-/* Why the option may be missing, or no Proposal comes after it. Linux uses no SMC-R on a socket
- * with TCP_FASTOPEN (smc_setsockopt()). */
+/* Why the SMC-R option may be missing, or why no Proposal comes after it, by what the SYN shows.
+ * Linux uses no SMC-R on a socket with TCP_FASTOPEN (smc_setsockopt()). */
 static const char *const signs[] = {
     [SMCR_FIGURE_SIGN_NONE] = "",
     [SMCR_FIGURE_SIGN_NOPS] = "; six NOPs in a row: a firewall may have overwritten it",
@@ -116,9 +120,10 @@ may_lack_common_eid(const smcr_entry_conn_fallback_t *fallback)
     return fallback->by == SMCR_FIGURE_ROLE_SERVER && fallback->offered_eids && may_mean_eid;
 }
 
-/* What else the diagnosis code may mean, as the end of a sentence. Without a code, the SYN may show
- * why. A client without device may have one that only SMC-Rv2 can use: Linux offers v2 over IPv4
- * only, and with an EID (smc_find_proposal_devices()). */
+/* Returns another possible cause of the fallback, as the end of a sentence: another meaning of the
+ * diagnosis code, or, without a code, a sign in the SYN. A client that reports no device may have a
+ * device that only SMC-Rv2 can use: Linux offers v2 over IPv4 only, and only with an EID
+ * (smc_find_proposal_devices()). */
 static const char *
 other_cause(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -137,7 +142,8 @@ other_cause(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return is_ipv6 ? "; over IPv6 Linux offers no SMC-Rv2" : ", or no EID is defined there";
 }
 
-/* Adds the connection to those that fell back for the same reason: code, side, text, and cause. */
+/* Adds the connection to the group that fell back for the same reason: equal diagnosis code, side,
+ * text and other cause. Makes the group if there is none. */
 static void
 add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *groups,
              const smcr_entry_connection_t *conn)
@@ -159,18 +165,18 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
         finder, group->streams, smcr_words_connection_filter(finder->scope, conn), group->count++);
 }
 
-/* A note: a peer may decline SMC-R. A warning where the peers had agreed on it, and RoCE packets
- * did not arrive. */
+/* A fallback is a note, since a peer may decline SMC-R. It is a warning if the peers had agreed on
+ * SMC-R, and RoCE packets did not arrive. */
 static smcr_figure_severity_t
 severity_of_fallback(const smcr_entry_conn_fallback_t *fallback)
 {
     return smcr_finding_is_timeout(fallback->code) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
 }
 
-/* Fallback to TCP for one reason. The option in the SYN offers SMC-R; then a Decline, a missing
- * option in the SYN-ACK, or TCP data instead of CLC ends it (RFC 7609, 3.1 to 3.3). The sentence
- * has the text of the diagnosis code, what else the code may mean, and ICMP errors if RoCE packets
- * did not arrive. */
+/* Fallback to TCP for one reason. The option in the SYN offers SMC-R. Then a Decline, a SYN-ACK
+ * without the option, or TCP data instead of CLC messages end the negotiation (RFC 7609, 3.1 to
+ * 3.3). The sentence has the text of the diagnosis code, another possible cause, and ICMP errors if
+ * RoCE packets did not arrive. */
 static void
 find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
 {
@@ -188,7 +194,8 @@ find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
         smcr_finding_is_timeout(fallback->code) ? icmp_text(finder, group) : "");
 }
 
-/* Order of the reasons: the more severe first, then that of more connections, then the earlier. */
+/* Order of the reasons, for sorting: the most severe first, then the reason with most connections,
+ * then the earliest. */
 static int
 compare_groups(const void *one, const void *other)
 {
@@ -203,7 +210,7 @@ compare_groups(const void *one, const void *other)
     return a->first->fallback->frame.frame < b->first->fallback->frame.frame ? -1 : 1;
 }
 
-/* One finding for all reasons from number `from` on. */
+/* Makes one finding for all reasons from number `from` on. */
 static void
 find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
 {
@@ -230,7 +237,8 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
                     smcr_words_things(finder->scope, reasons - from, "other reason"));
 }
 
-/* The reasons of more connections have a finding each, the others share one. */
+/* Makes a finding for each of the first MOST_REASONS reasons, in the order of compare_groups(), and
+ * one for all others. */
 static void
 find_fallbacks(smcr_finder_t *finder)
 {
@@ -249,14 +257,14 @@ find_fallbacks(smcr_finder_t *finder)
 
 /* ---- ends ---- */
 
-/* "; 12,000 bytes not reported as read": data of these connections that was lost for the reader's
- * program, or may have been: announced and not reported as read, or written and never announced.
- * "at least" where one direction is not known. */
+/* Returns "; 12,000 bytes not reported as read": bytes of these connections that the reader's
+ * program has lost, or may have lost. They were announced and not reported as read, or written and
+ * never announced. The text says "at least" if the bytes of one direction are not known. */
 static const char *
 losses_text(const smcr_finder_t *finder, property_t *has_property)
 {
     uint64_t lost = 0;
-    bool is_least = false; /* a direction is not known */
+    bool is_least = false; /* the bytes of a direction are not known */
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         const uint64_t bytes[] = {
@@ -273,7 +281,8 @@ losses_text(const smcr_finder_t *finder, property_t *has_property)
                               is_least ? "at least " : "", smcr_words_bytes(finder->scope, lost));
 }
 
-/* The side that has aborted the connections; none where both have aborted some. */
+/* Returns the side that has aborted the connections; SMCR_FIGURE_ROLE_NONE if both sides have
+ * aborted some. */
 static smcr_figure_role_t
 side_of_aborts(const smcr_finder_t *finder, const alike_conns_t *group, smcr_figure_role_t first)
 {
@@ -285,7 +294,8 @@ side_of_aborts(const smcr_finder_t *finder, const alike_conns_t *group, smcr_fig
     return first;
 }
 
-/* "; the server had closed it in frame 7": the other side had closed before the abort. */
+/* Returns "; the server had closed it in frame 7" if the other side had closed the connection
+ * before the abort; else "". */
 static const char *
 earlier_close_text(const smcr_finder_t *finder, const smcr_figure_notice_t *abort)
 {
@@ -296,9 +306,9 @@ earlier_close_text(const smcr_finder_t *finder, const smcr_figure_notice_t *abor
                               abort->closed);
 }
 
-/* Aborted connections: a CDC message has the abort flag (RFC 7609, 4.8.2), so data may be lost for
- * the reader. The side is named where the expert items prove it, and where no packet is missing:
- * else the other side may have aborted first. */
+/* Aborted connections: a CDC message has the abort flag (RFC 7609, 4.8.2), so the reader may have
+ * lost data. The finding names the side that aborted if the expert items prove it and no packet is
+ * missing in the capture: else a missing packet may be an earlier abort of the other side. */
 static void
 find_aborted(smcr_finder_t *finder)
 {
@@ -322,8 +332,8 @@ find_aborted(smcr_finder_t *finder)
         losses_text(finder, is_aborted));
 }
 
-/* The filter of the RSTs, within the connection if it is the only one with a reset. `notice`: of
- * all resets. */
+/* Returns a filter of the segments with RST, limited to the connection if no other one was reset.
+ * `notice`: counts all connections of SMC-R that were reset. */
 static const char *
 reset_filter(const smcr_finder_t *finder, const alike_conns_t *group,
              const smcr_figure_notice_t *notice)
@@ -334,9 +344,10 @@ reset_filter(const smcr_finder_t *finder, const alike_conns_t *group,
                               group->first->tcp_stream);
 }
 
-/* TCP resets. A reset of a connection over RDMA ends it without CDC's close flags, so data may be
- * lost; the finding has a high rank. A reset of a connection that stayed on TCP has a low one: it
- * is how programs end in a hurry. "over TCP" is left out where the outcome of one is not known. */
+/* TCP resets. A reset ends a connection over RDMA without the close flags of CDC, so data may be
+ * lost; that finding has a high rank. A reset of a connection that stayed on TCP has a low rank:
+ * programs that end in a hurry send one. The sentence leaves out "over TCP" if the outcome of one
+ * of the connections is not known. */
 static void
 find_resets(smcr_finder_t *finder)
 {
@@ -363,8 +374,9 @@ find_resets(smcr_finder_t *finder)
 
 /* ---- handshakes ---- */
 
-/* A finding for all connections with a property. `what`: the rest of the sentence. Silent under a
- * filter of the report: it may hide how the handshakes continued. */
+/* Makes one finding for all connections with a property. `what`: the rest of the sentence. No
+ * finding is made under a display filter of the report, which may hide how the handshakes
+ * continued. */
 static void
 find_alike(smcr_finder_t *finder, property_t *has_property, smcr_figure_finding_t kind,
            const char *what)
@@ -382,7 +394,7 @@ find_alike(smcr_finder_t *finder, property_t *has_property, smcr_figure_finding_
             "%s%s%s", conns_text(finder, &group), what, icmp_text(finder, &group));
 }
 
-/* The server of the connection sends segments on a TCP connection that begins later. */
+/* Whether the server of `conn` sends segments on `flow`, a TCP connection that begins later. */
 static bool
 answers_later(const smcr_entry_tcp_t *flow, const smcr_entry_connection_t *conn)
 {
@@ -390,8 +402,9 @@ answers_later(const smcr_entry_tcp_t *flow, const smcr_entry_connection_t *conn)
            strcmp(flow->dst, conn->server.addr) == 0;
 }
 
-/* Why the first of the unanswered SYNs gets no answer. A server from which TCP segments come later
- * is not dead: then a firewall drops SYNs with the option, or the accept queue is full. */
+/* Returns why the first of the unanswered SYNs gets no answer, as the rest of a sentence. If the
+ * server sends segments on a later TCP connection, it is not dead: a firewall discards SYNs with
+ * the option, or the accept queue is full. */
 static const char *
 cause_of_silence(const smcr_finder_t *finder)
 {

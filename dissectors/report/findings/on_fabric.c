@@ -1,5 +1,5 @@
-/* What happened to RDMA packets: damaged, refused, without receive buffer, marked for congestion;
- * and connections of RDMA-CM.
+/* Findings about RDMA packets: damaged, refused, without receive buffer, marked for congestion; and
+ * about connections of RDMA-CM.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,6 +9,8 @@
 
 /* ---- damaged packets ---- */
 
+/* Adds the packets of the flow with a wrong ICRC, and the retransmissions of flows that have such
+ * packets in either direction. */
 static void
 add_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
             smcr_finding_trouble_t *trouble)
@@ -20,9 +22,9 @@ add_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
     trouble->answered += smcr_figure_or_zero(flow->repeated_after.icrc);
 }
 
-/* What followed. A receiver discards a packet with a wrong ICRC, so its sender has to retransmit
- * it. If nothing was retransmitted, the receiver perhaps had a good packet, and the damage is in
- * the capture alone. */
+/* Returns what followed from the damage. A receiver discards a packet with a wrong ICRC, so its
+ * sender has to retransmit the packet. If nothing was retransmitted, the receiver perhaps got the
+ * packet undamaged, and the damage is only in the capture. */
 static const char *
 effect_of_damage(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
 {
@@ -38,8 +40,9 @@ effect_of_damage(const smcr_finder_t *finder, const smcr_finding_trouble_t *trou
     return "nothing was retransmitted, so perhaps damaged in the capture alone";
 }
 
-/* Damaged packets: the ICRC of a packet does not match its bytes. Needs the preference that checks
- * ICRCs. Retransmissions of such flows follow from the damage, and are no finding of lost packets.
+/* Damaged packets: the ICRC of a packet does not match its bytes. The preference smcr.check_icrc
+ * has ICRCs checked. Retransmissions in flows with damaged packets are consequences of the damage,
+ * so they are no finding of lost packets.
  */
 static void
 find_damaged(smcr_finder_t *finder)
@@ -59,6 +62,7 @@ find_damaged(smcr_finder_t *finder)
 
 /* ---- refused packets ---- */
 
+/* Adds the NAKs of the flow that end a queue pair: all codes but PSN sequence error. */
 static void
 add_refused(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
             smcr_finding_trouble_t *trouble)
@@ -70,8 +74,8 @@ add_refused(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
     trouble->flows += count != 0;
 }
 
-/* Counts of the NAK codes. A PSN sequence error is none of them: it does not end the queue pair, it
- * asks for a retransmission. */
+/* Returns the counts of NAKs by code, without PSN sequence errors: such a NAK asks for a
+ * retransmission, and does not end the queue pair. */
 static const char *
 nak_codes_text(const smcr_finder_t *finder)
 {
@@ -85,9 +89,8 @@ nak_codes_text(const smcr_finder_t *finder)
                              {sum.invalid_rd, "for an invalid RD request"});
 }
 
-/* Refused requests: a NAK with a code other than PSN sequence error. The queue pair of the
- * requester goes to the error state, so all connections of the link
- * stop. */
+/* Refused requests: a NAK has a code other than PSN sequence error. The queue pair of the requester
+ * goes to the error state, so all connections of its link stop. */
 static void
 find_refused(smcr_finder_t *finder)
 {
@@ -110,7 +113,8 @@ find_refused(smcr_finder_t *finder)
 
 /* ---- receive buffers ---- */
 
-/* RNR NAKs of the flow, and the packets of the reverse flow that they delayed. */
+/* Adds the RNR NAKs of the flow, and the packets of the reverse flow that were retransmitted after
+ * them. */
 static void
 add_rnr_naks(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
              smcr_finding_trouble_t *trouble)
@@ -123,9 +127,9 @@ add_rnr_naks(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
         trouble->slowest = MAX(trouble->slowest, data->repeated_completion_time_s.max);
 }
 
-/* No receive buffer: a SEND needs a receive request at the receiver, which answers with an RNR NAK
- * where it has none. The sender waits, then retransmits. The finding names the receiver: its host
- * is too slow, or has posted too few requests. */
+/* No receive buffer: a SEND needs a receive request that the receiver has posted. If there is none,
+ * the receiver answers with an RNR NAK; the sender waits and retransmits the SEND. The finding
+ * names the receiver: its host is too slow, or has posted too few requests. */
 static void
 find_rnr_naks(smcr_finder_t *finder)
 {
@@ -146,6 +150,7 @@ find_rnr_naks(smcr_finder_t *finder)
 
 /* ---- congestion ---- */
 
+/* Adds the packets of the flow that are marked CE, and the CNPs that answer such marks. */
 static void
 add_marked(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
            smcr_finding_trouble_t *trouble)
@@ -154,6 +159,7 @@ add_marked(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
     trouble->answered += flow->ce_to_cnp_s.count;
 }
 
+/* Returns the number of CNPs, and how many of them answer a captured mark. */
 static const char *
 cnps_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked,
           const smcr_finding_trouble_t *notified)
@@ -168,6 +174,7 @@ cnps_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked,
                               smcr_words_number(finder->scope, marked->answered));
 }
 
+/* Adds the CNPs of the flow. */
 static void
 add_notified(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
              smcr_finding_trouble_t *trouble)
@@ -175,13 +182,14 @@ add_notified(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
     smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->cnp), 0);
 }
 
-/* At least 1 % of the packets of these flows. */
+/* Whether the trouble has at least 1 % of the packets of its flows. */
 static bool
 is_frequent(const smcr_finding_trouble_t *trouble)
 {
     return trouble->count && trouble->count * 100 >= trouble->packets;
 }
 
+/* Returns the counts of the finding: marks and their CNPs, or CNPs without marks. */
 static const char *
 congestion_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked,
                 const smcr_finding_trouble_t *notified)
@@ -198,8 +206,9 @@ congestion_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marke
 }
 
 /* Congestion: a switch marks packets (ECN CE), and their receiver sends CNPs, so that the sender
- * slows down (InfiniBand, annex A17). A few marks are how ECN works, and a note; a warning
- * from 1 % of the packets on. CNPs alone prove marks between the capture point and the receiver. */
+ * slows down (InfiniBand, annex A17). A few marks are how ECN works: the finding is a note. From 1
+ * % of the packets on it is a warning. CNPs without marked packets prove marks downstream of the
+ * capture point. */
 static void
 find_congestion(smcr_finder_t *finder)
 {
@@ -218,7 +227,7 @@ find_congestion(smcr_finder_t *finder)
 
 /* ---- RDMA-CM ---- */
 
-/* RDMA-CM rejects a connection (ConnectReject). The reason is that of the first one. */
+/* RDMA-CM rejects connections (ConnectReject). The sentence has the reason of the first one. */
 static void
 find_cm_rejects(smcr_finder_t *finder)
 {
@@ -234,7 +243,7 @@ find_cm_rejects(smcr_finder_t *finder)
                     notice.count > 1 ? ", the first one here: " : ": ", notice.reason);
 }
 
-/* RDMA-CM retransmits messages: its answers are lost or late. */
+/* RDMA-CM retransmits messages: the messages or their answers are lost, or answers are late. */
 static void
 find_cm_retransmissions(smcr_finder_t *finder)
 {

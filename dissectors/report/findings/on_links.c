@@ -1,4 +1,4 @@
-/* What happened to links: lost links and where their connections moved, links that never came up,
+/* Findings about links: lost links and where their connections moved, links that never came up,
  * link groups that ended with open connections, peers that stopped answering.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
@@ -7,31 +7,34 @@
 
 #include "report/words/words.h"
 
-/* A link that is examined. */
+/* The link for which a rule looks for findings. */
 typedef struct {
     smcr_finder_t *finder;
-    const smcr_entry_link_group_t *group; /* that has the link */
-    const smcr_entry_link_t *link;
+    const smcr_entry_link_group_t *group; /* link group of the link */
+    const smcr_entry_link_t *link;        /* the link */
 } link_place_t;
 
+/* "link 2 of link group 0" */
 static const char *
 name_of(const link_place_t *place)
 {
     return smcr_words_link(place->finder->scope, place->group->index, place->link->number);
 }
 
-/* ---- lost links: where their connections went, and what that has cost ---- */
+/* ---- lost links: where their connections moved, and how long the move took ---- */
 
 /* The connections that moved from a link to other links (RFC 7609, 2.3). */
 typedef struct {
-    unsigned moved;         /* how many moved */
-    uint64_t to;            /* number of their new link; SMCR_FIGURE_UNKNOWN: several, or unknown */
-    uint64_t interruption;  /* the longest of a moved connection, nanoseconds; 0: not known */
+    unsigned moved;         /* number of connections that moved */
+    uint64_t to;            /* number of their new link; SMCR_FIGURE_UNKNOWN: several links, or not
+                               known */
+    uint64_t interruption;  /* longest interruption of a moved connection, nanoseconds; 0: not
+                               known */
     smcr_when_t first_move; /* first frame of a moved connection on its new link; frame 0: none */
 } failover_t;
 
-/* The time at which the link last carried packets in both directions: the earlier one of the last
- * packets of its flows, nanoseconds since the epoch; 0: not known. */
+/* Returns when the link last carried packets in both directions: the earlier time of the last
+ * packets of its two flows, nanoseconds since 1970; 0: not known. */
 static uint64_t
 last_two_way_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
 {
@@ -48,7 +51,8 @@ last_two_way_time(const smcr_entry_report_t *report, const smcr_entry_link_t *li
 }
 
 /* Counts a connection that has moved to the link `next`. `last`: when the old link last carried
- * packets in both directions; 0: not known. */
+ * packets in both directions; 0: not known. The interruption lasts from then to the connection's
+ * first packet on the new link. */
 static void
 add_move(failover_t *failover, const smcr_entry_conn_link_t *next, uint64_t last)
 {
@@ -63,7 +67,8 @@ add_move(failover_t *failover, const smcr_entry_conn_link_t *next, uint64_t last
         failover->interruption = MAX(failover->interruption, next->from_frame.time - last);
 }
 
-/* Gathers the connections that left the link, and where they moved. */
+/* Returns the connections that moved away from the link. A connection may have used the link
+ * several times; it counts once. */
 static failover_t
 gather_moves(const link_place_t *place)
 {
@@ -79,12 +84,13 @@ gather_moves(const link_place_t *place)
             if (from->number == place->link->number)
                 add_move(&failover, conn->links.entries[j + 1], last);
         }
-        failover.moved = MIN(failover.moved, before + 1); /* a connection counts once */
+        failover.moved = MIN(failover.moved, before + 1); /* at most one more than before */
     }
     return failover;
 }
 
-/* "3 connections moved to link 1, 4.1 ms after the last message on the old one"; "": none has. */
+/* Returns "3 connections moved to link 1, 4.1 ms after the last message on the old one"; "" if none
+ * has moved. */
 static const char *
 failover_text(wmem_allocator_t *scope, const failover_t *failover)
 {
@@ -102,7 +108,8 @@ failover_text(wmem_allocator_t *scope, const failover_t *failover)
     return wmem_strbuf_finalize(text);
 }
 
-/* A display filter of the moves: the expert item where there is one, else the new link. */
+/* Returns a display filter of the moves: by their expert item if it was raised, else by the new
+ * link. */
 static const char *
 filter_of_moves(const link_place_t *place, const failover_t *failover)
 {
@@ -120,7 +127,8 @@ filter_of_moves(const link_place_t *place, const failover_t *failover)
                               failover->to);
 }
 
-/* A link is left: connections move to another link, and no message reports the link as lost. */
+/* A link is left: connections move to another link, and no message reports that the link is
+ * lost. */
 static void
 find_left_link(const link_place_t *place)
 {
@@ -135,8 +143,8 @@ find_left_link(const link_place_t *place)
                     "%s is left: %s", name_of(place), failover_text(finder->scope, &failover));
 }
 
-/* ", 12,000 bytes rewritten": how much the connections of all links have written a second time.
- * After a move the writer repeats data whose arrival is not proven. */
+/* Returns ", 12,000 bytes rewritten": bytes that the connections of all links have written once
+ * more at the same positions. After a move the writer repeats data whose arrival is not proven. */
 static const char *
 rewritten_text(const smcr_finder_t *finder)
 {
@@ -148,8 +156,9 @@ rewritten_text(const smcr_finder_t *finder)
                               smcr_words_bytes(finder->scope, notice.count));
 }
 
-/* The first frame of the loss. Where one link is lost, it is that of the expert item; of several
- * links, where each was deleted; else the first move. */
+/* Returns the first frame of the loss. If the capture has only one expert item of a lost link, that
+ * is its frame. Else it is the frame that deleted this link, or, if that is not known, the first
+ * move. */
 static smcr_when_t
 time_of_loss(const link_place_t *place, const failover_t *failover,
              const smcr_figure_notice_t *items)
@@ -159,7 +168,8 @@ time_of_loss(const link_place_t *place, const failover_t *failover,
     return place->link->deleted_frame.frame ? place->link->deleted_frame : failover->first_move;
 }
 
-/* An expert item reports the loss, connections moved away, or both flows of the link have packets.
+/* Whether the link was in use before the loss: an expert item reports the loss, connections moved
+ * away, or both flows of the link have packets.
  */
 static bool
 was_in_use(const link_place_t *place, const failover_t *failover,
@@ -168,10 +178,10 @@ was_in_use(const link_place_t *place, const failover_t *failover,
     return items->count || failover->moved || place->link->flows.length > 1;
 }
 
-/* A link is lost: a DELETE LINK has the reason "lost path", and the link was in use before: an
- * expert item says so, connections moved away from it, or both of its flows have packets. The
- * finding names the number of connections that moved, their new link and their interruption.
- * Silent where the link was not in use, and where a filter of the report hides its frames. */
+/* A link is lost: a DELETE LINK has the reason "lost path", and the link was in use before
+ * (was_in_use()). The finding names the number of connections that moved, their new link and their
+ * interruption. No finding is made if the link was not in use, nor if a display filter of the
+ * report hides its frames. */
 static void
 find_lost_link(const link_place_t *place)
 {
@@ -197,7 +207,7 @@ find_lost_link(const link_place_t *place)
         failover_text(finder->scope, &failover), failover.moved ? rewritten_text(finder) : "");
 }
 
-/* Returns the flow of the link whose packets are retransmitted and never answered; NULL: none. */
+/* Returns the flow of the link whose packets are retransmitted without any answer; NULL: none. */
 static const smcr_entry_rdma_t *
 dead_end_flow(const link_place_t *place)
 {
@@ -213,7 +223,7 @@ dead_end_flow(const link_place_t *place)
 }
 
 /* A link never came up: one side retransmits its CONFIRM LINK (RFC 7609, A.3.1), and the capture
- * has no packet of the other side on this link. The path between their RNICs does not carry
+ * has no packet of the other side on this link. So the path between their RNICs does not carry
  * packets. */
 static void
 find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
@@ -236,8 +246,8 @@ find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
                     smcr_finder_undelivered(finder, flow->src, flow->dst));
 }
 
-/* A link never came up: a DELETE LINK with the reason "lost path" ends it before the capture has a
- * packet of it. */
+/* A link never came up: a DELETE LINK with the reason "lost path" ends the link, and the capture
+ * has no packet on it. */
 static void
 find_unused_link(const link_place_t *place)
 {
@@ -257,21 +267,23 @@ find_unused_link(const link_place_t *place)
         smcr_figure_delete_reason_words[place->link->delete_reason]);
 }
 
+/* Whether fewer than SMCR_FINDINGS_MOST findings of lost links with this severity were made. */
 static bool
 has_room_for(const smcr_finder_t *finder, smcr_figure_severity_t severity)
 {
     return finder->rank_count[severity][SMCR_FINDING_BY_LINK_LOST] < SMCR_FINDINGS_MOST;
 }
 
-/* A lost link that the capture shows unused. Under a filter of the report its packets may be
- * hidden. */
+/* Whether the capture shows that the lost link was not used. A display filter of the report may
+ * hide packets of the link, so it proves nothing then. */
 static bool
 was_never_used(const link_place_t *place)
 {
     return smcr_words_link_is_unused(place->link) && !smcr_finder_is_filtered(place->finder);
 }
 
-/* One finding at most for each link: the rule that says most of its cause is asked first. */
+/* Makes one finding at most for a link. The rule whose finding says most about the cause comes
+ * first. */
 static void
 find_on_link(const link_place_t *place)
 {
@@ -289,8 +301,8 @@ find_on_link(const link_place_t *place)
         find_left_link(place);
 }
 
-/* A link group ends with open connections: an expert item reports them. The finding names the group
- * of the first item. */
+/* Link groups that end with open connections. An expert item reports each; the finding names the
+ * group of the first item. */
 static void
 find_group_lost(smcr_finder_t *finder)
 {
@@ -312,7 +324,7 @@ find_group_lost(smcr_finder_t *finder)
                         : "");
 }
 
-/* Returns the last link group that had ended before the frame, or in it; NULL: none. */
+/* Returns the link group that ended last, in the frame or before it; NULL: none. */
 static const smcr_entry_link_group_t *
 ended_before(const smcr_finder_t *finder, uint32_t frame)
 {
@@ -326,9 +338,9 @@ ended_before(const smcr_finder_t *finder, uint32_t frame)
     return last;
 }
 
-/* A link group ends, and its last packets are retransmitted. Harmless: the peer has destroyed its
- * queue pair, so nobody acknowledges the last DELETE LINK that Linux sends. The finding needs a
- * group whose end is captured before the first retransmission. */
+/* A link group ends, and its last packets are retransmitted. This is harmless: the peer has
+ * destroyed its queue pair, so nobody acknowledges the last DELETE LINK that Linux sends. The
+ * finding is made only if the capture has the end of a group before the first retransmission. */
 static void
 find_group_end(smcr_finder_t *finder)
 {
@@ -357,7 +369,7 @@ find_group_end(smcr_finder_t *finder)
 
 /* ---- a peer that stopped answering ---- */
 
-/* The connection is closed, and its last frame is before `frame`. */
+/* Whether the connection was closed before `frame`. */
 static bool
 had_ended(const smcr_entry_connection_t *conn, uint32_t frame)
 {
@@ -365,7 +377,7 @@ had_ended(const smcr_entry_connection_t *conn, uint32_t frame)
            conn->last_frame.frame < frame;
 }
 
-/* Whether the flow's link group has connections, and all of them had ended before the frame. Then
+/* Whether the flow's link group has connections, and all of them were closed before the frame. Then
  * no program waits for an answer. */
 static bool
 had_connections_ended(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint32_t frame)
@@ -385,13 +397,13 @@ had_connections_ended(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow
 
 /* A peer that stopped answering. */
 typedef struct {
-    const smcr_entry_rdma_t *flow; /* the flow to it; NULL: not known */
-    uint64_t silence;              /* since its last packet, nanoseconds */
+    const smcr_entry_rdma_t *flow; /* the flow to the peer; NULL: not known */
+    uint64_t silence;              /* time since the peer's last packet, nanoseconds */
     bool is_needed;                /* a connection of the link group is still open */
 } silent_peer_t;
 
-/* Finds the flow that got no answer for the longest time. A flow of open connections comes before
- * others. `frame`: of the first notice of a silent peer. */
+/* Returns the flow that got no answer for the longest time. A flow with open connections comes
+ * before others. `frame`: of the first expert item of a silent peer. */
 static silent_peer_t
 find_silent_flow(const smcr_finder_t *finder, uint32_t frame)
 {
@@ -407,7 +419,7 @@ find_silent_flow(const smcr_finder_t *finder, uint32_t frame)
     return silent;
 }
 
-/* Packets are retransmitted to a host of which the capture has no packet at all. */
+/* Whether packets are retransmitted to a queue pair from which the capture has no packet at all. */
 static bool
 has_unheard_peer(const smcr_finder_t *finder)
 {
@@ -419,8 +431,9 @@ has_unheard_peer(const smcr_finder_t *finder)
     return false;
 }
 
-/* "10.0.0.2 stopped answering: 7 retransmissions from 10.0.0.1, and no packet came back on RoCE for
- * 4.2 s". Where the flow is not known, the subject of the expert item is named instead. */
+/* Returns the sentence: "10.0.0.2 stopped answering: 7 retransmissions from 10.0.0.1, and no packet
+ * came back on RoCE for 4.2 s". If the flow is not known, the sentence names the subject of the
+ * expert item. */
 static const char *
 silence_text(const smcr_finder_t *finder, const silent_peer_t *peer,
              const smcr_figure_notice_t *items)
@@ -431,7 +444,7 @@ silence_text(const smcr_finder_t *finder, const silent_peer_t *peer,
         return wmem_strdup_printf(finder->scope,
                                   "%s: the same packets are retransmitted, and nobody answers",
                                   smcr_finder_subject(finder, items->subject));
-    /* An answer between the first transmission and the notice may be missing from the capture. */
+    /* The capture may miss an answer that came before the expert item. */
     uint64_t silence = MIN(peer->silence, finder->report->capture.last_time - items->first.time);
     return wmem_strdup_printf(
         finder->scope, "%s stopped answering: %s from %s, and no packet came back on RoCE%s%s%s%s",
@@ -441,11 +454,12 @@ silence_text(const smcr_finder_t *finder, const silent_peer_t *peer,
         smcr_finder_undelivered(finder, flow->src, flow->dst));
 }
 
-/* A dead peer. Proof: an expert item (the same packet was sent four times) and a flow that got no
- * packet back until the capture ended, or a peer of which no packet is captured. A warning; for
- * information where all connections of the link group had ended before. A host that has reset its
- * TCP connections before may have left: the resets are then the cause, and this finding comes after
- * them (DEAD_AFTER). Silent under a filter of the report: it may hide the answers. */
+/* A dead peer. An expert item reports that the same packet was sent four times. In addition, a flow
+ * got no packet back until the capture ended, or the capture has no packet of the peer at all. The
+ * finding is a warning; it is for information if all connections of the link group were closed
+ * before. If a host has reset TCP connections before, it may have left: then the resets are the
+ * cause, and this finding comes after them (DEAD_AFTER). No finding is made under a display filter
+ * of the report, which may hide the answers. */
 static void
 find_dead_peer(smcr_finder_t *finder)
 {

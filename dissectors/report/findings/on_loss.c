@@ -1,4 +1,4 @@
-/* Packets that were lost on their way, and packets that are not captured.
+/* Findings about packets that were lost on the network, and packets that were not captured.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,8 +9,9 @@
 
 /* ---- lost packets ---- */
 
-/* Other findings explain the retransmissions of this flow: wrong ICRCs, a link that never came up,
- * a peer that stopped answering. A NAK for a PSN sequence error is proof of a loss even then. */
+/* Whether other findings explain the retransmissions of this flow: wrong ICRCs, a link that never
+ * came up, a peer that stopped answering. If the flow has retransmissions after a NAK for a PSN
+ * sequence error, a silent peer does not explain them: the NAK proves a loss. */
 static bool
 is_explained_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -20,9 +21,9 @@ is_explained_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flo
            !smcr_figure_or_zero(flow->repeated_after.nak);
 }
 
-/* Packets of the flow that were retransmitted because of a loss, as far as no other finding
- * explains them. Left out: retransmissions after RNR NAKs, and the last packets of a link group
- * that has ended. */
+/* Returns the number of packets that were retransmitted because of a loss, as far as no other
+ * finding explains them. It does not include retransmissions after RNR NAKs, nor the last packets
+ * of a link group that has ended (find_group_end()). */
 static uint64_t
 lost_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -44,7 +45,8 @@ add_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
     smcr_finding_trouble_add(trouble, flow, lost_packets_of(finder, flow), 0);
 }
 
-/* Adds up the flows that have lost packets. `*naks`: their NAKs for a PSN sequence error. */
+/* Returns the sum of the flows that have lost packets. `*naks`: their NAKs for a PSN sequence
+ * error, which the reverse flows carry. */
 static smcr_entry_rdma_t
 sum_lossy_flows(const smcr_finder_t *finder, uint64_t *naks)
 {
@@ -60,27 +62,27 @@ sum_lossy_flows(const smcr_finder_t *finder, uint64_t *naks)
     return sum;
 }
 
-/* A loss is proven if the receiver of requests sent a NAK for a PSN sequence error, or the
+/* Whether a loss is proven: the receiver of requests sent a NAK for a PSN sequence error, or the
  * requester retransmitted a READ since responses were missing. The packet was lost, or another
- * overtook it. */
+ * packet overtook it. */
 static bool
 is_proven(const smcr_entry_causes_t *causes)
 {
     return causes->nak || causes->read;
 }
 
-#define FEW_PACKETS 3                       /* fewer cost little */
+#define FEW_PACKETS 3                       /* fewer lost packets cost little */
 #define STALL (100 * SMCR_TIME_MILLISECOND) /* a delay that a user notices */
 
-/* Users of RoCE take losses above 0.2 % for a fault. */
+/* Whether 0.2 % of the packets or more were lost. Users of RoCE regard such a loss as a fault. */
 static bool
 are_many(const smcr_finding_trouble_t *trouble)
 {
     return trouble->count * 500 >= trouble->packets;
 }
 
-/* Timeouts and unknown causes prove no loss: the retransmission may be needless. It costs little
- * unless a message was late. */
+/* The severity if no loss is proven. After a timeout, or for an unknown cause, the retransmission
+ * may be needless, and it costs little unless it delayed a message. */
 static smcr_figure_severity_t
 severity_of_unproven(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t *causes)
 {
@@ -88,7 +90,7 @@ severity_of_unproven(const smcr_finding_trouble_t *trouble, const smcr_entry_cau
 
     if (causes->timeout)
         return trouble->slowest >= STALL ? SMCR_FIGURE_WARN : SMCR_FIGURE_INFO;
-    if (is_measured && trouble->slowest < STALL) /* nobody had to wait */
+    if (is_measured && trouble->slowest < STALL) /* no message was delayed for long */
         return SMCR_FIGURE_INFO;
     return trouble->count >= FEW_PACKETS && are_many(trouble) ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO;
 }
@@ -101,10 +103,10 @@ severity_of_loss(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_
     return are_many(trouble) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
 }
 
-/* Where the packets were lost. If the capture has all packets in order, the receiver missed them
- * after the capture point. Of the packets that were missing in the capture, those that came after
- * later ones were out of order, and those that never came were lost. READ responses are left out of
- * this: nobody counts the missing ones. */
+/* Returns where the packets were lost. If the capture has all packets in order, they were lost
+ * downstream of the capture point. Else some packets were missing in the capture: those that came
+ * after later ones were out of order, those that never came were lost. READ responses are not
+ * judged by this, since nobody counts the missing ones. */
 static const char *
 place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_t naks)
 {
@@ -117,8 +119,9 @@ place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_
     return naks && naks == sum->late_naks ? "Packets out of order" : "Packets lost or out of order";
 }
 
-/* Why packets were retransmitted where no loss is proven. The identification of an IPv4 header
- * distinguishes a copy from a retransmission, however late it comes; IPv6 has none. */
+/* Returns why packets were retransmitted, if no loss is proven. The identification of an IPv4
+ * header distinguishes a duplicate from a retransmission, however late the duplicate comes. IPv6
+ * has no identification, so the packets may be duplicates. */
 static const char *
 unproven_cause(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t *causes)
 {
@@ -130,8 +133,8 @@ unproven_cause(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t 
                    : "without a NAK, as when a timer runs out";
 }
 
-/* The sentence. `sum`: the flows that have lost packets; `naks`: their NAKs for a PSN sequence
- * error. */
+/* Returns the sentence. `sum`: sum of the flows that have lost packets; `naks`: their NAKs for a
+ * PSN sequence error. */
 static const char *
 text_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
              const smcr_entry_rdma_t *sum, uint64_t naks)
@@ -163,9 +166,10 @@ kind_of_loss(const smcr_entry_causes_t *causes)
     return causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS : SMCR_FIGURE_FOUND_REPEATS;
 }
 
-/* How long programs waited for retransmissions, as far as frames prove it: of each connection the
- * direction that waited longer, since both may wait for one packet. Returns false if there is no
- * connection over SMC-R, or nothing is known of the time of one. */
+/* Finds how long programs waited for retransmissions, as far as frames prove it. Of each
+ * connection, the direction that waited longer counts, since both may wait for the same packet.
+ * Returns false if there is no connection over SMC-R, or if the time of one of them is not
+ * known. */
 static bool
 find_cost_of_loss(const smcr_finder_t *finder, uint64_t *cost)
 {
@@ -185,10 +189,10 @@ find_cost_of_loss(const smcr_finder_t *finder, uint64_t *cost)
     return has_connection;
 }
 
-/* Lost packets, which a reliable queue pair retransmits. Three findings by what proves them: NAKs
+/* Lost packets, which a reliable queue pair retransmits. There are three kinds of findings. NAKs
  * and repeated READs prove a loss; else a timer of the sender ran out; else the cause is not known.
- * A proven loss is a warning above 0.2 % of the packets. Silent where another finding explains the
- * retransmissions: see is_explained_elsewhere(). */
+ * A proven loss is a warning from 0.2 % of the packets on. No finding is made if another one
+ * explains the retransmissions (is_explained_elsewhere()). */
 static void
 find_lost(smcr_finder_t *finder)
 {
@@ -212,18 +216,20 @@ find_lost(smcr_finder_t *finder)
 
 /* ---- packets that are not captured ---- */
 
-/* Unreliable (UC): the receiver sends no acknowledgements, and the sender retransmits nothing. */
+/* Whether the flow is of an unreliable connection (UC): its receiver sends no acknowledgements, and
+ * its sender retransmits nothing. */
 static bool
 is_unreliable(const smcr_entry_rdma_t *flow)
 {
     for (unsigned i = 0; i < flow->opcodes.length; i++)
-        if (flow->opcodes.counts[i].opcode >> 5 == 1) /* UC: the upper three bits of the opcode */
+        if (flow->opcodes.counts[i].opcode >> 5 == 1) /* the upper three bits of the opcode are the
+                                                         transport: 1 is UC */
             return true;
     return false;
 }
 
-/* The peer or the sender has reacted to missing packets: they may have been lost on the way. Where
- * the peer is not known, this is not known either. */
+/* Whether packets that are missing in the capture may have been lost on the network: the peer or
+ * the sender has reacted to them. If the peer is not known, neither is this. */
 static bool
 may_be_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -234,7 +240,8 @@ may_be_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
            smcr_finding_flow_is_damaged(finder, flow);
 }
 
-/* Missing packets that the receiver had: it did not ask for a retransmission, and there was none.
+/* Adds the missing packets that the receiver got: it asked for no retransmission, and there was
+ * none.
  */
 static void
 add_missing(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
@@ -244,7 +251,7 @@ add_missing(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
         smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->missing), 0);
 }
 
-/* Why the capture does not have the packets, as the end of a sentence. */
+/* Returns why the capture does not have the packets, as the end of a sentence. */
 static const char *
 cause_of_missing(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
 {
@@ -258,9 +265,10 @@ cause_of_missing(const smcr_finder_t *finder, const smcr_finding_trouble_t *trou
                               comma, trouble->count == 1 ? "it" : "them");
 }
 
-/* Packets that are not captured: PSNs are skipped, the packets never come, and neither side reacts.
- * So the receiver had them, and the capture dropped them. UC never reacts: there both may be.
- * Silent under a filter of the report, which hides packets itself. */
+/* Packets that were not captured: the capture has a sequence gap that is never filled, and neither
+ * side reacts. So the receiver got the packets, and only the capture does not have them. UC never
+ * reacts, so its packets may be lost or not captured. No finding is made under a display filter of
+ * the report, which hides packets itself. */
 static void
 find_missing(smcr_finder_t *finder)
 {

@@ -1,5 +1,5 @@
-/* Expert items that no other finding explains. Tables name the items that follow from a finding,
- * and those that are harmless.
+/* Expert items that no other finding explains become findings themselves. Tables name the items
+ * that are consequences of a finding, and those that are harmless.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -17,16 +17,17 @@
 
 #define PREFIX "smcr."
 
-/* Items that may follow from missing packets, or from cut ones: the capture does not show what they
- * refer to. */
+/* Items that may be consequences of missing or truncated packets: they report that something is not
+ * known that those packets may have shown. */
 #define OF_LACK                                                                                    \
     "cdc.token_unknown", "write.no_start", "cdc.unseen_data", "cdc.read_too_far",                  \
         "llc.no_request", "cm.unexpected", "clc.confirm_without_accept", "rkey_unknown",           \
         "rkey_not_confirmed", "link.number_unknown", "token_reused"
 
-/* Items, without their prefix, that report the same as a finding of this rank, or follow from it.
- * Row SMCR_FINDING_RANKS: items whose counts are figures of the report. If they are worth a
- * finding, another rule has made it. */
+/* Names of expert items, without their prefix, by rank. An item of a row reports the same as a
+ * finding of that rank, or is a consequence of the same trouble. Row SMCR_FINDING_RANKS has items
+ * whose counts are figures of the report: another rule decides by the figures whether they are
+ * worth a finding. */
 static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {
     [SMCR_FINDING_RANKS] = {"icrc.bad", "nak", "rnr_nak", "congestion", "packet_retransmitted",
         "packet_duplicated", "peer_silent", "cm.rejected", "cm.repeat", "window.writer_blocked",
@@ -49,15 +50,16 @@ static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {
     [SMCR_FINDING_BY_LACK] = {"packet_ahead", "cdc.sequence_gap", "no_response", OF_LACK},
 };
 
-/* Whether a finding of this rank was made, so that the items in its row are explained. */
+/* Whether the items in the row are explained: a finding of this rank was made, or the row is
+ * SMCR_FINDING_RANKS. */
 static bool
 holds_row(const smcr_finder_t *finder, unsigned rank)
 {
     return rank == SMCR_FINDING_RANKS || finder->has_rank[rank];
 }
 
-/* Whether a finding explains the item. `name`: of the item, without its prefix. Example: after a
- * finding of lost packets (BY_LOSS), "cdc.sequence_gap" is no finding of its own. */
+/* Whether a finding explains the item. `name`: name of the item without its prefix. Example: after
+ * a finding of lost packets (BY_LOSS), "cdc.sequence_gap" is no finding of its own. */
 static bool
 is_explained(const smcr_finder_t *finder, const char *name)
 {
@@ -82,8 +84,8 @@ severity_of(const smcr_figure_notice_t *notice)
     }
 }
 
-/* The rank of an item as a finding. Errors and warnings about bytes break a format, those about the
- * protocol break a rule. */
+/* Returns the rank of an item as a finding. Errors and warnings of the group "malformed" report a
+ * broken format, those of the group "protocol" a broken rule. */
 static smcr_finding_rank_t
 rank_of(const smcr_figure_notice_t *notice)
 {
@@ -98,8 +100,8 @@ rank_of(const smcr_figure_notice_t *notice)
     return notice->group == PROTOCOL_GROUP ? SMCR_FINDING_BY_RULE : SMCR_FINDING_BY_NOTICE;
 }
 
-/* Notes of harmless events: peers cause them as a rule, or Linux does, and nothing follows. A
- * warning with one of these names is a finding. */
+/* Notes of harmless events: healthy peers cause them, often as a habit of Linux, and no trouble
+ * follows. If an item of such a name is a warning, it is a finding all the same. */
 static const char *const harmless[] = {
     "llc.collision", "link.deleted", "link.delete_asked", "move.old_link", "tcp_closed_before",
     "cdc.after_close", "cdc.after_done", "cdc.after_abort", "write.after_close", "write.after_end",
@@ -108,14 +110,14 @@ static const char *const harmless[] = {
     "clc.release_unknown", "clc.direct_differs", NULL,
 };
 
-/* `name`: of the item, without its prefix. */
+/* Whether the item is a harmless note. `name`: its name without prefix. */
 static bool
 is_harmless(const smcr_figure_notice_t *notice, const char *name)
 {
     return severity_of(notice) < SMCR_FIGURE_WARN && g_strv_contains(harmless, name);
 }
 
-/* "rule broken by the client: ", "format broken: "; "": the item blames nobody. */
+/* Returns "rule broken by the client: ", "format broken: "; "" if the item blames nobody. */
 static const char *
 fault_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
@@ -132,8 +134,8 @@ fault_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
                               smcr_figure_role_words[notice->by]);
 }
 
-/* The sentence of the item's kind, as it follows a colon: its first word in lower case, unless the
- * word is an abbreviation. */
+/* Returns the sentence of the item, for use after a colon: its first word is in lower case, unless
+ * it is an abbreviation. */
 static const char *
 item_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
@@ -144,8 +146,8 @@ item_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
     return text;
 }
 
-/* The item as a finding, with all items of its kind added up: what they are about, which side broke
- * a rule, the sentence of the first one, and how many more there are. */
+/* Makes a finding of all items of one kind. The sentence names their subject, the side that broke a
+ * rule, the sentence of the first item, and how many more there are. */
 static void
 find_item(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
@@ -166,7 +168,8 @@ find_item(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
     smcr_finder_add_item(finder, rank_of(notice), finding);
 }
 
-/* An ICMP error about a packet of RoCE or TCP, unless the sentence of a finding quotes it. */
+/* Makes a finding of ICMP errors about packets of RoCE or TCP, unless the sentence of another
+ * finding quotes them. */
 static void
 find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
@@ -190,8 +193,8 @@ find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
                     smcr_words_things(finder->scope, notice->count, "ICMP error"), notice->kind);
 }
 
-/* Expert items become findings of their own if no finding so far explains them: all but comments
- * and chats, harmless notes, and further items of a kind that has been looked at. */
+/* Makes findings of the expert items that no finding so far explains. It leaves out comments and
+ * chats, harmless notes, and further items of a kind that has been looked at. */
 void
 smcr_finding_on_notices(smcr_finder_t *finder)
 {
@@ -203,7 +206,7 @@ smcr_finding_on_notices(smcr_finder_t *finder)
     for (uint32_t i = 0; i < finder->notice_count; i++) {
         const smcr_figure_notice_t *notice = &finder->notices[i];
         if (severity_of(notice) <=
-            SMCR_FIGURE_INFO) /* display filters, which are no items of ours */
+            SMCR_FIGURE_INFO) /* severity 0: packets that a display filter selects */
             continue;
         const char *name = notice->filter + strlen(PREFIX);
         if (!is_harmless(notice, name) && !is_explained(finder, name) &&

@@ -1,4 +1,4 @@
-/* What happened to TCP, whatever it carries: segments retransmitted, marks of congestion.
+/* Findings about TCP, with SMC-R and without: retransmitted segments, marks of congestion.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,9 +7,9 @@
 
 #include "report/words/words.h"
 
-#define FEW_SEGMENTS 3 /* a timer that is too short retransmits segments that have arrived */
+#define FEW_SEGMENTS 3 /* fewer may be due to a timer that is too short: the segments had arrived */
 
-/* The sum over all TCP connections. */
+/* Sums over all TCP connections. */
 typedef struct {
     uint64_t all;                            /* segments of connections with retransmissions */
     uint64_t segments;                       /* segments with data, of all connections */
@@ -22,18 +22,21 @@ typedef struct {
     const smcr_entry_tcp_t *first_lossy;     /* the first of these; NULL: there is none */
 } tcp_sum_t;
 
+/* Adds the segments of one direction to the sums. */
 static void
 add_segments(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
 {
     uint64_t repeated = smcr_figure_or_zero(direction->repeated_segments);
 
-    /* A segment with an older time stamp than the highest is late, and no retransmission. */
+    /* A segment whose time stamp is older than the highest one came out of order: it is no
+     * retransmission. */
     sum->retransmitted += repeated - MIN(repeated, smcr_figure_or_zero(direction->late_segments));
     sum->segments += smcr_figure_or_zero(direction->data_segments);
     sum->marked += smcr_figure_or_zero(direction->ce);
     sum->echoed += smcr_figure_or_zero(direction->ece);
 }
 
+/* Adds up all TCP connections, and finds the first ones with retransmissions and with marks. */
 static tcp_sum_t
 sum_tcp_flows(const smcr_finder_t *finder)
 {
@@ -86,12 +89,13 @@ find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
                     smcr_words_things(finder->scope, sum->echoed, "segment"));
 }
 
-/* Losses of TCP: at least 0.2 % of the segments were retransmitted. Fewer are normal for TCP. A
- * note; below FEW_SEGMENTS for information. */
+/* Losses of TCP: at least 0.2 % of the data segments were retransmitted. Fewer are normal for TCP.
+ * The finding is a note; below FEW_SEGMENTS it is only for information. */
 static void
 find_tcp_losses(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
-    if (!sum->first_lossy || sum->retransmitted * 500 < sum->segments) /* SYN and FIN count, too */
+    if (!sum->first_lossy || sum->retransmitted * 500 < sum->segments) /* a retransmitted SYN or FIN
+                                                                          counts, too */
         return;
     smcr_finder_add_as(
         finder, sum->retransmitted < FEW_SEGMENTS ? SMCR_FIGURE_INFO : SMCR_FIGURE_NOTE,

@@ -1,5 +1,5 @@
-/* Where the time went: writers that wait for space in the receive buffer, and why they wait; a long
- * setup; data written in small pieces.
+/* Findings about time: writers that wait for space in the receive buffer, and why; slow answers; a
+ * slow setup; data written in small pieces.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,17 +14,19 @@
 #define LONG_SETUP SMCR_TIME_SECOND
 #define MANY_WRITES 100
 
-/* One direction of a connection. All times in nanoseconds. */
+/* The waits of one direction of a connection. All times are in nanoseconds. */
 typedef struct {
     const smcr_entry_connection_t *conn;
-    const smcr_entry_conn_direction_t *figures; /* of this direction */
-    bool to_server;       /* the client writes, the server reads */
-    uint64_t full_time;   /* the receive buffer was full; 0: never, or not known */
-    uint64_t reader_time; /* part of full_time in which the reader's program had data to read */
-    uint64_t conn_time;   /* from the first to the last frame of the connection; 0: not known */
-    uint64_t buffer_size; /* bytes; SMCR_FIGURE_UNKNOWN */
-    uint64_t round_trip;  /* mean: acknowledgement times of both directions; 0: not measured */
-    const smcr_entry_conn_wait_t *longest; /* wait for space; NULL: none */
+    const smcr_entry_conn_direction_t *figures; /* figures of this direction */
+    bool to_server;       /* the client writes and the server reads; false: the other way round */
+    uint64_t full_time;   /* time in which the receive buffer was full; 0: never, or not known */
+    uint64_t reader_time; /* part of `full_time` in which the reader's program had data to read */
+    uint64_t conn_time;   /* time from the first to the last frame of the connection; 0: not
+                             known */
+    uint64_t buffer_size; /* size of the receive buffer, bytes; SMCR_FIGURE_UNKNOWN: not known */
+    uint64_t round_trip;  /* sum of the mean acknowledgement times of both directions; 0: not
+                             measured */
+    const smcr_entry_conn_wait_t *longest; /* longest wait for space; NULL: none */
 } wait_t;
 
 static uint64_t
@@ -33,7 +35,7 @@ mean(const smcr_distribution_t *times)
     return times->count ? times->sum / times->count : 0;
 }
 
-/* The longest wait of a kind; NULL: there is none. */
+/* Returns the longest wait of the writer for one kind of reason; NULL: none. */
 static const smcr_entry_conn_wait_t *
 find_longest_wait(const smcr_entry_connection_t *conn, bool to_server, smcr_figure_wait_t kind)
 {
@@ -45,6 +47,7 @@ find_longest_wait(const smcr_entry_connection_t *conn, bool to_server, smcr_figu
     return NULL;
 }
 
+/* Gathers the figures of one direction. The reader's buffer is that of the other role. */
 static wait_t
 wait_of(const smcr_entry_connection_t *conn, bool to_server)
 {
@@ -66,8 +69,8 @@ wait_of(const smcr_entry_connection_t *conn, bool to_server)
 
 /* ---- the receive buffer is full ---- */
 
-/* A writer waits long if the receive buffer was full for 7 % of the connection's time, or for half
- * a second in all. */
+/* Whether the writer waits long: the receive buffer was full for 7 % of the connection's time, or
+ * for half a second in all. */
 static bool
 waits_long(const wait_t *wait)
 {
@@ -75,7 +78,8 @@ waits_long(const wait_t *wait)
            (wait->full_time * 100 >= wait->conn_time * 7 || wait->full_time >= LONG_WAIT);
 }
 
-/* Packets are missing, and the buffer may have been full for longer: by a tenth or more. */
+/* Whether the buffer may have been full for longer, by a tenth or more: packets are missing in the
+ * capture, and unknown time is that long. */
 static bool
 is_lower_bound(const wait_t *wait)
 {
@@ -96,23 +100,26 @@ is_noticed(const wait_t *wait)
            (wait->longest && wait->longest->lasted_s >= LONG_PAUSE);
 }
 
-/* The reader's program is the cause of the wait if it had data to read for 60 % of the time. Then a
- * larger buffer would not help: it would fill, too. Retransmissions beside that take no blame from
- * it: the timeline has charged each moment once. (docs/report.md, "Where the time went") */
+/* Whether the reader's program is the cause of the wait: it had data to read for 60 % of the time.
+ * Then a larger buffer would not help, since it would fill, too. Retransmissions in that time do
+ * not excuse the program: the timeline has charged each moment to one cause only (docs/report.md,
+ * "Where the time went"). */
 static bool
 has_slow_reader(const wait_t *wait)
 {
     return is_noticed(wait) && wait->reader_time * 10 >= wait->full_time * 6;
 }
 
-/* The path is the cause if data or updates were under way for half of the time. */
+/* Whether the path is the cause of the wait: data or cursor updates were under way for half of the
+ * time. */
 static bool
 has_long_path(const wait_t *wait)
 {
     return !is_lower_bound(wait) && (wait->full_time - wait->reader_time) * 2 >= wait->full_time;
 }
 
-/* A direction with a slow reader is worse than others; of equals, the one that waited longer is. */
+/* Whether a direction is worse than another one: it has a slow reader and the other has none; or
+ * both are equal in that, and it waited longer. */
 static bool
 is_worse(const wait_t *wait, const wait_t *than)
 {
@@ -121,7 +128,7 @@ is_worse(const wait_t *wait, const wait_t *than)
     return slow != other_slow ? slow : wait->full_time > than->full_time;
 }
 
-/* Finds the worst direction of all that waited long; `*count`: how many did. */
+/* Returns the worst direction of those that waited long; adds their number to `*count`. */
 static wait_t
 find_worst_wait(const smcr_finder_t *finder, uint32_t *count)
 {
@@ -148,10 +155,11 @@ size_of(const smcr_finder_t *finder, uint64_t size)
                : wmem_strdup_printf(finder->scope, "%" PRIu64 " KiB", size / 1024);
 }
 
-/* The size of a buffer that would not fill. In a part of the time (transfer_s) the writer fills the
- * buffer, in the rest (full_time) it waits. If it wrote at the same rate all the time, it would
- * need size * (transfer_s + full_time) / transfer_s. Linux rounds sizes up to powers of two.
- * Example: a writer that fills 64 KiB in 1 ms and waits 3 ms would need 256 KiB. */
+/* Returns the size of a buffer that would not fill. In one part of the time (transfer_s) the writer
+ * fills the buffer, in the rest (full_time) it waits. To write at the same rate all the time, the
+ * writer would need a buffer of size * (transfer_s + full_time) / transfer_s. Linux rounds sizes up
+ * to powers of two. Example: a writer that fills 64 KiB in 1 ms and waits 3 ms would need 256
+ * KiB. */
 static uint64_t
 needed_buffer_size(const wait_t *wait)
 {
@@ -164,7 +172,7 @@ needed_buffer_size(const wait_t *wait)
     return size;
 }
 
-/* "; longest wait 10.7 s"; "" where one wait is all. */
+/* Returns "; longest wait 10.7 s"; "" if one wait is 90 % of the time or more. */
 static const char *
 longest_text(const smcr_finder_t *finder, const wait_t *wait)
 {
@@ -174,8 +182,8 @@ longest_text(const smcr_finder_t *finder, const wait_t *wait)
                               smcr_words_duration(finder->scope, wait->longest->lasted_s));
 }
 
-/* The end of the sentence: a size for a buffer that is too small for the path, else the longest
- * wait. */
+/* Returns the end of the sentence: if the path is the cause, a buffer size that would do; else the
+ * longest wait. */
 static const char *
 cause_text(const smcr_finder_t *finder, const wait_t *wait)
 {
@@ -188,7 +196,8 @@ cause_text(const smcr_finder_t *finder, const wait_t *wait)
                               size_of(finder, needed_buffer_size(wait)));
 }
 
-/* What the sentence blames. Where no client address is known, no side is named. */
+/* Returns the beginning of the sentence, which names the cause. If the client's address is not
+ * known, it names no side. */
 static const char *
 blame_text(const wait_t *wait)
 {
@@ -208,7 +217,7 @@ buffer_text(const smcr_finder_t *finder, const wait_t *wait)
     return wmem_strdup_printf(finder->scope, "a %s buffer", size_of(finder, wait->buffer_size));
 }
 
-/* "; 3 directions waited" */
+/* Returns "; 3 directions waited"; "" if only one did. */
 static const char *
 how_many_waited(const smcr_finder_t *finder, uint32_t count)
 {
@@ -218,10 +227,11 @@ how_many_waited(const smcr_finder_t *finder, uint32_t count)
                               smcr_words_things(finder->scope, count, "direction"));
 }
 
-/* Receive buffer full, or slow reader. The writer's window is what its peer has announced as read
- * (RFC 7609, 4.5.1). The finding is made if a direction waited long for the window. A slow reader
- * is a warning if its buffer was full for half of the connection's time. No finding is made for
- * short waits: a full buffer now and then is how flow control works. */
+/* Receive buffer full, or slow reader. The writer may write as much as its peer has reported as
+ * read (RFC 7609, 4.5.1); then it waits. The finding is made if a direction waited long
+ * (waits_long()). A slow reader is a warning if its buffer was full for half of the connection's
+ * time. No finding is made for short waits: a buffer that is full now and then is how flow control
+ * works. */
 static void
 find_full_buffer(smcr_finder_t *finder)
 {
@@ -254,8 +264,9 @@ find_full_buffer(smcr_finder_t *finder)
 
 /* ---- answers ---- */
 
-/* The longest answer of the server: NULL, or shorter than LONG_WAIT, if it answers in time. A
- * client may take its time between requests. */
+/* Returns the server's longest answer; NULL if it took less than LONG_WAIT, or if the client's
+ * address is not known. Answers of the client are not judged: a client may take its time between
+ * requests. */
 static const smcr_entry_conn_wait_t *
 find_long_answer(const smcr_entry_connection_t *conn)
 {
@@ -265,8 +276,8 @@ find_long_answer(const smcr_entry_connection_t *conn)
 }
 
 /* Slow answer: the server's host had acknowledged a request, and its first data after that came
- * half a second later or more. That is time of its program: neither the network nor the buffers.
- * The longest one is named. */
+ * half a second later or more. That time was spent by the server's program, neither by the network
+ * nor by buffers. The finding names the longest answer. */
 static void
 find_slow_answer(smcr_finder_t *finder)
 {
@@ -303,8 +314,8 @@ find_slow_answer(smcr_finder_t *finder)
 
 /* ---- setup ---- */
 
-/* Names the step that took longest: "1.2 s of it for the first contact's LLC". Of equal ones, the
- * later step. For LLC the entry names the slowest exchange, too. */
+/* Returns the step of the setup that took longest: "1.2 s of it for the first contact's LLC". Of
+ * equal steps, the later one is named. For LLC, the text also has the slowest exchange. */
 static const char *
 longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -328,8 +339,9 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
                               names_exchange ? conn->setup_longest : "");
 }
 
-/* The TCP handshake shows how long the path takes. A setup of less than ten times that (and of a
- * handshake that is not slow itself) is as slow as the path is. */
+/* Whether the path explains a slow setup. The TCP handshake shows how long a round trip on the path
+ * takes. A setup of less than ten times that is as slow as the path, unless the handshake itself is
+ * slow. */
 static bool
 is_setup_slow_by_path(uint64_t setup, uint64_t handshake)
 {
@@ -345,9 +357,9 @@ has_slow_setup(const smcr_entry_connection_t *conn)
            !is_setup_slow_by_path(setup, smcr_figure_or_zero(conn->setup.tcp_s));
 }
 
-/* Slow setup: a connection over SMC-R needed a second or more from the SYN to where it can carry
- * data, and the path does not explain that. The worst one is named. Connections that stayed on TCP
- * or whose beginning is not captured have no setup time, and are not judged. */
+/* Slow setup: a connection over SMC-R needed a second or more from the SYN until it could carry
+ * data, and the path does not explain that. The finding names the worst one. A connection that
+ * stayed on TCP, or whose beginning is not captured, has no setup time, and is not judged. */
 static void
 find_slow_setup(smcr_finder_t *finder)
 {
@@ -378,8 +390,8 @@ find_slow_setup(smcr_finder_t *finder)
 
 /* ---- needless cost, without harm ---- */
 
-/* Many WRITEs that are on average smaller than a CDC message (44 bytes): SMC-R sends one CDC
- * message for each WRITE, so less than half of the bytes are data. */
+/* Whether the direction has many WRITEs that are on average smaller than a CDC message (44 bytes).
+ * SMC-R sends one CDC message for each WRITE, so less than half of the bytes are data then. */
 static bool
 writes_small_pieces(const smcr_entry_conn_direction_t *figures)
 {
@@ -389,8 +401,8 @@ writes_small_pieces(const smcr_entry_conn_direction_t *figures)
     return writes >= MANY_WRITES && bytes && bytes < SMCR_LLC_LENGTH * writes;
 }
 
-/* Small writes: the first direction with small pieces is named, the others are counted. No finding
- * is made below MANY_WRITES: few packets cost little. */
+/* Small writes: the finding names the first direction that writes small pieces, and counts the
+ * others. No finding is made below MANY_WRITES, since few packets cost little. */
 static void
 find_small_writes(smcr_finder_t *finder)
 {

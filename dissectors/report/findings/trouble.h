@@ -1,5 +1,5 @@
-/* One kind of trouble, summed up over the RDMA flows that have it: which hosts, how many packets,
- * and how long it has delayed them.
+/* The sum of one kind of trouble over the RDMA flows that have it: the hosts, the number of
+ * packets, and the delay of messages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -9,20 +9,23 @@
 
 /* The sum of one kind of trouble over all flows that have it. */
 typedef struct {
-    uint64_t count;              /* packets in trouble */
+    uint64_t count;              /* packets in trouble, of all flows */
     uint64_t packets;            /* all packets of these flows */
-    uint64_t retransmitted;      /* packets retransmitted because of it */
-    uint64_t slowest;            /* longest time of a retransmitted message, ns; 0: not known */
-    uint64_t answered;           /* CNPs that answer marks; retransmissions after NAKs for damage */
-    uint64_t flows;              /* flows that have it; counted by add_refused() only */
-    const smcr_entry_rdma_t *at; /* the flow with most of it; NULL: no flow has it */
-    uint64_t most;               /* packets in trouble on that flow */
-    bool both;                   /* the reverse direction has it, too */
-    bool others;                 /* other hosts have it, too */
+    uint64_t retransmitted;      /* packets retransmitted because of the trouble */
+    uint64_t slowest;            /* longest time from send to completion of a retransmitted message,
+                                    nanoseconds; 0: not known */
+    uint64_t answered;           /* of congestion: CNPs that answer a mark CE. Of damage:
+                                    retransmissions after NAKs for damaged packets. Else 0 */
+    uint64_t flows;              /* number of flows in trouble; only add_refused() counts them */
+    const smcr_entry_rdma_t *at; /* the flow with the most packets in trouble; NULL: none */
+    uint64_t most;               /* packets in trouble of the flow `at` */
+    bool both;                   /* packets between the hosts of `at` are in trouble in both
+                                    directions */
+    bool others;                 /* packets between other hosts are in trouble, too */
 } smcr_finding_trouble_t;
 
-/* Adds a flow with `count` packets in trouble, for which `retransmitted` packets were
- * retransmitted. A count of 0 adds nothing. */
+/* Adds a flow with `count` packets in trouble. `retransmitted`: packets that were retransmitted
+ * because of the trouble. If `count` is 0, nothing is added. */
 void smcr_finding_trouble_add(smcr_finding_trouble_t *trouble, const smcr_entry_rdma_t *flow,
                               uint64_t count, uint64_t retransmitted);
 
@@ -30,22 +33,23 @@ void smcr_finding_trouble_add(smcr_finding_trouble_t *trouble, const smcr_entry_
 typedef void smcr_finding_add_flow_t(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
                                      smcr_finding_trouble_t *trouble);
 
-/* Returns the sum over all flows, and over the packets that are in no flow (the list's `rest`). */
+/* Returns the sum over all flows of the report, and over the packets that belong to no flow (`rest`
+ * of the list). */
 smcr_finding_trouble_t smcr_finding_trouble_sum(const smcr_finder_t *finder,
                                                 smcr_finding_add_flow_t *add);
 
-/* The hosts in trouble: " from A to B", " between A and B", " of several hosts, most from A to B";
- * "" where no host is known. */
+/* Returns the hosts in trouble, as a part of a sentence: " from A to B", " between A and B", " of
+ * several hosts, most from A to B"; "" if no host is known. */
 const char *smcr_finding_trouble_hosts(const smcr_finder_t *finder,
                                        const smcr_finding_trouble_t *trouble);
 
-/* The host that sends the packets in trouble; `several`: the words for more than one host, or an
- * unknown one. */
+/* Returns the host that sends the packets in trouble. Returns `several` if there is more than one,
+ * or if the host is not known. */
 const char *smcr_finding_trouble_sender(const smcr_finding_trouble_t *trouble, const char *several);
 
-/* "; their slowest message took 1.2 s"; "" where no message took long. */
+/* Returns "; their slowest message took 1.2 s"; "" if no message took 10 ms or more. */
 const char *smcr_finding_trouble_slowest(const smcr_finder_t *finder,
                                          const smcr_finding_trouble_t *trouble);
 
-/* "; 12 packets retransmitted"; "" where `packets` is 0. */
+/* Returns "; 12 packets retransmitted"; "" if `packets` is 0. */
 const char *smcr_finding_trouble_retransmitted(const smcr_finder_t *finder, uint64_t packets);

@@ -1,9 +1,11 @@
-/* Four taps feed a report: all frames, TCP segments, our packets, expert items. Whatever they bring
- * is forgotten when the frames come again, and when the file is closed.
+/* Four taps feed a report: all frames, TCP segments, the plugin's packets, expert items. Their data
+ * are forgotten when Wireshark resets the taps, and when the file is closed.
  *
- * Where another listener selects the frames, what a frame brings waits for the tap `frame`, the
- * last one of each frame. Wireshark calls the listener that was registered last first. So the other
- * listener is called before ours; who has to draw before it registers at its first frame.
+ * If a listener of another statistic selects the frames (smcr_listeners_of_selected()), the data of
+ * a frame wait until the end of the frame. The end is the tap `frame`, which Wireshark calls last
+ * for each frame. Within a tap, Wireshark calls the listener first that was registered last. So the
+ * other listener selects the frame before ours sees it. To draw before the other listener, a
+ * further one is registered at the first selected frame.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,40 +15,42 @@
 #include "host/host.h"
 #include "report/findings/findings.h"
 
-/* Wireshark finds a listener by its address. */
+/* A listener. Its address identifies it in Wireshark's list of listeners. */
 typedef struct {
     smcr_listeners_t *owner;
     smcr_collection_tap_t tap;
 } listener_t;
 
-/* What a tap has brought. */
+/* The data of one tap, for the current frame. */
 typedef struct {
     smcr_collection_tap_t tap;
-    const void *data; /* of Wireshark; it lives until the frame is done with */
+    const void *data; /* Wireshark's struct, valid until the end of the frame */
 } brought_t;
 
-/* Frames that another listener selects. */
+/* State of listeners whose frames another listener selects. */
 typedef struct {
-    GArray *waiting;    /* brought_t: of this frame */
-    uint32_t selected;  /* the last one that was; 0: none since the frames began to come */
-    listener_t drawer;  /* draws first */
-    bool has_drawer;
+    GArray *waiting;    /* brought_t: data of the current frame */
+    uint32_t selected;  /* number of the last selected frame; 0: none since the last reset */
+    listener_t drawer;  /* a further listener, which only draws */
+    bool has_drawer;    /* `drawer` is registered */
 } selection_t;
 
 struct smcr_listeners {
     listener_t listener[SMCR_COLLECTION_TAPS];
-    unsigned registered; /* of them */
-    selection_t *selection; /* NULL: all frames that pass `filter` */
+    unsigned registered; /* number of registered listeners */
+    selection_t *selection; /* NULL: the frames are those that pass `filter` */
     smcr_collection_t *collection;
-    char *filter; /* NULL: none */
+    char *filter; /* display filter; NULL: none */
     smcr_listeners_draw_t *draw;
     void *context;
 };
 
-static GSList *all_listeners; /* that there are */
+static GSList *all_listeners; /* smcr_listeners_t *: all that have not been freed */
 
 /* ---- drawing ---- */
 
+/* Makes a report of the collection, adds findings, and passes the report to the function that shows
+ * it. */
 static void
 draw_report(smcr_listeners_t *listeners)
 {
@@ -68,7 +72,7 @@ draw(void *listener)
     draw_report(((listener_t *)listener)->owner);
 }
 
-/* Where there are windows, the last frame has drawn. */
+/* Draws in tshark. In Wireshark's window, end_frame() has drawn at the last frame. */
 static void
 draw_selected(void *listener)
 {
@@ -80,7 +84,8 @@ draw_selected(void *listener)
 
 /* ---- taking ---- */
 
-/* The frame is over: takes what waits of it if it was selected. */
+/* Ends a frame: counts its data if the frame was selected, and forgets them. In Wireshark's window,
+ * the last frame of the file also draws the report. */
 static void
 end_frame(smcr_listeners_t *listeners, packet_info *pinfo, epan_dissect_t *edt)
 {
@@ -95,6 +100,8 @@ end_frame(smcr_listeners_t *listeners, packet_info *pinfo, epan_dissect_t *edt)
         draw_report(listeners);
 }
 
+/* Called by Wireshark with the data of one tap. The data are counted at once, or wait for the end
+ * of the frame if another listener selects frames. */
 static tap_packet_status
 take(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
      tap_flags_t flags _U_)
@@ -131,7 +138,8 @@ reset(void *listener)
 
 /* ---- beginning and end ---- */
 
-/* Returns whether it succeeded. One of the taps resets and draws for all. */
+/* Registers the listener of one tap; returns whether that succeeded. The listener on the tap
+ * `frame` resets and draws for all four. */
 static bool
 listen(smcr_listeners_t *listeners, smcr_collection_tap_t tap, char **error)
 {
@@ -148,7 +156,8 @@ listen(smcr_listeners_t *listeners, smcr_collection_tap_t tap, char **error)
     return !message;
 }
 
-/* Returns NULL where `filter` is none; `*error` then says why. */
+/* Registers all four listeners. Returns NULL if the filter has a syntax error; `*error` is then the
+ * message. */
 static smcr_listeners_t *
 begin(const char *filter, selection_t *selection, smcr_listeners_draw_t *draw_entries,
       void *context, char **error)
@@ -181,7 +190,7 @@ smcr_listeners_t *
 smcr_listeners_of_selected(smcr_listeners_draw_t *draw_entries, void *context)
 {
     selection_t *selection = g_new0(selection_t, 1);
-    char *error = NULL; /* without a filter there is none */
+    char *error = NULL; /* stays NULL: without a filter there is no syntax error */
 
     selection->waiting = g_array_new(FALSE, FALSE, sizeof(brought_t));
     return begin(NULL, selection, draw_entries, context, &error);
@@ -221,7 +230,7 @@ smcr_listeners_free(smcr_listeners_t *listeners)
     g_free(listeners);
 }
 
-/* The file is closed: what was collected points into what was known of it. */
+/* The file is closed: empties all collections, since they point into the state of the file. */
 static void
 end_file(void)
 {

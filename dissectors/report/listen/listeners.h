@@ -1,5 +1,5 @@
-/* Knows the four taps that feed a report. Counts nothing itself. Called by whoever shows a report
- * or makes a table of it.
+/* Knows the four taps that feed a report. Does not know how anything is counted. Called by the
+ * functions that show a report or make a table of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,23 +10,26 @@
 
 typedef struct smcr_listeners smcr_listeners_t;
 
-/* Draws the report; Wireshark says when. `context` is what smcr_listeners_new() got. */
+/* Shows a report. Called when Wireshark draws its listeners. `context`: from smcr_listeners_new()
+ * or smcr_listeners_of_selected(). */
 typedef void smcr_listeners_draw_t(const smcr_entry_report_t *report, void *context);
 
-/* Listens to the packets that `filter` selects (NULL: to all), until smcr_listeners_free().
+/* Registers listeners for the packets that the display filter `filter` selects, until
+ * smcr_listeners_free(). NULL: for all packets.
  *
- * Returns NULL where the filter is none; `*error` then says why, and is freed by g_free(). */
+ * Returns NULL if the filter has a syntax error; `*error` is then set to the message, which the
+ * caller frees by g_free(). */
 smcr_listeners_t *smcr_listeners_new(const char *filter, smcr_listeners_draw_t *draw, void *context,
                                      char **error);
 void smcr_listeners_free(smcr_listeners_t *listeners);
 
-/* The same for a statistic whose listener Wireshark registers itself, with a filter that nobody
- * else gets to know. It listens to all frames, and takes those that smcr_listeners_select() names.
- * It draws before that statistic does. */
+/* Registers listeners for a statistic whose own listener Wireshark registers. Wireshark gives the
+ * user's filter only to that listener. So these listeners get all frames, and count those that
+ * smcr_listeners_select() selects. They draw before the statistic does. */
 smcr_listeners_t *smcr_listeners_of_selected(smcr_listeners_draw_t *draw, void *context);
 
-/* The listener of the statistic, at the tap `frame`, has got this frame. */
+/* Selects this frame. Called by the listener of the statistic, which is on the tap `frame`. */
 void smcr_listeners_select(smcr_listeners_t *listeners, const packet_info *pinfo);
 
-/* Called once at start. */
+/* Registers the cleanup at the end of a file; called once at start. */
 void smcr_listeners_register(void);

@@ -1,5 +1,5 @@
-/* Connections, in the words of smcss; their directions, and where the time of each went; and the
- * reasons why connections stayed on TCP.
+/* Tables of connections, in the words of smcss; of their directions, with where the time of each
+ * went; and of the reasons why connections stayed on TCP.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +10,8 @@
 
 /* ---- a row for each connection ---- */
 
-/* "SMCR", "TCP 0x03030002": of TCP, the code of the Decline. */
+/* Returns the mode of a connection: "SMCR", "TCP 0x03030002" (with the diagnosis code of the
+ * Decline); NULL: not known. */
 static const char *
 mode_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {
@@ -26,7 +27,8 @@ mode_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
                               smcr_figure_hex_text(scope, conn->fallback->code, 4));
 }
 
-/* "1", "1,2": the numbers of its links, in the order of their use. */
+/* Returns the numbers of the connection's links in the order of their use: "1", "1,2"; NULL:
+ * none. */
 static const char *
 links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {
@@ -70,13 +72,15 @@ SMCR_TABLE(connections, "SMC-R Connections", CONNECTION, NULL);
 
 /* ---- a row for each direction ---- */
 
-/* Whether the unknown time would make a part of the time, or none, another one for a reader. */
+/* Whether unknown time may change a part of the time notably: it is a millisecond or more, and more
+ * than 1 % of the part. Then the cell shows bounds. */
 static bool
 is_partly(uint64_t part, uint64_t unknown)
 {
     return unknown >= SMCR_TIME_MILLISECOND && unknown > part / 100;
 }
 
+/* A column for a part of the time, with its bounds. */
 #define PART(X, name, page, part)                                                                  \
     X(SECONDS, name " (s)", page, 0, way->time ? way->time->part : SMCR_FIGURE_UNKNOWN             \
       SMCR_TABLE_AT_LEAST(way->time && is_partly(way->time->part, way->time->unknown_s))           \
@@ -108,6 +112,8 @@ is_partly(uint64_t part, uint64_t unknown)
     X(BYTES, "Unreported", NULL, 0, way->unreported_bytes)                                         \
     X(COUNT, "Urgent", NULL, 0, way->urgent_count)
 
+/* Adds the row of a direction. Trouble is the time in which its buffer was full or packets were
+ * retransmitted; if times are not known, the number of retransmitted packets. */
 static void
 add_direction(const smcr_table_row_sink_t *taker, const smcr_entry_connection_t *conn,
               bool to_server)
@@ -125,12 +131,14 @@ fill_directions(const smcr_table_row_sink_t *taker)
 {
     SMCR_FIGURE_EACH(connection, conn, taker->report->connections) {
         add_direction(taker, conn, true);
-        if (!conn->ends || conn->tcp_stream == SMCR_FIGURE_UNKNOWN) /* else they have no names */
+        if (!conn->ends || conn->tcp_stream == SMCR_FIGURE_UNKNOWN) /* without roles both rows would
+                                                                       have the same name */
             add_direction(taker, conn, false);
     }
 }
 
-/* Each SYN is in the capture, and none has the option. */
+/* Whether the SYN of each TCP connection is captured. Called if no connection has SMC-R: so no SYN
+ * has the option. */
 static bool
 has_all_syns(const smcr_figure_list_t *flows)
 {
@@ -140,6 +148,7 @@ has_all_syns(const smcr_figure_list_t *flows)
     return flows->length != 0;
 }
 
+/* Returns the heading of a capture without connections of SMC-R: the number of TCP connections. */
 static const char *
 plain_connections(const smcr_table_row_sink_t *taker)
 {
@@ -153,13 +162,14 @@ plain_connections(const smcr_table_row_sink_t *taker)
         has_all_syns(flows) ? ": no SYN offers SMC-R" : "");
 }
 
-/* How they came out: "Connections: 3 SMC-Rv2, 1 fell back to TCP; 4 closed normally". */
+/* Returns the outcomes and closes of connections: "Connections: 3 SMC-Rv2, 1 fell back to TCP; 4
+ * closed normally". */
 static const char *
 heading_of_directions(const smcr_table_row_sink_t *taker)
 {
     uint64_t outcomes[SMCR_FIGURE_OUTCOME_FALLBACK + 1] = {0};
     uint64_t closes[SMCR_FIGURE_CLOSE_ABORT + 1] = {0};
-    uint64_t versions[SMCR_FIGURE_IS_SMCR_V2_X + 1] = {0}; /* of those that went over RDMA */
+    uint64_t versions[SMCR_FIGURE_IS_SMCR_V2_X + 1] = {0}; /* versions of connections over RDMA */
 
     if (!taker->report->connections.length)
         return plain_connections(taker);

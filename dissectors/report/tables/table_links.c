@@ -1,6 +1,6 @@
-/* Links with their link groups, in the words of `smcr linkgroup show`, and RMBs. A link group
- * without links has a row as well. Flows of RDMA: the directions of links, and of the RoCE of other
- * programs; and broken rules.
+/* Tables of links with their link groups, in the words of `smcr linkgroup show`; of RMBs; of RDMA
+ * flows, which are the directions of links and the RoCE of other programs; and of broken rules. A
+ * link group without links has a row, too.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,8 +11,8 @@
 
 /* ---- a row for each link ---- */
 
-/* In the words of smc-tools. These show what a host has now: only we know of links that are gone,
- * or were refused. */
+/* Types of link groups and states of links, in the words of smc-tools. Those tools show what a host
+ * has now, so they have no words for links that were rejected or deleted. */
 static const char *const types[] = {
     [SMCR_FIGURE_GROUP_NONE] = "NONE",
     [SMCR_FIGURE_GROUP_SINGLE] = "SINGLE",
@@ -34,7 +34,7 @@ qpn_text(wmem_allocator_t *scope, uint64_t qpn)
     return qpn == SMCR_FIGURE_UNKNOWN ? NULL : smcr_figure_hex_text(scope, qpn, 3);
 }
 
-/* Connections by the index of their link group: numbers by numbers. */
+/* Returns the number of connections of each link group, by the index of the group. */
 static wmem_map_t *
 count_conns(const smcr_table_row_sink_t *taker)
 {
@@ -50,7 +50,7 @@ count_conns(const smcr_table_row_sink_t *taker)
 
 #define QUEUE_PAIR(end) smcr_words_queue_pair(taker->scope, link->end.gid, link->end.qpn)
 #define QPN(end) qpn_text(taker->scope, link->end.qpn)
-/* Of both ends where nobody knows which of them is the client. */
+/* If the client is not known, the columns of the client show both ends. */
 #define CLIENT(one, other) group->ends ? smcr_figure_ends(taker->scope, one, other) : one
 #define LINK(X)                                                                                    \
     X(TEXT, NULL, "client → server", 0,                                                            \
@@ -98,6 +98,8 @@ add_link(const smcr_table_row_sink_t *taker, const smcr_entry_link_group_t *grou
     SMCR_TABLE_ROW(taker, LINK, packets_of(taker->report, link), troubled);
 }
 
+/* Adds a row for each link, and one for each link group without links. The cells of such a row that
+ * describe a link are not known. */
 static void
 fill_links(const smcr_table_row_sink_t *taker)
 {
@@ -115,8 +117,8 @@ fill_links(const smcr_table_row_sink_t *taker)
     }
 }
 
-/* "Links: 2 active, 1 deleted". One link works, and another one was tried alone: a host has no
- * second device. */
+/* Returns "Links: 2 active, 1 deleted". A rejected link is normal if the group has one other link,
+ * which is active: a host without a second device rejects the second link. */
 static const char *
 heading_of_links(const smcr_table_row_sink_t *taker)
 {
@@ -150,7 +152,8 @@ SMCR_TABLE(links, "SMC-R Links", LINK, heading_of_links);
 
 /* ---- a row for each RMB of each side ---- */
 
-/* "1:0x00232a55 2:0x00232a6a": link and RKey. */
+/* Returns the RKeys of an RMB with the numbers of their links: "1:0x00232a55 2:0x00232a6a"; NULL:
+ * none. */
 static const char *
 rkeys_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
 {
@@ -166,7 +169,7 @@ rkeys_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
     return rmb->rkeys.length ? wmem_strbuf_get_str(text) : NULL;
 }
 
-/* "0,3,4": numbers of connections. */
+/* Returns the numbers of the connections that use the RMB: "0,3,4"; NULL: none. */
 static const char *
 streams_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
 {
@@ -201,7 +204,7 @@ SMCR_TABLE(rmbs, "SMC-R RMBs", RMB, NULL);
 
 /* ---- a row for each flow ---- */
 
-/* With those that ask to wait. */
+/* Returns the number of NAKs, RNR NAKs included. */
 static uint64_t
 naks_of(const smcr_entry_rdma_t *flow)
 {
@@ -241,6 +244,7 @@ naks_of(const smcr_entry_rdma_t *flow)
     SMCR_TABLE_SPREAD(X, "Complete", flow->completion_time_s)                                      \
     X(COUNT, "Wrong ICRC", NULL, 0, flow->icrc ? flow->icrc->bad : SMCR_FIGURE_UNKNOWN)
 
+/* The number of events of all kinds that slow a flow down. */
 static uint64_t
 trouble_of(const smcr_entry_rdma_t *flow)
 {
@@ -262,7 +266,7 @@ fill_fabric(const smcr_table_row_sink_t *taker)
 
 #define PLURAL(count, thing) ((count) == 1 ? thing : thing "s")
 
-/* All packets, also those in no flow. */
+/* Returns the counts of all RDMA packets, also of those that belong to no flow. */
 static const char *
 heading_of_fabric(const smcr_table_row_sink_t *taker)
 {

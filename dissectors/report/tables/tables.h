@@ -1,9 +1,9 @@
-/* Knows the tables that a report makes: their columns, and what stands in each row. Knows neither
- * Wireshark nor how a cell is written. Called by whoever writes rows: Wireshark's tables
+/* Knows the tables that a report makes: their columns, and the cells of each row. Knows neither
+ * Wireshark nor how a cell is written. Called by the functions that write rows: Wireshark's tables
  * (Statistics > SMC-R ..., -z smcr,connections), and the page of text.
  *
- * Columns have the names that smc-tools give them, where they do; docs/statistics.md says what each
- * is.
+ * A column has the name that smc-tools give to the same figure, if they have it; docs/statistics.md
+ * explains each column.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,10 +12,10 @@
 
 #include "report/figures/figures.h"
 
-/* Kinds of cells, and what C has for them. NULL and SMCR_FIGURE_UNKNOWN: not known. */
+/* Kinds of cells, and their types in C. NULL and SMCR_FIGURE_UNKNOWN: not known. */
 #define SMCR_TABLE_KINDS(X)                                                                        \
-    X(TEXT, const char *) /* at the left of its column; may hold what is not fit for a line */     \
-    X(NUMBER, uint64_t)   /* which means nothing when added: an index, a frame */                  \
+    X(TEXT, const char *) /* left-aligned; may hold control characters */                          \
+    X(NUMBER, uint64_t)   /* a number that cannot be added: an index, a frame */                   \
     X(COUNT, uint64_t)                                                                             \
     X(BYTES, uint64_t)                                                                             \
     X(SECONDS, uint64_t) /* nanoseconds, written as seconds */
@@ -24,46 +24,52 @@
 typedef enum { SMCR_TABLE_KINDS(KIND) } smcr_table_cell_kind_t;
 #undef KIND
 
+/* A cell. The member that is named like the kind of the column has the value. */
 #define KIND(kind, type) type kind;
 typedef struct {
     union { SMCR_TABLE_KINDS(KIND) };
-    bool at_least; /* the number is a lower bound: the page says so */
-    uint64_t most; /* with `at_least`: an upper bound; 0: none is known */
+    bool at_least; /* the number is a lower bound; only the page shows this */
+    uint64_t most; /* if `at_least`: an upper bound; 0: not known */
 } smcr_table_cell_t;
 #undef KIND
 
+/* A column of a table of Wireshark's, of the page, or of both. */
 typedef struct {
-    smcr_table_cell_kind_t kind;
-    const char *name; /* NULL: only the page has it */
-    const char *page; /* its head on the page; NULL: the page does not have it */
-    unsigned width;   /* characters of the table, at least; the name may be longer */
+    smcr_table_cell_kind_t kind; /* kind of its cells */
+    const char *name; /* name in Wireshark's table; NULL: only the page has the column */
+    const char *page; /* name on the page; NULL: the page does not have the column */
+    unsigned width;   /* least width in Wireshark's table, characters; the name may be longer */
 } smcr_table_column_t;
 
-/* Who takes the rows of a table. `busy`, `troubled`: how much a row has carried, and has suffered,
- * compared with other rows of the table. */
+/* A receiver of the rows of a table. `busy` and `troubled` compare rows of the same table: how much
+ * a row has carried, and how much it has suffered. The page shows the rows with the highest
+ * values. */
 typedef struct {
-    const smcr_entry_report_t *report;
-    wmem_allocator_t *scope; /* of the texts of cells */
+    const smcr_entry_report_t *report; /* the report whose rows are wanted */
+    wmem_allocator_t *scope; /* owns the texts of cells */
+    /* receives one row: a cell for each column of the table */
     void (*take)(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled);
-    void *context;
+    void *context; /* first argument of take() */
 } smcr_table_row_sink_t;
 
-/* What is to be known of a table. */
+/* A kind of table. */
 typedef struct {
-    const char *name;  /* of the command line: "smcr,connections" */
-    const char *title; /* in the menu */
-    const char *(*heading)(const smcr_table_row_sink_t *taker); /* on the page; NULL, or it returns
-                                                                   NULL: the page leaves it out */
+    const char *name;  /* option of -z: "smcr,connections" */
+    const char *title; /* title in the menu */
+    const char *(*heading)(const smcr_table_row_sink_t *taker); /* returns the heading on the page;
+                                                                   the page leaves the table out if
+                                                                   this is NULL or returns NULL */
+    /* passes each row to the receiver */
     void (*fill)(const smcr_table_row_sink_t *taker);
-    const smcr_table_column_t *columns;
-    unsigned column_count;
+    const smcr_table_column_t *columns; /* its columns */
+    unsigned column_count;              /* length of `columns` */
 } smcr_table_kind_t;
 
-/* In the order of the menu, and of the page. */
+/* All tables, in the order of the menu and of the page. */
 #define SMCR_TABLES(TABLE)                                                                         \
     TABLE(connections)                                                                             \
-    TABLE(directions) /* of connections */                                                         \
-    TABLE(links)      /* and their link groups */                                                  \
+    TABLE(directions) /* directions of connections */                                              \
+    TABLE(links)      /* links and their link groups */                                            \
     TABLE(rmbs)                                                                                    \
     TABLE(fallbacks)                                                                               \
     TABLE(fabric)                                                                                  \
@@ -75,14 +81,14 @@ SMCR_TABLES(SMCR_TABLE_OF)
 
 /* ---- how a table is written down ---- */
 
-/*
- * A table is a list of columns, LIST(X) with rows X(kind, name, page, width, value), and a function
- * fill_<table>() which gives each row to the taker. From the list come the columns and the cells.
+/* A table is a macro LIST(X) with a line X(kind, name, page, width, value) for each column, and a
+ * function fill_<table>(), which passes each row to the receiver. The columns and the cells are
+ * made from the same list.
  */
 #define SMCR_TABLE_COLUMN(kind, name, page, width, value) {SMCR_TABLE_##kind, name, page, width},
 #define SMCR_TABLE_CELL(kind, name, page, width, value) {.kind = value},
-#define SMCR_TABLE_AT_LEAST(is) , .at_least = is /* after a value */
-#define SMCR_TABLE_AT_MOST(bound) , .most = bound /* after that */
+#define SMCR_TABLE_AT_LEAST(is) , .at_least = is /* after a value: it is a lower bound if `is` */
+#define SMCR_TABLE_AT_MOST(bound) , .most = bound /* after SMCR_TABLE_AT_LEAST: an upper bound */
 #define SMCR_TABLE_ROW(taker, LIST, busy, troubled)                                                \
     (taker)->take((taker)->context, (const smcr_table_cell_t[]){LIST(SMCR_TABLE_CELL)}, busy,      \
                   troubled)
@@ -91,10 +97,11 @@ SMCR_TABLES(SMCR_TABLE_OF)
     const smcr_table_kind_t smcr_table_of_##name = {                                               \
         "smcr," #name, title, heading, fill_##name, name##_columns, G_N_ELEMENTS(name##_columns)}
 
-/* Mean and maximum of a distribution. */
+/* Two columns: mean and maximum of a distribution. */
 #define SMCR_TABLE_SPREAD(X, name, spread)                                                         \
     X(SECONDS, name " mean (s)", NULL, 0,                                                          \
       (spread).count ? (spread).sum / (spread).count : SMCR_FIGURE_UNKNOWN)                        \
     X(SECONDS, name " max (s)", NULL, 0, (spread).count ? (spread).max : SMCR_FIGURE_UNKNOWN)
 
+/* Number of a frame for a cell; frame 0 is not known. */
 #define SMCR_TABLE_FRAME(when) ((when).frame ? (when).frame : SMCR_FIGURE_UNKNOWN)

@@ -1,5 +1,5 @@
-/* Writes numbers with their units: decimals come from whole numbers, since printf would take the
- * decimal point from the locale. Names connections by their addresses, as Wireshark's users know
+/* Writes numbers with their units. Decimals are made of integers, since printf() would take the
+ * decimal point from the locale. Names connections by their addresses, as users of Wireshark know
  * them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -40,7 +40,7 @@ smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t *counts, siz
     return wmem_strbuf_finalize(text);
 }
 
-/* number / unit, with that many decimals, 0 to 2, rounded. */
+/* Returns number / unit, rounded to 0 to 2 decimals. */
 static const char *
 quotient(wmem_allocator_t *scope, double number, double unit, unsigned decimals)
 {
@@ -102,7 +102,8 @@ long_duration(wmem_allocator_t *scope, uint64_t time)
                               seconds / 60 % 60);
 }
 
-/* At least two digits, where the unit has them. */
+/* Returns the time in a unit. A number below 10 has one decimal more, so that the text has two
+ * digits at least. */
 static const char *
 in_unit(wmem_allocator_t *scope, uint64_t time, uint64_t unit, unsigned decimals, const char *name)
 {
@@ -175,7 +176,8 @@ smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoint_t *endpoi
                               endpoint->port);
 }
 
-/* `direction`: what is said of it where the addresses are not known. */
+/* Returns the name of a connection, or of one direction. `direction`: text that is appended if the
+ * addresses are not known. */
 static const char *
 name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server,
         const char *direction)
@@ -197,7 +199,7 @@ smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *con
 {
     const char *reader = to_server ? "the server" : "the client";
 
-    if (conn->ends) /* "one ↔ other" */
+    if (conn->ends) /* made by smcr_figure_ends(): "one ↔ other" */
         reader = to_server ? strrchr(conn->ends, ' ') + 1
                            : wmem_strndup(scope, conn->ends, strcspn(conn->ends, " "));
     return name_of(scope, conn, to_server, wmem_strdup_printf(scope, " to %s", reader));

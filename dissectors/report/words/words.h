@@ -1,5 +1,5 @@
 /* Knows numbers with units, and the names of connections and flows, as a report writes them. Does
- * not know Wireshark. Called by whoever writes a line of a report.
+ * not know Wireshark. Called by all functions that write a line of a report.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,21 +8,22 @@
 
 #include "report/figures/figures.h"
 
-/* All texts are of the scope, and depend on no locale and no time zone. */
+/* Each function returns a text, allocated in `scope`. No text depends on the locale or on the time
+ * zone. */
 
 /* ---- numbers with their units ---- */
 
-/* 1,234,567 */
+/* "1,234,567" */
 const char *smcr_words_number(wmem_allocator_t *scope, uint64_t number);
 
-/* "1 packet", "1,234 packets": `thing` in the singular, the plural has an s. */
+/* "1 packet", "1,234 packets". `thing` is the singular; the plural has an "s". */
 const char *smcr_words_things(wmem_allocator_t *scope, uint64_t number, const char *thing);
 
-/* What is said of each number: "12 after a NAK, 1,234 after a timeout"; of those that are 0 or
- * unknown, nothing. */
+/* Several counts, each with its words: "12 after a NAK, 1,234 after a timeout". Counts that are 0
+ * or not known are left out. */
 typedef struct {
-    uint64_t count;
-    const char *what;
+    uint64_t count; /* the number */
+    const char *what; /* words after the number: "after a NAK" */
 } smcr_words_count_t;
 const char *smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t *counts,
                               size_t length);
@@ -39,64 +40,69 @@ const char *smcr_words_size(wmem_allocator_t *scope, uint64_t bytes);
 /* Nanoseconds as a duration: "850 µs", "4.2 ms", "1.24 s", "10 min 30 s". */
 const char *smcr_words_duration(wmem_allocator_t *scope, uint64_t time);
 
-/* Nanoseconds since 1970 as date and time of day: "2026-11-20 13:45:09.646000 UTC". */
+/* Nanoseconds since 1970 as date and time: "2026-11-20 13:45:09.646000 UTC". */
 const char *smcr_words_moment(wmem_allocator_t *scope, uint64_t time);
 
-/* A part of a whole: "95 %", "0.3 %", "below 0.1 %"; `whole` above 0. */
+/* A part of a whole: "95 %", "0.3 %", "below 0.1 %". `whole` must not be 0. */
 const char *smcr_words_share(wmem_allocator_t *scope, uint64_t part, uint64_t whole);
 
-/* ---- what connections and links are called, and which display filter selects them ---- */
+/* ---- names of connections and links, and the display filters that select them ---- */
 
-/* What the user has typed, made fit for a line of text: valid UTF-8 without control characters.
- * `text`: not NULL. What a peer says has been smcr_item_peer_text() before. */
+/* A text that the user has typed, made fit for a line: valid UTF-8 without control characters.
+ * `text` is not NULL. A text that a peer has sent does not need this: smcr_item_peer_text() has
+ * made it harmless. */
 const char *smcr_words_clean(wmem_allocator_t *scope, const char *text);
 
-/* "10.0.0.1:46464", "[fd00::1]:46464", "?" where it is not known. */
+/* "10.0.0.1:46464", "[fd00::1]:46464"; "?" if the address is not known. */
 const char *smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoint_t *endpoint);
 
-/* "10.0.0.1:46464 → 10.0.0.2:8080"; "connection 3" where the addresses are not known. */
+/* "10.0.0.1:46464 → 10.0.0.2:8080"; "connection 3" if the addresses are not known. */
 const char *smcr_words_connection(wmem_allocator_t *scope, const smcr_entry_connection_t *conn);
 
-/* The name of the first of `count` connections: "10.0.0.1:46464 → 10.0.0.2:8080 and 2 more
- * connections". `first`: NULL where there is none. */
+/* Name of the first of `count` connections, and the number of the others: "10.0.0.1:46464 →
+ * 10.0.0.2:8080 and 2 more connections". `first`: NULL if there is none. */
 const char *smcr_words_connections(wmem_allocator_t *scope, const smcr_entry_connection_t *first,
                                    uint64_t count);
 const char *smcr_words_and_more(wmem_allocator_t *scope, const char *first, uint64_t count);
 
-/* A queue pair: "10.0.0.1 QP 17", "?". `qpn` may be SMCR_FIGURE_UNKNOWN, `address` NULL. */
+/* A queue pair: "10.0.0.1 QP 17"; "?" if nothing is known. `qpn` may be SMCR_FIGURE_UNKNOWN,
+ * `address` may be NULL. */
 const char *smcr_words_queue_pair(wmem_allocator_t *scope, const char *address, uint64_t qpn);
 
 /* "src → dst" */
 const char *smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst);
 
-/* Its name from the writer to the reader: `to_server` or the other direction. */
+/* Name of one direction of a connection, from the writer to the reader. `to_server`: the client
+ * writes. */
 const char *
 smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server);
 
-/* "smcr.stream == 3", "tcp.stream == 3". */
+/* Display filter of a connection: "smcr.stream == 3"; "tcp.stream == 3" if the former is not
+ * known. */
 const char *
 smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connection_t *conn);
 
-/* "link 2 of link group 0", "link group 0", "link 2": `group` is its index, `link` its number;
- * either may be SMCR_FIGURE_UNKNOWN. */
+/* Name of a link: "link 2 of link group 0", "link group 0", "link 2". `group`: index of the group;
+ * `link`: number of the link. Either may be SMCR_FIGURE_UNKNOWN. */
 const char *smcr_words_link(wmem_allocator_t *scope, uint64_t group, uint64_t link);
 
-/* ---- what became of links ---- */
+/* ---- the end of a link ---- */
 
-/* Whether a side has given the link up since its path is lost; whether connections have left it. */
+/* Whether a DELETE LINK reports that the link's path is lost. */
 static inline bool
 smcr_words_link_is_lost(const smcr_entry_link_t *link)
 {
     return link->delete_reason == SMCR_FIGURE_FOR_SMCR_LLC_DELETE_LOST_PATH;
 }
 
+/* Whether connections have moved away from the link. */
 static inline bool
 smcr_words_link_is_left(const smcr_entry_link_t *link)
 {
     return link->moved_from && link->moved_from != SMCR_FIGURE_UNKNOWN;
 }
 
-/* Whether the capture has no packet and no connection of the link: there is nothing to move. */
+/* Whether the capture has no packet on the link, and no connection has moved away from it. */
 static inline bool
 smcr_words_link_is_unused(const smcr_entry_link_t *link)
 {

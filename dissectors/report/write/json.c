@@ -1,4 +1,4 @@
-/* Writes entries by their descriptions, so that nothing that they hold can be forgotten.
+/* Writes entries as JSON by their descriptions, so that no member can be forgotten.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +13,7 @@
 
 typedef struct {
     json_dumper dumper;
-    wmem_allocator_t *scope; /* of texts on their way */
+    wmem_allocator_t *scope; /* owns texts while they are written */
 } writer_t;
 
 static void write_entry(writer_t *writer, const void *entry,
@@ -28,8 +28,8 @@ static const char *const services[8] = {
 
 static const char *const operations[SMCR_RC_OPCODES] = {SMCR_RC_OPERATIONS(SMCR_WIRE_TEXT_ROW)};
 
-/* The service and the operation, such as RC_WRITE_FIRST; of an opcode that nobody defines, its
- * number, such as 0x95. */
+/* Returns service and operation of an opcode, such as RC_WRITE_FIRST. An opcode that is not defined
+ * is written as its number, such as 0x95. */
 static const char *
 opcode_name(wmem_allocator_t *scope, uint8_t opcode)
 {
@@ -65,7 +65,8 @@ write_number(writer_t *writer, uint64_t number)
         json_dumper_value_anyf(&writer->dumper, "%" PRIu64, number);
 }
 
-/* `quote`: around the number. A time of day has one: few readers of JSON keep so many digits. */
+/* Writes nanoseconds as seconds. `quote`: text before and after the number. A time of day is
+ * quoted, since few readers of JSON keep all digits of such a number. */
 static void
 write_decimal(writer_t *writer, uint64_t time, const char *quote)
 {
@@ -91,7 +92,8 @@ write_text(writer_t *writer, const char *text)
     g_free(valid);
 }
 
-/* The member is `name`, "frame" or "..._frame"; its time stands beside it. */
+/* Writes the number of a frame, and its time as a further member. The name of the time is made of
+ * `name`: "frame" becomes "time", "xy_frame" becomes "xy_time". */
 static void
 write_when(writer_t *writer, const smcr_when_t *when, const char *name)
 {
@@ -104,7 +106,7 @@ write_when(writer_t *writer, const smcr_when_t *when, const char *name)
     write_decimal(writer, when->frame ? when->time : SMCR_FIGURE_UNKNOWN, "\"");
 }
 
-/* `unit`: nanoseconds for times, 1 for what has no unit. */
+/* Writes a distribution. `unit`: SMCR_TIME_SECOND for times, 1 for figures without unit. */
 static void
 write_spread(writer_t *writer, const smcr_distribution_t *spread, uint64_t unit)
 {
@@ -156,6 +158,7 @@ write_list(writer_t *writer, const smcr_figure_list_t *list,
     json_dumper_end_array(&writer->dumper);
 }
 
+/* Writes a member that is a single value. */
 static void
 write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *value)
 {
@@ -192,6 +195,7 @@ write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *va
     }
 }
 
+/* Writes any member of an entry but a summary. */
 static void
 write_member(writer_t *writer, const smcr_figure_member_t *member, const void *value)
 {
@@ -228,16 +232,17 @@ write_member(writer_t *writer, const smcr_figure_member_t *member, const void *v
 
 /* ---- the summary ---- */
 
-/* Whether figures of this kind can be added up over entries. Parts are looked into. */
+/* Kinds of figures that the summary has. Of parts (OBJECT, MAYBE), is_added_up() looks at the
+ * members. */
 static const bool is_sum_kind[] = {
     [SMCR_FIGURE_KIND_COUNT] = true,   [SMCR_FIGURE_KIND_SECONDS] = true,
     [SMCR_FIGURE_KIND_SAMPLE] = true,  [SMCR_FIGURE_KIND_SPREAD] = true,
     [SMCR_FIGURE_KIND_LENGTHS] = true, [SMCR_FIGURE_KIND_OPCODES] = true,
-    [SMCR_FIGURE_KIND_LIST] = false, /* the last kind: the table has a row for each */
+    [SMCR_FIGURE_KIND_LIST] = false, /* last kind: sets the length of the table */
 };
 
-/* Whether the summary has the member: it is a figure that can be added up, or an entry that has
- * one. */
+/* Whether the summary has the member: its kind can be added up, or it is an entry with such a
+ * member. */
 static bool
 is_added_up(const smcr_figure_member_t *member)
 {
@@ -250,7 +255,8 @@ is_added_up(const smcr_figure_member_t *member)
     return is_sum_kind[member->kind];
 }
 
-/* Whether the entries have a count of their own: their sum says more than their number. */
+/* Whether the entries have a member `count`. Then its sum takes the place of the number of
+ * entries. */
 static bool
 counts_itself(const smcr_figure_description_t *description)
 {
@@ -261,7 +267,8 @@ counts_itself(const smcr_figure_description_t *description)
     return false;
 }
 
-/* How the samples of the entries, which stand at `offset`, are spread. */
+/* Writes the distribution of a SAMPLE member over all entries of the list. `offset`: place of the
+ * member in the entry. */
 static void
 write_samples(writer_t *writer, const smcr_figure_list_t *list, size_t offset)
 {
@@ -275,8 +282,8 @@ write_samples(writer_t *writer, const smcr_figure_list_t *list, size_t offset)
     write_spread(writer, &spread, SMCR_TIME_SECOND);
 }
 
-/* What can be added up of `sum`, which is that of the list, or within it; NULL: none of the entries
- * has it. */
+/* Writes the members of `sum` that can be added up. `sum`: the sum of the list's entries, or an
+ * entry within that sum (then `list` is NULL); NULL: none of the entries has it. */
 static void
 write_sums(writer_t *writer, const smcr_figure_list_t *list, const void *sum,
            const smcr_figure_description_t *description)
@@ -309,19 +316,21 @@ write_sums(writer_t *writer, const smcr_figure_list_t *list, const void *sum,
     json_dumper_end_object(&writer->dumper);
 }
 
-/* The entries of a list, added up; with the one after the last, where there is one. */
+/* Returns the sum of the entries of a list, including the entry after the last one (`rest`). */
 static void *
 sum_of(writer_t *writer, const smcr_figure_list_t *list, const smcr_figure_description_t *of)
 {
     void *sum = wmem_alloc(writer->scope, of->size);
     uint32_t count = list->length + list->rest;
 
-    (count ? smcr_entry_forget : smcr_entry_clear)(sum, of); /* unknown where none is known */
+    (count ? smcr_entry_forget : smcr_entry_clear)(sum, of); /* a sum stays not known if no entry
+                                                                has the figure */
     for (uint32_t i = 0; i < count; i++)
         smcr_entry_join(sum, list->entries[i], of, writer->scope);
     return sum;
 }
 
+/* Writes the sums of each list of an entry. */
 static void
 write_summary(writer_t *writer, const void *entry, const smcr_figure_description_t *description)
 {
@@ -365,6 +374,6 @@ smcr_json_write(FILE *file, const smcr_entry_report_t *report)
     };
 
     write_entry(&writer, report, &smcr_entry_report_description);
-    json_dumper_finish(&writer.dumper); /* with a newline */
+    json_dumper_finish(&writer.dumper); /* writes a newline, too */
     wmem_destroy_allocator(writer.scope);
 }

@@ -1,5 +1,5 @@
-/* Knows a report as a page of text and as JSON. Adds no figure. Called when tshark or the window
- * wants one.
+/* Knows how a report is written as a page of text and as JSON. Does not know where figures come
+ * from, and adds none. Called when tshark or the window shows a report.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,13 +10,13 @@
 
 #include "report/figures/figures.h"
 
-#define SMCR_PAGE_WIDTH 72             /* columns */
-#define SMCR_PAGE_MARK  "  %" PRIu32 ". " /* a finding begins with its number */
+#define SMCR_PAGE_WIDTH 72             /* width of the page, characters */
+#define SMCR_PAGE_MARK  "  %" PRIu32 ". " /* beginning of a finding: its number */
 
-/* Writes the page: at most 60 lines, and 72 columns in UTF-8, whatever the capture holds. Times are
- * UTC, and nothing depends on the locale. */
+/* Writes the page into `text`: at most 60 lines of 72 characters of UTF-8, however large the
+ * capture is. Times are UTC, and nothing depends on the locale. */
 void smcr_text_write(GString *text, const smcr_entry_report_t *report);
 
-/* Writes the report as JSON (schema "smcr-report/1", docs/report.md), and a newline. Strings become
- * valid UTF-8, whatever the capture holds. */
+/* Writes the report as JSON (schema "smcr-report/1", docs/report.md), and a newline. Texts that are
+ * not valid UTF-8 are made valid. */
 void smcr_json_write(FILE *file, const smcr_entry_report_t *report);

@@ -1,6 +1,7 @@
-/* One page: what the capture is, and what limits what can be said of it; findings, worst first; of
- * each table the rows that suffered most, and those that carried most. Where it would be longer
- * than a page, it has fewer rows and findings. Widths are those of characters, not of bytes.
+/* The report as one page. It has: the capture, and what limits the report; findings, the worst
+ * first; of each table the rows that suffered most, and those that carried most. If the text is
+ * longer than a page, it is written once more with fewer rows and findings. Widths are in
+ * characters, not in bytes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,17 +14,17 @@
 #include "report/words/words.h"
 
 #define PAGE_LINES    60
-#define ROWS_MOST     6 /* of a table */
+#define ROWS_MOST     6 /* rows of a table */
 #define ROWS_COLUMNS  8
-#define FINDINGS_MORE 4 /* than rows */
+#define FINDINGS_MORE 4 /* findings on a page: so many more than rows of a table */
 #define INDENT        2
-#define BETWEEN       2 /* columns of a table */
+#define BETWEEN       2 /* spaces between the columns of a table */
 
 typedef struct {
     GString *text;
     const smcr_entry_report_t *report;
-    wmem_allocator_t *scope; /* of the page */
-    unsigned most;           /* rows of a table */
+    wmem_allocator_t *scope; /* owns the texts of the page */
+    unsigned most;           /* largest number of rows of a table */
 } page_t;
 
 /* ---- lines ---- */
@@ -41,7 +42,8 @@ pad(GString *text, glong columns)
         g_string_append_c(text, ' ');
 }
 
-/* Bytes of the longest beginning of the text that fits and ends before a space. */
+/* Returns the length of the first line of the text, bytes: the longest beginning that has at most
+ * `columns` characters and ends before a space. */
 static size_t
 that_fits(const char *text, glong columns)
 {
@@ -55,7 +57,8 @@ that_fits(const char *text, glong columns)
     return (size_t)((end ? end : g_utf8_prev_char(at)) - text);
 }
 
-/* A line that begins with a mark; what does not fit goes on in lines that many columns in. */
+/* Writes a line that begins with a mark. If the text does not fit, it continues in further lines,
+ * indented by `indent` columns. */
 static void
 write_item(const page_t *page, const char *mark, glong indent, const char *text)
 {
@@ -86,6 +89,8 @@ write_line(const page_t *page, const char *format, ...)
 
 /* ---- the capture ---- */
 
+/* Writes the head of the page: size and time of the capture, and what limits the report: a filter,
+ * truncated frames, a single pass. */
 static void
 write_capture(const page_t *page)
 {
@@ -113,7 +118,8 @@ write_capture(const page_t *page)
 
 /* ---- findings ---- */
 
-/* "frame 4, 0.000123 s": since the first frame, as Wireshark's column Time has it. */
+/* Returns the frame and its time since the first frame, as in Wireshark's column Time: "frame 4,
+ * 0.000123 s"; "" for frame 0. */
 static const char *
 when_of(const page_t *page, const smcr_when_t *when)
 {
@@ -128,6 +134,8 @@ when_of(const page_t *page, const smcr_when_t *when)
                               when->frame, micros / 1000000, micros % 1000000);
 }
 
+/* Writes a finding: severity and sentence, then frame, time and display filter in one line if they
+ * fit. */
 static void
 write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *finding)
 {
@@ -148,8 +156,8 @@ write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *f
     write_item(page, indent, width(mark), filter + strspn(filter, " "));
 }
 
-/* RoCE packets in no flow: those of other programs, which are not examined unless the user wants
- * it. */
+/* Returns the number of RoCE frames that belong to no flow: those of other programs, which are
+ * examined only with the preference smcr.roce. */
 static uint64_t
 count_others(const smcr_entry_report_t *report)
 {
@@ -169,8 +177,8 @@ are_findings_informative(const smcr_entry_report_t *report)
     return true;
 }
 
-/* "Nothing is wrong": of what was examined only. Other RoCE packets than those of SMC-R are
- * examined if the user wants it. */
+/* Writes "Nothing is wrong", and what was examined: SMC-R and TCP; with the preference smcr.roce
+ * all RoCE packets. */
 static void
 write_nothing_wrong(const page_t *page)
 {
@@ -193,7 +201,8 @@ write_others(const page_t *page, uint64_t count, bool has_examined)
                smcr_words_things(page->scope, count, "RoCE packet"), count == 1 ? "was" : "were");
 }
 
-/* The first line of a report without serious findings: nothing is wrong, or nothing was examined.
+/* Writes the first line of a report whose findings are all for information: nothing is wrong, or
+ * nothing was examined.
  */
 static void
 write_health(const page_t *page)
@@ -212,6 +221,7 @@ write_health(const page_t *page)
         write_others(page, other_packets, has_examined);
 }
 
+/* Writes the findings, the worst first, up to FINDINGS_MORE more than a table has rows. */
 static void
 write_findings(const page_t *page)
 {
@@ -231,23 +241,26 @@ write_findings(const page_t *page)
 
 /* ---- tables ---- */
 
+/* A row that the page may show. */
 typedef struct {
     smcr_table_cell_t cells[ROWS_COLUMNS];
-    uint64_t weights[2]; /* troubled, busy */
+    uint64_t weights[2]; /* how troubled (0) and how busy (1) the row is */
     bool chosen;
 } row_t;
 
+/* A table of the page. */
 typedef struct {
     const page_t *page;
     const smcr_table_kind_t *kind;
     wmem_array_t *rows; /* row_t */
     const row_t *chosen[ROWS_MOST];
     unsigned chosen_count;
-    const smcr_table_column_t *columns[ROWS_COLUMNS]; /* those of the page */
+    const smcr_table_column_t *columns[ROWS_COLUMNS]; /* the columns that the page has */
     glong widths[ROWS_COLUMNS];
-    unsigned count; /* of columns */
+    unsigned count; /* number of columns */
 } columns_t;
 
+/* Keeps a row with the cells that the page shows. */
 static void
 take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled)
 {
@@ -261,7 +274,8 @@ take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t 
     wmem_array_append_one(table->rows, row);
 }
 
-/* Chooses so many rows of most weight, of equals the first, none without. */
+/* Chooses rows of highest weight until `most` rows are chosen. Of equal rows, the first is chosen.
+ * A row without weight is not chosen. `weight`: 0 troubled, 1 busy. */
 static void
 choose(columns_t *table, unsigned weight, unsigned most)
 {
@@ -283,7 +297,7 @@ choose(columns_t *table, unsigned weight, unsigned most)
     }
 }
 
-/* A number above 0 with its unit. */
+/* Returns a number with its unit. */
 static const char *
 number_text(wmem_allocator_t *scope, smcr_table_cell_kind_t kind, const smcr_table_cell_t *cell)
 {
@@ -294,7 +308,7 @@ number_text(wmem_allocator_t *scope, smcr_table_cell_kind_t kind, const smcr_tab
     return smcr_words_duration(scope, cell->SECONDS);
 }
 
-/* "1.03 to 1.05 s": from a lower bound to an upper bound. The unit stands once if both have it. */
+/* Returns a range, "1.03 to 1.05 s". The unit is written once if both bounds have the same one. */
 static const char *
 range_text(wmem_allocator_t *scope, const char *least, const char *most)
 {
@@ -305,8 +319,9 @@ range_text(wmem_allocator_t *scope, const char *least, const char *most)
                               is_same ? (int)(unit - least) : (int)strlen(least), least, most);
 }
 
-/* A number of which the capture shows a part: "≥1.03 s", "1.03 to 1.05 s" if the upper bound is
- * less than twice that, "≤2 ms" if it may be nothing; "?" if nothing bounds it. */
+/* Returns a number of which the capture shows only bounds: "≥1.03 s"; "1.03 to 1.05 s" if the upper
+ * bound is less than twice the lower one; "≤2 ms" if the lower bound is 0; "?" if there are no
+ * bounds. */
 static const char *
 bounds_text(wmem_allocator_t *scope, smcr_table_cell_kind_t kind, const smcr_table_cell_t *cell)
 {
@@ -324,8 +339,8 @@ bounds_text(wmem_allocator_t *scope, smcr_table_cell_kind_t kind, const smcr_tab
     return strcmp(least, most) == 0 ? least : range_text(scope, least, most);
 }
 
-/* The text of a cell. "-": nothing. "?": not known. An index or a frame that is not known stays
- * empty. */
+/* Returns the text of a cell. "-": zero. "?": not known. An index or a frame that is not known
+ * stays empty. */
 static const char *
 text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
 {
@@ -343,7 +358,8 @@ text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
     return cell->NUMBER ? number_text(scope, kind, cell) : "-";
 }
 
-/* The first cell has a line of its own if it is wider than its column. */
+/* Writes a line of cells. If a cell is wider than its column, which only the first one can be, it
+ * gets a line of its own. */
 static void
 write_cells(const columns_t *table, const char *const *cells)
 {
@@ -366,7 +382,7 @@ write_cells(const columns_t *table, const char *const *cells)
     g_string_append_c(text, '\n');
 }
 
-/* Makes columns as wide as what stands in them; the first one has what is left of the line. */
+/* Makes columns as wide as their cells. The first column has at most the rest of the line. */
 static void
 measure(columns_t *table, const char *(*lines)[ROWS_COLUMNS])
 {
@@ -380,6 +396,7 @@ measure(columns_t *table, const char *(*lines)[ROWS_COLUMNS])
     table->widths[0] = MIN(table->widths[0], MAX(left, width(lines[0][0])));
 }
 
+/* Writes the names of the columns, then the chosen rows. */
 static void
 write_rows(columns_t *table)
 {
@@ -395,7 +412,8 @@ write_rows(columns_t *table)
         write_cells(table, lines[line]);
 }
 
-/* The rows that suffered most take half of the room, if there are so many. */
+/* Writes a table: its heading, the chosen rows, and how many more there are. Up to half of the rows
+ * are those that suffered most, the others those that carried most. */
 static void
 write_table(const page_t *page, const smcr_table_kind_t *kind)
 {
@@ -426,6 +444,7 @@ write_table(const page_t *page, const smcr_table_kind_t *kind)
 
 /* ---- TCP ---- */
 
+/* Writes a line about TCP if any segment shows trouble or a mark of congestion. */
 static void
 write_tcp(const page_t *page)
 {
@@ -451,6 +470,7 @@ write_tcp(const page_t *page)
 
 /* ---- the page ---- */
 
+/* Writes the page with at most `most` rows in each table. Returns its number of lines. */
 static unsigned
 write_page(GString *text, const smcr_entry_report_t *report, unsigned most)
 {
