@@ -792,9 +792,11 @@ add_open_gaps(const step_t *step, int side, const smcr_timeline_question_t *ques
             add(step, side,
                 sender == side ? SMCR_INTERVAL_NOT_CAPTURED : SMCR_INTERVAL_PEER_NOT_CAPTURED,
                 known, question->span.end);
-        if (question->misses_last[sender] && sender != side)
-            add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT, known, question->span.end);
     }
+    const smcr_when_t *last_acked = &step->timeline->writer[side].last_acked;
+    if (question->misses_acks[!side])
+        add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT,
+            last_acked->frame ? *last_acked : step->timeline->begun, question->span.end);
     if (question->misses_last[!side])
         prolong_answer(step, side, step->timeline->begun, question->span.end);
 }

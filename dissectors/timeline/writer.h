@@ -136,6 +136,7 @@ typedef struct {
                              frame */
     smcr_timeline_doubt_t doubt;
     bool misses_last[2];  /* by sender: its last packets may be missing */
+    bool misses_acks[2];  /* by sender: its last acknowledgements may be missing */
 } smcr_timeline_question_t;
 
 /* Takes the next packet, in the order of the capture. What is kept is of `scope`. */

@@ -82,6 +82,7 @@ typedef struct {
     bool has_syn;        /* the capture has its SYN */
     smcr_timeline_doubt_t doubt;
     bool misses_last[2]; /* by sender: its last packets may be missing */
+    bool misses_acks[2]; /* by sender: its last acknowledgements may be missing */
 } smcr_collect_span_t;
 
 /* Adds the connection's next RoCE packet to its timeline. Memory is allocated in `scope`. */

@@ -424,6 +424,8 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
         .doubt = doubt_of_time(counted->conn),
         .misses_last = {misses_last_of(counted->conn, 0, is_part),
                         misses_last_of(counted->conn, 1, is_part)},
+        .misses_acks = {is_part || !smcr_evidence_is_current(counted->conn, 1),
+                        is_part || !smcr_evidence_is_current(counted->conn, 0)},
     };
     int client = smcr_lgr_client_side(counted->conn->lgr);
 

@@ -113,6 +113,7 @@ smcr_collect_times_find(const smcr_collect_times_t *times, int side,
         .span = data,
         .doubt = span->doubt,
         .misses_last = {span->misses_last[0], span->misses_last[1]},
+        .misses_acks = {span->misses_acks[0], span->misses_acks[1]},
     };
     *found = smcr_timeline_divide(timeline, side, &question);
     return true;

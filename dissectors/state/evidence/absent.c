@@ -561,7 +561,8 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     prod.believed &=
         !prod.over || out->may_rewrite || !whole || !placed ||
         smcr_evidence_unseen_bytes(&receiver->last_positioned_write, qp, arrival->psn) != 0;
-    cons.believed &= !cons.over || !smcr_evidence_is_current(conn, !qp->side);
+    bool current = smcr_evidence_is_current(conn, !qp->side);
+    cons.believed &= !cons.over || !current;
     return (smcr_evidence_cursors_t){
         .follows = follows && !odd,
         .prod = prod,
@@ -570,7 +571,7 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         .same = smcr_conn_side_has_read_to(sender, cdc->cons),
         .since = odd ? MAX(sender->invalid_cursor_frame, gap) : follows && !moved ? 0 : gap,
         .left = moved ? sender->moved_frame : 0,
-        .current = smcr_evidence_is_current(conn, !qp->side),
+        .current = current,
         .placed = placed, .whole = whole,
     };
 }
