@@ -474,12 +474,12 @@ static void
 settle_gap(const step_t *step, int side, const smcr_record_cdc_t *view)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
-    bool is_whole =
-        view && view->has_announced_bytes && view->announced_bytes == writer->unannounced;
+    bool is_whole = view && view->has_announced_bytes && !writer->gap.has_unknown_message &&
+                    view->announced_bytes == writer->unannounced;
 
     if (writer->gap.since.frame && !is_whole)
         add_gap(step, side, step->packet->when);
-    writer->gap.since.frame = 0;
+    writer->gap = (smcr_timeline_gap_t){0};
 }
 
 /* A packet of the writer in order: what it does is known. */
@@ -674,6 +674,7 @@ take_cdc(const step_t *step, in_flight_t sent)
 
     if (sent.is_after_gap || !(view || validates)) {
         set_known(step, side, false);
+        writer->gap.has_unknown_message = writer->gap.since.frame != 0;
     } else {
         take_order(step, side);
         settle_gap(step, side, view);
@@ -706,28 +707,34 @@ begin_timeline(const step_t *step)
     }
 }
 
-/* Up to where no event can change anything any more: what is in flight, or waits, may. */
+/* What lasts since `since` is not over: an event may change it. Frame 0: nothing does. */
+static void
+keep_open(smcr_when_t *until, smcr_when_t since)
+{
+    if (since.frame && since.time < until->time)
+        *until = since;
+}
+
+/* Settles the intervals of a writer up to where no event to come changes them: to the earliest of
+ * what is in flight, waits, or is unknown. */
 static void
 settle_intervals(const step_t *step, int side)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
     smcr_when_t until = step->packet->when;
-    const smcr_when_t open[] = {writer->oldest ? writer->oldest->when : until,
-                                writer->wait.wait ? writer->wait.begun : until,
-                                writer->unread.since.frame ? writer->unread.since : until,
-                                writer->unread.is_doubtful ? writer->unread.doubtful_since : until,
-                                writer->unknown_since.frame ? writer->unknown_since : until,
-                                writer->last_seen.frame ? writer->last_seen : until,
-                                writer->acks_missing.frame ? writer->acks_missing : until,
-                                writer->last_write.frame ? writer->last_write : until};
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(open); i++)
-        if (open[i].time < until.time)
-            until = open[i];
+    if (writer->oldest)
+        keep_open(&until, writer->oldest->when);
+    if (writer->unread.is_doubtful)
+        keep_open(&until, writer->unread.doubtful_since);
+    keep_open(&until, writer->wait.begun);
+    keep_open(&until, writer->unread.since);
+    keep_open(&until, writer->unknown_since);
+    keep_open(&until, writer->acks_missing);
+    keep_open(&until, writer->last_write);
     for (int each = 0; each < 2; each++) {
-        const smcr_timeline_gap_t *gap = &step->timeline->writer[each].gap;
-        if (gap->since.frame && gap->since.time < until.time)
-            until = gap->since;
+        keep_open(&until, step->timeline->writer[each].last_seen);
+        keep_open(&until, step->timeline->writer[each].gap.since);
     }
     smcr_intervals_settle(&writer->intervals, step->scope, until);
 }

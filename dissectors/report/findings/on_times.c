@@ -11,6 +11,7 @@
 
 #define LONG_WAIT (500 * SMCR_TIME_MILLISECOND)
 #define LONG_PAUSE (100 * SMCR_TIME_MILLISECOND)
+#define LONG_HALF (50 * SMCR_TIME_MILLISECOND)
 #define LONG_SETUP SMCR_TIME_SECOND
 #define MANY_WRITES 100
 
@@ -88,15 +89,15 @@ is_lower_bound(const wait_t *wait)
     return time && time->unknown_s * 10 >= time->buffer_full_s;
 }
 
-/* Whether a user notices the wait: half a second in all, a tenth of a second at once, or in all if
- * that is half of the connection's time. A reader that is busy for some milliseconds does nothing
+/* Whether a user notices the wait: half a second in all, a tenth of a second at once, or 50 ms in all
+ * if that is half of the connection's time. A reader that is busy for some milliseconds does nothing
  * wrong, though the connection may last no longer. */
 static bool
 is_noticed(const wait_t *wait)
 {
     bool is_half = wait->full_time * 2 >= wait->conn_time;
 
-    return wait->full_time >= (is_half ? LONG_PAUSE : LONG_WAIT) ||
+    return wait->full_time >= (is_half ? LONG_HALF : LONG_WAIT) ||
            (wait->longest && wait->longest->lasted_s >= LONG_PAUSE);
 }
 
