@@ -33,8 +33,8 @@ typedef struct smcr_timeline_sent {
     smcr_when_t when;
     uint32_t psn;
     bool is_data;          /* a WRITE, or a CDC message that announces data */
-    bool may_be_no_data;   /* with `is_data`: an earlier message, which is missing, may have announced
-                              the same data */
+    bool may_be_no_data;   /* with `is_data`: an earlier message, which is missing, may have
+                              announced the same data */
     bool ends_request;     /* the last packet of a WRITE request */
     bool is_retransmitted;
     bool is_after_gap;     /* perhaps it will never be acknowledged */
@@ -166,7 +166,8 @@ is_covered(const in_flight_t *sent, const in_flight_t *acked)
 }
 
 /* A writer retransmits what is not acknowledged in time. If it does not, it has an acknowledgement
- * that the capture misses. On a link that is lost nothing is retransmitted. `ack`: the one that covers the packet; NULL: none by `end`. */
+ * that the capture misses. On a link that is lost nothing is retransmitted. `ack`: the one that
+ * covers the packet; NULL: none by `end`. */
 static void
 look_for_missing_ack(const step_t *step, const in_flight_t *sent, const smcr_ack_t *ack,
                      smcr_when_t end)
@@ -195,7 +196,8 @@ begin_missing_acks(const step_t *step, int sender, smcr_when_t since)
         *acks_missing = since;
 }
 
-/* The first acknowledgement of the writer's packets after missing ones, or the end of the capture. */
+/* The first acknowledgement of the writer's packets after missing ones, or the end of the capture.
+ * */
 static void
 end_missing_acks(const step_t *step, int side, smcr_when_t end)
 {
@@ -452,8 +454,8 @@ take_gap(const step_t *step, int side)
     begin_missing_acks(step, side, since);
 }
 
-/* The missing packets are this connection's. Nobody knows what the writer did since its last packet,
- * nor whether they freed space for the peer, or answered it. `end`: of what is known. */
+/* The missing packets are this connection's. Nobody knows what the writer did since its last
+ * packet, nor whether they freed space for the peer, or answered it. `end`: of what is known. */
 static void
 add_gap(const step_t *step, int side, smcr_when_t end)
 {
@@ -467,9 +469,9 @@ add_gap(const step_t *step, int side, smcr_when_t end)
 
 /* A message in order after missing packets: it settles whose they are.
  *
- * CDC messages of a connection are numbered, and say how many bytes were written. If the number goes
- * on from the message before, and the capture has WRITEs of all bytes that it announces, no packet
- * of this connection is missing. */
+ * CDC messages of a connection are numbered, and say how many bytes were written. If the number
+ * goes on from the message before, and the capture has WRITEs of all bytes that it announces, no
+ * packet of this connection is missing. */
 static void
 settle_gap(const step_t *step, int side, const smcr_record_cdc_t *view)
 {
@@ -843,7 +845,8 @@ keep_what_is_proven(smcr_interval_division_t *division, smcr_timeline_doubt_t do
     bool is_reader_proven = doubt == SMCR_TIMELINE_MISSES_MORE;
 
     for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++) {
-        if ((part == SMCR_INTERVAL_IS_FULL_READER && is_reader_proven) || part == SMCR_INTERVAL_IS_UNKNOWN)
+        bool is_proven = part == SMCR_INTERVAL_IS_FULL_READER && is_reader_proven;
+        if (is_proven || part == SMCR_INTERVAL_IS_UNKNOWN)
             continue;
         division->share[SMCR_INTERVAL_IS_UNKNOWN] += division->share[part];
         division->share[part] = 0;

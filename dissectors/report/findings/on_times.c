@@ -89,9 +89,9 @@ is_lower_bound(const wait_t *wait)
     return time && time->unknown_s * 10 >= time->buffer_full_s;
 }
 
-/* Whether a user notices the wait: half a second in all, a tenth of a second at once, or 50 ms in all
- * if that is half of the connection's time. A reader that is busy for some milliseconds does nothing
- * wrong, though the connection may last no longer. */
+/* Whether a user notices the wait: half a second in all, a tenth of a second at once, or 50 ms in
+ * all if that is half of the connection's time. A reader that is busy for some milliseconds does
+ * nothing wrong, though the connection may last no longer. */
 static bool
 is_noticed(const wait_t *wait)
 {
