@@ -609,10 +609,10 @@ take_in_response(smcr_arrival_t *arrival)
  * queue pairs, and each new queue pair begins at a random PSN. If the PSN is far from the highest
  * PSN so far (smcr_flow_begins_anew()), the packet is of another queue pair. */
 static bool
-is_of_other_life(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
+is_of_other_life(const smcr_qp_t *qp, const smcr_qp_t *peer, const smcr_ib_headers_t *roce)
 {
     const smcr_flow_t *requests =
-        smcr_ib_is_response(roce->opcode) ? &smcr_qp_peer(qp)->traffic.flow : &qp->traffic.flow;
+        smcr_ib_is_response(roce->opcode) ? &peer->traffic.flow : &qp->traffic.flow;
 
     return roce->opcode < SMCR_RC_OPCODES && smcr_flow_begins_anew(requests, roce->psn);
 }
@@ -642,21 +642,21 @@ find_receiver_of_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp)
 static bool
 may_complete_link(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
 {
-    return (!qp || !smcr_qp_peer(qp)->number_known) && roce->opcode == SMCR_RC_ACK &&
-           !roce->has_bad_icrc;
+    bool is_ack = roce->opcode == SMCR_RC_ACK && !roce->has_bad_icrc;
+
+    return is_ack && (!qp || !smcr_qp_peer(qp)->number_known);
 }
 
-/* Whether the packet comes from another host than the peer of its receiver `qp`. Then the receiver
- * is another queue pair with the same number. */
+/* Whether the packet comes from another host than the peer of its receiver. Then the receiver is
+ * another queue pair with the same number. */
 static bool
-is_from_stranger(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
+is_from_stranger(const smcr_qp_t *peer, const smcr_ib_headers_t *roce)
 {
-    const smcr_qp_t *other = smcr_qp_peer(qp);
-
-    return other->gid_known && !smcr_gid_is_same(other->key.gid, roce->source);
+    return peer->gid_known && !smcr_gid_is_same(peer->key.gid, roce->source);
 }
 
-/* Finds the known SMC-R queue pair that receives the packet; NULL: there is none. */
+/* Finds the known SMC-R queue pair with the number and the GID of the packet's receiver; NULL: there
+ * is none. */
 static smcr_qp_t *
 find_receiver(const smcr_arrival_t *arrival)
 {
@@ -667,9 +667,7 @@ find_receiver(const smcr_arrival_t *arrival)
         return NULL;
     if (may_complete_link(qp, roce))
         qp = find_receiver_of_ack(arrival, qp);
-    if (!qp || is_from_stranger(qp, roce))
-        return NULL;
-    return is_of_other_life(qp, roce) ? NULL : qp;
+    return qp;
 }
 
 bool
@@ -682,6 +680,8 @@ smcr_state_packet(smcr_arrival_t *arrival)
     if (!qp)
         return false;
     smcr_qp_t *peer = smcr_qp_peer(qp);
+    if (is_from_stranger(peer, roce) || is_of_other_life(qp, peer, roce))
+        return false;
 
     qp->link->packet_count += !roce->has_bad_icrc;
     arrival->qp = qp;
@@ -903,7 +903,7 @@ smcr_state_prove_qp(const smcr_arrival_t *arrival, uint32_t sender_qpn)
     if (sender_qpn && completes_link(arrival, sender_qpn))
         return;
     smcr_qp_t *before = smcr_qp_find(arrival->state, &arrival->roce->destination);
-    if (before && is_of_other_life(before, arrival->roce)) {
+    if (before && is_of_other_life(before, smcr_qp_peer(before), arrival->roce)) {
         smcr_link_forget_qps(arrival->state, before->link);
         before = NULL;
     }
