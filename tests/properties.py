@@ -125,6 +125,7 @@ PROPERTIES = [
             "facts/test_report_fields.py",
             "facts/test_report_live.py",
             "facts/test_lasting.py",
+            "facts/test_extent.py",
         ],
     ),
     (

@@ -1,0 +1,71 @@
+"""
+How far what is unknown reaches: docs/report.md, "Where the time went", has the table of what makes
+time unknown, and what settles it. Here is a row for each, with a capture where it is lost and comes
+back. The truth is that of the whole capture.
+"""
+
+import dataclasses
+import json
+
+import alterations
+import pytest
+from test_lacking import altered
+
+CLIENT, SERVER = "client_to_server", "server_to_client"
+PARTS = ("answer_s", "buffer_full_s", "nothing_to_write_s", "retransmission_s", "transfer_s")
+TOLERANCE = 2e-9  # of sums of nanoseconds
+
+
+@dataclasses.dataclass
+class Row:
+    what: str
+    capture: str
+    gone: callable  # of the frames of the whole capture: the altered ones
+    port: int  # of the client
+    side: str
+    least: float  # seconds that are unknown
+    most: float
+
+
+def without(*numbers):
+    return lambda frames: alterations.left_out(frames, numbers)
+
+
+THREE, LINKS, GONE = (
+    "6.1-v1-c-three-conns",
+    "6.1-v1-h1-two-links-second-fails",
+    "6.1-v2-a2-same-qpn",
+)
+ROWS = [
+    Row("a WRITE of another connection", THREE, without(230), 58152, SERVER, 0, 0),
+    Row("a WRITE of another connection", THREE, without(230), 58158, SERVER, 0, 0),
+    Row("its own WRITE, up to its next packet", THREE, without(230), 58160, SERVER, 0.02, 0.055),
+    Row("the same, of the answers to the peer", THREE, without(230), 58160, CLIENT, 0, 0.028),
+    Row("a CDC message of another connection", LINKS, without(685), 55848, CLIENT, 0, 0.001),
+    Row(
+        "the close of a side, since its last packet", THREE, without(271), 58152, SERVER, 0.9, 0.93
+    ),
+    Row("its own CDC message, up to the next one", GONE, without(42), 58806, SERVER, 0.33, 0.35),
+    Row("acknowledgements alone", GONE, without(43, 44), 58806, SERVER, 0, 0.001),
+]
+
+
+def parts_of(tshark, path, row):
+    found = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))
+    (time,) = [
+        each[row.side]["time"]
+        for each in found["connections"]
+        if each["client"]["port"] == row.port
+    ]
+    return time
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.what} ({row.port})")
+def test_extent(tshark, scratch, row):
+    whole = parts_of(tshark, altered(tshark, scratch, row.capture, list), row)
+    part = parts_of(tshark, altered(tshark, scratch, row.capture, row.gone), row)
+    assert whole["unknown_s"] == 0
+    assert row.least <= part["unknown_s"] <= row.most
+    for name in PARTS:
+        upper = part[name.replace("_s", "_most_s")]
+        assert part[name] - TOLERANCE <= whole[name] <= upper + TOLERANCE, name
