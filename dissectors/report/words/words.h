@@ -59,8 +59,9 @@ const char *smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoi
 /* "10.0.0.1:46464 → 10.0.0.2:8080"; "connection 3" if the addresses are not known. */
 const char *smcr_words_connection(wmem_allocator_t *scope, const smcr_entry_connection_t *conn);
 
-/* Name of the first of `count` connections, and the number of the others: "10.0.0.1:46464 →
- * 10.0.0.2:8080 and 2 more connections". `first`: NULL if there is none. */
+/* Returns the name of the first of `count` connections, and the number of the other ones:
+ * "10.0.0.1:46464 → 10.0.0.2:8080 and 2 more connections". `first` is NULL if there is none. In
+ * smcr_words_and_more(), `first` is the name of the first connection. */
 const char *smcr_words_connections(wmem_allocator_t *scope, const smcr_entry_connection_t *first,
                                    uint64_t count);
 const char *smcr_words_and_more(wmem_allocator_t *scope, const char *first, uint64_t count);
@@ -95,14 +96,15 @@ smcr_words_link_is_lost(const smcr_entry_link_t *link)
     return link->delete_reason == SMCR_FIGURE_FOR_SMCR_LLC_DELETE_LOST_PATH;
 }
 
-/* Whether connections have moved away from the link. */
+/* Whether connections have moved from this link to another one (failover). */
 static inline bool
 smcr_words_link_is_left(const smcr_entry_link_t *link)
 {
     return link->moved_from && link->moved_from != SMCR_FIGURE_UNKNOWN;
 }
 
-/* Whether the capture has no packet on the link, and no connection has moved away from it. */
+/* Whether the capture has no packet of the link, and no connection has moved from this link to
+ * another one. */
 static inline bool
 smcr_words_link_is_unused(const smcr_entry_link_t *link)
 {
