@@ -67,7 +67,7 @@ smcr_arrow_text_t smcr_arrow_text_fallback(wmem_allocator_t *scope, const smcr_c
 smcr_arrow_text_t smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event,
                                         const smcr_tap_t *packet, const char *subject);
 
-/* Returns the text for a packet that `subject` retransmits. Called for the first of several
- * retransmissions in a row, which share an arrow. */
+/* Returns the text for a packet that `subject` retransmits. If the packet belongs to a step back
+ * (go-back-N), the text describes the whole step back. */
 smcr_arrow_text_t smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record,
                                          const char *subject);
