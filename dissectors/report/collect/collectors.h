@@ -1,9 +1,8 @@
-/* The inner door of report/collect/: the struct that a collection is, and the functions of its
- * parts. There is a part for each of: times of connections, RDMA flows, TCP flows, connections,
- * link groups, expert items.
+/* The inner door of report/collect/: the struct of a collection, and the functions of its parts.
+ * There are six parts: times of connections, RDMA flows, TCP flows, connections, link groups,
+ * expert items.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
