@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-#include "compat.h" /* must come first */
+#include "compat.h" /* must precede the headers of Wireshark */
 
 #include <epan/plugin_if.h>
 #include <epan/stat_tap_ui.h>
@@ -250,7 +250,8 @@ open_window(const char *filter)
     window->window = ops->new_text_window(ops->ops_id, TITLE);
     ops->set_close_cb(window->window, closed, window);
     add_buttons(ops, window);
-    ops->retap_packets(ops->ops_id); /* counts the packets that were read before */
+    ops->retap_packets(ops->ops_id); /* counts the packets that Wireshark had read before the window
+                                        was opened */
     return true;
 }
 

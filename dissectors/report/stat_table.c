@@ -15,7 +15,7 @@
 
 #include "report.h"
 
-#include "compat.h" /* must come first */
+#include "compat.h" /* must precede the headers of Wireshark */
 
 #include <epan/stat_tap_ui.h>
 
@@ -28,7 +28,8 @@
 
 /* A table that is registered with Wireshark. */
 typedef struct {
-    stat_tap_table_ui ui; /* first member: Wireshark passes its address */
+    stat_tap_table_ui ui; /* first member: Wireshark passes the address of `ui`, which is that of
+                             the table */
     const smcr_table_kind_t *kind; /* columns of the table, and the function that makes its rows */
     smcr_listeners_t *listeners; /* listeners of the report that the rows are made of; NULL: the
                                     user has not asked for the table */
@@ -51,7 +52,7 @@ shown_table(const table_t *table)
     return tables && tables->len ? g_array_index(tables, stat_tap_table *, 0) : NULL;
 }
 
-/* A table while its rows are written. */
+/* Wireshark's table while its rows are made. */
 typedef struct {
     stat_tap_table *shown;
     const smcr_table_kind_t *kind;

@@ -247,7 +247,7 @@ endpoint_filter_name(endpoint_item_t *item, conv_filter_type_e type)
 
 /* ---- rows of both tables ---- */
 
-/* What a packet adds to a row. */
+/* The frames and bytes that a packet adds to a row. */
 typedef struct {
     /* Wireshark's table */
     conv_hash_t *hash;

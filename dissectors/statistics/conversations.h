@@ -44,7 +44,7 @@ typedef struct {
     const smcr_conn_t *conn; /* the connection in the state */
     address name[2];     /* names of both ends. Names do not change after the first packet, since
                             Wireshark finds rows by name */
-    address host[2];     /* addresses of the ends; AT_NONE: not known */
+    address host[2];     /* IP addresses of both ends; AT_NONE: not known */
     unsigned role[2];    /* role of each side of the link group: 0 client, 1 server; index: side */
     uint32_t last_frame; /* number of the last frame that was counted; 0: none */
     smcr_conversation_direction_t all_counts[2]; /* bytes of all packets. Index: role of the
@@ -55,16 +55,16 @@ typedef struct {
 
 /* The rows of a table. The `data` of a table's memory begins with this struct. */
 typedef struct {
-    wmem_map_t *rows;  /* smcr_conn_t -> smcr_conversation_row_t */
+    wmem_map_t *rows;  /* rows of connections: smcr_conn_t -> smcr_conversation_row_t */
     wmem_map_t *links; /* smcr_link_t -> address, the name of the link */
 } smcr_conversation_rows_t;
 
-/* What a packet adds to its row. */
+/* The frames and bytes that a packet adds to the row of its connection. */
 typedef struct {
     smcr_conversation_row_t *row; /* row of the packet's connection; NULL: the packet has no
                                      connection, and all other members are 0 */
     bool is_first;                /* the packet is the first one of the connection in this table */
-    unsigned sender;              /* role of the sender */
+    unsigned sender;              /* role of the packet's sender: 0 client, 1 server */
     int frames;                   /* 1: the packet is the first one of its frame that counts for the
                                      connection; else 0 */
     int bytes;                    /* new bytes of the application; 0 if the filter does not select

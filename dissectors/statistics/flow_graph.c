@@ -182,7 +182,7 @@ remove_arrow(seq_analysis_info_t *graph, GList *link)
 typedef struct {
     uint64_t bytes;
     uint64_t packets;
-    uint32_t from; /* frame of the first packet */
+    uint32_t from; /* frame of the first packet of this data */
 } run_t;
 
 /* The data of one direction of a connection. All zeros: no data yet. */
@@ -191,11 +191,11 @@ typedef struct runs {
     GList *link;                /* place of `arrow` in the list of arrows; NULL: the run has ended,
                                    or has not begun */
     run_t run;                  /* the data of `arrow` */
-    uint64_t total;             /* bytes of the direction so far */
+    uint64_t total;             /* number of bytes that the direction has sent so far */
     uint64_t end;               /* stream position after the last data; 0: not known */
     bool is_first;              /* `arrow` is the arrow of the first data */
     bool from_start;            /* the first data are at the beginning of the stream */
-    bool over_tcp;              /* the last data came over TCP */
+    bool over_tcp;              /* the last data of the direction came over TCP, not over RDMA */
 } runs_t;
 
 /* Returns the sentence for a run of data: "The client sends its last data: 2,000 bytes in 2 packets

@@ -37,7 +37,7 @@ void smcr_graph_register(int proto);
 /* The texts of an arrow. */
 typedef struct {
     const char *label;    /* text above the arrow, 18 characters at most; NULL: no arrow */
-    const char *sentence; /* text of the comment; NULL: no arrow */
+    const char *sentence; /* sentence in the comment column of the graph; NULL: no arrow */
 } smcr_arrow_text_t;
 
 /* Returns the subject of a sentence. If `knows_roles`, `role` is 0 or 1, and the subject is "The

@@ -169,7 +169,7 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
     smcr_when_t when = smcr_capture_when(pinfo);
 
     smcr_collect_rdma_flows_count_stray_icrc(all, packet->unassigned_icrc);
-    if (packet->segment || packet->unassigned_icrc) /* the tap `tcp` counts segments */
+    if (packet->segment || packet->unassigned_icrc) /* segments are counted by the tap `tcp` */
         return;
     if (is_time_needed(packet, when.frame))
         wmem_array_append_one(all->times, when);

@@ -26,7 +26,7 @@ typedef enum {
     SMCR_COLLECTION_TCP,    /* TCP segments: tap `tcp` */
     SMCR_COLLECTION_SMCR,   /* packets and messages: the plugin's tap `smcr`, show/show.h */
     SMCR_COLLECTION_EXPERT, /* expert items of all protocols: tap `expert` */
-    SMCR_COLLECTION_TAPS    /* how many taps there are */
+    SMCR_COLLECTION_TAPS    /* number of taps */
 } smcr_collection_tap_t;
 
 /* Counts the data that `tap` hands over. `data` is the struct of this tap, as Wireshark passes it

@@ -65,7 +65,7 @@ typedef struct smcr_collection {
 /* The timeline of a connection, and distributions of times that the intervals of the timeline do
  * not show. Index of each array: side of the writer. */
 typedef struct {
-    smcr_timeline_t timeline;           /* intervals of both directions */
+    smcr_timeline_t timeline;           /* intervals of both directions of the connection */
     smcr_distribution_t ack_time[2];    /* times from a WRITE to its acknowledgement
                                            (SMCR_TIMELINE_ACK) */
     smcr_distribution_t reader_time[2]; /* times from a full receive buffer to the reader's cursor
@@ -156,7 +156,7 @@ typedef struct {
     uint32_t rnr_psn;      /* PSN of the RNR NAK `rnr`, 24 bits */
     smcr_when_t heard;     /* last packet of the reverse flow; frame 0: none */
     bool is_refused;       /* the last response of the reverse flow is a NAK or RNR NAK */
-    smcr_when_t asked;     /* first request after `heard`; frame 0: none */
+    smcr_when_t asked;     /* first request after the peer's last packet (`heard`); frame 0: none */
     smcr_when_t last;      /* last request after `heard`; only set while `asked` is set */
     uint32_t highest;      /* highest PSN of the requests after `heard`, 24 bits; only set while
                               `asked` is set */
@@ -214,18 +214,20 @@ uint64_t smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const s
  * captured segment, `down` is the other one. If the frame of a time is 0, no such segment was
  * captured. */
 typedef struct {
-    smcr_when_t first;   /* first segment */
-    smcr_when_t last;    /* last segment */
-    smcr_when_t syn;     /* first SYN without ACK */
-    smcr_when_t reset;   /* first RST */
+    smcr_when_t first;   /* first captured segment of the connection */
+    smcr_when_t last;    /* last captured segment of the connection */
+    smcr_when_t syn;     /* first SYN without ACK; frame 0: not captured */
+    smcr_when_t reset;   /* first RST of either end; frame 0: not captured */
     smcr_when_t fin[2];  /* first FIN; index: 0 of the client, 1 of the server */
     bool client_known;   /* a SYN or SYN-ACK was captured; false: the sender of `up` counts as
                             client */
-    bool client_is_up;   /* the client sends `up` */
-    uint16_t up_port;    /* source port of `up` */
+    bool client_is_up;   /* the client sends direction `up`, that of the first captured segment;
+                            else the server sends it */
+    uint16_t up_port;    /* source port of the segments of direction `up` */
     bool may_lack_bytes_of[2]; /* index: 0 `up`, 1 `down`. Bytes of this direction may not be
                                   captured */
-    bool may_lack_bytes; /* one of `may_lack_bytes_of` is set */
+    bool may_lack_bytes; /* bytes of at least one direction may not be captured
+                            (`may_lack_bytes_of`) */
     bool may_lack_end;   /* the last bytes or the FIN of one of the two directions may not be
                             captured */
     uint32_t syns;       /* number of SYNs without ACK, retransmitted SYNs included */
@@ -283,8 +285,9 @@ typedef struct {
 
 /* Element of the list of links that a connection has used, in order of time. */
 typedef struct smcr_collect_link_use {
-    struct smcr_collect_link_use *next; /* the next link; NULL: the last one */
-    const smcr_link_t *link; /* the link */
+    struct smcr_collect_link_use *next; /* the link that the connection used next; NULL: this is the
+                                           last one */
+    const smcr_link_t *link; /* the link that the connection has used */
     smcr_when_t from;        /* first packet of the connection on the link */
 } smcr_collect_link_use_t;
 
@@ -296,7 +299,7 @@ typedef struct {
                                           after this packet; frame 0: no Confirm yet */
     smcr_when_t step;                  /* last step; before the first step, the CLC Confirm; frame
                                           0: no Confirm yet */
-    const smcr_exchange_t *last_request; /* last LLC request; NULL: none */
+    const smcr_exchange_t *last_request; /* last LLC request of the first contact; NULL: none */
     const smcr_link_t *last_request_link; /* link of `last_request`; NULL: none */
     uint64_t longest_step;             /* longest time between two steps, nanoseconds */
     const smcr_exchange_t *longest_step_request; /* last request before the longest time; NULL:
@@ -323,7 +326,8 @@ typedef struct {
     smcr_collect_contact_t contact; /* setup of the connection after the CLC Confirm; all zeros: no
                                        Confirm yet */
     smcr_collect_times_t times;            /* timeline of the connection */
-    smcr_collect_direction_t direction[2]; /* index: side of the sender */
+    smcr_collect_direction_t direction[2]; /* figures of each direction; index: side of the
+                                              sender */
     smcr_collect_link_use_t *first_use;    /* first link that the connection has used; NULL: none */
     smcr_collect_link_use_t *last_use;     /* last link that the connection has used; NULL: none */
     uint64_t clc_bytes[2];                 /* bytes of CLC messages; index: 0 from the client, 1
@@ -363,8 +367,8 @@ void smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_lis
 /* How often connections have moved from one link to another, counted for one link (failover, RFC
  * 7609, 4.6.2). */
 typedef struct {
-    uint64_t from; /* moves from this link to another */
-    uint64_t to;   /* moves from another link to this one */
+    uint64_t from; /* number of moves from this link to another one */
+    uint64_t to;   /* number of moves from another link to this one */
 } smcr_collect_moves_t;
 
 /* Fills in the entry of a connection from its figures `counted`. Memory is allocated in `scope`.

@@ -14,7 +14,7 @@
 /* Facts of the two flows of a link. Index: 1 for packets whose sender is side 1 of the link group,
  * 0 for all other packets. */
 typedef struct {
-    uint32_t gaps[2]; /* sequence gaps so far */
+    uint32_t gaps[2]; /* number of sequence gaps in the flow so far */
     uint32_t last[2]; /* frame of the last packet other than an acknowledgement or a CNP; 0: none */
     bool unowned[2];  /* a WRITE has come whose connection is not known */
 } flows_t;

@@ -29,7 +29,8 @@ typedef struct {
     uint32_t vlan;   /* VLAN ID of the RoCE packets; 0: none */
     uint8_t version; /* SMC version; 0: not known */
     uint8_t eid[SMCR_WIRE_EID_LENGTH];
-    peer_identity_t identity[2]; /* identity of each side */
+    peer_identity_t identity[2]; /* identity of the host on each side; index: side of the link
+                                    group */
 } gathered_group_t;
 
 /* ---- gathering ---- */
@@ -121,7 +122,7 @@ fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, wmem_alloca
 /* The arguments that all functions share that fill in entries of link groups. */
 typedef struct {
     const smcr_collect_t *collection;
-    wmem_map_t *named_rmbs; /* smcr_rmb_t -> named_t */
+    wmem_map_t *named_rmbs; /* RMBs that CLC messages name: smcr_rmb_t -> named_t */
     wmem_allocator_t *scope;
 } reporter_t;
 
@@ -227,9 +228,9 @@ fill_links(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, const reporter
 /* The use of an RMB by a connection, as an Accept or Confirm states it. */
 typedef struct {
     const smcr_rmb_t *rmb;
-    /* frame of the Accept or Confirm */
+    /* frame of the Accept or Confirm that names the RMB */
     uint32_t frame;
-    uint32_t stream; /* number of the connection */
+    uint32_t stream; /* number of the connection (smcr.stream) */
     uint32_t size; /* size of the connection's RMB element, bytes */
 } rmb_use_t;
 

@@ -35,7 +35,8 @@ typedef struct {
     /* entry of the flow, filled while packets come */
     smcr_entry_rdma_t figures;
     smcr_entry_icrcs_t icrc;         /* counts of checked ICRCs of the flow's packets */
-    smcr_collect_flow_times_t times; /* retransmissions, waits and silences */
+    smcr_collect_flow_times_t times; /* times of retransmissions, of waits after RNR NAKs, and of
+                                        silences */
     stepped_t steps[STEPS_KEPT]; /* last steps back of the flow, the newest first */
     bool asks_again; /* a request was retransmitted, so the peer may send READ responses twice */
     wmem_map_t *odd; /* packets with something odd: number of the frame -> odd_t; NULL: none */

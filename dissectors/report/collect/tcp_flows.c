@@ -8,19 +8,20 @@
 
 #include "report/congestion/congestion.h"
 
-#define SHORTEST 20 /* bytes of a TCP header without options */
-#define PATTERN 14  /* bytes of a TCP header up to the flags: they identify the header in a frame */
+#define SHORTEST 20 /* length of a TCP header without options, bytes */
+#define PATTERN 14  /* length of the first part of a TCP header, from ports to flags, bytes; this
+                       part identifies the header in a frame */
 
 /* Kinds of TCP options (RFC 9293, 3.1; RFC 7323, 3.2; RFC 2018, 3) */
 #define OPTION_END 0
 #define OPTION_NOP 1
 #define OPTION_SACK 5
 #define OPTION_TIMESTAMPS 8
-#define OPTION_FAST_OPEN 34 /* RFC 7413, 4.1.1 */
+#define OPTION_FAST_OPEN 34 /* Fast Open (RFC 7413, 4.1.1) */
 #define TIMESTAMPS_LENGTH 10
 #define NOPS 6 /* number of consecutive NOPs that show a removed SMC-R option: the option has 6
                   bytes, and no sender needs 6 NOPs */
-/* bytes of a SACK block */
+/* length of a SACK block, bytes */
 #define SACK_BLOCK 8
 
 /* Returns the number of 4 bytes in network byte order. */
@@ -67,7 +68,7 @@ typedef struct {
     smcr_host_bytes_t bytes; /* the frame, or reassembled or decrypted bytes, in which the TCP
                                 header was found; NULL: the header was not found */
     uint32_t tcp;            /* offset of the TCP header in `bytes` */
-    /* the IP header was found */
+    /* the IP header was found, and `ip` is valid */
     bool has_ip;
     smcr_host_ip_packet_t ip;
 } headers_t;
@@ -236,8 +237,8 @@ segment_of(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *off
 
 /* ---- flows ---- */
 
-enum { UP, DOWN };       /* directions */
-enum { CLIENT, SERVER }; /* ends */
+enum { UP, DOWN };       /* directions of a connection */
+enum { CLIENT, SERVER }; /* ends of a connection */
 
 typedef struct {
     smcr_collect_tcp_facts_t facts; /* first member: smcr_collect_tcp_flows_facts() returns its

@@ -41,7 +41,7 @@ stands_at(const smcr_congestion_sent_times_t *times, uint32_t place, uint64_t nu
     return place < times->count && times->list[place].number == number;
 }
 
-/* Removes the `oldest` first entries. */
+/* Removes the first entries of the list. `oldest`: how many. */
 static void
 drop(smcr_congestion_sent_times_t *times, uint32_t oldest)
 {

@@ -347,7 +347,7 @@ identity_of(const smcr_congestion_tcp_segment_t *segment, uint64_t heard)
     const uint32_t parts[] = {segment->seq,   segment->ack,   segment->length, segment->flags,
                               segment->tsval, segment->tsecr, (uint32_t)segment->ip_id,
                               is_told_apart ? 0 : (uint32_t)heard};
-    uint64_t identity = UINT64_C(14695981039346656037); /* FNV-1a */
+    uint64_t identity = UINT64_C(14695981039346656037); /* start value of the hash FNV-1a */
 
     if (!is_told_apart && !segment->length && !(segment->flags & takes_a_number))
         return 0;

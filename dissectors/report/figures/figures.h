@@ -21,7 +21,8 @@
 
 /* States of RDMA-CM, in the words of Linux; 0: not known. */
 typedef unsigned smcr_figure_cm_state_t;
-#define SMCR_FIGURE_CM_STATE_KNOWN(state) ((state) + 1) /* enum smcr_ib_cm_state */
+#define SMCR_FIGURE_CM_STATE_KNOWN(state) ((state) + 1) /* constant of a known state; `state`: enum
+                                                           smcr_ib_cm_state */
 extern const char *const smcr_figure_cm_state_words[];
 
 /* Why a link was deleted: the reason codes of DELETE LINK. SMCR_FIGURE_FOR_NO_REASON: not known, or
@@ -52,24 +53,24 @@ extern const char *const smcr_figure_finding_words[];
 
 /* A distribution. All zeros: nothing has been measured. Times are in nanoseconds. */
 typedef struct {
-    uint64_t count;        /* measurements */
-    uint64_t sum;          /* sum of all values */
+    uint64_t count;        /* number of measurements */
+    uint64_t sum;          /* sum of all measured values */
     uint64_t min;          /* smallest value; not set while `count` is 0 */
     uint64_t max;          /* largest value; 0 while `count` is 0 */
     double sum_of_squares; /* sum of the squares of all values, for the variance */
 } smcr_distribution_t;
 
-/* Adds a measurement. */
+/* Adds a measured value to the distribution. */
 void smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value);
 
 /* ---- entries: a struct for each kind of JSON object, such as smcr_entry_connection_t ---- */
 
-#define SMCR_FIGURE_UNKNOWN UINT64_MAX /* a number that is not known */
+#define SMCR_FIGURE_UNKNOWN UINT64_MAX /* value of a number that is not known */
 
 /* A truth value. SMCR_FIGURE_MAYBE: not known. */
 typedef enum { SMCR_FIGURE_MAYBE = 0, SMCR_FIGURE_NO, SMCR_FIGURE_YES } smcr_figure_maybe_t;
 
-/* Packets with one opcode. */
+/* The number of packets with one opcode. */
 typedef struct {
     uint8_t opcode; /* opcode of the BTH, as on the wire */
     uint64_t count; /* number of packets */
@@ -78,21 +79,21 @@ typedef struct {
 /* Counts by opcode. An opcode that has not occurred has no entry. */
 typedef struct {
     smcr_figure_opcode_count_t *counts; /* counts, in the order of the first packets; NULL: none */
-    uint8_t length;                     /* entries in use */
-    uint8_t room;                       /* entries that are allocated */
+    uint8_t length;                     /* number of entries of `counts` in use */
+    uint8_t room;                       /* number of entries of `counts` that are allocated */
 } smcr_figure_opcodes_t;
 
 /* A list of numbers. */
 typedef struct {
     uint64_t *numbers; /* the numbers; NULL: none */
-    uint32_t length;   /* how many there are */
+    uint32_t length;   /* how many numbers the list has */
 } smcr_figure_numbers_t;
 
 /* A list of entries. */
 typedef struct {
     void **entries;  /* pointers to the entries; NULL: none */
-    uint32_t length; /* entries in use, without `rest` */
-    uint32_t room;   /* pointers that are allocated */
+    uint32_t length; /* number of entries, without the entry that `rest` announces */
+    uint32_t room;   /* number of pointers that are allocated */
     unsigned rest;   /* 1: one more entry, after the last one, has what belongs to no other entry;
                         only sums include it. 0: there is no such entry */
 } smcr_figure_list_t;
@@ -112,17 +113,17 @@ typedef struct smcr_figure_description smcr_figure_description_t;
 #define SMCR_FIGURE_KINDS(X)                                                                       \
     X(COUNT, uint64_t) /* a number that sums add up */                                             \
     X(SECONDS, uint64_t)            /* nanoseconds that sums add up, written as seconds */         \
-    X(SAMPLE, uint64_t)             /* nanoseconds; the summary has their distribution */          \
+    X(SAMPLE, uint64_t)             /* nanoseconds; the summary has the distribution */            \
     X(SPREAD, smcr_distribution_t)  /* a distribution of nanoseconds, written as seconds */        \
     X(LENGTHS, smcr_distribution_t) /* a distribution without unit */                              \
     X(NUMBER, uint64_t) /* a number that cannot be added: an index, a port */                      \
-    X(TEXT, const char *)           /* NULL: not known */                                          \
+    X(TEXT, const char *)           /* a text; NULL: not known */                                  \
     X(CHOICE, unsigned)             /* a word of a list of choices.def */                          \
     X(BOOL, smcr_figure_maybe_t)                                                                   \
-    X(WHEN, smcr_when_t)            /* xy_frame; JSON also has its time, xy_time */                \
-    X(TIME, uint64_t)               /* nanoseconds since 1970 */                                   \
+    X(WHEN, smcr_when_t)            /* a frame: xy_frame; JSON adds its time: xy_time */           \
+    X(TIME, uint64_t)               /* a time, nanoseconds since 1970 */                           \
     X(RATIO, double)                /* a quotient, never added up; NAN: not known */               \
-    X(OPCODES, smcr_figure_opcodes_t) /* counts by opcode */                                       \
+    X(OPCODES, smcr_figure_opcodes_t) /* counts of packets by opcode */                            \
     X(NUMBERS, smcr_figure_numbers_t) /* a list of numbers */                                      \
     X(SUMMARY, char)                /* sums of the entry's lists, made when it is written */
 

@@ -22,7 +22,7 @@
 
 /* Ranks in the order of causes. Each is named for the trouble that its findings report. */
 typedef enum {
-    SMCR_FINDING_BY_ICRC,           /* packets arrive damaged */
+    SMCR_FINDING_BY_ICRC,           /* packets with a wrong ICRC: damaged */
     SMCR_FINDING_BY_FORMAT,         /* messages that break their format */
     SMCR_FINDING_BY_OVERWRITTEN,    /* data is overwritten before it is read */
     SMCR_FINDING_BY_RULE,           /* messages that break a rule: no correct peer sends them */
@@ -31,7 +31,7 @@ typedef enum {
     SMCR_FINDING_BY_REFUSAL,        /* NAKs that end a queue pair */
     SMCR_FINDING_BY_DEAD_PEER,      /* a peer stops answering */
     SMCR_FINDING_BY_GROUP_LOST,     /* a link group ends with open connections */
-    SMCR_FINDING_BY_RNR,            /* no receive buffers */
+    SMCR_FINDING_BY_RNR,            /* receivers without receive buffers send RNR NAKs */
     SMCR_FINDING_BY_LOSS,           /* packets are lost on the network */
     SMCR_FINDING_BY_ABORT,          /* abnormal close of a connection */
     SMCR_FINDING_BY_RESET,          /* TCP reset of a connection over RDMA */
@@ -50,8 +50,8 @@ typedef enum {
     SMCR_FINDING_BY_TCP_RESET,      /* TCP reset of a connection that is not over RDMA */
     SMCR_FINDING_BY_NO_OPTION,      /* one side does not offer SMC-R */
     SMCR_FINDING_BY_NO_ROCE,        /* the RoCE packets of a connection are not captured */
-    SMCR_FINDING_BY_LACK,           /* packets are not captured */
-    SMCR_FINDING_BY_UNFINISHED,     /* a handshake whose end is not captured */
+    SMCR_FINDING_BY_LACK,           /* packets that are not captured */
+    SMCR_FINDING_BY_UNFINISHED,     /* handshakes whose end is not captured */
     SMCR_FINDING_BY_LATE_START,     /* connections that began before the capture */
     SMCR_FINDING_BY_NOTICE,         /* an expert item that no other finding explains */
     SMCR_FINDING_BY_ICRC_DOUBTED,   /* ICRCs whose check does not show whether packets are
@@ -67,7 +67,7 @@ typedef enum {
 typedef struct {
     smcr_entry_finding_t entry; /* the entry of the finding, as the report will have it */
     smcr_finding_rank_t rank;   /* rank of the finding in the order of causes */
-    bool has_cost;              /* `cost` is set */
+    bool has_cost;              /* `cost` is valid: the time that programs waited is known */
     uint64_t cost;              /* nanoseconds that programs waited because of the trouble */
     uint32_t order;             /* number of findings that were made before this finding */
 } smcr_finding_t;
@@ -77,7 +77,7 @@ typedef struct {
     smcr_entry_report_t *report;         /* the report, complete except for its findings */
     const smcr_figure_notice_t *notices; /* expert items, and packets that a filter selects */
     uint32_t notice_count;               /* number of `notices` */
-    wmem_allocator_t *scope;             /* owns texts and lists */
+    wmem_allocator_t *scope;             /* memory pool that owns the texts and lists of findings */
     wmem_array_t *found;                 /* findings made so far; element smcr_finding_t, in the
                                             order in which the findings were made */
 
@@ -95,13 +95,14 @@ typedef struct {
 
 /* The facts of a finding; its sentence is made separately. */
 typedef struct {
-    smcr_figure_finding_t kind; /* row of finding_kinds.def: word, severity and rank */
+    smcr_figure_finding_t kind; /* kind of the finding, which decides on its word, severity and rank
+                                   (finding_kinds.def) */
     uint64_t count;             /* number of packets, connections or other things in trouble; 0: no
                                    finding is made */
     smcr_when_t when;           /* frame to look at: the first one that shows the trouble, or the
                                    beginning of the longest wait; frame 0: not known */
     const char *filter;         /* display filter of the frames that show the trouble; NULL: none */
-    bool has_cost;              /* `cost` is set */
+    bool has_cost;              /* `cost` is valid: the time that programs waited is known */
     uint64_t cost;              /* nanoseconds that programs waited because of the trouble */
 } smcr_finder_facts_t;
 
@@ -165,7 +166,7 @@ smcr_finding_is_timeout(uint64_t code)
 
 /* ---- causes of a flow's trouble ---- */
 
-/* Returns the reverse flow; NULL: not known. */
+/* Returns the flow in the other direction (the reverse flow); NULL: not known. */
 const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,
                                                 const smcr_entry_rdma_t *flow);
 

@@ -85,7 +85,8 @@ gather_moves(const link_place_t *place)
             if (from->number == place->link->number)
                 add_move(&failover, conn->links.entries[j + 1], last);
         }
-        failover.moved = MIN(failover.moved, before + 1); /* at most one more than before */
+        failover.moved = MIN(failover.moved, before + 1); /* a connection counts once, however often
+                                                             it moved */
     }
     return failover;
 }
@@ -400,7 +401,7 @@ had_connections_ended(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow
     return ended != 0;
 }
 
-/* A peer that stopped answering. */
+/* A peer that has stopped answering. */
 typedef struct {
     const smcr_entry_rdma_t *flow; /* the flow to the peer; NULL: not known */
     uint64_t silence;              /* time from the peer's last packet to the end of the capture,

@@ -27,7 +27,7 @@ typedef struct {
     uint64_t buffer_size; /* size of the receive buffer, bytes; SMCR_FIGURE_UNKNOWN: not known */
     uint64_t round_trip;  /* sum of the mean acknowledgement times of both directions; 0: not
                              measured */
-    const smcr_entry_conn_wait_t *longest; /* longest wait for space; NULL: none */
+    const smcr_entry_conn_wait_t *longest; /* longest wait of the writer for space; NULL: none */
 } wait_t;
 
 /* Returns the mean of a distribution; 0 if nothing was measured. */

@@ -9,9 +9,11 @@
 
 /* The sum of one kind of trouble over all flows that have it. */
 typedef struct {
-    uint64_t count;              /* packets in trouble, of all flows */
-    uint64_t packets;            /* all packets of these flows */
-    uint64_t retransmitted;      /* packets retransmitted because of the trouble */
+    uint64_t count;              /* number of packets in trouble, over all flows that have the
+                                    trouble */
+    uint64_t packets;            /* number of all packets of the flows that have the trouble */
+    uint64_t retransmitted;      /* number of packets that were retransmitted because of the
+                                    trouble */
     uint64_t slowest;            /* longest time that a message with a retransmitted packet took,
                                     from its first packet to the acknowledgement of its last packet,
                                     nanoseconds; 0: not known */
@@ -23,7 +25,8 @@ typedef struct {
     uint64_t most;               /* number of packets in trouble of the flow `at` */
     bool both;                   /* packets between the hosts of `at` are in trouble in both
                                     directions */
-    bool others;                 /* packets between other hosts are in trouble, too */
+    bool others;                 /* packets between hosts other than those of `at` are in trouble,
+                                    too */
 } smcr_finding_trouble_t;
 
 /* Adds a flow with `count` packets in trouble. `retransmitted`: packets that were retransmitted

@@ -22,7 +22,7 @@ typedef struct {
     smcr_collection_tap_t tap;
 } listener_t;
 
-/* The data of one tap, for the current frame. */
+/* Data that one tap has handed over for the current frame. */
 typedef struct {
     smcr_collection_tap_t tap;
     const void *data; /* Wireshark's struct, valid until the end of the frame */
@@ -39,7 +39,7 @@ typedef struct {
 
 struct smcr_listeners {
     listener_t listener[SMCR_COLLECTION_TAPS];
-    unsigned registered; /* number of registered listeners */
+    unsigned registered; /* number of listeners that are registered */
     selection_t *selection; /* which frames a statistic selects; NULL: no statistic selects frames,
                                `filter` does */
     smcr_collection_t *collection;

@@ -47,21 +47,21 @@ typedef struct {
  * much it has suffered. The page shows the rows with the highest values. */
 typedef struct {
     const smcr_entry_report_t *report; /* the report whose rows are wanted */
-    wmem_allocator_t *scope; /* owns the texts of cells */
+    wmem_allocator_t *scope; /* memory pool that owns the texts of cells */
     /* receives one row: a cell for each column of the table */
     void (*take)(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled);
-    void *context; /* first argument of take() */
+    void *context; /* first argument of the function `take` */
 } smcr_table_row_sink_t;
 
 /* A kind of table. */
 typedef struct {
-    const char *name;  /* option of -z: "smcr,connections" */
-    const char *title; /* title in the menu */
+    const char *name;  /* option of -z that shows the table, such as "smcr,connections" */
+    const char *title; /* title of the table in Wireshark's menu */
     const char *(*heading)(const smcr_table_row_sink_t *taker); /* returns the heading on the page.
                                                                    The page leaves the table out if
                                                                    this pointer is NULL, or if the
                                                                    function returns NULL */
-    /* passes each row to the receiver */
+    /* makes all rows of the table, and passes each row to the receiver */
     void (*fill)(const smcr_table_row_sink_t *taker);
     const smcr_table_column_t *columns; /* columns of the table */
     unsigned column_count;              /* number of columns */

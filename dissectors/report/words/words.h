@@ -13,7 +13,7 @@
 
 /* ---- numbers with their units ---- */
 
-/* "1,234,567" */
+/* Returns a number with commas: "1,234,567". */
 const char *smcr_words_number(wmem_allocator_t *scope, uint64_t number);
 
 /* "1 packet", "1,234 packets". `thing` is the singular; the plural has an "s". */
@@ -22,7 +22,7 @@ const char *smcr_words_things(wmem_allocator_t *scope, uint64_t number, const ch
 /* Several counts, each with its words: "12 after a NAK, 1,234 after a timeout". Counts that are 0
  * or not known are left out. */
 typedef struct {
-    uint64_t count; /* the number */
+    uint64_t count; /* the number; 0 or SMCR_FIGURE_UNKNOWN: this count is left out */
     const char *what; /* words after the number: "after a NAK" */
 } smcr_words_count_t;
 const char *smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t *counts,
@@ -70,7 +70,7 @@ const char *smcr_words_and_more(wmem_allocator_t *scope, const char *first, uint
  * `address` may be NULL. */
 const char *smcr_words_queue_pair(wmem_allocator_t *scope, const char *address, uint64_t qpn);
 
-/* "src → dst" */
+/* Returns the direction from host `src` to host `dst`: "src → dst". */
 const char *smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst);
 
 /* Name of one direction of a connection, from the writer to the reader. `to_server`: the client

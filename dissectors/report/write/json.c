@@ -13,7 +13,7 @@
 
 typedef struct {
     json_dumper dumper;
-    wmem_allocator_t *scope; /* owns texts while they are written */
+    wmem_allocator_t *scope; /* memory pool that owns texts until the report is written */
 } writer_t;
 
 static void write_entry(writer_t *writer, const void *entry,

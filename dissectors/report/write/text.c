@@ -22,7 +22,7 @@
 typedef struct {
     GString *text;
     const smcr_entry_report_t *report;
-    wmem_allocator_t *scope; /* owns the texts of the page */
+    wmem_allocator_t *scope; /* memory pool that owns the texts of the page */
     unsigned most;           /* maximum number of rows of each table */
 } page_t;
 
@@ -266,7 +266,7 @@ typedef struct {
     const smcr_table_column_t *columns[ROWS_COLUMNS]; /* the columns of the table that the page
                                                          shows */
     glong widths[ROWS_COLUMNS];
-    unsigned count; /* number of columns */
+    unsigned count; /* number of columns that the page shows */
 } columns_t;
 
 /* Keeps a row of the table, with the cells of the columns that the page shows. */
