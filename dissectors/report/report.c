@@ -40,8 +40,8 @@ typedef struct {
 
 /* A window with a report. It exists until the user closes it. */
 typedef struct {
-    funnel_text_window_t *window;
-    smcr_listeners_t *listeners;
+    funnel_text_window_t *window; /* Wireshark's text window */
+    smcr_listeners_t *listeners;  /* listeners that draw the report; NULL: not registered */
     GString *text;   /* text of the report, which the window shows */
     GArray *targets; /* frame and display filter of each finding; element finding_target_t */
     unsigned chosen; /* index of the chosen finding */

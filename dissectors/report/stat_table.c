@@ -54,10 +54,10 @@ shown_table(const table_t *table)
 
 /* Wireshark's table while its rows are made. */
 typedef struct {
-    stat_tap_table *shown;
+    stat_tap_table *shown; /* Wireshark's table, which gets the rows */
     const smcr_table_kind_t *kind;
     wmem_allocator_t *scope;
-    unsigned row;
+    unsigned row; /* number of rows made so far */
 } rows_t;
 
 /* Returns the width of a column, characters: the minimum width or, if longer, the name. */

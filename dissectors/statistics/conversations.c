@@ -252,7 +252,7 @@ typedef struct {
     /* Wireshark's table */
     conv_hash_t *hash;
     packet_info *pinfo;
-    int frames, bytes, all_bytes;
+    int frames, bytes, all_bytes; /* as in smcr_conversation_update_t */
 } amount_t;
 
 /* A function that adds frames and bytes to a row. `what`: the connection, host or link of the row.

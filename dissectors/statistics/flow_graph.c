@@ -21,9 +21,9 @@ typedef struct {
     seq_analysis_info_t *graph;      /* Wireshark's graph, with the list of arrows */
     packet_info *pinfo;
     smcr_statistics_memory_t *kept;  /* memory that belongs to the graph; its `data` is a graph_t */
-    const smcr_tap_t *packet;
+    const smcr_tap_t *packet;        /* the packet */
     smcr_conversation_update_t row_update; /* row of the packet's connection, and the frames and
-                                              bytes that the packet adds to it */
+                                              bytes that the packet adds to this row */
     struct runs *runs;               /* data of the packet's connection so far, two runs_t; index:
                                         role of the sender; NULL: the packet has no connection */
     const char *subject;             /* sender of the packet, as the subject of a sentence */
@@ -180,8 +180,8 @@ remove_arrow(seq_analysis_info_t *graph, GList *link)
 
 /* The data of one arrow: a run, or the first data. */
 typedef struct {
-    uint64_t bytes;
-    uint64_t packets;
+    uint64_t bytes; /* number of new bytes of the application */
+    uint64_t packets; /* number of packets that carry the bytes */
     uint32_t from; /* frame of the first packet of this data */
 } run_t;
 
@@ -293,7 +293,7 @@ add_data(runs_t *runs, const tap_context_t *tap_context)
 
 /* The memory of a graph. */
 typedef struct {
-    smcr_conversation_rows_t rows;
+    smcr_conversation_rows_t rows; /* rows of connections; must be the first member */
     wmem_map_t *runs;   /* data of connections: smcr_conn_t -> two runs_t; index: role of the
                            sender */
     wmem_map_t *groups; /* hosts of link groups: smcr_lgr_t -> smcr_conversation_row_t, the row of a

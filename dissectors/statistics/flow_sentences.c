@@ -231,7 +231,7 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
 /* An LLC message, with the facts of which its sentence is made. */
 typedef struct {
     wmem_allocator_t *scope;
-    const smcr_llc_t *llc;
+    const smcr_llc_t *llc; /* the message */
     const char *subject; /* sender of the message, as the subject of the sentence: "The client" and
                             so on */
     const char *name;    /* name of the message's type; NULL: unknown type */

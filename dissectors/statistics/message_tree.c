@@ -20,7 +20,7 @@
 
 /* A node of the tree. The current packet has been counted in this node. */
 typedef struct {
-    stats_tree *tree;
+    stats_tree *tree;        /* Wireshark's tree */
     int id;                  /* Wireshark's number of the node */
     wmem_allocator_t *scope; /* memory pool that exists until the packet has been dissected */
 } node_t;

@@ -89,7 +89,8 @@ typedef struct {
     uint64_t ready;      /* time from which the connection can carry data; SMCR_FIGURE_UNKNOWN: not
                             known */
     bool has_syn;        /* the SYN of the connection was captured */
-    smcr_timeline_doubt_t doubt;
+    smcr_timeline_doubt_t doubt; /* reason why the connection's packets prove less than usual;
+                                    SMCR_TIMELINE_NO_DOUBT: none */
     bool misses_last[2]; /* index: side of the sender. The sender's last packets may not be
                             captured */
     bool misses_acks[2]; /* index: side of the sender. The sender's last acknowledgements may not be
@@ -164,7 +165,7 @@ typedef struct {
                                is not silent */
 } smcr_collect_flow_times_t;
 
-/* Takes the next packet of the flow `times` belongs to. Memory is allocated in `scope`. */
+/* Takes the next packet of the flow that `times` belongs to. Memory is allocated in `scope`. */
 void smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                                   smcr_when_t when, const smcr_tap_t *packet);
 

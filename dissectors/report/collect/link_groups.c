@@ -16,19 +16,21 @@
 typedef struct {
     /* an Accept or Confirm of SMC-R from this peer has come */
     bool known;
-    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH];
-    uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH];
+    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID, as on the wire */
+    uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH]; /* host name, as on the wire; all zeros: not
+                                                      stated */
     uint8_t os; /* operating system of the peer, enum smcr_clc_os_type; SMCR_CLC_OS_UNSET: not
                    stated */
 } peer_identity_t;
 
 /* Facts of a link group that are kept while packets come. */
 typedef struct {
-    const smcr_lgr_t *lgr;
-    smcr_when_t first;
+    const smcr_lgr_t *lgr; /* the link group in the state */
+    smcr_when_t first;     /* first frame of the link group that was counted */
     uint32_t vlan;   /* VLAN ID of the RoCE packets; 0: none */
     uint8_t version; /* SMC version; 0: not known */
-    uint8_t eid[SMCR_WIRE_EID_LENGTH];
+    uint8_t eid[SMCR_WIRE_EID_LENGTH]; /* EID that Accept or Confirm states; all zeros: not
+                                          stated */
     peer_identity_t identity[2]; /* identity of the host on each side; index: side of the link
                                     group */
 } gathered_group_t;
@@ -121,9 +123,9 @@ fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, wmem_alloca
 
 /* The arguments that all functions share that fill in entries of link groups. */
 typedef struct {
-    const smcr_collect_t *collection;
+    const smcr_collect_t *collection; /* the collection of which the report is made */
     wmem_map_t *named_rmbs; /* RMBs that CLC messages name: smcr_rmb_t -> named_t */
-    wmem_allocator_t *scope;
+    wmem_allocator_t *scope; /* memory pool of the report */
 } reporter_t;
 
 /* Adds the indices of the link's RDMA flows in the report. */
@@ -227,7 +229,7 @@ fill_links(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, const reporter
 
 /* The use of an RMB by a connection, as an Accept or Confirm states it. */
 typedef struct {
-    const smcr_rmb_t *rmb;
+    const smcr_rmb_t *rmb; /* the RMB, in the state */
     /* frame of the Accept or Confirm that names the RMB */
     uint32_t frame;
     uint32_t stream; /* number of the connection (smcr.stream) */
@@ -237,7 +239,7 @@ typedef struct {
 /* Facts of an RMB that CLC messages state: the connections with an element in the RMB (numbers of
  * smcr.stream), and the size of the elements in bytes. */
 typedef struct {
-    smcr_figure_numbers_t streams;
+    smcr_figure_numbers_t streams; /* numbers of the connections that use the RMB (smcr.stream) */
     uint32_t size;
 } named_t;
 

@@ -35,8 +35,8 @@ number32(const uint8_t *bytes)
 
 /* The first PATTERN bytes of a TCP header, in network byte order. */
 typedef struct {
-    uint16_t ports[2];
-    uint32_t seq, ack;
+    uint16_t ports[2]; /* source and destination port */
+    uint32_t seq, ack; /* sequence number and acknowledgement number */
     uint16_t flags; /* length of the header (upper 4 bits) and flags */
 } pattern_t;
 
@@ -70,7 +70,7 @@ typedef struct {
     uint32_t tcp;            /* offset of the TCP header in `bytes` */
     /* the IP header was found, and `ip` is valid */
     bool has_ip;
-    smcr_host_ip_packet_t ip;
+    smcr_host_ip_packet_t ip; /* facts of the IP header; only valid if `has_ip` */
 } headers_t;
 
 /* Finds the IP header of the segment: at offset `try`, or before the TCP header. If Wireshark has

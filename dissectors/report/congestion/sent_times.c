@@ -10,7 +10,7 @@
                   acknowledgements may come out of order */
 
 typedef struct smcr_sent_time {
-    uint64_t number;
+    uint64_t number; /* sequence number or TSval that was sent */
     uint64_t time; /* when `number` was sent, nanoseconds since 1970; ANSWERED: the answer has
                       come */
 } sent_t;

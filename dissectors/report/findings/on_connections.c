@@ -39,7 +39,7 @@ IS(unfinished, OUTCOME(UNKNOWN) && conn->began_before == SMCR_FIGURE_NO &&
 
 /* Connections with the same trouble. */
 typedef struct {
-    uint32_t count;
+    uint32_t count;                       /* number of connections */
     const smcr_entry_connection_t *first; /* the connection with the lowest index; NULL: none */
     const char *streams;                  /* display filter of all these connections; NULL: too many
                                              connections for one filter */

@@ -9,7 +9,7 @@
 
 /* The link for which a rule looks for findings. */
 typedef struct {
-    smcr_finder_t *finder;
+    smcr_finder_t *finder;                /* the report, and the findings made so far */
     const smcr_entry_link_group_t *group; /* link group of the link */
     const smcr_entry_link_t *link;        /* the link */
 } link_place_t;

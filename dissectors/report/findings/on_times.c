@@ -16,7 +16,7 @@
 
 /* The waits of one direction of a connection. All times are in nanoseconds. */
 typedef struct {
-    const smcr_entry_connection_t *conn;
+    const smcr_entry_connection_t *conn;        /* the connection of this direction */
     const smcr_entry_conn_direction_t *figures; /* figures of this direction */
     bool to_server;       /* true: the client writes and the server reads; false: the server writes
                              and the client reads */

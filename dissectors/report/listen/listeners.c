@@ -18,7 +18,7 @@
 
 /* A listener. Its address identifies it in Wireshark's list of listeners. */
 typedef struct {
-    smcr_listeners_t *owner;
+    smcr_listeners_t *owner; /* the listeners that this listener belongs to */
     smcr_collection_tap_t tap;
 } listener_t;
 
@@ -38,14 +38,14 @@ typedef struct {
 } selection_t;
 
 struct smcr_listeners {
-    listener_t listener[SMCR_COLLECTION_TAPS];
+    listener_t listener[SMCR_COLLECTION_TAPS]; /* one listener on each tap */
     unsigned registered; /* number of listeners that are registered */
-    selection_t *selection; /* which frames a statistic selects; NULL: no statistic selects frames,
-                               `filter` does */
-    smcr_collection_t *collection;
+    selection_t *selection; /* frames that the listener of a statistic selects; NULL: `filter`
+                               selects the frames */
+    smcr_collection_t *collection; /* what has been counted since the last reset */
     char *filter; /* display filter of the listeners; NULL: none */
-    smcr_listeners_draw_t *draw;
-    void *context;
+    smcr_listeners_draw_t *draw; /* function that shows the report */
+    void *context; /* second argument of `draw` */
 };
 
 static GSList *all_listeners; /* all smcr_listeners_t that exist */

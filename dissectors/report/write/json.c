@@ -12,7 +12,7 @@
 #include "wire/wire.h"
 
 typedef struct {
-    json_dumper dumper;
+    json_dumper dumper;      /* Wireshark's writer of JSON */
     wmem_allocator_t *scope; /* memory pool that owns texts until the report is written */
 } writer_t;
 

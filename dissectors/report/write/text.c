@@ -21,7 +21,7 @@
 
 typedef struct {
     GString *text;
-    const smcr_entry_report_t *report;
+    const smcr_entry_report_t *report; /* the report that is written */
     wmem_allocator_t *scope; /* memory pool that owns the texts of the page */
     unsigned most;           /* maximum number of rows of each table */
 } page_t;
@@ -250,10 +250,10 @@ write_findings(const page_t *page)
 
 /* A row that the page may show. */
 typedef struct {
-    smcr_table_cell_t cells[ROWS_COLUMNS];
+    smcr_table_cell_t cells[ROWS_COLUMNS]; /* cells of the columns that the page shows */
     uint64_t weights[2]; /* rank of the row; index: 0 how much it has suffered, 1 how much it has
                             carried (tables.h) */
-    bool chosen;
+    bool chosen; /* the page shows the row */
 } row_t;
 
 /* A table of the page. */
@@ -261,11 +261,12 @@ typedef struct {
     const page_t *page;
     const smcr_table_kind_t *kind;
     wmem_array_t *rows; /* all rows of the table; element row_t */
-    const row_t *chosen[ROWS_MOST];
-    unsigned chosen_count;
+    const row_t *chosen[ROWS_MOST];                   /* rows that the page shows, in the order of
+                                                         their choice */
+    unsigned chosen_count;                            /* number of rows in `chosen` */
     const smcr_table_column_t *columns[ROWS_COLUMNS]; /* the columns of the table that the page
                                                          shows */
-    glong widths[ROWS_COLUMNS];
+    glong widths[ROWS_COLUMNS]; /* widths of these columns, characters */
     unsigned count; /* number of columns that the page shows */
 } columns_t;
 
