@@ -18,7 +18,7 @@ WORDS = {
         "xrc"
     ),
     "fabric": (
-        "completion ecn flow icrc id psn range read response seen sent slab step traffic unacked "
+        "ack completion ecn flow icrc id psn range read response seen sent slab step traffic unacked "
         "when"
     ),
     "fabric/peers": "cm port_pair rdma",

@@ -16,6 +16,10 @@
                             them */
 #define FAR_BEHIND 16384 /* no sender retransmits an older PSN */
 
+/* A capture that is not in order has packets of one moment in any order. Packets that are farther
+ * apart in time than this are in order, nanoseconds. */
+#define DISORDER_TIME UINT64_C(5000000)
+
 /* A request, with the facts besides the state of its flow that its verdict depends on. */
 typedef struct {
     const smcr_sent_t *packet;
@@ -234,11 +238,12 @@ advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
 /* An acknowledgement covers the requests of `flow` up to `psn`. The receiver has taken them in,
  * even those that the capture misses. */
 static void
-cover_up_to(smcr_flow_t *flow, smcr_psn_t psn)
+cover_up_to(smcr_flow_t *flow, smcr_psn_t psn, uint64_t time)
 {
     if (psn <= flow->acked_psn)
         return;
     flow->acked_psn = psn;
+    flow->acked_time = time;
     if (flow->unproven && flow->unproven <= psn)
         flow->unproven = psn < flow->highest ? psn + 1 : 0;
     if (MIN(psn, flow->highest) < flow->expected_psn)
@@ -336,7 +341,7 @@ take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pac
         flow->early_ack = (smcr_flow_early_t){true, packet->syndrome, packet->psn, packet->when};
     if (!said.psn)
         return;
-    cover_up_to(flow, said.acked_psn);
+    cover_up_to(flow, said.acked_psn, packet->when.time);
     if (said.kind != SMCR_IB_SYNDROME_ACK)
         take_nak(flow, scope, packet, said);
 }
@@ -611,18 +616,21 @@ take_retransmission(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t 
 /* Whether the receiver takes in the request next. Any of four conditions is enough:
  *
  * - The request has the expected PSN.
- * - An acknowledgement covers the PSN before it: the receiver has all requests before, though the
- *   capture misses some.
+ * - An acknowledgement covers the PSN before it, and came some time before: the receiver has all
+ *   requests before, and the capture misses some. If the acknowledgement came a moment before, the
+ *   capture may not be in order, and these requests may still come.
  * - `psn` follows a READ whose request the receiver has taken in. The other PSNs of the READ are
  *   those of its response.
  * - The capture has no acknowledgement. Then missing PSNs count as packets that only the capture
  *   misses. */
 static bool
-is_expected(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
+is_expected(const smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
     smcr_psn_t psn = verdict->psn;
 
-    if (psn == flow->expected_psn || psn == flow->acked_psn + 1)
+    bool is_after_acked = psn == flow->acked_psn + 1 &&
+                          packet->when.time >= flow->acked_time + DISORDER_TIME;
+    if (psn == flow->expected_psn || is_after_acked)
         return true;
     smcr_psn_t read = psn > flow->expected_psn ? smcr_reads_find(flow->reads, psn - 1) : 0;
     if (read && read < flow->expected_psn)
@@ -656,7 +664,7 @@ fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t 
         advance_in_order(flow, verdict->psn, true);
     if (verdict->psn < flow->expected_psn)
         return is_known ? SMCR_FLOW_RECEIVER_DROPS : SMCR_FLOW_RECEIVER_HAD_IT;
-    if (packet->opcode < SMCR_RC_OPCODES && !is_expected(flow, verdict))
+    if (packet->opcode < SMCR_RC_OPCODES && !is_expected(flow, packet, verdict))
         return fate_out_of_order(flow, verdict->psn, is_known);
     flow->expected_psn = verdict->psn + 1;
     return SMCR_FLOW_RECEIVER_TAKES;

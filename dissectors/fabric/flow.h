@@ -111,6 +111,8 @@ typedef struct {
      * there has been no request */
     smcr_psn_t highest;
     smcr_psn_t acked_psn; /* highest PSN that an acknowledgement covers; 0: there has been none */
+    uint64_t acked_time;  /* time of the first acknowledgement of `acked_psn`, nanoseconds since the
+                             epoch */
     /* The PSN that the receiver expects next. It has taken in all requests before this PSN, or the
      * capture misses them. */
     smcr_psn_t expected_psn;

@@ -164,9 +164,9 @@ static const moment_case_t moment_cases[] = {
     {BIT(FULL) | BIT(UNREAD), BIT(PEER_NOT_CAPTURED), SMCR_INTERVAL_IS_FULL_READER},
     /* The reader has sent a message after missing packets: it may have freed space. */
     {BIT(FULL) | BIT(MAYBE_UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
-    /* The reader's program may be the cause, and something is retransmitted: nobody knows what is the cause. The
-     * writer may wait for space if packets of it are missing; data may lie unread if packets of the
-     * reader are. */
+    /* The reader's program may be the cause, and something is retransmitted: nobody knows what is
+     * the cause. The writer may wait for space if packets of it are missing; data may lie unread if
+     * packets of the reader are. */
     {BIT(RETRANSMISSION) | BIT(FULL) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(RETRANSMISSION) | BIT(NOT_CAPTURED) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(RETRANSMISSION) | BIT(NOT_CAPTURED) | BIT(MAYBE_UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},

@@ -33,8 +33,8 @@ typedef struct smcr_timeline_sent {
     smcr_when_t when;
     uint32_t psn;
     bool is_data;          /* a WRITE, or a CDC message that announces data */
-    bool may_be_no_data;   /* with `is_data`: an earlier message, which is missing, may have announced
-                              the same data */
+    bool may_be_no_data;   /* with `is_data`: an earlier message, which is missing, may have
+                              announced the same data */
     bool ends_request;     /* the last packet of a WRITE request */
     bool is_retransmitted;
     bool is_after_gap;     /* perhaps it will never be acknowledged */
@@ -166,7 +166,8 @@ is_covered(const in_flight_t *sent, const in_flight_t *acked)
 }
 
 /* A writer retransmits what is not acknowledged in time. If it does not, it has an acknowledgement
- * that the capture misses. On a link that is lost nothing is retransmitted. `ack`: the one that covers the packet; NULL: none by `end`. */
+ * that the capture misses. On a link that is lost nothing is retransmitted. `ack`: the one that
+ * covers the packet; NULL: none by `end`. */
 static void
 look_for_missing_ack(const step_t *step, const in_flight_t *sent, const smcr_ack_t *ack,
                      smcr_when_t end)
@@ -195,7 +196,8 @@ begin_missing_acks(const step_t *step, int sender, smcr_when_t since)
         *acks_missing = since;
 }
 
-/* The first acknowledgement of the writer's packets after missing ones, or the end of the capture. */
+/* The first acknowledgement of the writer's packets after missing ones, or the end of the capture.
+ * */
 static void
 end_missing_acks(const step_t *step, int side, smcr_when_t end)
 {
@@ -452,8 +454,8 @@ take_gap(const step_t *step, int side)
     begin_missing_acks(step, side, since);
 }
 
-/* The missing packets are this connection's. Nobody knows what the writer did since its last packet,
- * nor whether they freed space for the peer, or answered it. `end`: of what is known. */
+/* The missing packets are this connection's. Nobody knows what the writer did since its last
+ * packet, nor whether they freed space for the peer, or answered it. `end`: of what is known. */
 static void
 add_gap(const step_t *step, int side, smcr_when_t end)
 {
@@ -467,19 +469,19 @@ add_gap(const step_t *step, int side, smcr_when_t end)
 
 /* A message in order after missing packets: it settles whose they are.
  *
- * CDC messages of a connection are numbered, and say how many bytes were written. If the number goes
- * on from the message before, and the capture has WRITEs of all bytes that it announces, no packet
- * of this connection is missing. */
+ * CDC messages of a connection are numbered, and say how many bytes were written. If the number
+ * goes on from the message before, and the capture has WRITEs of all bytes that it announces, no
+ * packet of this connection is missing. */
 static void
 settle_gap(const step_t *step, int side, const smcr_record_cdc_t *view)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
-    bool is_whole =
-        view && view->has_announced_bytes && view->announced_bytes == writer->unannounced;
+    bool is_whole = view && view->has_announced_bytes && !writer->gap.has_unknown_message &&
+                    view->announced_bytes == writer->unannounced;
 
     if (writer->gap.since.frame && !is_whole)
         add_gap(step, side, step->packet->when);
-    writer->gap.since.frame = 0;
+    writer->gap = (smcr_timeline_gap_t){0};
 }
 
 /* A packet of the writer in order: what it does is known. */
@@ -674,6 +676,7 @@ take_cdc(const step_t *step, in_flight_t sent)
 
     if (sent.is_after_gap || !(view || validates)) {
         set_known(step, side, false);
+        writer->gap.has_unknown_message = writer->gap.since.frame != 0;
     } else {
         take_order(step, side);
         settle_gap(step, side, view);
@@ -706,28 +709,34 @@ begin_timeline(const step_t *step)
     }
 }
 
-/* Up to where no event can change anything any more: what is in flight, or waits, may. */
+/* What lasts since `since` is not over: an event may change it. Frame 0: nothing does. */
+static void
+keep_open(smcr_when_t *until, smcr_when_t since)
+{
+    if (since.frame && since.time < until->time)
+        *until = since;
+}
+
+/* Settles the intervals of a writer up to where no event to come changes them: to the earliest of
+ * what is in flight, waits, or is unknown. */
 static void
 settle_intervals(const step_t *step, int side)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
     smcr_when_t until = step->packet->when;
-    const smcr_when_t open[] = {writer->oldest ? writer->oldest->when : until,
-                                writer->wait.wait ? writer->wait.begun : until,
-                                writer->unread.since.frame ? writer->unread.since : until,
-                                writer->unread.is_doubtful ? writer->unread.doubtful_since : until,
-                                writer->unknown_since.frame ? writer->unknown_since : until,
-                                writer->last_seen.frame ? writer->last_seen : until,
-                                writer->acks_missing.frame ? writer->acks_missing : until,
-                                writer->last_write.frame ? writer->last_write : until};
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(open); i++)
-        if (open[i].time < until.time)
-            until = open[i];
+    if (writer->oldest)
+        keep_open(&until, writer->oldest->when);
+    if (writer->unread.is_doubtful)
+        keep_open(&until, writer->unread.doubtful_since);
+    keep_open(&until, writer->wait.begun);
+    keep_open(&until, writer->unread.since);
+    keep_open(&until, writer->unknown_since);
+    keep_open(&until, writer->acks_missing);
+    keep_open(&until, writer->last_write);
     for (int each = 0; each < 2; each++) {
-        const smcr_timeline_gap_t *gap = &step->timeline->writer[each].gap;
-        if (gap->since.frame && gap->since.time < until.time)
-            until = gap->since;
+        keep_open(&until, step->timeline->writer[each].last_seen);
+        keep_open(&until, step->timeline->writer[each].gap.since);
     }
     smcr_intervals_settle(&writer->intervals, step->scope, until);
 }
@@ -836,7 +845,8 @@ keep_what_is_proven(smcr_interval_division_t *division, smcr_timeline_doubt_t do
     bool is_reader_proven = doubt == SMCR_TIMELINE_MISSES_MORE;
 
     for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++) {
-        if ((part == SMCR_INTERVAL_IS_FULL_READER && is_reader_proven) || part == SMCR_INTERVAL_IS_UNKNOWN)
+        bool is_proven = part == SMCR_INTERVAL_IS_FULL_READER && is_reader_proven;
+        if (is_proven || part == SMCR_INTERVAL_IS_UNKNOWN)
             continue;
         division->share[SMCR_INTERVAL_IS_UNKNOWN] += division->share[part];
         division->share[part] = 0;

@@ -66,6 +66,8 @@ typedef struct {
 typedef struct {
     smcr_when_t since; /* its last packet before; frame 0: none are missing */
     smcr_when_t until; /* its first packet in order after; frame 0: none so far */
+    bool has_unknown_message; /* a message of it came since, and nobody knows what it says: no later
+                                 message can show that nothing is missing */
 } smcr_timeline_gap_t;
 
 /* One direction. All zeros: nothing has been sent. */

@@ -261,7 +261,6 @@ typedef struct {
     uint64_t written[2];
     uint64_t announced[2];
     uint32_t gaps[2];
-    bool has_unknown[2]; /* the last message is not known */
     uint32_t psn[2];
     uint32_t psn_of[MOST + 1]; /* by frame */
 } stage_t;
@@ -319,16 +318,13 @@ set_message(stage_t *stage, smcr_record_t *record, const step_t *step, const smc
     record->kind = SMCR_RECORD_CDC;
     if (step->event == UNKNOWN) {
         record->receiver_action = SMCR_FLOW_RECEIVER_WAITS;
-        stage->has_unknown[side] = true;
         return;
     }
     record->cdc_analysis = view;
     view->acked = acked;
     view->size = SIZE;
     view->has_announced = view->has_consumed = true;
-    view->has_announced_bytes =
-        !stage->has_unknown[side] && (!step->missing || step->others_miss);
-    stage->has_unknown[side] = false;
+    view->has_announced_bytes = !step->missing || step->others_miss;
     if (step->event == READ) {
         view->consumed = stage->announced[!side] - step->bytes;
     } else if (step->event == ANNOUNCE) {

@@ -394,8 +394,8 @@ doubt_of_time(const smcr_conn_t *conn)
     return misses_more ? SMCR_TIMELINE_MISSES_MORE : SMCR_TIMELINE_NO_DOUBT;
 }
 
-/* Whether the last packets of the side `sender` may be missing. After both ends have closed, nothing
- * that they do changes how their time is divided. */
+/* Whether the last packets of the side `sender` may be missing. After both ends have closed,
+ * nothing that they do changes how their time is divided. */
 static bool
 misses_last_of(const smcr_conn_t *conn, int sender, bool is_part)
 {
@@ -408,8 +408,8 @@ misses_last_of(const smcr_conn_t *conn, int sender, bool is_part)
     return !has_closed && (is_part || !knows_link || !smcr_evidence_is_current(conn, !sender));
 }
 
-/* Where the time of both directions went. `is_part`: the last messages may be missing. Where packets
- * are missing, the entry has bounds. */
+/* Where the time of both directions went. `is_part`: the last messages may be missing. Where
+ * packets are missing, the entry has bounds. */
 static void
 fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
           const smcr_collect_tcp_facts_t *tcp, bool is_part, wmem_allocator_t *scope)

@@ -11,6 +11,7 @@
 
 #define LONG_WAIT (500 * SMCR_TIME_MILLISECOND)
 #define LONG_PAUSE (100 * SMCR_TIME_MILLISECOND)
+#define LONG_HALF (50 * SMCR_TIME_MILLISECOND)
 #define LONG_SETUP SMCR_TIME_SECOND
 #define MANY_WRITES 100
 
@@ -95,14 +96,14 @@ is_lower_bound(const wait_t *wait)
 /* Whether a user notices the wait. There are three cases:
  * 1. the waits last half a second in all;
  * 2. the longest wait lasts a tenth of a second;
- * 3. the waits last a tenth of a second in all, and half of the connection's time.
+ * 3. the waits last 50 ms in all, and half of the connection's time.
  * Shorter waits are normal, also in a connection that lasts only some milliseconds. */
 static bool
 is_noticed(const wait_t *wait)
 {
     bool is_half = wait->full_time * 2 >= wait->conn_time;
 
-    return wait->full_time >= (is_half ? LONG_PAUSE : LONG_WAIT) ||
+    return wait->full_time >= (is_half ? LONG_HALF : LONG_WAIT) ||
            (wait->longest && wait->longest->lasted_s >= LONG_PAUSE);
 }
 

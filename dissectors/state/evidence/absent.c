@@ -342,8 +342,11 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     if (last->qp->link->state == SMCR_LINK_DELETED &&
         links_lack(conn->lgr, side, sender->last_cdc_frame, UINT32_MAX))
         return false; /* or has chosen another one since */
-    return smcr_evidence_has_last_to(conn, side) && flow->packet_count > 0 &&
-           !smcr_conn_side_has_invalid_cursor(sender) && !sender->last_cdc_missing && !conn->lgr->immediate && !conn->side[side].token_shared;
+    bool means_something =
+        !smcr_conn_side_has_invalid_cursor(sender) && !conn->lgr->immediate &&
+        !conn->side[side].token_shared;
+    return means_something && smcr_evidence_has_last_to(conn, side) && flow->packet_count > 0 &&
+           !sender->last_cdc_missing;
 }
 
 /* Whether the capture has all requests to the queue pair since it began. */
