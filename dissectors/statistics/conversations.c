@@ -249,7 +249,7 @@ endpoint_filter_name(endpoint_item_t *item, conv_filter_type_e type)
 
 /* The frames and bytes that a packet adds to a row. */
 typedef struct {
-    /* Wireshark's table */
+    /* Wireshark's table, to which the row belongs */
     conv_hash_t *hash;
     packet_info *pinfo;
     int frames, bytes, all_bytes; /* as in smcr_conversation_update_t */

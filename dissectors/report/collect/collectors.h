@@ -113,8 +113,8 @@ bool smcr_collect_times_fills(const smcr_record_t *record, uint32_t frame);
 void smcr_collect_times_advance(smcr_collect_times_t *times, wmem_allocator_t *scope,
                                 uint32_t now);
 
-/* Swaps the members with index 0 and 1, the two sides. Called when the state has swapped the sides
- * of the connection. */
+/* Swaps the figures of side 0 and side 1. Called when the state has swapped the sides of the
+ * connection. */
 void smcr_collect_times_flip(smcr_collect_times_t *times);
 
 /* Moves the figures of writer `side` from `half` to `times`. `half` was counted as a connection of

@@ -175,7 +175,7 @@ struct smcr_figure_description {
 /* ---- building ---- */
 
 /* Defines a comparison function `name` for qsort(), which sorts by `key` in ascending order. `key`
- * is an expression of the variable `each`, a pointer to `type`. */
+ * is an expression of the variable `each`, which is a pointer to `type`. */
 #define SMCR_FIGURE_ORDER(name, type, each, key)                                                   \
     static int name(const void *one, const void *other)                                            \
     {                                                                                              \
@@ -295,8 +295,8 @@ typedef struct {
     const char *dst; /* host that receives the frame; NULL: not known */
 } smcr_figure_subject_t;
 
-/* A notice: the expert items of one kind that one side caused; or the packets that a display filter
- * selects. */
+/* A notice counts one of two things: the expert items of one kind that one side caused, or the
+ * packets that a display filter selects. */
 typedef struct {
     const char *filter;    /* name of the expert item, such as "smcr.conn.aborted", or the display
                               filter of the packets. The text of an ICMP error begins with "icmp" */

@@ -239,10 +239,11 @@ how_many_waited(const smcr_finder_t *finder, uint32_t count)
                               smcr_words_things(finder->scope, count, "direction"));
 }
 
-/* Finding: receive buffer full, or slow reader. The writer may write as many bytes as its peer has
- * free space (RFC 7609, 4.5.1); then it waits. The finding is made if a direction waited long
- * (waits_long()). A slow reader is a warning if its buffer was full for half of the connection's
- * time or more. Short waits make no finding: they are part of normal flow control. */
+/* Finding: receive buffer full, or slow reader. The writer may only write as many bytes as the
+ * reader's receive buffer has free space (RFC 7609, 4.5.1). Then the writer waits. The finding is
+ * made if a direction waited long (waits_long()). A slow reader is a warning if its buffer was full
+ * for half of the connection's time or more. Short waits make no finding: they are part of normal
+ * flow control. */
 static void
 find_full_buffer(smcr_finder_t *finder)
 {
