@@ -1,19 +1,18 @@
-/* The reports of the command line, -z smcr,report and -z smcr,json, each with an optional display
- * filter after another comma; and the report's window, which Wireshark draws once more while
+/* Two ways to ask for a report. On the command line: -z smcr,report and -z smcr,json, each with an
+ * optional display filter after another comma. In Wireshark: a window, which is drawn anew while
  * packets come in. In the window one finding is chosen, and has a mark. Buttons choose another
- * finding, go to its frame, and apply its display filter.
+ * finding, go to the frame of the chosen finding, and apply its display filter.
  *
- * Wireshark may destroy a window before its buttons, and a dialog may outlive both. So buttons and
- * dialogs own the memory that they need.
+ * Wireshark may destroy a window before its buttons, and a dialog may exist longer than both. So
+ * buttons and dialogs own the memory that they need.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "report.h"
 
 #include <errno.h>
 
-#include "compat.h" /* must come first */
+#include "compat.h" /* must precede the headers of Wireshark */
 
 #include <epan/plugin_if.h>
 #include <epan/stat_tap_ui.h>
@@ -29,22 +28,22 @@
 #define TITLE "SMC-R report"
 #define FILE_NAME "smcr-report.txt"
 #define MARK '>'
-#define INDENT "      " /* indentation of a finding's further lines */
+#define INDENT "      " /* indentation of all lines of a finding after its first line */
 
 /* ---- the window ---- */
 
 /* The frame and the display filter of a finding, for the buttons. */
 typedef struct {
-    uint32_t frame; /* number of the frame; 0: none */
-    char *filter;   /* NULL: none */
+    uint32_t frame; /* number of the frame to look at; 0: none */
+    char *filter;   /* display filter of the finding; NULL: none */
 } finding_target_t;
 
 /* A window with a report. It exists until the user closes it. */
 typedef struct {
-    funnel_text_window_t *window;
-    smcr_listeners_t *listeners;
-    GString *text;   /* the page */
-    GArray *targets; /* finding_target_t: one for each finding of the page */
+    funnel_text_window_t *window; /* Wireshark's text window */
+    smcr_listeners_t *listeners;  /* listeners that draw the report; NULL: not registered */
+    GString *text;   /* text of the report, which the window shows */
+    GArray *targets; /* frame and display filter of each finding; element finding_target_t */
     unsigned chosen; /* index of the chosen finding */
 } window_t;
 
@@ -54,18 +53,19 @@ free_target(void *target)
     g_free(((finding_target_t *)target)->filter);
 }
 
-/* Returns the target of the chosen finding. The array is zero-terminated: without findings this is
- * no frame and no filter. */
+/* Returns frame and display filter of the chosen finding. If the report has no findings, returns
+ * frame 0 and filter NULL, since the array is zero-terminated. */
 static finding_target_t
 target_of(const window_t *window)
 {
     return g_array_index(window->targets, finding_target_t, window->chosen);
 }
 
-/* Shows the page with a mark at the chosen finding, in place of the space before its number. A text
- * window has no function to scroll. But append_text() scrolls to the end of the text before it
- * appends. So set_text() gets the page up to the end of the chosen finding, and append_text() the
- * rest. Further lines of a finding are indented. */
+/* Shows the page in the window, with a mark before the number of the chosen finding. A text window
+ * has no function to scroll. But append_text() scrolls to the end of the text before it appends. So
+ * set_text() gets the page up to the end of the chosen finding, and append_text() gets the rest.
+ * The end of a finding is found by indentation: all its lines after the first one begin with
+ * INDENT. */
 static void
 show(const window_t *window)
 {
@@ -110,6 +110,8 @@ draw(const smcr_entry_report_t *report, void *context)
 
 /* ---- buttons ---- */
 
+/* Chooses the next finding (`step` 1) or the previous one (-1), and shows the page. After the last
+ * finding comes the first one. */
 static gboolean
 choose(window_t *window, int step)
 {
@@ -154,8 +156,8 @@ go_to_frame(funnel_text_window_t *shown _U_, void *data)
 static compat_button_bool
 apply_filter(funnel_text_window_t *shown _U_, void *data)
 {
-    char *filter = g_strdup(target_of(data).filter); /* a copy: applying the filter draws the report
-                                                        once more, which frees the targets */
+    char *filter = g_strdup(target_of(data).filter); /* a copy is needed: applying a filter draws
+                                                        the report anew, which frees the targets */
 
     if (filter)
         plugin_if_apply_filter(filter, TRUE);
@@ -163,8 +165,8 @@ apply_filter(funnel_text_window_t *shown _U_, void *data)
     return TRUE;
 }
 
-/* The dialog's function: saves the text. `answers`: the name of the file that the user has
- * entered. */
+/* Saves the text of the report in a file. Called when the user closes the dialog. `answers`: the
+ * name of the file that the user has entered; NULL: the user has cancelled the dialog. */
 static void
 save_as(char **answers, void *text)
 {
@@ -175,6 +177,7 @@ save_as(char **answers, void *text)
     g_strfreev(answers);
 }
 
+/* Opens a dialog that asks for the name of a file. The dialog owns a copy of the report's text. */
 static compat_button_bool
 save(funnel_text_window_t *shown _U_, void *data)
 {
@@ -210,7 +213,7 @@ add_buttons(const funnel_ops_t *ops, window_t *window)
 
 /* ---- beginning and end ---- */
 
-/* The user has closed the window: frees its memory and its listeners. */
+/* Frees the memory and the listeners of a window. Called when the user has closed the window. */
 static void
 closed(void *data)
 {
@@ -223,8 +226,9 @@ closed(void *data)
     g_free(window);
 }
 
-/* Opens a window with the report of the packets that the display filter selects (NULL: of all).
- * Returns false if the program has no windows, or if the filter has a syntax error. */
+/* Opens a window with a report of the packets that the display filter `filter` selects; NULL: of
+ * all packets. Returns false, and opens no window, if the program has no windows or if the filter
+ * has a syntax error. */
 static bool
 open_window(const char *filter)
 {
@@ -246,10 +250,12 @@ open_window(const char *filter)
     window->window = ops->new_text_window(ops->ops_id, TITLE);
     ops->set_close_cb(window->window, closed, window);
     add_buttons(ops, window);
-    ops->retap_packets(ops->ops_id); /* counts the packets that were read before */
+    ops->retap_packets(ops->ops_id); /* counts the packets that Wireshark had read before the window
+                                        was opened */
     return true;
 }
 
+/* Called when the user chooses the report in the menu. */
 static void
 chosen(void *data _U_)
 {
@@ -274,7 +280,8 @@ print_json(const smcr_entry_report_t *report, void *context _U_)
     smcr_json_write(stdout, report);
 }
 
-/* Returns the display filter after `option` and a comma; NULL: none. */
+/* Returns the display filter that `argument` has after `option` and a comma; NULL: no filter.
+ * `argument`: the argument of -z. */
 static const char *
 filter_of(const char *argument, const char *option)
 {
@@ -283,7 +290,8 @@ filter_of(const char *argument, const char *option)
     return rest[0] == ',' && rest[1] ? rest + 1 : NULL;
 }
 
-/* Registers the listeners of a report of the command line. Returns false if the filter has a syntax
+/* Registers the listeners of a report on the command line. `print`: writes the report to stdout
+ * when all packets have been read. Returns false, and prints an error, if the filter has a syntax
  * error. */
 static bool
 begin(const char *filter, const char *option, smcr_listeners_draw_t *print)
@@ -297,8 +305,8 @@ begin(const char *filter, const char *option, smcr_listeners_draw_t *print)
     return false;
 }
 
-/* The -z option: a window if the program has windows, else text. The listeners exist until the
- * program ends. */
+/* Handles -z smcr,report: opens a window if the program has windows, else prints text. The
+ * listeners exist until the window is closed or the program ends. */
 static compat_stat_result
 begin_text(const char *argument, void *data _U_)
 {

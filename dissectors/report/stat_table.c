@@ -1,22 +1,21 @@
 /* The tables of a report as Wireshark's tables. Wireshark registers a listener for each table, with
- * the filter that the user gave. That listener counts nothing: it selects frames. The report is
- * made of these frames, and the rows are made of the report.
+ * the filter that the user gave. This listener counts nothing: it only selects frames. A report is
+ * made of the selected frames, and the rows of the table are made of the report.
  *
- * A window points to the cells that it shows until it is closed, and two windows may show the same
- * table. So rows that a window shows must not change. Each round (a reset followed by all packets)
- * begins with a new table; the tables of former rounds are kept until no other window shows
- * them.
+ * Wireshark reads all packets for a table once or more often. Each such round begins with a reset.
+ * Until a window is closed, it points to the cells that it shows, and two windows may show the same
+ * table. So cells that a window shows must not change. Each round begins with a new table, and the
+ * tables of earlier rounds are kept until no other window shows them.
  *
  * Every cell is a text: Wireshark's tables have only numbers of 32 bits and doubles, and none for
  * "not known". Numbers are padded with spaces on the left up to the width of their column:
  * Wireshark's window sorts texts by characters, so padded numbers are sorted as numbers.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "report.h"
 
-#include "compat.h" /* must come first */
+#include "compat.h" /* must precede the headers of Wireshark */
 
 #include <epan/stat_tap_ui.h>
 
@@ -29,10 +28,13 @@
 
 /* A table that is registered with Wireshark. */
 typedef struct {
-    stat_tap_table_ui ui; /* first member: Wireshark passes its address */
-    const smcr_table_kind_t *kind; /* its columns and rows */
-    smcr_listeners_t *listeners; /* NULL: the user has not asked for the table */
-    GPtrArray *retired; /* stat_tap_table: tables of former rounds, whose cells windows may show */
+    stat_tap_table_ui ui; /* first member: Wireshark passes the address of `ui`, which is that of
+                             the table */
+    const smcr_table_kind_t *kind; /* columns of the table, and the function that makes its rows */
+    smcr_listeners_t *listeners; /* listeners of the report that the rows are made of; NULL: the
+                                    user has not asked for the table */
+    GPtrArray *retired; /* tables of earlier rounds, whose cells windows may still show; element
+                           stat_tap_table * */
 } table_t;
 
 #define KIND(name) &smcr_table_of_##name,
@@ -41,6 +43,7 @@ static table_t all_tables[G_N_ELEMENTS(kinds)];
 
 /* ---- rows ---- */
 
+/* Returns Wireshark's table of the current round; NULL: the user does not show the table. */
 static stat_tap_table *
 shown_table(const table_t *table)
 {
@@ -49,14 +52,15 @@ shown_table(const table_t *table)
     return tables && tables->len ? g_array_index(tables, stat_tap_table *, 0) : NULL;
 }
 
-/* A table while its rows are written. */
+/* Wireshark's table while its rows are made. */
 typedef struct {
-    stat_tap_table *shown;
+    stat_tap_table *shown; /* Wireshark's table, which gets the rows */
     const smcr_table_kind_t *kind;
     wmem_allocator_t *scope;
-    unsigned row;
+    unsigned row; /* number of rows made so far */
 } rows_t;
 
+/* Returns the width of a column, characters: the minimum width or, if longer, the name. */
 static unsigned
 width_of(const smcr_table_column_t *column)
 {
@@ -65,7 +69,7 @@ width_of(const smcr_table_column_t *column)
     return MAX(column->width, name);
 }
 
-/* Returns the text of a cell. It is also stored as user data of the cell, by which it is freed. */
+/* Returns the text of a cell, which the caller frees by g_free(). */
 static char *
 text_of(const smcr_table_column_t *column, const smcr_table_cell_t *cell)
 {
@@ -84,7 +88,8 @@ text_of(const smcr_table_column_t *column, const smcr_table_cell_t *cell)
     return g_strdup_printf("%*s", (int)width_of(column), number);
 }
 
-/* Adds a row. `cells` NULL: the table has no rows; the only row then says so. */
+/* Adds a row to Wireshark's table. If `cells` is NULL, the table has no rows, and the added row
+ * says so. */
 static void
 take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy _U_, uint64_t troubled _U_)
 {
@@ -105,7 +110,7 @@ take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy _U_, uint6
     rows->row++;
 }
 
-/* Writes the rows of the table from the report. In a window, a table without rows gets one that
+/* Makes the rows of the table from the report. In a window, a table without rows gets one row that
  * says so. */
 static void
 draw(const smcr_entry_report_t *report, void *context)
@@ -123,7 +128,7 @@ draw(const smcr_entry_report_t *report, void *context)
     wmem_destroy_allocator(rows.scope);
 }
 
-/* Frees a table of a former round, with the texts of its cells. Called when no window shows the
+/* Frees a table of an earlier round with the texts of its cells. Called when no window shows the
  * table. */
 static void
 free_rows(void *retired)
@@ -141,14 +146,15 @@ free_rows(void *retired)
 
 /* ---- functions that Wireshark calls ---- */
 
+/* Returns the table_t that has `ui` as its first member. */
 static table_t *
 owner_of(stat_tap_table_ui *ui)
 {
     return (table_t *)(void *)ui;
 }
 
-/* Begins a round: retires the former table and adds an empty one. If only this window shows the
- * table, the retired ones are freed. */
+/* Begins a round: moves the table of the last round to `retired`, and adds an empty one. If only
+ * this window shows the table, the tables in `retired` are freed first. */
 static void
 begin(stat_tap_table_ui *ui)
 {
@@ -167,6 +173,8 @@ begin(stat_tap_table_ui *ui)
     table->listeners = smcr_listeners_of_selected(draw, table);
 }
 
+/* Selects a frame for the report. Called by Wireshark for each frame that passes the user's
+ * filter. */
 static tap_packet_status
 select_frame(void *listener, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data _U_,
              tap_flags_t flags _U_)
@@ -178,8 +186,8 @@ select_frame(void *listener, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     return TAP_PACKET_REDRAW;
 }
 
-/* Reports an error if -z asks for the same table twice. tshark has one list of rows for each kind
- * of table, so two filters would mix their rows. `argument`: of -z. */
+/* Reports an error in `*error` if -z asks for the same table twice. tshark has one list of rows for
+ * each kind of table, so two filters would mix their rows. `argument`: the argument of -z. */
 static void
 check_argument(const char *argument, const char **filter _U_, char **error)
 {
@@ -188,7 +196,7 @@ check_argument(const char *argument, const char **filter _U_, char **error)
             *error = g_strdup_printf("-z %s can be given only once.", kinds[i]->name);
 }
 
-/* Frees the text of a cell. Wireshark calls it for each cell when it frees a table that no window
+/* Frees the text of a cell. Wireshark calls this function for each cell of a table that no window
  * shows any more. */
 static void
 free_cell(stat_tap_table *shown _U_, guint row _U_, guint column _U_,
@@ -199,7 +207,8 @@ free_cell(stat_tap_table *shown _U_, guint row _U_, guint column _U_,
 
 /* ---- registration ---- */
 
-/* Describes the columns that Wireshark shows; returns their number. */
+/* Fills in the descriptions of the columns that Wireshark shows, and returns the number of these
+ * columns. */
 static unsigned
 add_fields(const smcr_table_kind_t *kind, stat_tap_table_item *fields)
 {

@@ -1,14 +1,14 @@
-/* Builds display filters for the selected packet. What each filter selects:
+/* Builds display filters for the selected packet. The filters select:
+ * - connection: packets of the connection on RoCE, its CLC messages, and all segments of its TCP
+ *   connection. FIN, RST and bare acknowledgements have no field of SMC-R, so tcp.stream selects
+ *   them.
+ * - link: packets of the link's two queue pairs, and CLC messages that name the link. If a segment
+ *   of TCP is selected, the filter has the links on which the connection's two sides have sent
+ *   last.
+ * - link group: packets and CLC messages of all links of the group
+ * - RMB: RDMA WRITEs into the RMB, and CLC and LLC messages that announce RKeys of the RMB
  *
- *   connection   packets of the connection on RoCE, its CLC messages, and its whole TCP connection:
- *                FIN, RST and bare acknowledgements have no field of SMC-R
- *   link         packets of the link's two queue pairs, and CLC messages that name the link. A
- *                segment of TCP has the links on which its connection has sent last
- *   link group   packets and CLC messages of all links of the group
- *   RMB          RDMA WRITEs into the RMB, and CLC and LLC messages that announce its RKeys
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "statistics.h"
 
@@ -28,7 +28,7 @@
         return is_there(filter); \
     }
 
-/* Returns whether there is a filter, and frees it. */
+/* Returns whether `filter` is not NULL, and frees the text. */
 static bool
 is_there(char *filter)
 {
@@ -40,8 +40,8 @@ is_there(char *filter)
 
 /* ---- connection ---- */
 
-/* Returns the filter of the connection. If the TCP connection is known, the filter includes all its
- * segments. */
+/* Returns the filter of the packet's connection; NULL: the packet has none. If the TCP connection
+ * is known, the filter also selects all its segments. */
 static char *
 filter_of_conn(packet_info *pinfo)
 {
@@ -58,12 +58,13 @@ FILTER(conn, filter_of_conn(pinfo))
 
 /* ---- link and link group ---- */
 
-/* The link of the packet; for a segment of TCP, the links of its connection's two directions, which
- * are mostly the same link. */
+/* The links of the selected packet: one link, or the links of both directions of a connection. */
 typedef struct {
-    const smcr_link_t *link[2]; /* NULL: none, or the same as the first */
+    const smcr_link_t *link[2]; /* the links; NULL: no link, or the second link is the same as the
+                                   first */
 } links_t;
 
+/* Returns the links on which the two sides of the connection have sent last. */
 static links_t
 links_of_conn(const smcr_conn_t *conn)
 {
@@ -74,8 +75,9 @@ links_of_conn(const smcr_conn_t *conn)
     return (links_t){{one, other}};
 }
 
-/* Returns the links of the selected packet: the link that carries the packet, else the links of its
- * connection. A connection that fell back to TCP has none. */
+/* Returns the links of the selected packet: the link that carries the packet. If the packet is a
+ * segment of TCP, returns the links of its connection. A connection that fell back to TCP has no
+ * link. */
 static links_t
 links_of(packet_info *pinfo)
 {
@@ -89,6 +91,7 @@ links_of(packet_info *pinfo)
     return links_of_conn(conn);
 }
 
+/* Returns the filter of the packet's links; NULL: the packet has no link. */
 static char *
 filter_of_link(packet_info *pinfo)
 {
@@ -104,6 +107,8 @@ filter_of_link(packet_info *pinfo)
 
 FILTER(link, filter_of_link(pinfo))
 
+/* Returns the filter of the packet's link group; NULL: the packet has none, or the number of the
+ * group is not known. */
 static char *
 filter_of_group(packet_info *pinfo)
 {
@@ -117,10 +122,10 @@ FILTER(group, filter_of_group(pinfo))
 
 /* ---- RMBs ---- */
 
-#define STREAMS_MAX 256 /* connections in a filter */
+#define STREAMS_MAX 256 /* maximum number of connections in a filter */
 
-/* Returns the RMB in which the client (`role` 0) or the server (1) of a connection receives; NULL:
- * not known, or it is not known who the client is. */
+/* Returns the RMB in which the client (`role` 0) or the server (`role` 1) of a connection receives
+ * data. NULL: the RMB is not known, or it is not known which side is the client. */
 static const smcr_rmb_t *
 rmb_of(const smcr_conn_t *conn, int role)
 {
@@ -138,8 +143,8 @@ is_same_rtoken(const smcr_rmb_rtoken_t *one, const smcr_rmb_rtoken_t *other)
     return one->owner == other->owner && one->rkey == other->rkey && one->va == other->va;
 }
 
-/* Whether two RMBs of the state are the same memory: the host has withdrawn the RMB and announced
- * it once more, so both share an RToken. */
+/* Whether two RMBs of the state are the same memory. They are if they share an RToken: the host has
+ * withdrawn the RMB and announced it once more. Returns false if `other` is NULL. */
 static bool
 is_same_memory(const smcr_rmb_t *one, const smcr_rmb_t *other)
 {
@@ -152,8 +157,8 @@ is_same_memory(const smcr_rmb_t *one, const smcr_rmb_t *other)
     return false;
 }
 
-/* Adds the numbers of all connections that have received data in the RMB, as a set. If they are
- * more than STREAMS_MAX, adds only the selected one. */
+/* Adds the numbers of all connections that receive data in the RMB, as a list. If there are more
+ * than STREAMS_MAX such connections, adds only the number of the selected connection. */
 static void
 add_streams(GString *filter, const smcr_rmb_t *rmb, const smcr_conn_t *selected)
 {
@@ -173,7 +178,7 @@ add_streams(GString *filter, const smcr_rmb_t *rmb, const smcr_conn_t *selected)
         g_string_append_printf(filter, "%s%u", i < count ? ", " : "", found[i - 1]->index);
 }
 
-/* Adds the RKeys of the RMB on all its links, as a set. */
+/* Adds the RKeys of the RMB on all its links, as a list. */
 static void
 add_rkeys(GString *filter, const smcr_rmb_t *rmb)
 {
@@ -186,7 +191,7 @@ add_rkeys(GString *filter, const smcr_rmb_t *rmb)
     }
 }
 
-/* Whether an RMB of the other side has the same RKey as this RMB, on any link of the group. */
+/* Whether an RMB of the other side has an RKey of this RMB, on any link of the group. */
 static bool
 has_twin(const smcr_rmb_t *rmb)
 {
@@ -199,8 +204,8 @@ has_twin(const smcr_rmb_t *rmb)
     return false;
 }
 
-/* Limits the filter to messages that the RMB's owner sends, without responses that repeat an RKey
- * of the peer. Needed if both sides use the same RKey. */
+/* Limits the filter to messages that the RMB's owner sends. Leaves out responses that repeat an
+ * RKey of the peer. Called if both sides use the same RKey. `role`: role of the owner. */
 static void
 add_owner(GString *filter, int role)
 {
@@ -212,8 +217,9 @@ add_owner(GString *filter, int role)
                            (unsigned)SMCR_LLC_CONFIRM_RKEY_V2, (unsigned)SMCR_LLC_DELETE_RKEY_V2);
 }
 
-/* Returns the filter of an RMB. `role`: role of its owner. Only the first packet of an RDMA WRITE
- * has an RKey, so WRITEs are selected by their connections. */
+/* Returns the filter of an RMB; NULL: the RMB is not known. `role`: role of the RMB's owner. Only
+ * the first packet of an RDMA WRITE has an RKey, so the filter selects WRITEs by the numbers of
+ * their connections. */
 static char *
 filter_of_rmb(packet_info *pinfo, int role)
 {

@@ -1,11 +1,11 @@
-/* Conversations have a row for each connection. Address A is the client, B the server, and they
- * never change places. Their names contain the ports, since Wireshark shows ports only for a few
- * protocols. Display filters of a row contain the number of the connection, since several
- * connections may have the same ports, one after the other.
+/* Conversations have a row for each connection. Address A is always the client, address B the
+ * server. The names of both contain the ports, since Wireshark shows ports only for few protocols.
+ * The display filter of a row contains the number of the connection, since several connections may
+ * use the same ports, one after the other.
  *
- * Endpoints have a row for each host, which counts the packets of its connections, and a row for
- * each link, which counts all packets on the link. "Sent" of a link is what the client of its link
- * group sends.
+ * Endpoints have a row for each host, which counts the packets of its connections. They also have a
+ * row for each link, which counts all packets on the link. "Sent" in the row of a link counts
+ * packets that the client of its link group sends.
  *
  * A frame counts once for each connection, and a byte once for each position of the stream.
  *
@@ -18,12 +18,13 @@
 #include "conversations.h"
 #include "host/host.h"
 
-#define FIRST (UINT64_C(1) << 62) /* unwrapped sequence numbers begin here, so that none falls below
-                                     0 */
+#define FIRST (UINT64_C(1) << 62) /* start of unwrapped sequence numbers, so that no number falls
+                                     below 0 */
 
 /* ---- memory of tables ---- */
 
-static GHashTable *all_kept; /* memories of the open file, by table; NULL: none */
+static GHashTable *all_kept; /* address of Wireshark's table -> smcr_statistics_memory_t; NULL: no
+                                table of the open file has a memory */
 
 static void
 free_kept(void *data)
@@ -53,7 +54,8 @@ smcr_statistics_find_memory(const void *table, bool is_empty, size_t size)
     return kept;
 }
 
-/* The file is closed: frees the memory of all tables, which points into the state of the file. */
+/* Frees the memory of all tables. Called when the capture file is closed, since the memory points
+ * into the state of the file. */
 static void
 forget_all_kept(void)
 {
@@ -64,13 +66,15 @@ forget_all_kept(void)
 
 /* ---- rows ---- */
 
+/* Sets an address to a text, which the address points to. */
 static void
 set_text(address *to, const char *text)
 {
     set_address(to, AT_STRINGZ, (int)strlen(text) + 1, text);
 }
 
-/* Returns the value of the key in the map: `size` bytes, zeros if the key is new. */
+/* Returns the value of `key` in `*map`: `size` bytes, all zeros if the key is new. Makes the map if
+ * there is none. */
 static void *
 kept_of(smcr_statistics_memory_t *kept, wmem_map_t **map, const void *key, size_t size)
 {
@@ -97,7 +101,7 @@ smcr_conversation_find_row(smcr_statistics_memory_t *kept, const smcr_conn_t *co
     return row;
 }
 
-/* Returns the name of a link in the table. */
+/* Returns the name of the link's row in the table. */
 static const address *
 link_name(smcr_statistics_memory_t *kept, const smcr_link_t *link)
 {
@@ -111,7 +115,7 @@ link_name(smcr_statistics_memory_t *kept, const smcr_link_t *link)
 
 /* ---- bytes ---- */
 
-/* Counts data on TCP. Returns how many bytes are new. */
+/* Counts the data of a TCP segment. Returns how many of its bytes no earlier segment has had. */
 static uint32_t
 count_segment(smcr_conversation_direction_t *direction, wmem_allocator_t *scope,
               const smcr_tap_segment_t *segment)
@@ -126,6 +130,8 @@ count_segment(smcr_conversation_direction_t *direction, wmem_allocator_t *scope,
                                      direction->next_seq);
 }
 
+/* Counts the application's bytes of a packet, on TCP or on RoCE. Returns how many bytes no earlier
+ * packet has had. */
 static int
 count_bytes(smcr_conversation_direction_t *direction, wmem_allocator_t *scope,
             const smcr_tap_t *packet)
@@ -139,7 +145,7 @@ count_bytes(smcr_conversation_direction_t *direction, wmem_allocator_t *scope,
 
 /* ---- packets ---- */
 
-/* Returns the connection of the packet; NULL: none is known. */
+/* Returns the connection of the packet; NULL: not known. */
 static const smcr_conn_t *
 conn_of(const smcr_tap_t *packet)
 {
@@ -148,7 +154,8 @@ conn_of(const smcr_tap_t *packet)
     return packet->record->conn ? packet->record->conn : packet->falls_back;
 }
 
-/* Returns the role of the sender. If the sender is not known, the client counts as sender. */
+/* Returns the role of the packet's sender: 0 client, 1 server. If the sender is not known, returns
+ * 0. */
 static unsigned
 sender_of(const smcr_conversation_row_t *row, const smcr_tap_t *packet)
 {
@@ -183,17 +190,17 @@ smcr_conversation_count_packet(smcr_statistics_memory_t *kept, const packet_info
 
 /* ---- conversations: filters ---- */
 
-#define NAMES 8 /* a filter has four names at most, and Wireshark writes it before it asks for
-                   more */
+#define NAMES 8 /* number of texts that are kept: one filter needs up to four of them, and Wireshark
+                   uses them before it asks for more */
 
-/* The names that Wireshark has got last: a circular list. */
+/* The last texts that filter_name() has returned: a circular list. */
 static struct {
     char text[NAMES][64];
     unsigned next;
 } names;
 
-/* Returns the field that a filter of this type compares with the name of an end; NULL: there is no
- * such filter. */
+/* Returns the field that a filter of this type compares with the name of an end; NULL: the table
+ * offers no filter of this type. */
 static const char *
 field_of(conv_filter_type_e type)
 {
@@ -209,7 +216,8 @@ field_of(conv_filter_type_e type)
     }
 }
 
-/* Returns the text of a filter up to the field. Wireshark appends "==" and the name of the end. */
+/* Returns the beginning of a filter, up to the name of the field. Wireshark appends "==" and the
+ * name of the end. */
 static const char *
 filter_name(conv_item_t *item, conv_filter_type_e type)
 {
@@ -225,7 +233,8 @@ filter_name(conv_item_t *item, conv_filter_type_e type)
 
 /* ---- endpoints: filters ---- */
 
-/* Returns the field with which Wireshark filters an endpoint, a link or a host. */
+/* Returns the field with which Wireshark filters an endpoint, which is a link (AT_STRINGZ) or a
+ * host. */
 static const char *
 endpoint_filter_name(endpoint_item_t *item, conv_filter_type_e type)
 {
@@ -238,16 +247,17 @@ endpoint_filter_name(endpoint_item_t *item, conv_filter_type_e type)
 
 /* ---- rows of both tables ---- */
 
-/* What a packet adds to a row. */
+/* The frames and bytes that a packet adds to a row. */
 typedef struct {
-    /* Wireshark's table */
+    /* Wireshark's table, to which the row belongs */
     conv_hash_t *hash;
     packet_info *pinfo;
-    int frames, bytes, all_bytes;
+    int frames, bytes, all_bytes; /* as in smcr_conversation_update_t */
 } amount_t;
 
-/* Adds frames and bytes to a row. `what`: the row's connection, host or link. `sender`: of a
- * conversation the role of the sender; of an endpoint 1 if it sends, else 0. */
+/* A function that adds frames and bytes to a row. `what`: the connection, host or link of the row.
+ * `sender`: in a table of conversations, the role of the sender; in a table of endpoints, 1 if the
+ * endpoint sends, else 0. */
 typedef void add_t(const amount_t *amount, const void *what, unsigned sender, int frames,
                    int bytes);
 
@@ -270,10 +280,10 @@ add_endpoint(const amount_t *amount, const void *what, unsigned sends, int frame
     add_endpoint_table_data(amount->hash, what, 0, sends != 0, frames, bytes, &info, ENDPOINT_NONE);
 }
 
-/* Adds a packet to a row. Wireshark keeps two sums of bytes for a row: of all packets, and of the
- * packets that the filter selects. A selected packet may carry bytes that an unselected packet has
- * carried before. These bytes are new in the second sum only. So a further addition, to the first
- * sum only, corrects the difference. */
+/* Adds a packet to a row. Wireshark keeps two sums of bytes for a row: one of all packets, one of
+ * the packets that the filter selects. A selected packet may repeat bytes of an earlier packet that
+ * was not selected. Such bytes are new in the second sum only. So a correction is added to the
+ * first sum only. */
 static void
 add_amount(const amount_t *amount, add_t *add_row, const void *what, unsigned sender)
 {
@@ -284,11 +294,13 @@ add_amount(const amount_t *amount, add_t *add_row, const void *what, unsigned se
     add_row(amount, what, sender, amount->frames, selected ? amount->bytes : amount->all_bytes);
     if (!selected || amount->all_bytes == amount->bytes)
         return;
-    hash->flags |= TL_DISPLAY_FILTER_IGNORED; /* for the sum of all packets only */
+    hash->flags |= TL_DISPLAY_FILTER_IGNORED; /* so that Wireshark changes the sum of all packets
+                                                 only */
     add_row(amount, what, sender, 0, amount->all_bytes - amount->bytes);
     hash->flags = flags;
 }
 
+/* Returns the memory of the table, and stores the flags of the current call in the table. */
 static smcr_statistics_memory_t *
 begin_table(conv_hash_t *hash, tap_flags_t flags)
 {
@@ -312,8 +324,8 @@ count_for_conversations(void *table, packet_info *pinfo, epan_dissect_t *edt _U_
     if (!share.row)
         return TAP_PACKET_DONT_REDRAW;
     if (share.is_first)
-        add_conversation(&amount, share.row, 0, 0, 0); /* an empty first entry makes the client
-                                                          address A */
+        add_conversation(&amount, share.row, 0, 0, 0); /* an addition of nothing, from client to
+                                                          server, makes the client address A */
     add_amount(&amount, add_conversation, share.row, share.sender);
     return TAP_PACKET_REDRAW;
 }

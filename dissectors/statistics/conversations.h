@@ -20,30 +20,32 @@ typedef struct {
     void *data;              /* struct of the table's kind; all zeros when the table is empty */
 } smcr_statistics_memory_t;
 
-/* Returns the memory of a table, which lives until the capture file is closed. `is_empty`:
- * Wireshark's table has no row, since the table is new or was emptied; the memory is then emptied,
- * too. `size`: bytes of `data`, the same for all tables of a kind. */
+/* Returns the memory of a table. The memory lives until the capture file is closed. `is_empty`:
+ * Wireshark's table has no row, because the table is new or was emptied; then the memory is
+ * emptied, too. `size`: size of the struct `data`, bytes. All tables of a kind have the same
+ * size. */
 smcr_statistics_memory_t *smcr_statistics_find_memory(const void *table, bool is_empty,
                                                       size_t size);
 
 /* ---- rows of connections ---- */
 
-/* The bytes of one direction that have been counted. All zeros: none. */
+/* Which bytes of one direction have been counted. All zeros: none. */
 typedef struct {
     smcr_collect_stream_bytes_t stream; /* positions of bytes that RDMA WRITEs have carried */
-    smcr_ranges_t segments;             /* sequence numbers of data that TCP has carried, unwrapped
-                                           to 64 bits */
-    uint64_t next_seq;                  /* sequence number after the last data on TCP, unwrapped; 0:
-                                           none */
+    smcr_ranges_t segments;             /* sequence numbers of the data that TCP has carried. A
+                                           sequence number is unwrapped to 64 bits, so that it
+                                           occurs once in a connection */
+    uint64_t next_seq;                  /* sequence number after the last byte of data on TCP,
+                                           unwrapped to 64 bits; 0: none */
 } smcr_conversation_direction_t;
 
 /* The row of a connection. Indices 0 and 1 are roles, client and server, except in `role`. */
 typedef struct {
     const smcr_conn_t *conn; /* the connection in the state */
-    address name[2];     /* names of the ends. They stay as they were at the first packet, since
+    address name[2];     /* names of both ends. Names do not change after the first packet, since
                             Wireshark finds rows by name */
-    address host[2];     /* addresses of the ends; AT_NONE: not known */
-    unsigned role[2];    /* index: side of the link group. Role of that side: 0 client, 1 server */
+    address host[2];     /* IP addresses of both ends; AT_NONE: not known */
+    unsigned role[2];    /* role of each side of the link group: 0 client, 1 server; index: side */
     uint32_t last_frame; /* number of the last frame that was counted; 0: none */
     smcr_conversation_direction_t all_counts[2]; /* bytes of all packets. Index: role of the
                                                     sender */
@@ -53,17 +55,17 @@ typedef struct {
 
 /* The rows of a table. The `data` of a table's memory begins with this struct. */
 typedef struct {
-    wmem_map_t *rows;  /* smcr_conn_t -> smcr_conversation_row_t */
+    wmem_map_t *rows;  /* rows of connections: smcr_conn_t -> smcr_conversation_row_t */
     wmem_map_t *links; /* smcr_link_t -> address, the name of the link */
 } smcr_conversation_rows_t;
 
-/* What a packet adds to its row. */
+/* The frames and bytes that a packet adds to the row of its connection. */
 typedef struct {
     smcr_conversation_row_t *row; /* row of the packet's connection; NULL: the packet has no
                                      connection, and all other members are 0 */
     bool is_first;                /* the packet is the first one of the connection in this table */
-    unsigned sender;              /* role of the sender */
-    int frames;                   /* 1: no earlier packet of the frame has counted for the
+    unsigned sender;              /* role of the packet's sender: 0 client, 1 server */
+    int frames;                   /* 1: the packet is the first one of its frame that counts for the
                                      connection; else 0 */
     int bytes;                    /* new bytes of the application; 0 if the filter does not select
                                      the packet */
@@ -71,14 +73,14 @@ typedef struct {
                                      packet or not */
 } smcr_conversation_update_t;
 
-/* Counts a packet in the row of its connection, and returns what the packet has added. The row is
- * made if there is none. `flags`: those of Wireshark's call; they say whether the filter selects
- * the packet. */
+/* Counts a packet in the row of its connection, and returns what the packet has added. If the
+ * connection has no row, a row is made. `flags`: the flags with which Wireshark called the tap
+ * listener; they say whether the filter selects the packet. */
 smcr_conversation_update_t smcr_conversation_count_packet(smcr_statistics_memory_t *kept,
                                                           const packet_info *pinfo,
                                                           const smcr_tap_t *packet,
                                                           tap_flags_t flags);
 
-/* Returns the row of a connection. It is made if there is none. */
+/* Returns the row of a connection. If the connection has no row, a row is made. */
 smcr_conversation_row_t *smcr_conversation_find_row(smcr_statistics_memory_t *kept,
                                                     const smcr_conn_t *conn);

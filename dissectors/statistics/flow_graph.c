@@ -1,7 +1,7 @@
-/* Decides which packets have an arrow in the flow graph: packets that begin, change, delay or end a
- * connection, and the messages of its link group. Data have few arrows, so that a long connection
- * fits a screen. The columns of the graph are the hosts of TCP. RoCE addresses have no columns of
- * their own.
+/* Decides which packets have an arrow in the flow graph. These are packets that begin, change,
+ * delay or end a connection, and messages of its link group. Data share few arrows, so that a long
+ * connection fits a screen. The columns of the graph are the hosts of TCP: RoCE addresses have no
+ * columns of their own.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -12,18 +12,20 @@
 #include "report/figures/figures.h"
 #include "report/words/words.h"
 
-/* Connections of a link group among which row_of_group() looks for one with known hosts. */
+/* Maximum number of connections of a link group that row_of_group() examines to find one with known
+ * hosts. */
 #define CONNS_SEARCHED_MAX 64
 
 /* A packet while it is added to the graph. */
 typedef struct {
     seq_analysis_info_t *graph;      /* Wireshark's graph, with the list of arrows */
     packet_info *pinfo;
-    smcr_statistics_memory_t *kept;  /* memory of the graph; its `data` is a graph_t */
-    const smcr_tap_t *packet;
-    smcr_conversation_update_t row_update; /* what the packet adds to the row of its connection */
-    struct runs *runs;               /* runs of data of its connection, by role; NULL: it has no
-                                        connection */
+    smcr_statistics_memory_t *kept;  /* memory that belongs to the graph; its `data` is a graph_t */
+    const smcr_tap_t *packet;        /* the packet */
+    smcr_conversation_update_t row_update; /* row of the packet's connection, and the frames and
+                                              bytes that the packet adds to this row */
+    struct runs *runs;               /* data of the packet's connection so far, two runs_t; index:
+                                        role of the sender; NULL: the packet has no connection */
     const char *subject;             /* sender of the packet, as the subject of a sentence */
 } tap_context_t;
 
@@ -31,26 +33,28 @@ typedef struct {
 
 /* The two ends of an arrow. */
 typedef struct {
-    const address *from, *to; /* hosts; NULL: those of the packet's addresses */
+    const address *from, *to; /* hosts at both ends; NULL: the address of the packet */
     uint16_t ports[2];        /* source and destination port; 0: not known, or too large */
     uint16_t conv;            /* low 16 bits of smcr.stream, as TCP's flow graph has tcp.stream */
 } ends_t;
 
-/* Returns the port if it fits: Wireshark's graph has 16 bits for a port, and 65535 stands for an
- * unknown one. */
+/* Returns the port; 0 if it is too large. Wireshark's graph has 16 bits for a port, and 65535
+ * stands for an unknown port. `port` may be the number of a queue pair, of 24 bits. */
 static uint16_t
 port_that_fits(uint32_t port)
 {
     return port < UINT16_MAX ? (uint16_t)port : 0;
 }
 
+/* Returns the host; NULL if its address is not known (AT_NONE). */
 static const address *
 known_host(const address *host)
 {
     return host->type != AT_NONE ? host : NULL;
 }
 
-/* Returns the ends of an arrow for a packet of a connection: from its sender to the other end. */
+/* Returns the ends of an arrow for a packet of a connection. The arrow leads from the sender to the
+ * other end. `sender`: role of the sender. */
 static ends_t
 ends_of_conn(const smcr_conversation_row_t *row, unsigned sender)
 {
@@ -69,8 +73,9 @@ ends_of_conn(const smcr_conversation_row_t *row, unsigned sender)
     return ends;
 }
 
-/* Returns the ends of an arrow for a packet of a link. `row`: a connection of the link group, whose
- * TCP hosts take the place of the RoCE addresses; NULL: none is known. */
+/* Returns the ends of an arrow for a packet of a link. `row`: the row of a connection of the link
+ * group; the TCP hosts of this connection take the place of the RoCE addresses. NULL: no such
+ * connection is known. */
 static ends_t
 ends_of_link(const smcr_conversation_row_t *row, const smcr_record_t *record)
 {
@@ -93,6 +98,7 @@ ends_of_link(const smcr_conversation_row_t *row, const smcr_record_t *record)
 
 /* ---- arrows ---- */
 
+/* Replaces the host at one end of an arrow. If `to` is NULL, the host stays unchanged. */
 static void
 set_host(address *host, const address *to)
 {
@@ -112,9 +118,9 @@ set_text(seq_analysis_item_t *arrow, smcr_arrow_text_t said)
     arrow->comment = g_strdup(said.sentence);
 }
 
-/* Makes an arrow for the packet. Wireshark makes one only if the packet has network addresses, and
- * a packet of RoCEv1 has none. So the addresses of the packet list take their place during the
- * call. */
+/* Makes an arrow for the packet; NULL: the packet has no addresses. Wireshark makes an arrow only
+ * for a packet with network addresses, which a packet of RoCEv1 does not have. So the addresses of
+ * the packet list replace missing network addresses during the call. */
 static seq_analysis_item_t *
 make_arrow(packet_info *pinfo, seq_analysis_info_t *graph)
 {
@@ -130,7 +136,8 @@ make_arrow(packet_info *pinfo, seq_analysis_info_t *graph)
     return arrow;
 }
 
-/* Adds an arrow to the graph, which owns the arrow. Returns NULL if the packet has no addresses. */
+/* Adds an arrow to the graph, which then owns the arrow. Returns the arrow; NULL if the packet has
+ * no addresses. */
 static seq_analysis_item_t *
 add_arrow(const tap_context_t *tap_context, ends_t ends, smcr_arrow_text_t said)
 {
@@ -167,31 +174,32 @@ remove_arrow(seq_analysis_info_t *graph, GList *link)
     g_free(arrow);
 }
 
-/* The first data of a direction have an arrow. All data after these are a run: they share one
- * arrow, at the last packet of the run. Any other arrow of the connection ends the run; later data
- * begin a new one. */
+/* The first data of a direction have an arrow of their own. All later data of the direction are a
+ * run: they share one arrow, which stands at the last packet of the run. Any other arrow of the
+ * connection ends the run. Data after that arrow begin a new run. */
 
-/* The data of one arrow. */
+/* The data of one arrow: a run, or the first data. */
 typedef struct {
-    uint64_t bytes;
-    uint64_t packets;
-    uint32_t from; /* frame of the first packet */
+    uint64_t bytes; /* number of new bytes of the application */
+    uint64_t packets; /* number of packets that carry the bytes */
+    uint32_t from; /* frame of the first packet of this data */
 } run_t;
 
-/* The data of one direction. All zeros: no data yet. */
+/* The data of one direction of a connection. All zeros: no data yet. */
 typedef struct runs {
     seq_analysis_item_t *arrow; /* the last arrow of the direction's data; NULL: none */
-    GList *link;                /* place of that arrow in the graph; NULL: the run has ended */
-    run_t run;                  /* the data of that arrow */
-    uint64_t total;             /* bytes of the direction so far */
+    GList *link;                /* place of `arrow` in the list of arrows; NULL: the run has ended,
+                                   or has not begun */
+    run_t run;                  /* the data of `arrow` */
+    uint64_t total;             /* number of bytes that the direction has sent so far */
     uint64_t end;               /* stream position after the last data; 0: not known */
-    bool is_first;              /* the arrow is that of the first data */
+    bool is_first;              /* `arrow` is the arrow of the first data */
     bool from_start;            /* the first data are at the beginning of the stream */
-    bool over_tcp;              /* the last data came over TCP */
+    bool over_tcp;              /* the last data of the direction came over TCP, not over RDMA */
 } runs_t;
 
-/* Returns the sentence of data after the first: "The client sends its last data: 2,000 bytes in 2
- * packets since frame 5, 8,000 in all, over TCP". */
+/* Returns the sentence for a run of data: "The client sends its last data: 2,000 bytes in 2 packets
+ * since frame 5, 8,000 in all, over TCP". `is_last`: the stream ends with this data. */
 static const char *
 further_data_sentence(const runs_t *runs, const tap_context_t *tap_context, bool is_last)
 {
@@ -210,8 +218,9 @@ further_data_sentence(const runs_t *runs, const tap_context_t *tap_context, bool
                               over_tcp);
 }
 
-/* Returns the sentence of the first data: "The client sends its first data: 100 bytes". If they are
- * not at the beginning of the stream, earlier data may have been sent before the capture began. */
+/* Returns the sentence for the first data of a direction: "The client sends its first data: 100
+ * bytes". Data that are not at the beginning of the stream are not called first data: earlier data
+ * may have been sent before the capture began. */
 static const char *
 first_data_sentence(const runs_t *runs, const tap_context_t *tap_context, bool is_last)
 {
@@ -227,6 +236,7 @@ first_data_sentence(const runs_t *runs, const tap_context_t *tap_context, bool i
                               smcr_words_things(scope, runs->run.bytes, "byte"));
 }
 
+/* Returns label and sentence of the direction's last arrow. */
 static smcr_arrow_text_t
 data_text(const runs_t *runs, const tap_context_t *tap_context, bool is_last)
 {
@@ -237,7 +247,7 @@ data_text(const runs_t *runs, const tap_context_t *tap_context, bool is_last)
     return (smcr_arrow_text_t){is_last ? "Last data" : label, sentence};
 }
 
-/* Counts the packet's data. They continue the run, or begin one if there is none. */
+/* Counts the packet's data. If there is a run, the data continue the run, else they begin one. */
 static void
 count_data(runs_t *runs, const tap_context_t *tap_context)
 {
@@ -260,8 +270,8 @@ count_data(runs_t *runs, const tap_context_t *tap_context)
         runs->end = MAX(runs->end, piece.position + packet->record->write_location->length);
 }
 
-/* Adds new data to the graph. The arrow of a run moves to its last packet, so that the graph does
- * not grow with the data. */
+/* Adds the packet's new data to the graph. The arrow of a run moves to the last packet of the run,
+ * so the number of arrows does not grow with the data. */
 static void
 add_data(runs_t *runs, const tap_context_t *tap_context)
 {
@@ -283,13 +293,15 @@ add_data(runs_t *runs, const tap_context_t *tap_context)
 
 /* The memory of a graph. */
 typedef struct {
-    smcr_conversation_rows_t rows;
-    wmem_map_t *runs;   /* smcr_conn_t -> two runs_t, by role */
-    wmem_map_t *groups; /* smcr_lgr_t -> smcr_conversation_row_t, a connection whose hosts are those
-                           of the group */
-    wmem_map_t *steps;  /* set of smcr_step_back_t that have an arrow */
+    smcr_conversation_rows_t rows; /* rows of connections; must be the first member */
+    wmem_map_t *runs;   /* data of connections: smcr_conn_t -> two runs_t; index: role of the
+                           sender */
+    wmem_map_t *groups; /* hosts of link groups: smcr_lgr_t -> smcr_conversation_row_t, the row of a
+                           connection that has the hosts of the group */
+    wmem_map_t *steps;  /* steps back that have an arrow: the keys are smcr_step_back_t * */
 } graph_t;
 
+/* Makes the maps of a new graph. */
 static void
 make_maps(const smcr_statistics_memory_t *kept)
 {
@@ -308,7 +320,8 @@ knows_both_hosts(const smcr_conversation_row_t *row)
     return row->host[0].type != AT_NONE && row->host[1].type != AT_NONE;
 }
 
-/* Notes the hosts of a link group: those of its first connection in the graph. */
+/* Notes the packet's connection for the hosts of its link group, if the group has no connection
+ * with known hosts yet. */
 static void
 note_group(const tap_context_t *tap_context)
 {
@@ -320,8 +333,9 @@ note_group(const tap_context_t *tap_context)
         wmem_map_insert(graph->groups, lgr, row);
 }
 
-/* Returns a connection whose hosts are those of the link group. If the graph has no connection of
- * the group yet, looks for one with a TCP conversation. NULL: none is known. */
+/* Returns the row of a connection that has the hosts of the link group. If the graph has no such
+ * row yet, takes a connection of the group that has a TCP conversation. NULL: no such connection is
+ * known. */
 static smcr_conversation_row_t *
 row_of_group(const tap_context_t *tap_context, const smcr_lgr_t *lgr)
 {
@@ -339,8 +353,9 @@ row_of_group(const tap_context_t *tap_context, const smcr_lgr_t *lgr)
 
 /* ---- arrows ---- */
 
-/* Draws an arrow with this text, between the ends of the packet's connection, else of its link. The
- * arrow ends the runs of the connection. */
+/* Draws an arrow with this text. The arrow is between the ends of the packet's connection or, if
+ * the packet has no connection, of its link. It ends the runs of data of the connection. Without
+ * text, or without connection and link, nothing is drawn. */
 static void
 draw_arrow(const tap_context_t *tap_context, smcr_arrow_text_t said)
 {
@@ -360,7 +375,8 @@ draw_arrow(const tap_context_t *tap_context, smcr_arrow_text_t said)
 
 /* ---- packets ---- */
 
-/* Returns the link group of the packet's link, else of its connection; NULL: neither is known. */
+/* Returns the link group of the packet's link; if the packet has no link, the link group of its
+ * connection. NULL: not known. */
 static const smcr_lgr_t *
 group_of(const tap_context_t *tap_context)
 {
@@ -371,14 +387,15 @@ group_of(const tap_context_t *tap_context)
     return tap_context->row_update.row ? tap_context->row_update.row->conn->lgr : NULL;
 }
 
-/* Whether it is known who the client is. TCP always shows it. */
+/* Whether it is known which side is the client. Packets on TCP always show this. */
 static bool
 knows_roles(const tap_context_t *tap_context)
 {
     return !tap_context->packet->roce || smcr_evidence_knows_server(group_of(tap_context));
 }
 
-/* Whether the server has sent the packet; while the roles are not known, whether side 1 has. */
+/* Whether the server has sent the packet. If it is not known which side is the server: whether side
+ * 1 has sent the packet. */
 static bool
 is_by_server(const tap_context_t *tap_context)
 {
@@ -392,8 +409,9 @@ is_by_server(const tap_context_t *tap_context)
                                     : record->sender == 1;
 }
 
-/* Draws a retransmission. Only the first packet of a step back has an arrow. A step back without
- * cause (SMCR_CAUSE_NONE) is none: the packets came out of order. */
+/* Draws the arrow of a retransmission. Of a step back, only the first packet has an arrow. Packets
+ * whose step back has no cause (SMCR_CAUSE_NONE) have no arrow: they came out of order, and were
+ * not retransmitted. */
 static void
 draw_retransmission(const tap_context_t *tap_context)
 {
@@ -409,8 +427,9 @@ draw_retransmission(const tap_context_t *tap_context)
                smcr_arrow_text_resent(tap_context->pinfo->pool, record, tap_context->subject));
 }
 
-/* Draws the packet's data. A CDC message may end the stream. If the last arrow of the direction has
- * all data that the message has announced, its text becomes "Last data". */
+/* Draws the packet's data. If the packet is a CDC message that ends the stream, and all data that
+ * the message has announced are in the graph, the text of the direction's last arrow becomes "Last
+ * data". */
 static void
 draw_data(const tap_context_t *tap_context)
 {
@@ -425,7 +444,8 @@ draw_data(const tap_context_t *tap_context)
         set_text(runs->arrow, data_text(runs, tap_context, true));
 }
 
-/* Draws the arrow of an LLC message, from its sender's role if that is known. */
+/* Draws the arrow of an LLC message. Its text depends on the role of the sender, if the role is
+ * known. */
 static void
 draw_llc(const tap_context_t *tap_context)
 {
@@ -436,7 +456,7 @@ draw_llc(const tap_context_t *tap_context)
 }
 
 /* Draws the arrows of a RoCE packet: retransmission, data, LLC message, events. A duplicate made by
- * the network has none. */
+ * the network has no arrow. */
 static void
 draw_roce(const tap_context_t *tap_context)
 {
@@ -455,8 +475,8 @@ draw_roce(const tap_context_t *tap_context)
                                                       tap_context->subject));
 }
 
-/* Whether the packet has the Decline that makes the connection fall back. The fallback has an
- * arrow, so the Decline needs none. */
+/* Whether the packet has the Decline that makes the connection fall back to TCP. The fallback has
+ * an arrow, so the Decline needs no arrow. */
 static bool
 has_deciding_decline(const tap_context_t *tap_context)
 {
@@ -467,7 +487,8 @@ has_deciding_decline(const tap_context_t *tap_context)
            fallback->frame == tap_context->pinfo->num;
 }
 
-/* Draws the arrow of a packet on TCP: fallback, SYN with the option, data, or CLC message. */
+/* Draws the arrow of a packet on TCP. The first of these facts has the arrow: fallback, SMC-R
+ * option in a SYN or SYN-ACK, data, CLC message. */
 static void
 draw_tcp(const tap_context_t *tap_context)
 {
@@ -491,7 +512,8 @@ draw_tcp(const tap_context_t *tap_context)
 
 /* ---- through the tap ---- */
 
-/* Called by Wireshark for each packet of the tap `smcr`. */
+/* Draws the arrows of a packet. Called by Wireshark for each packet of the tap `smcr`. `graph`:
+ * Wireshark's graph. */
 static tap_packet_status
 draw_packet(void *graph, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
             tap_flags_t flags)

@@ -1,8 +1,7 @@
-/* Makes the sentences of arrows: one for each event of a connection, and one for each LLC message.
- * A sentence says who does what.
+/* Makes the texts of arrows in the flow graph: for events of a connection, and for LLC and CLC
+ * messages. A sentence has the sender of the packet as subject.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "statistics.h"
 
@@ -11,6 +10,7 @@
 #include "fields.h"
 
 static G_GNUC_PRINTF(3, 4) smcr_arrow_text_t
+/* Returns an arrow's text: `label`, and the sentence that `format` makes, as for printf(). */
 say(wmem_allocator_t *scope, const char *label, const char *format, ...)
 {
     va_list arguments;
@@ -40,6 +40,8 @@ smcr_arrow_text_segment(wmem_allocator_t *scope, const smcr_tap_segment_t *segme
     return say(scope, "SYN with option", "The client offers SMC-R: its SYN has the option");
 }
 
+/* Returns the SMC version that a CLC message shows, as a word: "SMC-R", "SMC-Rv2.1", "SMC-D" and so
+ * on. `release`: the release of version 2 that the link group has agreed on; -1: not known. */
 static const char *
 version_of(const smcr_clc_t *clc, int release)
 {
@@ -86,7 +88,7 @@ smcr_arrow_text_fallback(wmem_allocator_t *scope, const smcr_conn_t *conn)
 
 /* ---- retransmissions and refusals ---- */
 
-/* " after the NAK in frame 7" */
+/* Returns the NAK or RNR NAK that caused a step back: " after the NAK in frame 7". */
 static const char *
 nak_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
 {
@@ -98,7 +100,8 @@ nak_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
     return is_rnr ? " after an RNR NAK" : " after a NAK";
 }
 
-/* Returns the cause of a step back; "": not known. */
+/* Returns the cause of a step back, as the end of a sentence: " after a timeout", or the text of
+ * nak_text(); "": not known. */
 static const char *
 cause_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
 {
@@ -143,8 +146,7 @@ say_refusal(wmem_allocator_t *scope, const smcr_tap_t *packet, const char *subje
 
 /* ---- events ---- */
 
-/* Returns the part of the event's own sentence that begins with a colon; "": the event has no such
- * part. */
+/* Returns the part of the event's own text from the first colon on; "": the text has no colon. */
 static const char *
 details_of(const smcr_event_t *event)
 {
@@ -153,8 +155,8 @@ details_of(const smcr_event_t *event)
     return colon ? colon : "";
 }
 
-/* Returns how long the writer waits for space after this message: " for 5.2 ms, until frame 40".
- * "": it does not wait, or the end of the wait is not known. */
+/* Returns how long the writer waits for space after this CDC message: " for 5.2 ms, until frame
+ * 40". "": the writer does not wait, or the end of the wait is not known. */
 static const char *
 wait_of(wmem_allocator_t *scope, const smcr_record_cdc_t *view)
 {
@@ -166,8 +168,8 @@ wait_of(wmem_allocator_t *scope, const smcr_record_cdc_t *view)
                               smcr_words_duration(scope, wait.time), wait.frame);
 }
 
-/* Returns the text of an event of the receive window: it is full, blocks the writer, or is open
- * again. */
+/* Returns the text of an event of the receive window: the window is full, the window blocks the
+ * writer, or the window is open after it was full. */
 static smcr_arrow_text_t
 say_window(wmem_allocator_t *scope, const smcr_event_t *event, const smcr_record_cdc_t *view,
            const char *subject)
@@ -182,7 +184,8 @@ say_window(wmem_allocator_t *scope, const smcr_event_t *event, const smcr_record
     return say(scope, "Window open", "%s reports data as read: the window is open", subject);
 }
 
-/* Returns the text of a failover. The event's sentence names the old link. */
+/* Returns the text of a failover: the connection moves to another link. The event's own text has
+ * the number of the old link. */
 static smcr_arrow_text_t
 say_failover(wmem_allocator_t *scope, const smcr_event_t *event, const char *subject)
 {
@@ -225,17 +228,19 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
 
 /* ---- LLC messages: the sender asks for something, or answers ---- */
 
-/* An LLC message of which a sentence is made. */
+/* An LLC message, with the facts of which its sentence is made. */
 typedef struct {
     wmem_allocator_t *scope;
-    const smcr_llc_t *llc;
-    const char *subject; /* sender, as the subject: "The client" and so on */
-    const char *name;    /* name of the message; NULL: unknown type */
+    const smcr_llc_t *llc; /* the message */
+    const char *subject; /* sender of the message, as the subject of the sentence: "The client" and
+                            so on */
+    const char *name;    /* name of the message's type; NULL: unknown type */
     int role;            /* role of the sender: 0 client, 1 server, SMCR_LGR_SIDE_UNKNOWN */
     bool response;       /* the message is a response, not a request */
 } llc_words_t;
 
-/* Returns a sentence: the subject, the predicate from `format`, and the name of the message. */
+/* Returns a sentence of three parts: the subject, the predicate that `format` makes, and the name
+ * of the message in parentheses. */
 static G_GNUC_PRINTF(2, 3) const char *
 llc_sentence(const llc_words_t *of, const char *format, ...)
 {
@@ -247,7 +252,8 @@ llc_sentence(const llc_words_t *of, const char *format, ...)
     return wmem_strdup_printf(of->scope, "%s %s (%s)", of->subject, text, of->name);
 }
 
-/* Returns ", reason: lost path"; "" if the code is 0: no reason is given. */
+/* Returns the text of a reason code: ", reason: lost path"; "" if `code` is 0, which states no
+ * reason. */
 static const char *
 reason_text(const llc_words_t *of, uint32_t code, const value_string *texts)
 {
@@ -274,8 +280,8 @@ ARROW(req_add_link, "asks for another link", "answers the request")
 ARROW(confirm_rkey_cont, "tells more RKeys of its RMB", "confirms them")
 ARROW(test_link, "tests whether the link works", "answers: the link works")
 
-/* ADD LINK: a server's request offers a link, a client's asks the server to offer one (RFC 7609
- * A.3.2). */
+/* Returns the sentence of an ADD LINK. A request of the server offers a link. A request of the
+ * client asks the server to offer a link (RFC 7609 A.3.2). */
 static const char *
 arrow_add_link(const llc_words_t *of)
 {
@@ -292,8 +298,8 @@ arrow_add_link(const llc_words_t *of)
                     : llc_sentence(of, "asks for another link");
 }
 
-/* DELETE LINK: a server's request deletes links, a client's asks the server to do so (RFC 7609
- * A.3.4). */
+/* Returns the sentence of a DELETE LINK. A request of the server deletes links. A request of the
+ * client asks the server to delete links (RFC 7609 A.3.4). */
 static const char *
 arrow_delete_link(const llc_words_t *of)
 {
@@ -309,6 +315,7 @@ arrow_delete_link(const llc_words_t *of)
     return llc_sentence(of, of->role ? "deletes %s%s" : "asks to delete %s%s", what, why);
 }
 
+/* Returns the sentence of a CONFIRM RKEY. */
 static const char *
 arrow_confirm_rkey(const llc_words_t *of)
 {
@@ -318,6 +325,7 @@ arrow_confirm_rkey(const llc_words_t *of)
     return llc_sentence(of, "announces an RMB with RKey 0x%08x", of->llc->u.confirm_rkey.rkey);
 }
 
+/* Returns the sentence of a DELETE RKEY. */
 static const char *
 arrow_delete_rkey(const llc_words_t *of)
 {
@@ -329,7 +337,8 @@ arrow_delete_rkey(const llc_words_t *of)
     return llc_sentence(of, count == 1 ? "withdraws %u RKey" : "withdraws %u RKeys", count);
 }
 
-/* Used for messages whose name says enough, and for truncated ones. */
+/* Returns a sentence that says no more than the name of the message. Used for messages whose name
+ * says enough, and for truncated messages. */
 static const char *
 arrow_plain(const llc_words_t *of)
 {
@@ -352,7 +361,7 @@ sentence_of(const llc_words_t *of)
     }
 }
 
-/* Returns the name of the message, 18 characters at most. */
+/* Returns the label of the arrow: the name of the message, shortened to 18 characters at most. */
 static const char *
 label_of(const llc_words_t *of)
 {

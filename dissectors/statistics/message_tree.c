@@ -1,18 +1,16 @@
 /* The stats tree of messages. It counts each packet of SMC-R once:
+ * - CLC, LLC, CDC, RDMA-CM: messages, by type; below the type by version, direction and outcome. A
+ *   retransmission counts only under "Retransmitted", a duplicate only under "Duplicate, made by
+ *   the network".
+ * - RDMA WRITE: packets, by first packet of a request and further packet of a request.
+ *   Retransmissions and duplicates count as those of messages do.
+ * - Acknowledgement, CNP: all packets, including retransmissions and duplicates
  *
- *   CLC, LLC, CDC, RDMA-CM   messages, by type; below the type by version, direction and outcome.
- *                            A retransmission counts under "Retransmitted" only, a duplicate under
- *                            "Duplicate, made by the network" only
- *   RDMA WRITE               packets: first packets of requests, and further ones. Retransmissions
- *                            and duplicates count as those of messages
- *   Acknowledgement, CNP     all packets, also retransmissions and duplicates
+ * Figures of a report (docs/report.md) follow the same rules. `cdc` is the number under "Message"
+ * of CDC. `writes` is the number under "First packet of a request", as far as the connections of
+ * the WRITEs are known. `nak`, `rnr_nak` and `cnp` count all packets.
  *
- * Figures of a report follow the same rules: `cdc` is the number under "Message" of CDC, and
- * `writes` the number under "First packet of a request", as far as the connection is known. `nak`,
- * `rnr_nak` and `cnp` count all packets.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "statistics.h"
 
@@ -20,29 +18,30 @@
 
 #include "fields.h"
 
-/* A node of the tree in which the packet has been counted. */
+/* A node of the tree. The current packet has been counted in this node. */
 typedef struct {
-    stats_tree *tree;
+    stats_tree *tree;        /* Wireshark's tree */
     int id;                  /* Wireshark's number of the node */
-    wmem_allocator_t *scope; /* lives as long as the packet */
+    wmem_allocator_t *scope; /* memory pool that exists until the packet has been dissected */
 } node_t;
 
-/* Counts the packet in the node `name` below `parent`, too. */
+/* Counts the packet in the node `name`, a child of `parent`, and returns this node. */
 static node_t
 count_node(node_t parent, const char *name)
 {
     return (node_t){parent.tree, tick_stat_node(parent.tree, name, parent.id, TRUE), parent.scope};
 }
 
-/* Counts the packet in the node of a value, below the node of an aspect, such as the direction. */
+/* Counts the packet in the node `aspect` (such as "Direction"), a child of `parent`, and in the
+ * node `value` below it. */
 static void
 count_aspect(node_t parent, const char *aspect, const char *value)
 {
     count_node(count_node(parent, aspect), value);
 }
 
-/* Returns the name of a code. All unknown codes above 255 share one name. So a node has few nodes
- * below it, whatever peers send: Wireshark searches those nodes one by one. */
+/* Returns the name of a code. All unknown codes above 255 share one name. This limits the number of
+ * child nodes, whatever codes peers send: Wireshark searches the children of a node one by one. */
 static const char *
 name_of(node_t node, uint32_t code, const value_string *names)
 {
@@ -53,6 +52,7 @@ name_of(node_t node, uint32_t code, const value_string *names)
     return code <= UINT8_MAX ? wmem_strdup_printf(node.scope, "Unknown (0x%02x)", code) : "Unknown";
 }
 
+/* Counts the packet by its direction: 0 from the client, 1 from the server, negative: not known. */
 static void
 count_direction(node_t node, int direction)
 {
@@ -61,9 +61,9 @@ count_direction(node_t node, int direction)
                                : val_to_str_const((uint32_t)direction, smcr_values_directions, ""));
 }
 
-/* Returns the node of a class of packets. Retransmissions and duplicates have a node of their own
- * below the class, so that other nodes count each message once. `*again`: the packet is one of
- * these. */
+/* Counts the packet in the node of its class, such as "LLC", and returns this node. For a
+ * retransmission or a duplicate made by the network, sets `*again`, and returns a child node of the
+ * class, so that all other nodes count each message once. */
 static node_t
 count_class(node_t top, const char *name, const smcr_record_t *record, bool *again)
 {
@@ -77,6 +77,8 @@ count_class(node_t top, const char *name, const smcr_record_t *record, bool *aga
 
 /* ---- CLC ---- */
 
+/* Returns what an Accept or Confirm agrees on: SMC-D, a first contact, or an existing link
+ * group. */
 static const char *
 agreement(const smcr_clc_t *clc)
 {
@@ -86,8 +88,8 @@ agreement(const smcr_clc_t *clc)
                                                            : "Link group goes on";
 }
 
-/* Returns what an Accept or Confirm agrees on, or the reason of a Decline; NULL: another message,
- * or a truncated Decline. */
+/* Returns the outcome that a CLC message shows: what an Accept or Confirm agrees on, or the reason
+ * of a Decline. NULL: any other message, or a truncated Decline. */
 static const char *
 clc_outcome(const smcr_clc_t *clc)
 {
@@ -100,7 +102,8 @@ clc_outcome(const smcr_clc_t *clc)
     return smcr_value_decline_text(decline->diagnosis, smcr_wire_bits(decline->os, SMCR_MASK_OS));
 }
 
-/* CLC messages have no retransmissions here: Wireshark's TCP passes on each byte once. */
+/* Counts a CLC message. There are no retransmitted CLC messages: Wireshark's TCP passes on each
+ * byte once. */
 static void
 count_clc(node_t top, const smcr_tap_t *packet)
 {
@@ -119,7 +122,8 @@ count_clc(node_t top, const smcr_tap_t *packet)
 
 /* ---- LLC ---- */
 
-/* Returns the flags that only responses of this type have, by llc.def. */
+/* Returns the mask of the flags that only responses of this message type have, according to
+ * llc.def. */
 static uint8_t
 response_flags(uint8_t type)
 {
@@ -133,7 +137,8 @@ response_flags(uint8_t type)
     }
 }
 
-/* Returns the text of a rejection. Only ADD LINK has a reason. */
+/* Returns the text of an LLC response that rejects its request. Only ADD LINK has a reason of the
+ * rejection. */
 static const char *
 rejection(const smcr_llc_t *llc, wmem_allocator_t *scope)
 {
@@ -146,7 +151,7 @@ rejection(const smcr_llc_t *llc, wmem_allocator_t *scope)
                                                smcr_values_reject_reasons, "reason not known"));
 }
 
-/* Returns whether a message is a request or a response, and what the response says. */
+/* Returns the outcome of an LLC message: request, or response with its result. */
 static const char *
 llc_outcome(const smcr_llc_t *llc, wmem_allocator_t *scope)
 {
@@ -161,8 +166,8 @@ llc_outcome(const smcr_llc_t *llc, wmem_allocator_t *scope)
     return "Response";
 }
 
-/* Counts an LLC message by type. Below the type: version, direction, outcome, and of DELETE LINK
- * the reason. */
+/* Counts an LLC message by type. Below the type, counts it by version, direction and outcome; a
+ * DELETE LINK also by reason. */
 static void
 count_llc(node_t top, const smcr_tap_t *packet)
 {
@@ -184,7 +189,7 @@ count_llc(node_t top, const smcr_tap_t *packet)
 
 /* ---- CDC ---- */
 
-/* Counts the flags of a message, which may have several or none. */
+/* Counts each flag of a CDC message that is set. A message may have several flags or none. */
 static void
 count_flags(node_t node, const smcr_cdc_t *cdc)
 {
@@ -206,7 +211,7 @@ count_flags(node_t node, const smcr_cdc_t *cdc)
     }
 }
 
-/* Counts a CDC message by direction and flags. Flags of a truncated message are not counted. */
+/* Counts a CDC message by direction and flags. The flags of a truncated message are not counted. */
 static void
 count_cdc(node_t top, const smcr_tap_t *packet)
 {
@@ -223,7 +228,8 @@ count_cdc(node_t top, const smcr_tap_t *packet)
 
 /* ---- packets without a message of SMC-R ---- */
 
-/* Counts a packet of an RDMA WRITE: the first one of its request, or a further one. */
+/* Counts a packet of an RDMA WRITE, by first packet of a request and further packet of a
+ * request. */
 static void
 count_write(node_t top, const smcr_tap_t *packet)
 {
@@ -274,7 +280,8 @@ count_other(node_t top, const smcr_tap_t *packet)
         count_node(top, kind == SMCR_RECORD_CNP ? "CNP" : "Other");
 }
 
-/* Counts a packet of a link. A packet with a part of a message counts as "Other". */
+/* Counts a packet of a link, by the kind of its content. A packet with only a part of a message
+ * counts as "Other". */
 static void
 count_packet(node_t top, const smcr_tap_t *packet)
 {
@@ -288,7 +295,8 @@ count_packet(node_t top, const smcr_tap_t *packet)
         count_other(top, packet);
 }
 
-/* Counts a message of RDMA-CM, which only comes with the preference smcr.roce. */
+/* Counts a message of RDMA-CM. The plugin learns such messages only with the preference
+ * smcr.roce. */
 static void
 count_cm(node_t top, const smcr_record_cm_t *note)
 {
@@ -311,16 +319,16 @@ count_cm(node_t top, const smcr_record_cm_t *note)
 
 #define TOP "All"
 
-/* Makes the first node. Wireshark's window calls this function without a check for NULL, so it must
- * exist. */
+/* Makes the first node of the tree. Wireshark's window calls this function without a check for
+ * NULL, so the function must exist. */
 static void
 begin(stats_tree *tree)
 {
     stats_tree_create_node(tree, TOP, 0, STAT_DT_INT, TRUE);
 }
 
-/* Called by Wireshark for each packet of the tap `smcr`. Counts CLC messages, packets of links and
- * messages of RDMA-CM; other packets are ignored. */
+/* Counts CLC messages, packets of links and messages of RDMA-CM; ignores other packets. Called by
+ * Wireshark for each packet of the tap `smcr`. */
 static tap_packet_status
 take(stats_tree *tree, packet_info *pinfo, epan_dissect_t *edt _U_, const void *tapped,
      tap_flags_t flags _U_)

@@ -1,13 +1,14 @@
-/* Service Response Time. Each message that answers another one is a sample, with the time of the
- * field smcr.response_time. So that field finds the samples, and each row of the tables has a
- * filter. No sample is made for a request without an answer, for a retransmission or a duplicate of
- * an answer, nor for an answer whose request is not known. A second answer that takes back the
- * first one is a sample of its own.
+/* Service Response Time. Each message that answers a request is a sample. Its time is that of the
+ * field smcr.response_time, so this field finds the samples, and each row of the tables has a
+ * filter. Not a sample:
+ * 1. a request without an answer;
+ * 2. a retransmission or a duplicate of an answer;
+ * 3. an answer whose request is not known.
+ * A second answer, which takes back the first one, is a sample of its own.
  *
  * Also registers the other statistics of the menus.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "statistics.h"
 
@@ -18,8 +19,9 @@
 
 enum { CLC, LLC, CDC, TABLES };
 
-/* The tables. Wireshark makes the filter of a row: the filter of the table, "==" and the number of
- * the row. Rows of CLC and LLC are numbered by their steps, rows of CDC by message types. */
+/* The tables. Wireshark makes the filter of a row from three parts: the filter of the table, "==",
+ * and the number of the row. Rows of the tables CLC and LLC are numbered by steps, rows of the
+ * table CDC by message types. */
 static const struct {
     const char *name, *tab;
     const char *column;
@@ -31,7 +33,7 @@ static const struct {
     [CDC] = {"SMC-R CDC", "CDC", "CDC request", "smcr.response_time && smcr.cdc.type", 0x100},
 };
 
-/* Makes the tables, with a row for each number that a step or a message type may have. */
+/* Makes the tables. A table has a row for each number that a step or a message type can have. */
 static void
 begin_tables(struct register_srt *srt _U_, GArray *array)
 {
@@ -49,7 +51,7 @@ begin_tables(struct register_srt *srt _U_, GArray *array)
 
 /* ---- samples ---- */
 
-/* Returns the table of the packet's message. */
+/* Returns the index of the table that counts the packet's message. */
 static unsigned
 table_of(const smcr_tap_t *packet)
 {
@@ -58,8 +60,8 @@ table_of(const smcr_tap_t *packet)
     return packet->llc ? LLC : CDC;
 }
 
-/* Adds a sample if the packet answers a request. No sample is added if the request was
- * retransmitted: it is not known which transmission the packet answers. */
+/* Adds a sample if the packet answers a request. If the request was retransmitted, no sample is
+ * added: it is not known which transmission the packet answers. */
 static tap_packet_status
 add_sample(void *data, packet_info *pinfo, epan_dissect_t *edt _U_, const void *tapped,
      tap_flags_t flags _U_)
@@ -72,7 +74,8 @@ add_sample(void *data, packet_info *pinfo, epan_dissect_t *edt _U_, const void *
         return TAP_PACKET_DONT_REDRAW;
     unsigned which = table_of(packet);
     nstime_t took = smcr_capture_nstime(smcr_exchange_time(answers)), asked;
-    /* the time of the request from which the table computes the time that the field shows */
+    /* Wireshark computes the sample from the time of the request. `asked` is set so that the result
+     * equals the field smcr.response_time. */
     nstime_delta(&asked, &pinfo->abs_ts, &took);
     add_srt_table_data(g_array_index(srt->srt_array, srt_stat_table *, which),
                        which == CDC ? SMCR_LLC_CDC : answers->step, &asked, pinfo);

@@ -37,14 +37,15 @@ void smcr_graph_register(int proto);
 /* The texts of an arrow. */
 typedef struct {
     const char *label;    /* text above the arrow, 18 characters at most; NULL: no arrow */
-    const char *sentence; /* text of the comment; NULL: no arrow */
+    const char *sentence; /* sentence in the comment column of the graph; NULL: no arrow */
 } smcr_arrow_text_t;
 
-/* Returns the subject of a sentence: "The client" (`role` 0), "The server" (1). If it is not known
- * who the client is, `role` is a side: "Side 0", "Side 1". */
+/* Returns the subject of a sentence. If `knows_roles`, `role` is 0 or 1, and the subject is "The
+ * client" or "The server". Else `role` is a side of the link group, and the subject is "Side 0" or
+ * "Side 1". */
 const char *smcr_arrow_subject(bool knows_roles, unsigned role);
 
-/* Returns the text of a SYN or SYN-ACK with the option. (RFC 7609 3.1) */
+/* Returns the text of a SYN or SYN-ACK with the SMC-R option (RFC 7609 3.1). */
 smcr_arrow_text_t smcr_arrow_text_segment(wmem_allocator_t *scope,
                                           const smcr_tap_segment_t *segment);
 
@@ -61,11 +62,12 @@ smcr_arrow_text_t smcr_arrow_text_llc(wmem_allocator_t *scope, const smcr_llc_t 
 /* Returns the text of a fallback to TCP, with its reason. */
 smcr_arrow_text_t smcr_arrow_text_fallback(wmem_allocator_t *scope, const smcr_conn_t *conn);
 
-/* Returns the text of an event of a packet that `subject` sends. The text is without label and
- * sentence if the event has no arrow. */
+/* Returns the text of an event of a packet that `subject` sends. If the event has no arrow, label
+ * and sentence are NULL. */
 smcr_arrow_text_t smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event,
                                         const smcr_tap_t *packet, const char *subject);
 
-/* Returns the text of a packet that `subject` retransmits: of several in a row, the first. */
+/* Returns the text for a packet that `subject` retransmits. If the packet belongs to a step back
+ * (go-back-N), the text describes the whole step back. */
 smcr_arrow_text_t smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record,
                                          const char *subject);

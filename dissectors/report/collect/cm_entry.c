@@ -5,7 +5,8 @@
 
 #include "collectors.h"
 
-/* Returns the state of one side; 0: not known. */
+/* Returns the RDMA-CM state of one end, as a word of smcr_figure_cm_state_words; 0: not known.
+ * `side`: SMCR_CM_CLIENT or SMCR_CM_SERVER. */
 static smcr_figure_cm_state_t
 state_of(const smcr_cm_conn_t *conn, unsigned side)
 {

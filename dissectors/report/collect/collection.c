@@ -17,7 +17,8 @@
 
 enum { IP = 1, TCP = 2, ROCE = 4, ICMP = 8 };
 
-/* Wireshark's protocols of each layer. `id` is looked up when the first frame is counted. */
+/* Wireshark's protocols, and the layer (IP, TCP, ROCE, ICMP) that each stands for. `id`:
+ * Wireshark's number of the protocol, looked up when the first frame is counted. */
 static struct {
     const char *name;
     unsigned layer;
@@ -25,8 +26,8 @@ static struct {
 } protos[] = {{"ip", IP, 0},           {"ipv6", IP, 0},   {"tcp", TCP, 0},
               {"infiniband", ROCE, 0}, {"icmp", ICMP, 0}, {"icmpv6", ICMP, 0}};
 
-/* Counts a frame. The first time is the lowest one and the last time the highest one: frames of a
- * capture need not be in order of time. */
+/* Counts a frame. Frames of a capture need not be in order of time. So `first_time` is the lowest
+ * time of all frames, and `last_time` the highest. */
 static void
 count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
 {
@@ -38,14 +39,14 @@ count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
     capture->passes = smcr_capture_is_read() ? 2 : 1;
     if (!pinfo->fd->has_ts)
         return;
-    capture->first_time = MIN(capture->first_time, time); /* a time that is not known is
-                                                             UINT64_MAX */
+    capture->first_time = MIN(capture->first_time, time); /* before the first frame, `first_time` is
+                                                             UINT64_MAX (not known) */
     if (capture->last_time == SMCR_FIGURE_UNKNOWN || time > capture->last_time)
         capture->last_time = time;
 }
 
-/* Returns the layers of the packet. Layers after ICMP belong to a packet that an ICMP error quotes,
- * and are ignored. */
+/* Returns the layers of the packet as a set of bits: IP, TCP, ROCE, ICMP. Layers after ICMP belong
+ * to a packet that an ICMP error quotes, and are ignored. */
 static unsigned
 layers_of(const packet_info *pinfo)
 {
@@ -60,10 +61,12 @@ layers_of(const packet_info *pinfo)
     return layers;
 }
 
-/* Counts the IP packet of the frame. If its header has no total length, the bytes of the frame from
- * the header on count. `icmp`: the packet has ICMP; if the message is an error, Wireshark's
- * addresses may be those of the packet that the error quotes. Then the header found first is the
- * quoted one, and the header of the error itself is looked for before it. */
+/* Counts the IP packet of the frame. If the IP header has no total length, the number of bytes from
+ * the IP header to the end of the frame counts.
+ *
+ * `icmp`: the packet has ICMP. Inside an ICMP error, Wireshark's addresses may be those of the
+ * quoted packet. The header that is found first is then the header of the quoted packet, and the
+ * header of the ICMP error itself is searched before it. */
 static void
 count_ip(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt, bool icmp)
 {
@@ -101,7 +104,8 @@ smcr_collection_free(smcr_collection_t *collection)
     g_free(collection);
 }
 
-/* Makes the memory of an empty collection, when its first data come. */
+/* Allocates the memory of an empty collection. Called before each use of a collection; does nothing
+ * if the memory exists. */
 static void
 begin(smcr_collect_t *all)
 {
@@ -139,15 +143,16 @@ take_frame(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt)
     smcr_collect_notices_end_frame(all, pinfo);
 }
 
-/* Whether the packet is an LLC message other than TEST LINK, the only one that changes nothing. */
+/* Whether the packet is an LLC message other than TEST LINK. TEST LINK is the only LLC message that
+ * changes no link. */
 static bool
 is_llc_step(const smcr_tap_t *packet)
 {
     return packet->llc && (packet->llc->type & (uint8_t)~SMCR_LLC_TYPE_V2) != SMCR_LLC_TEST_LINK;
 }
 
-/* Whether the report may need the time of the frame. It names the frames of CLC messages, of LLC
- * messages that change links, and the first frame of a link. */
+/* Whether the report may need the time of the frame. The report names three kinds of frames: frames
+ * of CLC messages, frames of LLC messages that change links, and the first frame of each link. */
 static bool
 is_time_needed(const smcr_tap_t *packet, uint32_t frame)
 {
@@ -156,15 +161,15 @@ is_time_needed(const smcr_tap_t *packet, uint32_t frame)
     return !packet->roce || is_llc_step(packet) || (link && link->added_frame == frame);
 }
 
-/* Passes a packet of the tap `smcr` to the collectors. RDMA flows come before connections, and both
- * before the subject of expert items. */
+/* Passes a packet of the tap `smcr` to the collectors in a fixed order: RDMA flows, connections,
+ * link groups, and finally the subject of expert items. */
 static void
 take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *packet)
 {
     smcr_when_t when = smcr_capture_when(pinfo);
 
     smcr_collect_rdma_flows_count_stray_icrc(all, packet->unassigned_icrc);
-    if (packet->segment || packet->unassigned_icrc) /* the tap `tcp` counts segments */
+    if (packet->segment || packet->unassigned_icrc) /* segments are counted by the tap `tcp` */
         return;
     if (is_time_needed(packet, when.frame))
         wmem_array_append_one(all->times, when);
@@ -194,6 +199,7 @@ smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap, p
 
 /* ---- reporting ---- */
 
+/* Fills in the facts about the file, the versions and the preferences. */
 static void
 fill_capture(smcr_entry_report_t *report, const smcr_collect_t *all, const char *filter)
 {
@@ -208,8 +214,8 @@ fill_capture(smcr_entry_report_t *report, const smcr_collect_t *all, const char 
     report->ip = all->ip;
 }
 
-/* Returns the entry of fallbacks with the same code, reason and decider, which is made if there is
- * none. There are few kinds, so a linear search will do. */
+/* Returns the entry of all fallbacks with the same code, reason and deciding side; makes the entry
+ * if there is none. There are few such entries, so a linear search is fast enough. */
 static smcr_entry_fallback_t *
 fallback_of(smcr_entry_report_t *report, const smcr_entry_conn_fallback_t *fallback,
             wmem_allocator_t *scope)
@@ -226,8 +232,8 @@ fallback_of(smcr_entry_report_t *report, const smcr_entry_conn_fallback_t *fallb
     return entry;
 }
 
-/* Fills in the version of connections whose Accept and Confirm do not show one: the version that
- * LLC messages of their link group show. */
+/* Fills in the version of connections whose Accept and Confirm do not show a version. Such a
+ * connection gets the version of its link group, which LLC messages may show. */
 static void
 fill_versions(smcr_entry_report_t *report)
 {
@@ -288,8 +294,9 @@ smcr_collection_notices(const smcr_collection_t *collection, const smcr_entry_re
 {
     wmem_array_t *notices = smcr_collect_notices_all(collection, scope);
     smcr_figure_notice_t reset = resets(collection, report);
-    smcr_figure_notice_t overtaken = {.filter = "smcr.out_of_order"}; /* counted last: later packets
-                                                                         may show a cause */
+    /* counted when the report is made: later packets may show that a packet was retransmitted, and
+     * not out of order */
+    smcr_figure_notice_t overtaken = {.filter = "smcr.out_of_order"};
 
     for (unsigned i = 0; i < wmem_array_get_count(collection->late_steps); i++) {
         smcr_record_t late = {.order = SMCR_FLOW_IS_LATE};

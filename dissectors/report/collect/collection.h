@@ -17,7 +17,7 @@ typedef struct smcr_collection smcr_collection_t;
 smcr_collection_t *smcr_collection_new(void);
 void smcr_collection_free(smcr_collection_t *collection);
 
-/* Empties the collection. Called before the frames of a new pass, or of another file, come. */
+/* Empties the collection. Called before the first frame of a new pass or of another file. */
 void smcr_collection_empty(smcr_collection_t *collection);
 
 /* The taps that feed a collection: three of Wireshark's, and the plugin's own tap `smcr`. */
@@ -26,11 +26,11 @@ typedef enum {
     SMCR_COLLECTION_TCP,    /* TCP segments: tap `tcp` */
     SMCR_COLLECTION_SMCR,   /* packets and messages: the plugin's tap `smcr`, show/show.h */
     SMCR_COLLECTION_EXPERT, /* expert items of all protocols: tap `expert` */
-    SMCR_COLLECTION_TAPS    /* how many taps there are */
+    SMCR_COLLECTION_TAPS    /* number of taps */
 } smcr_collection_tap_t;
 
-/* Counts what a tap hands over. `data` is the struct of that tap, as Wireshark passes it to a
- * listener. */
+/* Counts the data that `tap` hands over. `data` is the struct of this tap, as Wireshark passes it
+ * to a listener. */
 void smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap,
                           packet_info *pinfo, epan_dissect_t *edt, const void *data);
 
@@ -42,8 +42,8 @@ smcr_entry_report_t *smcr_collection_report(smcr_collection_t *collection, const
                                             wmem_allocator_t *scope);
 
 /* Returns the notices from which findings are made: the plugin's expert items, counted by kind, and
- * counts of packets that a display filter selects. `report`: made of this collection. `*count`: set
- * to the number of notices. They are valid as long as the report. */
+ * counts of packets that a display filter selects. `report`: made of this collection. Stores the
+ * number of notices in `*count`. The notices are valid as long as the report. */
 const smcr_figure_notice_t *smcr_collection_notices(const smcr_collection_t *collection,
                                                     const smcr_entry_report_t *report,
                                                     wmem_allocator_t *scope, uint32_t *count);

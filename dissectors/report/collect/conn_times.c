@@ -9,8 +9,8 @@
 
 #include "wire/wire.h"
 
-/* Called by the timeline with each time that the timeline has measured: adds the time to a
- * distribution of the writer. */
+/* Adds a measured time to the writer's distribution of this kind of sample. The timeline calls this
+ * function for each time that it measures. `data`: the smcr_collect_times_t. */
 static void
 take_sample(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time)
 {
@@ -59,6 +59,7 @@ smcr_collect_times_advance(smcr_collect_times_t *times, wmem_allocator_t *scope,
     smcr_timeline_advance(&times->timeline, scope, now, &sink);
 }
 
+/* Swaps the distributions of side 0 and side 1. */
 static void
 swap_distributions(smcr_distribution_t *of)
 {
@@ -86,9 +87,9 @@ smcr_collect_times_move(smcr_collect_times_t *times, const smcr_collect_times_t 
     times->drain_time[side] = half->drain_time[side];
 }
 
-/* Returns the interval in which the connection carries data: from the time when it was ready to its
- * last frame. If that time is not known, the interval begins with the connection's first RoCE
- * packet. */
+/* Returns the interval in which the connection can carry data: from the time when it was ready to
+ * its last frame. If `span->ready` is not known, the interval begins with the connection's first
+ * RoCE packet. */
 static smcr_interval_t
 span_of_data(const smcr_collect_times_t *times, const smcr_collect_span_t *span)
 {
@@ -104,8 +105,10 @@ smcr_collect_times_find(const smcr_collect_times_t *times, int side,
     smcr_interval_t data = span_of_data(times, span);
     const smcr_timeline_t *timeline = &times->timeline;
 
-    /* The clock went back: the connection was ready before its first frame, had a RoCE packet
-     * before it was ready, or its last frame is earlier than its last RoCE packet. */
+    /* The time stamps contradict the order of frames in three cases:
+     * 1. the connection was ready before its first frame;
+     * 2. it had a RoCE packet before it was ready;
+     * 3. its last frame is earlier than its last RoCE packet. */
     if (data.begin.time < span->first || timeline->begun.time < data.begin.time ||
         span->last < timeline->latest.time)
         return false;
@@ -119,10 +122,11 @@ smcr_collect_times_find(const smcr_collect_times_t *times, int side,
     return true;
 }
 
-/* The parts add up to the time from the connection's first frame to its last one. The time before
- * `ready` is charged to "connecting" only if the capture has the SYN: else the connection is older
- * than its first frame, and the time is unknown. Unknown time may belong to any part, so the upper
- * bound of a part (`..._most_s`) is the part plus all unknown time. */
+/* The parts add up to the time from the connection's first frame to its last one. If the capture
+ * has the SYN, the time before `ready` counts as "connecting". Without the SYN the connection is
+ * older than its first frame, and the time before `ready` counts as unknown. Unknown time may
+ * belong to any part. So the upper bound of a part (`..._most_s`) is the sum of the part and all
+ * unknown time. */
 smcr_entry_conn_time_t *
 smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_span_t *span,
                          const smcr_timeline_direction_t *direction, wmem_allocator_t *scope)
@@ -153,7 +157,8 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
     return entry;
 }
 
-/* Adds a wait with its two frames to the entry. An interval without end frame is none. */
+/* Adds a wait, with the frames that begin and end it, to the entry. An interval whose end has frame
+ * 0 stands for no wait. */
 static void
 add_wait(smcr_entry_connection_t *entry, smcr_figure_role_t writer, smcr_figure_wait_t kind,
          smcr_interval_t interval, wmem_allocator_t *scope)

@@ -11,15 +11,17 @@
 #include "message/message.h"
 #include "wire/wire.h"
 
-/* The two flows of a link. Index: 1 if the record's sender is side 1, else 0. */
+/* Facts of the two flows of a link. Index: 1 for packets whose sender is side 1 of the link group,
+ * 0 for all other packets. */
 typedef struct {
-    uint32_t gaps[2]; /* sequence gaps so far */
-    uint32_t last[2]; /* frame of the last packet that is no acknowledgement and no CNP; 0: none */
+    uint32_t gaps[2]; /* number of sequence gaps in the flow so far */
+    uint32_t last[2]; /* frame of the last packet other than an acknowledgement or a CNP; 0: none */
     bool unowned[2];  /* a WRITE has come whose connection is not known */
 } flows_t;
 
-/* The state may swap the sides of a connection when it learns which half links belong together.
- * Swaps the figures of both sides then, so that they stay with their hosts. */
+/* Swaps the figures of both sides if the state has swapped the sides of the connection. The state
+ * does so when it learns which half links belong together. The figures then stay with their
+ * hosts. */
 static void
 follow_sides(smcr_collect_conn_stats_t *counted)
 {
@@ -57,8 +59,9 @@ add_half(smcr_collect_conn_stats_t *counted, const smcr_collect_conn_stats_t *ha
     counted->on_roce |= half->on_roce;
 }
 
-/* Returns the figures of a connection, which are made if there are none. Also moves the figures of
- * its other half into them, once the state has joined both halves (`merged_half`). */
+/* Returns the figures of a connection; makes them if there are none. The state may have counted the
+ * other half of the connection as a connection of its own, and joined both later (`merged_half`).
+ * Then the figures of that half are added. */
 static smcr_collect_conn_stats_t *
 get_conn(smcr_collect_t *collection, const smcr_conn_t *conn)
 {
@@ -78,17 +81,19 @@ get_conn(smcr_collect_t *collection, const smcr_conn_t *conn)
 
 /* ---- links ---- */
 
+/* Returns the moves from and to a link; adds zeros if the link has no entry yet. */
 static smcr_collect_moves_t *
 moves_of(smcr_collect_t *collection, const smcr_link_t *link)
 {
     return smcr_figure_of(collection->moves, collection->scope, link, sizeof(smcr_collect_moves_t));
 }
 
-/* Whether the packet begins a use of its link by the connection. It does if it is the first packet
- * of its sender and the connection has used one link at most, or if a CDC message has moved the
- * connection to this link (RFC 7609, 4.6.2). Any other packet on another link than the last one
- * came late: the connection has not moved back. If the peer had moved before this sender's first
- * packet, earlier packets of the sender may be missing, so its first packet begins no use. */
+/* Whether the connection begins to use the packet's link with this packet. There are two cases:
+ * 1. The packet is the first one of its sender, and the connection has used at most one link.
+ * 2. A CDC message has moved the connection to this link (RFC 7609, 4.6.2).
+ * Any other packet on another link than the last one is an older packet that arrives late: the
+ * connection has not moved back. The first packet of a sender begins no use after the peer has
+ * moved: the capture may miss earlier packets of this sender. */
 static bool
 begins_link_use(const smcr_collect_conn_stats_t *counted, const smcr_record_t *record)
 {
@@ -139,10 +144,10 @@ note_link(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
 
 /* ---- setup ---- */
 
-/* Counts a sequence gap before the packet. If packets are missing during a first contact, its
- * durations are unsure: the missing packets may be LLC messages, or the first data. They are not of
- * the first contact if the sender has sent a request after the last LLC message: then the first
- * contact was over before the gap. */
+/* Counts a sequence gap before the packet. If packets are missing during a first contact, the
+ * durations of the first contact are unsure: a missing packet may be an LLC message, or the first
+ * data. But if the sender has sent a request after the last LLC message, the first contact was over
+ * before the gap, and its durations stay certain. */
 static void
 note_gap(smcr_collect_t *collection, const smcr_record_t *record, flows_t *flows)
 {
@@ -156,7 +161,7 @@ note_gap(smcr_collect_t *collection, const smcr_record_t *record, flows_t *flows
         counted->contact.is_unsure = true;
 }
 
-/* A packet of RoCE that is neither an acknowledgement nor a CNP. */
+/* Whether the packet is a RoCE packet other than an acknowledgement or a CNP. */
 static bool
 is_request(const smcr_tap_t *packet)
 {
@@ -165,15 +170,16 @@ is_request(const smcr_tap_t *packet)
     return packet->roce && record->kind != SMCR_RECORD_ACK && record->kind != SMCR_RECORD_CNP;
 }
 
-/* Whether the packet is a WRITE whose connection is not known, even after the whole capture has
- * been read. */
+/* Whether the packet is a WRITE whose connection is not known after the whole capture has been
+ * read. False while the capture is being read for the first time. */
 static bool
 is_unowned_write(const smcr_record_t *record)
 {
     return record->kind == SMCR_RECORD_WRITE && !record->conn && smcr_capture_is_read();
 }
 
-/* Counts a packet of a link in the flow of its sender. Returns the two flows of the link. */
+/* Counts a packet in the facts of its link, for the packet's sender. Returns the facts of both
+ * flows of the link. */
 static const flows_t *
 take_link(smcr_collect_t *collection, const smcr_tap_t *packet, uint32_t frame)
 {
@@ -191,8 +197,8 @@ take_link(smcr_collect_t *collection, const smcr_tap_t *packet, uint32_t frame)
 
 /* ---- packets ---- */
 
-/* Counts an RDMA WRITE message at its first packet, and bytes that a sender writes once more at a
- * position that it has already written. */
+/* Counts an RDMA WRITE request once, at its first packet. Counts rewritten bytes: bytes that the
+ * sender writes at a position of the stream that it had written before. */
 static void
 count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
             smcr_when_t when, const smcr_tap_t *packet)
@@ -207,10 +213,10 @@ count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
         smcr_collect_notices_count(collection, "smcr.stream.rewritten", when, rewritten);
 }
 
-/* Counts CDC messages, and waits of their writer. A CDC message with the flag "writer blocked" (RFC
- * 7609, 4.5.1) reports a wait. Messages with the same producer cursor report the same wait, since a
- * writer that was not blocked would have announced more. Messages may come out of order, so the
- * last SMCR_COLLECT_BLOCKED_KEPT cursors are compared. */
+/* Counts a CDC message, and the wait of its writer. A CDC message with the flag "writer blocked"
+ * (RFC 7609, 4.5.1) reports a wait. Messages with equal producer cursors report the same wait: the
+ * producer cursor of a writer that is not blocked advances. Messages may come out of order, so the
+ * cursor is compared with the last SMCR_COLLECT_BLOCKED_KEPT cursors. */
 static void
 count_cdc(smcr_collect_direction_t *direction, const smcr_cdc_t *cdc)
 {
@@ -225,7 +231,7 @@ count_cdc(smcr_collect_direction_t *direction, const smcr_cdc_t *cdc)
     direction->wait_cursors[(*count)++ % SMCR_COLLECT_BLOCKED_KEPT] = cdc->prod;
 }
 
-/* Whether the message ends the connection, or one direction. */
+/* Whether the CDC message ends the connection, or one direction of the connection. */
 static bool
 ends_connection(const smcr_record_t *record)
 {
@@ -234,11 +240,12 @@ ends_connection(const smcr_record_t *record)
            smcr_record_has_event(record, SMCR_EVENT_conn_aborted);
 }
 
-/* Counts the effects of a CDC message: it fills the window, announces urgent data, reports data as
- * read. The record has `cdc_analysis` only where the message takes effect: if the message came
- * after a sequence gap, that is its retransmission. `direction`: the message's sender. `reverse`:
- * the direction whose data the message reports as read. A message that ends the connection adds no
- * read time: its reader may have read the data long before. */
+/* Counts the effects of a CDC message: the window is full, urgent data is announced, data is
+ * reported as read. A record has `cdc_analysis` only if its packet brings the message into effect.
+ * A message after a sequence gap takes effect with its retransmission.
+ * `direction`: the direction of the message's sender. `reverse`: the direction whose data the
+ * message reports as read. A message that ends the connection adds no read time: its sender may
+ * have read the data long before. */
 static void
 count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *reverse,
               const smcr_record_t *record, uint32_t frame)
@@ -253,7 +260,7 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
         smcr_distribution_add(&reverse->figures.read_reported_s, view->read_time);
 }
 
-/* `bytes` holds the positions of the stream that were counted. Each position counts once, so that
+/* `bytes` has the positions of the stream whose bytes were counted. Each position counts once, so
  * retransmissions and rewritten bytes add nothing. */
 uint32_t
 smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope,
@@ -264,8 +271,9 @@ smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocato
     if (record->kind != SMCR_RECORD_WRITE || !place || record->order == SMCR_FLOW_IS_COPY)
         return 0;
     smcr_stream_range_t piece = smcr_place_range(place);
-    /* A retransmission counts only if all positions so far are known. Else its first transmission
-     * may have been counted without position, and the bytes would count twice. */
+    /* A retransmission adds bytes only if all positions so far are known. If a position is not
+     * known, the first transmission may have been counted without a position, and the same bytes
+     * would count twice. */
     if (record->order == SMCR_FLOW_IS_RETRANSMISSION && (bytes->has_unpositioned || !piece.known))
         return 0;
     bytes->has_unpositioned |= !piece.known;
@@ -276,9 +284,9 @@ smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocato
 }
 
 /* Counts a RoCE packet in the figures of its direction. A duplicate made by the network counts only
- * in the timeline. A retransmission counts as such, not as a further WRITE or CDC message. But it
- * may bring bytes, or take effect as a CDC message, if the receiver did not take in its first
- * transmission. */
+ * in the timeline. A retransmission counts as a retransmission, and never as another WRITE or CDC
+ * message. But if the receiver had discarded the first transmission, the retransmission brings new
+ * bytes, and brings a CDC message into effect. */
 static void
 count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
              smcr_when_t when, const smcr_tap_t *packet, const flows_t *flows)
@@ -287,8 +295,8 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     smcr_collect_direction_t *direction = &counted->direction[record->sender];
 
     if (!counted->on_roce && smcr_collect_contact_awaits(&counted->contact, when.frame))
-        counted->contact.ready = when; /* the first data ends the setup, even if LLC messages
-                                          follow */
+        counted->contact.ready = when; /* the first data ends the setup, even if LLC messages follow
+                                          later */
     counted->contact.is_over |= !counted->on_roce;
     counted->on_roce = true;
     const smcr_collect_gaps_t gaps = {flows->gaps, counted->clc[SMCR_CLC_CONFIRM].frame != 0};
@@ -313,8 +321,8 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
 
 /* ---- CLC ---- */
 
-/* Returns the user EIDs of the Proposal, separated by commas; NULL: none. The system EID is not
- * among them. */
+/* Returns the user EIDs of the Proposal, separated by commas; NULL: the Proposal has none. The text
+ * does not include the system EID. */
 static const char *
 offered_eids(wmem_allocator_t *scope, const smcr_clc_proposal_t *proposal)
 {
@@ -338,9 +346,9 @@ begin_contact(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted, sm
         wmem_map_insert(collection->contacts, counted->conn->lgr, counted);
 }
 
-/* Counts a CLC message, and keeps what only the message has: time, EIDs, version. A Confirm after
- * the first RoCE packet of the connection does not begin the setup: that packet shows that the
- * setup was over. */
+/* Counts a CLC message, and keeps its time, its EIDs and its version. If a Confirm comes after the
+ * first RoCE packet of the connection, the setup was over before, so the Confirm does not begin
+ * it. */
 static void
 count_clc(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
           smcr_when_t when, const smcr_clc_t *clc, bool from_server)
@@ -361,8 +369,8 @@ count_clc(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     counted->is_smcd = clc->smcd;
 }
 
-/* Returns the connection in which the packet counts; NULL: none. An acknowledgement counts for its
- * link, not for a connection: it may cover packets of several connections. */
+/* Returns the connection in whose figures the packet counts; NULL: none. An acknowledgement counts
+ * for no connection, since it may cover packets of several connections. */
 static const smcr_conn_t *
 conn_of(const smcr_tap_t *packet)
 {
@@ -397,8 +405,9 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
 
 /* ---- reporting ---- */
 
-/* Adds a connection whose TCP segments were counted. A connection that falls back before the first
- * CLC message is on no other tap. */
+/* Adds the figures of a connection whose TCP segments were counted. A connection that falls back to
+ * TCP before the first CLC message has no packet on the tap `smcr`, so only its TCP segments show
+ * it. */
 static void
 add_by_stream(const smcr_conn_t *conn, void *collection)
 {
@@ -408,6 +417,7 @@ add_by_stream(const smcr_conn_t *conn, void *collection)
 
 SMCR_FIGURE_ORDER(by_index, smcr_collect_conn_stats_t *const, counted, (*counted)->conn->index)
 
+/* Appends the figures of a connection to the array `all`. Called for each entry of a map. */
 static void
 gather(void *key _U_, void *value, void *all)
 {
@@ -426,7 +436,9 @@ all_conns(const smcr_collect_t *collection, wmem_allocator_t *scope)
     return all;
 }
 
-/* Adds the entry of a connection. TCP counts only while the connection has a TCP conversation. */
+/* Adds the entry of a connection to the report. `lacking`: the last frame that shows missing
+ * packets; 0: none. Facts of TCP are used only if the state has the connection's TCP
+ * conversation. */
 static void
 report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted, uint32_t lacking,
             smcr_figure_list_t *list, wmem_allocator_t *scope)
@@ -441,8 +453,9 @@ report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted, uint
                                  collection, scope);
 }
 
-/* The state may have found that a counted connection is a part of another one (`merged_into`).
- * Moves the figures of the part to that connection, so that one entry has both. */
+/* Moves figures of connections that the state has joined (`merged_into`): the state has found that
+ * a counted connection is a part of another one. The figures of the part move to that other
+ * connection, so that one entry has both. */
 static void
 join_conns(smcr_collect_t *collection, wmem_array_t *all)
 {
@@ -454,9 +467,12 @@ join_conns(smcr_collect_t *collection, wmem_array_t *all)
     }
 }
 
-/* Returns the last frame that shows missing packets, of RoCE or of TCP; 0: none. If bytes of a TCP
- * connection may be missing, that is the last frame of the connection; if its SYN was not captured,
- * its first frame. */
+/* Returns the last frame that shows that packets are missing in the capture; 0: none. Three frames
+ * count:
+ * 1. the last RoCE packet after a gap of two packets or more;
+ * 2. the last frame of a TCP connection with a captured SYN, if bytes of the connection may be
+ *    missing;
+ * 3. the first frame of a TCP connection without a captured SYN. */
 static uint32_t
 last_frame_of_gaps(const smcr_collect_t *collection)
 {

@@ -16,10 +16,10 @@ smcr_collect_contact_awaits(const smcr_collect_contact_t *contact, uint32_t fram
     return contact->is_adding || has_no_response;
 }
 
-/* Whether a link is being added after the message. ADD LINK begins an addition unless the message
- * rejects the link. DELETE LINK ends the addition, and so does a CONFIRM LINK that is a response.
- * Other messages change nothing: the result is then `before`, whether a link was being added before
- * the message. */
+/* Whether a link is being added after the message. An ADD LINK that does not reject the link begins
+ * an addition. Three messages end the addition: an ADD LINK that rejects the link, DELETE LINK, and
+ * a CONFIRM LINK that is a response. Other messages change nothing: the function then returns
+ * `before`. `before`: whether a link was being added before the message. */
 static bool
 adds_link(const smcr_llc_t *llc, const smcr_record_t *record, bool before)
 {
@@ -32,9 +32,10 @@ adds_link(const smcr_llc_t *llc, const smcr_record_t *record, bool before)
     return before;
 }
 
-/* Returns the connection whose first contact may include the packet: it made the first contact of
- * the packet's link group, and the first contact is not over. NULL: there is none, or the packet is
- * an acknowledgement or TEST LINK, which are no steps. */
+/* Returns the figures of the connection whose first contact may include the packet. This connection
+ * made the first contact of the packet's link group, and the first contact is not over. Returns
+ * NULL if there is no such connection. Also returns NULL for an acknowledgement and for TEST LINK:
+ * neither is a step. */
 static smcr_collect_conn_stats_t *
 find_contact(const smcr_collect_t *collection, const smcr_tap_t *packet)
 {
@@ -48,9 +49,9 @@ find_contact(const smcr_collect_t *collection, const smcr_tap_t *packet)
     return record->kind == SMCR_RECORD_ACK || is_keepalive ? NULL : counted;
 }
 
-/* Keeps the longest time between two steps, and the request that came last before it. If the
- * response of that request came before the time began, the peer has not caused the time by
- * answering late (`longest_step_after_response`). */
+/* Compares the time since the last step with the longest time between two steps, and keeps the
+ * longer time and the last request before it. If the response to this request came before the time
+ * began, the peer's answer has not caused the time: `longest_step_after_response` is then set. */
 static void
 note_longest_step(smcr_collect_contact_t *contact, smcr_when_t when)
 {
@@ -65,8 +66,8 @@ note_longest_step(smcr_collect_contact_t *contact, smcr_when_t when)
         asked && asked->response_frame && asked->response_frame <= contact->step.frame;
 }
 
-/* Takes an LLC message of the first contact as its next step. A retransmission is no step, but
- * moves the end of the first contact. */
+/* Takes an LLC message as the next step of the first contact. A retransmission is no step; it only
+ * moves the end of the first contact (`ready`). */
 static void
 take_step(smcr_collect_contact_t *contact, smcr_when_t when, const smcr_tap_t *packet)
 {
@@ -84,9 +85,9 @@ take_step(smcr_collect_contact_t *contact, smcr_when_t when, const smcr_tap_t *p
     }
 }
 
-/* A packet that was not decoded may be an LLC message, so the durations of the first contact become
- * unsure. A complete message with an earlier time than the last step does the same: the clock of
- * the capture went back. */
+/* The durations of the first contact become unsure in two cases:
+ * 1. The packet was not decoded completely: the missing part may be an LLC message.
+ * 2. The packet has an earlier time than the last step: the clock of the capture went back. */
 void
 smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when, const smcr_tap_t *packet)
 {

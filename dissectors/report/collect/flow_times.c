@@ -2,28 +2,27 @@
  *
  * The peer is silent if it sends nothing while the flow retransmits requests that nobody has
  * answered. A silence begins with the peer's last packet, or with the first request after that
- * packet. It lasts until the last retransmission before the peer's next packet. Retransmissions
- * prove it only if the sender chose to retransmit by itself: after a NAK or RNR NAK the peer has
- * asked for them. If packets are missing in the capture, the peer may have sent them, and the
- * silence is not counted.
+ * packet. It lasts until the last retransmission before the peer's next packet. Only
+ * retransmissions by the sender's own timer prove a silence. After a NAK or RNR NAK, the peer has
+ * asked for the retransmission, so the peer is alive. If packets of the peer may not be captured,
+ * the silence is not counted.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "collectors.h"
 
 #include "wire/wire.h"
 
-/* Nanoseconds from a request to a retransmission that no NAK can have caused: a NAK arrives sooner.
- * After such a pause the retransmission is the sender's own decision, by its timer (docs/fabric.md,
- * "Steps back"). */
+/* Shortest pause, in nanoseconds, after which a retransmission cannot be the reaction to a NAK: a
+ * NAK arrives sooner. The sender's timer has caused such a retransmission (docs/fabric.md, "Steps
+ * back"). */
 #define PAUSE UINT64_C(64000000)
 
 /* ---- the reverse flow ---- */
 
-/* Ends a silence, if there is one, because the peer has sent a packet. `is_whole`: no packet of the
- * reverse flow is missing before that packet. Else one of the missing packets may have broken the
- * silence, and the silence is not counted. */
+/* Ends the silence, if there is one, because the peer has sent a packet. `is_whole`: no packet of
+ * the reverse flow is missing right before the peer's packet. If `is_whole` is false, a missing
+ * packet may have ended the silence earlier, and the silence is not counted. */
 static void
 end_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, bool is_whole)
 {
@@ -34,9 +33,9 @@ end_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, bool is_w
 }
 
 /* Takes an acknowledgement, NAK or RNR NAK of the peer. An RNR NAK begins a wait for the packet
- * with its PSN; a further RNR NAK for the same PSN does not begin another wait. An acknowledgement
- * of that PSN or a later one ends the wait. After a NAK or RNR NAK the peer is waiting for a
- * retransmission (`is_refused`). */
+ * with its PSN. Another RNR NAK for the same PSN does not begin the wait anew. An acknowledgement
+ * of this PSN, or of a later PSN, ends the wait. `is_refused` is set after a NAK or RNR NAK: the
+ * peer then expects a retransmission. */
 static void
 take_acknowledgement(smcr_collect_flow_times_t *times, smcr_when_t when,
                      const smcr_ib_headers_t *roce)
@@ -69,9 +68,12 @@ smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocator_t 
 
 /* ---- the flow ---- */
 
-/* Whether the retransmitted packet was unanswered when the peer sent its last packet: its first
- * transmission came before that packet, no acknowledgement covered it, and the peer's last response
- * was no NAK. The silence then began with the peer's last packet. */
+/* Whether the retransmitted packet was already unanswered when the peer sent its last packet. Three
+ * conditions hold:
+ * 1. the first transmission came before the peer's last packet;
+ * 2. no acknowledgement covers the packet;
+ * 3. the peer's last response was no NAK.
+ * The silence then began with the peer's last packet. */
 static bool
 was_outstanding(const smcr_collect_flow_times_t *times, const smcr_record_t *record)
 {
@@ -79,11 +81,12 @@ was_outstanding(const smcr_collect_flow_times_t *times, const smcr_record_t *rec
            !times->is_refused;
 }
 
-/* Takes a retransmission: begins or extends a silence. The retransmission shows that the peer is
- * silent under three conditions. The sender does not wait because of an RNR NAK. The packet was
- * unanswered when the peer last sent one, or an earlier request after the peer's last packet had
- * the same PSN or a later one. The retransmission comes after a pause, or the silence has begun
- * before. */
+/* Takes a retransmission: begins a silence, or extends it. The retransmission shows that the peer
+ * is silent under three conditions:
+ * 1. the sender does not wait because of an RNR NAK;
+ * 2. the packet was unanswered when the peer sent its last packet (was_outstanding()), or a request
+ *    with the same PSN or a later PSN was sent after the peer's last packet;
+ * 3. the retransmission comes after a pause of more than PAUSE, or the silence has begun before. */
 static void
 take_silence(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_t *packet)
 {
@@ -103,8 +106,9 @@ take_silence(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_
     times->silent.end = when;
 }
 
-/* Forgets a silence that has begun, without counting it: a packet is missing in the capture, or an
- * RNR NAK explains the wait. The next silence begins with this packet at the earliest. */
+/* Forgets a silence that has begun, without counting it. Called when packets are missing in the
+ * capture, and when an RNR NAK explains the wait. The next silence begins with the packet at `when`
+ * at the earliest. */
 static void
 begin_anew(smcr_collect_flow_times_t *times, smcr_when_t when)
 {
@@ -114,8 +118,8 @@ begin_anew(smcr_collect_flow_times_t *times, smcr_when_t when)
         times->heard = when;
 }
 
-/* Takes a request: a packet of the flow that is no response. If packets before it are missing in
- * the capture, a retransmission of them may be missing, too, so the silence is forgotten. */
+/* Takes a request: a packet of the flow that is no response. If packets before the request are
+ * missing in the capture, the peer's answer may be missing, too. So the silence is forgotten. */
 static void
 take_request(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_t *packet)
 {
@@ -132,8 +136,8 @@ take_request(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_
     times->last = when;
 }
 
-/* Responses (acknowledgements, READ responses) are ignored: nobody answers them. Duplicates made by
- * the network are ignored, too. */
+/* Responses (acknowledgements, READ responses) are ignored, since the peer never answers a
+ * response. Duplicates made by the network are ignored, too. */
 void
 smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                              smcr_when_t when, const smcr_tap_t *packet)

@@ -1,9 +1,8 @@
 /* Keeps facts of link groups that the state does not keep: identity of the peers, VLAN, version,
- * EID. All else is read from the state when the report is made. An RMB is reported if a message
- * names it in a frame that the report has counted.
+ * EID. All other facts of a link group are read from the state when the report is made. An RMB is
+ * reported if a message names it in a frame that the report has counted.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "collectors.h"
 
@@ -15,26 +14,30 @@
 
 /* The identity of a peer, as its Accept or Confirm states it. */
 typedef struct {
-    /* an Accept or Confirm of SMC-R has come */
+    /* an Accept or Confirm of SMC-R from this peer has come */
     bool known;
-    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH];
-    uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH];
-    uint8_t os; /* enum smcr_clc_os_type; SMCR_CLC_OS_UNSET: not stated */
+    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID, as on the wire */
+    uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH]; /* host name, as on the wire; all zeros: not
+                                                      stated */
+    uint8_t os; /* operating system of the peer, enum smcr_clc_os_type; SMCR_CLC_OS_UNSET: not
+                   stated */
 } peer_identity_t;
 
 /* Facts of a link group that are kept while packets come. */
 typedef struct {
-    const smcr_lgr_t *lgr;
-    smcr_when_t first;
-    uint32_t vlan;   /* 0: none */
+    const smcr_lgr_t *lgr; /* the link group in the state */
+    smcr_when_t first;     /* first frame of the link group that was counted */
+    uint32_t vlan;   /* VLAN ID of the RoCE packets; 0: none */
     uint8_t version; /* SMC version; 0: not known */
-    uint8_t eid[SMCR_WIRE_EID_LENGTH];
-    peer_identity_t identity[2]; /* identity of each side */
+    uint8_t eid[SMCR_WIRE_EID_LENGTH]; /* EID that Accept or Confirm states; all zeros: not
+                                          stated */
+    peer_identity_t identity[2]; /* identity of the host on each side; index: side of the link
+                                    group */
 } gathered_group_t;
 
 /* ---- gathering ---- */
 
-/* Returns the facts of a link group, which are made if there are none. */
+/* Returns the facts of a link group; makes them if there are none. */
 static gathered_group_t *
 group_of(smcr_collect_t *collection, const smcr_lgr_t *lgr, smcr_when_t when)
 {
@@ -50,8 +53,9 @@ group_of(smcr_collect_t *collection, const smcr_lgr_t *lgr, smcr_when_t when)
     return group;
 }
 
-/* Keeps version, EID and identity from an Accept or Confirm of SMC-R. Only a message of version 2
- * has an EID; only its first contact has operating system and host name (net/smc/smc_clc.h). */
+/* Keeps version, EID and identity of the peer from an Accept or Confirm of SMC-R. A message of
+ * version 2 has an EID. Only a first contact message of version 2 has operating system and host
+ * name (net/smc/smc_clc.h). */
 static void
 take_clc(gathered_group_t *group, const smcr_tap_t *packet)
 {
@@ -93,8 +97,8 @@ smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pin
 
 /* ---- links ---- */
 
-/* The state of the link at the end of the capture; unknown if missing packets may have changed
- * it. */
+/* Returns the state of the link at the end of the capture; SMCR_FIGURE_STATUS_UNKNOWN if packets
+ * that were not captured may have changed the state. */
 static smcr_figure_link_status_t
 state_of(const smcr_link_t *link)
 {
@@ -107,6 +111,7 @@ state_of(const smcr_link_t *link)
     return smcr_evidence_knows_link(link) ? states[link->state] : SMCR_FIGURE_STATUS_UNKNOWN;
 }
 
+/* Fills in GID and number of a queue pair, as far as they are known. */
 static void
 fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, wmem_allocator_t *scope)
 {
@@ -116,11 +121,11 @@ fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, wmem_alloca
         entry->qpn = qp->key.qpn;
 }
 
-/* What the functions that fill in entries share. */
+/* The arguments that all functions share that fill in entries of link groups. */
 typedef struct {
-    const smcr_collect_t *collection;
-    wmem_map_t *named_rmbs; /* smcr_rmb_t -> named_t */
-    wmem_allocator_t *scope;
+    const smcr_collect_t *collection; /* the collection of which the report is made */
+    wmem_map_t *named_rmbs; /* RMBs that CLC messages name: smcr_rmb_t -> named_t */
+    wmem_allocator_t *scope; /* memory pool of the report */
 } reporter_t;
 
 /* Adds the indices of the link's RDMA flows in the report. */
@@ -134,8 +139,8 @@ fill_flows(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *
     }
 }
 
-/* Fills in when and why the link was deleted. Nothing is filled in while the state of the link is
- * not known. */
+/* Fills in when and why the link was deleted. If the state of the link is not known, the deletion
+ * stays not known, too. */
 static void
 fill_deletion(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
 {
@@ -146,6 +151,8 @@ fill_deletion(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_
         entry->delete_reason = smcr_figure_delete_reason_of(link->delete_reason);
 }
 
+/* Adds a state of the link, with the frames in which the state begins and ends; frame 0: not
+ * known. */
 static void
 add_state(smcr_entry_link_t *entry, const reporter_t *reporter, smcr_figure_link_status_t state,
           uint32_t begin, uint32_t end)
@@ -157,9 +164,10 @@ add_state(smcr_entry_link_t *entry, const reporter_t *reporter, smcr_figure_link
     added->end_frame = smcr_collect_when(reporter->collection, end);
 }
 
-/* Fills in the states of the link, each with the frames that begin and end it: unconfirmed until
- * CONFIRM LINK is answered, active, then rejected or deleted. Frame 0: not captured. The last state
- * is left out while entry->state is not known. */
+/* Fills in the states that the link had, each with the frames in which the state begins and ends. A
+ * link is unconfirmed until its CONFIRM LINK is answered, then active, then rejected or deleted.
+ * Frame 0: not captured. While entry->state is not known, the states "rejected" and "deleted" are
+ * left out. */
 static void
 fill_states(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
 {
@@ -203,7 +211,8 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
     fill_flows(entry, link, reporter);
 }
 
-/* Adds the links of the group, the oldest first. The state has them newest first. */
+/* Adds the entries of all links of the group, the oldest link first. (The list of the state has the
+ * newest link first.) */
 static void
 fill_links(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, const reporter_t *reporter)
 {
@@ -218,22 +227,24 @@ fill_links(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, const reporter
 
 /* ---- RMBs: RFC 7609 4.2, A.3.3, A.3.5 to A.3.7 ---- */
 
-/* A CLC message that names an RMB for a connection. */
+/* The use of an RMB by a connection, as an Accept or Confirm states it. */
 typedef struct {
-    const smcr_rmb_t *rmb;
-    /* frame of the Accept or Confirm */
+    const smcr_rmb_t *rmb; /* the RMB, in the state */
+    /* frame of the Accept or Confirm that names the RMB */
     uint32_t frame;
-    uint32_t stream; /* number of the connection */
-    uint32_t size; /* size of the connection's element, bytes */
+    uint32_t stream; /* number of the connection (smcr.stream) */
+    uint32_t size; /* size of the connection's RMB element, bytes */
 } rmb_use_t;
 
-/* Facts of an RMB from CLC messages. */
+/* Facts of an RMB that CLC messages state: the connections with an element in the RMB (numbers of
+ * smcr.stream), and the size of the elements in bytes. */
 typedef struct {
-    smcr_figure_numbers_t streams;
+    smcr_figure_numbers_t streams; /* numbers of the connections that use the RMB (smcr.stream) */
     uint32_t size;
 } named_t;
 
-/* Whether the report has counted the frame; a filter may exclude it. 0 is no frame. */
+/* Whether the report has counted the frame. A display filter of the report may exclude the frame.
+ * Returns false for frame 0, which stands for no frame. */
 static bool
 has_seen(const reporter_t *reporter, uint32_t frame)
 {
@@ -242,8 +253,9 @@ has_seen(const reporter_t *reporter, uint32_t frame)
 
 SMCR_FIGURE_ORDER(by_frame, rmb_use_t, use, use->frame)
 
-/* Finds the connections and the element size of each RMB. The server names its RMB in CLC Accept,
- * the client in CLC Confirm. The last message decides on the size. */
+/* Finds the connections and the element size of each RMB of the link group, and keeps them in
+ * `reporter->named_rmbs`. The server names its RMB in CLC Accept, the client in CLC Confirm. If
+ * these messages differ in size, the last one counts. */
 static void
 find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
 {
@@ -268,8 +280,8 @@ find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
     }
 }
 
-/* Adds the RKeys of an RMB in the order in which messages announced them. The state has them newest
- * first. */
+/* Adds the RKeys of an RMB in the order in which messages announced the RKeys. The list of the
+ * state has the newest RKey first, so the function calls itself for the rest of the list first. */
 static void
 report_rkeys(const reporter_t *reporter, const smcr_rmb_rtoken_t *rtoken, smcr_entry_rmb_t *entry)
 {
@@ -286,8 +298,8 @@ report_rkeys(const reporter_t *reporter, const smcr_rmb_rtoken_t *rtoken, smcr_e
     rkey->rkey = smcr_figure_hex_text(reporter->scope, rtoken->rkey, 4);
 }
 
-/* Adds the entry of an RMB if CLC or CONFIRM RKEY names it in a frame that the report has
- * counted. */
+/* Adds the entry of an RMB, if a CLC message or a CONFIRM RKEY names the RMB in a frame that the
+ * report has counted. */
 static void
 report_rmb(const reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_list_t *list)
 {
@@ -324,8 +336,8 @@ report_rmbs(const smcr_lgr_t *lgr, const reporter_t *reporter, smcr_figure_list_
 
 /* ---- groups ---- */
 
-/* Whether the link is active, or was active when its link group ended: the end of the group deleted
- * the link, and the link had carried packets. */
+/* Whether the link is active, or was active when its link group ended. The latter holds for a link
+ * that has carried packets and was deleted in the frame in which its group ended. */
 static bool
 was_active(const smcr_link_t *link)
 {
@@ -335,8 +347,9 @@ was_active(const smcr_link_t *link)
            (lgr->ended_frame && link->deleted_frame == lgr->ended_frame && link->packet_count);
 }
 
-/* Whether the link may be active although the capture does not show it. Its state may not be known,
- * or it was announced and its CONFIRM LINK may still come. */
+/* Whether the link may be active without a packet in the capture that shows it. Either the state of
+ * the link is not known. Or the link was announced, has no packets yet, and its CONFIRM LINK may
+ * still come. */
 static bool
 may_be_in_use(const smcr_link_t *link)
 {
@@ -345,8 +358,9 @@ may_be_in_use(const smcr_link_t *link)
     return !smcr_evidence_knows_link(link) || (is_waiting && !link->lgr->link_never_confirmed);
 }
 
-/* Finds the two newest active links of the group (was_active()); NULL: none. Returns whether the
- * capture shows that the group has no others. */
+/* Stores the two oldest active links of the group (was_active()) in `active`; NULL: there is none.
+ * Returns true if the capture proves that no other link of the group is active, or that two links
+ * are active. Returns false if a link may be active that is not in `active`. */
 static bool
 find_active_links(const smcr_lgr_t *lgr, const smcr_link_t *active[2])
 {
@@ -361,10 +375,10 @@ find_active_links(const smcr_lgr_t *lgr, const smcr_link_t *active[2])
     return active[1] || !smcr_evidence_may_lack_link(lgr);
 }
 
-/* Returns the type of the link group (RFC 7609, 2.2). The type follows from the number of active
- * links, and from the side on which two links share an RNIC. A group that has ended has the type
- * that it had at its end. If the capture starts after the first contact, a second link may not be
- * captured: then the type is not known. */
+/* Returns the type of the link group (RFC 7609, 2.2); SMCR_FIGURE_GROUP_UNKNOWN: not known. The
+ * type follows from the number of active links, and from the side on which two links share an RNIC.
+ * A group that has ended has the type that it had at its end. If the capture starts after the first
+ * contact, a second link may not be captured, and the type is not known. */
 static smcr_figure_group_type_t
 type_of(const smcr_lgr_t *lgr)
 {
@@ -382,7 +396,8 @@ type_of(const smcr_lgr_t *lgr)
                : SMCR_FIGURE_GROUP_SYMMETRIC;
 }
 
-/* Returns a name in the message; NULL: the bytes are only padding. */
+/* Returns a name from a CLC message as text; NULL: the name is empty, its bytes are only
+ * padding. */
 static const char *
 name_of(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
 {
@@ -391,6 +406,8 @@ name_of(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
     return *name ? name : NULL;
 }
 
+/* Fills in what CLC messages state about a peer. If no Accept or Confirm was captured, the members
+ * stay not known. */
 static void
 fill_peer(smcr_entry_peer_t *entry, const peer_identity_t *identity, wmem_allocator_t *scope)
 {
@@ -403,9 +420,10 @@ fill_peer(smcr_entry_peer_t *entry, const peer_identity_t *identity, wmem_alloca
         entry->system = val_to_str_const(identity->os, smcr_values_os_types, "unknown");
 }
 
-/* Returns the type that a host reports over netlink, as the client sees it; unknown if the number
- * stands for no type. "Asymmetric local" and "asymmetric peer" are meant from the reporting host,
- * so a server's report swaps them. */
+/* Returns the type of the link group that a host reports over netlink, as the client sees the type.
+ * Returns SMCR_FIGURE_GROUP_UNKNOWN if the reported number stands for no type. A host reports
+ * "asymmetric local" and "asymmetric peer" from its own point of view, so the types in a server's
+ * report are swapped. */
 static smcr_figure_group_type_t
 netlink_type(const smcr_told_lgr_t *reported, bool by_server)
 {
@@ -419,6 +437,7 @@ netlink_type(const smcr_told_lgr_t *reported, bool by_server)
     return is_type ? types[by_server][reported->type] : SMCR_FIGURE_GROUP_UNKNOWN;
 }
 
+/* Fills in the host name of a peer from a netlink report, if CLC has not shown the name. */
 static void
 name_peer(smcr_entry_peer_t *peer, const smcr_told_lgr_t *reported)
 {
@@ -426,8 +445,9 @@ name_peer(smcr_entry_peer_t *peer, const smcr_told_lgr_t *reported)
         peer->host_name = reported->peer_host;
 }
 
-/* Fills in what hosts report over netlink and what CLC and LLC have not shown: type, EID, host
- * names. A host reports the name of its peer, so the client's report names the server. */
+/* Fills in facts that hosts report over netlink, if CLC and LLC messages have not shown them: type,
+ * EID, host names. A host reports the name of its peer, so the client's report has the server's
+ * name. */
 static void
 fill_from_netlink(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, int client)
 {

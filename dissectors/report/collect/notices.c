@@ -1,8 +1,8 @@
 /* Counts the plugin's expert items by kind. Wireshark hands over the expert items of a frame before
  * the packet that they are about, so they are kept until the frame is complete.
  *
- * Events that later packets have to confirm have no expert items in the first pass. They are kept,
- * and are checked when the report is made.
+ * Events that later packets have to confirm have no expert items in the first pass. These events
+ * are kept, and are checked when the report is made.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -14,21 +14,22 @@
 
 #define PREFIX "smcr."
 
-/* The expert items of one kind; or one expert item that is not counted yet. */
+/* The expert items of one kind. While a frame is not complete, also a single expert item of the
+ * frame. */
 typedef struct {
-    smcr_figure_notice_t notice; /* the count, with all but its `subject` */
+    smcr_figure_notice_t notice; /* the notice of these items; its `subject` is not set yet */
     smcr_figure_subject_t hosts; /* source and destination of the first item's frame */
     const smcr_conn_t *conn;     /* connection of the first item; NULL: none */
     const smcr_link_t *link;     /* link of the first item; NULL: none */
-    bool blamed;                 /* the packet of the item has come: side, connection and link are
-                                    set */
+    bool blamed;                 /* the packet that the item is about has come, and side, connection
+                                    and link are set */
 } counted_items_t;
 
-/* An event that counts only if later packets confirm it. */
+/* An event that counts only if later packets confirm the event. */
 typedef struct {
     /* the event, in the record of its packet */
     const smcr_event_t *event;
-    /* one item of its kind, counted if the event is confirmed */
+    /* an expert item of the event's kind, which is counted if later packets confirm the event */
     counted_items_t kind;
 } claimed_t;
 
@@ -42,8 +43,8 @@ smcr_collect_notices_begin(smcr_collect_t *collection)
     collection->deferred_checks = wmem_array_new(collection->scope, sizeof(claimed_t));
 }
 
-/* Returns a subject with source and destination of the frame; both NULL if the frame has no network
- * addresses. */
+/* Returns a subject that has only the hosts: source and destination of the frame. Both hosts are
+ * NULL if the frame has no network addresses. */
 static smcr_figure_subject_t
 hosts_of(const smcr_collect_t *collection, const packet_info *pinfo)
 {
@@ -73,7 +74,7 @@ smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pinfo,
     wmem_array_append_one(collection->frame_items, one);
 }
 
-/* Returns the role of the packet's sender. */
+/* Returns the role of the packet's sender; SMCR_FIGURE_ROLE_NONE: not known. */
 static smcr_figure_role_t
 sender_of(const smcr_record_t *record)
 {
@@ -86,9 +87,9 @@ sender_of(const smcr_record_t *record)
     return record->sender == lgr->server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
 }
 
-/* Fills in the packet's connection, link and sender for an expert item. If the other side of the
- * connection had closed before the item's frame, notes the frame of that close: the finding of an
- * abort names it. */
+/* Fills in connection, link and sender of an expert item from the record of its packet. If the
+ * other side had closed the connection before the item's frame, keeps the frame of this close,
+ * which the finding of an abort names. */
 static void
 blame(counted_items_t *item, const smcr_record_t *record)
 {
@@ -143,6 +144,7 @@ are_of_kind(const smcr_figure_notice_t *one, const smcr_figure_notice_t *other)
            one->by == other->by;
 }
 
+/* Returns the counted kind that `notice` belongs to; NULL: no item of this kind was counted yet. */
 static counted_items_t *
 find_kind(wmem_array_t *kinds, const smcr_figure_notice_t *notice)
 {
@@ -154,8 +156,9 @@ find_kind(wmem_array_t *kinds, const smcr_figure_notice_t *notice)
     return NULL;
 }
 
-/* Adds `items` to the count of their kind. If their frame is the kind's first one so far, the kind
- * takes frame, subject and texts from them, and is returned. Else returns NULL. */
+/* Adds the number of `items` to the count of their kind. If the items have an earlier frame than
+ * the kind so far, the kind takes frame, subject and texts from the items, and the kind is
+ * returned. A new kind is returned, too. Otherwise returns NULL. */
 static counted_items_t *
 count_items(wmem_array_t *kinds, const counted_items_t *items)
 {
@@ -206,8 +209,8 @@ smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pi
 #define ROCE_PORT 4791
 #define PROHIBITED "administratively prohibited"
 
-/* Returns why a destination is unreachable; NULL: another ICMP error (RFC 1812 5.2.7.1, RFC 4443
- * 3.1). */
+/* Returns why the destination is unreachable, according to type and code of the ICMP message
+ * `icmp`. NULL: the message is another ICMP error (RFC 1812 5.2.7.1, RFC 4443 3.1). */
 static const char *
 reason_of(bool is_ipv4, const uint8_t *icmp)
 {
@@ -217,15 +220,15 @@ reason_of(bool is_ipv4, const uint8_t *icmp)
     static const char *const ipv6[16] = {[0] = "no route", [1] = PROHIBITED,
                                          [3] = "address unreachable", [4] = "port unreachable"};
 
-    uint8_t unreachable = is_ipv4 ? 3 : 1; /* type of the ICMP message */
+    uint8_t unreachable = is_ipv4 ? 3 : 1; /* type of an ICMP message "destination unreachable" */
 
     if (icmp[0] != unreachable || icmp[1] >= G_N_ELEMENTS(ipv4))
         return NULL;
     return (is_ipv4 ? ipv4 : ipv6)[icmp[1]];
 }
 
-/* Returns the protocol of the packet that an ICMP error quotes: "RoCE" if its UDP destination port
- * is 4791, "TCP"; NULL: another protocol. */
+/* Returns the protocol of the packet that an ICMP error quotes: "RoCE" for UDP destination port
+ * 4791, "TCP" for TCP, NULL for any other protocol. */
 static const char *
 protocol_of(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *quote)
 {
@@ -238,7 +241,8 @@ protocol_of(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *quote)
     return quote->next == IP_PROTO_TCP ? "TCP" : NULL;
 }
 
-/* Returns the source address of an IP packet, or its destination, as text. */
+/* Returns an address of the IP packet as text: the destination if `is_destination`, else the
+ * source. */
 static const char *
 address_of(wmem_allocator_t *scope, smcr_host_bytes_t frame, const smcr_host_ip_packet_t *ip,
            bool is_destination)
@@ -287,8 +291,9 @@ smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *
 
 /* ---- reporting ---- */
 
-/* Counts an event of the first pass as the expert item that a second pass would raise: if later
- * packets have confirmed it, and the preference smcr.strict does not suppress it. */
+/* Counts an event of the first pass as an expert item. A second pass would raise this expert item
+ * under two conditions: later packets have confirmed the event, and the preference smcr.strict does
+ * not suppress the item. */
 static void
 count_claimed(wmem_array_t *kinds, const claimed_t *claimed)
 {
@@ -308,8 +313,9 @@ count_claimed(wmem_array_t *kinds, const claimed_t *claimed)
 
 SMCR_FIGURE_ORDER(by_frame, counted_items_t, kind, kind->notice.first.frame)
 
-/* Returns the notice of a kind with its subject. Numbers of connections, groups and links are read
- * now, since the state may have joined them meanwhile. */
+/* Returns the notice of a kind together with its subject. Numbers of connections, groups and links
+ * are read when the report is made: the state may join connections or groups after the item was
+ * counted. */
 static smcr_figure_notice_t
 with_subject(const counted_items_t *kind, wmem_allocator_t *scope)
 {

@@ -10,12 +10,13 @@
 #include "fields.h"
 #include "wire/wire.h"
 
-#define STEPS_KEPT 16 /* steps back of a flow whose cause later packets may still show */
+#define STEPS_KEPT 16 /* number of last steps back that are kept for each flow: later packets may
+                         show their cause */
 
-/* The retransmitted packets of one step back (go-back-N). */
+/* The packets that a flow retransmitted in one step back (go-back-N). */
 typedef struct {
-    const smcr_step_back_t *step; /* NULL: none */
-    /* packets retransmitted in this step */
+    const smcr_step_back_t *step; /* the step back, in the state; NULL: the array has no more */
+    /* number of packets retransmitted in this step back */
     uint64_t packets;
 } stepped_t;
 
@@ -23,30 +24,33 @@ typedef struct {
 typedef struct {
     const smcr_qp_t *to;             /* queue pair of a link that receives the flow; NULL: no
                                         link */
-    const smcr_rdma_flow_t *foreign; /* flow of fabric/peers, of no link; NULL: flow of a link */
+    const smcr_rdma_flow_t *foreign; /* the flow in fabric/peers, if it is the flow of no link;
+                                        NULL: flow of a link */
     uint32_t index;                  /* index of the flow in the last report */
-    bool merged;                     /* its figures were added to the flow of a link: both are the
-                                        same flow */
-    bool lacks_ecn;                  /* the ECN codepoint of a packet is not known */
-    const smcr_record_cm_t *cm;      /* its last RDMA-CM message; NULL: none */
-    uint8_t source[SMCR_GID_LENGTH]; /* source GID of its packets */
-    /* its entry, which is filled while packets come */
+    bool merged;                     /* the figures were added to the flow of a link, since both are
+                                        the same flow */
+    bool lacks_ecn;                  /* the ECN codepoint of at least one packet is not known */
+    const smcr_record_cm_t *cm;      /* last RDMA-CM message of the flow; NULL: none */
+    uint8_t source[SMCR_GID_LENGTH]; /* source GID of the flow's packets */
+    /* entry of the flow, filled while packets come */
     smcr_entry_rdma_t figures;
-    smcr_entry_icrcs_t icrc;         /* ICRCs of its packets */
-    smcr_collect_flow_times_t times; /* retransmissions, waits and silences */
-    stepped_t steps[STEPS_KEPT]; /* its last steps back, the newest first */
-    bool asks_again; /* a request was retransmitted: so READ responses may come twice */
-    wmem_map_t *odd; /* odd packets: frame -> odd_t; NULL: none */
+    smcr_entry_icrcs_t icrc;         /* counts of checked ICRCs of the flow's packets */
+    smcr_collect_flow_times_t times; /* times of retransmissions, of waits after RNR NAKs, and of
+                                        silences */
+    stepped_t steps[STEPS_KEPT]; /* last steps back of the flow, the newest first */
+    bool asks_again; /* a request was retransmitted, so the peer may send READ responses twice */
+    wmem_map_t *odd; /* packets with something odd: number of the frame -> odd_t; NULL: none */
 } followed_t;
 
-/* What is odd about the packet of a frame. LATE: a packet of the flow came out of order. DAMAGED:
- * its ICRC is wrong. ASKS_FOR_DAMAGED: a NAK of the reverse flow asks for a damaged packet. */
+/* What is odd about a packet. LATE: the packet came out of order. DAMAGED: the packet has a wrong
+ * ICRC. ASKS_FOR_DAMAGED: the packet is a NAK of the reverse flow that asks for a damaged
+ * packet. */
 typedef enum { NOT_ODD, LATE, DAMAGED, ASKS_FOR_DAMAGED } odd_t;
 
 /* ---- finding ---- */
 
-/* Returns the flow to queue pair `to` of a link, else the flow `foreign`. The flow is made if there
- * is none. NULL: `to` and `foreign` are both NULL. */
+/* Returns the figures of the flow to queue pair `to` of a link or, if `to` is NULL, of the flow
+ * `foreign`. If there are none, they are made. Returns NULL if `to` and `foreign` are both NULL. */
 static followed_t *
 follow(smcr_collect_t *collection, const smcr_qp_t *to, const smcr_rdma_flow_t *foreign)
 {
@@ -64,8 +68,9 @@ follow(smcr_collect_t *collection, const smcr_qp_t *to, const smcr_rdma_flow_t *
     return flow;
 }
 
-/* Returns the queue pair of the packet's link that receives the packet: the peer of the sender,
- * else the one with the destination number of the packet. NULL: not known. */
+/* Returns the queue pair of the packet's link that receives the packet: the queue pair opposite to
+ * the sender. If the sender is not known, it is the queue pair whose number is the packet's
+ * destination queue pair. NULL: not known. */
 static const smcr_qp_t *
 receiver_of(const smcr_tap_t *packet)
 {
@@ -86,7 +91,8 @@ sender_of(const followed_t *flow)
     return flow->to ? &flow->to->link->qp[!flow->to->side] : NULL;
 }
 
-/* Returns the reverse flow; NULL: the reverse flow is not known, or no packet of it has come. */
+/* Returns the figures of the reverse flow; NULL: the reverse flow is not known, or none of its
+ * packets has come. */
 static followed_t *
 peer_of(const smcr_collect_t *collection, const followed_t *flow)
 {
@@ -97,9 +103,9 @@ peer_of(const smcr_collect_t *collection, const followed_t *flow)
 
 /* ---- counting ---- */
 
-/* Counts the ECN codepoint of the packet. It is not known in RoCEv1 and InfiniBand, which have no
- * IP header, and in IP fragments, whose header is not found. A flow with such a packet has no
- * counts of codepoints in the report. */
+/* Counts the ECN codepoint of the packet. The codepoint is not known in three cases: RoCEv1 and
+ * InfiniBand, which have no IP header, and IP fragments, whose IP header is not found. If the
+ * codepoint of one packet is not known, the report has no counts of codepoints for the flow. */
 static void
 count_ecn(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
           const smcr_ib_headers_t *roce)
@@ -120,6 +126,7 @@ count_ecn(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
         smcr_collect_notices_count(collection, "smcr.ecn == 3", when, 1);
 }
 
+/* Returns what is odd about the packet in `frame`; NOT_ODD: nothing. */
 static odd_t
 odd_of(const followed_t *flow, uint32_t frame)
 {
@@ -127,6 +134,7 @@ odd_of(const followed_t *flow, uint32_t frame)
                      : NOT_ODD;
 }
 
+/* Notes what is odd about the packet in `frame`. */
 static void
 set_odd(const smcr_collect_t *collection, followed_t *flow, uint32_t frame, odd_t odd)
 {
@@ -151,9 +159,10 @@ count_nak_code(smcr_entry_naks_t *naks, unsigned code)
         (*counts[code])++;
 }
 
-/* Takes a NAK for a PSN sequence error, which asks for a retransmission. If the capture has the
- * packet that the NAK asks for, nothing was lost: the packet came out of order, or damaged.
- * `record->refuses` is the frame of that packet. */
+/* Takes a NAK for a PSN sequence error, which asks for a retransmission. `record->refuses` is the
+ * frame of the packet that the NAK asks for; 0: not captured. If this packet was captured, it was
+ * not lost upstream of the capture point: it came out of order, or damaged. `requests`: the flow of
+ * this packet. */
 static void
 note_asked_packet(smcr_collect_t *collection, followed_t *requests, smcr_when_t when,
                   const smcr_record_t *record)
@@ -165,8 +174,8 @@ note_asked_packet(smcr_collect_t *collection, followed_t *requests, smcr_when_t 
         set_odd(collection, requests, when.frame, ASKS_FOR_DAMAGED);
 }
 
-/* Counts a NAK or RNR NAK: an acknowledgement whose AETH has such a syndrome (InfiniBand vol. 1,
- * 9.7.5.2.8). */
+/* Counts a NAK or RNR NAK of the flow. Both are acknowledgements whose AETH has a syndrome of this
+ * kind (InfiniBand vol. 1, 9.7.5.2.8). Other packets are ignored. */
 static void
 count_nak(smcr_collect_t *collection, followed_t *flow, smcr_when_t when, const smcr_tap_t *packet)
 {
@@ -205,10 +214,12 @@ count_cause(smcr_entry_causes_t *causes, const followed_t *flow, const stepped_t
     *counts[step->cause] += stepped->packets;
 }
 
-/* Counts a retransmission. Later packets may show the cause of its step back, so the last
- * STEPS_KEPT steps are counted when the report is made; older ones now. A packet without step back
- * is a response if it has `requests`: the responder sends it once more after the requester has
- * retransmitted a READ. Else its cause is not known. */
+/* Counts a retransmission. Later packets may show the cause of its step back. So the last
+ * STEPS_KEPT steps back of a flow are counted when the report is made; an older step back is
+ * counted when a new one replaces it.
+ * A packet without step back may be a response: then `requests` is the flow of the requests, and
+ * the responder has sent the response once more after a retransmitted READ. Otherwise `requests` is
+ * NULL, and the cause is not known. */
 static void
 count_repeat(followed_t *flow, const followed_t *requests, const smcr_step_back_t *step)
 {
@@ -230,8 +241,9 @@ count_repeat(followed_t *flow, const followed_t *requests, const smcr_step_back_
     newest->packets++;
 }
 
-/* Counts what the packet's PSN shows: sequence gaps before it, duplicate made by the network,
- * retransmission, or new payload (goodput). */
+/* Counts the verdict on the packet's PSN: a sequence gap before the packet, a duplicate made by the
+ * network, a retransmission, or a first transmission (goodput). Also notes damaged and out-of-order
+ * packets. */
 static void
 count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
             const smcr_tap_t *packet)
@@ -241,7 +253,7 @@ count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     bool is_response = smcr_ib_is_response(packet->roce->opcode);
     const followed_t *requests = is_response ? peer_of(collection, flow) : NULL;
 
-    /* `icrc` is 1 more than a value of the enum; 0: not checked */
+    /* `icrc` is 1 + smcr_ib_icrc_status_t; 0: not checked */
     if (packet->roce->icrc == SMCR_IB_ICRC_BAD + 1)
         set_odd(collection, flow, when.frame, DAMAGED);
     else if (record->order == SMCR_FLOW_IS_LATE)
@@ -261,7 +273,8 @@ count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
         figures->goodput_bytes += (uint64_t)packet->roce->payload_length;
 }
 
-/* Counts a checked ICRC. `checked`: 1 more than the status; 0: not checked. */
+/* Counts a checked ICRC. `checked`: 1 + smcr_ib_icrc_status_t; 0: not checked, and nothing is
+ * counted. */
 static void
 count_icrc(smcr_entry_icrcs_t *icrc, uint8_t checked)
 {
@@ -306,7 +319,8 @@ count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
 
 /* ---- what a response shows of the reverse flow ---- */
 
-/* Adds the time between two packets, unless the clock of the capture went back. */
+/* Adds the time from `from` to `to`, two times of packets. Adds nothing if `to` is earlier than
+ * `from`: the clock of the capture went back. */
 static void
 measure(smcr_distribution_t *distribution, uint64_t from, uint64_t to)
 {
@@ -314,10 +328,12 @@ measure(smcr_distribution_t *distribution, uint64_t from, uint64_t to)
         smcr_distribution_add(distribution, to - from);
 }
 
-/* Counts the times that a response shows of its requests: from a packet to its acknowledgement,
- * from the first packet of a message to its completion, from a mark CE to the CNP. An
- * acknowledgement time is left out if the packet was retransmitted before, since the
- * acknowledgement may be for either transmission (`is_ambiguous`). */
+/* Counts the times that a response shows, in the figures of its requests:
+ * 1. from a packet to its acknowledgement;
+ * 2. from the first packet of a message to the completion of the message;
+ * 3. from a mark CE to the CNP.
+ * Time 1 is left out if the packet was retransmitted before (`is_ambiguous`): the acknowledgement
+ * may be for either transmission. */
 static void
 count_answer(smcr_entry_rdma_t *requests, smcr_when_t when, const smcr_record_t *record)
 {
@@ -368,6 +384,8 @@ smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
 
 /* ---- reporting ---- */
 
+/* Fills in the queue pair that sends the flow, and the ground on which its number is known.
+ * SMCR_GROUND_NONE: the number is not known. */
 static void
 name_source(smcr_entry_rdma_t *entry, uint32_t qpn, unsigned ground)
 {
@@ -377,7 +395,7 @@ name_source(smcr_entry_rdma_t *entry, uint32_t qpn, unsigned ground)
     entry->src_qpn_from = (smcr_figure_source_t)ground;
 }
 
-/* Fills in the ends of a flow of a link. */
+/* Fills in kind, addresses and queue pairs of a flow of a link. */
 static void
 name_link_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_t *scope)
 {
@@ -391,8 +409,8 @@ name_link_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_
         name_source(entry, from->key.qpn, from->ground);
 }
 
-/* Fills in the ends and the kind of a flow that is not SMC-R. A flow is of RDMA-CM if RDMA-CM has
- * set up its connection, or if it carries messages of RDMA-CM. */
+/* Fills in kind, addresses and queue pairs of a flow that is not SMC-R. The kind is RDMA-CM if
+ * RDMA-CM has set up the flow's connection, or if the flow carries messages of RDMA-CM. */
 static void
 name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_t *scope)
 {
@@ -409,9 +427,10 @@ name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocat
         entry->cm = smcr_collect_cm_entry(flow->cm->conn, scope);
 }
 
-/* Returns the queue pair of a link that receives the flow; NULL: the flow is of no link. The first
- * packets of a link may come before anything proves that they are SMC-R, if the capture starts
- * after the first contact. They were counted as a foreign flow. */
+/* Returns the queue pair of a link that receives the flow `foreign`; NULL: the flow belongs to no
+ * link. If the capture starts after the first contact, nothing proves that the first packets of a
+ * link are SMC-R. Such packets were counted as a foreign flow, before later packets proved the
+ * link. */
 static const smcr_qp_t *
 link_of_foreign(const smcr_rdma_flow_t *foreign)
 {
@@ -424,7 +443,8 @@ link_of_foreign(const smcr_rdma_flow_t *foreign)
     return smcr_gid_is_same(from->key.gid, foreign->key.source) ? to : NULL;
 }
 
-/* Returns the flow of a link that is the same as `flow`; NULL: `flow` is of no link. */
+/* Returns the figures of the link's flow, if `flow` is a foreign flow that turns out to be the flow
+ * of a link. NULL: `flow` belongs to no link. */
 static followed_t *
 link_flow_of(const smcr_collect_t *collection, const followed_t *flow)
 {
@@ -433,7 +453,8 @@ link_flow_of(const smcr_collect_t *collection, const followed_t *flow)
     return to ? wmem_map_lookup(collection->rdma, to) : NULL;
 }
 
-/* Moves the figures of a foreign flow to the flow of a link, if both are the same. */
+/* Moves the figures of a foreign flow to the flow of a link, if both are the same flow
+ * (link_flow_of()). */
 static void
 merge_into_link(smcr_collect_t *collection, followed_t *flow)
 {
@@ -456,7 +477,8 @@ merge_into_link(smcr_collect_t *collection, followed_t *flow)
     memset(&flow->icrc, 0, sizeof flow->icrc);
 }
 
-/* Returns a copy of the counts in `scope`; NULL: no ICRC was checked. */
+/* Returns a copy of the counts, allocated in `scope`; NULL: all counts are 0, so no ICRC was
+ * checked. */
 static smcr_entry_icrcs_t *
 icrcs_of(const smcr_entry_icrcs_t *icrc, wmem_allocator_t *scope)
 {
@@ -464,8 +486,8 @@ icrcs_of(const smcr_entry_icrcs_t *icrc, wmem_allocator_t *scope)
                                                        : NULL;
 }
 
-/* Adds the ICRCs of packets without flow as an entry after the last one of the list, which only
- * sums count (`rest`). */
+/* Adds an entry with the ICRCs of packets that belong to no flow. The entry comes after the last
+ * entry of the list, and only sums include it (`rest`). */
 static void
 report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
@@ -478,8 +500,8 @@ report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allo
     list->length--;
 }
 
-/* Adds the entry of a flow: its figures, durations, names. Figures that the flow's packets cannot
- * show become not known. */
+/* Adds the entry of a flow: its figures, durations, names. A figure that the flow's packets cannot
+ * show is set to not known. */
 static void
 report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
@@ -489,8 +511,8 @@ report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
     entry->index = flow->index = list->length - 1;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
         count_cause(&entry->repeated_after, flow, &flow->steps[i]);
-    if (!flow->to && !flow->foreign->traffic) /* without PSNs, duplicates look like
-                                                 retransmissions */
+    if (!flow->to && !flow->foreign->traffic) /* datagrams have no PSN order, so a duplicate looks
+                                                 like a retransmission */
         entry->copies = SMCR_FIGURE_UNKNOWN;
     smcr_collect_flow_times_fill(entry, &flow->times, scope);
     if (flow->lacks_ecn)
@@ -502,8 +524,8 @@ report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
         name_foreign_flow(entry, flow, scope);
 }
 
-/* Whether the flow is in the report. A flow without packets was made because a response named
- * it. */
+/* Whether the report has an entry for the flow. `flow` may be NULL. A flow without packets has no
+ * entry: it was made only because a response belongs to its requests. */
 static bool
 is_reported(const followed_t *flow)
 {

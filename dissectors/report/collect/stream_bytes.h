@@ -9,15 +9,15 @@
 #include "report/figures/figures.h"
 #include "state/state.h"
 
-/* Bytes of a direction that have been counted. All zeros: none. */
+/* Which bytes of a direction have been counted. All zeros: none. */
 typedef struct {
     smcr_ranges_t positions; /* positions of the stream that have been counted */
     bool has_unpositioned;   /* a packet has been counted whose position is not known */
 } smcr_collect_stream_bytes_t;
 
 /* Takes a packet of the direction. Returns how many bytes of the application the packet adds: bytes
- * of an RDMA WRITE at positions that no earlier packet had. If a position is not known, all bytes
- * of the packet count, unless the packet is a retransmission or a duplicate made by the network.
- * Memory is allocated in `scope`. */
+ * of an RDMA WRITE at positions that no earlier packet had. If the position is not known, the
+ * packet adds all its bytes. But a retransmission without position adds 0, and so does each
+ * duplicate made by the network. Memory is allocated in `scope`. */
 uint32_t smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope,
                                         const smcr_record_t *record);

@@ -1,29 +1,30 @@
-/* Keeps the TCP connections of a capture by Wireshark's tcp.stream. The struct of Wireshark's tap
- * `tcp` has neither the IP header nor TCP's options. So both are looked for in the bytes of the
+/* Counts the TCP connections of a capture, by Wireshark's tcp.stream. The struct of Wireshark's tap
+ * `tcp` has neither the IP header nor TCP's options, so both are searched in the bytes of the
  * frame.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "collectors.h"
 
 #include "report/congestion/congestion.h"
 
-#define SHORTEST 20 /* bytes of a TCP header without options */
-#define PATTERN 14  /* bytes of a TCP header up to the flags: they identify the header in a frame */
+#define SHORTEST 20 /* length of a TCP header without options, bytes */
+#define PATTERN 14  /* length of the first part of a TCP header, from ports to flags, bytes; this
+                       part identifies the header in a frame */
 
 /* Kinds of TCP options (RFC 9293, 3.1; RFC 7323, 3.2; RFC 2018, 3) */
 #define OPTION_END 0
 #define OPTION_NOP 1
 #define OPTION_SACK 5
 #define OPTION_TIMESTAMPS 8
-#define OPTION_FAST_OPEN 34 /* RFC 7413, 4.1.1 */
+#define OPTION_FAST_OPEN 34 /* Fast Open (RFC 7413, 4.1.1) */
 #define TIMESTAMPS_LENGTH 10
-#define NOPS 6 /* NOPs in a row that replace the SMC-R option, of 6 bytes: no sender needs so
-                  many */
-/* bytes of a SACK block */
+#define NOPS 6 /* number of consecutive NOPs that show a removed SMC-R option: the option has 6
+                  bytes, and no sender needs 6 NOPs */
+/* length of a SACK block, bytes */
 #define SACK_BLOCK 8
 
+/* Returns the number of 4 bytes in network byte order. */
 static uint32_t
 number32(const uint8_t *bytes)
 {
@@ -34,12 +35,12 @@ number32(const uint8_t *bytes)
 
 /* The first PATTERN bytes of a TCP header, in network byte order. */
 typedef struct {
-    uint16_t ports[2];
-    uint32_t seq, ack;
+    uint16_t ports[2]; /* source and destination port */
+    uint32_t seq, ack; /* sequence number and acknowledgement number */
     uint16_t flags; /* length of the header (upper 4 bits) and flags */
 } pattern_t;
 
-/* Whether the bytes at `offset` begin with the pattern. */
+/* Whether `bytes` has the pattern at `offset`. */
 static bool
 is_at(smcr_host_bytes_t bytes, uint32_t offset, const pattern_t *pattern)
 {
@@ -47,8 +48,9 @@ is_at(smcr_host_bytes_t bytes, uint32_t offset, const pattern_t *pattern)
            memcmp(&bytes.bytes[offset], pattern, PATTERN) == 0;
 }
 
-/* Finds the TCP header that begins with the pattern, and stores its offset. Looks at `try` first,
- * then at each byte. Returns false if there is none. */
+/* Finds the TCP header that begins with the pattern, stores its offset in `*offset`, and returns
+ * true. Looks at offset `try` first, then at each byte. Returns false if `bytes` has no such
+ * header. */
 static bool
 find(smcr_host_bytes_t bytes, uint32_t try, const pattern_t *pattern, uint32_t *offset)
 {
@@ -63,15 +65,17 @@ find(smcr_host_bytes_t bytes, uint32_t try, const pattern_t *pattern, uint32_t *
 
 /* Where the headers of a segment are. */
 typedef struct {
-    smcr_host_bytes_t bytes; /* the bytes with the TCP header; NULL: it was not found */
+    smcr_host_bytes_t bytes; /* the frame, or reassembled or decrypted bytes, in which the TCP
+                                header was found; NULL: the header was not found */
     uint32_t tcp;            /* offset of the TCP header in `bytes` */
-    /* the IP header was found */
+    /* the IP header was found, and `ip` is valid */
     bool has_ip;
-    smcr_host_ip_packet_t ip;
+    smcr_host_ip_packet_t ip; /* facts of the IP header; only valid if `has_ip` */
 } headers_t;
 
-/* Finds the IP header of the segment: at offset `try`, else before the TCP header. If IP fragments
- * were put together, it is not in the same bytes, and is looked for in the frame. */
+/* Finds the IP header of the segment: at offset `try`, or before the TCP header. If Wireshark has
+ * reassembled IP fragments, the reassembled bytes do not have the IP header, so it is searched in
+ * the frame. */
 static void
 find_ip(headers_t *headers, smcr_host_bytes_t frame, const struct tcpheader *tcp, uint32_t try)
 {
@@ -84,14 +88,14 @@ find_ip(headers_t *headers, smcr_host_bytes_t frame, const struct tcpheader *tcp
         smcr_host_ip_packet_first(frame, src, dst, &headers->ip);
 }
 
-/* Offsets of the headers of the last segment, where the next segment most likely has its own;
- * zeros: none yet. */
+/* Offsets of the headers in the last segment. The next segment most likely has its headers at the
+ * same offsets. Zeros: no segment yet. */
 typedef struct {
     uint32_t ip, tcp;
 } offsets_t;
 
-/* Finds the headers of a segment in the frame, or in the bytes that Wireshark has reassembled or
- * decrypted from it. */
+/* Finds the headers of a segment: in the frame, or in bytes that Wireshark has reassembled or
+ * decrypted from the frame. Updates `offsets`. */
 static headers_t
 find_headers(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *offsets)
 {
@@ -118,7 +122,8 @@ find_headers(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *o
 
 /* ---- a segment: reading it ---- */
 
-/* Reads an option of `length` bytes: Fast Open, SACK blocks, time stamps. */
+/* Reads one TCP option of `length` bytes: Fast Open, SACK blocks, or time stamps. Other options are
+ * ignored. */
 static void
 read_option(smcr_congestion_tcp_segment_t *segment, const uint8_t *option, unsigned length)
 {
@@ -139,8 +144,9 @@ read_option(smcr_congestion_tcp_segment_t *segment, const uint8_t *option, unsig
     }
 }
 
-/* Returns the length of the first option, bytes (RFC 9293, 3.1). A NOP has no length field; all
- * other options have at least a kind and a length. 0: the option is broken or truncated. */
+/* Returns the length of the TCP option at `options`, bytes (RFC 9293, 3.1). A NOP is a single byte;
+ * all other options have at least the bytes kind and length. Returns 0 if the option is malformed
+ * or truncated. */
 static unsigned
 option_length(const uint8_t *options, unsigned length)
 {
@@ -151,8 +157,8 @@ option_length(const uint8_t *options, unsigned length)
     return options[1];
 }
 
-/* Reads `length` bytes of captured options, up to a broken one. Options of more than NOPS NOPs in a
- * row are a sign that a middlebox has replaced the SMC-R option. */
+/* Reads `length` bytes of captured options, up to the first malformed option. NOPS NOPs in a row
+ * are a sign that a middlebox has replaced the SMC-R option. */
 static void
 read_options(smcr_congestion_tcp_segment_t *segment, const uint8_t *options, unsigned length)
 {
@@ -183,8 +189,8 @@ ip_header_length(const address *addr)
     return addr->type == AT_IPv4 ? 20 : 0;
 }
 
-/* Returns the total length of the IP packet, bytes. If the IP header does not have it, it is the
- * sum of the known parts: from the IP header to the TCP header, TCP header, data. */
+/* Returns the total length of the IP packet, bytes. If the IP header does not have the length,
+ * returns the sum of the known parts: IP header, TCP header, data. */
 static uint32_t
 ip_bytes(const headers_t *headers, const struct tcpheader *tcp, uint32_t length)
 {
@@ -197,9 +203,10 @@ ip_bytes(const headers_t *headers, const struct tcpheader *tcp, uint32_t length)
     return segment + ip_header_length(&tcp->ip_src);
 }
 
-/* Returns a segment with all that the tap and the bytes of the frame show. Updates `offsets`. If
- * the headers are not found, for example truncated by snaplen, there are no time stamps and no SACK
- * blocks, `no_ecn` is set, and the length of the IP packet is the sum of its known parts. */
+/* Returns the segment as a struct, from the tap `tcp` and from the bytes of the frame. Updates
+ * `offsets`. If the headers are not found, for example truncated by snaplen, the struct has no time
+ * stamps and no SACK blocks, and `no_ecn` is set. The length of the IP packet is then the sum of
+ * its known parts. */
 static smcr_congestion_tcp_segment_t
 segment_of(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *offsets)
 {
@@ -230,24 +237,25 @@ segment_of(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *off
 
 /* ---- flows ---- */
 
-enum { UP, DOWN };       /* directions */
-enum { CLIENT, SERVER }; /* ends */
+enum { UP, DOWN };       /* directions of a connection */
+enum { CLIENT, SERVER }; /* ends of a connection */
 
 typedef struct {
     smcr_collect_tcp_facts_t facts; /* first member: smcr_collect_tcp_flows_facts() returns its
                                        address */
-    address end[2]; /* address of the sender of `up` and of `down` */
-    uint16_t port[2]; /* port of each */
+    address end[2]; /* IP address of the sender of each direction; index: UP, DOWN */
+    uint16_t port[2]; /* TCP port of the sender of each direction; index: UP, DOWN */
     /* whether a SYN asks for ECN, and whether a SYN-ACK agrees */
     smcr_figure_maybe_t ecn_initiated, ecn_accepted;
-    offsets_t offsets[2]; /* offsets of the last segment of each direction */
-    smcr_congestion_tcp_direction_t direction[2]; /* UP and DOWN */
+    offsets_t offsets[2]; /* offsets of the headers in the last segment of each direction; index:
+                             UP, DOWN */
+    smcr_congestion_tcp_direction_t direction[2]; /* figures of each direction; index: UP, DOWN */
 } tcp_conn_t;
 
 /* ---- flows: finding ---- */
 
-/* Returns a new connection. `tcp` is its first segment, whose sender counts as client until a SYN
- * or SYN-ACK shows who is. */
+/* Returns a new connection. `tcp` is the first segment. The sender of this segment counts as client
+ * until a SYN or SYN-ACK shows which end is the client. */
 static tcp_conn_t *
 new_flow(wmem_allocator_t *scope, const struct tcpheader *tcp, smcr_when_t when)
 {
@@ -264,7 +272,7 @@ new_flow(wmem_allocator_t *scope, const struct tcpheader *tcp, smcr_when_t when)
     return flow;
 }
 
-/* Returns the connection with the segment's tcp.stream, which is made if there is none. */
+/* Returns the connection with the segment's tcp.stream. If there is none, makes it. */
 static tcp_conn_t *
 get_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t when)
 {
@@ -280,15 +288,16 @@ get_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t wh
 
 /* ---- flows: facts ---- */
 
-/* Returns the sender of a direction: CLIENT or SERVER, as far as is known. */
+/* Returns which end sends a direction: CLIENT or SERVER. The result may change when a SYN or
+ * SYN-ACK shows which end is the client. */
 static unsigned
 end_of(const smcr_collect_tcp_facts_t *facts, unsigned direction)
 {
     return (direction == UP) == facts->client_is_up ? CLIENT : SERVER;
 }
 
-/* Notes that the client sends `direction`. The first time, a FIN that came before moves to the
- * right end. */
+/* Notes that the client sends `direction`. When this is learned, the times of earlier FINs are
+ * swapped if they were noted for the wrong ends. */
 static void
 set_client(smcr_collect_tcp_facts_t *facts, unsigned direction)
 {
@@ -301,8 +310,9 @@ set_client(smcr_collect_tcp_facts_t *facts, unsigned direction)
     facts->client_known = true;
 }
 
-/* Takes a SYN-ACK. With ECE and without CWR the server agrees on ECN (RFC 3168, 6.1.1). If the
- * client's acknowledgement came before the first SYN-ACK, the capture is out of order. */
+/* Takes a SYN-ACK. A SYN-ACK with ECE and without CWR agrees on ECN (RFC 3168, 6.1.1). If an
+ * acknowledgement of the client was captured before the first SYN-ACK, the capture is out of
+ * order. */
 static void
 take_syn_ack(tcp_conn_t *flow, unsigned direction, uint16_t flags)
 {
@@ -315,7 +325,7 @@ take_syn_ack(tcp_conn_t *flow, unsigned direction, uint16_t flags)
     flow->ecn_accepted = MAX(flow->ecn_accepted, accepts_ecn ? SMCR_FIGURE_YES : SMCR_FIGURE_NO);
 }
 
-/* Takes a SYN without ACK. With ECE and CWR the client asks for ECN (RFC 3168, 6.1.1). */
+/* Takes a SYN without ACK. A SYN with ECE and CWR asks for ECN (RFC 3168, 6.1.1). */
 static void
 take_client_syn(tcp_conn_t *flow, unsigned direction, uint16_t flags, smcr_when_t when)
 {
@@ -329,8 +339,8 @@ take_client_syn(tcp_conn_t *flow, unsigned direction, uint16_t flags, smcr_when_
     facts->syns++;
 }
 
-/* Takes a segment with SYN: it shows who is the client, the initial sequence number of its sender,
- * and the sender's options. */
+/* Takes a segment with SYN. The segment shows which end is the client, the initial sequence number
+ * of its sender, and the sender's options. */
 static void
 take_syn(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment_t *segment,
          smcr_when_t when)
@@ -347,9 +357,9 @@ take_syn(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment
     facts->syn_sign[is_syn_ack] = segment->sign;
 }
 
-/* Updates the facts of a connection with a segment. An RST of a client may be the answer to a
- * SYN-ACK that is not captured, so it counts as a sign of a connection. Any other segment but a SYN
- * without ACK is such a sign. */
+/* Updates the facts of a connection with a segment. A SYN without ACK does not show that the server
+ * has answered (`is_connected`), nor does an RST of the server. Every other segment does. An RST of
+ * the client counts, since it may be the reaction to a SYN-ACK that was not captured. */
 static void
 take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment_t *segment,
            smcr_when_t when)
@@ -366,8 +376,8 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
     facts->payload[direction] = flow->direction[direction].payload;
     if (segment->flags & SMCR_CONGESTION_TCP_RST) {
         facts->reset = facts->reset.frame ? facts->reset : when;
-        facts->is_connected |= end_of(facts, direction) == CLIENT; /* the client may have had an
-                                                                      answer */
+        facts->is_connected |= end_of(facts, direction) == CLIENT; /* the client may have received a
+                                                                      SYN-ACK */
         return;
     }
     facts->is_connected |= (segment->flags & (SMCR_CONGESTION_TCP_SYN | SMCR_CONGESTION_TCP_ACK)) !=
@@ -382,14 +392,14 @@ void
 smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo,
                             const struct tcpheader *tcp)
 {
-    /* If the options are truncated by snaplen, Wireshark 4.0 does not tap the segment. So later
-     * versions do not count it, either. */
+    /* A segment whose options are truncated by snaplen is not counted: Wireshark 4.0 does not pass
+     * such a segment to the tap, and all versions shall give the same report. */
     if (tcp->th_have_seglen && pinfo->fd->cap_len + tcp->th_seglen < pinfo->fd->pkt_len)
         return;
     smcr_when_t when = smcr_capture_when(pinfo);
     tcp_conn_t *flow = get_flow(collection, tcp, when);
-    bool tells = flow->port[UP] != flow->port[DOWN]; /* different ports show the direction of the
-                                                        segment */
+    bool tells = flow->port[UP] != flow->port[DOWN]; /* the ports of both ends differ, so the source
+                                                        port shows the direction */
     bool is_up = tells ? tcp->th_sport == flow->port[UP]
                        : addresses_equal(&tcp->ip_src, &flow->end[UP]);
     unsigned direction = is_up ? UP : DOWN;

@@ -18,11 +18,11 @@
 
 #define SMCR_CONGESTION_SENT_TIMES_KEPT 4096
 
-/* The table. All zeros: it is empty. */
+/* A table of send times. All zeros: the table is empty. */
 typedef struct {
-    struct smcr_sent_time *list; /* entries, ascending by number; NULL: none yet */
-    uint32_t count;              /* entries in use */
-    uint32_t room;               /* entries that are allocated */
+    struct smcr_sent_time *list; /* entries in ascending order of their numbers; NULL: none yet */
+    uint32_t count;              /* number of entries in use */
+    uint32_t room;               /* number of entries that are allocated */
 } smcr_congestion_sent_times_t;
 
 /* Stores that `number` was sent at `time`, nanoseconds since 1970. An earlier time of the number is
@@ -30,9 +30,9 @@ typedef struct {
 void smcr_congestion_sent_times_set(smcr_congestion_sent_times_t *times, wmem_allocator_t *scope,
                                     uint64_t number, uint64_t time, uint64_t answered);
 
-/* Takes the answer to `number`: stores in `*time` when the number was sent, and marks the entry as
- * answered. Returns false if the table does not have the time, or the number was answered
- * before. */
+/* Takes the answer to `number`: stores in `*time` when the number was sent, marks the entry as
+ * answered, and returns true. Returns false if the table does not have the number, or if the number
+ * was answered before. */
 bool smcr_congestion_sent_times_take(smcr_congestion_sent_times_t *times, uint64_t number,
                                      uint64_t *time);
 
@@ -49,72 +49,83 @@ bool smcr_congestion_sent_times_take(smcr_congestion_sent_times_t *times, uint64
 
 #define SMCR_CONGESTION_TCP_RECENT 16 /* number of last segments that are compared to find a
                                          duplicate */
-#define SMCR_CONGESTION_TCP_SACKS 4 /* SACK blocks that fit into TCP's options */
+#define SMCR_CONGESTION_TCP_SACKS 4 /* maximum number of SACK blocks that fit into TCP's options */
 
-/* A segment. Sequence numbers as on the wire, in host byte order. */
+/* A TCP segment. Its sequence numbers are those on the wire, in host byte order. */
 typedef struct {
-    uint64_t time;     /* nanoseconds since the epoch */
+    uint64_t time;     /* time of the segment, nanoseconds since 1970 */
     uint32_t seq;      /* sequence number of the first byte, or of the SYN */
     uint32_t ack;      /* acknowledgement number; means nothing without the flag ACK */
-    uint32_t length;   /* bytes of data */
-    uint32_t ip_bytes; /* total length of its IP packet */
-    uint32_t tsval;    /* time stamp of the sender (RFC 7323); set if `timestamps` */
-    uint32_t tsecr;    /* time stamp of the peer that the segment echoes; set if `timestamps` */
-    int32_t ip_id;     /* identification of IPv4; -1: not known */
-    uint16_t flags;    /* SMCR_CONGESTION_TCP_... */
-    uint8_t ecn;       /* enum smcr_wire_ecn */
-    uint8_t sacks;     /* blocks in `sack` */
-    smcr_figure_syn_sign_t sign; /* of a SYN: NOPs that replace the SMC-R option, or Fast Open */
-    bool no_length;    /* an IP fragment: `length` is not known, and 0 */
+    uint32_t length;   /* number of bytes of data */
+    uint32_t ip_bytes; /* total length of the segment's IP packet, bytes */
+    uint32_t tsval;    /* TSval, the time stamp of the sender (RFC 7323); only valid if
+                          `timestamps` */
+    uint32_t tsecr;    /* TSecr, the time stamp of the peer that the segment echoes; only valid if
+                          `timestamps` */
+    int32_t ip_id;     /* identification in the IPv4 header; -1: not known */
+    uint16_t flags;    /* flags of the TCP header: SMCR_CONGESTION_TCP_... */
+    uint8_t ecn;       /* ECN codepoint: enum smcr_wire_ecn; 0 if `no_ecn` */
+    uint8_t sacks;     /* number of blocks in `sack` */
+    smcr_figure_syn_sign_t sign; /* if the segment is a SYN: NOPs that replace the SMC-R option, or
+                                    Fast Open */
+    bool no_length;    /* the segment is in an IP fragment: `length` is not known, and 0 */
     bool no_ecn;       /* the IP header has not been found: `ecn` is not known, and 0 */
-    bool ace;          /* NS, CWR and ECE are a counter (Accurate ECN, RFC 9768) */
+    bool ace;          /* the flags NS, CWR and ECE are a counter (Accurate ECN, RFC 9768), no three
+                          flags */
     bool timestamps;   /* the segment has the time stamps option */
     struct {
-        uint32_t left;  /* first sequence number of the block */
-        uint32_t right; /* sequence number after its last byte */
+        uint32_t left;  /* sequence number of the first byte of the block */
+        uint32_t right; /* sequence number after the last byte of the block */
     } sack[SMCR_CONGESTION_TCP_SACKS]; /* SACK blocks (RFC 2018) */
 } smcr_congestion_tcp_segment_t;
 
 /* One of the last segments, with which a new segment is compared to find duplicates. */
 typedef struct {
-    uint64_t time;     /* nanoseconds since the epoch */
-    uint64_t identity; /* hash of what the segment shares only with its duplicates; 0: none */
+    uint64_t time;     /* time of the segment, nanoseconds since 1970 */
+    uint64_t identity; /* hash of the header members that are equal only in duplicates of the
+                          segment; 0: there is no such hash, so duplicates cannot be found */
 } smcr_congestion_tcp_recent_t;
 
-/* One direction of a TCP connection: the data of one sender, and what acknowledges them. Sequence
- * numbers and time stamps are unwrapped to 64 bits, so that each number occurs once in a
- * connection; 0: none yet. All zeros: no segment has come.
- */
+/* One direction of a TCP connection: the data of one sender, and the peer's acknowledgements of
+ * these data. Sequence numbers and time stamps are unwrapped to 64 bits, so that each number occurs
+ * once in a connection; 0: none yet. All zeros: no segment has come. */
 typedef struct {
-    smcr_entry_tcp_direction_t counts; /* figures while segments come; the report adds derived
-                                          ones */
-    uint64_t payload;             /* bytes of the stream, each byte once */
+    smcr_entry_tcp_direction_t counts; /* figures so far, without those that the report derives from
+                                          others */
+    uint64_t payload;             /* bytes of data, each byte of the stream counted once */
 
-    uint64_t syn;                 /* sequence number of the SYN */
-    uint64_t fin;                 /* sequence number of the FIN */
-    uint64_t next_seq;            /* sequence number after the highest one that was sent */
-    bool newest_missing;          /* the bytes right before `next_seq` were not captured; there may
-                                     be a FIN among them */
-    uint64_t acked;               /* highest acknowledgement number of the peer */
-    uint64_t tsval;               /* the highest TSval that was sent */
+    uint64_t syn;                 /* sequence number of the SYN; 0: no SYN yet */
+    uint64_t fin;                 /* sequence number of the FIN; 0: no FIN yet */
+    uint64_t next_seq;            /* highest sequence number that was sent, plus 1 */
+    bool newest_missing;          /* the bytes right before `next_seq` were not captured; a FIN may
+                                     have been there */
+    uint64_t acked;               /* highest acknowledgement number that the peer has sent */
+    uint64_t tsval;               /* highest TSval that was sent in this direction */
     uint64_t echoed;              /* the highest TSval that the peer has echoed */
-    smcr_ranges_t captured;       /* sequence numbers of captured bytes */
-    smcr_ranges_t sacked;         /* sequence numbers from `acked` on that SACK blocks
+    smcr_ranges_t captured;       /* sequence numbers of bytes that were captured */
+    smcr_ranges_t sacked;         /* sequence numbers, `acked` or higher, that SACK blocks
                                      acknowledge */
-    smcr_congestion_sent_times_t sent; /* send times by first sequence number */
-    smcr_congestion_sent_times_t sent_by_tsval; /* send times by TSval */
+    smcr_congestion_sent_times_t sent; /* send times of segments; number: sequence number of the
+                                          first byte */
+    smcr_congestion_sent_times_t sent_by_tsval; /* send times of segments; number: TSval of the
+                                                   segment */
 
     uint64_t last_time;           /* time of the last segment, nanoseconds since 1970 */
-    uint64_t last_sce_time;       /* time of the last segment marked ECT(1), nanoseconds */
-    uint64_t first_ack_time;      /* time of the first acknowledgement of these data, nanoseconds */
-    smcr_congestion_tcp_recent_t recent[SMCR_CONGESTION_TCP_RECENT]; /* last segments: a circular
+    uint64_t last_sce_time;       /* time of the last segment marked ECT(1), nanoseconds since
+                                     1970 */
+    uint64_t first_ack_time;      /* time of the first acknowledgement that the peer sent,
+                                     nanoseconds since 1970 */
+    smcr_congestion_tcp_recent_t recent[SMCR_CONGESTION_TCP_RECENT]; /* last segments, to find
+                                                                        duplicates: a circular
                                                                         list */
-    uint32_t newest;              /* segments put into `recent` so far */
-    uint32_t sce_run;             /* segments marked ECT(1) in a row, up to the last segment */
+    uint32_t newest;              /* number of segments put into `recent` so far */
+    uint32_t sce_run;             /* number of consecutive segments marked ECT(1), the last segment
+                                     included */
     bool next_unknown;            /* the length of the last segment is not known */
-    bool has_late_data;           /* data was captured after its acknowledgement */
-    bool any_ecn;                 /* a segment had an IP header, so ECN is known */
-    bool any_timestamps;          /* a segment had the time stamps option */
+    bool has_late_data;           /* bytes of data were captured after their acknowledgement */
+    bool any_ecn;                 /* the IP header of a segment was found, so its ECN codepoint was
+                                     counted */
+    bool any_timestamps;          /* at least one segment had the time stamps option */
     bool any_identity;            /* a segment had an `identity`, so duplicates can be found */
 } smcr_congestion_tcp_direction_t;
 
@@ -125,14 +136,18 @@ void smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *directi
                                         wmem_allocator_t *scope,
                                         const smcr_congestion_tcp_segment_t *segment);
 
-/* Whether bytes of the stream may be missing in the capture. They may be if the SYN was not
- * captured, or not all bytes up to the highest one that was sent or acknowledged. Also if bytes
- * were captured after their acknowledgement: Wireshark's TCP does not pass on such bytes. */
+/* Whether bytes of the stream may be missing in the capture. There are three reasons:
+ * 1. the SYN was not captured;
+ * 2. bytes below the highest sequence number that was sent or acknowledged were not captured;
+ * 3. bytes were captured after their acknowledgement: Wireshark's TCP does not pass on such
+ *    bytes. */
 bool smcr_congestion_tcp_direction_may_lack_bytes(const smcr_congestion_tcp_direction_t *direction);
 
-/* Whether the end of the stream may be missing in the capture: no segment was captured,
- * acknowledged bytes were not captured, the last bytes were not captured, or a FIN has no
- * acknowledgement. */
+/* Whether the end of the stream may be missing in the capture. There are four reasons:
+ * 1. no segment was captured;
+ * 2. acknowledged bytes were not captured;
+ * 3. the last bytes were not captured;
+ * 4. the FIN has no acknowledgement. */
 bool smcr_congestion_tcp_direction_may_lack_end(const smcr_congestion_tcp_direction_t *direction);
 
 /* Fills in the entry with the figures so far. */

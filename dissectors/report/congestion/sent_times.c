@@ -1,23 +1,22 @@
-/* Keeps send times by number, in a sorted array. An answered entry stays, marked ANSWERED, until
- * the table needs its place.
+/* Keeps the send times of numbers in a sorted array. An entry whose answer has come is marked
+ * ANSWERED, and stays until the table needs its room.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "congestion.h"
 
 #define ANSWERED UINT64_MAX
-#define FEW 64 /* entries: a table smaller than this drops nothing, since acknowledgements may come
-                  out of order */
+#define FEW 64 /* number of entries: a table with room for fewer entries drops none, since
+                  acknowledgements may come out of order */
 
 typedef struct smcr_sent_time {
-    uint64_t number;
+    uint64_t number; /* sequence number or TSval that was sent */
     uint64_t time; /* when `number` was sent, nanoseconds since 1970; ANSWERED: the answer has
                       come */
 } sent_t;
 
-/* Returns the place of `number` in the list, or the place where it has to be inserted. New numbers
- * are mostly the highest, so the end is looked at first. */
+/* Returns the index of `number` in the list or, if the list does not have it, the index where it
+ * has to be inserted. A new number is mostly the highest, so the last entry is compared first. */
 static uint32_t
 place_of(const smcr_congestion_sent_times_t *times, uint64_t number)
 {
@@ -35,14 +34,14 @@ place_of(const smcr_congestion_sent_times_t *times, uint64_t number)
     return low;
 }
 
-/* Whether the list has `number` at this place. */
+/* Whether the list has `number` at the index `place`. */
 static bool
 stands_at(const smcr_congestion_sent_times_t *times, uint32_t place, uint64_t number)
 {
     return place < times->count && times->list[place].number == number;
 }
 
-/* Removes the `oldest` first entries. */
+/* Removes the first entries of the list. `oldest`: how many. */
 static void
 drop(smcr_congestion_sent_times_t *times, uint32_t oldest)
 {
@@ -52,8 +51,9 @@ drop(smcr_congestion_sent_times_t *times, uint32_t oldest)
     memmove(times->list, &times->list[oldest], times->count * sizeof(sent_t));
 }
 
-/* Makes room for one more entry. Drops the entries below `answered`. If the table is still more
- * than three quarters full, it grows; at its largest size, the older half is dropped. */
+/* Makes room for one more entry, if the table is full. First drops the entries below `answered`. If
+ * the table is then still more than three quarters full, it grows. A table of the largest size
+ * drops its older half instead. */
 static void
 make_room(smcr_congestion_sent_times_t *times, wmem_allocator_t *scope, uint64_t answered)
 {

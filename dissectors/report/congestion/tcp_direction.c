@@ -8,13 +8,13 @@
 
 #include <math.h>
 
-#define FIRST (UINT64_C(1) << 62) /* unwrapped numbers begin here, so that none falls below 0 */
+#define FIRST (UINT64_C(1) << 62) /* start of unwrapped numbers, so that no number falls below 0 */
 #define FARTHEST (1 << 30)        /* largest window of TCP, bytes (RFC 7323, 2.3) */
 
 /* ---- numbers of 32 bits ---- */
 
-/* Returns the 64-bit number nearest to `near` whose lower 32 bits are `number`. The first number of
- * a direction (`near` is 0) begins above FIRST. */
+/* Returns the 64-bit number nearest to `near` whose lower 32 bits are `number`. If `near` is 0, the
+ * number is the first one of a direction, and becomes FIRST + `number`. */
 static uint64_t
 unwrap(uint64_t near, uint32_t number)
 {
@@ -23,36 +23,38 @@ unwrap(uint64_t near, uint32_t number)
     return near + (uint64_t)(int64_t)(int32_t)(number - (uint32_t)near);
 }
 
-/* Unwraps a sequence number of the direction. If none of its segments has come, the peer's
- * acknowledgement number is nearest. */
+/* Unwraps a sequence number of the direction to 64 bits. The result is nearest to the highest
+ * sequence number so far. If no segment of the direction has come, it is nearest to the peer's
+ * acknowledgement number. */
 static uint64_t
 unwrap_seq(const smcr_congestion_tcp_direction_t *direction, uint32_t seq)
 {
     return unwrap(direction->next_seq ? direction->next_seq : direction->acked, seq);
 }
 
-/* Returns how far `to` is ahead of `from`; negative if `to` is lower. */
+/* Returns `to` - `from`: positive if `to` is ahead of `from`, negative if it is lower. */
 static int64_t
 distance(uint64_t from, uint64_t to)
 {
     return (int64_t)(to - from);
 }
 
-/* Whether two numbers are farther apart than the largest window: then one of them is not of this
- * stream. */
+/* Whether two sequence numbers are farther apart than the largest window of TCP. Then one of the
+ * two numbers does not belong to the stream. */
 static bool
 are_far(uint64_t one, uint64_t other)
 {
     return distance(one, other) > FARTHEST || distance(other, one) > FARTHEST;
 }
 
+/* Whether `number` is in the range [from, to). */
 static bool
 is_between(uint64_t number, uint64_t from, uint64_t to)
 {
     return from <= number && number < to;
 }
 
-/* Counts the sequence numbers in [from, to) that are no bytes of the stream: those of SYN and
+/* Returns how many sequence numbers in [from, to) stand for no byte of data: those of SYN and
  * FIN. */
 static uint64_t
 no_bytes_between(const smcr_congestion_tcp_direction_t *direction, uint64_t from, uint64_t to)
@@ -61,7 +63,7 @@ no_bytes_between(const smcr_congestion_tcp_direction_t *direction, uint64_t from
            (is_between(direction->fin, from, to) ? 1U : 0);
 }
 
-/* Returns the difference, 0 at least. */
+/* Returns `whole` - `part`; 0 if `part` is greater. */
 static uint64_t
 less(uint64_t whole, uint64_t part)
 {
@@ -70,8 +72,8 @@ less(uint64_t whole, uint64_t part)
 
 /* ---- sent segments ---- */
 
-/* Counts a segment. `segments`: all segments but those with RST. `data_segments`: segments with
- * data. `ipg_s`: time from one segment to the next one, whether they have data or not. */
+/* Counts a sent segment in three figures. `segments`: segments without RST. `data_segments`:
+ * segments with data. `ipg_s`: time from a segment to the next one, with data or without. */
 static void
 count_segment(smcr_congestion_tcp_direction_t *direction,
               const smcr_congestion_tcp_segment_t *segment)
@@ -83,9 +85,10 @@ count_segment(smcr_congestion_tcp_direction_t *direction,
     direction->counts.data_segments += segment->length ? 1 : 0;
 }
 
-/* `late_segments`: segments whose TSval is below the highest one so far. They came out of order,
- * since TSvals rise. `tsval_rtt_s`: time from the last segment with a TSval to the first ACK that
- * echoes the TSval. It counts for the sender of the TSval. */
+/* Counts a segment with time stamps in two figures. `late_segments`: segments whose TSval is below
+ * the highest TSval so far. Such a segment came out of order, since the TSvals of a sender never
+ * decrease. `tsval_rtt_s`: time from the last segment with a TSval to the first ACK that echoes
+ * this TSval. This time counts for the direction whose sender sent the TSval. */
 static void
 take_timestamps(smcr_congestion_tcp_direction_t *direction,
                 smcr_congestion_tcp_direction_t *reverse, wmem_allocator_t *scope,
@@ -111,12 +114,14 @@ take_timestamps(smcr_congestion_tcp_direction_t *direction,
         smcr_distribution_add(&reverse->counts.tsval_rtt_s, segment->time - sent);
 }
 
-/* The sequence numbers of a segment: [from, to), with SYN and FIN. Its data begin at `data`. */
+/* The sequence numbers of a segment, unwrapped to 64 bits: from `from` to `to` - 1, SYN and FIN
+ * included. The first byte of data has the number `data`. */
 typedef struct {
     uint64_t from, data, to;
     bool is_byte; /* the segment is one byte of data, without SYN or FIN */
 } segment_place_t;
 
+/* Returns the sequence numbers of the segment. */
 static segment_place_t
 place_of(const smcr_congestion_tcp_direction_t *direction,
          const smcr_congestion_tcp_segment_t *segment)
@@ -129,9 +134,10 @@ place_of(const smcr_congestion_tcp_direction_t *direction,
     return place;
 }
 
-/* A keep-alive sends the last byte, or another one in its place, when everything has been
- * acknowledged (RFC 9293, 3.8.4). It is no retransmission. A keep-alive without data has no byte at
- * all, and needs no check. */
+/* Whether the segment is a keep-alive with one byte. A host sends it when everything has been
+ * acknowledged. The byte is the last byte of the stream, or garbage at the same sequence number
+ * (RFC 9293, 3.8.4). A keep-alive is no retransmission. A keep-alive without data needs no check,
+ * since it has no byte that could be retransmitted. */
 static bool
 is_keep_alive(const smcr_congestion_tcp_direction_t *direction, segment_place_t place)
 {
@@ -139,16 +145,18 @@ is_keep_alive(const smcr_congestion_tcp_direction_t *direction, segment_place_t 
            (!direction->next_seq || place.to == direction->next_seq);
 }
 
-/* Whether the segment is of this stream: its sequence number is near the highest one so far. */
+/* Whether the segment belongs to this stream: its sequence number is within the largest window of
+ * the highest sequence number so far. */
 static bool
 continues_stream(const smcr_congestion_tcp_direction_t *direction, segment_place_t place)
 {
     return direction->next_seq && !are_far(direction->next_seq, place.from);
 }
 
-/* `gaps`: segments that begin above the highest sequence number so far. `gap_bytes`: bytes between
- * that number and the segment. `repeated_segments`: segments with data, SYN or FIN that begin below
- * that number, without keep-alives. They include segments that the network has delayed. */
+/* Counts a segment in three figures. `gaps`: segments that begin above the highest sequence number
+ * so far. `gap_bytes`: number of bytes from this sequence number to the segment.
+ * `repeated_segments`: segments with data, SYN or FIN that begin below this sequence number, except
+ * keep-alives. `repeated_segments` also includes segments that came out of order. */
 static void
 count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place)
 {
@@ -163,8 +171,8 @@ count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place
 }
 
 /* Moves the highest sequence number to the end of the segment. If a segment without data begins
- * above the highest number, bytes before the segment were not captured, and the newest bytes of the
- * stream are missing (`newest_missing`). */
+ * above the highest sequence number, bytes before the segment were not captured. These are the
+ * newest bytes of the stream, so `newest_missing` is set. */
 static void
 take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place, bool no_length)
 {
@@ -181,8 +189,8 @@ take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place,
     direction->next_unknown = no_length;
 }
 
-/* `payload`: bytes of the stream, each byte once. Keeps the send time of the segment for
- * `rtt_s`. */
+/* Counts the data of a segment in `payload`: bytes of data, each byte of the stream once. Keeps the
+ * send time of the segment, from which `rtt_s` is computed. */
 static void
 take_data(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
           segment_place_t place, const smcr_congestion_tcp_segment_t *segment)
@@ -200,10 +208,13 @@ take_data(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
 
 /* ---- acknowledgements: their figures count for the direction of the data ---- */
 
-/* The ACK number moves ahead. `rtt_s`: time from the last transmission of the segment that begins
- * at the old ACK number, to this ACK. `acked_bytes`: bytes by which ACKs have moved since the first
- * one. SYN, FIN and bytes that SACK blocks had acknowledged do not count. `ack_elapsed_s`: time
- * from the first ACK to the last one that moves. */
+/* Takes an acknowledgement with a higher ACK number than before. It counts in three figures:
+ * 1. `rtt_s`: time from the last transmission of the segment that begins at the old ACK number to
+ *    this ACK.
+ * 2. `acked_bytes`: bytes by which ACK numbers have moved since the first ACK. SYN, FIN, and bytes
+ *    that SACK blocks had acknowledged before do not count.
+ * 3. `ack_elapsed_s`: time from the first ACK to the last ACK with a higher number.
+ * Returns the bytes that the acknowledgement adds to `acked_bytes`. */
 static uint64_t
 move_ack(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope, uint64_t ack,
          uint64_t time)
@@ -220,8 +231,9 @@ move_ack(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope, uint64_
     return bytes;
 }
 
-/* `sacked_bytes`: bytes that SACK blocks acknowledge before ACKs do. Blocks below the ACK number
- * report duplicates (RFC 2883), and add nothing. Returns the bytes that the blocks add. */
+/* Takes the SACK blocks of a segment, for `sacked_bytes`: bytes that SACK blocks acknowledge before
+ * an ACK number does. Blocks below the ACK number report duplicates (RFC 2883), and add nothing.
+ * Returns the number of bytes that the blocks add. */
 static uint64_t
 take_sacks(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope,
            const smcr_congestion_tcp_segment_t *segment)
@@ -241,10 +253,11 @@ take_sacks(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope,
     return bytes;
 }
 
-/* `acks`: segments with the flag ACK. `duplicate_acks`: segments with the same ACK number as the
- * one before, with data or without. Both figures count for the sender of the ACK. A lower number
- * came out of order, and counts as an ACK only. Returns how many bytes the segment acknowledges
- * that were not acknowledged before. */
+/* Takes a segment with ACK. It counts in two figures of the direction of its sender. `acks`:
+ * segments with the flag ACK. `duplicate_acks`: segments with the same ACK number as the segment
+ * before, with data or without. A segment with a lower ACK number came out of order, and counts in
+ * `acks` only. Returns how many bytes of `data` the segment acknowledges for the first time, by ACK
+ * number and SACK blocks. */
 static uint64_t
 take_ack(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direction_t *data,
          wmem_allocator_t *scope, const smcr_congestion_tcp_segment_t *segment)
@@ -257,7 +270,8 @@ take_ack(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_directi
         data->first_ack_time = data->acked ? data->first_ack_time : segment->time;
         data->acked = ack;
         data->sacked.count = 0;
-        take_sacks(data, scope, segment); /* blocks of the first ACK are known, but do not count */
+        take_sacks(data, scope, segment); /* the SACK blocks of the first ACK are kept, and count in
+                                             no figure */
         return 0;
     }
     if (ack > data->acked)
@@ -271,10 +285,10 @@ take_ack(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_directi
 
 /* ---- marks ---- */
 
-/* `sce`: segments marked ECT(1), by which routers report some congestion. `sce_ipg_s`: time from
- * one mark to the next one. `sce_run_length`: number of marked segments in a row; a segment without
- * the mark ends the run.
- */
+/* Counts a segment in three figures of SCE (Some Congestion Experienced). `sce`: segments marked
+ * ECT(1), by which routers report some congestion. `sce_ipg_s`: time from one marked segment to the
+ * next one. `sce_run_length`: number of consecutive marked segments; a segment without the mark
+ * ends the run. */
 static void
 take_sce(smcr_congestion_tcp_direction_t *direction, const smcr_congestion_tcp_segment_t *segment)
 {
@@ -292,10 +306,14 @@ take_sce(smcr_congestion_tcp_direction_t *direction, const smcr_congestion_tcp_s
     direction->sce_run++;
 }
 
-/* `ce`: segments marked Congestion Experienced. `ece`: segments with the flag ECE, which echoes the
- * mark. `cwr`: segments with the flag CWR, which answers the echo. `esce`: segments with the flag
- * NS, the echo of SCE. `esce_acked_bytes`: bytes that segments with NS acknowledge, also by SACK
- * blocks. With Accurate ECN the three flags are a counter, and none of them counts. */
+/* Counts a segment in the figures of congestion marks:
+ * 1. `ce`: segments marked CE (Congestion Experienced).
+ * 2. `ece`: segments with the flag ECE, which echoes the mark CE.
+ * 3. `cwr`: segments with the flag CWR, which answers the echo.
+ * 4. `esce`: segments with the flag NS, which echoes SCE.
+ * 5. `esce_acked_bytes`: bytes that segments with NS acknowledge, also by SACK blocks.
+ * With Accurate ECN the flags NS, CWR and ECE are a counter, so figures 2 to 5 do not count the
+ * segment. */
 static void
 take_marks(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direction_t *reverse,
            const smcr_congestion_tcp_segment_t *segment, uint64_t acknowledged)
@@ -314,11 +332,13 @@ take_marks(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direc
 
 /* ---- duplicates made by the network or by the capture ---- */
 
-/* Returns a hash of the numbers that a segment shares only with its duplicates. A retransmission
- * differs in the identification of IPv4 or in the time stamp. If a segment has neither, the hash
- * includes how many packets the other side had sent (`heard`): a duplicate comes before the next
- * one. If an acknowledgement without data has neither, nothing distinguishes it from the next
- * acknowledgement: returns 0. */
+/* Returns a hash of the numbers that are equal in a segment and its duplicates, and differ in any
+ * other segment; 0: there is no such hash. A retransmission differs in the identification of IPv4,
+ * or in the time stamp.
+ * If a segment has no identification and no time stamp, the hash includes `heard`: how many packets
+ * the other side has sent. A duplicate comes before the other side's next packet. An
+ * acknowledgement without data, identification and time stamp equals the next such acknowledgement,
+ * so it has no hash. */
 static uint64_t
 identity_of(const smcr_congestion_tcp_segment_t *segment, uint64_t heard)
 {
@@ -327,7 +347,7 @@ identity_of(const smcr_congestion_tcp_segment_t *segment, uint64_t heard)
     const uint32_t parts[] = {segment->seq,   segment->ack,   segment->length, segment->flags,
                               segment->tsval, segment->tsecr, (uint32_t)segment->ip_id,
                               is_told_apart ? 0 : (uint32_t)heard};
-    uint64_t identity = UINT64_C(14695981039346656037); /* FNV-1a */
+    uint64_t identity = UINT64_C(14695981039346656037); /* start value of the hash FNV-1a */
 
     if (!is_told_apart && !segment->length && !(segment->flags & takes_a_number))
         return 0;
@@ -336,9 +356,10 @@ identity_of(const smcr_congestion_tcp_segment_t *segment, uint64_t heard)
     return identity;
 }
 
-/* Whether the numbers alone prove a duplicate. A retransmission has another time stamp, and another
- * identification of IPv4. So a segment that has both, and the same ones as an earlier segment, is a
- * duplicate however late it comes. A SYN needs no identification. */
+/* Whether equal numbers alone prove that a later segment is a duplicate. A retransmission has
+ * another time stamp, and another identification of IPv4. So if a segment has a time stamp and an
+ * identification, an equal segment is a duplicate, however late it comes. For a SYN, the time stamp
+ * is enough. */
 static bool
 has_proof_of_copy(const smcr_congestion_tcp_segment_t *segment)
 {
@@ -346,8 +367,8 @@ has_proof_of_copy(const smcr_congestion_tcp_segment_t *segment)
            (segment->ip_id > 0 || segment->flags & SMCR_CONGESTION_TCP_SYN);
 }
 
-/* Whether two equal segments are at most 100 microseconds apart. No sender retransmits so soon,
- * above all if it has received nothing meanwhile: then the second is a duplicate. */
+/* Whether two equal segments are at most 100 microseconds apart. No sender retransmits so soon, so
+ * the second segment is a duplicate. */
 static bool
 is_soon_after(uint64_t before, uint64_t time)
 {
@@ -356,8 +377,8 @@ is_soon_after(uint64_t before, uint64_t time)
     return time >= before && time - before <= soon;
 }
 
-/* `copies`: segments that the network or the capture has doubled. They count as packets, and in no
- * other figure. */
+/* Whether the segment is a duplicate that the network or the capture has made (`copies`). Keeps the
+ * segment for the comparison with later segments, if it is no duplicate. */
 static bool
 is_copy(smcr_congestion_tcp_direction_t *direction,
         const smcr_congestion_tcp_direction_t *reverse,
@@ -380,8 +401,8 @@ is_copy(smcr_congestion_tcp_direction_t *direction,
 
 /* ---- all figures of a segment ---- */
 
-/* Whether the ECN marks and flags of a segment count: it has ACK, but neither SYN nor FIN, and its
- * sender has sent no FIN before. */
+/* Whether the ECN marks and flags of a segment count. Three conditions hold: the segment has ACK,
+ * it has no SYN and no FIN, and its sender has sent no FIN before. */
 static bool
 can_have_marks(const smcr_congestion_tcp_direction_t *direction, uint16_t flags)
 {
@@ -400,9 +421,8 @@ note_ends(smcr_congestion_tcp_direction_t *direction, uint16_t flags, segment_pl
         direction->fin = place.to - 1;
 }
 
-/* `packets`, `ip_bytes`: all segments, also those with RST and duplicates, which count in no other
- * figure.
- */
+/* Counts each segment in `packets` and `ip_bytes`. A segment with RST, and a duplicate, counts in
+ * no other figure; a duplicate also in `copies`. */
 void
 smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
                                    smcr_congestion_tcp_direction_t *reverse,
@@ -461,8 +481,9 @@ percent(uint64_t part, uint64_t whole)
     return part == SMCR_FIGURE_UNKNOWN || !whole ? NAN : 100.0 * (double)part / (double)whole;
 }
 
-/* Sets counts to unknown if no segment could show them: ECN without IP headers, late segments
- * without time stamps, duplicates if nothing distinguishes one segment from another. */
+/* Sets figures to not known if no segment could show them: ECN marks if no IP header was found,
+ * late segments without time stamps, duplicates if no segment has an identity, the time of
+ * acknowledgements if there is no acknowledgement. */
 static void
 mark_unknown(const smcr_congestion_tcp_direction_t *direction, smcr_entry_tcp_direction_t *entry)
 {

@@ -1,8 +1,7 @@
-/* Defines words and descriptions of entries from the tables; adds entries up by their descriptions;
- * writes addresses.
+/* Makes the words and the descriptions of entries from the tables (*.def). Adds entries up by their
+ * descriptions. Writes addresses and numbers as text.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "figures.h"
 
@@ -61,7 +60,7 @@ smcr_figure_delete_reason_of(uint32_t code)
 
 /* ---- distributions ---- */
 
-/* Adds all measurements of `other`. */
+/* Adds all measurements of `other` to `distribution`. */
 static void
 join_distribution(smcr_distribution_t *distribution, const smcr_distribution_t *other)
 {
@@ -86,7 +85,7 @@ smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value)
 
 /* ---- building ---- */
 
-/* Empties an entry. `count`: value of its COUNT and SECONDS members. */
+/* Clears an entry. `count`: the value that its COUNT and SECONDS members get. */
 static void
 unset(void *entry, const smcr_figure_description_t *description, uint64_t count)
 {
@@ -166,7 +165,7 @@ smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scop
         }
     }
     if (opcodes->length == UINT8_MAX)
-        return; /* most opcodes do not exist */
+        return; /* no room for a 256th opcode; InfiniBand defines far fewer */
     if (opcodes->length == opcodes->room) {
         opcodes->room = (uint8_t)MIN(2 * opcodes->room + 2, UINT8_MAX);
         opcodes->counts = wmem_realloc(scope, opcodes->counts,
@@ -210,7 +209,8 @@ smcr_figure_naks_count(const smcr_entry_naks_t *naks)
            smcr_figure_or_zero(naks->remote_operational) + smcr_figure_or_zero(naks->invalid_rd);
 }
 
-/* Adds an entry that may be missing (NULL) to another one, which is made if it is missing. */
+/* Adds an entry (`*from`) to another entry (`*into`). If `*from` is NULL, nothing is added. If
+ * `*into` is NULL, the entry is made first. */
 static void
 join_maybe(const smcr_figure_member_t *member, void **into, void *const *from,
            wmem_allocator_t *scope)
@@ -224,7 +224,8 @@ join_maybe(const smcr_figure_member_t *member, void **into, void *const *from,
     smcr_entry_join(*into, *from, member->of, scope);
 }
 
-/* Adds one member. Kinds that cannot be added up are ignored. */
+/* Adds the value `from` of a member to the value `into` of the same member. Members of kinds that
+ * cannot be added up are ignored. */
 static void
 join_member(const smcr_figure_member_t *member, void *into, const void *from,
             wmem_allocator_t *scope)

@@ -21,10 +21,13 @@
 
 /* States of RDMA-CM, in the words of Linux; 0: not known. */
 typedef unsigned smcr_figure_cm_state_t;
-#define SMCR_FIGURE_CM_STATE_KNOWN(state) ((state) + 1) /* enum smcr_ib_cm_state */
+#define SMCR_FIGURE_CM_STATE_KNOWN(state) ((state) + 1) /* constant of a known state; `state`: enum
+                                                           smcr_ib_cm_state */
 extern const char *const smcr_figure_cm_state_words[];
 
-/* Why a link was deleted: the reason codes of DELETE LINK, and two more values. */
+/* Why a link was deleted: the reason codes of DELETE LINK. SMCR_FIGURE_FOR_NO_REASON: not known, or
+ * not deleted. SMCR_FIGURE_FOR_UNKNOWN_REASON: a code that enum smcr_llc_delete_reason does not
+ * have. */
 #define REASON(name, code, text) SMCR_FIGURE_FOR_##name,
 typedef enum {
     SMCR_FIGURE_FOR_NO_REASON,
@@ -50,24 +53,24 @@ extern const char *const smcr_figure_finding_words[];
 
 /* A distribution. All zeros: nothing has been measured. Times are in nanoseconds. */
 typedef struct {
-    uint64_t count;        /* measurements */
-    uint64_t sum;          /* sum of all values */
+    uint64_t count;        /* number of measurements */
+    uint64_t sum;          /* sum of all measured values */
     uint64_t min;          /* smallest value; not set while `count` is 0 */
     uint64_t max;          /* largest value; 0 while `count` is 0 */
     double sum_of_squares; /* sum of the squares of all values, for the variance */
 } smcr_distribution_t;
 
-/* Adds a measurement. */
+/* Adds a measured value to the distribution. */
 void smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value);
 
 /* ---- entries: a struct for each kind of JSON object, such as smcr_entry_connection_t ---- */
 
-#define SMCR_FIGURE_UNKNOWN UINT64_MAX /* a number that is not known */
+#define SMCR_FIGURE_UNKNOWN UINT64_MAX /* value of a number that is not known */
 
-/* A truth value that may be not known. */
+/* A truth value. SMCR_FIGURE_MAYBE: not known. */
 typedef enum { SMCR_FIGURE_MAYBE = 0, SMCR_FIGURE_NO, SMCR_FIGURE_YES } smcr_figure_maybe_t;
 
-/* Packets with one opcode. */
+/* The number of packets with one opcode. */
 typedef struct {
     uint8_t opcode; /* opcode of the BTH, as on the wire */
     uint64_t count; /* number of packets */
@@ -76,23 +79,23 @@ typedef struct {
 /* Counts by opcode. An opcode that has not occurred has no entry. */
 typedef struct {
     smcr_figure_opcode_count_t *counts; /* counts, in the order of the first packets; NULL: none */
-    uint8_t length;                     /* entries in use */
-    uint8_t room;                       /* entries that are allocated */
+    uint8_t length;                     /* number of entries of `counts` in use */
+    uint8_t room;                       /* number of entries of `counts` that are allocated */
 } smcr_figure_opcodes_t;
 
 /* A list of numbers. */
 typedef struct {
     uint64_t *numbers; /* the numbers; NULL: none */
-    uint32_t length;   /* how many there are */
+    uint32_t length;   /* how many numbers the list has */
 } smcr_figure_numbers_t;
 
 /* A list of entries. */
 typedef struct {
     void **entries;  /* pointers to the entries; NULL: none */
-    uint32_t length; /* entries in use, without `rest` */
-    uint32_t room;   /* pointers that are allocated */
-    unsigned rest;   /* 1: after the last entry there is one more, which only sums include. It has
-                        what belongs to no other entry. 0: there is none */
+    uint32_t length; /* number of entries, without the entry that `rest` announces */
+    uint32_t room;   /* number of pointers that are allocated */
+    unsigned rest;   /* 1: one more entry, after the last one, has what belongs to no other entry;
+                        only sums include it. 0: there is no such entry */
 } smcr_figure_list_t;
 
 /* Head of a loop over the entries of a list. `entry` is declared as an smcr_entry_<kind>_t *. The
@@ -110,22 +113,23 @@ typedef struct smcr_figure_description smcr_figure_description_t;
 #define SMCR_FIGURE_KINDS(X)                                                                       \
     X(COUNT, uint64_t) /* a number that sums add up */                                             \
     X(SECONDS, uint64_t)            /* nanoseconds that sums add up, written as seconds */         \
-    X(SAMPLE, uint64_t)             /* nanoseconds; the summary has their distribution */          \
+    X(SAMPLE, uint64_t)             /* nanoseconds; the summary has the distribution */            \
     X(SPREAD, smcr_distribution_t)  /* a distribution of nanoseconds, written as seconds */        \
     X(LENGTHS, smcr_distribution_t) /* a distribution without unit */                              \
     X(NUMBER, uint64_t) /* a number that cannot be added: an index, a port */                      \
-    X(TEXT, const char *)           /* NULL: not known */                                          \
+    X(TEXT, const char *)           /* a text; NULL: not known */                                  \
     X(CHOICE, unsigned)             /* a word of a list of choices.def */                          \
     X(BOOL, smcr_figure_maybe_t)                                                                   \
-    X(WHEN, smcr_when_t)            /* xy_frame; JSON also has its time, xy_time */                \
-    X(TIME, uint64_t)               /* nanoseconds since 1970 */                                   \
+    X(WHEN, smcr_when_t)            /* a frame: xy_frame; JSON adds its time: xy_time */           \
+    X(TIME, uint64_t)               /* a time, nanoseconds since 1970 */                           \
     X(RATIO, double)                /* a quotient, never added up; NAN: not known */               \
-    X(OPCODES, smcr_figure_opcodes_t) /* counts by opcode */                                       \
+    X(OPCODES, smcr_figure_opcodes_t) /* counts of packets by opcode */                            \
     X(NUMBERS, smcr_figure_numbers_t) /* a list of numbers */                                      \
     X(SUMMARY, char)                /* sums of the entry's lists, made when it is written */
 
-/* Kinds of parts: members that are entries of kind `of`, or lists of such entries. MAYBE: a
- * pointer, NULL if there is no entry. */
+/* Kinds of parts: members that are entries of kind `of`, or lists of such entries. OBJECT: an entry
+ * within the entry. MAYBE: a pointer to an entry; NULL: there is no entry. LIST: a list of
+ * entries. */
 #define SMCR_FIGURE_PART_KINDS(X) X(OBJECT) X(MAYBE) X(LIST)
 #define SMCR_FIGURE_PART_OBJECT(of) smcr_entry_##of##_t
 #define SMCR_FIGURE_PART_MAYBE(of) smcr_entry_##of##_t *
@@ -150,12 +154,15 @@ SMCR_FIGURE_KINDS(KIND)
 
 /* Describes one member of an entry. */
 typedef struct {
-    const char *name;                    /* as in JSON */
+    const char *name;                    /* name of the member, in C and in JSON */
     /* kind of the figure or part */
     smcr_figure_member_kind_t kind;
-    size_t offset;                       /* place of the member in the entry, bytes */
-    const smcr_figure_description_t *of; /* kind of entry of a part; NULL: the member is no part */
-    const char *const *words;            /* words of a choice; NULL: the member is no choice */
+    size_t offset;                       /* offset of the member in the struct of the entry,
+                                            bytes */
+    const smcr_figure_description_t *of; /* kind of the entries of a part; NULL: the member is no
+                                            part */
+    const char *const *words;            /* words among which a CHOICE chooses; NULL: the member is
+                                            no CHOICE */
 } smcr_figure_member_t;
 
 /* Describes a kind of entry. */
@@ -167,8 +174,8 @@ struct smcr_figure_description {
 
 /* ---- building ---- */
 
-/* Defines a comparison function for qsort(): ascending order of `key`. `key` is an expression of
- * the variable `each`, a pointer to `type`. */
+/* Defines a comparison function `name` for qsort(), which sorts by `key` in ascending order. `key`
+ * is an expression of the variable `each`, which is a pointer to `type`. */
 #define SMCR_FIGURE_ORDER(name, type, each, key)                                                   \
     static int name(const void *one, const void *other)                                            \
     {                                                                                              \
@@ -178,15 +185,15 @@ struct smcr_figure_description {
         return (a > (key)) - (a < (key));                                                          \
     }
 
-/* Empties an entry. Its NUMBER, TIME, SAMPLE and RATIO members become not known, all others zero.
- * The entries within it (OBJECT) are emptied, too. */
+/* Clears an entry. Members of the kinds NUMBER, TIME, SAMPLE and RATIO become not known, all other
+ * members zero. The entries within the entry (OBJECT) are cleared, too. */
 void smcr_entry_clear(void *entry, const smcr_figure_description_t *description);
 
 /* Does the same as smcr_entry_clear(), and also makes COUNT and SECONDS members not known. */
 void smcr_entry_forget(void *entry, const smcr_figure_description_t *description);
 
-/* Returns the value of the key in the map. If there is none, adds a value of `size` zero bytes,
- * allocated in `scope`. */
+/* Returns the value that `map` has for `key`. If the map has none, adds a value of `size` zero
+ * bytes, allocated in `scope`. */
 void *smcr_figure_of(wmem_map_t *map, wmem_allocator_t *scope, const void *key, size_t size);
 
 /* Appends a cleared entry to the list, allocated in `scope`, and returns it. */
@@ -195,7 +202,7 @@ void *smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
 #define SMCR_FIGURE_ADD(kind, list, scope)                                                         \
     ((smcr_entry_##kind##_t *)smcr_figure_list_add(list, scope, &smcr_entry_##kind##_description))
 
-/* Adds `count` packets with this opcode. */
+/* Adds `count` packets to the count of this opcode. */
 void smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope,
                                uint8_t opcode, uint64_t count);
 
@@ -213,8 +220,8 @@ smcr_figure_or_zero(uint64_t count)
 /* Returns the number of NAKs of all codes, without RNR NAKs. */
 uint64_t smcr_figure_naks_count(const smcr_entry_naks_t *naks);
 
-/* Returns the sum of two counts, either of which may be not known. A count that is not known adds
- * nothing; the sum is not known if both are not. */
+/* Returns the sum of two counts. A count that is SMCR_FIGURE_UNKNOWN (not known) adds nothing. If
+ * both counts are not known, the sum is not known. */
 static inline uint64_t
 smcr_figure_sum(uint64_t one, uint64_t other)
 {
@@ -223,24 +230,28 @@ smcr_figure_sum(uint64_t one, uint64_t other)
     return other == SMCR_FIGURE_UNKNOWN ? one : one + other;
 }
 
-/* The link to which an RDMA flow belongs: the flow is one of its two directions. */
+/* The link to which an RDMA flow belongs, and its link group. A link has two flows, one for each
+ * direction. */
 typedef struct {
-    const smcr_entry_link_group_t *group; /* link group of the link; NULL: not known */
-    const smcr_entry_link_t *link;        /* the link; NULL: not known, or the flow is of no link */
+    const smcr_entry_link_group_t *group; /* link group of `link`; NULL: `link` is NULL */
+    const smcr_entry_link_t *link;        /* the link; NULL: not known, or the flow belongs to no
+                                             link */
 } smcr_figure_flow_owner_t;
 
-/* Returns the owners of all RDMA flows of a report, by the index of the flow. */
+/* Returns link and link group of each RDMA flow of a report: an array, whose index is the index of
+ * the flow. The array is allocated in `scope`. */
 const smcr_figure_flow_owner_t *smcr_figure_flow_owners(const smcr_entry_report_t *report,
                                                         wmem_allocator_t *scope);
 
-/* Returns the direction that the client sends (`to_server`), or the one that the server sends. */
+/* Returns the direction from client to server if `to_server`, else the direction from server to
+ * client. */
 static inline const smcr_entry_conn_direction_t *
 smcr_figure_direction(const smcr_entry_connection_t *conn, bool to_server)
 {
     return to_server ? &conn->client_to_server : &conn->server_to_client;
 }
 
-/* Returns how long the receive buffer of a direction was full, nanoseconds; 0 if that is not
+/* Returns how long the receive buffer of a direction was full, nanoseconds; 0 if the time is not
  * known. */
 static inline uint64_t
 smcr_figure_buffer_full_time(const smcr_entry_conn_direction_t *direction)
@@ -257,8 +268,8 @@ smcr_figure_when_earlier(smcr_when_t one, smcr_when_t other)
     return one;
 }
 
-/* Returns the nanoseconds from one frame to the other; SMCR_FIGURE_UNKNOWN if one of them is frame
- * 0, or if the clock of the capture goes back in between. */
+/* Returns the nanoseconds from frame `from` to frame `to`. Returns SMCR_FIGURE_UNKNOWN if one of
+ * the frames is 0, or if `to` has an earlier time than `from`. */
 static inline uint64_t
 smcr_figure_time_between(smcr_when_t from, smcr_when_t to)
 {
@@ -266,8 +277,8 @@ smcr_figure_time_between(smcr_when_t from, smcr_when_t to)
                                                           : SMCR_FIGURE_UNKNOWN;
 }
 
-/* Adds the counts, sums and distributions of `from` to those of `into`, also in entries within
- * them, but not in their lists. */
+/* Adds the members COUNT, SECONDS, SPREAD, LENGTHS and OPCODES of `from` to the same members of
+ * `into`. Entries within the entry (OBJECT, MAYBE) are added, too; lists are not. */
 void smcr_entry_join(void *into, const void *from, const smcr_figure_description_t *description,
                      wmem_allocator_t *scope);
 
@@ -275,41 +286,44 @@ void smcr_entry_join(void *into, const void *from, const smcr_figure_description
 
 /* The subject of an expert item, as far as it is known. */
 typedef struct {
-    uint64_t stream; /* number of the connection (smcr.stream); SMCR_FIGURE_UNKNOWN: none */
-    uint64_t group;  /* index of the link group; SMCR_FIGURE_UNKNOWN: none */
-    uint64_t link;   /* number of the link; SMCR_FIGURE_UNKNOWN: none */
+    uint64_t stream; /* number of the connection (smcr.stream); SMCR_FIGURE_UNKNOWN: not known, or
+                        the item has none */
+    uint64_t group;  /* index of the link group; SMCR_FIGURE_UNKNOWN: not known, or the item has
+                        none */
+    uint64_t link;   /* number of the link; SMCR_FIGURE_UNKNOWN: not known, or the item has none */
     const char *src; /* host that sent the frame; NULL: not known */
     const char *dst; /* host that receives the frame; NULL: not known */
 } smcr_figure_subject_t;
 
-/* A notice: the expert items of one kind that one side caused; or the packets that a display filter
- * selects. */
+/* A notice counts one of two things: the expert items of one kind that one side caused, or the
+ * packets that a display filter selects. */
 typedef struct {
-    const char *filter;    /* name of the item, "smcr.conn.aborted", or the display filter of the
-                              packets; it begins with "icmp" for ICMP errors */
+    const char *filter;    /* name of the expert item, such as "smcr.conn.aborted", or the display
+                              filter of the packets. The text of an ICMP error begins with "icmp" */
     int severity;          /* Wireshark's severity, PI_NOTE and so on; 0: no expert item */
     int group;             /* Wireshark's group, PI_SEQUENCE and so on; 0: no expert item */
-    smcr_figure_role_t by; /* side that caused them; SMCR_FIGURE_ROLE_NONE: not known */
+    smcr_figure_role_t by; /* side that caused the items; SMCR_FIGURE_ROLE_NONE: not known */
     uint64_t count;        /* number of items or packets */
-    smcr_when_t first;     /* frame of the first one */
-    uint32_t last;         /* frame of the last one; 0: frame of `first` */
+    smcr_when_t first;     /* frame of the first item or packet */
+    uint32_t last;         /* number of the frame with the last item or packet; 0: the frame of
+                              `first` */
     uint32_t closed;       /* frame before `first` in which the other side closed the connection; 0:
                               none */
-    const char *kind;      /* sentence of the expert item; of an ICMP error: sender and reason;
-                              NULL: neither */
+    const char *kind;      /* sentence of the expert item. If the notice counts an ICMP error: its
+                              sender and its reason. NULL: a count of packets */
     const smcr_figure_subject_t *subject; /* subject of the first item; NULL: not known */
-    const char *reason;    /* of smcr.cm.rejected: why the first connection was rejected; NULL: not
-                              known, or another item */
+    const char *reason;    /* why RDMA-CM rejected the first connection, if the notice counts
+                              smcr.cm.rejected; NULL: not known, or another notice */
 } smcr_figure_notice_t;
 
 /* ---- addresses and numbers as a report writes them ---- */
 
-/* Returns a GID as text: as IPv4 address if it is IPv4-mapped, else as IPv6 address. NULL if the
- * GID is all zeros. */
+/* Returns a GID as text: an IPv4 address if the GID is IPv4-mapped, else an IPv6 address. Returns
+ * NULL if the GID is all zeros. */
 const char *smcr_figure_gid_text(wmem_allocator_t *scope, const uint8_t gid[SMCR_GID_LENGTH]);
 
-/* Returns "one ↔ other", for two ends of which neither is known to be the client. An end that is
- * NULL or "" is not known, and becomes "?". */
+/* Returns "one ↔ other": the name of a connection whose client is not known. An end that is NULL or
+ * "" is not known, and becomes "?". */
 const char *smcr_figure_ends(wmem_allocator_t *scope, const char *one, const char *other);
 
 /* Returns "0x" and all hexadecimal digits of a number of `bytes` bytes, 8 at most. */

@@ -1,8 +1,7 @@
-/* Collects findings. Attributes the trouble of a flow to a cause, by the counts of the flow and of
- * its reverse flow.
+/* Adds findings to the list. Decides by the counts of a flow and of its reverse flow which cause
+ * the trouble of the flow has.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "finder.h"
 
@@ -11,6 +10,7 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
+/* Appends a finding to the list, and counts it by severity and rank. */
 static void
 add_found(smcr_finder_t *finder, smcr_finding_t found)
 {
@@ -36,6 +36,7 @@ static const struct {
 #include "report/figures/finding_kinds.def"
 };
 
+/* Adds a finding with the sentence `sentence` and the rank of its kind. */
 static void
 add_sentence(smcr_finder_t *finder, smcr_figure_severity_t severity,
              const smcr_finder_facts_t *facts, const char *sentence)
@@ -182,9 +183,11 @@ is_retransmitted_often(const smcr_entry_rdma_t *flow)
     return smcr_figure_or_zero(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN;
 }
 
-/* Whether the peer stayed silent to the end. Its last packet came before its last expert item of
- * silence, and before the flow's last packet. The flow was still sending when the first such item
- * was raised. */
+/* Whether the peer stayed silent until the capture ended. `silent`: the expert items of a silent
+ * peer. Three conditions hold:
+ * 1. the flow was still sending in the frame of the first of these items;
+ * 2. the peer's last packet came before the last of these items;
+ * 3. the peer's last packet came before the flow's last packet. */
 static bool
 stayed_silent(const smcr_entry_rdma_t *peer, const smcr_entry_rdma_t *flow,
               const smcr_figure_notice_t *silent)
@@ -222,9 +225,10 @@ smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_
 
 /* ---- links without any answer ---- */
 
-/* A link carries data only after the peer has answered its CONFIRM LINK, which is a SEND (RFC 7609,
- * A.3.1). So a host that sends a WRITE has had an answer on the link, and a host that sends an
- * acknowledgement has received a packet. A flow with nothing but SENDs may have had neither. */
+/* Whether all packets of the flow are SENDs. A link carries data only after the peer has answered
+ * CONFIRM LINK, which is a SEND (RFC 7609, A.3.1). A host that sends a WRITE has therefore received
+ * an answer on the link. A host that sends an acknowledgement has received a packet. Only a flow
+ * with nothing but SENDs may have received neither. */
 static bool
 only_sends(const smcr_entry_rdma_t *flow)
 {
@@ -234,8 +238,9 @@ only_sends(const smcr_entry_rdma_t *flow)
     return true;
 }
 
-/* Whether the link was announced in the capture before the flow's first packet, and did not become
- * active. A link of unknown state may have been active. */
+/* Whether the link was announced in the capture before the flow's first packet, and never became
+ * active. Returns false if `link` is NULL or its state is not known: the link may have been
+ * active. */
 static bool
 never_became_active(const smcr_entry_link_t *link, const smcr_entry_rdma_t *flow)
 {

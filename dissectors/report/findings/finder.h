@@ -1,11 +1,10 @@
 /* The list of findings while the rules fill it. Each finding has a severity and a rank.
  *
  * A rank stands for a kind of trouble. The ranks are in the order of causes: a trouble further down
- * may be a consequence of a trouble further up. Of two findings that are equally severe, the report
- * names the one with the higher place first.
+ * may be a consequence of a trouble further up. The report sorts equally severe findings by rank:
+ * causes come first.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
@@ -17,13 +16,13 @@
 /* Maximum number of connections whose filters are joined into one display filter. */
 #define SMCR_FINDING_FILTERS_MOST 8
 
-/* Retransmitted packets of a flow from which on a silent peer counts as not answering
- * (docs/report.md). */
+/* A peer counts as not answering only if the flow has retransmitted at least this number of packets
+ * to the silent peer (docs/report.md). */
 #define SMCR_FINDING_RETRANSMITTED_OFTEN 3
 
 /* Ranks in the order of causes. Each is named for the trouble that its findings report. */
 typedef enum {
-    SMCR_FINDING_BY_ICRC,           /* packets arrive damaged */
+    SMCR_FINDING_BY_ICRC,           /* packets with a wrong ICRC: damaged */
     SMCR_FINDING_BY_FORMAT,         /* messages that break their format */
     SMCR_FINDING_BY_OVERWRITTEN,    /* data is overwritten before it is read */
     SMCR_FINDING_BY_RULE,           /* messages that break a rule: no correct peer sends them */
@@ -32,7 +31,7 @@ typedef enum {
     SMCR_FINDING_BY_REFUSAL,        /* NAKs that end a queue pair */
     SMCR_FINDING_BY_DEAD_PEER,      /* a peer stops answering */
     SMCR_FINDING_BY_GROUP_LOST,     /* a link group ends with open connections */
-    SMCR_FINDING_BY_RNR,            /* no receive buffers */
+    SMCR_FINDING_BY_RNR,            /* receivers without receive buffers send RNR NAKs */
     SMCR_FINDING_BY_LOSS,           /* packets are lost on the network */
     SMCR_FINDING_BY_ABORT,          /* abnormal close of a connection */
     SMCR_FINDING_BY_RESET,          /* TCP reset of a connection over RDMA */
@@ -51,11 +50,12 @@ typedef enum {
     SMCR_FINDING_BY_TCP_RESET,      /* TCP reset of a connection that is not over RDMA */
     SMCR_FINDING_BY_NO_OPTION,      /* one side does not offer SMC-R */
     SMCR_FINDING_BY_NO_ROCE,        /* the RoCE packets of a connection are not captured */
-    SMCR_FINDING_BY_LACK,           /* packets are not captured */
-    SMCR_FINDING_BY_UNFINISHED,     /* a handshake whose end is not captured */
+    SMCR_FINDING_BY_LACK,           /* packets that are not captured */
+    SMCR_FINDING_BY_UNFINISHED,     /* handshakes whose end is not captured */
     SMCR_FINDING_BY_LATE_START,     /* connections that began before the capture */
     SMCR_FINDING_BY_NOTICE,         /* an expert item that no other finding explains */
-    SMCR_FINDING_BY_ICRC_DOUBTED,   /* ICRCs that do not show whether packets are damaged */
+    SMCR_FINDING_BY_ICRC_DOUBTED,   /* ICRCs whose check does not show whether packets are
+                                       damaged */
     SMCR_FINDING_BY_SILENCE,        /* connections that go silent */
     SMCR_FINDING_BY_CUT,            /* frames are truncated by snaplen */
     SMCR_FINDING_BY_COST,           /* cost that could be avoided, but no harm */
@@ -65,41 +65,44 @@ typedef enum {
 
 /* One finding in the list. */
 typedef struct {
-    smcr_entry_finding_t entry; /* the finding as it will be in the report */
-    smcr_finding_rank_t rank;   /* place in the order of causes */
-    bool has_cost;              /* `cost` is set */
+    smcr_entry_finding_t entry; /* the entry of the finding, as the report will have it */
+    smcr_finding_rank_t rank;   /* rank of the finding in the order of causes */
+    bool has_cost;              /* `cost` is valid: the time that programs waited is known */
     uint64_t cost;              /* nanoseconds that programs waited because of the trouble */
-    uint32_t order;             /* number of findings that were found before */
+    uint32_t order;             /* number of findings that were made before this finding */
 } smcr_finding_t;
 
 /* The report that is examined, and the findings made so far. */
 typedef struct {
-    smcr_entry_report_t *report;         /* complete except for its findings */
+    smcr_entry_report_t *report;         /* the report, complete except for its findings */
     const smcr_figure_notice_t *notices; /* expert items, and packets that a filter selects */
     uint32_t notice_count;               /* number of `notices` */
-    wmem_allocator_t *scope;             /* owns texts and lists */
-    wmem_array_t *found;                 /* smcr_finding_t, in the order in which they were found */
+    wmem_allocator_t *scope;             /* memory pool that owns the texts and lists of findings */
+    wmem_array_t *found;                 /* findings made so far; element smcr_finding_t, in the
+                                            order in which the findings were made */
 
-    bool has_rank[SMCR_FINDING_RANKS];   /* by rank: a finding was made; or findings of the rank are
-                                            suppressed, and count as made */
+    bool has_rank[SMCR_FINDING_RANKS];   /* index: rank. True if a finding of the rank was made, or
+                                            if another finding suppresses all findings of this
+                                            rank */
 
-    /* Number of findings by severity and rank. Once SMCR_FINDINGS_MOST have been made, a rule with
-     * many findings of this rank makes no more. */
+    /* Number of findings; index: severity, then rank. Once a severity and rank has
+     * SMCR_FINDINGS_MOST findings, a rule that can make many findings makes no more of them. */
     unsigned rank_count[SMCR_FIGURE_ERROR + 1][SMCR_FINDING_RANKS];
 
-    const smcr_figure_flow_owner_t *owners; /* link and group of each RDMA flow, by index of the
-                                               flow */
+    const smcr_figure_flow_owner_t *owners; /* link and link group of each RDMA flow; index: index
+                                               of the flow */
 } smcr_finder_t;
 
 /* The facts of a finding; its sentence is made separately. */
 typedef struct {
-    smcr_figure_finding_t kind; /* row of finding_kinds.def: word, severity and rank */
-    uint64_t count;             /* packets, connections and so on in trouble; 0: no finding is
-                                   made */
+    smcr_figure_finding_t kind; /* kind of the finding, which decides on its word, severity and rank
+                                   (finding_kinds.def) */
+    uint64_t count;             /* number of packets, connections or other things in trouble; 0: no
+                                   finding is made */
     smcr_when_t when;           /* frame to look at: the first one that shows the trouble, or the
                                    beginning of the longest wait; frame 0: not known */
     const char *filter;         /* display filter of the frames that show the trouble; NULL: none */
-    bool has_cost;              /* `cost` is set */
+    bool has_cost;              /* `cost` is valid: the time that programs waited is known */
     uint64_t cost;              /* nanoseconds that programs waited because of the trouble */
 } smcr_finder_facts_t;
 
@@ -113,16 +116,17 @@ void smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_severity_t severity,
                         const smcr_finder_facts_t *facts, const char *format, ...)
     G_GNUC_PRINTF(4, 5);
 
-/* Adds a complete finding: an expert item that no other finding explains. Its kind is the name of
- * the item. */
+/* Adds a finding whose entry is complete: it reports an expert item that no other finding explains.
+ * The kind of the finding is the name of the expert item. */
 void smcr_finder_add_item(smcr_finder_t *finder, smcr_finding_rank_t rank,
                           smcr_entry_finding_t entry);
 
-/* Returns the sum of the notices with this filter, over both sides. Frame, text, subject and side
- * are those of the earliest notice. Count 0: there is no such notice. */
+/* Returns the sum of all notices with this filter, whichever side caused them. Frame, text, subject
+ * and side are those of the earliest notice. Count 0: there is no such notice. */
 smcr_figure_notice_t smcr_finder_notice(const smcr_finder_t *finder, const char *filter);
 
-/* Returns the earliest frame of the notices with filter `one` or `other`; frame 0: none. */
+/* Returns the earliest frame of all notices whose filter is `one` or `other`; frame 0: there is no
+ * such notice. */
 smcr_when_t smcr_finder_first(const smcr_finder_t *finder, const char *one, const char *other);
 
 /* Returns the name of an expert item's subject: its connection ("10.0.0.1:46464 → 10.0.0.2:8080"),
@@ -131,22 +135,24 @@ smcr_when_t smcr_finder_first(const smcr_finder_t *finder, const char *one, cons
  */
 const char *smcr_finder_subject(const smcr_finder_t *finder, const smcr_figure_subject_t *subject);
 
-/* Returns text about ICMP errors that quote packets between two hosts: "; ICMP (frame 7) of ..."
- * for each kind of error; "" if there are none. A host is NULL if not known. */
+/* Returns text about ICMP errors that quote packets between the hosts `one` and `other`: "; ICMP
+ * (frame 7) of ..." for each kind of error; "" if there are none. A host that is not known is
+ * NULL. */
 const char *smcr_finder_undelivered(const smcr_finder_t *finder, const char *one,
                                     const char *other);
 
-/* Whether a display filter selects the packets of the report. Then a packet that the report does
- * not have may still be in the capture, so its absence proves nothing. */
+/* Whether a display filter selects the packets of the report. If so, a packet that the report did
+ * not count may still be in the capture. A rule must not conclude anything from such a packet. */
 static inline bool
 smcr_finder_is_filtered(const smcr_finder_t *finder)
 {
     return finder->report->capture.filter != NULL;
 }
 
-/* Returns the filter of `count` connections, `one`, joined with the filter of one more, `other`:
- * "one || other". Returns `other` if `count` is 0. Returns NULL if the result would have more than
- * SMCR_FINDING_FILTERS_MOST filters, or if `one` is NULL since it had too many before. */
+/* Returns the display filter "one || other". `one` is the joined filter of `count` connections,
+ * `other` the filter of one more connection.
+ * Returns `other` if `count` is 0. Returns NULL if the result would join more than
+ * SMCR_FINDING_FILTERS_MOST filters, or if `one` is NULL because an earlier call returned NULL. */
 const char *smcr_finder_either(const smcr_finder_t *finder, const char *one, const char *other,
                                uint64_t count);
 
@@ -160,22 +166,24 @@ smcr_finding_is_timeout(uint64_t code)
 
 /* ---- causes of a flow's trouble ---- */
 
-/* Returns the reverse flow; NULL: not known. */
+/* Returns the flow in the other direction (the reverse flow); NULL: not known. */
 const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,
                                                 const smcr_entry_rdma_t *flow);
 
-/* Returns for how long the peer sent nothing while packets were retransmitted to it: from its last
- * packet to the end of the capture, nanoseconds. Returns 0 if the peer sent a packet later, if the
- * peer is not known, if few packets were retransmitted, or if no expert item reports a silent
- * peer. */
+/* Returns for how long the peer sent nothing while packets were retransmitted to it, nanoseconds:
+ * from its last packet to the end of the capture. Returns 0 in four cases:
+ * 1. the peer sent a packet later;
+ * 2. the peer is not known;
+ * 3. few packets were retransmitted (SMCR_FINDING_RETRANSMITTED_OFTEN);
+ * 4. no expert item reports a silent peer. */
 uint64_t smcr_finding_flow_unanswered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
-/* Whether a packet of the flow or of its reverse flow has a wrong ICRC. Such a packet explains
- * retransmissions in both directions: a damaged request, or a damaged acknowledgement. */
+/* Whether a packet of the flow or of its reverse flow has a wrong ICRC. A wrong ICRC explains
+ * retransmissions in both directions: it damages a request, or the acknowledgement of a request. */
 bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
-/* Whether SMC-R packets of the flow are retransmitted on a link whose other end never sends. The
- * link was announced in the capture, and never became active. */
+/* Whether SMC-R packets of the flow are retransmitted on a link whose receiver never sends a
+ * packet. The link was announced in the capture, and never became active. */
 bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* ---- the rules, by subject. Each function adds its findings to the list ---- */

@@ -8,10 +8,11 @@
 
 #include "finder.h"
 
-/* A wait that cost programs more time than all lost packets did is no consequence of those losses.
- * Such a finding gets the rank of lost packets, so that it comes before them. Example: one slow
- * program waited 72.9 s, and 105 harmless retransmissions cost 39 ms: the slow program comes
- * first. */
+/* Gives some findings a better rank. If programs waited longer because of a trouble than because of
+ * all lost packets together, the trouble is no consequence of the lost packets. Its finding gets
+ * the rank of lost packets; the higher cost then puts it before the finding of lost packets.
+ * Example: one slow program waited 72.9 s, and 105 harmless retransmissions cost 39 ms. The finding
+ * of the slow program comes first. */
 static void
 rank_long_waits(const smcr_finder_t *finder)
 {
@@ -30,7 +31,8 @@ rank_long_waits(const smcr_finder_t *finder)
     }
 }
 
-/* Order of findings, for sorting; see the head of this file. */
+/* Compares two findings for sorting: by severity, rank, cost and order, as the head of this file
+ * says. Returns -1 if `one` comes first. */
 static int
 compare_found(const void *one, const void *other)
 {
@@ -45,8 +47,8 @@ compare_found(const void *one, const void *other)
     return a->order < b->order ? -1 : 1;
 }
 
-/* Returns the text with a capital letter at its beginning. An address or a display filter at the
- * beginning stays as it is: its first word has a colon or a dot. */
+/* Returns the text with a capital letter at its beginning. A first word with a colon or a dot stays
+ * unchanged: it is an address or a display filter. */
 static const char *
 capitalized(const smcr_finder_t *finder, const char *text)
 {
@@ -58,7 +60,7 @@ capitalized(const smcr_finder_t *finder, const char *text)
     return sentence;
 }
 
-/* Orders the findings and puts the first ones into the report. */
+/* Sorts the findings, and adds the first SMCR_FINDINGS_MOST of them to the report. */
 static void
 close_list(smcr_finder_t *finder)
 {

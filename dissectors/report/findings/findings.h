@@ -8,12 +8,12 @@
 
 #include "report/figures/figures.h"
 
-/* Fills in the findings of the report, ten at most. The most severe come first; of equally severe
- * ones, a cause comes before its consequences.
+/* Fills in the findings of the report, ten at most. The most severe findings come first. Among
+ * equally severe findings, a cause comes before its consequences.
  *
  * `notices`: the plugin's expert items, and counts of packets that a display filter selects, such
  * as "smcr.ecn == 3", with severity 0. A finding takes its first frame from the notice of its kind,
- * so it has no frame without such a notice. `notice_count`: their number. Texts of findings are in
- * `scope`, or are those of the report and of the notices. */
+ * so without such a notice the finding has no frame. `notice_count`: number of `notices`. Texts of
+ * findings are allocated in `scope`, or belong to the report or to the notices. */
 void smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
                         uint32_t notice_count, wmem_allocator_t *scope);

@@ -16,15 +16,15 @@ typedef struct {
     uint64_t count;
     const smcr_entry_connection_t *earliest; /* the connection with the lowest first frame; NULL:
                                                 none */
-    const char *filter;                      /* display filter of all; NULL: they are too many for
-                                                one filter */
+    const char *filter;                      /* display filter of all these connections; NULL: too
+                                                many connections for one filter */
     uint64_t named;                          /* number of connections whose ends a host has
                                                 reported */
     const smcr_entry_connection_t *by;       /* first connection whose ends a host has reported;
                                                 NULL: none */
 } late_conns_t;
 
-/* Returns "it", "them", "2 of them": a pronoun for the connections whose ends a host has
+/* Returns "it", "them" or "2 of them": a pronoun for the connections whose ends a host has
  * reported. */
 static const char *
 named_pronoun(const smcr_finder_t *finder, const late_conns_t *late)
@@ -36,8 +36,9 @@ named_pronoun(const smcr_finder_t *finder, const late_conns_t *late)
     return wmem_strdup_printf(finder->scope, "%" PRIu64 " of them", late->named);
 }
 
-/* Returns text that says which host has reported the ends of connections: over netlink in a frame
- * of the capture, or in a file of smcss next to the capture (frame 0). "": no host has. */
+/* Returns text that names the host that has reported the ends of connections; "" if no host has.
+ * The host has reported over netlink in a captured frame, or in a file of smcss beside the capture
+ * (frame 0). */
 static const char *
 named_text(const smcr_finder_t *finder, const late_conns_t *late)
 {
@@ -53,8 +54,8 @@ named_text(const smcr_finder_t *finder, const late_conns_t *late)
                               by->named_frame.frame, which);
 }
 
-/* Returns a display filter of the connection. Frames that came before the number of its stream was
- * known do not have the field smcr.stream, so the TCP stream selects them. */
+/* Returns a display filter of the connection. The filter also selects tcp.stream if it is known:
+ * the first frames of the connection may not have the field smcr.stream. */
 static const char *
 filter_of_conn(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -66,7 +67,7 @@ filter_of_conn(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
                               conn->tcp_stream);
 }
 
-/* Gathers the connections that did not, or may not, begin in the capture. */
+/* Returns the connections that began before the capture, or may have done so. */
 static late_conns_t
 gather_late_conns(const smcr_finder_t *finder)
 {
@@ -87,9 +88,9 @@ gather_late_conns(const smcr_finder_t *finder)
     return late;
 }
 
-/* Whether the expert items are about the same connections as the finding: there is one item for
- * each connection, or one for each direction, and the first item is about the earliest
- * connection. */
+/* Whether the expert items `items` are about the same connections as the finding `late`. Two
+ * conditions hold. There is one item for each connection, or one for each direction of a
+ * connection. The first item is about the earliest connection. */
 static bool
 are_items_of(const smcr_figure_notice_t *items, const late_conns_t *late)
 {
@@ -97,12 +98,12 @@ are_items_of(const smcr_figure_notice_t *items, const late_conns_t *late)
            items->subject->stream == late->earliest->stream;
 }
 
-/* Late start: a connection began before the capture, which has neither its TCP handshake nor its
- * CLC messages. Everything that CLC negotiates (roles, RMB sizes, version) is then not known. The
- * finding names the earliest such connection. Its filter is that of the expert items if they are
- * about the same connections, since that filter is shorter, or if the connections are too many for
- * one filter. No finding is made for connections that began in the capture, nor under a display
- * filter of the report. */
+/* Finding: late start. A connection began before the capture, so the capture has neither its TCP
+ * handshake nor its CLC messages. Facts that CLC negotiates (roles, RMB sizes, version) are then
+ * not known. The finding names the earliest such connection.
+ * The filter of the finding is the filter of the expert items in two cases: the items are about the
+ * same connections (are_items_of()), or the connections are too many for one filter. No finding is
+ * made for connections that began in the capture, and none under a display filter of the report. */
 static void
 find_late_start(smcr_finder_t *finder)
 {
@@ -127,6 +128,7 @@ find_late_start(smcr_finder_t *finder)
 
 /* ---- only one direction captured ---- */
 
+/* Whether the flow has an acknowledgement packet (RC Acknowledge). */
 static bool
 has_acknowledgement(const smcr_entry_rdma_t *flow)
 {
@@ -136,16 +138,17 @@ has_acknowledgement(const smcr_entry_rdma_t *flow)
     return false;
 }
 
+/* Whether every packet of the flow has a wrong ICRC. */
 static bool
 are_all_damaged(const smcr_entry_rdma_t *flow)
 {
     return flow->icrc && flow->icrc->bad == flow->packets;
 }
 
-/* Whether the capture has only one direction between two hosts. A host that acknowledges has
- * received requests. If the capture has no packet at all from the other host to it, the requests
- * were not captured. `directions` has "src → dst" of all captured flows. A flow whose packets are
- * all damaged is left out: its addresses may be wrong. */
+/* Whether the capture has only the direction of `flow` between its two hosts. A host that sends
+ * acknowledgements has received requests. If the capture has no packet in the other direction, the
+ * requests were not captured. `directions`: the text "src → dst" of each captured flow. A flow
+ * whose packets are all damaged does not count: its addresses may be wrong. */
 static bool
 is_one_sided(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_entry_rdma_t *flow)
 {
@@ -155,8 +158,8 @@ is_one_sided(const smcr_finder_t *finder, wmem_map_t *directions, const smcr_ent
            !wmem_map_contains(directions, smcr_words_hosts(finder->scope, flow->dst, flow->src));
 }
 
-/* Returns a display filter of the flow's packets; NULL: its queue pair is not known. An IPv6
- * address is in the IP header (RoCEv2) or in the GRH (RoCEv1). */
+/* Returns a display filter of the flow's packets; NULL: the flow's queue pair is not known. An IPv6
+ * address is searched in the IP header (RoCEv2) and in the GRH (RoCEv1). */
 static const char *
 filter_of_flow(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -171,7 +174,8 @@ filter_of_flow(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
                               flow->dst_qpn, flow->src);
 }
 
-/* Returns the first flow of which the capture has only one direction; NULL: none. */
+/* Returns the first flow whose reverse direction is not captured (is_one_sided()); NULL: there is
+ * none. */
 static const smcr_entry_rdma_t *
 first_one_sided_flow(const smcr_finder_t *finder)
 {
@@ -187,10 +191,10 @@ first_one_sided_flow(const smcr_finder_t *finder)
     return NULL;
 }
 
-/* One direction is not captured: a port of the switch or of the host was left out. The finding
- * names the first flow that shows this. No finding is made if the capture has a single packet in
- * the other direction between the hosts, nor if the flow has no acknowledgement: then nothing
- * proves that there were requests. */
+/* Finding: one direction is not captured. A port of the switch or of the host was left out. The
+ * finding names the first flow that shows this. No finding is made in two cases:
+ * 1. the capture has at least one packet in the other direction between the two hosts;
+ * 2. the flow has no acknowledgement: then nothing proves that the other host sent requests. */
 static void
 find_one_sided(smcr_finder_t *finder)
 {
@@ -208,9 +212,9 @@ find_one_sided(smcr_finder_t *finder)
                     first->dst, first->src);
 }
 
-/* No RoCE packets: CLC has agreed on SMC-R, and the capture has no RoCE packet of the connection.
- * An expert item marks each such connection; the finding names the first one and counts the
- * others. */
+/* Finding: no RoCE packets. CLC has agreed on SMC-R, and the capture has no RoCE packet of the
+ * connection. An expert item marks each such connection. The finding names the first of them and
+ * counts the others. */
 static void
 find_no_roce(smcr_finder_t *finder)
 {
@@ -226,8 +230,8 @@ find_no_roce(smcr_finder_t *finder)
                                         notice.count));
 }
 
-/* Frames that are truncated by snaplen. The finding is a note if the missing bytes are SMC-R data,
- * which an expert item reports; else it is for information. */
+/* Finding: frames are truncated by snaplen. The finding is a note if an expert item reports that
+ * SMC-R data is missing in a truncated frame. Otherwise the finding is for information. */
 static void
 find_cut_frames(smcr_finder_t *finder)
 {
@@ -246,11 +250,12 @@ find_cut_frames(smcr_finder_t *finder)
 
 /* ---- connections that go silent ---- */
 
-/* Shortest silence that counts. */
+/* Shortest silence that counts, nanoseconds. */
 #define SILENCE SMCR_TIME_SECOND
 
-/* Whether the connection is open at the end of the capture, and the time of its last frame is
- * usable. */
+/* Whether the connection is open at the end of the capture. Returns false also if the end of the
+ * capture is not known or is earlier than the connection's last frame: then no silence can be
+ * measured. */
 static bool
 stays_open(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -261,9 +266,10 @@ stays_open(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return end != SMCR_FIGURE_UNKNOWN && end >= conn->last_frame.time;
 }
 
-/* A connection goes silent if it stays open and sends nothing until the capture ends, at least as
- * long as it was active before, and at least for a second. Example: a connection that was active
- * for 10 s goes silent if its last frame is 10 s or more before the end of the capture. */
+/* Whether the connection goes silent. It does if it stays open and has no packet until the capture
+ * ends, for at least as long as it was active before, and at least for SILENCE. Example: a
+ * connection that was active for 10 s goes silent if its last frame is 10 s or more before the end
+ * of the capture. */
 static bool
 goes_silent(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -274,15 +280,19 @@ goes_silent(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return finder->report->capture.last_time - conn->last_frame.time >= MAX(active, SILENCE);
 }
 
-/* Two hosts: their last packet, and their connections that are silent at the end of the capture. */
+/* A pair of hosts: the last packet between them, and their connections that are silent at the end
+ * of the capture. */
 typedef struct {
-    smcr_when_t last;                   /* last packet between the hosts, of whatever connection */
+    smcr_when_t last;                   /* last packet between the hosts, of any connection or
+                                           flow */
     const smcr_entry_connection_t *one; /* first of the silent connections; NULL: none */
-    smcr_when_t first;                  /* the earliest of the last packets of silent connections */
+    smcr_when_t first;                  /* last packet of the connection that fell silent first;
+                                           frame 0: none */
     uint64_t count;                     /* number of silent connections */
 } host_pair_t;
 
-/* Returns the pair of two hosts, in either order; NULL: one of the hosts is not known. */
+/* Returns the pair of the hosts `one` and `other`, whatever their order; makes the pair if there is
+ * none. Returns NULL if one of the hosts is not known. */
 static host_pair_t *
 pair_of(const smcr_finder_t *finder, wmem_map_t *by_hosts, const char *one, const char *other)
 {
@@ -294,7 +304,7 @@ pair_of(const smcr_finder_t *finder, wmem_map_t *by_hosts, const char *one, cons
     return smcr_figure_of(by_hosts, finder->scope, key, sizeof(host_pair_t));
 }
 
-/* Notes a packet between the hosts. `pair` may be NULL. */
+/* Notes that `last` is a packet between the hosts. Does nothing if `pair` is NULL. */
 static void
 note_packet(host_pair_t *pair, smcr_when_t last)
 {
@@ -302,15 +312,15 @@ note_packet(host_pair_t *pair, smcr_when_t last)
         pair->last = last;
 }
 
-/* Returns the pair of hosts of each connection, in the order of connections, with the last packet
- * between the hosts. RoCE may have other IP addresses than TCP. So a flow of a link group counts
- * for the hosts of the group's connections, too. */
+/* Returns an array with the pair of hosts of each connection, in the order of connections. Each
+ * pair has the last packet between its hosts. RoCE may have other IP addresses than TCP, so a flow
+ * of a link group also counts for the hosts of the group's connections. */
 static host_pair_t **
 find_pairs(const smcr_finder_t *finder)
 {
     const smcr_entry_report_t *report = finder->report;
     wmem_map_t *by_hosts = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
-    /* from the index of a link group plus 1 to its pair */
+    /* map: index of a link group plus 1 -> pair of hosts of a connection of the group */
     wmem_map_t *by_group = wmem_map_new(finder->scope, g_direct_hash, g_direct_equal);
     host_pair_t **pairs =
         wmem_alloc_array(finder->scope, host_pair_t *, report->connections.length + 1);
@@ -335,13 +345,15 @@ find_pairs(const smcr_finder_t *finder)
     return pairs;
 }
 
-#define SPOKEN 8 /* CDC messages from which on the mean pause of a connection is meaningful */
+#define SPOKEN 8 /* minimum number of CDC messages for which the mean pause between messages of a
+                    connection is meaningful */
 
-/* Whether the connection stops together with all other traffic between its hosts. The connection
- * has to be regularly active until then: the last packet between the hosts comes at most two of its
- * mean pauses after its own last packet. Example: 100 CDC messages in 10 s make a mean pause of 0.1
- * s. The traffic stops together if the last packet between the hosts comes at most 0.2 s after the
- * connection's last one. */
+/* Whether the connection stops together with all other traffic between its hosts. The last packet
+ * between the hosts then comes at most two mean pauses after the connection's last frame. The mean
+ * pause is the connection's time divided by its number of CDC messages. Example: 100 CDC messages
+ * in 10 s have a mean pause of 0.1 s. So the last packet between the hosts comes at most 0.2 s
+ * after the connection's last frame. Connections with fewer than SPOKEN CDC messages are not
+ * judged. */
 static bool
 stops_with(const smcr_finder_t *finder, const host_pair_t *pair,
            const smcr_entry_connection_t *conn)
@@ -355,7 +367,7 @@ stops_with(const smcr_finder_t *finder, const host_pair_t *pair,
            2 * smcr_figure_time_between(conn->first_frame, conn->last_frame) / spoken;
 }
 
-/* Counts a silent connection of the pair. */
+/* Counts `conn` as a silent connection of the pair. */
 static void
 add_silent(host_pair_t *pair, const smcr_entry_connection_t *conn)
 {
@@ -364,10 +376,11 @@ add_silent(host_pair_t *pair, const smcr_entry_connection_t *conn)
     pair->count++;
 }
 
-/* Connections that have to stop together: a single one proves nothing about its hosts. */
+/* Minimum number of connections between two hosts that have to stop together: a single connection
+ * proves nothing about its hosts. */
 #define AT_ONCE 2
 
-/* Makes the finding of one pair of hosts whose connections stop together. */
+/* Makes the finding about a pair of hosts whose connections stop together. */
 static void
 find_stop(smcr_finder_t *finder, const host_pair_t *pair)
 {
@@ -388,7 +401,8 @@ find_stop(smcr_finder_t *finder, const host_pair_t *pair)
         smcr_finder_undelivered(finder, one->client.addr, one->server.addr));
 }
 
-/* Counts the connections of each pair of hosts that stop with all other traffic of the pair. */
+/* Counts, for each pair of hosts, the connections that stop together with all other traffic of the
+ * pair (stops_with()). `pair_of_conn`: the result of find_pairs(). */
 static void
 count_stopped(const smcr_finder_t *finder, host_pair_t **pair_of_conn)
 {
@@ -399,8 +413,9 @@ count_stopped(const smcr_finder_t *finder, host_pair_t **pair_of_conn)
     }
 }
 
-/* Open connections that are silent at the end of the capture: their programs wait, or the peer is
- * gone. The finding is for information: nothing is wrong with an idle connection. */
+/* Finding: open connections are silent at the end of the capture. Their programs wait, or the peer
+ * is gone. The finding is for information, since an idle connection is nothing wrong.
+ * `are_all_alive`: other packets pass between the hosts of each of these connections. */
 static void
 find_idle(smcr_finder_t *finder, const host_pair_t *idle, bool are_all_alive)
 {
@@ -427,17 +442,20 @@ are_hosts_alive(const host_pair_t *pair, const smcr_entry_connection_t *conn)
            smcr_figure_or_zero(smcr_figure_time_between(conn->last_frame, pair->last)) >= SILENCE;
 }
 
+/* Whether fewer than SMCR_FINDINGS_MOST findings of traffic that stops were made. */
 static bool
 has_room_for_stop(const smcr_finder_t *finder)
 {
     return finder->rank_count[SMCR_FIGURE_NOTE][SMCR_FINDING_BY_STOP] < SMCR_FINDINGS_MOST;
 }
 
-/* Two kinds of findings of silence. If AT_ONCE or more connections stop together with all traffic
- * between their hosts, they have a common cause: port, cable, host, or programs that pause
- * together. There is one such finding for each pair of hosts. All other silent connections share
- * one finding, for information. Connections that have closed, or were active until shortly before
- * the end, are not counted. */
+/* Makes two kinds of findings about silence:
+ * 1. AT_ONCE or more connections stop together with all traffic between their hosts. The cause is
+ *    common: port, cable, host, or programs that pause together. Each pair of hosts has a finding
+ *    of its own.
+ * 2. All other silent connections share one finding, for information.
+ * A connection is not counted if it has closed, or if it was active until shortly before the
+ * capture ended (goes_silent()). */
 static void
 find_silence(smcr_finder_t *finder)
 {
@@ -461,9 +479,9 @@ find_silence(smcr_finder_t *finder)
     find_idle(finder, &idle, alive == idle.count);
 }
 
-/* A display filter of the report hides beginnings and packets that the capture has. So no finding
- * says that they are missing. The ranks of those findings count as made, so that expert items about
- * missing packets give no findings, either. */
+/* Suppresses findings of missing packets under a display filter of the report. The filter hides
+ * packets that the capture has, so no finding may say that they are missing. The two ranks count as
+ * made. So expert items about missing packets make no findings, either. */
 static void
 suppress_findings_of_missing(smcr_finder_t *finder)
 {

@@ -9,9 +9,10 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
-#define MOST_REASONS 3 /* reasons of fallbacks that have a finding each; the others share one */
+#define MOST_REASONS 3 /* number of fallback reasons that get a finding of their own; all other
+                          reasons share one finding */
 
-/* A property that connections have in common. */
+/* A predicate: whether a connection has a certain property. gather_conns() takes one. */
 typedef bool property_t(const smcr_entry_connection_t *conn);
 
 /* Predicates for gather_conns(). IS(name, condition) defines is_<name>(). */
@@ -28,8 +29,8 @@ IS(not_offered, OUTCOME(TCP) && !conn->fallback && !ENDED)
 IS(aborted, CLOSE(ABORT))
 IS(reset, CLOSE(RESET) && OUTCOME(SMCR))
 IS(unsure_reset, CLOSE(RESET) && OUTCOME(UNKNOWN))
-/* A reset of a connection over TCP, as programs send it that end in a hurry; or of a connection
- * whose handshake has no known outcome */
+/* A TCP reset of a connection that is not over SMC-R: over TCP, where programs that end in a hurry
+ * reset connections; or of a connection whose outcome is not known. */
 IS(tcp_reset, CLOSE(RESET) && !OUTCOME(SMCR) && !OUTCOME(NO_CONNECTION))
 IS(refused, CLOSE(RESET) && OUTCOME(NO_CONNECTION))
 IS(unanswered, !CLOSE(RESET) && OUTCOME(NO_CONNECTION))
@@ -38,14 +39,14 @@ IS(unfinished, OUTCOME(UNKNOWN) && conn->began_before == SMCR_FIGURE_NO &&
 
 /* Connections with the same trouble. */
 typedef struct {
-    uint32_t count;
+    uint32_t count;                       /* number of connections */
     const smcr_entry_connection_t *first; /* the connection with the lowest index; NULL: none */
-    const char *streams;                  /* display filter of all; NULL: they are too many for one
-                                             filter */
+    const char *streams;                  /* display filter of all these connections; NULL: too many
+                                             connections for one filter */
 } alike_conns_t;
 
-/* Returns the connections with a property. Their filter names TCP streams where they are known, so
- * that it also finds segments without SMC-R. */
+/* Returns the connections that have a property. Their display filter selects tcp.stream if it is
+ * known, so the filter also finds segments without SMC-R. */
 static alike_conns_t
 gather_conns(const smcr_finder_t *finder, property_t *has_property)
 {
@@ -65,19 +66,23 @@ gather_conns(const smcr_finder_t *finder, property_t *has_property)
     return group;
 }
 
+/* Returns text about ICMP errors that quote packets of the group's first connection; "" if there
+ * are none. */
 static const char *
 icmp_text(const smcr_finder_t *finder, const alike_conns_t *group)
 {
     return smcr_finder_undelivered(finder, group->first->client.addr, group->first->server.addr);
 }
 
+/* Returns the name of the group's first connection, and the number of the other connections. */
 static const char *
 conns_text(const smcr_finder_t *finder, const alike_conns_t *group)
 {
     return smcr_words_connections(finder->scope, group->first, group->count);
 }
 
-/* Returns the filter `what`; if the group has only one connection, limited to that connection. */
+/* Returns the display filter `what`. If the group has exactly one connection, the filter is limited
+ * to this connection. */
 static const char *
 filter_of_one(const smcr_finder_t *finder, const alike_conns_t *group, const char *what)
 {
@@ -87,8 +92,8 @@ filter_of_one(const smcr_finder_t *finder, const alike_conns_t *group, const cha
                               smcr_words_connection_filter(finder->scope, group->first), what);
 }
 
-/* Returns the filter `what`, limited to the connections of the group if they are few enough for one
- * filter. */
+/* Returns the display filter `what`, limited to the connections of the group. If the group has too
+ * many connections for one filter, returns `what` without a limit. */
 static const char *
 filter_of_all(const smcr_finder_t *finder, const alike_conns_t *group, const char *what)
 {
@@ -100,8 +105,9 @@ filter_of_all(const smcr_finder_t *finder, const alike_conns_t *group, const cha
 
 /* ---- fallback ---- */
 
-/* Why the SMC-R option may be missing, or why no Proposal comes after it, by what the SYN shows.
- * Linux uses no SMC-R on a socket with TCP_FASTOPEN (smc_setsockopt()). */
+/* End of a sentence: why the SMC-R option may be missing, or why no Proposal comes after the
+ * option. Index: the sign that the SYN or SYN-ACK shows. Linux uses no SMC-R on a socket with
+ * TCP_FASTOPEN (smc_setsockopt()). */
 static const char *const signs[] = {
     [SMCR_FIGURE_SIGN_NONE] = "",
     [SMCR_FIGURE_SIGN_NOPS] = "; six NOPs in a row: a firewall may have overwritten it",
@@ -109,8 +115,9 @@ static const char *const signs[] = {
         "; the handshake has TCP Fast Open, with which Linux uses no SMC-R",
 };
 
-/* A missing common EID has no diagnosis code of its own. Linux then reports a missing device,
- * or the code of SMC-R v1 if the Proposal offered v1, too (smc_listen_find_device()). */
+/* Whether the peers may have no EID in common. There is no diagnosis code for this. A Linux server
+ * then reports a missing device or, if the Proposal also offered v1, the code for a different IP
+ * prefix, as for v1 (smc_listen_find_device()). */
 static bool
 may_lack_common_eid(const smcr_entry_conn_fallback_t *fallback)
 {
@@ -121,9 +128,9 @@ may_lack_common_eid(const smcr_entry_conn_fallback_t *fallback)
 }
 
 /* Returns another possible cause of the fallback, as the end of a sentence: another meaning of the
- * diagnosis code, or, without a code, a sign in the SYN. A client that reports no device may have a
- * device that only SMC-Rv2 can use: Linux offers v2 over IPv4 only, and only with an EID
- * (smc_find_proposal_devices()). */
+ * diagnosis code or, if there is no code, a sign in the SYN. A client that reports no device may
+ * have a device that only SMC-Rv2 can use: Linux offers SMC-Rv2 over IPv4 only, and only with an
+ * EID (smc_find_proposal_devices()). */
 static const char *
 other_cause(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -142,8 +149,8 @@ other_cause(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return is_ipv6 ? "; over IPv6 Linux offers no SMC-Rv2" : ", or no EID is defined there";
 }
 
-/* Adds the connection to the group that fell back for the same reason: equal diagnosis code, side,
- * text and other cause. Makes the group if there is none. */
+/* Adds the connection to the group of connections that fell back for the same reason: equal
+ * diagnosis code, side, text and other cause (other_cause()). Makes the group if there is none. */
 static void
 add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *groups,
              const smcr_entry_connection_t *conn)
@@ -165,18 +172,18 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
         finder, group->streams, smcr_words_connection_filter(finder->scope, conn), group->count++);
 }
 
-/* A fallback is a note, since a peer may decline SMC-R. It is a warning if the peers had agreed on
- * SMC-R, and RoCE packets did not arrive. */
+/* Returns the severity of a fallback. It is a note, since a peer may decline SMC-R. It is a warning
+ * if the peers had agreed on SMC-R and RoCE packets did not arrive (smcr_finding_is_timeout()). */
 static smcr_figure_severity_t
 severity_of_fallback(const smcr_entry_conn_fallback_t *fallback)
 {
     return smcr_finding_is_timeout(fallback->code) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
 }
 
-/* Fallback to TCP for one reason. The option in the SYN offers SMC-R. Then a Decline, a SYN-ACK
- * without the option, or TCP data instead of CLC messages end the negotiation (RFC 7609, 3.1 to
- * 3.3). The sentence has the text of the diagnosis code, another possible cause, and ICMP errors if
- * RoCE packets did not arrive. */
+/* Finding: fallback to TCP for one reason. The option in the SYN offers SMC-R. Then one of three
+ * events ends the negotiation (RFC 7609, 3.1 to 3.3): a Decline, a SYN-ACK without the option, or
+ * TCP data instead of CLC messages. The sentence has the text of the diagnosis code, and another
+ * possible cause. If RoCE packets did not arrive, the sentence also has ICMP errors. */
 static void
 find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
 {
@@ -194,8 +201,9 @@ find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
         smcr_finding_is_timeout(fallback->code) ? icmp_text(finder, group) : "");
 }
 
-/* Order of the reasons, for sorting: the most severe first, then the reason with most connections,
- * then the earliest. */
+/* Compares two reasons of fallbacks for sorting. The more severe reason comes first, then the
+ * reason with more connections, then the reason with the earlier frame. Returns -1 if `one` comes
+ * first. */
 static int
 compare_groups(const void *one, const void *other)
 {
@@ -210,7 +218,7 @@ compare_groups(const void *one, const void *other)
     return a->first->fallback->frame.frame < b->first->fallback->frame.frame ? -1 : 1;
 }
 
-/* Makes one finding for all reasons from number `from` on. */
+/* Makes one finding for all reasons from index `from` of `groups` on. */
 static void
 find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
 {
@@ -237,8 +245,8 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
                     smcr_words_things(finder->scope, reasons - from, "other reason"));
 }
 
-/* Makes a finding for each of the first MOST_REASONS reasons, in the order of compare_groups(), and
- * one for all others. */
+/* Makes a finding for each of the first MOST_REASONS reasons in the order of compare_groups(), and
+ * one finding for all other reasons. */
 static void
 find_fallbacks(smcr_finder_t *finder)
 {
@@ -257,14 +265,15 @@ find_fallbacks(smcr_finder_t *finder)
 
 /* ---- ends ---- */
 
-/* Returns "; 12,000 bytes not reported as read": bytes of these connections that the reader's
- * program has lost, or may have lost. They were announced and not reported as read, or written and
- * never announced. The text says "at least" if the bytes of one direction are not known. */
+/* Returns "; 12,000 bytes not reported as read"; "" if there are none. The number counts bytes of
+ * all connections with the property that the reader's program has lost, or may have lost. Such
+ * bytes were announced and not reported as read, or written and never announced. The text says "at
+ * least" if the bytes of one direction are not known. */
 static const char *
 losses_text(const smcr_finder_t *finder, property_t *has_property)
 {
     uint64_t lost = 0;
-    bool is_least = false; /* the bytes of a direction are not known */
+    bool is_least = false; /* the lost bytes of at least one direction are not known */
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         const uint64_t bytes[] = {
@@ -281,8 +290,8 @@ losses_text(const smcr_finder_t *finder, property_t *has_property)
                               is_least ? "at least " : "", smcr_words_bytes(finder->scope, lost));
 }
 
-/* Returns the side that has aborted the connections; SMCR_FIGURE_ROLE_NONE if both sides have
- * aborted some. */
+/* Returns the side that has aborted all connections of the group. `first`: the side that aborted
+ * first. Returns SMCR_FIGURE_ROLE_NONE if each side has aborted some of the connections. */
 static smcr_figure_role_t
 side_of_aborts(const smcr_finder_t *finder, const alike_conns_t *group, smcr_figure_role_t first)
 {
@@ -294,8 +303,8 @@ side_of_aborts(const smcr_finder_t *finder, const alike_conns_t *group, smcr_fig
     return first;
 }
 
-/* Returns "; the server had closed it in frame 7" if the other side had closed the connection
- * before the abort; else "". */
+/* Returns "; the server had closed it in frame 7" if the side that did not abort had closed the
+ * connection before the abort; else "". */
 static const char *
 earlier_close_text(const smcr_finder_t *finder, const smcr_figure_notice_t *abort)
 {
@@ -306,9 +315,10 @@ earlier_close_text(const smcr_finder_t *finder, const smcr_figure_notice_t *abor
                               abort->closed);
 }
 
-/* Aborted connections: a CDC message has the abort flag (RFC 7609, 4.8.2), so the reader may have
- * lost data. The finding names the side that aborted if the expert items prove it and no packet is
- * missing in the capture: else a missing packet may be an earlier abort of the other side. */
+/* Finding: aborted connections. A CDC message has the abort flag (RFC 7609, 4.8.2), so the reader
+ * may have lost data. The finding names the side that aborted under two conditions: the expert
+ * items prove the side, and no packet is missing in the capture. A missing packet may be an earlier
+ * abort by the other side. */
 static void
 find_aborted(smcr_finder_t *finder)
 {
@@ -332,8 +342,9 @@ find_aborted(smcr_finder_t *finder)
         losses_text(finder, is_aborted));
 }
 
-/* Returns a filter of the segments with RST, limited to the connection if no other one was reset.
- * `notice`: counts all connections of SMC-R that were reset. */
+/* Returns a display filter of the segments with RST. If only one connection of SMC-R was reset, the
+ * filter is limited to this connection. `notice`: counts all connections of SMC-R that were
+ * reset. */
 static const char *
 reset_filter(const smcr_finder_t *finder, const alike_conns_t *group,
              const smcr_figure_notice_t *notice)
@@ -344,10 +355,10 @@ reset_filter(const smcr_finder_t *finder, const alike_conns_t *group,
                               group->first->tcp_stream);
 }
 
-/* TCP resets. A reset ends a connection over RDMA without the close flags of CDC, so data may be
- * lost; that finding has a high rank. A reset of a connection that stayed on TCP has a low rank:
- * programs that end in a hurry send one. The sentence leaves out "over TCP" if the outcome of one
- * of the connections is not known. */
+/* Findings: TCP resets. A reset of a connection over RDMA ends the connection without the close
+ * flags of CDC, so data may be lost: the finding has a high rank. A reset of a connection over TCP
+ * has a low rank, since programs that end in a hurry send one. The second sentence leaves out "over
+ * TCP" if the outcome of one of the connections is not known. */
 static void
 find_resets(smcr_finder_t *finder)
 {
@@ -374,9 +385,9 @@ find_resets(smcr_finder_t *finder)
 
 /* ---- handshakes ---- */
 
-/* Makes one finding for all connections with a property. `what`: the rest of the sentence. No
- * finding is made under a display filter of the report, which may hide how the handshakes
- * continued. */
+/* Makes one finding for all connections that have a property. `what`: the rest of the sentence. No
+ * finding is made under a display filter of the report, which may hide later segments of the
+ * handshakes. */
 static void
 find_alike(smcr_finder_t *finder, property_t *has_property, smcr_figure_finding_t kind,
            const char *what)
@@ -394,7 +405,8 @@ find_alike(smcr_finder_t *finder, property_t *has_property, smcr_figure_finding_
             "%s%s%s", conns_text(finder, &group), what, icmp_text(finder, &group));
 }
 
-/* Whether the server of `conn` sends segments on `flow`, a TCP connection that begins later. */
+/* Whether `flow` is a TCP connection to the server of `conn` that begins later than `conn`, and on
+ * which the server sends segments. */
 static bool
 answers_later(const smcr_entry_tcp_t *flow, const smcr_entry_connection_t *conn)
 {
@@ -402,9 +414,9 @@ answers_later(const smcr_entry_tcp_t *flow, const smcr_entry_connection_t *conn)
            strcmp(flow->dst, conn->server.addr) == 0;
 }
 
-/* Returns why the first of the unanswered SYNs gets no answer, as the rest of a sentence. If the
- * server sends segments on a later TCP connection, it is not dead: a firewall discards SYNs with
- * the option, or the accept queue is full. */
+/* Returns why the first unanswered SYN gets no answer, as the rest of a sentence; "" if no SYN is
+ * unanswered. If the server sends segments on a later TCP connection, the server is alive. Then a
+ * firewall discards SYNs with the option, or the accept queue of the server is full. */
 static const char *
 cause_of_silence(const smcr_finder_t *finder)
 {

@@ -9,8 +9,8 @@
 
 /* ---- damaged packets ---- */
 
-/* Adds the packets of the flow with a wrong ICRC, and the retransmissions of flows that have such
- * packets in either direction. */
+/* Adds the packets of the flow that have a wrong ICRC. If a packet of the flow or of its reverse
+ * flow has a wrong ICRC, also adds all retransmissions of the flow. */
 static void
 add_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
             smcr_finding_trouble_t *trouble)
@@ -22,9 +22,9 @@ add_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
     trouble->answered += smcr_figure_or_zero(flow->repeated_after.icrc);
 }
 
-/* Returns what followed from the damage. A receiver discards a packet with a wrong ICRC, so its
- * sender has to retransmit the packet. If nothing was retransmitted, the receiver perhaps got the
- * packet undamaged, and the damage is only in the capture. */
+/* Returns text about the consequences of the damage. A receiver discards a packet with a wrong
+ * ICRC, so the sender has to retransmit the packet. If nothing was retransmitted, the receiver
+ * perhaps got the packet undamaged, and only the copy in the capture is damaged. */
 static const char *
 effect_of_damage(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
 {
@@ -40,10 +40,9 @@ effect_of_damage(const smcr_finder_t *finder, const smcr_finding_trouble_t *trou
     return "nothing was retransmitted, so perhaps damaged in the capture alone";
 }
 
-/* Damaged packets: the ICRC of a packet does not match its bytes. The preference smcr.check_icrc
- * has ICRCs checked. Retransmissions in flows with damaged packets are consequences of the damage,
- * so they are no finding of lost packets.
- */
+/* Finding: damaged packets. The ICRC of a packet does not match its bytes. The plugin checks ICRCs
+ * only with the preference smcr.check_icrc. Retransmissions in flows with damaged packets are
+ * consequences of the damage. So they do not count as lost packets (on_loss.c). */
 static void
 find_damaged(smcr_finder_t *finder)
 {
@@ -62,7 +61,8 @@ find_damaged(smcr_finder_t *finder)
 
 /* ---- refused packets ---- */
 
-/* Adds the NAKs of the flow that end a queue pair: all codes but PSN sequence error. */
+/* Adds the NAKs of the flow that end a queue pair. These are the NAKs with any code other than PSN
+ * sequence error. */
 static void
 add_refused(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
             smcr_finding_trouble_t *trouble)
@@ -74,8 +74,8 @@ add_refused(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
     trouble->flows += count != 0;
 }
 
-/* Returns the counts of NAKs by code, without PSN sequence errors: such a NAK asks for a
- * retransmission, and does not end the queue pair. */
+/* Returns text with the number of NAKs for each code, over all flows. The code PSN sequence error
+ * is left out, since such a NAK asks for a retransmission and does not end the queue pair. */
 static const char *
 nak_codes_text(const smcr_finder_t *finder)
 {
@@ -89,8 +89,8 @@ nak_codes_text(const smcr_finder_t *finder)
                              {sum.invalid_rd, "for an invalid RD request"});
 }
 
-/* Refused requests: a NAK has a code other than PSN sequence error. The queue pair of the requester
- * goes to the error state, so all connections of its link stop. */
+/* Finding: refused requests. A NAK has a code other than PSN sequence error. Then the queue pair of
+ * the requester changes to the error state, so all connections of its link stop. */
 static void
 find_refused(smcr_finder_t *finder)
 {
@@ -114,7 +114,7 @@ find_refused(smcr_finder_t *finder)
 /* ---- receive buffers ---- */
 
 /* Adds the RNR NAKs of the flow, and the packets of the reverse flow that were retransmitted after
- * them. */
+ * RNR NAKs. */
 static void
 add_rnr_naks(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
              smcr_finding_trouble_t *trouble)
@@ -127,9 +127,9 @@ add_rnr_naks(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
         trouble->slowest = MAX(trouble->slowest, data->repeated_completion_time_s.max);
 }
 
-/* No receive buffer: a SEND needs a receive request that the receiver has posted. If there is none,
- * the receiver answers with an RNR NAK; the sender waits and retransmits the SEND. The finding
- * names the receiver: its host is too slow, or has posted too few requests. */
+/* Finding: no receive buffer. A SEND needs a receive request that the receiver has posted. Without
+ * one, the receiver answers with an RNR NAK, and the sender waits and retransmits the SEND. The
+ * finding names the receiver: its host is too slow, or has posted too few receive requests. */
 static void
 find_rnr_naks(smcr_finder_t *finder)
 {
@@ -150,7 +150,7 @@ find_rnr_naks(smcr_finder_t *finder)
 
 /* ---- congestion ---- */
 
-/* Adds the packets of the flow that are marked CE, and the CNPs that answer such marks. */
+/* Adds the packets of the flow that are marked CE, and the CNPs that answer these marks. */
 static void
 add_marked(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
            smcr_finding_trouble_t *trouble)
@@ -159,7 +159,7 @@ add_marked(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
     trouble->answered += flow->ce_to_cnp_s.count;
 }
 
-/* Returns the number of CNPs, and how many of them answer a captured mark. */
+/* Returns text with the number of CNPs, and with the number of CNPs that answer a captured mark. */
 static const char *
 cnps_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked,
           const smcr_finding_trouble_t *notified)
@@ -182,7 +182,7 @@ add_notified(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
     smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->cnp), 0);
 }
 
-/* Whether the trouble has at least 1 % of the packets of its flows. */
+/* Whether 1 % or more of the packets of the flows in trouble are in trouble. */
 static bool
 is_frequent(const smcr_finding_trouble_t *trouble)
 {
@@ -205,10 +205,10 @@ congestion_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marke
                               smcr_finding_trouble_hosts(finder, notified));
 }
 
-/* Congestion: a switch marks packets (ECN CE), and their receiver sends CNPs, so that the sender
- * slows down (InfiniBand, annex A17). A few marks are how ECN works: the finding is a note. From 1
- * % of the packets on it is a warning. CNPs without marked packets prove marks downstream of the
- * capture point. */
+/* Finding: congestion. A switch marks packets (ECN CE), and the receiver of the packets sends CNPs,
+ * so that the sender slows down (InfiniBand, annex A17). Few marks are normal for ECN: the finding
+ * is a note. If 1 % or more of the packets are marked, or are CNPs, the finding is a warning. CNPs
+ * without a captured mark prove marks downstream of the capture point. */
 static void
 find_congestion(smcr_finder_t *finder)
 {
@@ -227,7 +227,8 @@ find_congestion(smcr_finder_t *finder)
 
 /* ---- RDMA-CM ---- */
 
-/* RDMA-CM rejects connections (ConnectReject). The sentence has the reason of the first one. */
+/* Finding: RDMA-CM rejects connections (ConnectReject). The sentence has the reason of the first
+ * rejection. */
 static void
 find_cm_rejects(smcr_finder_t *finder)
 {
@@ -243,7 +244,8 @@ find_cm_rejects(smcr_finder_t *finder)
                     notice.count > 1 ? ", the first one here: " : ": ", notice.reason);
 }
 
-/* RDMA-CM retransmits messages: the messages or their answers are lost, or answers are late. */
+/* Finding: RDMA-CM retransmits messages. The messages or their answers were lost, or the answers
+ * came after the timeout. */
 static void
 find_cm_retransmissions(smcr_finder_t *finder)
 {

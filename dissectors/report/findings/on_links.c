@@ -9,12 +9,12 @@
 
 /* The link for which a rule looks for findings. */
 typedef struct {
-    smcr_finder_t *finder;
+    smcr_finder_t *finder;                /* the report, and the findings made so far */
     const smcr_entry_link_group_t *group; /* link group of the link */
     const smcr_entry_link_t *link;        /* the link */
 } link_place_t;
 
-/* "link 2 of link group 0" */
+/* Returns the name of the link: "link 2 of link group 0". */
 static const char *
 name_of(const link_place_t *place)
 {
@@ -33,8 +33,9 @@ typedef struct {
     smcr_when_t first_move; /* first frame of a moved connection on its new link; frame 0: none */
 } failover_t;
 
-/* Returns when the link last carried packets in both directions: the earlier time of the last
- * packets of its two flows, nanoseconds since 1970; 0: not known. */
+/* Returns when the link last carried packets in both directions, nanoseconds since 1970; 0: not
+ * known. This is the earlier one of two times: the time of the last packet of each of its two
+ * flows. */
 static uint64_t
 last_two_way_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
 {
@@ -51,8 +52,8 @@ last_two_way_time(const smcr_entry_report_t *report, const smcr_entry_link_t *li
 }
 
 /* Counts a connection that has moved to the link `next`. `last`: when the old link last carried
- * packets in both directions; 0: not known. The interruption lasts from then to the connection's
- * first packet on the new link. */
+ * packets in both directions; 0: not known. The interruption begins at `last`, and ends with the
+ * connection's first packet on the new link. */
 static void
 add_move(failover_t *failover, const smcr_entry_conn_link_t *next, uint64_t last)
 {
@@ -67,8 +68,8 @@ add_move(failover_t *failover, const smcr_entry_conn_link_t *next, uint64_t last
         failover->interruption = MAX(failover->interruption, next->from_frame.time - last);
 }
 
-/* Returns the connections that moved away from the link. A connection may have used the link
- * several times; it counts once. */
+/* Returns the number of connections that moved away from the link, with target and interruption of
+ * the moves. A connection that moved away several times counts once. */
 static failover_t
 gather_moves(const link_place_t *place)
 {
@@ -84,13 +85,14 @@ gather_moves(const link_place_t *place)
             if (from->number == place->link->number)
                 add_move(&failover, conn->links.entries[j + 1], last);
         }
-        failover.moved = MIN(failover.moved, before + 1); /* at most one more than before */
+        failover.moved = MIN(failover.moved, before + 1); /* a connection counts once, however often
+                                                             it moved */
     }
     return failover;
 }
 
-/* Returns "3 connections moved to link 1, 4.1 ms after the last message on the old one"; "" if none
- * has moved. */
+/* Returns "3 connections moved to link 1, 4.1 ms after the last message on the old one"; "" if no
+ * connection has moved. */
 static const char *
 failover_text(wmem_allocator_t *scope, const failover_t *failover)
 {
@@ -108,8 +110,8 @@ failover_text(wmem_allocator_t *scope, const failover_t *failover)
     return wmem_strbuf_finalize(text);
 }
 
-/* Returns a display filter of the moves: by their expert item if it was raised, else by the new
- * link. */
+/* Returns a display filter that finds the moves. If an expert item reports a move, the filter has
+ * the expert item, else the new link, else the link group. */
 static const char *
 filter_of_moves(const link_place_t *place, const failover_t *failover)
 {
@@ -127,8 +129,8 @@ filter_of_moves(const link_place_t *place, const failover_t *failover)
                               failover->to);
 }
 
-/* A link is left: connections move to another link, and no message reports that the link is
- * lost. */
+/* Finding: a link is left. Connections move to another link, and no message reports that the link
+ * is lost. */
 static void
 find_left_link(const link_place_t *place)
 {
@@ -143,8 +145,9 @@ find_left_link(const link_place_t *place)
                     "%s is left: %s", name_of(place), failover_text(finder->scope, &failover));
 }
 
-/* Returns ", 12,000 bytes rewritten": bytes that the connections of all links have written once
- * more at the same positions. After a move the writer repeats data whose arrival is not proven. */
+/* Returns ", 12,000 bytes rewritten"; "" if there are none. A byte is rewritten if a connection has
+ * written it a second time at the same position, on whatever link. After a move the writer repeats
+ * data whose arrival is not proven. */
 static const char *
 rewritten_text(const smcr_finder_t *finder)
 {
@@ -156,9 +159,9 @@ rewritten_text(const smcr_finder_t *finder)
                               smcr_words_bytes(finder->scope, notice.count));
 }
 
-/* Returns the first frame of the loss. If the capture has only one expert item of a lost link, that
- * is its frame. Else it is the frame that deleted this link, or, if that is not known, the first
- * move. */
+/* Returns the frame of the loss: the frame of the expert item "link lost" if the capture has only
+ * one such item (`items`); else the frame in which the link was deleted; else the frame of the
+ * first move. */
 static smcr_when_t
 time_of_loss(const link_place_t *place, const failover_t *failover,
              const smcr_figure_notice_t *items)
@@ -168,9 +171,9 @@ time_of_loss(const link_place_t *place, const failover_t *failover,
     return place->link->deleted_frame.frame ? place->link->deleted_frame : failover->first_move;
 }
 
-/* Whether the link was in use before the loss: an expert item reports the loss, connections moved
- * away, or both flows of the link have packets.
- */
+/* Whether the link was in use before the loss. Any of three facts shows this: an expert item
+ * reports a lost link, connections moved away from the link, or both flows of the link have
+ * packets. */
 static bool
 was_in_use(const link_place_t *place, const failover_t *failover,
            const smcr_figure_notice_t *items)
@@ -178,10 +181,10 @@ was_in_use(const link_place_t *place, const failover_t *failover,
     return items->count || failover->moved || place->link->flows.length > 1;
 }
 
-/* A link is lost: a DELETE LINK has the reason "lost path", and the link was in use before
+/* Finding: a link is lost. A DELETE LINK has the reason "lost path", and the link was in use before
  * (was_in_use()). The finding names the number of connections that moved, their new link and their
- * interruption. No finding is made if the link was not in use, nor if a display filter of the
- * report hides its frames. */
+ * interruption. No finding is made if the link was not in use. No finding is made, either, if the
+ * frame of the loss is not known and a display filter of the report may hide it. */
 static void
 find_lost_link(const link_place_t *place)
 {
@@ -207,7 +210,8 @@ find_lost_link(const link_place_t *place)
         failover_text(finder->scope, &failover), failover.moved ? rewritten_text(finder) : "");
 }
 
-/* Returns the flow of the link whose packets are retransmitted without any answer; NULL: none. */
+/* Returns the flow of the link whose packets are retransmitted without any answer
+ * (smcr_finding_flow_is_dead_end()); NULL: no flow of the link. */
 static const smcr_entry_rdma_t *
 dead_end_flow(const link_place_t *place)
 {
@@ -222,9 +226,9 @@ dead_end_flow(const link_place_t *place)
     return NULL;
 }
 
-/* A link never came up: one side retransmits its CONFIRM LINK (RFC 7609, A.3.1), and the capture
- * has no packet of the other side on this link. So the path between their RNICs does not carry
- * packets. */
+/* Finding: a link never came up, and one side tried. This side retransmits its CONFIRM LINK (RFC
+ * 7609, A.3.1), and the capture has no packet of the other side on this link. So the path between
+ * the RNICs of the link does not carry packets. */
 static void
 find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
 {
@@ -246,8 +250,8 @@ find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
                     smcr_finder_undelivered(finder, flow->src, flow->dst));
 }
 
-/* A link never came up: a DELETE LINK with the reason "lost path" ends the link, and the capture
- * has no packet on it. */
+/* Finding: a link never came up, and nobody tried. A DELETE LINK with the reason "lost path" ends
+ * the link, and the capture has no packet of the link. */
 static void
 find_unused_link(const link_place_t *place)
 {
@@ -274,16 +278,16 @@ has_room_for(const smcr_finder_t *finder, smcr_figure_severity_t severity)
     return finder->rank_count[severity][SMCR_FINDING_BY_LINK_LOST] < SMCR_FINDINGS_MOST;
 }
 
-/* Whether the capture shows that the lost link was not used. A display filter of the report may
- * hide packets of the link, so it proves nothing then. */
+/* Whether the capture shows that the link was not used. Returns false under a display filter of the
+ * report, which may hide packets of the link. */
 static bool
 was_never_used(const link_place_t *place)
 {
     return smcr_words_link_is_unused(place->link) && !smcr_finder_is_filtered(place->finder);
 }
 
-/* Makes one finding at most for a link. The rule whose finding says most about the cause comes
- * first. */
+/* Makes at most one finding about a link. The rules are tried in a fixed order: a rule whose
+ * finding says more about the cause comes first. */
 static void
 find_on_link(const link_place_t *place)
 {
@@ -301,8 +305,8 @@ find_on_link(const link_place_t *place)
         find_left_link(place);
 }
 
-/* Link groups that end with open connections. An expert item reports each; the finding names the
- * group of the first item. */
+/* Finding: link groups end with open connections. An expert item reports each such group. The
+ * finding names the group of the first item. */
 static void
 find_group_lost(smcr_finder_t *finder)
 {
@@ -324,7 +328,8 @@ find_group_lost(smcr_finder_t *finder)
                         : "");
 }
 
-/* Returns the link group that ended last, in the frame or before it; NULL: none. */
+/* Returns the link group that ended last, of all groups that ended in `frame` or an earlier frame;
+ * NULL: no group did. */
 static const smcr_entry_link_group_t *
 ended_before(const smcr_finder_t *finder, uint32_t frame)
 {
@@ -338,9 +343,10 @@ ended_before(const smcr_finder_t *finder, uint32_t frame)
     return last;
 }
 
-/* A link group ends, and its last packets are retransmitted. This is harmless: the peer has
- * destroyed its queue pair, so nobody acknowledges the last DELETE LINK that Linux sends. The
- * finding is made only if the capture has the end of a group before the first retransmission. */
+/* Finding: a link group ends, and its last packets are retransmitted. This is harmless. The peer
+ * has destroyed its queue pair, so nobody acknowledges the last DELETE LINK that Linux sends. The
+ * finding is made only if the capture has the end of a link group before the first of these
+ * retransmissions. */
 static void
 find_group_end(smcr_finder_t *finder)
 {
@@ -377,8 +383,8 @@ had_ended(const smcr_entry_connection_t *conn, uint32_t frame)
            conn->last_frame.frame < frame;
 }
 
-/* Whether the flow's link group has connections, and all of them were closed before the frame. Then
- * no program waits for an answer. */
+/* Whether the flow's link group has connections, and all these connections were closed before
+ * `frame`. Then no program waits for an answer on the flow. */
 static bool
 had_connections_ended(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint32_t frame)
 {
@@ -395,15 +401,17 @@ had_connections_ended(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow
     return ended != 0;
 }
 
-/* A peer that stopped answering. */
+/* A peer that has stopped answering. */
 typedef struct {
     const smcr_entry_rdma_t *flow; /* the flow to the peer; NULL: not known */
-    uint64_t silence;              /* time since the peer's last packet, nanoseconds */
+    uint64_t silence;              /* time from the peer's last packet to the end of the capture,
+                                      nanoseconds */
     bool is_needed;                /* a connection of the link group is still open */
 } silent_peer_t;
 
-/* Returns the flow that got no answer for the longest time. A flow with open connections comes
- * before others. `frame`: of the first expert item of a silent peer. */
+/* Returns the flow that got no answer for the longest time. A flow whose link group has open
+ * connections is preferred to a flow without. `frame`: frame of the first expert item of a silent
+ * peer. If every flow got answers, `flow` of the result is NULL. */
 static silent_peer_t
 find_silent_flow(const smcr_finder_t *finder, uint32_t frame)
 {
@@ -419,7 +427,8 @@ find_silent_flow(const smcr_finder_t *finder, uint32_t frame)
     return silent;
 }
 
-/* Whether packets are retransmitted to a queue pair from which the capture has no packet at all. */
+/* Whether a flow has SMCR_FINDING_RETRANSMITTED_OFTEN or more retransmissions, and the capture has
+ * no packet of its reverse flow. */
 static bool
 has_unheard_peer(const smcr_finder_t *finder)
 {
@@ -444,7 +453,8 @@ silence_text(const smcr_finder_t *finder, const silent_peer_t *peer,
         return wmem_strdup_printf(finder->scope,
                                   "%s: the same packets are retransmitted, and nobody answers",
                                   smcr_finder_subject(finder, items->subject));
-    /* The capture may miss an answer that came before the expert item. */
+    /* The silence is counted from the first expert item at the earliest: the capture may miss an
+     * answer before it. */
     uint64_t silence = MIN(peer->silence, finder->report->capture.last_time - items->first.time);
     return wmem_strdup_printf(
         finder->scope, "%s stopped answering: %s from %s, and no packet came back on RoCE%s%s%s%s",
@@ -454,12 +464,13 @@ silence_text(const smcr_finder_t *finder, const silent_peer_t *peer,
         smcr_finder_undelivered(finder, flow->src, flow->dst));
 }
 
-/* A dead peer. An expert item reports that the same packet was sent four times. In addition, a flow
- * got no packet back until the capture ended, or the capture has no packet of the peer at all. The
- * finding is a warning; it is for information if all connections of the link group were closed
- * before. If a host has reset TCP connections before, it may have left: then the resets are the
- * cause, and this finding comes after them (DEAD_AFTER). No finding is made under a display filter
- * of the report, which may hide the answers. */
+/* Finding: a dead peer. An expert item reports that the same packet was sent four times. In
+ * addition, a flow got no packet back until the capture ended, or the capture has no packet of the
+ * peer at all.
+ * The finding is a warning. It is for information if all connections of the link group were closed
+ * before. If a host reset TCP connections before the silence, the host may have left the network:
+ * the resets are then the cause, and the finding has a lower rank (DEAD_AFTER). No finding is made
+ * under a display filter of the report, which may hide the answers. */
 static void
 find_dead_peer(smcr_finder_t *finder)
 {

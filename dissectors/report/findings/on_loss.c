@@ -9,9 +9,10 @@
 
 /* ---- lost packets ---- */
 
-/* Whether other findings explain the retransmissions of this flow: wrong ICRCs, a link that never
- * came up, a peer that stopped answering. If the flow has retransmissions after a NAK for a PSN
- * sequence error, a silent peer does not explain them: the NAK proves a loss. */
+/* Whether other findings explain the retransmissions of the flow: packets with wrong ICRCs, a link
+ * that never came up, or a peer that stopped answering. A peer that stopped answering is no
+ * explanation if packets were retransmitted after a NAK for a PSN sequence error: such a NAK proves
+ * a loss. */
 static bool
 is_explained_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -21,9 +22,9 @@ is_explained_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flo
            !smcr_figure_or_zero(flow->repeated_after.nak);
 }
 
-/* Returns the number of packets that were retransmitted because of a loss, as far as no other
- * finding explains them. It does not include retransmissions after RNR NAKs, nor the last packets
- * of a link group that has ended (find_group_end()). */
+/* Returns the number of packets of the flow that were retransmitted because of a loss; 0 if other
+ * findings explain the retransmissions. The number does not include retransmissions after RNR NAKs,
+ * and not the last packets of a link group that has ended (find_group_end()). */
 static uint64_t
 lost_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -38,6 +39,7 @@ lost_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     return repeats > needless ? repeats - needless : 0;
 }
 
+/* Adds the lost packets of one flow to the sum. */
 static void
 add_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
          smcr_finding_trouble_t *trouble)
@@ -45,8 +47,8 @@ add_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
     smcr_finding_trouble_add(trouble, flow, lost_packets_of(finder, flow), 0);
 }
 
-/* Returns the sum of the flows that have lost packets. `*naks`: their NAKs for a PSN sequence
- * error, which the reverse flows carry. */
+/* Returns the sum of all flows that have lost packets. Adds the number of NAKs for a PSN sequence
+ * error to `*naks`: the receiver of a flow sends these NAKs on the reverse flow. */
 static smcr_entry_rdma_t
 sum_lossy_flows(const smcr_finder_t *finder, uint64_t *naks)
 {
@@ -62,27 +64,30 @@ sum_lossy_flows(const smcr_finder_t *finder, uint64_t *naks)
     return sum;
 }
 
-/* Whether a loss is proven: the receiver of requests sent a NAK for a PSN sequence error, or the
- * requester retransmitted a READ since responses were missing. The packet was lost, or another
- * packet overtook it. */
+/* Whether the causes of retransmissions prove that a packet was lost or out of order. Two causes
+ * do: a NAK for a PSN sequence error, and a READ that the requester retransmitted because responses
+ * were missing. */
 static bool
 is_proven(const smcr_entry_causes_t *causes)
 {
     return causes->nak || causes->read;
 }
 
-#define FEW_PACKETS 3                       /* fewer lost packets cost little */
-#define STALL (100 * SMCR_TIME_MILLISECOND) /* a delay that a user notices */
+#define FEW_PACKETS 3                       /* number of lost packets from which on an unproven loss
+                                               may be a note; fewer lost packets cost little */
+#define STALL (100 * SMCR_TIME_MILLISECOND) /* shortest delay that a user notices, nanoseconds */
 
-/* Whether 0.2 % of the packets or more were lost. Users of RoCE regard such a loss as a fault. */
+/* Whether 0.2 % or more of the packets were lost. Users of RoCE regard such a rate of losses as a
+ * fault. */
 static bool
 are_many(const smcr_finding_trouble_t *trouble)
 {
     return trouble->count * 500 >= trouble->packets;
 }
 
-/* The severity if no loss is proven. After a timeout, or for an unknown cause, the retransmission
- * may be needless, and it costs little unless it delayed a message. */
+/* Returns the severity if no loss is proven (is_proven()). After a timeout, or for an unknown
+ * cause, the retransmission may be needless. A needless retransmission costs little if it delays no
+ * message. */
 static smcr_figure_severity_t
 severity_of_unproven(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t *causes)
 {
@@ -90,11 +95,13 @@ severity_of_unproven(const smcr_finding_trouble_t *trouble, const smcr_entry_cau
 
     if (causes->timeout)
         return trouble->slowest >= STALL ? SMCR_FIGURE_WARN : SMCR_FIGURE_INFO;
-    if (is_measured && trouble->slowest < STALL) /* no message was delayed for long */
+    if (is_measured && trouble->slowest < STALL) /* no message took as long as STALL */
         return SMCR_FIGURE_INFO;
     return trouble->count >= FEW_PACKETS && are_many(trouble) ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO;
 }
 
+/* Returns the severity of the finding of lost packets. A proven loss of 0.2 % or more is a warning,
+ * any other proven loss is a note. */
 static smcr_figure_severity_t
 severity_of_loss(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t *causes)
 {
@@ -103,10 +110,13 @@ severity_of_loss(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_
     return are_many(trouble) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
 }
 
-/* Returns where the packets were lost. If the capture has all packets in order, they were lost
- * downstream of the capture point. Else some packets were missing in the capture: those that came
- * after later ones were out of order, those that never came were lost. READ responses are not
- * judged by this, since nobody counts the missing ones. */
+/* Returns the beginning of the sentence, which says where packets were lost:
+ * 1. No packet is missing in the capture: packets were lost downstream of the capture point, or
+ *    damaged there.
+ * 2. Packets are missing, and none came later out of order: packets were lost.
+ * 3. All NAKs ask for packets that were captured out of order: packets were out of order.
+ * 4. Otherwise packets were lost or out of order.
+ * Retransmitted READs rule out cases 1 and 2, since missing READ responses are not counted. */
 static const char *
 place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_t naks)
 {
@@ -119,9 +129,9 @@ place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_
     return naks && naks == sum->late_naks ? "Packets out of order" : "Packets lost or out of order";
 }
 
-/* Returns why packets were retransmitted, if no loss is proven. The identification of an IPv4
- * header distinguishes a duplicate from a retransmission, however late the duplicate comes. IPv6
- * has no identification, so the packets may be duplicates. */
+/* Returns why packets were retransmitted, if no loss is proven (is_proven()). An IPv4 header has an
+ * identification, which distinguishes duplicates from retransmissions. IPv6 has no identification,
+ * so the text says that the packets may be captured twice. */
 static const char *
 unproven_cause(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t *causes)
 {
@@ -133,8 +143,8 @@ unproven_cause(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t 
                    : "without a NAK, as when a timer runs out";
 }
 
-/* Returns the sentence. `sum`: sum of the flows that have lost packets; `naks`: their NAKs for a
- * PSN sequence error. */
+/* Returns the sentence of the finding of lost packets. `sum`: sum of the flows that have lost
+ * packets. `naks`: number of NAKs for a PSN sequence error that ask for packets of these flows. */
 static const char *
 text_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
              const smcr_entry_rdma_t *sum, uint64_t naks)
@@ -158,6 +168,8 @@ text_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
         trouble->slowest >= STALL ? smcr_finding_trouble_slowest(finder, trouble) : "");
 }
 
+/* Returns the kind of the finding, by the causes of the retransmissions: proven loss, timeouts, or
+ * unknown cause. */
 static smcr_figure_finding_t
 kind_of_loss(const smcr_entry_causes_t *causes)
 {
@@ -166,10 +178,10 @@ kind_of_loss(const smcr_entry_causes_t *causes)
     return causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS : SMCR_FIGURE_FOUND_REPEATS;
 }
 
-/* Finds how long programs waited for retransmissions, as far as frames prove it. Of each
- * connection, the direction that waited longer counts, since both may wait for the same packet.
- * Returns false if there is no connection over SMC-R, or if the time of one of them is not
- * known. */
+/* Stores in `*cost` how long programs waited for retransmissions, nanoseconds, as far as frames
+ * prove it. For each connection only the direction that waited longer counts, since both directions
+ * may wait for the same packet. Returns false, and `*cost` means nothing, in two cases: no
+ * connection goes over SMC-R, or the time of one such connection is not known. */
 static bool
 find_cost_of_loss(const smcr_finder_t *finder, uint64_t *cost)
 {
@@ -189,10 +201,13 @@ find_cost_of_loss(const smcr_finder_t *finder, uint64_t *cost)
     return has_connection;
 }
 
-/* Lost packets, which a reliable queue pair retransmits. There are three kinds of findings. NAKs
- * and repeated READs prove a loss; else a timer of the sender ran out; else the cause is not known.
- * A proven loss is a warning from 0.2 % of the packets on. No finding is made if another one
- * explains the retransmissions (is_explained_elsewhere()). */
+/* Finding: packets were lost, so a reliable queue pair retransmitted them. There are three kinds of
+ * this finding:
+ * 1. NAKs or repeated READs prove a loss; from 0.2 % of the packets on, the finding is a warning.
+ * 2. A timer of the sender ran out.
+ * 3. The cause is not known.
+ * Flows whose retransmissions another finding explains are not counted
+ * (is_explained_elsewhere()). */
 static void
 find_lost(smcr_finder_t *finder)
 {
@@ -216,8 +231,8 @@ find_lost(smcr_finder_t *finder)
 
 /* ---- packets that are not captured ---- */
 
-/* Whether the flow is of an unreliable connection (UC): its receiver sends no acknowledgements, and
- * its sender retransmits nothing. */
+/* Whether the flow has packets of the unreliable connection service (UC): the receiver sends no
+ * acknowledgements, and the sender retransmits nothing. */
 static bool
 is_unreliable(const smcr_entry_rdma_t *flow)
 {
@@ -228,8 +243,12 @@ is_unreliable(const smcr_entry_rdma_t *flow)
     return false;
 }
 
-/* Whether packets that are missing in the capture may have been lost on the network: the peer or
- * the sender has reacted to them. If the peer is not known, neither is this. */
+/* Whether packets that are missing in the capture may have been lost on the network. This is so in
+ * four cases:
+ * 1. the reverse flow is not known;
+ * 2. the sender retransmitted packets;
+ * 3. the receiver sent a NAK for a PSN sequence error;
+ * 4. a packet of either flow has a wrong ICRC. */
 static bool
 may_be_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -240,9 +259,8 @@ may_be_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
            smcr_finding_flow_is_damaged(finder, flow);
 }
 
-/* Adds the missing packets that the receiver got: it asked for no retransmission, and there was
- * none.
- */
+/* Adds the packets of the flow that are missing in the capture, if the network has not lost them
+ * (may_be_lost()). For a flow of UC, all missing packets are added. */
 static void
 add_missing(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
             smcr_finding_trouble_t *trouble)
@@ -251,7 +269,7 @@ add_missing(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
         smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->missing), 0);
 }
 
-/* Returns why the capture does not have the packets, as the end of a sentence. */
+/* Returns, as the end of a sentence, why the capture does not have the packets. */
 static const char *
 cause_of_missing(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
 {
@@ -265,10 +283,11 @@ cause_of_missing(const smcr_finder_t *finder, const smcr_finding_trouble_t *trou
                               comma, trouble->count == 1 ? "it" : "them");
 }
 
-/* Packets that were not captured: the capture has a sequence gap that is never filled, and neither
- * side reacts. So the receiver got the packets, and only the capture does not have them. UC never
- * reacts, so its packets may be lost or not captured. No finding is made under a display filter of
- * the report, which hides packets itself. */
+/* Finding: packets were not captured. The capture has a sequence gap that is never filled, and
+ * neither sender nor receiver reacts to the missing packets. So the receiver got these packets, and
+ * only the capture does not have them. UC never reacts, so packets of UC may be lost or not
+ * captured. No finding is made under a display filter of the report, since the filter itself hides
+ * packets. */
 static void
 find_missing(smcr_finder_t *finder)
 {

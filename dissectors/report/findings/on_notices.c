@@ -17,17 +17,17 @@
 
 #define PREFIX "smcr."
 
-/* Items that may be consequences of missing or truncated packets: they report that something is not
- * known that those packets may have shown. */
+/* Expert items that may be consequences of missing or truncated packets. Each of these items
+ * reports that a fact is not known; a missing packet may have shown this fact. */
 #define OF_LACK                                                                                    \
     "cdc.token_unknown", "write.no_start", "cdc.unseen_data", "cdc.read_too_far",                  \
         "llc.no_request", "cm.unexpected", "clc.confirm_without_accept", "rkey_unknown",           \
         "rkey_not_confirmed", "link.number_unknown", "token_reused"
 
-/* Names of expert items, without their prefix, by rank. An item of a row reports the same as a
- * finding of that rank, or is a consequence of the same trouble. Row SMCR_FINDING_RANKS has items
- * whose counts are figures of the report: another rule decides by the figures whether they are
- * worth a finding. */
+/* Names of expert items, without their prefix "smcr.". Index: rank. An item in the row of a rank
+ * reports the same as a finding of this rank, or is a consequence of the same trouble. The row
+ * SMCR_FINDING_RANKS has items whose counts are figures of the report: other rules make findings of
+ * these figures. */
 static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {
     [SMCR_FINDING_RANKS] = {"icrc.bad", "nak", "rnr_nak", "congestion", "packet_retransmitted",
         "packet_duplicated", "peer_silent", "cm.rejected", "cm.repeat", "window.writer_blocked",
@@ -50,8 +50,8 @@ static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {
     [SMCR_FINDING_BY_LACK] = {"packet_ahead", "cdc.sequence_gap", "no_response", OF_LACK},
 };
 
-/* Whether the items in the row are explained: a finding of this rank was made, or the row is
- * SMCR_FINDING_RANKS. */
+/* Whether the items in the row `rank` of `consequences` are explained. They are if a finding of
+ * this rank was made. The items in row SMCR_FINDING_RANKS are always explained. */
 static bool
 holds_row(const smcr_finder_t *finder, unsigned rank)
 {
@@ -69,6 +69,7 @@ is_explained(const smcr_finder_t *finder, const char *name)
     return false;
 }
 
+/* Returns the severity that a finding of the notice has: that of the expert item. */
 static smcr_figure_severity_t
 severity_of(const smcr_figure_notice_t *notice)
 {
@@ -84,8 +85,9 @@ severity_of(const smcr_figure_notice_t *notice)
     }
 }
 
-/* Returns the rank of an item as a finding. Errors and warnings of the group "malformed" report a
- * broken format, those of the group "protocol" a broken rule. */
+/* Returns the rank that a finding of the expert item has. Errors and warnings of Wireshark's group
+ * "malformed" report a broken format. Errors and warnings of the group "protocol" report a broken
+ * rule. */
 static smcr_finding_rank_t
 rank_of(const smcr_figure_notice_t *notice)
 {
@@ -100,8 +102,9 @@ rank_of(const smcr_figure_notice_t *notice)
     return notice->group == PROTOCOL_GROUP ? SMCR_FINDING_BY_RULE : SMCR_FINDING_BY_NOTICE;
 }
 
-/* Notes of harmless events: healthy peers cause them, often as a habit of Linux, and no trouble
- * follows. If an item of such a name is a warning, it is a finding all the same. */
+/* Expert items of harmless events. Healthy peers cause these events, often by a habit of Linux, and
+ * no trouble follows. Items with the severity note make no finding. An item that is a warning or an
+ * error makes a finding, also if its name is in this list. */
 static const char *const harmless[] = {
     "llc.collision", "link.deleted", "link.delete_asked", "move.old_link", "tcp_closed_before",
     "cdc.after_close", "cdc.after_done", "cdc.after_abort", "write.after_close", "write.after_end",
@@ -110,14 +113,15 @@ static const char *const harmless[] = {
     "clc.release_unknown", "clc.direct_differs", NULL,
 };
 
-/* Whether the item is a harmless note. `name`: its name without prefix. */
+/* Whether the item is a harmless note. `name`: name of the item without its prefix "smcr.". */
 static bool
 is_harmless(const smcr_figure_notice_t *notice, const char *name)
 {
     return severity_of(notice) < SMCR_FIGURE_WARN && g_strv_contains(harmless, name);
 }
 
-/* Returns "rule broken by the client: ", "format broken: "; "" if the item blames nobody. */
+/* Returns "rule broken by the client: ", or "format broken: " if the side is not known; "" if the
+ * item reports neither a broken format nor a broken rule. */
 static const char *
 fault_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
@@ -134,8 +138,8 @@ fault_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
                               smcr_figure_role_words[notice->by]);
 }
 
-/* Returns the sentence of the item, for use after a colon: its first word is in lower case, unless
- * it is an abbreviation. */
+/* Returns the sentence of the item, for use after a colon. The first word begins with a lower-case
+ * letter, except if the word is an abbreviation. */
 static const char *
 item_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
@@ -146,8 +150,8 @@ item_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
     return text;
 }
 
-/* Makes a finding of all items of one kind. The sentence names their subject, the side that broke a
- * rule, the sentence of the first item, and how many more there are. */
+/* Makes a finding of all items of one kind. The sentence has the subject of the first item, the
+ * side that broke a rule, the text of the first item, and the number of further items. */
 static void
 find_item(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
@@ -168,8 +172,8 @@ find_item(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
     smcr_finder_add_item(finder, rank_of(notice), finding);
 }
 
-/* Makes a finding of ICMP errors about packets of RoCE or TCP, unless the sentence of another
- * finding quotes them. */
+/* Makes a finding of ICMP errors about packets of RoCE or TCP. If the sentence of another finding
+ * has the ICMP error already, no finding is made. */
 static void
 find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
@@ -193,8 +197,8 @@ find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
                     smcr_words_things(finder->scope, notice->count, "ICMP error"), notice->kind);
 }
 
-/* Makes findings of the expert items that no finding so far explains. It leaves out comments and
- * chats, harmless notes, and further items of a kind that has been looked at. */
+/* Makes findings of the expert items that no finding so far explains. Three kinds of items make no
+ * finding: comments and chats, harmless notes, and items of a kind that another notice has. */
 void
 smcr_finding_on_notices(smcr_finder_t *finder)
 {

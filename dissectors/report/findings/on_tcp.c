@@ -7,19 +7,24 @@
 
 #include "report/words/words.h"
 
-#define FEW_SEGMENTS 3 /* fewer may be due to a timer that is too short: the segments had arrived */
+#define FEW_SEGMENTS 3 /* number of retransmitted segments from which on the finding is a note;
+                          fewer may be needless: a timer that is too short retransmits segments that
+                          had arrived */
 
 /* Sums over all TCP connections. */
 typedef struct {
-    uint64_t all;                            /* segments of connections with retransmissions */
+    uint64_t all;                            /* segments of all connections that have
+                                                retransmissions */
     uint64_t segments;                       /* segments with data, of all connections */
     uint64_t retransmitted;                  /* segments that were retransmitted */
     uint64_t marked;                         /* segments marked CE */
     uint64_t echoed;                         /* segments with the echo of a mark (ECE) */
     unsigned congested_flows;                /* connections with marks or echoes */
     unsigned lossy_flows;                    /* connections with retransmissions */
-    const smcr_entry_tcp_t *first_congested; /* the first of these; NULL: there is none */
-    const smcr_entry_tcp_t *first_lossy;     /* the first of these; NULL: there is none */
+    const smcr_entry_tcp_t *first_congested; /* first connection with marks or echoes; NULL:
+                                                none */
+    const smcr_entry_tcp_t *first_lossy;     /* first connection with retransmissions; NULL:
+                                                none */
 } tcp_sum_t;
 
 /* Adds the segments of one direction to the sums. */
@@ -36,7 +41,8 @@ add_segments(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
     sum->echoed += smcr_figure_or_zero(direction->ece);
 }
 
-/* Adds up all TCP connections, and finds the first ones with retransmissions and with marks. */
+/* Returns the sums over all TCP connections, the first connection with retransmissions, and the
+ * first connection with marks or echoes. */
 static tcp_sum_t
 sum_tcp_flows(const smcr_finder_t *finder)
 {
@@ -57,7 +63,8 @@ sum_tcp_flows(const smcr_finder_t *finder)
     return sum;
 }
 
-/* "10.0.0.1:46464 → 10.0.0.2:80 and 2 more connections" */
+/* Returns the name of `flow`, the first of `count` connections: "10.0.0.1:46464 → 10.0.0.2:80 and 2
+ * more connections". */
 static const char *
 name_of_flow(const smcr_finder_t *finder, const smcr_entry_tcp_t *flow, uint64_t count)
 {
@@ -67,8 +74,9 @@ name_of_flow(const smcr_finder_t *finder, const smcr_entry_tcp_t *flow, uint64_t
     return smcr_words_connections(finder->scope, &conn, count);
 }
 
-/* Congestion of TCP: routers mark segments (CE), and their receiver echoes the mark (ECE), RFC
- * 3168. The echo alone proves a mark after the capture point. */
+/* Finding: congestion of TCP. Routers mark segments with CE, and the receiver echoes the mark with
+ * ECE (RFC 3168). An echo without a captured mark proves that a router downstream of the capture
+ * point has marked a segment. */
 static void
 find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
@@ -89,13 +97,16 @@ find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
                     smcr_words_things(finder->scope, sum->echoed, "segment"));
 }
 
-/* Losses of TCP: at least 0.2 % of the data segments were retransmitted. Fewer are normal for TCP.
- * The finding is a note; below FEW_SEGMENTS it is only for information. */
+/* Finding: losses of TCP. The finding is made if 0.2 % or more of the data segments were
+ * retransmitted, since a lower rate is normal for TCP. The finding is a note; below FEW_SEGMENTS
+ * retransmitted segments it is for information. */
 static void
 find_tcp_losses(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
-    if (!sum->first_lossy || sum->retransmitted * 500 < sum->segments) /* a retransmitted SYN or FIN
-                                                                          counts, too */
+    if (!sum->first_lossy || sum->retransmitted * 500 < sum->segments) /* `retransmitted` includes
+                                                                          SYNs and FINs, `segments`
+                                                                          only has segments with
+                                                                          data */
         return;
     smcr_finder_add_as(
         finder, sum->retransmitted < FEW_SEGMENTS ? SMCR_FIGURE_INFO : SMCR_FIGURE_NOTE,

@@ -17,9 +17,10 @@
 
 /* The waits of one direction of a connection. All times are in nanoseconds. */
 typedef struct {
-    const smcr_entry_connection_t *conn;
+    const smcr_entry_connection_t *conn;        /* the connection of this direction */
     const smcr_entry_conn_direction_t *figures; /* figures of this direction */
-    bool to_server;       /* the client writes and the server reads; false: the other way round */
+    bool to_server;       /* true: the client writes and the server reads; false: the server writes
+                             and the client reads */
     uint64_t full_time;   /* time in which the receive buffer was full; 0: never, or not known */
     uint64_t reader_time; /* part of `full_time` in which the reader's program had data to read */
     uint64_t conn_time;   /* time from the first to the last frame of the connection; 0: not
@@ -27,16 +28,18 @@ typedef struct {
     uint64_t buffer_size; /* size of the receive buffer, bytes; SMCR_FIGURE_UNKNOWN: not known */
     uint64_t round_trip;  /* sum of the mean acknowledgement times of both directions; 0: not
                              measured */
-    const smcr_entry_conn_wait_t *longest; /* longest wait for space; NULL: none */
+    const smcr_entry_conn_wait_t *longest; /* longest wait of the writer for space; NULL: none */
 } wait_t;
 
+/* Returns the mean of a distribution; 0 if nothing was measured. */
 static uint64_t
 mean(const smcr_distribution_t *times)
 {
     return times->count ? times->sum / times->count : 0;
 }
 
-/* Returns the longest wait of the writer for one kind of reason; NULL: none. */
+/* Returns the longest wait of the writer of one direction, of one kind (space, answer, ...); NULL:
+ * the writer had no such wait. */
 static const smcr_entry_conn_wait_t *
 find_longest_wait(const smcr_entry_connection_t *conn, bool to_server, smcr_figure_wait_t kind)
 {
@@ -48,7 +51,8 @@ find_longest_wait(const smcr_entry_connection_t *conn, bool to_server, smcr_figu
     return NULL;
 }
 
-/* Gathers the figures of one direction. The reader's buffer is that of the other role. */
+/* Returns the figures of one direction. `buffer_size` is the size of the reader's receive
+ * buffer. */
 static wait_t
 wait_of(const smcr_entry_connection_t *conn, bool to_server)
 {
@@ -79,8 +83,8 @@ waits_long(const wait_t *wait)
            (wait->full_time * 100 >= wait->conn_time * 7 || wait->full_time >= LONG_WAIT);
 }
 
-/* Whether the buffer may have been full for longer, by a tenth or more: packets are missing in the
- * capture, and unknown time is that long. */
+/* Whether `full_time` is only a lower bound: packets are missing in the capture, and the unknown
+ * time is a tenth of `full_time` or more. */
 static bool
 is_lower_bound(const wait_t *wait)
 {
@@ -89,9 +93,11 @@ is_lower_bound(const wait_t *wait)
     return time && time->unknown_s * 10 >= time->buffer_full_s;
 }
 
-/* Whether a user notices the wait: half a second in all, a tenth of a second at once, or 50 ms in
- * all if that is half of the connection's time. A reader that is busy for some milliseconds does
- * nothing wrong, though the connection may last no longer. */
+/* Whether a user notices the wait. There are three cases:
+ * 1. the waits last half a second in all;
+ * 2. the longest wait lasts a tenth of a second;
+ * 3. the waits last 50 ms in all, and half of the connection's time.
+ * Shorter waits are normal, also in a connection that lasts only some milliseconds. */
 static bool
 is_noticed(const wait_t *wait)
 {
@@ -101,10 +107,10 @@ is_noticed(const wait_t *wait)
            (wait->longest && wait->longest->lasted_s >= LONG_PAUSE);
 }
 
-/* Whether the reader's program is the cause of the wait: it had data to read for 60 % of the time.
- * Then a larger buffer would not help, since it would fill, too. Retransmissions in that time do
- * not excuse the program: the timeline has charged each moment to one cause only (docs/report.md,
- * "Where the time went"). */
+/* Whether the reader's program is the cause of the wait: a user notices the wait (is_noticed()),
+ * and the program had data to read for 60 % of the time. A larger buffer would not help then, since
+ * it would fill, too. Retransmissions in the same time do not excuse the program: the timeline has
+ * charged each moment to one cause only (docs/report.md, "Where the time went"). */
 static bool
 has_slow_reader(const wait_t *wait)
 {
@@ -119,8 +125,8 @@ has_long_path(const wait_t *wait)
     return !is_lower_bound(wait) && (wait->full_time - wait->reader_time) * 2 >= wait->full_time;
 }
 
-/* Whether a direction is worse than another one: it has a slow reader and the other has none; or
- * both are equal in that, and it waited longer. */
+/* Whether the direction `wait` is worse than the direction `than`. A direction with a slow reader
+ * is worse than a direction without. Otherwise the direction that waited longer is worse. */
 static bool
 is_worse(const wait_t *wait, const wait_t *than)
 {
@@ -129,7 +135,8 @@ is_worse(const wait_t *wait, const wait_t *than)
     return slow != other_slow ? slow : wait->full_time > than->full_time;
 }
 
-/* Returns the worst direction of those that waited long; adds their number to `*count`. */
+/* Returns the worst of all directions that waited long (waits_long()), and adds their number to
+ * `*count`. If no direction waited long, the returned struct is all zeros. */
 static wait_t
 find_worst_wait(const smcr_finder_t *finder, uint32_t *count)
 {
@@ -148,6 +155,8 @@ find_worst_wait(const smcr_finder_t *finder, uint32_t *count)
     return found;
 }
 
+/* Returns the size of a buffer as text. A size below 1 MiB that is a multiple of 1024 bytes is
+ * written in whole KiB. */
 static const char *
 size_of(const smcr_finder_t *finder, uint64_t size)
 {
@@ -156,11 +165,11 @@ size_of(const smcr_finder_t *finder, uint64_t size)
                : wmem_strdup_printf(finder->scope, "%" PRIu64 " KiB", size / 1024);
 }
 
-/* Returns the size of a buffer that would not fill. In one part of the time (transfer_s) the writer
- * fills the buffer, in the rest (full_time) it waits. To write at the same rate all the time, the
- * writer would need a buffer of size * (transfer_s + full_time) / transfer_s. Linux rounds sizes up
- * to powers of two. Example: a writer that fills 64 KiB in 1 ms and waits 3 ms would need 256
- * KiB. */
+/* Returns the size of a buffer that the writer would not fill, bytes. The writer fills the present
+ * buffer in the time `transfer_s`, and waits for space in `full_time`. To write at the same rate
+ * all the time, it would need a buffer of size * (transfer_s + full_time) / transfer_s. Linux
+ * rounds sizes up to powers of two. Example: a writer that fills 64 KiB in 1 ms and waits 3 ms
+ * would need 256 KiB. */
 static uint64_t
 needed_buffer_size(const wait_t *wait)
 {
@@ -173,7 +182,8 @@ needed_buffer_size(const wait_t *wait)
     return size;
 }
 
-/* Returns "; longest wait 10.7 s"; "" if one wait is 90 % of the time or more. */
+/* Returns "; longest wait 10.7 s". Returns "" if a single wait is 90 % or more of the whole time,
+ * since the sentence has that time already. */
 static const char *
 longest_text(const smcr_finder_t *finder, const wait_t *wait)
 {
@@ -183,8 +193,8 @@ longest_text(const smcr_finder_t *finder, const wait_t *wait)
                               smcr_words_duration(finder->scope, wait->longest->lasted_s));
 }
 
-/* Returns the end of the sentence: if the path is the cause, a buffer size that would do; else the
- * longest wait. */
+/* Returns the end of the sentence. If the path is the cause, the text names a sufficient buffer
+ * size. Otherwise it names the longest wait. */
 static const char *
 cause_text(const smcr_finder_t *finder, const wait_t *wait)
 {
@@ -197,8 +207,8 @@ cause_text(const smcr_finder_t *finder, const wait_t *wait)
                               size_of(finder, needed_buffer_size(wait)));
 }
 
-/* Returns the beginning of the sentence, which names the cause. If the client's address is not
- * known, it names no side. */
+/* Returns the beginning of the sentence, which names the cause of the wait. If the client's address
+ * is not known, the text names neither client nor server. */
 static const char *
 blame_text(const wait_t *wait)
 {
@@ -210,6 +220,7 @@ blame_text(const wait_t *wait)
                            : "The client's program reads slowly";
 }
 
+/* Returns "a 64 KiB buffer"; "the receive buffer" if the size is not known. */
 static const char *
 buffer_text(const smcr_finder_t *finder, const wait_t *wait)
 {
@@ -218,7 +229,7 @@ buffer_text(const smcr_finder_t *finder, const wait_t *wait)
     return wmem_strdup_printf(finder->scope, "a %s buffer", size_of(finder, wait->buffer_size));
 }
 
-/* Returns "; 3 directions waited"; "" if only one did. */
+/* Returns "; 3 directions waited"; "" if `count` is 0 or 1. */
 static const char *
 how_many_waited(const smcr_finder_t *finder, uint32_t count)
 {
@@ -228,11 +239,11 @@ how_many_waited(const smcr_finder_t *finder, uint32_t count)
                               smcr_words_things(finder->scope, count, "direction"));
 }
 
-/* Receive buffer full, or slow reader. The writer may write as much as its peer has reported as
- * read (RFC 7609, 4.5.1); then it waits. The finding is made if a direction waited long
- * (waits_long()). A slow reader is a warning if its buffer was full for half of the connection's
- * time. No finding is made for short waits: a buffer that is full now and then is how flow control
- * works. */
+/* Finding: receive buffer full, or slow reader. The writer may only write as many bytes as the
+ * reader's receive buffer has free space (RFC 7609, 4.5.1). Then the writer waits. The finding is
+ * made if a direction waited long (waits_long()). A slow reader is a warning if its buffer was full
+ * for half of the connection's time or more. Short waits make no finding: they are part of normal
+ * flow control. */
 static void
 find_full_buffer(smcr_finder_t *finder)
 {
@@ -265,9 +276,9 @@ find_full_buffer(smcr_finder_t *finder)
 
 /* ---- answers ---- */
 
-/* Returns the server's longest answer; NULL if it took less than LONG_WAIT, or if the client's
- * address is not known. Answers of the client are not judged: a client may take its time between
- * requests. */
+/* Returns the wait for the server's slowest answer. Returns NULL if this wait was shorter than
+ * LONG_WAIT, or if the client's address is not known. Waits for the client are not judged: a client
+ * may pause between requests. */
 static const smcr_entry_conn_wait_t *
 find_long_answer(const smcr_entry_connection_t *conn)
 {
@@ -276,9 +287,9 @@ find_long_answer(const smcr_entry_connection_t *conn)
     return wait && wait->lasted_s >= LONG_WAIT && conn->client.addr ? wait : NULL;
 }
 
-/* Slow answer: the server's host had acknowledged a request, and its first data after that came
- * half a second later or more. That time was spent by the server's program, neither by the network
- * nor by buffers. The finding names the longest answer. */
+/* Finding: slow answer. The server's host had acknowledged a request, and the server's first data
+ * came LONG_WAIT or more after the acknowledgement. The server's program took this time: network
+ * and buffers have no part in it. The finding names the longest answer. */
 static void
 find_slow_answer(smcr_finder_t *finder)
 {
@@ -315,8 +326,9 @@ find_slow_answer(smcr_finder_t *finder)
 
 /* ---- setup ---- */
 
-/* Returns the step of the setup that took longest: "1.2 s of it for the first contact's LLC". Of
- * equal steps, the later one is named. For LLC, the text also has the slowest exchange. */
+/* Returns text about the longest step of the setup: "1.2 s of it for the first contact's LLC". If
+ * two steps took equally long, the later step is named. If the first contact's LLC took longest,
+ * the text also names the slowest exchange of LLC messages. */
 static const char *
 longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -340,15 +352,17 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
                               names_exchange ? conn->setup_longest : "");
 }
 
-/* Whether the path explains a slow setup. The TCP handshake shows how long a round trip on the path
- * takes. A setup of less than ten times that is as slow as the path, unless the handshake itself is
- * slow. */
+/* Whether the path explains a slow setup. `handshake`: time from the SYN to the CLC Proposal, which
+ * shows how long a round trip takes. A setup of less than ten times this duration is slow because
+ * of the path. But a handshake of a second or more is slow itself, and explains nothing. */
 static bool
 is_setup_slow_by_path(uint64_t setup, uint64_t handshake)
 {
     return handshake < LONG_SETUP && setup < 10 * handshake;
 }
 
+/* Whether the connection goes over SMC-R, took LONG_SETUP or more to set up, and the path does not
+ * explain this. */
 static bool
 has_slow_setup(const smcr_entry_connection_t *conn)
 {
@@ -358,9 +372,10 @@ has_slow_setup(const smcr_entry_connection_t *conn)
            !is_setup_slow_by_path(setup, smcr_figure_or_zero(conn->setup.tcp_s));
 }
 
-/* Slow setup: a connection over SMC-R needed a second or more from the SYN until it could carry
- * data, and the path does not explain that. The finding names the worst one. A connection that
- * stayed on TCP, or whose beginning is not captured, has no setup time, and is not judged. */
+/* Finding: slow setup. A connection over SMC-R needed a second or more from the SYN until it could
+ * carry data, and the path does not explain this time (is_setup_slow_by_path()). The finding names
+ * the connection with the longest setup. Two kinds of connections have no setup time and are not
+ * judged: connections that stayed on TCP, and connections whose beginning was not captured. */
 static void
 find_slow_setup(smcr_finder_t *finder)
 {
@@ -391,8 +406,9 @@ find_slow_setup(smcr_finder_t *finder)
 
 /* ---- needless cost, without harm ---- */
 
-/* Whether the direction has many WRITEs that are on average smaller than a CDC message (44 bytes).
- * SMC-R sends one CDC message for each WRITE, so less than half of the bytes are data then. */
+/* Whether the direction has MANY_WRITES or more WRITEs, on average smaller than a CDC message (44
+ * bytes). SMC-R sends one CDC message for each WRITE, so less than half of the bytes are data
+ * then. */
 static bool
 writes_small_pieces(const smcr_entry_conn_direction_t *figures)
 {
@@ -402,8 +418,8 @@ writes_small_pieces(const smcr_entry_conn_direction_t *figures)
     return writes >= MANY_WRITES && bytes && bytes < SMCR_LLC_LENGTH * writes;
 }
 
-/* Small writes: the finding names the first direction that writes small pieces, and counts the
- * others. No finding is made below MANY_WRITES, since few packets cost little. */
+/* Finding: small writes. The finding names the first direction that writes small pieces
+ * (writes_small_pieces()), and the number of other such directions. */
 static void
 find_small_writes(smcr_finder_t *finder)
 {

@@ -60,7 +60,7 @@ smcr_finding_trouble_sender(const smcr_finding_trouble_t *trouble, const char *s
     return known ? trouble->at->src : several;
 }
 
-/* A message that took less is not worth a remark. */
+/* Shortest time of a message that a finding names, nanoseconds. */
 #define NOTABLE_TIME (10 * SMCR_TIME_MILLISECOND)
 
 const char *

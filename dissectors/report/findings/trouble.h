@@ -9,19 +9,24 @@
 
 /* The sum of one kind of trouble over all flows that have it. */
 typedef struct {
-    uint64_t count;              /* packets in trouble, of all flows */
-    uint64_t packets;            /* all packets of these flows */
-    uint64_t retransmitted;      /* packets retransmitted because of the trouble */
-    uint64_t slowest;            /* longest time from send to completion of a retransmitted message,
+    uint64_t count;              /* number of packets in trouble, over all flows that have the
+                                    trouble */
+    uint64_t packets;            /* number of all packets of the flows that have the trouble */
+    uint64_t retransmitted;      /* number of packets that were retransmitted because of the
+                                    trouble */
+    uint64_t slowest;            /* longest time that a message with a retransmitted packet took,
+                                    from its first packet to the acknowledgement of its last packet,
                                     nanoseconds; 0: not known */
-    uint64_t answered;           /* of congestion: CNPs that answer a mark CE. Of damage:
-                                    retransmissions after NAKs for damaged packets. Else 0 */
+    uint64_t answered;           /* sum for congestion: CNPs that answer a mark CE; sum for damage:
+                                    retransmissions after NAKs for damaged packets; any other sum:
+                                    0 */
     uint64_t flows;              /* number of flows in trouble; only add_refused() counts them */
     const smcr_entry_rdma_t *at; /* the flow with the most packets in trouble; NULL: none */
-    uint64_t most;               /* packets in trouble of the flow `at` */
+    uint64_t most;               /* number of packets in trouble of the flow `at` */
     bool both;                   /* packets between the hosts of `at` are in trouble in both
                                     directions */
-    bool others;                 /* packets between other hosts are in trouble, too */
+    bool others;                 /* packets between hosts other than those of `at` are in trouble,
+                                    too */
 } smcr_finding_trouble_t;
 
 /* Adds a flow with `count` packets in trouble. `retransmitted`: packets that were retransmitted
@@ -29,12 +34,12 @@ typedef struct {
 void smcr_finding_trouble_add(smcr_finding_trouble_t *trouble, const smcr_entry_rdma_t *flow,
                               uint64_t count, uint64_t retransmitted);
 
-/* Adds the trouble of one flow to the sum. */
+/* A function that adds the trouble of one flow to the sum `trouble`. */
 typedef void smcr_finding_add_flow_t(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
                                      smcr_finding_trouble_t *trouble);
 
-/* Returns the sum over all flows of the report, and over the packets that belong to no flow (`rest`
- * of the list). */
+/* Returns the sum that `add` makes over all flows of the report, and over the entry for packets
+ * that belong to no flow (`rest` of the list). */
 smcr_finding_trouble_t smcr_finding_trouble_sum(const smcr_finder_t *finder,
                                                 smcr_finding_add_flow_t *add);
 
@@ -43,8 +48,8 @@ smcr_finding_trouble_t smcr_finding_trouble_sum(const smcr_finder_t *finder,
 const char *smcr_finding_trouble_hosts(const smcr_finder_t *finder,
                                        const smcr_finding_trouble_t *trouble);
 
-/* Returns the host that sends the packets in trouble. Returns `several` if there is more than one,
- * or if the host is not known. */
+/* Returns the name of the host that sends the packets in trouble. Returns `several` if more than
+ * one host sends them, or if the host is not known. */
 const char *smcr_finding_trouble_sender(const smcr_finding_trouble_t *trouble, const char *several);
 
 /* Returns "; their slowest message took 1.2 s"; "" if no message took 10 ms or more. */

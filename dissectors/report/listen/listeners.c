@@ -1,14 +1,15 @@
 /* Four taps feed a report: all frames, TCP segments, the plugin's packets, expert items. Their data
  * are forgotten when Wireshark resets the taps, and when the file is closed.
  *
- * If a listener of another statistic selects the frames (smcr_listeners_of_selected()), the data of
- * a frame wait until the end of the frame. The end is the tap `frame`, which Wireshark calls last
- * for each frame. Within a tap, Wireshark calls the listener first that was registered last. So the
- * other listener selects the frame before ours sees it. To draw before the other listener, a
- * further one is registered at the first selected frame.
+ * A statistic may select the frames by a listener of its own (smcr_listeners_of_selected()). Then
+ * the data of each frame are kept until the end of the frame, and counted if the frame was
+ * selected. The end of a frame is the tap `frame`, which Wireshark calls last for each frame.
+ * Within a tap, Wireshark calls the listener first that was registered last. The statistic's
+ * listener on the tap `frame` is registered later than ours, so it selects a frame before ours ends
+ * the frame. To draw before the statistic's listener, one more listener is registered at the first
+ * selected frame.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "listeners.h"
 
@@ -17,11 +18,11 @@
 
 /* A listener. Its address identifies it in Wireshark's list of listeners. */
 typedef struct {
-    smcr_listeners_t *owner;
+    smcr_listeners_t *owner; /* the listeners that this listener belongs to */
     smcr_collection_tap_t tap;
 } listener_t;
 
-/* The data of one tap, for the current frame. */
+/* Data that one tap has handed over for the current frame. */
 typedef struct {
     smcr_collection_tap_t tap;
     const void *data; /* Wireshark's struct, valid until the end of the frame */
@@ -29,23 +30,25 @@ typedef struct {
 
 /* State of listeners whose frames another listener selects. */
 typedef struct {
-    GArray *waiting;    /* brought_t: data of the current frame */
-    uint32_t selected;  /* number of the last selected frame; 0: none since the last reset */
-    listener_t drawer;  /* a further listener, which only draws */
+    GArray *waiting;    /* data of the current frame that are not counted yet; element brought_t */
+    uint32_t selected;  /* number of the last selected frame; 0: no frame was selected since the
+                           last reset */
+    listener_t drawer;  /* a listener that only draws */
     bool has_drawer;    /* `drawer` is registered */
 } selection_t;
 
 struct smcr_listeners {
-    listener_t listener[SMCR_COLLECTION_TAPS];
-    unsigned registered; /* number of registered listeners */
-    selection_t *selection; /* NULL: the frames are those that pass `filter` */
-    smcr_collection_t *collection;
-    char *filter; /* display filter; NULL: none */
-    smcr_listeners_draw_t *draw;
-    void *context;
+    listener_t listener[SMCR_COLLECTION_TAPS]; /* one listener on each tap */
+    unsigned registered; /* number of listeners that are registered */
+    selection_t *selection; /* frames that the listener of a statistic selects; NULL: `filter`
+                               selects the frames */
+    smcr_collection_t *collection; /* what has been counted since the last reset */
+    char *filter; /* display filter of the listeners; NULL: none */
+    smcr_listeners_draw_t *draw; /* function that shows the report */
+    void *context; /* second argument of `draw` */
 };
 
-static GSList *all_listeners; /* smcr_listeners_t *: all that have not been freed */
+static GSList *all_listeners; /* all smcr_listeners_t that exist */
 
 /* ---- drawing ---- */
 
@@ -72,7 +75,8 @@ draw(void *listener)
     draw_report(((listener_t *)listener)->owner);
 }
 
-/* Draws in tshark. In Wireshark's window, end_frame() has drawn at the last frame. */
+/* Draws the report in tshark. Does nothing in Wireshark's window: there end_frame() has drawn the
+ * report at the last frame. */
 static void
 draw_selected(void *listener)
 {
@@ -84,8 +88,8 @@ draw_selected(void *listener)
 
 /* ---- taking ---- */
 
-/* Ends a frame: counts its data if the frame was selected, and forgets them. In Wireshark's window,
- * the last frame of the file also draws the report. */
+/* Ends a frame: counts the kept data of the frame if the frame was selected, and discards them. In
+ * Wireshark's window, the last frame of the file also draws the report. */
 static void
 end_frame(smcr_listeners_t *listeners, packet_info *pinfo, epan_dissect_t *edt)
 {
@@ -100,8 +104,8 @@ end_frame(smcr_listeners_t *listeners, packet_info *pinfo, epan_dissect_t *edt)
         draw_report(listeners);
 }
 
-/* Called by Wireshark with the data of one tap. The data are counted at once, or wait for the end
- * of the frame if another listener selects frames. */
+/* Takes the data of one tap. Called by Wireshark. If a statistic selects the frames, the data are
+ * kept until the end of the frame. Otherwise the data are counted at once. */
 static tap_packet_status
 take(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
      tap_flags_t flags _U_)
@@ -120,6 +124,7 @@ take(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
     return TAP_PACKET_DONT_REDRAW;
 }
 
+/* Empties the collection, and discards the data that are kept for the current frame. */
 static void
 forget(smcr_listeners_t *listeners)
 {
@@ -138,8 +143,8 @@ reset(void *listener)
 
 /* ---- beginning and end ---- */
 
-/* Registers the listener of one tap; returns whether that succeeded. The listener on the tap
- * `frame` resets and draws for all four. */
+/* Registers the listener of one tap. Returns true if Wireshark has registered it; else `*error` is
+ * set to the message. The listener on the tap `frame` resets and draws for all four listeners. */
 static bool
 listen(smcr_listeners_t *listeners, smcr_collection_tap_t tap, char **error)
 {
@@ -156,8 +161,8 @@ listen(smcr_listeners_t *listeners, smcr_collection_tap_t tap, char **error)
     return !message;
 }
 
-/* Registers all four listeners. Returns NULL if the filter has a syntax error; `*error` is then the
- * message. */
+/* Registers all four listeners. Returns NULL if the filter has a syntax error; `*error` is then set
+ * to the error message. */
 static smcr_listeners_t *
 begin(const char *filter, selection_t *selection, smcr_listeners_draw_t *draw_entries,
       void *context, char **error)
@@ -230,7 +235,8 @@ smcr_listeners_free(smcr_listeners_t *listeners)
     g_free(listeners);
 }
 
-/* The file is closed: empties all collections, since they point into the state of the file. */
+/* Empties all collections. Called when the capture file is closed, since collections point into the
+ * state of the file. */
 static void
 end_file(void)
 {

@@ -10,26 +10,27 @@
 
 typedef struct smcr_listeners smcr_listeners_t;
 
-/* Shows a report. Called when Wireshark draws its listeners. `context`: from smcr_listeners_new()
- * or smcr_listeners_of_selected(). */
+/* A function that shows a report. Called when Wireshark draws its listeners. `context`: from
+ * smcr_listeners_new() or smcr_listeners_of_selected(). */
 typedef void smcr_listeners_draw_t(const smcr_entry_report_t *report, void *context);
 
 /* Registers listeners for the packets that the display filter `filter` selects, until
- * smcr_listeners_free(). NULL: for all packets.
+ * smcr_listeners_free(). If `filter` is NULL, the listeners get all packets.
  *
- * Returns NULL if the filter has a syntax error; `*error` is then set to the message, which the
- * caller frees by g_free(). */
+ * Returns NULL if the filter has a syntax error. Then `*error` is set to the error message, which
+ * the caller frees by g_free(). */
 smcr_listeners_t *smcr_listeners_new(const char *filter, smcr_listeners_draw_t *draw, void *context,
                                      char **error);
 void smcr_listeners_free(smcr_listeners_t *listeners);
 
 /* Registers listeners for a statistic whose own listener Wireshark registers. Wireshark gives the
- * user's filter only to that listener. So these listeners get all frames, and count those that
- * smcr_listeners_select() selects. They draw before the statistic does. */
+ * user's filter only to that listener. So the listeners registered by this function get all frames,
+ * and count the frames that smcr_listeners_select() selects. Wireshark draws these listeners before
+ * the statistic. */
 smcr_listeners_t *smcr_listeners_of_selected(smcr_listeners_draw_t *draw, void *context);
 
 /* Selects this frame. Called by the listener of the statistic, which is on the tap `frame`. */
 void smcr_listeners_select(smcr_listeners_t *listeners, const packet_info *pinfo);
 
-/* Registers the cleanup at the end of a file; called once at start. */
+/* Registers the cleanup that runs when Wireshark closes a capture file. Called once at start. */
 void smcr_listeners_register(void);

@@ -1,8 +1,7 @@
-/* Tables of connections, in the words of smcss; of their directions, with where the time of each
- * went; and of the reasons why connections stayed on TCP.
+/* Three tables: connections, in the words of smcss; the directions of connections, with the parts
+ * of the time of each direction; and the reasons why connections stayed on TCP.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "tables.h"
 
@@ -10,8 +9,8 @@
 
 /* ---- a row for each connection ---- */
 
-/* Returns the mode of a connection: "SMCR", "TCP 0x03030002" (with the diagnosis code of the
- * Decline); NULL: not known. */
+/* Returns the mode of a connection: "SMCR", "SMCD", "TCP", or "TCP 0x03030002" with the diagnosis
+ * code of the Decline; NULL: not known. */
 static const char *
 mode_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {
@@ -27,8 +26,8 @@ mode_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
                               smcr_figure_hex_text(scope, conn->fallback->code, 4));
 }
 
-/* Returns the numbers of the connection's links in the order of their use: "1", "1,2"; NULL:
- * none. */
+/* Returns the numbers of the connection's links in the order in which the connection used them:
+ * "1", "1,2". "?" stands for a number that is not known. NULL: the connection has used no link. */
 static const char *
 links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {
@@ -72,8 +71,9 @@ SMCR_TABLE(connections, "SMC-R Connections", CONNECTION, NULL);
 
 /* ---- a row for each direction ---- */
 
-/* Whether unknown time may change a part of the time notably: it is a millisecond or more, and more
- * than 1 % of the part. Then the cell shows bounds. */
+/* Whether the cell of a part of the time shows bounds: the unknown time may change the part
+ * notably. This holds if the unknown time is a millisecond or more, and more than 1 % of the
+ * part. */
 static bool
 is_partly(uint64_t part, uint64_t unknown)
 {
@@ -112,8 +112,9 @@ is_partly(uint64_t part, uint64_t unknown)
     X(BYTES, "Unreported", NULL, 0, way->unreported_bytes)                                         \
     X(COUNT, "Urgent", NULL, 0, way->urgent_count)
 
-/* Adds the row of a direction. Trouble is the time in which its buffer was full or packets were
- * retransmitted; if times are not known, the number of retransmitted packets. */
+/* Adds the row of a direction. The row has suffered for the time in which the receive buffer was
+ * full or packets were retransmitted. If the times are not known, the number of retransmitted
+ * packets counts instead. */
 static void
 add_direction(const smcr_table_row_sink_t *taker, const smcr_entry_connection_t *conn,
               bool to_server)
@@ -131,14 +132,16 @@ fill_directions(const smcr_table_row_sink_t *taker)
 {
     SMCR_FIGURE_EACH(connection, conn, taker->report->connections) {
         add_direction(taker, conn, true);
-        if (!conn->ends || conn->tcp_stream == SMCR_FIGURE_UNKNOWN) /* without roles both rows would
-                                                                       have the same name */
+        if (!conn->ends || conn->tcp_stream == SMCR_FIGURE_UNKNOWN) /* without known roles both rows
+                                                                       would have the same name, so
+                                                                       the second row is left out */
             add_direction(taker, conn, false);
     }
 }
 
-/* Whether the SYN of each TCP connection is captured. Called if no connection has SMC-R: so no SYN
- * has the option. */
+/* Whether the SYN of every TCP connection was captured. `ecn_initiated` is known only if the SYN
+ * was captured. Called if no connection has SMC-R: if all SYNs were captured, no SYN offers
+ * SMC-R. */
 static bool
 has_all_syns(const smcr_figure_list_t *flows)
 {
@@ -148,7 +151,7 @@ has_all_syns(const smcr_figure_list_t *flows)
     return flows->length != 0;
 }
 
-/* Returns the heading of a capture without connections of SMC-R: the number of TCP connections. */
+/* Returns the heading for a capture without connections of SMC-R: the number of TCP connections. */
 static const char *
 plain_connections(const smcr_table_row_sink_t *taker)
 {
@@ -162,14 +165,15 @@ plain_connections(const smcr_table_row_sink_t *taker)
         has_all_syns(flows) ? ": no SYN offers SMC-R" : "");
 }
 
-/* Returns the outcomes and closes of connections: "Connections: 3 SMC-Rv2, 1 fell back to TCP; 4
- * closed normally". */
+/* Returns the number of connections by outcome and by close: "Connections: 3 SMC-Rv2, 1 fell back
+ * to TCP; 4 closed normally". */
 static const char *
 heading_of_directions(const smcr_table_row_sink_t *taker)
 {
     uint64_t outcomes[SMCR_FIGURE_OUTCOME_FALLBACK + 1] = {0};
     uint64_t closes[SMCR_FIGURE_CLOSE_ABORT + 1] = {0};
-    uint64_t versions[SMCR_FIGURE_IS_SMCR_V2_X + 1] = {0}; /* versions of connections over RDMA */
+    uint64_t versions[SMCR_FIGURE_IS_SMCR_V2_X + 1] = {0}; /* number of connections over RDMA of
+                                                              each version */
 
     if (!taker->report->connections.length)
         return plain_connections(taker);

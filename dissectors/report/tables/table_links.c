@@ -1,9 +1,8 @@
-/* Tables of links with their link groups, in the words of `smcr linkgroup show`; of RMBs; of RDMA
- * flows, which are the directions of links and the RoCE of other programs; and of broken rules. A
- * link group without links has a row, too.
+/* Four tables: links with their link groups, in the words of `smcr linkgroup show`; RMBs; RDMA
+ * flows, which are the directions of links and the RoCE of other programs; broken rules and
+ * formats. A link group without links also has a row.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "tables.h"
 
@@ -11,8 +10,8 @@
 
 /* ---- a row for each link ---- */
 
-/* Types of link groups and states of links, in the words of smc-tools. Those tools show what a host
- * has now, so they have no words for links that were rejected or deleted. */
+/* Types of link groups, and states of links, in the words of smc-tools. smc-tools show the present
+ * state of a host, so they have no words for links that were rejected or deleted. */
 static const char *const types[] = {
     [SMCR_FIGURE_GROUP_NONE] = "NONE",
     [SMCR_FIGURE_GROUP_SINGLE] = "SINGLE",
@@ -28,13 +27,15 @@ static const char *const states[] = {
     [SMCR_FIGURE_STATUS_DELETED] = "deleted",
 };
 
+/* Returns the number of a queue pair in hexadecimal, as smc-tools show it; NULL: not known. */
 static const char *
 qpn_text(wmem_allocator_t *scope, uint64_t qpn)
 {
     return qpn == SMCR_FIGURE_UNKNOWN ? NULL : smcr_figure_hex_text(scope, qpn, 3);
 }
 
-/* Returns the number of connections of each link group, by the index of the group. */
+/* Returns the number of connections of each link group. The map has the index of the group as key,
+ * and the number as value. */
 static wmem_map_t *
 count_conns(const smcr_table_row_sink_t *taker)
 {
@@ -98,8 +99,8 @@ add_link(const smcr_table_row_sink_t *taker, const smcr_entry_link_group_t *grou
     SMCR_TABLE_ROW(taker, LINK, packets_of(taker->report, link), troubled);
 }
 
-/* Adds a row for each link, and one for each link group without links. The cells of such a row that
- * describe a link are not known. */
+/* Adds a row for each link, and a row for each link group without links. In the latter row, the
+ * cells that describe a link are not known. */
 static void
 fill_links(const smcr_table_row_sink_t *taker)
 {
@@ -117,8 +118,9 @@ fill_links(const smcr_table_row_sink_t *taker)
     }
 }
 
-/* Returns "Links: 2 active, 1 deleted". A rejected link is normal if the group has one other link,
- * which is active: a host without a second device rejects the second link. */
+/* Returns the number of links by state: "Links: 2 active, 1 deleted". A rejected link is normal if
+ * it was never used and its group has exactly one other link, which is active: a host without a
+ * second device rejects the second link. */
 static const char *
 heading_of_links(const smcr_table_row_sink_t *taker)
 {
@@ -152,8 +154,8 @@ SMCR_TABLE(links, "SMC-R Links", LINK, heading_of_links);
 
 /* ---- a row for each RMB of each side ---- */
 
-/* Returns the RKeys of an RMB with the numbers of their links: "1:0x00232a55 2:0x00232a6a"; NULL:
- * none. */
+/* Returns the RKeys of an RMB, each after the number of its link: "1:0x00232a55 2:0x00232a6a";
+ * NULL: the RMB has no RKey. */
 static const char *
 rkeys_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
 {
@@ -169,7 +171,8 @@ rkeys_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
     return rmb->rkeys.length ? wmem_strbuf_get_str(text) : NULL;
 }
 
-/* Returns the numbers of the connections that use the RMB: "0,3,4"; NULL: none. */
+/* Returns the numbers of the connections that use the RMB: "0,3,4"; NULL: no connection is
+ * known. */
 static const char *
 streams_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
 {
@@ -244,7 +247,8 @@ naks_of(const smcr_entry_rdma_t *flow)
     SMCR_TABLE_SPREAD(X, "Complete", flow->completion_time_s)                                      \
     X(COUNT, "Wrong ICRC", NULL, 0, flow->icrc ? flow->icrc->bad : SMCR_FIGURE_UNKNOWN)
 
-/* The number of events of all kinds that slow a flow down. */
+/* Returns the number of all events that slow a flow down or show that packets of the flow are
+ * missing. */
 static uint64_t
 trouble_of(const smcr_entry_rdma_t *flow)
 {
@@ -266,7 +270,8 @@ fill_fabric(const smcr_table_row_sink_t *taker)
 
 #define PLURAL(count, thing) ((count) == 1 ? thing : thing "s")
 
-/* Returns the counts of all RDMA packets, also of those that belong to no flow. */
+/* Returns the counts of all RDMA packets, including packets that belong to no flow; NULL: the
+ * report has no flow. */
 static const char *
 heading_of_fabric(const smcr_table_row_sink_t *taker)
 {

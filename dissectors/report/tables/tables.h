@@ -24,7 +24,7 @@
 typedef enum { SMCR_TABLE_KINDS(KIND) } smcr_table_cell_kind_t;
 #undef KIND
 
-/* A cell. The member that is named like the kind of the column has the value. */
+/* A cell. Its value is in the member whose name is the kind of its column. */
 #define KIND(kind, type) type kind;
 typedef struct {
     union { SMCR_TABLE_KINDS(KIND) };
@@ -35,34 +35,36 @@ typedef struct {
 
 /* A column of a table of Wireshark's, of the page, or of both. */
 typedef struct {
-    smcr_table_cell_kind_t kind; /* kind of its cells */
+    smcr_table_cell_kind_t kind; /* kind of the cells in this column */
     const char *name; /* name in Wireshark's table; NULL: only the page has the column */
     const char *page; /* name on the page; NULL: the page does not have the column */
-    unsigned width;   /* least width in Wireshark's table, characters; the name may be longer */
+    unsigned width;   /* minimum width in Wireshark's table, characters; a longer `name` makes the
+                         column wider */
 } smcr_table_column_t;
 
-/* A receiver of the rows of a table. `busy` and `troubled` compare rows of the same table: how much
- * a row has carried, and how much it has suffered. The page shows the rows with the highest
- * values. */
+/* A receiver of the rows of a table. `busy` and `troubled` are two ranks of a row, to be compared
+ * with those of other rows of the same table. `busy`: how much the row has carried. `troubled`: how
+ * much it has suffered. The page shows the rows with the highest values. */
 typedef struct {
     const smcr_entry_report_t *report; /* the report whose rows are wanted */
-    wmem_allocator_t *scope; /* owns the texts of cells */
+    wmem_allocator_t *scope; /* memory pool that owns the texts of cells */
     /* receives one row: a cell for each column of the table */
     void (*take)(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled);
-    void *context; /* first argument of take() */
+    void *context; /* first argument of the function `take` */
 } smcr_table_row_sink_t;
 
 /* A kind of table. */
 typedef struct {
-    const char *name;  /* option of -z: "smcr,connections" */
-    const char *title; /* title in the menu */
-    const char *(*heading)(const smcr_table_row_sink_t *taker); /* returns the heading on the page;
-                                                                   the page leaves the table out if
-                                                                   this is NULL or returns NULL */
-    /* passes each row to the receiver */
+    const char *name;  /* option of -z that shows the table, such as "smcr,connections" */
+    const char *title; /* title of the table in Wireshark's menu */
+    const char *(*heading)(const smcr_table_row_sink_t *taker); /* returns the heading on the page.
+                                                                   The page leaves the table out if
+                                                                   this pointer is NULL, or if the
+                                                                   function returns NULL */
+    /* makes all rows of the table, and passes each row to the receiver */
     void (*fill)(const smcr_table_row_sink_t *taker);
-    const smcr_table_column_t *columns; /* its columns */
-    unsigned column_count;              /* length of `columns` */
+    const smcr_table_column_t *columns; /* columns of the table */
+    unsigned column_count;              /* number of columns */
 } smcr_table_kind_t;
 
 /* All tables, in the order of the menu and of the page. */

@@ -1,9 +1,7 @@
-/* Writes numbers with their units. Decimals are made of integers, since printf() would take the
- * decimal point from the locale. Names connections by their addresses, as users of Wireshark know
- * them.
+/* Writes numbers with their units, and names of connections, queue pairs and links. Decimals are
+ * made of integers, since printf() would use the decimal point of the locale.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "words.h"
 
@@ -40,7 +38,7 @@ smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t *counts, siz
     return wmem_strbuf_finalize(text);
 }
 
-/* Returns number / unit, rounded to 0 to 2 decimals. */
+/* Returns the text of `number` divided by `unit`, rounded to `decimals` decimals (0, 1 or 2). */
 static const char *
 quotient(wmem_allocator_t *scope, double number, double unit, unsigned decimals)
 {
@@ -62,6 +60,8 @@ with_unit(wmem_allocator_t *scope, const char *number, const char *unit)
 
 /* ---- bytes ---- */
 
+/* Returns bytes in the largest of the units KiB, MiB, GiB and TiB that gives a number of at least
+ * 1; "0.5 KiB" for fewer bytes. */
 static const char *
 binary_size(wmem_allocator_t *scope, uint64_t bytes)
 {
@@ -90,6 +90,7 @@ smcr_words_size(wmem_allocator_t *scope, uint64_t bytes)
 
 /* ---- time ---- */
 
+/* Returns a duration of two minutes or more: "10 min 30 s"; from one hour on "2 h 5 min". */
 static const char *
 long_duration(wmem_allocator_t *scope, uint64_t time)
 {
@@ -102,8 +103,8 @@ long_duration(wmem_allocator_t *scope, uint64_t time)
                               seconds / 60 % 60);
 }
 
-/* Returns the time in a unit. A number below 10 has one decimal more, so that the text has two
- * digits at least. */
+/* Returns the time in the unit `name`, with `decimals` decimals. A number below 10 gets one more
+ * decimal, so that the text has at least two digits. `unit`: nanoseconds of the unit. */
 static const char *
 in_unit(wmem_allocator_t *scope, uint64_t time, uint64_t unit, unsigned decimals, const char *name)
 {
@@ -176,8 +177,9 @@ smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoint_t *endpoi
                               endpoint->port);
 }
 
-/* Returns the name of a connection, or of one direction. `direction`: text that is appended if the
- * addresses are not known. */
+/* Returns the name of a connection, or of one of its directions: the writer's address first. If the
+ * addresses are not known, the name is the number of the connection, followed by `direction`.
+ * `to_server`: the client writes. */
 static const char *
 name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server,
         const char *direction)

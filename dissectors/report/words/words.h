@@ -13,7 +13,7 @@
 
 /* ---- numbers with their units ---- */
 
-/* "1,234,567" */
+/* Returns a number with commas: "1,234,567". */
 const char *smcr_words_number(wmem_allocator_t *scope, uint64_t number);
 
 /* "1 packet", "1,234 packets". `thing` is the singular; the plural has an "s". */
@@ -22,7 +22,7 @@ const char *smcr_words_things(wmem_allocator_t *scope, uint64_t number, const ch
 /* Several counts, each with its words: "12 after a NAK, 1,234 after a timeout". Counts that are 0
  * or not known are left out. */
 typedef struct {
-    uint64_t count; /* the number */
+    uint64_t count; /* the number; 0 or SMCR_FIGURE_UNKNOWN: this count is left out */
     const char *what; /* words after the number: "after a NAK" */
 } smcr_words_count_t;
 const char *smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t *counts,
@@ -59,8 +59,9 @@ const char *smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoi
 /* "10.0.0.1:46464 → 10.0.0.2:8080"; "connection 3" if the addresses are not known. */
 const char *smcr_words_connection(wmem_allocator_t *scope, const smcr_entry_connection_t *conn);
 
-/* Name of the first of `count` connections, and the number of the others: "10.0.0.1:46464 →
- * 10.0.0.2:8080 and 2 more connections". `first`: NULL if there is none. */
+/* Returns the name of the first of `count` connections, and the number of the other ones:
+ * "10.0.0.1:46464 → 10.0.0.2:8080 and 2 more connections". `first` is NULL if there is none. In
+ * smcr_words_and_more(), `first` is the name of the first connection. */
 const char *smcr_words_connections(wmem_allocator_t *scope, const smcr_entry_connection_t *first,
                                    uint64_t count);
 const char *smcr_words_and_more(wmem_allocator_t *scope, const char *first, uint64_t count);
@@ -69,7 +70,7 @@ const char *smcr_words_and_more(wmem_allocator_t *scope, const char *first, uint
  * `address` may be NULL. */
 const char *smcr_words_queue_pair(wmem_allocator_t *scope, const char *address, uint64_t qpn);
 
-/* "src → dst" */
+/* Returns the direction from host `src` to host `dst`: "src → dst". */
 const char *smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst);
 
 /* Name of one direction of a connection, from the writer to the reader. `to_server`: the client
@@ -95,14 +96,15 @@ smcr_words_link_is_lost(const smcr_entry_link_t *link)
     return link->delete_reason == SMCR_FIGURE_FOR_SMCR_LLC_DELETE_LOST_PATH;
 }
 
-/* Whether connections have moved away from the link. */
+/* Whether connections have moved from this link to another one (failover). */
 static inline bool
 smcr_words_link_is_left(const smcr_entry_link_t *link)
 {
     return link->moved_from && link->moved_from != SMCR_FIGURE_UNKNOWN;
 }
 
-/* Whether the capture has no packet on the link, and no connection has moved away from it. */
+/* Whether the capture has no packet of the link, and no connection has moved from this link to
+ * another one. */
 static inline bool
 smcr_words_link_is_unused(const smcr_entry_link_t *link)
 {

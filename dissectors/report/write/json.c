@@ -1,7 +1,7 @@
-/* Writes entries as JSON by their descriptions, so that no member can be forgotten.
+/* Writes entries as JSON. The description of an entry (figures.h) lists its members, so no member
+ * can be forgotten.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "output.h"
 
@@ -12,8 +12,8 @@
 #include "wire/wire.h"
 
 typedef struct {
-    json_dumper dumper;
-    wmem_allocator_t *scope; /* owns texts while they are written */
+    json_dumper dumper;      /* Wireshark's writer of JSON */
+    wmem_allocator_t *scope; /* memory pool that owns texts until the report is written */
 } writer_t;
 
 static void write_entry(writer_t *writer, const void *entry,
@@ -28,8 +28,8 @@ static const char *const services[8] = {
 
 static const char *const operations[SMCR_RC_OPCODES] = {SMCR_RC_OPERATIONS(SMCR_WIRE_TEXT_ROW)};
 
-/* Returns service and operation of an opcode, such as RC_WRITE_FIRST. An opcode that is not defined
- * is written as its number, such as 0x95. */
+/* Returns the name of an opcode: service and operation, such as RC_WRITE_FIRST. An opcode that
+ * InfiniBand does not define is written as its number, such as 0x95. */
 static const char *
 opcode_name(wmem_allocator_t *scope, uint8_t opcode)
 {
@@ -65,8 +65,9 @@ write_number(writer_t *writer, uint64_t number)
         json_dumper_value_anyf(&writer->dumper, "%" PRIu64, number);
 }
 
-/* Writes nanoseconds as seconds. `quote`: text before and after the number. A time of day is
- * quoted, since few readers of JSON keep all digits of such a number. */
+/* Writes nanoseconds as seconds; SMCR_FIGURE_UNKNOWN as null. `quote`: text before and after the
+ * number. A time since 1970 is quoted, since few readers of JSON keep all digits of such a
+ * number. */
 static void
 write_decimal(writer_t *writer, uint64_t time, const char *quote)
 {
@@ -92,8 +93,8 @@ write_text(writer_t *writer, const char *text)
     g_free(valid);
 }
 
-/* Writes the number of a frame, and its time as a further member. The name of the time is made of
- * `name`: "frame" becomes "time", "xy_frame" becomes "xy_time". */
+/* Writes the number of a frame (frame 0 as null), and the time of the frame as one more member. The
+ * name of this member is made of `name`: "frame" becomes "time", "xy_frame" becomes "xy_time". */
 static void
 write_when(writer_t *writer, const smcr_when_t *when, const char *name)
 {
@@ -158,7 +159,8 @@ write_list(writer_t *writer, const smcr_figure_list_t *list,
     json_dumper_end_array(&writer->dumper);
 }
 
-/* Writes a member that is a single value. */
+/* Writes the value of a member that is a single value: a number, a text, a word, a truth value, a
+ * time or a ratio. */
 static void
 write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *value)
 {
@@ -195,7 +197,7 @@ write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *va
     }
 }
 
-/* Writes any member of an entry but a summary. */
+/* Writes the value of a member of any kind, except SUMMARY. */
 static void
 write_member(writer_t *writer, const smcr_figure_member_t *member, const void *value)
 {
@@ -232,8 +234,8 @@ write_member(writer_t *writer, const smcr_figure_member_t *member, const void *v
 
 /* ---- the summary ---- */
 
-/* Kinds of figures that the summary has. Of parts (OBJECT, MAYBE), is_added_up() looks at the
- * members. */
+/* Whether the summary has figures of a kind. Index: the kind. For the parts OBJECT and MAYBE,
+ * is_added_up() decides by their members. */
 static const bool is_sum_kind[] = {
     [SMCR_FIGURE_KIND_COUNT] = true,   [SMCR_FIGURE_KIND_SECONDS] = true,
     [SMCR_FIGURE_KIND_SAMPLE] = true,  [SMCR_FIGURE_KIND_SPREAD] = true,
@@ -241,8 +243,8 @@ static const bool is_sum_kind[] = {
     [SMCR_FIGURE_KIND_LIST] = false, /* last kind: sets the length of the table */
 };
 
-/* Whether the summary has the member: its kind can be added up, or it is an entry with such a
- * member. */
+/* Whether the summary has the member. It does if figures of the member's kind can be added up, or
+ * if the member is an entry with at least one such figure. */
 static bool
 is_added_up(const smcr_figure_member_t *member)
 {
@@ -255,8 +257,8 @@ is_added_up(const smcr_figure_member_t *member)
     return is_sum_kind[member->kind];
 }
 
-/* Whether the entries have a member `count`. Then its sum takes the place of the number of
- * entries. */
+/* Whether entries of this description have a member `count`. Then the summary has the sum of these
+ * members, in place of the number of entries. */
 static bool
 counts_itself(const smcr_figure_description_t *description)
 {
@@ -267,8 +269,8 @@ counts_itself(const smcr_figure_description_t *description)
     return false;
 }
 
-/* Writes the distribution of a SAMPLE member over all entries of the list. `offset`: place of the
- * member in the entry. */
+/* Writes the distribution of a SAMPLE member over all entries of the list. `offset`: offset of the
+ * member in the entry, bytes. */
 static void
 write_samples(writer_t *writer, const smcr_figure_list_t *list, size_t offset)
 {
@@ -282,8 +284,9 @@ write_samples(writer_t *writer, const smcr_figure_list_t *list, size_t offset)
     write_spread(writer, &spread, SMCR_TIME_SECOND);
 }
 
-/* Writes the members of `sum` that can be added up. `sum`: the sum of the list's entries, or an
- * entry within that sum (then `list` is NULL); NULL: none of the entries has it. */
+/* Writes those members of `sum` that can be added up. `sum` is the sum of the entries of `list`.
+ * For an entry within this sum, `list` is NULL. If `sum` is NULL, none of the entries has this
+ * entry, and null is written. */
 static void
 write_sums(writer_t *writer, const smcr_figure_list_t *list, const void *sum,
            const smcr_figure_description_t *description)
@@ -323,8 +326,9 @@ sum_of(writer_t *writer, const smcr_figure_list_t *list, const smcr_figure_descr
     void *sum = wmem_alloc(writer->scope, of->size);
     uint32_t count = list->length + list->rest;
 
-    (count ? smcr_entry_forget : smcr_entry_clear)(sum, of); /* a sum stays not known if no entry
-                                                                has the figure */
+    (count ? smcr_entry_forget : smcr_entry_clear)(sum, of); /* a sum begins as not known, so it
+                                                                stays not known if the figure of no
+                                                                entry is known */
     for (uint32_t i = 0; i < count; i++)
         smcr_entry_join(sum, list->entries[i], of, writer->scope);
     return sum;

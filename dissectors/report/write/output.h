@@ -11,7 +11,7 @@
 #include "report/figures/figures.h"
 
 #define SMCR_PAGE_WIDTH 72             /* width of the page, characters */
-#define SMCR_PAGE_MARK  "  %" PRIu32 ". " /* beginning of a finding: its number */
+#define SMCR_PAGE_MARK  "  %" PRIu32 ". " /* format of the number at the beginning of a finding */
 
 /* Writes the page into `text`: at most 60 lines of 72 characters of UTF-8, however large the
  * capture is. Times are UTC, and nothing depends on the locale. */

@@ -1,10 +1,9 @@
-/* The report as one page. It has: the capture, and what limits the report; findings, the worst
- * first; of each table the rows that suffered most, and those that carried most. If the text is
- * longer than a page, it is written once more with fewer rows and findings. Widths are in
- * characters, not in bytes.
+/* The report as one page of text. The page has three parts. 1. The capture, and facts that limit
+ * the report. 2. The findings, the worst first. 3. From each table the rows that suffered most, and
+ * the rows that carried most. If the text is longer than a page, it is written once more with fewer
+ * rows and findings. Widths are in characters, not in bytes.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "output.h"
 
@@ -14,27 +13,29 @@
 #include "report/words/words.h"
 
 #define PAGE_LINES    60
-#define ROWS_MOST     6 /* rows of a table */
+#define ROWS_MOST     6 /* maximum number of rows of a table on the page */
 #define ROWS_COLUMNS  8
-#define FINDINGS_MORE 4 /* findings on a page: so many more than rows of a table */
+#define FINDINGS_MORE 4 /* the page has up to `most` + FINDINGS_MORE findings (page_t.most) */
 #define INDENT        2
 #define BETWEEN       2 /* spaces between the columns of a table */
 
 typedef struct {
     GString *text;
-    const smcr_entry_report_t *report;
-    wmem_allocator_t *scope; /* owns the texts of the page */
-    unsigned most;           /* largest number of rows of a table */
+    const smcr_entry_report_t *report; /* the report that is written */
+    wmem_allocator_t *scope; /* memory pool that owns the texts of the page */
+    unsigned most;           /* maximum number of rows of each table */
 } page_t;
 
 /* ---- lines ---- */
 
+/* Returns the width of a text, characters. */
 static glong
 width(const char *text)
 {
     return g_utf8_strlen(text, -1);
 }
 
+/* Appends `columns` spaces to the text; none if `columns` is negative. */
 static void
 pad(GString *text, glong columns)
 {
@@ -42,8 +43,8 @@ pad(GString *text, glong columns)
         g_string_append_c(text, ' ');
 }
 
-/* Returns the length of the first line of the text, bytes: the longest beginning that has at most
- * `columns` characters and ends before a space. */
+/* Returns how many bytes of the text fit into a line of `columns` characters. The line ends before
+ * a space. If the text has no space there, the line ends within a word. */
 static size_t
 that_fits(const char *text, glong columns)
 {
@@ -57,8 +58,8 @@ that_fits(const char *text, glong columns)
     return (size_t)((end ? end : g_utf8_prev_char(at)) - text);
 }
 
-/* Writes a line that begins with a mark. If the text does not fit, it continues in further lines,
- * indented by `indent` columns. */
+/* Writes a line: the mark, then the text. If the text does not fit into one line, it continues in
+ * further lines, which are indented by `indent` columns. */
 static void
 write_item(const page_t *page, const char *mark, glong indent, const char *text)
 {
@@ -78,6 +79,8 @@ write_item(const page_t *page, const char *mark, glong indent, const char *text)
 }
 
 static G_GNUC_PRINTF(2, 3) void
+/* Writes a line, indented by INDENT columns. `format` and the arguments after it are as for
+ * printf(). */
 write_line(const page_t *page, const char *format, ...)
 {
     va_list arguments;
@@ -89,8 +92,8 @@ write_line(const page_t *page, const char *format, ...)
 
 /* ---- the capture ---- */
 
-/* Writes the head of the page: size and time of the capture, and what limits the report: a filter,
- * truncated frames, a single pass. */
+/* Writes the head of the page: size and time of the capture. Then facts that limit the report: a
+ * display filter, truncated frames, a capture that was read in a single pass. */
 static void
 write_capture(const page_t *page)
 {
@@ -134,8 +137,8 @@ when_of(const page_t *page, const smcr_when_t *when)
                               when->frame, micros / 1000000, micros % 1000000);
 }
 
-/* Writes a finding: severity and sentence, then frame, time and display filter in one line if they
- * fit. */
+/* Writes a finding: severity and sentence in the first lines, then frame, time and display filter.
+ * These three are in one line if they fit into it. */
 static void
 write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *finding)
 {
@@ -156,8 +159,9 @@ write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *f
     write_item(page, indent, width(mark), filter + strspn(filter, " "));
 }
 
-/* Returns the number of RoCE frames that belong to no flow: those of other programs, which are
- * examined only with the preference smcr.roce. */
+/* Returns the number of RoCE frames of other programs, which the report has not examined. These
+ * frames belong to no flow of the report. Returns 0 with the preference smcr.roce, which examines
+ * all RoCE frames. */
 static uint64_t
 count_others(const smcr_entry_report_t *report)
 {
@@ -168,6 +172,7 @@ count_others(const smcr_entry_report_t *report)
     return report->capture.smcr_roce == SMCR_FIGURE_YES ? 0 : frames;
 }
 
+/* Whether all findings are for information (severity "info"). True if there are no findings. */
 static bool
 are_findings_informative(const smcr_entry_report_t *report)
 {
@@ -177,8 +182,8 @@ are_findings_informative(const smcr_entry_report_t *report)
     return true;
 }
 
-/* Writes "Nothing is wrong", and what was examined: SMC-R and TCP; with the preference smcr.roce
- * all RoCE packets. */
+/* Writes "Nothing is wrong", and the protocols that were examined: SMC-R and TCP or, with the
+ * preference smcr.roce, all RoCE packets. */
 static void
 write_nothing_wrong(const page_t *page)
 {
@@ -192,6 +197,8 @@ write_nothing_wrong(const page_t *page)
                report->findings.length ? " But:" : "");
 }
 
+/* Writes that `count` RoCE packets of other programs were not examined. `has_examined`: the report
+ * has examined other packets. */
 static void
 write_others(const page_t *page, uint64_t count, bool has_examined)
 {
@@ -201,9 +208,8 @@ write_others(const page_t *page, uint64_t count, bool has_examined)
                smcr_words_things(page->scope, count, "RoCE packet"), count == 1 ? "was" : "were");
 }
 
-/* Writes the first line of a report whose findings are all for information: nothing is wrong, or
- * nothing was examined.
- */
+/* Writes the first lines of the findings if all findings are for information: that nothing is
+ * wrong, or that packets of other programs were not examined. */
 static void
 write_health(const page_t *page)
 {
@@ -221,7 +227,8 @@ write_health(const page_t *page)
         write_others(page, other_packets, has_examined);
 }
 
-/* Writes the findings, the worst first, up to FINDINGS_MORE more than a table has rows. */
+/* Writes the findings, the worst first. Writes at most FINDINGS_MORE findings more than a table may
+ * have rows. */
 static void
 write_findings(const page_t *page)
 {
@@ -243,24 +250,27 @@ write_findings(const page_t *page)
 
 /* A row that the page may show. */
 typedef struct {
-    smcr_table_cell_t cells[ROWS_COLUMNS];
-    uint64_t weights[2]; /* how troubled (0) and how busy (1) the row is */
-    bool chosen;
+    smcr_table_cell_t cells[ROWS_COLUMNS]; /* cells of the columns that the page shows */
+    uint64_t weights[2]; /* rank of the row; index: 0 how much it has suffered, 1 how much it has
+                            carried (tables.h) */
+    bool chosen; /* the page shows the row */
 } row_t;
 
 /* A table of the page. */
 typedef struct {
     const page_t *page;
     const smcr_table_kind_t *kind;
-    wmem_array_t *rows; /* row_t */
-    const row_t *chosen[ROWS_MOST];
-    unsigned chosen_count;
-    const smcr_table_column_t *columns[ROWS_COLUMNS]; /* the columns that the page has */
-    glong widths[ROWS_COLUMNS];
-    unsigned count; /* number of columns */
+    wmem_array_t *rows; /* all rows of the table; element row_t */
+    const row_t *chosen[ROWS_MOST];                   /* rows that the page shows, in the order of
+                                                         their choice */
+    unsigned chosen_count;                            /* number of rows in `chosen` */
+    const smcr_table_column_t *columns[ROWS_COLUMNS]; /* the columns of the table that the page
+                                                         shows */
+    glong widths[ROWS_COLUMNS]; /* widths of these columns, characters */
+    unsigned count; /* number of columns that the page shows */
 } columns_t;
 
-/* Keeps a row with the cells that the page shows. */
+/* Keeps a row of the table, with the cells of the columns that the page shows. */
 static void
 take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled)
 {
@@ -274,8 +284,9 @@ take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t 
     wmem_array_append_one(table->rows, row);
 }
 
-/* Chooses rows of highest weight until `most` rows are chosen. Of equal rows, the first is chosen.
- * A row without weight is not chosen. `weight`: 0 troubled, 1 busy. */
+/* Chooses the rows with the highest weight, until `most` rows of the table are chosen. Of rows with
+ * equal weight, the first one is chosen. A row whose weight is 0 is not chosen. `weight`: index of
+ * row_t.weights. */
 static void
 choose(columns_t *table, unsigned weight, unsigned most)
 {
@@ -297,7 +308,7 @@ choose(columns_t *table, unsigned weight, unsigned most)
     }
 }
 
-/* Returns a number with its unit. */
+/* Returns a cell's number with its unit. `kind`: COUNT, BYTES or SECONDS. */
 static const char *
 number_text(wmem_allocator_t *scope, smcr_table_cell_kind_t kind, const smcr_table_cell_t *cell)
 {
@@ -319,9 +330,11 @@ range_text(wmem_allocator_t *scope, const char *least, const char *most)
                               is_same ? (int)(unit - least) : (int)strlen(least), least, most);
 }
 
-/* Returns a number of which the capture shows only bounds: "≥1.03 s"; "1.03 to 1.05 s" if the upper
- * bound is less than twice the lower one; "≤2 ms" if the lower bound is 0; "?" if there are no
- * bounds. */
+/* Returns the text of a number that is known only by its bounds:
+ * 1. "?" if the lower bound is 0 and there is no upper bound;
+ * 2. "≤2 ms" if the lower bound is 0;
+ * 3. "≥1.03 s" if there is no upper bound, or if the upper bound is twice the lower bound or more;
+ * 4. "1.03 to 1.05 s" otherwise; a single number if both bounds have the same text. */
 static const char *
 bounds_text(wmem_allocator_t *scope, smcr_table_cell_kind_t kind, const smcr_table_cell_t *cell)
 {
@@ -339,8 +352,8 @@ bounds_text(wmem_allocator_t *scope, smcr_table_cell_kind_t kind, const smcr_tab
     return strcmp(least, most) == 0 ? least : range_text(scope, least, most);
 }
 
-/* Returns the text of a cell. "-": zero. "?": not known. An index or a frame that is not known
- * stays empty. */
+/* Returns the text of a cell. "-" stands for zero, "?" for a value that is not known. A number of
+ * the kind NUMBER (an index, a frame) that is not known gets the text "". */
 static const char *
 text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
 {
@@ -358,8 +371,8 @@ text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
     return cell->NUMBER ? number_text(scope, kind, cell) : "-";
 }
 
-/* Writes a line of cells. If a cell is wider than its column, which only the first one can be, it
- * gets a line of its own. */
+/* Writes a row as a line of cells. Only the cell of the first column can be wider than its column.
+ * Such a cell gets a line of its own. */
 static void
 write_cells(const columns_t *table, const char *const *cells)
 {
@@ -382,7 +395,9 @@ write_cells(const columns_t *table, const char *const *cells)
     g_string_append_c(text, '\n');
 }
 
-/* Makes columns as wide as their cells. The first column has at most the rest of the line. */
+/* Makes each column as wide as its widest cell. But the first column gets at most the space that
+ * the other columns leave in a line. `lines`: texts of the cells, in row 0 the names of the
+ * columns. */
 static void
 measure(columns_t *table, const char *(*lines)[ROWS_COLUMNS])
 {
@@ -412,8 +427,9 @@ write_rows(columns_t *table)
         write_cells(table, lines[line]);
 }
 
-/* Writes a table: its heading, the chosen rows, and how many more there are. Up to half of the rows
- * are those that suffered most, the others those that carried most. */
+/* Writes a table: its heading, the chosen rows, and the number of rows that are not shown. The rows
+ * that suffered most are chosen first, up to half of the rows. The rows that carried most fill the
+ * other half. */
 static void
 write_table(const page_t *page, const smcr_table_kind_t *kind)
 {
@@ -444,7 +460,8 @@ write_table(const page_t *page, const smcr_table_kind_t *kind)
 
 /* ---- TCP ---- */
 
-/* Writes a line about TCP if any segment shows trouble or a mark of congestion. */
+/* Writes a line about TCP, if any segment was retransmitted, came twice, or has a mark of
+ * congestion. */
 static void
 write_tcp(const page_t *page)
 {
