@@ -159,10 +159,11 @@ find_acked(const smcr_timeline_writer_t *writer, uint32_t frame)
     return NULL;
 }
 
+/* Whether the acknowledgement, which came on `link`, covers the packet. */
 static bool
-is_covered(const in_flight_t *sent, const in_flight_t *acked)
+is_covered(const in_flight_t *sent, const smcr_link_t *link, const smcr_ack_t *ack)
 {
-    return sent->link == acked->link && smcr_psn_distance(sent->psn, acked->psn) >= 0;
+    return sent->link == link && smcr_psn_distance(sent->psn, ack->psn) >= 0;
 }
 
 /* A writer retransmits what is not acknowledged in time. If it does not, it has an acknowledgement
@@ -233,6 +234,18 @@ add_transfer(const step_t *step, int side, const in_flight_t *sent, smcr_when_t 
     add(step, side, SMCR_INTERVAL_MAYBE_TRANSFER, certain, end);
 }
 
+/* Measures how long the packet waited for the acknowledgement at `when`, if that is the first one
+ * that covers the packet. */
+static void
+measure_ack(const step_t *step, int side, const in_flight_t *sent, smcr_when_t when)
+{
+    const smcr_ack_t *first = ack_before(sent->acked, when.frame + 1);
+    bool is_measured = first && first->frame == when.frame && when.time >= sent->when.time;
+
+    if (is_measured && sent->ends_request && !sent->is_retransmitted)
+        step->sink->take(step->sink->data, side, SMCR_TIMELINE_ACK, when.time - sent->when.time);
+}
+
 /* The acknowledgement covers the packet and all that its link carried before it. */
 static void
 take_ack(const step_t *step, int side, const in_flight_t acked)
@@ -244,15 +257,14 @@ take_ack(const step_t *step, int side, const in_flight_t acked)
     if (!writer->has_acks && step->timeline->is_late)
         add(step, side, SMCR_INTERVAL_NOT_CAPTURED, step->timeline->begun, when);
     writer->has_acks = true;
-    if (acked.ends_request && !acked.is_retransmitted && when.time >= acked.when.time)
-        step->sink->take(step->sink->data, side, SMCR_TIMELINE_ACK, when.time - acked.when.time);
     for (in_flight_t **at = &writer->oldest; *at;) {
         const in_flight_t sent = **at;
-        if (!is_covered(&sent, &acked)) {
+        if (!is_covered(&sent, acked.link, ack)) {
             at = &(*at)->next;
             continue;
         }
         give_up_sent(step, writer, at);
+        measure_ack(step, side, &sent, when);
         look_for_missing_ack(step, &sent, ack, when);
         if (sent.is_data)
             add_transfer(step, side, &sent, when, sent.psn == ack->psn);

@@ -40,7 +40,7 @@ typedef struct {
                         not wait */
     uint32_t missing; /* packets of its sender are missing before it */
     bool others_miss; /* with `missing`: they are another connection's */
-    bool names_later; /* `acked` names a later packet */
+    uint32_t names_later; /* `acked` names a packet that is so many PSNs later */
     bool in_vain;    /* AGAIN: it was acknowledged before */
 } step_t;
 
@@ -177,21 +177,29 @@ static const struct {
      .shares = {.transfer = 11, .nothing = 90, .unknown = 99}},
     {.name = "one acknowledgement for two packets",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10,
-                .names_later = true},
+                .names_later = 1},
                {.event = DATA, .side = CLIENT, .time = 490, .acked = 500, .bytes = 10}},
      .end = 600,
      .shares = {.transfer = 400, .nothing = 100}},
     {.name = "the same where packets are missing: the first acknowledgement may be",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10,
-                .names_later = true},
+                .names_later = 1},
                {.event = DATA, .side = CLIENT, .time = 490, .acked = 500, .bytes = 10},
                {.event = UPDATE, .side = SERVER, .time = 600, .acked = 610, .missing = 1}},
      .end = 600,
      .shares = {.transfer = 10, .unknown = 490}},
+    {.name = "one acknowledgement, long after two packets: theirs are missing",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 200000, .bytes = 10,
+                .names_later = 2},
+               {.event = DATA, .side = CLIENT, .time = 110, .acked = 200000, .bytes = 10,
+                .names_later = 1},
+               {.event = DATA, .side = CLIENT, .time = 199900, .acked = 200000, .bytes = 10}},
+     .end = 200000,
+     .shares = {.transfer = 100, .unknown = 199800}},
     {.name = "an acknowledgement between them names an earlier packet: the first is under way",
      .steps = {{.event = DATA, .side = CLIENT, .time = 90, .acked = 300, .bytes = 10},
                {.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10,
-                .names_later = true},
+                .names_later = 1},
                {.event = DATA, .side = CLIENT, .time = 490, .acked = 500, .bytes = 10},
                {.event = UPDATE, .side = SERVER, .time = 600, .acked = 610, .missing = 1}},
      .end = 600,
