@@ -655,8 +655,8 @@ is_from_stranger(const smcr_qp_t *peer, const smcr_ib_headers_t *roce)
     return peer->gid_known && !smcr_gid_is_same(peer->key.gid, roce->source);
 }
 
-/* Finds the known SMC-R queue pair with the number and the GID of the packet's receiver; NULL: there
- * is none. */
+/* Finds the known SMC-R queue pair with the number and the GID of the packet's receiver; NULL:
+ * there is none. */
 static smcr_qp_t *
 find_receiver(const smcr_arrival_t *arrival)
 {
