@@ -18,6 +18,7 @@ PLAIN = {
     "peers": 50_000,
     "stream": 50_000,
     "state": 10_000,
+    "timeline": 20_000,
     "layout": 30_000,
 }  # executions
 EPAN = dict.fromkeys(
