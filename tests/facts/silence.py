@@ -23,7 +23,6 @@ that the altered report does not have, with both addresses and ports, is gone: i
 counted.
 """
 
-import argparse
 import collections
 import decimal
 import ipaddress
@@ -446,28 +445,7 @@ def counted(counter, order):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument(
-        "--only",
-        action="append",
-        choices=KINDS,
-        metavar="KIND",
-        help=", ".join(KINDS).replace("%", "%%"),
-    )
-    parser.add_argument(
-        "--each",
-        type=int,
-        metavar="N",
-        help="only so many altered captures of each kind and capture",
-    )
-    parser.add_argument("--list", action="store_true", help="list the figures that are lost")
-    parser.add_argument(
-        "--plugin", type=pathlib.Path, metavar="FILE", help="another build of the plugin"
-    )
-    parser.add_argument(
-        "captures", nargs="*", help="names or paths; all of the project's by default"
-    )
-    arguments = parser.parse_args()
+    arguments = truths.parser_of(__doc__, KINDS, "the figures that are lost").parse_args()
     results = Results()
     with new_bed() as bed, tempfile.TemporaryDirectory(dir=bed.scratch) as folder:
         scratch = pathlib.Path(folder)

@@ -46,7 +46,15 @@ ROWS = [
         "the close of a side, since its last packet", THREE, without(271), 58152, SERVER, 0.9, 0.93
     ),
     Row("its own CDC message, up to the next one", GONE, without(42), 58806, SERVER, 0.33, 0.35),
-    Row("acknowledgements alone, up to the next one", GONE, without(43, 44), 58806, SERVER, 0.33, 0.35),
+    Row(
+        "acknowledgements alone, up to the next one",
+        GONE,
+        without(43, 44),
+        58806,
+        SERVER,
+        0.33,
+        0.35,
+    ),
 ]
 
 

@@ -987,14 +987,15 @@ def line(name, kind, label, wrong):
     return f"{name}, {kind}, {label}: {wrong.where}, {wrong.what}: {wrong.before} -> {wrong.after}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+def parser_of(description, kinds, listed):
+    """Of a program that alters captures; `listed`: what --list lists."""
+    parser = argparse.ArgumentParser(description=description.strip().splitlines()[0])
     parser.add_argument(
         "--only",
         action="append",
-        choices=KINDS,
+        choices=kinds,
         metavar="KIND",
-        help=", ".join(KINDS).replace("%", "%%"),
+        help=", ".join(kinds).replace("%", "%%"),
     )
     parser.add_argument(
         "--each",
@@ -1002,20 +1003,25 @@ def main():
         metavar="N",
         help="only so many altered captures of each kind and capture",
     )
-    parser.add_argument("--list", action="store_true", help="list what contradicts")
+    parser.add_argument("--list", action="store_true", help=f"list {listed}")
+    parser.add_argument(
+        "--plugin", type=pathlib.Path, metavar="FILE", help="another build of the plugin"
+    )
+    parser.add_argument(
+        "captures", nargs="*", help="names or paths; all of the project's by default"
+    )
+    return parser
+
+
+def main():
+    parser = parser_of(__doc__, KINDS, "what contradicts")
     parser.add_argument(
         "--strict",
         action="store_true",
         help="also list and count what is known to contradict (OPEN)",
     )
     parser.add_argument(
-        "--plugin", type=pathlib.Path, metavar="FILE", help="another build of the plugin"
-    )
-    parser.add_argument(
         "--verbose", action="store_true", help="also tell of kinds without contradictions"
-    )
-    parser.add_argument(
-        "captures", nargs="*", help="names or paths; all of the project's by default"
     )
     arguments = parser.parse_args()
     total = collections.Counter()
